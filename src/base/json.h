@@ -1,0 +1,52 @@
+/*
+ * json.h - JSON trees (jansson) as an API server needs them, and short ways to read them
+ *
+ * Refused in input: duplicate keys, depth over JSON_DEPTH_MAX, invalid UTF-8, integers past int64,
+ * NaN, trailing bytes. Readers never fail: what is absent or of another type reads as NULL, the
+ * fallback or 0, so that code over validated objects stays plain.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define JSON_DEPTH_MAX 128u
+
+static inline void json_freep(json_t **j)
+{
+    json_decref(*j);
+}
+
+/* ERR_BAD_REQUEST with line and column. The caller owns the tree. */
+struct err *json_parse(struct str text, json_t **ret) MUST_CHECK;
+
+/* Compact text, keys in their order. The caller frees it. */
+char *json_format(const json_t *j);
+char *json_format_pretty(const json_t *j);
+
+/* Follows dot-free keys to a member: json_at(pod, "metadata", "name", NULL). Borrowed or NULL. */
+json_t *json_at(const json_t *j, ...) __attribute__((sentinel));
+
+/* The same, ending in a string, integer or boolean. */
+const char *json_text_at(const json_t *j, ...) __attribute__((sentinel));
+int64_t json_int_at(const json_t *j, ...) __attribute__((sentinel));
+bool json_bool_at(const json_t *j, ...) __attribute__((sentinel));
+
+const char *json_text(const json_t *object, const char *key);
+int64_t json_int(const json_t *object, const char *key, int64_t fallback);
+bool json_bool(const json_t *object, const char *key, bool fallback);
+
+/* The member `key`, made as an empty object or array where it is absent or null. Borrowed. */
+json_t *json_object_at(json_t *object, const char *key);
+json_t *json_array_at(json_t *object, const char *key);
+
+/* Sets a string member; NULL removes it. */
+void json_put_text(json_t *object, const char *key, const char *text);
+void json_put_int(json_t *object, const char *key, int64_t value);
+void json_put_bool(json_t *object, const char *key, bool value);
+/* Takes `value`. */
+void json_put(json_t *object, const char *key, json_t *value);

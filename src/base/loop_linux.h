@@ -1,0 +1,19 @@
+/* loop_linux.h - the real loop, on libevent */
+#pragma once
+
+#include "base/loop.h"
+
+struct event_base;
+
+struct loop *loop_linux_new(void);
+void loop_linux_free(struct loop *l);
+
+/* Runs until loop_linux_stop. Fails if the loop cannot wait. */
+struct err *loop_linux_run(struct loop *l) MUST_CHECK;
+void loop_linux_stop(struct loop *l);
+
+/* Calls `fn` in the loop when the process gets `signal`. Lives as long as the loop. */
+void loop_linux_on_signal(struct loop *l, int signal, loop_fn fn, void *arg);
+
+/* For api/http.c and client/, which put sockets of libevent on it. */
+struct event_base *loop_linux_base(struct loop *l);

@@ -1,0 +1,48 @@
+/* proc.h - child processes: started with clean descriptors, watched by pidfd, bounded in time (proc_linux.c) */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/str.h"
+
+struct proc;
+
+struct proc_options {
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
+    const char *const *env;  /* NULL: the parent's */
+    const char *cwd;         /* NULL: the parent's */
+    int fds[8];              /* fds[i] becomes descriptor i of the child; -1: /dev/null for i < 3, absent above */
+    size_t n_fds;            /* 0: 0..2 are /dev/null, inherited, inherited */
+    uid_t uid;               /* 0: unchanged; else setgid, setgroups({gid}), setuid, no_new_privs, no capabilities */
+    gid_t gid;
+    bool is_session;         /* setsid: survives the terminal */
+    bool has_output;         /* collect stdout+stderr up to 64 KiB for the end callback (fds 1, 2 ignored) */
+    int64_t deadline_ns;     /* 0: none; else SIGKILL after so long */
+};
+
+/* The end of a child. `status` as from waitpid; `output` is borrowed. */
+struct proc_end {
+    pid_t pid;
+    int status;
+    bool timed_out;
+    struct str output;
+};
+
+typedef void (*proc_end_fn)(void *arg, const struct proc_end *end);
+
+/*
+ * Starts a child; `fn` is called in the loop once it was reaped. All descriptors but the named ones
+ * are closed in the child. The proc frees itself after `fn`.
+ */
+struct err *proc_start(struct loop *l, const struct proc_options *options, proc_end_fn fn, void *arg,
+                       struct proc **ret) MUST_CHECK;
+pid_t proc_pid(const struct proc *p);
+void proc_kill(struct proc *p, int signal);
+
+/* Forgets the callback; the child goes on and is reaped in silence. */
+void proc_abandon(struct proc *p);
+
+/* "exited with 3" or "killed by SIGTERM"; the caller frees it. */
+char *proc_format_status(int status);

@@ -1,0 +1,149 @@
+/*
+ * store.h - the memory: versioned bytes, transactions, watches, compaction
+ *
+ * Objects are bytes under a key (group, resource, namespace, name). One global revision grows with
+ * every committed transaction; an object's version is the revision of its last write. A transaction
+ * is checked against what is *applied* (everything accepted so far) and becomes visible only when it
+ * is *durable*: reads, lists, watches and the done callback wait for that, so nobody ever sees a
+ * revision that a crash can take back. The first failed sync ends the process (options.on_fatal).
+ *
+ * Single-threaded: all calls and callbacks happen in the loop's thread. The disk is behind
+ * `struct storage` (storage.h), which takes whole batches and answers later.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/str.h"
+
+struct store;
+struct storage; /* storage.h: sqlite (storage_sqlite.c), the simulated disk in tests */
+
+/* All four are borrowed by calls; none may contain NUL; `ns` and `group` may be "". */
+struct store_key {
+    const char *group;
+    const char *resource; /* plural: "pods" */
+    const char *ns;       /* "" for cluster-wide objects */
+    const char *name;
+};
+
+/* Immutable and shared: keep one with store_object_ref. */
+struct store_object {
+    struct store_key key;
+    int64_t version;          /* revision of the last write */
+    int64_t created_revision; /* revision of the write that made it */
+    struct str bytes;
+    unsigned refs; /* private */
+};
+
+const struct store_object *store_object_ref(const struct store_object *o);
+void store_object_unref(const struct store_object *o); /* accepts NULL */
+static inline void store_object_unrefp(const struct store_object **o)
+{
+    store_object_unref(*o);
+}
+
+#define STORE_ANY    INT64_C(-1) /* precondition: whatever is there, or nothing */
+#define STORE_ABSENT INT64_C(0)  /* precondition: nothing is there */
+#define STORE_EXISTS INT64_C(-2) /* precondition: something is there */
+
+enum store_op_type { STORE_PUT, STORE_DELETE, STORE_CHECK };
+
+struct store_op {
+    enum store_op_type type;
+    struct store_key key;
+    struct str bytes;   /* STORE_PUT */
+    int64_t if_version; /* a version, or STORE_ANY, STORE_ABSENT, STORE_EXISTS */
+};
+
+enum { STORE_TXN_OPS_MAX = 4096 };
+
+/* `e` is NULL once durable; not NULL only when the store is being closed (ERR_UNAVAILABLE). Borrowed. */
+typedef void (*store_done_fn)(void *arg, const struct err *e, int64_t revision);
+
+struct store_options {
+    struct loop *loop;
+    struct storage *storage;         /* borrowed, outlives the store */
+    int64_t history_max_bytes;       /* changes kept for watches and old lists; 0: 64 MiB */
+    void (*on_fatal)(void *arg, const struct err *e); /* the disk failed: say so and end the process */
+    void *arg;
+};
+
+/* Reads all of the storage. Fails with ERR_INTERNAL for a damaged or newer format, saying what to do. */
+struct err *store_open(const struct store_options *options, struct store **ret) MUST_CHECK;
+void store_free(struct store *s);
+
+/* What is durable, what is applied, and the oldest revision that watches and lists may still name. */
+int64_t store_revision(const struct store *s);
+int64_t store_applied_revision(const struct store *s);
+int64_t store_compacted_revision(const struct store *s);
+
+/*
+ * All of the operations or none. Checked at once: ERR_CONFLICT, ERR_EXISTS or ERR_NOT_FOUND name the
+ * key; ERR_UNAVAILABLE with the cause while the disk is full. On success `*ret_revision` (may be
+ * NULL) is the revision it will have and `done` (may be NULL) is called exactly once, later, never
+ * from inside. A transaction of STORE_CHECKs only takes no revision and is done at the present one.
+ */
+struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, store_done_fn done,
+                         void *arg, int64_t *ret_revision) MUST_CHECK;
+
+/*
+ * The durable object, or NULL. Borrowed until the loop runs again: ref it to keep it.
+ * store_get_applied is for read-modify-write only, never for a reply.
+ */
+const struct store_object *store_get(const struct store *s, struct store_key key);
+const struct store_object *store_get_applied(const struct store *s, struct store_key key);
+
+/* A set of keys: a resource (group and resource), optionally in one namespace (NULL: all). */
+struct store_range {
+    const char *group;
+    const char *resource; /* NULL: everything there is */
+    const char *ns;
+};
+
+struct store_list {
+    const struct store_object **at; /* each ref'd */
+    size_t n;
+    int64_t revision; /* the snapshot's */
+    bool has_more;
+};
+
+/*
+ * Objects of `range` ordered by (namespace, name), beginning after (`after_ns`, `after_name`) where
+ * those are not NULL, at most `limit` (0: all), as of `at_revision` (0: now). ERR_EXPIRED where that was
+ * compacted. Free with store_list_done.
+ */
+struct err *store_list(const struct store *s, const struct store_range *range, const char *after_ns,
+                       const char *after_name, size_t limit, int64_t at_revision,
+                       struct store_list *ret) MUST_CHECK;
+void store_list_done(struct store_list *list);
+
+enum store_change_type { STORE_CREATED, STORE_UPDATED, STORE_DELETED };
+
+struct store_change {
+    enum store_change_type type;
+    int64_t revision;
+    const struct store_object *object; /* after the change; for a deletion the last one, its version not touched */
+    const struct store_object *before; /* NULL for a creation */
+};
+
+struct store_watch;
+
+/* `change` is NULL for "you have seen everything up to `revision`", called after each durable batch. */
+typedef void (*store_watch_fn)(void *arg, const struct store_change *change, int64_t revision);
+
+/*
+ * Every durable change of `range` with a revision above `from_revision`, each once and in order; first
+ * those of the past, from the loop, never from inside this call. ERR_EXPIRED where `from_revision`
+ * was compacted. `fn` may free the watch.
+ */
+struct err *store_watch_new(struct store *s, const struct store_range *range, int64_t from_revision,
+                            store_watch_fn fn, void *arg, struct store_watch **ret) MUST_CHECK;
+void store_watch_free(struct store_watch *w); /* accepts NULL */
+
+/* Forgets changes up to and including `revision`: older watches and lists get ERR_EXPIRED. */
+void store_compact(struct store *s, int64_t revision);
