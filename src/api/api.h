@@ -1,0 +1,38 @@
+/*
+ * api.h - the Kubernetes door: one server on a unix socket and on TLS
+ *
+ * http.c alone knows libevent and OpenSSL; everything else is a function from a request to a reply over the seam in
+ * request.h. Descriptors arrive already listening: `mete up` made them, so clients wait out a restart.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "kinds/kind.h"
+#include "store/store.h"
+
+struct api;
+
+/* A computed kind: objects made at each request. */
+struct api_view {
+    const struct kind *kind;
+    /* All objects of `ns` (NULL: of every namespace) as a new JSON array, sorted by namespace and name. */
+    json_t *(*list)(void *arg, const char *ns);
+    /* One, a new reference, or NULL. */
+    json_t *(*get)(void *arg, const char *ns, const char *name);
+    void *arg;
+};
+
+struct api_options {
+    struct loop *loop;
+    struct store *store;
+    int unix_fd;            /* listening */
+    int tls_fd;             /* listening; -1: none */
+    const char *pki_dir;    /* ca.crt, server.crt, server.key (made by pki_make) */
+    const char *users_file; /* tokens and identities, see docs/users.md; may be missing */
+    const struct api_view *views;
+    size_t n_views;
+    const char *version;
+};
+
+struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;
+void api_free(struct api *a);

@@ -1,0 +1,29 @@
+/*
+ * control.h - the loops of the server: scheduling, garbage collection, nodes, events
+ *
+ * They see the store through control/cluster.h only, so that a kube-apiserver can stand there later.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "store/store.h"
+
+struct control;
+
+struct control_options {
+    struct loop *loop;
+    struct store *store;
+    const char *policy;            /* of the engine; NULL: its default */
+    int64_t node_grace_ns;         /* without a heartbeat for so long a node is not ready; 0: 40 s */
+    int64_t event_ttl_ns;          /* 0: 1 h */
+};
+
+struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;
+void control_free(struct control *c);
+
+/* The views of mete.dev/v1 for struct api_view: new references. */
+json_t *control_workloads(void *control, const char *ns);
+json_t *control_workload(void *control, const char *ns, const char *name);
+json_t *control_gpus(void *control, const char *ns);
+json_t *control_gpu(void *control, const char *ns, const char *name);
