@@ -1,0 +1,94 @@
+/*
+ * nvml_abi.h - the part of NVIDIA's management library that we use, as its binary interface fixes it
+ *
+ * Own declarations after the documented layouts (LP64 Linux); the same header serves the caller (nvml_linux.c, by dlopen)
+ * and the emulated library (gpusim/). Names keep NVML's spelling so that they can be looked up in its manual.
+ */
+#pragma once
+
+#include <stdint.h>
+
+typedef void *nvmlDevice_t;
+typedef void *nvmlEventSet_t;
+
+enum nvml_return {
+    NVML_SUCCESS = 0,
+    NVML_ERROR_UNINITIALIZED = 1,
+    NVML_ERROR_INVALID_ARGUMENT = 2,
+    NVML_ERROR_NOT_SUPPORTED = 3,
+    NVML_ERROR_NO_PERMISSION = 4,
+    NVML_ERROR_NOT_FOUND = 6,
+    NVML_ERROR_INSUFFICIENT_SIZE = 7,
+    NVML_ERROR_DRIVER_NOT_LOADED = 9,
+    NVML_ERROR_TIMEOUT = 10,
+    NVML_ERROR_GPU_IS_LOST = 15,
+    NVML_ERROR_RESET_REQUIRED = 16,
+    NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
+    NVML_ERROR_UNKNOWN = 999,
+};
+
+enum {
+    NVML_NAME_SIZE = 96,
+    NVML_UUID_SIZE = 96,
+    NVML_SERIAL_SIZE = 30,
+    NVML_VERSION_SIZE = 80,
+    NVML_LINKS_MAX = 18,
+};
+
+enum { NVML_TEMPERATURE_GPU = 0 };
+enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_CLOCK_VIDEO = 3 };
+enum { NVML_LINK_REMOTE_GPU = 0, NVML_LINK_REMOTE_SWITCH = 2, NVML_LINK_REMOTE_UNKNOWN = 255 };
+
+#define NVML_EVENT_XID            UINT64_C(0x8)
+#define NVML_EVENT_UNAVAILABLE    UINT64_C(0x4000)
+#define NVML_MEMORY_V2            0x02000028u
+#define NVML_VALUE_NOT_AVAILABLE  UINT64_MAX
+
+struct nvmlPciInfo {
+    char busIdLegacy[16]; /* "0000:1B:00.0" */
+    unsigned domain;
+    unsigned bus;
+    unsigned device;
+    unsigned pciDeviceId; /* device << 16 | vendor */
+    unsigned pciSubSystemId;
+    char busId[32]; /* "00000000:1B:00.0" */
+};
+
+struct nvmlMemory {
+    unsigned long long total;
+    unsigned long long free;
+    unsigned long long used; /* reserved included */
+};
+
+struct nvmlMemory_v2 {
+    unsigned version;
+    unsigned long long total;
+    unsigned long long reserved;
+    unsigned long long free;
+    unsigned long long used;
+};
+
+struct nvmlUtilization {
+    unsigned gpu;    /* percent */
+    unsigned memory; /* percent */
+};
+
+struct nvmlProcessInfo {
+    unsigned pid;
+    unsigned long long usedGpuMemory;
+    unsigned gpuInstanceId;
+    unsigned computeInstanceId;
+};
+
+struct nvmlEventData {
+    nvmlDevice_t device;
+    unsigned long long eventType;
+    unsigned long long eventData;
+    unsigned gpuInstanceId;
+    unsigned computeInstanceId;
+};
+
+_Static_assert(sizeof(struct nvmlPciInfo) == 68, "nvmlPciInfo_t");
+_Static_assert(sizeof(struct nvmlMemory_v2) == 40, "nvmlMemory_v2_t");
+_Static_assert(sizeof(struct nvmlProcessInfo) == 24, "nvmlProcessInfo_t");
+_Static_assert(sizeof(struct nvmlEventData) == 32, "nvmlEventData_t");
