@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 struct api;
+struct objects;
 
 /* A computed kind: objects made at each request. */
 struct api_view {
@@ -32,6 +33,7 @@ struct api_options {
     const struct api_view *views;
     size_t n_views;
     const char *version;
+    struct objects *objects; /* kinds/objects.h, over `store` */
 };
 
 struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "store/store.h"
 
 struct control;
+struct objects;
 
 struct control_options {
     struct loop *loop;
@@ -17,6 +18,7 @@ struct control_options {
     const char *policy;            /* of the engine; NULL: its default */
     int64_t node_grace_ns;         /* without a heartbeat for so long a node is not ready; 0: 40 s */
     int64_t event_ttl_ns;          /* 0: 1 h */
+    struct objects *objects;       /* kinds/objects.h, over `store` */
 };
 
 struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;

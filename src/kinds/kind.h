@@ -69,7 +69,10 @@ struct arena;
 struct kind_context {
     const char *user;
     bool is_system;   /* our own controllers and nodes: may set mete.dev/ annotations and status */
-    int64_t now_ns;   /* realtime */
+    int64_t now_ns;   /* realtime; 0: objects_* take their loop's */
+    bool is_admin;    /* may run `host` containers as any uid, set spec.nodeName */
+    /* On whose behalf `host` containers run; -1: nobody's. 0 counts only together with is_admin. */
+    int64_t host_uid;
 };
 
 struct kind {
