@@ -15,12 +15,15 @@ static inline void fd_closep(const int *fd)
     fd_close(*fd);
 }
 
-/* All of a file of at most `cap` bytes; a missing one is ERR_NOT_FOUND, a larger one ERR_TOO_LARGE. */
+/*
+ * All of a file of at most `cap` bytes, replacing `*ret`, which holds nothing before. A missing one
+ * is ERR_NOT_FOUND, a larger one ERR_TOO_LARGE.
+ */
 struct err *file_read(const char *path, size_t cap, struct buf *ret) MUST_CHECK;
 
 /*
- * Replaces `path` by `bytes`: written beside it, synced, renamed, the directory synced. After success
- * it survives a power cut; at any moment there is the old file or the new, whole.
+ * Replaces `path` by `bytes`: written beside it, synced, renamed, the directory synced. After
+ * success it survives a power cut; at any moment there is the old file or the new, whole.
  */
 struct err *file_write_durable(const char *path, mode_t mode, struct str bytes) MUST_CHECK;
 
@@ -33,7 +36,7 @@ struct err *dir_make(const char *path, mode_t mode) MUST_CHECK;
 /* Removes a tree, never following symlinks nor crossing into other mounts. Absent is fine. */
 struct err *dir_remove(const char *path) MUST_CHECK;
 
-/* Names in `path` but . and .., sorted; the caller frees with names_free. Missing: ERR_NOT_FOUND. */
+/* Names in `path`, sorted, but . and ..; freed with names_free. Missing: ERR_NOT_FOUND. */
 struct err *dir_list(const char *path, char ***ret_names, size_t *ret_count) MUST_CHECK;
 void names_free(char **names, size_t count);
 

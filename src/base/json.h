@@ -7,9 +7,9 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <jansson.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -21,12 +21,18 @@ static inline void json_freep(json_t **j)
     json_decref(*j);
 }
 
-/* ERR_BAD_REQUEST with line and column. The caller owns the tree. */
+/* Any value, not only objects. ERR_BAD_REQUEST with line and column. The caller owns the tree. */
 struct err *json_parse(struct str text, json_t **ret) MUST_CHECK;
 
-/* Compact text, keys in their order. The caller frees it. */
+/* Compact text, keys in their order; doubles as the shortest text of theirs. The caller frees it.
+ */
 char *json_format(const json_t *j);
 char *json_format_pretty(const json_t *j);
+
+/* The same, and single values, at the end of a buffer. What is not UTF-8 becomes U+FFFD. */
+void json_add(struct buf *out, const json_t *j);
+void json_add_quoted(struct buf *out, struct str text);
+void json_add_real(struct buf *out, double value);
 
 /* Follows dot-free keys to a member: json_at(pod, "metadata", "name", NULL). Borrowed or NULL. */
 json_t *json_at(const json_t *j, ...) __attribute__((sentinel));
@@ -40,11 +46,12 @@ const char *json_text(const json_t *object, const char *key);
 int64_t json_int(const json_t *object, const char *key, int64_t fallback);
 bool json_bool(const json_t *object, const char *key, bool fallback);
 
-/* The member `key`, made as an empty object or array where it is absent or null. Borrowed. */
+/* The member `key`, made as an empty object or array where it is absent, null or another type.
+ * Borrowed. */
 json_t *json_object_at(json_t *object, const char *key);
 json_t *json_array_at(json_t *object, const char *key);
 
-/* Sets a string member; NULL removes it. */
+/* Sets a string member; NULL removes it. What is not UTF-8 becomes U+FFFD. */
 void json_put_text(json_t *object, const char *key, const char *text);
 void json_put_int(json_t *object, const char *key, int64_t value);
 void json_put_bool(json_t *object, const char *key, bool value);

@@ -11,7 +11,12 @@
 
 #include "base/err.h"
 
-enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level {
+    LOG_ERROR,
+    LOG_WARN,
+    LOG_INFO,
+    LOG_DEBUG
+};
 
 struct log_pair {
     const char *key; /* NULL ends the list */
@@ -30,6 +35,18 @@ struct log_pair {
     log_event((level), (message), (const struct log_pair[]){__VA_ARGS__})
 
 void log_event(enum log_level level, const char *message, const struct log_pair *pairs);
+
+/* What log_event writes, as a value. */
+struct log_line {
+    int64_t stamp_ns;
+    const char *process; /* NULL: left out */
+    enum log_level level;
+    const char *message;
+    const struct log_pair *pairs; /* ends with a pair whose key is NULL */
+};
+
+/* The line with its newline. A text that is NULL shows as null. The caller frees it. */
+char *log_format(const struct log_line *line, bool is_json);
 
 /* Called once in main. `process` names the role: "server", "node", ... */
 void log_setup(const char *process, enum log_level least, bool is_json);

@@ -5,6 +5,7 @@
 
 struct event_base;
 
+/* Also ignores SIGPIPE in the process: a peer that went away is an error of the write. */
 struct loop *loop_linux_new(void);
 void loop_linux_free(struct loop *l);
 

@@ -35,4 +35,4 @@ void map_seed(const uint8_t key[16]);
 #define map_remove(handle, head, item)          HASH_DELETE(handle, head, item)
 #define map_count(handle, head)                 HASH_CNT(handle, head)
 /* Safe against removal of `item` in the body; `tmp` is a variable of the same type. */
-#define map_each(handle, head, item, tmp) HASH_ITER(handle, head, item, tmp)
+#define map_each(handle, head, item, tmp) HASH_ITER (handle, head, item, tmp)

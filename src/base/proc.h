@@ -1,4 +1,7 @@
-/* proc.h - child processes: started with clean descriptors, watched by pidfd, bounded in time (proc_linux.c) */
+/*
+ * proc.h - child processes: started with clean descriptors, watched by pidfd, bounded in time
+ * (proc_linux.c)
+ */
 #pragma once
 
 #include <sys/types.h>
@@ -12,14 +15,19 @@ struct proc;
 struct proc_options {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
     const char *const *env;  /* NULL: the parent's */
-    const char *cwd;         /* NULL: the parent's */
-    int fds[8];              /* fds[i] becomes descriptor i of the child; -1: /dev/null for i < 3, absent above */
-    size_t n_fds;            /* 0: 0..2 are /dev/null, inherited, inherited */
-    uid_t uid;               /* 0: unchanged; else setgid, setgroups({gid}), setuid, no_new_privs, no capabilities */
+    const char *cwd;         /* entered as `uid`; NULL: the parent's */
+
+    /* fds[i] becomes descriptor i of the child; -1: /dev/null for i < 3, absent above. */
+    int fds[8];
+    size_t n_fds; /* 0: 0..2 are /dev/null, inherited, inherited */
+
+    /* 0: unchanged; else setgid, setgroups({gid}), setuid, no_new_privs, no capabilities. */
+    uid_t uid;
     gid_t gid;
-    bool is_session;         /* setsid: survives the terminal */
-    bool has_output;         /* collect stdout+stderr up to 64 KiB for the end callback (fds 1, 2 ignored) */
-    int64_t deadline_ns;     /* 0: none; else SIGKILL after so long */
+
+    bool is_session;     /* setsid: survives the terminal */
+    bool has_output;     /* stdout+stderr up to 64 KiB for the end callback; fds 1, 2 ignored */
+    int64_t deadline_ns; /* 0: none; else SIGKILL after so long, to its group if is_session */
 };
 
 /* The end of a child. `status` as from waitpid; `output` is borrowed. */
@@ -34,10 +42,11 @@ typedef void (*proc_end_fn)(void *arg, const struct proc_end *end);
 
 /*
  * Starts a child; `fn` is called in the loop once it was reaped. All descriptors but the named ones
- * are closed in the child. The proc frees itself after `fn`.
+ * are closed in the child. The proc frees itself after `fn`. `ret` may be NULL. What stops the
+ * child before the program runs (not in PATH, no such directory, ...) is an error here.
  */
-struct err *proc_start(struct loop *l, const struct proc_options *options, proc_end_fn fn, void *arg,
-                       struct proc **ret) MUST_CHECK;
+struct err *proc_start(struct loop *l, const struct proc_options *options, proc_end_fn fn,
+                       void *arg, struct proc **ret) MUST_CHECK;
 pid_t proc_pid(const struct proc *p);
 void proc_kill(struct proc *p, int signal);
 

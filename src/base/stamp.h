@@ -9,7 +9,9 @@
 #define NS_PER_SEC INT64_C(1000000000)
 #define NS_PER_MS  INT64_C(1000000)
 
-enum { STAMP_TEXT_SIZE = 40 };
+enum {
+    STAMP_TEXT_SIZE = 40
+};
 
 /* "2026-11-21T08:43:00Z" (seconds, as metav1.Time) and "...00.123456Z" (as metav1.MicroTime). */
 void stamp_format(int64_t stamp_ns, char ret[STAMP_TEXT_SIZE]);

@@ -37,6 +37,11 @@ bool text_equal(const char *a, const char *b); /* both may be NULL; NULL equals 
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* How many bytes the character has that `s` begins with; 0 where that is not UTF-8 (RFC 3629). */
+size_t str_utf8(struct str s);
+
 /*
  * A growing byte buffer, always NUL-terminated after `size` bytes. {.cap = N} before the first use:
  * what would pass the cap is not added and sets `overflow`; a cap of 0 means BUF_CAP_DEFAULT.
@@ -56,10 +61,14 @@ void buf_add_text(struct buf *b, const char *text);
 void buf_add_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 
+/* Adds text of others: what is not UTF-8 becomes U+FFFD. */
+void buf_add_utf8(struct buf *b, struct str text);
+
 /* Drops the first `size` bytes, keeps the rest. */
 void buf_consume(struct buf *b, size_t size);
 void buf_clear(struct buf *b);
 
-/* The bytes as a heap string that the caller frees; the buffer is {0} but for its cap after. Never NULL. */
+/* The bytes as a heap string that the caller frees; the buffer is {0} but for its cap after. Never
+ * NULL. */
 char *buf_steal(struct buf *b);
 void buf_done(struct buf *b);

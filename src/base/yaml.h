@@ -4,10 +4,10 @@
 #include "base/json.h"
 
 /*
- * All documents of `text`; empty ones are left out. Scalars resolve as in YAML 1.1 core as sigs.k8s.io/yaml
- * does (yes/on are booleans only unquoted as y|yes|on..., 012 is octal 10). Duplicate keys, more
- * than 1,000 alias uses, depth over JSON_DEPTH_MAX are refused. Errors are ERR_BAD_REQUEST and begin
- * with "NAME:LINE:COLUMN: ". The caller owns the array.
+ * All documents of `text`; empty ones are left out. Scalars resolve as in YAML 1.1 core as
+ * sigs.k8s.io/yaml does (yes/on are booleans only unquoted as y|yes|on..., 012 is octal 10).
+ * Duplicate keys, more than 1,000 alias uses, depth over JSON_DEPTH_MAX are refused. Errors are
+ * ERR_BAD_REQUEST and begin with "NAME:LINE:COLUMN: ". The caller owns the array.
  */
 struct err *yaml_parse(const char *name, struct str text, json_t **ret_documents) MUST_CHECK;
 

@@ -1,0 +1,116 @@
+#include "base/num.h"
+
+#include <inttypes.h>
+
+enum {
+    QUOTE_MAX = 64
+};
+
+#define QUOTE(s) ((s).size < QUOTE_MAX ? (int)(s).size : QUOTE_MAX), (s).at
+
+/* Decimal digits, at least one, nothing else. */
+static bool read_digits(struct str text, uint64_t *ret)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = (unsigned)text.at[i] - '0';
+
+        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return false;
+    }
+    *ret = value;
+    return text.size > 0;
+}
+
+static bool read_signed(struct str text, int64_t *ret)
+{
+    bool is_negative = text.size > 0 && text.at[0] == '-';
+    uint64_t size = 0;
+
+    if (is_negative)
+        text = (struct str){text.at + 1, text.size - 1};
+    if (!read_digits(text, &size) || size > (uint64_t)INT64_MAX + is_negative)
+        return false;
+    *ret = is_negative ? (int64_t)(0 - size) : (int64_t)size;
+    return true;
+}
+
+struct err *num_parse_int64(struct str text, int64_t min, int64_t max, int64_t *ret)
+{
+    int64_t value = 0;
+
+    if (!read_signed(text, &value) || value < min || value > max)
+        return err_new(ERR_INVALID, "number '%.*s': want an integer from %" PRId64 " to %" PRId64,
+                       QUOTE(text), min, max);
+    *ret = value;
+    return NULL;
+}
+
+struct err *num_parse_uint64(struct str text, uint64_t max, uint64_t *ret)
+{
+    uint64_t value = 0;
+
+    if (!read_digits(text, &value) || value > max)
+        return err_new(ERR_INVALID, "number '%.*s': want an integer from 0 to %" PRIu64,
+                       QUOTE(text), max);
+    *ret = value;
+    return NULL;
+}
+
+static const struct unit {
+    struct str name;
+    int64_t ns;
+} units[] = {
+    {STR("ns"), 1},
+    {STR("us"), 1000},
+    {STR("ms"), 1000000},
+    {STR("s"), INT64_C(1000000000)},
+    {STR("m"), INT64_C(60000000000)},
+    {STR("h"), INT64_C(3600000000000)},
+    {STR("d"), INT64_C(86400000000000)},
+};
+
+/* The run of digits (or of other bytes) that `*rest` starts with, cut off it. */
+static struct str cut_run(struct str *rest, bool is_digits)
+{
+    struct str run = {.at = rest->at};
+
+    while (run.size < rest->size &&
+           (rest->at[run.size] >= '0' && rest->at[run.size] <= '9') == is_digits)
+        run.size++;
+    rest->at += run.size;
+    rest->size -= run.size;
+    return run;
+}
+
+static const struct unit *find_unit(struct str name)
+{
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (str_equal(units[i].name, name))
+            return &units[i];
+    return NULL;
+}
+
+struct err *num_parse_duration(struct str text, int64_t *ret_ns)
+{
+    struct str rest = text;
+    int64_t total_ns = 0;
+
+    do {
+        struct str digits = cut_run(&rest, true);
+        const struct unit *unit = find_unit(cut_run(&rest, false));
+        uint64_t count = 0;
+        int64_t part_ns = 0;
+
+        if (digits.size == 0 || !unit)
+            return err_new(ERR_INVALID, "duration '%.*s': want numbers with units, as in 1h30m",
+                           QUOTE(text));
+        if (!read_digits(digits, &count) || __builtin_mul_overflow(count, unit->ns, &part_ns) ||
+            __builtin_add_overflow(total_ns, part_ns, &total_ns))
+            return err_new(ERR_INVALID, "duration '%.*s': over 292 years", QUOTE(text));
+    } while (rest.size > 0);
+    *ret_ns = total_ns;
+    return NULL;
+}
