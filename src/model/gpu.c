@@ -1,0 +1,112 @@
+#include "model/gpu.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/str.h"
+
+/* Words that say whose it is, not what it is. */
+static const char *const brands[] = {"nvidia",   "tesla",  "quadro",   "geforce", "amd",
+                                     "instinct", "radeon", "intel(r)", "intel",   "emulated"};
+/* Words that mean something only together with the next one. */
+static const char *const series[] = {"rtx", "gtx", "titan", "max", "pro"};
+static const char *const endings[] = {"ti", "super", "ada"};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_one_of(const char *const *words, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text_equal(words[i], word))
+            return true;
+    return false;
+}
+
+static bool has_digit(const char *word)
+{
+    return strpbrk(word, "0123456789") != NULL;
+}
+
+/* The next run of what is no separator, in lower case, off `*rest`; false at the end. */
+static bool next_word(const char **rest, char ret[GPU_TEXT_SIZE])
+{
+    static const char separators[] = " -_/,";
+    size_t size;
+
+    *rest += strspn(*rest, separators);
+    size = strcspn(*rest, separators);
+    if (size == 0)
+        return false;
+    for (size_t i = 0; i < size && i < GPU_TEXT_SIZE - 1; i++)
+        ret[i] = lower((*rest)[i]);
+    ret[size < GPU_TEXT_SIZE ? size : GPU_TEXT_SIZE - 1] = '\0';
+    *rest += size;
+    return true;
+}
+
+static void append(char ret[GPU_TEXT_SIZE], const char *word)
+{
+    size_t used = strlen(ret);
+    size_t size = strlen(word);
+
+    if (size >= GPU_TEXT_SIZE - used)
+        size = GPU_TEXT_SIZE - used - 1;
+    memcpy(ret + used, word, size);
+    ret[used + size] = '\0';
+}
+
+/* "rtx" "4090" "ti" is one name; "rtx" "a6000" is an a6000. */
+static void finish_series(const char *rest, char ret[GPU_TEXT_SIZE])
+{
+    char word[GPU_TEXT_SIZE];
+
+    if (!next_word(&rest, word))
+        return;
+    if (has_digit(word) && (word[0] < '0' || word[0] > '9'))
+        ret[0] = '\0';
+    append(ret, word);
+    while (next_word(&rest, word))
+        if (is_one_of(endings, COUNT(endings), word))
+            append(ret, word);
+}
+
+void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE])
+{
+    char word[GPU_TEXT_SIZE];
+    const char *rest = product;
+
+    ret[0] = '\0';
+    while (next_word(&rest, word)) {
+        if (is_one_of(brands, COUNT(brands), word))
+            continue;
+        append(ret, word);
+        if (is_one_of(series, COUNT(series), word)) {
+            finish_series(rest, ret);
+            return;
+        }
+        if (has_digit(word)) {
+            memcpy(ret, word, strlen(word) + 1);
+            return;
+        }
+    }
+}
+
+const char *gpu_health_text(enum gpu_health h)
+{
+    switch (h) {
+    case GPU_HEALTHY:
+        return "healthy";
+    case GPU_UNHEALTHY:
+        return "unhealthy";
+    case GPU_NOT_ANSWERING:
+        return "not answering";
+    case GPU_LOST:
+        return "lost";
+    }
+    return "unknown";
+}
