@@ -1,7 +1,8 @@
 /*
  * client.h - requests to an API server, ours or a kube-apiserver (http_linux.c: libcurl's multi interface on the loop)
  *
- * As a seam: tests give other ops. Callbacks come from the loop, never from inside a call.
+ * As a seam: tests give other ops. Callbacks come from the loop, never from inside a call. A callback may make new calls,
+ * cancel any and free the client.
  */
 #pragma once
 
@@ -11,7 +12,8 @@
 #include "base/str.h"
 
 struct client;
-struct client_call;
+struct stream;
+struct stream_options;
 
 struct client_options {
     struct loop *loop;
@@ -41,8 +43,32 @@ typedef void (*client_done_fn)(void *arg, const struct err *e, const struct clie
 /* A piece of a stream that answers 200. */
 typedef void (*client_data_fn)(void *arg, struct str piece);
 
+/* What a client is made of. A call begins with a struct client_call and lives until its `done`, or its cancel. */
+struct client_call {
+    const struct client_ops *ops;
+};
+
+struct client_ops {
+    /* `data` is NULL for a plain request. Never fails here: what goes wrong is told to `done`, later. */
+    struct client_call *(*start)(void *self, const struct client_request *r, client_data_fn data, client_done_fn done,
+                                 void *arg);
+    void (*cancel)(struct client_call *call);
+    struct err *(*upgrade)(void *self, const struct stream_options *o, struct stream **ret);
+    void (*free)(void *self);
+};
+
+struct client {
+    const struct client_ops *ops;
+    void *self;
+};
+
+/* The options are copied; a certificate file that cannot be used shows at the first request, as ERR_UNAVAILABLE. */
 struct err *client_new(const struct client_options *o, struct client **ret) MUST_CHECK;
-void client_free(struct client *c); /* open calls end without their callbacks */
+void client_free(struct client *c); /* accepts NULL; open calls end without their callbacks */
+static inline void client_freep(struct client **c)
+{
+    client_free(*c);
+}
 
 /* `done` is called once. `*ret_call` (may be NULL) is dead after it. */
 void client_send(struct client *c, const struct client_request *r, client_done_fn done, void *arg,
@@ -52,5 +78,14 @@ void client_stream(struct client *c, const struct client_request *r, client_data
                    struct client_call **ret_call);
 void client_cancel(struct client_call *call); /* no callback after it */
 
-/* Turns a Status body of a failed reply into an error with its code and message. */
-struct err *client_reply_error(const struct client_reply *reply);
+/* Opens a duplex connection to the same server, see stream.h. */
+struct err *client_upgrade(struct client *c, const struct stream_options *o, struct stream **ret) MUST_CHECK;
+
+/* Turns a Status body of a failed reply into an error with its code and message; never NULL. */
+struct err *client_reply_error(const struct client_reply *reply) MUST_CHECK;
+
+/* "error" of a call, or of its reply where the status is not 2xx, or NULL. A new error. */
+struct err *client_error(const struct err *e, const struct client_reply *reply) MUST_CHECK;
+
+/* Adds `text` percent-encoded, as a path segment or a query value wants it. */
+void client_add_escaped(struct buf *b, struct str text);

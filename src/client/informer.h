@@ -2,6 +2,7 @@
  * informer.h - one kind of objects kept up to date: list, then watch, resumed for ever
  *
  * 410, cut connections and a server that is away are its own business (back-off 50 ms to 5 s). `put` may repeat an object.
+ * An object deleted and made anew under its name while the watch was cut is `removed` first. No callback may free the informer.
  */
 #pragma once
 
@@ -20,4 +21,4 @@ struct informer_options {
 };
 
 struct informer *informer_new(const struct informer_options *o);
-void informer_free(struct informer *i);
+void informer_free(struct informer *i); /* accepts NULL; no callback after it */

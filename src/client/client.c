@@ -1,0 +1,117 @@
+#include "client/client.h"
+
+#include <ctype.h>
+
+#include "client/stream.h"
+
+void client_free(struct client *c)
+{
+    if (c)
+        c->ops->free(c->self);
+}
+
+static void start(struct client *c, const struct client_request *r, client_data_fn data,
+                  client_done_fn done, void *arg, struct client_call **ret_call)
+{
+    struct client_call *call = c->ops->start(c->self, r, data, done, arg);
+
+    if (ret_call)
+        *ret_call = call;
+}
+
+void client_send(struct client *c, const struct client_request *r, client_done_fn done, void *arg,
+                 struct client_call **ret_call)
+{
+    start(c, r, NULL, done, arg, ret_call);
+}
+
+void client_stream(struct client *c, const struct client_request *r, client_data_fn data,
+                   client_done_fn done, void *arg, struct client_call **ret_call)
+{
+    start(c, r, data, done, arg, ret_call);
+}
+
+void client_cancel(struct client_call *call)
+{
+    if (call)
+        call->ops->cancel(call);
+}
+
+struct err *client_upgrade(struct client *c, const struct stream_options *o, struct stream **ret)
+{
+    return c->ops->upgrade(c->self, o, ret);
+}
+
+void stream_send(struct stream *s, struct str bytes)
+{
+    s->ops->send(s->self, bytes);
+}
+
+size_t stream_backlog(const struct stream *s)
+{
+    return s->ops->backlog(s->self);
+}
+
+void stream_free(struct stream *s)
+{
+    if (s)
+        s->ops->free(s->self);
+}
+
+struct status_code {
+    int http;
+    const char *reason;
+    enum err_code code;
+};
+
+/* The reason decides between codes that share a status; else the first of that status. */
+static enum err_code code_of(int http, const char *reason)
+{
+    static const struct status_code codes[] = {
+#define X(name, http, reason, grpc) {http, reason, ERR_##name},
+        ERR_CODES(X)
+#undef X
+    };
+    const size_t n = sizeof(codes) / sizeof(codes[0]);
+
+    for (size_t i = 0; reason && i < n; i++)
+        if (codes[i].http == http && text_equal(codes[i].reason, reason))
+            return codes[i].code;
+    for (size_t i = 0; i < n; i++)
+        if (codes[i].http == http)
+            return codes[i].code;
+    return http >= 500 ? ERR_UNAVAILABLE : ERR_BAD_REQUEST;
+}
+
+struct err *client_reply_error(const struct client_reply *reply)
+{
+    AUTO(json_freep) json_t *status = NULL;
+    AUTO(err_freep) struct err *ignored = json_parse(reply->body, &status);
+    const char *message = json_text(status, "message");
+    enum err_code code = code_of(reply->status, json_text(status, "reason"));
+
+    if (message && message[0])
+        return err_new(code, "%s", message);
+    return err_new(code, "the server answered %d without saying why", reply->status);
+}
+
+struct err *client_error(const struct err *e, const struct client_reply *reply)
+{
+    if (e)
+        return err_new(err_code(e), "%s", err_message(e));
+    if (reply->status >= 200 && reply->status < 300)
+        return NULL;
+    return client_reply_error(reply);
+}
+
+void client_add_escaped(struct buf *b, struct str text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+
+        if (isalnum(c) || c == '-' || c == '_' || c == '.' || c == '~')
+            buf_add_char(b, (char)c);
+        else
+            buf_printf(b, "%%%02X", c);
+    }
+}

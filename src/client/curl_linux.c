@@ -1,0 +1,205 @@
+#include "client/curl_linux.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+
+enum {
+    CONNECT_TIMEOUT_MS = 10000
+};
+
+/* One socket that libcurl waits for. */
+struct curl_io {
+    struct curl_pump *pump;
+    struct loop_io *io;
+    struct curl_io *prev;
+    struct curl_io *next;
+};
+
+struct curl_pump {
+    struct loop *loop;
+    CURLM *multi;
+    struct loop_timer *timer;
+    struct curl_io *ios;
+    curl_pump_fn fn;
+    void *arg;
+};
+
+static void pump_act(struct curl_pump *p, curl_socket_t fd, int events)
+{
+    int running = 0;
+
+    (void)curl_multi_socket_action(p->multi, fd, events,
+                                   &running); /* per transfer, told by its message */
+    p->fn(p->arg);
+}
+
+static void on_io(void *arg, int fd, bool readable, bool writable)
+{
+    struct curl_io *io = arg;
+
+    pump_act(io->pump, fd, (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0));
+}
+
+static void on_timer(void *arg)
+{
+    pump_act(arg, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static void io_free(struct curl_io *io)
+{
+    loop_io_free(io->io);
+    LIST_REMOVE(io->pump->ios, io);
+    free(io);
+}
+
+static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
+{
+    struct curl_pump *p = arg;
+    struct curl_io *io = socket_arg;
+
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (io)
+            io_free(io);
+        (void)curl_multi_assign(p->multi, fd,
+                                NULL); /* fails only for a socket that is gone already */
+        return 0;
+    }
+    if (!io) {
+        io = mem_alloc(sizeof(*io));
+        io->pump = p;
+        io->io = loop_io_new(p->loop, fd, on_io, io);
+        LIST_ADD(p->ios, io);
+        (void)curl_multi_assign(p->multi, fd, io); /* the socket is libcurl's own */
+    }
+    loop_io_want(io->io, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
+    return 0;
+}
+
+static int want_timer(CURLM *multi, long timeout_ms, void *arg)
+{
+    struct curl_pump *p = arg;
+
+    (void)multi;
+    if (timeout_ms < 0)
+        loop_timer_stop(p->timer);
+    else
+        loop_timer_set(p->timer, timeout_ms * NS_PER_MS);
+    return 0;
+}
+
+struct curl_pump *curl_pump_new(struct loop *l, curl_pump_fn fn, void *arg)
+{
+    struct curl_pump *p = mem_alloc(sizeof(*p));
+
+    p->loop = l;
+    p->fn = fn;
+    p->arg = arg;
+    p->timer = loop_timer_new(l, on_timer, p);
+    p->multi = curl_multi_init();
+    if (!p->multi)
+        abort(); /* out of memory */
+    (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+    (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
+    (void)curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+    (void)curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
+    return p;
+}
+
+void curl_pump_free(struct curl_pump *p)
+{
+    struct curl_io *io;
+
+    if (!p)
+        return;
+    (void)curl_multi_cleanup(p->multi);
+    LIST_EACH (p->ios, io)
+        io_free(io);
+    loop_timer_free(p->timer);
+    free(p);
+}
+
+CURLM *curl_pump_multi(const struct curl_pump *p)
+{
+    return p->multi;
+}
+
+static const char *copy(const char *text)
+{
+    return text ? mem_strdup(text) : NULL;
+}
+
+struct client_options *curl_options_copy(const struct client_options *o)
+{
+    struct client_options *mine = mem_alloc(sizeof(*mine));
+
+    mine->loop = o->loop;
+    mine->unix_socket = copy(o->unix_socket);
+    mine->url = copy(o->url ? o->url : "http://mete");
+    mine->ca_file = copy(o->ca_file);
+    mine->cert_file = copy(o->cert_file);
+    mine->key_file = copy(o->key_file);
+    mine->token = copy(o->token);
+    return mine;
+}
+
+static void drop(const char *text)
+{
+    free((void *)(uintptr_t)text);
+}
+
+void curl_options_free(struct client_options *o)
+{
+    if (!o)
+        return;
+    drop(o->unix_socket);
+    drop(o->url);
+    drop(o->ca_file);
+    drop(o->cert_file);
+    drop(o->key_file);
+    drop(o->token);
+    free(o);
+}
+
+#define SET(option, value)                                          \
+    do {                                                            \
+        code = code ? code : curl_easy_setopt(easy, option, value); \
+    } while (0)
+
+struct err *curl_setup(CURL *easy, const struct client_options *o, const char *path)
+{
+    AUTO_FREE char *url = mem_format("%s%s", o->url, path);
+    CURLcode code = CURLE_OK;
+
+    SET(CURLOPT_URL, url);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+    SET(CURLOPT_PROXY, ""); /* an API server is reached directly, whatever the environment says */
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_USERAGENT, "mete");
+    if (o->unix_socket)
+        SET(CURLOPT_UNIX_SOCKET_PATH, o->unix_socket);
+    if (o->ca_file)
+        SET(CURLOPT_CAINFO, o->ca_file);
+    if (o->cert_file)
+        SET(CURLOPT_SSLCERT, o->cert_file);
+    if (o->key_file)
+        SET(CURLOPT_SSLKEY, o->key_file);
+    if (code)
+        return err_new(ERR_INTERNAL, "prepare a request: %s", curl_easy_strerror(code));
+    return NULL;
+}
+
+struct err *curl_error(CURLcode code, const char *detail, const struct client_options *o)
+{
+    const char *where = o->unix_socket ? o->unix_socket : o->url;
+    const char *why = detail && detail[0] ? detail : curl_easy_strerror(code);
+
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return err_new(ERR_TIMEOUT, "%s: no answer in time", where);
+    return err_new(ERR_UNAVAILABLE, "%s: %s", where, why);
+}

@@ -1,0 +1,337 @@
+/*
+ * List in pages, then watch from the list's revision. Each object that a list shows carries the
+ * number of that list; what carries an older one at its end was removed meanwhile.
+ */
+#include "client/informer.h"
+
+#include <inttypes.h>
+
+#include "base/map.h"
+#include "base/stamp.h"
+
+#define BACKOFF_FIRST_NS (50 * NS_PER_MS)
+#define BACKOFF_MAX_NS   (5 * NS_PER_SEC)
+#define LINE_MAX         ((size_t)16 << 20)
+
+enum {
+    PAGE_SIZE = 500,
+    WATCH_SECONDS = 270,
+    WATCH_SECONDS_SPREAD = 60,
+    LATE_SECONDS = 30
+};
+
+struct known {
+    json_t *object;
+    char *key;
+    uint64_t list;
+    struct map_handle handle;
+};
+
+struct informer {
+    struct informer_options options;
+    char *path;
+    struct client_call *call;
+    struct loop_timer *timer;
+    struct known *objects;
+    uint64_t list;  /* the number of the present list */
+    char *revision; /* NULL: list first */
+    char *next;     /* the continue token of the page to ask for; NULL: the first */
+    struct buf line;
+    int64_t backoff_ns;
+    int64_t watch_seconds;
+    int64_t watch_began_ns;
+    bool is_broken; /* the watch showed something that a new list must mend */
+};
+
+static void list_page(struct informer *i);
+static void watch(struct informer *i);
+
+static void on_timer(void *arg)
+{
+    struct informer *i = arg;
+
+    if (i->revision)
+        watch(i);
+    else
+        list_page(i);
+}
+
+static void begin_again(struct informer *i)
+{
+    loop_timer_set(i->timer, i->backoff_ns);
+    i->backoff_ns = i->backoff_ns * 2 > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : i->backoff_ns * 2;
+}
+
+static void forget_revision(struct informer *i)
+{
+    free(TAKE(i->revision));
+    free(TAKE(i->next));
+}
+
+static char *key_of(const json_t *object)
+{
+    const char *ns = json_text_at(object, "metadata", "namespace", NULL);
+    const char *name = json_text_at(object, "metadata", "name", NULL);
+
+    return name ? mem_format("%s/%s", ns ? ns : "", name) : NULL;
+}
+
+static void known_free(struct informer *i, struct known *k)
+{
+    map_remove(handle, i->objects, k);
+    json_decref(k->object);
+    free(k->key);
+    free(k);
+}
+
+static void remove_known(struct informer *i, struct known *k)
+{
+    AUTO(json_freep) json_t *last = json_incref(k->object);
+
+    known_free(i, k);
+    i->options.removed(i->options.arg, last);
+}
+
+static bool is_same_life(const json_t *a, const json_t *b)
+{
+    return text_equal(json_text_at(a, "metadata", "uid", NULL),
+                      json_text_at(b, "metadata", "uid", NULL));
+}
+
+static void put_object(struct informer *i, json_t *object)
+{
+    AUTO_FREE char *key = key_of(object);
+    struct known *k = NULL;
+
+    if (!key)
+        return;
+    map_find_text(handle, i->objects, key, k);
+    if (k && !is_same_life(k->object, object)) {
+        remove_known(i, k); /* deleted and made anew while nobody watched */
+        k = NULL;
+    }
+    if (!k) {
+        k = mem_alloc(sizeof(*k));
+        k->key = TAKE(key);
+        map_add(handle, i->objects, k->key, strlen(k->key), k);
+    }
+    json_decref(k->object);
+    k->object = json_incref(object);
+    k->list = i->list;
+    i->options.put(i->options.arg, object);
+}
+
+static void remove_object(struct informer *i, json_t *object)
+{
+    AUTO_FREE char *key = key_of(object);
+    struct known *k = NULL;
+
+    if (!key)
+        return;
+    map_find_text(handle, i->objects, key, k);
+    if (!k)
+        return;
+    json_decref(k->object);
+    k->object = json_incref(object);
+    remove_known(i, k);
+}
+
+static void remove_unlisted(struct informer *i)
+{
+    struct known *k;
+    struct known *tmp;
+
+    map_each (handle, i->objects, k, tmp) {
+        if (k->list != i->list)
+            remove_known(i, k);
+    }
+}
+
+static void set_revision(struct informer *i, const char *revision)
+{
+    char *mine = mem_strdup(revision);
+
+    free(i->revision);
+    i->revision = mine;
+}
+
+/* One line of the watch. Anything that is not understood is mended by a new list. */
+static void take_event(struct informer *i, struct str line)
+{
+    AUTO(json_freep) json_t *event = NULL;
+    AUTO(err_freep) struct err *e = json_parse(line, &event);
+    const char *type = json_text(event, "type");
+    json_t *object = json_at(event, "object", NULL);
+    const char *revision = json_text_at(object, "metadata", "resourceVersion", NULL);
+
+    if (e || !type || !object || text_equal(type, "ERROR") || !revision) {
+        i->is_broken = true;
+        return;
+    }
+    if (text_equal(type, "ADDED") || text_equal(type, "MODIFIED"))
+        put_object(i, object);
+    else if (text_equal(type, "DELETED"))
+        remove_object(i, object);
+    set_revision(i, revision);
+    i->backoff_ns = BACKOFF_FIRST_NS;
+}
+
+static void on_watch_data(void *arg, struct str piece)
+{
+    struct informer *i = arg;
+    size_t done = 0;
+    const char *end;
+
+    buf_add(&i->line, piece.at, piece.size);
+    i->is_broken = i->is_broken || i->line.overflow;
+    while (!i->is_broken && i->line.size > done &&
+           (end = memchr(i->line.at + done, '\n', i->line.size - done))) {
+        struct str line = {.at = i->line.at + done, .size = (size_t)(end - i->line.at) - done};
+
+        done += line.size + 1;
+        if (line.size > 0)
+            take_event(i, line);
+    }
+    if (done > 0)
+        buf_consume(&i->line, done);
+    if (!i->is_broken)
+        return;
+    client_cancel(TAKE(i->call));
+    forget_revision(i);
+    begin_again(i);
+}
+
+static void on_watch_end(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct informer *i = arg;
+
+    i->call = NULL;
+    if (!e && reply->status != 200)
+        forget_revision(i); /* 410, and what else a list will say more of */
+    else if (loop_now_ns(i->options.loop) - i->watch_began_ns > BACKOFF_MAX_NS)
+        i->backoff_ns = BACKOFF_FIRST_NS;
+    begin_again(i);
+}
+
+static void add_query(struct buf *b, const char *path)
+{
+    buf_add_text(b, path);
+    buf_add_char(b, strchr(path, '?') ? '&' : '?');
+}
+
+static void watch(struct informer *i)
+{
+    struct buf path = {0};
+    struct client_request r = {.method = "GET"};
+
+    buf_done(&i->line);
+    i->line = (struct buf){.cap = LINE_MAX};
+    i->is_broken = false;
+    i->watch_began_ns = loop_now_ns(i->options.loop);
+    add_query(&path, i->path);
+    buf_printf(&path,
+               "watch=true&allowWatchBookmarks=true&timeoutSeconds=%" PRId64 "&resourceVersion=",
+               i->watch_seconds);
+    client_add_escaped(&path, str_of(i->revision));
+    r.path = path.at;
+    /* A server that is silent past its own limit is gone without a word. */
+    r.timeout_ns = (i->watch_seconds + LATE_SECONDS) * NS_PER_SEC;
+    client_stream(i->options.client, &r, on_watch_data, on_watch_end, i, &i->call);
+    buf_done(&path);
+}
+
+static void end_list(struct informer *i, const char *revision)
+{
+    remove_unlisted(i);
+    set_revision(i, revision);
+    i->backoff_ns = BACKOFF_FIRST_NS;
+    if (i->options.synced)
+        i->options.synced(i->options.arg);
+    watch(i);
+}
+
+static bool take_page(struct informer *i, struct str body)
+{
+    AUTO(json_freep) json_t *page = NULL;
+    AUTO(err_freep) struct err *e = json_parse(body, &page);
+    json_t *items = json_at(page, "items", NULL);
+    const char *revision = json_text_at(page, "metadata", "resourceVersion", NULL);
+    const char *next = json_text_at(page, "metadata", "continue", NULL);
+    json_t *item;
+    size_t n;
+
+    if (e || !revision || (items && !json_is_array(items) && !json_is_null(items)))
+        return false;
+    json_array_foreach (items, n, item)
+        put_object(i, item);
+    free(TAKE(i->next));
+    if (next && next[0]) {
+        i->next = mem_strdup(next);
+        list_page(i);
+    } else {
+        end_list(i, revision);
+    }
+    return true;
+}
+
+static void on_page(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct informer *i = arg;
+
+    i->call = NULL;
+    if (!e && reply->status == 200 && take_page(i, reply->body))
+        return;
+    forget_revision(i);
+    begin_again(i);
+}
+
+static void list_page(struct informer *i)
+{
+    struct buf path = {0};
+    struct client_request r = {.method = "GET"};
+
+    if (!i->next)
+        i->list++;
+    add_query(&path, i->path);
+    buf_printf(&path, "limit=%d", (int)PAGE_SIZE);
+    if (i->next) {
+        buf_add_text(&path, "&continue=");
+        client_add_escaped(&path, str_of(i->next));
+    }
+    r.path = path.at;
+    client_send(i->options.client, &r, on_page, i, &i->call);
+    buf_done(&path);
+}
+
+struct informer *informer_new(const struct informer_options *o)
+{
+    struct informer *i = mem_alloc(sizeof(*i));
+
+    i->options = *o;
+    i->path = mem_strdup(o->path);
+    i->options.path = i->path;
+    i->backoff_ns = BACKOFF_FIRST_NS;
+    /* Spread, so that many informers that began together do not begin again together. */
+    i->watch_seconds = WATCH_SECONDS + map_hash(o->path, strlen(o->path)) % WATCH_SECONDS_SPREAD;
+    i->timer = loop_timer_new(o->loop, on_timer, i);
+    loop_timer_set(i->timer, 0);
+    return i;
+}
+
+void informer_free(struct informer *i)
+{
+    struct known *k;
+    struct known *tmp;
+
+    if (!i)
+        return;
+    client_cancel(i->call);
+    loop_timer_free(i->timer);
+    map_each (handle, i->objects, k, tmp) {
+        known_free(i, k);
+    }
+    forget_revision(i);
+    buf_done(&i->line);
+    free(i->path);
+    free(i);
+}

@@ -1,0 +1,352 @@
+/*
+ * libcurl makes the connection (CURLOPT_CONNECT_ONLY: unix socket or TLS, with its deadlines); from
+ * then on the socket is ours to wait for and bytes pass through curl_easy_send and curl_easy_recv.
+ * The easy handle stays in its multi handle, which owns the connection.
+ */
+#include "client/stream_linux.h"
+
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "client/curl_linux.h"
+
+enum {
+    HEAD_MAX = 16384,
+    PIECE_SIZE = 65536,
+    OPEN_DEADLINE_S = 15
+};
+
+enum stream_state {
+    CONNECTING,
+    UPGRADING,
+    OPEN,
+    CLOSED
+};
+
+struct upgraded {
+    struct stream stream; /* what the user holds */
+    struct client_options *server;
+    struct stream_options options; /* its texts live in `head` only */
+    struct curl_pump *pump;
+    CURL *easy;
+    struct loop *loop;
+    struct loop_io *io;
+    struct loop_timer *later; /* the deadline of opening; then what is left for a later turn */
+    char detail[CURL_ERROR_SIZE];
+    enum stream_state state;
+    struct buf out;  /* to be sent; the request first */
+    struct buf head; /* of the answer, while UPGRADING */
+    bool was_full;
+    bool is_busy;
+    bool is_doomed;
+};
+
+static void destroy(struct upgraded *u)
+{
+    loop_io_free(u->io);
+    (void)curl_multi_remove_handle(curl_pump_multi(u->pump), u->easy);
+    curl_easy_cleanup(u->easy);
+    curl_pump_free(u->pump);
+    loop_timer_free(u->later);
+    buf_done(&u->out);
+    buf_done(&u->head);
+    curl_options_free(u->server);
+    free(u);
+}
+
+/* Takes `e`. */
+static void close_stream(struct upgraded *u, struct err *e)
+{
+    AUTO(err_freep) struct err *why = e;
+
+    if (u->state == CLOSED || u->is_doomed)
+        return;
+    u->state = CLOSED;
+    loop_io_free(TAKE(u->io));
+    loop_timer_stop(u->later);
+    buf_done(&u->out);
+    u->options.on_close(u->options.arg, why);
+}
+
+static void send_some(struct upgraded *u)
+{
+    while (u->state != CLOSED && u->out.size > 0) {
+        size_t sent = 0;
+        CURLcode code = curl_easy_send(u->easy, u->out.at, u->out.size, &sent);
+
+        if (code == CURLE_AGAIN)
+            break;
+        if (code) {
+            close_stream(u, curl_error(code, u->detail, u->server));
+            return;
+        }
+        buf_consume(&u->out, sent);
+    }
+    if (u->state == OPEN && u->was_full && u->out.size == 0) {
+        u->was_full = false;
+        if (u->options.on_drain)
+            u->options.on_drain(u->options.arg);
+    }
+}
+
+/* The size of the head with its empty line, or 0 while that is not there. */
+static size_t head_size(const struct buf *b)
+{
+    const char *end = b->size > 0 ? memmem(b->at, b->size, "\r\n\r\n", 4) : NULL;
+
+    return end ? (size_t)(end - b->at) + 4 : 0;
+}
+
+/* "HTTP/1.1 101 Switching Protocols" */
+static int64_t status_of(struct str head)
+{
+    struct str rest = head;
+    int64_t status = 0;
+    AUTO(err_freep) struct err *e = NULL;
+
+    (void)str_cut(&rest, ' ');
+    if (!rest.at || !str_starts_with(head, STR("HTTP/1.")))
+        return 0;
+    e = num_parse_int64(str_cut(&rest, ' '), 100, 599, &status);
+    return e ? 0 : status;
+}
+
+static struct err *refusal(int64_t status, struct str body)
+{
+    struct client_reply reply = {.status = (int)status, .body = body};
+
+    if (status == 0)
+        return err_new(ERR_UNAVAILABLE, "the server does not speak HTTP");
+    return err_wrap(client_reply_error(&reply), "upgrade the connection");
+}
+
+static void take_head(struct upgraded *u)
+{
+    size_t size = head_size(&u->head);
+    struct str rest;
+    int64_t status;
+
+    if (u->head.overflow || (size == 0 && u->head.size >= HEAD_MAX)) {
+        close_stream(u, err_new(ERR_UNAVAILABLE, "the server's answer has too long a head"));
+        return;
+    }
+    if (size == 0)
+        return;
+    status = status_of((struct str){.at = u->head.at, .size = size});
+    rest = (struct str){.at = u->head.at + size, .size = u->head.size - size};
+    if (status != 101) {
+        close_stream(u, refusal(status, rest));
+        return;
+    }
+    u->state = OPEN;
+    loop_timer_stop(u->later);
+    if (u->options.on_open)
+        u->options.on_open(u->options.arg);
+    if (rest.size > 0 && u->state == OPEN && !u->is_doomed)
+        u->options.on_data(u->options.arg, rest);
+    if (!u->is_doomed)
+        buf_done(&u->head);
+}
+
+static void take_bytes(struct upgraded *u, struct str bytes)
+{
+    if (u->state == OPEN) {
+        u->options.on_data(u->options.arg, bytes);
+        return;
+    }
+    buf_add(&u->head, bytes.at, bytes.size);
+    take_head(u);
+}
+
+/* Bytes that TLS holds already would not wake the socket again: what is left for a later turn comes
+ * back by the timer. */
+static void receive(struct upgraded *u)
+{
+    AUTO_FREE char *piece = mem_alloc(PIECE_SIZE);
+
+    for (int i = 0; u->state != CLOSED && !u->is_doomed; i++) {
+        size_t n = 0;
+        CURLcode code;
+
+        if (i == PIECES_AT_ONCE && u->state == OPEN) {
+            loop_timer_set(u->later, 0);
+            return;
+        }
+        code = curl_easy_recv(u->easy, piece, PIECE_SIZE, &n);
+
+        if (code == CURLE_AGAIN)
+            return;
+        if (code) {
+            close_stream(u, curl_error(code, u->detail, u->server));
+            return;
+        }
+        if (n == 0) {
+            close_stream(u, u->state == OPEN
+                                ? NULL
+                                : err_new(ERR_UNAVAILABLE, "the server closed the connection"));
+            return;
+        }
+        take_bytes(u, (struct str){.at = piece, .size = n});
+    }
+}
+
+static void work(struct upgraded *u)
+{
+    u->is_busy = true;
+    send_some(u);
+    receive(u);
+    if (!u->is_doomed)
+        send_some(u); /* what on_data answered */
+    u->is_busy = false;
+    if (u->is_doomed)
+        destroy(u);
+    else if (u->state != CLOSED)
+        loop_io_want(u->io, true, u->out.size > 0);
+}
+
+static void on_io(void *arg, int fd, bool readable, bool writable)
+{
+    (void)fd;
+    (void)readable;
+    (void)writable;
+    work(arg);
+}
+
+static void connected(struct upgraded *u, CURLcode result)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+
+    if (!result)
+        result = curl_easy_getinfo(u->easy, CURLINFO_ACTIVESOCKET, &fd);
+    if (result || fd == CURL_SOCKET_BAD) {
+        close_stream(u, curl_error(result ? result : CURLE_COULDNT_CONNECT, u->detail, u->server));
+        return;
+    }
+    u->state = UPGRADING;
+    u->io = loop_io_new(u->loop, fd, on_io, u);
+    loop_io_want(u->io, true, true);
+}
+
+static void on_pump(void *arg)
+{
+    struct upgraded *u = arg;
+    CURLMsg *message;
+    int left = 0;
+
+    u->is_busy = true;
+    while ((message = curl_multi_info_read(curl_pump_multi(u->pump), &left)))
+        if (message->msg == CURLMSG_DONE && u->state == CONNECTING)
+            connected(u, message->data.result);
+    u->is_busy = false;
+    if (u->is_doomed)
+        loop_timer_set(u->later, 0); /* the pump is still on the stack */
+}
+
+static void on_later(void *arg)
+{
+    struct upgraded *u = arg;
+
+    if (u->is_doomed) {
+        destroy(u);
+        return;
+    }
+    if (u->state == OPEN) {
+        work(u);
+        return;
+    }
+    u->is_busy = true;
+    if (u->state == CONNECTING || u->state == UPGRADING)
+        close_stream(
+            u, err_new(ERR_TIMEOUT, "the server did not answer within %d s", (int)OPEN_DEADLINE_S));
+    u->is_busy = false;
+    if (u->is_doomed)
+        destroy(u);
+}
+
+static void upgraded_send(void *self, struct str bytes)
+{
+    struct upgraded *u = self;
+
+    if (u->state == CLOSED)
+        return;
+    buf_add(&u->out, bytes.at, bytes.size);
+    u->was_full = true;
+    if (u->io)
+        loop_io_want(u->io, true, true);
+}
+
+static size_t upgraded_backlog(const void *self)
+{
+    const struct upgraded *u = self;
+
+    return u->out.size;
+}
+
+static void upgraded_free(void *self)
+{
+    struct upgraded *u = self;
+
+    if (u->is_busy)
+        u->is_doomed = true;
+    else
+        destroy(u);
+}
+
+static const struct stream_ops upgraded_ops = {
+    .send = upgraded_send,
+    .backlog = upgraded_backlog,
+    .free = upgraded_free,
+};
+
+/* "127.0.0.1:7443" of "https://127.0.0.1:7443" */
+static const char *host_of(const char *url)
+{
+    const char *host = strstr(url, "://");
+
+    return host ? host + 3 : url;
+}
+
+static void add_request(struct upgraded *u, const struct stream_options *o)
+{
+    buf_printf(&u->out,
+               "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: mete\r\nAccept: application/json\r\n",
+               o->method ? o->method : "POST", o->path, host_of(u->server->url));
+    buf_printf(&u->out, "Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n",
+               o->protocol ? o->protocol : "mete-stream");
+    if (u->server->token)
+        buf_printf(&u->out, "Authorization: Bearer %s\r\n", u->server->token);
+    buf_add_text(&u->out, "\r\n");
+}
+
+struct err *stream_linux_new(const struct client_options *server, const struct stream_options *o,
+                             struct stream **ret)
+{
+    struct upgraded *u = mem_alloc(sizeof(*u));
+    struct err *e;
+
+    u->stream = (struct stream){.ops = &upgraded_ops, .self = u};
+    u->server = curl_options_copy(server);
+    u->options = *o;
+    u->loop = server->loop;
+    u->head.cap = HEAD_MAX + PIECE_SIZE;
+    u->later = loop_timer_new(u->loop, on_later, u);
+    u->pump = curl_pump_new(u->loop, on_pump, u);
+    u->easy = curl_easy_init();
+    if (!u->easy)
+        abort(); /* out of memory */
+    add_request(u, o);
+    e = curl_setup(u->easy, u->server, "/");
+    if (!e && (curl_easy_setopt(u->easy, CURLOPT_CONNECT_ONLY, 1L) ||
+               curl_easy_setopt(u->easy, CURLOPT_ERRORBUFFER, u->detail) ||
+               curl_multi_add_handle(curl_pump_multi(u->pump), u->easy)))
+        e = err_new(ERR_INTERNAL, "begin a connection: libcurl refuses it");
+    if (e) {
+        destroy(u);
+        return e;
+    }
+    loop_timer_set(u->later, OPEN_DEADLINE_S * NS_PER_SEC);
+    *ret = &u->stream;
+    return NULL;
+}
