@@ -15,6 +15,7 @@
 enum {
     HEAD_MAX = 16384,
     PIECE_SIZE = 65536,
+    PIECES_AT_ONCE = 16,
     OPEN_DEADLINE_S = 15
 };
 
