@@ -41,6 +41,6 @@
     } while (0)
 
 #define VEC_EACH(v, item) \
-    for (__typeof__((v)->at) item = (v)->at; item && item < (v)->at + (v)->n; item++)
+    for (__typeof__(&*(v)->at) item = (v)->at; item && item < (v)->at + (v)->n; item++)
 
 void *vec_grow(void *at, size_t *room, size_t size_each_bytes);

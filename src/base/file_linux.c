@@ -1,0 +1,317 @@
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+void fd_close(int fd)
+{
+    int kept = errno;
+
+    if (fd >= 0)
+        (void)close(fd); /* what must not be lost was synced */
+    errno = kept;
+}
+
+static void dir_closep(DIR **d)
+{
+    if (*d)
+        (void)closedir(*d);
+}
+
+struct err *file_read(const char *path, size_t cap, struct buf *ret)
+{
+    AUTO(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    AUTO(buf_done) struct buf text = {.cap = cap ? cap : 1};
+    char part[16384];
+    ssize_t n;
+
+    if (fd < 0)
+        return err_errno(errno, "open %s", path);
+    while ((n = read(fd, part, sizeof(part))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_errno(errno, "read %s", path);
+        if ((size_t)n > cap - text.size)
+            return err_new(ERR_TOO_LARGE, "read %s: larger than %zu bytes", path, cap);
+        buf_add(&text, part, (size_t)n);
+    }
+    buf_add(&text, "", 0); /* an empty file is an empty text, not NULL */
+    *ret = text;
+    text = (struct buf){0};
+    return NULL;
+}
+
+static struct err *write_all(int fd, const char *path, struct str bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes.size) {
+        ssize_t n = write(fd, bytes.at + done, bytes.size - done);
+
+        if (n < 0 && errno != EINTR)
+            return err_errno(errno, "write %s", path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return NULL;
+}
+
+/* Makes the names in the directory of `path` durable. */
+static struct err *sync_parent(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO_FREE char *parent =
+        slash ? mem_strndup(path, (size_t)(slash - path) + 1) : mem_strdup(".");
+    AUTO(fd_closep) int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_errno(errno, "open %s", parent);
+    if (fsync(fd) != 0)
+        return err_errno(errno, "sync %s", parent);
+    return NULL;
+}
+
+static struct err *fill(int fd, const char *path, mode_t mode, struct str bytes, bool is_durable)
+{
+    if (fchmod(fd, mode) != 0)
+        return err_errno(errno, "set the mode of %s", path);
+    TRY(write_all(fd, path, bytes));
+    if (is_durable && fsync(fd) != 0)
+        return err_errno(errno, "sync %s", path);
+    return NULL;
+}
+
+static struct err *replace(const char *path, mode_t mode, struct str bytes, bool is_durable)
+{
+    AUTO_FREE char *beside = mem_format("%s.tmp.XXXXXX", path);
+    AUTO(fd_closep) int fd = mkostemp(beside, O_CLOEXEC);
+    struct err *e;
+
+    if (fd < 0)
+        return err_errno(errno, "create a file beside %s", path);
+    e = fill(fd, beside, mode, bytes, is_durable);
+    if (!e && rename(beside, path) != 0)
+        e = err_errno(errno, "rename %s to %s", beside, path);
+    if (e) {
+        (void)unlink(beside); /* the first error is the one to tell */
+        return e;
+    }
+    return is_durable ? sync_parent(path) : NULL;
+}
+
+struct err *file_write_durable(const char *path, mode_t mode, struct str bytes)
+{
+    return replace(path, mode, bytes, true);
+}
+
+struct err *file_write(const char *path, mode_t mode, struct str bytes)
+{
+    return replace(path, mode, bytes, false);
+}
+
+static struct err *make_one(const char *path, mode_t mode)
+{
+    struct stat is;
+
+    if (mkdir(path, mode) == 0) {
+        if (chmod(path, mode) != 0) /* as asked, whatever the umask */
+            return err_errno(errno, "set the mode of %s", path);
+        return NULL;
+    }
+    if (errno != EEXIST)
+        return err_errno(errno, "create directory %s", path);
+    if (stat(path, &is) != 0)
+        return err_errno(errno, "look at %s", path);
+    if (!S_ISDIR(is.st_mode))
+        return err_new(ERR_EXISTS, "create directory %s: it is there and is no directory", path);
+    return NULL;
+}
+
+struct err *dir_make(const char *path, mode_t mode)
+{
+    AUTO_FREE char *part = mem_strdup(path);
+
+    for (char *slash = strchr(part + (*part == '/'), '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        TRY(make_one(part, mode));
+        *slash = '/';
+    }
+    return make_one(path, mode);
+}
+
+/*
+ * Removing a tree that a container left, which may be as deep as it likes: each level costs a
+ * descriptor and a frame, so what lies DEEPEST levels down is moved up to the top and meets us
+ * there in the next pass.
+ */
+enum {
+    DEEPEST = 32
+};
+
+struct removal {
+    const char *path;
+    int top;
+};
+
+static struct err *remove_children(const struct removal *r, int fd, unsigned depth);
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static struct err *remove_subdir(const struct removal *r, int dir, const char *name, unsigned depth)
+{
+    struct open_how how = {
+        .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH,
+    };
+    AUTO(fd_closep) int fd = -1;
+
+    if (depth >= DEEPEST) {
+        char unique[37];
+
+        uuid_make(unique);
+        if (renameat(dir, name, r->top, unique) != 0)
+            return err_errno(errno, "remove %s: move up '%s'", r->path, name);
+        return NULL;
+    }
+    fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+    if (fd < 0 && errno == EXDEV)
+        return err_new(ERR_BUSY, "remove %s: '%s' in it is a mount point", r->path, name);
+    if (fd < 0)
+        return err_errno(errno, "remove %s: open '%s'", r->path, name);
+    TRY(remove_children(r, fd, depth));
+    if (unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+        return err_errno(errno, "remove %s: '%s'", r->path, name);
+    return NULL;
+}
+
+static struct err *remove_entry(const struct removal *r, int dir, const char *name, unsigned depth)
+{
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return NULL;
+    if (errno != EISDIR)
+        return err_errno(errno, "remove %s: '%s'", r->path, name);
+    return remove_subdir(r, dir, name, depth);
+}
+
+/* Passes until one finds nothing: a directory may be read wrongly while it shrinks. */
+static struct err *remove_children(const struct removal *r, int fd, unsigned depth)
+{
+    AUTO(fd_closep) int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    AUTO(dir_closep) DIR *d = own < 0 ? NULL : fdopendir(own);
+    const struct dirent *entry;
+    bool found = true;
+
+    if (!d)
+        return err_errno(errno, "remove %s: read a directory", r->path);
+    own = -1; /* closed with `d` */
+    while (found) {
+        found = false;
+        rewinddir(d);
+        while ((entry = readdir(d)) != NULL) {
+            if (is_dots(entry->d_name))
+                continue;
+            found = true;
+            TRY(remove_entry(r, fd, entry->d_name, depth + 1));
+        }
+    }
+    return NULL;
+}
+
+struct err *dir_remove(const char *path)
+{
+    struct removal r = {.path = path};
+    AUTO(fd_closep) int fd = -1;
+
+    if (unlink(path) == 0 || errno == ENOENT)
+        return NULL;
+    if (errno != EISDIR)
+        return err_errno(errno, "remove %s", path);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(errno, "remove %s: open it", path);
+    r.top = fd;
+    TRY(remove_children(&r, fd, 0));
+    if (rmdir(path) != 0 && errno != ENOENT)
+        return err_errno(errno, "remove %s", path);
+    return NULL;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+struct err *dir_list(const char *path, char ***ret_names, size_t *ret_count)
+{
+    AUTO(dir_closep) DIR *d = opendir(path);
+    VEC(char *) names = {0};
+    const struct dirent *entry;
+
+    if (!d)
+        return err_errno(errno, "open %s", path);
+    while (errno = 0, (entry = readdir(d)) != NULL)
+        if (!is_dots(entry->d_name))
+            vec_add(&names, mem_strdup(entry->d_name));
+    if (errno != 0) {
+        struct err *e = err_errno(errno, "read %s", path);
+
+        names_free(names.at, names.n);
+        return e;
+    }
+    if (names.n > 0)
+        qsort(names.at, names.n, sizeof(names.at[0]), compare_names);
+    *ret_names = names.at;
+    *ret_count = names.n;
+    return NULL;
+}
+
+void names_free(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+bool file_exists(const char *path)
+{
+    return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
+}
+
+void random_bytes(void *bytes, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = getrandom((char *)bytes + done, size - done, 0);
+
+        assert(n > 0 || errno == EINTR); /* no kernel that we run on lacks it */
+        done += n > 0 ? (size_t)n : 0;
+    }
+}
+
+void uuid_make(char ret[37])
+{
+    uint8_t b[16];
+
+    random_bytes(b, sizeof(b));
+    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+    (void)snprintf(ret, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+                   b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
+                   b[13], b[14], b[15]);
+}
