@@ -1,8 +1,10 @@
 /*
- * nvml_abi.h - the part of NVIDIA's management library that we use, as its binary interface fixes it
+ * nvml_abi.h - the part of NVIDIA's management library that we use, as its binary interface fixes
+ * it
  *
- * Own declarations after the documented layouts (LP64 Linux); the same header serves the caller (nvml_linux.c, by dlopen)
- * and the emulated library (gpusim/). Names keep NVML's spelling so that they can be looked up in its manual.
+ * Own declarations after the documented layouts (LP64 Linux); the same header serves the caller
+ * (nvml_linux.c, by dlopen) and the emulated library (gpusim/). Names keep NVML's spelling so that
+ * they can be looked up in its manual.
  */
 #pragma once
 
@@ -35,14 +37,25 @@ enum {
     NVML_LINKS_MAX = 18,
 };
 
-enum { NVML_TEMPERATURE_GPU = 0 };
-enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_CLOCK_VIDEO = 3 };
-enum { NVML_LINK_REMOTE_GPU = 0, NVML_LINK_REMOTE_SWITCH = 2, NVML_LINK_REMOTE_UNKNOWN = 255 };
+enum {
+    NVML_TEMPERATURE_GPU = 0
+};
+enum {
+    NVML_CLOCK_GRAPHICS = 0,
+    NVML_CLOCK_SM = 1,
+    NVML_CLOCK_MEM = 2,
+    NVML_CLOCK_VIDEO = 3
+};
+enum {
+    NVML_LINK_REMOTE_GPU = 0,
+    NVML_LINK_REMOTE_SWITCH = 2,
+    NVML_LINK_REMOTE_UNKNOWN = 255
+};
 
-#define NVML_EVENT_XID            UINT64_C(0x8)
-#define NVML_EVENT_UNAVAILABLE    UINT64_C(0x4000)
-#define NVML_MEMORY_V2            0x02000028u
-#define NVML_VALUE_NOT_AVAILABLE  UINT64_MAX
+#define NVML_EVENT_XID           UINT64_C(0x8)
+#define NVML_EVENT_UNAVAILABLE   UINT64_C(0x4000)
+#define NVML_MEMORY_V2           0x02000028u
+#define NVML_VALUE_NOT_AVAILABLE UINT64_MAX
 
 struct nvmlPciInfo {
     char busIdLegacy[16]; /* "0000:1B:00.0" */

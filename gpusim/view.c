@@ -1,0 +1,103 @@
+#include "view.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum {
+    PATH_SIZE = 4096
+};
+
+static bool machine_path(char path[PATH_SIZE])
+{
+    const char *given = getenv("METE_GPUSIM_MACHINE");
+    Dl_info info = {0};
+    const char *slash;
+
+    if (given && *given)
+        return (size_t)snprintf(path, PATH_SIZE, "%s", given) < PATH_SIZE;
+    if (!dladdr(machine_path, &info) || !info.dli_fname)
+        return false;
+    slash = strrchr(info.dli_fname, '/');
+    return slash && (size_t)snprintf(path, PATH_SIZE, "%.*s/machine.bin",
+                                     (int)(slash - info.dli_fname), info.dli_fname) < PATH_SIZE;
+}
+
+/* The nodes have a major that no driver owns: ENXIO says that the cgroup let us pass. */
+static bool may_open(int minor)
+{
+    char path[64];
+    struct stat st;
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/dev/nvidia%d", minor);
+    if (stat(path, &st) < 0 || !S_ISCHR(st.st_mode))
+        return false;
+    if (major(st.st_rdev) != GPUSIM_DEVICE_MAJOR || minor(st.st_rdev) != (unsigned)minor)
+        return false;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENXIO || errno == ENODEV;
+    (void)close(fd);
+    return true;
+}
+
+/* Asked for from outside containers only: inside one there is a control node of ours. */
+static bool sees_all(void)
+{
+    const char *all = getenv("METE_GPUSIM_ALL");
+    struct stat st;
+
+    if (!all || strcmp(all, "1") != 0)
+        return false;
+    return stat("/dev/nvidiactl", &st) < 0 || major(st.st_rdev) != GPUSIM_DEVICE_MAJOR;
+}
+
+bool view_open(struct view *v)
+{
+    char path[PATH_SIZE];
+    struct stat st;
+    const struct gpusim_machine *m;
+    bool is_all = sees_all();
+    int fd;
+
+    *v = (struct view){0};
+    if (!machine_path(path))
+        return false;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) < 0 || st.st_size != (off_t)sizeof(*m)) {
+        (void)close(fd);
+        return false;
+    }
+    m = mmap(NULL, sizeof(*m), PROT_READ, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    if (m == MAP_FAILED)
+        return false;
+    v->machine = m;
+    if (m->magic != GPUSIM_MAGIC || m->version != GPUSIM_VERSION || m->size != sizeof(*m) ||
+        m->n_gpus > GPUSIM_GPUS_MAX) {
+        view_close(v);
+        return false;
+    }
+    for (unsigned i = 0; i < m->n_gpus; i++) {
+        if (is_all || may_open(m->gpus[i].minor))
+            v->gpus[v->n++] = &m->gpus[i];
+    }
+    return true;
+}
+
+void view_close(struct view *v)
+{
+    if (v->machine)
+        (void)munmap((void *)(uintptr_t)v->machine, sizeof(*v->machine));
+    *v = (struct view){0};
+}

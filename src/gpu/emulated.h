@@ -1,0 +1,34 @@
+/*
+ * emulated.h - profiles of machines that do not exist, made into the file that the emulated driver
+ * maps
+ *
+ * A profile is "8xH100" (a count and a model that we know) or a YAML document:
+ *
+ *     driver: 570.124.06
+ *     cuda: "12.8"
+ *     gpus:
+ *     - count: 8
+ *       model: H100          # fills in all that follows
+ *       name: NVIDIA H100 80GB HBM3
+ *       memory: 81559Mi
+ *       reserved: 558Mi
+ *       compute: "9.0"
+ *       links: switch        # switch: each reaches each; pairs: two by two; none
+ *       linkCount: 18
+ *       numaNodes: 2         # spread evenly over so many
+ *       powerLimit: 700      # watts
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct gpusim_machine;
+
+/*
+ * `spec` is "NxMODEL", or the path of a YAML file whose text is `yaml` (NULL for the first form).
+ * UUIDs are made from `seed` and the position, so that they stay the same over restarts and differ
+ * between machines. ERR_INVALID says what is wrong, where, and which models there are.
+ */
+struct err *emulated_compile(const char *spec, const struct str *yaml, const char *seed,
+                             struct gpusim_machine *ret) MUST_CHECK;

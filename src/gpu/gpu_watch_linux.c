@@ -1,0 +1,492 @@
+/* gpu_watch_linux.c - asks the helpers, one question at a time, each with a deadline */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "gpu/gpu_watch.h"
+#include "gpu/gpu_xid.h"
+
+enum {
+    GPUS_MAX = 64,
+    SUCCESSORS_MAX = 2,
+    LINE_MAX_BYTES = 65536
+};
+
+/* Restarts after a helper that ended, not hung: 1 s, 2 s ... */
+#define RESTART_FIRST_NS (NS_1S)
+#define NS_1S            INT64_C(1000000000)
+#define RESTART_MOST_NS  (60 * NS_1S)
+#define STALE_PERIODS    10
+#define LIST_EVERY_NS    (60 * NS_1S)
+
+enum question {
+    ASK_NOTHING,
+    ASK_LIST,
+    ASK_SAMPLE
+};
+
+struct helper_link {
+    struct gpu_watch *watch;
+    struct proc *proc;
+    struct loop_io *io;
+    int to_fd;
+    int from_fd;
+    struct buf in;
+    bool is_events;
+};
+
+struct gpu_watch {
+    struct gpu_watch_options o;
+    char library_env[4200];
+    char machine_env[4200];
+    struct helper_link sampler;
+    struct helper_link events;
+    struct loop_timer *tick;
+    struct loop_timer *deadline;
+    struct loop_timer *restart;
+    int64_t restart_ns;
+    enum question question;
+    unsigned asked; /* ASK_SAMPLE: the gpu; ASK_LIST: how many were read */
+    unsigned abandoned;
+    bool is_skipped[GPUS_MAX];
+    bool is_ready;
+    bool is_driver_there;
+    char problem[256];
+    struct gpu_driver_info info;
+    struct gpu gpus[GPUS_MAX];
+    struct gpu_sample samples[GPUS_MAX];
+    size_t n;
+    struct gpu listed[GPUS_MAX]; /* of the list that is coming in */
+    size_t n_listed;
+    int64_t listed_ns;
+};
+
+static void start_helper(struct gpu_watch *w, struct helper_link *h);
+static void ask(struct gpu_watch *w, enum question question, unsigned index);
+
+static void changed(struct gpu_watch *w)
+{
+    if (w->o.on_change)
+        w->o.on_change(w->o.arg);
+}
+
+static void close_link(struct helper_link *h)
+{
+    loop_io_free(h->io);
+    h->io = NULL;
+    fd_close(h->to_fd);
+    fd_close(h->from_fd);
+    h->to_fd = -1;
+    h->from_fd = -1;
+    buf_done(&h->in);
+    if (h->proc)
+        proc_abandon(h->proc);
+    h->proc = NULL;
+}
+
+static void set_health(struct gpu_watch *w, size_t i, enum gpu_health health, const char *reason)
+{
+    struct gpu *g = &w->gpus[i];
+
+    if (g->health == health && strcmp(g->health_reason, reason) == 0)
+        return;
+    g->health = health;
+    (void)snprintf(g->health_reason, sizeof(g->health_reason), "%.120s", reason);
+    changed(w);
+}
+
+/* The driver kept the question: its gpu is left alone from now on, and so is the helper that hangs
+ * in it. */
+static void on_deadline(void *arg)
+{
+    struct gpu_watch *w = arg;
+    unsigned index = w->asked;
+
+    close_link(&w->sampler);
+    w->abandoned++;
+    if (index < GPUS_MAX)
+        w->is_skipped[index] = true;
+    if (index < w->n)
+        set_health(w, index, GPU_NOT_ANSWERING, "the driver does not answer for it");
+    w->question = ASK_NOTHING;
+    if (w->abandoned <= SUCCESSORS_MAX) {
+        start_helper(w, &w->sampler);
+        return;
+    }
+    (void)snprintf(w->problem, sizeof(w->problem),
+                   "the driver does not answer: %u helpers hang in it", w->abandoned);
+    w->is_ready = true;
+    for (size_t i = 0; i < w->n; i++)
+        set_health(w, i, GPU_NOT_ANSWERING, "the driver does not answer");
+    changed(w);
+}
+
+static void on_restart(void *arg)
+{
+    struct gpu_watch *w = arg;
+
+    if (!w->sampler.proc && w->abandoned <= SUCCESSORS_MAX)
+        start_helper(w, &w->sampler);
+    if (!w->events.proc && w->is_driver_there)
+        start_helper(w, &w->events);
+}
+
+static void on_end(void *arg, const struct proc_end *end)
+{
+    struct helper_link *h = arg;
+    struct gpu_watch *w = h->watch;
+
+    (void)end;
+    h->proc = NULL;
+    close_link(h);
+    if (!h->is_events) {
+        w->question = ASK_NOTHING;
+        loop_timer_stop(w->deadline);
+    }
+    loop_timer_set(w->restart, w->restart_ns);
+    w->restart_ns = w->restart_ns * 2 < RESTART_MOST_NS ? w->restart_ns * 2 : RESTART_MOST_NS;
+}
+
+/* A gpu keeps what was learnt of its health: XIDs are not told twice. */
+static void take_list(struct gpu_watch *w)
+{
+    for (size_t i = 0; i < w->n_listed; i++) {
+        struct gpu *fresh = &w->listed[i];
+
+        for (size_t j = 0; j < w->n; j++) {
+            if (strcmp(w->gpus[j].uuid, fresh->uuid) == 0 && fresh->health == GPU_HEALTHY &&
+                w->gpus[j].health == GPU_UNHEALTHY) {
+                fresh->health = GPU_UNHEALTHY;
+                memcpy(fresh->health_reason, w->gpus[j].health_reason,
+                       sizeof(fresh->health_reason));
+            }
+        }
+        /* One that is skipped has no name of its own any more: what is known stays. */
+        if (!fresh->uuid[0] && i < w->n) {
+            *fresh = w->gpus[i];
+            fresh->health = GPU_NOT_ANSWERING;
+        }
+    }
+    memcpy(w->gpus, w->listed, sizeof(w->gpus[0]) * w->n_listed);
+    w->n = w->n_listed;
+    w->listed_ns = loop_now_ns(w->o.loop);
+    w->is_ready = true;
+    w->is_driver_there = true;
+    w->problem[0] = '\0';
+    w->restart_ns = RESTART_FIRST_NS;
+    if (!w->events.proc)
+        start_helper(w, &w->events);
+    changed(w);
+}
+
+/* The next gpu that may be asked from `index` on; GPUS_MAX: none. */
+static unsigned next_gpu(const struct gpu_watch *w, unsigned index)
+{
+    for (; index < w->n; index++) {
+        if (!w->is_skipped[index] && w->gpus[index].health != GPU_LOST)
+            return index;
+    }
+    return GPUS_MAX;
+}
+
+static void answered(struct gpu_watch *w)
+{
+    loop_timer_stop(w->deadline);
+    w->question = ASK_NOTHING;
+}
+
+static void sample_from(struct gpu_watch *w, unsigned index)
+{
+    unsigned next = next_gpu(w, index);
+
+    if (next < GPUS_MAX)
+        ask(w, ASK_SAMPLE, next);
+    else
+        loop_timer_set(w->tick, w->o.sample_every_ns);
+}
+
+static void on_list_line(struct gpu_watch *w, const json_t *j)
+{
+    const json_t *gpu = json_object_get(j, "gpu");
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (json_text(j, "driver")) {
+        w->n_listed = 0;
+        (void)snprintf(w->info.driver_version, sizeof(w->info.driver_version), "%s",
+                       json_text(j, "driver"));
+        (void)snprintf(w->info.cuda_version, sizeof(w->info.cuda_version), "%s",
+                       json_text(j, "cuda") ? json_text(j, "cuda") : "");
+        w->info.is_emulated = json_bool(j, "emulated", false);
+    } else if (json_object_get(j, "read")) {
+        w->asked = (unsigned)json_int(j, "read", 0) + 1;
+        loop_timer_set(w->deadline, w->o.deadline_ns);
+    } else if (gpu && w->n_listed < GPUS_MAX) {
+        struct gpu *g = &w->listed[w->n_listed];
+
+        e = gpu_parse_json(gpu, g);
+        if (e)
+            *g = (struct gpu){.index = (int)w->n_listed, .health = GPU_NOT_ANSWERING};
+        w->n_listed++;
+    } else if (json_bool(j, "end", false)) {
+        answered(w);
+        take_list(w);
+        sample_from(w, 0);
+    }
+}
+
+static void on_sample_line(struct gpu_watch *w, const json_t *j)
+{
+    const json_t *sample = json_object_get(j, "sample");
+    unsigned index = w->asked;
+
+    if (!sample || index >= w->n)
+        return;
+    w->samples[index] = gpu_sample_parse_json(sample);
+    memcpy(w->samples[index].uuid, w->gpus[index].uuid, sizeof(w->samples[index].uuid));
+    w->samples[index].at_ns = loop_now_ns(w->o.loop);
+    answered(w);
+    sample_from(w, index + 1);
+}
+
+static void on_error_line(struct gpu_watch *w, const json_t *j)
+{
+    enum question question = w->question;
+    unsigned index = w->asked;
+
+    answered(w);
+    if (question == ASK_SAMPLE && index < w->n) {
+        set_health(w, index, json_int(j, "code", 0) == 503 ? GPU_LOST : GPU_UNHEALTHY,
+                   json_text(j, "error"));
+        sample_from(w, index + 1);
+        return;
+    }
+    /* No driver, or none that speaks: the helper ends by itself and is tried again later. */
+    (void)snprintf(w->problem, sizeof(w->problem), "%.250s", json_text(j, "error"));
+    w->is_ready = true;
+    changed(w);
+}
+
+static void on_event_line(struct gpu_watch *w, const json_t *event)
+{
+    const char *uuid = json_text(event, "uuid");
+    int64_t xid = json_int(event, "xid", -1);
+    char reason[64];
+
+    for (size_t i = 0; uuid && i < w->n; i++) {
+        enum xid_effect effect = xid_effect(xid);
+
+        if (strcmp(w->gpus[i].uuid, uuid) != 0)
+            continue;
+        w->samples[i].xid_last = xid;
+        (void)snprintf(reason, sizeof(reason), "XID %lld", (long long)xid);
+        if (effect != XID_KEEP && w->gpus[i].health == GPU_HEALTHY)
+            set_health(w, i, GPU_UNHEALTHY, reason);
+    }
+}
+
+static void on_line(struct helper_link *h, struct str line)
+{
+    AUTO(json_freep) json_t *j = NULL;
+    AUTO(err_freep) struct err *e = json_parse(line, &j);
+    struct gpu_watch *w = h->watch;
+
+    if (e)
+        return;
+    if (json_object_get(j, "event"))
+        on_event_line(w, json_object_get(j, "event"));
+    else if (h->is_events)
+        return;
+    else if (json_text(j, "error"))
+        on_error_line(w, j);
+    else if (w->question == ASK_LIST)
+        on_list_line(w, j);
+    else if (w->question == ASK_SAMPLE)
+        on_sample_line(w, j);
+}
+
+static void on_readable(void *arg, int fd, bool readable, bool writable)
+{
+    struct helper_link *h = arg;
+    char piece[4096];
+    ssize_t n = read(fd, piece, sizeof(piece));
+
+    (void)readable;
+    (void)writable;
+    if (n <= 0) {
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        loop_io_want(h->io, false, false); /* its end is told by on_end */
+        return;
+    }
+    buf_add(&h->in, piece, (size_t)n);
+    while (h->in.at && h->from_fd == fd) {
+        const char *end = memchr(h->in.at, '\n', h->in.size);
+        AUTO_FREE char *line = NULL;
+        size_t size;
+
+        if (!end)
+            break;
+        size = (size_t)(end - h->in.at);
+        line = mem_strndup(h->in.at, size);
+        buf_consume(&h->in, size + 1);
+        on_line(h, (struct str){.at = line, .size = size});
+    }
+}
+
+static void ask(struct gpu_watch *w, enum question question, unsigned index)
+{
+    char line[32] = "list\n";
+    size_t size;
+
+    if (question == ASK_SAMPLE)
+        (void)snprintf(line, sizeof(line), "sample %u\n", index);
+    size = strlen(line);
+    w->question = question;
+    w->asked = index;
+    loop_timer_set(w->deadline, w->o.deadline_ns);
+    /* A question fits the pipe's buffer; one that does not is answered by the deadline. */
+    if (write(w->sampler.to_fd, line, size) != (ssize_t)size)
+        loop_timer_set(w->deadline, 0);
+}
+
+static void on_tick(void *arg)
+{
+    struct gpu_watch *w = arg;
+
+    if (!w->sampler.proc || w->question != ASK_NOTHING)
+        return;
+    if (loop_now_ns(w->o.loop) - w->listed_ns > LIST_EVERY_NS)
+        ask(w, ASK_LIST, 0);
+    else
+        sample_from(w, 0);
+}
+
+static struct err *spawn(struct gpu_watch *w, struct helper_link *h)
+{
+    AUTO(fd_closep) int in_read = -1;
+    AUTO(fd_closep) int out_write = -1;
+    char numbers[GPUS_MAX][8];
+    const char *argv[GPUS_MAX + 4] = {w->o.self_path, "gpu-helper",
+                                      h->is_events ? "events" : "sample"};
+    const char *env[] = {w->library_env, w->machine_env, "METE_GPUSIM_ALL=1", NULL};
+    size_t n = 3;
+    int in[2];
+    int out[2];
+    struct err *e;
+
+    for (unsigned i = 0; i < GPUS_MAX; i++) {
+        if (!w->is_skipped[i])
+            continue;
+        (void)snprintf(numbers[i], sizeof(numbers[i]), "%u", i);
+        argv[n++] = numbers[i];
+    }
+    if (pipe2(in, O_CLOEXEC) < 0)
+        return err_errno(errno, "pipe to the gpu helper");
+    in_read = in[0];
+    h->to_fd = in[1];
+    if (pipe2(out, O_CLOEXEC) < 0)
+        return err_errno(errno, "pipe from the gpu helper");
+    h->from_fd = out[0];
+    out_write = out[1];
+    if (fcntl(h->to_fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(h->from_fd, F_SETFL, O_NONBLOCK) < 0)
+        return err_errno(errno, "pipes of the gpu helper");
+    e = proc_start(w->o.loop,
+                   &(struct proc_options){
+                       .argv = argv, .env = env, .fds = {in_read, out_write, 2}, .n_fds = 3},
+                   on_end, h, &h->proc);
+    return e ? err_wrap(e, "start the gpu helper") : NULL;
+}
+
+static void start_helper(struct gpu_watch *w, struct helper_link *h)
+{
+    AUTO(err_freep) struct err *e = NULL;
+
+    h->in = (struct buf){.cap = LINE_MAX_BYTES};
+    e = spawn(w, h);
+    if (e) {
+        close_link(h);
+        (void)snprintf(w->problem, sizeof(w->problem), "%.250s", err_message(e));
+        loop_timer_set(w->restart, w->restart_ns);
+        return;
+    }
+    h->io = loop_io_new(w->o.loop, h->from_fd, on_readable, h);
+    loop_io_want(h->io, true, false);
+    if (!h->is_events)
+        ask(w, ASK_LIST, 0);
+}
+
+struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **ret)
+{
+    struct gpu_watch *w = mem_alloc(sizeof(*w));
+
+    w->o = *o;
+    if (!w->o.sample_every_ns)
+        w->o.sample_every_ns = NS_1S;
+    if (!w->o.deadline_ns)
+        w->o.deadline_ns = 10 * NS_1S;
+    (void)snprintf(w->library_env, sizeof(w->library_env), "METE_NVML=%s",
+                   o->library ? o->library : "");
+    (void)snprintf(w->machine_env, sizeof(w->machine_env), "METE_GPUSIM_MACHINE=%s",
+                   o->machine ? o->machine : "");
+    w->restart_ns = RESTART_FIRST_NS;
+    w->sampler = (struct helper_link){.watch = w, .to_fd = -1, .from_fd = -1};
+    w->events = (struct helper_link){.watch = w, .to_fd = -1, .from_fd = -1, .is_events = true};
+    w->tick = loop_timer_new(o->loop, on_tick, w);
+    w->deadline = loop_timer_new(o->loop, on_deadline, w);
+    w->restart = loop_timer_new(o->loop, on_restart, w);
+    start_helper(w, &w->sampler);
+    *ret = w;
+    return NULL;
+}
+
+void gpu_watch_free(struct gpu_watch *w)
+{
+    if (!w)
+        return;
+    close_link(&w->sampler);
+    close_link(&w->events);
+    loop_timer_free(w->tick);
+    loop_timer_free(w->deadline);
+    loop_timer_free(w->restart);
+    free(w);
+}
+
+bool gpu_watch_is_ready(const struct gpu_watch *w)
+{
+    return w->is_ready;
+}
+
+const struct gpu_driver_info *gpu_watch_info(const struct gpu_watch *w)
+{
+    return w->is_driver_there ? &w->info : NULL;
+}
+
+const char *gpu_watch_problem(const struct gpu_watch *w)
+{
+    return w->problem;
+}
+
+const struct gpu *gpu_watch_list(const struct gpu_watch *w, size_t *ret_count)
+{
+    *ret_count = w->n;
+    return w->gpus;
+}
+
+const struct gpu_sample *gpu_watch_sample(const struct gpu_watch *w, const char *uuid)
+{
+    int64_t now_ns = loop_now_ns(w->o.loop);
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct gpu_sample *s = &w->samples[i];
+
+        if (strcmp(w->gpus[i].uuid, uuid) != 0)
+            continue;
+        return s->at_ns && now_ns - s->at_ns < STALE_PERIODS * w->o.sample_every_ns ? s : NULL;
+    }
+    return NULL;
+}

@@ -1,0 +1,330 @@
+/* NVML by dlopen: the newest symbol first, a missing one means "not supported by this driver". */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "gpu/gpu_driver.h"
+#include "gpu/nvml_abi.h"
+
+enum {
+    P2P_NVLINK = 2,
+    XID_UNKNOWN = 999
+};
+
+struct gpu_driver {
+    void *library;
+    nvmlEventSet_t events;
+    bool is_initialised;
+
+    int (*init)(void);
+    int (*shutdown)(void);
+    const char *(*error_string)(int);
+    int (*driver_version)(char *, unsigned);
+    int (*cuda_version)(int *);
+    int (*count)(unsigned *);
+    int (*by_index)(unsigned, nvmlDevice_t *);
+    int (*name)(nvmlDevice_t, char *, unsigned);
+    int (*uuid)(nvmlDevice_t, char *, unsigned);
+    int (*serial)(nvmlDevice_t, char *, unsigned);
+    int (*minor)(nvmlDevice_t, unsigned *);
+    int (*pci)(nvmlDevice_t, struct nvmlPciInfo *);
+    int (*compute)(nvmlDevice_t, int *, int *);
+    int (*memory_v2)(nvmlDevice_t, struct nvmlMemory_v2 *);
+    int (*memory)(nvmlDevice_t, struct nvmlMemory *);
+    int (*numa)(nvmlDevice_t, unsigned *);
+    int (*p2p)(nvmlDevice_t, nvmlDevice_t, unsigned, unsigned *);
+    int (*utilization)(nvmlDevice_t, struct nvmlUtilization *);
+    int (*temperature)(nvmlDevice_t, unsigned, unsigned *);
+    int (*power)(nvmlDevice_t, unsigned *);
+    int (*energy)(nvmlDevice_t, unsigned long long *);
+    int (*clock)(nvmlDevice_t, unsigned, unsigned *);
+    int (*processes)(nvmlDevice_t, unsigned *, struct nvmlProcessInfo *);
+    int (*event_types)(nvmlDevice_t, unsigned long long *);
+    int (*event_set)(nvmlEventSet_t *);
+    int (*event_register)(nvmlDevice_t, unsigned long long, nvmlEventSet_t);
+    int (*event_wait)(nvmlEventSet_t, struct nvmlEventData *, unsigned);
+};
+
+static void *symbol(const struct gpu_driver *d, const char *newest, const char *older)
+{
+    void *found = dlsym(d->library, newest);
+
+    return found || !older ? found : dlsym(d->library, older);
+}
+
+/* The object pointers of dlsym become function pointers as POSIX allows, without a cast that ISO C
+ * lacks. */
+#define LOAD(d, member, newest, older) (*(void **)&(d)->member = symbol((d), (newest), (older)))
+
+static void load_symbols(struct gpu_driver *d)
+{
+    LOAD(d, init, "nvmlInit_v2", NULL);
+    LOAD(d, shutdown, "nvmlShutdown", NULL);
+    LOAD(d, error_string, "nvmlErrorString", NULL);
+    LOAD(d, driver_version, "nvmlSystemGetDriverVersion", NULL);
+    LOAD(d, cuda_version, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion");
+    LOAD(d, count, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount");
+    LOAD(d, by_index, "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex");
+    LOAD(d, name, "nvmlDeviceGetName", NULL);
+    LOAD(d, uuid, "nvmlDeviceGetUUID", NULL);
+    LOAD(d, serial, "nvmlDeviceGetSerial", NULL);
+    LOAD(d, minor, "nvmlDeviceGetMinorNumber", NULL);
+    LOAD(d, pci, "nvmlDeviceGetPciInfo_v3", NULL);
+    LOAD(d, compute, "nvmlDeviceGetCudaComputeCapability", NULL);
+    LOAD(d, memory_v2, "nvmlDeviceGetMemoryInfo_v2", NULL);
+    LOAD(d, memory, "nvmlDeviceGetMemoryInfo", NULL);
+    LOAD(d, numa, "nvmlDeviceGetNumaNodeId", NULL);
+    LOAD(d, p2p, "nvmlDeviceGetP2PStatus", NULL);
+    LOAD(d, utilization, "nvmlDeviceGetUtilizationRates", NULL);
+    LOAD(d, temperature, "nvmlDeviceGetTemperature", NULL);
+    LOAD(d, power, "nvmlDeviceGetPowerUsage", NULL);
+    LOAD(d, energy, "nvmlDeviceGetTotalEnergyConsumption", NULL);
+    LOAD(d, clock, "nvmlDeviceGetClockInfo", NULL);
+    LOAD(d, processes, "nvmlDeviceGetComputeRunningProcesses_v3",
+         "nvmlDeviceGetComputeRunningProcesses_v2");
+    LOAD(d, event_types, "nvmlDeviceGetSupportedEventTypes", NULL);
+    LOAD(d, event_set, "nvmlEventSetCreate", NULL);
+    LOAD(d, event_register, "nvmlDeviceRegisterEvents", NULL);
+    LOAD(d, event_wait, "nvmlEventSetWait_v2", NULL);
+}
+
+static struct err *nvml_error(const struct gpu_driver *d, int code, const char *what)
+{
+    const char *text = d->error_string ? d->error_string(code) : "unknown error";
+    enum err_code kind = ERR_INTERNAL;
+
+    if (code == NVML_ERROR_GPU_IS_LOST)
+        kind = ERR_UNAVAILABLE;
+    if (code == NVML_ERROR_DRIVER_NOT_LOADED)
+        kind = ERR_NOT_FOUND;
+    return err_new(kind, "nvml: %s: %s (%d)", what, text, code);
+}
+
+/* Calls through `pointer` where the driver has it. */
+#define CALL(pointer, ...) ((pointer) ? (pointer)(__VA_ARGS__) : NVML_ERROR_NOT_SUPPORTED)
+
+struct err *gpu_driver_open(const char *library, struct gpu_driver **ret)
+{
+    AUTO(gpu_driver_freep) struct gpu_driver *d = mem_alloc(sizeof(*d));
+    int code;
+
+    d->library = dlopen(library ? library : "libnvidia-ml.so.1", RTLD_LAZY | RTLD_GLOBAL);
+    if (!d->library)
+        return err_new(ERR_NOT_FOUND, "no nvidia driver here: %s",
+                       dlerror()); /* NOLINT(concurrency-mt-unsafe): one thread */
+    load_symbols(d);
+    if (!d->init || !d->shutdown || !d->count || !d->by_index || !d->uuid || !d->name)
+        return err_new(ERR_INTERNAL, "%s is not a usable libnvidia-ml.so.1",
+                       library ? library : "what was loaded");
+    code = d->init();
+    if (code != NVML_SUCCESS)
+        return nvml_error(d, code, "init");
+    d->is_initialised = true;
+    *ret = TAKE(d);
+    return NULL;
+}
+
+void gpu_driver_free(struct gpu_driver *d)
+{
+    if (!d)
+        return;
+    if (d->is_initialised)
+        (void)d->shutdown();
+    if (d->library)
+        (void)dlclose(d->library);
+    free(d);
+}
+
+struct err *gpu_driver_info(struct gpu_driver *d, struct gpu_driver_info *ret)
+{
+    struct gpu_driver_info info = {.is_emulated = dlsym(d->library, "mete_gpusim_version") != NULL};
+    int cuda = 0;
+    int code = CALL(d->driver_version, info.driver_version, sizeof(info.driver_version));
+
+    if (code != NVML_SUCCESS)
+        return nvml_error(d, code, "driver version");
+    if (CALL(d->cuda_version, &cuda) == NVML_SUCCESS)
+        (void)snprintf(info.cuda_version, sizeof(info.cuda_version), "%d.%d", cuda / 1000,
+                       cuda % 1000 / 10);
+    *ret = info;
+    return NULL;
+}
+
+struct err *gpu_driver_count(struct gpu_driver *d, unsigned *ret)
+{
+    int code = d->count(ret);
+
+    return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "count");
+}
+
+static struct err *device_at(struct gpu_driver *d, unsigned index, nvmlDevice_t *ret)
+{
+    int code = d->by_index(index, ret);
+
+    return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "handle by index");
+}
+
+/* PCI's own word on its NUMA node; NVML tells it only for gpus that are one. */
+static int numa_of(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlPciInfo *pci)
+{
+    AUTO(buf_done) struct buf text = {.cap = 64};
+    AUTO(err_freep) struct err *e = NULL;
+    char path[128];
+    unsigned node = 0;
+    int64_t value = -1;
+
+    (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.0/numa_node",
+                   pci->domain, pci->bus, pci->device);
+    e = file_read(path, text.cap, &text);
+    if (!e) {
+        struct str rest = {.at = text.at, .size = text.size};
+
+        e = num_parse_int64(str_cut(&rest, '\n'), -1, 4096, &value);
+        return e ? -1 : (int)value;
+    }
+    return CALL(d->numa, device, &node) == NVML_SUCCESS ? (int)node : -1;
+}
+
+static void read_memory(struct gpu_driver *d, nvmlDevice_t device, int64_t *total,
+                        int64_t *reserved, int64_t *used)
+{
+    struct nvmlMemory_v2 v2 = {.version = NVML_MEMORY_V2};
+    struct nvmlMemory v1 = {0};
+
+    *total = -1;
+    *reserved = -1;
+    *used = -1;
+    if (CALL(d->memory_v2, device, &v2) == NVML_SUCCESS) {
+        *total = (int64_t)v2.total;
+        *reserved = (int64_t)v2.reserved;
+        *used = (int64_t)v2.used;
+    } else if (CALL(d->memory, device, &v1) == NVML_SUCCESS) {
+        *total = (int64_t)v1.total;
+        *used = (int64_t)v1.used;
+    }
+}
+
+struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *ret)
+{
+    struct gpu g = {.index = (int)index, .minor = -1, .numa_node = -1, .link_group = -1};
+    struct nvmlPciInfo pci = {0};
+    nvmlDevice_t device = NULL;
+    unsigned minor = 0;
+    int64_t used = 0;
+    int code;
+
+    g.is_emulated = dlsym(d->library, "mete_gpusim_version") != NULL;
+    TRY(device_at(d, index, &device));
+    code = d->uuid(device, g.uuid, sizeof(g.uuid));
+    if (code == NVML_SUCCESS)
+        code = d->name(device, g.product, sizeof(g.product));
+    if (code != NVML_SUCCESS)
+        return nvml_error(d, code, "uuid and name");
+    gpu_model_of(g.product, g.model);
+    if (CALL(d->minor, device, &minor) == NVML_SUCCESS)
+        g.minor = (int)minor;
+    (void)CALL(d->serial, device, g.serial, sizeof(g.serial)); /* boards without one say so */
+    if (CALL(d->pci, device, &pci) == NVML_SUCCESS) {
+        memcpy(g.pci, pci.busId, sizeof(g.pci) - 1);
+        g.numa_node = numa_of(d, device, &pci);
+    }
+    if (CALL(d->compute, device, &g.compute_major, &g.compute_minor) != NVML_SUCCESS) {
+        g.compute_major = -1;
+        g.compute_minor = -1;
+    }
+    read_memory(d, device, &g.memory_bytes, &g.memory_reserved_bytes, &used);
+    *ret = g;
+    return NULL;
+}
+
+bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b)
+{
+    nvmlDevice_t device = NULL;
+    nvmlDevice_t other = NULL;
+    unsigned status = 1;
+
+    if (d->by_index(a, &device) != NVML_SUCCESS || d->by_index(b, &other) != NVML_SUCCESS)
+        return false;
+    return CALL(d->p2p, device, other, P2P_NVLINK, &status) == NVML_SUCCESS && status == 0;
+}
+
+/* A reading that this driver may not have: -1 then. */
+#define READING(value, pointer, ...) \
+    (CALL(pointer, __VA_ARGS__) == NVML_SUCCESS ? (int64_t)(value) : INT64_C(-1))
+
+struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index, struct gpu_sample *ret)
+{
+    struct gpu_sample s = {
+        .utilization_pct = -1, .memory_utilization_pct = -1, .n_processes = -1, .xid_last = -1};
+    struct nvmlUtilization u = {0};
+    struct timespec now = {0};
+    nvmlDevice_t device = NULL;
+    unsigned long long energy = 0;
+    unsigned v = 0;
+    int64_t total = 0;
+    int64_t reserved = 0;
+    int code;
+
+    TRY(device_at(d, index, &device));
+    code = d->uuid(device, s.uuid, sizeof(s.uuid));
+    if (code != NVML_SUCCESS)
+        return nvml_error(d, code, "uuid");
+    read_memory(d, device, &total, &reserved, &s.memory_used_bytes);
+    if (CALL(d->utilization, device, &u) == NVML_SUCCESS) {
+        s.utilization_pct = (int)u.gpu;
+        s.memory_utilization_pct = (int)u.memory;
+    }
+    s.temperature_c = (int)READING(v, d->temperature, device, NVML_TEMPERATURE_GPU, &v);
+    s.power_mw = READING(v, d->power, device, &v);
+    s.energy_mj = READING(energy, d->energy, device, &energy);
+    s.sm_clock_mhz = (int)READING(v, d->clock, device, NVML_CLOCK_SM, &v);
+    s.memory_clock_mhz = (int)READING(v, d->clock, device, NVML_CLOCK_MEM, &v);
+    v = 0;
+    code = CALL(d->processes, device, &v, NULL);
+    if (code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE)
+        s.n_processes = (int)v;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    s.at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    *ret = s;
+    return NULL;
+}
+
+void gpu_driver_subscribe(struct gpu_driver *d, unsigned index)
+{
+    nvmlDevice_t device = NULL;
+    unsigned long long supported = 0;
+
+    if (!d->events && CALL(d->event_set, &d->events) != NVML_SUCCESS)
+        return;
+    if (d->by_index(index, &device) != NVML_SUCCESS ||
+        CALL(d->event_types, device, &supported) != NVML_SUCCESS)
+        return;
+    /* An unsupported bit would fail the whole registration. */
+    supported &= NVML_EVENT_XID | NVML_EVENT_UNAVAILABLE;
+    if (supported)
+        (void)CALL(d->event_register, device, supported, d->events);
+}
+
+struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms, char ret_uuid[GPU_TEXT_SIZE],
+                            int64_t *ret_xid)
+{
+    struct nvmlEventData event = {0};
+    int code;
+
+    ret_uuid[0] = '\0';
+    *ret_xid = -1;
+    code = d->events ? CALL(d->event_wait, d->events, &event, (unsigned)timeout_ms)
+                     : NVML_ERROR_NOT_SUPPORTED;
+    if (code == NVML_ERROR_TIMEOUT)
+        return NULL;
+    if (code != NVML_SUCCESS)
+        return nvml_error(d, code, "event wait");
+    *ret_xid = event.eventType == NVML_EVENT_XID ? (int64_t)event.eventData : XID_UNKNOWN;
+    code = d->uuid(event.device, ret_uuid, GPU_TEXT_SIZE);
+    return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "uuid of an event");
+}

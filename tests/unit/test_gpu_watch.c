@@ -1,0 +1,257 @@
+/* The watch over real helper processes and the emulated driver: this program is its own helper. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/loop_linux.h"
+#include "base/mem.h"
+#include "gpu/emulated.h"
+#include "gpu/gpu_watch.h"
+#include "gpu/gpusim_machine.h"
+#include "test.h"
+
+#define DEADLINE_NS INT64_C(20000000000)
+
+struct fixture {
+    struct loop *loop;
+    struct gpu_watch *watch;
+    struct gpusim_machine *machine; /* the map that the helpers see */
+    char dir[64];
+    char path[128];
+    bool (*is_done)(const struct fixture *);
+    bool was_late;
+};
+
+static char self[4096];
+
+static void on_change(void *arg)
+{
+    struct fixture *f = arg;
+
+    if (f->is_done && f->is_done(f))
+        loop_linux_stop(f->loop);
+}
+
+static void on_late(void *arg)
+{
+    struct fixture *f = arg;
+
+    f->was_late = true;
+    loop_linux_stop(f->loop);
+}
+
+struct poll {
+    struct fixture *f;
+    struct loop_timer *timer;
+};
+
+static void poll_again(void *arg)
+{
+    struct poll *p = arg;
+
+    on_change(p->f);
+    loop_timer_set(p->timer, INT64_C(10000000));
+}
+
+/* Runs the loop until `is_done`, which changes and every 10 ms look at. */
+static void until(struct fixture *f, bool (*is_done)(const struct fixture *))
+{
+    struct poll p = {.f = f};
+    struct loop_timer *late = loop_timer_new(f->loop, on_late, f);
+
+    p.timer = loop_timer_new(f->loop, poll_again, &p);
+    f->is_done = is_done;
+    loop_timer_set(p.timer, 0);
+    loop_timer_set(late, DEADLINE_NS);
+    assert_null(loop_linux_run(f->loop));
+    loop_timer_free(late);
+    loop_timer_free(p.timer);
+    f->is_done = NULL;
+    assert_false(f->was_late);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = mem_alloc(sizeof(*f));
+    AUTO_FREE struct gpusim_machine *m = mem_alloc(sizeof(*m));
+    AUTO(fd_closep) int fd = -1;
+
+    (void)snprintf(f->dir, sizeof(f->dir), "/tmp/mete-test-gpu-XXXXXX");
+    assert_non_null(mkdtemp(f->dir));
+    (void)snprintf(f->path, sizeof(f->path), "%s/machine.bin", f->dir);
+    assert_null(emulated_compile("4xH100", NULL, "test", m));
+    assert_null(file_write(f->path, 0644, (struct str){.at = (const char *)m, .size = sizeof(*m)}));
+    fd = open(f->path, O_RDWR | O_CLOEXEC);
+    f->machine = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(f->machine, MAP_FAILED);
+    f->loop = loop_linux_new();
+    *state = f;
+    return 0;
+}
+
+static bool has_no_children(const struct fixture *f)
+{
+    siginfo_t info;
+
+    (void)f;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    gpu_watch_free(f->watch);
+    f->watch = NULL;
+    until(f, has_no_children); /* the loop reaps the helpers: their input has ended */
+    loop_linux_free(f->loop);
+    (void)munmap(f->machine, sizeof(*f->machine));
+    assert_null(dir_remove(f->dir));
+    free(f);
+    return 0;
+}
+
+static void watch(struct fixture *f, const char *library, int64_t deadline_ns)
+{
+    struct gpu_watch *w = NULL;
+
+    assert_null(gpu_watch_new(&(struct gpu_watch_options){.loop = f->loop,
+                                                          .self_path = self,
+                                                          .library = library,
+                                                          .machine = f->path,
+                                                          .sample_every_ns = 20000000,
+                                                          .deadline_ns = deadline_ns,
+                                                          .on_change = on_change,
+                                                          .arg = f},
+                              &w));
+    f->watch = w;
+}
+
+static bool is_ready(const struct fixture *f)
+{
+    return gpu_watch_is_ready(f->watch);
+}
+
+static bool has_sample(const struct fixture *f)
+{
+    const struct gpu_sample *s = gpu_watch_sample(f->watch, f->machine->gpus[1].uuid);
+
+    return s && s->utilization_pct == 87;
+}
+
+static void lists_and_samples_what_the_driver_shows(void **state)
+{
+    struct fixture *f = *state;
+    const struct gpu *gpus;
+    size_t n = 0;
+
+    watch(f, getenv("METE_TEST_NVML"), 0);
+    until(f, is_ready);
+    gpus = gpu_watch_list(f->watch, &n);
+    assert_int_equal(n, 4);
+    assert_string_equal(gpus[2].uuid, f->machine->gpus[2].uuid);
+    assert_string_equal(gpus[2].model, "h100");
+    assert_int_equal(gpus[2].minor, 2);
+    assert_int_equal(gpus[2].link_group, 0);
+    assert_true(gpus[2].is_emulated);
+    assert_int_equal(gpus[2].health, GPU_HEALTHY);
+    assert_string_equal(gpu_watch_info(f->watch)->cuda_version, "12.8");
+    f->machine->gpus[1].utilization_pct = 87;
+    until(f, has_sample);
+}
+
+static bool third_is_unhealthy(const struct fixture *f)
+{
+    size_t n = 0;
+
+    return gpu_watch_list(f->watch, &n)[2].health == GPU_UNHEALTHY;
+}
+
+static bool first_is_lost(const struct fixture *f)
+{
+    size_t n = 0;
+
+    return gpu_watch_list(f->watch, &n)[0].health == GPU_LOST;
+}
+
+/* The event helper subscribes on its own time: the report is repeated until it is heard. */
+static bool hears_xid_48(const struct fixture *f)
+{
+    struct gpusim_gpu *g = &f->machine->gpus[2];
+
+    g->xids[g->n_xids % GPUSIM_XIDS_MAX] = 48;
+    g->n_xids++;
+    return third_is_unhealthy(f);
+}
+
+static void tells_of_xids_and_lost_gpus_and_keeps_the_others(void **state)
+{
+    struct fixture *f = *state;
+    size_t n = 0;
+
+    watch(f, getenv("METE_TEST_NVML"), 0);
+    until(f, is_ready);
+    until(f, hears_xid_48);
+    assert_string_equal(gpu_watch_list(f->watch, &n)[2].health_reason, "XID 48");
+    f->machine->gpus[0].is_lost = 1;
+    until(f, first_is_lost);
+    assert_int_equal(gpu_watch_list(f->watch, &n)[1].health, GPU_HEALTHY);
+    assert_int_equal(gpu_watch_list(f->watch, &n)[3].health, GPU_HEALTHY);
+}
+
+static bool second_does_not_answer_and_others_do(const struct fixture *f)
+{
+    size_t n = 0;
+    const struct gpu *gpus = gpu_watch_list(f->watch, &n);
+    const struct gpu_sample *s = gpu_watch_sample(f->watch, gpus[3].uuid);
+
+    return n == 4 && gpus[1].health == GPU_NOT_ANSWERING && gpus[3].health == GPU_HEALTHY && s &&
+           s->utilization_pct == 55;
+}
+
+static void gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest(void **state)
+{
+    struct fixture *f = *state;
+
+    watch(f, getenv("METE_TEST_NVML"), INT64_C(300000000));
+    until(f, is_ready);
+    f->machine->gpus[1].hang_ms = 60000;
+    f->machine->gpus[3].utilization_pct = 55;
+    until(f, second_does_not_answer_and_others_do);
+    f->machine->gpus[1].hang_ms = 0; /* lets the abandoned helper end */
+}
+
+static void says_why_there_is_no_driver(void **state)
+{
+    struct fixture *f = *state;
+    size_t n = 1;
+
+    watch(f, "/nonexistent/libnvidia-ml.so.1", 0);
+    until(f, is_ready);
+    assert_null(gpu_watch_info(f->watch));
+    assert_non_null(strstr(gpu_watch_problem(f->watch), "no nvidia driver here"));
+    (void)gpu_watch_list(f->watch, &n);
+    assert_int_equal(n, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lists_and_samples_what_the_driver_shows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_of_xids_and_lost_gpus_and_keeps_the_others, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(says_why_there_is_no_driver, set_up, tear_down),
+    };
+
+    if (argc > 1 && strcmp(argv[1], "gpu-helper") == 0)
+        return gpu_helper_main(argc - 1, argv + 1);
+    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
