@@ -1,9 +1,9 @@
 /*
  * storage.h - the disk below the store: whole batches in, durable or an error out
  *
- * storage_sqlite_linux.c owns one SQLite connection (WAL, synchronous=FULL, locking_mode=EXCLUSIVE) in
- * one thread and a flock on the directory; a batch becomes one SQLite transaction. Tests run the same
- * code on a VFS that models the disk, without the thread.
+ * storage_sqlite_linux.c owns one SQLite connection (WAL, synchronous=FULL, locking_mode=EXCLUSIVE)
+ * in one thread and a flock on the directory; a batch becomes one SQLite transaction. Tests run the
+ * same code on a VFS that models the disk, without the thread.
  */
 #pragma once
 
@@ -13,29 +13,46 @@
 struct storage_record {
     int64_t revision;
     enum store_change_type type;
-    const struct store_object *object;
-    const struct store_object *before;
+    const struct store_object *object; /* after the change; for a deletion the last one */
+    const struct store_object *before; /* NULL for a creation, and in `load` */
+    int64_t before_version;            /* 0 for a creation */
+    uint16_t ordinal;                  /* place in its transaction: (revision, ordinal) is unique */
 };
 
 struct storage_batch {
-    const struct storage_record *records;
+    const struct storage_record *records; /* in order of (revision, ordinal) */
     size_t n;
     int64_t revision;        /* the highest in it */
     int64_t compact_through; /* forget changes up to this revision; 0: nothing */
+    bool is_probe;           /* see whether a disk that was full has room for the reserve again */
 };
 
-enum storage_result { STORAGE_DURABLE, STORAGE_FULL, STORAGE_FAILED };
+enum storage_result {
+    STORAGE_DURABLE,
+    STORAGE_FULL,       /* nothing of the batch was kept; it may be tried again */
+    STORAGE_FAILED,     /* what was kept is unknown; never again */
+    STORAGE_DURABLE_LOW /* durable, but out of the reserve: the disk is full for anything new */
+};
 
-/* STORAGE_FULL: nothing of the batch was kept, it may be tried again. STORAGE_FAILED: never again. */
+/* `why` is "" for the durable ones; valid during the call. */
 typedef void (*storage_done_fn)(void *arg, enum storage_result result, const char *why);
 
+/* Takes a ref on r->object where it keeps it. */
+typedef struct err *(*storage_load_fn)(void *arg, const struct storage_record *r);
+
 struct storage_ops {
-    /* Calls `object` for each live object, then `change` for each kept change in order. */
-    struct err *(*load)(void *self, void (*object)(void *arg, const struct store_object *o),
-                        void (*change)(void *arg, const struct storage_record *r), void *arg,
-                        int64_t *ret_revision, int64_t *ret_compacted);
-    /* One at a time; the batch lives until `done`, which is called in the loop, never from inside. */
+    /*
+     * Calls `fn` for everything kept, in order of (revision, ordinal): up to `*ret_compacted`,
+     * which is set before the first call, the last write of each object that was live then; after
+     * it every change.
+     */
+    struct err *(*load)(void *self, storage_load_fn fn, void *arg, int64_t *ret_revision,
+                        int64_t *ret_compacted);
+    /* One at a time; the batch lives until `done`, which is called in the loop, never from inside.
+     */
     void (*commit)(void *self, const struct storage_batch *batch, storage_done_fn done, void *arg);
+    /* Waits for the commit in flight, if any, and returns its result in place of calling `done`. */
+    enum storage_result (*finish)(void *self);
     void (*free)(void *self);
 };
 
@@ -46,11 +63,17 @@ struct storage {
 
 struct storage_sqlite_options {
     struct loop *loop;
-    const char *dir;      /* holds state.db; made if missing; locked */
-    const char *vfs;      /* NULL: the system's; tests: the disk model */
-    bool is_threaded;     /* false: commits run in the loop's thread (tests) */
+    const char *dir; /* holds state.db; made if missing (0700); locked */
+    const char
+        *vfs; /* NULL: the system's. Else `dir` is only a prefix of names in that VFS, not locked */
+    bool is_threaded; /* false: commits run in the loop's thread, in a turn of their own (tests) */
+    int64_t reserve_bytes; /* kept free for when the disk is full; 0: 8 MiB */
 };
 
-/* ERR_CONFLICT when another process holds the directory, naming it. */
-struct err *storage_sqlite_new(const struct storage_sqlite_options *options, struct storage **ret) MUST_CHECK;
-void storage_free(struct storage *s);
+/*
+ * ERR_CONFLICT when another process holds the directory, naming it. ERR_INTERNAL for a file that is
+ * damaged, not ours or of a newer format, saying what to do.
+ */
+struct err *storage_sqlite_new(const struct storage_sqlite_options *options,
+                               struct storage **ret) MUST_CHECK;
+void storage_free(struct storage *s); /* accepts NULL */

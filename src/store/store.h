@@ -3,8 +3,8 @@
  *
  * Objects are bytes under a key (group, resource, namespace, name). One global revision grows with
  * every committed transaction; an object's version is the revision of its last write. A transaction
- * is checked against what is *applied* (everything accepted so far) and becomes visible only when it
- * is *durable*: reads, lists, watches and the done callback wait for that, so nobody ever sees a
+ * is checked against what is *applied* (everything accepted so far) and becomes visible only when
+ * it is *durable*: reads, lists, watches and the done callback wait for that, so nobody ever sees a
  * revision that a crash can take back. The first failed sync ends the process (options.on_fatal).
  *
  * Single-threaded: all calls and callbacks happen in the loop's thread. The disk is behind
@@ -21,7 +21,7 @@
 #include "base/str.h"
 
 struct store;
-struct storage; /* storage.h: sqlite (storage_sqlite.c), the simulated disk in tests */
+struct storage; /* storage.h */
 
 /* All four are borrowed by calls; none may contain NUL; `ns` and `group` may be "". */
 struct store_key {
@@ -36,8 +36,10 @@ struct store_object {
     struct store_key key;
     int64_t version;          /* revision of the last write */
     int64_t created_revision; /* revision of the write that made it */
-    struct str bytes;
-    unsigned refs; /* private */
+    struct str bytes;         /* followed by a NUL that is not counted */
+    unsigned refs;            /* private, as is what follows */
+    uint16_t ordinal;         /* its operation's place in the transaction */
+    bool is_absent;           /* stands for a deletion that is not durable yet */
 };
 
 const struct store_object *store_object_ref(const struct store_object *o);
@@ -51,7 +53,11 @@ static inline void store_object_unrefp(const struct store_object **o)
 #define STORE_ABSENT INT64_C(0)  /* precondition: nothing is there */
 #define STORE_EXISTS INT64_C(-2) /* precondition: something is there */
 
-enum store_op_type { STORE_PUT, STORE_DELETE, STORE_CHECK };
+enum store_op_type {
+    STORE_PUT,
+    STORE_DELETE,
+    STORE_CHECK
+};
 
 struct store_op {
     enum store_op_type type;
@@ -60,33 +66,65 @@ struct store_op {
     int64_t if_version; /* a version, or STORE_ANY, STORE_ABSENT, STORE_EXISTS */
 };
 
-enum { STORE_TXN_OPS_MAX = 4096 };
+enum {
+    STORE_TXN_OPS_MAX = 4096,
+    STORE_KEY_BYTES_MAX = 2048,        /* of all four parts together */
+    STORE_BYTES_MAX = 16 << 20,        /* of one object */
+    STORE_PENDING_BYTES_MAX = 64 << 20 /* accepted and not durable yet */
+};
 
-/* `e` is NULL once durable; not NULL only when the store is being closed (ERR_UNAVAILABLE). Borrowed. */
+/*
+ * `e` is NULL once durable. Else it is ERR_UNAVAILABLE and borrowed, nothing of the transaction was
+ * kept and the revision it would have had may be given to another: the disk was full ("no space
+ * left on the disk of the data directory"), or the store is being closed (after on_fatal what was
+ * kept is unknown, as after a crash).
+ */
 typedef void (*store_done_fn)(void *arg, const struct err *e, int64_t revision);
 
 struct store_options {
     struct loop *loop;
-    struct storage *storage;         /* borrowed, outlives the store */
-    int64_t history_max_bytes;       /* changes kept for watches and old lists; 0: 64 MiB */
-    void (*on_fatal)(void *arg, const struct err *e); /* the disk failed: say so and end the process */
+    struct storage *storage;   /* borrowed, outlives the store */
+    int64_t history_max_bytes; /* changes kept for watches and old lists; 0: 64 MiB */
+    void (*on_fatal)(void *arg,
+                     const struct err *e); /* the disk failed: say so and end the process */
     void *arg;
 };
 
-/* Reads all of the storage. Fails with ERR_INTERNAL for a damaged or newer format, saying what to do. */
+/* Reads all of the storage. Fails with ERR_INTERNAL for a damaged or newer format, saying what to
+ * do. */
 struct err *store_open(const struct store_options *options, struct store **ret) MUST_CHECK;
-void store_free(struct store *s);
+/*
+ * Waits for the batch in flight; what is not durable then is answered with ERR_UNAVAILABLE, from
+ * inside this call. Frees the watches that are left.
+ */
+void store_free(struct store *s); /* accepts NULL */
+static inline void store_freep(struct store **s)
+{
+    store_free(*s);
+}
 
-/* What is durable, what is applied, and the oldest revision that watches and lists may still name. */
+/*
+ * What is durable, what is applied, and the oldest revision that watches and lists may still name.
+ * Applied falls back to durable when the disk was full.
+ */
 int64_t store_revision(const struct store *s);
 int64_t store_applied_revision(const struct store *s);
 int64_t store_compacted_revision(const struct store *s);
 
+/* True from the moment the disk is full until there is room again: nothing new can be created. */
+bool store_is_full(const struct store *s);
+
 /*
- * All of the operations or none. Checked at once: ERR_CONFLICT, ERR_EXISTS or ERR_NOT_FOUND name the
- * key; ERR_UNAVAILABLE with the cause while the disk is full. On success `*ret_revision` (may be
- * NULL) is the revision it will have and `done` (may be NULL) is called exactly once, later, never
- * from inside. A transaction of STORE_CHECKs only takes no revision and is done at the present one.
+ * All of the operations or none. Every precondition is about what was there before the transaction,
+ * and is checked at once: ERR_CONFLICT, ERR_EXISTS or ERR_NOT_FOUND name the key. Deleting nothing
+ * under STORE_ANY changes nothing. ERR_INVALID for a key written twice, ERR_TOO_LARGE past the
+ * limits above, ERR_BUSY while too much waits for a slow disk. While the disk is full what would
+ * create an object is refused with ERR_UNAVAILABLE; changing and deleting go on out of a reserve.
+ * After the disk failed everything is ERR_UNAVAILABLE.
+ *
+ * On success `*ret_revision` (may be NULL) is the revision it will have and `done` (may be NULL) is
+ * called exactly once, later, never from inside. A transaction that changes nothing takes no
+ * revision and is done at the present one.
  */
 struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, store_done_fn done,
                          void *arg, int64_t *ret_revision) MUST_CHECK;
@@ -114,36 +152,50 @@ struct store_list {
 
 /*
  * Objects of `range` ordered by (namespace, name), beginning after (`after_ns`, `after_name`) where
- * those are not NULL, at most `limit` (0: all), as of `at_revision` (0: now). ERR_EXPIRED where that was
- * compacted. Free with store_list_done.
+ * those are not NULL (then `range` names a resource), at most `limit` (0: all), as of `at_revision`
+ * (0: now). ERR_EXPIRED where that was compacted, ERR_TIMEOUT where it is still to come. A list of
+ * the past costs time for each change since. Free with store_list_done, after success only.
  */
 struct err *store_list(const struct store *s, const struct store_range *range, const char *after_ns,
                        const char *after_name, size_t limit, int64_t at_revision,
                        struct store_list *ret) MUST_CHECK;
 void store_list_done(struct store_list *list);
 
-enum store_change_type { STORE_CREATED, STORE_UPDATED, STORE_DELETED };
+enum store_change_type {
+    STORE_CREATED,
+    STORE_UPDATED,
+    STORE_DELETED
+};
 
 struct store_change {
     enum store_change_type type;
     int64_t revision;
-    const struct store_object *object; /* after the change; for a deletion the last one, its version not touched */
+    const struct store_object
+        *object; /* after the change; for a deletion the last one, its version not touched */
     const struct store_object *before; /* NULL for a creation */
 };
 
 struct store_watch;
 
-/* `change` is NULL for "you have seen everything up to `revision`", called after each durable batch. */
+/*
+ * `change` is NULL for "you have seen everything up to `revision`": after each durable batch, and
+ * once the past was told. `change` is borrowed; ref its objects to keep them.
+ */
 typedef void (*store_watch_fn)(void *arg, const struct store_change *change, int64_t revision);
 
 /*
- * Every durable change of `range` with a revision above `from_revision`, each once and in order; first
- * those of the past, from the loop, never from inside this call. ERR_EXPIRED where `from_revision`
- * was compacted. `fn` may free the watch.
+ * Every durable change of `range` with a revision above `from_revision`, each once and in order;
+ * first those of the past, from the loop, never from inside this call. ERR_EXPIRED where
+ * `from_revision` was compacted. `fn` may free the watch and make others, but not free the store.
+ * `range` is copied.
  */
 struct err *store_watch_new(struct store *s, const struct store_range *range, int64_t from_revision,
                             store_watch_fn fn, void *arg, struct store_watch **ret) MUST_CHECK;
 void store_watch_free(struct store_watch *w); /* accepts NULL */
 
-/* Forgets changes up to and including `revision`: older watches and lists get ERR_EXPIRED. */
+/*
+ * Forgets changes up to and including `revision` (at most the durable one): from now on older
+ * watches and lists get ERR_EXPIRED. The disk follows in small steps. Past history_max_bytes it
+ * happens by itself.
+ */
 void store_compact(struct store *s, int64_t revision);

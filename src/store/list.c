@@ -1,0 +1,165 @@
+/*
+ * A list of the present walks the index. One of the past does so too, over the present corrected by
+ * what each key that changed since had been: the `before` of its first change after that revision.
+ */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "store/store_private.h"
+
+/* What one key held: nothing where `object` is NULL. */
+struct past {
+    const struct store_key *key;
+    const struct store_object *object;
+    uint64_t change; /* its number in the history */
+};
+
+struct past_list {
+    struct past *at;
+    size_t n;
+    size_t room;
+};
+
+/* Where a list begins: after `key`, or with it. */
+struct start {
+    struct store_key key;
+    bool is_after;
+};
+
+struct err *store_check_kept(const struct store *s, int64_t revision)
+{
+    if (revision >= s->compacted)
+        return NULL;
+    return err_new(ERR_EXPIRED,
+                   "revision %" PRId64 " was compacted: the oldest that is kept is %" PRId64,
+                   revision, s->compacted);
+}
+
+static bool is_beyond(const struct store_key *key, const struct start *start)
+{
+    return key_compare(key, &start->key) >= (start->is_after ? 1 : 0);
+}
+
+/* By key, then by number: the first of each key is what counts. */
+static int compare_past(const void *a, const void *b)
+{
+    const struct past *x = a;
+    const struct past *y = b;
+    int order = key_compare(x->key, y->key);
+
+    if (order != 0)
+        return order;
+    return x->change < y->change ? -1 : x->change > y->change;
+}
+
+static void collect_past(const struct store *s, const struct store_range *range,
+                         const struct start *start, int64_t revision, struct past_list *list)
+{
+    size_t n = 0;
+
+    for (uint64_t i = history_after(&s->history, revision); i < s->history.end; i++) {
+        const struct store_change *c = history_at(&s->history, i);
+
+        if (key_in_range(&c->object->key, range) && is_beyond(&c->object->key, start))
+            vec_add(list, (struct past){.key = &c->object->key, .object = c->before, .change = i});
+    }
+    if (list->n > 1)
+        qsort(list->at, list->n, sizeof(list->at[0]), compare_past);
+    for (size_t i = 0; i < list->n; i++) {
+        if (n == 0 || key_compare(list->at[n - 1].key, list->at[i].key) != 0)
+            list->at[n++] = list->at[i];
+    }
+    list->n = n;
+}
+
+/* The next object in order of the index and the past, which replaces what it says of the same key.
+ */
+static const struct store_object *next_merged(struct index_cursor *c, const struct past_list *list,
+                                              size_t *at, const struct store_range *range)
+{
+    for (;;) {
+        const struct store_object *now = index_peek(c);
+        const struct past *past = *at < list->n ? &list->at[*at] : NULL;
+        int order;
+
+        if (now && !key_in_range(&now->key, range))
+            now = NULL;
+        if (!now && !past)
+            return NULL;
+        order = !past ? -1 : !now ? 1 : key_compare(&now->key, past->key);
+        if (order <= 0)
+            (void)index_next(c);
+        if (order < 0)
+            return now;
+        ++*at;
+        if (past->object)
+            return past->object;
+    }
+}
+
+static void add_object(struct store_list *list, size_t *room, const struct store_object *o)
+{
+    if (list->n == *room)
+        list->at = vec_grow(list->at, room, sizeof(const struct store_object *));
+    list->at[list->n++] = store_object_ref(o);
+}
+
+static struct start list_start(const struct store_range *range, const char *after_ns,
+                               const char *after_name)
+{
+    struct start start = {.key = {.group = "", .resource = "", .ns = "", .name = ""}};
+
+    if (!range->resource)
+        return start;
+    start.key.group = range->group;
+    start.key.resource = range->resource;
+    if (range->ns)
+        start.key.ns = range->ns;
+    if (!after_name)
+        return start;
+    if (after_ns)
+        start.key.ns = after_ns;
+    start.key.name = after_name;
+    start.is_after = true;
+    return start;
+}
+
+struct err *store_list(const struct store *s, const struct store_range *range, const char *after_ns,
+                       const char *after_name, size_t limit, int64_t at_revision,
+                       struct store_list *ret)
+{
+    struct start start = list_start(range, after_ns, after_name);
+    struct store_list list = {.revision = at_revision ? at_revision : s->revision};
+    struct past_list past = {0};
+    struct index_cursor cursor;
+    const struct store_object *o;
+    size_t room = 0;
+    size_t at = 0;
+
+    TRY(store_check_kept(s, list.revision));
+    if (list.revision > s->revision)
+        return err_new(ERR_TIMEOUT, "revision %" PRId64 " is still to come: this is %" PRId64,
+                       list.revision, s->revision);
+    assert(range->resource || !after_name);
+    collect_past(s, range, &start, list.revision, &past);
+    cursor = index_seek(&s->objects, &start.key, start.is_after);
+    while ((o = next_merged(&cursor, &past, &at, range))) {
+        if (limit > 0 && list.n == limit) {
+            list.has_more = true;
+            break;
+        }
+        add_object(&list, &room, o);
+    }
+    vec_done(&past);
+    *ret = list;
+    return NULL;
+}
+
+void store_list_done(struct store_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        store_object_unref(list->at[i]);
+    free(list->at);
+    *list = (struct store_list){0};
+}

@@ -1,0 +1,561 @@
+/*
+ * One table, to which each change appends one row: the bytes are written once. A row names the row
+ * it replaced, so that the live objects, the history and what an update found are all read back in
+ * one pass in order of id. Compacting deletes the rows that were replaced, and the deletions
+ * themselves.
+ *
+ * SQLite's own checkpoint after a commit ignores a failed sync, and would believe the next one: it
+ * is switched off, and sqlite_file_checkpoint ends the work with this file where one fails.
+ */
+#include "store/sqlite_file_linux.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "store/checksum.h"
+#include "store/object.h"
+#include "store/reserve_linux.h"
+
+#define APPLICATION_ID   0x4d657465 /* "Mete" */
+#define FORMAT           1
+#define ORDINAL_BITS     12 /* STORE_TXN_OPS_MAX */
+#define CHECKPOINT_PAGES 1000
+
+_Static_assert(STORE_TXN_OPS_MAX == 1 << ORDINAL_BITS, "an ordinal fits in its bits");
+
+enum statement {
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    INSERT,
+    FORGET_REPLACED,
+    FORGET_DELETIONS,
+    SET_COMPACTED,
+    STATEMENTS
+};
+
+static const char *const statement_texts[STATEMENTS] = {
+    [BEGIN] = "BEGIN IMMEDIATE",
+    [COMMIT] = "COMMIT",
+    [ROLLBACK] = "ROLLBACK",
+    [INSERT] = "INSERT INTO changes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FORGET_REPLACED] = ("DELETE FROM changes WHERE id IN (SELECT before FROM changes"
+                         " WHERE id >= ?1 AND id < ?2 AND before <> 0)"),
+    [FORGET_DELETIONS] = "DELETE FROM changes WHERE id >= ?1 AND id < ?2 AND type = ?3",
+    [SET_COMPACTED] = "UPDATE state SET compacted = ?1, sum = ?2",
+};
+
+static const char connection_text[] = "PRAGMA locking_mode = EXCLUSIVE;"
+                                      "PRAGMA trusted_schema = OFF;"
+                                      "PRAGMA cell_size_check = ON;"
+                                      "PRAGMA temp_store = MEMORY;"
+                                      "PRAGMA cache_size = -2048;"
+                                      "PRAGMA wal_autocheckpoint = 0;"
+                                      "PRAGMA journal_size_limit = 16777216;"
+                                      "PRAGMA synchronous = FULL;";
+
+static const char schema_text[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE changes ("
+    " id INTEGER PRIMARY KEY," /* revision * 4096 + place in the transaction */
+    " type INTEGER NOT NULL,"
+    " before INTEGER NOT NULL,"  /* id of the row that it replaced, or 0 */
+    " created INTEGER NOT NULL," /* revision */
+    " grp TEXT NOT NULL, resource TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL,"
+    " bytes BLOB NOT NULL,"
+    " sum INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), compacted INTEGER NOT NULL,"
+    " sum INTEGER NOT NULL) STRICT;";
+
+struct sqlite_file {
+    sqlite3 *db;
+    sqlite3_stmt *statements[STATEMENTS];
+    char *path;
+    struct reserve *reserve;
+    int64_t compacted;
+    int wal_pages;
+    int checkpoint_at; /* pages */
+    bool is_failed;
+    char failure[SQLITE_FILE_WHY_SIZE];
+};
+
+/* Errors */
+
+static struct err *damaged(const struct sqlite_file *f, struct err *cause)
+{
+    AUTO(err_freep) struct err *inner = cause;
+
+    return err_new(
+        ERR_INTERNAL,
+        "'%s' is damaged: %s; restore its directory from a backup, or move the directory "
+        "away to begin empty",
+        f->path, err_message(inner));
+}
+
+static struct err *sqlite_error(const struct sqlite_file *f, const char *what)
+{
+    int code = sqlite3_errcode(f->db) & 0xff;
+
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        return damaged(f, err_new(ERR_INTERNAL, "%s", sqlite3_errmsg(f->db)));
+    if (code == SQLITE_FULL)
+        return err_new(ERR_UNAVAILABLE, "%s '%s': no space left on the disk", what, f->path);
+    return err_new(ERR_INTERNAL, "%s '%s': %s (%s)", what, f->path, sqlite3_errmsg(f->db),
+                   sqlite3_errstr(sqlite3_extended_errcode(f->db)));
+}
+
+static void fail(struct sqlite_file *f, const char *what)
+{
+    f->is_failed = true;
+    (void)snprintf(f->failure, sizeof(f->failure), "%s '%s': %s", what, f->path,
+                   sqlite3_errmsg(f->db)); /* cut where it is too long */
+}
+
+/* Opening */
+
+static struct err *exec(struct sqlite_file *f, const char *what, const char *sql)
+{
+    if (sqlite3_exec(f->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return sqlite_error(f, what);
+    return NULL;
+}
+
+static void finalizep(sqlite3_stmt **s)
+{
+    (void)sqlite3_finalize(*s); /* repeats the error of the last step */
+}
+
+static struct err *read_int64(struct sqlite_file *f, const char *sql, int64_t *ret)
+{
+    AUTO(finalizep) sqlite3_stmt *s = NULL;
+
+    if (sqlite3_prepare_v2(f->db, sql, -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW)
+        return sqlite_error(f, "read");
+    *ret = sqlite3_column_int64(s, 0);
+    return NULL;
+}
+
+static struct err *use_wal(struct sqlite_file *f)
+{
+    AUTO(finalizep) sqlite3_stmt *s = NULL;
+    const char *mode;
+
+    if (sqlite3_prepare_v2(f->db, "PRAGMA journal_mode = WAL", -1, &s, NULL) != SQLITE_OK ||
+        sqlite3_step(s) != SQLITE_ROW)
+        return sqlite_error(f, "set up the log of");
+    mode = (const char *)sqlite3_column_text(s, 0);
+    if (!mode || strcmp(mode, "wal") != 0)
+        return err_new(ERR_INTERNAL, "set up the log of '%s': the journal is '%s', not 'wal'",
+                       f->path, mode ? mode : "");
+    return NULL;
+}
+
+static uint64_t sum_int64(uint64_t sum, int64_t number)
+{
+    uint8_t bytes[8];
+
+    for (unsigned i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)((uint64_t)number >> (8 * i));
+    return checksum_add(sum, bytes, sizeof(bytes));
+}
+
+static struct err *make_schema(struct sqlite_file *f)
+{
+    AUTO_FREE char *finish =
+        mem_format("INSERT INTO state VALUES (1, 0, %" PRId64 ");"
+                   "PRAGMA application_id = %d;"
+                   "PRAGMA user_version = %d;"
+                   "COMMIT",
+                   (int64_t)sum_int64(CHECKSUM_START, 0), APPLICATION_ID, FORMAT);
+
+    if (reserve_was_made(f->reserve))
+        return damaged(f, err_new(ERR_INTERNAL, "it is empty or missing, but was not"));
+    TRY(use_wal(f));
+    TRY(exec(f, "create", schema_text));
+    TRY(exec(f, "create", finish));
+    if (!reserve_sync_directory(f->reserve))
+        return err_new(ERR_INTERNAL, "create '%s': its directory cannot be synced", f->path);
+    return NULL;
+}
+
+static struct err *check_format(struct sqlite_file *f)
+{
+    int64_t application = 0;
+    int64_t format = 0;
+    int64_t tables = 0;
+
+    TRY(read_int64(f, "PRAGMA application_id", &application));
+    TRY(read_int64(f, "PRAGMA user_version", &format));
+    TRY(read_int64(f, "SELECT count(*) FROM sqlite_schema", &tables));
+    if (application == 0 && format == 0 && tables == 0)
+        return make_schema(f);
+    if (application != APPLICATION_ID)
+        return err_new(ERR_INTERNAL,
+                       "'%s' is another program's database (application id %" PRId64
+                       "): use another data directory",
+                       f->path, application);
+    if (format > FORMAT)
+        return err_new(ERR_INTERNAL,
+                       "'%s' was written by a newer mete (format %" PRId64
+                       ", this one knows up to %d): use that version, or restore an older backup",
+                       f->path, format, FORMAT);
+    if (format != FORMAT)
+        return damaged(f, err_new(ERR_INTERNAL, "its format is %" PRId64, format));
+    return use_wal(f);
+}
+
+static struct err *check_integrity(struct sqlite_file *f)
+{
+    AUTO(finalizep) sqlite3_stmt *s = NULL;
+    const char *text;
+
+    if (sqlite3_prepare_v2(f->db, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK ||
+        sqlite3_step(s) != SQLITE_ROW)
+        return sqlite_error(f, "check");
+    text = (const char *)sqlite3_column_text(s, 0);
+    if (!text || strcmp(text, "ok") != 0)
+        return damaged(f, err_new(ERR_INTERNAL, "%s", text ? text : "it cannot be checked"));
+    return NULL;
+}
+
+static struct err *prepare(struct sqlite_file *f)
+{
+    for (int i = 0; i < STATEMENTS; i++) {
+        if (sqlite3_prepare_v3(f->db, statement_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &f->statements[i], NULL) != SQLITE_OK)
+            return sqlite_error(f, "use");
+    }
+    return NULL;
+}
+
+static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    (void)db;
+    (void)name;
+    ((struct sqlite_file *)arg)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+static void closep(struct sqlite_file **f)
+{
+    sqlite_file_close(*f);
+}
+
+struct err *sqlite_file_open(const char *path, const char *vfs, int64_t reserve_bytes,
+                             struct sqlite_file **ret)
+{
+    AUTO(closep) struct sqlite_file *f = mem_alloc(sizeof(*f));
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+
+    f->path = mem_strdup(path);
+    f->checkpoint_at = CHECKPOINT_PAGES;
+    if (sqlite3_open_v2(path, &f->db, flags, vfs) != SQLITE_OK)
+        return sqlite_error(f, "open");
+    f->reserve = reserve_new(sqlite3_vfs_find(vfs), path, reserve_bytes);
+    TRY(exec(f, "open", connection_text));
+    TRY(check_format(f));
+    TRY(check_integrity(f));
+    TRY(prepare(f));
+    (void)sqlite3_wal_hook(f->db, on_wal, f);
+    (void)reserve_take(f->reserve);
+    *ret = TAKE(f);
+    return NULL;
+}
+
+void sqlite_file_close(struct sqlite_file *f)
+{
+    if (!f)
+        return;
+    for (int i = 0; i < STATEMENTS; i++)
+        (void)sqlite3_finalize(f->statements[i]);
+    /* After a failed sync the log must stay as it is, for the next start to read. */
+    if (f->db && f->is_failed)
+        (void)sqlite3_db_config(f->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    (void)sqlite3_close(f->db); /* what it cannot copy stays in the log */
+    reserve_free(f->reserve);
+    free(f->path);
+    free(f);
+}
+
+/* Reading */
+
+static int64_t row_id(int64_t revision, unsigned ordinal)
+{
+    return (revision << ORDINAL_BITS) | (int64_t)ordinal;
+}
+
+static int64_t id_revision(int64_t id)
+{
+    return id >> ORDINAL_BITS;
+}
+
+struct row {
+    int64_t id;
+    int64_t type;
+    int64_t before;
+    int64_t created;
+    struct store_key key;
+    struct str bytes;
+};
+
+static uint64_t row_sum(const struct row *r)
+{
+    const char *const texts[] = {r->key.group, r->key.resource, r->key.ns, r->key.name};
+    uint64_t sum = CHECKSUM_START;
+
+    sum = sum_int64(sum, r->id);
+    sum = sum_int64(sum, r->type);
+    sum = sum_int64(sum, r->before);
+    sum = sum_int64(sum, r->created);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        sum = checksum_add(sum, texts[i], strlen(texts[i]));
+    return checksum_add(sum, r->bytes.at, r->bytes.size);
+}
+
+/* NULL where the column holds no text or a NUL. Valid until the next step. */
+static const char *column_text(sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+
+    return text && strlen(text) == (size_t)sqlite3_column_bytes(s, column) ? text : NULL;
+}
+
+static struct err *read_row(sqlite3_stmt *s, struct row *ret)
+{
+    struct row r = {.id = sqlite3_column_int64(s, 0),
+                    .type = sqlite3_column_int64(s, 1),
+                    .before = sqlite3_column_int64(s, 2),
+                    .created = sqlite3_column_int64(s, 3)};
+
+    r.key.group = column_text(s, 4);
+    r.key.resource = column_text(s, 5);
+    r.key.ns = column_text(s, 6);
+    r.key.name = column_text(s, 7);
+    r.bytes.at = sqlite3_column_blob(s, 8); /* NULL for no bytes */
+    r.bytes.size = (size_t)sqlite3_column_bytes(s, 8);
+    if (!r.key.group || !r.key.resource || !r.key.ns || !r.key.name ||
+        (int64_t)row_sum(&r) != sqlite3_column_int64(s, 9))
+        return err_new(ERR_INTERNAL, "change %" PRId64 " does not have its checksum", r.id);
+    if (r.id <= 0 || r.before < 0 || r.before >= r.id || r.type < STORE_CREATED ||
+        r.type > STORE_DELETED)
+        return err_new(ERR_INTERNAL, "change %" PRId64 " makes no sense", r.id);
+    *ret = r;
+    return NULL;
+}
+
+static struct err *load_row(const struct row *row, storage_load_fn fn, void *arg)
+{
+    struct store_object *o = object_new(&row->key, row->bytes);
+    struct err *e;
+    struct storage_record record = {.revision = id_revision(row->id),
+                                    .type = (enum store_change_type)row->type,
+                                    .object = o,
+                                    .before_version = id_revision(row->before)};
+
+    record.ordinal = (uint16_t)(row->id & (STORE_TXN_OPS_MAX - 1));
+    o->version = record.revision;
+    o->ordinal = record.ordinal;
+    o->created_revision = row->created;
+    e = fn(arg, &record);
+    store_object_unref(o);
+    return e;
+}
+
+static struct err *read_compacted(struct sqlite_file *f)
+{
+    int64_t sum = 0;
+
+    TRY(read_int64(f, "SELECT sum FROM state", &sum));
+    TRY(read_int64(f, "SELECT compacted FROM state", &f->compacted));
+    if ((int64_t)sum_int64(CHECKSUM_START, f->compacted) != sum)
+        return damaged(f, err_new(ERR_INTERNAL, "its state does not have its checksum"));
+    return NULL;
+}
+
+struct err *sqlite_file_load(struct sqlite_file *f, storage_load_fn fn, void *arg,
+                             int64_t *ret_revision, int64_t *ret_compacted)
+{
+    AUTO(finalizep) sqlite3_stmt *s = NULL;
+    struct row row = {0};
+    int rc;
+
+    TRY(read_compacted(f));
+    *ret_compacted = f->compacted;
+    if (sqlite3_prepare_v2(f->db, "SELECT * FROM changes ORDER BY id", -1, &s, NULL) != SQLITE_OK)
+        return sqlite_error(f, "read");
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct err *e = read_row(s, &row);
+
+        if (!e)
+            e = load_row(&row, fn, arg);
+        if (e)
+            return damaged(f, e);
+    }
+    if (rc != SQLITE_DONE)
+        return sqlite_error(f, "read");
+    *ret_revision = id_revision(row.id) > f->compacted ? id_revision(row.id) : f->compacted;
+    return NULL;
+}
+
+/* Writing */
+
+static int step(sqlite3_stmt *s)
+{
+    int rc = sqlite3_step(s);
+
+    (void)sqlite3_reset(s); /* repeats rc */
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int bind_text(sqlite3_stmt *s, int column, const char *text)
+{
+    return sqlite3_bind_text(s, column, text, (int)strlen(text), SQLITE_STATIC);
+}
+
+static int bind_row(sqlite3_stmt *s, const struct row *r)
+{
+    int rc = sqlite3_bind_int64(s, 1, r->id);
+
+    rc = rc ? rc : sqlite3_bind_int64(s, 2, r->type);
+    rc = rc ? rc : sqlite3_bind_int64(s, 3, r->before);
+    rc = rc ? rc : sqlite3_bind_int64(s, 4, r->created);
+    rc = rc ? rc : bind_text(s, 5, r->key.group);
+    rc = rc ? rc : bind_text(s, 6, r->key.resource);
+    rc = rc ? rc : bind_text(s, 7, r->key.ns);
+    rc = rc ? rc : bind_text(s, 8, r->key.name);
+    rc = rc ? rc : sqlite3_bind_blob(s, 9, r->bytes.at, (int)r->bytes.size, SQLITE_STATIC);
+    return rc ? rc : sqlite3_bind_int64(s, 10, (int64_t)row_sum(r));
+}
+
+static int write_record(struct sqlite_file *f, const struct storage_record *record)
+{
+    const struct store_object *o = record->object;
+    sqlite3_stmt *s = f->statements[INSERT];
+    struct row row = {.id = row_id(record->revision, record->ordinal),
+                      .type = record->type,
+                      .created = o->created_revision,
+                      .key = o->key,
+                      .bytes = STR("")};
+    int rc;
+
+    if (record->before)
+        row.before = row_id(record->before->version, record->before->ordinal);
+    if (record->type != STORE_DELETED)
+        row.bytes = o->bytes;
+    rc = bind_row(s, &row);
+    return rc ? rc : step(s);
+}
+
+static int forget(struct sqlite_file *f, enum statement which, int64_t through)
+{
+    sqlite3_stmt *s = f->statements[which];
+    int rc = sqlite3_bind_int64(s, 1, row_id(f->compacted + 1, 0));
+
+    rc = rc ? rc : sqlite3_bind_int64(s, 2, row_id(through + 1, 0));
+    if (which == FORGET_DELETIONS)
+        rc = rc ? rc : sqlite3_bind_int64(s, 3, STORE_DELETED);
+    return rc ? rc : step(s);
+}
+
+static int compact(struct sqlite_file *f, int64_t through)
+{
+    sqlite3_stmt *s = f->statements[SET_COMPACTED];
+    int rc = forget(f, FORGET_REPLACED, through); /* before the rows that name them go */
+
+    rc = rc ? rc : forget(f, FORGET_DELETIONS, through);
+    rc = rc ? rc : sqlite3_bind_int64(s, 1, through);
+    rc = rc ? rc : sqlite3_bind_int64(s, 2, (int64_t)sum_int64(CHECKSUM_START, through));
+    return rc ? rc : step(s);
+}
+
+static int write_all(struct sqlite_file *f, const struct storage_batch *batch)
+{
+    int rc = step(f->statements[BEGIN]);
+
+    for (size_t i = 0; i < batch->n && rc == SQLITE_OK; i++)
+        rc = write_record(f, &batch->records[i]);
+    if (rc == SQLITE_OK && batch->compact_through > f->compacted)
+        rc = compact(f, batch->compact_through);
+    return rc ? rc : step(f->statements[COMMIT]);
+}
+
+/* A quota that is used up is a full disk too; SQLite calls it a write error. */
+static bool is_full(const struct sqlite_file *f, int rc)
+{
+    if ((rc & 0xff) == SQLITE_FULL)
+        return true;
+    return rc == SQLITE_IOERR_WRITE && sqlite3_system_errno(f->db) == EDQUOT;
+}
+
+/* STORAGE_FULL and STORAGE_FAILED leave the file as it was before, as far as can be known. */
+static enum storage_result write_once(struct sqlite_file *f, const struct storage_batch *batch)
+{
+    int rc = write_all(f, batch);
+    enum storage_result result = rc == SQLITE_OK  ? STORAGE_DURABLE
+                                 : is_full(f, rc) ? STORAGE_FULL
+                                                  : STORAGE_FAILED;
+
+    if (result == STORAGE_FAILED)
+        fail(f, "write");
+    if (!sqlite3_get_autocommit(f->db) && step(f->statements[ROLLBACK]) != SQLITE_OK) {
+        fail(f, "take back a write to");
+        result = STORAGE_FAILED;
+    }
+    if (result == STORAGE_DURABLE && batch->compact_through > f->compacted)
+        f->compacted = batch->compact_through;
+    return result;
+}
+
+/* Empties the log into the file; false where the disk is too full for that. */
+static bool checkpoint(struct sqlite_file *f)
+{
+    int rc = sqlite3_wal_checkpoint_v2(f->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+    if (rc == SQLITE_OK) {
+        f->wal_pages = 0;
+        f->checkpoint_at = CHECKPOINT_PAGES;
+        return true;
+    }
+    if (!is_full(f, rc))
+        fail(f, "write back the log of");
+    f->checkpoint_at = f->wal_pages + CHECKPOINT_PAGES;
+    return false;
+}
+
+enum storage_result sqlite_file_write(struct sqlite_file *f, const struct storage_batch *batch,
+                                      char why[SQLITE_FILE_WHY_SIZE])
+{
+    bool is_empty = batch->n == 0 && batch->compact_through <= f->compacted;
+    enum storage_result result = STORAGE_DURABLE;
+
+    why[0] = '\0';
+    if (!f->is_failed && !is_empty)
+        result = write_once(f, batch);
+    if (result == STORAGE_FULL) {
+        reserve_release(f->reserve);
+        (void)checkpoint(f); /* the log begins anew, in space that it has already */
+        if (!f->is_failed)
+            result = write_once(f, batch);
+    }
+    if (f->is_failed) {
+        memcpy(why, f->failure, sizeof(f->failure));
+        return STORAGE_FAILED;
+    }
+    if (result == STORAGE_FULL)
+        return STORAGE_FULL;
+    if (batch->is_probe)
+        (void)reserve_take(f->reserve);
+    return reserve_is_held(f->reserve) ? STORAGE_DURABLE : STORAGE_DURABLE_LOW;
+}
+
+void sqlite_file_checkpoint(struct sqlite_file *f)
+{
+    if (f->is_failed || f->wal_pages < f->checkpoint_at || checkpoint(f) || f->is_failed)
+        return;
+    reserve_release(f->reserve);
+    (void)checkpoint(f); /* if it is full still, the log grows on until there is room */
+}
