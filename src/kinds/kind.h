@@ -53,6 +53,8 @@ struct field {
     size_t size_max;  /* string bytes; 0: 32 KiB */
     struct err *(*check)(const char *text); /* FIELD_STRING: form (names, label keys ...) */
     const char *doc;
+    struct err *(*check_key)(const char *key); /* FIELD_MAP */
+    bool is_unique; /* FIELD_LIST with a merge key: no two items share it */
 };
 
 struct column {
@@ -63,7 +65,7 @@ struct column {
     const char *doc;
 };
 
-struct arena;
+struct causes; /* kinds/cause.h */
 
 /* Who asks, as far as rules on objects care. */
 struct kind_context {
@@ -89,8 +91,8 @@ struct kind {
     const struct column *columns; /* the default: Name, Age; ends with a NULL name */
     /* One row: a JSON array with a cell a column (RFC 3339 dates are turned into ages by the caller). New ref. */
     json_t *(*cells)(const json_t *object, int64_t now_ns);
-    /* After the schema: cross-field rules. Collects every cause. */
-    struct err *(*validate)(const json_t *object);
+    /* After the schema: cross-field rules. Adds every cause. */
+    void (*validate)(const json_t *object, struct causes *causes);
     /* Which fields of `after` may differ from `before`; NULL: all of spec. */
     struct err *(*validate_update)(const json_t *before, const json_t *after, const struct kind_context *c);
     /* Fills what depends on other fields, after the schema's defaults. */
@@ -98,6 +100,8 @@ struct kind {
     /* "spec.nodeName" → its value for a field selector; NULL: not a selectable field. Borrowed text. */
     const char *const *selectable; /* paths, NULL-terminated; metadata.name and .namespace always are */
     int64_t grace_seconds; /* default of deletionGracePeriodSeconds; 0: deleted at once */
+    struct err *(*check_name)(const char *name); /* of metadata.name; NULL: an RFC 1123 subdomain */
+    const char *doc;
 };
 
 /* All kinds, in discovery order. */
@@ -121,6 +125,13 @@ enum field_validation { VALIDATION_IGNORE, VALIDATION_WARN, VALIDATION_STRICT };
 struct err *kind_decode(const struct kind *k, json_t *object, enum field_validation how, json_t *warnings) MUST_CHECK;
 struct err *kind_default(const struct kind *k, json_t *object, const struct kind_context *c) MUST_CHECK;
 struct err *kind_validate(const struct kind *k, const json_t *object) MUST_CHECK;
+
+/*
+ * Labels and annotations under mete.dev/ are set, changed and removed by our own processes only: ERR_INVALID
+ * names those that differ from `before` (NULL: none were there) unless `c` is one of them.
+ */
+struct err *kind_check_reserved(const struct kind *k, const json_t *before, const json_t *after,
+                                const struct kind_context *c) MUST_CHECK;
 
 /* The value that a field selector compares; "" where absent; NULL: not selectable. Borrowed. */
 const char *kind_selectable(const struct kind *k, const json_t *object, const char *path);

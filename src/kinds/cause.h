@@ -1,0 +1,77 @@
+/*
+ * cause.h - what is wrong with an object, field by field, in Kubernetes' words
+ *
+ * A path is a chain of parts on the stack, written out only when there is something to say.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+
+enum path_part {
+    PATH_IS_NAME,
+    PATH_IS_INDEX,
+    PATH_IS_KEY
+};
+
+struct path {
+    const struct path *up; /* NULL: a top-level field */
+    enum path_part part;
+    const char *name; /* of a field, or a key */
+    size_t index;
+};
+
+/* spec.containers · spec.containers[0] · data[key]. Live until the end of the block. */
+#define PATH(parent, field) (&(const struct path){.up = (parent), .name = (field)})
+#define PATH_INDEX(parent, i) \
+    (&(const struct path){.up = (parent), .part = PATH_IS_INDEX, .index = (i)})
+#define PATH_KEY(parent, key) \
+    (&(const struct path){.up = (parent), .part = PATH_IS_KEY, .name = (key)})
+
+void path_add(struct buf *out, const struct path *p);
+
+/* {0} at first; causes_done frees. After CAUSES_MAX causes the others are only counted. */
+struct causes {
+    struct buf text; /* "a: Required value, b: ..." */
+    json_t *details; /* array of {reason, message, field}, NULL without causes */
+    size_t n;
+};
+
+enum {
+    CAUSES_MAX = 64
+};
+
+void causes_done(struct causes *c);
+
+/* `detail` may be "" for required; values are quoted and cut. */
+void cause_required(struct causes *c, const struct path *at, const char *detail);
+void cause_invalid(struct causes *c, const struct path *at, const char *value, const char *detail);
+void cause_invalid_int(struct causes *c, const struct path *at, int64_t value, const char *detail);
+void cause_unsupported(struct causes *c, const struct path *at, const char *value,
+                       const char *const *supported);
+void cause_duplicate(struct causes *c, const struct path *at, const char *value);
+void cause_forbidden(struct causes *c, const struct path *at, const char *detail);
+void cause_too_long(struct causes *c, const struct path *at, size_t max_bytes);
+void cause_too_many(struct causes *c, const struct path *at, size_t found, size_t max);
+void cause_not_found(struct causes *c, const struct path *at, const char *value);
+
+/* Takes an error of a check (NULL: none) as the cause "Invalid value". */
+void cause_take(struct causes *c, const struct path *at, const char *value, struct err *e);
+
+/* For what says `immutable: true` in `before`: `key`, and immutable itself, must stay. */
+void cause_if_immutable(struct causes *c, const json_t *before, const json_t *after,
+                        const char *key);
+
+/* NULL without causes, else ERR_INVALID `KIND "NAME" is invalid: ...` with its details. */
+struct err *causes_err(const struct causes *c, const char *kind, const char *name) MUST_CHECK;
+
+/* The `details.causes` of a Status that tells about `e`; a new array, empty where there are none.
+ */
+json_t *cause_list(const struct err *e);
+
+/* "not implemented yet", as said of every field that is refused by its name. */
+extern const char cause_not_implemented[];

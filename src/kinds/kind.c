@@ -1,0 +1,130 @@
+#include "kinds/kind.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "kinds/cause.h"
+#include "kinds/fields.h"
+#include "kinds/tables.h"
+
+const struct kind *const kinds[] = {
+    &kind_configmap, &kind_event,  &kind_namespace, &kind_node,
+    &kind_pod,       &kind_secret, &kind_gpu,       &kind_workload,
+};
+const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
+
+enum {
+    PATH_SIZE_MAX = 128
+};
+
+const struct kind *kind_find(const char *group, const char *plural)
+{
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural))
+            return kinds[i];
+    return NULL;
+}
+
+const struct kind *kind_find_by_kind(const char *api_version, const char *kind)
+{
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->kind, kind) && text_equal(kind_api_version(kinds[i]), api_version))
+            return kinds[i];
+    return NULL;
+}
+
+const char *kind_api_version(const struct kind *k)
+{
+    return *k->group ? "mete.dev/v1" : "v1";
+}
+
+static bool is_selectable(const struct kind *k, const char *path)
+{
+    if (text_equal(path, "metadata.name") || text_equal(path, "metadata.namespace"))
+        return true;
+    for (size_t i = 0; k->selectable && k->selectable[i]; i++)
+        if (text_equal(k->selectable[i], path))
+            return true;
+    return false;
+}
+
+static const struct field *find_field(const struct field *fields, const char *name)
+{
+    for (; fields && fields->name; fields++)
+        if (text_equal(fields->name, name))
+            return fields;
+    return NULL;
+}
+
+const char *kind_selectable(const struct kind *k, const json_t *object, const char *path)
+{
+    struct str rest = str_of(path);
+    const struct field *fields = k->fields;
+    const struct field *field = NULL;
+    const json_t *at = object;
+
+    if (!is_selectable(k, path) || rest.size >= PATH_SIZE_MAX)
+        return NULL;
+    while (rest.at) {
+        struct str part = str_cut(&rest, '.');
+        char name[PATH_SIZE_MAX] = "";
+
+        memcpy(name, part.at, part.size);
+        field = find_field(fields, name);
+        fields = field ? field->fields : NULL;
+        at = json_object_get(at, name);
+    }
+    if (field && field->type == FIELD_BOOL)
+        return json_is_true(at) ? "true" : "false";
+    return json_is_string(at) ? json_string_value(at) : "";
+}
+
+static const char reserved[] = "mete.dev/";
+
+/* The members of `one` under mete.dev/ that `other` has not, or has otherwise. */
+static void find_reserved(json_t *one, const json_t *other, const struct path *at,
+                          struct causes *causes)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (one, key, value) {
+        const json_t *same = json_object_get(other, key);
+
+        if (text_starts_with(key, reserved) && !(same && json_equal(value, same)))
+            cause_forbidden(causes, PATH_KEY(at, key),
+                            "names under mete.dev/ are set by the system only");
+    }
+}
+
+/* Members that are gone; those that differ were found from the other side. */
+static void find_removed(json_t *before, const json_t *after, const struct path *at,
+                         struct causes *causes)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (before, key, value)
+        if (text_starts_with(key, reserved) && !json_object_get(after, key))
+            cause_forbidden(causes, PATH_KEY(at, key),
+                            "names under mete.dev/ are set by the system only");
+}
+
+struct err *kind_check_reserved(const struct kind *k, const json_t *before, const json_t *after,
+                                const struct kind_context *c)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+    AUTO(causes_done) struct causes causes = {0};
+    const char *name = json_text_at(after, "metadata", "name", NULL);
+
+    if (c->is_system)
+        return NULL;
+    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+        json_t *was = json_at(before, "metadata", maps[i], NULL);
+        json_t *is = json_at(after, "metadata", maps[i], NULL);
+        const struct path *at = PATH(PATH(NULL, "metadata"), maps[i]);
+
+        find_reserved(is, was, at, &causes);
+        find_removed(was, is, at, &causes);
+    }
+    return causes_err(&causes, k->kind, name ? name : "");
+}

@@ -1,0 +1,9 @@
+/* pod_fields.h - the parts of a pod's schema: all of core/v1 PodSpec is known by name */
+#pragma once
+
+#include "kinds/kind.h"
+
+extern const struct field container_item;      /* pod_container_fields.c */
+extern const struct field volume_item;         /* pod_volume_fields.c */
+extern const struct field pod_status_fields[]; /* pod_status_fields.c */
+extern const struct field pod_spec_fields[];   /* pod_spec_fields.c */

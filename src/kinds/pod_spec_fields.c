@@ -1,0 +1,134 @@
+#include "kinds/fields.h"
+#include "kinds/pod_fields.h"
+#include "model/names.h"
+
+static const char *const restart_policies[] = {"Always", "OnFailure", "Never", NULL};
+static const char *const operators[] = {"Equal", "Exists", NULL};
+static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
+static const char *const systems[] = {"linux", NULL};
+static const char *const preemption_policies[] = {"PreemptLowerPriority", "Never", NULL};
+static const char *const dns_policies[] = {"ClusterFirst", "ClusterFirstWithHostNet", "Default",
+                                           "None", NULL};
+
+static const struct field toleration_fields[] = {
+    F_STRING("key", "The taint's key; none with Exists: every taint.",
+             .check = name_check_qualified),
+    F_STRING("operator", "Exists, or Equal to a value.", .values = operators),
+    F_STRING("value", "The taint's value, for Equal.", .check = name_check_label_value),
+    F_STRING("effect", "The taint's effect; none: every effect.", .values = effects),
+    F_INT("tolerationSeconds", "How long a NoExecute taint is tolerated; none: for ever."),
+    F_END,
+};
+static const struct field toleration_item =
+    F_OBJECT(NULL, toleration_fields, "A taint that does not keep the pod away.");
+
+static const struct field group_item = F_INT(NULL, "A gid.", .min = 0, .max = INT32_MAX);
+
+static const struct field security_fields[] = {
+    F_INT("runAsUser", "The uid of the containers.", .min = 0, .max = INT32_MAX),
+    F_INT("runAsGroup", "The gid of the containers.", .min = 0, .max = INT32_MAX),
+    F_BOOL("runAsNonRoot", "Whether uid 0 is refused."),
+    F_LIST("supplementalGroups", &group_item, "More gids of the containers.", .items_max = 64),
+    F_REFUSED("supplementalGroupsPolicy", "How they join the image's.", .harmless = "\"Merge\""),
+    F_REFUSED("fsGroup", "The gid that owns the volumes."),
+    F_ANY("fsGroupChangePolicy", "When volumes change hands.", .support = FIELD_IGNORED),
+    F_REFUSED("seLinuxOptions", "An SELinux label."),
+    F_REFUSED("seLinuxChangePolicy", "When volumes are relabelled."),
+    F_REFUSED("seccompProfile", "Which system calls are allowed."),
+    F_REFUSED("appArmorProfile", "An AppArmor profile."),
+    F_REFUSED("sysctls", "Kernel settings of the pod."),
+    F_REFUSED("windowsOptions", "For Windows."),
+    F_END,
+};
+
+static const struct field affinity_rules[] = {
+    F_REFUSED("requiredDuringSchedulingIgnoredDuringExecution", "What must hold."),
+    F_ANY("preferredDuringSchedulingIgnoredDuringExecution", "What is better.",
+          .support = FIELD_IGNORED),
+    F_END,
+};
+
+static const struct field affinity_fields[] = {
+    F_OBJECT("nodeAffinity", affinity_rules, "Towards nodes."),
+    F_OBJECT("podAffinity", affinity_rules, "Towards nodes with certain pods."),
+    F_OBJECT("podAntiAffinity", affinity_rules, "Away from nodes with certain pods."),
+    F_END,
+};
+
+static const struct field local_reference_fields[] = {
+    F_STRING("name", "The name of the object.", .size_max = 253),
+    F_END,
+};
+static const struct field pull_secret_item =
+    F_OBJECT(NULL, local_reference_fields, "A secret with a registry's password.");
+
+static const struct field os_fields[] = {
+    F_STRING("name", "linux.", .is_required = true, .values = systems),
+    F_END,
+};
+
+const struct field pod_spec_fields[] = {
+    F_LIST("volumes", &volume_item, "Directories that containers can mount.", .merge_key = "name",
+           .is_unique = true, .items_max = 128),
+    F_LIST("initContainers", &container_item, "Run before the others, one after another.",
+           .merge_key = "name", .is_unique = true, .items_max = 64),
+    F_LIST("containers", &container_item, "The containers, which run together.",
+           .merge_key = "name", .is_unique = true, .is_required = true, .items_max = 64),
+    F_REFUSED("ephemeralContainers", "Containers added to a running pod."),
+    F_STRING("restartPolicy", "When containers that ended are started again.",
+             .fallback = "\"Always\"", .values = restart_policies),
+    F_INT("terminationGracePeriodSeconds", "Between SIGTERM and SIGKILL.", .fallback = "30",
+          .min = 0, .max = INT32_MAX),
+    F_INT("activeDeadlineSeconds", "How long the pod may be active.", .min = 1, .max = INT32_MAX),
+    F_STRING("dnsPolicy", "Where names are resolved: always as on the node.",
+             .support = FIELD_IGNORED, .fallback = "\"ClusterFirst\"",
+             .harmless = "\"ClusterFirst\"", .values = dns_policies),
+    F_ANY("dnsConfig", "Where names are resolved.", .support = FIELD_IGNORED),
+    F_MAP("nodeSelector", &label_value_item, "Labels that the node must have.",
+          .check_key = name_check_qualified, .items_max = 64),
+    F_STRING("serviceAccountName", "Who the pod is to the API.", .support = FIELD_IGNORED,
+             .fallback = "\"default\"", .harmless = "\"default\"", .size_max = 253),
+    F_STRING("serviceAccount", "The old name of serviceAccountName.", .support = FIELD_IGNORED,
+             .harmless = "\"default\"", .size_max = 253),
+    F_BOOL("automountServiceAccountToken", "Whether a token is mounted: never is.",
+           .support = FIELD_IGNORED, .harmless = "false"),
+    F_STRING("nodeName", "The node it is bound to.", .check = name_check_subdomain),
+    F_BOOL("hostNetwork", "Whether it uses the node's network: all pods do."),
+    F_REFUSED("hostPID", "Whether it sees the node's processes.", .harmless = "false"),
+    F_REFUSED("hostIPC", "Whether it shares the node's IPC.", .harmless = "false"),
+    F_REFUSED("shareProcessNamespace", "Whether its containers see each other's processes.",
+              .harmless = "false"),
+    F_REFUSED("hostUsers", "Whether its users are the node's.", .harmless = "true"),
+    F_OBJECT("securityContext", security_fields, "Rights of its containers.", .fallback = "{}"),
+    F_LIST("imagePullSecrets", &pull_secret_item, "Passwords of registries.",
+           .support = FIELD_IGNORED, .merge_key = "name", .items_max = 64),
+    F_STRING("hostname", "Its host name: the node's.", .support = FIELD_IGNORED, .size_max = 63),
+    F_STRING("hostnameOverride", "Its host name: the node's.", .support = FIELD_IGNORED,
+             .size_max = 64),
+    F_STRING("subdomain", "Its DNS subdomain.", .support = FIELD_IGNORED, .size_max = 63),
+    F_BOOL("setHostnameAsFQDN", "Whether its host name is qualified.", .support = FIELD_IGNORED,
+           .harmless = "false"),
+    F_OBJECT("affinity", affinity_fields, "Where it wants to be."),
+    F_STRING("schedulerName", "Who places it.", .fallback = "\"default-scheduler\"",
+             .size_max = 253),
+    F_LIST("tolerations", &toleration_item, "Taints that do not keep it away.", .items_max = 128),
+    F_ANY("hostAliases", "Lines of its /etc/hosts.", .support = FIELD_IGNORED),
+    F_STRING("priorityClassName", "system-cluster-critical or system-node-critical.",
+             .size_max = 253),
+    F_INT("priority", "Higher goes first.", .min = INT32_MIN, .max = INT32_MAX),
+    F_STRING("preemptionPolicy", "Whether others are ended for it: never are.",
+             .support = FIELD_IGNORED, .fallback = "\"PreemptLowerPriority\"",
+             .harmless = "\"PreemptLowerPriority\"", .values = preemption_policies),
+    F_REFUSED("readinessGates", "More conditions of readiness."),
+    F_REFUSED("runtimeClassName", "Which runtime starts it."),
+    F_BOOL("enableServiceLinks", "Whether services are in its environment: there are none.",
+           .fallback = "true"),
+    F_REFUSED("overhead", "What its runtime needs."),
+    F_ANY("topologySpreadConstraints", "How copies spread.", .support = FIELD_IGNORED),
+    F_OBJECT("os", os_fields, "Its operating system."),
+    F_REFUSED("schedulingGates", "What must be removed before it is placed."),
+    F_REFUSED("resourceClaims", "Devices claimed by DRA."),
+    F_REFUSED("resources", "What all its containers ask for together."),
+    F_REFUSED("workloadRef", "The gang that it belongs to."),
+    F_END,
+};

@@ -1,0 +1,351 @@
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "kinds/cause.h"
+#include "kinds/pod_rules.h"
+
+enum {
+    USER_PRIORITY_MAX = 1000000000,
+    HOST_PORTS_MAX = 1024
+};
+
+static const char *text_or_empty(const json_t *object, const char *key)
+{
+    const char *text = json_text(object, key);
+
+    return text ? text : "";
+}
+
+static const json_t *find_named(const json_t *list, const char *name)
+{
+    for (size_t i = 0; name && i < json_array_size(list); i++)
+        if (text_equal(json_text(json_array_get(list, i), "name"), name))
+            return json_array_get(list, i);
+    return NULL;
+}
+
+/* Whether a part of the path between slashes is "..". */
+static bool climbs(const char *path)
+{
+    struct str rest = str_of(path);
+
+    while (rest.at)
+        if (str_equal(str_cut(&rest, '/'), STR("..")))
+            return true;
+    return false;
+}
+
+static void validate_items(const json_t *source, const struct path *at, struct causes *causes)
+{
+    const json_t *items = json_object_get(source, "items");
+
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const char *path = text_or_empty(json_array_get(items, i), "path");
+        const struct path *here = PATH(PATH_INDEX(PATH(at, "items"), i), "path");
+
+        if (*path == '/')
+            cause_invalid(causes, here, path, "must be a relative path");
+        else if (climbs(path))
+            cause_invalid(causes, here, path, "must not contain '..'");
+    }
+}
+
+static void validate_volume(const json_t *volume, const struct path *at, struct causes *causes)
+{
+    static const char *const sources[] = {"emptyDir", "configMap", "secret"};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        const json_t *source = json_object_get(volume, sources[i]);
+
+        if (!source)
+            continue;
+        n++;
+        if (n > 1)
+            cause_forbidden(causes, PATH(at, sources[i]),
+                            "may not specify more than 1 volume type");
+        validate_items(source, PATH(at, sources[i]), causes);
+    }
+    if (n == 0 && json_object_size(volume) <= 1) /* others are refused by their name */
+        cause_required(causes, at, "must specify a volume type");
+}
+
+static const char *const env_field_paths[] = {
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.podIP",
+    "status.hostIPs",
+    "status.podIPs",
+    NULL,
+};
+
+/* metadata.labels['KEY'] and metadata.annotations['KEY'] */
+static bool is_subscript(const char *path)
+{
+    return (text_starts_with(path, "metadata.labels['") ||
+            text_starts_with(path, "metadata.annotations['")) &&
+           text_ends_with(path, "']");
+}
+
+static void validate_field_ref(const json_t *ref, const struct path *at, struct causes *causes)
+{
+    const char *path = text_or_empty(ref, "fieldPath");
+
+    if (!*path || is_subscript(path))
+        return;
+    for (size_t i = 0; env_field_paths[i]; i++)
+        if (text_equal(env_field_paths[i], path))
+            return;
+    cause_unsupported(causes, PATH(at, "fieldPath"), path, env_field_paths);
+}
+
+static void validate_resource_ref(const json_t *ref, const json_t *spec, const struct path *at,
+                                  struct causes *causes)
+{
+    static const char *const known[] = {"limits.cpu",
+                                        "limits.ephemeral-storage",
+                                        "limits.memory",
+                                        "requests.cpu",
+                                        "requests.ephemeral-storage",
+                                        "requests.memory",
+                                        NULL};
+    const char *resource = text_or_empty(ref, "resource");
+    const char *container = json_text(ref, "containerName");
+    bool is_known = !*resource;
+
+    for (size_t i = 0; !is_known && known[i]; i++)
+        is_known = text_equal(known[i], resource);
+    if (!is_known)
+        cause_unsupported(causes, PATH(at, "resource"), resource, known);
+    if (container && *container && !find_named(json_object_get(spec, "containers"), container) &&
+        !find_named(json_object_get(spec, "initContainers"), container))
+        cause_not_found(causes, PATH(at, "containerName"), container);
+}
+
+static void validate_value_from(const json_t *from, const json_t *spec, const struct path *at,
+                                struct causes *causes)
+{
+    static const char *const sources[] = {"fieldRef", "resourceFieldRef", "configMapKeyRef",
+                                          "secretKeyRef"};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+        n += json_object_get(from, sources[i]) != NULL;
+    if (n > 1)
+        cause_invalid(causes, at, "", "may not have more than one field specified at a time");
+    else if (n == 0)
+        cause_invalid(causes, at, "",
+                      "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or "
+                      "`secretKeyRef`");
+    if (json_object_get(from, "fieldRef"))
+        validate_field_ref(json_object_get(from, "fieldRef"), PATH(at, "fieldRef"), causes);
+    if (json_object_get(from, "resourceFieldRef"))
+        validate_resource_ref(json_object_get(from, "resourceFieldRef"), spec,
+                              PATH(at, "resourceFieldRef"), causes);
+}
+
+static void validate_env(const json_t *container, const json_t *spec, const struct path *at,
+                         struct causes *causes)
+{
+    const json_t *env = json_object_get(container, "env");
+
+    for (size_t i = 0; i < json_array_size(env); i++) {
+        const json_t *variable = json_array_get(env, i);
+        const json_t *from = json_object_get(variable, "valueFrom");
+        const struct path *here = PATH(PATH_INDEX(PATH(at, "env"), i), "valueFrom");
+
+        if (!from)
+            continue;
+        validate_value_from(from, spec, here, causes);
+        if (*text_or_empty(variable, "value"))
+            cause_invalid(causes, here, "", "may not be specified when `value` is not empty");
+    }
+}
+
+static void validate_env_from(const json_t *container, const struct path *at, struct causes *causes)
+{
+    const json_t *list = json_object_get(container, "envFrom");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *from = json_array_get(list, i);
+        bool has_map = json_object_get(from, "configMapRef") != NULL;
+        bool has_secret = json_object_get(from, "secretRef") != NULL;
+        const struct path *here = PATH_INDEX(PATH(at, "envFrom"), i);
+
+        if (has_map && has_secret)
+            cause_invalid(causes, here, "", "may not have more than one field specified at a time");
+        else if (!has_map && !has_secret)
+            cause_invalid(causes, here, "", "must specify one of: `configMapRef` or `secretRef`");
+    }
+}
+
+static bool is_mounted_before(const json_t *mounts, const char *path, size_t end)
+{
+    for (size_t i = 0; i < end; i++)
+        if (text_equal(json_text(json_array_get(mounts, i), "mountPath"), path))
+            return true;
+    return false;
+}
+
+static void validate_mounts(const json_t *container, const json_t *spec, const struct path *at,
+                            struct causes *causes)
+{
+    const json_t *mounts = json_object_get(container, "volumeMounts");
+    const json_t *volumes = json_object_get(spec, "volumes");
+
+    for (size_t i = 0; i < json_array_size(mounts); i++) {
+        const json_t *mount = json_array_get(mounts, i);
+        const char *name = text_or_empty(mount, "name");
+        const char *path = text_or_empty(mount, "mountPath");
+        const struct path *here = PATH_INDEX(PATH(at, "volumeMounts"), i);
+        const struct path *path_at = PATH(here, "mountPath");
+
+        if (*name && !find_named(volumes, name))
+            cause_not_found(causes, PATH(here, "name"), name);
+        if (*path && *path != '/')
+            cause_invalid(causes, path_at, path, "must be an absolute path");
+        else if (climbs(path))
+            cause_invalid(causes, path_at, path, "must not contain '..'");
+        else if (*path && is_mounted_before(mounts, path, i))
+            cause_invalid(causes, path_at, path, "must be unique");
+    }
+}
+
+/* Ports of the node that earlier containers took, as port * 4 + protocol. */
+struct host_ports {
+    int64_t at[HOST_PORTS_MAX];
+    size_t n;
+};
+
+static int64_t host_port_of(const json_t *port)
+{
+    const char *protocol = text_or_empty(port, "protocol");
+    int64_t number = text_equal(protocol, "UDP") ? 1 : text_equal(protocol, "SCTP") ? 2 : 0;
+
+    return json_int(port, "hostPort", 0) * 4 + number;
+}
+
+static bool take_host_port(struct host_ports *taken, int64_t port)
+{
+    for (size_t i = 0; i < taken->n; i++)
+        if (taken->at[i] == port)
+            return false;
+    if (taken->n < HOST_PORTS_MAX)
+        taken->at[taken->n++] = port;
+    return true;
+}
+
+static void validate_ports(const json_t *container, bool is_host_network, const struct path *at,
+                           struct host_ports *taken, struct causes *causes)
+{
+    const json_t *ports = json_object_get(container, "ports");
+
+    for (size_t i = 0; i < json_array_size(ports); i++) {
+        const json_t *port = json_array_get(ports, i);
+        int64_t host_port = json_int(port, "hostPort", 0);
+        AUTO_FREE char *shown = mem_format("%" PRId64, host_port);
+        const struct path *here = PATH(PATH_INDEX(PATH(at, "ports"), i), "hostPort");
+
+        if (host_port == 0)
+            continue;
+        if (is_host_network && host_port != json_int(port, "containerPort", 0))
+            cause_invalid_int(causes, here, host_port,
+                              "must match `containerPort` when `hostNetwork` is true");
+        if (!take_host_port(taken, host_port_of(port)))
+            cause_duplicate(causes, here, shown);
+    }
+}
+
+static void validate_containers(const json_t *spec, const char *which, const struct path *at,
+                                struct causes *causes)
+{
+    const json_t *containers = json_object_get(spec, which);
+    bool is_init = text_equal(which, "initContainers");
+    struct host_ports taken = {0};
+
+    for (size_t i = 0; i < json_array_size(containers); i++) {
+        const json_t *container = json_array_get(containers, i);
+        const char *name = json_text(container, "name");
+        const struct path *here = PATH_INDEX(PATH(at, which), i);
+
+        if (is_init && find_named(json_object_get(spec, "containers"), name))
+            cause_duplicate(causes, PATH(here, "name"), name);
+        validate_env(container, spec, here, causes);
+        validate_env_from(container, here, causes);
+        validate_mounts(container, spec, here, causes);
+        validate_ports(container, json_bool(spec, "hostNetwork", false), here, &taken, causes);
+        container_validate_resources(container, here, causes);
+    }
+}
+
+static void validate_toleration(const json_t *toleration, const struct path *at,
+                                struct causes *causes)
+{
+    const char *key = text_or_empty(toleration, "key");
+    const char *operation = text_or_empty(toleration, "operator");
+    const char *value = text_or_empty(toleration, "value");
+    const char *effect = text_or_empty(toleration, "effect");
+    bool is_exists = text_equal(operation, "Exists");
+
+    if (!*key && !is_exists)
+        cause_invalid(causes, PATH(at, "operator"), operation,
+                      "operator must be Exists when `key` is empty, which means \"match all "
+                      "values and all keys\"");
+    if (is_exists && *value)
+        cause_invalid(causes, PATH(at, "operator"), value,
+                      "value must be empty when `operator` is 'Exists'");
+    if (json_object_get(toleration, "tolerationSeconds") && !text_equal(effect, "NoExecute"))
+        cause_invalid(causes, PATH(at, "effect"), effect,
+                      "effect must be 'NoExecute' when `tolerationSeconds` is set");
+}
+
+static void validate_priority(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    const char *name = text_or_empty(spec, "priorityClassName");
+    bool is_system =
+        text_equal(name, "system-node-critical") || text_equal(name, "system-cluster-critical");
+    int64_t priority = json_int(spec, "priority", 0);
+
+    if (*name && !is_system)
+        cause_invalid(
+            causes, PATH(at, "priorityClassName"), name,
+            "no such priority class: only system-node-critical and "
+            "system-cluster-critical exist; PriorityClass is not implemented by mete yet");
+    if (!is_system && priority > USER_PRIORITY_MAX)
+        cause_invalid_int(causes, PATH(at, "priority"), priority,
+                          "must be less than or equal to 1000000000");
+}
+
+static void validate_spread(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    const json_t *list = json_object_get(spec, "topologySpreadConstraints");
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!text_equal(json_text(json_array_get(list, i), "whenUnsatisfiable"), "ScheduleAnyway"))
+            cause_forbidden(
+                causes,
+                PATH(PATH_INDEX(PATH(at, "topologySpreadConstraints"), i), "whenUnsatisfiable"),
+                cause_not_implemented);
+}
+
+void pod_validate(const json_t *pod, struct causes *causes)
+{
+    const json_t *spec = json_object_get(pod, "spec");
+    const json_t *volumes = json_object_get(spec, "volumes");
+    const json_t *tolerations = json_object_get(spec, "tolerations");
+    const struct path *at = PATH(NULL, "spec");
+
+    for (size_t i = 0; i < json_array_size(volumes); i++)
+        validate_volume(json_array_get(volumes, i), PATH_INDEX(PATH(at, "volumes"), i), causes);
+    validate_containers(spec, "initContainers", at, causes);
+    validate_containers(spec, "containers", at, causes);
+    for (size_t i = 0; i < json_array_size(tolerations); i++)
+        validate_toleration(json_array_get(tolerations, i), PATH_INDEX(PATH(at, "tolerations"), i),
+                            causes);
+    validate_priority(spec, at, causes);
+    validate_spread(spec, at, causes);
+}

@@ -1,0 +1,13 @@
+/* tables.h - the kinds there are, each in its own file */
+#pragma once
+
+#include "kinds/kind.h"
+
+extern const struct kind kind_configmap;
+extern const struct kind kind_event;
+extern const struct kind kind_gpu;
+extern const struct kind kind_namespace;
+extern const struct kind kind_node;
+extern const struct kind kind_pod;
+extern const struct kind kind_secret;
+extern const struct kind kind_workload;
