@@ -54,9 +54,9 @@ static int find(nvmlDevice_t device, const struct gpusim_gpu **ret)
         if (view.gpus[i] != device)
             continue;
         *ret = view.gpus[i];
-        while (view.gpus[i]->hang_ms == UINT32_MAX)
-            wait_ms(1000);
-        wait_ms(view.gpus[i]->hang_ms);
+        /* Looked at anew: who told it to hang may let it go. */
+        for (uint64_t ms = 0; ms < view.gpus[i]->hang_ms; ms += 10)
+            wait_ms(10);
         return view.gpus[i]->is_lost ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
     }
     return NVML_ERROR_INVALID_ARGUMENT;

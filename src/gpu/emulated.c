@@ -1,6 +1,7 @@
 #include "gpu/emulated.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/json.h"
@@ -157,8 +158,7 @@ static void wire_group(struct gpusim_machine *m, unsigned first, const struct bo
                 (void)snprintf(link->remote_pci, sizeof(link->remote_pci), "00000000:%02X:00.0",
                                0xc0u + l % 4);
             else
-                (void)snprintf(link->remote_pci, sizeof(link->remote_pci), "%s",
-                               m->gpus[first + mate].pci);
+                memcpy(link->remote_pci, m->gpus[first + mate].pci, sizeof(link->remote_pci));
         }
     }
 }
