@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "kinds/pod_state.h"
+#include "kinds/pod_view.h"
 #include "kinds/txn.h"
 
 static struct store_key ledger_key(const char *uuid)
@@ -194,7 +195,7 @@ static struct err *check_pod(const struct ledger_pod *pod, const json_t *tree)
     if (*pod_node(tree))
         return err_new(ERR_CONFLICT, "pod %s is already assigned to node \"%s\"", pod->name,
                        pod_node(tree));
-    if (pod_is_ended(tree))
+    if (pod_is_terminal(tree))
         return err_new(ERR_CONFLICT, "pod %s has ended", pod->name);
     if (shared)
         return err_new(ERR_CONFLICT, "gpu %s is given twice to pod %s", shared, pod->name);

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "kinds/ledger.h"
 #include "kinds/pod_state.h"
+#include "kinds/pod_view.h"
 
 struct holder {
     struct map_handle handle;
@@ -60,7 +61,7 @@ static struct err *add_holder(struct holder **holders, const struct store_object
         return NULL;
     TRY(json_parse(o->bytes, &pod));
     uid = json_text_at(pod, "metadata", "uid", NULL);
-    if (pod_is_ended(pod) || !*pod_node(pod) || !uid)
+    if (pod_is_terminal(pod) || !*pod_node(pod) || !uid)
         return NULL;
     h = mem_alloc(sizeof(*h));
     h->uid = mem_strdup(uid);

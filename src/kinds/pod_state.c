@@ -1,14 +1,6 @@
 #include "kinds/pod_state.h"
 
 #include "base/stamp.h"
-#include "model/quantity.h"
-
-bool pod_is_ended(const json_t *pod)
-{
-    const char *phase = json_text_at(pod, "status", "phase", NULL);
-
-    return text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
-}
 
 const char *pod_node(const json_t *pod)
 {
@@ -20,67 +12,6 @@ const char *pod_node(const json_t *pod)
 bool pod_is_deleting(const json_t *pod)
 {
     return json_text_at(pod, "metadata", "deletionTimestamp", NULL) != NULL;
-}
-
-/* A quantity as the schema leaves it: text, or an integer. */
-static int64_t amount(const json_t *j)
-{
-    AUTO(err_freep) struct err *e = NULL;
-    struct quantity q = {0};
-
-    if (json_is_integer(j))
-        return json_integer_value(j);
-    if (!json_is_string(j))
-        return 0;
-    e = quantity_parse(str_of(json_string_value(j)), &q);
-    return e ? 0 : quantity_units(q);
-}
-
-int64_t pod_container_gpus(const json_t *container)
-{
-    const json_t *limit = json_at(container, "resources", "limits", "nvidia.com/gpu", NULL);
-
-    return amount(limit ? limit
-                        : json_at(container, "resources", "requests", "nvidia.com/gpu", NULL));
-}
-
-static bool is_gpu_resource(const char *name)
-{
-    return text_starts_with(name, "nvidia.com/") || text_starts_with(name, "amd.com/gpu");
-}
-
-static bool wants_gpus(const json_t *container)
-{
-    static const char *const lists[] = {"limits", "requests"};
-
-    for (size_t i = 0; i < 2; i++) {
-        json_t *amounts = json_at(container, "resources", lists[i], NULL);
-        const char *name;
-        json_t *value;
-
-        json_object_foreach (amounts, name, value) {
-            if (is_gpu_resource(name) && amount(value) > 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-bool pod_wants_gpus(const json_t *pod)
-{
-    static const char *const lists[] = {"containers", "initContainers"};
-
-    for (size_t l = 0; l < 2; l++) {
-        json_t *containers = json_at(pod, "spec", lists[l], NULL);
-        json_t *container;
-        size_t i;
-
-        json_array_foreach (containers, i, container) {
-            if (wants_gpus(container))
-                return true;
-        }
-    }
-    return false;
 }
 
 void pod_each_device(const json_t *pod,

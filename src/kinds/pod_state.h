@@ -11,16 +11,9 @@
     "mete.dev/placement"          /* annotation: the placement's name, where it is not the pod's */
 #define NODE_GPUS "mete.dev/gpus" /* annotation of a node: its gpus, a JSON array */
 
-/* Succeeded or Failed. */
-bool pod_is_ended(const json_t *pod);
 /* "" where it has none. Borrowed. */
 const char *pod_node(const json_t *pod);
 bool pod_is_deleting(const json_t *pod);
-
-/* Whole gpus ("nvidia.com/gpu") that a container asks for. */
-int64_t pod_container_gpus(const json_t *container);
-/* Whether any container asks for a gpu or a part of one. */
-bool pod_wants_gpus(const json_t *pod);
 
 /*
  * Calls `fn` for each gpu that the annotation mete.dev/devices names, with its container, until

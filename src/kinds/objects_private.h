@@ -1,0 +1,70 @@
+/* objects_private.h - one write under way, and the rules that objects_*.c share */
+#pragma once
+
+#include "kinds/objects.h"
+#include "kinds/txn.h"
+
+struct objects {
+    struct store *store;
+    struct loop *loop;
+    void (*random)(void *arg, void *ret, size_t size);
+    void *arg;
+    int64_t job_next; /* the next job id; 0: not read from the store yet */
+};
+
+/* {.objects, .request} is filled by change_init, the rest on the way; change_done frees. */
+struct change {
+    struct objects *objects;
+    const struct objects_request *request;
+    const struct kind *kind;
+    struct kind_context who; /* with now_ns */
+    struct store_key key;
+    struct txn txn;
+    int64_t version; /* of what is there; 0: nothing */
+    json_t *before;  /* what is there, without resourceVersion; NULL: nothing */
+    json_t *after;   /* what will be; NULL: not known yet */
+    bool is_removal; /* `after` is the last state of an object that goes */
+    bool is_put;     /* PUT: what the client left out of the reserved names stays */
+    int64_t job_id;  /* taken when the transaction is accepted; 0: none */
+};
+
+void change_init(struct change *c, struct objects *o, const struct objects_request *r);
+void change_done(struct change *c);
+/* Reads what is there, by what is applied. ERR_NOT_FOUND. */
+struct err *change_load(struct change *c, const char *name) MUST_CHECK;
+/*
+ * Commits `after` (or its removal) and what the transaction holds already; nothing where nothing
+ * changes or the run is dry. `*ret` is `after` with its resourceVersion.
+ */
+struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
+
+bool is_pod(const struct kind *k);
+bool is_namespace(const struct kind *k);
+
+/* "pods", "workloads.mete.dev". The caller frees it. */
+char *resource_name(const struct kind *k);
+struct err *conflict(const struct change *c, const char *fmt, ...) PRINTF(2, 3) MUST_CHECK;
+struct err *forbidden(const struct change *c, const char *fmt, ...) PRINTF(2, 3) MUST_CHECK;
+/* `Pod "x" is invalid: FIELD: Forbidden: DETAIL` for one field "spec.nodeName". */
+struct err *field_forbidden(const struct change *c, const char *field,
+                            const char *detail) MUST_CHECK;
+
+/* objects_meta.c */
+struct err *meta_check_body(const struct change *c, const json_t *object) MUST_CHECK;
+/* ERR_CONFLICT where `object` names another uid or version than what is there. */
+struct err *meta_check_preconditions(const struct change *c, const json_t *object) MUST_CHECK;
+struct err *meta_create(struct change *c) MUST_CHECK;
+void meta_make_name(struct change *c);
+struct err *meta_update(struct change *c) MUST_CHECK;
+struct err *meta_check_owners(const struct change *c) MUST_CHECK;
+bool meta_has_finalizers(const struct change *c, const json_t *object);
+
+/* objects_pod.c */
+struct err *pod_create_rules(struct change *c) MUST_CHECK;
+struct err *pod_update_rules(struct change *c) MUST_CHECK;
+/* Whether nothing of it can run any more: it never had a node, or its node told its end. */
+bool pod_is_over(const json_t *pod);
+
+/* objects_bind.c */
+struct err *bind_create(struct objects *o, const struct objects_request *r, json_t *binding,
+                        store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
