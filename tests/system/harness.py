@@ -1,0 +1,215 @@
+"""What system tests stand on: a real `mete up` in a private directory, the real kubectl, waiting with deadlines."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("METE_BUILD", os.path.join(ROOT, "build", "gcc"))
+METE = os.environ.get("METE_BIN", os.path.join(BUILD, "src", "cli", "mete"))
+KUBECTL = os.environ.get("KUBECTL", "kubectl")
+DEADLINE_S = 60
+
+
+class Failure(AssertionError):
+    pass
+
+
+class Skip(Exception):
+    pass
+
+
+def check(claim, *detail):
+    if not claim:
+        raise Failure("\n".join(str(d) for d in detail) or "the claim does not hold")
+
+
+def equal(found, want, *detail):
+    if found != want:
+        raise Failure("\n".join([f"found {found!r}", f"want  {want!r}", *map(str, detail)]))
+
+
+def wait(condition, what, deadline_s=DEADLINE_S):
+    """Looks at `condition` until it is true and returns its value; fails loudly after the deadline."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failure(f"not within {deadline_s} s: {what}")
+        time.sleep(0.02)
+
+
+class Result:
+    def __init__(self, done):
+        self.code = done.returncode
+        self.out = done.stdout
+        self.err = done.stderr
+
+    def __str__(self):
+        return f"exit {self.code}\n-- stdout\n{self.out}\n-- stderr\n{self.err}"
+
+
+def execute(argv, stdin=None, env=None, deadline_s=DEADLINE_S):
+    done = subprocess.run(argv, input=stdin, env=env, timeout=deadline_s, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return Result(done)
+
+
+class Mete:
+    """One machine's Mete. Use it with `with`; what still runs at the end is stopped and its directory removed."""
+
+    def __init__(self, gpus="emulated:8xH100", arguments=()):
+        self.dir = tempfile.mkdtemp(prefix="mete-test-")
+        os.chmod(self.dir, 0o755)
+        self.data = os.path.join(self.dir, "data")
+        self.home = os.path.join(self.dir, "home")
+        os.mkdir(self.home)
+        self.gpus = gpus
+        self.arguments = list(arguments)
+        self.up = None
+        self.log = os.path.join(self.dir, "up.log")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("METE_", "NVIDIA_", "KUBE"))}
+        self.env.update(HOME=self.home, METE_DATA=self.data, KUBECONFIG=os.path.join(self.data, "kubeconfig"),
+                        NO_COLOR="1", TZ="UTC")
+
+    def start(self):
+        out = open(self.log, "ab")
+        self.up = subprocess.Popen(
+            [METE, "up", "--data", self.data, "--gpus", self.gpus, "--listen", "127.0.0.1:0", *self.arguments],
+            stdout=subprocess.PIPE, stderr=out, env=self.env, start_new_session=True)
+        out.close()
+        os.set_blocking(self.up.stdout.fileno(), False)
+        said = b""
+
+        def ready():
+            nonlocal said
+            check(self.up.poll() is None, f"mete up ended with {self.up.returncode}", self.log_text())
+            with contextlib.suppress(BlockingIOError):
+                said += self.up.stdout.read() or b""
+            return b"ready\n" in said
+
+        wait(ready, "mete up says ready")
+        return self
+
+    def log_text(self):
+        with open(self.log, errors="replace") as f:
+            return f.read()[-8000:]
+
+    def stop(self, sig=signal.SIGTERM):
+        if self.up and self.up.poll() is None:
+            self.up.send_signal(sig)
+            try:
+                self.up.wait(30)
+            except subprocess.TimeoutExpired:
+                self.up.kill()
+                self.up.wait()
+                raise Failure("mete up did not end within 30 s of " + signal.Signals(sig).name)
+        if self.up:
+            self.up.stdout.close()
+        self.up = None
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, value, trace):
+        if kind and issubclass(kind, Exception) and not issubclass(kind, Skip):
+            sys.stderr.write(f"---- log of mete up\n{self.log_text()}\n----\n")
+        try:
+            if self.up and self.up.poll() is None:
+                self.mete("delete", "pods", "--all", "-A", "-y")
+            self.stop()
+        finally:
+            self.end_containers()
+            self.remove()
+
+    def end_containers(self):
+        """Ends what still runs below our own directory: conmon and crun name it in their arguments."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    words = f.read().split(b"\0")
+                if words and os.path.basename(words[0]) in (b"conmon", b"mete") and any(
+                        w.startswith(self.dir.encode()) for w in words):
+                    for child in children(int(pid)):
+                        with contextlib.suppress(OSError):
+                            os.kill(child, signal.SIGKILL)
+                    os.kill(int(pid), signal.SIGKILL)
+
+    def remove(self):
+        with open("/proc/self/mountinfo") as f:
+            mounts = [line.split()[4] for line in f]
+        for path in sorted((m for m in mounts if m.startswith(self.dir + "/")), reverse=True):
+            subprocess.run(["umount", "-l", path], check=False)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def mete(self, *words, stdin=None, deadline_s=DEADLINE_S, env=()):
+        return execute([METE, *words], stdin=stdin, env={**self.env, **dict(env)}, deadline_s=deadline_s)
+
+    def kubectl(self, *words, stdin=None, deadline_s=DEADLINE_S):
+        words = list(words)
+        if kubectl_version() < (1, 27) and words[0] in ("apply", "create", "replace"):
+            words.insert(1, "--validate=false")
+        return execute([KUBECTL, *words], stdin=stdin, env=self.env, deadline_s=deadline_s)
+
+    def ok(self, *words, **options):
+        """kubectl that must succeed: its stdout."""
+        r = self.kubectl(*words, **options)
+        check(r.code == 0, "kubectl " + " ".join(words), r)
+        return r.out
+
+    def spawn(self, argv):
+        return subprocess.Popen(argv, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def object(self, *words):
+        return json.loads(self.ok("get", *words, "-o", "json"))
+
+    def phase(self, pod, ns="default"):
+        r = self.kubectl("get", "pod", pod, "-n", ns, "-o", "jsonpath={.status.phase}")
+        return r.out if r.code == 0 else None
+
+    def wait_phase(self, pod, phases, ns="default", deadline_s=DEADLINE_S):
+        phases = (phases,) if isinstance(phases, str) else phases
+        try:
+            return wait(lambda: (p := self.phase(pod, ns)) in phases and p, f"pod {pod} is {phases}", deadline_s)
+        except Failure as e:
+            raise Failure(f"{e}\n{self.kubectl('get', 'pod', pod, '-n', ns, '-o', 'yaml').out}") from None
+
+
+def children(pid):
+    found = []
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{other}/stat") as f:
+                if int(f.read().rsplit(")", 1)[1].split()[1]) == pid:
+                    found.append(int(other))
+    return found
+
+
+def kubectl_version():
+    if not hasattr(kubectl_version, "value"):
+        out = execute([KUBECTL, "version", "--client"]).out
+        m = re.search(r'v(\d+)\.(\d+)', out)
+        check(m, "kubectl does not tell its version", out)
+        kubectl_version.value = (int(m[1]), int(m[2]))
+    return kubectl_version.value
+
+
+def pod(name, command, gpus=0, ns=None, containers=None, **spec):
+    """A pod manifest as JSON text; `command` is for sh -c."""
+    c = {"name": "main", "image": "host", "command": ["sh", "-c", command]}
+    if gpus:
+        c["resources"] = {"limits": {"nvidia.com/gpu": gpus}}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"restartPolicy": "Never", "containers": containers or [c], **spec}}
+    if ns:
+        body["metadata"]["namespace"] = ns
+    return json.dumps(body)
