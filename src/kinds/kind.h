@@ -146,9 +146,11 @@ struct err *patch_strategic(const struct kind *k, const json_t *object, const js
 json_t *table_format(const struct kind *k, const json_t *objects, int64_t revision, const char *include_object,
                      int64_t now_ns);
 
-/* The OpenAPI v3 document of one group version, and the index of all. New references. */
+/* The OpenAPI v3 document of one group version (NULL: there is none such), and the index of all, which names
+   them by a hash of their text. New references; the same at each call. */
 json_t *openapi_document(const char *group, const char *version);
 json_t *openapi_index(void);
 
-/* Bodies "k8s\0..." of Namespace and DeleteOptions as JSON trees. ERR_BAD_REQUEST, naming the kind found. */
+/* Bodies "k8s\0..." of Namespace, DeleteOptions, ConfigMap and Secret as JSON trees. ERR_BAD_REQUEST, naming the
+   kind found. */
 struct err *protobuf_decode(struct str body, json_t **ret) MUST_CHECK;
