@@ -97,6 +97,9 @@ struct mete_pod_set {
     const char *node;         /* NULL: any; else this one only */
 };
 
+/* Ids from here on mean nothing to people: texts say the workload's name in place of "job 12". */
+#define METE_ID_UNNAMED (UINT64_C(1) << 62)
+
 struct mete_workload {
     uint64_t id;      /* not 0; the caller's, unique among those present */
     const char *name; /* "namespace/name", for messages */
@@ -121,6 +124,7 @@ struct mete_placement {
     uint64_t workload;
     const struct mete_pod_placement *pods;
     size_t n_pods;
+    int64_t started_ns; /* of a restored one, for its time limit; 0: not known */
 };
 
 struct mete_decisions {
@@ -148,7 +152,8 @@ struct mete_node_reason {
     int64_t asked;
     int64_t free;
     int64_t capacity;
-    const char *text; /* "3 short", "taint dedicated=ml:NoSchedule is not tolerated", ... */
+    const char *text; /* "3 short; job 12 holds 3", "taint dedicated=ml:NoSchedule is not tolerated", ... */
+    int64_t until_ns; /* room by then, from the time limits of what runs there; 0: not known */
 };
 
 struct mete_reason {
@@ -196,7 +201,14 @@ METE_API enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t i
 /* Places what can be placed. `budget` counts elementary steps (a node looked at); 0: no limit. */
 METE_API void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret);
 
+/*
+ * Why it waits, with the nodes and what would help; code METE_REASON_NONE where it is placed. Found by trying, at
+ * the cost of many searches. The texts are valid until the next call that asks or changes anything.
+ */
 METE_API enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns, struct mete_reason *ret);
+
+/* The same without nodes and would_start_if; found once for all workloads that ask for the same thing. For lists. */
+METE_API enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_ns, struct mete_reason *ret);
 
 /* Would a workload like this ever fit? METE_REASON_NONE or METE_REASON_NEVER_FITS; nothing changes. */
 METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *w, struct mete_reason *ret);

@@ -1,0 +1,174 @@
+#include "engine/place.h"
+#include "engine/search.h"
+#include "engine/state.h"
+
+static const char *check_node(struct mete_engine *e, const struct node *n)
+{
+    uint64_t held = 0;
+    uint64_t healthy = 0;
+    const struct pod *before = NULL;
+
+    for (unsigned i = 0; i < n->n_gpus; i++) {
+        const struct gpu *g = n->gpus[i];
+
+        if (g->node != n || g->bit != i)
+            return "a gpu is not where its node says";
+        held |= (uint64_t)(g->holder != NULL) << i;
+        healthy |= (uint64_t)g->is_healthy << i;
+    }
+    if (held != n->held || healthy != n->healthy)
+        return "a node's sets of gpus differ from its gpus";
+    for (const struct pod *p = n->pods; p; p = p->after) {
+        if (p->node != n || p->before != before || !p->workload->is_placed)
+            return "a node lists a pod that is not on it";
+        before = p;
+    }
+    if (!n->is_present && (!n->pods || n->reservation))
+        return "a node that is gone is kept for nothing";
+    if (n->reservation && n->reservation->nodes[n->reserved_at].node != n)
+        return "a node and its reservation differ";
+    (void)e;
+    return NULL;
+}
+
+static const char *check_used(const struct node *n)
+{
+    for (size_t i = 0; i < n->n_rooms; i++) {
+        int64_t used = 0;
+
+        for (const struct pod *p = n->pods; p; p = p->after)
+            for (size_t k = 0; k < pod_shape(p)->n_requests; k++)
+                if (pod_shape(p)->requests[k].resource == n->rooms[i].resource)
+                    used += pod_shape(p)->requests[k].amount;
+        if (used != n->rooms[i].used)
+            return "what is used on a node differs from the sum over its pods";
+        if (i > 0 && n->rooms[i - 1].resource >= n->rooms[i].resource)
+            return "a node's resources are not in order";
+    }
+    return NULL;
+}
+
+static const char *check_workload(const struct workload *w)
+{
+    for (size_t i = 0; i < w->n_pods; i++) {
+        const struct pod *p = &w->pods[i];
+
+        if ((p->node != NULL) != w->is_placed)
+            return "some pods of a workload are placed and some are not";
+        for (size_t k = 0; k < p->n_gpus; k++)
+            if (p->gpus[k]->holder != p)
+                return "a gpu is listed by a pod and held by another";
+    }
+    if ((w->all.size > 0) == w->is_placed || (w->in_group.size > 0) == w->is_placed)
+        return "a workload waits and is placed, or neither";
+    return NULL;
+}
+
+static const char *check_nodes(struct mete_engine *e)
+{
+    const char *wrong = NULL;
+    struct node *n;
+    struct node *next;
+
+    map_each (handle, e->node_map, n, next) {
+        wrong = check_node(e, n);
+        if (!wrong)
+            wrong = check_used(n);
+        if (wrong)
+            return wrong;
+    }
+    for (size_t i = 0; i < e->order.n; i++)
+        if (!e->order.at[i]->is_present ||
+            (i > 0 && strcmp(e->order.at[i - 1]->name, e->order.at[i]->name) >= 0))
+            return "the nodes are not in order";
+    return NULL;
+}
+
+static const char *check_gpus(struct mete_engine *e)
+{
+    struct gpu *g;
+    struct gpu *next;
+
+    map_each (handle, e->gpu_map, g, next) {
+        bool is_listed = g->holder == NULL;
+
+        for (size_t i = 0; g->holder && i < g->holder->n_gpus; i++)
+            is_listed = is_listed || g->holder->gpus[i] == g;
+        if (!is_listed)
+            return "a gpu is held by a pod that does not list it";
+        if (!g->node && !g->holder)
+            return "a gpu is kept for nothing";
+    }
+    return NULL;
+}
+
+static const char *check_order(struct mete_engine *e)
+{
+    size_t waiting = 0;
+    size_t place = 0;
+    const struct order_key *before = NULL;
+
+    for (struct order_link *at = order_first(&e->waiting); at; at = order_next(at), place++) {
+        if (order_place(at) != place || (before && !order_before(before, at->key)))
+            return "the waiting workloads are not in order";
+        before = at->key;
+    }
+    for (size_t i = 0; i < e->groups.n; i++) {
+        if (e->groups.at[i]->waiting_index != i)
+            return "a group is not where it says";
+        waiting += order_count(&e->groups.at[i]->waiting);
+    }
+    return waiting == place ? NULL : "the groups do not add up to the waiting workloads";
+}
+
+const char *mete_engine_check(struct mete_engine *e)
+{
+    const char *wrong = check_nodes(e);
+    struct workload *w;
+    struct workload *next;
+
+    if (!wrong)
+        wrong = check_gpus(e);
+    if (!wrong)
+        wrong = check_order(e);
+    if (!wrong && e->journal.depth != 0)
+        wrong = "a trial is open";
+    map_each (handle, e->workload_map, w, next) {
+        if (!wrong)
+            wrong = check_workload(w);
+    }
+    VEC_EACH (&e->reservations, r) {
+        if (!wrong && (*r)->owner->is_placed)
+            wrong = "a reservation is kept for a workload that is placed";
+    }
+    return wrong ? wrong : search_check(e);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash ^= value + UINT64_C(0x9e3779b97f4a7c15) + (hash << 6) + (hash >> 2);
+    return hash * UINT64_C(0xff51afd7ed558ccd);
+}
+
+uint64_t engine_hash(const struct mete_engine *e)
+{
+    uint64_t hash = e->order.n;
+
+    for (size_t i = 0; i < e->order.n; i++) {
+        const struct node *n = e->order.at[i];
+
+        hash = mix(mix(mix(hash, n->held), n->healthy), node_takes_pods(n));
+        for (size_t k = 0; k < n->n_rooms; k++)
+            hash = mix(hash, (uint64_t)n->rooms[k].used);
+        for (const struct pod *p = n->pods; p; p = p->after)
+            hash = mix(mix(hash, p->workload->key.id), p->n_gpus);
+        for (uint32_t k = 0; k < n->n_gpus; k++)
+            hash = mix(hash, n->gpus[k]->holder ? n->gpus[k]->holder->workload->key.id : 0);
+        hash = mix(hash, n->reservation ? n->reservation->owner->key.id : 0);
+        if (n->reservation)
+            hash = mix(hash, (uint64_t)n->reservation->nodes[n->reserved_at].extra_gpus);
+    }
+    for (struct order_link *at = order_first(&e->waiting); at; at = order_next(at))
+        hash = mix(hash, at->key->id);
+    return hash;
+}

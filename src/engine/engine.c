@@ -1,0 +1,132 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/policy.h"
+#include "engine/reserve.h"
+#include "engine/search.h"
+#include "engine/state.h"
+
+struct mete_engine *mete_engine_new(const struct mete_options *options)
+{
+    const struct policy *policy = policy_find(options ? options->policy : NULL);
+    struct mete_engine *e;
+
+    if (!policy)
+        return NULL;
+    e = mem_alloc(sizeof(*e));
+    e->texts = intern_new();
+    e->policy = policy;
+    e->lines_max = options && options->nodes_max ? options->nodes_max : NODE_LINES_DEFAULT;
+    e->reserve_depth =
+        options && options->reserve_depth ? options->reserve_depth : RESERVE_DEPTH_DEFAULT;
+    e->journal.on_mark = search_undone;
+    e->journal.arg = e;
+    e->epoch = 1;
+    e->nodes_version = 1;
+    e->freed = 1;
+    e->version = 1;
+    e->decisions = arena_new();
+    e->answers = arena_new();
+    e->scratch = arena_new();
+    return e;
+}
+
+static void free_maps(struct mete_engine *e)
+{
+    struct workload *w;
+    struct workload *next_w;
+    struct node *n;
+    struct node *next_n;
+    struct gpu *g;
+    struct gpu *next_g;
+
+    while (e->reservations.n > 0)
+        reserve_drop(e, e->reservations.at[0]);
+    map_each (handle, e->workload_map, w, next_w) {
+        map_remove(handle, e->workload_map, w);
+        if (!w->is_placed)
+            group_unwait(e, w);
+        workload_free(e, w);
+    }
+    map_each (handle, e->node_map, n, next_n) {
+        node_free(e, n);
+    }
+    map_each (handle, e->gpu_map, g, next_g) {
+        g->holder = NULL;
+        gpu_drop_unused(e, g);
+    }
+}
+
+void mete_engine_free(struct mete_engine *e)
+{
+    if (!e)
+        return;
+    free_maps(e);
+    vec_done(&e->order);
+    vec_done(&e->slots);
+    vec_done(&e->free_slots);
+    vec_done(&e->groups);
+    vec_done(&e->reservations);
+    vec_done(&e->log);
+    vec_done(&e->trees);
+    vec_done(&e->heap);
+    vec_done(&e->placed);
+    vec_done(&e->holders);
+    arena_free(e->decisions);
+    arena_free(e->answers);
+    arena_free(e->scratch);
+    journal_done(&e->journal);
+    intern_free(e->texts);
+    free(e);
+}
+
+const char *mete_last_error(const struct mete_engine *e)
+{
+    return e->error;
+}
+
+enum mete_result engine_refuse(struct mete_engine *e, enum mete_result result, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(e->error, sizeof(e->error), fmt, ap); /* cut where too long */
+    va_end(ap);
+    return result;
+}
+
+struct node *engine_node(const struct mete_engine *e, const char *name)
+{
+    struct node *n = NULL;
+
+    map_find_text(handle, e->node_map, name, n);
+    return n;
+}
+
+struct gpu *engine_gpu(const struct mete_engine *e, const char *uuid)
+{
+    struct gpu *g = NULL;
+
+    map_find_text(handle, e->gpu_map, uuid, g);
+    return g;
+}
+
+struct workload *engine_workload(const struct mete_engine *e, uint64_t id)
+{
+    struct workload *w = NULL;
+
+    map_find(handle, e->workload_map, &id, sizeof(id), w);
+    return w;
+}
+
+bool text_is_sane(const char *text)
+{
+    return text && *text && strnlen(text, TEXT_MAX + 1) <= TEXT_MAX;
+}
+
+uint64_t mete_gpu_holder(const struct mete_engine *e, const char *uuid)
+{
+    const struct gpu *g = uuid ? engine_gpu(e, uuid) : NULL;
+
+    return g && g->holder ? g->holder->workload->key.id : 0;
+}

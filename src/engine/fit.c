@@ -1,0 +1,176 @@
+#include "engine/fit.h"
+
+bool fit_labels(const struct node *n, const struct shape *s)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < s->n_selector; i++) {
+        while (at < n->n_labels && n->labels[at].key < s->selector[i].key)
+            at++;
+        if (at == n->n_labels || n->labels[at].key != s->selector[i].key ||
+            n->labels[at].value != s->selector[i].value)
+            return false;
+    }
+    return true;
+}
+
+static bool tolerates(const struct toleration *t, const struct taint *taint)
+{
+    if (t->effect != EFFECT_ANY && t->effect != (uint32_t)taint->effect)
+        return false;
+    if (t->key == 0)
+        return t->is_exists;
+    return t->key == taint->key && (t->is_exists || t->value == taint->value);
+}
+
+static bool is_tolerated(const struct taint *taint, const struct shape *s)
+{
+    for (size_t i = 0; i < s->n_tolerations; i++)
+        if (tolerates(&s->tolerations[i], taint))
+            return true;
+    return false;
+}
+
+const struct taint *fit_taint(const struct node *n, const struct shape *s)
+{
+    for (size_t i = 0; i < n->n_taints; i++)
+        if (n->taints[i].effect != METE_PREFER_NO_SCHEDULE && !is_tolerated(&n->taints[i], s))
+            return &n->taints[i];
+    return NULL;
+}
+
+unsigned fit_disliked(const struct node *n, const struct shape *s)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < n->n_taints; i++)
+        if (n->taints[i].effect == METE_PREFER_NO_SCHEDULE && !is_tolerated(&n->taints[i], s))
+            count++;
+    return count;
+}
+
+bool fit_kind(const struct node *n, const struct shape *s)
+{
+    if (s->node != 0 && s->node != n->name_id)
+        return false;
+    return fit_labels(n, s) && !fit_taint(n, s);
+}
+
+bool fit_rooms(const struct node *n, const struct shape *s, bool is_empty)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < s->n_requests; i++) {
+        const struct request *r = &s->requests[i];
+
+        while (at < n->n_rooms && n->rooms[at].resource < r->resource)
+            at++;
+        if (at == n->n_rooms || n->rooms[at].resource != r->resource)
+            return false;
+        if (r->amount > n->rooms[at].capacity - (is_empty ? 0 : n->rooms[at].used))
+            return false;
+    }
+    return true;
+}
+
+bool fit_now(const struct node *n, const struct shape *s)
+{
+    if (!node_takes_pods(n))
+        return false;
+    if (s->gpus > 0 && bits(fit_gpus(n, s)) < s->gpus)
+        return false;
+    return fit_rooms(n, s, false) && fit_kind(n, s);
+}
+
+uint64_t fit_empty(const struct node *n, const struct shape *s)
+{
+    uint64_t count = UINT32_MAX;
+
+    if (!n->is_present || !fit_rooms(n, s, true) || !fit_kind(n, s))
+        return 0;
+    if (s->gpus > 0)
+        count = bits(node_gpus_of(n, s->model)) / s->gpus;
+    for (size_t i = 0; i < s->n_requests; i++) {
+        int64_t capacity = node_room(n, s->requests[i].resource)->capacity;
+        uint64_t times = (uint64_t)(capacity / s->requests[i].amount);
+
+        count = times < count ? times : count;
+    }
+    return count;
+}
+
+/* The group with the fewest of `free` that still has `count`, as bits; 0 where none has. */
+static uint64_t tightest(const struct gpu_group *groups, size_t n, uint64_t free, unsigned count)
+{
+    uint64_t best = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t here = groups[i].gpus & free;
+
+        if (bits(here) >= count && (best == 0 || bits(here) < bits(best)))
+            best = here;
+    }
+    return best;
+}
+
+static uint64_t lowest(uint64_t set, unsigned count)
+{
+    uint64_t ret = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        ret |= set & -set;
+        set &= set - 1;
+    }
+    return ret;
+}
+
+/* Where no group has enough: whole groups, the largest first, then the tightest for the rest. */
+static uint64_t gather(const struct node *n, uint64_t free, unsigned count)
+{
+    uint64_t ret = 0;
+
+    while (bits(ret) < count) {
+        unsigned rest = count - bits(ret);
+        uint64_t from = tightest(n->links, n->n_links, free & ~ret, rest);
+
+        for (size_t i = 0; !(bits(from) >= rest) && i < n->n_links; i++) {
+            uint64_t here = n->links[i].gpus & free & ~ret;
+
+            if (bits(here) > bits(from))
+                from = here;
+        }
+        if (from == 0)
+            from = free & ~ret;
+        ret |= lowest(from, bits(from) < rest ? bits(from) : rest);
+    }
+    return ret;
+}
+
+uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count)
+{
+    uint64_t narrower;
+
+    if (count == 0)
+        return 0;
+    narrower = n->n_models > 1 ? tightest(n->models, n->n_models, free, count) : 0;
+    if (narrower)
+        free = narrower;
+    if (count == 1 && (free & ~n->linked))
+        free &= ~n->linked;
+    narrower = tightest(n->links, n->n_links, free, count);
+    if (narrower)
+        free = narrower;
+    narrower = tightest(n->numas, n->n_numas, free, count);
+    if (narrower)
+        free = narrower;
+    else if (!tightest(n->links, n->n_links, free, count))
+        return gather(n, free, count);
+    return lowest(free, count);
+}
+
+unsigned devices_quality(const struct node *n, uint64_t free, unsigned count)
+{
+    if (count <= 1 || tightest(n->links, n->n_links, free, count))
+        return 2;
+    return tightest(n->numas, n->n_numas, free, count) ? 1 : 0;
+}

@@ -1,0 +1,45 @@
+/* fit.h - may a pod go to a node, and to which of its gpus; no state changes here */
+#pragma once
+
+#include "engine/state.h"
+
+bool fit_labels(const struct node *n, const struct shape *s);
+
+/* The first taint that keeps pods away and is not tolerated, or NULL. */
+const struct taint *fit_taint(const struct node *n, const struct shape *s);
+/* How many PreferNoSchedule taints are not tolerated. */
+unsigned fit_disliked(const struct node *n, const struct shape *s);
+
+/* Name, labels, taints, model: what stays as it is when jobs come and go. */
+bool fit_kind(const struct node *n, const struct shape *s);
+
+/* All requests, gpus apart, within what is free; with `is_empty` within the capacity. */
+bool fit_rooms(const struct node *n, const struct shape *s, bool is_empty);
+
+/* The gpus that a pod of this shape could be given now. */
+static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
+{
+    return s->gpus == 0 ? 0 : n->healthy & ~n->held & node_gpus_of(n, s->model);
+}
+
+/* Everything, now. A reservation on the node is not looked at. */
+bool fit_now(const struct node *n, const struct shape *s);
+
+/* Everything, if the node were empty, healthy, ready and not cordoned: how many such pods; 0: none.
+ */
+uint64_t fit_empty(const struct node *n, const struct shape *s);
+
+/*
+ * Which of `free` a pod with `count` gpus gets: of one model if possible; of one link group, else
+ * of one NUMA node; out of the group with the fewest free, so that large groups stay whole; the
+ * lowest bits of those. `free` has at least `count`.
+ */
+uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count);
+
+/* 2: within one link group (or one gpu), 1: on one NUMA node, 0: neither. */
+unsigned devices_quality(const struct node *n, uint64_t free, unsigned count);
+
+static inline unsigned bits(uint64_t set)
+{
+    return (unsigned)__builtin_popcountll(set);
+}

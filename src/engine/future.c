@@ -1,0 +1,190 @@
+#include "engine/future.h"
+
+#include "engine/fit.h"
+
+struct need *need_new(struct arena *a, const struct node *n)
+{
+    struct need *need = arena_alloc(a, sizeof(*need));
+
+    need->node = n;
+    need->rooms = arena_alloc(a, n->n_rooms * sizeof(*need->rooms));
+    return need;
+}
+
+void need_add(struct need *need, const struct shape *s)
+{
+    if (s->gpus > 0)
+        need->kind |= node_gpus_of(need->node, s->model);
+    need->gpus += s->gpus;
+    for (size_t i = 0; i < s->n_requests; i++)
+        need->rooms[node_room(need->node, s->requests[i].resource) - need->node->rooms] +=
+            s->requests[i].amount;
+}
+
+/* Those who hold something on the node, the ones who end first in front. */
+static void list_holders(struct mete_engine *e, const struct node *n, int64_t now_ns)
+{
+    vec_clear(&e->holders);
+    for (const struct pod *p = n->pods; p; p = p->after) {
+        struct holder h = {.end_ns = p->workload->end_ns, .pod = p};
+        size_t at;
+
+        if (h.end_ns < now_ns)
+            h.end_ns = now_ns; /* over its time: any moment */
+        vec_add(&e->holders, h);
+        for (at = e->holders.n - 1; at > 0 && e->holders.at[at - 1].end_ns > h.end_ns; at--)
+            e->holders.at[at] = e->holders.at[at - 1];
+        e->holders.at[at] = h;
+    }
+}
+
+/* Gpus of that kind on the node that come back when the pod ends. */
+static int64_t gpus_back(const struct node *n, const struct pod *p, uint64_t kind)
+{
+    uint64_t back = 0;
+
+    for (size_t i = 0; i < p->n_gpus; i++)
+        if (p->gpus[i]->node == n)
+            back |= UINT64_C(1) << p->gpus[i]->bit;
+    return (int64_t)bits(back & n->healthy & kind);
+}
+
+static int64_t amount_back(const struct pod *p, uint32_t resource)
+{
+    const struct shape *s = pod_shape(p);
+
+    for (size_t i = 0; i < s->n_requests; i++)
+        if (s->requests[i].resource == resource)
+            return s->requests[i].amount;
+    return 0;
+}
+
+/* The end of the last holder that has to go until `missing` gpus (resource 0) or amounts are back.
+ */
+static int64_t time_until(const struct mete_engine *e, const struct node *n, uint32_t resource,
+                          uint64_t kind, int64_t missing)
+{
+    for (size_t i = 0; i < e->holders.n; i++) {
+        const struct holder *h = &e->holders.at[i];
+
+        missing -= resource ? amount_back(h->pod, resource) : gpus_back(n, h->pod, kind);
+        if (missing <= 0)
+            return h->end_ns;
+    }
+    return NEVER_NS;
+}
+
+static bool fits_alone(const struct node *n, const struct need *need, const struct shape *s,
+                       uint64_t kind)
+{
+    if ((need ? need->gpus : 0) + (int64_t)s->gpus > (int64_t)bits(n->healthy & kind))
+        return false;
+    for (size_t i = 0; i < s->n_requests; i++) {
+        const struct room *room = node_room(n, s->requests[i].resource);
+
+        if (!room ||
+            s->requests[i].amount + (need ? need->rooms[room - n->rooms] : 0) > room->capacity)
+            return false;
+    }
+    return true;
+}
+
+bool future_of(struct mete_engine *e, const struct node *n, const struct need *need,
+               const struct shape *s, int64_t now_ns, struct future *ret)
+{
+    uint64_t kind = (need ? need->kind : 0) | (s->gpus > 0 ? node_gpus_of(n, s->model) : 0);
+    int64_t missing =
+        (need ? need->gpus : 0) + s->gpus - (int64_t)bits(n->healthy & ~n->held & kind);
+    bool has_holders = false;
+
+    if (!fits_alone(n, need, s, kind))
+        return false;
+    *ret = (struct future){.start_ns = now_ns};
+    if (s->gpus > 0 && missing > 0) {
+        list_holders(e, n, now_ns);
+        has_holders = true;
+        ret->missing_gpus = (unsigned)missing;
+        ret->start_ns = time_until(e, n, 0, kind, missing);
+    }
+    for (size_t i = 0; i < s->n_requests; i++) {
+        const struct room *room = node_room(n, s->requests[i].resource);
+        int64_t end_ns;
+
+        missing = s->requests[i].amount + (need ? need->rooms[room - n->rooms] : 0) -
+                  (room->capacity - room->used);
+        if (missing <= 0)
+            continue;
+        if (!has_holders)
+            list_holders(e, n, now_ns);
+        has_holders = true;
+        end_ns = time_until(e, n, room->resource, 0, missing);
+        ret->start_ns = end_ns > ret->start_ns ? end_ns : ret->start_ns;
+    }
+    return true;
+}
+
+/*
+ * By how much the gpus that come back overshoot `missing` at least, whatever the order in which the
+ * holders end: over all sets of holders that do not suffice, and one more that makes it suffice.
+ */
+static int64_t least_overshoot(const struct mete_engine *e, const struct node *n, uint64_t kind,
+                               int64_t missing)
+{
+    uint64_t sums = 1; /* bit i: some holders give back i, less than `missing` (at most 64) */
+    uint64_t mask = missing >= 64 ? UINT64_MAX : (UINT64_C(1) << missing) - 1;
+    int64_t least = INT64_MAX;
+
+    for (size_t i = 0; i < e->holders.n; i++) {
+        int64_t back = gpus_back(n, e->holders.at[i].pod, kind);
+
+        if (back < 64)
+            sums |= (sums << back) & mask;
+    }
+    for (size_t i = 0; i < e->holders.n; i++) {
+        int64_t back = gpus_back(n, e->holders.at[i].pod, kind);
+
+        for (int64_t sum = 0; back > 0 && sum < missing; sum++)
+            if ((sums >> sum & 1) && sum + back >= missing && sum + back - missing < least)
+                least = sum + back - missing;
+    }
+    return least == INT64_MAX ? 0 : least;
+}
+
+static int64_t extra_gpus(struct mete_engine *e, const struct need *need, int64_t start_ns)
+{
+    const struct node *n = need->node;
+    int64_t free = (int64_t)bits(n->healthy & ~n->held & need->kind);
+
+    if (need->gpus == 0)
+        return INT64_MAX;
+    if (need->gpus <= free && start_ns == NEVER_NS)
+        return free - need->gpus;
+    if (start_ns == NEVER_NS)
+        return least_overshoot(e, n, need->kind, need->gpus - free);
+    for (size_t i = 0; i < e->holders.n && e->holders.at[i].end_ns <= start_ns; i++)
+        free += gpus_back(n, e->holders.at[i].pod, need->kind);
+    return free > need->gpus ? free - need->gpus : 0;
+}
+
+static int64_t extra_amount(const struct mete_engine *e, const struct need *need, size_t room,
+                            int64_t start_ns)
+{
+    const struct room *here = &need->node->rooms[room];
+    int64_t free = here->capacity - here->used;
+
+    if (need->rooms[room] == 0)
+        return INT64_MAX;
+    if (start_ns != NEVER_NS)
+        for (size_t i = 0; i < e->holders.n && e->holders.at[i].end_ns <= start_ns; i++)
+            free += amount_back(e->holders.at[i].pod, here->resource);
+    return free > need->rooms[room] ? free - need->rooms[room] : 0;
+}
+
+void future_extra(struct mete_engine *e, const struct need *need, int64_t start_ns, int64_t now_ns,
+                  struct reserved_node *ret)
+{
+    list_holders(e, need->node, now_ns);
+    ret->extra_gpus = extra_gpus(e, need, start_ns);
+    for (size_t i = 0; i < need->node->n_rooms; i++)
+        ret->extra[i] = extra_amount(e, need, i, start_ns);
+}

@@ -1,0 +1,178 @@
+#include <stdlib.h>
+
+#include "engine/fit.h"
+#include "engine/state.h"
+
+enum {
+    POD_SETS_MAX = 64
+};
+
+static enum mete_result check_counts(struct mete_engine *e, const struct mete_workload *w)
+{
+    size_t total = 0;
+
+    if (w->n_pod_sets == 0 || w->n_pod_sets > POD_SETS_MAX)
+        return engine_refuse(e, METE_INVALID, "a workload has 1 to %d pod sets, not %zu",
+                             POD_SETS_MAX, w->n_pod_sets);
+    for (size_t i = 0; i < w->n_pod_sets; i++) {
+        const struct mete_pod_set *set = &w->pod_sets[i];
+
+        if (set->count == 0 || set->count > PODS_MAX)
+            return engine_refuse(e, METE_INVALID, "pod set %zu: count %u is not within 1 .. %d", i,
+                                 set->count, PODS_MAX);
+        if (set->min_count != 0 && set->min_count != set->count)
+            return engine_refuse(
+                e, METE_INVALID,
+                "pod set %zu: min_count %u of %u: workloads that grow and shrink are "
+                "not implemented",
+                i, set->min_count, set->count);
+        if (set->name && strlen(set->name) > TEXT_MAX)
+            return engine_refuse(e, METE_INVALID, "pod set %zu: the name is over %d bytes", i,
+                                 TEXT_MAX);
+        total += set->count;
+    }
+    if (total > PODS_MAX)
+        return engine_refuse(e, METE_INVALID, "%zu pods in one workload, at most %d", total,
+                             PODS_MAX);
+    return METE_OK;
+}
+
+static void group_free(struct mete_engine *e, struct group *g)
+{
+    for (size_t i = 0; i < g->n_sets; i++) {
+        shape_unref(e, g->sets[i].shape);
+        intern_unref(e->texts, g->sets[i].name);
+    }
+    free(g->sets);
+    free(g->fill_order);
+    free(g->words);
+    free(g->brief);
+    free(g);
+}
+
+/* Pods that are hard to place go first: by gpus, then in the order given. */
+static void order_sets(struct group *g)
+{
+    g->fill_order = mem_alloc(g->n_sets * sizeof(*g->fill_order));
+    for (uint32_t i = 0; i < g->n_sets; i++) {
+        size_t at = i;
+
+        while (at > 0 && g->sets[g->fill_order[at - 1]].shape->gpus < g->sets[i].shape->gpus) {
+            g->fill_order[at] = g->fill_order[at - 1];
+            at--;
+        }
+        g->fill_order[at] = i;
+    }
+}
+
+/* What makes two groups the same. Shapes are hash-consed, so their addresses serve. */
+static void spell(struct group *g)
+{
+    VEC(uint64_t) words = {0};
+
+    vec_add(&words, (uint64_t)g->time_limit_ns);
+    for (size_t i = 0; i < g->n_sets; i++) {
+        vec_add(&words, (uint64_t)(uintptr_t)g->sets[i].shape);
+        vec_add(&words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
+    }
+    g->words = words.at;
+    g->size = words.n * sizeof(*words.at);
+}
+
+enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w,
+                            struct group **ret)
+{
+    enum mete_result result = check_counts(e, w);
+    struct group *found = NULL;
+    struct group *g;
+
+    if (result != METE_OK)
+        return result;
+    g = mem_alloc(sizeof(*g));
+    g->time_limit_ns = w->time_limit_ns;
+    g->sets = mem_alloc(w->n_pod_sets * sizeof(*g->sets));
+    for (size_t i = 0; i < w->n_pod_sets && result == METE_OK; i++) {
+        const struct mete_pod_set *set = &w->pod_sets[i];
+
+        result = shape_make(e, set, &g->sets[i].shape);
+        if (result != METE_OK)
+            break;
+        g->sets[i].name = set->name && *set->name ? intern_ref(e->texts, set->name) : 0;
+        g->sets[i].count = set->count;
+        g->n_pods += set->count;
+        g->n_sets++;
+    }
+    if (result != METE_OK) {
+        group_free(e, g);
+        return result;
+    }
+    spell(g);
+    map_find(handle, e->group_map, g->words, g->size, found);
+    if (found) {
+        group_free(e, g);
+    } else {
+        order_sets(g);
+        map_add(handle, e->group_map, g->words, g->size, g);
+    }
+    *ret = found ? found : g;
+    (*ret)->refs++;
+    return METE_OK;
+}
+
+void group_unref(struct mete_engine *e, struct group *g)
+{
+    if (!g || --g->refs > 0)
+        return;
+    map_remove(handle, e->group_map, g);
+    group_free(e, g);
+}
+
+void group_wait(struct mete_engine *e, struct workload *w)
+{
+    struct group *g = w->group;
+
+    if (order_count(&g->waiting) == 0) {
+        g->waiting_index = e->groups.n;
+        vec_add(&e->groups, g);
+    }
+    order_add(&g->waiting, &w->in_group, &w->key);
+    order_add(&e->waiting, &w->all, &w->key);
+    /* what failed was the one that was first; a new first one may stand before a reservation */
+    if (order_first(&g->waiting) == &w->in_group)
+        g->failed_at = 0;
+}
+
+void group_unwait(struct mete_engine *e, struct workload *w)
+{
+    struct group *g = w->group;
+    struct group *last;
+
+    order_remove(&g->waiting, &w->in_group);
+    order_remove(&e->waiting, &w->all);
+    if (order_count(&g->waiting) > 0)
+        return;
+    last = e->groups.at[--e->groups.n];
+    e->groups.at[g->waiting_index] = last;
+    last->waiting_index = g->waiting_index;
+}
+
+/* Each set by itself, over all nodes: necessary for several sets, exact for one. */
+static bool set_fits_empty(const struct mete_engine *e, const struct group_set *set)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < e->order.n && count < set->count; i++)
+        count += fit_empty(e->order.at[i], set->shape);
+    return count >= set->count;
+}
+
+bool group_never_fits(struct mete_engine *e, struct group *g)
+{
+    if (g->never_at == e->nodes_version)
+        return g->never;
+    g->never_at = e->nodes_version;
+    g->never = false;
+    for (size_t i = 0; i < g->n_sets && !g->never; i++)
+        g->never = !set_fits_empty(e, &g->sets[i]);
+    return g->never;
+}

@@ -1,0 +1,431 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/reserve.h"
+#include "engine/search.h"
+#include "engine/state.h"
+
+struct gpu *gpu_make(struct mete_engine *e, const char *uuid)
+{
+    struct gpu *g = engine_gpu(e, uuid);
+
+    if (g)
+        return g;
+    g = mem_alloc(sizeof(*g));
+    g->uuid = mem_strdup(uuid);
+    g->link_group = -1;
+    g->numa_node = -1;
+    map_add(handle, e->gpu_map, g->uuid, strlen(g->uuid), g);
+    return g;
+}
+
+void gpu_drop_unused(struct mete_engine *e, struct gpu *g)
+{
+    if (g->node || g->holder)
+        return;
+    map_remove(handle, e->gpu_map, g);
+    intern_unref(e->texts, g->model);
+    free(g->uuid);
+    free(g);
+}
+
+struct node *node_make(struct mete_engine *e, const char *name)
+{
+    struct node *n = engine_node(e, name);
+
+    if (n)
+        return n;
+    n = mem_alloc(sizeof(*n));
+    n->name = mem_strdup(name);
+    n->name_id = intern_ref(e->texts, name);
+    if (e->free_slots.n > 0) {
+        n->slot = e->free_slots.at[--e->free_slots.n];
+        e->slots.at[n->slot] = n;
+    } else {
+        n->slot = (uint32_t)e->slots.n;
+        vec_add(&e->slots, n);
+    }
+    map_add(handle, e->node_map, n->name, strlen(n->name), n);
+    return n;
+}
+
+static void unref_rooms(struct mete_engine *e, struct room *rooms, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        intern_unref(e->texts, rooms[i].resource);
+    free(rooms);
+}
+
+static void clear_kind(struct mete_engine *e, struct node *n)
+{
+    for (size_t i = 0; i < n->n_labels; i++) {
+        intern_unref(e->texts, n->labels[i].key);
+        intern_unref(e->texts, n->labels[i].value);
+    }
+    for (size_t i = 0; i < n->n_taints; i++) {
+        intern_unref(e->texts, n->taints[i].key);
+        intern_unref(e->texts, n->taints[i].value);
+    }
+    free(n->labels);
+    free(n->taints);
+    free(n->cordon_reason);
+    n->labels = NULL;
+    n->taints = NULL;
+    n->cordon_reason = NULL;
+    n->n_labels = 0;
+    n->n_taints = 0;
+}
+
+static void clear_gpus(struct mete_engine *e, struct node *n)
+{
+    for (size_t i = 0; i < n->n_gpus; i++) {
+        n->gpus[i]->node = NULL;
+        n->gpus[i]->bit = 0;
+        gpu_drop_unused(e, n->gpus[i]);
+        n->gpus[i] = NULL;
+    }
+    free(n->links);
+    free(n->numas);
+    free(n->models);
+    n->links = NULL;
+    n->numas = NULL;
+    n->models = NULL;
+    n->n_links = 0;
+    n->n_numas = 0;
+    n->n_models = 0;
+    n->n_gpus = 0;
+    n->linked = 0;
+    n->healthy = 0;
+    n->held = 0;
+}
+
+void node_free(struct mete_engine *e, struct node *n)
+{
+    clear_gpus(e, n);
+    clear_kind(e, n);
+    unref_rooms(e, n->rooms, n->n_rooms);
+    map_remove(handle, e->node_map, n);
+    intern_unref(e->texts, n->name_id);
+    e->slots.at[n->slot] = NULL;
+    vec_add(&e->free_slots, n->slot);
+    free(n->name);
+    free(n);
+}
+
+void node_drop_unused(struct mete_engine *e, struct node *n)
+{
+    if (!n->is_present && !n->pods)
+        node_free(e, n);
+}
+
+struct room *node_room(const struct node *n, uint32_t resource)
+{
+    for (size_t i = 0; i < n->n_rooms; i++)
+        if (n->rooms[i].resource == resource)
+            return &n->rooms[i];
+    return NULL;
+}
+
+struct room *node_room_make(struct node *n, uint32_t resource)
+{
+    struct room *room = node_room(n, resource);
+    size_t at = 0;
+
+    if (room)
+        return room;
+    n->rooms = mem_realloc(n->rooms, (n->n_rooms + 1) * sizeof(*n->rooms));
+    while (at < n->n_rooms && n->rooms[at].resource < resource)
+        at++;
+    memmove(&n->rooms[at + 1], &n->rooms[at], (n->n_rooms - at) * sizeof(*n->rooms));
+    n->rooms[at] = (struct room){.resource = resource};
+    n->n_rooms++;
+    return &n->rooms[at];
+}
+
+/* What is used of resources that the node no longer names stays, over a capacity of 0. */
+static void set_rooms(struct mete_engine *e, struct node *n, const struct mete_node *from)
+{
+    struct room *old = n->rooms;
+    size_t n_old = n->n_rooms;
+
+    n->rooms = NULL;
+    n->n_rooms = 0;
+    for (size_t i = 0; i < from->n_capacity; i++) {
+        uint32_t resource = intern_ref(e->texts, from->capacity[i].resource);
+
+        node_room_make(n, resource)->capacity = from->capacity[i].amount;
+    }
+    for (size_t i = 0; i < n_old; i++) {
+        if (old[i].used == 0)
+            continue;
+        if (!node_room(n, old[i].resource))
+            (void)intern_ref(e->texts, intern_text(e->texts, old[i].resource));
+        node_room_make(n, old[i].resource)->used = old[i].used;
+    }
+    unref_rooms(e, old, n_old);
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct label *x = a;
+    const struct label *y = b;
+
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static void set_kind(struct mete_engine *e, struct node *n, const struct mete_node *from)
+{
+    struct label *labels = mem_alloc(from->n_labels * sizeof(*labels) + 1);
+    struct taint *taints = mem_alloc(from->n_taints * sizeof(*taints) + 1);
+
+    for (size_t i = 0; i < from->n_labels; i++)
+        labels[i] = (struct label){intern_ref(e->texts, from->labels[i].key),
+                                   intern_ref(e->texts, from->labels[i].value)};
+    for (size_t i = 0; i < from->n_taints; i++) {
+        const struct mete_taint *t = &from->taints[i];
+
+        taints[i] = (struct taint){intern_ref(e->texts, t->key),
+                                   intern_ref(e->texts, t->value ? t->value : ""), t->effect};
+    }
+    qsort(labels, from->n_labels, sizeof(*labels), compare_labels);
+    clear_kind(e, n);
+    n->labels = labels;
+    n->n_labels = from->n_labels;
+    n->taints = taints;
+    n->n_taints = from->n_taints;
+    n->is_ready = from->is_ready;
+    n->is_cordoned = from->is_cordoned;
+    n->cordon_reason = from->cordon_reason ? mem_strdup(from->cordon_reason) : NULL;
+}
+
+static void group_add(struct gpu_group **groups, size_t *n, int number, unsigned bit)
+{
+    size_t at = 0;
+
+    while (at < *n && (*groups)[at].number != number)
+        at++;
+    if (at == *n) {
+        *groups = mem_realloc(*groups, (*n + 1) * sizeof(**groups));
+        (*groups)[(*n)++] = (struct gpu_group){.number = number};
+    }
+    (*groups)[at].gpus |= UINT64_C(1) << bit;
+}
+
+static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
+                    const struct mete_gpu *from)
+{
+    struct gpu *g = gpu_make(e, from->uuid);
+    uint32_t model = intern_ref(e->texts, from->model ? from->model : "");
+
+    intern_unref(e->texts, g->model);
+    g->model = model;
+    g->memory_bytes = from->memory_bytes;
+    g->numa_node = from->numa_node;
+    g->link_group = from->link_group;
+    g->is_healthy = from->is_healthy;
+    g->node = n;
+    g->bit = bit;
+    n->gpus[bit] = g;
+    if (g->is_healthy)
+        n->healthy |= UINT64_C(1) << bit;
+    if (g->holder)
+        n->held |= UINT64_C(1) << bit;
+    group_add(&n->models, &n->n_models, (int)model, bit);
+    if (g->numa_node >= 0)
+        group_add(&n->numas, &n->n_numas, g->numa_node, bit);
+    if (g->link_group >= 0) {
+        group_add(&n->links, &n->n_links, g->link_group, bit);
+        n->linked |= UINT64_C(1) << bit;
+    }
+}
+
+/* The holds of gpus that are here before and after are kept: they are marked in the gpus
+ * themselves. */
+static void set_gpus(struct mete_engine *e, struct node *n, const struct mete_node *from)
+{
+    struct gpu *old[NODE_GPUS_MAX];
+    size_t n_old = n->n_gpus;
+
+    memcpy(old, n->gpus, sizeof(old));
+    for (size_t i = 0; i < n_old; i++)
+        old[i]->node = NULL;
+    n->n_gpus = 0; /* nothing to let go of below */
+    clear_gpus(e, n);
+    for (unsigned i = 0; i < from->n_gpus; i++)
+        set_gpu(e, n, i, &from->gpus[i]);
+    n->n_gpus = (uint32_t)from->n_gpus;
+    for (size_t i = 0; i < n_old; i++)
+        gpu_drop_unused(e, old[i]);
+}
+
+static enum mete_result check_texts(struct mete_engine *e, const struct mete_node *n)
+{
+    for (size_t i = 0; i < n->n_labels; i++)
+        if (!text_is_sane(n->labels[i].key) || !n->labels[i].value ||
+            strlen(n->labels[i].value) > TEXT_MAX)
+            return engine_refuse(e, METE_INVALID,
+                                 "node '%s': label %zu has no key or a text over %d", n->name, i,
+                                 TEXT_MAX);
+    for (size_t i = 0; i < n->n_taints; i++)
+        if (!text_is_sane(n->taints[i].key) || (unsigned)n->taints[i].effect > METE_NO_EXECUTE ||
+            (n->taints[i].value && strlen(n->taints[i].value) > TEXT_MAX))
+            return engine_refuse(e, METE_INVALID,
+                                 "node '%s': taint %zu has no key or no known effect", n->name, i);
+    for (size_t i = 0; i < n->n_labels; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(n->labels[i].key, n->labels[j].key) == 0)
+                return engine_refuse(e, METE_INVALID, "node '%s': label '%s' is named twice",
+                                     n->name, n->labels[i].key);
+    return METE_OK;
+}
+
+static enum mete_result check_capacity(struct mete_engine *e, const struct mete_node *n)
+{
+    for (size_t i = 0; i < n->n_capacity; i++) {
+        const struct mete_amount *a = &n->capacity[i];
+
+        if (!text_is_sane(a->resource) || a->amount < 0 || a->amount > AMOUNT_MAX)
+            return engine_refuse(e, METE_INVALID,
+                                 "node '%s': capacity %zu has no name or is not within 0 .. 2^60",
+                                 n->name, i);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(a->resource, n->capacity[j].resource) == 0)
+                return engine_refuse(e, METE_INVALID, "node '%s': resource '%s' is named twice",
+                                     n->name, a->resource);
+    }
+    return METE_OK;
+}
+
+static enum mete_result check_gpus(struct mete_engine *e, const struct mete_node *n)
+{
+    if (n->n_gpus > NODE_GPUS_MAX)
+        return engine_refuse(e, METE_INVALID, "node '%s' has %zu gpus, at most %d can be held",
+                             n->name, n->n_gpus, NODE_GPUS_MAX);
+    for (size_t i = 0; i < n->n_gpus; i++) {
+        const struct mete_gpu *g = &n->gpus[i];
+        const struct gpu *there;
+
+        if (!text_is_sane(g->uuid) || (g->model && strlen(g->model) > TEXT_MAX))
+            return engine_refuse(e, METE_INVALID, "node '%s': gpu %zu has no uuid", n->name, i);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(g->uuid, n->gpus[j].uuid) == 0)
+                return engine_refuse(e, METE_INVALID, "node '%s': gpu '%s' is named twice", n->name,
+                                     g->uuid);
+        there = engine_gpu(e, g->uuid);
+        if (there && there->node && strcmp(there->node->name, n->name) != 0)
+            return engine_refuse(e, METE_CONFLICT, "node '%s': gpu '%s' is on node '%s'", n->name,
+                                 g->uuid, there->node->name);
+    }
+    return METE_OK;
+}
+
+static enum mete_result check_node(struct mete_engine *e, const struct mete_node *n)
+{
+    enum mete_result result;
+
+    if (!text_is_sane(n->name))
+        return engine_refuse(e, METE_INVALID, "a node needs a name of 1 to %d bytes", TEXT_MAX);
+    if (n->n_capacity > LIST_MAX || n->n_labels > LIST_MAX || n->n_taints > LIST_MAX)
+        return engine_refuse(e, METE_INVALID, "node '%s': more than %d resources, labels or taints",
+                             n->name, LIST_MAX);
+    if (e->order.n >= NODES_MAX)
+        return engine_refuse(e, METE_INVALID, "more than %d nodes", NODES_MAX);
+    result = check_texts(e, n);
+    if (result == METE_OK)
+        result = check_capacity(e, n);
+    return result == METE_OK ? check_gpus(e, n) : result;
+}
+
+static size_t order_index(const struct mete_engine *e, const char *name)
+{
+    size_t low = 0;
+    size_t high = e->order.n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(e->order.at[middle]->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void order_insert(struct mete_engine *e, struct node *n)
+{
+    size_t at = order_index(e, n->name);
+
+    vec_add(&e->order, n);
+    memmove(&e->order.at[at + 1], &e->order.at[at], (e->order.n - 1 - at) * sizeof(n));
+    e->order.at[at] = n;
+    n->is_present = true;
+    search_reset(e);
+}
+
+static void note_change(struct mete_engine *e)
+{
+    e->nodes_version++;
+    e->freed++;
+    e->version++;
+}
+
+enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *node)
+{
+    enum mete_result result = check_node(e, node);
+    struct node *n;
+
+    if (result != METE_OK)
+        return result;
+    n = node_make(e, node->name);
+    reserve_drop_node(e, n);
+    set_rooms(e, n, node);
+    set_kind(e, n, node);
+    set_gpus(e, n, node);
+    if (!n->is_present)
+        order_insert(e, n);
+    node_touch(e, n);
+    note_change(e);
+    return METE_OK;
+}
+
+enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
+{
+    struct node *n = name ? engine_node(e, name) : NULL;
+
+    if (!n || !n->is_present)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no node '%s'", name ? name : "");
+    reserve_drop_node(e, n);
+    vec_remove(&e->order, order_index(e, name));
+    n->is_present = false;
+    clear_gpus(e, n);
+    clear_kind(e, n);
+    for (size_t i = 0; i < n->n_rooms; i++)
+        n->rooms[i].capacity = 0;
+    search_reset(e);
+    node_touch(e, n);
+    note_change(e);
+    node_drop_unused(e, n);
+    return METE_OK;
+}
+
+size_t mete_node_count(const struct mete_engine *e)
+{
+    return e->order.n;
+}
+
+enum mete_result mete_node_view(struct mete_engine *e, size_t i, struct mete_node_view *ret)
+{
+    const struct node *n;
+
+    if (i >= e->order.n)
+        return engine_refuse(e, METE_NOT_FOUND, "there are %zu nodes", e->order.n);
+    n = e->order.at[i];
+    *ret = (struct mete_node_view){
+        .name = n->name,
+        .gpus = n->n_gpus,
+        .gpus_free = (uint32_t)__builtin_popcountll(n->healthy & ~n->held),
+        .takes_pods = node_takes_pods(n),
+    };
+    return METE_OK;
+}

@@ -1,0 +1,43 @@
+/*
+ * order.h - workloads in the order in which they get their turn, with the place of each
+ *
+ * A treap (Aragon and Seidel, "Randomized search trees", 1989) with sizes; the heap keys come from
+ * a hash of the workload's id, so that the same calls build the same tree. All calls are O(log n).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What decides the order: larger priority, then earlier, then smaller id (unique). */
+struct order_key {
+    int32_t priority;
+    int64_t submit_ns;
+    uint64_t id;
+};
+
+struct order_link {
+    struct order_link *parent;
+    struct order_link *left;
+    struct order_link *right;
+    size_t size; /* of the tree from here down; 0: in no tree */
+    const struct order_key *key;
+};
+
+struct order {
+    struct order_link *root;
+};
+
+bool order_before(const struct order_key *a, const struct order_key *b);
+
+/* `link` is {0}; `key` is borrowed until it is removed. */
+void order_add(struct order *o, struct order_link *link, const struct order_key *key);
+void order_remove(struct order *o, struct order_link *link);
+
+struct order_link *order_first(const struct order *o);
+struct order_link *order_next(const struct order_link *link);
+size_t order_count(const struct order *o);
+
+/* How many stand before it. */
+size_t order_place(const struct order_link *link);

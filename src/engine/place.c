@@ -1,0 +1,167 @@
+#include "engine/place.h"
+
+#include "engine/fit.h"
+#include "engine/reserve.h"
+#include "engine/search.h"
+
+static void gpu_take(struct mete_engine *e, struct gpu *g, struct pod *p)
+{
+    struct node *n = g->node;
+
+    SET(e, g->holder, p);
+    if (!n)
+        return;
+    SET(e, n->held, n->held | UINT64_C(1) << g->bit);
+    if (n != p->node)
+        node_touch(e, n);
+}
+
+static void gpu_give(struct mete_engine *e, struct gpu *g, const struct node *here)
+{
+    struct node *n = g->node;
+
+    SET(e, g->holder, NULL);
+    if (!n)
+        return;
+    SET(e, n->held, n->held & ~(UINT64_C(1) << g->bit));
+    if (n != here)
+        node_touch(e, n);
+}
+
+void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
+              struct gpu *const *gpus, size_t n_gpus)
+{
+    for (size_t i = 0; i < s->n_requests; i++) {
+        struct room *room = node_room(n, s->requests[i].resource);
+
+        SET(e, room->used, room->used + s->requests[i].amount);
+    }
+    SET(e, p->node, n);
+    for (size_t i = 0; i < n_gpus; i++) {
+        gpu_take(e, gpus[i], p);
+        SET(e, p->gpus[i], gpus[i]);
+    }
+    SET(e, p->n_gpus, n_gpus);
+    SET(e, p->before, NULL);
+    SET(e, p->after, n->pods);
+    if (n->pods)
+        SET(e, n->pods->before, p);
+    SET(e, n->pods, p);
+    node_touch(e, n);
+}
+
+void pod_give(struct mete_engine *e, struct pod *p)
+{
+    const struct shape *s = pod_shape(p);
+    struct node *n = p->node;
+
+    for (size_t i = 0; i < s->n_requests; i++) {
+        struct room *room = node_room(n, s->requests[i].resource);
+
+        SET(e, room->used, room->used - s->requests[i].amount);
+    }
+    for (size_t i = 0; i < p->n_gpus; i++)
+        gpu_give(e, p->gpus[i], n);
+    SET(e, p->n_gpus, 0);
+    if (p->before)
+        SET(e, p->before->after, p->after);
+    else
+        SET(e, n->pods, p->after);
+    if (p->after)
+        SET(e, p->after->before, p->before);
+    SET(e, p->node, NULL);
+    SET(e, p->before, NULL);
+    SET(e, p->after, NULL);
+    node_touch(e, n);
+}
+
+/*
+ * The best of the nodes that are reserved, as far as this workload may use them; what somebody else
+ * keeps is touched only where nothing else fits. `*key` is that of the best other node.
+ */
+static struct node *best_reserved(struct mete_engine *e, struct attempt *a, const struct shape *s,
+                                  uint64_t *key)
+{
+    bool has_other = *key != 0;
+    struct node *best = NULL;
+
+    VEC_EACH (&e->reservations, r) {
+        for (size_t i = 0; i < (*r)->n_nodes; i++) {
+            struct node *n = (*r)->nodes[i].node;
+            uint64_t here = search_key(e, n, s);
+            enum reserve_answer answer;
+
+            if (here <= *key)
+                continue;
+            answer = reserve_ask(a, s, n, devices_choose(n, fit_gpus(n, s), s->gpus));
+            if (answer == RESERVE_KEPT)
+                a->kept = *r;
+            if (answer == RESERVE_KEPT || (answer == RESERVE_EXTRA && has_other))
+                continue;
+            *key = here;
+            best = n;
+        }
+    }
+    return best;
+}
+
+static void take_chosen(struct mete_engine *e, const struct attempt *a, struct pod *p,
+                        const struct shape *s, struct node *n)
+{
+    uint64_t chosen = devices_choose(n, fit_gpus(n, s), s->gpus);
+    struct gpu *gpus[NODE_GPUS_MAX];
+    size_t n_gpus = 0;
+
+    for (uint64_t left = chosen; left; left &= left - 1)
+        gpus[n_gpus++] = n->gpus[__builtin_ctzll(left)];
+    if (n->reservation)
+        reserve_note(e, a, s, n, chosen);
+    pod_take(e, p, s, n, gpus, n_gpus);
+}
+
+static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
+{
+    struct shape *s = a->shapes ? a->shapes[p->set] : a->w->group->sets[p->set].shape;
+    uint64_t key = 0;
+    struct node *n = search_best(e, s, &key);
+
+    if (e->reservations.n > 0) {
+        struct node *reserved = best_reserved(e, a, s, &key);
+
+        n = reserved ? reserved : n;
+    }
+    if (!n)
+        return false;
+    take_chosen(e, a, p, s, n);
+    return true;
+}
+
+bool place_pods(struct mete_engine *e, struct attempt *a)
+{
+    const struct group *g = a->w->group;
+
+    a->n_placed = 0;
+    a->kept = NULL;
+    for (size_t i = 0; i < g->n_sets; i++) {
+        uint32_t set = g->fill_order[i];
+        size_t first = 0;
+
+        for (uint32_t before = 0; before < set; before++)
+            first += g->sets[before].count;
+        for (uint32_t k = 0; k < g->sets[set].count; k++) {
+            if (!place_pod(e, a, &a->w->pods[first + k]))
+                return false;
+            a->n_placed++;
+        }
+    }
+    return true;
+}
+
+bool place_would_fit(struct mete_engine *e, struct attempt *a)
+{
+    size_t mark = journal_open(&e->journal);
+    bool fits = place_pods(e, a);
+
+    journal_undo(&e->journal, mark);
+    return fits;
+}

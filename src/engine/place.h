@@ -1,0 +1,31 @@
+/* place.h - pods onto nodes and off again, and trials of whole workloads */
+#pragma once
+
+#include "engine/state.h"
+
+/* What a workload asks for when it is tried. */
+struct attempt {
+    struct workload *w;
+    struct shape *const *shapes; /* parallel to the group's sets; NULL: the group's own */
+    int64_t now_ns;
+    bool ignores_reservations;
+
+    size_t n_placed;                /* out: how many of its pods found a node */
+    const struct reservation *kept; /* out: one that it had to keep out of, or NULL */
+};
+
+/* The pod takes what the shape asks for on the node, and these gpus, which nobody holds. */
+void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
+              struct gpu *const *gpus, size_t n_gpus);
+
+/* The pod's things are free again. */
+void pod_give(struct mete_engine *e, struct pod *p);
+
+/*
+ * Places all pods, or as many as go: true when all. A trial must be open; undo it to take back.
+ * Shapes, reservations and the order are respected; that w is waiting is assumed.
+ */
+bool place_pods(struct mete_engine *e, struct attempt *a);
+
+/* place_pods in a trial of its own, undone. */
+bool place_would_fit(struct mete_engine *e, struct attempt *a);

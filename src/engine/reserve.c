@@ -1,0 +1,286 @@
+#include "engine/reserve.h"
+
+#include <stdlib.h>
+
+#include "engine/fit.h"
+#include "engine/future.h"
+#include "engine/search.h"
+
+static struct reserved_node *reserved(const struct node *n)
+{
+    return &n->reservation->nodes[n->reserved_at];
+}
+
+static bool ends_before(const struct attempt *a, const struct reservation *r)
+{
+    int64_t limit_ns = a->w->group->time_limit_ns;
+    int64_t end_ns = 0;
+
+    if (limit_ns == 0 || r->start_ns == NEVER_NS)
+        return false;
+    return !__builtin_add_overflow(a->now_ns, limit_ns, &end_ns) && end_ns <= r->start_ns;
+}
+
+enum reserve_answer reserve_ask(const struct attempt *a, const struct shape *s,
+                                const struct node *n, uint64_t gpus)
+{
+    const struct reservation *r = n->reservation;
+    const struct reserved_node *here;
+
+    if (!r || a->ignores_reservations || !order_before(&r->owner->key, &a->w->key))
+        return RESERVE_FREE;
+    if (ends_before(a, r))
+        return RESERVE_FREE;
+    here = reserved(n);
+    if ((int64_t)bits(gpus & here->gpus) > here->extra_gpus)
+        return RESERVE_KEPT;
+    for (size_t i = 0; i < s->n_requests; i++) {
+        size_t room = (size_t)(node_room(n, s->requests[i].resource) - n->rooms);
+
+        if (s->requests[i].amount > here->extra[room])
+            return RESERVE_KEPT;
+    }
+    return RESERVE_EXTRA;
+}
+
+void reserve_note(struct mete_engine *e, const struct attempt *a, const struct shape *s,
+                  struct node *n, uint64_t gpus)
+{
+    struct reserved_node *here = reserved(n);
+    struct reservation *r = n->reservation;
+
+    switch (reserve_ask(a, s, n, gpus)) {
+    case RESERVE_FREE:
+        if (order_before(&a->w->key, &r->owner->key))
+            SET(e, r->is_stale, true);
+        break;
+    case RESERVE_EXTRA:
+        SET(e, here->extra_gpus, here->extra_gpus - (int64_t)bits(gpus & here->gpus));
+        for (size_t i = 0; i < s->n_requests; i++) {
+            int64_t *extra = &here->extra[node_room(n, s->requests[i].resource) - n->rooms];
+
+            if (*extra != INT64_MAX)
+                SET(e, *extra, *extra - s->requests[i].amount);
+        }
+        break;
+    case RESERVE_KEPT:
+        break;
+    }
+}
+
+struct reservation *reserve_of(const struct mete_engine *e, const struct workload *w)
+{
+    VEC_EACH (&e->reservations, r) {
+        if ((*r)->owner == w)
+            return *r;
+    }
+    return NULL;
+}
+
+static void reservation_free(struct reservation *r)
+{
+    for (size_t i = 0; i < r->n_nodes; i++)
+        free(r->nodes[i].extra);
+    free(r->nodes);
+    free(r);
+}
+
+static void unlist(struct mete_engine *e, const struct reservation *r)
+{
+    for (size_t i = 0; i < e->reservations.n; i++)
+        if (e->reservations.at[i] == r) {
+            vec_remove(&e->reservations, i);
+            return;
+        }
+}
+
+void reserve_drop(struct mete_engine *e, struct reservation *r)
+{
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        struct node *n = r->nodes[i].node;
+
+        if (n->reservation != r)
+            continue; /* in the one that took its place */
+        n->reservation = NULL;
+        node_touch(e, n);
+        e->freed++;
+    }
+    e->version++;
+    unlist(e, r);
+    reservation_free(r);
+}
+
+void reserve_drop_unconfirmed(struct mete_engine *e)
+{
+    for (size_t i = e->reservations.n; i > 0; i--)
+        if (!e->reservations.at[i - 1]->is_confirmed)
+            reserve_drop(e, e->reservations.at[i - 1]);
+}
+
+void reserve_drop_node(struct mete_engine *e, const struct node *n)
+{
+    if (n->reservation)
+        reserve_drop(e, n->reservation);
+}
+
+void reserve_drop_of(struct mete_engine *e, const struct workload *w)
+{
+    struct reservation *r = reserve_of(e, w);
+
+    if (r)
+        reserve_drop(e, r);
+}
+
+void reserve_drop_group(struct mete_engine *e, const struct group *g)
+{
+    for (size_t i = e->reservations.n; i > 0; i--)
+        if (e->reservations.at[i - 1]->owner->group == g)
+            reserve_drop(e, e->reservations.at[i - 1]);
+}
+
+/* A plan in the scratch arena: what the owner will need, node by node. */
+struct plan {
+    struct mete_engine *e;
+    const struct workload *w;
+    int64_t now_ns;
+    struct need **by_rank; /* NULL where nothing is planned */
+    uint64_t *tree;        /* a winner tree over the ranks for the set that is being planned */
+    uint32_t room;
+    size_t n_nodes;
+    int64_t start_ns;
+};
+
+/* The sooner and the fewer gpus to wait for, the larger; 0: not there at all. */
+static uint64_t plan_key(struct plan *plan, const struct node *n, const struct shape *s)
+{
+    struct future f;
+    uint64_t seconds;
+    uint64_t start_max = (UINT64_C(1) << 32) - 1;
+
+    plan->e->steps++;
+    if (n->reservation && n->reservation->owner != plan->w)
+        return 0;
+    if (!node_takes_pods(n) || !fit_kind(n, s) ||
+        !future_of(plan->e, n, plan->by_rank[n->rank], s, plan->now_ns, &f))
+        return 0;
+    seconds =
+        f.start_ns == NEVER_NS ? start_max : (uint64_t)((f.start_ns - plan->now_ns) / 1000000000);
+    if (f.start_ns != NEVER_NS && seconds >= start_max)
+        seconds = start_max - 1;
+    return UINT64_C(1) << 62 | (start_max - seconds) << 28 |
+           (uint64_t)(NODE_GPUS_MAX + 1 - f.missing_gpus) << 21 | (NODES_MAX - n->rank);
+}
+
+static void plan_set(struct plan *plan, uint32_t rank, uint64_t key)
+{
+    uint64_t *tree = plan->tree;
+
+    tree[plan->room + rank] = key;
+    for (uint32_t i = (plan->room + rank) / 2; i > 0; i /= 2)
+        tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+}
+
+static bool plan_pod(struct plan *plan, const struct shape *s)
+{
+    struct mete_engine *e = plan->e;
+    uint64_t key = plan->tree[1];
+    struct node *n;
+    struct future f;
+
+    if (key == 0)
+        return false;
+    n = e->order.at[NODES_MAX - (uint32_t)(key & ((1 << 21) - 1))];
+    if (!future_of(e, n, plan->by_rank[n->rank], s, plan->now_ns, &f))
+        return false;
+    if (f.start_ns > plan->start_ns)
+        plan->start_ns = f.start_ns;
+    if (!plan->by_rank[n->rank]) {
+        plan->by_rank[n->rank] = need_new(e->scratch, n);
+        plan->n_nodes++;
+    }
+    need_add(plan->by_rank[n->rank], s);
+    plan_set(plan, n->rank, plan_key(plan, n, s));
+    return true;
+}
+
+static bool plan_pods(struct plan *plan)
+{
+    const struct group *g = plan->w->group;
+    struct mete_engine *e = plan->e;
+
+    plan->room = 1;
+    while (plan->room < e->order.n)
+        plan->room *= 2;
+    plan->by_rank = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(struct need *));
+    plan->tree = arena_alloc(e->scratch, 2 * plan->room * sizeof(*plan->tree));
+    for (size_t i = 0; i < g->n_sets; i++) {
+        const struct group_set *set = &g->sets[g->fill_order[i]];
+
+        for (uint32_t k = 0; k < e->order.n; k++)
+            plan->tree[plan->room + k] = plan_key(plan, e->order.at[k], set->shape);
+        for (uint32_t k = plan->room - 1; k > 0; k--)
+            plan->tree[k] = plan->tree[2 * k] > plan->tree[2 * k + 1] ? plan->tree[2 * k]
+                                                                      : plan->tree[2 * k + 1];
+        for (uint32_t k = 0; k < set->count; k++)
+            if (!plan_pod(plan, set->shape))
+                return false;
+    }
+    return true;
+}
+
+static struct reservation *plan_reservation(const struct plan *plan)
+{
+    struct mete_engine *e = plan->e;
+    struct reservation *r = mem_alloc(sizeof(*r));
+
+    r->start_ns = plan->start_ns;
+    r->nodes = mem_alloc(plan->n_nodes * sizeof(*r->nodes) + 1);
+    for (size_t i = 0; i < e->order.n; i++) {
+        const struct need *need = plan->by_rank[i];
+        struct reserved_node *here = &r->nodes[r->n_nodes];
+
+        if (!need)
+            continue;
+        here->node = e->order.at[i];
+        here->gpus = need->kind;
+        here->extra = mem_alloc(here->node->n_rooms * sizeof(*here->extra) + 1);
+        future_extra(e, need, plan->start_ns, plan->now_ns, here);
+        r->n_nodes++;
+    }
+    return r;
+}
+
+bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
+{
+    struct plan plan = {.e = e, .w = w, .now_ns = now_ns, .start_ns = now_ns};
+    struct reservation *old = reserve_of(e, w);
+    struct reservation *r;
+    bool is_planned;
+
+    arena_reset(e->scratch);
+    search_rank(e);
+    is_planned = e->order.n > 0 && plan_pods(&plan);
+    if (is_planned) {
+        r = plan_reservation(&plan);
+        r->owner = w;
+        r->is_confirmed = true;
+        for (uint32_t i = 0; i < r->n_nodes; i++) {
+            struct node *n = r->nodes[i].node;
+            bool is_new = n->reservation == NULL;
+
+            n->reservation = r;
+            n->reserved_at = i;
+            if (is_new)
+                node_touch(e, n);
+        }
+        vec_add(&e->reservations, r);
+    }
+    if (old) {
+        reserve_drop(e, old);
+        e->freed++; /* what others may take beside it may have grown */
+    }
+    if (is_planned)
+        r->planned_at = e->freed;
+    e->version++;
+    return is_planned;
+}

@@ -1,0 +1,42 @@
+/*
+ * reserve.h - room kept for a workload that cannot start now
+ *
+ * A reservation names the nodes on which its owner will fit soonest. Those before the owner in the
+ * order take no notice of it. Those after it may use such a node where that does not delay the
+ * owner: what is beyond its need whatever ends first, or until before its start, where that is
+ * known.
+ */
+#pragma once
+
+#include "engine/place.h"
+
+/* What somebody may do on a node that is reserved. */
+enum reserve_answer {
+    RESERVE_FREE,  /* no notice taken */
+    RESERVE_EXTRA, /* within what is beyond the owner's need */
+    RESERVE_KEPT,  /* not */
+};
+
+enum reserve_answer reserve_ask(const struct attempt *a, const struct shape *s,
+                                const struct node *n, uint64_t gpus);
+
+/* A pod of the attempt goes to a reserved node: what that means for the reservation. Undone with
+ * the trial. */
+void reserve_note(struct mete_engine *e, const struct attempt *a, const struct shape *s,
+                  struct node *n, uint64_t gpus);
+
+/* The one that w has, or NULL. */
+struct reservation *reserve_of(const struct mete_engine *e, const struct workload *w);
+
+/* Plans one for w anew and keeps it. False where no set of nodes could ever hold it. */
+bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns);
+
+void reserve_drop(struct mete_engine *e, struct reservation *r);
+void reserve_drop_unconfirmed(struct mete_engine *e);
+void reserve_drop_node(struct mete_engine *e, const struct node *n);
+void reserve_drop_of(struct mete_engine *e, const struct workload *w);
+void reserve_drop_group(struct mete_engine *e, const struct group *g);
+
+/* When would one pod of this shape fit there, by time limits: 0 now, NEVER_NS unknown. */
+int64_t reserve_start(struct mete_engine *e, const struct node *n, const struct shape *s,
+                      int64_t now_ns);

@@ -1,0 +1,35 @@
+/*
+ * search.h - the best node for a shape, at the cost of what changed
+ *
+ * Each shape in use keeps a winner tree over the nodes by name: a leaf is the score of that node, 0
+ * where the pod does not fit. Every change of a node goes to the change log; a search first brings
+ * the leaves of the nodes that changed since the last one up to date. A shape that fits nowhere
+ * keeps no tree at all, only the position in the log up to which that is known.
+ */
+#pragma once
+
+#include "engine/state.h"
+
+/* Something about the node changed that fit or score depend on. Undone with the trial. */
+void node_touch(struct mete_engine *e, struct node *n);
+
+/* What undoing a touch does: for the journal. */
+void search_undone(void *engine, void *node);
+
+/* The node came, went or was renamed: the trees are built anew at their next use. */
+void search_reset(struct mete_engine *e);
+
+/* Makes node->rank the node's place in e->order. */
+void search_rank(struct mete_engine *e);
+
+/* What a pod there is worth: larger is better, the first by name on ties; 0: does not fit. Needs
+ * ranks. */
+uint64_t search_key(struct mete_engine *e, const struct node *n, const struct shape *s);
+
+/* The best of the nodes on which nothing is reserved, or NULL; `*ret_key` its key. */
+struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_key);
+
+void search_forget(struct mete_engine *e, struct shape *s);
+
+/* NULL, or what differs from a search of every node. Allocates nothing. */
+const char *search_check(struct mete_engine *e);

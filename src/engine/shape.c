@@ -1,0 +1,239 @@
+/*
+ * Shapes and groups are hash-consed: what asks for the same thing is the same object, found by a
+ * list of numbers that says all of it. So a search that failed for one has failed for all of them.
+ */
+#include <stdlib.h>
+
+#include "engine/fit.h"
+#include "engine/search.h"
+#include "engine/state.h"
+
+typedef VEC(uint32_t) words;
+
+static int compare_requests(const void *a, const void *b)
+{
+    const struct request *x = a;
+    const struct request *y = b;
+
+    return (x->resource > y->resource) - (x->resource < y->resource);
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct label *x = a;
+    const struct label *y = b;
+
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static int compare_tolerations(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct toleration));
+}
+
+static enum mete_result check_requests(struct mete_engine *e, const struct mete_pod_set *set)
+{
+    for (size_t i = 0; i < set->n_requests; i++) {
+        const struct mete_amount *a = &set->requests[i];
+
+        if (!text_is_sane(a->resource) || a->amount < 0 || a->amount > AMOUNT_MAX)
+            return engine_refuse(e, METE_INVALID,
+                                 "request %zu has no name or is not within 0 .. 2^60", i);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(a->resource, set->requests[j].resource) == 0)
+                return engine_refuse(e, METE_INVALID, "resource '%s' is requested twice",
+                                     a->resource);
+    }
+    return METE_OK;
+}
+
+static enum mete_result check_selector(struct mete_engine *e, const struct mete_pod_set *set)
+{
+    for (size_t i = 0; i < set->n_selector; i++) {
+        const struct mete_label *l = &set->selector[i];
+
+        if (!text_is_sane(l->key) || !l->value || strlen(l->value) > TEXT_MAX)
+            return engine_refuse(e, METE_INVALID, "selector %zu has no key or no value", i);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(l->key, set->selector[j].key) == 0)
+                return engine_refuse(e, METE_INVALID, "label '%s' is selected twice", l->key);
+    }
+    return METE_OK;
+}
+
+static enum mete_result check_tolerations(struct mete_engine *e, const struct mete_pod_set *set)
+{
+    for (size_t i = 0; i < set->n_tolerations; i++) {
+        const struct mete_toleration *t = &set->tolerations[i];
+
+        if ((t->key && strlen(t->key) > TEXT_MAX) || (t->value && strlen(t->value) > TEXT_MAX))
+            return engine_refuse(e, METE_INVALID, "toleration %zu has a text over %d bytes", i,
+                                 TEXT_MAX);
+        if (!t->any_effect && (unsigned)t->effect > METE_NO_EXECUTE)
+            return engine_refuse(e, METE_INVALID, "toleration %zu has no known effect", i);
+        if ((!t->key || !*t->key) && !t->is_exists)
+            return engine_refuse(e, METE_INVALID, "toleration %zu has no key, which needs Exists",
+                                 i);
+    }
+    return METE_OK;
+}
+
+static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_set *set)
+{
+    enum mete_result result;
+
+    if (set->n_requests > LIST_MAX || set->n_selector > LIST_MAX || set->n_tolerations > LIST_MAX)
+        return engine_refuse(e, METE_INVALID, "more than %d requests, labels or tolerations",
+                             LIST_MAX);
+    if (set->gpus > PODS_MAX)
+        return engine_refuse(e, METE_INVALID, "a pod asks for %u gpus, at most %d", set->gpus,
+                             PODS_MAX);
+    if (set->gpu_model && !text_is_sane(set->gpu_model))
+        return engine_refuse(e, METE_INVALID, "a gpu model is empty or over %d bytes", TEXT_MAX);
+    if (set->node && !text_is_sane(set->node))
+        return engine_refuse(e, METE_INVALID, "a node name is empty or over %d bytes", TEXT_MAX);
+    result = check_requests(e, set);
+    if (result == METE_OK)
+        result = check_selector(e, set);
+    return result == METE_OK ? check_tolerations(e, set) : result;
+}
+
+/* Interns what the set asks for. Every number in the shape is held by it. */
+static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set *set)
+{
+    struct shape *s = mem_alloc(sizeof(*s));
+
+    s->gpus = set->gpus;
+    s->model = set->gpu_model && set->gpus > 0 ? intern_ref(e->texts, set->gpu_model) : 0;
+    s->node = set->node ? intern_ref(e->texts, set->node) : 0;
+    s->requests = mem_alloc(set->n_requests * sizeof(*s->requests) + 1);
+    s->selector = mem_alloc(set->n_selector * sizeof(*s->selector) + 1);
+    s->tolerations = mem_alloc(set->n_tolerations * sizeof(*s->tolerations) + 1);
+    for (size_t i = 0; i < set->n_requests; i++)
+        if (set->requests[i].amount > 0)
+            s->requests[s->n_requests++] = (struct request){
+                intern_ref(e->texts, set->requests[i].resource), set->requests[i].amount};
+    for (size_t i = 0; i < set->n_selector; i++)
+        s->selector[s->n_selector++] = (struct label){intern_ref(e->texts, set->selector[i].key),
+                                                      intern_ref(e->texts, set->selector[i].value)};
+    for (size_t i = 0; i < set->n_tolerations; i++) {
+        const struct mete_toleration *t = &set->tolerations[i];
+
+        s->tolerations[s->n_tolerations++] = (struct toleration){
+            .key = t->key && *t->key ? intern_ref(e->texts, t->key) : 0,
+            .value = t->is_exists ? 0 : intern_ref(e->texts, t->value ? t->value : ""),
+            .is_exists = t->is_exists,
+            .effect = t->any_effect ? EFFECT_ANY : (uint32_t)t->effect,
+        };
+    }
+    qsort(s->requests, s->n_requests, sizeof(*s->requests), compare_requests);
+    qsort(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
+    qsort(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
+    return s;
+}
+
+static void shape_free(struct mete_engine *e, struct shape *s)
+{
+    search_forget(e, s);
+    for (size_t i = 0; i < s->n_requests; i++)
+        intern_unref(e->texts, s->requests[i].resource);
+    for (size_t i = 0; i < s->n_selector; i++) {
+        intern_unref(e->texts, s->selector[i].key);
+        intern_unref(e->texts, s->selector[i].value);
+    }
+    for (size_t i = 0; i < s->n_tolerations; i++) {
+        intern_unref(e->texts, s->tolerations[i].key);
+        intern_unref(e->texts, s->tolerations[i].value);
+    }
+    intern_unref(e->texts, s->model);
+    intern_unref(e->texts, s->node);
+    free(s->requests);
+    free(s->selector);
+    free(s->tolerations);
+    free(s->words);
+    free(s);
+}
+
+/* All that the shape says, as numbers. */
+static void shape_spell(struct shape *s)
+{
+    words w = {0};
+
+    vec_add(&w, s->gpus);
+    vec_add(&w, s->model);
+    vec_add(&w, s->node);
+    vec_add(&w, (uint32_t)s->n_requests);
+    for (size_t i = 0; i < s->n_requests; i++) {
+        vec_add(&w, s->requests[i].resource);
+        vec_add(&w, (uint32_t)((uint64_t)s->requests[i].amount >> 32));
+        vec_add(&w, (uint32_t)s->requests[i].amount);
+    }
+    vec_add(&w, (uint32_t)s->n_selector);
+    for (size_t i = 0; i < s->n_selector; i++) {
+        vec_add(&w, s->selector[i].key);
+        vec_add(&w, s->selector[i].value);
+    }
+    for (size_t i = 0; i < s->n_tolerations; i++) {
+        vec_add(&w, s->tolerations[i].key);
+        vec_add(&w, s->tolerations[i].value);
+        vec_add(&w, s->tolerations[i].is_exists);
+        vec_add(&w, s->tolerations[i].effect);
+    }
+    s->words = w.at;
+    s->n_words = w.n;
+}
+
+enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *set,
+                            struct shape **ret)
+{
+    enum mete_result result = check_set(e, set);
+    struct shape *found = NULL;
+    struct shape *s;
+
+    if (result != METE_OK)
+        return result;
+    s = shape_read(e, set);
+    shape_spell(s);
+    map_find(handle, e->shape_map, s->words, s->n_words * sizeof(*s->words), found);
+    if (found)
+        shape_free(e, s);
+    else
+        map_add(handle, e->shape_map, s->words, s->n_words * sizeof(*s->words), s);
+    *ret = found ? found : s;
+    (*ret)->refs++;
+    return METE_OK;
+}
+
+void shape_unref(struct mete_engine *e, struct shape *s)
+{
+    if (!s || --s->refs > 0)
+        return;
+    map_remove(handle, e->shape_map, s);
+    shape_free(e, s);
+}
+
+struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
+{
+    struct shape *copy = arena_alloc(e->scratch, sizeof(*copy));
+    size_t requests_size = s->n_requests * sizeof(*s->requests);
+    size_t selector_size = s->n_selector * sizeof(*s->selector);
+    size_t tolerations_size = s->n_tolerations * sizeof(*s->tolerations);
+
+    *copy = (struct shape){
+        .gpus = s->gpus,
+        .model = s->model,
+        .node = s->node,
+        .requests = arena_alloc(e->scratch, requests_size),
+        .n_requests = s->n_requests,
+        .selector = arena_alloc(e->scratch, selector_size),
+        .n_selector = s->n_selector,
+        /* room for one more, which is what what-ifs add */
+        .tolerations = arena_alloc(e->scratch, tolerations_size + sizeof(*s->tolerations)),
+        .n_tolerations = s->n_tolerations,
+        .is_scratch = true,
+    };
+    memcpy(copy->requests, s->requests, requests_size);
+    memcpy(copy->selector, s->selector, selector_size);
+    memcpy(copy->tolerations, s->tolerations, tolerations_size);
+    return copy;
+}

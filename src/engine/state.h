@@ -1,0 +1,353 @@
+/*
+ * state.h - what the engine knows; private to src/engine
+ *
+ * Texts are interned, so filters compare numbers. Whatever a trial may change is written with
+ * JOURNAL_SET, so that it can be undone; what only calls from outside change (nodes, orders,
+ * shapes) is not, and no trial is open then. Caches (the trees of shapes) are functions of the rest
+ * and catch up from the change log.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "engine/intern.h"
+#include "engine/journal.h"
+#include "engine/order.h"
+#include "mete/engine.h"
+
+enum {
+    NODE_GPUS_MAX = 64,
+    NODES_MAX = 1 << 20,
+    LIST_MAX = 1024,  /* labels, taints, requests, tolerations, ... of one thing */
+    PODS_MAX = 16384, /* of one workload */
+    TEXT_MAX = 1024,  /* bytes of any text */
+    NODE_LINES_DEFAULT = 8,
+    RESERVE_DEPTH_DEFAULT = 1,
+};
+
+#define AMOUNT_MAX (INT64_C(1) << 60)
+
+/* The end of something that does not end as far as anybody knows. */
+#define NEVER_NS INT64_MAX
+
+struct label {
+    uint32_t key;
+    uint32_t value;
+};
+
+struct taint {
+    uint32_t key;
+    uint32_t value;
+    enum mete_effect effect;
+};
+
+struct toleration {
+    uint32_t key; /* 0: every */
+    uint32_t value;
+    uint32_t is_exists;
+    uint32_t effect; /* enum mete_effect, or EFFECT_ANY */
+};
+
+enum {
+    EFFECT_ANY = 1 << 8
+};
+
+/* One resource of a node. */
+struct room {
+    uint32_t resource;
+    int64_t capacity;
+    int64_t used;
+};
+
+struct request {
+    uint32_t resource;
+    int64_t amount;
+};
+
+struct node;
+struct pod;
+struct reservation;
+
+/* Exists while it is on a node or held. */
+struct gpu {
+    struct map_handle handle; /* by uuid */
+    char *uuid;
+    uint32_t model;
+    int64_t memory_bytes;
+    int numa_node;
+    int link_group;
+    bool is_healthy;
+    struct node *node; /* NULL: on none that is known */
+    unsigned bit;      /* which of its node's gpus */
+    struct pod *holder;
+};
+
+/* Gpus of a node that belong together, as bits. */
+struct gpu_group {
+    int number; /* link group, NUMA node; of a model its interned name */
+    uint64_t gpus;
+};
+
+/* Exists while it is in the cluster (is_present) or something is held on it. */
+struct node {
+    uint64_t healthy;   /* bit i: gpus[i] may be given */
+    uint64_t held;      /* bit i: gpus[i] is held */
+    struct room *rooms; /* by resource number */
+    size_t n_rooms;
+    struct reservation *reservation; /* the one that keeps room here */
+    uint32_t reserved_at;            /* which of the reservation's nodes this is */
+    bool is_present;
+    bool is_ready;
+    bool is_cordoned;
+    uint32_t n_gpus;
+    struct label *labels; /* by key number */
+    size_t n_labels;
+    struct taint *taints;
+    size_t n_taints;
+    struct gpu *gpus[NODE_GPUS_MAX];
+    uint64_t linked; /* gpus in a link group */
+    struct gpu_group *links;
+    struct gpu_group *numas;
+    struct gpu_group *models;
+    size_t n_links;
+    size_t n_numas;
+    size_t n_models;
+    uint32_t rank; /* its place by name among those present, where e->ranked == e->epoch */
+    uint32_t slot;
+    uint32_t name_id;
+    char *name;
+    char *cordon_reason;
+    struct pod *pods; /* held here */
+    struct map_handle handle;
+};
+
+/* Pods that ask for the same thing: hash-consed. `words` is what makes two the same. */
+struct shape {
+    struct map_handle handle;
+    uint32_t *words;
+    size_t n_words;
+    unsigned refs;
+    uint32_t gpus;
+    uint32_t model;           /* 0: any */
+    uint32_t node;            /* interned name; 0: any */
+    struct request *requests; /* by resource number */
+    size_t n_requests;
+    struct label *selector; /* by key number */
+    size_t n_selector;
+    struct toleration *tolerations;
+    size_t n_tolerations;
+    bool is_scratch; /* made for a what-if: no cache */
+
+    /* The cache: the best node at once. See search.c. */
+    uint64_t *tree;
+    uint32_t tree_room;
+    bool is_known;  /* the cache says something as of `seen` */
+    uint64_t seen;  /* position in the change log */
+    uint64_t epoch; /* of the ranks in the tree */
+    uint64_t used_at;
+};
+
+struct group_set {
+    struct shape *shape;
+    uint32_t name;
+    uint32_t count;
+};
+
+/* Workloads that ask for the same thing, with the same time limit: what fails for one fails for
+ * all. */
+struct group {
+    struct map_handle handle;
+    void *words;
+    size_t size;
+    unsigned refs;
+    struct group_set *sets;
+    size_t n_sets;
+    uint32_t *fill_order; /* sets, the ones with most gpus first */
+    size_t n_pods;
+    int64_t time_limit_ns;
+    struct order waiting;
+    size_t waiting_index; /* in e->groups, while any wait */
+
+    uint64_t failed_at; /* e->freed when its first could not be placed; nothing freed since: skip */
+    uint64_t never_at;  /* e->nodes_version when `never` was found; 0: not known */
+    bool never;         /* could not be held by the cluster, empty and healthy */
+
+    /* In a cycle. */
+    struct order_link *at; /* whose turn it is */
+    bool has_failed;
+
+    uint64_t brief_at; /* e->version of the two below; 0: none */
+    enum mete_reason_code brief_code;
+    char *brief;
+};
+
+struct pod {
+    struct workload *workload;
+    uint32_t set;
+    uint32_t index;
+    struct node *node; /* NULL: not placed */
+    struct pod *before;
+    struct pod *after; /* on the node */
+    struct gpu **gpus;
+    size_t n_gpus;
+};
+
+struct workload {
+    struct map_handle handle; /* by id */
+    struct order_key key;
+    struct order_link all;
+    struct order_link in_group;
+    struct group *group;
+    struct pod *pods;
+    size_t n_pods;
+    bool is_placed;
+    int64_t end_ns;             /* by its time limit, where placed; NEVER_NS */
+    enum mete_reason_code code; /* the last one said, and since when */
+    int64_t since_ns;
+    char *name; /* one block: name, queue, user */
+    char *queue;
+    char *user;
+};
+
+struct reserved_node {
+    struct node *node;
+    uint64_t gpus;      /* the kind it needs: bits of the node */
+    int64_t extra_gpus; /* of that kind, that others may take without delaying it */
+    int64_t *extra;     /* parallel to node->rooms */
+};
+
+struct reservation {
+    struct workload *owner;
+    struct reserved_node *nodes;
+    size_t n_nodes;
+    int64_t start_ns;    /* NEVER_NS: not known */
+    bool is_confirmed;   /* in this cycle */
+    bool is_stale;       /* somebody before its owner took of it */
+    uint64_t planned_at; /* e->freed */
+};
+
+struct policy;
+
+/* What a holder gives back, and when. */
+struct holder {
+    int64_t end_ns;
+    const struct pod *pod;
+};
+
+struct mete_engine {
+    struct intern *texts;
+    struct journal journal;
+    const struct policy *policy;
+    uint32_t lines_max;
+    uint32_t reserve_depth;
+
+    struct node *node_map;    /* by name, those gone but held on too */
+    VEC(struct node *) order; /* present, by name */
+    VEC(struct node *) slots; /* NULL where unused */
+    VEC(uint32_t) free_slots;
+    struct gpu *gpu_map;
+    struct shape *shape_map;
+    struct group *group_map;
+    struct workload *workload_map;
+    struct order waiting;
+    VEC(struct group *) groups; /* some wait */
+    VEC(struct reservation *) reservations;
+
+    VEC(uint32_t) log; /* a ring of node slots; see search.c */
+    uint64_t log_end;
+    uint64_t epoch; /* which nodes are present */
+    uint64_t ranked;
+    uint64_t nodes_version;    /* what nodes are, held things apart */
+    uint64_t freed;            /* something was freed, or a node got better */
+    uint64_t version;          /* anything */
+    uint64_t uses;             /* of caches */
+    VEC(struct shape *) trees; /* that have one */
+    uint64_t steps;
+
+    VEC(struct group *) heap;
+    VEC(struct workload *) placed; /* in this cycle */
+    VEC(struct holder) holders;    /* of one node, while it is looked at */
+    uint32_t n_reserved;           /* in this cycle */
+    struct arena *decisions;
+    struct arena *answers; /* of mete_why */
+    struct arena *scratch; /* dead when a call returns */
+    char error[512];
+};
+
+#define SET(e, place, value) JOURNAL_SET(&(e)->journal, place, value)
+
+/* engine.c */
+enum mete_result engine_refuse(struct mete_engine *e, enum mete_result result, const char *fmt, ...)
+    PRINTF(3, 4);
+struct node *engine_node(const struct mete_engine *e, const char *name); /* or NULL */
+struct gpu *engine_gpu(const struct mete_engine *e, const char *uuid);
+struct workload *engine_workload(const struct mete_engine *e, uint64_t id);
+bool text_is_sane(const char *text); /* not NULL, not empty, not over TEXT_MAX */
+
+/* A number that two engines in the same state share; for tests. check.c */
+uint64_t engine_hash(const struct mete_engine *e);
+
+static inline struct workload *workload_of_all(struct order_link *link)
+{
+    return (struct workload *)(void *)((char *)link - offsetof(struct workload, all));
+}
+
+static inline struct workload *workload_of_group(struct order_link *link)
+{
+    return (struct workload *)(void *)((char *)link - offsetof(struct workload, in_group));
+}
+
+static inline const struct shape *pod_shape(const struct pod *p)
+{
+    return p->workload->group->sets[p->set].shape;
+}
+
+/* node.c */
+struct node *node_make(struct mete_engine *e, const char *name); /* found, or new and not present */
+void node_drop_unused(struct mete_engine *e, struct node *n);
+void gpu_drop_unused(struct mete_engine *e, struct gpu *g);
+struct gpu *gpu_make(struct mete_engine *e, const char *uuid);
+struct room *node_room(const struct node *n, uint32_t resource); /* or NULL */
+struct room *node_room_make(struct node *n, uint32_t resource);
+void node_free(struct mete_engine *e, struct node *n);
+
+/* The gpus of a node of that model; all for 0. */
+static inline uint64_t node_gpus_of(const struct node *n, uint32_t model)
+{
+    uint64_t all = n->n_gpus == NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n->n_gpus) - 1;
+
+    if (model == 0)
+        return all;
+    for (size_t i = 0; i < n->n_models; i++)
+        if (n->models[i].number == (int)model)
+            return n->models[i].gpus;
+    return 0;
+}
+
+static inline bool node_takes_pods(const struct node *n)
+{
+    return n->is_present && n->is_ready && !n->is_cordoned;
+}
+
+/* shape.c */
+enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *set,
+                            struct shape **ret);
+void shape_unref(struct mete_engine *e, struct shape *s);
+/* A copy in the scratch arena, for a what-if. */
+struct shape *shape_scratch(struct mete_engine *e, const struct shape *s);
+enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w,
+                            struct group **ret);
+void group_unref(struct mete_engine *e, struct group *g);
+void group_wait(struct mete_engine *e, struct workload *w);
+void group_unwait(struct mete_engine *e, struct workload *w);
+
+/* Can be held by the cluster when that is empty and healthy. */
+bool group_never_fits(struct mete_engine *e, struct group *g);
+
+/* workload.c */
+void workload_free(struct mete_engine *e, struct workload *w);
+/* A workload outside of the engine's orders, for questions. */
+enum mete_result workload_make(struct mete_engine *e, const struct mete_workload *from,
+                               struct workload **ret);

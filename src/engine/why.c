@@ -1,0 +1,328 @@
+/*
+ * The cause of waiting is found by trying: what could place the workload if it were not there is
+ * the cause. So a reason is true by construction, at the state it is asked in.
+ */
+#include "engine/why.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "engine/fit.h"
+#include "engine/future.h"
+#include "engine/search.h"
+
+static const struct {
+    const char *code;
+    const char *class_text;
+} words[] = {
+    [METE_REASON_NONE] = {"None", "turn"},
+    [METE_REASON_NEVER_FITS] = {"NeverFits", "yours"},
+    [METE_REASON_NO_NODE_FITS] = {"NoNodeFits", "place"},
+    [METE_REASON_GPUS_UNHEALTHY] = {"GpusUnhealthy", "place"},
+    [METE_REASON_NODES_DRAINING] = {"NodesDraining", "place"},
+    [METE_REASON_RESERVED] = {"Reserved", "place"},
+    [METE_REASON_HIGHER_PRIORITY] = {"HigherPriority", "turn"},
+    [METE_REASON_NOT_YET_EVALUATED] = {"NotYetEvaluated", "turn"},
+};
+
+static bool fits_with_all_gpus(struct mete_engine *e, struct attempt *a)
+{
+    size_t mark = journal_open(&e->journal);
+    bool fits;
+
+    for (size_t i = 0; i < e->order.n; i++) {
+        struct node *n = e->order.at[i];
+
+        if (n->healthy == node_gpus_of(n, 0))
+            continue;
+        SET(e, n->healthy, node_gpus_of(n, 0));
+        node_touch(e, n);
+    }
+    fits = place_pods(e, a);
+    journal_undo(&e->journal, mark);
+    return fits;
+}
+
+static bool fits_with_all_nodes(struct mete_engine *e, struct attempt *a)
+{
+    size_t mark = journal_open(&e->journal);
+    bool fits;
+
+    for (size_t i = 0; i < e->order.n; i++) {
+        struct node *n = e->order.at[i];
+
+        if (node_takes_pods(n))
+            continue;
+        SET(e, n->is_ready, true);
+        SET(e, n->is_cordoned, false);
+        node_touch(e, n);
+    }
+    fits = place_pods(e, a);
+    journal_undo(&e->journal, mark);
+    return fits;
+}
+
+struct finding {
+    enum mete_reason_code code;
+    const struct reservation *kept; /* by whom, where that is the cause */
+    struct attempt attempt;         /* as it failed */
+};
+
+static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
+{
+    struct attempt relaxed = {.w = w, .now_ns = now_ns};
+
+    *ret = (struct finding){.code = METE_REASON_NO_NODE_FITS, .attempt = relaxed};
+    if (group_never_fits(e, w->group)) {
+        ret->code = METE_REASON_NEVER_FITS;
+        return;
+    }
+    if (place_would_fit(e, &ret->attempt)) {
+        ret->code = METE_REASON_NOT_YET_EVALUATED;
+        return;
+    }
+    relaxed.ignores_reservations = true;
+    if (ret->attempt.kept && place_would_fit(e, &relaxed)) {
+        ret->kept = ret->attempt.kept;
+        ret->code = ret->kept->owner->key.priority > w->key.priority ? METE_REASON_HIGHER_PRIORITY
+                                                                     : METE_REASON_RESERVED;
+        return;
+    }
+    relaxed.ignores_reservations = false;
+    if (fits_with_all_gpus(e, &relaxed))
+        ret->code = METE_REASON_GPUS_UNHEALTHY;
+    else if (fits_with_all_nodes(e, &relaxed))
+        ret->code = METE_REASON_NODES_DRAINING;
+}
+
+static const char *total_text(struct mete_engine *e, const struct group *g)
+{
+    const struct shape *s = g->sets[g->fill_order[0]].shape;
+
+    if (g->n_pods > 1 && s->gpus > 0)
+        return arena_format(e->answers, "%u x %s", g->sets[g->fill_order[0]].count,
+                            why_gpus(e, s, s->gpus));
+    if (g->n_pods > 1)
+        return arena_format(e->answers, "%zu pods", g->n_pods);
+    return s->gpus > 0 ? why_gpus(e, s, s->gpus) : "one node";
+}
+
+/* The node that the workload would be on if what is in its way were not. */
+static const struct node *first_in_trouble(const struct answers *answers, enum trouble first,
+                                           enum trouble last)
+{
+    for (size_t i = 0; i < answers->n; i++)
+        if (answers->at[i].trouble >= first && answers->at[i].trouble <= last)
+            return answers->at[i].node;
+    return NULL;
+}
+
+static const char *kept_text(struct mete_engine *e, const struct finding *f)
+{
+    const struct workload *owner = f->kept->owner;
+    const char *asked = total_text(e, f->attempt.w->group);
+
+    if (f->code == METE_REASON_RESERVED)
+        return arena_format(e->answers, "needs %s; the room on %s is kept for %s", asked,
+                            f->kept->nodes[0].node->name, why_workload(e, owner));
+    return arena_format(e->answers, "needs %s; the room is kept for %s (priority %d)", asked,
+                        why_workload(e, owner), owner->key.priority);
+}
+
+static const char *unhealthy_text(struct mete_engine *e, const struct finding *f)
+{
+    uint64_t unhealthy = 0;
+
+    for (size_t i = 0; i < e->order.n; i++)
+        unhealthy += bits(node_gpus_of(e->order.at[i], 0) & ~e->order.at[i]->healthy);
+    return arena_format(e->answers, "needs %s; would fit if %" PRIu64 " unhealthy gpus were well",
+                        total_text(e, f->attempt.w->group), unhealthy);
+}
+
+static const char *draining_text(struct mete_engine *e, const struct finding *f,
+                                 const struct answers *answers)
+{
+    const struct node *n = first_in_trouble(answers, TROUBLE_CORDONED, TROUBLE_NOT_READY);
+    const char *asked = total_text(e, f->attempt.w->group);
+
+    if (!n)
+        return arena_format(e->answers,
+                            "needs %s; fits only with nodes that are cordoned or not ready", asked);
+    return arena_format(e->answers, "needs %s; fits only on %s, which is %s", asked, n->name,
+                        n->is_ready ? "cordoned" : "not ready");
+}
+
+static const char *message_of(struct mete_engine *e, const struct finding *f, const struct shape *s,
+                              const struct answers *answers)
+{
+    switch (f->code) {
+    case METE_REASON_NONE:
+        return "";
+    case METE_REASON_NEVER_FITS:
+        return why_never_text(e, f->attempt.w->group, &f->attempt);
+    case METE_REASON_NOT_YET_EVALUATED:
+        return "fits; waits for the next cycle";
+    case METE_REASON_RESERVED:
+    case METE_REASON_HIGHER_PRIORITY:
+        return kept_text(e, f);
+    case METE_REASON_GPUS_UNHEALTHY:
+        return unhealthy_text(e, f);
+    case METE_REASON_NODES_DRAINING:
+        return draining_text(e, f, answers);
+    case METE_REASON_NO_NODE_FITS:
+        return why_place_text(e, &f->attempt, s, answers);
+    }
+    return "";
+}
+
+static void fill_head(struct mete_engine *e, struct workload *w, enum mete_reason_code code,
+                      int64_t now_ns, struct mete_reason *ret)
+{
+    if (w->code != code) {
+        w->since_ns = w->code == METE_REASON_NONE ? w->key.submit_ns : now_ns;
+        w->code = code;
+    }
+    *ret = (struct mete_reason){
+        .code = code,
+        .code_text = words[code].code,
+        .class_text = words[code].class_text,
+        .message = "",
+        .since_ns = w->since_ns,
+        .evaluated_ns = now_ns,
+        .position = w->is_placed ? 0 : (uint32_t)order_place(&w->all) + 1,
+        .waiting = (uint32_t)order_count(&e->waiting),
+    };
+}
+
+static const char *resource_of(struct mete_engine *e, const struct answer *a)
+{
+    if (a->trouble == TROUBLE_SHORT_GPUS || a->trouble == TROUBLE_SMALL_GPUS ||
+        a->trouble == TROUBLE_UNHEALTHY)
+        return "nvidia.com/gpu";
+    if (a->trouble == TROUBLE_SHORT_ROOM || a->trouble == TROUBLE_SMALL_ROOM)
+        return arena_strdup(e->answers, intern_text(e->texts, a->resource));
+    return NULL;
+}
+
+static void fill_nodes(struct mete_engine *e, const struct shape *s, const struct answers *answers,
+                       int64_t now_ns, struct mete_reason *ret)
+{
+    struct mete_node_reason *nodes = arena_alloc(e->answers, (answers->n + 1) * sizeof(*nodes));
+    size_t n = 0;
+
+    for (size_t i = 0; i < answers->n; i++) {
+        const struct answer *a = &answers->at[i];
+        struct future f;
+
+        if (a->trouble == TROUBLE_NAME)
+            continue; /* one node is asked for: the others have nothing to say */
+        nodes[n] = (struct mete_node_reason){
+            .node = arena_strdup(e->answers, a->node->name),
+            .resource = resource_of(e, a),
+            .asked = a->asked,
+            .free = a->free,
+            .capacity = a->capacity,
+            .text = why_node_text(e, s, a),
+        };
+        if ((a->trouble == TROUBLE_SHORT_GPUS || a->trouble == TROUBLE_SHORT_ROOM) &&
+            future_of(e, a->node, NULL, s, now_ns, &f) && f.start_ns != NEVER_NS)
+            nodes[n].until_ns = f.start_ns;
+        n++;
+    }
+    ret->nodes = nodes;
+    ret->n_nodes = n;
+    ret->nodes_left_out = s->node ? 0 : answers->n_nodes - n;
+}
+
+static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
+                    struct mete_reason *ret)
+{
+    struct answers answers = {0};
+    const struct shape *s;
+    struct finding f;
+
+    arena_reset(e->answers);
+    arena_reset(e->scratch);
+    find(e, w, now_ns, &f);
+    s = w->group->sets[why_failed_set(&f.attempt)].shape;
+    answers_find(e, &f.attempt, s, e->lines_max, &answers);
+    fill_head(e, w, f.code, now_ns, ret);
+    ret->message = message_of(e, &f, s, &answers);
+    fill_nodes(e, s, &answers, now_ns, ret);
+    if (f.code != METE_REASON_NOT_YET_EVALUATED)
+        why_if(e, &f.attempt, &answers, ret);
+}
+
+enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns,
+                          struct mete_reason *ret)
+{
+    struct workload *w = engine_workload(e, id);
+
+    if (!w)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    if (w->is_placed)
+        fill_head(e, w, METE_REASON_NONE, now_ns, ret);
+    else
+        explain(e, w, now_ns, ret);
+    return METE_OK;
+}
+
+/* All that wait in a group have the same cause, so it is found once for each state of the engine.
+ */
+enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_ns,
+                                struct mete_reason *ret)
+{
+    struct workload *w = engine_workload(e, id);
+    struct group *g;
+
+    if (!w)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    g = w->group;
+    if (w->is_placed) {
+        fill_head(e, w, METE_REASON_NONE, now_ns, ret);
+        return METE_OK;
+    }
+    if (g->brief_at != e->version) {
+        struct answers answers = {0};
+        const struct shape *s;
+        struct finding f;
+
+        arena_reset(e->answers);
+        arena_reset(e->scratch);
+        find(e, w, now_ns, &f);
+        s = g->sets[why_failed_set(&f.attempt)].shape;
+        answers_find(e, &f.attempt, s, e->lines_max, &answers);
+        free(g->brief);
+        g->brief = mem_strdup(message_of(e, &f, s, &answers));
+        g->brief_code = f.code;
+        g->brief_at = e->version;
+    }
+    fill_head(e, w, g->brief_code, now_ns, ret);
+    ret->message = g->brief;
+    return METE_OK;
+}
+
+enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *from,
+                                struct mete_reason *ret)
+{
+    struct attempt a = {0};
+    struct workload *w = NULL;
+    enum mete_result result = workload_make(e, from, &w);
+    bool never;
+
+    if (result != METE_OK)
+        return result;
+    arena_reset(e->answers);
+    arena_reset(e->scratch);
+    a.w = w;
+    never = group_never_fits(e, w->group);
+    *ret = (struct mete_reason){
+        .code = never ? METE_REASON_NEVER_FITS : METE_REASON_NONE,
+        .code_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].code,
+        .class_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].class_text,
+        .message = never ? why_never_text(e, w->group, &a) : "",
+        .waiting = (uint32_t)order_count(&e->waiting),
+    };
+    workload_free(e, w);
+    return METE_OK;
+}

@@ -1,0 +1,71 @@
+/* why.h - the parts of mete_why; all texts are in e->answers */
+#pragma once
+
+#include "engine/place.h"
+
+/* What stands between a pod and a node, the least first. */
+enum trouble {
+    TROUBLE_NONE, /* fits */
+    TROUBLE_KEPT, /* fits, but is reserved for another */
+    TROUBLE_SHORT_GPUS,
+    TROUBLE_SHORT_ROOM,
+    TROUBLE_UNHEALTHY,
+    TROUBLE_CORDONED,
+    TROUBLE_NOT_READY,
+    TROUBLE_SMALL_ROOM, /* too small even when empty */
+    TROUBLE_SMALL_GPUS,
+    TROUBLE_MODEL,
+    TROUBLE_TAINT,
+    TROUBLE_LABEL,
+    TROUBLE_NAME,
+};
+
+struct answer {
+    const struct node *node;
+    enum trouble trouble;
+    uint32_t resource; /* what is short or too small; 0: gpus */
+    int64_t asked;
+    int64_t free;
+    int64_t capacity;
+};
+
+/* The answers of the nodes that come nearest, at most `max` (not 0), best first; in the scratch
+ * arena. */
+struct answers {
+    struct answer *at;
+    size_t n;
+    size_t n_nodes;    /* all that there are */
+    int64_t kind_gpus; /* gpus of the kind asked for, on nodes that are of the kind asked for */
+};
+
+void answers_find(struct mete_engine *e, const struct attempt *a, const struct shape *s, size_t max,
+                  struct answers *ret);
+
+/* The set of which the attempt could not place a pod (the first in filling order that is not full).
+ */
+uint32_t why_failed_set(const struct attempt *a);
+
+/* "8 H100", "1 gpu", "2 gpus" */
+const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count);
+/* "12.5 cpu", "32Gi memory", "3 example.com/nic" */
+const char *why_amount(struct mete_engine *e, uint32_t resource, int64_t amount);
+/* The same without its noun. */
+const char *why_number(struct mete_engine *e, uint32_t resource, int64_t amount);
+/* "job 12", or "team-a/x" for what has no number for people. */
+const char *why_workload(struct mete_engine *e, const struct workload *w);
+const char *why_label(struct mete_engine *e, const struct label *l);
+const char *why_taint(struct mete_engine *e, const struct taint *t);
+
+/* The line of one node. */
+const char *why_node_text(struct mete_engine *e, const struct shape *s,
+                          const struct answer *answer);
+
+/* "needs 8 H100 on one node; most free is 5 (gpu-01)" for what no node could ever hold, or none
+ * holds now. */
+const char *why_place_text(struct mete_engine *e, const struct attempt *a, const struct shape *s,
+                           const struct answers *answers);
+const char *why_never_text(struct mete_engine *e, const struct group *g, const struct attempt *a);
+
+/* Fills would_start_if: each was tried. */
+void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
+            struct mete_reason *ret);

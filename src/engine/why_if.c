@@ -1,0 +1,231 @@
+/*
+ * "Would start if": each line is said only after the placement was run with that one thing changed.
+ * Shapes made for this are in the scratch arena and search every node.
+ */
+#include <inttypes.h>
+
+#include "engine/fit.h"
+#include "engine/search.h"
+#include "engine/why.h"
+
+enum {
+    LINES_MAX = 8,
+    TRIES_MAX = 8, /* of one sort */
+};
+
+struct lines {
+    struct mete_engine *e;
+    const struct attempt *a;
+    const char **at;
+    size_t n;
+};
+
+static void line_add(struct lines *l, const char *text)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->at[i], text) == 0)
+            return;
+    if (l->n < LINES_MAX)
+        l->at[l->n++] = text;
+}
+
+static bool try_as_is(struct lines *l, const char **ret_node)
+{
+    struct attempt a = {.w = l->a->w, .now_ns = l->a->now_ns, .shapes = l->a->shapes};
+    size_t mark = journal_open(&l->e->journal);
+    bool fits = place_pods(l->e, &a);
+
+    if (fits && ret_node)
+        *ret_node = arena_strdup(l->e->answers, a.w->pods[0].node->name);
+    journal_undo(&l->e->journal, mark);
+    return fits;
+}
+
+/* With another shape in place of that of the only set. */
+static bool try_shape(struct lines *l, struct shape *s, const char **ret_node)
+{
+    struct attempt with = *l->a;
+    struct lines tried = *l;
+
+    with.shapes = &s;
+    tried.a = &with;
+    return try_as_is(&tried, ret_node);
+}
+
+static void if_fewer_gpus(struct lines *l, const struct shape *own)
+{
+    struct shape *s = shape_scratch(l->e, own);
+    const char *node = NULL;
+
+    for (uint32_t gpus = own->gpus < NODE_GPUS_MAX ? own->gpus : NODE_GPUS_MAX + 1; gpus > 1;
+         gpus--) {
+        s->gpus = gpus - 1;
+        if (!try_shape(l, s, &node))
+            continue;
+        line_add(l, arena_format(l->e->answers, "it asks for %s, not %u (on %s)",
+                                 why_gpus(l->e, own, s->gpus), own->gpus, node));
+        return;
+    }
+}
+
+static void if_other_model(struct lines *l, const struct shape *own)
+{
+    struct shape *s = shape_scratch(l->e, own);
+    const char *node = NULL;
+
+    if (own->model == 0)
+        return;
+    s->model = 0;
+    if (try_shape(l, s, &node))
+        line_add(l, arena_format(l->e->answers, "it takes gpus of any model (on %s)", node));
+}
+
+static void if_without_label(struct lines *l, const struct shape *own)
+{
+    for (size_t i = 0; i < own->n_selector && i < TRIES_MAX; i++) {
+        struct shape *s = shape_scratch(l->e, own);
+        const char *node = NULL;
+
+        s->n_selector--;
+        memmove(&s->selector[i], &s->selector[i + 1], (s->n_selector - i) * sizeof(*s->selector));
+        if (try_shape(l, s, &node))
+            line_add(l, arena_format(l->e->answers, "it does not ask for the label %s (on %s)",
+                                     why_label(l->e, &own->selector[i]), node));
+    }
+}
+
+/* The taint of each node that is otherwise right, each only once. */
+static void if_tolerated(struct lines *l, const struct shape *own)
+{
+    size_t tries = 0;
+
+    for (size_t i = 0; i < l->e->order.n && tries < TRIES_MAX; i++) {
+        struct node *n = l->e->order.at[i];
+        const struct taint *t = node_takes_pods(n) && fit_labels(n, own) ? fit_taint(n, own) : NULL;
+        struct shape *s;
+        const char *node = NULL;
+
+        if (!t)
+            continue;
+        s = shape_scratch(l->e, own);
+        s->tolerations[s->n_tolerations++] =
+            (struct toleration){.key = t->key, .value = t->value, .effect = (uint32_t)t->effect};
+        if (!fit_now(n, s))
+            continue;
+        tries++;
+        if (try_shape(l, s, &node))
+            line_add(l, arena_format(l->e->answers, "it tolerates the taint %s (on %s)",
+                                     why_taint(l->e, t), node));
+    }
+}
+
+/* What the node with the most left of it has, in round numbers where people write these. */
+static int64_t most_left(struct mete_engine *e, const struct shape *s, uint32_t resource)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < e->order.n; i++) {
+        const struct room *room = node_room(e->order.at[i], resource);
+
+        if (room && room->capacity - room->used > most && fit_now(e->order.at[i], s))
+            most = room->capacity - room->used;
+    }
+    return most;
+}
+
+static void if_less(struct lines *l, const struct shape *own)
+{
+    for (size_t i = 0; i < own->n_requests && i < TRIES_MAX; i++) {
+        struct shape *s = shape_scratch(l->e, own);
+        const struct request *r = &own->requests[i];
+        const char *node = NULL;
+
+        s->requests[i].amount = 0;
+        s->requests[i].amount = most_left(l->e, s, r->resource);
+        if (s->requests[i].amount == 0 || s->requests[i].amount >= r->amount ||
+            !try_shape(l, s, &node))
+            continue;
+        line_add(l, arena_format(l->e->answers, "it asks for %s, not %s (on %s)",
+                                 why_amount(l->e, r->resource, s->requests[i].amount),
+                                 why_number(l->e, r->resource, r->amount), node));
+    }
+}
+
+static void if_uncordoned(struct lines *l, const struct answers *answers)
+{
+    for (size_t i = 0; i < answers->n; i++) {
+        struct node *n = l->e->slots.at[answers->at[i].node->slot];
+        size_t mark;
+        bool fits;
+
+        if (answers->at[i].trouble != TROUBLE_CORDONED)
+            continue;
+        mark = journal_open(&l->e->journal);
+        SET(l->e, n->is_cordoned, false);
+        node_touch(l->e, n);
+        fits = try_as_is(l, NULL);
+        journal_undo(&l->e->journal, mark);
+        if (fits)
+            line_add(l, arena_format(l->e->answers, "node %s is uncordoned", n->name));
+    }
+}
+
+static bool fits_without(struct lines *l, struct workload *w)
+{
+    size_t mark = journal_open(&l->e->journal);
+    bool fits;
+
+    for (size_t i = 0; i < w->n_pods; i++)
+        pod_give(l->e, &w->pods[i]);
+    fits = try_as_is(l, NULL);
+    journal_undo(&l->e->journal, mark);
+    return fits;
+}
+
+/* One of those that hold something on the nearest nodes. */
+static void if_ended(struct lines *l, const struct answers *answers)
+{
+    size_t tries = 0;
+
+    for (size_t i = 0; i < answers->n; i++) {
+        const struct answer *a = &answers->at[i];
+
+        if (a->trouble != TROUBLE_SHORT_GPUS && a->trouble != TROUBLE_SHORT_ROOM)
+            continue;
+        for (const struct pod *p = a->node->pods; p && tries < TRIES_MAX; p = p->after, tries++)
+            if (fits_without(l, p->workload))
+                line_add(l,
+                         arena_format(l->e->answers, "%s ends", why_workload(l->e, p->workload)));
+    }
+}
+
+static void if_fewer_pods(struct lines *l)
+{
+    const struct group *g = l->a->w->group;
+
+    if (g->n_sets == 1 && l->a->n_placed > 0 && l->a->n_placed < g->n_pods)
+        line_add(l, arena_format(l->e->answers, "it asks for %zu pods, not %zu", l->a->n_placed,
+                                 g->n_pods));
+}
+
+void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
+            struct mete_reason *ret)
+{
+    struct lines l = {.e = e, .a = a, .at = arena_alloc(e->answers, LINES_MAX * sizeof(char *))};
+    const struct group *g = a->w->group;
+
+    if (g->n_sets == 1) {
+        const struct shape *own = g->sets[0].shape;
+
+        if_fewer_gpus(&l, own);
+        if_less(&l, own);
+        if_other_model(&l, own);
+        if_without_label(&l, own);
+        if_tolerated(&l, own);
+    }
+    if_fewer_pods(&l);
+    if_uncordoned(&l, answers);
+    if_ended(&l, answers);
+    ret->would_start_if = l.at;
+    ret->n_would_start_if = l.n;
+}

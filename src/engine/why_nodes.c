@@ -1,0 +1,263 @@
+#include <inttypes.h>
+
+#include "engine/fit.h"
+#include "engine/reserve.h"
+#include "engine/why.h"
+
+static struct answer small(const struct node *n, enum trouble t, uint32_t resource, int64_t asked,
+                           int64_t capacity)
+{
+    return (struct answer){n, t, resource, asked, 0, capacity};
+}
+
+/* What would stand in the way even if the node were empty, healthy and ready. */
+static bool answer_of_kind(const struct node *n, const struct shape *s, struct answer *ret)
+{
+    int64_t of_kind = (int64_t)bits(node_gpus_of(n, s->model));
+
+    if (s->node != 0 && s->node != n->name_id)
+        *ret = small(n, TROUBLE_NAME, 0, s->gpus, n->n_gpus);
+    else if (!fit_labels(n, s))
+        *ret = small(n, TROUBLE_LABEL, 0, s->gpus, n->n_gpus);
+    else if (fit_taint(n, s))
+        *ret = small(n, TROUBLE_TAINT, 0, s->gpus, n->n_gpus);
+    else if (s->gpus > 0 && of_kind == 0)
+        *ret = small(n, TROUBLE_MODEL, 0, s->gpus, 0);
+    else if (of_kind < (int64_t)s->gpus)
+        *ret = small(n, TROUBLE_SMALL_GPUS, 0, s->gpus, of_kind);
+    else
+        return false;
+    return true;
+}
+
+static bool answer_of_rooms(const struct node *n, const struct shape *s, bool is_empty,
+                            struct answer *ret)
+{
+    for (size_t i = 0; i < s->n_requests; i++) {
+        const struct request *r = &s->requests[i];
+        const struct room *room = node_room(n, r->resource);
+        int64_t capacity = room ? room->capacity : 0;
+        int64_t used = room && !is_empty ? room->used : 0;
+
+        if (r->amount <= capacity - used)
+            continue;
+        *ret = (struct answer){
+            .node = n,
+            .trouble = is_empty ? TROUBLE_SMALL_ROOM : TROUBLE_SHORT_ROOM,
+            .resource = r->resource,
+            .asked = r->amount,
+            .free = capacity > used ? capacity - used : 0,
+            .capacity = capacity,
+        };
+        return true;
+    }
+    return false;
+}
+
+static void answer_of(const struct attempt *a, const struct node *n, const struct shape *s,
+                      struct answer *ret)
+{
+    uint64_t kind = node_gpus_of(n, s->model);
+    uint64_t free = n->healthy & ~n->held & kind;
+
+    if (answer_of_kind(n, s, ret) || answer_of_rooms(n, s, true, ret))
+        return;
+    *ret = (struct answer){
+        .node = n,
+        .asked = s->gpus,
+        .free = (int64_t)bits(free),
+        .capacity = (int64_t)bits(kind),
+    };
+    if (!n->is_ready) {
+        ret->trouble = TROUBLE_NOT_READY;
+    } else if (n->is_cordoned) {
+        ret->trouble = TROUBLE_CORDONED;
+    } else if (s->gpus > bits(n->healthy & kind)) {
+        ret->trouble = TROUBLE_UNHEALTHY;
+        ret->free = (int64_t)bits(n->healthy & kind);
+    } else if (s->gpus > bits(free)) {
+        ret->trouble = TROUBLE_SHORT_GPUS;
+    } else if (!answer_of_rooms(n, s, false, ret)) {
+        if (n->reservation &&
+            reserve_ask(a, s, n, devices_choose(n, fit_gpus(n, s), s->gpus)) == RESERVE_KEPT)
+            ret->trouble = TROUBLE_KEPT;
+    }
+}
+
+/* Nearer: less trouble, less missing, then by name. `a` stands before `b` by name. */
+static bool is_nearer(const struct answer *b, const struct answer *a)
+{
+    if (a->trouble != b->trouble)
+        return b->trouble < a->trouble;
+    if (a->resource != b->resource)
+        return false; /* nothing to compare */
+    if (a->free != b->free)
+        return b->free > a->free;
+    return b->capacity > a->capacity;
+}
+
+void answers_find(struct mete_engine *e, const struct attempt *a, const struct shape *s, size_t max,
+                  struct answers *ret)
+{
+    *ret = (struct answers){.n_nodes = e->order.n};
+    ret->at = arena_alloc(e->scratch, (max + 1) * sizeof(*ret->at));
+    for (size_t i = 0; i < e->order.n; i++) {
+        struct answer here = {0};
+        size_t at = ret->n;
+
+        answer_of(a, e->order.at[i], s, &here);
+        if (here.trouble < TROUBLE_SMALL_ROOM)
+            ret->kind_gpus += here.capacity;
+        while (at > 0 && is_nearer(&here, &ret->at[at - 1])) {
+            ret->at[at] = ret->at[at - 1];
+            at--;
+        }
+        if (at == max)
+            continue;
+        ret->at[at] = here;
+        if (ret->n < max)
+            ret->n++;
+    }
+}
+
+uint32_t why_failed_set(const struct attempt *a)
+{
+    const struct group *g = a->w->group;
+    size_t left = a->n_placed;
+
+    for (size_t i = 0; i < g->n_sets; i++) {
+        uint32_t set = g->fill_order[i];
+
+        if (left < g->sets[set].count)
+            return set;
+        left -= g->sets[set].count;
+    }
+    return g->fill_order[0];
+}
+
+/* "8 H100", "32 cpu": what the answer is about. */
+static const char *asked_text(struct mete_engine *e, const struct shape *s, const struct answer *a)
+{
+    return a->resource ? why_amount(e, a->resource, a->asked) : why_gpus(e, s, a->asked);
+}
+
+/* "4 x 2 H100", "3 pods": all that a gang asks for in gpus. */
+static const char *gang_text(struct mete_engine *e, const struct group *g, uint32_t set)
+{
+    const struct shape *s = g->sets[set].shape;
+    const char *name = intern_text(e->texts, g->sets[set].name);
+    const char *colon = g->n_sets > 1 && *name ? ": " : "";
+
+    if (g->n_sets < 2)
+        name = "";
+    if (s->gpus == 0)
+        return arena_format(e->answers, "%s%s%u pods", name, colon, g->sets[set].count);
+    return arena_format(e->answers, "%s%s%u x %s", name, colon, g->sets[set].count,
+                        why_gpus(e, s, s->gpus));
+}
+
+static const char *gang_place_text(struct mete_engine *e, const struct attempt *a)
+{
+    const struct group *g = a->w->group;
+    uint32_t set = why_failed_set(a);
+    size_t placed = a->n_placed;
+
+    for (size_t i = 0; i < g->n_sets && g->fill_order[i] != set; i++)
+        placed -= g->sets[g->fill_order[i]].count;
+    return arena_format(e->answers, "needs %s at once; there is room for %zu", gang_text(e, g, set),
+                        placed);
+}
+
+const char *why_place_text(struct mete_engine *e, const struct attempt *a, const struct shape *s,
+                           const struct answers *answers)
+{
+    const struct answer *best = &answers->at[0];
+    const char *asked;
+
+    if (a->w->group->n_pods > 1)
+        return gang_place_text(e, a);
+    asked = asked_text(e, s, best);
+    if (best->trouble == TROUBLE_NOT_READY)
+        return arena_format(e->answers, "needs %s; %s is not ready", asked, best->node->name);
+    if (best->trouble == TROUBLE_CORDONED)
+        return arena_format(e->answers, "needs %s; %s is cordoned", asked, best->node->name);
+    if (best->trouble == TROUBLE_UNHEALTHY)
+        return arena_format(e->answers,
+                            "needs %s on one node; %" PRId64 " of %" PRId64 " are healthy (%s)",
+                            asked, best->free, best->capacity, best->node->name);
+    if (best->trouble == TROUBLE_KEPT)
+        return arena_format(e->answers, "needs %s; %s is kept for %s", asked, best->node->name,
+                            why_workload(e, best->node->reservation->owner));
+    if (best->resource == 0 && best->free == 0)
+        return arena_format(e->answers, "needs %s; none of %" PRId64 " is free", asked,
+                            answers->kind_gpus);
+    return arena_format(e->answers, "needs %s on one node; most free is %s (%s)", asked,
+                        best->resource ? why_number(e, best->resource, best->free)
+                                       : arena_format(e->answers, "%" PRId64, best->free),
+                        best->node->name);
+}
+
+static const char *never_label_text(struct mete_engine *e, const struct shape *s)
+{
+    for (size_t i = 0; i < s->n_selector; i++) {
+        bool is_anywhere = false;
+
+        for (size_t k = 0; k < e->order.n && !is_anywhere; k++) {
+            const struct node *n = e->order.at[k];
+
+            for (size_t l = 0; l < n->n_labels; l++)
+                is_anywhere = is_anywhere || (n->labels[l].key == s->selector[i].key &&
+                                              n->labels[l].value == s->selector[i].value);
+        }
+        if (!is_anywhere)
+            return arena_format(e->answers, "no node has the label %s",
+                                why_label(e, &s->selector[i]));
+    }
+    return "no node has all of the labels asked for";
+}
+
+static const char *never_node_text(struct mete_engine *e, const struct shape *s,
+                                   const struct answer *best)
+{
+    const char *asked = asked_text(e, s, best);
+
+    if (best->trouble == TROUBLE_SMALL_ROOM || best->trouble == TROUBLE_SMALL_GPUS)
+        return arena_format(e->answers, "needs %s on one node; the largest has %s (%s)", asked,
+                            best->resource ? why_number(e, best->resource, best->capacity)
+                                           : arena_format(e->answers, "%" PRId64, best->capacity),
+                            best->node->name);
+    if (best->trouble == TROUBLE_MODEL)
+        return arena_format(e->answers, "needs %s; no node that matches has %s", asked,
+                            s->model ? "that model" : "gpus");
+    if (best->trouble == TROUBLE_TAINT)
+        return arena_format(e->answers, "does not tolerate the taint %s (%s)",
+                            why_taint(e, fit_taint(best->node, s)), best->node->name);
+    if (best->trouble == TROUBLE_LABEL)
+        return never_label_text(e, s);
+    if (best->trouble == TROUBLE_NAME)
+        return arena_format(e->answers, "there is no node %s", intern_text(e->texts, s->node));
+    return NULL;
+}
+
+const char *why_never_text(struct mete_engine *e, const struct group *g, const struct attempt *a)
+{
+    if (e->order.n == 0)
+        return "there are no nodes";
+    for (size_t i = 0; i < g->n_sets; i++) {
+        const struct shape *s = g->sets[g->fill_order[i]].shape;
+        struct answers answers = {0};
+        const char *text;
+        uint64_t held = 0;
+
+        answers_find(e, a, s, 1, &answers);
+        text = never_node_text(e, s, &answers.at[0]);
+        if (text)
+            return text;
+        for (size_t k = 0; k < e->order.n; k++)
+            held += fit_empty(e->order.at[k], s);
+        if (held < g->sets[g->fill_order[i]].count)
+            return arena_format(e->answers, "needs %s; all nodes together hold %" PRIu64,
+                                gang_text(e, g, g->fill_order[i]), held);
+    }
+    return "no set of nodes can hold it";
+}

@@ -1,0 +1,313 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "engine/place.h"
+#include "engine/reserve.h"
+#include "engine/search.h"
+#include "engine/state.h"
+
+static size_t slots_of(const struct shape *s)
+{
+    return s->gpus < NODE_GPUS_MAX ? s->gpus : NODE_GPUS_MAX;
+}
+
+/* The pods and the room for the gpus of each, in one block. */
+static void make_pods(struct workload *w)
+{
+    const struct group *g = w->group;
+    size_t n_slots = 0;
+    struct gpu **slot;
+    struct pod *p;
+
+    for (size_t i = 0; i < g->n_sets; i++)
+        n_slots += g->sets[i].count * slots_of(g->sets[i].shape);
+    w->n_pods = g->n_pods;
+    w->pods = mem_alloc(w->n_pods * sizeof(*w->pods) + n_slots * sizeof(*slot));
+    slot = (struct gpu **)(void *)(w->pods + w->n_pods);
+    p = w->pods;
+    for (uint32_t i = 0; i < g->n_sets; i++)
+        for (uint32_t k = 0; k < g->sets[i].count; k++) {
+            *p++ = (struct pod){.workload = w, .set = i, .index = k, .gpus = slot};
+            slot += slots_of(g->sets[i].shape);
+        }
+}
+
+static char *put_text(char **at, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *put = *at;
+
+    memcpy(put, text, size);
+    *at += size;
+    return put;
+}
+
+static enum mete_result check_workload(struct mete_engine *e, const struct mete_workload *w)
+{
+    const char *const texts[] = {w->name, w->queue, w->user};
+
+    if (w->id == 0)
+        return engine_refuse(e, METE_INVALID, "workload id 0");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (texts[i] && strnlen(texts[i], TEXT_MAX + 1) > TEXT_MAX)
+            return engine_refuse(e, METE_INVALID,
+                                 "workload %" PRIu64 ": a name, queue or user is over %d bytes",
+                                 w->id, TEXT_MAX);
+    if (w->submit_ns < 0 || w->time_limit_ns < 0)
+        return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": a time is negative", w->id);
+    return METE_OK;
+}
+
+enum mete_result workload_make(struct mete_engine *e, const struct mete_workload *from,
+                               struct workload **ret)
+{
+    const char *name = from->name ? from->name : "";
+    const char *queue = from->queue ? from->queue : "";
+    const char *user = from->user ? from->user : "";
+    enum mete_result result = check_workload(e, from);
+    struct group *g = NULL;
+    struct workload *w;
+    char *at;
+
+    if (result == METE_OK)
+        result = group_make(e, from, &g);
+    if (result != METE_OK)
+        return result;
+    w = mem_alloc(sizeof(*w));
+    w->key = (struct order_key){from->priority, from->submit_ns, from->id};
+    w->group = g;
+    w->end_ns = NEVER_NS;
+    w->since_ns = from->submit_ns;
+    at = mem_alloc(strlen(name) + strlen(queue) + strlen(user) + 3);
+    w->name = put_text(&at, name);
+    w->queue = put_text(&at, queue);
+    w->user = put_text(&at, user);
+    make_pods(w);
+    *ret = w;
+    return METE_OK;
+}
+
+void workload_free(struct mete_engine *e, struct workload *w)
+{
+    group_unref(e, w->group);
+    free(w->pods);
+    free(w->name);
+    free(w);
+}
+
+static enum mete_result make_new(struct mete_engine *e, const struct mete_workload *from,
+                                 struct workload **ret)
+{
+    if (from->id != 0 && engine_workload(e, from->id))
+        return engine_refuse(e, METE_EXISTS, "workload %" PRIu64 " is there already", from->id);
+    return workload_make(e, from, ret);
+}
+
+static void enter(struct mete_engine *e, struct workload *w)
+{
+    map_add(handle, e->workload_map, &w->key.id, sizeof(w->key.id), w);
+    e->version++;
+}
+
+enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *from)
+{
+    struct workload *w = NULL;
+    enum mete_result result = make_new(e, from, &w);
+
+    if (result != METE_OK)
+        return result;
+    enter(e, w);
+    group_wait(e, w);
+    return METE_OK;
+}
+
+/* What the pod asks for is counted on its node also where the node has no such resource (yet). */
+static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape *s)
+{
+    for (size_t i = 0; i < s->n_requests; i++) {
+        const struct request *r = &s->requests[i];
+        struct room *room = node_room(n, r->resource);
+        int64_t sum = 0;
+
+        if (!room) {
+            (void)intern_ref(e->texts, intern_text(e->texts, r->resource));
+            room = node_room_make(n, r->resource);
+            reserve_drop_node(e, n); /* its extras are by the rooms as they were */
+        }
+        if (__builtin_add_overflow(room->used, r->amount, &sum))
+            return false;
+    }
+    return true;
+}
+
+static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
+                                    const struct mete_pod_placement *at)
+{
+    struct gpu *gpus[NODE_GPUS_MAX];
+    struct node *n = node_make(e, at->node);
+
+    for (size_t i = 0; i < at->n_gpus; i++) {
+        const struct pod *holder;
+
+        gpus[i] = gpu_make(e, at->gpus[i]);
+        holder = gpus[i]->holder;
+        if (holder)
+            return engine_refuse(e, METE_CONFLICT, "gpu '%s' is held by workload %" PRIu64,
+                                 at->gpus[i], holder->workload->key.id);
+        for (size_t k = 0; k < i; k++)
+            if (gpus[k] == gpus[i])
+                return engine_refuse(e, METE_INVALID, "gpu '%s' is named twice", at->gpus[i]);
+    }
+    if (!make_rooms(e, n, pod_shape(p)))
+        return engine_refuse(e, METE_CONFLICT, "node '%s' holds more than can be counted",
+                             at->node);
+    pod_take(e, p, pod_shape(p), n, gpus, at->n_gpus);
+    return METE_OK;
+}
+
+static enum mete_result check_placement(struct mete_engine *e, const struct workload *w,
+                                        const struct mete_placement *placement)
+{
+    const struct group *g = w->group;
+
+    if (placement->n_pods != w->n_pods)
+        return engine_refuse(e, METE_INVALID,
+                             "workload %" PRIu64 " has %zu pods, %zu of them placed", w->key.id,
+                             w->n_pods, placement->n_pods);
+    for (size_t i = 0; i < placement->n_pods; i++) {
+        const struct mete_pod_placement *p = &placement->pods[i];
+
+        if (p->pod_set >= g->n_sets || p->pod >= g->sets[p->pod_set].count)
+            return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": no pod %u in pod set %u",
+                                 w->key.id, p->pod, p->pod_set);
+        if (!text_is_sane(p->node) || p->n_gpus > slots_of(g->sets[p->pod_set].shape))
+            return engine_refuse(e, METE_INVALID,
+                                 "workload %" PRIu64
+                                 ": pod %u has no node, or more gpus than it asks for",
+                                 w->key.id, p->pod);
+        for (size_t k = 0; k < p->n_gpus; k++)
+            if (!text_is_sane(p->gpus[k]))
+                return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": a gpu has no uuid",
+                                     w->key.id);
+    }
+    return METE_OK;
+}
+
+/* Lets go of nodes and gpus that were made for a placement that did not come about. */
+static void drop_unused(struct mete_engine *e, const struct mete_placement *placement)
+{
+    for (size_t i = 0; i < placement->n_pods; i++) {
+        const struct mete_pod_placement *p = &placement->pods[i];
+        struct node *n = engine_node(e, p->node);
+
+        for (size_t k = 0; k < p->n_gpus; k++) {
+            struct gpu *g = engine_gpu(e, p->gpus[k]);
+
+            if (g)
+                gpu_drop_unused(e, g);
+        }
+        if (n)
+            node_drop_unused(e, n);
+    }
+}
+
+static enum mete_result restore_pods(struct mete_engine *e, struct workload *w,
+                                     const struct mete_placement *placement)
+{
+    enum mete_result result = check_placement(e, w, placement);
+    size_t mark;
+
+    if (result != METE_OK)
+        return result;
+    mark = journal_open(&e->journal);
+    for (size_t i = 0; i < placement->n_pods && result == METE_OK; i++) {
+        const struct mete_pod_placement *at = &placement->pods[i];
+        size_t first = 0;
+        struct pod *p;
+
+        for (uint32_t set = 0; set < at->pod_set; set++)
+            first += w->group->sets[set].count;
+        p = &w->pods[first + at->pod];
+        if (p->node)
+            result = engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": pod %u is placed twice",
+                                   w->key.id, at->pod);
+        else
+            result = restore_pod(e, p, at);
+    }
+    if (result == METE_OK) {
+        journal_keep(&e->journal, mark);
+        return METE_OK;
+    }
+    journal_undo(&e->journal, mark);
+    drop_unused(e, placement);
+    return result;
+}
+
+enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_workload *from,
+                                       const struct mete_placement *placement)
+{
+    struct workload *w = NULL;
+    enum mete_result result = make_new(e, from, &w);
+
+    if (result != METE_OK)
+        return result;
+    result = restore_pods(e, w, placement);
+    if (result != METE_OK) {
+        workload_free(e, w);
+        return result;
+    }
+    w->is_placed = true;
+    if (from->time_limit_ns > 0 && placement->started_ns > 0 &&
+        __builtin_add_overflow(placement->started_ns, from->time_limit_ns, &w->end_ns))
+        w->end_ns = NEVER_NS;
+    enter(e, w);
+    return METE_OK;
+}
+
+static void give_all(struct mete_engine *e, struct workload *w)
+{
+    for (size_t i = 0; i < w->n_pods; i++) {
+        struct pod *p = &w->pods[i];
+        struct node *n = p->node;
+        struct gpu *gpus[NODE_GPUS_MAX];
+        size_t n_gpus = p->n_gpus;
+
+        memcpy(gpus, p->gpus, n_gpus * sizeof(struct gpu *));
+        pod_give(e, p);
+        for (size_t k = 0; k < n_gpus; k++)
+            gpu_drop_unused(e, gpus[k]);
+        node_drop_unused(e, n);
+    }
+    w->is_placed = false;
+    w->end_ns = NEVER_NS;
+    e->freed++;
+}
+
+enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id)
+{
+    struct workload *w = engine_workload(e, id);
+
+    if (!w || !w->is_placed)
+        return engine_refuse(e, METE_NOT_FOUND, "workload %" PRIu64 " is not placed", id);
+    give_all(e, w);
+    group_wait(e, w);
+    e->version++;
+    return METE_OK;
+}
+
+enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
+{
+    struct workload *w = engine_workload(e, id);
+
+    if (!w)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    reserve_drop_of(e, w);
+    if (w->is_placed)
+        give_all(e, w);
+    else
+        group_unwait(e, w);
+    map_remove(handle, e->workload_map, w);
+    workload_free(e, w);
+    e->version++;
+    return METE_OK;
+}
