@@ -295,8 +295,13 @@ static bool find_tag(const char *tag, enum meaning *ret)
         const char *tag;
         enum meaning meaning;
     } tags[] = {
-        {YAML_STR_TAG, IS_TEXT},  {YAML_TIMESTAMP_TAG, IS_TEXT}, {YAML_NULL_TAG, IS_NULL},
-        {YAML_BOOL_TAG, IS_BOOL}, {YAML_INT_TAG, IS_INT},        {YAML_FLOAT_TAG, IS_REAL},
+        {"!", IS_TEXT},
+        {YAML_STR_TAG, IS_TEXT},
+        {YAML_TIMESTAMP_TAG, IS_TEXT},
+        {YAML_NULL_TAG, IS_NULL},
+        {YAML_BOOL_TAG, IS_BOOL},
+        {YAML_INT_TAG, IS_INT},
+        {YAML_FLOAT_TAG, IS_REAL},
     };
 
     for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {

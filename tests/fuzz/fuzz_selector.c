@@ -1,0 +1,42 @@
+/* Selectors of both kinds: parse, match and name their keys without a fault. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/selector.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *get(const void *object, const char *key)
+{
+    (void)object;
+    return key[0] % 2 ? key : NULL;
+}
+
+static struct err *count(void *arg, const char *key)
+{
+    *(size_t *)arg += strlen(key);
+    return NULL;
+}
+
+static void try_selector(struct err *parse_error, struct selector *s)
+{
+    AUTO(err_freep) struct err *e = parse_error;
+    size_t total = 0;
+
+    if (e)
+        return;
+    (void)selector_matches(s, get, NULL);
+    e = selector_each_key(s, count, &total);
+    selector_free(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str text = {(const char *)data, size};
+    struct selector *labels = NULL;
+    struct selector *fields = NULL;
+
+    try_selector(selector_parse_labels(text, &labels), labels);
+    try_selector(selector_parse_fields(text, &fields), fields);
+    return 0;
+}
