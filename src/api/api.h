@@ -1,22 +1,22 @@
 /*
  * api.h - the Kubernetes door: one server on a unix socket and on TLS
  *
- * http.c alone knows libevent and OpenSSL; everything else is a function from a request to a reply over the seam in
- * request.h. Descriptors arrive already listening: `mete up` made them, so clients wait out a restart.
+ * http.c alone knows libevent and OpenSSL; everything else is a function from a request to a reply
+ * over the seam in request.h. Descriptors arrive already listening: `mete up` made them, so clients
+ * wait out a restart.
  */
 #pragma once
 
 #include "base/loop.h"
-#include "kinds/kind.h"
-#include "store/store.h"
+#include "kinds/objects.h"
 
 struct api;
-struct objects;
 
 /* A computed kind: objects made at each request. */
 struct api_view {
     const struct kind *kind;
-    /* All objects of `ns` (NULL: of every namespace) as a new JSON array, sorted by namespace and name. */
+    /* All objects of `ns` (NULL: of every namespace) as a new JSON array, sorted by namespace and
+     * name. */
     json_t *(*list)(void *arg, const char *ns);
     /* One, a new reference, or NULL. */
     json_t *(*get)(void *arg, const char *ns, const char *name);
@@ -26,15 +26,23 @@ struct api_view {
 struct api_options {
     struct loop *loop;
     struct store *store;
-    int unix_fd;            /* listening */
-    int tls_fd;             /* listening; -1: none */
-    const char *pki_dir;    /* ca.crt, server.crt, server.key (made by pki_make) */
-    const char *users_file; /* tokens and identities, see docs/users.md; may be missing */
+    int unix_fd; /* listening; -1: none. The caller closes both after api_free */
+    int tls_fd;  /* listening; -1: none */
+    const char
+        *pki_dir; /* ca.crt, server.crt, server.key (made by pki_make); NULL without tls_fd */
+    const char *users_file; /* tokens and identities, see docs/users.md; may be missing; read again
+                               when it changes */
     const struct api_view *views;
     size_t n_views;
     const char *version;
-    struct objects *objects; /* kinds/objects.h, over `store` */
+    struct objects *objects;      /* kinds/objects.h, over `store` */
+    const char *node_tokens_file; /* the nodes' tokens, in the form of users_file; written by mete
+                                     up; may be missing or NULL */
 };
 
 struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;
-void api_free(struct api *a);
+void api_free(struct api *a); /* accepts NULL; open requests end with their connections */
+static inline void api_freep(struct api **a)
+{
+    api_free(*a);
+}

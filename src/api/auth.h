@@ -1,0 +1,61 @@
+/* auth.h - who asks: from a token, a client certificate or a uid to a user with roles and a host
+ * uid */
+#pragma once
+
+#include "api/request.h"
+#include "base/arena.h"
+#include "base/loop.h"
+
+enum role {
+    ROLE_VIEW,
+    ROLE_EDIT,
+    ROLE_CLUSTER_ADMIN
+};
+
+struct grant {
+    enum role role;
+    const char *ns; /* "*": every one */
+};
+
+/* Lives as long as its arena. */
+struct identity {
+    const char *user;
+    const char *const *groups;
+    size_t n_groups;
+    const struct grant *grants;
+    size_t n_grants;
+    bool is_admin;    /* group system:masters, or cluster-admin everywhere */
+    const char *node; /* NAME of system:node:NAME in group system:nodes; NULL: no node */
+    int64_t host_uid; /* as whom `host` containers run; -1: nobody */
+};
+
+/* The name of `uid` in /etc/passwd into `ret`; false where it has none. */
+typedef bool (*user_name_fn)(void *arg, uint32_t uid, char *ret, size_t ret_size);
+
+/* users.yaml, parsed: docs/users.md. */
+struct users;
+struct err *users_parse(const char *name, struct str text, struct users **ret) MUST_CHECK;
+void users_free(struct users *u); /* accepts NULL */
+size_t users_count(const struct users *u);
+
+struct auth;
+
+struct auth_options {
+    struct loop *loop;
+    const char
+        *users_file; /* NULL or missing: nobody but the unix socket's users and certificates */
+    user_name_fn user_name;
+    void *arg;
+};
+
+/* Fails where the file is there and wrong. Later it is looked at every 2 s; a wrong one is logged
+ * and not taken. */
+struct err *auth_new(const struct auth_options *o, struct auth **ret) MUST_CHECK;
+void auth_free(struct auth *a); /* accepts NULL */
+
+/* Takes other users from now on. */
+void auth_take_users(struct auth *a, struct users *taken);
+
+/* ERR_UNAUTHENTICATED for who is nobody. */
+struct err *auth_identify(const struct auth *a, struct arena *arena, const struct api_request *r,
+                          struct identity *ret) MUST_CHECK;

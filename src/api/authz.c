@@ -1,0 +1,131 @@
+#include "api/authz.h"
+
+#include "api/authz_private.h"
+#include "base/mem.h"
+
+/* What a role adds to the one below it, in namespaces it is granted in. */
+struct rule {
+    enum role role;
+    const char *resource; /* "pods/log" */
+    const char *verbs;
+};
+
+#define READ  "get list watch"
+#define WRITE "create update patch delete deletecollection"
+
+static const struct rule namespaced_rules[] = {
+    {ROLE_VIEW, "pods", READ},
+    {ROLE_VIEW, "pods/status", "get"},
+    {ROLE_VIEW, "pods/log", "get"},
+    {ROLE_VIEW, "configmaps", READ},
+    {ROLE_VIEW, "events", READ},
+    {ROLE_VIEW, "workloads", READ},
+    {ROLE_EDIT, "pods", WRITE},
+    {ROLE_EDIT, "pods/exec", "get create"},
+    {ROLE_EDIT, "pods/attach", "get create"},
+    {ROLE_EDIT, "pods/portforward", "get create"},
+    {ROLE_EDIT, "pods/eviction", "create"},
+    {ROLE_EDIT, "configmaps", WRITE},
+    {ROLE_EDIT, "secrets", READ},
+    {ROLE_EDIT, "secrets", WRITE},
+};
+
+/* What everybody with a role in any namespace may read of the cluster: what there is to ask for. */
+static const struct rule cluster_rules[] = {
+    {ROLE_VIEW, "nodes", READ},      {ROLE_VIEW, "nodes/status", "get"},
+    {ROLE_VIEW, "namespaces", READ}, {ROLE_VIEW, "namespaces/status", "get"},
+    {ROLE_VIEW, "gpus", READ},       {ROLE_VIEW, "queues", READ},
+};
+
+bool authz_has_verb(const char *verbs, const char *verb)
+{
+    struct str rest = str_of(verbs);
+
+    while (rest.at && rest.size > 0) {
+        if (str_equal(str_cut(&rest, ' '), str_of(verb)))
+            return true;
+    }
+    return false;
+}
+
+static bool names_resource(const char *resource, const struct access *a)
+{
+    size_t size = strlen(a->kind->plural);
+
+    if (strncmp(resource, a->kind->plural, size) != 0)
+        return false;
+    if (!a->subresource)
+        return resource[size] == '\0';
+    return resource[size] == '/' && text_equal(resource + size + 1, a->subresource);
+}
+
+/* Whether a role of at least `role` is granted in `ns` ("*": one granted everywhere is needed;
+ * NULL: anywhere will do). */
+static bool has_grant(const struct identity *who, enum role role, const char *ns)
+{
+    for (size_t i = 0; i < who->n_grants; i++) {
+        const struct grant *g = &who->grants[i];
+
+        if (g->role >= role && (!ns || text_equal(g->ns, "*") || text_equal(g->ns, ns)))
+            return true;
+    }
+    return false;
+}
+
+static bool role_allows(const struct identity *who, const struct access *a)
+{
+    bool is_namespaced = a->kind->is_namespaced;
+    const struct rule *rules = is_namespaced ? namespaced_rules : cluster_rules;
+    size_t n = is_namespaced ? sizeof(namespaced_rules) / sizeof(namespaced_rules[0])
+                             : sizeof(cluster_rules) / sizeof(cluster_rules[0]);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *ns = a->ns ? a->ns : "*";
+
+        if (names_resource(rules[i].resource, a) && authz_has_verb(rules[i].verbs, a->verb) &&
+            has_grant(who, rules[i].role, is_namespaced ? ns : NULL))
+            return true;
+    }
+    return false;
+}
+
+static struct err *forbidden(const struct identity *who, const struct access *a)
+{
+    AUTO_FREE char *name = a->name ? mem_format(" \"%s\"", a->name) : mem_strdup("");
+    AUTO_FREE char *where =
+        a->ns ? mem_format("in the namespace \"%s\"", a->ns) : mem_strdup("at the cluster scope");
+    const char *dot = *a->kind->group ? "." : "";
+
+    return err_new(
+        ERR_FORBIDDEN,
+        "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API group \"%s\" %s",
+        a->kind->plural, dot, a->kind->group, name, who->user, a->verb, a->kind->plural,
+        a->subresource ? "/" : "", a->subresource ? a->subresource : "", a->kind->group, where);
+}
+
+struct err *authz_check(const struct store *s, const struct identity *who, const struct access *a)
+{
+    if (who->is_admin)
+        return NULL;
+    if (who->node ? authz_node_allows(s, who, a) : role_allows(who, a))
+        return NULL;
+    return forbidden(who, a);
+}
+
+struct err *authz_check_stream(const struct identity *who, const char *name)
+{
+    if (text_equal(who->node, name))
+        return NULL;
+    return err_new(ERR_FORBIDDEN,
+                   "nodes \"%s\" is forbidden: User \"%s\" cannot open the stream of that node",
+                   name, who->user);
+}
+
+struct err *authz_check_node_create(const struct identity *who, const struct access *a,
+                                    const char *name)
+{
+    if (who->is_admin || !who->node || !text_equal(a->kind->plural, "nodes") ||
+        text_equal(who->node, name))
+        return NULL;
+    return forbidden(who, a);
+}

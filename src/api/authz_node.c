@@ -1,0 +1,191 @@
+/*
+ * A node is a user whose rights follow its pods: it reads its own Node, the pods bound to it and
+ * the ConfigMaps and Secrets that those name; it writes its own Node's and its pods' status,
+ * deletes its pods and makes events.
+ */
+#include "api/authz_private.h"
+#include "base/json.h"
+#include "kinds/objects.h"
+#include "model/selector.h"
+
+static bool is_kind(const struct access *a, const char *plural)
+{
+    return *a->kind->group == '\0' && text_equal(a->kind->plural, plural);
+}
+
+static bool is_subresource(const struct access *a, const char *name)
+{
+    return text_equal(a->subresource, name);
+}
+
+/* Whether a list is restricted to what belongs to the node: exactly "PATH=NODE" among its
+ * requirements. */
+static bool selects(const struct access *a, const char *path, const char *node)
+{
+    struct str rest = str_of(a->field_selector);
+
+    while (rest.at && rest.size > 0) {
+        struct str value = str_cut(&rest, ',');
+        struct str key = str_cut(&value, '=');
+
+        if (value.size > 0 && *value.at == '=')
+            value = (struct str){.at = value.at + 1, .size = value.size - 1};
+        if (value.at && str_equal(key, str_of(path)) && str_equal(value, str_of(node)))
+            return true;
+    }
+    return false;
+}
+
+static bool pod_is_bound_to(const struct store *s, const char *ns, const char *name,
+                            const char *node)
+{
+    const struct store_object *o =
+        store_get(s, (struct store_key){.group = "", .resource = "pods", .ns = ns, .name = name});
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!o)
+        return false;
+    e = objects_decode(o, &pod);
+    return !e && text_equal(json_text_at(pod, "spec", "nodeName", NULL), node);
+}
+
+static bool text_is(const json_t *object, const char *key, const char *text)
+{
+    const char *value = json_text(object, key);
+
+    return value && text_equal(value, text);
+}
+
+static bool env_names(const json_t *container, bool is_secret, const char *name)
+{
+    const char *key = is_secret ? "secretKeyRef" : "configMapKeyRef";
+    const char *from = is_secret ? "secretRef" : "configMapRef";
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach (json_object_get(container, "env"), i, entry) {
+        if (text_is(json_at(entry, "valueFrom", key, NULL), "name", name))
+            return true;
+    }
+    json_array_foreach (json_object_get(container, "envFrom"), i, entry) {
+        if (text_is(json_object_get(entry, from), "name", name))
+            return true;
+    }
+    return false;
+}
+
+static bool containers_name(const json_t *list, bool is_secret, const char *name)
+{
+    size_t i;
+    json_t *container;
+
+    json_array_foreach (list, i, container) {
+        if (env_names(container, is_secret, name))
+            return true;
+    }
+    return false;
+}
+
+static bool volume_names(const json_t *volume, bool is_secret, const char *name)
+{
+    size_t i;
+    json_t *source;
+
+    if (is_secret && text_is(json_object_get(volume, "secret"), "secretName", name))
+        return true;
+    if (!is_secret && text_is(json_object_get(volume, "configMap"), "name", name))
+        return true;
+    json_array_foreach (json_at(volume, "projected", "sources", NULL), i, source) {
+        if (text_is(json_object_get(source, is_secret ? "secret" : "configMap"), "name", name))
+            return true;
+    }
+    return false;
+}
+
+static bool pod_names(const json_t *pod, bool is_secret, const char *name)
+{
+    const json_t *spec = json_object_get(pod, "spec");
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach (json_object_get(spec, "volumes"), i, entry) {
+        if (volume_names(entry, is_secret, name))
+            return true;
+    }
+    json_array_foreach (json_object_get(spec, "imagePullSecrets"), i, entry) {
+        if (is_secret && text_is(entry, "name", name))
+            return true;
+    }
+    return containers_name(json_object_get(spec, "containers"), is_secret, name) ||
+           containers_name(json_object_get(spec, "initContainers"), is_secret, name);
+}
+
+/*
+ * Whether a pod of `ns` that is bound to the node names the object. Pods of one namespace are
+ * decoded until one does; most cannot be the node's and are told apart by their bytes first.
+ */
+static bool a_pod_names(const struct store *s, const struct access *a, const char *node)
+{
+    const struct store_range range = {.group = "", .resource = "pods", .ns = a->ns};
+    bool is_secret = is_kind(a, "secrets");
+    struct store_list list = {0};
+    AUTO(err_freep) struct err *e = store_list(s, &range, NULL, NULL, 0, 0, &list);
+    bool found = false;
+
+    if (e)
+        return false;
+    for (size_t i = 0; i < list.n && !found; i++) {
+        struct str bytes = list.at[i]->bytes;
+        AUTO(json_freep) json_t *pod = NULL;
+        AUTO(err_freep) struct err *bad = NULL;
+
+        if (!memmem(bytes.at, bytes.size, node, strlen(node)) ||
+            !memmem(bytes.at, bytes.size, a->name, strlen(a->name)))
+            continue;
+        bad = objects_decode(list.at[i], &pod);
+        found = !bad && text_equal(json_text_at(pod, "spec", "nodeName", NULL), node) &&
+                pod_names(pod, is_secret, a->name);
+    }
+    store_list_done(&list);
+    return found;
+}
+
+static bool allows_node(const struct identity *who, const struct access *a)
+{
+    if (authz_has_verb("list watch", a->verb))
+        return !a->subresource &&
+               (text_equal(a->name, who->node) || selects(a, "metadata.name", who->node));
+    if (text_equal(a->verb, "create")) /* its name: authz_check_node_create */
+        return !a->subresource;
+    return text_equal(a->name, who->node) && (!a->subresource || is_subresource(a, "status")) &&
+           authz_has_verb("get update patch", a->verb);
+}
+
+static bool allows_pods(const struct store *s, const struct identity *who, const struct access *a)
+{
+    if (authz_has_verb("list watch", a->verb))
+        return !a->subresource && selects(a, "spec.nodeName", who->node);
+    if (!a->name || !a->ns)
+        return false;
+    if (!a->subresource && !authz_has_verb("get delete", a->verb))
+        return false;
+    if (a->subresource &&
+        (!is_subresource(a, "status") || !authz_has_verb("get update patch", a->verb)))
+        return false;
+    return pod_is_bound_to(s, a->ns, a->name, who->node);
+}
+
+bool authz_node_allows(const struct store *s, const struct identity *who, const struct access *a)
+{
+    if (is_kind(a, "nodes"))
+        return allows_node(who, a);
+    if (is_kind(a, "pods"))
+        return allows_pods(s, who, a);
+    if (is_kind(a, "events"))
+        return !a->subresource && authz_has_verb("create update patch", a->verb);
+    if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
+        return !a->subresource && a->name && a->ns && text_equal(a->verb, "get") &&
+               a_pod_names(s, a, who->node);
+    return false;
+}

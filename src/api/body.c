@@ -1,0 +1,166 @@
+#include "api/body.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+
+#define TYPE_JSON     "application/json"
+#define TYPE_PROTOBUF "application/vnd.kubernetes.protobuf"
+
+const char *body_type(const struct call *c)
+{
+    const char *header = request_header(&c->x->request, "content-type");
+    size_t size = header ? strcspn(header, "; \t") : 0;
+    char *type = arena_strndup(c->arena, header ? header : "", size);
+
+    for (char *at = type; *at; at++) {
+        if (*at >= 'A' && *at <= 'Z')
+            *at = (char)(*at - 'A' + 'a');
+    }
+    return type;
+}
+
+void reply_unsupported(const struct call *c, const char *accepted)
+{
+    const struct status_about about = {.kind = c->kind, .name = c->name};
+    AUTO(json_freep)
+    json_t *status = status_new(
+        415, "UnsupportedMediaType",
+        arena_format(
+            c->arena,
+            "the body of the request was in an unknown format - accepted media types include: %s",
+            accepted),
+        &about);
+
+    reply_json(c->x, 415, status, NULL);
+}
+
+static struct err *parse_json(struct str body, json_t **ret)
+{
+    AUTO(json_freep) json_t *json = NULL;
+
+    TRY(json_parse(body, &json));
+    if (!json_is_object(json))
+        return err_new(ERR_BAD_REQUEST, "request body: want a JSON object");
+    *ret = TAKE(json);
+    return NULL;
+}
+
+struct err *body_parse(const struct call *c, json_t **ret, bool *ret_type_known)
+{
+    const char *type = body_type(c);
+    struct str body = c->x->request.body;
+
+    *ret_type_known = true;
+    if (body.size == 0)
+        return err_new(ERR_BAD_REQUEST, "request body is empty");
+    if (text_equal(type, TYPE_PROTOBUF))
+        return protobuf_decode(body, ret);
+    if (*type == '\0' || text_equal(type, TYPE_JSON))
+        return parse_json(body, ret);
+    *ret_type_known = false;
+    reply_unsupported(c, TYPE_JSON ", " TYPE_PROTOBUF);
+    return NULL;
+}
+
+struct err *body_parse_optional(const struct call *c, json_t **ret, bool *ret_type_known)
+{
+    *ret_type_known = true;
+    return c->x->request.body.size > 0 ? body_parse(c, ret, ret_type_known) : NULL;
+}
+
+static struct err *parse_validation(const struct call *c, enum field_validation *ret)
+{
+    const char *text = query_get(&c->query, "fieldValidation");
+
+    *ret = VALIDATION_WARN;
+    if (!text || *text == '\0' || text_equal(text, "Warn"))
+        return NULL;
+    if (text_equal(text, "Strict"))
+        *ret = VALIDATION_STRICT;
+    else if (text_equal(text, "Ignore"))
+        *ret = VALIDATION_IGNORE;
+    else
+        return err_new(ERR_BAD_REQUEST,
+                       "fieldValidation: Unsupported value: \"%.32s\": want Ignore, Warn or Strict",
+                       text);
+    return NULL;
+}
+
+static struct err *parse_dry_run(const struct call *c, bool *ret)
+{
+    const char *text = query_get(&c->query, "dryRun");
+
+    *ret = text && *text;
+    if (*ret && !text_equal(text, "All"))
+        return err_new(ERR_BAD_REQUEST, "dryRun: Unsupported value: \"%.32s\": want All", text);
+    return NULL;
+}
+
+struct err *write_request(const struct call *c, json_t *warnings, struct objects_request *ret)
+{
+    struct objects_request r = {.kind = c->kind,
+                                .ns = c->ns ? c->ns : "",
+                                .name = c->name,
+                                .subresource = c->subresource,
+                                .who = call_context(c),
+                                .warnings = warnings};
+
+    TRY(parse_validation(c, &r.validation));
+    TRY(parse_dry_run(c, &r.is_dry_run));
+    *ret = r;
+    return NULL;
+}
+
+static struct err *parse_preconditions(const json_t *body, struct delete_options *o)
+{
+    const json_t *if_ = json_object_get(body, "preconditions");
+    const char *version = json_text(if_, "resourceVersion");
+
+    o->if_uid = json_text(if_, "uid");
+    if (!version)
+        return NULL;
+    return num_parse_int64(str_of(version), 1, INT64_MAX, &o->if_version);
+}
+
+static struct err *check_propagation(const char *text)
+{
+    if (!text || text_equal(text, "Background") || text_equal(text, "Foreground") ||
+        text_equal(text, "Orphan"))
+        return NULL;
+    return err_new(ERR_BAD_REQUEST, "propagationPolicy: want Background, Foreground or Orphan");
+}
+
+static struct err *check_options_type(const json_t *body)
+{
+    const char *kind = json_text(body, "kind");
+
+    if (kind && !text_equal(kind, "DeleteOptions"))
+        return err_new(ERR_BAD_REQUEST, "request body is a %.64s: want DeleteOptions", kind);
+    return NULL;
+}
+
+struct err *delete_options_parse(const struct call *c, const json_t *body,
+                                 struct delete_options *ret)
+{
+    const json_t *grace = json_object_get(body, "gracePeriodSeconds");
+    const char *propagation = query_get(&c->query, "propagationPolicy");
+    struct delete_options o = {.grace_seconds = -1,
+                               .propagation = json_text(body, "propagationPolicy")};
+
+    TRY(check_options_type(body));
+    if (grace && !json_is_null(grace) && (!json_is_integer(grace) || json_integer_value(grace) < 0))
+        return err_new(ERR_BAD_REQUEST, "gracePeriodSeconds: want a number of at least 0");
+    if (json_is_integer(grace))
+        o.grace_seconds = json_integer_value(grace);
+    TRY(query_int(&c->query, "gracePeriodSeconds", o.grace_seconds, &o.grace_seconds));
+    if (!o.propagation && propagation && *propagation)
+        o.propagation = propagation;
+    if (!o.propagation && json_bool(body, "orphanDependents", false))
+        o.propagation = "Orphan";
+    TRY(check_propagation(o.propagation));
+    TRY(parse_preconditions(body, &o));
+    TRY(parse_dry_run(c, &o.is_dry_run));
+    o.is_dry_run |= json_array_size(json_object_get(body, "dryRun")) > 0;
+    *ret = o;
+    return NULL;
+}

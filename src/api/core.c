@@ -1,0 +1,287 @@
+#include "api/core.h"
+
+#include "api/nodestream.h"
+#include "api/routes.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    TREES_KEPT = 4
+};
+
+struct kept_tree {
+    const struct store_object *object;
+    json_t *tree;
+};
+
+struct core {
+    struct loop *loop;
+    struct objects *objects;
+    struct auth *auth;
+    struct arena *arena; /* of the request that is being handled */
+    struct node_links *links;
+    const struct api_view *views;
+    size_t n_views;
+    char *version;
+    struct kept_tree trees[TREES_KEPT];
+    size_t next_tree;
+};
+
+struct err *core_new(const struct core_options *o, struct core **ret)
+{
+    struct core *c = mem_alloc(sizeof(*c));
+    const struct auth_options auth = {
+        .loop = o->loop, .users_file = o->users_file, .user_name = o->user_name};
+    struct err *e;
+
+    c->loop = o->loop;
+    c->objects = o->objects;
+    c->views = o->views;
+    c->n_views = o->n_views;
+    c->version = mem_strdup(o->version ? o->version : "0");
+    c->arena = arena_new();
+    c->links = node_links_new();
+    e = auth_new(&auth, &c->auth);
+    if (e) {
+        core_free(c);
+        return e;
+    }
+    *ret = c;
+    return NULL;
+}
+
+void core_free(struct core *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < TREES_KEPT; i++) {
+        store_object_unref(c->trees[i].object);
+        json_decref(c->trees[i].tree);
+    }
+    auth_free(c->auth);
+    node_links_free(c->links);
+    arena_free(c->arena);
+    free(c->version);
+    free(c);
+}
+
+struct loop *core_loop(const struct core *c)
+{
+    return c->loop;
+}
+
+struct store *core_store(const struct core *c)
+{
+    return objects_store(c->objects);
+}
+
+struct objects *core_objects(const struct core *c)
+{
+    return c->objects;
+}
+
+struct node_links *core_links(const struct core *c)
+{
+    return c->links;
+}
+
+const char *core_version(const struct core *c)
+{
+    return c->version;
+}
+
+const struct api_view *core_view(const struct core *c, const struct kind *k)
+{
+    for (size_t i = 0; i < c->n_views; i++) {
+        if (c->views[i].kind == k)
+            return &c->views[i];
+    }
+    return NULL;
+}
+
+json_t *core_tree(struct core *c, const struct store_object *o)
+{
+    struct kept_tree *kept;
+    AUTO(err_freep) struct err *e = NULL;
+    json_t *tree = NULL;
+
+    for (size_t i = 0; i < TREES_KEPT; i++) {
+        if (c->trees[i].object == o)
+            return json_incref(c->trees[i].tree);
+    }
+    e = objects_decode(o, &tree);
+    if (e) {
+        LOG(ERROR, "stored object cannot be read", S("resource", o->key.resource),
+            S("namespace", o->key.ns), S("name", o->key.name), E(e));
+        return NULL;
+    }
+    kept = &c->trees[c->next_tree++ % TREES_KEPT];
+    store_object_unref(kept->object);
+    json_decref(kept->tree);
+    *kept = (struct kept_tree){.object = store_object_ref(o), .tree = json_incref(tree)};
+    return tree;
+}
+
+void reply_json(struct exchange *x, int status, const json_t *json, const json_t *warnings)
+{
+    AUTO_FREE char *text = json_format(json);
+    const struct api_reply r = {.status = status, .body = str_of(text), .warnings = warnings};
+
+    x->ops->reply(x, &r);
+}
+
+void reply_bytes(struct exchange *x, struct str bytes)
+{
+    const struct api_reply r = {.status = 200, .body = bytes};
+
+    x->ops->reply(x, &r);
+}
+
+void reply_error(struct exchange *x, const struct err *e, const struct status_about *about)
+{
+    AUTO(json_freep) json_t *status = status_of_error(e, about);
+    AUTO_FREE char *text = json_format(status);
+    const struct api_reply r = {.status = err_http(e),
+                                .body = str_of(text),
+                                .retry_after_s = err_http(e) == 503 || err_http(e) == 429 ? 1 : 0};
+
+    if (err_code(e) == ERR_INTERNAL)
+        LOG(ERROR, "request failed", S("method", x->request.method), S("path", x->request.path),
+            E(e));
+    x->ops->reply(x, &r);
+}
+
+struct kind_context call_context(const struct call *c)
+{
+    return (struct kind_context){.user = c->who.user,
+                                 .is_system = c->who.node != NULL,
+                                 .is_admin = c->who.is_admin,
+                                 .host_uid = c->who.host_uid};
+}
+
+/* "application/json;as=Table;v=v1;g=meta.k8s.io, application/json": the first form that we know. */
+static enum wants_as parse_accept(const char *accept)
+{
+    struct str rest = str_of(accept);
+
+    while (rest.at && rest.size > 0) {
+        struct str one = str_cut(&rest, ',');
+        bool is_meta = memmem(one.at, one.size, "g=meta.k8s.io", 13) != NULL;
+
+        if (is_meta && memmem(one.at, one.size, "as=Table", 8) &&
+            memmem(one.at, one.size, "v=v1", 4) && !memmem(one.at, one.size, "v=v1beta1", 9))
+            return AS_TABLE;
+        if (is_meta && memmem(one.at, one.size, "as=PartialObjectMetadata", 24))
+            return AS_METADATA;
+        if (memmem(one.at, one.size, "application/json", 16) && !memmem(one.at, one.size, "as=", 3))
+            return AS_OBJECT;
+    }
+    return AS_OBJECT;
+}
+
+/* Watches are lists and gets with a parameter, but a right of their own. */
+static const char *verb_of(const struct call *c)
+{
+    bool reads = text_equal(c->route->verb, "list") ||
+                 (text_equal(c->route->verb, "get") && !c->subresource);
+
+    return reads && query_bool(&c->query, "watch") ? "watch" : c->route->verb;
+}
+
+static struct err *authorize(const struct call *c)
+{
+    const struct access a = {.verb = verb_of(c),
+                             .kind = c->kind,
+                             .subresource = c->subresource,
+                             .ns = c->ns,
+                             .name = c->name,
+                             .field_selector = query_get(&c->query, "fieldSelector")};
+
+    return authz_check(core_store(c->core), &c->who, &a);
+}
+
+void reply_not_allowed(struct call *c, const char *allow)
+{
+    const struct status_about about = {.kind = c->kind, .name = c->name};
+    AUTO(json_freep)
+    json_t *status =
+        status_new(405, "MethodNotAllowed",
+                   "the server does not allow this method on the requested resource", &about);
+    AUTO_FREE char *text = json_format(status);
+    const struct api_reply r = {.status = 405, .body = str_of(text), .allow = allow};
+
+    c->x->ops->reply(c->x, &r);
+}
+
+/* Views are computed: there is nothing to write, nor to watch. */
+static bool is_beyond_view(const struct call *c)
+{
+    return c->kind && c->kind->is_view && !text_equal(verb_of(c), "get") &&
+           !text_equal(verb_of(c), "list");
+}
+
+/* HEAD of a stream would be a reply without an end. */
+static bool is_headless_stream(const struct call *c)
+{
+    return c->x->request.is_head &&
+           (query_bool(&c->query, "watch") || text_equal(c->subresource, "log"));
+}
+
+/* What the row does not allow although it is there. */
+static bool is_beyond_route(const struct call *c)
+{
+    bool is_write = !text_equal(c->x->request.method, "GET");
+
+    if (is_beyond_view(c) || is_headless_stream(c))
+        return true;
+    return is_write && c->route->shape == ROUTE_COLLECTION && c->kind->is_namespaced && !c->ns;
+}
+
+static struct err *find_route(struct call *c, const char **ret_allow)
+{
+    const struct api_request *r = &c->x->request;
+    struct route_match m = {0};
+
+    TRY(target_parse(c->arena, r->path, &c->target));
+    TRY(query_parse(c->arena, r->query, &c->query));
+    TRY(routes_find(c->arena, r->method, &c->target, &m, &c->route, ret_allow));
+    c->kind = m.kind;
+    c->ns = m.ns;
+    c->name = m.name;
+    c->subresource = m.subresource;
+    c->as = parse_accept(request_header(r, "accept"));
+    return NULL;
+}
+
+/* Who is nobody learns nothing, not even which paths there are. */
+static struct err *handle(struct call *c)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    const char *allow = "GET";
+
+    e = find_route(c, &allow);
+    if (!e && c->route && c->route->is_open)
+        return c->route->handle(c);
+    TRY(auth_identify(c->core->auth, c->arena, &c->x->request, &c->who));
+    if (e)
+        return TAKE(e);
+    if (!c->route || is_beyond_route(c)) {
+        reply_not_allowed(c, allow);
+        return NULL;
+    }
+    if (c->kind)
+        TRY(authorize(c));
+    return c->route->handle(c);
+}
+
+void core_handle(void *arg, struct exchange *x)
+{
+    struct core *core = arg;
+    struct call c = {.core = core, .x = x, .arena = core->arena};
+    AUTO(err_freep) struct err *e = handle(&c);
+    const struct status_about about = {.kind = c.kind, .name = c.name};
+
+    if (e)
+        reply_error(x, e, &about);
+    arena_reset(core->arena);
+}

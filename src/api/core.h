@@ -1,0 +1,83 @@
+/* core.h - the API without its sockets: a request comes in over request.h, a reply goes out.
+ * Private to api/ and its tests. */
+#pragma once
+
+#include "api/api.h"
+#include "api/auth.h"
+#include "api/authz.h"
+#include "api/request.h"
+#include "api/status.h"
+#include "api/target.h"
+
+struct core;
+struct node_links;
+
+struct core_options {
+    struct loop *loop;
+    struct objects *objects;
+    const char *users_file;
+    user_name_fn user_name;
+    const struct api_view *views;
+    size_t n_views;
+    const char *version;
+};
+
+struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;
+void core_free(struct core *c); /* accepts NULL; all exchanges are over */
+
+/* A request_fn: `arg` is the core. */
+void core_handle(void *arg, struct exchange *x);
+
+/* How the client wants objects. */
+enum wants_as {
+    AS_OBJECT,
+    AS_TABLE,
+    AS_METADATA
+};
+
+struct route;
+
+/* One request on its way through a handler. It dies with the handler; what goes on longer copies
+ * what it needs. */
+struct call {
+    struct core *core;
+    struct exchange *x;
+    struct arena *arena;
+    const struct route *route;
+    struct target target;
+    struct query query;
+    struct identity who;
+    const struct kind *kind; /* NULL: no resource */
+    const char *ns;          /* NULL: every namespace, or none */
+    const char *name;
+    const char *subresource;
+    enum wants_as as;
+};
+
+/*
+ * Answers, or takes the exchange over to answer later. An error is answered by the caller, as a
+ * Status about the call's kind and name.
+ */
+typedef struct err *(*handler_fn)(struct call *c);
+
+struct loop *core_loop(const struct core *c);
+struct store *core_store(const struct core *c);
+struct objects *core_objects(const struct core *c);
+struct node_links *core_links(const struct core *c);
+const char *core_version(const struct core *c);
+const struct api_view *core_view(const struct core *c, const struct kind *k); /* NULL: none */
+
+/* The tree of an object; those seen last are kept, as many watches look at the same ones. New
+ * reference or NULL. */
+json_t *core_tree(struct core *c, const struct store_object *o);
+
+/* Whole replies. The exchange is over after each. `json` is not taken. */
+void reply_json(struct exchange *x, int status, const json_t *json, const json_t *warnings);
+void reply_bytes(struct exchange *x, struct str bytes);
+void reply_error(struct exchange *x, const struct err *e, const struct status_about *about);
+void reply_not_allowed(struct call *c, const char *allow);
+
+struct kind_context call_context(const struct call *c);
+
+/* The Status for all that is not there, in the words that client libraries know. */
+struct err *not_found_path(void) MUST_CHECK;

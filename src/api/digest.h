@@ -1,0 +1,12 @@
+/* digest.h - SHA-256 (digest_linux.c, OpenSSL) */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum {
+    SHA256_SIZE = 32
+};
+
+void digest_sha256(struct str bytes, uint8_t ret[SHA256_SIZE]);

@@ -1,0 +1,106 @@
+#include "api/form.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "kinds/objects.h"
+
+struct err *form_parse(const struct call *c, struct form *ret)
+{
+    const char *include = query_get(&c->query, "includeObject");
+    struct form f = {.as = c->as, .kind = c->kind, .include = "Metadata"};
+
+    if (include && *include) {
+        if (!text_equal(include, "None") && !text_equal(include, "Metadata") &&
+            !text_equal(include, "Object"))
+            return err_new(
+                ERR_BAD_REQUEST,
+                "includeObject: unsupported value '%.32s': want None, Metadata or Object", include);
+        (void)memcpy(f.include, include, strlen(include) + 1);
+    }
+    *ret = f;
+    return NULL;
+}
+
+static void add_json(const json_t *json, struct buf *b)
+{
+    AUTO_FREE char *text = json_format(json);
+
+    buf_add_text(b, text);
+}
+
+static json_t *table_of(const struct form *f, struct core *core, const json_t *trees,
+                        int64_t revision)
+{
+    return table_format(f->kind, trees, revision, f->include, loop_wall_ns(core_loop(core)));
+}
+
+static int64_t version_of(const json_t *tree)
+{
+    const char *text = json_text_at(tree, "metadata", "resourceVersion", NULL);
+    int64_t version = 0;
+
+    for (; text && *text >= '0' && *text <= '9' && version < INT64_MAX / 10; text++)
+        version = version * 10 + (*text - '0');
+    return version;
+}
+
+void form_add_tree(const struct form *f, struct core *core, const json_t *tree, struct buf *b)
+{
+    AUTO(json_freep) json_t *out = NULL;
+
+    if (f->as == AS_TABLE) {
+        AUTO(json_freep) json_t *trees = json_array();
+
+        json_array_append(trees, (json_t *)(uintptr_t)tree);
+        out = table_of(f, core, trees, version_of(tree));
+    } else if (f->as == AS_METADATA) {
+        out = json_object();
+        json_put_text(out, "kind", "PartialObjectMetadata");
+        json_put_text(out, "apiVersion", "meta.k8s.io/v1");
+        json_object_set(out, "metadata", json_object_get(tree, "metadata"));
+    } else {
+        add_json(tree, b);
+        return;
+    }
+    add_json(out, b);
+}
+
+void form_add_object(const struct form *f, struct core *core, const struct store_object *o,
+                     int64_t version, struct buf *b)
+{
+    AUTO(json_freep) json_t *tree = NULL;
+    struct store_object as = *o;
+
+    if (version > 0)
+        as.version = version;
+    if (f->as == AS_OBJECT) {
+        objects_format(&as, b);
+        return;
+    }
+    tree = core_tree(core, o);
+    if (as.version != o->version) {
+        json_t *own = json_deep_copy(tree);
+        AUTO_FREE char *text = mem_format("%" PRId64, as.version);
+
+        json_decref(tree);
+        tree = own;
+        json_put_text(json_object_at(tree, "metadata"), "resourceVersion", text);
+    }
+    form_add_tree(f, core, tree, b);
+}
+
+json_t *form_rows(const struct form *f, struct core *core, const json_t *trees)
+{
+    AUTO(json_freep) json_t *table = table_of(f, core, trees, 0);
+
+    return json_incref(json_array_at(table, "rows"));
+}
+
+json_t *form_columns(const struct form *f, struct core *core)
+{
+    AUTO(json_freep) json_t *none = json_array();
+    AUTO(json_freep) json_t *table = table_of(f, core, none, 0);
+
+    return json_incref(json_array_at(table, "columnDefinitions"));
+}

@@ -1,0 +1,31 @@
+/* handlers.h - the functions that rows of routes.c name, by file */
+#pragma once
+
+#include "api/core.h"
+
+/* discovery.c */
+struct err *handle_health(struct call *c);
+struct err *handle_version(struct call *c);
+struct err *handle_api(struct call *c);
+struct err *handle_apis(struct call *c);
+struct err *handle_group(struct call *c);
+struct err *handle_openapi_v3(struct call *c);
+
+/* read.c, list.c, watch.c */
+struct err *handle_get(struct call *c);
+struct err *handle_list_or_watch(struct call *c);
+struct err *handle_watch(struct call *c);
+
+/* write.c */
+struct err *handle_create(struct call *c);
+struct err *handle_update(struct call *c);
+struct err *handle_patch(struct call *c);
+struct err *handle_delete(struct call *c);
+struct err *handle_delete_collection(struct call *c);
+
+/* nodestream.c, podlog.c */
+struct err *handle_node_stream(struct call *c);
+struct err *handle_pod_log(struct call *c);
+
+/* routes.c */
+struct err *handle_refused(struct call *c);

@@ -1,0 +1,23 @@
+/* http.h - the HTTP/1.1 server on libevent's bufferevents: connections, limits, timeouts. It knows
+ * nothing of the API. */
+#pragma once
+
+#include "api/request.h"
+#include "base/loop.h"
+
+struct http_server;
+
+struct http_options {
+    struct loop *loop; /* the real one */
+    int unix_fd;       /* listening; -1: none */
+    int tls_fd;        /* listening; -1: none */
+    const char *pki_dir;
+    request_fn handle;
+    void *arg;
+};
+
+struct err *http_server_new(const struct http_options *o, struct http_server **ret) MUST_CHECK;
+
+/* Closes all connections; on_close is called for each exchange and channel that is open. Accepts
+ * NULL. */
+void http_server_free(struct http_server *s);

@@ -1,0 +1,104 @@
+#include "api/http_reply.h"
+
+enum {
+    WARNINGS_MAX = 32,
+    WARNING_SIZE_MAX = 256
+};
+
+static const char *phrase(int status)
+{
+    static const struct {
+        int status;
+        const char *phrase;
+    } phrases[] = {
+        {200, "OK"},
+        {201, "Created"},
+        {202, "Accepted"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {406, "Not Acceptable"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {413, "Content Too Large"},
+        {415, "Unsupported Media Type"},
+        {422, "Unprocessable Content"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+    };
+
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+        if (phrases[i].status == status)
+            return phrases[i].phrase;
+    }
+    return "Unknown";
+}
+
+/* A quoted string of RFC 9110: input may have put anything into the text. */
+static void add_quoted(struct buf *b, const char *text)
+{
+    size_t n = 0;
+
+    buf_add_char(b, '"');
+    for (const char *at = text; *at && n < WARNING_SIZE_MAX; at++, n++) {
+        if (*at == '"' || *at == '\\')
+            buf_add_char(b, '\\');
+        buf_add_char(b, (unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at);
+    }
+    buf_add_char(b, '"');
+}
+
+static void add_warnings(struct buf *b, const json_t *warnings)
+{
+    size_t n = json_array_size(warnings);
+
+    for (size_t i = 0; i < n && i < WARNINGS_MAX; i++) {
+        const char *text = json_string_value(json_array_get(warnings, i));
+
+        buf_add_text(b, "Warning: 299 - ");
+        add_quoted(b, text ? text : "");
+        buf_add_text(b, "\r\n");
+    }
+}
+
+static void add_head(struct buf *b, const struct reply_form *f, const struct api_reply *r)
+{
+    buf_printf(b, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-cache, private\r\n",
+               r->status, phrase(r->status),
+               r->content_type ? r->content_type : "application/json");
+    buf_add_text(b, "X-Content-Type-Options: nosniff\r\n");
+    if (r->allow)
+        buf_printf(b, "Allow: %s\r\n", r->allow);
+    if (r->retry_after_s > 0)
+        buf_printf(b, "Retry-After: %d\r\n", r->retry_after_s);
+    if (r->status == 401)
+        buf_add_text(b, "WWW-Authenticate: Bearer realm=\"mete\"\r\n");
+    if (f->wants_close)
+        buf_add_text(b, "Connection: close\r\n");
+    add_warnings(b, r->warnings);
+}
+
+void reply_add_whole(struct buf *b, const struct reply_form *f, const struct api_reply *r)
+{
+    add_head(b, f, r);
+    buf_printf(b, "Content-Length: %zu\r\n\r\n", r->body.size);
+    if (!f->is_head)
+        buf_add(b, r->body.at, r->body.size);
+}
+
+void reply_add_stream_head(struct buf *b, struct reply_form *f, const struct api_reply *r)
+{
+    if (!reply_is_chunked(f))
+        f->wants_close = true;
+    add_head(b, f, r);
+    if (reply_is_chunked(f))
+        buf_add_text(b, "Transfer-Encoding: chunked\r\n");
+    buf_add_text(b, "\r\n");
+}

@@ -1,0 +1,20 @@
+/* http_reply.h - the bytes of a reply's head. Pure. */
+#pragma once
+
+#include "api/request.h"
+
+/* What the request says about the form of its reply. */
+struct reply_form {
+    bool is_head;
+    bool is_http10;
+    bool wants_close;
+};
+
+void reply_add_whole(struct buf *b, const struct reply_form *f, const struct api_reply *r);
+void reply_add_stream_head(struct buf *b, struct reply_form *f, const struct api_reply *r);
+
+/* HTTP/1.0 has no chunks: the connection's end is the stream's. */
+static inline bool reply_is_chunked(const struct reply_form *f)
+{
+    return !f->is_http10;
+}

@@ -1,0 +1,299 @@
+#include "api/nodestream.h"
+
+#include <assert.h>
+
+#include "api/authz.h"
+#include "api/handlers.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "client/frames.h"
+
+enum {
+    STREAMS_MAX = 1024,         /* a node */
+    LINK_BACKLOG_MAX = 1 << 20, /* a node that does not read */
+    MESSAGE_MAX = 1024,
+};
+
+struct link {
+    struct node_links *links;
+    struct channel *channel;
+    char *name;
+    struct node_stream *streams; /* map by id */
+    uint32_t last_id;
+    struct buf in;
+    struct map_handle handle; /* in links->all, by name */
+};
+
+struct node_links {
+    struct link *all;
+};
+
+struct node_stream {
+    struct link *link;
+    uint32_t id;
+    size_t credit; /* bytes that the node may still send */
+    void (*on_data)(void *arg, struct str bytes);
+    void (*on_end)(void *arg, int code, const char *message);
+    void *arg;
+    struct map_handle handle; /* in link->streams */
+};
+
+struct node_links *node_links_new(void)
+{
+    return mem_alloc(sizeof(struct node_links));
+}
+
+static struct link *find_link(const struct node_links *l, const char *name)
+{
+    struct link *link = NULL;
+
+    map_find_text(handle, l->all, name, link);
+    return link;
+}
+
+bool node_links_has(const struct node_links *l, const char *name)
+{
+    return find_link(l, name) != NULL;
+}
+
+static struct node_stream *find_stream(const struct link *link, uint32_t id)
+{
+    struct node_stream *s = NULL;
+
+    map_find(handle, link->streams, &id, sizeof(id), s);
+    return s;
+}
+
+static void stream_free(struct node_stream *s)
+{
+    map_remove(handle, s->link->streams, s);
+    free(s);
+}
+
+static void stream_end(struct node_stream *s, int code, const char *message)
+{
+    void (*on_end)(void *arg, int code, const char *message) = s->on_end;
+    void *arg = s->arg;
+
+    stream_free(s);
+    on_end(arg, code, message);
+}
+
+/* The channel is closed or was never ours any more. */
+static void link_free(struct link *link, const char *why)
+{
+    map_remove(handle, link->links->all, link);
+    while (link->streams)
+        stream_end(link->streams, 503, why);
+    buf_done(&link->in);
+    free(link->name);
+    free(link);
+}
+
+static void link_close(struct link *link, const char *why)
+{
+    LOG(WARN, "node stream closed", S("node", link->name), S("why", why));
+    link->channel->ops->close(link->channel);
+    link_free(link, why);
+}
+
+void node_links_free(struct node_links *l)
+{
+    if (!l)
+        return;
+    assert(!l->all); /* their connections ended before */
+    free(l);
+}
+
+static void link_send(struct link *link, uint32_t id, enum frame_type type, struct str payload)
+{
+    AUTO(buf_done) struct buf b = {0};
+
+    frame_format(&b, id, type, payload);
+    link->channel->ops->write(link->channel, (struct str){.at = b.at, .size = b.size});
+}
+
+static struct err *take_data(struct link *link, const struct frame *f)
+{
+    struct node_stream *s = find_stream(link, f->stream);
+
+    if (!s)
+        return NULL; /* cancelled, and the node does not know yet */
+    if (f->payload.size > s->credit)
+        return err_new(ERR_BAD_REQUEST, "stream %u: more data than its credit",
+                       (unsigned)f->stream);
+    s->credit -= f->payload.size;
+    s->on_data(s->arg, f->payload);
+    return NULL;
+}
+
+static struct err *take_end(struct link *link, const struct frame *f)
+{
+    struct node_stream *s = find_stream(link, f->stream);
+    AUTO(json_freep) json_t *end = NULL;
+    AUTO_FREE char *message = NULL;
+    int64_t code;
+
+    if (!s)
+        return NULL;
+    TRY(json_parse(f->payload, &end));
+    code = json_int(end, "code", 500);
+    message =
+        mem_format("%.*s", MESSAGE_MAX, json_text(end, "message") ? json_text(end, "message") : "");
+    stream_end(s, code >= 200 && code < 600 ? (int)code : 500, message);
+    return NULL;
+}
+
+static struct err *take_frame(struct link *link, const struct frame *f)
+{
+    struct node_stream *s;
+
+    switch (f->type) {
+    case FRAME_DATA:
+        return take_data(link, f);
+    case FRAME_END:
+        return take_end(link, f);
+    case FRAME_CANCEL:
+        s = find_stream(link, f->stream);
+        if (s)
+            stream_end(s, 503, "the node gave up the stream");
+        return NULL;
+    case FRAME_CREDIT:
+        return NULL; /* we send no data */
+    case FRAME_OPEN:
+        return err_new(ERR_BAD_REQUEST, "a node opens no streams");
+    }
+    return err_new(ERR_BAD_REQUEST, "unknown frame");
+}
+
+/* Takes the whole frames at the front of the input. */
+static struct err *take_frames(struct link *link)
+{
+    size_t used = 0;
+
+    for (;;) {
+        struct frame f = {0};
+        size_t size = 0;
+
+        TRY(frame_parse((struct str){.at = link->in.at + used, .size = link->in.size - used}, &f,
+                        &size));
+        if (size == 0)
+            break;
+        TRY(take_frame(link, &f));
+        used += size;
+    }
+    buf_consume(&link->in, used);
+    return NULL;
+}
+
+static void on_data(void *arg, struct str bytes)
+{
+    struct link *link = arg;
+    AUTO(err_freep) struct err *e = NULL;
+
+    buf_add(&link->in, bytes.at, bytes.size);
+    e = take_frames(link);
+    if (e)
+        link_close(link, err_message(e));
+    else if (link->channel->ops->backlog(link->channel) > LINK_BACKLOG_MAX)
+        link_close(link, "the node does not read");
+}
+
+static void on_close(void *arg)
+{
+    struct link *link = arg;
+
+    LOG(INFO, "node stream ended", S("node", link->name));
+    link_free(link, "the node's connection ended");
+}
+
+void node_links_add(struct node_links *l, const char *name, struct exchange *x)
+{
+    struct link *former = find_link(l, name);
+    struct link *link = mem_alloc(sizeof(*link));
+
+    if (former)
+        link_close(former, "the node connected again");
+    link->links = l;
+    link->name = mem_strdup(name);
+    link->in.cap = (size_t)FRAME_PAYLOAD_MAX * 2 + FRAME_HEAD_SIZE;
+    link->channel = x->ops->upgrade(x, "mete-stream");
+    link->channel->on_data = on_data;
+    link->channel->on_close = on_close;
+    link->channel->arg = link;
+    map_add(handle, l->all, link->name, strlen(link->name), link);
+    LOG(INFO, "node stream opened", S("node", name));
+}
+
+/* Odd numbers, each once until they wrap; those in use are passed over. */
+static uint32_t free_id(struct link *link)
+{
+    do {
+        link->last_id = link->last_id == 0 ? 1 : link->last_id + 2;
+    } while (find_stream(link, link->last_id));
+    return link->last_id;
+}
+
+struct err *node_stream_open(struct node_links *l, const struct node_stream_options *o,
+                             struct node_stream **ret)
+{
+    struct link *link = find_link(l, o->node);
+    AUTO_FREE char *text = json_format(o->open);
+    struct node_stream *s;
+
+    if (!link)
+        return err_new(ERR_UNAVAILABLE, "node \"%s\" is not connected", o->node);
+    if (map_count(handle, link->streams) >= STREAMS_MAX)
+        return err_new(ERR_UNAVAILABLE, "node \"%s\" has %d open streams, try again later", o->node,
+                       (int)STREAMS_MAX);
+    if (strlen(text) > FRAME_PAYLOAD_MAX)
+        return err_new(ERR_BAD_REQUEST, "the request to node \"%s\" is too large", o->node);
+    s = mem_alloc(sizeof(*s));
+    *s = (struct node_stream){.link = link,
+                              .id = free_id(link),
+                              .credit = FRAME_CREDIT_FIRST,
+                              .on_data = o->on_data,
+                              .on_end = o->on_end,
+                              .arg = o->arg};
+    map_add(handle, link->streams, &s->id, sizeof(s->id), s);
+    link_send(link, s->id, FRAME_OPEN, str_of(text));
+    *ret = s;
+    return NULL;
+}
+
+void node_stream_taken(struct node_stream *s, size_t size)
+{
+    uint8_t credit[4] = {(uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8),
+                         (uint8_t)size};
+
+    if (size == 0)
+        return;
+    assert(size <= FRAME_CREDIT_FIRST - s->credit);
+    s->credit += size;
+    link_send(s->link, s->id, FRAME_CREDIT,
+              (struct str){.at = (const char *)credit, .size = sizeof(credit)});
+}
+
+void node_stream_cancel(struct node_stream *s)
+{
+    link_send(s->link, s->id, FRAME_CANCEL, STR(""));
+    stream_free(s);
+}
+
+/* GET or POST /mete.dev/v1/nodes/NAME/stream */
+struct err *handle_node_stream(struct call *c)
+{
+    const char *upgrade = request_header(&c->x->request, "upgrade");
+    const char *name;
+
+    if (c->target.n != 5 || !text_equal(c->target.segments[4], "stream"))
+        return not_found_path();
+    name = c->target.segments[3];
+    c->name = name;
+    TRY(authz_check_stream(&c->who, name));
+    if (!upgrade || strcasecmp(upgrade, "mete-stream") != 0)
+        return err_new(ERR_BAD_REQUEST, "want 'Upgrade: mete-stream'");
+    node_links_add(core_links(c->core), name, c->x);
+    return NULL;
+}

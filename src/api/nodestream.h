@@ -1,0 +1,41 @@
+/*
+ * nodestream.h - the connections that nodes have opened to us, and the streams over them
+ * (client/frames.h)
+ *
+ * A stream's data is taken against credit that its reader gives back, so that a slow reader stops
+ * its own stream and nothing else.
+ */
+#pragma once
+
+#include "api/request.h"
+#include "base/json.h"
+#include "base/str.h"
+
+struct node_links;
+struct node_stream;
+
+struct node_links *node_links_new(void);
+void node_links_free(struct node_links *l); /* accepts NULL */
+
+/* Takes over the connection of node `name`; a former one of that node ends, and its streams with
+ * it. */
+void node_links_add(struct node_links *l, const char *name, struct exchange *x);
+bool node_links_has(const struct node_links *l, const char *name);
+
+struct node_stream_options {
+    const char *node;
+    const json_t *open; /* what is asked */
+    void (*on_data)(void *arg, struct str bytes);
+    /* The stream is over and dead: 200, or an HTTP status with a message. Not called after
+     * node_stream_cancel. */
+    void (*on_end)(void *arg, int code, const char *message);
+    void *arg;
+};
+
+/* ERR_UNAVAILABLE where the node is not connected or has too many streams. */
+struct err *node_stream_open(struct node_links *l, const struct node_stream_options *o,
+                             struct node_stream **ret) MUST_CHECK;
+
+/* That many bytes were taken: the node may send as many more. */
+void node_stream_taken(struct node_stream *s, size_t size);
+void node_stream_cancel(struct node_stream *s);

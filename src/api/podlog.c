@@ -1,0 +1,203 @@
+/* pods/log: the node reads, its stream carries, the client's pace decides. */
+#include "api/handlers.h"
+#include "api/nodestream.h"
+#include "base/mem.h"
+#include "kinds/objects.h"
+
+struct log_reader {
+    struct exchange *x;
+    struct node_stream *stream;
+    size_t owed; /* bytes whose credit waits until the client has taken them */
+    bool is_begun;
+};
+
+static void begin(struct log_reader *l)
+{
+    const struct api_reply head = {.status = 200, .content_type = "text/plain"};
+
+    if (!l->is_begun)
+        l->x->ops->begin(l->x, &head);
+    l->is_begun = true;
+}
+
+static void give_credit(struct log_reader *l)
+{
+    size_t owed = l->owed;
+
+    l->owed = 0;
+    node_stream_taken(l->stream, owed);
+}
+
+static void on_data(void *arg, struct str bytes)
+{
+    struct log_reader *l = arg;
+
+    begin(l);
+    l->x->ops->piece(l->x, bytes);
+    l->owed += bytes.size;
+    if (l->x->ops->backlog(l->x) < API_BACKLOG_MAX / 2)
+        give_credit(l);
+}
+
+static void on_drain(void *arg)
+{
+    give_credit(arg);
+}
+
+static void reply_failure(struct exchange *x, int code, const char *message)
+{
+    AUTO(json_freep)
+    json_t *status = status_new(code,
+                                code == 404   ? "NotFound"
+                                : code == 400 ? "BadRequest"
+                                : code == 503 ? "ServiceUnavailable"
+                                              : "InternalError",
+                                message, NULL);
+
+    reply_json(x, code, status, NULL);
+}
+
+static void on_end(void *arg, int code, const char *message)
+{
+    struct log_reader *l = arg;
+
+    if (code >= 300 && !l->is_begun) {
+        reply_failure(l->x, code, message);
+    } else if (code >= 300) {
+        l->x->ops->cut(l->x);
+    } else {
+        begin(l);
+        l->x->ops->end(l->x);
+    }
+    free(l);
+}
+
+static void on_close(void *arg)
+{
+    struct log_reader *l = arg;
+
+    node_stream_cancel(l->stream);
+    free(l);
+}
+
+/* What restricts or changes the output and is not implemented is refused by its name. */
+static struct err *check_parameters(const struct call *c)
+{
+    static const char *const known[] = {"container",  "follow", "tailLines",
+                                        "limitBytes", "pretty", "insecureSkipTLSVerifyBackend"};
+
+    for (size_t i = 0; i < c->query.n; i++) {
+        const char *key = c->query.pairs[i].key;
+        const char *value = c->query.pairs[i].value;
+        bool is_known = text_equal(value, "false");
+
+        for (size_t j = 0; j < sizeof(known) / sizeof(known[0]); j++)
+            is_known |= text_equal(known[j], key);
+        if (!is_known)
+            return err_new(ERR_BAD_REQUEST, "%.64s is not implemented yet for logs", key);
+    }
+    return NULL;
+}
+
+static bool has_container(const json_t *pod, const char *list, const char *name)
+{
+    size_t i;
+    json_t *container;
+
+    json_array_foreach (json_at(pod, "spec", list, NULL), i, container) {
+        if (text_equal(json_text(container, "name"), name))
+            return true;
+    }
+    return false;
+}
+
+static struct err *choose_container(const struct call *c, const json_t *pod, const char **ret)
+{
+    const char *name = query_get(&c->query, "container");
+    const json_t *containers = json_at(pod, "spec", "containers", NULL);
+
+    if (!name || *name == '\0')
+        name = json_text_at(pod, "metadata", "annotations",
+                            "kubectl.kubernetes.io/default-container", NULL);
+    if (!name && json_array_size(containers) == 1)
+        name = json_text(json_array_get(containers, 0), "name");
+    if (!name)
+        return err_new(ERR_BAD_REQUEST, "a container name must be specified for pod %s", c->name);
+    if (!has_container(pod, "containers", name) && !has_container(pod, "initContainers", name))
+        return err_new(ERR_BAD_REQUEST, "container %.63s is not valid for pod %s", name, c->name);
+    *ret = name;
+    return NULL;
+}
+
+/* How often the container was started again: the attempt whose log is meant. */
+static int64_t attempt_of(const json_t *pod, const char *container)
+{
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+
+    for (size_t k = 0; k < 2; k++) {
+        size_t i;
+        json_t *status;
+
+        json_array_foreach (json_at(pod, "status", lists[k], NULL), i, status) {
+            if (text_equal(json_text(status, "name"), container))
+                return json_int(status, "restartCount", 0);
+        }
+    }
+    return 0;
+}
+
+static struct err *put_number(const struct call *c, json_t *open, const char *key)
+{
+    int64_t value = -1;
+
+    TRY(query_int(&c->query, key, -1, &value));
+    if (value >= 0)
+        json_put_int(open, key, value);
+    return NULL;
+}
+
+static struct err *make_question(const struct call *c, const json_t *pod, json_t *open)
+{
+    const char *container = NULL;
+
+    TRY(check_parameters(c));
+    TRY(choose_container(c, pod, &container));
+    json_put_text(open, "op", "logs");
+    json_put_text(open, "podUid", json_text_at(pod, "metadata", "uid", NULL));
+    json_put_text(open, "container", container);
+    json_put_int(open, "attempt", attempt_of(pod, container));
+    json_put_bool(open, "follow", query_bool(&c->query, "follow"));
+    TRY(put_number(c, open, "tailLines"));
+    return put_number(c, open, "limitBytes");
+}
+
+struct err *handle_pod_log(struct call *c)
+{
+    const struct store_object *o =
+        store_get(core_store(c->core), objects_key(c->kind, c->ns, c->name));
+    AUTO(json_freep) json_t *open = json_object();
+    AUTO(json_freep) json_t *pod = NULL;
+    struct node_stream_options options = {.open = open, .on_data = on_data, .on_end = on_end};
+    struct log_reader *l;
+    struct err *e;
+
+    if (!o)
+        return objects_not_found(c->kind, c->name);
+    pod = core_tree(c->core, o);
+    TRY(make_question(c, pod, open));
+    options.node = json_text_at(pod, "spec", "nodeName", NULL);
+    if (!options.node || *options.node == '\0')
+        return err_new(ERR_BAD_REQUEST, "pod %s does not have a host assigned", c->name);
+    l = mem_alloc(sizeof(*l));
+    l->x = c->x;
+    options.arg = l;
+    e = node_stream_open(core_links(c->core), &options, &l->stream);
+    if (e) {
+        free(l);
+        return e;
+    }
+    l->x->arg = l;
+    l->x->on_close = on_close;
+    l->x->on_drain = on_drain;
+    return NULL;
+}

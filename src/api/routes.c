@@ -1,0 +1,214 @@
+#include "api/routes.h"
+
+#include "api/handlers.h"
+
+#define OPEN(p, fn)                                                                        \
+    {                                                                                      \
+        .method = "GET", .shape = ROUTE_PATH, .path = (p), .is_open = true, .handle = (fn) \
+    }
+#define INFO(p, fn)                                                       \
+    {                                                                     \
+        .method = "GET", .shape = ROUTE_PATH, .path = (p), .handle = (fn) \
+    }
+#define INFO_BELOW(p, fn)                                                   \
+    {                                                                       \
+        .method = "GET", .shape = ROUTE_PREFIX, .path = (p), .handle = (fn) \
+    }
+#define ALL(m, v, fn)                                                         \
+    {                                                                         \
+        .method = (m), .shape = ROUTE_COLLECTION, .verb = (v), .handle = (fn) \
+    }
+#define ONE(m, v, fn)                                                     \
+    {                                                                     \
+        .method = (m), .shape = ROUTE_OBJECT, .verb = (v), .handle = (fn) \
+    }
+#define SUB(m, p, s, v, fn)                                                                \
+    {                                                                                      \
+        .method = (m), .shape = ROUTE_SUB, .plural = (p), .subresource = (s), .verb = (v), \
+        .handle = (fn)                                                                     \
+    }
+#define REFUSED(m, p, s, v)                                                                \
+    {                                                                                      \
+        .method = (m), .shape = ROUTE_SUB, .plural = (p), .subresource = (s), .verb = (v), \
+        .is_refused = true, .handle = handle_refused                                       \
+    }
+
+const struct route routes[] = {
+    OPEN("/healthz", handle_health),
+    OPEN("/livez", handle_health),
+    OPEN("/readyz", handle_health),
+    OPEN("/version", handle_version),
+    INFO("/api", handle_api),
+    INFO("/apis", handle_apis),
+    INFO_BELOW("/openapi/v3", handle_openapi_v3),
+    {.method = "GET",
+     .shape = ROUTE_PREFIX,
+     .path = "/mete.dev/v1/nodes",
+     .handle = handle_node_stream},
+    {.method = "POST",
+     .shape = ROUTE_PREFIX,
+     .path = "/mete.dev/v1/nodes",
+     .handle = handle_node_stream},
+    ALL("GET", "list", handle_list_or_watch),
+    ALL("POST", "create", handle_create),
+    ALL("DELETE", "deletecollection", handle_delete_collection),
+    ONE("GET", "get", handle_get),
+    ONE("PUT", "update", handle_update),
+    ONE("PATCH", "patch", handle_patch),
+    ONE("DELETE", "delete", handle_delete),
+    SUB("GET", NULL, "status", "get", handle_get),
+    SUB("PUT", NULL, "status", "update", handle_update),
+    SUB("PATCH", NULL, "status", "patch", handle_patch),
+    SUB("POST", "pods", "binding", "create", handle_create),
+    SUB("PUT", "namespaces", "finalize", "update", handle_update),
+    SUB("GET", "pods", "log", "get", handle_pod_log),
+    REFUSED("GET", "pods", "exec", "get"),
+    REFUSED("POST", "pods", "exec", "create"),
+    REFUSED("GET", "pods", "attach", "get"),
+    REFUSED("POST", "pods", "attach", "create"),
+    REFUSED("GET", "pods", "portforward", "get"),
+    REFUSED("POST", "pods", "portforward", "create"),
+    REFUSED("POST", "pods", "eviction", "create"),
+    REFUSED("PATCH", "pods", "ephemeralcontainers", "patch"),
+    REFUSED("PATCH", "pods", "resize", "patch"),
+    REFUSED("GET", "pods", "proxy", "get"),
+    REFUSED("GET", "nodes", "proxy", "get"),
+    /* Last: a list of the group's resources, "/api/v1" and "/apis/GROUP/VERSION". */
+    INFO_BELOW("/api", handle_group),
+    INFO_BELOW("/apis", handle_group),
+};
+
+const size_t routes_count = sizeof(routes) / sizeof(routes[0]);
+
+struct err *not_found_path(void)
+{
+    return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
+}
+
+static bool segment_is(const struct target *t, size_t i, const char *text)
+{
+    return i < t->n && text_equal(t->segments[i], text);
+}
+
+/* Where what follows the group and version begins; 0: no path of a resource. */
+static size_t resource_begin(const struct target *t, const char **ret_group,
+                             const char **ret_version)
+{
+    if (segment_is(t, 0, "api") && t->n > 2) {
+        *ret_group = "";
+        *ret_version = t->segments[1];
+        return 2;
+    }
+    if (segment_is(t, 0, "apis") && t->n > 3) {
+        *ret_group = t->segments[1];
+        *ret_version = t->segments[2];
+        return 3;
+    }
+    return 0;
+}
+
+/* Splits namespaces/NS/PLURAL/NAME/SUB, and namespaces/NAME/status, which are told apart by the
+ * third word only. */
+static struct err *match_resource(const struct target *t, size_t i, const char *group,
+                                  struct route_match *ret)
+{
+    struct route_match m = {0};
+    bool is_scoped = segment_is(t, i, "namespaces") && t->n - i > 2 &&
+                     !segment_is(t, i + 2, "status") && !segment_is(t, i + 2, "finalize");
+
+    if (is_scoped) {
+        m.ns = t->segments[i + 1];
+        i += 2;
+    }
+    m.kind = kind_find(group, t->segments[i]);
+    m.name = i + 1 < t->n ? t->segments[i + 1] : NULL;
+    m.subresource = i + 2 < t->n ? t->segments[i + 2] : NULL;
+    if (!m.kind || i + 3 < t->n)
+        return not_found_path();
+    if (m.kind->is_namespaced ? (m.name && !m.ns) : m.ns != NULL)
+        return not_found_path();
+    m.shape = m.subresource ? ROUTE_SUB : m.name ? ROUTE_OBJECT : ROUTE_COLLECTION;
+    *ret = m;
+    return NULL;
+}
+
+static bool resource_fits(const struct route *r, const struct route_match *m)
+{
+    if (r->shape != m->shape || !m->kind)
+        return false;
+    if (r->plural && (*m->kind->group || !text_equal(r->plural, m->kind->plural)))
+        return false;
+    if (r->shape != ROUTE_SUB)
+        return true;
+    if (!text_equal(r->subresource, m->subresource))
+        return false;
+    return r->plural || m->kind->has_status;
+}
+
+static bool path_fits(const struct route *r, const struct target *t)
+{
+    struct str rest = str_of(r->path);
+    size_t i = 0;
+
+    (void)str_cut(&rest, '/');
+    while (rest.at) {
+        struct str want = str_cut(&rest, '/');
+
+        if (i == t->n || !str_equal(want, str_of(t->segments[i])))
+            return false;
+        i++;
+    }
+    return i == t->n || r->shape == ROUTE_PREFIX;
+}
+
+static bool fits(const struct route *r, const struct target *t, const struct route_match *m)
+{
+    if (r->shape == ROUTE_PATH || r->shape == ROUTE_PREFIX)
+        return !m->kind && path_fits(r, t);
+    return resource_fits(r, m);
+}
+
+struct err *routes_find(struct arena *a, const char *method, const struct target *t,
+                        struct route_match *ret_match, const struct route **ret_route,
+                        const char **ret_allow)
+{
+    const char *group = "";
+    const char *version = "";
+    struct route_match m = {0};
+    const char *allow = NULL;
+    size_t begin = resource_begin(t, &group, &version);
+
+    if (begin > 0)
+        TRY(match_resource(t, begin, group, &m));
+    if (m.kind && !text_equal(m.kind->version, version))
+        return not_found_path();
+    for (size_t i = 0; i < routes_count; i++) {
+        if (!fits(&routes[i], t, &m))
+            continue;
+        if (text_equal(routes[i].method, method)) {
+            *ret_match = m;
+            *ret_route = &routes[i];
+            return NULL;
+        }
+        allow = allow ? arena_format(a, "%s, %s", allow, routes[i].method) : routes[i].method;
+    }
+    if (!allow)
+        return not_found_path();
+    *ret_match = m;
+    *ret_route = NULL;
+    *ret_allow = allow;
+    return NULL;
+}
+
+struct err *handle_refused(struct call *c)
+{
+    AUTO(json_freep) json_t *status = NULL;
+    struct status_about about = {.kind = c->kind, .name = c->name};
+
+    status = status_new(501, "NotImplemented",
+                        arena_format(c->arena, "the subresource %s/%s is not implemented yet",
+                                     c->kind->plural, c->subresource),
+                        &about);
+    reply_json(c->x, 501, status, NULL);
+    return NULL;
+}

@@ -1,0 +1,74 @@
+#include "api/status.h"
+
+#include "base/mem.h"
+#include "kinds/cause.h"
+
+static json_t *details_of(const struct status_about *about, const char *reason)
+{
+    json_t *details = json_object();
+
+    if (!about)
+        return details;
+    if (about->name)
+        json_put_text(details, "name", about->name);
+    if (about->kind) {
+        if (*about->kind->group)
+            json_put_text(details, "group", about->kind->group);
+        /* As Kubernetes: the kind of an invalid object, the resource of anything else. */
+        json_put_text(details, "kind",
+                      text_equal(reason, "Invalid") ? about->kind->kind : about->kind->plural);
+    }
+    if (about->uid)
+        json_put_text(details, "uid", about->uid);
+    if (about->retry_after_s > 0)
+        json_put_int(details, "retryAfterSeconds", about->retry_after_s);
+    return details;
+}
+
+static json_t *status_begin(const char *outcome)
+{
+    json_t *status = json_object();
+
+    json_put_text(status, "kind", "Status");
+    json_put_text(status, "apiVersion", "v1");
+    json_put(status, "metadata", json_object());
+    json_put_text(status, "status", outcome);
+    return status;
+}
+
+json_t *status_new(int http, const char *reason, const char *message,
+                   const struct status_about *about)
+{
+    json_t *status = status_begin("Failure");
+
+    json_put_text(status, "message", message);
+    json_put_text(status, "reason", reason);
+    json_put(status, "details", details_of(about, reason));
+    json_put_int(status, "code", http);
+    return status;
+}
+
+json_t *status_of_error(const struct err *e, const struct status_about *about)
+{
+    json_t *status = status_new(err_http(e), err_reason(e), err_message(e), about);
+    AUTO(json_freep) json_t *causes = cause_list(e);
+
+    if (json_array_size(causes) > 0)
+        json_put(json_object_get(status, "details"), "causes", TAKE(causes));
+    return status;
+}
+
+json_t *status_success(const struct status_about *about)
+{
+    json_t *status = status_begin("Success");
+
+    json_put(status, "details", details_of(about, ""));
+    return status;
+}
+
+char *status_format_plain(int http, const char *reason, const char *message)
+{
+    AUTO(json_freep) json_t *status = status_new(http, reason, message, NULL);
+
+    return json_format(status);
+}

@@ -1,0 +1,151 @@
+/* deletecollection: every object that is selected, in turns of bounded work; answered when the last
+ * one is durable. */
+#include "api/body.h"
+#include "api/handlers.h"
+#include "api/selection.h"
+#include "base/mem.h"
+
+enum {
+    DELETES_A_TURN = 64
+};
+
+struct sweep {
+    struct core *core;
+    struct exchange *x; /* NULL: the client is gone, nothing more is begun */
+    struct selection selection;
+    struct store_list list;
+    size_t next;
+    size_t outstanding; /* deletions that are not durable yet */
+    struct loop_timer *turn;
+    struct objects_request request;
+    struct delete_options options;
+    char *user;
+    char *propagation;
+    struct err *failed; /* the first that was not deleted */
+};
+
+static void sweep_free(struct sweep *s)
+{
+    loop_timer_free(s->turn);
+    selection_done(&s->selection);
+    store_list_done(&s->list);
+    free(s->user);
+    free(s->propagation);
+    err_free(s->failed);
+    free(s);
+}
+
+static void on_close(void *arg)
+{
+    struct sweep *s = arg;
+
+    s->x = NULL;
+    s->next = s->list.n;
+    loop_timer_stop(s->turn);
+    if (s->outstanding == 0)
+        sweep_free(s);
+}
+
+static void finish(struct sweep *s)
+{
+    const struct status_about about = {.kind = s->request.kind};
+
+    if (s->x && s->failed) {
+        reply_error(s->x, s->failed, &about);
+    } else if (s->x) {
+        AUTO(json_freep) json_t *status = status_success(&about);
+
+        reply_json(s->x, 200, status, NULL);
+    }
+    sweep_free(s);
+}
+
+static void on_durable(void *arg, const struct err *e, int64_t revision)
+{
+    struct sweep *s = arg;
+
+    (void)revision;
+    if (e && !s->failed)
+        s->failed = err_new(err_code(e), "%s", err_message(e));
+    s->outstanding--;
+    if (s->outstanding == 0 && s->next == s->list.n)
+        finish(s);
+}
+
+/* What is gone already, or changed hands meanwhile, is not an error of a sweep. */
+static void delete_one(struct sweep *s, const struct store_object *o)
+{
+    AUTO(json_freep) json_t *object = NULL;
+    struct err *e;
+    bool is_gone = false;
+
+    s->request.ns = o->key.ns;
+    s->request.name = o->key.name;
+    e = objects_delete(core_objects(s->core), &s->request, &s->options, on_durable, s, &object,
+                       &is_gone);
+    if (!e)
+        s->outstanding++;
+    else if (err_code(e) == ERR_NOT_FOUND || s->failed)
+        err_free(e);
+    else
+        s->failed = e;
+}
+
+static void run(void *arg)
+{
+    struct sweep *s = arg;
+
+    for (size_t n = 0; n < DELETES_A_TURN && s->next < s->list.n; n++) {
+        const struct store_object *o = s->list.at[s->next++];
+
+        if (selection_is_all(&s->selection) || selection_matches(&s->selection, s->core, o))
+            delete_one(s, o);
+    }
+    if (s->next < s->list.n)
+        loop_timer_set(s->turn, 0);
+    else if (s->outstanding == 0)
+        finish(s);
+}
+
+static struct err *open_sweep(struct call *c, struct sweep *s, bool *ret_is_known)
+{
+    const struct store_range range = {
+        .group = c->kind->group, .resource = c->kind->plural, .ns = c->ns};
+    AUTO(json_freep) json_t *body = NULL;
+
+    TRY(body_parse_optional(c, &body, ret_is_known));
+    if (!*ret_is_known)
+        return NULL;
+    TRY(delete_options_parse(c, body, &s->options));
+    TRY(write_request(c, NULL, &s->request));
+    TRY(selection_parse(c, &s->selection));
+    if (s->options.if_uid || s->options.if_version > 0)
+        return err_new(ERR_BAD_REQUEST, "preconditions are for one object, not for a collection");
+    s->user = mem_strdup(c->who.user);
+    s->request.who.user = s->user;
+    s->propagation = s->options.propagation ? mem_strdup(s->options.propagation) : NULL;
+    s->options.propagation = s->propagation;
+    s->request.is_dry_run = s->options.is_dry_run;
+    return store_list(core_store(c->core), &range, NULL, NULL, 0, 0, &s->list);
+}
+
+struct err *handle_delete_collection(struct call *c)
+{
+    struct sweep *s = mem_alloc(sizeof(*s));
+    bool is_known = false;
+    struct err *e;
+
+    s->core = c->core;
+    s->x = c->x;
+    e = open_sweep(c, s, &is_known);
+    if (e || !is_known) {
+        sweep_free(s);
+        return e;
+    }
+    s->turn = loop_timer_new(core_loop(c->core), run, s);
+    s->x->arg = s;
+    s->x->on_close = on_close;
+    s->x->on_drain = NULL;
+    run(s);
+    return NULL;
+}

@@ -1,0 +1,151 @@
+#include "api/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include "base/mem.h"
+
+static struct err *tls_error(const char *what, const char *path)
+{
+    char text[256] = "";
+
+    ERR_error_string_n(ERR_get_error(), text, sizeof(text));
+    ERR_clear_error();
+    return err_new(ERR_INTERNAL, "%s '%s': %s", what, path, text);
+}
+
+/* Picks http/1.1 and nothing else; a client that offers ALPN without it is refused. */
+static int select_protocol(SSL *ssl, const unsigned char **ret, unsigned char *ret_size,
+                           const unsigned char *offered, unsigned offered_size, void *arg)
+{
+    static const unsigned char ours[] = "\x08http/1.1";
+    unsigned char *out = NULL;
+
+    (void)ssl;
+    (void)arg;
+    if (SSL_select_next_proto(&out, ret_size, ours, sizeof(ours) - 1, offered, offered_size) !=
+        OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *ret = out;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+static struct err *load_files(SSL_CTX *ctx, const char *dir)
+{
+    AUTO_FREE char *ca = mem_format("%s/ca.crt", dir);
+    AUTO_FREE char *cert = mem_format("%s/server.crt", dir);
+    AUTO_FREE char *key = mem_format("%s/server.key", dir);
+    STACK_OF(X509_NAME) *names = NULL;
+
+    if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
+        return tls_error("cannot use certificate", cert);
+    if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
+        return tls_error("cannot use key", key);
+    if (SSL_CTX_check_private_key(ctx) != 1)
+        return tls_error("certificate and key do not belong together:", key);
+    if (SSL_CTX_load_verify_file(ctx, ca) != 1)
+        return tls_error("cannot use certificate authority", ca);
+    names = SSL_load_client_CA_file(ca);
+    if (!names)
+        return tls_error("cannot use certificate authority", ca);
+    SSL_CTX_set_client_CA_list(ctx, names);
+    return NULL;
+}
+
+struct err *tls_context_new(const char *dir, SSL_CTX **ret)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+    struct err *e;
+
+    if (!ctx)
+        return tls_error("cannot set up TLS for", dir);
+    e = load_files(ctx, dir);
+    if (e) {
+        SSL_CTX_free(ctx);
+        return e;
+    }
+    if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
+        SSL_CTX_free(ctx);
+        return tls_error("cannot set up TLS for", dir);
+    }
+    (void)SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
+    /* No resumption: each connection proves its certificate anew. */
+    (void)SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                       SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    (void)SSL_CTX_set_num_tickets(ctx, 0);
+    (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_verify_depth(ctx, 2);
+    SSL_CTX_set_purpose(ctx, X509_PURPOSE_SSL_CLIENT);
+    SSL_CTX_set_alpn_select_cb(ctx, select_protocol, NULL);
+    *ret = ctx;
+    return NULL;
+}
+
+/* The text of one name entry; NULL where it is too long or hides a NUL. */
+static char *entry_text(const X509_NAME_ENTRY *entry)
+{
+    enum {
+        TEXT_MAX = 256
+    };
+    unsigned char *utf8 = NULL;
+    int size = ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(entry));
+    char *text = NULL;
+
+    if (size > 0 && size <= TEXT_MAX && !memchr(utf8, '\0', (size_t)size))
+        text = mem_strndup((const char *)utf8, (size_t)size);
+    OPENSSL_free(utf8);
+    return text;
+}
+
+static struct err *take_entry(const X509_NAME_ENTRY *entry, struct tls_peer *peer)
+{
+    int nid = OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry));
+    char *text;
+
+    if (nid != NID_commonName && nid != NID_organizationName)
+        return NULL;
+    text = entry_text(entry);
+    if (!text)
+        return err_new(ERR_UNAUTHENTICATED,
+                       "client certificate: a name in its subject is not usable");
+    if (nid == NID_commonName && !peer->user)
+        peer->user = text;
+    else if (nid == NID_organizationName && peer->n_groups < TLS_GROUPS_MAX)
+        peer->groups[peer->n_groups++] = text;
+    else {
+        free(text);
+        return err_new(ERR_UNAUTHENTICATED, "client certificate: too many names in its subject");
+    }
+    return NULL;
+}
+
+struct err *tls_peer_read(SSL *ssl, struct tls_peer *ret)
+{
+    X509 *cert = SSL_get1_peer_certificate(ssl);
+    struct tls_peer peer = {0};
+    struct err *e = NULL;
+    X509_NAME *name;
+
+    if (!cert)
+        return NULL;
+    name = X509_get_subject_name(cert);
+    for (int i = 0; !e && i < X509_NAME_entry_count(name); i++)
+        e = take_entry(X509_NAME_get_entry(name, i), &peer);
+    if (!e && !peer.user)
+        e = err_new(ERR_UNAUTHENTICATED, "client certificate: its subject has no common name");
+    X509_free(cert);
+    if (e)
+        tls_peer_done(&peer);
+    else
+        *ret = peer;
+    return e;
+}
+
+void tls_peer_done(struct tls_peer *p)
+{
+    free(p->user);
+    for (size_t i = 0; i < p->n_groups; i++)
+        free(p->groups[i]);
+    *p = (struct tls_peer){0};
+}

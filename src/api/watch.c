@@ -1,0 +1,333 @@
+/*
+ * A watch: the objects that are there (when no revision is named), then every change. Bytes of
+ * objects are copied as they are stored; an object is decoded only for a selector or a table. Who
+ * does not take its events is cut off, and comes back with the revision it knows.
+ */
+#include <inttypes.h>
+
+#include "api/form.h"
+#include "api/handlers.h"
+#include "api/selection.h"
+#include "api/version.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/objects.h"
+
+enum {
+    TREES_A_TURN = 256,
+    PIECE_SIZE = 64 << 10,
+    TIMEOUT_DEFAULT_S = 1800, /* and up to as much again, so that not all come back at once */
+    TIMEOUT_MAX_S = 24 * 3600,
+};
+
+static const int64_t bookmark_ns = 60 * NS_PER_SEC;
+
+struct watcher {
+    struct core *core;
+    struct exchange *x;
+    struct form form;
+    struct selection selection;
+    char *ns;
+    struct store_list initial;
+    size_t next;
+    struct loop_timer *turn;
+    struct loop_timer *timeout;
+    struct loop_timer *bookmark;
+    struct store_watch *watch; /* NULL while the initial objects are written */
+    int64_t revision;          /* everything up to it was told */
+    int64_t told;              /* the client knows that */
+    bool has_initial;
+    bool wants_bookmarks;
+    bool wants_initial_end;
+    bool has_columns; /* a table's columns were sent */
+};
+
+static void watcher_free(struct watcher *w)
+{
+    store_watch_free(w->watch);
+    loop_timer_free(w->turn);
+    loop_timer_free(w->timeout);
+    loop_timer_free(w->bookmark);
+    store_list_done(&w->initial);
+    selection_done(&w->selection);
+    free(w->ns);
+    free(w);
+}
+
+static void on_close(void *arg)
+{
+    watcher_free(arg);
+}
+
+static void end(struct watcher *w)
+{
+    w->x->ops->end(w->x);
+    watcher_free(w);
+}
+
+static void send(struct watcher *w, const struct buf *b)
+{
+    w->x->ops->piece(w->x, (struct str){.at = b->at, .size = b->size});
+}
+
+/* After the first event a table's columns are known: Kubernetes leaves them out, so do we. */
+static void add_table_event(struct watcher *w, const struct store_object *o, int64_t version,
+                            struct buf *b)
+{
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(json_freep) json_t *table = NULL;
+    AUTO_FREE char *shorter = NULL;
+    struct err *e;
+
+    form_add_object(&w->form, w->core, o, version, &text);
+    if (!w->has_columns) {
+        w->has_columns = true;
+        buf_add(b, text.at, text.size);
+        return;
+    }
+    e = json_parse((struct str){.at = text.at, .size = text.size}, &table);
+    err_free(e); /* our own text */
+    json_put(table, "columnDefinitions", json_null());
+    shorter = json_format(table);
+    buf_add_text(b, shorter);
+}
+
+static void add_event(struct watcher *w, const char *type, const struct store_object *o,
+                      int64_t version, struct buf *b)
+{
+    buf_printf(b, "{\"type\":\"%s\",\"object\":", type);
+    if (w->form.as == AS_TABLE)
+        add_table_event(w, o, version, b);
+    else
+        form_add_object(&w->form, w->core, o, version, b);
+    buf_add_text(b, "}\n");
+}
+
+static void send_bookmark(struct watcher *w, bool is_initial_end)
+{
+    AUTO(buf_done) struct buf b = {0};
+    const struct kind *k = w->form.kind;
+
+    if (w->form.as == AS_OBJECT)
+        buf_printf(&b, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
+                   k->kind, kind_api_version(k));
+    else if (w->form.as == AS_METADATA)
+        buf_add_text(&b, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"PartialObjectMetadata\","
+                         "\"apiVersion\":\"meta.k8s.io/v1\",");
+    else
+        buf_add_text(&b, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Table\",\"apiVersion\":"
+                         "\"meta.k8s.io/v1\","
+                         "\"columnDefinitions\":null,\"rows\":[],");
+    buf_printf(&b, "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"%s}}}\n", w->revision,
+               is_initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
+    send(w, &b);
+    w->told = w->revision;
+}
+
+/* The revision is gone: the client lists anew. */
+static void send_error(struct watcher *w, const struct err *e)
+{
+    AUTO(json_freep) json_t *status = status_of_error(e, NULL);
+    AUTO_FREE char *text = json_format(status);
+    AUTO(buf_done) struct buf b = {0};
+
+    buf_printf(&b, "{\"type\":\"ERROR\",\"object\":%s}\n", text);
+    send(w, &b);
+}
+
+/* What a change means to this watcher; NULL: nothing. A change of labels may bring an object in or
+ * take it out. */
+static const char *event_type(const struct watcher *w, const struct store_change *change)
+{
+    bool is_all = selection_is_all(&w->selection);
+    bool was =
+        change->before && (is_all || selection_matches(&w->selection, w->core, change->before));
+    bool is;
+
+    if (change->type == STORE_DELETED)
+        return is_all || selection_matches(&w->selection, w->core, change->object) ? "DELETED"
+                                                                                   : NULL;
+    is = is_all || selection_matches(&w->selection, w->core, change->object);
+    if (is)
+        return was ? "MODIFIED" : "ADDED";
+    return was ? "DELETED" : NULL;
+}
+
+static void on_change(void *arg, const struct store_change *change, int64_t revision)
+{
+    AUTO(buf_done) struct buf b = {0};
+    struct watcher *w = arg;
+    const char *type;
+    bool is_leaving;
+
+    w->revision = revision;
+    if (!change)
+        return;
+    type = event_type(w, change);
+    if (!type)
+        return;
+    if (w->x->ops->backlog(w->x) > API_BACKLOG_MAX) {
+        w->x->ops->cut(w->x);
+        watcher_free(w);
+        return;
+    }
+    is_leaving = text_equal(type, "DELETED") && change->type != STORE_DELETED;
+    add_event(w, type, is_leaving ? change->before : change->object, change->revision, &b);
+    send(w, &b);
+    w->told = change->revision;
+}
+
+static void go_live(struct watcher *w, int64_t revision)
+{
+    const struct store_range range = {
+        .group = w->form.kind->group, .resource = w->form.kind->plural, .ns = w->ns};
+    AUTO(err_freep) struct err *e = NULL;
+
+    w->revision = revision;
+    if (w->wants_initial_end)
+        send_bookmark(w, true);
+    e = store_watch_new(core_store(w->core), &range, revision, on_change, w, &w->watch);
+    if (!e)
+        return;
+    if (err_code(e) == ERR_EXPIRED) {
+        AUTO(err_freep)
+        struct err *expired =
+            version_expired(revision, store_compacted_revision(core_store(w->core)));
+
+        send_error(w, expired);
+    } else {
+        send_error(w, e);
+    }
+    end(w);
+}
+
+/* One turn over the objects that were there at the beginning. */
+static void run_initial(void *arg)
+{
+    struct watcher *w = arg;
+    size_t trees_left = TREES_A_TURN;
+
+    while (w->next < w->initial.n) {
+        AUTO(buf_done) struct buf b = {0};
+
+        while (w->next < w->initial.n && b.size < PIECE_SIZE && trees_left > 0) {
+            const struct store_object *o = w->initial.at[w->next++];
+
+            trees_left -= w->selection.needs_tree || w->form.as != AS_OBJECT;
+            if (selection_is_all(&w->selection) || selection_matches(&w->selection, w->core, o))
+                add_event(w, "ADDED", o, 0, &b);
+        }
+        send(w, &b);
+        if (w->x->ops->backlog(w->x) > API_BACKLOG_MAX)
+            return; /* on_drain goes on */
+        if (trees_left == 0) {
+            loop_timer_set(w->turn, 0);
+            return;
+        }
+    }
+    w->has_initial = true;
+    go_live(w, w->initial.revision);
+}
+
+static void on_drain(void *arg)
+{
+    struct watcher *w = arg;
+
+    if (!w->has_initial)
+        loop_timer_set(w->turn, 0);
+}
+
+static void on_timeout(void *arg)
+{
+    struct watcher *w = arg;
+
+    if (w->wants_bookmarks && w->watch && w->told < w->revision)
+        send_bookmark(w, false);
+    end(w);
+}
+
+static void on_bookmark(void *arg)
+{
+    struct watcher *w = arg;
+
+    if (w->watch && w->told < w->revision)
+        send_bookmark(w, false);
+    loop_timer_set(w->bookmark, bookmark_ns);
+}
+
+static struct err *parse_timeout(const struct call *c, int64_t *ret_ns)
+{
+    int64_t seconds = 0;
+    int64_t now_ns = loop_now_ns(core_loop(c->core));
+
+    TRY(query_int(&c->query, "timeoutSeconds", 0, &seconds));
+    if (seconds == 0)
+        seconds = TIMEOUT_DEFAULT_S + now_ns / NS_PER_MS % TIMEOUT_DEFAULT_S;
+    *ret_ns = (seconds < TIMEOUT_MAX_S ? seconds : TIMEOUT_MAX_S) * NS_PER_SEC;
+    return NULL;
+}
+
+/* From the objects that are there, or from a revision that the client knows. */
+static struct err *open_watch(struct call *c, struct watcher *w, int64_t *ret_from)
+{
+    const struct store_range range = {
+        .group = c->kind->group, .resource = c->kind->plural, .ns = c->ns};
+    bool sends_initial = query_bool(&c->query, "sendInitialEvents");
+
+    TRY(form_parse(c, &w->form));
+    TRY(selection_parse(c, &w->selection));
+    TRY(version_parse(c, ret_from));
+    w->wants_bookmarks = query_bool(&c->query, "allowWatchBookmarks");
+    w->wants_initial_end = sends_initial && w->wants_bookmarks;
+    if (*ret_from == 0 && query_get(&c->query, "sendInitialEvents") && !sends_initial)
+        *ret_from = store_revision(core_store(c->core));
+    if (*ret_from > 0 && !sends_initial)
+        return NULL;
+    TRY(version_check_reached(c, *ret_from));
+    *ret_from = 0;
+    return store_list(core_store(c->core), &range, NULL, NULL, 0, 0, &w->initial);
+}
+
+static void start(struct watcher *w, int64_t from, int64_t timeout_ns)
+{
+    const struct api_reply head = {.status = 200, .content_type = "application/json"};
+    struct loop *loop = core_loop(w->core);
+
+    w->turn = loop_timer_new(loop, run_initial, w);
+    w->timeout = loop_timer_new(loop, on_timeout, w);
+    loop_timer_set(w->timeout, timeout_ns);
+    if (w->wants_bookmarks) {
+        w->bookmark = loop_timer_new(loop, on_bookmark, w);
+        loop_timer_set(w->bookmark, bookmark_ns);
+    }
+    w->x->arg = w;
+    w->x->on_close = on_close;
+    w->x->on_drain = on_drain;
+    w->x->ops->begin(w->x, &head);
+    w->has_initial = from > 0;
+    if (from > 0)
+        go_live(w, from);
+    else
+        run_initial(w);
+}
+
+struct err *handle_watch(struct call *c)
+{
+    struct watcher *w = mem_alloc(sizeof(*w));
+    int64_t timeout_ns = 0;
+    int64_t from = 0;
+    struct err *e;
+
+    w->core = c->core;
+    w->x = c->x;
+    w->ns = c->ns ? mem_strdup(c->ns) : NULL;
+    e = open_watch(c, w, &from);
+    if (!e)
+        e = parse_timeout(c, &timeout_ns);
+    if (e) {
+        watcher_free(w);
+        return e;
+    }
+    start(w, from, timeout_ns);
+    return NULL;
+}

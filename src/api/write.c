@@ -1,0 +1,202 @@
+/* Writes: the answer is made at once and sent when it is durable. */
+#include "api/body.h"
+#include "api/handlers.h"
+#include "base/mem.h"
+
+/* An answer that waits for the disk. The client may be gone before. */
+struct pending {
+    struct exchange *x; /* NULL: gone */
+    int status;
+    char *text;
+    json_t *warnings;
+};
+
+static void pending_free(struct pending *p)
+{
+    free(p->text);
+    json_decref(p->warnings);
+    free(p);
+}
+
+static void pending_freep(struct pending **p)
+{
+    if (*p)
+        pending_free(*p);
+}
+
+static struct pending *pending_new(const struct call *c, int status)
+{
+    struct pending *p = mem_alloc(sizeof(*p));
+
+    p->x = c->x;
+    p->status = status;
+    p->warnings = json_array();
+    return p;
+}
+
+static void on_close(void *arg)
+{
+    struct pending *p = arg;
+
+    p->x = NULL;
+}
+
+static void on_durable(void *arg, const struct err *e, int64_t revision)
+{
+    struct pending *p = arg;
+    const struct api_reply r = {
+        .status = p->status, .body = str_of(p->text), .warnings = p->warnings};
+
+    (void)revision;
+    if (p->x && e)
+        reply_error(p->x, e, NULL);
+    else if (p->x)
+        p->x->ops->reply(p->x, &r);
+    pending_free(p);
+}
+
+/* The write is accepted: from here `p` belongs to the store's callback. */
+static void await(struct pending *p, const json_t *object)
+{
+    p->text = json_format(object);
+    p->x->arg = p;
+    p->x->on_close = on_close;
+    p->x->on_drain = NULL;
+}
+
+/* A body that names another kind, namespace or name than the path was sent to the wrong place. */
+static struct err *check_place(const struct call *c, const json_t *object)
+{
+    const char *kind = json_text(object, "kind");
+    const char *version = json_text(object, "apiVersion");
+    const char *ns = json_text_at(object, "metadata", "namespace", NULL);
+    const char *name = json_text_at(object, "metadata", "name", NULL);
+    const char *want = text_equal(c->subresource, "binding") ? "Binding" : c->kind->kind;
+
+    if ((kind && !text_equal(kind, want)) ||
+        (version && !text_equal(version, kind_api_version(c->kind))))
+        return err_new(ERR_BAD_REQUEST, "the request body is a %.64s %.64s: want %s %s",
+                       version ? version : "", kind ? kind : "", kind_api_version(c->kind), want);
+    if (ns && *ns && c->ns && !text_equal(ns, c->ns))
+        return err_new(ERR_BAD_REQUEST, "the namespace of the provided object does not match the "
+                                        "namespace sent on the request");
+    if (c->name && name && *name && !text_equal(name, c->name))
+        return err_new(ERR_BAD_REQUEST,
+                       "the name of the object (%.253s) does not match the name on the URL (%s)",
+                       name, c->name);
+    return NULL;
+}
+
+static struct err *check_node(const struct call *c, const json_t *object)
+{
+    const struct access a = {.verb = c->route ? "create" : "", .kind = c->kind};
+
+    return authz_check_node_create(&c->who, &a, json_text_at(object, "metadata", "name", NULL));
+}
+
+struct err *handle_create(struct call *c)
+{
+    AUTO(pending_freep) struct pending *p = pending_new(c, 201);
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *made = NULL;
+    struct objects_request r = {0};
+    bool is_known = false;
+
+    TRY(write_request(c, p->warnings, &r));
+    TRY(body_parse(c, &object, &is_known));
+    if (!is_known)
+        return NULL;
+    TRY(check_place(c, object));
+    TRY(check_node(c, object));
+    if (!c->name && json_text_at(object, "metadata", "name", NULL))
+        c->name = arena_strdup(c->arena, json_text_at(object, "metadata", "name", NULL));
+    TRY(objects_create(core_objects(c->core), &r, object, on_durable, p, &made));
+    await(TAKE(p), made);
+    return NULL;
+}
+
+struct err *handle_update(struct call *c)
+{
+    AUTO(pending_freep) struct pending *p = pending_new(c, 200);
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *made = NULL;
+    struct objects_request r = {0};
+    bool is_known = false;
+
+    TRY(write_request(c, p->warnings, &r));
+    TRY(body_parse(c, &object, &is_known));
+    if (!is_known)
+        return NULL;
+    TRY(check_place(c, object));
+    TRY(objects_update(core_objects(c->core), &r, object, on_durable, p, &made));
+    await(TAKE(p), made);
+    return NULL;
+}
+
+/* False: the type is none that we merge, the client was told which are. */
+static bool parse_patch_type(const struct call *c, enum patch_type *ret)
+{
+    const char *type = body_type(c);
+
+    if (text_equal(type, "application/merge-patch+json"))
+        *ret = PATCH_MERGE;
+    else if (text_equal(type, "application/strategic-merge-patch+json"))
+        *ret = PATCH_STRATEGIC;
+    else {
+        reply_unsupported(c, "application/merge-patch+json, application/strategic-merge-patch+json "
+                             "(JSON patch and server-side apply are not implemented yet)");
+        return false;
+    }
+    return true;
+}
+
+struct err *handle_patch(struct call *c)
+{
+    AUTO(pending_freep) struct pending *p = pending_new(c, 200);
+    AUTO(json_freep) json_t *patch = NULL;
+    AUTO(json_freep) json_t *made = NULL;
+    struct objects_request r = {0};
+    enum patch_type type = PATCH_MERGE;
+
+    if (!parse_patch_type(c, &type))
+        return NULL;
+    TRY(write_request(c, p->warnings, &r));
+    TRY(json_parse(c->x->request.body, &patch));
+    if (!json_is_object(patch))
+        return err_new(ERR_BAD_REQUEST, "request body: want a JSON object");
+    TRY(objects_patch(core_objects(c->core), &r, type, patch, on_durable, p, &made));
+    await(TAKE(p), made);
+    return NULL;
+}
+
+/* What is gone is answered by a Status, what is only marked by the object, as Kubernetes does. */
+static json_t *delete_answer(const struct call *c, const json_t *object, bool is_gone)
+{
+    const struct status_about about = {
+        .kind = c->kind, .name = c->name, .uid = json_text_at(object, "metadata", "uid", NULL)};
+
+    return is_gone ? status_success(&about) : json_incref((json_t *)(uintptr_t)object);
+}
+
+struct err *handle_delete(struct call *c)
+{
+    AUTO(pending_freep) struct pending *p = pending_new(c, 200);
+    AUTO(json_freep) json_t *body = NULL;
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *answer = NULL;
+    struct delete_options o = {0};
+    struct objects_request r = {0};
+    bool is_known = false;
+    bool is_gone = false;
+
+    TRY(body_parse_optional(c, &body, &is_known));
+    if (!is_known)
+        return NULL;
+    TRY(delete_options_parse(c, body, &o));
+    TRY(write_request(c, p->warnings, &r));
+    r.is_dry_run = o.is_dry_run;
+    TRY(objects_delete(core_objects(c->core), &r, &o, on_durable, p, &object, &is_gone));
+    answer = delete_answer(c, object, is_gone);
+    await(TAKE(p), answer);
+    return NULL;
+}
