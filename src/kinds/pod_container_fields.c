@@ -106,10 +106,9 @@ static const struct field security_fields[] = {
     F_REFUSED("seLinuxOptions", "An SELinux label."),
     F_REFUSED("windowsOptions", "For Windows."),
     F_REFUSED("procMount", "How /proc is masked.", .harmless = "\"Default\""),
-    F_REFUSED("runAsUser", "The uid of this container; set the pod's instead."),
-    F_REFUSED("runAsGroup", "The gid of this container; set the pod's instead."),
-    F_REFUSED("runAsNonRoot", "Whether uid 0 is refused; set the pod's instead.",
-              .harmless = "false"),
+    F_INT("runAsUser", "The uid of this container; else the pod's.", .min = 0, .max = INT32_MAX),
+    F_INT("runAsGroup", "The gid of this container; else the pod's.", .min = 0, .max = INT32_MAX),
+    F_BOOL("runAsNonRoot", "Whether uid 0 is refused; else as the pod says."),
     F_END,
 };
 

@@ -1,4 +1,5 @@
-/* Whatever parses is written as text that parses to the same amount, and that is its own canonical text. */
+/* Whatever parses is written as text that parses to the same amount, and that is its own canonical
+ * text. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
