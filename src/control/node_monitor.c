@@ -1,0 +1,324 @@
+#include "control/node_monitor.h"
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/stamp.h"
+#include "base/vec.h"
+#include "kinds/pod_state.h"
+
+struct watched_node {
+    struct map_handle handle;
+    char *name;
+    char *heartbeat; /* the last lastHeartbeatTime, "" before the first */
+    int64_t seen_ns; /* when it changed; monotonic */
+    bool is_dirty;   /* to be looked at */
+};
+
+struct node_monitor {
+    struct node_monitor_options options;
+    struct store *store;
+    const struct kind *kind;
+    struct kind_context who;
+    struct store_watch *watch;
+    struct watched_node *nodes;
+    struct loop_timer *timer;
+};
+
+static const int64_t retry_ns = NS_PER_SEC;
+
+static const char taint_unreachable[] = "node.kubernetes.io/unreachable";
+static const char taint_not_ready[] = "node.kubernetes.io/not-ready";
+static const char taint_unschedulable[] = "node.kubernetes.io/unschedulable";
+
+static void node_free(struct node_monitor *m, struct watched_node *n)
+{
+    map_remove(handle, m->nodes, n);
+    free(n->name);
+    free(n->heartbeat);
+    free(n);
+}
+
+static struct watched_node *node_find(struct node_monitor *m, const char *name)
+{
+    struct watched_node *n = NULL;
+
+    map_find_text(handle, m->nodes, name, n);
+    return n;
+}
+
+static struct watched_node *node_make(struct node_monitor *m, const char *name)
+{
+    struct watched_node *n = node_find(m, name);
+
+    if (n)
+        return n;
+    n = mem_alloc(sizeof(*n));
+    n->name = mem_strdup(name);
+    n->heartbeat = mem_strdup("");
+    n->seen_ns = loop_now_ns(m->options.loop);
+    map_add(handle, m->nodes, n->name, strlen(n->name), n);
+    return n;
+}
+
+static const char *ready_text(const json_t *node, const char *key)
+{
+    const char *text = json_text(object_condition(node, "Ready"), key);
+
+    return text ? text : "";
+}
+
+/* Only what changes counts: a node that repeats itself, by a write of someone else, is silent. */
+static void on_node(struct node_monitor *m, const struct store_object *o)
+{
+    struct watched_node *n = node_make(m, o->key.name);
+    AUTO(json_freep) json_t *node = NULL;
+    AUTO(err_freep) struct err *e = objects_decode(o, &node);
+    const char *heartbeat;
+
+    if (e) {
+        LOG(ERROR, "stored node cannot be read", S("node", o->key.name), E(e));
+        return;
+    }
+    heartbeat = ready_text(node, "lastHeartbeatTime");
+    if (!text_equal(heartbeat, n->heartbeat)) {
+        free(n->heartbeat);
+        n->heartbeat = mem_strdup(heartbeat);
+        n->seen_ns = loop_now_ns(m->options.loop);
+    }
+    n->is_dirty = true;
+    loop_timer_set(m->timer, 0);
+}
+
+static void on_change(void *arg, const struct store_change *change, int64_t revision)
+{
+    struct node_monitor *m = arg;
+    struct watched_node *n;
+
+    (void)revision;
+    if (!change)
+        return;
+    if (change->type != STORE_DELETED) {
+        on_node(m, change->object);
+        return;
+    }
+    n = node_find(m, change->object->key.name);
+    if (n)
+        node_free(m, n);
+}
+
+/* Takes `patch`; only into this version: a change that came first is looked at by its own event. */
+static struct err *patch_node(struct node_monitor *m, const json_t *node, const char *sub,
+                              json_t *patch)
+{
+    AUTO(json_freep) json_t *mine = patch;
+    AUTO(json_freep) json_t *result = NULL;
+    struct objects_request r = {.kind = m->kind,
+                                .ns = "",
+                                .name = json_text_at(node, "metadata", "name", NULL),
+                                .subresource = sub,
+                                .who = m->who,
+                                .validation = VALIDATION_IGNORE};
+    struct err *e;
+
+    json_put_text(json_object_at(patch, "metadata"), "resourceVersion",
+                  json_text_at(node, "metadata", "resourceVersion", NULL));
+    e = objects_patch(m->options.objects, &r, PATCH_MERGE, patch, NULL, NULL, &result);
+    if (e && (err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)) {
+        err_free(e);
+        return NULL;
+    }
+    return e;
+}
+
+static bool is_silent(const struct node_monitor *m, const struct watched_node *n)
+{
+    return loop_now_ns(m->options.loop) - n->seen_ns >= m->options.node_grace_ns;
+}
+
+static struct err *tell_unknown(struct node_monitor *m, const struct watched_node *n,
+                                const json_t *node)
+{
+    AUTO(json_freep) json_t *copy = json_deep_copy(node);
+    json_t *patch = json_object();
+    char age[STAMP_TEXT_SIZE];
+    AUTO_FREE char *message = NULL;
+
+    stamp_format_age(m->options.node_grace_ns, age);
+    message = mem_format("the node has not been heard of for %s", age);
+    (void)object_set_condition(copy, "Ready", "Unknown", "NodeStatusUnknown", message,
+                               loop_wall_ns(m->options.loop));
+    json_put(json_object_at(patch, "status"), "conditions",
+             json_incref(json_at(copy, "status", "conditions", NULL)));
+    LOG(WARN, "node is silent", S("node", n->name));
+    return patch_node(m, node, "status", patch);
+}
+
+static bool is_ours(const json_t *taint)
+{
+    const char *key = json_text(taint, "key");
+
+    return text_equal(key, taint_unreachable) || text_equal(key, taint_not_ready) ||
+           text_equal(key, taint_unschedulable);
+}
+
+static void add_taint(json_t *taints, const char *key)
+{
+    /* Fresh objects and constant texts: neither can fail. */
+    (void)json_array_append_new(taints,
+                                json_pack("{s:s, s:s}", "key", key, "effect", "NoSchedule"));
+}
+
+/* Those of others in their order, then ours. */
+static json_t *wanted_taints(const json_t *node)
+{
+    const json_t *taints = json_at(node, "spec", "taints", NULL);
+    const char *ready = ready_text(node, "status");
+    json_t *wanted = json_array();
+
+    for (size_t i = 0; i < json_array_size(taints); i++) {
+        if (!is_ours(json_array_get(taints, i)))
+            (void)json_array_append(wanted, json_array_get(taints, i)); /* as above */
+    }
+    if (text_equal(ready, "Unknown"))
+        add_taint(wanted, taint_unreachable);
+    else if (!text_equal(ready, "True"))
+        add_taint(wanted, taint_not_ready);
+    if (json_bool_at(node, "spec", "unschedulable", NULL))
+        add_taint(wanted, taint_unschedulable);
+    return wanted;
+}
+
+static bool has_taint(const json_t *taints, const json_t *taint)
+{
+    for (size_t i = 0; i < json_array_size(taints); i++) {
+        const json_t *own = json_array_get(taints, i);
+
+        if (text_equal(json_text(own, "key"), json_text(taint, "key")) &&
+            text_equal(json_text(own, "effect"), json_text(taint, "effect")))
+            return true;
+    }
+    return false;
+}
+
+/* In any order, and whatever else a taint says (its value, when it was added). */
+static bool same_taints(const json_t *a, const json_t *b)
+{
+    if (json_array_size(a) != json_array_size(b))
+        return false;
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        if (!has_taint(b, json_array_get(a, i)))
+            return false;
+    }
+    return true;
+}
+
+static struct err *set_taints(struct node_monitor *m, const json_t *node)
+{
+    AUTO(json_freep) json_t *wanted = wanted_taints(node);
+    json_t *patch;
+
+    if (same_taints(wanted, json_at(node, "spec", "taints", NULL)))
+        return NULL;
+    patch = json_object();
+    json_put(json_object_at(patch, "spec"), "taints", json_incref(wanted));
+    return patch_node(m, node, NULL, patch);
+}
+
+static struct err *look_at(struct node_monitor *m, struct watched_node *n)
+{
+    const struct store_object *o = store_get(m->store, objects_key(m->kind, "", n->name));
+    AUTO(json_freep) json_t *node = NULL;
+
+    if (!o)
+        return NULL;
+    TRY(objects_decode(o, &node));
+    /* Only then the taint: each write wakes us again, and reads what the one before made. */
+    if (is_silent(m, n) && !text_equal(ready_text(node, "status"), "Unknown"))
+        return tell_unknown(m, n, node);
+    return set_taints(m, node);
+}
+
+/* Until the next node is silent too long; those that are already told so need no timer. */
+static int64_t next_ns(const struct node_monitor *m)
+{
+    int64_t now_ns = loop_now_ns(m->options.loop);
+    int64_t least_ns = m->options.node_grace_ns;
+
+    for (const struct watched_node *n = m->nodes; n; n = n->handle.next) {
+        int64_t left_ns = n->seen_ns + m->options.node_grace_ns - now_ns;
+
+        if (left_ns > 0 && left_ns < least_ns)
+            least_ns = left_ns;
+    }
+    return least_ns;
+}
+
+static void on_time(void *arg)
+{
+    struct node_monitor *m = arg;
+    int64_t wait_ns = next_ns(m);
+
+    for (struct watched_node *n = m->nodes; n; n = n->handle.next) {
+        AUTO(err_freep) struct err *e = NULL;
+
+        if (!n->is_dirty && !is_silent(m, n))
+            continue;
+        n->is_dirty = false;
+        e = look_at(m, n);
+        if (!e)
+            continue;
+        n->is_dirty = true;
+        wait_ns = wait_ns < retry_ns ? wait_ns : retry_ns;
+        LOG(WARN, "node cannot be marked, will be tried again", S("node", n->name), E(e));
+    }
+    loop_timer_set(m->timer, wait_ns);
+}
+
+static struct err *watch_nodes(struct node_monitor *m)
+{
+    struct store_range range = {.group = "", .resource = "nodes"};
+    struct store_list list = {0};
+
+    TRY(store_list(m->store, &range, NULL, NULL, 0, 0, &list));
+    for (size_t i = 0; i < list.n; i++)
+        on_node(m, list.at[i]);
+    store_list_done(&list);
+    return store_watch_new(m->store, &range, list.revision, on_change, m, &m->watch);
+}
+
+struct err *node_monitor_new(const struct node_monitor_options *o, struct node_monitor **ret)
+{
+    struct node_monitor *m = mem_alloc(sizeof(*m));
+    struct err *e;
+
+    m->options = *o;
+    if (m->options.node_grace_ns == 0)
+        m->options.node_grace_ns = 40 * NS_PER_SEC;
+    m->store = objects_store(o->objects);
+    m->kind = kind_find("", "nodes");
+    m->who = (struct kind_context){
+        .user = "system:node-monitor", .is_system = true, .is_admin = true, .host_uid = -1};
+    m->timer = loop_timer_new(o->loop, on_time, m);
+    loop_timer_set(m->timer, 0);
+    e = watch_nodes(m);
+    if (e) {
+        node_monitor_free(m);
+        return e;
+    }
+    *ret = m;
+    return NULL;
+}
+
+void node_monitor_free(struct node_monitor *m)
+{
+    struct watched_node *n;
+    struct watched_node *tmp;
+
+    if (!m)
+        return;
+    store_watch_free(m->watch);
+    map_each (handle, m->nodes, n, tmp)
+        node_free(m, n);
+    loop_timer_free(m->timer);
+    free(m);
+}

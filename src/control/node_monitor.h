@@ -1,0 +1,28 @@
+/*
+ * node_monitor.h - which nodes are alive, and the taints that tell it
+ *
+ * A sign of life is a change of the condition Ready's lastHeartbeatTime, timed by our monotonic
+ * clock: nobody's wall clock counts. After `node_grace_ns` without one Ready becomes Unknown
+ * (reason NodeStatusUnknown). Taints, each with the effect NoSchedule:
+ * node.kubernetes.io/unreachable while Ready is Unknown, .../not-ready while it is False or was
+ * never told, .../unschedulable while spec.unschedulable is set (cordon).
+ *
+ * Nothing is evicted: whether the containers of a silent node run cannot be known, and their gpus
+ * stay held.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "kinds/objects.h"
+
+struct node_monitor;
+
+struct node_monitor_options {
+    struct loop *loop;
+    struct objects *objects; /* borrowed, outlives this, with its store */
+    int64_t node_grace_ns;   /* 0: 40 s */
+};
+
+struct err *node_monitor_new(const struct node_monitor_options *o,
+                             struct node_monitor **ret) MUST_CHECK;
+void node_monitor_free(struct node_monitor *m); /* accepts NULL */
