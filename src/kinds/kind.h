@@ -2,8 +2,8 @@
  * kind.h - what an object of each kind is: one table a kind drives decoding, validation, defaults,
  * patches, columns and OpenAPI
  *
- * Objects are JSON trees. A schema is a tree of `struct field`; generic code walks it. What a schema
- * cannot say (cross-field rules) is a function of the kind.
+ * Objects are JSON trees. A schema is a tree of `struct field`; generic code walks it. What a
+ * schema cannot say (cross-field rules) is a function of the kind.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 enum field_type {
     FIELD_STRING,
-    FIELD_INT,      /* int64 within [min, max] when max > min */
+    FIELD_INT, /* int64 within [min, max] when max > min */
     FIELD_BOOL,
     FIELD_QUANTITY, /* string or integer in, canonical string out */
     FIELD_INT_OR_STRING,
@@ -32,7 +32,8 @@ enum field_type {
 enum field_support {
     FIELD_SUPPORTED,
     FIELD_IGNORED, /* harmless: kept, and answered with a "Warning: 299" */
-    FIELD_REFUSED, /* restricts something that is not implemented: 422 by its name, unless its value is `harmless` */
+    FIELD_REFUSED, /* restricts something that is not implemented: 422 by its name, unless its value
+                      is `harmless` */
 };
 
 struct field {
@@ -41,16 +42,17 @@ struct field {
     enum field_support support;
     const struct field *fields; /* FIELD_OBJECT: ends with a NULL name */
     const struct field *item;   /* FIELD_LIST, FIELD_MAP */
-    const char *merge_key;      /* FIELD_LIST of objects: strategic merge by this key; NULL: replaced whole */
+    const char
+        *merge_key; /* FIELD_LIST of objects: strategic merge by this key; NULL: replaced whole */
     bool is_required;
-    bool is_set_list; /* FIELD_LIST of scalars: strategic merge adds (finalizers) */
+    bool is_set_list;          /* FIELD_LIST of scalars: strategic merge adds (finalizers) */
     const char *const *values; /* FIELD_STRING: the allowed ones, NULL-terminated */
     const char *fallback;      /* default as JSON text: "\"Always\"", "30", "{}" */
     const char *harmless;      /* FIELD_REFUSED: the JSON value that means nothing ("false") */
     int64_t min;
     int64_t max;
-    size_t items_max; /* list, map; 0: 1024 */
-    size_t size_max;  /* string bytes; 0: 32 KiB */
+    size_t items_max;                       /* list, map; 0: 1024 */
+    size_t size_max;                        /* string bytes; 0: 32 KiB */
     struct err *(*check)(const char *text); /* FIELD_STRING: form (names, label keys ...) */
     const char *doc;
     struct err *(*check_key)(const char *key); /* FIELD_MAP */
@@ -70,9 +72,9 @@ struct causes; /* kinds/cause.h */
 /* Who asks, as far as rules on objects care. */
 struct kind_context {
     const char *user;
-    bool is_system;   /* our own controllers and nodes: may set mete.dev/ annotations and status */
-    int64_t now_ns;   /* realtime; 0: objects_* take their loop's */
-    bool is_admin;    /* may run `host` containers as any uid, set spec.nodeName */
+    bool is_system; /* our own controllers and nodes: may set mete.dev/ annotations and status */
+    int64_t now_ns; /* realtime; 0: objects_* take their loop's */
+    bool is_admin;  /* may run `host` containers as any uid, set spec.nodeName */
     /* On whose behalf `host` containers run; -1: nobody's. 0 counts only together with is_admin. */
     int64_t host_uid;
 };
@@ -85,20 +87,25 @@ struct kind {
     const char *singular;
     const char *short_names[4];
     bool is_namespaced;
-    bool has_status;      /* a status subresource: spec writes leave status alone and the other way round */
-    bool is_view;         /* computed, never stored */
-    const struct field *fields; /* of the whole object, apiVersion kind metadata included */
+    bool has_status; /* a status subresource: spec writes leave status alone and the other way round
+                      */
+    bool is_view;    /* computed, never stored */
+    const struct field *fields;   /* of the whole object, apiVersion kind metadata included */
     const struct column *columns; /* the default: Name, Age; ends with a NULL name */
-    /* One row: a JSON array with a cell a column (RFC 3339 dates are turned into ages by the caller). New ref. */
+    /* One row: a JSON array with a cell a column (RFC 3339 dates are turned into ages by the
+     * caller). New ref. */
     json_t *(*cells)(const json_t *object, int64_t now_ns);
     /* After the schema: cross-field rules. Adds every cause. */
     void (*validate)(const json_t *object, struct causes *causes);
     /* Which fields of `after` may differ from `before`; NULL: all of spec. */
-    struct err *(*validate_update)(const json_t *before, const json_t *after, const struct kind_context *c);
+    struct err *(*validate_update)(const json_t *before, const json_t *after,
+                                   const struct kind_context *c);
     /* Fills what depends on other fields, after the schema's defaults. */
     void (*set_defaults)(json_t *object, const struct kind_context *c);
-    /* "spec.nodeName" → its value for a field selector; NULL: not a selectable field. Borrowed text. */
-    const char *const *selectable; /* paths, NULL-terminated; metadata.name and .namespace always are */
+    /* "spec.nodeName" → its value for a field selector; NULL: not a selectable field. Borrowed
+     * text. */
+    const char *const
+        *selectable;       /* paths, NULL-terminated; metadata.name and .namespace always are */
     int64_t grace_seconds; /* default of deletionGracePeriodSeconds; 0: deleted at once */
     struct err *(*check_name)(const char *name); /* of metadata.name; NULL: an RFC 1123 subdomain */
     const char *doc;
@@ -108,27 +115,35 @@ struct kind {
 extern const struct kind *const kinds[];
 extern const size_t kinds_count;
 
-const struct kind *kind_find(const char *group, const char *plural);           /* plural name */
+const struct kind *kind_find(const char *group, const char *plural); /* plural name */
 const struct kind *kind_find_by_kind(const char *api_version, const char *kind);
 
 /* "v1" or "group/version"; static text. */
 const char *kind_api_version(const struct kind *k);
 
-enum field_validation { VALIDATION_IGNORE, VALIDATION_WARN, VALIDATION_STRICT };
+enum field_validation {
+    VALIDATION_IGNORE,
+    VALIDATION_WARN,
+    VALIDATION_STRICT
+};
 
 /*
- * Makes a tree into an object of kind `k`: types checked, unknown fields dropped with a warning each
- * (Strict: refused with ERR_BAD_REQUEST and kubectl's words: strict decoding error: unknown field "spec.foo"),
- * quantities made canonical, defaults set. Errors are ERR_INVALID and name every field: `Pod "x" is invalid:
- * [spec.containers[0].name: Required value, ...]`. `warnings` (may be NULL) is a JSON array that texts are added to.
+ * Makes a tree into an object of kind `k`: types checked, unknown fields dropped with a warning
+ * each (Strict: refused with ERR_BAD_REQUEST and kubectl's words: strict decoding error: unknown
+ * field "spec.foo"), quantities made canonical, defaults set. Errors are ERR_INVALID and name every
+ * field: `Pod "x" is invalid: [spec.containers[0].name: Required value, ...]`. `warnings` (may be
+ * NULL) is a JSON array that texts are added to.
  */
-struct err *kind_decode(const struct kind *k, json_t *object, enum field_validation how, json_t *warnings) MUST_CHECK;
-struct err *kind_default(const struct kind *k, json_t *object, const struct kind_context *c) MUST_CHECK;
+struct err *kind_decode(const struct kind *k, json_t *object, enum field_validation how,
+                        json_t *warnings) MUST_CHECK;
+struct err *kind_default(const struct kind *k, json_t *object,
+                         const struct kind_context *c) MUST_CHECK;
 struct err *kind_validate(const struct kind *k, const json_t *object) MUST_CHECK;
 
 /*
- * Labels and annotations under mete.dev/ are set, changed and removed by our own processes only: ERR_INVALID
- * names those that differ from `before` (NULL: none were there) unless `c` is one of them.
+ * Labels and annotations under mete.dev/ are set, changed and removed by our own processes only:
+ * ERR_INVALID names those that differ from `before` (NULL: none were there) unless `c` is one of
+ * them.
  */
 struct err *kind_check_reserved(const struct kind *k, const json_t *before, const json_t *after,
                                 const struct kind_context *c) MUST_CHECK;
@@ -136,21 +151,22 @@ struct err *kind_check_reserved(const struct kind *k, const json_t *before, cons
 /* The value that a field selector compares; "" where absent; NULL: not selectable. Borrowed. */
 const char *kind_selectable(const struct kind *k, const json_t *object, const char *path);
 
-/* RFC 7396 and Kubernetes' strategic merge ($patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys).
-   New references; `object` is not changed. */
+/* RFC 7396 and Kubernetes' strategic merge ($patch, $setElementOrder, $deleteFromPrimitiveList,
+   $retainKeys). New references; `object` is not changed. */
 struct err *patch_merge(const json_t *object, const json_t *patch, json_t **ret) MUST_CHECK;
-struct err *patch_strategic(const struct kind *k, const json_t *object, const json_t *patch, json_t **ret) MUST_CHECK;
+struct err *patch_strategic(const struct kind *k, const json_t *object, const json_t *patch,
+                            json_t **ret) MUST_CHECK;
 
-/* meta.k8s.io/v1 Table of `objects` (JSON array of objects), `revision` as its resourceVersion; include_object is
-   "None", "Metadata" or "Object". New reference. */
-json_t *table_format(const struct kind *k, const json_t *objects, int64_t revision, const char *include_object,
-                     int64_t now_ns);
+/* meta.k8s.io/v1 Table of `objects` (JSON array of objects), `revision` as its resourceVersion;
+   include_object is "None", "Metadata" or "Object". New reference. */
+json_t *table_format(const struct kind *k, const json_t *objects, int64_t revision,
+                     const char *include_object, int64_t now_ns);
 
-/* The OpenAPI v3 document of one group version (NULL: there is none such), and the index of all, which names
-   them by a hash of their text. New references; the same at each call. */
+/* The OpenAPI v3 document of one group version (NULL: there is none such), and the index of all,
+   which names them by a hash of their text. New references; the same at each call. */
 json_t *openapi_document(const char *group, const char *version);
 json_t *openapi_index(void);
 
-/* Bodies "k8s\0..." of Namespace, DeleteOptions, ConfigMap and Secret as JSON trees. ERR_BAD_REQUEST, naming the
-   kind found. */
+/* Bodies "k8s\0..." of Namespace, DeleteOptions, ConfigMap and Secret as JSON trees.
+   ERR_BAD_REQUEST, naming the kind found. */
 struct err *protobuf_decode(struct str body, json_t **ret) MUST_CHECK;

@@ -4,9 +4,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum gpu_health { GPU_HEALTHY, GPU_UNHEALTHY, GPU_NOT_ANSWERING, GPU_LOST };
+enum gpu_health {
+    GPU_HEALTHY,
+    GPU_UNHEALTHY,
+    GPU_NOT_ANSWERING,
+    GPU_LOST
+};
 
-enum { GPU_TEXT_SIZE = 96, GPU_LINKS_MAX = 18 };
+enum {
+    GPU_TEXT_SIZE = 96,
+    GPU_LINKS_MAX = 18
+};
 
 /* A value. Texts are "" where unknown, numbers -1. */
 struct gpu {

@@ -9,15 +9,23 @@
 /* A value, exact to 1/1000 (finer is rounded up, as Kubernetes does), within int64 thousandths. */
 struct quantity {
     int64_t milli;
-    enum { QUANTITY_DECIMAL, QUANTITY_BINARY, QUANTITY_EXPONENT } form; /* how it was written; format keeps it */
+    enum {
+        QUANTITY_DECIMAL,
+        QUANTITY_BINARY,
+        QUANTITY_EXPONENT
+    } form; /* how it was written; format keeps it */
 };
 
-enum { QUANTITY_TEXT_SIZE = 40 };
+enum {
+    QUANTITY_TEXT_SIZE = 40
+};
 
-/* ERR_INVALID with the text and what would be right; also when it does not fit. Negative values parse. */
+/* ERR_INVALID with the text and what would be right; also when it does not fit. Negative values
+ * parse. */
 struct err *quantity_parse(struct str text, struct quantity *ret) MUST_CHECK;
 
-/* The canonical text, as Kubernetes writes it: "1Gi" stays, "1024Mi" becomes "1Gi", "0.5" becomes "500m". */
+/* The canonical text, as Kubernetes writes it: "1Gi" stays, "1024Mi" becomes "1Gi", "0.5" becomes
+ * "500m". */
 void quantity_format(struct quantity q, char ret[QUANTITY_TEXT_SIZE]);
 
 /* Whole units, rounded up. */

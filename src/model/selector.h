@@ -19,8 +19,10 @@ typedef const char *(*selector_get_fn)(const void *object, const char *key);
 
 bool selector_matches(const struct selector *s, selector_get_fn get, const void *object);
 
-/* Calls `fn` for each key named, so that the caller can refuse what it cannot select. Stops at the first error. */
-struct err *selector_each_key(const struct selector *s, struct err *(*fn)(void *arg, const char *key), void *arg) MUST_CHECK;
+/* Calls `fn` for each key named, so that the caller can refuse what it cannot select. Stops at the
+ * first error. */
+struct err *selector_each_key(const struct selector *s,
+                              struct err *(*fn)(void *arg, const char *key), void *arg) MUST_CHECK;
 
 void selector_free(struct selector *s);
 static inline void selector_freep(struct selector **s)

@@ -12,8 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO(json_freep) json_t *object = NULL;
     AUTO(json_freep) json_t *again = NULL;
     AUTO_FREE char *text = NULL;
-    AUTO(err_freep) struct err *e =
-        protobuf_decode((struct str){(const char *)data, size}, &object);
+    AUTO(err_freep)
+    struct err *e = protobuf_decode((struct str){(const char *)data, size}, &object);
 
     if (e)
         return 0;

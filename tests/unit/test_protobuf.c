@@ -1,0 +1,146 @@
+#include "base/mem.h"
+#include "kinds/kind.h"
+#include "test.h"
+
+#define BODY(text) ((struct str){(text), sizeof(text) - 1})
+
+/* apiVersion "v1" and the kind, then raw. */
+#define NAMESPACE "\x0a\x0f\x0a\x02v1\x12\x09Namespace"
+
+static void reads_a_namespace_as_kubectl_sends_it(void **state)
+{
+    static const char body[] =
+        "k8s\0" NAMESPACE "\x12\x1c\x0a\x16\x0a\x03ns1\x12\x00\x42\x00\x5a\x06\x0a\x01k\x12\x01"
+        "v\x5a\x03\x0a\x01"
+        "e\x12\x00\x1a\x00\x1a\x00\"\x00";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = protobuf_decode(BODY(body), &object);
+    AUTO_FREE char *text = object ? json_format(object) : NULL;
+
+    (void)state;
+    if (e)
+        fail_msg("%s", err_message(e));
+    assert_string_equal(text,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
+                        "\"ns1\",\"generateName\":\"\",\"creationTimestamp\":"
+                        "\"1970-01-01T00:00:00Z\",\"labels\":{\"k\":\"v\",\"e\":\"\"}},\"spec\":{},"
+                        "\"status\":{}}");
+}
+
+static void reads_delete_options(void **state)
+{
+    static const char body[] = "k8s\0"
+                               "\x0a\x13\x0a\x02v1\x12\x0d"
+                               "DeleteOptions"
+                               "\x12\x1a\x08\x1e\x12\x03\x0a\x01u\x18\x00\x22\x0a"
+                               "Background\x2a\x03"
+                               "All";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = protobuf_decode(BODY(body), &object);
+    AUTO_FREE char *text = object ? json_format(object) : NULL;
+
+    (void)state;
+    if (e)
+        fail_msg("%s", err_message(e));
+    assert_string_equal(text, "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\","
+                              "\"gracePeriodSeconds\":30,\"preconditions\":{\"uid\":\"u\"},"
+                              "\"orphanDependents\":false,\"propagationPolicy\":\"Background\","
+                              "\"dryRun\":[\"All\"]}");
+}
+
+static void bytes_become_base64(void **state)
+{
+    static const char body[] = "k8s\0"
+                               "\x0a\x0c\x0a\x02v1\x12\x06Secret"
+                               "\x12\x09\x12\x07\x0a\x01k\x12\x02\x00\xff";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = protobuf_decode(BODY(body), &object);
+
+    (void)state;
+    if (e)
+        fail_msg("%s", err_message(e));
+    assert_string_equal(json_text_at(object, "data", "k", NULL), "AP8=");
+}
+
+static void says_what_is_wrong(void **state)
+{
+    static const struct {
+        struct str body;
+        const char *message;
+    } cases[] = {
+        {BODY(""), "protobuf: the body does not begin with \"k8s\\0\""},
+        {BODY("{}"), "protobuf: the body does not begin with \"k8s\\0\""},
+        {BODY("k8s\0\x0a"), "protobuf: the body ends inside a field"},
+        {BODY("k8s\0\x0a\x7f"), "protobuf: the body ends inside a field"},
+        {BODY("k8s\0\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+         "protobuf: a number of more than ten bytes"},
+        {BODY("k8s\0\x0b"), "protobuf: wire type 3"},
+        {BODY("k8s\0\x02\x00"), "protobuf: field number 0"},
+        {BODY("k8s\0" NAMESPACE "\x12\x02\x08\x01"), "protobuf: metadata: wire type 0"},
+        {BODY("k8s\0" NAMESPACE "\x12\x05\x0a\x03\x0a\x01\xff"),
+         "protobuf: name: not UTF-8, or with a NUL"},
+        {BODY("k8s\0" NAMESPACE "\x12\x05\x0a\x03\x0a\x01\x00"),
+         "protobuf: name: not UTF-8, or with a NUL"},
+        {BODY("k8s\0\x0a\x05\x12\x03Pod"),
+         "protobuf: no decoder for kind \"Pod\": want Namespace, DeleteOptions, ConfigMap or "
+         "Secret, or a body in JSON"},
+        {BODY("k8s\0"), "protobuf: no decoder for kind \"\": want Namespace, DeleteOptions, "
+                        "ConfigMap or Secret, or a body in JSON"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        json_t *object = NULL;
+        AUTO(err_freep) struct err *e = protobuf_decode(cases[i].body, &object);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
+        assert_int_equal(err_http(e), 400);
+        assert_null(object);
+    }
+}
+
+static void fields_that_are_not_known_are_skipped(void **state)
+{
+    static const char body[] = "k8s\0" NAMESPACE "\x12\x18\x0a\x03\x0a\x01x\xf8\x01\x05\x81\x02"
+                               "12345678\x85\x02"
+                               "1234";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = protobuf_decode(BODY(body), &object);
+
+    (void)state;
+    if (e)
+        fail_msg("%s", err_message(e));
+    assert_string_equal(json_text_at(object, "metadata", "name", NULL), "x");
+}
+
+static void a_body_of_nothing_but_fields_is_cut_off(void **state)
+{
+    struct buf body = {0};
+    json_t *object = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    (void)state;
+    buf_add(&body, "k8s\0" NAMESPACE, 4 + sizeof(NAMESPACE) - 1);
+    buf_add(&body, "\x12\x80\x80\x10", 4); /* raw of 256 KiB: empty specs */
+    for (int i = 0; i < 128 << 10; i++)
+        buf_add(&body, "\x12\x00", 2);
+    e = protobuf_decode((struct str){body.at, body.size}, &object);
+    assert_non_null(e);
+    assert_int_equal(err_http(e), 413);
+    buf_done(&body);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_namespace_as_kubectl_sends_it),
+        cmocka_unit_test(reads_delete_options),
+        cmocka_unit_test(bytes_become_base64),
+        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(fields_that_are_not_known_are_skipped),
+        cmocka_unit_test(a_body_of_nothing_but_fields_is_cut_off),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
