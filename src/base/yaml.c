@@ -209,22 +209,19 @@ static bool resolve_real(const char *text, struct scalar *ret)
 static struct scalar resolve(const char *text)
 {
     struct scalar is = {.meaning = IS_TEXT};
-    bool can_be_number = is_digit(*text) || *text == '-' || *text == '+';
+    AUTO_FREE char *plain = NULL;
+    size_t n = 0;
 
     if (resolve_word(text, &is))
         return is;
-    if (can_be_number) {
-        AUTO_FREE char *plain = mem_alloc(strlen(text) + 1);
-        size_t n = 0;
-
-        for (const char *at = text; *at; at++)
-            if (*at != '_')
-                plain[n++] = *at;
-        if (resolve_int(plain, &is) || resolve_real(plain, &is))
-            return is;
-    } else if (*text == '.' && is_digit(text[1]) && resolve_real(text, &is)) {
+    if (!is_digit(*text) && *text != '-' && *text != '+' && *text != '.')
+        return (struct scalar){.meaning = IS_TEXT};
+    plain = mem_alloc(strlen(text) + 1);
+    for (const char *at = text; *at; at++)
+        if (*at != '_')
+            plain[n++] = *at;
+    if ((*text != '.' && resolve_int(plain, &is)) || resolve_real(plain, &is))
         return is;
-    }
     return (struct scalar){.meaning = IS_TEXT};
 }
 
@@ -597,23 +594,39 @@ static void emit(yaml_emitter_t *emitter, yaml_event_t *event)
 /* ^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$: a number of base 60 to readers of YAML 1.1 */
 static bool is_base60(const char *text)
 {
-    bool has_colon = false;
-
     text += *text == '-' || *text == '+';
     if (!is_digit(*text))
         return false;
-    for (; is_digit(*text) || *text == '_' || *text == ':' || *text == '.'; text++)
-        has_colon |= *text == ':';
-    return *text == '\0' && has_colon;
+    text += strspn(text, "0123456789_");
+    if (*text != ':')
+        return false;
+    while (*text == ':') {
+        size_t digits = strspn(text + 1, "0123456789");
+
+        if (digits == 0 || digits > 2 || (digits == 2 && text[1] > '5'))
+            return false;
+        text += 1 + digits;
+    }
+    text += *text == '.' ? 1 + strspn(text + 1, "0123456789_") : 0;
+    return *text == '\0';
 }
 
 /* "2026-1-2", and with a time after it, which readers of YAML 1.1 take for a time stamp */
 static bool is_stamp(const char *text)
 {
-    for (int i = 0; i < 4; i++)
-        if (!is_digit(text[i]))
+    static const char *const after[] = {"-", "-", ""};
+
+    for (int i = 0; i < 3; i++) {
+        size_t digits = strspn(text, "0123456789");
+
+        if (i == 0 ? digits != 4 : digits == 0 || digits > 2)
             return false;
-    return text[4] == '-' && is_digit(text[5]) && strchr(text + 5, '-');
+        text += digits;
+        if (!text_starts_with(text, after[i]))
+            return false;
+        text += strlen(after[i]);
+    }
+    return *text == '\0' || *text == 'T' || *text == 't' || *text == ' ';
 }
 
 /* Bytes that only double quotes carry: control, and the breaks and the mark that Unicode adds. */
@@ -638,10 +651,7 @@ static bool needs_escapes(struct str text)
 /* Text of several lines that a literal block gives back as it is. */
 static bool fits_block(struct str text)
 {
-    if (text.at[0] == ' ' || text.at[0] == '\n' || str_ends_with(text, STR("\n\n")) ||
-        str_ends_with(text, STR(" ")))
-        return false;
-    return !memmem(text.at, text.size, " \n", 2);
+    return !str_ends_with(text, STR(" ")) && !memmem(text.at, text.size, " \n", 2);
 }
 
 static yaml_scalar_style_t text_style(struct str text, bool is_key)
