@@ -1,8 +1,9 @@
 /*
  * node.h - the hands: one machine's pods, from what the server says to containers and back
  *
- * A client of the API (informer on its own pods, status patches, heartbeats) and of the reverse stream. Logic takes seams: struct
- * runtime (runtime.h: crun under conmon, or a fake), struct gpu_watch, struct client, struct loop.
+ * A client of the API (informer on its own pods, status patches, heartbeats) and of the reverse
+ * stream. Logic takes seams: struct runtime (runtime.h: crun under conmon, or a fake), struct
+ * gpu_watch, struct client, struct loop.
  */
 #pragma once
 
@@ -19,7 +20,8 @@ struct node_options {
     const char *name;       /* of the node */
     const char *dir;        /* DATA/node */
     const char *mask_dir;   /* DATA: hidden from `host` containers */
-    const char *gpusim_dir; /* emulated gpus: holds libnvidia-ml.so.1, nvidia-smi, profile.yaml; NULL otherwise */
+    const char *gpusim_dir; /* emulated gpus: holds libnvidia-ml.so.1, nvidia-smi, profile.yaml;
+                               NULL otherwise */
     int64_t heartbeat_ns;   /* 0: 10 s */
 };
 

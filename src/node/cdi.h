@@ -1,0 +1,37 @@
+/*
+ * cdi.h - what makes gpus appear in a container: Container Device Interface edits
+ *
+ * Computed from host data alone and applied to an OCI spec by the rules of the CDI specification
+ * (containerEdits: env, deviceNodes, mounts, additionalGids; no hooks). Every device node has its
+ * type, major and minor, so nothing is looked up when it is applied.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "model/gpu.h"
+
+#define CDI_GPUSIM_DIR "/run/mete/gpu" /* where a container sees the emulated driver */
+
+struct cdi_host {
+    int64_t uvm_major;      /* of nvidia-uvm in /proc/devices; -1: not loaded */
+    const char *gpusim_dir; /* emulated gpus: the driver's files on the host; NULL otherwise */
+};
+
+/* The major of `name` among the character devices of the text of /proc/devices; -1: none. */
+int64_t cdi_find_major(const char *proc_devices, const char *name);
+
+/*
+ * The edits for one container with these gpus. `env`, the container's variables so far as an
+ * object, is what search paths are put in front of. A new reference.
+ */
+json_t *cdi_gpu_edits(const struct gpu *const *gpus, size_t n, const struct cdi_host *host,
+                      const json_t *env);
+
+/* ERR_INVALID for an edit that this program does not know or that lacks a member. */
+struct err *cdi_apply(const json_t *edits, json_t *spec) MUST_CHECK;
+
+/* Puts `"NAME=value"` into a list of variables, over an older one of that name. */
+void cdi_put_env(json_t *list, const char *variable);
+
+/* Sorts mounts by the number of path elements of their destination, keeping the order of equals. */
+void cdi_sort_mounts(json_t *spec);

@@ -1,0 +1,14 @@
+/* events.h - Events about pods, posted one after the other behind everything else */
+#pragma once
+
+#include "client/client.h"
+
+struct events;
+
+struct events *events_new(struct loop *l, struct client *c, const char *node);
+void events_free(struct events *e); /* what is queued is lost */
+
+/* `type` is "Normal" or "Warning"; container may be NULL. What does not fit in the queue is
+ * dropped. */
+void events_add(struct events *e, const json_t *pod, const char *container, const char *type,
+                const char *reason, const char *message);

@@ -1,0 +1,278 @@
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "node/host.h"
+
+/* ---- what it is ---- */
+
+static void copy_text(char ret[HOST_TEXT_SIZE], struct str text)
+{
+    (void)snprintf(ret, HOST_TEXT_SIZE, STR_FMT, STR_ARG(text));
+}
+
+static void read_line(const char *path, char ret[HOST_TEXT_SIZE])
+{
+    AUTO(buf_done) struct buf text = {0};
+    struct str rest = {0};
+
+    err_free(file_read(path, 4096, &text)); /* without it the text stays "" */
+    rest = (struct str){text.at, text.size};
+    if (text.at)
+        copy_text(ret, str_cut(&rest, '\n'));
+}
+
+static void read_os_image(char ret[HOST_TEXT_SIZE])
+{
+    AUTO(buf_done) struct buf text = {0};
+    struct str rest = {0};
+
+    copy_text(ret, STR("Linux"));
+    err_free(file_read("/etc/os-release", 65536, &text));
+    rest = (struct str){text.at, text.size};
+    while (rest.at && rest.size > 0) {
+        struct str line = str_cut(&rest, '\n');
+        const struct str key = STR("PRETTY_NAME=\"");
+
+        if (str_starts_with(line, key) && str_ends_with(line, STR("\"")))
+            copy_text(ret, (struct str){line.at + key.size, line.size - key.size - 1});
+    }
+}
+
+static int64_t read_memory(void)
+{
+    AUTO(buf_done) struct buf text = {0};
+    const char *at = NULL;
+    long long kib = 0;
+
+    err_free(file_read("/proc/meminfo", 65536, &text));
+    at = text.at ? strstr(text.at, "MemTotal:") : NULL;
+    if (!at || sscanf(at, "MemTotal: %lld kB", &kib) != 1)
+        return 0;
+    return kib * 1024;
+}
+
+/* The kernel says from which address a packet to the outside would leave; none is sent. */
+static void read_address(char ret[HOST_TEXT_SIZE])
+{
+    AUTO(fd_closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(53)};
+    socklen_t size = sizeof(to);
+
+    copy_text(ret, STR("127.0.0.1"));
+    to.sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1, for documentation only */
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
+        getsockname(fd, (struct sockaddr *)&to, &size) < 0)
+        return;
+    if (!inet_ntop(AF_INET, &to.sin_addr, ret, HOST_TEXT_SIZE))
+        copy_text(ret, STR("127.0.0.1"));
+}
+
+struct err *host_info_read(const char *dir, struct host_info *ret)
+{
+    struct host_info info = {0};
+    struct utsname uts = {0};
+    struct statvfs fs = {0};
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (uname(&uts) < 0)
+        return err_errno(errno, "ask the kernel for its name");
+    if (statvfs(dir, &fs) < 0)
+        return err_errno(errno, "look at the file system of %s", dir);
+    copy_text(info.hostname, str_of(uts.nodename));
+    copy_text(info.kernel, str_of(uts.release));
+    copy_text(info.arch, text_equal(uts.machine, "x86_64")    ? STR("amd64")
+                         : text_equal(uts.machine, "aarch64") ? STR("arm64")
+                                                              : str_of(uts.machine));
+    read_line("/proc/sys/kernel/random/boot_id", info.boot_id);
+    read_line("/etc/machine-id", info.machine_id);
+    read_os_image(info.os_image);
+    read_address(info.address);
+    info.cpus = cpus > 0 ? cpus : 1;
+    info.memory_bytes = read_memory();
+    info.disk_bytes = (int64_t)(fs.f_blocks * fs.f_frsize);
+    *ret = info;
+    return NULL;
+}
+
+/* ---- its users ---- */
+
+struct err *host_user_read(uid_t uid, struct host_user *ret)
+{
+    enum {
+        ENTRY_SIZE = 65536
+    };
+    AUTO_FREE char *entry = mem_alloc(ENTRY_SIZE);
+    struct passwd pw = {0};
+    struct passwd *found = NULL;
+    int n = HOST_GROUPS_MAX;
+    int r = getpwuid_r(uid, &pw, entry, ENTRY_SIZE, &found);
+
+    if (r != 0)
+        return err_errno(r, "look up uid %u", uid);
+    *ret = (struct host_user){.uid = uid, .gid = uid, .n_groups = 1, .groups = {uid}};
+    copy_text(ret->home, STR("/"));
+    (void)snprintf(ret->name, sizeof(ret->name), "%u", uid);
+    if (!found)
+        return NULL;
+    ret->gid = pw.pw_gid;
+    (void)snprintf(ret->name, sizeof(ret->name), "%s", pw.pw_name);
+    (void)snprintf(ret->home, sizeof(ret->home), "%s", pw.pw_dir);
+    if (getgrouplist(pw.pw_name, pw.pw_gid, ret->groups, &n) < 0)
+        return err_new(ERR_INTERNAL, "user %s is in more than %d groups", ret->name,
+                       HOST_GROUPS_MAX);
+    ret->n_groups = (size_t)n;
+    return NULL;
+}
+
+/* ---- the mounts ---- */
+
+static struct err *bind_tree(const char *from, const char *to)
+{
+    if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
+        return err_errno(errno, "bind %s at %s", from, to);
+    return NULL;
+}
+
+static struct err *bind_entry(const char *rootfs, const char *name)
+{
+    AUTO_FREE char *from = mem_format("/%s", name);
+    AUTO_FREE char *to = mem_format("%s/%s", rootfs, name);
+    char target[4096];
+    struct stat st = {0};
+    ssize_t n = 0;
+
+    if (lstat(from, &st) < 0)
+        return errno == ENOENT ? NULL : err_errno(errno, "look at %s", from);
+    if (S_ISLNK(st.st_mode)) {
+        n = readlink(from, target, sizeof(target) - 1);
+        if (n < 0)
+            return err_errno(errno, "read link %s", from);
+        target[n] = '\0';
+        return symlink(target, to) < 0 ? err_errno(errno, "make link %s", to) : NULL;
+    }
+    if (!S_ISDIR(st.st_mode))
+        return NULL;
+    if (mkdir(to, 0755) < 0)
+        return err_errno(errno, "make %s", to);
+    /* The container gets its own; a second instance on top of the host's would be refused. */
+    if (text_equal(name, "proc") || text_equal(name, "sys") || text_equal(name, "dev"))
+        return NULL;
+    return bind_tree(from, to);
+}
+
+static struct err *bind_host(const char *rootfs)
+{
+    char **names = NULL;
+    size_t n = 0;
+    struct err *e = dir_list("/", &names, &n);
+
+    for (size_t i = 0; !e && i < n; i++)
+        e = bind_entry(rootfs, names[i]);
+    names_free(names, n);
+    return e;
+}
+
+static struct err *mask(const char *rootfs, const char *dir)
+{
+    AUTO_FREE char *real = realpath(dir, NULL);
+    AUTO_FREE char *path = NULL;
+
+    if (!real)
+        return err_errno(errno, "find %s", dir);
+    path = mem_format("%s%s", rootfs, real);
+    if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
+              "size=4k,nr_inodes=2,mode=0711") < 0)
+        return err_errno(errno, "mask %s", path);
+    return NULL;
+}
+
+/* crun uses the v1 hierarchies only when none of its controllers is on v2: see docs/host.md. */
+static struct err *hide_unified(const char *rootfs)
+{
+    static const char controllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
+    AUTO_FREE char *empty = mem_format("%s.empty", rootfs);
+
+    if (!file_exists(controllers))
+        return NULL;
+    TRY(file_write(empty, 0444, STR("")));
+    if (mount(empty, controllers, NULL, MS_BIND, NULL) < 0)
+        return err_errno(errno, "hide %s", controllers);
+    return NULL;
+}
+
+struct err *host_enter(const struct host_mounts *m)
+{
+    TRY(dir_make(m->rootfs, 0711));
+    if (m->gpu_dir)
+        TRY(dir_make(m->gpu_dir, 0755));
+    if (unshare(CLONE_NEWNS) < 0)
+        return err_errno(errno, "make a mount namespace");
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return err_errno(errno, "detach our mounts from the host's");
+    TRY(hide_unified(m->rootfs));
+    if (mount("tmpfs", m->rootfs, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,nr_inodes=8k,mode=0755") <
+        0)
+        return err_errno(errno, "mount a tmpfs at %s", m->rootfs);
+    TRY(bind_host(m->rootfs));
+    return mask(m->rootfs, m->mask_dir);
+}
+
+struct err *host_mount_tmpfs(const char *path, int64_t size_bytes, mode_t mode)
+{
+    char options[64];
+    int n = snprintf(options, sizeof(options), "mode=%04o", mode);
+
+    if (size_bytes > 0)
+        (void)snprintf(options + n, sizeof(options) - (size_t)n, ",size=%lld",
+                       (long long)size_bytes);
+    if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+        return err_errno(errno, "mount a tmpfs at %s", path);
+    return NULL;
+}
+
+struct err *host_unmount(const char *path)
+{
+    while (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+        continue;
+    return errno == EINVAL || errno == ENOENT ? NULL : err_errno(errno, "unmount %s", path);
+}
+
+struct err *host_chmod(const char *path, mode_t mode)
+{
+    return chmod(path, mode) < 0 ? err_errno(errno, "change the mode of %s", path) : NULL;
+}
+
+bool host_is_mount(const char *path)
+{
+    struct statx x = {0};
+
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &x) == 0 &&
+           (x.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
+           (x.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+enum host_path host_path_type(const char *path)
+{
+    struct stat st = {0};
+
+    if (stat(path, &st) < 0)
+        return HOST_ABSENT;
+    return S_ISDIR(st.st_mode) ? HOST_DIR : HOST_OTHER;
+}

@@ -1,0 +1,326 @@
+#include "node/node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/stamp.h"
+#include "client/informer.h"
+#include "node/cdi.h"
+#include "node/node_object.h"
+#include "node/pods.h"
+#include "node/prepare.h"
+#include "node/uplink.h"
+
+#define NODE_VERSION "v1.32.0-mete"
+
+static const int64_t HEARTBEAT_NS = 10 * NS_PER_SEC;
+static const int64_t RETRY_NS = 200 * NS_PER_MS;
+static const int64_t COMMAND_DEADLINE_NS = 10 * NS_PER_SEC;
+
+/* A heartbeat is two patches: the object (labels, gpus), created where it is missing, then its
+ * status. */
+enum beat {
+    BEAT_IDLE,
+    BEAT_OBJECT,
+    BEAT_CREATE,
+    BEAT_STATUS
+};
+
+struct node {
+    struct node_options o;
+    char *name;
+    char *dir;
+    char *rootfs;
+    char *gpusim_dir;
+    struct host_info host;
+    char runtime_version[64];
+    struct worker *worker;
+    struct runtime *runtime;
+    struct pods *pods;
+    struct informer *informer;
+    struct uplink *uplink;
+
+    enum beat beat;
+    bool is_beat_wanted; /* something changed while one was under way */
+    struct client_call *call;
+    struct loop_timer *timer;
+    struct proc *version;
+    int64_t began_ns;
+};
+
+/* ---- gpus ---- */
+
+static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
+{
+    struct node *n = arg;
+    size_t count = 0;
+    const struct gpu *list = NULL;
+
+    *ret_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus);
+    if (!n->o.gpus)
+        return NULL;
+    list = gpu_watch_list(n->o.gpus, &count);
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(list[i].uuid, uuid))
+            return &list[i];
+    return NULL;
+}
+
+static int64_t uvm_major(void *arg)
+{
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = file_read("/proc/devices", 65536, &text);
+
+    (void)arg;
+    return e ? -1 : cdi_find_major(text.at, "nvidia-uvm");
+}
+
+static const struct gpu_sample *find_sample(void *arg, const char *uuid)
+{
+    const struct node *n = arg;
+
+    return gpu_watch_sample(n->o.gpus, uuid);
+}
+
+/* ---- heartbeats ---- */
+
+static void beat_next(struct node *n, enum beat beat);
+
+static struct node_facts facts(const struct node *n)
+{
+    struct node_facts f = {.name = n->name,
+                           .host = &n->host,
+                           .runtime_version = n->runtime_version,
+                           .version = NODE_VERSION,
+                           .gpus_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus),
+                           .sample = find_sample,
+                           .arg = (void *)(uintptr_t)n,
+                           .began_ns = n->began_ns,
+                           .now_ns = loop_wall_ns(n->o.loop)};
+
+    if (n->o.gpus && f.gpus_known) {
+        f.gpus = gpu_watch_list(n->o.gpus, &f.n_gpus);
+        f.driver = gpu_watch_info(n->o.gpus);
+    }
+    return f;
+}
+
+static void beat_over(struct node *n, int64_t next_ns)
+{
+    n->beat = BEAT_IDLE;
+    loop_timer_set(n->timer, n->is_beat_wanted ? 0 : next_ns);
+    n->is_beat_wanted = false;
+}
+
+static void on_beat(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct node *n = arg;
+    AUTO(err_freep) struct err *failed = client_error(e, reply);
+
+    n->call = NULL;
+    if (failed && err_code(failed) == ERR_NOT_FOUND && n->beat != BEAT_CREATE) {
+        beat_next(n, BEAT_CREATE);
+    } else if (failed) {
+        LOG(WARN, "heartbeat was not taken", E(failed));
+        beat_over(n, RETRY_NS);
+    } else if (n->beat == BEAT_STATUS) {
+        beat_over(n, n->o.heartbeat_ns);
+    } else {
+        beat_next(n, BEAT_STATUS);
+    }
+}
+
+static void beat_next(struct node *n, enum beat beat)
+{
+    const struct node_facts f = facts(n);
+    AUTO(json_freep)
+    json_t *object =
+        beat == BEAT_STATUS ? node_status_make(&f) : node_object_make(&f, beat == BEAT_CREATE);
+    AUTO_FREE char *body = json_format(object);
+    AUTO_FREE char *path = beat == BEAT_CREATE ? mem_strdup("/api/v1/nodes")
+                                               : mem_format("/api/v1/nodes/%s%s", n->name,
+                                                            beat == BEAT_STATUS ? "/status" : "");
+    struct client_request r = {.method = beat == BEAT_CREATE ? "POST" : "PATCH",
+                               .path = path,
+                               .content_type =
+                                   beat == BEAT_CREATE ? NULL : "application/merge-patch+json",
+                               .body = str_of(body)};
+
+    n->beat = beat;
+    client_send(n->o.client, &r, on_beat, n, &n->call);
+}
+
+static void on_timer(void *arg)
+{
+    struct node *n = arg;
+
+    if (n->beat == BEAT_IDLE)
+        beat_next(n, BEAT_OBJECT);
+    else
+        n->is_beat_wanted = true;
+}
+
+void node_gpus_changed(struct node *n)
+{
+    if (n->pods)
+        pods_gpus_changed(n->pods);
+    on_timer(n);
+}
+
+static void on_version(void *arg, const struct proc_end *end)
+{
+    struct node *n = arg;
+    struct str rest = end->output;
+    struct str line = str_cut(&rest, '\n');
+    const struct str prefix = STR("crun version ");
+
+    n->version = NULL;
+    if (end->status != 0 || !str_starts_with(line, prefix))
+        return;
+    (void)snprintf(n->runtime_version, sizeof(n->runtime_version), "crun://" STR_FMT,
+                   STR_ARG(((struct str){line.at + prefix.size, line.size - prefix.size})));
+}
+
+static void ask_version(struct node *n)
+{
+    const char *const argv[] = {"crun", "--version", NULL};
+    const struct proc_options o = {
+        .argv = argv, .has_output = true, .deadline_ns = COMMAND_DEADLINE_NS};
+    struct err *e = proc_start(n->o.loop, &o, on_version, n, &n->version);
+
+    (void)snprintf(n->runtime_version, sizeof(n->runtime_version), "crun://unknown");
+    if (e)
+        LOG(WARN, "crun does not tell its version", E(e));
+    err_free(e);
+}
+
+/* ---- pods ---- */
+
+static void on_pod(void *arg, const json_t *object)
+{
+    struct node *n = arg;
+
+    pods_put(n->pods, object);
+}
+
+static void on_pod_removed(void *arg, const json_t *object)
+{
+    struct node *n = arg;
+
+    pods_removed(n->pods, object);
+}
+
+static void on_synced(void *arg)
+{
+    struct node *n = arg;
+
+    pods_synced(n->pods);
+}
+
+/* What runs is known: now the server may be heard, and hear of us. */
+static void on_list(void *arg, const struct err *e, const struct runtime_container *found,
+                    size_t n_found)
+{
+    struct node *n = arg;
+    AUTO_FREE char *path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", n->name);
+    struct informer_options o = {.client = n->o.client,
+                                 .loop = n->o.loop,
+                                 .path = path,
+                                 .put = on_pod,
+                                 .removed = on_pod_removed,
+                                 .synced = on_synced,
+                                 .arg = n};
+
+    if (e)
+        LOG(ERROR, "containers of this machine cannot be read: nothing is started", E(e));
+    if (e)
+        return;
+    pods_adopt(n->pods, found, n_found);
+    n->informer = informer_new(&o);
+    n->uplink = uplink_new(n->o.loop, n->o.client, n->name, n->pods);
+    loop_timer_set(n->timer, 0);
+}
+
+/* ---- the whole ---- */
+
+static struct err *begin(struct node *n)
+{
+    struct runtime_crun_options ro = {.loop = n->o.loop, .dir = n->dir};
+    struct pods_options po = {.loop = n->o.loop,
+                              .client = n->o.client,
+                              .node = n->name,
+                              .dir = n->dir,
+                              .rootfs = n->rootfs,
+                              .host = &n->host,
+                              .gpusim_dir = n->gpusim_dir,
+                              .prepare = prepare_pod,
+                              .unprepare = unprepare_pod,
+                              .find_gpu = find_gpu,
+                              .uvm_major = uvm_major,
+                              .arg = n};
+    const struct host_mounts mounts = {.rootfs = n->rootfs,
+                                       .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
+                                       .gpu_dir = n->gpusim_dir ? CDI_GPUSIM_DIR : NULL};
+
+    TRY(dir_make(n->dir, 0700));
+    TRY(host_info_read(n->dir, &n->host));
+    TRY(host_enter(&mounts));
+    TRY(worker_new(n->o.loop, &n->worker));
+    ro.worker = n->worker;
+    ro.boot_id = n->host.boot_id;
+    TRY(runtime_crun_new(&ro, &n->runtime));
+    po.worker = n->worker;
+    po.runtime = n->runtime;
+    n->pods = pods_new(&po);
+    ask_version(n);
+    n->runtime->ops->list(n->runtime->self, on_list, n);
+    return NULL;
+}
+
+struct err *node_new(const struct node_options *o, struct node **ret)
+{
+    struct node *n = mem_alloc(sizeof(*n));
+    struct err *e = NULL;
+
+    n->o = *o;
+    if (n->o.heartbeat_ns == 0)
+        n->o.heartbeat_ns = HEARTBEAT_NS;
+    n->name = mem_strdup(o->name);
+    n->dir = mem_strdup(o->dir);
+    n->rootfs = mem_format("%s/host", o->dir);
+    n->gpusim_dir = o->gpusim_dir ? mem_strdup(o->gpusim_dir) : NULL;
+    n->began_ns = loop_wall_ns(o->loop);
+    n->timer = loop_timer_new(o->loop, on_timer, n);
+    e = begin(n);
+    if (e) {
+        node_free(n);
+        return err_wrap(e, "start the node");
+    }
+    *ret = n;
+    return NULL;
+}
+
+void node_free(struct node *n)
+{
+    if (!n)
+        return;
+    informer_free(n->informer);
+    uplink_free(n->uplink);
+    if (n->call)
+        client_cancel(n->call);
+    if (n->version)
+        proc_abandon(n->version);
+    worker_free(n->worker); /* what it was given is finished, and told to the pods */
+    pods_free(n->pods);
+    runtime_free(n->runtime);
+    loop_timer_free(n->timer);
+    free(n->gpusim_dir);
+    free(n->rootfs);
+    free(n->dir);
+    free(n->name);
+    free(n);
+}

@@ -1,0 +1,179 @@
+#include "node/node_object.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+
+static void put_number(json_t *object, const char *key, int64_t value, const char *unit)
+{
+    char text[40];
+
+    (void)snprintf(text, sizeof(text), "%" PRId64 "%s", value, unit);
+    json_put_text(object, key, text);
+}
+
+/* A label value: what is not allowed in one becomes '-'. */
+static char *label_value(const char *text)
+{
+    char *value = mem_strndup(text, 63);
+
+    for (char *at = value; *at; at++)
+        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+              (*at >= '0' && *at <= '9') || *at == '.' || *at == '_'))
+            *at = '-';
+    for (size_t n = strlen(value); n > 0 && value[n - 1] == '-'; n--)
+        value[n - 1] = '\0';
+    return value;
+}
+
+/* null removes what an earlier start of this node, with other hardware, has left. */
+static void put_gpu_labels(const struct node_facts *f, json_t *labels)
+{
+    static const char *const keys[] = {"nvidia.com/gpu.product", "nvidia.com/gpu.count",
+                                       "nvidia.com/gpu.memory", "mete.dev/gpu.model",
+                                       "mete.dev/gpu.emulated"};
+    const struct gpu *first = f->gpus;
+    AUTO_FREE char *product = NULL;
+    AUTO_FREE char *model = NULL;
+
+    if (f->n_gpus == 0) {
+        for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+            json_put(labels, keys[i], json_null());
+        return;
+    }
+    product = label_value(first->product);
+    model = label_value(first->model);
+    json_put_text(labels, keys[0], product);
+    put_number(labels, keys[1], (int64_t)f->n_gpus, "");
+    if (first->memory_bytes > 0)
+        put_number(labels, keys[2], first->memory_bytes >> 20, "");
+    json_put_text(labels, keys[3], model);
+    json_put_text(labels, keys[4], first->is_emulated ? "true" : "false");
+}
+
+static json_t *gpus_format(const struct node_facts *f)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < f->n_gpus; i++) {
+        json_t *gpu = gpu_format_json(&f->gpus[i]);
+        const struct gpu_sample *sample = f->sample(f->arg, f->gpus[i].uuid);
+
+        json_put(gpu, "sample", sample ? gpu_sample_format_json(sample) : json_null());
+        (void)json_array_append_new(list, gpu);
+    }
+    return list;
+}
+
+/* In a merge patch null removes; in an object to create there is nothing to remove. */
+static void drop_nulls(json_t *object)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    void *next = NULL;
+
+    json_object_foreach_safe (object, next, key, value) {
+        if (json_is_null(value))
+            (void)json_object_del(object, key);
+    }
+}
+
+json_t *node_object_make(const struct node_facts *f, bool is_whole)
+{
+    json_t *object = json_object();
+    json_t *meta = json_object_at(object, "metadata");
+    json_t *labels = json_object_at(meta, "labels");
+    AUTO_FREE char *hostname = label_value(f->name);
+
+    json_put_text(labels, "kubernetes.io/hostname", hostname);
+    json_put_text(labels, "kubernetes.io/os", "linux");
+    json_put_text(labels, "kubernetes.io/arch", f->host->arch);
+    if (f->gpus_known) {
+        AUTO(json_freep) json_t *gpus = gpus_format(f);
+        AUTO_FREE char *text = json_format(gpus);
+
+        put_gpu_labels(f, labels);
+        json_put_text(json_object_at(meta, "annotations"), "mete.dev/gpus", text);
+        if (f->driver)
+            json_put_text(json_object_at(meta, "annotations"), "mete.dev/driver",
+                          f->driver->driver_version);
+    }
+    if (!is_whole)
+        return object;
+    drop_nulls(labels);
+    json_put_text(object, "apiVersion", "v1");
+    json_put_text(object, "kind", "Node");
+    json_put_text(meta, "name", f->name);
+    return object;
+}
+
+static void put_resources(const struct node_facts *f, json_t *list, bool is_allocatable)
+{
+    int64_t n = 0;
+
+    put_number(list, "cpu", f->host->cpus, "");
+    put_number(list, "memory", f->host->memory_bytes / 1024, "Ki");
+    put_number(list, "ephemeral-storage", f->host->disk_bytes / 1024, "Ki");
+    put_number(list, "pods", NODE_PODS_MAX, "");
+    if (!f->gpus_known)
+        return;
+    for (size_t i = 0; i < f->n_gpus; i++)
+        n += !is_allocatable || f->gpus[i].health == GPU_HEALTHY;
+    put_number(list, "nvidia.com/gpu", n, "");
+}
+
+static void add_condition(const struct node_facts *f, json_t *status, const char *type,
+                          bool is_true, const char *reason)
+{
+    json_t *condition = json_object();
+    char now[STAMP_TEXT_SIZE];
+    char began[STAMP_TEXT_SIZE];
+
+    stamp_format(f->now_ns, now);
+    stamp_format(f->began_ns, began);
+    json_put_text(condition, "type", type);
+    json_put_text(condition, "status", is_true ? "True" : "False");
+    json_put_text(condition, "reason", reason);
+    json_put_text(condition, "message", reason);
+    json_put_text(condition, "lastHeartbeatTime", now);
+    json_put_text(condition, "lastTransitionTime", began);
+    (void)json_array_append_new(json_array_at(status, "conditions"), condition);
+}
+
+static void add_address(json_t *status, const char *type, const char *address)
+{
+    json_t *a = json_object();
+
+    json_put_text(a, "type", type);
+    json_put_text(a, "address", address);
+    (void)json_array_append_new(json_array_at(status, "addresses"), a);
+}
+
+json_t *node_status_make(const struct node_facts *f)
+{
+    json_t *object = json_object();
+    json_t *status = json_object_at(object, "status");
+    json_t *info = json_object_at(status, "nodeInfo");
+
+    put_resources(f, json_object_at(status, "capacity"), false);
+    put_resources(f, json_object_at(status, "allocatable"), true);
+    add_condition(f, status, "MemoryPressure", false, "HasSufficientMemory");
+    add_condition(f, status, "DiskPressure", false, "HasNoDiskPressure");
+    add_condition(f, status, "PIDPressure", false, "HasSufficientPID");
+    add_condition(f, status, "Ready", true, "NodeReady");
+    add_address(status, "InternalIP", f->host->address);
+    add_address(status, "Hostname", f->host->hostname);
+    json_put_text(info, "machineID", f->host->machine_id);
+    json_put_text(info, "systemUUID", f->host->machine_id);
+    json_put_text(info, "bootID", f->host->boot_id);
+    json_put_text(info, "kernelVersion", f->host->kernel);
+    json_put_text(info, "osImage", f->host->os_image);
+    json_put_text(info, "containerRuntimeVersion", f->runtime_version);
+    json_put_text(info, "kubeletVersion", f->version);
+    json_put_text(info, "kubeProxyVersion", "");
+    json_put_text(info, "operatingSystem", "linux");
+    json_put_text(info, "architecture", f->host->arch);
+    return object;
+}

@@ -1,0 +1,30 @@
+/* node_object.h - the Node object of this machine, as merge patches */
+#pragma once
+
+#include "base/json.h"
+#include "gpu/gpu_watch.h"
+#include "node/host.h"
+
+enum {
+    NODE_PODS_MAX = 1000
+};
+
+struct node_facts {
+    const char *name;
+    const struct host_info *host;
+    const char *runtime_version; /* "crun://1.8.1" */
+    const char *version;
+    bool gpus_known; /* false: what the server has of them stays */
+    const struct gpu *gpus;
+    size_t n_gpus;
+    const struct gpu_driver_info *driver; /* NULL: none */
+    const struct gpu_sample *(*sample)(void *arg, const char *uuid);
+    void *arg;
+    int64_t began_ns; /* realtime */
+    int64_t now_ns;   /* realtime */
+};
+
+/* {"metadata": labels and annotations}. With `is_whole` the object to create. New references. */
+json_t *node_object_make(const struct node_facts *f, bool is_whole);
+/* {"status": ...} */
+json_t *node_status_make(const struct node_facts *f);

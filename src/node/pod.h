@@ -1,0 +1,151 @@
+/* pod.h - one pod of this node: its state, shared by pod.c, pod_status.c, pod_start.c and pods.c */
+#pragma once
+
+#include "base/map.h"
+#include "node/events.h"
+#include "node/pods.h"
+#include "node/spec.h"
+
+enum container_state {
+    CONTAINER_WAITING, /* not there; to be created when its time comes */
+    CONTAINER_CREATING,
+    CONTAINER_CREATED,
+    CONTAINER_STARTING,
+    CONTAINER_RUNNING,
+    CONTAINER_ENDED,
+};
+
+/* How an attempt ended. */
+struct container_end {
+    bool is_set;
+    int64_t attempt;
+    int code;
+    bool is_oom;
+    char *reason; /* NULL: by code */
+    char *message;
+    int64_t started_ns; /* realtime, 0: not known */
+    int64_t finished_ns;
+};
+
+struct container {
+    char *name;
+    bool is_init;
+    json_t *gpus; /* array of uuids */
+    enum container_state state;
+    int64_t attempt; /* = restart count */
+    int64_t started_ns;
+    struct container_end end;  /* of `attempt`, in CONTAINER_ENDED */
+    struct container_end last; /* of the attempt before */
+    const char *wait_reason;   /* static; NULL: nothing special */
+    char *wait_message;
+    int64_t backoff_ns;    /* of the next restart */
+    int64_t restarted_ns;  /* monotonic, of the last restart */
+    int64_t not_before_ns; /* monotonic */
+    bool was_told_to_end;  /* SIGTERM sent */
+    bool is_killing;       /* a kill is under way */
+    int64_t kill_again_ns; /* monotonic; after SIGKILL */
+};
+
+enum pod_preparation {
+    PREP_NONE,
+    PREP_FETCHING, /* ConfigMaps and Secrets */
+    PREP_MAKING,   /* in the worker */
+    PREP_DONE,
+    PREP_WAITING, /* failed; again later */
+};
+
+struct pod {
+    struct map_handle handle;
+    struct pods *set;
+    char *uid;
+    char *ns;
+    char *name;
+    json_t *object; /* newest; NULL: found here, not heard of yet */
+    bool is_gone;   /* the server has it no more */
+    bool is_ended;  /* its phase is final: nothing is started again */
+
+    enum pod_preparation preparation;
+    json_t *refs; /* fetched */
+    size_t n_fetching;
+    struct err *fetch_error;
+    struct preparation *prepared;
+    int64_t retry_ns; /* of the preparation */
+    int64_t retry_at_ns;
+
+    struct container *containers; /* init first, in order */
+    size_t n_containers;
+
+    bool is_stopping;
+    bool is_past_deadline;
+    int64_t kill_at_ns;  /* monotonic: SIGKILL from here on */
+    int64_t start_ns;    /* realtime: status.startTime */
+    int64_t deadline_ns; /* monotonic; 0: none */
+
+    json_t *status;   /* as last made */
+    json_t *sending;  /* with the server now */
+    bool is_unsent;   /* the server has not acknowledged `status` */
+    int64_t quiet_ns; /* monotonic: until then a pod that is merely being made is not told about */
+    bool is_final_sent; /* the server acknowledged a final phase */
+    struct client_call *call;
+    int64_t call_retry_ns;
+    int64_t call_at_ns;
+    bool is_deleting; /* our DELETE is under way */
+    bool is_delete_done;
+
+    size_t n_removing; /* attempts whose removal is under way */
+    bool is_unpreparing;
+    int64_t remove_at_ns;
+    struct loop_timer *timer;
+    bool is_stepping;
+};
+
+/* A ConfigMap or Secret on its way. */
+struct fetch {
+    struct fetch *prev;
+    struct fetch *next;
+    struct pods *set;
+    struct client_call *call;
+    char *uid;
+    char *ref;
+};
+
+struct pods {
+    struct pods_options o;
+    struct pod *pods;
+    struct events *events;
+    struct fetch *fetches;
+    bool is_synced;
+};
+
+/* pod.c */
+void pod_step(struct pod *p);
+struct container *pod_container(struct pod *p, const char *name);
+const json_t *pod_container_spec(const struct pod *p, const struct container *c);
+bool container_is_live(const struct container *c);
+void container_wait(struct container *c, const char *reason, const char *message);
+void container_changed(struct pod *p, struct container *c, const struct runtime_container *found);
+void pod_free(struct pod *p);
+bool pod_is_over(const struct pod *p);
+char *container_id(const struct pod *p, const struct container *c, int64_t attempt);
+char *pod_log_dir(const struct pod *p);
+
+/* pod_start.c: from preparation to the runtime's create */
+void pod_prepare(struct pod *p);
+void container_create(struct pod *p, struct container *c);
+void preparation_free(struct preparation *p);
+void fetch_free(struct fetch *f);
+
+/* pod_status.c */
+json_t *pod_status_make(const struct pod *p);
+void pod_status_send(struct pod *p);
+void pod_delete_send(struct pod *p);
+/* `terminated` of a containerStatus, back. */
+void container_end_read(const json_t *terminated, struct container_end *ret);
+void container_end_done(struct container_end *end);
+
+/* pods.c */
+struct pod *pods_find(struct pods *set, const char *uid);
+/* The pod and container that has this gpu in use, other than `except`; NULL: nobody. */
+const struct pod *pods_gpu_user(const struct pods *set, const char *uuid,
+                                const struct container *except);
+void pods_step_waiting(struct pods *set);

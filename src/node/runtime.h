@@ -1,0 +1,94 @@
+/*
+ * runtime.h - what runs containers, as a seam: crun under conmon (runtime_crun_linux.c), or a fake
+ *
+ * An attempt has an id, `<pod uid>-<container>-<attempt>`, and goes one way: intent, created,
+ * started, ended. The implementation keeps the promise "started at most once" over its own death at
+ * any instruction: the intent is durable before anything is created, a mark is written before the
+ * start, and `list` tells from what it finds on the machine how far each attempt came.
+ *
+ * All calls return at once. Callbacks come from the loop, never from inside a call.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/loop.h"
+
+struct runtime;
+
+enum {
+    RUNTIME_ID_SIZE = 160,
+    RUNTIME_CODE_UNKNOWN = -1
+};
+
+enum runtime_state {
+    RUNTIME_INTENDED, /* an intent and nothing else: it is proven that its program never ran */
+    RUNTIME_CREATING, /* somebody is at it; on_change tells what became of it */
+    RUNTIME_CREATED,  /* waits for its start; its program has not run */
+    RUNTIME_RUNNING,  /* started */
+    RUNTIME_ENDED,    /* proven gone, with all its processes */
+};
+
+struct runtime_exit {
+    int code;            /* 128 + n for signal n; RUNTIME_CODE_UNKNOWN: nobody saw it */
+    bool was_started;    /* false: proven that the program never ran */
+    bool is_oom;         /* its memory limit killed something in it */
+    int64_t started_ns;  /* since 1970; 0: not known */
+    int64_t finished_ns; /* since 1970; 0: not known */
+};
+
+/* An attempt as it is. `exit` counts in RUNTIME_ENDED, `exit.started_ns` from RUNTIME_RUNNING on.
+ */
+struct runtime_container {
+    const char *id;
+    const json_t *intent; /* as given to create */
+    enum runtime_state state;
+    struct runtime_exit exit;
+};
+
+struct runtime_create {
+    const char *id;
+    const json_t *intent; /* an object; comes back by `list` */
+    json_t *config;       /* config.json of the bundle */
+    const char *log_path; /* CRI format; its directory is made */
+};
+
+typedef void (*runtime_done_fn)(void *arg, const struct err *e);
+typedef void (*runtime_list_fn)(void *arg, const struct err *e,
+                                const struct runtime_container *containers, size_t n);
+
+struct runtime_ops {
+    /*
+     * ERR_INVALID: the runtime refused it, saying why (no such program, no such directory): trying
+     * again would not help. Other errors: this machine could not, now.
+     */
+    void (*create)(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg);
+    /* Lets a created one run. A second start of an id does nothing. */
+    void (*start)(void *self, const char *id, runtime_done_fn done, void *arg);
+    /* To its first process; SIGKILL ends them all. One that has ended is no error. */
+    void (*kill)(void *self, const char *id, int signal, runtime_done_fn done, void *arg);
+    /* Forgets an ended or intended attempt: state, cgroup, bundle, at last the intent. */
+    void (*remove)(void *self, const char *id, runtime_done_fn done, void *arg);
+    /* What is on this machine; called once, before the others. What runs is watched from then on.
+     */
+    void (*list)(void *self, runtime_list_fn fn, void *arg);
+    void (*free)(void *self); /* containers go on; no callback after it */
+};
+
+struct runtime {
+    const struct runtime_ops *ops;
+    void *self;
+    /* Set by the user: an attempt became RUNTIME_CREATED (out of CREATING) or RUNTIME_ENDED. */
+    void (*on_change)(void *arg, const struct runtime_container *c);
+    void *arg;
+};
+
+struct runtime_crun_options {
+    struct loop *loop;
+    struct worker *worker;
+    const char *dir;     /* DATA/node */
+    const char *boot_id; /* of the running kernel */
+};
+
+/* Fails where crun or conmon are missing. */
+struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtime **ret) MUST_CHECK;
+void runtime_free(struct runtime *r); /* accepts NULL */
