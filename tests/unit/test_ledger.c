@@ -1,0 +1,376 @@
+#include "base/mem.h"
+#include "kinds/ledger.h"
+#include "test.h"
+#include "world.h"
+
+#define POD(n)    ((struct target){.kind = "pods", .name = (n)})
+#define STATUS(n) ((struct target){.kind = "pods", .name = (n), .sub = "status", .who = &ours})
+
+static char *uid_of(struct world *w, const char *name)
+{
+    AUTO(json_freep) json_t *pod = world_get(w, POD(name));
+
+    assert_non_null(pod);
+    return mem_strdup(json_text_at(pod, "metadata", "uid", NULL));
+}
+
+/* What a pod was given, as the text of its annotation; "" for nothing. The caller frees it. */
+static char *devices_of(struct world *w, const char *name)
+{
+    AUTO(json_freep) json_t *pod = world_get(w, POD(name));
+    const char *text = json_text_at(pod, "metadata", "annotations", "mete.dev/devices", NULL);
+
+    return mem_strdup(text ? text : "");
+}
+
+struct member {
+    const char *pod;
+    const char *node;
+    const char *gpus[2];
+};
+
+static struct err *bind(struct world *w, const char *workload, const struct member *members,
+                        size_t n)
+{
+    struct ledger_container containers[4] = {0};
+    struct ledger_pod pods[4] = {0};
+    char *uids[4] = {0};
+    struct ledger_placement p = {.ns = "default",
+                                 .workload = workload,
+                                 .pods = pods,
+                                 .n_pods = n,
+                                 .now_ns = loop_wall_ns(w->loop)};
+    struct err *e;
+
+    assert_in_range(n, 0, 4);
+    for (size_t i = 0; i < n; i++) {
+        AUTO(json_freep) json_t *pod = world_get(w, POD(members[i].pod));
+        size_t n_gpus = members[i].gpus[0] ? members[i].gpus[1] ? 2 : 1 : 0;
+
+        uids[i] = pod ? uid_of(w, members[i].pod) : mem_strdup("none");
+        containers[i] =
+            (struct ledger_container){.name = "main", .gpus = members[i].gpus, .n_gpus = n_gpus};
+        pods[i] = (struct ledger_pod){.name = members[i].pod,
+                                      .uid = uids[i],
+                                      .node = members[i].node,
+                                      .containers = &containers[i],
+                                      .n_containers = 1};
+    }
+    e = ledger_bind(w->store, &p, NULL, NULL);
+    sim_loop_run(w->loop);
+    for (size_t i = 0; i < n; i++)
+        free(uids[i]);
+    return e;
+}
+
+static const struct store_object *placement(struct world *w, const char *name)
+{
+    return store_get(w->store, (struct store_key){.group = "mete.dev",
+                                                  .resource = "placements",
+                                                  .ns = "default",
+                                                  .name = name});
+}
+
+static void setup(struct world *w)
+{
+    world_init(w, 1);
+    world_add_node(w, "n1", 2);
+    world_add_node(w, "n2", 2);
+    world_must(world_add_pod(w, "default", "a", 1));
+    world_must(world_add_pod(w, "default", "b", 1));
+}
+
+static void a_gang_is_bound_in_one_transaction(void **state)
+{
+    static const struct member gang[] = {{"a", "n1", {"GPU-n1-0", "GPU-n1-1"}},
+                                         {"b", "n2", {"GPU-n2-1"}}};
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO_FREE char *devices = NULL;
+    AUTO_FREE char *holder = NULL;
+    struct world w;
+    int64_t revision;
+
+    (void)state;
+    setup(&w);
+    revision = store_revision(w.store);
+    world_must(bind(&w, "gang", gang, 2));
+    assert_int_equal(store_revision(w.store), revision + 1);
+    pod = world_get(&w, POD("a"));
+    assert_string_equal(json_text_at(pod, "spec", "nodeName", NULL), "n1");
+    devices = devices_of(&w, "a");
+    assert_string_equal(devices, "{\"containers\":{\"main\":[\"GPU-n1-0\",\"GPU-n1-1\"]}}");
+    holder = ledger_holder(w.store, "GPU-n2-1");
+    assert_string_equal(holder, "default/b");
+    assert_null(ledger_holder(w.store, "GPU-n2-0"));
+    world_must(ledger_check(w.store));
+    world_done(&w);
+}
+
+static void refuses_to_bind_and_changes_nothing(void **state)
+{
+    static const struct {
+        struct member members[2];
+        size_t n;
+        const char *message;
+    } cases[] = {
+        {{{"c", "n1", {NULL}}}, 1, "pod c is gone"},
+        {{{"held", "n1", {"GPU-n1-1"}}}, 1, "pod held is already assigned to node \"n1\""},
+        {{{"a", "n1", {"GPU-n1-0"}}}, 1, "gpu GPU-n1-0 is held by pod default/held"},
+        {{{"a", "n1", {"GPU-n2-0"}}}, 1, "node \"n1\" has no gpu GPU-n2-0"},
+        {{{"a", "n3", {NULL}}}, 1, "node \"n3\" is gone"},
+        {{{"a", "n1", {"GPU-n1-1", "GPU-n1-1"}}}, 1, "gpu GPU-n1-1 is given twice to pod a"},
+        {{{"a", "n1", {"GPU-n1-1"}}, {"b", "n1", {"GPU-n1-1"}}},
+         2,
+         "gpu GPU-n1-1 is given to two pods of the placement"},
+        {{{"a", "n1", {"GPU-n1-1"}}, {"a", "n1", {NULL}}},
+         2,
+         "pod a is named twice in the placement"},
+        {{{"a", "n1", {"GPU-n1-1"}}, {"b", "n1", {"GPU-n1-0"}}},
+         2,
+         "gpu GPU-n1-0 is held by pod default/held"},
+        {{{"ended", "n1", {NULL}}}, 1, "pod ended has ended"},
+        {{{"going", "n1", {NULL}}}, 1, "pod going is being deleted, cannot be assigned to a host"},
+    };
+    static const struct member held = {"held", "n1", {"GPU-n1-0"}};
+    struct world w;
+    int64_t revision;
+
+    (void)state;
+    setup(&w);
+    world_must(world_add_pod(&w, "default", "held", 1));
+    world_must(world_add_pod(&w, "default", "ended", 0));
+    world_must(world_add_pod(&w, "default", "going", 0));
+    world_must(world_patch(&w, STATUS("ended"), "{'status':{'phase':'Failed'}}", NULL));
+    world_must(world_patch(&w, POD("going"), "{'metadata':{'finalizers':['x.io/y']}}", NULL));
+    world_must(world_delete(&w, POD("going"), NULL, NULL));
+    world_must(bind(&w, "held", &held, 1));
+    revision = store_revision(w.store);
+    for (size_t i = 0; i < COUNT(cases); i++)
+        world_refused(bind(&w, "x", cases[i].members, cases[i].n), 409, cases[i].message);
+    assert_int_equal(store_revision(w.store), revision);
+    world_must(ledger_check(w.store));
+    world_done(&w);
+}
+
+static void a_placement_shrinks_with_its_pods_and_goes_with_the_last(void **state)
+{
+    static const struct member gang[] = {{"a", "n1", {"GPU-n1-0"}}, {"b", "n2", {"GPU-n2-0"}}};
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    world_must(bind(&w, "gang", gang, 2));
+    world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
+    assert_true(ledger_is_free(w.store, "GPU-n1-0"));
+    assert_non_null(placement(&w, "gang"));
+    world_must(ledger_check(w.store));
+    world_must(world_patch(&w, STATUS("b"), "{'status':{'phase':'Failed'}}", NULL));
+    assert_null(placement(&w, "gang"));
+    world_must(ledger_check(w.store));
+    world_done(&w);
+}
+
+static void what_is_free_again_is_given_again(void **state)
+{
+    static const struct member first = {"a", "n1", {"GPU-n1-0"}};
+    static const struct member second = {"b", "n1", {"GPU-n1-0"}};
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    world_must(bind(&w, "a", &first, 1));
+    world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
+    world_must(bind(&w, "b", &second, 1));
+    /* The first one goes, and must not take the gpu from the second. */
+    world_must(world_delete(&w, POD("a"), NULL, NULL));
+    assert_false(ledger_is_free(w.store, "GPU-n1-0"));
+    world_must(ledger_check(w.store));
+    world_done(&w);
+}
+
+static void count_done(void *arg, const struct err *e, int64_t revision)
+{
+    size_t *n = arg;
+
+    (void)revision;
+    assert_null(e);
+    (*n)++;
+}
+
+static void releasing_twice_is_as_good_as_once(void **state)
+{
+    static const struct member first = {"a", "n1", {"GPU-n1-0"}};
+    AUTO_FREE char *uid = NULL;
+    size_t n_done = 0;
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    uid = uid_of(&w, "a");
+    world_must(bind(&w, "a", &first, 1));
+    world_must(ledger_release(w.store, "default", "a", "another", count_done, &n_done));
+    sim_loop_run(w.loop);
+    assert_false(ledger_is_free(w.store, "GPU-n1-0"));
+    for (int i = 0; i < 2; i++) {
+        world_must(ledger_release(w.store, "default", "a", uid, count_done, &n_done));
+        sim_loop_run(w.loop);
+        assert_true(ledger_is_free(w.store, "GPU-n1-0"));
+    }
+    assert_int_equal(n_done, 3);
+    world_done(&w);
+}
+
+static struct err *put_raw(struct world *w, const char *resource, const char *ns, const char *name,
+                           const char *text)
+{
+    struct store_op op = {
+        .type = STORE_PUT,
+        .key = {.group = *ns ? "" : "mete.dev", .resource = resource, .ns = ns, .name = name},
+        .bytes = str_of(text),
+        .if_version = STORE_ANY};
+    struct err *e = store_commit(w->store, &op, 1, NULL, NULL, NULL);
+
+    sim_loop_run(w->loop);
+    return e;
+}
+
+/* The checker is checked: each way the ledger and the pods can differ is found. */
+static void the_check_finds_what_is_wrong(void **state)
+{
+    static const struct {
+        const char *pod;   /* bytes of default/p, or NULL */
+        const char *entry; /* bytes of ledger//G, or NULL */
+        const char *message;
+    } cases[] = {
+        {NULL, "{\"pod\":\"default/p\",\"podUid\":\"u\",\"node\":\"n\"}",
+         "ledger: gpu G is held by default/p, which is no live pod with gpus"},
+        {"{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"mete.dev/devices\":"
+         "\"{\\\"containers\\\":{\\\"c\\\":[\\\"G\\\"]}}\"}},\"spec\":{\"nodeName\":\"n\"}}",
+         NULL, "ledger: pod default/p has 1 gpus, 0 of them in the ledger"},
+        {"{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"mete.dev/devices\":"
+         "\"{\\\"containers\\\":{\\\"c\\\":[\\\"G\\\"]}}\"}},\"spec\":{\"nodeName\":\"n\"}}",
+         "{\"pod\":\"default/p\",\"podUid\":\"u\",\"node\":\"m\"}",
+         "ledger: gpu G is held on node m, its pod default/p is on n"},
+        {"{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"mete.dev/devices\":"
+         "\"{\\\"containers\\\":{\\\"c\\\":[\\\"H\\\"]}}\"}},\"spec\":{\"nodeName\":\"n\"}}",
+         "{\"pod\":\"default/p\",\"podUid\":\"u\",\"node\":\"n\"}",
+         "ledger: gpu G is held by pod default/p, which does not list it"},
+        {"{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"mete.dev/devices\":"
+         "\"{\\\"containers\\\":{\\\"c\\\":[\\\"G\\\"]}}\"}},\"spec\":{\"nodeName\":\"n\"},"
+         "\"status\":{\"phase\":\"Failed\"}}",
+         "{\"pod\":\"default/p\",\"podUid\":\"u\",\"node\":\"n\"}",
+         "ledger: gpu G is held by default/p, which is no live pod with gpus"},
+        {"{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"mete.dev/devices\":"
+         "\"{\\\"containers\\\":{\\\"c\\\":[\\\"G\\\"]}}\"}},\"spec\":{\"nodeName\":\"n\"}}",
+         "{\"pod\":\"default/q\",\"podUid\":\"u\",\"node\":\"n\"}",
+         "ledger: gpu G is held by default/q under the uid of pod default/p"},
+        {"{\"metadata\":{\"uid\":\"u\",\"annotations\":{\"mete.dev/devices\":"
+         "\"{\\\"containers\\\":{\\\"c\\\":[\\\"G\\\"]}}\"}},\"spec\":{\"nodeName\":\"n\"}}",
+         "{\"pod\":\"default/p\",\"podUid\":\"u\",\"node\":\"n\"}", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct world w;
+
+        world_init(&w, 1);
+        if (cases[i].pod)
+            world_must(put_raw(&w, "pods", "default", "p", cases[i].pod));
+        if (cases[i].entry)
+            world_must(put_raw(&w, "ledger", "", "G", cases[i].entry));
+        if (cases[i].message)
+            world_refused(ledger_check(w.store), 500, cases[i].message);
+        else
+            world_must(ledger_check(w.store));
+        world_done(&w);
+    }
+}
+
+static void a_binding_takes_free_healthy_gpus_by_index(void **state)
+{
+    struct world w;
+    AUTO_FREE char *a = NULL;
+    AUTO_FREE char *b = NULL;
+
+    (void)state;
+    world_init(&w, 1);
+    world_must(world_create(
+        &w, (struct target){.kind = "nodes", .who = &ours},
+        "{'metadata':{'name':'n','annotations':{'mete.dev/gpus':"
+        "'[{\\\"uuid\\\":\\\"G3\\\",\\\"index\\\":3,\\\"health\\\":\\\"healthy\\\"},"
+        "{\\\"uuid\\\":\\\"G0\\\",\\\"index\\\":0,\\\"health\\\":\\\"unhealthy\\\"},"
+        "{\\\"uuid\\\":\\\"G2\\\",\\\"index\\\":2,\\\"health\\\":\\\"healthy\\\"},"
+        "{\\\"uuid\\\":\\\"G1\\\",\\\"index\\\":1,\\\"health\\\":\\\"healthy\\\"}]'}}}",
+        NULL));
+    world_must(world_create(
+        &w, POD(NULL),
+        "{'metadata':{'name':'a'},'spec':{"
+        "'initContainers':[{'name':'i','image':'x','resources':{'limits':{'nvidia.com/gpu':1}}}],"
+        "'containers':["
+        "{'name':'one','image':'x','resources':{'limits':{'nvidia.com/gpu':1}}},"
+        "{'name':'two','image':'x','resources':{'limits':{'nvidia.com/gpu':1}}},"
+        "{'name':'none','image':'x'}]}}",
+        NULL));
+    world_must(world_add_pod(&w, "default", "b", 2));
+    world_must(world_bind(&w, "default", "a", "n"));
+    a = devices_of(&w, "a");
+    assert_string_equal(a, "{\"containers\":{\"i\":[\"G1\"],\"one\":[\"G1\"],\"two\":[\"G2\"]}}");
+    world_refused(
+        world_bind(&w, "default", "b", "n"), 409,
+        "Operation cannot be fulfilled on pods \"b\": node \"n\" has 1 free healthy gpus, "
+        "the pod asks for 2");
+    b = devices_of(&w, "b");
+    assert_string_equal(b, "");
+    world_must(ledger_check(w.store));
+    world_done(&w);
+}
+
+static void refuses_a_binding(void **state)
+{
+    static const struct {
+        const char *pod;
+        const char *text;
+        int http;
+        const char *message;
+    } cases[] = {
+        {"none", "{'target':{'name':'n1'}}", 404, "pods \"none\" not found"},
+        {"a", "{'target':{'name':'n9'}}", 404, "nodes \"n9\" not found"},
+        {"a", "{'target':{}}", 422, "Binding \"a\" is invalid: target.name: Required value"},
+        {"a", "{'metadata':{'name':'b'},'target':{'name':'n1'}}", 400,
+         "the name of the object (b) does not match the name on the URL (a)"},
+        {"a", "{'target':{'kind':'Pod','name':'n1'}}", 422,
+         "Binding \"a\" is invalid: target.kind: Unsupported value: \"Pod\": supported values: "
+         "\"Node\", \"\""},
+        {"b", "{'target':{'name':'n1'}}", 409,
+         "Operation cannot be fulfilled on pods \"b\": pod b is already assigned to node \"n2\""},
+    };
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    world_must(world_bind(&w, "default", "b", "n2"));
+    for (size_t i = 0; i < COUNT(cases); i++)
+        world_refused(
+            world_create(&w,
+                         (struct target){
+                             .kind = "pods", .name = cases[i].pod, .sub = "binding", .who = &root},
+                         cases[i].text, NULL),
+            cases[i].http, cases[i].message);
+    world_done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gang_is_bound_in_one_transaction),
+        cmocka_unit_test(refuses_to_bind_and_changes_nothing),
+        cmocka_unit_test(a_placement_shrinks_with_its_pods_and_goes_with_the_last),
+        cmocka_unit_test(what_is_free_again_is_given_again),
+        cmocka_unit_test(releasing_twice_is_as_good_as_once),
+        cmocka_unit_test(the_check_finds_what_is_wrong),
+        cmocka_unit_test(a_binding_takes_free_healthy_gpus_by_index),
+        cmocka_unit_test(refuses_a_binding),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
