@@ -65,6 +65,11 @@ void core_free(struct core *c)
     free(c);
 }
 
+void core_take_users(struct core *c, struct users *taken)
+{
+    auth_take_users(c->auth, taken);
+}
+
 struct loop *core_loop(const struct core *c)
 {
     return c->loop;

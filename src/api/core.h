@@ -25,6 +25,9 @@ struct core_options {
 struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;
 void core_free(struct core *c); /* accepts NULL; all exchanges are over */
 
+/* Takes other users from now on, as if the users file had changed. */
+void core_take_users(struct core *c, struct users *taken);
+
 /* A request_fn: `arg` is the core. */
 void core_handle(void *arg, struct exchange *x);
 
@@ -44,7 +47,7 @@ struct call {
     struct exchange *x;
     struct arena *arena;
     const struct route *route;
-    struct target target;
+    struct request_target target;
     struct query query;
     struct identity who;
     const struct kind *kind; /* NULL: no resource */

@@ -85,13 +85,13 @@ struct err *not_found_path(void)
     return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
 }
 
-static bool segment_is(const struct target *t, size_t i, const char *text)
+static bool segment_is(const struct request_target *t, size_t i, const char *text)
 {
     return i < t->n && text_equal(t->segments[i], text);
 }
 
 /* Where what follows the group and version begins; 0: no path of a resource. */
-static size_t resource_begin(const struct target *t, const char **ret_group,
+static size_t resource_begin(const struct request_target *t, const char **ret_group,
                              const char **ret_version)
 {
     if (segment_is(t, 0, "api") && t->n > 2) {
@@ -109,7 +109,7 @@ static size_t resource_begin(const struct target *t, const char **ret_group,
 
 /* Splits namespaces/NS/PLURAL/NAME/SUB, and namespaces/NAME/status, which are told apart by the
  * third word only. */
-static struct err *match_resource(const struct target *t, size_t i, const char *group,
+static struct err *match_resource(const struct request_target *t, size_t i, const char *group,
                                   struct route_match *ret)
 {
     struct route_match m = {0};
@@ -145,7 +145,7 @@ static bool resource_fits(const struct route *r, const struct route_match *m)
     return r->plural || m->kind->has_status;
 }
 
-static bool path_fits(const struct route *r, const struct target *t)
+static bool path_fits(const struct route *r, const struct request_target *t)
 {
     struct str rest = str_of(r->path);
     size_t i = 0;
@@ -161,14 +161,14 @@ static bool path_fits(const struct route *r, const struct target *t)
     return i == t->n || r->shape == ROUTE_PREFIX;
 }
 
-static bool fits(const struct route *r, const struct target *t, const struct route_match *m)
+static bool fits(const struct route *r, const struct request_target *t, const struct route_match *m)
 {
     if (r->shape == ROUTE_PATH || r->shape == ROUTE_PREFIX)
         return !m->kind && path_fits(r, t);
     return resource_fits(r, m);
 }
 
-struct err *routes_find(struct arena *a, const char *method, const struct target *t,
+struct err *routes_find(struct arena *a, const char *method, const struct request_target *t,
                         struct route_match *ret_match, const struct route **ret_route,
                         const char **ret_allow)
 {

@@ -40,6 +40,6 @@ struct route_match {
  * the path is known but not with this method; `*ret_allow` (of the arena) then lists those that
  * are.
  */
-struct err *routes_find(struct arena *a, const char *method, const struct target *t,
+struct err *routes_find(struct arena *a, const char *method, const struct request_target *t,
                         struct route_match *ret_match, const struct route **ret_route,
                         const char **ret_allow) MUST_CHECK;

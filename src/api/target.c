@@ -53,9 +53,9 @@ static struct err *check_segment(const char *segment)
     return NULL;
 }
 
-struct err *target_parse(struct arena *a, const char *path, struct target *ret)
+struct err *target_parse(struct arena *a, const char *path, struct request_target *ret)
 {
-    struct target target = {0};
+    struct request_target target = {0};
     struct str rest = str_of(path);
 
     (void)str_cut(&rest, '/');

@@ -13,7 +13,7 @@ enum {
 };
 
 /* "/api/v1/nodes/n%31" is {"api", "v1", "nodes", "n1"}. */
-struct target {
+struct request_target {
     const char *segments[TARGET_SEGMENTS_MAX];
     size_t n;
 };
@@ -22,7 +22,7 @@ struct target {
  * ERR_BAD_REQUEST for bad escapes, control bytes, and for segments that are empty, "." or ".." or
  * hold a '/'. One slash at the end is fine. Memory is the arena's.
  */
-struct err *target_parse(struct arena *a, const char *path, struct target *ret) MUST_CHECK;
+struct err *target_parse(struct arena *a, const char *path, struct request_target *ret) MUST_CHECK;
 
 struct query_pair {
     const char *key;

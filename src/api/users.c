@@ -233,6 +233,7 @@ struct err *users_parse(const char *name, struct str text, struct users **ret)
     AUTO(json_freep) json_t *documents = NULL;
     AUTO(users_freep) struct users *users = mem_alloc(sizeof(*users));
     const json_t *root;
+    const json_t *list;
     struct err *e;
 
     TRY(yaml_parse(name, text, &documents));
@@ -241,8 +242,9 @@ struct err *users_parse(const char *name, struct str text, struct users **ret)
     root = json_array_get(documents, 0);
     if (root && !json_is_null(root)) {
         e = check_keys(root, known);
-        if (!e && json_object_get(root, "users"))
-            e = read_users(json_object_get(root, "users"), users);
+        list = e ? NULL : json_object_get(root, "users");
+        if (list && !json_is_null(list))
+            e = read_users(list, users);
         if (e)
             return err_wrap(e, "%s", name);
     }

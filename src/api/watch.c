@@ -305,6 +305,7 @@ static void start(struct watcher *w, int64_t from, int64_t timeout_ns)
     w->x->on_drain = on_drain;
     w->x->ops->begin(w->x, &head);
     w->has_initial = from > 0;
+    w->told = from;
     if (from > 0)
         go_live(w, from);
     else

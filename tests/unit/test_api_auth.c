@@ -1,0 +1,209 @@
+#include "api/digest.h"
+#include "api/users.h"
+#include "api_world.h"
+#include "base/mem.h"
+#include "test.h"
+
+static char *token_hash(const char *token)
+{
+    AUTO(buf_done) struct buf b = {0};
+    uint8_t digest[SHA256_SIZE];
+
+    digest_sha256(str_of(token), digest);
+    for (size_t i = 0; i < sizeof(digest); i++)
+        buf_printf(&b, "%02x", digest[i]);
+    return buf_steal(&b);
+}
+
+static struct auth *auth_with(struct world *w, const char *text)
+{
+    const struct auth_options o = {.loop = w->loop};
+    struct users *users = NULL;
+    struct auth *a = NULL;
+
+    assert_null(auth_new(&o, &a));
+    world_must(users_parse("users.yaml", str_of(text), &users));
+    auth_take_users(a, users);
+    return a;
+}
+
+struct expected {
+    const char *user; /* NULL: refused */
+    bool is_admin;
+    const char *node;
+    int64_t host_uid;
+    size_t n_grants;
+};
+
+static void expect(struct auth *a, const struct api_request *r, struct expected want)
+{
+    struct arena *arena = arena_new();
+    struct identity who = {0};
+    AUTO(err_freep) struct err *e = auth_identify(a, arena, r, &who);
+
+    if (!want.user) {
+        assert_non_null(e);
+        assert_int_equal(err_http(e), 401);
+    } else {
+        assert_null(e);
+        assert_string_equal(who.user, want.user);
+        assert_int_equal(who.is_admin, want.is_admin);
+        assert_int_equal(who.host_uid, want.host_uid);
+        assert_int_equal(who.n_grants, want.n_grants);
+        assert_string_equal(who.node ? who.node : "", want.node ? want.node : "");
+        assert_string_equal(who.groups[who.n_groups - 1], "system:authenticated");
+    }
+    arena_free(arena);
+}
+
+static void knows_who_asks(void **state)
+{
+    AUTO_FREE char *person = token_hash("token-ann");
+    AUTO_FREE char *node = token_hash("token-node");
+    AUTO_FREE char *old = token_hash("token-old");
+    AUTO_FREE char *text =
+        mem_format("users:\n"
+                   "- {name: ann, tokenSha256: %s, hostUid: 1000, uid: 1000,\n"
+                   "   roles: [{role: edit, namespace: team-a}, {role: view, namespace: \"*\"}]}\n"
+                   "- {name: \"system:node:n1\", groups: [\"system:nodes\"], tokenSha256: %s}\n"
+                   "- {name: old, tokenSha256: %s, tokenExpires: \"2025-01-01T00:00:00Z\"}\n"
+                   "- {name: boss, roles: [{role: cluster-admin}]}\n",
+                   person, node, old);
+    const char *const masters[] = {"system:masters"};
+    const char *const none[] = {NULL};
+    struct http_header header = {.name = "authorization"};
+    struct api_request by_token = {.headers = &header, .n_headers = 1};
+    struct api_request by_uid = {.peer = {.is_unix = true}};
+    struct api_request by_cert = {
+        .peer = {.cert_user = "admin", .cert_groups = masters, .n_cert_groups = 1}};
+    struct world w;
+    struct auth *a;
+
+    (void)state;
+    world_init(&w, 1);
+    a = auth_with(&w, text);
+    header.value = "Bearer token-ann";
+    expect(a, &by_token, (struct expected){.user = "ann", .host_uid = 1000, .n_grants = 2});
+    header.value = "bearer token-node";
+    expect(a, &by_token, (struct expected){.user = "system:node:n1", .node = "n1", .host_uid = -1});
+    header.value = "Bearer token-old";
+    expect(a, &by_token, (struct expected){0});
+    header.value = "Bearer token-annx";
+    expect(a, &by_token, (struct expected){0});
+    header.value = "Bearer ";
+    expect(a, &by_token, (struct expected){0});
+    header.value = "Basic token-ann";
+    expect(a, &by_token, (struct expected){0});
+    /* A wrong token is not made good by the socket. */
+    by_token.peer.is_unix = true;
+    expect(a, &by_token, (struct expected){0});
+
+    expect(a, &by_uid, (struct expected){.user = "root", .is_admin = true, .host_uid = 0});
+    by_uid.peer.uid = 1000;
+    expect(a, &by_uid, (struct expected){.user = "ann", .host_uid = 1000, .n_grants = 2});
+    by_uid.peer.uid = 77;
+    expect(a, &by_uid, (struct expected){.user = "uid:77", .host_uid = 77, .n_grants = 1});
+    by_uid.peer.uid = UINT32_MAX;
+    expect(a, &by_uid, (struct expected){0});
+
+    expect(a, &by_cert, (struct expected){.user = "admin", .is_admin = true, .host_uid = 0});
+    by_cert.peer = (struct api_peer){.cert_user = "boss", .cert_groups = none};
+    expect(a, &by_cert,
+           (struct expected){.user = "boss", .is_admin = true, .host_uid = -1, .n_grants = 1});
+    by_cert.peer.cert_user = "system:node:n1"; /* the name alone is no node */
+    expect(a, &by_cert, (struct expected){.user = "system:node:n1", .host_uid = -1});
+    by_cert.peer.cert_user = NULL;
+    expect(a, &by_cert, (struct expected){0});
+    auth_free(a);
+    world_done(&w);
+}
+
+static void says_what_is_wrong_with_a_users_file(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"user: []", "u: unknown key 'user'"},
+        {"[]", "u: want a mapping"},
+        {"users: {}", "u: users: want a list of at most 1024"},
+        {"users: [{}]", "u: users[0]: name: want a text of 1 to 253 bytes"},
+        {"users: [{name: a, rolse: []}]", "u: users[0]: unknown key 'rolse'"},
+        {"users: [{name: a, tokenSha256: abc}]",
+         "u: users[0]: tokenSha256: want 64 lower-case hexadecimal digits in quotes"},
+        {"users: [{name: a, uid: -1}]", "u: users[0]: uid: want a uid from 0 to 4294967294"},
+        {"users: [{name: a, hostUid: 4294967295}]",
+         "u: users[0]: hostUid: want a uid from 0 to 4294967294"},
+        {"users: [{name: a, roles: [{role: king, namespace: a}]}]",
+         "u: users[0]: roles[0]: role: want view, edit or cluster-admin"},
+        {"users: [{name: a, roles: [{role: edit}]}]",
+         "u: users[0]: roles[0]: role edit needs a namespace (\"*\": every one)"},
+        {"users: [{name: a, roles: [{role: cluster-admin, namespace: a}]}]",
+         "u: users[0]: roles[0]: role cluster-admin holds everywhere: leave out its namespace"},
+        {"users: [{name: a}, {name: a}]", "u: users[1]: name 'a' is there twice"},
+        {"users: [{name: a, uid: 5}, {name: b, uid: 5}]", "u: users[1]: uid of 'b' is there twice"},
+        {"users: [{name: a, tokenExpires: \"2027-01-01T00:00:00Z\"}]",
+         "u: users[0]: tokenExpires without tokenSha256"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct users *users = NULL;
+        AUTO(err_freep) struct err *e = users_parse("u", str_of(cases[i].text), &users);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
+        assert_null(users);
+    }
+}
+
+static void an_empty_file_is_nobody(void **state)
+{
+    static const char *const texts[] = {"", "# nobody yet\n", "users:\n", "users: []\n"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct users *users = NULL;
+
+        world_must(users_parse("u", str_of(texts[i]), &users));
+        assert_int_equal(users_count(users), 0);
+        users_free(users);
+    }
+}
+
+static void nobody_learns_nothing_but_health_and_version(void **state)
+{
+    static const struct {
+        const char *target;
+        int status;
+    } cases[] = {
+        {"/healthz", 200},         {"/livez", 200}, {"/readyz", 200},
+        {"/version", 200},         {"/api", 401},   {"/apis", 401},
+        {"/api/v1/pods", 401},     {"/nope", 401},  {"/openapi/v3", 401},
+        {"/api/v1/nodes/n1", 401},
+    };
+    struct api_world a;
+
+    (void)state;
+    api_world_init(&a, NULL);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(asked_freep)
+        struct asked *k =
+            api_ask(&a, (struct question){.target = cases[i].target, .who = {.uid = UINT32_MAX}});
+
+        assert_int_equal(k->status, cases[i].status);
+    }
+    api_world_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_who_asks),
+        cmocka_unit_test(says_what_is_wrong_with_a_users_file),
+        cmocka_unit_test(an_empty_file_is_nobody),
+        cmocka_unit_test(nobody_learns_nothing_but_health_and_version),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
