@@ -218,7 +218,7 @@ void quantity_format(struct quantity q, char ret[QUANTITY_TEXT_SIZE])
 
     if (milli == 0)
         (void)snprintf(ret, QUANTITY_TEXT_SIZE, "0");
-    else if (q.form == QUANTITY_BINARY && milli % 1000 == 0 && milli >= UINT64_C(1024000))
+    else if (q.form == QUANTITY_BINARY && milli % UINT64_C(1024000) == 0)
         format_binary(sign, milli / 1000, ret);
     else
         format_decimal(sign, milli, q.form == QUANTITY_EXPONENT, ret);

@@ -24,8 +24,11 @@ enum {
  * parse. */
 struct err *quantity_parse(struct str text, struct quantity *ret) MUST_CHECK;
 
-/* The canonical text, as Kubernetes writes it: "1Gi" stays, "1024Mi" becomes "1Gi", "0.5" becomes
- * "500m". */
+/*
+ * The canonical text, as Kubernetes writes it: "1Gi" stays, "1024Mi" becomes "1Gi", "0.5" becomes
+ * "500m". What no binary suffix fits is written in decimal ("812.5Ki" as "832k", where Kubernetes
+ * has "832000"), so that reading it back and writing it again changes nothing.
+ */
 void quantity_format(struct quantity q, char ret[QUANTITY_TEXT_SIZE]);
 
 /* Whole units, rounded up. */
