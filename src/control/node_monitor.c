@@ -11,7 +11,8 @@ struct watched_node {
     char *name;
     char *heartbeat; /* the last lastHeartbeatTime, "" before the first */
     int64_t seen_ns; /* when it changed; monotonic */
-    bool is_dirty;   /* to be looked at */
+    bool is_dirty;   /* in node_monitor.dirty */
+    bool is_told;    /* that it is silent */
 };
 
 struct node_monitor {
@@ -21,6 +22,8 @@ struct node_monitor {
     struct kind_context who;
     struct store_watch *watch;
     struct watched_node *nodes;
+    VEC(struct watched_node *) dirty; /* to be looked at */
+    int64_t scan_at_ns;               /* when the next may be silent for too long; monotonic */
     struct loop_timer *timer;
 };
 
@@ -30,8 +33,21 @@ static const char taint_unreachable[] = "node.kubernetes.io/unreachable";
 static const char taint_not_ready[] = "node.kubernetes.io/not-ready";
 static const char taint_unschedulable[] = "node.kubernetes.io/unschedulable";
 
+static void node_mark(struct node_monitor *m, struct watched_node *n)
+{
+    if (!n->is_dirty)
+        vec_add(&m->dirty, n);
+    n->is_dirty = true;
+}
+
 static void node_free(struct node_monitor *m, struct watched_node *n)
 {
+    for (size_t i = 0; n->is_dirty && i < m->dirty.n; i++) {
+        if (m->dirty.at[i] != n)
+            continue;
+        vec_remove(&m->dirty, i);
+        break;
+    }
     map_remove(handle, m->nodes, n);
     free(n->name);
     free(n->heartbeat);
@@ -84,8 +100,9 @@ static void on_node(struct node_monitor *m, const struct store_object *o)
         free(n->heartbeat);
         n->heartbeat = mem_strdup(heartbeat);
         n->seen_ns = loop_now_ns(m->options.loop);
+        n->is_told = false;
     }
-    n->is_dirty = true;
+    node_mark(m, n);
     loop_timer_set(m->timer, 0);
 }
 
@@ -235,43 +252,57 @@ static struct err *look_at(struct node_monitor *m, struct watched_node *n)
     /* Only then the taint: each write wakes us again, and reads what the one before made. */
     if (is_silent(m, n) && !text_equal(ready_text(node, "status"), "Unknown"))
         return tell_unknown(m, n, node);
+    n->is_told = is_silent(m, n);
     return set_taints(m, node);
 }
 
-/* Until the next node is silent too long; those that are already told so need no timer. */
-static int64_t next_ns(const struct node_monitor *m)
+/*
+ * Those who became silent are to be looked at; once in the time it takes the next one to be so, not
+ * with every heartbeat, which only puts a node's time off.
+ */
+static void scan(struct node_monitor *m, int64_t now_ns)
 {
-    int64_t now_ns = loop_now_ns(m->options.loop);
-    int64_t least_ns = m->options.node_grace_ns;
+    m->scan_at_ns = now_ns + m->options.node_grace_ns;
+    for (struct watched_node *n = m->nodes; n; n = n->handle.next) {
+        int64_t at_ns = n->seen_ns + m->options.node_grace_ns;
 
-    for (const struct watched_node *n = m->nodes; n; n = n->handle.next) {
-        int64_t left_ns = n->seen_ns + m->options.node_grace_ns - now_ns;
-
-        if (left_ns > 0 && left_ns < least_ns)
-            least_ns = left_ns;
+        if (at_ns > now_ns)
+            m->scan_at_ns = at_ns < m->scan_at_ns ? at_ns : m->scan_at_ns;
+        else if (!n->is_told)
+            node_mark(m, n);
     }
-    return least_ns;
+}
+
+/* False: it is to be tried again. */
+static bool look_at_marked(struct node_monitor *m, struct watched_node *n)
+{
+    AUTO(err_freep) struct err *e = look_at(m, n);
+
+    if (e)
+        LOG(WARN, "node cannot be marked, will be tried again", S("node", n->name), E(e));
+    return !e;
 }
 
 static void on_time(void *arg)
 {
     struct node_monitor *m = arg;
-    int64_t wait_ns = next_ns(m);
+    int64_t now_ns = loop_now_ns(m->options.loop);
+    size_t n_left = 0;
 
-    for (struct watched_node *n = m->nodes; n; n = n->handle.next) {
-        AUTO(err_freep) struct err *e = NULL;
+    if (now_ns >= m->scan_at_ns)
+        scan(m, now_ns);
+    for (size_t i = 0; i < m->dirty.n; i++) {
+        struct watched_node *n = m->dirty.at[i];
 
-        if (!n->is_dirty && !is_silent(m, n))
-            continue;
-        n->is_dirty = false;
-        e = look_at(m, n);
-        if (!e)
-            continue;
-        n->is_dirty = true;
-        wait_ns = wait_ns < retry_ns ? wait_ns : retry_ns;
-        LOG(WARN, "node cannot be marked, will be tried again", S("node", n->name), E(e));
+        n->is_dirty = !look_at_marked(m, n);
+        if (n->is_dirty)
+            m->dirty.at[n_left++] = n;
     }
-    loop_timer_set(m->timer, wait_ns);
+    m->dirty.n = n_left;
+    if (n_left > 0 && m->scan_at_ns > now_ns + retry_ns)
+        loop_timer_set(m->timer, retry_ns);
+    else
+        loop_timer_set(m->timer, m->scan_at_ns - now_ns);
 }
 
 static struct err *watch_nodes(struct node_monitor *m)
@@ -319,6 +350,7 @@ void node_monitor_free(struct node_monitor *m)
     store_watch_free(m->watch);
     map_each (handle, m->nodes, n, tmp)
         node_free(m, n);
+    vec_done(&m->dirty);
     loop_timer_free(m->timer);
     free(m);
 }

@@ -1,0 +1,196 @@
+#include "base/mem.h"
+#include "control/node_monitor.h"
+#include "kinds/pod_state.h"
+#include "test.h"
+#include "world.h"
+
+#define SEC    INT64_C(1000000000)
+#define NODE   ((struct target){.kind = "nodes", .name = "n", .who = &ours})
+#define STATUS ((struct target){.kind = "nodes", .name = "n", .sub = "status", .who = &ours})
+
+static struct node_monitor *start(struct world *w)
+{
+    struct node_monitor_options options = {.loop = w->loop, .objects = w->objects};
+    struct node_monitor *m = NULL;
+
+    world_must(node_monitor_new(&options, &m));
+    sim_loop_run(w->loop);
+    return m;
+}
+
+/* The node says how it is; `n` makes the stamp. */
+static void beat(struct world *w, const char *ready, int n)
+{
+    AUTO_FREE char *text = mem_format("{'status':{'conditions':[{'type':'Ready','status':'%s',"
+                                      "'lastHeartbeatTime':'2001-01-01T00:00:%02dZ'}]}}",
+                                      ready, n);
+
+    world_must(world_patch(w, STATUS, text, NULL));
+    sim_loop_run(w->loop);
+}
+
+static void is_now(struct world *w, const char *ready, const char *taints)
+{
+    AUTO(json_freep) json_t *node = world_get(w, NODE);
+    const json_t *list = json_at(node, "spec", "taints", NULL);
+    const char *status = json_text(object_condition(node, "Ready"), "status");
+    struct buf text = {0};
+
+    buf_add_text(&text, "");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        buf_printf(&text, "%s%s:%s", i > 0 ? "," : "", json_text(json_array_get(list, i), "key"),
+                   json_text(json_array_get(list, i), "effect"));
+    assert_string_equal(status ? status : "", ready);
+    assert_string_equal(text.at ? text.at : "", taints);
+    buf_done(&text);
+}
+
+static void a_silent_node_becomes_unknown_and_comes_back(void **state)
+{
+    struct world w;
+    struct node_monitor *m;
+
+    (void)state;
+    world_init(&w, 1);
+    world_add_node(&w, "n", 0);
+    m = start(&w);
+    is_now(&w, "", "node.kubernetes.io/not-ready:NoSchedule");
+    beat(&w, "True", 0);
+    is_now(&w, "True", "");
+    for (int i = 1; i < 12; i++) {
+        sim_loop_advance(w.loop, 10 * SEC);
+        beat(&w, "True", i);
+    }
+    is_now(&w, "True", "");
+    sim_loop_advance(w.loop, 39 * SEC);
+    is_now(&w, "True", "");
+    sim_loop_advance(w.loop, 2 * SEC);
+    is_now(&w, "Unknown", "node.kubernetes.io/unreachable:NoSchedule");
+    beat(&w, "True", 30);
+    is_now(&w, "True", "");
+    node_monitor_free(m);
+    world_done(&w);
+}
+
+static void the_same_heartbeat_again_is_no_sign_of_life(void **state)
+{
+    struct world w;
+    struct node_monitor *m;
+
+    (void)state;
+    world_init(&w, 1);
+    world_add_node(&w, "n", 0);
+    m = start(&w);
+    beat(&w, "True", 1);
+    for (int i = 0; i < 5; i++) {
+        AUTO_FREE char *text = mem_format("{'metadata':{'labels':{'x':'%d'}}}", i);
+
+        sim_loop_advance(w.loop, 9 * SEC);
+        world_must(world_patch(&w, NODE, text, NULL));
+        sim_loop_run(w.loop);
+    }
+    is_now(&w, "Unknown", "node.kubernetes.io/unreachable:NoSchedule");
+    node_monitor_free(m);
+    world_done(&w);
+}
+
+static void nobodys_wall_clock_counts(void **state)
+{
+    struct world w;
+    struct node_monitor *m;
+
+    (void)state;
+    world_init(&w, 1);
+    world_add_node(&w, "n", 0);
+    m = start(&w);
+    beat(&w, "True", 30);
+    sim_loop_step_wall(w.loop, 86400 * SEC);
+    sim_loop_advance(w.loop, 10 * SEC);
+    beat(&w, "True", 2); /* the node's own clock went back */
+    sim_loop_step_wall(w.loop, -2 * 86400 * SEC);
+    sim_loop_advance(w.loop, 35 * SEC);
+    is_now(&w, "True", "");
+    node_monitor_free(m);
+    world_done(&w);
+}
+
+static void a_restart_gives_the_nodes_their_time_again(void **state)
+{
+    struct world w;
+    struct node_monitor *m;
+
+    (void)state;
+    world_init(&w, 1);
+    world_add_node(&w, "n", 0);
+    m = start(&w);
+    beat(&w, "True", 1);
+    sim_loop_advance(w.loop, 30 * SEC);
+    node_monitor_free(m);
+    world_restart(&w);
+    m = start(&w);
+    sim_loop_advance(w.loop, 30 * SEC);
+    is_now(&w, "True", "");
+    sim_loop_advance(w.loop, 11 * SEC);
+    is_now(&w, "Unknown", "node.kubernetes.io/unreachable:NoSchedule");
+    node_monitor_free(m);
+    world_done(&w);
+}
+
+static void a_cordon_is_a_taint_and_others_stay(void **state)
+{
+    struct world w;
+    struct node_monitor *m;
+
+    (void)state;
+    world_init(&w, 1);
+    world_add_node(&w, "n", 0);
+    m = start(&w);
+    beat(&w, "True", 1);
+    world_must(world_patch(
+        &w, NODE, "{'spec':{'taints':[{'key':'mine','value':'v','effect':'NoExecute'}]}}", NULL));
+    world_must(world_patch(&w, NODE, "{'spec':{'unschedulable':true}}", NULL));
+    sim_loop_run(w.loop);
+    is_now(&w, "True", "mine:NoExecute,node.kubernetes.io/unschedulable:NoSchedule");
+    beat(&w, "False", 2);
+    is_now(&w, "False",
+           "mine:NoExecute,node.kubernetes.io/not-ready:NoSchedule,"
+           "node.kubernetes.io/unschedulable:NoSchedule");
+    world_must(world_patch(&w, NODE, "{'spec':{'unschedulable':null}}", NULL));
+    beat(&w, "True", 3);
+    is_now(&w, "True", "mine:NoExecute");
+    node_monitor_free(m);
+    world_done(&w);
+}
+
+static void nothing_is_written_while_nothing_changes(void **state)
+{
+    struct world w;
+    struct node_monitor *m;
+    int64_t revision;
+
+    (void)state;
+    world_init(&w, 1);
+    world_add_node(&w, "n", 0);
+    m = start(&w);
+    sim_loop_advance(w.loop, 60 * SEC);
+    is_now(&w, "Unknown", "node.kubernetes.io/unreachable:NoSchedule");
+    revision = store_revision(w.store);
+    sim_loop_advance(w.loop, 3600 * SEC);
+    assert_int_equal(store_revision(w.store), revision);
+    node_monitor_free(m);
+    world_done(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_silent_node_becomes_unknown_and_comes_back),
+        cmocka_unit_test(the_same_heartbeat_again_is_no_sign_of_life),
+        cmocka_unit_test(nobodys_wall_clock_counts),
+        cmocka_unit_test(a_restart_gives_the_nodes_their_time_again),
+        cmocka_unit_test(a_cordon_is_a_taint_and_others_stay),
+        cmocka_unit_test(nothing_is_written_while_nothing_changes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
