@@ -108,21 +108,22 @@ static void add_object(struct store_list *list, size_t *room, const struct store
 static struct start list_start(const struct store_range *range, const char *after_ns,
                                const char *after_name)
 {
-    struct start start = {.key = {.group = "", .resource = "", .ns = "", .name = ""}};
+    struct start first = {.key = {.group = "", .resource = "", .ns = "", .name = ""}};
+    struct start after;
 
     if (!range->resource)
-        return start;
-    start.key.group = range->group;
-    start.key.resource = range->resource;
+        return first;
+    first.key.group = range->group;
+    first.key.resource = range->resource;
     if (range->ns)
-        start.key.ns = range->ns;
+        first.key.ns = range->ns;
     if (!after_name)
-        return start;
+        return first;
+    after = (struct start){.key = first.key, .is_after = true};
     if (after_ns)
-        start.key.ns = after_ns;
-    start.key.name = after_name;
-    start.is_after = true;
-    return start;
+        after.key.ns = after_ns;
+    after.key.name = after_name;
+    return key_compare(&after.key, &first.key) < 0 ? first : after;
 }
 
 struct err *store_list(const struct store *s, const struct store_range *range, const char *after_ns,

@@ -23,6 +23,3 @@ bool reserve_is_held(const struct reserve *r);
 /* Writes it in full where it is not; false (and nothing held) where the disk has no room. */
 bool reserve_take(struct reserve *r);
 void reserve_release(struct reserve *r);
-
-/* Makes the names of the files in the directory durable. */
-bool reserve_sync_directory(struct reserve *r);

@@ -18,11 +18,15 @@
 #include "store/checksum.h"
 #include "store/object.h"
 #include "store/reserve_linux.h"
+#include "store/vfs_file_linux.h"
 
 #define APPLICATION_ID   0x4d657465 /* "Mete" */
 #define FORMAT           1
 #define ORDINAL_BITS     12 /* STORE_TXN_OPS_MAX */
 #define CHECKPOINT_PAGES 1000
+#define LOG_BYTES_MAX    (INT64_C(1) << 30)
+#define SMALL_BYTES      (INT64_C(1) << 20)
+#define RESERVE_BYTES    (INT64_C(8) << 20)
 
 _Static_assert(STORE_TXN_OPS_MAX == 1 << ORDINAL_BITS, "an ordinal fits in its bits");
 
@@ -77,6 +81,7 @@ struct sqlite_file {
     struct reserve *reserve;
     int64_t compacted;
     int wal_pages;
+    int checkpoint_pages;
     int checkpoint_at; /* pages */
     bool is_failed;
     char failure[SQLITE_FILE_WHY_SIZE];
@@ -105,6 +110,14 @@ static struct err *sqlite_error(const struct sqlite_file *f, const char *what)
         return err_new(ERR_UNAVAILABLE, "%s '%s': no space left on the disk", what, f->path);
     return err_new(ERR_INTERNAL, "%s '%s': %s (%s)", what, f->path, sqlite3_errmsg(f->db),
                    sqlite3_errstr(sqlite3_extended_errcode(f->db)));
+}
+
+/* A quota that is used up is a full disk too; SQLite calls it a write error. */
+static bool is_full(const struct sqlite_file *f, int rc)
+{
+    if ((rc & 0xff) == SQLITE_FULL)
+        return true;
+    return rc == SQLITE_IOERR_WRITE && sqlite3_system_errno(f->db) == EDQUOT;
 }
 
 static void fail(struct sqlite_file *f, const char *what)
@@ -176,8 +189,6 @@ static struct err *make_schema(struct sqlite_file *f)
     TRY(use_wal(f));
     TRY(exec(f, "create", schema_text));
     TRY(exec(f, "create", finish));
-    if (!reserve_sync_directory(f->reserve))
-        return err_new(ERR_INTERNAL, "create '%s': its directory cannot be synced", f->path);
     return NULL;
 }
 
@@ -239,29 +250,55 @@ static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+/*
+ * A process that was killed may have left a log that is written and not synced, or whose sync
+ * failed: then it is seen, but only memory holds it. Before anybody reads it, it is written anew
+ * and synced. The same for a file that is so small that it may just have been made; a larger one is
+ * copied into from a log that stays until the copy was synced.
+ */
+static struct err *settle(const struct sqlite_file *f, sqlite3_vfs *vfs, bool is_locked)
+{
+    AUTO_FREE char *log = mem_format("%s-wal", f->path);
+
+    if (vfs_file_rewrite(vfs, log, LOG_BYTES_MAX) && vfs_file_rewrite(vfs, f->path, SMALL_BYTES) &&
+        (is_locked || vfs_sync_directory(vfs, f->path)))
+        return NULL;
+    return err_new(ERR_INTERNAL, "open '%s': its log cannot be synced", f->path);
+}
+
 static void closep(struct sqlite_file **f)
 {
     sqlite_file_close(*f);
 }
 
-struct err *sqlite_file_open(const char *path, const char *vfs, int64_t reserve_bytes,
-                             struct sqlite_file **ret)
+static struct err *set_up(struct sqlite_file *f)
 {
-    AUTO(closep) struct sqlite_file *f = mem_alloc(sizeof(*f));
-    int flags =
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-
-    f->path = mem_strdup(path);
-    f->checkpoint_at = CHECKPOINT_PAGES;
-    if (sqlite3_open_v2(path, &f->db, flags, vfs) != SQLITE_OK)
-        return sqlite_error(f, "open");
-    f->reserve = reserve_new(sqlite3_vfs_find(vfs), path, reserve_bytes);
     TRY(exec(f, "open", connection_text));
     TRY(check_format(f));
     TRY(check_integrity(f));
     TRY(prepare(f));
     (void)sqlite3_wal_hook(f->db, on_wal, f);
-    (void)reserve_take(f->reserve);
+    return NULL;
+}
+
+struct err *sqlite_file_open(const char *path, const struct storage_sqlite_options *options,
+                             struct sqlite_file **ret)
+{
+    AUTO(closep) struct sqlite_file *f = mem_alloc(sizeof(*f));
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int64_t reserve = options->reserve_bytes ? options->reserve_bytes : RESERVE_BYTES;
+    sqlite3_vfs *vfs = sqlite3_vfs_find(options->vfs);
+
+    f->path = mem_strdup(path);
+    f->checkpoint_pages = options->checkpoint_pages ? options->checkpoint_pages : CHECKPOINT_PAGES;
+    f->checkpoint_at = f->checkpoint_pages;
+    f->reserve = reserve_new(vfs, path, reserve > 0 ? reserve : 0);
+    TRY(settle(f, vfs, options->vfs == NULL));
+    if (sqlite3_open_v2(path, &f->db, flags, options->vfs) != SQLITE_OK)
+        return sqlite_error(f, "open");
+    TRY(set_up(f));
+    (void)reserve_take(f->reserve); /* without it the disk is full, which the next write will say */
     *ret = TAKE(f);
     return NULL;
 }
@@ -483,14 +520,6 @@ static int write_all(struct sqlite_file *f, const struct storage_batch *batch)
     return rc ? rc : step(f->statements[COMMIT]);
 }
 
-/* A quota that is used up is a full disk too; SQLite calls it a write error. */
-static bool is_full(const struct sqlite_file *f, int rc)
-{
-    if ((rc & 0xff) == SQLITE_FULL)
-        return true;
-    return rc == SQLITE_IOERR_WRITE && sqlite3_system_errno(f->db) == EDQUOT;
-}
-
 /* STORAGE_FULL and STORAGE_FAILED leave the file as it was before, as far as can be known. */
 static enum storage_result write_once(struct sqlite_file *f, const struct storage_batch *batch)
 {
@@ -517,12 +546,12 @@ static bool checkpoint(struct sqlite_file *f)
 
     if (rc == SQLITE_OK) {
         f->wal_pages = 0;
-        f->checkpoint_at = CHECKPOINT_PAGES;
+        f->checkpoint_at = f->checkpoint_pages;
         return true;
     }
     if (!is_full(f, rc))
         fail(f, "write back the log of");
-    f->checkpoint_at = f->wal_pages + CHECKPOINT_PAGES;
+    f->checkpoint_at = f->wal_pages + f->checkpoint_pages;
     return false;
 }
 

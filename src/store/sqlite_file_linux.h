@@ -13,9 +13,11 @@ enum {
     SQLITE_FILE_WHY_SIZE = 256
 };
 
-/* `vfs` may be NULL for the system's. Takes copies. ERR_INTERNAL says what is wrong and what to do.
+/*
+ * Of `options` it takes `vfs`, `reserve_bytes` and `checkpoint_pages`. What a killed process wrote
+ * and did not sync is synced before this returns. ERR_INTERNAL says what is wrong and what to do.
  */
-struct err *sqlite_file_open(const char *path, const char *vfs, int64_t reserve_bytes,
+struct err *sqlite_file_open(const char *path, const struct storage_sqlite_options *options,
                              struct sqlite_file **ret) MUST_CHECK;
 
 /* storage_ops.load */

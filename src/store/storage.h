@@ -67,7 +67,8 @@ struct storage_sqlite_options {
     const char
         *vfs; /* NULL: the system's. Else `dir` is only a prefix of names in that VFS, not locked */
     bool is_threaded; /* false: commits run in the loop's thread, in a turn of their own (tests) */
-    int64_t reserve_bytes; /* kept free for when the disk is full; 0: 8 MiB */
+    int64_t reserve_bytes; /* kept free for when the disk is full; 0: 8 MiB; negative: none */
+    int checkpoint_pages;  /* of log that are copied into the file; 0: 1000 (4 MB) */
 };
 
 /*

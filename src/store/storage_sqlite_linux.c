@@ -19,8 +19,6 @@
 #include "store/sqlite_file_linux.h"
 #include "store/storage.h"
 
-#define RESERVE_BYTES_DEFAULT (INT64_C(8) << 20)
-
 enum turn {
     TURN_LOOP,
     TURN_THREAD,
@@ -243,13 +241,14 @@ static struct err *make_private(const char *path)
 static struct err *open_file(struct sqlite_storage *s, const struct storage_sqlite_options *options)
 {
     AUTO_FREE char *path = mem_format("%s/state.db", options->dir);
-    int64_t reserve = options->reserve_bytes ? options->reserve_bytes : RESERVE_BYTES_DEFAULT;
 
     if (!options->vfs) {
         TRY(dir_lock(options->dir, &s->lock_fd));
         TRY(make_private(path));
+        if (fsync(s->lock_fd) != 0)
+            return err_errno(errno, "sync directory '%s'", options->dir);
     }
-    return sqlite_file_open(path, options->vfs, reserve, &s->file);
+    return sqlite_file_open(path, options, &s->file);
 }
 
 struct err *storage_sqlite_new(const struct storage_sqlite_options *options, struct storage **ret)

@@ -146,6 +146,7 @@ static void on_storage_done(void *arg, enum storage_result result, const char *w
         break;
     case STORAGE_FULL:
         set_full(s, true);
+        s->is_resting = true;
         finish_full(s, why);
         break;
     case STORAGE_FAILED:
@@ -177,7 +178,7 @@ static int64_t next_compaction(const struct store *s)
     int64_t through = s->compacted;
     uint64_t unseen;
 
-    if (s->compacted == s->compacted_on_disk)
+    if (s->compacted == s->compacted_on_disk || s->is_resting)
         return 0;
     if (h->end - h->first > COMPACT_CHANGES_MAX) {
         int64_t step = history_at(h, h->first + COMPACT_CHANGES_MAX)->revision;
@@ -228,6 +229,7 @@ static void on_probe(void *arg)
     struct store *s = arg;
 
     s->is_probe_due = true;
+    s->is_resting = false;
     loop_timer_set(s->probe_timer, PROBE_NS);
     store_schedule(s);
 }

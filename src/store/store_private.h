@@ -53,6 +53,7 @@ struct store {
 
     bool is_full;
     bool is_probe_due;
+    bool is_resting; /* compaction found no space: until the next probe */
     struct loop_timer *probe_timer;
     struct err *failure; /* of the disk; final */
 

@@ -1,0 +1,69 @@
+/*
+ * prop.h - properties over seeds: a generator, and which seeds to run
+ *
+ * PROP_CASES=N runs N seeds instead of the test's own number, PROP_SEED=N only that one (to
+ * replay). A test prints the seed of what failed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/num.h"
+
+/* splitmix64 (Steele, Lea, Flood, 2014). {seed} to begin; the same numbers everywhere. */
+struct prop {
+    uint64_t state;
+};
+
+static inline uint64_t prop_next(struct prop *p)
+{
+    uint64_t x = p->state += UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* In [0, n); n is not 0. */
+static inline size_t prop_below(struct prop *p, size_t n)
+{
+    return (size_t)(prop_next(p) % n);
+}
+
+/* True so many times in a hundred. */
+static inline bool prop_chance(struct prop *p, unsigned pct)
+{
+    return prop_below(p, 100) < pct;
+}
+
+struct prop_seeds {
+    uint64_t first;
+    uint64_t end;
+};
+
+static inline uint64_t prop_number(const char *name, uint64_t fallback)
+{
+    const char *text = getenv(name);
+    uint64_t number = fallback;
+
+    if (text) {
+        AUTO(err_freep) struct err *e = num_parse_uint64(str_of(text), UINT64_MAX, &number);
+
+        if (e)
+            abort(); /* a typing error in the environment of a test */
+    }
+    return number;
+}
+
+/* Seeds [first, end): 1 .. cases unless the environment says otherwise. */
+static inline struct prop_seeds prop_seeds(uint64_t cases)
+{
+    uint64_t seed = prop_number("PROP_SEED", 0);
+
+    if (seed > 0)
+        return (struct prop_seeds){.first = seed, .end = seed + 1};
+    return (struct prop_seeds){.first = 1, .end = prop_number("PROP_CASES", cases) + 1};
+}
