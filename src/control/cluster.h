@@ -1,0 +1,119 @@
+/*
+ * cluster.h - the cluster as the loops of control see it: objects that come and go, and the few
+ * ways to change them
+ *
+ * A seam. Over our own store (cluster_store.c) every change is one transaction, what was asked for
+ * in one turn of the loop is carried out in that order, and a placement is all or nothing. Over a
+ * kube-apiserver, which has no transactions over several objects, a bind would be: assume, bind
+ * each pod, and unbind by deletion where one fails; a gang can then be seen in part, the ledger is
+ * a cache and not the judge, and whoever else binds pods can give a device a second time until the
+ * node refuses it. Nothing above this header may count on more than that where it says so.
+ *
+ * Objects are complete trees (with apiVersion, kind and resourceVersion, but for the internal
+ * resources of group "mete.dev": `placements`, `ledger`).
+ */
+#pragma once
+
+#include "base/json.h"
+#include "kinds/ledger.h"
+
+/*
+ * What happens to a resource. All that is there is put before the watch is returned; later changes
+ * come from the loop, once each and in order. Trees are borrowed: keep one with json_incref.
+ */
+struct cluster_listener {
+    void (*put)(void *arg, const char *ns, const char *name, const json_t *object);
+    void (*removed)(void *arg, const char *ns, const char *name, const json_t *last);
+    void *arg;
+};
+
+struct cluster_watch;
+
+struct cluster_ops {
+    struct err *(*watch)(void *self, const char *group, const char *resource,
+                         const struct cluster_listener *l, struct cluster_watch **ret);
+    void (*unwatch)(void *self, struct cluster_watch *w);
+    struct err *(*list)(void *self, const char *group, const char *resource, const char *ns,
+                        json_t **ret);
+    json_t *(*get)(void *self, const char *group, const char *resource, const char *ns,
+                   const char *name);
+    struct err *(*bind)(void *self, const struct ledger_placement *p, store_done_fn done,
+                        void *arg);
+    struct err *(*create)(void *self, const char *resource, const char *ns, json_t *object);
+    struct err *(*patch)(void *self, const char *resource, const char *ns, const char *name,
+                         const char *subresource, const json_t *patch);
+    struct err *(*remove)(void *self, const char *resource, const char *ns, const char *name,
+                          const char *if_uid);
+    void (*free)(void *self);
+};
+
+struct cluster {
+    const struct cluster_ops *ops;
+    void *self;
+};
+
+static inline struct err *cluster_watch(struct cluster *c, const char *group, const char *resource,
+                                        const struct cluster_listener *l,
+                                        struct cluster_watch **ret)
+{
+    return c->ops->watch(c->self, group, resource, l, ret);
+}
+
+/* Accepts NULL. */
+static inline void cluster_unwatch(struct cluster *c, struct cluster_watch *w)
+{
+    if (w)
+        c->ops->unwatch(c->self, w);
+}
+
+/* As it is on disk, by namespace and name; `ns` NULL: of all. A new array. */
+static inline struct err *cluster_list(struct cluster *c, const char *group, const char *resource,
+                                       const char *ns, json_t **ret)
+{
+    return c->ops->list(c->self, group, resource, ns, ret);
+}
+
+/* A new reference, or NULL. */
+static inline json_t *cluster_get(struct cluster *c, const char *group, const char *resource,
+                                  const char *ns, const char *name)
+{
+    return c->ops->get(c->self, group, resource, ns, name);
+}
+
+/*
+ * A whole placement, or nothing of it: ledger_bind. Does not wait for earlier ones to be on disk;
+ * `done` (may be NULL) comes when this one is.
+ */
+static inline struct err *cluster_bind(struct cluster *c, const struct ledger_placement *p,
+                                       store_done_fn done, void *arg)
+{
+    return c->ops->bind(c->self, p, done, arg);
+}
+
+/* Objects of the core group, written as the control loops. `object` may be changed. */
+static inline struct err *cluster_create(struct cluster *c, const char *resource, const char *ns,
+                                         json_t *object)
+{
+    return c->ops->create(c->self, resource, ns, object);
+}
+
+/* A strategic merge patch. `subresource` NULL or "status". */
+static inline struct err *cluster_patch(struct cluster *c, const char *resource, const char *ns,
+                                        const char *name, const char *subresource,
+                                        const json_t *patch)
+{
+    return c->ops->patch(c->self, resource, ns, name, subresource, patch);
+}
+
+/* With the kind's grace. `if_uid` NULL: whichever has the name. */
+static inline struct err *cluster_remove(struct cluster *c, const char *resource, const char *ns,
+                                         const char *name, const char *if_uid)
+{
+    return c->ops->remove(c->self, resource, ns, name, if_uid);
+}
+
+/* Over our own store. Both are borrowed. */
+struct cluster *cluster_store_new(struct store *store, struct objects *objects);
+
+/* Accepts NULL. Its watches must be gone. */
+void cluster_free(struct cluster *c);

@@ -1,0 +1,235 @@
+#include "base/log.h"
+#include "base/mem.h"
+#include "control/cluster.h"
+
+enum {
+    LIST_PAGE = 1024
+};
+
+struct over_store {
+    struct cluster cluster;
+    struct store *store;
+    struct objects *objects;
+};
+
+struct cluster_watch {
+    struct store_watch *watch;
+    struct cluster_listener listener;
+};
+
+/* Internal resources are plain trees; what kinds describe comes with its resourceVersion. */
+static json_t *decode(const struct store_object *o)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    json_t *tree = NULL;
+
+    if (kind_find(o->key.group, o->key.resource))
+        e = objects_decode(o, &tree);
+    else
+        e = json_parse(o->bytes, &tree);
+    if (e)
+        LOG(ERROR, "stored object is damaged", S("resource", o->key.resource), S("ns", o->key.ns),
+            S("name", o->key.name), E(e));
+    return tree;
+}
+
+static void on_change(void *arg, const struct store_change *change, int64_t revision)
+{
+    struct cluster_watch *w = arg;
+    AUTO(json_freep) json_t *tree = NULL;
+    const struct store_object *o;
+
+    (void)revision;
+    if (!change)
+        return;
+    o = change->object;
+    tree = decode(o);
+    if (!tree)
+        return;
+    if (change->type == STORE_DELETED)
+        w->listener.removed(w->listener.arg, o->key.ns, o->key.name, tree);
+    else
+        w->listener.put(w->listener.arg, o->key.ns, o->key.name, tree);
+}
+
+/* Goes through a range page by page, all as of one revision. */
+static struct err *each(struct store *s, const struct store_range *range,
+                        void (*fn)(void *arg, const struct store_object *o), void *arg,
+                        int64_t *ret_revision)
+{
+    const struct store_object *last = NULL;
+    int64_t revision = 0;
+    bool has_more = true;
+
+    while (has_more) {
+        struct store_list page = {0};
+        struct err *e = store_list(s, range, last ? last->key.ns : NULL,
+                                   last ? last->key.name : NULL, LIST_PAGE, revision, &page);
+
+        store_object_unref(last);
+        last = NULL;
+        if (e)
+            return e;
+        for (size_t i = 0; i < page.n; i++)
+            fn(arg, page.at[i]);
+        if (page.n > 0)
+            last = store_object_ref(page.at[page.n - 1]);
+        revision = page.revision;
+        has_more = page.has_more && page.n > 0;
+        store_list_done(&page);
+    }
+    store_object_unref(last);
+    *ret_revision = revision;
+    return NULL;
+}
+
+static void put_listed(void *arg, const struct store_object *o)
+{
+    struct cluster_watch *w = arg;
+    AUTO(json_freep) json_t *tree = decode(o);
+
+    if (tree)
+        w->listener.put(w->listener.arg, o->key.ns, o->key.name, tree);
+}
+
+static struct err *watch(void *self, const char *group, const char *resource,
+                         const struct cluster_listener *l, struct cluster_watch **ret)
+{
+    struct store_range range = {.group = group, .resource = resource};
+    struct over_store *c = self;
+    struct cluster_watch *w = mem_alloc(sizeof(*w));
+    int64_t revision = 0;
+    struct err *e;
+
+    w->listener = *l;
+    e = each(c->store, &range, put_listed, w, &revision);
+    if (!e)
+        e = store_watch_new(c->store, &range, revision, on_change, w, &w->watch);
+    if (e) {
+        free(w);
+        return err_wrap(e, "watch %s", resource);
+    }
+    *ret = w;
+    return NULL;
+}
+
+static void unwatch(void *self, struct cluster_watch *w)
+{
+    (void)self;
+    store_watch_free(w->watch);
+    free(w);
+}
+
+static void add_listed(void *arg, const struct store_object *o)
+{
+    json_t *tree = decode(o);
+
+    if (tree)
+        (void)json_array_append_new(arg, tree); /* a tree of its own: cannot fail */
+}
+
+static struct err *list(void *self, const char *group, const char *resource, const char *ns,
+                        json_t **ret)
+{
+    struct store_range range = {.group = group, .resource = resource, .ns = ns};
+    struct over_store *c = self;
+    AUTO(json_freep) json_t *all = json_array();
+    int64_t revision = 0;
+
+    TRY(each(c->store, &range, add_listed, all, &revision));
+    *ret = TAKE(all);
+    return NULL;
+}
+
+static json_t *get(void *self, const char *group, const char *resource, const char *ns,
+                   const char *name)
+{
+    struct over_store *c = self;
+    struct store_key key = {.group = group, .resource = resource, .ns = ns, .name = name};
+    const struct store_object *o = store_get(c->store, key);
+
+    return o ? decode(o) : NULL;
+}
+
+static struct err *bind_all(void *self, const struct ledger_placement *p, store_done_fn done,
+                            void *arg)
+{
+    struct over_store *c = self;
+
+    return ledger_bind(c->store, p, done, arg);
+}
+
+static struct objects_request request_of(const char *resource, const char *ns, const char *name)
+{
+    return (struct objects_request){
+        .kind = kind_find("", resource),
+        .ns = ns,
+        .name = name,
+        .who = {.user = "system:mete:control", .is_system = true, .is_admin = true, .host_uid = -1},
+    };
+}
+
+static struct err *create(void *self, const char *resource, const char *ns, json_t *object)
+{
+    struct objects_request r = request_of(resource, ns, NULL);
+    struct over_store *c = self;
+    AUTO(json_freep) json_t *made = NULL;
+
+    return objects_create(c->objects, &r, object, NULL, NULL, &made);
+}
+
+static struct err *patch(void *self, const char *resource, const char *ns, const char *name,
+                         const char *subresource, const json_t *changes)
+{
+    struct objects_request r = request_of(resource, ns, name);
+    struct over_store *c = self;
+    AUTO(json_freep) json_t *made = NULL;
+
+    r.subresource = subresource;
+    return objects_patch(c->objects, &r, PATCH_STRATEGIC, changes, NULL, NULL, &made);
+}
+
+static struct err *remove_object(void *self, const char *resource, const char *ns, const char *name,
+                                 const char *if_uid)
+{
+    struct objects_request r = request_of(resource, ns, name);
+    struct delete_options how = {.grace_seconds = -1, .if_uid = if_uid};
+    struct over_store *c = self;
+    AUTO(json_freep) json_t *last = NULL;
+    bool is_gone = false;
+
+    return objects_delete(c->objects, &r, &how, NULL, NULL, &last, &is_gone);
+}
+
+static void free_self(void *self)
+{
+    free(self);
+}
+
+static const struct cluster_ops ops = {
+    .watch = watch,
+    .unwatch = unwatch,
+    .list = list,
+    .get = get,
+    .bind = bind_all,
+    .create = create,
+    .patch = patch,
+    .remove = remove_object,
+    .free = free_self,
+};
+
+struct cluster *cluster_store_new(struct store *store, struct objects *objects)
+{
+    struct over_store *c = mem_alloc(sizeof(*c));
+
+    c->cluster = (struct cluster){.ops = &ops, .self = c};
+    c->store = store;
+    c->objects = objects;
+    return &c->cluster;
+}
+
+void cluster_free(struct cluster *c)
+{
+    if (c)
+        c->ops->free(c->self);
+}

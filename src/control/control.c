@@ -1,0 +1,106 @@
+#include "control/control.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "control/boot.h"
+#include "control/gc.h"
+#include "control/node_monitor.h"
+#include "control/views.h"
+
+struct control {
+    struct cluster *cluster;
+    struct events *events;
+    struct scheduler *scheduler;
+    struct boot *boot;
+    struct node_monitor *monitor;
+    struct gc *gc;
+    struct views views;
+};
+
+/* While the ledger and the pods disagree nothing more is given away. */
+static void on_ledger(void *arg, const struct err *e)
+{
+    struct control *c = arg;
+
+    scheduler_hold(c->scheduler, e ? err_message(e) : NULL);
+}
+
+static struct err *start(struct control *c, const struct control_options *o)
+{
+    const struct boot_options boot = {.loop = o->loop, .objects = o->objects};
+    const struct node_monitor_options monitor = {
+        .loop = o->loop, .objects = o->objects, .node_grace_ns = o->node_grace_ns};
+    const struct gc_options gc = {.loop = o->loop,
+                                  .objects = o->objects,
+                                  .event_ttl_ns = o->event_ttl_ns,
+                                  .on_ledger = on_ledger,
+                                  .arg = c};
+    struct scheduler_options scheduler = {.loop = o->loop, .policy = o->policy};
+
+    c->cluster = cluster_store_new(o->store, o->objects);
+    c->events = events_new(o->loop, c->cluster);
+    scheduler.cluster = c->cluster;
+    scheduler.events = c->events;
+    TRY(scheduler_new(&scheduler, &c->scheduler));
+    TRY(boot_new(&boot, &c->boot));
+    TRY(node_monitor_new(&monitor, &c->monitor));
+    TRY(gc_new(&gc, &c->gc));
+    c->views = (struct views){.loop = o->loop, .cluster = c->cluster, .scheduler = c->scheduler};
+    return NULL;
+}
+
+struct err *control_new(const struct control_options *o, struct control **ret)
+{
+    struct control *c = mem_alloc(sizeof(*c));
+    struct err *e = start(c, o);
+
+    if (e) {
+        control_free(c);
+        return e;
+    }
+    *ret = c;
+    return NULL;
+}
+
+void control_free(struct control *c)
+{
+    if (!c)
+        return;
+    gc_free(c->gc);
+    node_monitor_free(c->monitor);
+    boot_free(c->boot);
+    scheduler_free(c->scheduler);
+    events_free(c->events);
+    cluster_free(c->cluster);
+    free(c);
+}
+
+json_t *control_workloads(void *control, const char *ns)
+{
+    struct control *c = control;
+
+    return views_workloads(&c->views, ns);
+}
+
+json_t *control_workload(void *control, const char *ns, const char *name)
+{
+    struct control *c = control;
+
+    return views_workload(&c->views, ns, name);
+}
+
+json_t *control_gpus(void *control, const char *ns)
+{
+    struct control *c = control;
+
+    (void)ns; /* gpus are of the whole cluster */
+    return views_gpus(&c->views);
+}
+
+json_t *control_gpu(void *control, const char *ns, const char *name)
+{
+    struct control *c = control;
+
+    (void)ns;
+    return views_gpu(&c->views, name);
+}

@@ -1,0 +1,46 @@
+/*
+ * scheduler.h - pods to the engine, its decisions to the ledger, its reasons to people
+ *
+ * Each pod that has not ended is a workload of the engine; what is bound is restored, what waits is
+ * placed by cycles that run when something changed. A decision is bound without waiting for the
+ * ones before it; what cannot be bound waits again, in its old place. A gpu that the ledger says is
+ * held by what the engine does not know counts as held.
+ *
+ * A waiting pod gets the condition PodScheduled False with the one line of `why` and an Event
+ * FailedScheduling, the first time at once, later when these change, at a bounded rate.
+ */
+#pragma once
+
+#include "control/cluster.h"
+#include "control/events.h"
+#include "mete/engine.h"
+
+struct scheduler;
+
+struct scheduler_options {
+    struct loop *loop;
+    struct cluster *cluster;
+    struct events *events;
+    const char *policy; /* of the engine; NULL: its default */
+};
+
+struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **ret) MUST_CHECK;
+void scheduler_free(struct scheduler *s); /* accepts NULL */
+
+/* While there is a cause nothing is placed; what is placed stays. NULL: go on. */
+void scheduler_hold(struct scheduler *s, const char *why);
+
+/* The engine's workload of a pod with that uid; 0: none. */
+uint64_t scheduler_workload(const struct scheduler *s, const char *ns, const char *pod,
+                            const char *uid);
+struct mete_engine *scheduler_engine(struct scheduler *s);
+
+/* Who holds a gpu, by the ledger. Borrowed texts. False: nobody. */
+struct scheduler_holder {
+    const char *key;  /* "ns/name" of the pod */
+    const char *pod;  /* its name */
+    int64_t job_id;   /* 0: not known */
+    const char *user; /* "" where not known */
+};
+bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid,
+                          struct scheduler_holder *ret);

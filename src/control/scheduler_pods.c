@@ -1,0 +1,337 @@
+/* scheduler_pods.c - Pod objects as the engine's workloads */
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "control/scheduler_private.h"
+#include "kinds/pod_state.h"
+
+struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key)
+{
+    struct sched_pod *p = NULL;
+
+    map_find_text(handle, s->pods, key, p);
+    return p;
+}
+
+struct sched_pod *scheduler_find_id(const struct scheduler *s, uint64_t id)
+{
+    struct sched_pod *p = NULL;
+
+    map_find(by_id, s->pods_by_id, &id, sizeof(id), p);
+    return p;
+}
+
+static int64_t job_id_of(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t id = 0;
+
+    if (!text)
+        return 0;
+    e = num_parse_int64(str_of(text), 1, INT64_MAX >> 2, &id);
+    return e ? 0 : id;
+}
+
+static struct sched_pod *pod_new(struct scheduler *s, const char *key, const json_t *pod)
+{
+    struct sched_pod *p = mem_alloc(sizeof(*p));
+    const char *user = json_text_at(pod, "metadata", "annotations", POD_USER, NULL);
+    const char *uid = json_text_at(pod, "metadata", "uid", NULL);
+
+    p->key = mem_strdup(key);
+    p->ns = mem_strdup(json_text_at(pod, "metadata", "namespace", NULL));
+    p->name = mem_strdup(json_text_at(pod, "metadata", "name", NULL));
+    p->uid = mem_strdup(uid ? uid : "");
+    p->user = mem_strdup(user ? user : "");
+    p->job_id = job_id_of(pod);
+    map_add(handle, s->pods, p->key, strlen(p->key), p);
+    return p;
+}
+
+void sched_pod_place(struct sched_pod *p, const char *node, const char *const *gpus, size_t n_gpus)
+{
+    p->is_placed = true;
+    p->node = mem_strdup(node);
+    for (size_t i = 0; i < n_gpus; i++)
+        vec_add(&p->gpus, mem_strdup(gpus[i]));
+}
+
+static void clear_gpus(struct sched_pod *p)
+{
+    VEC_EACH (&p->gpus, uuid) {
+        free(*uuid);
+    }
+    vec_clear(&p->gpus);
+}
+
+void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
+{
+    p->is_placed = false;
+    p->is_bound = false;
+    free(p->node);
+    p->node = NULL;
+    VEC_EACH (&p->gpus, uuid) {
+        scheduler_check_held(s, *uuid);
+    }
+    clear_gpus(p);
+}
+
+/* The engine forgets it, and what it held is free there. */
+static void leave_engine(struct scheduler *s, struct sched_pod *p)
+{
+    if (p->id == 0)
+        return;
+    scheduler_unlist(s, p);
+    map_remove(by_id, s->pods_by_id, p);
+    if (mete_workload_remove(s->engine, p->id) != METE_OK)
+        LOG(ERROR, "workload was not in the engine", S("pod", p->key));
+    p->id = 0;
+    sched_pod_unplace(s, p);
+    scheduler_poke(s);
+}
+
+void sched_pod_free(struct scheduler *s, struct sched_pod *p)
+{
+    if (p->id != 0)
+        map_remove(by_id, s->pods_by_id, p);
+    scheduler_unlist(s, p);
+    map_remove(handle, s->pods, p);
+    VEC_EACH (&p->containers, c) {
+        free(c->name);
+    }
+    vec_done(&p->containers);
+    clear_gpus(p);
+    vec_done(&p->gpus);
+    free(p->told);
+    free(p->node);
+    free(p->user);
+    free(p->uid);
+    free(p->name);
+    free(p->ns);
+    free(p->key);
+    free(p);
+}
+
+static void forget(struct scheduler *s, struct sched_pod *p)
+{
+    leave_engine(s, p);
+    sched_pod_free(s, p);
+}
+
+static void enter_engine(struct scheduler *s, struct sched_pod *p, uint64_t id)
+{
+    p->id = id;
+    map_add(by_id, s->pods_by_id, &p->id, sizeof(p->id), p);
+    scheduler_poke(s);
+}
+
+static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
+{
+    for (size_t i = 0; i < set->n_requests; i++)
+        if (text_starts_with(set->requests[i].resource, "hostport/"))
+            scheduler_add_port(s, set->requests[i].resource);
+}
+
+/* The job's number where it has one of its own, else one that people do not see. */
+static uint64_t id_for(struct scheduler *s, const struct sched_pod *p)
+{
+    if (p->job_id > 0 && !scheduler_find_id(s, (uint64_t)p->job_id))
+        return (uint64_t)p->job_id;
+    return METE_ID_UNNAMED + ++s->next_unnamed;
+}
+
+/* What it was told before a restart is not told again. */
+static void read_told(struct sched_pod *p, const json_t *pod)
+{
+    const json_t *condition = object_condition(pod, "PodScheduled");
+    const char *message = json_text(condition, "message");
+
+    if (p->is_told || !message || !text_equal(json_text(condition, "status"), "False"))
+        return;
+    p->is_told = true;
+    p->told = mem_strdup(message);
+}
+
+static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    struct arena *a = arena_new();
+    struct sched_ask ask;
+
+    scheduler_ask(a, pod, &ask);
+    add_ports(s, &ask.set);
+    ask.workload.id = id_for(s, p);
+    p->asks = scheduler_ask_hash(pod);
+    scheduler_read_containers(p, pod);
+    read_told(p, pod);
+    if (mete_workload_add(s->engine, &ask.workload) == METE_OK) {
+        enter_engine(s, p, ask.workload.id);
+        scheduler_list_waiting(s, p);
+    } else {
+        LOG(ERROR, "pod cannot be queued", S("pod", p->key),
+            S("error", mete_last_error(s->engine)));
+    }
+    arena_free(a);
+}
+
+struct device_list {
+    struct arena *arena;
+    const char **at;
+    size_t n;
+};
+
+enum {
+    DEVICES_MAX = 64 /* as many as the engine has gpus on a node */
+};
+
+/* An init container shares the gpus of the others: each counts once. */
+static bool add_device(void *arg, const char *container, const char *uuid)
+{
+    struct device_list *list = arg;
+
+    (void)container;
+    for (size_t i = 0; i < list->n; i++)
+        if (text_equal(list->at[i], uuid))
+            return true;
+    if (list->n < DEVICES_MAX)
+        list->at[list->n++] = arena_strdup(list->arena, uuid);
+    return true;
+}
+
+static int64_t started_ns(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "status", "startTime", NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t ns = 0;
+
+    if (!text)
+        return 0;
+    e = stamp_parse(str_of(text), &ns);
+    return e ? 0 : ns;
+}
+
+/* It is on a node, whoever put it there. */
+static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    struct arena *a = arena_new();
+    struct device_list list = {.arena = a, .at = arena_alloc(a, DEVICES_MAX * sizeof(char *))};
+    struct mete_pod_placement at = {.node = pod_node(pod), .gpus = list.at};
+    struct mete_placement placement = {.pods = &at, .n_pods = 1, .started_ns = started_ns(pod)};
+    struct sched_ask ask;
+
+    scheduler_ask(a, pod, &ask);
+    add_ports(s, &ask.set);
+    pod_each_device(pod, add_device, &list);
+    for (size_t i = 0; i < list.n; i++)
+        scheduler_drop_stand_in(s, list.at[i]);
+    at.n_gpus = list.n;
+    if (ask.set.gpus < list.n)
+        ask.set.gpus = (uint32_t)list.n;
+    ask.workload.id = id_for(s, p);
+    placement.workload = ask.workload.id;
+    scheduler_read_containers(p, pod);
+    if (mete_workload_restore(s->engine, &ask.workload, &placement) == METE_OK) {
+        enter_engine(s, p, ask.workload.id);
+        sched_pod_place(p, at.node, list.at, list.n);
+        p->is_bound = true;
+    } else {
+        LOG(ERROR, "what a pod holds cannot be counted", S("pod", p->key),
+            S("error", mete_last_error(s->engine)));
+    }
+    arena_free(a);
+}
+
+static bool is_ours(const json_t *pod)
+{
+    const char *scheduler = json_text_at(pod, "spec", "schedulerName", NULL);
+
+    return !scheduler || !*scheduler || text_equal(scheduler, "default-scheduler") ||
+           text_equal(scheduler, "mete");
+}
+
+struct device_check {
+    struct scheduler *s;
+    uint64_t id;
+    bool is_same;
+};
+
+static bool check_device(void *arg, const char *container, const char *uuid)
+{
+    struct device_check *c = arg;
+
+    (void)container;
+    c->is_same = c->is_same && mete_gpu_holder(c->s->engine, uuid) == c->id;
+    return c->is_same;
+}
+
+/* Is it where the engine thinks it is, with the gpus that the engine thinks it has? */
+static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const json_t *pod)
+{
+    struct device_check c = {.s = s, .id = p->id, .is_same = true};
+
+    if (p->id == 0 || !p->is_placed || !text_equal(p->node, pod_node(pod)))
+        return false;
+    pod_each_device(pod, check_device, &c);
+    return c.is_same;
+}
+
+static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    if (is_as_decided(s, p, pod)) {
+        p->is_bound = true;
+        return;
+    }
+    leave_engine(s, p);
+    account(s, p, pod);
+}
+
+static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    if (p->is_placed)
+        return; /* its binding is on the way */
+    if (!is_ours(pod) || pod_is_deleting(pod)) {
+        leave_engine(s, p);
+        return;
+    }
+    if (p->id != 0 && p->asks == scheduler_ask_hash(pod))
+        return;
+    leave_engine(s, p);
+    wait_for_turn(s, p, pod);
+}
+
+void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
+{
+    struct scheduler *s = arg;
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct sched_pod *p = scheduler_find_pod(s, key);
+
+    if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL))) {
+        forget(s, p);
+        p = NULL;
+    }
+    if (pod_is_terminal(pod)) {
+        if (p)
+            forget(s, p);
+        return;
+    }
+    if (!p)
+        p = pod_new(s, key, pod);
+    if (*pod_node(pod))
+        put_bound(s, p, pod);
+    else
+        put_unbound(s, p, pod);
+}
+
+void scheduler_remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct scheduler *s = arg;
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct sched_pod *p = scheduler_find_pod(s, key);
+
+    (void)last;
+    if (p)
+        forget(s, p);
+}

@@ -1,0 +1,300 @@
+#include "control/views.h"
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "control/scheduler_private.h"
+#include "kinds/pod_state.h"
+
+static void put_stamp(json_t *o, const char *key, int64_t ns)
+{
+    char stamp[STAMP_TEXT_SIZE];
+
+    if (ns <= 0) {
+        json_put(o, key, json_null());
+        return;
+    }
+    stamp_format(ns, stamp);
+    json_put_text(o, key, stamp);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    json_t *value = text ? json_string(text) : NULL;
+
+    return value ? value : json_null(); /* also where it is no UTF-8 */
+}
+
+static const char *phase_of(const json_t *pod)
+{
+    const char *phase = pod_phase(pod);
+
+    if (text_equal(phase, "Succeeded"))
+        return "finished";
+    if (text_equal(phase, "Failed"))
+        return "failed";
+    if (text_equal(phase, "Running"))
+        return "running";
+    return *pod_node(pod) ? "starting" : "waiting";
+}
+
+static json_t *requests_tree(const struct mete_pod_set *set)
+{
+    json_t *requests = json_object();
+
+    for (size_t i = 0; i < set->n_requests; i++) {
+        const struct mete_amount *a = &set->requests[i];
+        bool is_cpu = text_equal(a->resource, "cpu");
+        AUTO_FREE char *text = is_cpu
+                                   ? mem_format("%" JSON_INTEGER_FORMAT "m", (json_int_t)a->amount)
+                                   : mem_format("%" JSON_INTEGER_FORMAT, (json_int_t)a->amount);
+
+        json_put_text(requests, a->resource, text);
+    }
+    return requests;
+}
+
+static json_t *spec_tree(const json_t *pod)
+{
+    const char *job_id = json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL);
+    json_t *selector = json_at(pod, "spec", "nodeSelector", NULL);
+    struct arena *a = arena_new();
+    json_t *spec = json_object();
+    json_t *set = json_object();
+    AUTO(err_freep) struct err *e = NULL;
+    struct sched_ask ask;
+    int64_t id = 0;
+
+    scheduler_ask(a, pod, &ask);
+    if (job_id)
+        e = num_parse_int64(str_of(job_id), 1, INT64_MAX, &id);
+    json_put(spec, "jobId", id > 0 ? json_integer(id) : json_null());
+    json_put_text(spec, "queue", ask.workload.queue);
+    json_put_text(spec, "user", ask.workload.user);
+    json_put_int(spec, "priority", ask.workload.priority);
+    json_put_int(spec, "gpus", ask.set.gpus);
+    json_put_text(set, "name", "main");
+    json_put_int(set, "count", 1);
+    json_put_int(set, "minCount", 1);
+    json_put_int(set, "gpus", ask.set.gpus);
+    json_put(set, "requests", requests_tree(&ask.set));
+    json_put(set, "nodeSelector", selector ? json_deep_copy(selector) : json_object());
+    (void)json_array_append_new(json_array_at(spec, "podSets"),
+                                set); /* a fresh object: cannot fail */
+    arena_free(a);
+    return spec;
+}
+
+static json_t *blocking_tree(const struct mete_reason *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->n_nodes && json_array_size(list) == 0; i++) {
+        const struct mete_node_reason *n = &r->nodes[i];
+        json_t *o;
+
+        if (!n->resource)
+            continue;
+        o = json_object();
+        json_put_text(o, "resource", n->resource);
+        json_put_int(o, "asked", n->asked);
+        json_put_int(o, "best", n->free);
+        json_put_text(o, "node", n->node);
+        put_stamp(o, "until", n->until_ns);
+        json_put_text(o, "why", n->text);
+        (void)json_array_append_new(list, o); /* as above */
+    }
+    return list;
+}
+
+static json_t *nodes_tree(const struct mete_reason *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        const struct mete_node_reason *n = &r->nodes[i];
+        json_t *o = json_object();
+
+        json_put_text(o, "name", n->node);
+        json_put_int(o, "free", n->free);
+        json_put_int(o, "capacity", n->capacity);
+        json_put(o, "text", text_or_null(n->text));
+        (void)json_array_append_new(list, o); /* as above */
+    }
+    return list;
+}
+
+/* The contract of ux.md, 4.3: all members are always there. */
+static json_t *reason_tree(const struct mete_reason *r)
+{
+    json_t *o = json_object();
+    json_t *would;
+
+    json_put_text(o, "code", r->code_text);
+    json_put_text(o, "class", r->class_text);
+    json_put(o, "message", text_or_null(r->message));
+    put_stamp(o, "since", r->since_ns);
+    put_stamp(o, "evaluatedAt", r->evaluated_ns);
+    json_put(o, "blocking", blocking_tree(r));
+    json_put(o, "nodes", nodes_tree(r));
+    json_put_int(o, "nodesLeftOut", (int64_t)r->nodes_left_out);
+    would = json_array_at(o, "wouldStartIf");
+    for (size_t i = 0; i < r->n_would_start_if; i++)
+        (void)json_array_append_new(would, text_or_null(r->would_start_if[i])); /* as above */
+    json_put_int(o, "position", r->position);
+    json_put_int(o, "queueLength", r->waiting);
+    json_put(o, "estimate", json_null());
+    return o;
+}
+
+/* NULL where the engine does not know of it. */
+static json_t *reason_of(struct views *v, const json_t *pod, bool is_brief)
+{
+    struct mete_engine *e = scheduler_engine(v->scheduler);
+    const char *uid = json_text_at(pod, "metadata", "uid", NULL);
+    uint64_t id = scheduler_workload(v->scheduler, json_text_at(pod, "metadata", "namespace", NULL),
+                                     json_text_at(pod, "metadata", "name", NULL), uid ? uid : "");
+    int64_t now_ns = loop_wall_ns(v->loop);
+    struct mete_reason r;
+    enum mete_result result;
+
+    if (id == 0)
+        return NULL;
+    result = is_brief ? mete_why_brief(e, id, now_ns, &r) : mete_why(e, id, now_ns, &r);
+    if (result != METE_OK || r.code == METE_REASON_NONE)
+        return NULL;
+    return reason_tree(&r);
+}
+
+static bool add_gpu(void *arg, const char *container, const char *uuid)
+{
+    json_t *list = arg;
+    json_t *known;
+    size_t i;
+
+    (void)container;
+    json_array_foreach (list, i, known)
+        if (text_equal(json_string_value(known), uuid))
+            return true;
+    (void)json_array_append_new(list, text_or_null(uuid)); /* cannot fail */
+    return true;
+}
+
+static json_t *placement_tree(const json_t *pod)
+{
+    json_t *placement = json_object();
+    json_t *entry = json_object();
+    json_t *gpus = json_array();
+
+    json_put_text(entry, "name", json_text_at(pod, "metadata", "name", NULL));
+    json_put_text(entry, "uid", json_text_at(pod, "metadata", "uid", NULL));
+    json_put_text(entry, "node", pod_node(pod));
+    pod_each_device(pod, add_gpu, gpus);
+    json_put(entry, "gpus", gpus);
+    (void)json_array_append_new(json_array_at(placement, "pods"), entry); /* as above */
+    return placement;
+}
+
+/* The first of the containers that failed, else of those that ended. */
+static void put_end(json_t *status, const json_t *pod)
+{
+    json_t *containers = json_at(pod, "status", "containerStatuses", NULL);
+    const char *finished = NULL;
+    bool has_code = false;
+    int64_t code = 0;
+    json_t *container;
+    size_t i;
+
+    json_array_foreach (containers, i, container) {
+        const json_t *ended = json_at(container, "state", "terminated", NULL);
+        const char *at = json_text(ended, "finishedAt");
+
+        if (!ended)
+            continue;
+        if (!has_code || (code == 0 && json_int(ended, "exitCode", 0) != 0))
+            code = json_int(ended, "exitCode", 0);
+        has_code = true;
+        if (at && (!finished || strcmp(at, finished) > 0)) /* RFC 3339 in UTC sorts as text */
+            finished = at;
+    }
+    json_put(status, "exitCode",
+             has_code && pod_is_terminal(pod) ? json_integer(code) : json_null());
+    json_put(status, "finishedAt", pod_is_terminal(pod) ? text_or_null(finished) : json_null());
+}
+
+static const char *first_start(const json_t *pod)
+{
+    json_t *containers = json_at(pod, "status", "containerStatuses", NULL);
+    const char *first = NULL;
+    json_t *container;
+    size_t i;
+
+    json_array_foreach (containers, i, container) {
+        const char *running = json_text_at(container, "state", "running", "startedAt", NULL);
+        const char *ended = json_text_at(container, "state", "terminated", "startedAt", NULL);
+        const char *at = running ? running : ended;
+
+        if (at && (!first || strcmp(at, first) < 0))
+            first = at;
+    }
+    return first;
+}
+
+static json_t *workload_tree(struct views *v, const json_t *pod, bool is_brief)
+{
+    static const char *const copied[] = {"name", "namespace", "uid", "creationTimestamp",
+                                         "resourceVersion"};
+    const char *phase = phase_of(pod);
+    json_t *reason = text_equal(phase, "waiting") ? reason_of(v, pod, is_brief) : NULL;
+    json_t *o = json_object();
+    json_t *metadata;
+    json_t *status;
+
+    json_put_text(o, "apiVersion", "mete.dev/v1");
+    json_put_text(o, "kind", "Workload");
+    metadata = json_object_at(o, "metadata");
+    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+        json_put_text(metadata, copied[i], json_text_at(pod, "metadata", copied[i], NULL));
+    json_put(o, "spec", spec_tree(pod));
+    status = json_object_at(o, "status");
+    json_put_text(status, "phase", phase);
+    json_put(status, "reason", reason ? reason : json_null());
+    json_put(status, "placement", *pod_node(pod) ? placement_tree(pod) : json_null());
+    json_put(status, "submittedAt",
+             text_or_null(json_text_at(pod, "metadata", "creationTimestamp", NULL)));
+    json_put(status, "startedAt", text_or_null(first_start(pod)));
+    put_end(status, pod);
+    return o;
+}
+
+static json_t *list_of(struct cluster *c, const char *resource, const char *ns)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    json_t *all = NULL;
+
+    e = cluster_list(c, "", resource, ns, &all);
+    if (e)
+        LOG(ERROR, "view cannot be listed", S("resource", resource), E(e));
+    return all ? all : json_array();
+}
+
+json_t *views_workloads(struct views *v, const char *ns)
+{
+    AUTO(json_freep) json_t *pods = list_of(v->cluster, "pods", ns);
+    json_t *list = json_array();
+    json_t *pod;
+    size_t i;
+
+    json_array_foreach (pods, i, pod)
+        (void)json_array_append_new(list, workload_tree(v, pod, true)); /* as above */
+    return list;
+}
+
+json_t *views_workload(struct views *v, const char *ns, const char *name)
+{
+    AUTO(json_freep) json_t *pod = cluster_get(v->cluster, "", "pods", ns, name);
+
+    return pod ? workload_tree(v, pod, false) : NULL;
+}

@@ -1,0 +1,21 @@
+/*
+ * views.h - the views of mete.dev/v1, computed from pods, nodes, the ledger and the engine when
+ * asked
+ *
+ * New references. `ns` NULL: of all namespaces.
+ */
+#pragma once
+
+#include "control/scheduler.h"
+
+struct views {
+    struct loop *loop;
+    struct cluster *cluster;
+    struct scheduler *scheduler;
+};
+
+json_t *views_workloads(struct views *v, const char *ns);
+/* With the nodes and what would help, or NULL. */
+json_t *views_workload(struct views *v, const char *ns, const char *name);
+json_t *views_gpus(struct views *v);
+json_t *views_gpu(struct views *v, const char *uuid);
