@@ -97,13 +97,13 @@ struct err *gc_patch(const struct gc *gc, const struct kind *k, const char *sub,
     struct objects_request r = gc_request(gc, k, ns ? ns : "", json_text(metadata, "name"));
     AUTO(json_freep) json_t *mine = patch;
     AUTO(json_freep) json_t *result = NULL;
-    json_t *guard = json_object_at(patch, "metadata");
+    json_t *guard = json_object_at(mine, "metadata");
 
     json_put_text(guard, "resourceVersion", json_text(metadata, "resourceVersion"));
     json_put_text(guard, "uid", json_text(metadata, "uid"));
     r.subresource = sub;
     return unless_overtaken(
-        objects_patch(gc->options.objects, &r, PATCH_MERGE, patch, NULL, NULL, &result));
+        objects_patch(gc->options.objects, &r, PATCH_MERGE, mine, NULL, NULL, &result));
 }
 
 static struct err *do_work(struct gc *gc, const struct work *w, bool *ret_again)

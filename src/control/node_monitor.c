@@ -137,9 +137,9 @@ static struct err *patch_node(struct node_monitor *m, const json_t *node, const 
                                 .validation = VALIDATION_IGNORE};
     struct err *e;
 
-    json_put_text(json_object_at(patch, "metadata"), "resourceVersion",
+    json_put_text(json_object_at(mine, "metadata"), "resourceVersion",
                   json_text_at(node, "metadata", "resourceVersion", NULL));
-    e = objects_patch(m->options.objects, &r, PATCH_MERGE, patch, NULL, NULL, &result);
+    e = objects_patch(m->options.objects, &r, PATCH_MERGE, mine, NULL, NULL, &result);
     if (e && (err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)) {
         err_free(e);
         return NULL;

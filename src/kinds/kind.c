@@ -78,7 +78,11 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
     return json_is_string(at) ? json_string_value(at) : "";
 }
 
-static const char reserved[] = "mete.dev/";
+/* Under mete.dev/, but for what people say to Mete; docs/manifests.md lists it. */
+static bool is_reserved(const char *key)
+{
+    return text_starts_with(key, "mete.dev/") && !text_equal(key, "mete.dev/drain-reason");
+}
 
 /* The members of `one` under mete.dev/ that `other` has not, or has otherwise. */
 static void find_reserved(json_t *one, const json_t *other, const struct path *at,
@@ -90,7 +94,7 @@ static void find_reserved(json_t *one, const json_t *other, const struct path *a
     json_object_foreach (one, key, value) {
         const json_t *same = json_object_get(other, key);
 
-        if (text_starts_with(key, reserved) && !(same && json_equal(value, same)))
+        if (is_reserved(key) && !(same && json_equal(value, same)))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
     }
@@ -104,7 +108,7 @@ static void find_removed(json_t *before, const json_t *after, const struct path 
     json_t *value;
 
     json_object_foreach (before, key, value)
-        if (text_starts_with(key, reserved) && !json_object_get(after, key))
+        if (is_reserved(key) && !json_object_get(after, key))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
 }

@@ -358,6 +358,8 @@ static void a_put_that_knows_nothing_of_reserved_names_keeps_them(void **state)
     world_refused(world_update(&w, CONFIG("a"), changed, NULL), 422,
                   "ConfigMap \"a\" is invalid: metadata.annotations[mete.dev/x]: Forbidden: names "
                   "under mete.dev/ are set by the system only");
+    world_must(world_patch(&w, CONFIG("a"),
+                           "{'metadata':{'annotations':{'mete.dev/drain-reason':'fans'}}}", NULL));
     world_refused(
         world_patch(&w, CONFIG("a"), "{'metadata':{'annotations':{'mete.dev/x':null}}}", NULL), 422,
         "ConfigMap \"a\" is invalid: metadata.annotations[mete.dev/x]: Forbidden: names under "
