@@ -19,6 +19,7 @@
 
 static const int64_t HEARTBEAT_NS = 10 * NS_PER_SEC;
 static const int64_t RETRY_NS = 200 * NS_PER_MS;
+static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
 static const int64_t COMMAND_DEADLINE_NS = 10 * NS_PER_SEC;
 
 /* A heartbeat is two patches: the object (labels, gpus), created where it is missing, then its
@@ -50,6 +51,7 @@ struct node {
     struct loop_timer *timer;
     struct proc *version;
     int64_t began_ns;
+    int64_t retry_ns;
 };
 
 /* ---- gpus ---- */
@@ -125,9 +127,14 @@ static void on_beat(void *arg, const struct err *e, const struct client_reply *r
     if (failed && err_code(failed) == ERR_NOT_FOUND && n->beat != BEAT_CREATE) {
         beat_next(n, BEAT_CREATE);
     } else if (failed) {
-        LOG(WARN, "heartbeat was not taken", E(failed));
-        beat_over(n, RETRY_NS);
+        if (n->retry_ns == 0) /* the others until it works again say the same */
+            LOG(WARN, "heartbeat was not taken", E(failed));
+        n->retry_ns = n->retry_ns == 0 ? RETRY_NS : n->retry_ns * 2;
+        if (n->retry_ns > RETRY_MAX_NS)
+            n->retry_ns = RETRY_MAX_NS;
+        beat_over(n, n->retry_ns);
     } else if (n->beat == BEAT_STATUS) {
+        n->retry_ns = 0;
         beat_over(n, n->o.heartbeat_ns);
     } else {
         beat_next(n, BEAT_STATUS);

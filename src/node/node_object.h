@@ -6,7 +6,7 @@
 #include "node/host.h"
 
 enum {
-    NODE_PODS_MAX = 1000
+    NODE_PODS_MAX = 500
 };
 
 struct node_facts {

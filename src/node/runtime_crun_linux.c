@@ -1,533 +1,20 @@
-/*
- * Each attempt has a bundle, DATA/node/pods/<uid>/<container>-<attempt>/. What is found there after
- * a restart says all, because of the order in which it is written:
- *
- *   intents/<id>.json  durable before anything else exists
- *   lock               flocked by us, then inherited by conmon, crun and the waiting first process:
- *                      held means that one of them lives; no process id can lie about that
- *   pidfile            written by crun when the container is created
- *   started            our mark, before the start; without it the program has never run
- *   exits/<id>         written by conmon when the container's first process was reaped, which the
- *                      kernel allows only after all others of its pid namespace are gone
- *
- * None but the intent is synced: a power cut ends the containers too, and another boot id then says
- * that an attempt is over and may have run.
- *
- * The start writes one byte to crun's exec.fifo and removes it, as `crun start` does, without its
- * process (4.5 ms); in this order the start may be repeated: a fifo without a reader was used.
- */
+/* Attempts created, started, ended, removed and listed: what is found of them is
+ * crun_box_linux.c's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "base/num.h"
-#include "base/proc.h"
-#include "base/stamp.h"
-#include "node/runtime.h"
-#include "node/worker.h"
+#include "node/crun_box_linux.h"
 
 enum {
-    POLL_MS = 10,           /* while somebody else creates a container */
-    MONITOR_LOST_MS = 2000, /* a container without a monitor for so long is ended */
-    CLEANUP_RETRY_MS = 1000,
-    SYNC_TEXT_MAX = 65536,
-    SMALL_FILE_MAX = 65536,
+    SMALL_FILE_MAX = 65536
 };
-
-static const int64_t COMMAND_DEADLINE_NS = 60 * NS_PER_SEC;
-
-struct crun {
-    struct runtime runtime;
-    struct runtime_crun_options o;
-    char *dir;
-    char *boot_id;
-    char *crun_path;
-    char *conmon_path;
-    char *root; /* of crun: its state */
-    struct box *boxes;
-    struct deferred *deferred;
-    struct command *commands;
-};
-
-struct box {
-    struct map_handle handle;
-    struct crun *r;
-    char *id;
-    char *bundle;
-    char *log_path;
-    json_t *intent;
-    enum runtime_state state;
-    struct runtime_exit exit;
-
-    struct proc *conmon; /* our child; or adopted: */
-    int pidfd;
-    struct loop_io *pidfd_io;
-    struct loop_timer *timer; /* polls, retries */
-    int64_t poll_until_ns;
-
-    int lock_fd; /* ours between the preparation and conmon's birth */
-    int sync_fd; /* conmon tells what became of the creation */
-    struct loop_io *sync_io;
-    struct buf sync_text;
-    struct err *create_error;
-
-    runtime_done_fn done; /* of create or remove */
-    void *done_arg;
-};
-
-static void box_inspect(struct box *b);
-static void box_cleanup(struct box *b, bool is_forced);
-
-/* ---- small things ---- */
-
-struct deferred {
-    struct deferred *prev;
-    struct deferred *next;
-    struct crun *r;
-    struct loop_timer *timer;
-    runtime_done_fn done;
-    void *arg;
-    struct err *e;
-};
-
-static void deferred_free(struct deferred *d)
-{
-    LIST_REMOVE(d->r->deferred, d);
-    err_free(d->e);
-    loop_timer_free(d->timer);
-    free(d);
-}
-
-static void run_deferred(void *arg)
-{
-    struct deferred *d = arg;
-
-    d->done(d->arg, d->e);
-    deferred_free(d);
-}
-
-/* Calls `done` from the loop; takes `e`. */
-static void defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e)
-{
-    struct deferred *d = mem_alloc(sizeof(*d));
-
-    *d = (struct deferred){.r = r, .done = done, .arg = arg, .e = e};
-    LIST_ADD(r->deferred, d);
-    d->timer = loop_timer_new(r->o.loop, run_deferred, d);
-    loop_timer_set(d->timer, 0);
-}
-
-static char *box_path(const struct box *b, const char *name)
-{
-    return mem_format("%s/%s", b->bundle, name);
-}
-
-static char *exit_path(const struct box *b)
-{
-    return mem_format("%s/exits/%s", b->r->dir, b->id);
-}
-
-static char *intent_path(const struct box *b)
-{
-    return mem_format("%s/intents/%s.json", b->r->dir, b->id);
-}
-
-static char *state_path(const struct box *b)
-{
-    return mem_format("%s/%s", b->r->root, b->id);
-}
-
-static struct box *find(struct crun *r, const char *id)
-{
-    struct box *b = NULL;
-
-    map_find_text(handle, r->boxes, id, b);
-    return b;
-}
-
-static bool is_safe_name(const char *text, size_t max)
-{
-    size_t n = 0;
-
-    for (; text && text[n]; n++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", text[n]))
-            return false;
-    return n > 0 && n <= max && text[0] != '.';
-}
-
-static struct box *box_new(struct crun *r, const char *id, const json_t *intent)
-{
-    struct box *b = mem_alloc(sizeof(*b));
-
-    *b = (struct box){.r = r, .pidfd = -1, .lock_fd = -1, .sync_fd = -1};
-    b->sync_text.cap = SYNC_TEXT_MAX;
-    b->id = mem_strdup(id);
-    b->intent = json_deep_copy(intent);
-    b->bundle = mem_format("%s/pods/%s/%s-%" PRId64, r->dir, json_text(intent, "uid"),
-                           json_text(intent, "container"), json_int(intent, "attempt", 0));
-    map_add(handle, r->boxes, b->id, strlen(b->id), b);
-    return b;
-}
-
-static void box_free(struct box *b)
-{
-    map_remove(handle, b->r->boxes, b);
-    if (b->conmon)
-        proc_abandon(b->conmon);
-    loop_io_free(b->pidfd_io);
-    fd_close(b->pidfd);
-    loop_timer_free(b->timer);
-    loop_io_free(b->sync_io);
-    fd_close(b->sync_fd);
-    fd_close(b->lock_fd);
-    buf_done(&b->sync_text);
-    err_free(b->create_error);
-    json_decref(b->intent);
-    free(b->log_path);
-    free(b->bundle);
-    free(b->id);
-    free(b);
-}
-
-static void box_finish(struct box *b, const struct err *e)
-{
-    runtime_done_fn done = b->done;
-
-    b->done = NULL;
-    if (done)
-        done(b->done_arg, e);
-}
-
-static void box_changed(struct box *b)
-{
-    struct runtime *rt = &b->r->runtime;
-    struct runtime_container c = {
-        .id = b->id, .intent = b->intent, .state = b->state, .exit = b->exit};
-
-    if (rt->on_change)
-        rt->on_change(rt->arg, &c);
-}
-
-static void on_timer(void *arg)
-{
-    box_inspect(arg);
-}
-
-static void box_again(struct box *b, int64_t delay_ms)
-{
-    if (!b->timer)
-        b->timer = loop_timer_new(b->r->o.loop, on_timer, b);
-    loop_timer_set(b->timer, delay_ms * NS_PER_MS);
-}
-
-/* ---- crun as a command ---- */
-
-struct command {
-    struct command *prev;
-    struct command *next;
-    struct crun *r;
-    struct proc *proc;
-    char *id; /* the box may be gone when the command ends */
-    void (*then)(struct box *b, const struct err *e, void *arg);
-    void *arg;
-    runtime_done_fn done;
-};
-
-static void command_free(struct command *c)
-{
-    LIST_REMOVE(c->r->commands, c);
-    free(c->id);
-    free(c);
-}
-
-static struct err *command_error(const struct proc_end *end)
-{
-    AUTO_FREE char *how = NULL;
-    struct str text = end->output;
-
-    if (end->status == 0)
-        return NULL;
-    while (text.size > 0 && (text.at[text.size - 1] == '\n' || text.at[text.size - 1] == ' '))
-        text.size--;
-    how = end->timed_out ? mem_strdup("did not answer") : proc_format_status(end->status);
-    return err_new(ERR_UNAVAILABLE, "crun %s: " STR_FMT, how, STR_ARG(text));
-}
-
-static void on_command_end(void *arg, const struct proc_end *end)
-{
-    struct command *c = arg;
-    AUTO(err_freep) struct err *e = command_error(end);
-    struct box *b = find(c->r, c->id);
-
-    if (c->then && b)
-        c->then(b, e, c->arg);
-    if (c->done)
-        c->done(c->arg, e);
-    command_free(c);
-}
-
-/* Runs `crun --root R WORDS...`; words end with NULL and live as long as this call. */
-static void crun_run(struct crun *r, const char *const words[4], struct command *c)
-{
-    const char *argv[8] = {r->crun_path, "--root", r->root};
-    struct proc_options o = {
-        .argv = argv, .has_output = true, .is_session = true, .deadline_ns = COMMAND_DEADLINE_NS};
-    struct err *e = NULL;
-
-    LIST_ADD(r->commands, c);
-    for (size_t i = 0; i < 4 && words[i]; i++)
-        argv[3 + i] = words[i];
-    e = proc_start(r->o.loop, &o, on_command_end, c, &c->proc);
-    if (!e)
-        return;
-    if (c->then) { /* retried by a timer: that comes from the loop again */
-        struct box *b = find(r, c->id);
-
-        if (b)
-            c->then(b, e, c->arg);
-        err_free(e);
-    } else {
-        defer(r, c->done, c->arg, e);
-    }
-    command_free(c);
-}
-
-/* ---- the end ---- */
-
-static void box_read_mark(struct box *b)
-{
-    AUTO_FREE char *path = box_path(b, "started");
-    AUTO(buf_done) struct buf text = {0};
-    struct err *e = file_read(path, SMALL_FILE_MAX, &text);
-
-    b->exit.was_started = !e;
-    if (!e)
-        e = num_parse_int64((struct str){text.at, text.size}, 0, INT64_MAX, &b->exit.started_ns);
-    err_free(e); /* no mark, or one cut short: the time is not known */
-}
-
-/* What conmon wrote; false: nothing yet. */
-static bool box_read_exit(struct box *b)
-{
-    AUTO_FREE char *path = exit_path(b);
-    AUTO_FREE char *oom = box_path(b, "oom");
-    AUTO(buf_done) struct buf text = {0};
-    AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
-    int64_t code = RUNTIME_CODE_UNKNOWN;
-    struct stat st = {0};
-
-    if (e)
-        return false;
-    err_free(num_parse_int64((struct str){text.at, text.size}, 0, 255, &code));
-    box_read_mark(b);
-    b->exit.code = (int)code;
-    b->exit.is_oom = file_exists(oom);
-    if (stat(path, &st) == 0)
-        b->exit.finished_ns = st.st_mtim.tv_sec * NS_PER_SEC + st.st_mtim.tv_nsec;
-    return true;
-}
-
-static void box_ended(struct box *b)
-{
-    b->state = b->exit.was_started || b->exit.code != RUNTIME_CODE_UNKNOWN ? RUNTIME_ENDED
-                                                                           : RUNTIME_INTENDED;
-    box_changed(b);
-}
-
-/* The end nobody saw: with a mark the program may have run, without one it has not. */
-static void box_lost(struct box *b)
-{
-    box_read_mark(b);
-    b->exit.code = RUNTIME_CODE_UNKNOWN;
-    b->exit.finished_ns = b->exit.was_started ? loop_wall_ns(b->r->o.loop) : 0;
-}
-
-static void on_cleaned(struct box *b, const struct err *e, void *arg)
-{
-    AUTO_FREE char *state = state_path(b);
-
-    (void)arg;
-    if (e && file_exists(state)) { /* processes that cannot die: the cgroup stays, so do we */
-        LOG(WARN, "container cannot be removed yet", S("id", b->id), E(e));
-        box_again(b, CLEANUP_RETRY_MS);
-        return;
-    }
-    box_ended(b);
-}
-
-/* `crun delete`: the cgroup is empty and gone after it. Then the end is told. */
-static void box_cleanup(struct box *b, bool is_forced)
-{
-    AUTO_FREE char *state = state_path(b);
-    struct command *c = NULL;
-
-    if (!file_exists(state)) {
-        box_ended(b);
-        return;
-    }
-    c = mem_alloc(sizeof(*c));
-    *c = (struct command){.r = b->r, .id = mem_strdup(b->id), .then = on_cleaned};
-    crun_run(
-        b->r,
-        (const char *const[4]){"delete", is_forced ? "--force" : b->id, is_forced ? b->id : NULL},
-        c);
-}
-
-static void box_monitor_gone(struct box *b)
-{
-    loop_io_free(b->pidfd_io);
-    b->pidfd_io = NULL;
-    fd_close(b->pidfd);
-    b->pidfd = -1;
-    if (box_read_exit(b)) {
-        box_cleanup(b, false);
-        return;
-    }
-    LOG(WARN, "conmon ended without an exit code", S("id", b->id));
-    box_lost(b);
-    box_cleanup(b, true);
-}
-
-/* ---- what is found ---- */
-
-static bool lock_is_held(const struct box *b)
-{
-    AUTO_FREE char *path = box_path(b, "lock");
-    AUTO(fd_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
-
-    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
-}
-
-/* The parent of the container's first process, if it is conmon; 0 otherwise. */
-static pid_t find_monitor(const struct box *b)
-{
-    AUTO_FREE char *path = box_path(b, "pidfile");
-    AUTO(buf_done) struct buf text = {0};
-    char proc_path[64];
-    char comm[32] = "";
-    int64_t pid = 0;
-    int parent = 0;
-    AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
-
-    if (!e)
-        e = num_parse_int64((struct str){text.at, text.size}, 1, INT32_MAX, &pid);
-    if (e)
-        return 0;
-    for (int i = 0; i < 2; i++) { /* the first process, then its parent */
-        AUTO(buf_done) struct buf stat_text = {0};
-        const char *after = NULL;
-
-        (void)snprintf(proc_path, sizeof(proc_path), "/proc/%" PRId64 "/stat",
-                       i == 0 ? pid : (int64_t)parent);
-        err_free(file_read(proc_path, SMALL_FILE_MAX, &stat_text));
-        after = stat_text.at ? strrchr(stat_text.at, ')') : NULL;
-        if (!after)
-            return 0;
-        if (i == 1)
-            (void)sscanf(stat_text.at, "%*d (%31[^)]", comm);
-        else if (sscanf(after, ") %*c %d", &parent) != 1 || parent < 1)
-            return 0;
-    }
-    return strcmp(comm, "conmon") == 0 ? parent : 0;
-}
-
-static void on_pidfd(void *arg, int fd, bool readable, bool writable)
-{
-    (void)fd;
-    (void)readable;
-    (void)writable;
-    box_monitor_gone(arg);
-}
-
-static bool box_watch(struct box *b)
-{
-    pid_t monitor = find_monitor(b);
-
-    if (monitor <= 0)
-        return false;
-    b->pidfd = (int)syscall(SYS_pidfd_open, monitor, 0);
-    if (b->pidfd < 0)
-        return false;
-    if (find_monitor(b) != monitor) { /* it ended between: the number may be another's by now */
-        fd_close(b->pidfd);
-        b->pidfd = -1;
-        return false;
-    }
-    b->pidfd_io = loop_io_new(b->r->o.loop, b->pidfd, on_pidfd, b);
-    loop_io_want(b->pidfd_io, true, false);
-    return true;
-}
-
-static struct err *box_release(struct box *b);
-
-/* A box whose lock is held: its conmon lives, or is about to be born, or left its container. */
-static void box_inspect_live(struct box *b)
-{
-    AUTO_FREE char *mark = box_path(b, "started");
-
-    if (box_watch(b)) {
-        box_read_mark(b);
-        b->state = b->exit.was_started ? RUNTIME_RUNNING : RUNTIME_CREATED;
-        if (b->exit.was_started) {
-            AUTO(err_freep) struct err *e = box_release(b);
-
-            if (e)
-                LOG(ERROR, "container cannot be started", S("id", b->id), E(e));
-        }
-        box_changed(b);
-        return;
-    }
-    b->state = file_exists(mark) ? RUNTIME_RUNNING : RUNTIME_CREATING;
-    if (b->poll_until_ns == 0)
-        b->poll_until_ns = loop_now_ns(b->r->o.loop) + MONITOR_LOST_MS * NS_PER_MS;
-    if (loop_now_ns(b->r->o.loop) < b->poll_until_ns) {
-        box_again(b, POLL_MS);
-        return;
-    }
-    LOG(WARN, "container without a monitor is ended", S("id", b->id));
-    b->poll_until_ns = 0;
-    box_lost(b);
-    box_cleanup(b, true);
-}
-
-/* Finds out how far an attempt came. Tells by on_change where that is not known at once. */
-static void box_inspect(struct box *b)
-{
-    const char *boot = json_text(b->intent, "boot");
-    AUTO_FREE char *state = state_path(b);
-    bool is_held = false;
-
-    if (!text_equal(boot, b->r->boot_id)) {
-        err_free(dir_remove(state)); /* tried again when the attempt is removed */
-        if (!box_read_exit(b)) {
-            b->exit = (struct runtime_exit){.code = RUNTIME_CODE_UNKNOWN, .was_started = true};
-            b->exit.finished_ns = loop_wall_ns(b->r->o.loop);
-        }
-        box_ended(b);
-        return;
-    }
-    is_held =
-        lock_is_held(b); /* before the exit file is looked for: conmon writes it, then lets go */
-    if (box_read_exit(b)) {
-        box_cleanup(b, false);
-    } else if (is_held) {
-        box_inspect_live(b);
-    } else {
-        box_lost(b);
-        box_cleanup(b, true);
-    }
-}
 
 /* ---- create ---- */
 
@@ -698,7 +185,7 @@ static struct err *box_start_conmon(struct box *b)
 static void on_prepared(void *message, const struct err *e)
 {
     struct preparation *p = message;
-    struct box *b = find(p->r, p->id);
+    struct box *b = crun_find(p->r, p->id);
     AUTO(err_freep) struct err *failed = NULL;
 
     if (!b) {
@@ -725,9 +212,9 @@ static void on_prepared(void *message, const struct err *e)
 
 static struct err *check_create(const struct runtime_create *c)
 {
-    if (!is_safe_name(c->id, RUNTIME_ID_SIZE - 1) ||
-        !is_safe_name(json_text(c->intent, "uid"), 64) ||
-        !is_safe_name(json_text(c->intent, "container"), 63))
+    if (!crun_is_name(c->id, RUNTIME_ID_SIZE - 1) ||
+        !crun_is_name(json_text(c->intent, "uid"), 64) ||
+        !crun_is_name(json_text(c->intent, "container"), 63))
         return err_new(ERR_INVALID, "container id '%s' is not one", c->id);
     return NULL;
 }
@@ -735,7 +222,7 @@ static struct err *check_create(const struct runtime_create *c)
 static void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg)
 {
     struct crun *r = self;
-    struct box *b = find(r, c->id);
+    struct box *b = crun_find(r, c->id);
     struct err *e = check_create(c);
     struct preparation *p = NULL;
     const char *slash = strrchr(c->log_path, '/');
@@ -744,7 +231,7 @@ static void crun_create(void *self, const struct runtime_create *c, runtime_done
     if (!e && b && b->state != RUNTIME_INTENDED)
         e = err_new(ERR_EXISTS, "attempt %s exists already", c->id);
     if (e) {
-        defer(r, done, arg, e);
+        crun_defer(r, done, arg, e);
         return;
     }
     intent = json_deep_copy(c->intent);
@@ -764,7 +251,7 @@ static void crun_create(void *self, const struct runtime_create *c, runtime_done
     *p = (struct preparation){.r = r,
                               .id = mem_strdup(c->id),
                               .bundle = mem_strdup(b->bundle),
-                              .intent_path = intent_path(b),
+                              .intent_path = box_intent_path(b),
                               .intent = json_format(intent),
                               .config = json_format(c->config),
                               .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
@@ -773,23 +260,6 @@ static void crun_create(void *self, const struct runtime_create *c, runtime_done
 }
 
 /* ---- start, kill, remove ---- */
-
-/* Lets the first process of a created container go on; once is enough, more does no harm. */
-static struct err *box_release(struct box *b)
-{
-    AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
-    AUTO(fd_closep) int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-
-    if (fd < 0 && errno == ENOENT)
-        return NULL;
-    if (fd < 0 && errno != ENXIO) /* ENXIO: nobody waits any more */
-        return err_errno(errno, "open %s", path);
-    if (fd >= 0 && write(fd, "0", 1) != 1)
-        return err_errno(errno, "write %s", path);
-    if (unlink(path) < 0 && errno != ENOENT)
-        return err_errno(errno, "remove %s", path);
-    return NULL;
-}
 
 static struct err *box_mark(struct box *b)
 {
@@ -811,7 +281,7 @@ static struct err *box_mark(struct box *b)
 static void crun_start(void *self, const char *id, runtime_done_fn done, void *arg)
 {
     struct crun *r = self;
-    struct box *b = find(r, id);
+    struct box *b = crun_find(r, id);
     struct err *e = NULL;
 
     if (!b || b->state != RUNTIME_CREATED)
@@ -822,18 +292,18 @@ static void crun_start(void *self, const char *id, runtime_done_fn done, void *a
         b->state = RUNTIME_RUNNING;
         e = box_release(b);
     }
-    defer(r, done, arg, e);
+    crun_defer(r, done, arg, e);
 }
 
 static void crun_kill(void *self, const char *id, int signal, runtime_done_fn done, void *arg)
 {
     struct crun *r = self;
-    struct box *b = find(r, id);
+    struct box *b = crun_find(r, id);
     struct command *c = NULL;
     char number[16];
 
     if (!b || b->state == RUNTIME_ENDED || b->state == RUNTIME_INTENDED) {
-        defer(r, done, arg, NULL);
+        crun_defer(r, done, arg, NULL);
         return;
     }
     (void)snprintf(number, sizeof(number), "%d", signal);
@@ -863,7 +333,7 @@ static struct err *remove_files(void *message)
 static void on_removed(void *message, const struct err *e)
 {
     struct removal *m = message;
-    struct box *b = find(m->r, m->id);
+    struct box *b = crun_find(m->r, m->id);
 
     if (b) {
         runtime_done_fn done = b->done;
@@ -885,20 +355,20 @@ static void on_removed(void *message, const struct err *e)
 static void crun_remove(void *self, const char *id, runtime_done_fn done, void *arg)
 {
     struct crun *r = self;
-    struct box *b = find(r, id);
+    struct box *b = crun_find(r, id);
     struct removal *m = NULL;
 
     if (!b || (b->state != RUNTIME_ENDED && b->state != RUNTIME_INTENDED)) {
-        defer(r, done, arg, b ? err_new(ERR_CONFLICT, "attempt %s has not ended", id) : NULL);
+        crun_defer(r, done, arg, b ? err_new(ERR_CONFLICT, "attempt %s has not ended", id) : NULL);
         return;
     }
     b->done = done;
     b->done_arg = arg;
     m = mem_alloc(sizeof(*m));
-    *m = (struct removal){.r = r, .id = mem_strdup(id), .intent_path = intent_path(b)};
-    m->paths[0] = state_path(b);
+    *m = (struct removal){.r = r, .id = mem_strdup(id), .intent_path = box_intent_path(b)};
+    m->paths[0] = box_state_path(b);
     m->paths[1] = mem_strdup(b->bundle);
-    m->paths[2] = exit_path(b);
+    m->paths[2] = box_exit_path(b);
     worker_give(r->o.worker, remove_files, on_removed, m);
 }
 
@@ -914,8 +384,8 @@ static struct err *read_intent(struct crun *r, const char *name)
     TRY(file_read(path, SMALL_FILE_MAX, &text));
     TRY(json_parse((struct str){text.at, text.size}, &intent));
     id = json_text(intent, "id");
-    if (!is_safe_name(id, RUNTIME_ID_SIZE - 1) || !is_safe_name(json_text(intent, "uid"), 64) ||
-        !is_safe_name(json_text(intent, "container"), 63))
+    if (!crun_is_name(id, RUNTIME_ID_SIZE - 1) || !crun_is_name(json_text(intent, "uid"), 64) ||
+        !crun_is_name(json_text(intent, "container"), 63))
         return err_new(ERR_INTERNAL, "%s is not an intent", path);
     (void)box_new(r, id, intent);
     return NULL;
@@ -931,8 +401,13 @@ static struct err *read_intents(struct crun *r)
     for (size_t i = 0; i < n; i++) {
         struct err *e = NULL;
 
-        if (!text_ends_with(names[i], ".json"))
-            continue; /* a write that did not come to its rename: nothing was done for it */
+        if (!text_ends_with(names[i], ".json")) {
+            AUTO_FREE char *left = mem_format("%s/%s", dir, names[i]);
+
+            (void)unlink(
+                left); /* a write that did not come to its rename: nothing was done for it */
+            continue;
+        }
         e = read_intent(r, names[i]);
         if (e)
             LOG(ERROR, "intent cannot be read", S("file", names[i]), E(e));

@@ -106,9 +106,9 @@ static void lose(struct uplink *u, const struct err *e)
 {
     if (u->is_broken)
         return;
-    if (e)
+    if (e && u->retry_ns == 0) /* the others until it works again say the same */
         LOG(WARN, "stream to the server is lost", E(e));
-    else
+    else if (!e)
         LOG(INFO, "stream to the server has ended");
     u->is_broken = true;
     logs_cancel_all(u->logs);

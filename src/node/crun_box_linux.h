@@ -1,0 +1,121 @@
+/*
+ * crun_box_linux.h - an attempt under crun and conmon, as it lies on this machine
+ *
+ * Each attempt has a bundle, DATA/node/pods/<uid>/<container>-<attempt>/. What is found there after
+ * a restart says all, because of the order in which it is written:
+ *
+ *   intents/<id>.json  durable before anything else exists
+ *   lock               flocked by us, then inherited by conmon, crun and the waiting first process:
+ *                      held means that one of them lives; no process id can lie about that
+ *   pidfile            written by crun when the container is created
+ *   started            our mark, before the start; without it the program has never run
+ *   exits/<id>         written by conmon when the container's first process was reaped, which the
+ *                      kernel allows only after all others of its pid namespace are gone
+ *
+ * None but the intent is synced: a power cut ends the containers too, and another boot id then says
+ * that an attempt is over and may have run.
+ *
+ * The start writes one byte to crun's exec.fifo and removes it, as `crun start` does, without its
+ * process (4.5 ms); in this order the start may be repeated: a fifo without a reader was used.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "base/proc.h"
+#include "node/runtime.h"
+#include "node/worker.h"
+
+enum {
+    SYNC_TEXT_MAX = 65536
+};
+
+struct box;
+struct crun;
+
+/* An answer that is to come from the loop. */
+struct deferred {
+    struct deferred *prev;
+    struct deferred *next;
+    struct crun *r;
+    struct loop_timer *timer;
+    runtime_done_fn done;
+    void *arg;
+    struct err *e;
+};
+
+/* A run of crun. */
+struct command {
+    struct command *prev;
+    struct command *next;
+    struct crun *r;
+    struct proc *proc;
+    char *id; /* the box may be gone when the command ends */
+    void (*then)(struct box *b, const struct err *e, void *arg);
+    void *arg;
+    runtime_done_fn done;
+};
+
+struct crun {
+    struct runtime runtime;
+    struct runtime_crun_options o;
+    char *dir;
+    char *boot_id;
+    char *crun_path;
+    char *conmon_path;
+    char *root; /* of crun: its state */
+    struct box *boxes;
+    struct deferred *deferred;
+    struct command *commands;
+};
+
+struct box {
+    struct map_handle handle;
+    struct crun *r;
+    char *id;
+    char *bundle;
+    char *log_path;
+    json_t *intent;
+    enum runtime_state state;
+    struct runtime_exit exit;
+
+    struct proc *conmon; /* our child; or adopted: */
+    int pidfd;
+    struct loop_io *pidfd_io;
+    struct loop_timer *timer; /* polls, retries */
+    int64_t poll_until_ns;
+
+    int lock_fd; /* ours between the preparation and conmon's birth */
+    int sync_fd; /* conmon tells what became of the creation */
+    struct loop_io *sync_io;
+    struct buf sync_text;
+    struct err *create_error;
+
+    runtime_done_fn done; /* of create or remove */
+    void *done_arg;
+};
+
+struct box *crun_find(struct crun *r, const char *id);
+bool crun_is_name(const char *text, size_t max);
+/* Calls `done` from the loop; takes `e`. */
+void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e);
+void deferred_free(struct deferred *d);
+/* Runs `crun --root R WORDS...`; words end with NULL. Takes `c`. */
+void crun_run(struct crun *r, const char *const words[4], struct command *c);
+void command_free(struct command *c);
+
+struct box *box_new(struct crun *r, const char *id, const json_t *intent);
+void box_free(struct box *b);
+/* The caller frees them. */
+char *box_path(const struct box *b, const char *name);
+char *box_exit_path(const struct box *b);
+char *box_intent_path(const struct box *b);
+char *box_state_path(const struct box *b);
+
+/* Answers the create or remove that is under way. */
+void box_finish(struct box *b, const struct err *e);
+/* Finds out how far an attempt came. Tells by on_change where that is not known at once. */
+void box_inspect(struct box *b);
+/* Its conmon is gone: reads the exit code, removes the cgroup, then tells. */
+void box_monitor_gone(struct box *b);
+/* Lets the first process of a created container go on; once is enough, more does no harm. */
+struct err *box_release(struct box *b) MUST_CHECK;
