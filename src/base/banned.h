@@ -13,7 +13,7 @@
 #define BANNED(instead) __attribute__((deprecated("banned: " instead)))
 
 struct tm;
-struct _IO_FILE;
+struct _IO_FILE; /* NOLINT(bugprone-reserved-identifier): glibc's name of FILE */
 
 BANNED("use struct buf, or mem_strdup") char *strcpy(char *, const char *);
 BANNED("use struct buf") char *strcat(char *, const char *);

@@ -15,6 +15,15 @@ static inline void fd_closep(const int *fd)
     fd_close(*fd);
 }
 
+/* The descriptor, which leaves the variable: for owners whose variable is AUTO(fd_closep). */
+static inline int fd_take(int *fd)
+{
+    int taken = *fd;
+
+    *fd = -1;
+    return taken;
+}
+
 /*
  * All of a file of at most `cap` bytes, replacing `*ret`, which holds nothing before. A missing one
  * is ERR_NOT_FOUND, a larger one ERR_TOO_LARGE.

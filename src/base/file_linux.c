@@ -218,7 +218,7 @@ static struct err *remove_children(const struct removal *r, int fd, unsigned dep
 
     if (!d)
         return err_errno(errno, "remove %s: read a directory", r->path);
-    own = -1; /* closed with `d` */
+    (void)fd_take(&own); /* closed with `d` */
     while (found) {
         found = false;
         rewinddir(d);

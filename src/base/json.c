@@ -77,8 +77,10 @@ void json_add_quoted(struct buf *out, struct str text)
     buf_add_char(out, '"');
     for (size_t i = 0; i < text.size; i++) {
         unsigned char c = (unsigned char)text.at[i];
-        char name = c < sizeof(short_names) ? short_names[c] : '\0';
+        char name = '\0';
 
+        if (c < sizeof(short_names))
+            name = short_names[c];
         if (c >= 0x80) {
             size_t size = str_utf8((struct str){text.at + i, text.size - i});
 
@@ -108,7 +110,7 @@ static bool reads_back_as(const char *text, double value)
     json_t *again = json_loads(text, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
     double is = json_real_value(again);
 
-    return again && memcmp(&is, &value, sizeof(is)) == 0;
+    return again && !(is < value) && !(is > value);
 }
 
 /* The shortest text that reads back as the same double and is no integer's text. */

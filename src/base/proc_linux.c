@@ -395,12 +395,11 @@ struct err *proc_start(struct loop *l, const struct proc_options *options, proc_
     p = mem_alloc(sizeof(*p));
     p->pid = pid;
     p->pidfd = pidfd;
-    p->output_fd = output_out;
+    p->output_fd = fd_take(&output_out);
     p->output.cap = OUTPUT_CAP_BYTES;
     p->is_session = options->is_session;
     p->fn = fn;
     p->arg = arg;
-    output_out = -1; /* p's from here on */
     watch(p, l, options->deadline_ns);
     if (ret)
         *ret = p;

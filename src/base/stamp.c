@@ -229,9 +229,9 @@ void stamp_format_age(int64_t age_ns, char ret[STAMP_TEXT_SIZE])
         format_units(ret, hours, 'h', 0, ' ');
     else if (days < 8)
         format_units(ret, days, 'd', hours % 24, 'h');
-    else if (days < 365 * 2)
+    else if (days < 730)
         format_units(ret, days, 'd', 0, ' ');
-    else if (days < 365 * 8)
+    else if (days < 2920)
         format_units(ret, days / 365, 'y', days % 365, 'd');
     else
         format_units(ret, days / 365, 'y', 0, ' ');

@@ -40,7 +40,9 @@
         (v)->room = 0;  \
     } while (0)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `item` is declared here */
 #define VEC_EACH(v, item) \
     for (__typeof__(&*(v)->at) item = (v)->at; item && item < (v)->at + (v)->n; item++)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 void *vec_grow(void *at, size_t *room, size_t size_each_bytes);

@@ -18,9 +18,10 @@ static struct err *count(void *arg, const char *key)
     return NULL;
 }
 
-static void try_selector(struct err *parse_error, struct selector *s)
+static void try_selector(struct err *parse_error, struct selector *const *parsed)
 {
     AUTO(err_freep) struct err *e = parse_error;
+    struct selector *s = *parsed;
     size_t total = 0;
 
     if (e)
@@ -36,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct selector *labels = NULL;
     struct selector *fields = NULL;
 
-    try_selector(selector_parse_labels(text, &labels), labels);
-    try_selector(selector_parse_fields(text, &fields), fields);
+    try_selector(selector_parse_labels(text, &labels), &labels);
+    try_selector(selector_parse_fields(text, &fields), &fields);
     return 0;
 }

@@ -31,6 +31,12 @@ static void hashes_as_siphash_1_3(void **state)
                          (uint32_t)(cases[i].hash ^ (cases[i].hash >> 32)));
 }
 
+static void remove_entry(struct entry **entries, struct entry *entry)
+{
+    map_remove(handle, *entries, entry);
+    free(entry);
+}
+
 static void finds_what_was_added_and_not_what_was_removed(void **state)
 {
     struct entry *entries = NULL;
@@ -44,21 +50,16 @@ static void finds_what_was_added_and_not_what_was_removed(void **state)
         map_add(handle, entries, entry->name, strlen(entry->name), entry);
     }
     assert_int_equal(map_count(handle, entries), 1000);
-    map_each (handle, entries, entry, tmp) {
-        if (entry->name[4] != '7')
-            continue;
-        map_remove(handle, entries, entry);
-        free(entry);
-    }
+    map_each (handle, entries, entry, tmp)
+        if (entry->name[4] == '7')
+            remove_entry(&entries, entry);
     map_find_text(handle, entries, "pod-77", entry);
     assert_null(entry);
     map_find(handle, entries, "pod-88...", 6, entry);
     assert_non_null(entry);
     assert_string_equal(entry->name, "pod-88");
-    map_each (handle, entries, entry, tmp) {
-        map_remove(handle, entries, entry);
-        free(entry);
-    }
+    map_each (handle, entries, entry, tmp)
+        remove_entry(&entries, entry);
     assert_null(entries);
 }
 
