@@ -484,12 +484,27 @@ static bool take_head(struct conn *c, size_t size)
     return begin_body(c);
 }
 
+/* Empty lines before a request are passed over (RFC 9112, 2.2). False: what is there may become
+ * one. */
+static bool skip_empty_lines(struct conn *c)
+{
+    struct evbuffer *in = conn_input(c);
+    char line[2] = "";
+
+    while (evbuffer_copyout(in, line, 2) == 2 && memcmp(line, "\r\n", 2) == 0)
+        (void)evbuffer_drain(in, 2);
+    return evbuffer_get_length(in) > 1 || line[0] != '\r';
+}
+
 static bool step_head(struct conn *c)
 {
     struct evbuffer *in = conn_input(c);
-    size_t size = evbuffer_get_length(in);
     struct evbuffer_ptr at;
+    size_t size;
 
+    if (c->scanned == 0 && !skip_empty_lines(c))
+        return false;
+    size = evbuffer_get_length(in);
     if (size == 0)
         return false;
     if (!c->has_deadline) {
