@@ -1,0 +1,110 @@
+#include "cli/cli.h"
+
+#include "base/mem.h"
+#include "cli/clean.h"
+
+struct err *cli_usage(struct cli *c, const char *fmt, ...)
+{
+    AUTO_FREE char *message = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    message = mem_vformat(fmt, ap);
+    va_end(ap);
+    c->exit_code = EXIT_USAGE;
+    c->has_code = true;
+    return err_new(ERR_BAD_REQUEST, "%s", message);
+}
+
+void cli_try(struct cli *c, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (c->hint)
+        return;
+    va_start(ap, fmt);
+    c->hint = mem_vformat(fmt, ap);
+    va_end(ap);
+}
+
+int cli_exit_code(const struct err *e)
+{
+    switch (err_code(e)) {
+    case ERR_NOT_FOUND:
+        return EXIT_NOT_FOUND;
+    case ERR_UNAUTHENTICATED:
+        return EXIT_DENIED;
+    case ERR_FORBIDDEN:
+        return strstr(err_message(e), "exceeded quota") ? EXIT_CONFLICT : EXIT_DENIED;
+    case ERR_EXISTS:
+    case ERR_CONFLICT:
+        return EXIT_CONFLICT;
+    case ERR_UNAVAILABLE:
+        return EXIT_UNREACHABLE;
+    case ERR_TIMEOUT:
+        return EXIT_TIMED_OUT;
+    case ERR_BAD_REQUEST:
+    case ERR_INVALID:
+    case ERR_EXPIRED:
+    case ERR_TOO_LARGE:
+    case ERR_BUSY:
+    case ERR_INTERNAL:
+        return EXIT_FAILED;
+    }
+    return EXIT_FAILED;
+}
+
+/* The line to try where the command knew none. */
+static char *default_hint(const struct cli *c, int code)
+{
+    const char *name = c->in ? c->in->command->name : NULL;
+
+    switch (code) {
+    case EXIT_USAGE:
+        return name ? mem_format("mete %s --help", name) : mem_strdup("mete --help");
+    case EXIT_NOT_FOUND:
+        return mem_strdup("mete ps -a   or: mete get KIND -A");
+    case EXIT_DENIED:
+        return mem_strdup("sudo mete ...   or ask an administrator: docs/users.md");
+    case EXIT_UNREACHABLE:
+        return mem_strdup("sudo mete up   or name where it runs: --data DIR, --kubeconfig FILE");
+    case EXIT_TIMED_OUT:
+        return mem_strdup("the same again: what was asked may still have been done");
+    case EXIT_CONFLICT:
+        return mem_strdup("mete get KIND NAME -o yaml   shows what is there");
+    default:
+        return NULL;
+    }
+}
+
+int cli_complain(struct cli *c, const struct err *e)
+{
+    int code = c->has_code ? c->exit_code : cli_exit_code(e);
+    AUTO_FREE char *message = clean_text(str_of(err_message(e)), CLEAN_LINES);
+    AUTO_FREE char *other = NULL;
+    AUTO_FREE char *hint = NULL;
+
+    if (!c->hint)
+        other = default_hint(c, code);
+    if (c->hint || other)
+        hint = clean_text(str_of(c->hint ? c->hint : other), CLEAN_LINE);
+    (void)fprintf(c->err, "mete: %s\n", message);
+    if (hint)
+        (void)fprintf(c->err, "  try: %s\n", hint);
+    if (c->in && c->in->command->failure_code)
+        return c->in->command->failure_code;
+    return code;
+}
+
+void cli_say(const struct cli *c, const char *fmt, ...)
+{
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *clean = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = mem_vformat(fmt, ap);
+    va_end(ap);
+    clean = clean_text(str_of(text), CLEAN_LINES);
+    (void)fprintf(c->err, "%s\n", clean);
+}

@@ -1,0 +1,25 @@
+/* commands.h - every command, each defined in the file of its name */
+#pragma once
+
+#include "cli/command.h"
+
+extern const struct command command_up;
+extern const struct command command_down;
+extern const struct command command_run;
+extern const struct command command_apply;
+extern const struct command command_get;
+extern const struct command command_delete;
+extern const struct command command_ps;
+extern const struct command command_show;
+extern const struct command command_why;
+extern const struct command command_logs;
+extern const struct command command_cancel;
+extern const struct command command_gpus;
+extern const struct command command_nodes;
+extern const struct command command_events;
+extern const struct command command_version;
+extern const struct command command_help;
+
+/* Roles of mete up. */
+extern const struct command command_server;
+extern const struct command command_node;

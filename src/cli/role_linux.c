@@ -1,0 +1,130 @@
+#include "cli/role_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/loop_linux.h"
+
+const struct flag role_flags[] = {
+    {.name = "data",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "data directory",
+     .fallback = "/var/lib/mete"},
+    {.name = "name", .type = FLAG_TEXT, .value = "NAME", .doc = "of the node"},
+    {.name = "gpus",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .doc = "auto, none or emulated",
+     .fallback = "auto"},
+    {.name = "log-level",
+     .type = FLAG_TEXT,
+     .value = "LEVEL",
+     .doc = "error, warn, info or debug",
+     .fallback = "info"},
+    {.name = "log-format",
+     .type = FLAG_TEXT,
+     .value = "FORMAT",
+     .doc = "text or json",
+     .fallback = "text"},
+    {0},
+};
+
+static enum log_level level_of(const char *word)
+{
+    static const char *const words[] = {
+        [LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (text_equal(words[i], word))
+            return (enum log_level)i;
+    return LOG_INFO;
+}
+
+static void on_signal(void *arg)
+{
+    struct role *r = arg;
+
+    loop_linux_stop(r->loop);
+}
+
+static void on_lifeline(void *arg, int fd, bool readable, bool writable)
+{
+    struct role *r = arg;
+    char byte;
+
+    (void)readable;
+    (void)writable;
+    if (read(fd, &byte, 1) != 0)
+        return; /* nobody writes: not its end yet */
+    LOG(INFO, "mete up has ended");
+    loop_linux_stop(r->loop);
+}
+
+static bool is_pipe(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* What we start has no business with them. */
+static struct err *keep_to_ourselves(void)
+{
+    for (int fd = ROLE_FD_LIFELINE; fd <= ROLE_FD_TLS; fd++)
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 && errno != EBADF)
+            return err_errno(errno, "keep descriptor %d to ourselves", fd);
+    return NULL;
+}
+
+struct err *role_init(struct role *r, struct cli *c, const char *name)
+{
+    log_setup(name, level_of(flag_text(c->in, "log-level")),
+              text_equal(flag_text(c->in, "log-format"), "json"));
+    r->loop = loop_linux_new();
+    if (!is_pipe(ROLE_FD_LIFELINE) || !is_pipe(ROLE_FD_READY)) {
+        cli_try(c, "sudo mete up");
+        return err_new(ERR_INVALID, "%s is a part of mete up and not started by itself", name);
+    }
+    TRY(keep_to_ourselves());
+    r->lifeline = loop_io_new(r->loop, ROLE_FD_LIFELINE, on_lifeline, r);
+    loop_io_want(r->lifeline, true, false);
+    loop_linux_on_signal(r->loop, SIGTERM, on_signal, r);
+    loop_linux_on_signal(r->loop, SIGINT, on_signal, r);
+    return NULL;
+}
+
+struct err *role_run(struct role *r, char letter)
+{
+    if (write(ROLE_FD_READY, &letter, 1) < 0 && errno != EAGAIN)
+        return err_errno(errno, "tell that it is ready");
+    TRY(loop_linux_run(r->loop));
+    if (r->failure) {
+        struct err *e = r->failure;
+
+        r->failure = NULL;
+        return e;
+    }
+    return NULL;
+}
+
+void role_fail(struct role *r, struct err *e)
+{
+    if (r->failure)
+        err_free(e);
+    else
+        r->failure = e;
+    loop_linux_stop(r->loop);
+}
+
+void role_done(struct role *r)
+{
+    loop_io_free(r->lifeline);
+    loop_linux_free(r->loop);
+    err_free(r->failure);
+    *r = (struct role){0};
+}

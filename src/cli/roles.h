@@ -1,0 +1,13 @@
+/* roles.h - what `mete up` and its children agree on */
+#pragma once
+
+/* Descriptors that a child is born with. */
+enum {
+    ROLE_FD_LIFELINE = 3, /* its end of file is the end of `mete up`, and of the child */
+    ROLE_FD_READY = 4,    /* takes one letter when the child serves */
+    ROLE_FD_UNIX = 5,     /* server: listening */
+    ROLE_FD_TLS = 6,
+};
+
+#define ROLE_READY_SERVER 's'
+#define ROLE_READY_NODE   'n'

@@ -1,0 +1,349 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/loop_linux.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "cli/clean.h"
+#include "cli/kubeconfig.h"
+#include "cli/session.h"
+
+enum {
+    KUBECONFIG_MAX = 1 << 20,
+    PAGE_MAX = 500,
+    PEM_FDS = 3
+};
+
+struct session {
+    struct cli *cli;
+    struct loop *loop;
+    struct client *client;
+    char *where; /* the address, for people */
+    char *ns;
+    int pem_fds[PEM_FDS]; /* memory files of the certificates that a kubeconfig carries */
+    size_t n_pem_fds;
+};
+
+static struct session *session_make(struct cli *c)
+{
+    struct session *s = mem_alloc(sizeof(*s));
+
+    s->cli = c;
+    s->loop = loop_linux_new();
+    return s;
+}
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    client_free(s->client);
+    loop_linux_free(s->loop);
+    for (size_t i = 0; i < s->n_pem_fds; i++)
+        fd_close(s->pem_fds[i]);
+    free(s->where);
+    free(s->ns);
+    free(s);
+}
+
+struct err *session_open_data(struct cli *c, const char *data_dir, struct session **ret)
+{
+    AUTO(session_freep) struct session *s = session_make(c);
+    struct client_options o = {.loop = s->loop, .url = "http://mete"};
+
+    s->where = mem_format("%s/mete.sock", data_dir);
+    s->ns = mem_strdup("default");
+    o.unix_socket = s->where;
+    TRY(client_new(&o, &s->client));
+    *ret = TAKE(s);
+    return NULL;
+}
+
+/* libcurl wants files: what the kubeconfig carries goes into memory that has a name. `*path` is
+ * set, and to be freed. */
+static struct err *pem_path(struct session *s, const char *pem, char **path)
+{
+    size_t size;
+    int fd;
+
+    if (!pem)
+        return NULL;
+    size = strlen(pem);
+    fd = memfd_create("mete-pem", MFD_CLOEXEC);
+    if (fd < 0)
+        return err_errno(errno, "make a memory file for a certificate");
+    s->pem_fds[s->n_pem_fds++] = fd;
+    if (write(fd, pem, size) != (ssize_t)size)
+        return err_errno(errno, "write a memory file for a certificate");
+    free(*path);
+    *path = mem_format("/proc/self/fd/%d", fd);
+    return NULL;
+}
+
+static struct err *read_token(struct kubeconfig *k)
+{
+    struct buf b = {0};
+    struct err *e;
+
+    if (k->token || !k->token_file)
+        return NULL;
+    e = file_read(k->token_file, KUBECONFIG_MAX, &b);
+    if (!e)
+        k->token = mem_strndup(b.at, strcspn(b.at, "\r\n"));
+    buf_done(&b);
+    return e;
+}
+
+static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
+{
+    struct client_options o = {.loop = s->loop};
+
+    TRY(pem_path(s, k->ca, &k->ca_file));
+    TRY(pem_path(s, k->cert, &k->cert_file));
+    TRY(pem_path(s, k->key, &k->key_file));
+    TRY(read_token(k));
+    s->where = mem_strdup(k->server);
+    s->ns = mem_strdup(k->ns && k->ns[0] ? k->ns : "default");
+    o.url = k->server;
+    o.ca_file = k->ca_file;
+    o.cert_file = k->cert_file;
+    o.key_file = k->key_file;
+    o.token = k->token;
+    return client_new(&o, &s->client);
+}
+
+static struct err *open_kubeconfig(struct cli *c, const char *path, struct session **ret)
+{
+    AUTO(session_freep) struct session *s = session_make(c);
+    struct kubeconfig k = {0};
+    struct buf text = {0};
+    struct err *e = file_read(path, KUBECONFIG_MAX, &text);
+
+    if (!e)
+        e = kubeconfig_parse(path, (struct str){.at = text.at, .size = text.size}, &k);
+    buf_done(&text);
+    if (!e)
+        e = connect_kubeconfig(s, &k);
+    kubeconfig_done(&k);
+    if (!e)
+        *ret = TAKE(s);
+    return e;
+}
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
+
+    return value && value[0] ? value : NULL;
+}
+
+struct err *session_open(struct cli *c, struct session **ret)
+{
+    const char *kubeconfig = flag_text(c->in, "kubeconfig");
+    const char *data = flag_text(c->in, "data");
+    struct session *s = NULL;
+
+    if (kubeconfig && data)
+        return cli_usage(c, "--data and --kubeconfig both name a server: want one of them");
+    if (!kubeconfig && !data)
+        kubeconfig = environment("METE_KUBECONFIG");
+    if (!kubeconfig && !data)
+        data = environment("METE_DATA");
+    if (kubeconfig)
+        TRY(open_kubeconfig(c, kubeconfig, &s));
+    else
+        TRY(session_open_data(c, data ? data : "/var/lib/mete", &s));
+    if ((c->in->command->groups & FLAGS_NAMESPACE) && flag_text(c->in, "namespace")) {
+        free(s->ns);
+        s->ns = mem_strdup(flag_text(c->in, "namespace"));
+    }
+    *ret = s;
+    return NULL;
+}
+
+struct loop *session_loop(struct session *s)
+{
+    return s->loop;
+}
+
+struct client *session_client(struct session *s)
+{
+    return s->client;
+}
+
+const char *session_namespace(const struct session *s)
+{
+    return s->ns;
+}
+
+struct err *session_run(struct session *s)
+{
+    return loop_linux_run(s->loop);
+}
+
+void session_stop(struct session *s)
+{
+    loop_linux_stop(s->loop);
+}
+
+void session_on_signal(struct session *s, int signal, loop_fn fn, void *arg)
+{
+    loop_linux_on_signal(s->loop, signal, fn, arg);
+}
+
+struct answer {
+    struct session *session;
+    struct err *e;
+    json_t *body;
+};
+
+static void show_warnings(const struct cli *c, const char *warnings)
+{
+    for (struct str rest = str_of(warnings); rest.at;) {
+        struct str line = str_cut(&rest, '\n');
+
+        if (line.size > 0)
+            cli_say(c, "warning: " STR_FMT, STR_ARG(line));
+    }
+}
+
+static void on_answer(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct answer *a = arg;
+
+    a->e = client_error(e, reply);
+    if (!e && reply->warning)
+        show_warnings(a->session->cli, reply->warning);
+    if (!a->e && reply->body.size > 0) {
+        a->e = json_parse(reply->body, &a->body);
+        if (a->e)
+            a->e = err_wrap(a->e, "the server's answer");
+    }
+    session_stop(a->session);
+}
+
+struct err *session_explain(struct session *s, struct err *e)
+{
+    if (err_code(e) != ERR_UNAVAILABLE || !strstr(err_message(e), s->where))
+        return e;
+    return err_wrap(e, "the server cannot be reached");
+}
+
+struct err *session_call(struct session *s, const struct call *call, json_t **ret)
+{
+    AUTO_FREE char *body = call->body ? json_format(call->body) : NULL;
+    struct client_request r = {.method = call->method ? call->method : "GET", .path = call->path};
+    struct answer a = {.session = s};
+    int64_t begin_ns = loop_now_ns(s->loop);
+
+    r.accept = call->accept;
+    r.content_type = call->content_type;
+    r.body = str_of(body);
+    client_send(s->client, &r, on_answer, &a, NULL);
+    TRY(session_run(s));
+    if (a.e) {
+        int64_t tried_ms = (loop_now_ns(s->loop) - begin_ns) / NS_PER_MS;
+        bool is_away = err_code(a.e) == ERR_UNAVAILABLE || err_code(a.e) == ERR_TIMEOUT;
+
+        if (is_away && strstr(err_message(a.e), s->where))
+            return err_wrap(a.e,
+                            "the server cannot be reached (tried for %" PRId64 ".%03" PRId64 " s)",
+                            tried_ms / 1000, tried_ms % 1000);
+        return a.e;
+    }
+    if (ret)
+        *ret = a.body;
+    else
+        json_decref(a.body);
+    return NULL;
+}
+
+struct err *session_get(struct session *s, const char *path, json_t **ret)
+{
+    struct call call = {.path = path};
+
+    return session_call(s, &call, ret);
+}
+
+char *path_format(const char *fmt, ...)
+{
+    char *path;
+    va_list ap;
+
+    va_start(ap, fmt);
+    path = mem_vformat(fmt, ap);
+    va_end(ap);
+    return path;
+}
+
+/* One page; `*next` is the token of the next and replaced, NULL at the end. */
+static struct err *get_page(struct session *s, const struct list_query *q, int64_t limit,
+                            char **next, json_t **ret)
+{
+    struct buf path = {0};
+    struct call call = {.accept = q->accept};
+    const char *token;
+    struct err *e;
+
+    buf_printf(&path, "%s%climit=%" PRId64, q->path, strchr(q->path, '?') ? '&' : '?', limit);
+    if (*next) {
+        buf_add_text(&path, "&continue=");
+        client_add_escaped(&path, str_of(*next));
+    }
+    call.path = path.at;
+    e = session_call(s, &call, ret);
+    buf_done(&path);
+    if (e)
+        return e;
+    token = json_text_at(*ret, "metadata", "continue", NULL);
+    free(*next);
+    *next = token && token[0] ? mem_strdup(token) : NULL;
+    return NULL;
+}
+
+/* "rows" of a Table, else "items". */
+static json_t *entries_of(json_t *page)
+{
+    return json_array_at(page, text_equal(json_text(page, "kind"), "Table") ? "rows" : "items");
+}
+
+static struct err *list_pages(struct session *s, const struct list_query *q,
+                              struct list_result *ret)
+{
+    AUTO(json_freep) json_t *first = NULL;
+    AUTO_FREE char *next = NULL;
+    int64_t left = q->limit;
+    int64_t more = 0;
+
+    do {
+        AUTO(json_freep) json_t *page = NULL;
+        int64_t size = q->limit > 0 && left < PAGE_MAX ? left : PAGE_MAX;
+        json_t *entries;
+
+        TRY(get_page(s, q, size, &next, &page));
+        entries = entries_of(page);
+        left -= (int64_t)json_array_size(entries);
+        more = json_int_at(page, "metadata", "remainingItemCount", NULL);
+        if (first)
+            (void)json_array_extend(entries_of(first),
+                                    entries); /* fails for what is no array only */
+        else
+            first = json_incref(page);
+    } while (next && (q->limit == 0 || left > 0));
+    ret->more = !next ? 0 : more > 0 ? more : -1;
+    ret->first = TAKE(first);
+    return NULL;
+}
+
+struct err *session_list(struct session *s, const struct list_query *q, struct list_result *ret)
+{
+    struct err *e = list_pages(s, q, ret);
+
+    if (!e || err_code(e) != ERR_EXPIRED)
+        return e;
+    err_free(e);
+    return list_pages(s, q, ret);
+}

@@ -1,0 +1,35 @@
+/* up.h - what `mete up` is told: by flags, then by its configuration file, then by default */
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+
+struct up_options {
+    char *data;
+    char *gpus; /* "auto", "none", "emulated:PROFILE" */
+    char *host; /* of --listen */
+    unsigned port;
+    char *log_level;
+    char *log_format;
+};
+
+/* Those of flags that are given; NULL where not. */
+struct up_given {
+    const char *data;
+    const char *gpus;
+    const char *listen;
+    const char *log_level;
+    const char *log_format;
+};
+
+/*
+ * `config` is the document of a file of apiVersion mete.dev/v1, kind Config, with the members data,
+ * gpus, listen, logLevel and logFormat; NULL: none. ERR_BAD_REQUEST names what is unknown or
+ * malformed, and refuses by name what is not there yet (dashboard, metrics).
+ */
+struct err *up_options_make(const struct up_given *given, const json_t *config,
+                            struct up_options *ret) MUST_CHECK;
+void up_options_done(struct up_options *o);
+
+/* "127.0.0.1:7443", "[::1]:0", ":7443" (every address). `*ret_host` is the caller's to free. */
+struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port) MUST_CHECK;

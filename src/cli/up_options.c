@@ -1,0 +1,127 @@
+#include "base/mem.h"
+#include "base/num.h"
+#include "cli/up.h"
+
+enum {
+    PORT_MAX = 65535
+};
+
+struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
+{
+    const char *colon = strrchr(text, ':');
+    AUTO(err_freep) struct err *e = NULL;
+    struct str host;
+    int64_t port = 0;
+
+    if (!colon)
+        return err_new(ERR_BAD_REQUEST, "listen \"%s\": want HOST:PORT", text);
+    host = (struct str){.at = text, .size = (size_t)(colon - text)};
+    e = num_parse_int64(str_of(colon + 1), 0, PORT_MAX, &port);
+    if (e)
+        return err_new(ERR_BAD_REQUEST, "listen \"%s\": \"%s\" is no port: want 0 to %d", text,
+                       colon + 1, PORT_MAX);
+    if (host.size >= 2 && host.at[0] == '[' && host.at[host.size - 1] == ']')
+        host = (struct str){.at = host.at + 1, .size = host.size - 2};
+    else if (memchr(host.at, ':', host.size))
+        return err_new(ERR_BAD_REQUEST,
+                       "listen \"%s\": an IPv6 address stands in brackets: [::1]:7443", text);
+    *ret_host = host.size > 0 ? mem_strndup(host.at, host.size) : mem_strdup("0.0.0.0");
+    *ret_port = (unsigned)port;
+    return NULL;
+}
+
+static const char *const config_keys[] = {"apiVersion", "kind",     "data",      "gpus",
+                                          "listen",     "logLevel", "logFormat", NULL};
+static const char *const config_planned[] = {"dashboard", "metrics", NULL};
+
+static bool is_among(const char *const *words, const char *word)
+{
+    for (; *words; words++)
+        if (text_equal(*words, word))
+            return true;
+    return false;
+}
+
+static struct err *check_config(const json_t *config)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(config) || !text_equal(json_text(config, "apiVersion"), "mete.dev/v1") ||
+        !text_equal(json_text(config, "kind"), "Config"))
+        return err_new(ERR_BAD_REQUEST, "want apiVersion: mete.dev/v1, kind: Config");
+    json_object_foreach ((json_t *)(uintptr_t)config, key, value) {
+        if (is_among(config_planned, key))
+            return err_new(ERR_BAD_REQUEST, "\"%s\" is not there yet", key);
+        if (!is_among(config_keys, key))
+            return err_new(ERR_BAD_REQUEST, "unknown member \"%s\"", key);
+        if (!json_is_string(value))
+            return err_new(ERR_BAD_REQUEST, "%s: want a text", key);
+    }
+    return NULL;
+}
+
+static char *choose(const char *given, const json_t *config, const char *key, const char *fallback)
+{
+    const char *configured = json_text(config, key);
+
+    return mem_strdup(given ? given : configured ? configured : fallback);
+}
+
+static struct err *check_gpus(const char *gpus)
+{
+    if (text_equal(gpus, "auto") || text_equal(gpus, "none"))
+        return NULL;
+    if (text_starts_with(gpus, "emulated:") && gpus[strlen("emulated:")])
+        return NULL;
+    return err_new(ERR_BAD_REQUEST,
+                   "gpus \"%s\": want auto, none or emulated:PROFILE (emulated:8xH100)", gpus);
+}
+
+static struct err *check_words(const struct up_options *o)
+{
+    static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+    static const char *const formats[] = {"text", "json", NULL};
+
+    TRY(check_gpus(o->gpus));
+    if (!is_among(levels, o->log_level))
+        return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
+                       o->log_level);
+    if (!is_among(formats, o->log_format))
+        return err_new(ERR_BAD_REQUEST, "log format \"%s\": want text or json", o->log_format);
+    return NULL;
+}
+
+struct err *up_options_make(const struct up_given *given, const json_t *config,
+                            struct up_options *ret)
+{
+    struct up_options o = {0};
+    AUTO_FREE char *listen = NULL;
+    struct err *e;
+
+    if (config)
+        TRY(check_config(config));
+    listen = choose(given->listen, config, "listen", "127.0.0.1:7443");
+    TRY(listen_parse(listen, &o.host, &o.port));
+    o.data = choose(given->data, config, "data", "/var/lib/mete");
+    o.gpus = choose(given->gpus, config, "gpus", "auto");
+    o.log_level = choose(given->log_level, config, "logLevel", "info");
+    o.log_format = choose(given->log_format, config, "logFormat", "text");
+    e = check_words(&o);
+    if (e) {
+        up_options_done(&o);
+        return e;
+    }
+    *ret = o;
+    return NULL;
+}
+
+void up_options_done(struct up_options *o)
+{
+    free(o->data);
+    free(o->gpus);
+    free(o->host);
+    free(o->log_level);
+    free(o->log_format);
+    *o = (struct up_options){0};
+}

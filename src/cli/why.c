@@ -1,0 +1,250 @@
+/* The order of what is said is fixed: verdict, arithmetic, places, when, what would help. */
+#include "cli/why.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "cli/clean.h"
+#include "cli/commands.h"
+#include "cli/jobs.h"
+#include "cli/output.h"
+#include "kinds/pod_state.h"
+
+enum {
+    NODES_SHOWN = 8
+};
+
+static int64_t age_of(const char *stamp, int64_t now_ns)
+{
+    int64_t at_ns = 0;
+    AUTO(err_freep) struct err *e = stamp ? stamp_parse(str_of(stamp), &at_ns) : NULL;
+
+    return !stamp || e || now_ns < at_ns ? 0 : now_ns - at_ns;
+}
+
+static const char *or_dash(const char *text)
+{
+    return text && text[0] ? text : "-";
+}
+
+static void add_verdict(struct buf *b, const json_t *workload, int64_t now_ns)
+{
+    const json_t *status = json_object_get(workload, "status");
+    const json_t *reason = json_object_get(status, "reason");
+    const char *queue = json_text_at(workload, "spec", "queue", NULL);
+    int64_t position = json_int(reason, "position", 0);
+    char age[STAMP_TEXT_SIZE];
+
+    stamp_format_age(age_of(json_text(status, "submittedAt"), now_ns), age);
+    buf_printf(b, "job %" PRId64 " %s   %s %s", json_int_at(workload, "spec", "jobId", NULL),
+               or_dash(json_text_at(workload, "metadata", "name", NULL)),
+               or_dash(json_text(status, "phase")), age);
+    if (queue && queue[0])
+        buf_printf(b, "   queue %s", queue);
+    if (position > 0)
+        buf_printf(b, "%s place %" PRId64 " of %" PRId64, queue && queue[0] ? "," : "  ", position,
+                   json_int(reason, "queueLength", position));
+    buf_add_text(b, "\n\n");
+}
+
+static void add_places(struct buf *b, const json_t *blocking, bool is_all)
+{
+    struct listing l;
+    size_t n = json_array_size(blocking);
+    json_t *entry;
+    size_t i;
+
+    if (n == 0)
+        return;
+    listing_init(&l, "");
+    listing_column(&l, "  node");
+    listing_column(&l, "free");
+    listing_column(&l, "why not");
+    json_array_foreach (blocking, i, entry) {
+        const char *node = json_text(entry, "node");
+        const json_t *best = json_object_get(entry, "best");
+        const char *resource = json_text(entry, "resource");
+        AUTO_FREE char *indented = mem_format("  %s", or_dash(node));
+        AUTO_FREE char *room =
+            best ? mem_format("%" PRId64 " of %" PRId64 " %s", (int64_t)json_integer_value(best),
+                              json_int(entry, "asked", 0), or_dash(resource))
+                 : NULL;
+
+        if (i < NODES_SHOWN || is_all)
+            listing_add(&l,
+                        json_pack("[s, s?, s]", indented, room, or_dash(json_text(entry, "why"))),
+                        NULL);
+    }
+    listing_format(&l, OUTPUT_TABLE, true, 0, b);
+    if (n > NODES_SHOWN && !is_all)
+        buf_printf(b, "  %zu more nodes; --all shows them\n", n - NODES_SHOWN);
+    buf_add_char(b, '\n');
+    listing_done(&l);
+}
+
+static void add_help(struct buf *b, const json_t *reason)
+{
+    const json_t *estimate = json_object_get(reason, "estimate");
+    const char *from = json_text(estimate, "from");
+    const char *to = json_text(estimate, "to");
+    json_t *change;
+    size_t i;
+
+    if (from || to)
+        buf_printf(b, "  Start estimate: %s to %s (%s; not a promise)\n", or_dash(from),
+                   or_dash(to), or_dash(json_text(estimate, "basis")));
+    json_array_foreach (json_object_get(reason, "wouldStartIf"), i, change)
+        buf_printf(b, "  %s  %s\n", i == 0 ? "Would start now with:" : "                  or:",
+                   or_dash(json_string_value(change)));
+}
+
+static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int64_t now_ns)
+{
+    const json_t *reason = json_at(workload, "status", "reason", NULL);
+    const char *evaluated = json_text(reason, "evaluatedAt");
+    char age[STAMP_TEXT_SIZE];
+
+    buf_printf(b, "  %s: %s\n\n", or_dash(json_text(reason, "code")),
+               or_dash(json_text(reason, "message")));
+    add_places(b, json_object_get(reason, "blocking"), is_all);
+    add_help(b, reason);
+    stamp_format_age(age_of(evaluated, now_ns), age);
+    if (evaluated)
+        buf_printf(b, "  Evaluated %s ago.\n", age);
+}
+
+static void add_other(struct buf *b, const json_t *workload)
+{
+    const json_t *status = json_object_get(workload, "status");
+    const json_t *pods = json_at(status, "placement", "pods", NULL);
+    const json_t *code = json_object_get(status, "exitCode");
+    json_t *pod;
+    size_t i;
+
+    buf_printf(b, "  It does not wait: it is %s", or_dash(json_text(status, "phase")));
+    json_array_foreach (pods, i, pod)
+        buf_printf(b, "%s%s", i == 0 ? " on " : ", ", or_dash(json_text(pod, "node")));
+    if (code && json_is_integer(code))
+        buf_printf(b, ", exit code %" PRId64, (int64_t)json_integer_value(code));
+    buf_add_text(b, ".\n");
+}
+
+char *why_format(const json_t *workload, bool is_all, int64_t now_ns)
+{
+    struct buf b = {0};
+    char *clean;
+
+    add_verdict(&b, workload, now_ns);
+    if (text_equal(json_text_at(workload, "status", "phase", NULL), "waiting"))
+        add_waiting(&b, workload, is_all, now_ns);
+    else
+        add_other(&b, workload);
+    clean = clean_text((struct str){.at = b.at, .size = b.size}, CLEAN_LINES);
+    buf_done(&b);
+    return clean;
+}
+
+static struct err *get_workload(struct session *s, const char *word, json_t **ret)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO_FREE char *path = NULL;
+    const char *placement;
+    struct job job;
+
+    TRY(job_find(s, word, &pod));
+    job = job_of(pod);
+    placement = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
+    path = path_format("/apis/mete.dev/v1/namespaces/%s/workloads/%s", job.ns,
+                       placement ? placement : job.name);
+    return session_get(s, path, ret);
+}
+
+/* Without a job: one line for each that waits. */
+static struct err *why_all(struct cli *c, struct session *s)
+{
+    AUTO_FREE char *path = path_format(
+        "/apis/mete.dev/v1/namespaces/%s/workloads?fieldSelector=status.phase%%3Dwaiting",
+        session_namespace(s));
+    AUTO(json_freep) json_t *list = NULL;
+    struct listing l;
+    struct err *e;
+    json_t *workload;
+    size_t i;
+
+    TRY(session_get(s, path, &list));
+    listing_init(&l, "WorkloadList");
+    l.prefix = "workload";
+    listing_column(&l, "#JOB");
+    listing_column(&l, "NAME");
+    listing_column(&l, "#PLACE");
+    listing_column(&l, "CAUSE");
+    listing_column(&l, "REASON");
+    json_array_foreach (json_object_get(list, "items"), i, workload) {
+        const json_t *reason = json_at(workload, "status", "reason", NULL);
+
+        listing_add(&l,
+                    json_pack("[I, s?, I, s?, s?]",
+                              (json_int_t)json_int_at(workload, "spec", "jobId", NULL),
+                              json_text_at(workload, "metadata", "name", NULL),
+                              (json_int_t)json_int(reason, "position", 0),
+                              json_text(reason, "code"), json_text(reason, "message")),
+                    workload);
+    }
+    if (json_array_size(l.objects) == 0 && output_format_of(c->in) == OUTPUT_TABLE) {
+        cli_say(c, "no job waits in namespace %s", session_namespace(s));
+        e = NULL;
+    } else {
+        e = listing_print(c, &l);
+    }
+    listing_done(&l);
+    return e;
+}
+
+static struct err *why_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *workload = NULL;
+    AUTO_FREE char *text = NULL;
+    enum output_format format = output_format_of(c->in);
+    struct listing l;
+    struct err *e;
+
+    TRY(session_open(c, &s));
+    if (c->in->arguments.n == 0)
+        return why_all(c, s);
+    TRY(get_workload(s, c->in->arguments.at[0], &workload));
+    if (format == OUTPUT_TABLE || format == OUTPUT_WIDE || format == OUTPUT_CSV) {
+        text = why_format(workload, flag_switch(c->in, "all"), loop_wall_ns(session_loop(s)));
+        return output_write(c, str_of(text));
+    }
+    listing_init(&l, "WorkloadList");
+    l.is_single = true;
+    l.prefix = "workload";
+    listing_add(&l, json_array(), workload);
+    e = listing_print(c, &l);
+    listing_done(&l);
+    return e;
+}
+
+static const struct flag why_flags[] = {
+    {.name = "all",
+     .type = FLAG_SWITCH,
+     .doc = "every node, not only the eight nearest to having room"},
+    {0},
+};
+
+const struct command command_why = {
+    .name = "why",
+    .arguments = "[JOB]",
+    .summary = "tell why a job waits, and what would let it start",
+    .doc = "JOB is a job's number, its name, or pod/NAME. Without one: a line for each job that "
+           "waits.",
+    .examples = {{"why 12", "tells the cause with its numbers, the nodes, and what would help"},
+                 {"why train -o json", "the same for programs"},
+                 {0}},
+    .flags = why_flags,
+    .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,
+    .n_max = 1,
+    .run = why_run,
+};
