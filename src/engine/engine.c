@@ -49,7 +49,7 @@ static void free_maps(struct mete_engine *e)
         workload_free(e, w);
     }
     map_each (handle, e->node_map, n, next_n) {
-        node_free(e, n);
+        engine_node_free(e, n);
     }
     map_each (handle, e->gpu_map, g, next_g) {
         g->holder = NULL;

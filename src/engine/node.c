@@ -99,7 +99,7 @@ static void clear_gpus(struct mete_engine *e, struct node *n)
     n->held = 0;
 }
 
-void node_free(struct mete_engine *e, struct node *n)
+void engine_node_free(struct mete_engine *e, struct node *n)
 {
     clear_gpus(e, n);
     clear_kind(e, n);
@@ -115,7 +115,7 @@ void node_free(struct mete_engine *e, struct node *n)
 void node_drop_unused(struct mete_engine *e, struct node *n)
 {
     if (!n->is_present && !n->pods)
-        node_free(e, n);
+        engine_node_free(e, n);
 }
 
 struct room *node_room(const struct node *n, uint32_t resource)

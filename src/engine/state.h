@@ -311,7 +311,7 @@ void gpu_drop_unused(struct mete_engine *e, struct gpu *g);
 struct gpu *gpu_make(struct mete_engine *e, const char *uuid);
 struct room *node_room(const struct node *n, uint32_t resource); /* or NULL */
 struct room *node_room_make(struct node *n, uint32_t resource);
-void node_free(struct mete_engine *e, struct node *n);
+void engine_node_free(struct mete_engine *e, struct node *n);
 
 /* The gpus of a node of that model; all for 0. */
 static inline uint64_t node_gpus_of(const struct node *n, uint32_t model)

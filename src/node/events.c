@@ -92,7 +92,7 @@ static void send_first(void *arg)
     client_send(e->client, &r, on_posted, e, &e->call);
 }
 
-struct events *events_new(struct loop *l, struct client *c, const char *node)
+struct events *pod_events_new(struct loop *l, struct client *c, const char *node)
 {
     struct events *e = mem_alloc(sizeof(*e));
 
@@ -101,7 +101,7 @@ struct events *events_new(struct loop *l, struct client *c, const char *node)
     return e;
 }
 
-void events_free(struct events *e)
+void pod_events_free(struct events *e)
 {
     if (!e)
         return;
@@ -152,8 +152,8 @@ static json_t *make(const struct events *e, const json_t *pod, const char *conta
     return event;
 }
 
-void events_add(struct events *e, const json_t *pod, const char *container, const char *type,
-                const char *reason, const char *message)
+void pod_events_add(struct events *e, const json_t *pod, const char *container, const char *type,
+                    const char *reason, const char *message)
 {
     AUTO(json_freep) json_t *object = NULL;
     struct event *event = NULL;

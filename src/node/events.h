@@ -5,10 +5,10 @@
 
 struct events;
 
-struct events *events_new(struct loop *l, struct client *c, const char *node);
-void events_free(struct events *e); /* what is queued is lost */
+struct events *pod_events_new(struct loop *l, struct client *c, const char *node);
+void pod_events_free(struct events *e); /* what is queued is lost */
 
 /* `type` is "Normal" or "Warning"; container may be NULL. What does not fit in the queue is
  * dropped. */
-void events_add(struct events *e, const json_t *pod, const char *container, const char *type,
+void pod_events_add(struct events *e, const json_t *pod, const char *container, const char *type,
                 const char *reason, const char *message);

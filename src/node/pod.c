@@ -51,7 +51,7 @@ bool container_is_live(const struct container *c)
     return c->state != CONTAINER_WAITING && c->state != CONTAINER_ENDED;
 }
 
-bool pod_is_over(const struct pod *p)
+bool pod_has_ended(const struct pod *p)
 {
     for (size_t i = 0; i < p->n_containers; i++)
         if (container_is_live(&p->containers[i]))
@@ -222,8 +222,8 @@ static void decide_stop(struct pod *p)
         return;
     p->is_past_deadline = true;
     stop(p, grace_ns(p));
-    events_add(p->set->events, p->object, NULL, "Normal", "DeadlineExceeded",
-               "Pod was active on the node longer than the specified deadline");
+    pod_events_add(p->set->events, p->object, NULL, "Normal", "DeadlineExceeded",
+                   "Pod was active on the node longer than the specified deadline");
 }
 
 static void on_killed(void *arg, const struct err *e)
@@ -248,7 +248,7 @@ static void container_kill(struct pod *p, struct container *c, int number)
     c->is_killing = true;
     if (number == SIGTERM) {
         c->was_told_to_end = true;
-        events_add(p->set->events, p->object, c->name, "Normal", "Killing", text);
+        pod_events_add(p->set->events, p->object, c->name, "Normal", "Killing", text);
     } else {
         c->kill_again_ns = now_ns(p) + KILL_AGAIN_NS;
     }
@@ -274,7 +274,7 @@ static void step_stop(struct pod *p)
 {
     for (size_t i = 0; i < p->n_containers; i++)
         container_stop(p, &p->containers[i]);
-    if (pod_is_over(p))
+    if (pod_has_ended(p))
         p->is_ended = true;
 }
 
@@ -295,7 +295,7 @@ static void on_started(void *arg, const struct err *e)
         c->started_ns = loop_wall_ns(p->set->o.loop);
     }
     text = mem_format("Started container %s", c->name);
-    events_add(p->set->events, p->object, c->name, "Normal", "Started", text);
+    pod_events_add(p->set->events, p->object, c->name, "Normal", "Started", text);
     pod_step(p);
 }
 
@@ -332,7 +332,7 @@ static void container_again(struct pod *p, struct container *c)
         message = mem_format("back-off %" PRId64 "s restarting failed container=%s pod=%s_%s(%s)",
                              c->backoff_ns / NS_PER_SEC, c->name, p->name, p->ns, p->uid);
         container_wait(c, "CrashLoopBackOff", message);
-        events_add(p->set->events, p->object, c->name, "Warning", "BackOff", message);
+        pod_events_add(p->set->events, p->object, c->name, "Warning", "BackOff", message);
     }
     c->backoff_ns = c->backoff_ns == 0 ? BACKOFF_NS : c->backoff_ns * 2;
     if (c->backoff_ns > BACKOFF_MAX_NS)
@@ -456,7 +456,7 @@ static void step_forget(struct pod *p)
     struct runtime *r = p->set->o.runtime;
     bool is_clean = true;
 
-    if (!pod_is_over(p) || p->n_removing > 0 || p->is_unpreparing || p->n_fetching > 0 ||
+    if (!pod_has_ended(p) || p->n_removing > 0 || p->is_unpreparing || p->n_fetching > 0 ||
         p->preparation == PREP_MAKING || now_ns(p) < p->remove_at_ns)
         return;
     for (size_t i = 0; i < p->n_containers; i++) {
@@ -486,7 +486,7 @@ static bool was_any_created(const struct pod *p)
 static void step_deleted(struct pod *p)
 {
     if (!is_deleted(p) || p->is_gone || p->is_deleting || p->is_delete_done || !p->is_ended ||
-        !pod_is_over(p))
+        !pod_has_ended(p))
         return;
     if (was_any_created(p) && !p->is_final_sent)
         return;

@@ -125,7 +125,7 @@ bool container_is_live(const struct container *c);
 void container_wait(struct container *c, const char *reason, const char *message);
 void container_changed(struct pod *p, struct container *c, const struct runtime_container *found);
 void pod_free(struct pod *p);
-bool pod_is_over(const struct pod *p);
+bool pod_has_ended(const struct pod *p);
 char *container_id(const struct pod *p, const struct container *c, int64_t attempt);
 char *pod_log_dir(const struct pod *p);
 

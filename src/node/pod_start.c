@@ -32,7 +32,7 @@ static void container_refuse(struct pod *p, struct container *c, const char *rea
     c->state = CONTAINER_WAITING;
     container_wait(c, reason, message);
     if (is_news)
-        events_add(p->set->events, p->object, c->name, "Warning", "Failed", message);
+        pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", message);
 }
 
 static void refuse_all(struct pod *p, const struct err *e)
@@ -422,7 +422,7 @@ static void container_refused(struct pod *p, struct container *c, const struct e
                                     .finished_ns = now};
     c->state = CONTAINER_ENDED;
     container_wait(c, NULL, NULL);
-    events_add(p->set->events, p->object, c->name, "Warning", "Failed", err_message(e));
+    pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", err_message(e));
 }
 
 static void on_created(void *arg, const struct err *e)

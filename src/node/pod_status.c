@@ -168,7 +168,7 @@ static struct tally tally_of(const struct pod *p)
 
 static const char *phase_of(const struct pod *p, const struct tally *t)
 {
-    if (p->is_ended && pod_is_over(p))
+    if (p->is_ended && pod_has_ended(p))
         return p->is_past_deadline || t->has_failed || t->has_init_failed ? "Failed" : "Succeeded";
     return t->has_run ? "Running" : "Pending";
 }

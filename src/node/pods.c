@@ -418,7 +418,7 @@ struct pods *pods_new(const struct pods_options *o)
     struct pods *set = mem_alloc(sizeof(*set));
 
     set->o = *o;
-    set->events = events_new(o->loop, o->client, o->node);
+    set->events = pod_events_new(o->loop, o->client, o->node);
     o->runtime->on_change = on_change;
     o->runtime->arg = set;
     return set;
@@ -439,6 +439,6 @@ void pods_free(struct pods *set)
     }
     map_each (handle, set->pods, p, next)
         pod_free(p);
-    events_free(set->events);
+    pod_events_free(set->events);
     free(set);
 }
