@@ -15,12 +15,18 @@ enum {
 
 static const int64_t look_again_ns = 2 * NS_PER_SEC;
 
+/* A file of users as it was last read. */
+struct source {
+    char *path; /* NULL: none */
+    struct buf text;
+    struct users *users; /* never NULL once loaded */
+};
+
 struct auth {
     struct loop *loop;
     struct loop_timer *timer;
-    char *path;
-    struct buf text; /* of the file as it was last read */
-    struct users *users;
+    struct source people;
+    struct source nodes; /* asked for tokens only */
     user_name_fn user_name;
     void *arg;
 };
@@ -36,8 +42,8 @@ const char *request_header(const struct api_request *r, const char *name)
 
 void auth_take_users(struct auth *a, struct users *taken)
 {
-    users_free(a->users);
-    a->users = taken;
+    users_free(a->people.users);
+    a->people.users = taken;
 }
 
 /* A missing file is an empty one: whoever deletes it has taken all tokens away. */
@@ -52,52 +58,73 @@ static struct err *read_file(const char *path, struct buf *ret)
     return e;
 }
 
-static struct err *load(struct auth *a)
+static struct err *load(struct source *f)
 {
     AUTO(buf_done) struct buf text = {0};
     struct users *users = NULL;
 
-    TRY(read_file(a->path, &text));
-    if (a->users && text.size == a->text.size &&
-        (text.size == 0 || memcmp(text.at, a->text.at, text.size) == 0))
+    if (f->path)
+        TRY(read_file(f->path, &text));
+    if (f->users && text.size == f->text.size &&
+        (text.size == 0 || memcmp(text.at, f->text.at, text.size) == 0))
         return NULL;
-    buf_clear(&a->text);
-    buf_add(&a->text, text.at, text.size);
-    TRY(users_parse(a->path, (struct str){.at = text.at ? text.at : "", .size = text.size},
-                    &users));
-    auth_take_users(a, users);
+    buf_clear(&f->text);
+    buf_add(&f->text, text.at, text.size);
+    TRY(users_parse(f->path ? f->path : "users",
+                    (struct str){.at = text.at ? text.at : "", .size = text.size}, &users));
+    users_free(f->users);
+    f->users = users;
     return NULL;
+}
+
+static void load_again(struct source *f)
+{
+    AUTO(err_freep) struct err *e = f->path ? load(f) : NULL;
+
+    if (e)
+        LOG(ERROR, "users file not taken, the former users stay", E(e));
 }
 
 static void look_again(void *arg)
 {
     struct auth *a = arg;
-    AUTO(err_freep) struct err *e = load(a);
 
-    if (e)
-        LOG(ERROR, "users file not taken, the former users stay", E(e));
+    load_again(&a->people);
+    load_again(&a->nodes);
     loop_timer_set(a->timer, look_again_ns);
+}
+
+static struct err *source_open(struct source *f, const char *path)
+{
+    f->path = path ? mem_strdup(path) : NULL;
+    return load(f);
+}
+
+static void source_done(struct source *f)
+{
+    users_free(f->users);
+    buf_done(&f->text);
+    free(f->path);
 }
 
 struct err *auth_new(const struct auth_options *o, struct auth **ret)
 {
     struct auth *a = mem_alloc(sizeof(*a));
-    struct err *e = NULL;
+    struct err *e;
 
     a->loop = o->loop;
     a->user_name = o->user_name;
     a->arg = o->arg;
-    if (o->users_file) {
-        a->path = mem_strdup(o->users_file);
-        e = load(a);
-        a->timer = loop_timer_new(o->loop, look_again, a);
-        loop_timer_set(a->timer, look_again_ns);
-    } else {
-        e = users_parse("users", STR(""), &a->users);
-    }
+    e = source_open(&a->people, o->users_file);
+    if (!e)
+        e = source_open(&a->nodes, o->node_tokens_file);
     if (e) {
         auth_free(a);
         return e;
+    }
+    if (o->users_file || o->node_tokens_file) {
+        a->timer = loop_timer_new(o->loop, look_again, a);
+        loop_timer_set(a->timer, look_again_ns);
     }
     *ret = a;
     return NULL;
@@ -108,9 +135,8 @@ void auth_free(struct auth *a)
     if (!a)
         return;
     loop_timer_free(a->timer);
-    users_free(a->users);
-    buf_done(&a->text);
-    free(a->path);
+    source_done(&a->people);
+    source_done(&a->nodes);
     free(a);
 }
 
@@ -124,14 +150,13 @@ static bool tokens_equal(const uint8_t *x, const uint8_t *y)
     return differ == 0;
 }
 
-static const struct user *find_token(const struct auth *a, const char *token)
+static const struct user *find_digest(const struct auth *a, const struct users *users,
+                                      const uint8_t digest[SHA256_SIZE])
 {
     const struct user *found = NULL;
-    uint8_t digest[SHA256_SIZE];
 
-    digest_sha256(str_of(token), digest);
-    for (size_t i = 0; i < a->users->n; i++) {
-        const struct user *u = &a->users->at[i];
+    for (size_t i = 0; i < users->n; i++) {
+        const struct user *u = &users->at[i];
 
         if (u->has_token && tokens_equal(u->token, digest) &&
             (u->token_expires_ns == 0 || loop_wall_ns(a->loop) < u->token_expires_ns))
@@ -140,20 +165,30 @@ static const struct user *find_token(const struct auth *a, const char *token)
     return found;
 }
 
+static const struct user *find_token(const struct auth *a, const char *token)
+{
+    const struct user *found;
+    uint8_t digest[SHA256_SIZE];
+
+    digest_sha256(str_of(token), digest);
+    found = find_digest(a, a->people.users, digest);
+    return found ? found : find_digest(a, a->nodes.users, digest);
+}
+
 static const struct user *find_uid(const struct auth *a, uint32_t uid)
 {
-    for (size_t i = 0; i < a->users->n; i++) {
-        if (a->users->at[i].uid == (int64_t)uid)
-            return &a->users->at[i];
+    for (size_t i = 0; i < a->people.users->n; i++) {
+        if (a->people.users->at[i].uid == (int64_t)uid)
+            return &a->people.users->at[i];
     }
     return NULL;
 }
 
 static const struct user *find_name(const struct auth *a, const char *name)
 {
-    for (size_t i = 0; i < a->users->n; i++) {
-        if (text_equal(a->users->at[i].name, name))
-            return &a->users->at[i];
+    for (size_t i = 0; i < a->people.users->n; i++) {
+        if (text_equal(a->people.users->at[i].name, name))
+            return &a->people.users->at[i];
     }
     return NULL;
 }

@@ -46,6 +46,7 @@ struct auth_options {
         *users_file; /* NULL or missing: nobody but the unix socket's users and certificates */
     user_name_fn user_name;
     void *arg;
+    const char *node_tokens_file; /* of the same form, asked for tokens only; NULL: none */
 };
 
 /* Fails where the file is there and wrong. Later it is looked at every 2 s; a wrong one is logged

@@ -30,8 +30,10 @@ struct core {
 struct err *core_new(const struct core_options *o, struct core **ret)
 {
     struct core *c = mem_alloc(sizeof(*c));
-    const struct auth_options auth = {
-        .loop = o->loop, .users_file = o->users_file, .user_name = o->user_name};
+    const struct auth_options auth = {.loop = o->loop,
+                                      .users_file = o->users_file,
+                                      .user_name = o->user_name,
+                                      .node_tokens_file = o->node_tokens_file};
     struct err *e;
 
     c->loop = o->loop;
