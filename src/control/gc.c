@@ -51,6 +51,7 @@ static struct work *work_next(struct gc *gc)
     if (!w)
         return NULL;
     LIST_REMOVE(gc->work_list, w);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
     map_remove(handle, gc->work_map, w);
     return w;
 }

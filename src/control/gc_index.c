@@ -34,6 +34,7 @@ static struct owner *owner_make(struct gc *gc, const char *uid)
 
 static void owner_free(struct gc *gc, struct owner *owner)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
     map_remove(handle, gc->owners, owner);
     vec_done(&owner->dependents);
     free(owner->uid);
@@ -75,6 +76,7 @@ static void dependent_free(struct gc *gc, struct dependent *d)
 {
     unlink_all(gc, d);
     vec_done(&d->links);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, gc->dependents, d);
     free(d->id);
     free(d->ns);

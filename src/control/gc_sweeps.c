@@ -103,6 +103,7 @@ static struct missing_node *missing_find(struct gc *gc, const char *name)
 
 static void missing_free(struct gc *gc, struct missing_node *m)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, gc->missing, m);
     free(m->name);
     free(m);

@@ -197,6 +197,7 @@ static struct err *delete_object(struct deletion *d, store_done_fn done, void *a
     return change_commit(c, done, arg, ret);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): who asks and what, and whom to tell, make seven */
 struct err *objects_delete(struct objects *o, const struct objects_request *r,
                            const struct delete_options *options, store_done_fn done, void *arg,
                            json_t **ret, bool *ret_is_gone)

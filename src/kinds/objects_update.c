@@ -167,6 +167,7 @@ static struct err *patch_object(struct change *c, enum patch_type type, const js
     return replace(c, done, arg, ret);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): who asks and what, and whom to tell, make seven */
 struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
                           const json_t *patch, store_done_fn done, void *arg, json_t **ret)
 {
