@@ -4,8 +4,8 @@
  * one pass in order of id. Compacting deletes the rows that were replaced, and the deletions
  * themselves.
  *
- * SQLite's own checkpoint after a commit ignores a failed sync, and would believe the next one: it
- * is switched off, and sqlite_file_checkpoint ends the work with this file where one fails.
+ * SQLite's own checkpoint after a commit ignores a sync that fails. It is switched off:
+ * sqlite_file_checkpoint takes its place, and the first failed sync ends the work with this file.
  */
 #include "store/sqlite_file_linux.h"
 

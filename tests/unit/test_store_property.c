@@ -374,7 +374,7 @@ static void open_until_it_works(struct world *w)
         }
         if (!disk_model_is_stopped(w->disk) && disk_model_syncs_failed(w->disk) == failed) {
             print_error("%s\n", err_message(e));
-            CLAIM(w, !"it opens");
+            claim_failed(w, "it opens", __LINE__);
         }
         close_store(w);
         if (prop_chance(&w->prop, 50))
@@ -382,7 +382,7 @@ static void open_until_it_works(struct world *w)
         else
             disk_model_restart(w->disk);
     }
-    CLAIM(w, !"it opens at last");
+    claim_failed(w, "it opens at last", __LINE__);
 }
 
 /* What is there now is what was acknowledged, and perhaps some of what was on its way. */
