@@ -11,6 +11,9 @@ struct err *handle_apis(struct call *c);
 struct err *handle_group(struct call *c);
 struct err *handle_openapi_v3(struct call *c);
 
+/* openapi_v2.c */
+struct err *handle_openapi_v2(struct call *c);
+
 /* read.c, list.c, watch.c */
 struct err *handle_get(struct call *c);
 struct err *handle_list_or_watch(struct call *c);

@@ -40,6 +40,7 @@ const struct route routes[] = {
     OPEN("/version", handle_version),
     INFO("/api", handle_api),
     INFO("/apis", handle_apis),
+    INFO("/openapi/v2", handle_openapi_v2),
     INFO_BELOW("/openapi/v3", handle_openapi_v3),
     {.method = "GET",
      .shape = ROUTE_PREFIX,

@@ -40,7 +40,7 @@ static void paths_mean_what_kubernetes_says(void **state)
         {"GET", "/api/v1/placements", "404"},
         {"GET", "/api/v1/ledger", "404"},
         {"GET", "/nope", "404"},
-        {"GET", "/openapi/v2", "404"},
+        {"GET", "/openapi/v1", "404"},
         {"GET", "/healthz/etcd", "404"},
         {"GET", "/", "404"},
         {"GET", "/api/v1/namespaces/../pods", "400"},
