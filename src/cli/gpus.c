@@ -60,7 +60,7 @@ static json_t *row_of(const json_t *gpu)
     (void)json_array_append_new(row, number_text(sample, "memoryUsedBytes", 1 << 20, "Mi"));
     (void)json_array_append_new(row, number_text(spec, "memoryBytes", 1 << 20, "Mi"));
     (void)json_array_append_new(row, number_text(sample, "temperatureC", 1, "C"));
-    (void)json_array_append_new(row, number_text(sample, "powerMw", 1000, "W"));
+    (void)json_array_append_new(row, number_text(sample, "powerMilliwatts", 1000, "W"));
     (void)json_array_append_new(row, text_or_null(json_text(spec, "uuid")));
     (void)json_array_append_new(row, text_or_null(json_text(spec, "pci")));
     (void)json_array_append_new(row, text_or_null(json_text(status, "healthReason")));

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/role_linux.h"
@@ -15,9 +16,13 @@ enum {
     TOKEN_MAX = 4096
 };
 
+/* A driver that hangs must not keep the machine from its jobs. */
+#define GPUS_PATIENCE_NS (5 * NS_PER_SEC)
+
 struct hands {
     struct role role;
     const char *data;
+    const char *name;
     char *socket;
     char *dir;
     char *gpusim;  /* NULL: the gpus are real */
@@ -26,12 +31,14 @@ struct hands {
     char *token;
     struct client *client;
     struct gpu_watch *gpus;
+    struct loop_timer *patience; /* with gpus that do not answer */
     struct node *node;
 };
 
 static void hands_done(struct hands *h)
 {
     node_free(h->node);
+    loop_timer_free(h->patience);
     gpu_watch_free(h->gpus);
     client_free(h->client);
     role_done(&h->role);
@@ -43,12 +50,44 @@ static void hands_done(struct hands *h)
     free(h->token);
 }
 
+/* The first thing that the server hears of this machine says what gpus it has. */
+static void begin_node(struct hands *h)
+{
+    const struct node_options o = {
+        .loop = h->role.loop,
+        .client = h->client,
+        .gpus = h->gpus,
+        .name = h->name,
+        .dir = h->dir,
+        .mask_dir = h->data,
+        .gpusim_dir = h->gpusim,
+    };
+    struct err *e;
+
+    loop_timer_stop(h->patience);
+    e = node_new(&o, &h->node);
+    if (!e)
+        e = role_ready(&h->role, ROLE_READY_NODE);
+    if (e)
+        role_fail(&h->role, e);
+}
+
 static void on_gpus(void *arg)
 {
     struct hands *h = arg;
 
     if (h->node)
         node_gpus_changed(h->node);
+    else if (gpu_watch_is_ready(h->gpus))
+        begin_node(h);
+}
+
+static void on_patience(void *arg)
+{
+    struct hands *h = arg;
+
+    LOG(WARN, "gpus do not answer: beginning without them");
+    begin_node(h);
 }
 
 static struct err *read_token(struct hands *h)
@@ -93,20 +132,18 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
 
 static struct err *begin(struct hands *h, struct cli *c)
 {
-    struct node_options o = {.name = flag_text(c->in, "name"), .mask_dir = h->data};
-
-    if (!o.name)
+    h->name = flag_text(c->in, "name");
+    if (!h->name)
         return cli_usage(c, "node wants --name");
     TRY(role_init(&h->role, c, "node"));
     TRY(connect_server(h));
+    h->patience = loop_timer_new(h->role.loop, on_patience, h);
     TRY(watch_gpus(h, c));
-    o.loop = h->role.loop;
-    o.client = h->client;
-    o.gpus = h->gpus;
-    o.dir = h->dir;
-    o.gpusim_dir = h->gpusim;
-    TRY(node_new(&o, &h->node));
-    return role_run(&h->role, ROLE_READY_NODE);
+    if (h->gpus)
+        loop_timer_set(h->patience, GPUS_PATIENCE_NS);
+    else
+        begin_node(h);
+    return role_run(&h->role);
 }
 
 static struct err *node_run(struct cli *c)

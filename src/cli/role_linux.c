@@ -98,11 +98,18 @@ struct err *role_init(struct role *r, struct cli *c, const char *name)
     return NULL;
 }
 
-struct err *role_run(struct role *r, char letter)
+struct err *role_ready(struct role *r, char letter)
 {
+    (void)r;
     if (write(ROLE_FD_READY, &letter, 1) < 0 && errno != EAGAIN)
         return err_errno(errno, "tell that it is ready");
-    TRY(loop_linux_run(r->loop));
+    return NULL;
+}
+
+struct err *role_run(struct role *r)
+{
+    if (!r->failure)
+        TRY(loop_linux_run(r->loop));
     if (r->failure) {
         struct err *e = r->failure;
 

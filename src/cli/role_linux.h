@@ -18,8 +18,11 @@ extern const struct flag role_flags[];
 /* Fails with ERR_INVALID where it was not started by `mete up`: its descriptors are not there. */
 struct err *role_init(struct role *r, struct cli *c, const char *name) MUST_CHECK;
 
-/* Says that it serves, and runs until the lifeline or a signal ends it, or role_fail. */
-struct err *role_run(struct role *r, char letter) MUST_CHECK;
+/* Tells mete up that it serves. */
+struct err *role_ready(struct role *r, char letter) MUST_CHECK;
+
+/* Runs until the lifeline or a signal ends it, or role_fail. */
+struct err *role_run(struct role *r) MUST_CHECK;
 
 /* Ends role_run with `e`, which it takes. */
 void role_fail(struct role *r, struct err *e);

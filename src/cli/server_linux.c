@@ -133,7 +133,9 @@ static struct err *server_run(struct cli *c)
     if (!e)
         e = open_doors(&s);
     if (!e)
-        e = role_run(&s.role, ROLE_READY_SERVER);
+        e = role_ready(&s.role, ROLE_READY_SERVER);
+    if (!e)
+        e = role_run(&s.role);
     server_done(&s);
     return e;
 }
