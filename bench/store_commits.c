@@ -117,6 +117,27 @@ static struct err *open_store(struct bench *b, const char *dir)
     return store_open(&options, &b->store);
 }
 
+static void close_store(struct bench *b)
+{
+    store_free(b->store);
+    storage_free(b->storage);
+    b->store = NULL;
+    b->storage = NULL;
+}
+
+static struct err *measure_open(struct bench *b, const char *dir)
+{
+    int64_t start_ns;
+
+    close_store(b);
+    start_ns = loop_now_ns(b->loop);
+    TRY(open_store(b, dir));
+    printf("{\"bench\":\"store_open\",\"objects\":%" PRId64 ",\"ms\":%" PRId64 "}\n", b->created,
+           (loop_now_ns(b->loop) - start_ns) / NS_PER_MS);
+    (void)fflush(stdout);
+    return NULL;
+}
+
 static struct err *measure(struct loop *loop, const char *dir, unsigned clients, int64_t seconds)
 {
     struct bench b = {.loop = loop};
@@ -135,8 +156,9 @@ static struct err *measure(struct loop *loop, const char *dir, unsigned clients,
         e = loop_linux_run(loop);
         print_figure(&b, clients, loop_now_ns(loop) - start_ns);
     }
-    store_free(b.store);
-    storage_free(b.storage);
+    if (!e)
+        e = measure_open(&b, own);
+    close_store(&b);
     vec_done(&b.latencies_ns);
     return e;
 }

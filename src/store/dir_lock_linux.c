@@ -25,6 +25,7 @@ static bool is_holder(struct str line, const struct stat *dir, int *ret_pid)
     int pid = 0;
 
     /* The kernel wrote it; sscanf's silence on overflow can only fail to name the holder. */
+    /* NOLINTNEXTLINE(cert-err34-c) */
     if (sscanf(text, "%*d: FLOCK %*s %*s %d %x:%x:%" SCNu64, &pid, &device_major, &device_minor,
                &inode) != 4)
         return false;
