@@ -8,11 +8,9 @@ static struct err *add_jobs(struct cli *c, struct session *s, struct removal *r)
 {
     for (size_t i = 0; i < c->in->arguments.n; i++) {
         AUTO(json_freep) json_t *pod = NULL;
-        struct job job;
 
         TRY(job_find(s, c->in->arguments.at[i], &pod));
-        job = job_of(pod);
-        removal_add(r, job.ns, job.name, json_text_at(pod, "metadata", "uid", NULL));
+        removal_add_job(r, pod);
     }
     return NULL;
 }
@@ -30,11 +28,8 @@ static struct err *add_all(struct session *s, struct removal *r)
     size_t i;
 
     TRY(session_list(s, &q, &list));
-    json_array_foreach (json_object_get(list.first, "items"), i, pod) {
-        struct job job = job_of(pod);
-
-        removal_add(r, job.ns, job.name, json_text_at(pod, "metadata", "uid", NULL));
-    }
+    json_array_foreach (json_object_get(list.first, "items"), i, pod)
+        removal_add_job(r, pod);
     json_decref(list.first);
     return NULL;
 }

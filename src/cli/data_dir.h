@@ -48,6 +48,9 @@ struct err *node_name_make(char **ret) MUST_CHECK;
 struct err *listen_unix(const char *path, int *ret) MUST_CHECK;
 struct err *listen_tcp(const char *host, unsigned port, int *ret, unsigned *ret_port) MUST_CHECK;
 
+/* Whether `profile` can be emulated: ERR_INVALID, ERR_BAD_REQUEST or ERR_NOT_FOUND says why not. */
+struct err *emulate_check(const char *profile) MUST_CHECK;
+
 /*
  * Puts the emulated driver for `profile` ("8xH100" or a YAML file) into `dir`: libnvidia-ml.so.1,
  * nvidia-smi, machine.bin. The machine keeps its state and UUIDs when it is the same as before.

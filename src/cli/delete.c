@@ -55,7 +55,7 @@ static struct err *add_matching(const struct deletion *d, struct removal *r)
         const char *name = json_text_at(item, "metadata", "name", NULL);
 
         if (name)
-            removal_add(r, ns ? ns : "", name, json_text_at(item, "metadata", "uid", NULL));
+            removal_add(r, ns ? ns : "", name, json_text_at(item, "metadata", "uid", NULL), NULL);
     }
     json_decref(list.first);
     return NULL;
@@ -98,7 +98,7 @@ static struct err *delete_named(const struct deletion *d, const struct resource 
         return cli_usage(d->cli, "a name is of one namespace: leave out -A");
     for (size_t i = 1; i < in->arguments.n; i++)
         removal_add(&removal, r->is_namespaced ? session_namespace(d->session) : "",
-                    in->arguments.at[i], NULL);
+                    in->arguments.at[i], NULL, NULL);
     e = is_mass ? delete_matching(d, &removal) : removal_run(&removal);
     removal_done(&removal);
     return e;
@@ -120,7 +120,7 @@ static struct err *delete_object(const struct deletion *d, const json_t *object)
                 !r.is_namespaced ? ""
                 : ns             ? ns
                                  : session_namespace(d->session),
-                name, NULL);
+                name, NULL, NULL);
     e = removal_run(&removal);
     removal_done(&removal);
     resource_done(&r);
@@ -162,7 +162,7 @@ static struct err *delete_run(struct cli *c)
     d.session = s;
     if (has_files)
         return delete_files(&d);
-    TRY(resource_find(s, c->in->arguments.at[0], &r));
+    TRY(resource_ask(c, s, c->in->arguments.at[0], &r));
     e = delete_named(&d, &r);
     resource_done(&r);
     return e;

@@ -39,7 +39,7 @@ static struct err *end_jobs(struct cli *c, struct session *s)
         struct job job = job_of(pod);
 
         if (!job.is_ended)
-            removal_add(&r, job.ns, job.name, json_text_at(pod, "metadata", "uid", NULL));
+            removal_add_job(&r, pod);
     }
     json_decref(list.first);
     question = mem_format("cancel %zu jobs?", r.targets.n);

@@ -76,6 +76,13 @@ static struct err *compile(const char *profile, const char *seed, struct gpusim_
     return e;
 }
 
+struct err *emulate_check(const char *profile)
+{
+    AUTO_FREE struct gpusim_machine *machine = mem_alloc(sizeof(*machine));
+
+    return compile(profile, "check", machine);
+}
+
 /* A machine that was there before, same gpus: what `gpusim set` made of it stays. */
 static bool is_same_machine(const char *path, const struct gpusim_machine *fresh)
 {

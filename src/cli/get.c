@@ -281,7 +281,7 @@ static struct err *get_with(struct view *v)
 {
     const struct invocation *in = v->cli->in;
 
-    TRY(resource_find(v->session, in->arguments.at[0], &v->resource));
+    TRY(resource_ask(v->cli, v->session, in->arguments.at[0], &v->resource));
     v->listing.kind = "List";
     v->listing.api_version = "v1";
     v->listing.prefix = v->resource.singular;

@@ -3,13 +3,25 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "cli/jobs.h"
 #include "client/informer.h"
 
-void removal_add(struct removal *r, const char *ns, const char *name, const char *uid)
+void removal_add(struct removal *r, const char *ns, const char *name, const char *uid,
+                 const char *title)
 {
-    vec_add(&r->targets, (struct remove_target){.ns = mem_strdup(ns),
-                                                .name = mem_strdup(name),
-                                                .uid = mem_strdup(uid ? uid : "")});
+    struct remove_target t = {
+        .ns = mem_strdup(ns), .name = mem_strdup(name), .uid = mem_strdup(uid ? uid : "")};
+
+    t.title = title ? mem_strdup(title) : NULL;
+    vec_add(&r->targets, t);
+}
+
+void removal_add_job(struct removal *r, const json_t *pod)
+{
+    struct job job = job_of(pod);
+    AUTO_FREE char *title = mem_format("job %s %s", job.id, job.name);
+
+    removal_add(r, job.ns, job.name, json_text_at(pod, "metadata", "uid", NULL), title);
 }
 
 void removal_done(struct removal *r)
@@ -18,6 +30,7 @@ void removal_done(struct removal *r)
         free(t->ns);
         free(t->name);
         free(t->uid);
+        free(t->title);
     }
     vec_done(&r->targets);
 }
@@ -66,7 +79,7 @@ static struct err *delete_one(struct removal *r, struct remove_target *t)
     t->is_gone = text_equal(json_text(answer, "kind"), "Status");
     learn_uid(t, answer);
     if (r->past)
-        cli_say(r->cli, "%s %s", title, r->past);
+        cli_say(r->cli, "%s %s", t->title ? t->title : title, r->past);
     return NULL;
 }
 

@@ -7,7 +7,8 @@
 struct remove_target {
     char *ns; /* "" for cluster-wide kinds */
     char *name;
-    char *uid; /* "" when not known yet */
+    char *uid;   /* "" when not known yet */
+    char *title; /* what it is called when it is spoken of; NULL: by kind and name */
     bool is_gone;
 };
 
@@ -22,8 +23,11 @@ struct removal {
     const char *past;   /* what is said of each: "deleted", "cancelled"; NULL: nothing */
 };
 
-/* Copies the names. `uid` may be NULL. */
-void removal_add(struct removal *r, const char *ns, const char *name, const char *uid);
+/* Copies the texts. `uid` and `title` may be NULL. */
+void removal_add(struct removal *r, const char *ns, const char *name, const char *uid,
+                 const char *title);
+/* "job 12 train" */
+void removal_add_job(struct removal *r, const json_t *pod);
 void removal_done(struct removal *r);
 
 /* Deletes all, then waits for all. The first failure is returned after the others were tried. */

@@ -150,9 +150,21 @@ struct err *resource_find(struct session *s, const char *word, struct resource *
     }
     TRY(discover(s, &w, &found));
     if (!found.plural)
-        return err_new(ERR_BAD_REQUEST, "\"%s\" is no kind of object that the server has", word);
+        return err_new(ERR_INVALID, "\"%s\" is no kind of object that the server has", word);
     *ret = found;
     return NULL;
+}
+
+struct err *resource_ask(struct cli *c, struct session *s, const char *word, struct resource *ret)
+{
+    struct err *e = resource_find(s, word, ret);
+
+    if (!e || err_code(e) != ERR_INVALID)
+        return e;
+    cli_try(c, "mete %s --help   names the kinds", c->in->command->name);
+    c->exit_code = EXIT_USAGE;
+    c->has_code = true;
+    return e;
 }
 
 struct err *resource_of(struct session *s, const json_t *object, struct resource *ret)

@@ -17,9 +17,12 @@ struct resource {
 
 void resource_done(struct resource *r);
 
-/* "pods", "pod", "po", "Pod", "queues.mete.dev". ERR_BAD_REQUEST when nothing is meant, with the
- * nearest. */
+/* "pods", "pod", "po", "Pod", "queues.mete.dev". ERR_INVALID when nothing is meant. */
 struct err *resource_find(struct session *s, const char *word, struct resource *ret) MUST_CHECK;
+
+/* The same for a word that was typed: exit code 2 and what to try. */
+struct err *resource_ask(struct cli *c, struct session *s, const char *word,
+                         struct resource *ret) MUST_CHECK;
 
 /* By an object's own apiVersion and kind. */
 struct err *resource_of(struct session *s, const json_t *object, struct resource *ret) MUST_CHECK;

@@ -102,8 +102,10 @@ static struct err *create(struct cli *c, struct session *s, bool is_trial, json_
     if (text_equal(flag_text(c->in, "image"), "host"))
         TRY(working_directory(&cwd));
     e = job_spec_make(c->in, session_namespace(s), cwd, &pod);
-    if (e)
+    if (e) {
+        cli_try(c, "mete run --help");
         return e;
+    }
     call.body = pod;
     e = session_call(s, &call, ret);
     if (e && err_code(e) == ERR_EXISTS)

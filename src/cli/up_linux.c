@@ -119,18 +119,37 @@ static struct err *make_pipe(int ret[2])
     return NULL;
 }
 
-static struct err *prepare_gpus(struct up *u)
+/* The profile of emulated gpus, or NULL. */
+static const char *emulated_profile(const struct up *u)
 {
     static const char prefix[] = "emulated:";
+
+    return text_starts_with(u->options.gpus, prefix) ? u->options.gpus + strlen(prefix) : NULL;
+}
+
+/* What was typed wrong is told before anything is made. */
+static struct err *check_options(struct up *u)
+{
+    struct err *e = read_options(u);
+
+    if (!e && emulated_profile(u))
+        e = emulate_check(emulated_profile(u));
+    if (!e)
+        return NULL;
+    u->cli->exit_code = EXIT_USAGE;
+    u->cli->has_code = true;
+    return e;
+}
+
+static struct err *prepare_gpus(struct up *u)
+{
     AUTO_FREE char *dir = mem_format("%s/gpusim", u->dir.node);
     AUTO_FREE char *seed = mem_format("%s:%s", u->node_name, u->dir.path);
 
-    if (!text_starts_with(u->options.gpus, prefix)) {
-        u->gpus = mem_strdup(u->options.gpus);
-        return NULL;
-    }
-    u->gpus = mem_strdup("emulated");
-    return emulate_make(dir, u->options.gpus + strlen(prefix), u->cli->self_path, seed);
+    const char *profile = emulated_profile(u);
+
+    u->gpus = mem_strdup(profile ? "emulated" : u->options.gpus);
+    return profile ? emulate_make(dir, profile, u->cli->self_path, seed) : NULL;
 }
 
 static struct err *prepare(struct up *u)
@@ -304,7 +323,7 @@ static void remove_pid(const struct up *u)
 
 static struct err *run_up(struct up *u)
 {
-    TRY(read_options(u));
+    TRY(check_options(u));
     log_setup("up", LOG_INFO, text_equal(u->options.log_format, "json"));
     TRY(prepare(u));
     TRY(start(u));

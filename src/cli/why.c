@@ -48,6 +48,21 @@ static void add_verdict(struct buf *b, const json_t *workload, int64_t now_ns)
     buf_add_text(b, "\n\n");
 }
 
+/* "2 GPUs", "12 cpu"; NULL where it is not known. The caller frees it. */
+static char *amount(const json_t *entry, const char *key)
+{
+    const json_t *n = json_object_get(entry, key);
+    const char *resource = json_text(entry, "resource");
+    bool is_gpu = text_equal(resource, "nvidia.com/gpu");
+
+    if (!json_is_integer(n))
+        return NULL;
+    return mem_format("%" PRId64 " %s", (int64_t)json_integer_value(n),
+                      is_gpu     ? "GPUs"
+                      : resource ? resource
+                                 : "");
+}
+
 static void add_places(struct buf *b, const json_t *blocking, bool is_all)
 {
     struct listing l;
@@ -59,22 +74,19 @@ static void add_places(struct buf *b, const json_t *blocking, bool is_all)
         return;
     listing_init(&l, "");
     listing_column(&l, "  node");
-    listing_column(&l, "free");
+    listing_column(&l, "#free");
+    listing_column(&l, "#asked");
     listing_column(&l, "why not");
     json_array_foreach (blocking, i, entry) {
-        const char *node = json_text(entry, "node");
-        const json_t *best = json_object_get(entry, "best");
-        const char *resource = json_text(entry, "resource");
-        AUTO_FREE char *indented = mem_format("  %s", or_dash(node));
-        AUTO_FREE char *room =
-            best ? mem_format("%" PRId64 " of %" PRId64 " %s", (int64_t)json_integer_value(best),
-                              json_int(entry, "asked", 0), or_dash(resource))
-                 : NULL;
+        AUTO_FREE char *node = mem_format("  %s", or_dash(json_text(entry, "node")));
+        AUTO_FREE char *room = amount(entry, "best");
+        AUTO_FREE char *asked = amount(entry, "asked");
 
         if (i < NODES_SHOWN || is_all)
-            listing_add(&l,
-                        json_pack("[s, s?, s]", indented, room, or_dash(json_text(entry, "why"))),
-                        NULL);
+            listing_add(
+                &l,
+                json_pack("[s, s?, s?, s]", node, room, asked, or_dash(json_text(entry, "why"))),
+                NULL);
     }
     listing_format(&l, OUTPUT_TABLE, true, 0, b);
     if (n > NODES_SHOWN && !is_all)

@@ -194,12 +194,21 @@ struct err *curl_setup(CURL *easy, const struct client_options *o, const char *p
     return NULL;
 }
 
-struct err *curl_error(CURLcode code, const char *detail, const struct client_options *o)
+struct err *curl_error(CURLcode code, CURL *easy, const char *detail,
+                       const struct client_options *o)
 {
     const char *where = o->unix_socket ? o->unix_socket : o->url;
     const char *why = detail && detail[0] ? detail : curl_easy_strerror(code);
+    long number = 0;
 
     if (code == CURLE_OPERATION_TIMEDOUT)
         return err_new(ERR_TIMEOUT, "%s: no answer in time", where);
+    (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number); /* 0 where it does not know */
+    if (code == CURLE_COULDNT_CONNECT && number != 0) {
+        AUTO(err_freep) struct err *e = err_errno((int)number, "%s", where);
+
+        return err_new(ERR_UNAVAILABLE, "%s",
+                       err_message(e)); /* also for a file that is not there */
+    }
     return err_new(ERR_UNAVAILABLE, "%s: %s", where, why);
 }

@@ -26,5 +26,5 @@ void curl_options_free(struct client_options *o);
 struct err *curl_setup(CURL *easy, const struct client_options *o, const char *path) MUST_CHECK;
 
 /* The failure of a transfer for people: "connect to /run/mete.sock: Connection refused". */
-struct err *curl_error(CURLcode code, const char *detail,
+struct err *curl_error(CURLcode code, CURL *easy, const char *detail,
                        const struct client_options *o) MUST_CHECK;

@@ -100,7 +100,7 @@ static struct err *failure_of(const struct http_call *call)
     if (call->got.overflow)
         return err_new(ERR_TOO_LARGE, "the answer has more than %zu bytes", call->got.cap);
     if (call->result)
-        return curl_error(call->result, call->detail, call->http->options);
+        return curl_error(call->result, call->easy, call->detail, call->http->options);
     return NULL;
 }
 

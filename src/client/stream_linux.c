@@ -80,7 +80,7 @@ static void send_some(struct upgraded *u)
         if (code == CURLE_AGAIN)
             break;
         if (code) {
-            close_stream(u, curl_error(code, u->detail, u->server));
+            close_stream(u, curl_error(code, u->easy, u->detail, u->server));
             return;
         }
         buf_consume(&u->out, sent);
@@ -180,7 +180,7 @@ static void receive(struct upgraded *u)
         if (code == CURLE_AGAIN)
             return;
         if (code) {
-            close_stream(u, curl_error(code, u->detail, u->server));
+            close_stream(u, curl_error(code, u->easy, u->detail, u->server));
             return;
         }
         if (n == 0) {
@@ -222,7 +222,8 @@ static void connected(struct upgraded *u, CURLcode result)
     if (!result)
         result = curl_easy_getinfo(u->easy, CURLINFO_ACTIVESOCKET, &fd);
     if (result || fd == CURL_SOCKET_BAD) {
-        close_stream(u, curl_error(result ? result : CURLE_COULDNT_CONNECT, u->detail, u->server));
+        close_stream(
+            u, curl_error(result ? result : CURLE_COULDNT_CONNECT, u->easy, u->detail, u->server));
         return;
     }
     u->state = UPGRADING;
