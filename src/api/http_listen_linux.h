@@ -1,0 +1,28 @@
+/* http_listen_linux.h - a listening socket, for http.c */
+#pragma once
+
+#include <event2/bufferevent.h>
+#include <openssl/ssl.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct listener;
+
+struct listener_options {
+    struct event_base *base;
+    int fd;       /* listening; the caller keeps it */
+    SSL_CTX *tls; /* taken on success; NULL: the unix socket */
+    /* A new connection, whose bufferevent is given away. `uid` is the peer's on the unix socket. */
+    void (*on_connection)(void *arg, struct listener *l, struct bufferevent *bev, uint32_t uid);
+    void *arg;
+};
+
+struct err *listener_new(const struct listener_options *o, struct listener **ret) MUST_CHECK;
+void listener_free(struct listener *l); /* accepts NULL; its connections have ended */
+
+/* A connection has ended: another may come. */
+void listener_release(struct listener *l);
+
+/* NULL on the unix socket. */
+SSL *listener_ssl(const struct listener *l, struct bufferevent *bev);
