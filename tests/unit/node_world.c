@@ -1,0 +1,503 @@
+#include "node_world.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* ---- turns ---- */
+
+struct turn {
+    struct loop_timer *timer;
+    struct node_world *world;
+    char *id;
+    int signal;
+    struct err *e;
+    runtime_done_fn done;
+    void *arg;
+    void (*run)(struct turn *t);
+};
+
+static void run_turn(void *arg)
+{
+    struct turn *t = arg;
+
+    if (t->run)
+        t->run(t);
+    if (t->done)
+        t->done(t->arg, t->e);
+    err_free(t->e);
+    loop_timer_free(t->timer);
+    free(t->id);
+    free(t);
+}
+
+static struct turn *later(struct node_world *w, const char *id, runtime_done_fn done, void *arg)
+{
+    struct turn *t = mem_alloc(sizeof(*t));
+
+    *t = (struct turn){.world = w, .id = mem_strdup(id), .done = done, .arg = arg};
+    t->timer = loop_timer_new(w->loop, run_turn, t);
+    loop_timer_set(t->timer, 0);
+    return t;
+}
+
+/* ---- the runtime ---- */
+
+struct fake_container *node_world_container(struct node_world *w, const char *id)
+{
+    for (size_t i = 0; i < w->containers.n; i++)
+        if (text_equal(w->containers.at[i]->id, id))
+            return w->containers.at[i];
+    return NULL;
+}
+
+/* One that must be there. */
+static struct fake_container *known(struct node_world *w, const char *id)
+{
+    struct fake_container *c = node_world_container(w, id);
+
+    assert(c);
+    if (!c)
+        abort(); /* the compiler wants to see it */
+    return c;
+}
+
+static struct fake_container *add_container(struct node_world *w, const char *id,
+                                            const json_t *intent)
+{
+    struct fake_container *c = mem_alloc(sizeof(*c));
+
+    *c = (struct fake_container){.id = mem_strdup(id), .intent = json_deep_copy(intent)};
+    vec_add(&w->containers, c);
+    return c;
+}
+
+static void tell(struct node_world *w, const struct fake_container *c)
+{
+    const struct runtime_container found = {
+        .id = c->id, .intent = c->intent, .state = c->state, .exit = c->exit};
+
+    w->runtime.on_change(w->runtime.arg, &found);
+}
+
+void node_world_end(struct node_world *w, const char *id, int code)
+{
+    struct fake_container *c = known(w, id);
+
+    assert(c && (c->state == RUNTIME_RUNNING || c->state == RUNTIME_CREATED));
+    c->exit.code = code;
+    c->exit.was_started = c->state == RUNTIME_RUNNING;
+    c->exit.finished_ns = loop_wall_ns(w->loop);
+    c->state = RUNTIME_ENDED;
+    tell(w, c);
+    node_world_run(w);
+}
+
+static void created(struct turn *t)
+{
+    struct fake_container *c = known(t->world, t->id);
+
+    c->state = t->e ? RUNTIME_INTENDED : RUNTIME_CREATED;
+}
+
+static void fake_create(void *self, const struct runtime_create *r, runtime_done_fn done, void *arg)
+{
+    struct node_world *w = self;
+    struct fake_container *c = node_world_container(w, r->id);
+    struct turn *t = later(w, r->id, done, arg);
+
+    if (!c)
+        c = add_container(w, r->id, r->intent);
+    assert(c->state == RUNTIME_INTENDED);
+    c->state = RUNTIME_CREATING;
+    c->n_creates++;
+    json_decref(c->config);
+    c->config = json_deep_copy(r->config);
+    t->run = created;
+    if (w->create_message)
+        t->e = err_new(w->create_error, "%s", w->create_message);
+}
+
+static void started(struct turn *t)
+{
+    struct fake_container *c = known(t->world, t->id);
+
+    c->state = RUNTIME_RUNNING;
+    c->n_starts++;
+    c->exit.started_ns = loop_wall_ns(t->world->loop);
+}
+
+static void fake_start(void *self, const char *id, runtime_done_fn done, void *arg)
+{
+    later(self, id, done, arg)->run = started;
+}
+
+static void killed(struct turn *t)
+{
+    struct node_world *w = t->world;
+    struct fake_container *c = known(w, t->id);
+    bool ends = t->signal == SIGKILL ? !w->is_stuck : w->obeys_term;
+
+    if (c->state == RUNTIME_ENDED || !ends)
+        return;
+    c->exit.code = 128 + t->signal;
+    c->exit.finished_ns = loop_wall_ns(w->loop);
+    c->state = RUNTIME_ENDED;
+    tell(w, c);
+}
+
+static void fake_kill(void *self, const char *id, int signal, runtime_done_fn done, void *arg)
+{
+    struct node_world *w = self;
+    struct fake_container *c = known(w, id);
+    struct turn *t = later(w, id, done, arg);
+
+    t->run = killed;
+    t->signal = signal;
+    if (signal == SIGKILL)
+        c->n_kills++;
+    else
+        c->n_terms++;
+}
+
+static void container_free(struct fake_container *c)
+{
+    json_decref(c->intent);
+    json_decref(c->config);
+    free(c->id);
+    free(c);
+}
+
+static void removed(struct turn *t)
+{
+    struct node_world *w = t->world;
+
+    for (size_t i = 0; i < w->containers.n; i++)
+        if (text_equal(w->containers.at[i]->id, t->id)) {
+            assert(w->containers.at[i]->state == RUNTIME_ENDED ||
+                   w->containers.at[i]->state == RUNTIME_INTENDED);
+            container_free(w->containers.at[i]);
+            vec_remove(&w->containers, i);
+            return;
+        }
+}
+
+static void fake_remove(void *self, const char *id, runtime_done_fn done, void *arg)
+{
+    later(self, id, done, arg)->run = removed;
+}
+
+static const struct runtime_ops fake_runtime = {
+    .create = fake_create, .start = fake_start, .kill = fake_kill, .remove = fake_remove};
+
+struct fake_container *node_world_found(struct node_world *w, const char *intent,
+                                        enum runtime_state state)
+{
+    AUTO(json_freep) json_t *tree = NULL;
+    struct err *e = json_parse(str_of(intent), &tree);
+    AUTO_FREE char *id = NULL;
+    struct fake_container *c = NULL;
+
+    assert(!e);
+    id = mem_format("%s-%s-%" PRId64, json_text(tree, "uid"), json_text(tree, "container"),
+                    json_int(tree, "attempt", 0));
+    c = add_container(w, id, tree);
+    c->state = state;
+    if (state == RUNTIME_RUNNING || state == RUNTIME_ENDED)
+        c->exit = (struct runtime_exit){.was_started = true, .started_ns = loop_wall_ns(w->loop)};
+    return c;
+}
+
+void node_world_adopt(struct node_world *w)
+{
+    struct runtime_container found[16];
+    size_t n = w->containers.n;
+
+    assert(n <= 16);
+    for (size_t i = 0; i < n; i++)
+        found[i] = (struct runtime_container){.id = w->containers.at[i]->id,
+                                              .intent = w->containers.at[i]->intent,
+                                              .state = w->containers.at[i]->state,
+                                              .exit = w->containers.at[i]->exit};
+    pods_adopt(w->pods, found, n);
+    node_world_run(w);
+}
+
+/* ---- the server ---- */
+
+struct fake_call {
+    struct client_call call;
+    struct node_world *world;
+    size_t request; /* in world->requests */
+    client_done_fn done;
+    void *arg;
+};
+
+static struct client_call *fake_send(void *self, const struct client_request *r,
+                                     client_data_fn data, client_done_fn done, void *arg);
+
+static void fake_cancel(struct client_call *call)
+{
+    struct fake_call *c = (struct fake_call *)call;
+
+    for (size_t i = 0; i < c->world->calls.n; i++)
+        if (c->world->calls.at[i] == call) {
+            vec_remove(&c->world->calls, i);
+            break;
+        }
+    free(c);
+}
+
+static void fake_client_free(void *self)
+{
+    (void)self;
+}
+
+static const struct client_ops fake_client = {
+    .start = fake_send, .cancel = fake_cancel, .free = fake_client_free};
+
+static struct client_call *fake_send(void *self, const struct client_request *r,
+                                     client_data_fn data, client_done_fn done, void *arg)
+{
+    struct node_world *w = self;
+    struct fake_call *c = mem_alloc(sizeof(*c));
+    json_t *body = NULL;
+    struct err *e = r->body.size ? json_parse(r->body, &body) : NULL;
+
+    assert(!e && !data);
+    *c = (struct fake_call){
+        .call.ops = &fake_client, .world = w, .request = w->requests.n, .done = done, .arg = arg};
+    vec_add(&w->requests, (struct fake_request){.method = mem_strdup(r->method),
+                                                .path = mem_strdup(r->path),
+                                                .body = body});
+    vec_add(&w->calls, &c->call);
+    return &c->call;
+}
+
+static void answer(struct node_world *w)
+{
+    struct fake_call *c = (struct fake_call *)w->calls.at[0];
+    struct fake_request *r = &w->requests.at[c->request];
+    struct client_reply reply = {.status = 200, .body = STR("{}")};
+    AUTO(err_freep) struct err *away = NULL;
+    AUTO_FREE char *text = NULL;
+
+    vec_remove(&w->calls, 0);
+    if (w->is_server_away)
+        away = err_new(ERR_UNAVAILABLE, "connection refused");
+    if (text_equal(r->method, "PATCH") && w->patch_status)
+        reply.status = w->patch_status;
+    if (text_equal(r->method, "GET")) {
+        const char *path = strstr(r->path, "default/");
+        const json_t *object = path ? json_object_get(w->objects, path + strlen("default/")) : NULL;
+
+        reply.status = object ? 200 : 404;
+        if (object)
+            text = json_format(object);
+        if (text)
+            reply.body = str_of(text);
+    }
+    c->done(c->arg, away, away ? NULL : &reply);
+    free(c);
+}
+
+/* ---- the worker ---- */
+
+struct job {
+    struct loop_timer *timer;
+    worker_work_fn work;
+    worker_done_fn done;
+    void *message;
+};
+
+static void run_job(void *arg)
+{
+    struct job *j = arg;
+    AUTO(err_freep) struct err *e = j->work(j->message);
+
+    j->done(j->message, e);
+    loop_timer_free(j->timer);
+    free(j);
+}
+
+static void fake_give(void *self, worker_work_fn work, worker_done_fn done, void *message)
+{
+    struct node_world *w = self;
+    struct job *j = mem_alloc(sizeof(*j));
+
+    *j = (struct job){.work = work, .done = done, .message = message};
+    j->timer = loop_timer_new(w->loop, run_job, j);
+    loop_timer_set(j->timer, 0);
+}
+
+static const struct worker_ops fake_worker = {.give = fake_give};
+
+/* prepare() is given no world: one test has one. */
+static struct node_world *the_world;
+
+static struct err *fake_prepare(struct preparation *p)
+{
+    the_world->n_prepared++;
+    for (size_t i = 0; i < p->n_users; i++) {
+        p->users[i] =
+            (struct host_user){.uid = p->uids[i], .gid = 100, .groups = {100}, .n_groups = 1};
+        (void)snprintf(p->users[i].name, sizeof(p->users[i].name), "ann");
+        (void)snprintf(p->users[i].home, sizeof(p->users[i].home), "/home/ann");
+    }
+    if (the_world->prepare_message)
+        return err_new(ERR_INVALID, "%s", the_world->prepare_message);
+    return NULL;
+}
+
+static struct err *fake_unprepare(const char *const *dirs, size_t n)
+{
+    (void)dirs;
+    assert(n == 2);
+    the_world->n_unprepared++;
+    return NULL;
+}
+
+/* ---- the whole ---- */
+
+static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
+{
+    struct node_world *w = arg;
+
+    *ret_known = w->gpus_known;
+    for (size_t i = 0; i < w->n_gpus; i++)
+        if (text_equal(w->gpus[i].uuid, uuid))
+            return &w->gpus[i];
+    return NULL;
+}
+
+static int64_t uvm_major(void *arg)
+{
+    (void)arg;
+    return 511;
+}
+
+void node_world_init(struct node_world *w)
+{
+    struct pods_options o = {.node = "n1",
+                             .dir = "/data/node",
+                             .rootfs = "/data/node/host",
+                             .prepare = fake_prepare,
+                             .unprepare = fake_unprepare,
+                             .find_gpu = find_gpu,
+                             .uvm_major = uvm_major,
+                             .arg = w};
+
+    *w = (struct node_world){.loop = sim_loop_new(),
+                             .client = {&fake_client, w},
+                             .runtime = {.ops = &fake_runtime, .self = w},
+                             .worker = {&fake_worker, w},
+                             .host = {.hostname = "box", .address = "192.0.2.7", .cpus = 8},
+                             .gpus_known = true,
+                             .objects = json_object()};
+    for (size_t i = 0; i < 4; i++) {
+        struct gpu *g = &w->gpus[w->n_gpus++];
+
+        (void)snprintf(g->uuid, sizeof(g->uuid), "GPU-%zu", i);
+        g->minor = (int)i;
+    }
+    o.loop = w->loop;
+    o.client = &w->client;
+    o.runtime = &w->runtime;
+    o.worker = &w->worker;
+    o.host = &w->host;
+    the_world = w;
+    log_setup("test", LOG_ERROR, false);
+    w->pods = pods_new(&o);
+}
+
+void node_world_done(struct node_world *w)
+{
+    node_world_run(w);
+    pods_free(w->pods);
+    while (w->calls.n > 0)
+        fake_cancel(w->calls.at[0]);
+    for (size_t i = 0; i < w->containers.n; i++)
+        container_free(w->containers.at[i]);
+    for (size_t i = 0; i < w->requests.n; i++) {
+        free(w->requests.at[i].method);
+        free(w->requests.at[i].path);
+        json_decref(w->requests.at[i].body);
+    }
+    vec_done(&w->containers);
+    vec_done(&w->requests);
+    vec_done(&w->calls);
+    json_decref(w->objects);
+    sim_loop_free(w->loop);
+}
+
+void node_world_run(struct node_world *w)
+{
+    for (;;) {
+        sim_loop_run(w->loop);
+        if (w->calls.n == 0)
+            return;
+        answer(w);
+    }
+}
+
+void node_world_advance(struct node_world *w, int64_t ns)
+{
+    int64_t until_ns = loop_now_ns(w->loop) + ns;
+
+    node_world_run(w);
+    for (;;) {
+        int64_t left_ns = until_ns - loop_now_ns(w->loop);
+        int64_t next_ns = sim_loop_next_ns(w->loop);
+
+        if (next_ns < 0 || next_ns > left_ns)
+            next_ns = left_ns;
+        sim_loop_advance(w->loop, next_ns);
+        node_world_run(w);
+        if (left_ns == next_ns)
+            return;
+    }
+}
+
+json_t *node_world_pod(const char *spec, const char *status)
+{
+    AUTO_FREE char *text = mem_format("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"
+                                      "\"name\":\"p\",\"namespace\":\"default\","
+                                      "\"uid\":\"u1\"},\"spec\":%s,\"status\":%s}",
+                                      spec, status);
+    json_t *pod = NULL;
+    struct err *e = json_parse(str_of(text), &pod);
+
+    if (e)
+        (void)fprintf(stderr, "%s in %s\n", err_message(e), text);
+    assert(!e);
+    json_put_int(json_object_at(json_object_at(pod, "spec"), "securityContext"), "runAsUser", 1000);
+    return pod;
+}
+
+void node_world_put(struct node_world *w, const json_t *pod)
+{
+    pods_put(w->pods, pod);
+    node_world_run(w);
+}
+
+const json_t *node_world_status(const struct node_world *w)
+{
+    for (size_t i = w->requests.n; i > 0; i--)
+        if (text_equal(w->requests.at[i - 1].method, "PATCH"))
+            return json_object_get(w->requests.at[i - 1].body, "status");
+    return NULL;
+}
+
+size_t node_world_count(const struct node_world *w, const char *method, const char *part_of_path)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->requests.n; i++)
+        n += text_equal(w->requests.at[i].method, method) &&
+             strstr(w->requests.at[i].path, part_of_path) != NULL;
+    return n;
+}

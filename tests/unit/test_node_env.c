@@ -1,0 +1,139 @@
+#include "base/mem.h"
+#include "node/env.h"
+#include "test.h"
+
+static json_t *parse(const char *text)
+{
+    json_t *tree = NULL;
+    struct err *e = json_parse(str_of(text), &tree);
+
+    assert_null(e);
+    return tree;
+}
+
+static void expands_as_the_kubelet_does(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *want;
+    } cases[] = {
+        {"$(A)", "1"},        {"x$(A)y$(B)z", "x1y2z"},
+        {"$$(A)", "$(A)"},    {"$$$(A)", "$1"},
+        {"$$$$(A)", "$$(A)"}, {"$(NONE)", "$(NONE)"},
+        {"$A", "$A"},         {"$(A", "$(A"},
+        {"$", "$"},           {"$()", "$()"},
+        {"$((A))", "$((A))"}, {"100%$", "100%$"},
+        {"$(A)$(A)", "11"},   {"", ""},
+        {"$(B)$", "2$"},
+    };
+    AUTO(json_freep) json_t *env = parse("{\"A\":\"1\",\"B\":\"2\"}");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *got = env_expand(cases[i].text, env);
+
+        assert_string_equal(got, cases[i].want);
+    }
+}
+
+#define POD                                                                                        \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\",\"labels\":{\"a/b\":\"L\"}," \
+    "\"annotations\":{\"k\":\"N\"}},\"spec\":{\"serviceAccountName\":\"sa\",\"containers\":["      \
+    "{\"name\":\"other\",\"resources\":{\"limits\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}}]}}"
+#define REFS                                                                      \
+    "{\"configmaps/c\":{\"data\":{\"k\":\"v\",\"bad name\":\"x\",\"z\":\"zz\"}}," \
+    "\"secrets/s\":{\"data\":{\"pw\":\"aMO0\",\"bin\":\"/w==\",\"nul\":\"YQBi\"}}}"
+
+struct env_case {
+    const char *container; /* members of it */
+    const char *want;      /* the variables as JSON, or the error */
+    int http;              /* 0: success */
+};
+
+static const struct env_case env_cases[] = {
+    {"\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"$(A)$(C)\"},"
+     "{\"name\":\"C\",\"value\":\"3\"}]",
+     "{\"A\":\"1\",\"B\":\"1$(C)\",\"C\":\"3\"}", 0},
+    {"\"env\":[{\"name\":\"A\"}]", "{\"A\":\"\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}}]",
+     "{\"N\":\"p\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['a/"
+     "b']\"}}}]",
+     "{\"N\":\"L\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.annotations['"
+     "q']\"}}}]",
+     "{\"N\":\"\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"status.hostIP\"}}}]",
+     "{\"N\":\"192.0.2.7\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.evil\"}}}]",
+     "env N: fieldPath 'spec.evil' is not supported", 422},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"limits.cpu\"}}}"
+     "]",
+     "{\"N\":\"8\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{\"containerName\":\"other\","
+     "\"resource\":\"limits.cpu\"}}}]",
+     "{\"N\":\"2\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{\"containerName\":\"other\","
+     "\"resource\":\"limits.memory\",\"divisor\":\"1Mi\"}}}]",
+     "{\"N\":\"1024\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"limits\"}}}]",
+     "env N: resourceFieldRef 'limits' is not supported", 422},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"c\",\"key\":\"k\"}}}"
+     "]",
+     "{\"N\":\"v\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"pw\"}}}]",
+     "{\"N\":\"h\xc3\xb4\"}", 0},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"bin\"}}}]",
+     "env N: variable N: its value is not text of at most 1048576 bytes", 422},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"nul\"}}}]",
+     "env N: variable N: its value is not text of at most 1048576 bytes", 422},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"no\"}}}]",
+     "env N: Secret 's': has no key 'no'", 404},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"no\",\"key\":\"k\"}}}]",
+     "env N: Secret 'no' not found", 404},
+    {"\"env\":[{\"name\":\"N\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"no\",\"key\":\"k\","
+     "\"optional\":true}}}]",
+     "{}", 0},
+    {"\"envFrom\":[{\"prefix\":\"P_\",\"configMapRef\":{\"name\":\"c\"}}],"
+     "\"env\":[{\"name\":\"P_k\",\"value\":\"own\"}]",
+     "{\"P_k\":\"own\",\"P_z\":\"zz\"}", 0},
+    {"\"envFrom\":[{\"secretRef\":{\"name\":\"no\",\"optional\":true}}]", "{}", 0},
+    {"\"envFrom\":[{\"secretRef\":{\"name\":\"no\"}}]", "Secret 'no' not found", 404},
+};
+
+static void makes_variables_from_every_source(void **state)
+{
+    AUTO(json_freep) json_t *pod = parse(POD);
+    AUTO(json_freep) json_t *refs = parse(REFS);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(env_cases); i++) {
+        const struct env_case *c = &env_cases[i];
+        AUTO_FREE char *text = mem_format("{\"name\":\"m\",%s}", c->container);
+        AUTO(json_freep) json_t *container = parse(text);
+        AUTO(json_freep) json_t *env = json_object();
+        AUTO_FREE char *got = NULL;
+        const struct env_input in = {.pod = pod,
+                                     .container = container,
+                                     .refs = refs,
+                                     .node = "n1",
+                                     .host_ip = "192.0.2.7",
+                                     .cpu_milli = 8000,
+                                     .memory_bytes = INT64_MAX};
+        AUTO(err_freep) struct err *e = env_add(&in, env);
+
+        got = e ? mem_strdup(err_message(e)) : json_format(env);
+        assert_string_equal(got, c->want);
+        assert_int_equal(e ? err_http(e) : 0, c->http);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expands_as_the_kubelet_does),
+        cmocka_unit_test(makes_variables_from_every_source),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

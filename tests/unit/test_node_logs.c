@@ -1,0 +1,259 @@
+/* Logs out of real files in a directory of the test, over faked pods and a faked connection. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "client/frames.h"
+#include "node/logs.h"
+#include "node_world.h"
+#include "test.h"
+
+struct reader {
+    struct node_world world;
+    struct logs *logs;
+    char dir[64];
+    char *path; /* of the log of attempt 0 */
+    struct buf text;
+    int code; /* 0: not ended */
+    char message[256];
+    bool is_full;
+    size_t sent_at_most;
+};
+
+static void on_data(void *arg, uint32_t id, struct str bytes)
+{
+    struct reader *r = arg;
+
+    assert_int_equal(id, 1);
+    assert_in_range(bytes.size, 1, FRAME_PAYLOAD_MAX);
+    buf_add(&r->text, bytes.at, bytes.size);
+}
+
+static void on_end(void *arg, uint32_t id, int code, const char *message)
+{
+    struct reader *r = arg;
+
+    assert_int_equal(id, 1);
+    assert_int_equal(r->code, 0);
+    r->code = code;
+    (void)snprintf(r->message, sizeof(r->message), "%s", message);
+}
+
+static bool is_full(void *arg)
+{
+    return ((struct reader *)arg)->is_full;
+}
+
+static void reader_init(struct reader *r)
+{
+    struct logs_options o = {.data = on_data, .end = on_end, .is_full = is_full, .arg = r};
+    AUTO(json_freep)
+    json_t *pod = node_world_pod("{\"restartPolicy\":\"Always\",\"containers\":[{\"name\":\"m\","
+                                 "\"image\":\"host\",\"command\":[\"true\"]}]}",
+                                 "{}");
+    AUTO_FREE char *dir = NULL;
+
+    *r = (struct reader){0};
+    node_world_init(&r->world);
+    (void)snprintf(r->dir, sizeof(r->dir), "/tmp/test_node_logs.XXXXXX");
+    assert_non_null(mkdtemp(r->dir));
+    r->world.pods->o.dir = r->dir;
+    node_world_put(&r->world, pod);
+    dir = mem_format("%s/log/default_p_u1/m", r->dir);
+    assert_null(dir_make(dir, 0755));
+    r->path = mem_format("%s/0.log", dir);
+    o.loop = r->world.loop;
+    o.pods = r->world.pods;
+    r->logs = logs_new(&o);
+}
+
+static void reader_done(struct reader *r)
+{
+    logs_free(r->logs);
+    r->world.pods->o.dir = "/data/node";
+    node_world_done(&r->world);
+    err_free(dir_remove(r->dir));
+    buf_done(&r->text);
+    free(r->path);
+}
+
+static void append(struct reader *r, const char *text)
+{
+    FILE *f = fopen(r->path, "ae");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void ask(struct reader *r, const char *question)
+{
+    AUTO(json_freep) json_t *tree = NULL;
+    struct err *e = json_parse(str_of(question), &tree);
+
+    assert_null(e);
+    logs_open(r->logs, 1, tree);
+    sim_loop_run(r->world.loop);
+}
+
+#define Q(more) "{\"podUid\":\"u1\",\"container\":\"m\",\"attempt\":0" more "}"
+
+static void answers_what_is_asked(void **state)
+{
+    static const struct {
+        const char *question;
+        const char *want;
+        int code;
+        const char *message;
+    } cases[] = {
+        {Q(""), "one\ntwo and more\nthree\n", 200, ""},
+        {Q(",\"tailLines\":1"), "three\n", 200, ""},
+        {Q(",\"tailLines\":2"), "two and more\nthree\n", 200, ""},
+        {Q(",\"tailLines\":0"), "", 200, ""},
+        {Q(",\"tailLines\":99"), "one\ntwo and more\nthree\n", 200, ""},
+        {Q(",\"limitBytes\":6"), "one\ntw", 200, ""},
+        {Q(",\"timestamps\":true,\"tailLines\":2"), "T2 two and more\nT4 three\n", 200, ""},
+        {"{\"podUid\":\"u2\",\"container\":\"m\"}", "", 404, "container 'm' is not on this node"},
+        {"{\"podUid\":\"u1\",\"container\":\"x\"}", "", 404, "container 'x' is not on this node"},
+        {"{\"podUid\":\"u1\",\"container\":\"m\",\"previous\":true}", "", 400,
+         "previous terminated container 'm' not found"},
+        {"{\"container\":\"m\"}", "", 400,
+         "want podUid and container, and a stream number not in use"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct reader r;
+
+        reader_init(&r);
+        append(&r, "T1 stdout F one\nT2 stdout P two \nT3 stdout F and more\nT4 stderr F three\n");
+        ask(&r, cases[i].question);
+        assert_string_equal(r.text.at ? r.text.at : "", cases[i].want);
+        assert_int_equal(r.code, cases[i].code);
+        assert_string_equal(r.message, cases[i].message);
+        reader_done(&r);
+    }
+}
+
+static void follows_until_the_container_ends(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    append(&r, "T stdout F one\n");
+    ask(&r, Q(",\"follow\":true"));
+    assert_string_equal(r.text.at, "one\n");
+    append(&r, "T stdout F tw");
+    assert_true(sim_loop_wait_io(r.world.loop, 5000));
+    assert_string_equal(r.text.at, "one\n"); /* half a line is not told */
+    append(&r, "o\n");
+    assert_true(sim_loop_wait_io(r.world.loop, 5000));
+    assert_string_equal(r.text.at, "one\ntwo\n");
+    append(&r, "T stdout F last\n");
+    node_world_end(&r.world, "u1-m-0", 1);
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_string_equal(r.text.at, "one\ntwo\nlast\n");
+    assert_int_equal(r.code, 200);
+    reader_done(&r);
+}
+
+static void follows_a_file_that_is_not_there_yet(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    ask(&r, Q(",\"follow\":true"));
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_int_equal(r.code, 0);
+    append(&r, "T stdout F one\n");
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_string_equal(r.text.at, "one\n");
+    reader_done(&r);
+}
+
+/* Nothing is sent without credit, nothing is read ahead, nothing is lost. */
+static void a_slow_reader_costs_one_buffer(void **state)
+{
+    const size_t lines = 40000;
+    struct buf all = {0};
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    for (size_t i = 0; i < lines; i++)
+        buf_printf(&all, "T stdout F line number %zu\n", i);
+    append(&r, all.at);
+    ask(&r, Q(""));
+    assert_int_equal(r.text.size, FRAME_CREDIT_FIRST);
+    sim_loop_advance(r.world.loop, 60 * NS_PER_SEC);
+    assert_int_equal(r.text.size, FRAME_CREDIT_FIRST);
+    logs_credit(r.logs, 1, 10);
+    sim_loop_run(r.world.loop);
+    assert_int_equal(r.text.size, FRAME_CREDIT_FIRST + 10);
+    r.is_full = true;
+    logs_credit(r.logs, 1, 1 << 30);
+    sim_loop_run(r.world.loop);
+    assert_int_equal(r.text.size, FRAME_CREDIT_FIRST + 10);
+    r.is_full = false;
+    logs_drained(r.logs);
+    sim_loop_run(r.world.loop);
+    assert_int_equal(r.code, 200);
+    assert_int_equal(r.text.size, all.size - lines * strlen("T stdout F "));
+    assert_string_equal(r.text.at + r.text.size - strlen("line number 39999\n"),
+                        "line number 39999\n");
+    buf_done(&all);
+    reader_done(&r);
+}
+
+static void finds_the_tail_of_a_large_log(void **state)
+{
+    struct buf all = {0};
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    for (size_t i = 0; i < 50000; i++)
+        buf_printf(&all, "T stdout F %zu\n", i);
+    append(&r, all.at);
+    ask(&r, Q(",\"tailLines\":7000"));
+    assert_int_equal(r.code, 200);
+    assert_true(str_starts_with((struct str){r.text.at, r.text.size}, STR("43000\n43001\n")));
+    assert_int_equal(r.text.size, 7000 * strlen("43000\n"));
+    buf_done(&all);
+    reader_done(&r);
+}
+
+static void a_cancelled_reader_hears_no_more(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    append(&r, "T stdout F one\n");
+    ask(&r, Q(",\"follow\":true"));
+    logs_cancel(r.logs, 1);
+    append(&r, "T stdout F two\n");
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_string_equal(r.text.at, "one\n");
+    assert_int_equal(r.code, 0);
+    reader_done(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_what_is_asked),
+        cmocka_unit_test(follows_until_the_container_ends),
+        cmocka_unit_test(follows_a_file_that_is_not_there_yet),
+        cmocka_unit_test(a_slow_reader_costs_one_buffer),
+        cmocka_unit_test(finds_the_tail_of_a_large_log),
+        cmocka_unit_test(a_cancelled_reader_hears_no_more),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

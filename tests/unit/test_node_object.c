@@ -1,0 +1,126 @@
+#include "base/mem.h"
+#include "node/node_object.h"
+#include "test.h"
+
+static const struct gpu_sample *no_sample(void *arg, const char *uuid)
+{
+    (void)arg;
+    (void)uuid;
+    return NULL;
+}
+
+static const struct host_info host = {.hostname = "Box.example",
+                                      .arch = "amd64",
+                                      .address = "192.0.2.7",
+                                      .cpus = 16,
+                                      .memory_bytes = INT64_C(64) << 30,
+                                      .disk_bytes = 1 << 20};
+
+static const struct gpu gpus[] = {
+    {.uuid = "GPU-0",
+     .product = "NVIDIA H100 80GB HBM3",
+     .model = "h100",
+     .memory_bytes = INT64_C(80) << 30},
+    {.uuid = "GPU-1", .product = "NVIDIA H100 80GB HBM3", .health = GPU_LOST},
+};
+
+static struct node_facts facts_of(size_t n_gpus)
+{
+    return (struct node_facts){.name = "box",
+                               .host = &host,
+                               .runtime_version = "crun://1",
+                               .version = "v1",
+                               .gpus_known = true,
+                               .gpus = gpus,
+                               .n_gpus = n_gpus,
+                               .sample = no_sample,
+                               .began_ns = INT64_C(1767225600) * 1000000000,
+                               .now_ns = INT64_C(1767225610) * 1000000000};
+}
+
+static void names_its_gpus(void **state)
+{
+    const struct node_facts f = facts_of(2);
+    AUTO(json_freep) json_t *object = node_object_make(&f, true);
+    AUTO_FREE char *labels = json_format(json_at(object, "metadata", "labels", NULL));
+    AUTO(json_freep) json_t *list = NULL;
+    AUTO(err_freep)
+    struct err *e = json_parse(
+        str_of(json_text_at(object, "metadata", "annotations", "mete.dev/gpus", NULL)), &list);
+
+    (void)state;
+    assert_null(e);
+    assert_string_equal(labels,
+                        "{\"kubernetes.io/hostname\":\"box\",\"kubernetes.io/os\":\"linux\","
+                        "\"kubernetes.io/arch\":\"amd64\","
+                        "\"nvidia.com/gpu.product\":\"NVIDIA-H100-80GB-HBM3\","
+                        "\"nvidia.com/gpu.count\":\"2\",\"nvidia.com/gpu.memory\":\"81920\","
+                        "\"mete.dev/gpu.model\":\"h100\",\"mete.dev/gpu.emulated\":\"false\"}");
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(json_text(json_array_get(list, 1), "health"), "lost");
+    assert_true(json_is_null(json_object_get(json_array_get(list, 0), "sample")));
+}
+
+static void only_healthy_gpus_can_be_given(void **state)
+{
+    const struct node_facts f = facts_of(2);
+    AUTO(json_freep) json_t *object = node_status_make(&f);
+
+    (void)state;
+    assert_string_equal(json_text_at(object, "status", "capacity", "nvidia.com/gpu", NULL), "2");
+    assert_string_equal(json_text_at(object, "status", "allocatable", "nvidia.com/gpu", NULL), "1");
+    assert_string_equal(json_text_at(object, "status", "capacity", "memory", NULL), "67108864Ki");
+}
+
+/* After a restart nobody may take running jobs' gpus for gone. */
+static void says_nothing_of_gpus_that_are_not_known_yet(void **state)
+{
+    struct node_facts f = facts_of(0);
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *status = NULL;
+
+    (void)state;
+    f.gpus_known = false;
+    object = node_object_make(&f, false);
+    status = node_status_make(&f);
+    assert_null(json_at(object, "metadata", "annotations", NULL));
+    assert_null(json_at(object, "metadata", "labels", "nvidia.com/gpu.count", NULL));
+    assert_null(json_at(status, "status", "capacity", "nvidia.com/gpu", NULL));
+}
+
+static void a_node_without_gpus_takes_old_labels_away(void **state)
+{
+    const struct node_facts f = facts_of(0);
+    AUTO(json_freep) json_t *patch = node_object_make(&f, false);
+    AUTO(json_freep) json_t *whole = node_object_make(&f, true);
+
+    (void)state;
+    assert_true(json_is_null(json_at(patch, "metadata", "labels", "nvidia.com/gpu.count", NULL)));
+    assert_null(json_at(whole, "metadata", "labels", "nvidia.com/gpu.count", NULL));
+}
+
+static void beats_with_the_time(void **state)
+{
+    const struct node_facts f = facts_of(0);
+    AUTO(json_freep) json_t *object = node_status_make(&f);
+    const json_t *ready = json_array_get(json_at(object, "status", "conditions", NULL), 3);
+
+    (void)state;
+    assert_string_equal(json_text(ready, "type"), "Ready");
+    assert_string_equal(json_text(ready, "status"), "True");
+    assert_string_equal(json_text(ready, "lastHeartbeatTime"), "2026-01-01T00:00:10Z");
+    assert_string_equal(json_text(ready, "lastTransitionTime"), "2026-01-01T00:00:00Z");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_its_gpus),
+        cmocka_unit_test(only_healthy_gpus_can_be_given),
+        cmocka_unit_test(says_nothing_of_gpus_that_are_not_known_yet),
+        cmocka_unit_test(a_node_without_gpus_takes_old_labels_away),
+        cmocka_unit_test(beats_with_the_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,417 @@
+/* The real crun and conmon, as root: what the fakes of the other tests stand for. Skipped where
+ * they are missing. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/loop_linux.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "node/host.h"
+#include "node/runtime.h"
+#include "node/spec.h"
+#include "node/worker.h"
+#include "test.h"
+
+static const int64_t DEADLINE_NS = 20 * NS_PER_SEC;
+
+struct machine {
+    char dir[64];
+    char *rootfs;
+    struct host_info host;
+    struct loop *loop;
+    struct worker *worker;
+    struct runtime *runtime;
+    struct loop_timer *deadline;
+    unsigned n; /* containers so far: each has its own id */
+
+    bool is_answered;
+    enum err_code code;
+    char message[512];             /* "": the call succeeded */
+    struct runtime_container last; /* told by on_change or list */
+    bool is_told;
+    size_t n_listed;
+};
+
+static struct machine machine;
+static bool is_able;
+
+static void on_deadline(void *arg)
+{
+    (void)arg;
+    fail_msg("nothing happened for 20 s");
+}
+
+static void on_change(void *arg, const struct runtime_container *c)
+{
+    (void)arg;
+    machine.last = *c;
+    machine.is_told = true;
+    loop_linux_stop(machine.loop);
+}
+
+static void on_done(void *arg, const struct err *e)
+{
+    (void)arg;
+    machine.is_answered = true;
+    machine.code = e ? err_code(e) : 0;
+    (void)snprintf(machine.message, sizeof(machine.message), "%s", e ? err_message(e) : "");
+    loop_linux_stop(machine.loop);
+}
+
+static void on_list(void *arg, const struct err *e, const struct runtime_container *all, size_t n)
+{
+    (void)arg;
+    machine.n_listed = n;
+    machine.is_told = n > 0;
+    if (n > 0)
+        machine.last = all[n - 1];
+    on_done(NULL, e);
+}
+
+static void until(const bool *is_so)
+{
+    loop_timer_set(machine.deadline, DEADLINE_NS);
+    while (!*is_so)
+        assert_null(loop_linux_run(machine.loop));
+    loop_timer_stop(machine.deadline);
+}
+
+static void begin(void)
+{
+    const struct runtime_crun_options o = {.loop = machine.loop,
+                                           .worker = machine.worker,
+                                           .dir = machine.dir,
+                                           .boot_id = machine.host.boot_id};
+
+    assert_null(runtime_crun_new(&o, &machine.runtime));
+    machine.runtime->on_change = on_change;
+    machine.is_told = false;
+    machine.is_answered = false;
+    machine.runtime->ops->list(machine.runtime->self, on_list, NULL);
+    until(&machine.is_answered);
+}
+
+/* The node dies and comes back: what it held in memory is gone, its containers are not. */
+static void again(void)
+{
+    runtime_free(machine.runtime);
+    begin();
+}
+
+static int setup(void **state)
+{
+    struct host_mounts mounts = {0};
+
+    (void)state;
+    log_setup("test", LOG_ERROR, false);
+    (void)snprintf(machine.dir, sizeof(machine.dir), "/tmp/test_node_runtime.XXXXXX");
+    is_able = geteuid() == 0 && (access("/usr/bin/crun", X_OK) == 0) &&
+              (access("/usr/bin/conmon", X_OK) == 0);
+    if (!is_able || !mkdtemp(machine.dir))
+        return 0;
+    machine.rootfs = mem_format("%s/host", machine.dir);
+    mounts = (struct host_mounts){.rootfs = machine.rootfs, .mask_dir = machine.dir};
+    struct err *e = host_enter(&mounts);
+
+    if (e) {
+        (void)fprintf(stderr, "%s: skipped\n", err_message(e));
+        err_free(e);
+        is_able = false;
+        return 0;
+    }
+    e = host_info_read(machine.dir, &machine.host);
+    assert_null(e);
+    machine.loop = loop_linux_new();
+    machine.deadline = loop_timer_new(machine.loop, on_deadline, NULL);
+    assert_null(worker_new(machine.loop, &machine.worker));
+    begin();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    if (!is_able)
+        return 0;
+    worker_free(machine.worker);
+    runtime_free(machine.runtime);
+    loop_timer_free(machine.deadline);
+    loop_linux_free(machine.loop);
+    (void)umount2(machine.rootfs, MNT_DETACH);
+    err_free(dir_remove(machine.dir));
+    free(machine.rootfs);
+    return 0;
+}
+
+static json_t *make_config(const char *id, const char *script, const char *memory)
+{
+    const struct host_user user = {.groups = {0}, .n_groups = 1};
+    AUTO_FREE char *cgroup = mem_format("/mete-test/%d-%s", (int)getpid(), id);
+    AUTO(json_freep) json_t *pod = json_object();
+    AUTO(json_freep)
+    json_t *container = json_pack("{s:[s,s,s], s:{s:{s:s}}}", "command", "sh", "-c", script,
+                                  "resources", "limits", "memory", memory);
+    AUTO(json_freep) json_t *env = spec_base_env(&user, "box");
+    AUTO(json_freep) json_t *edits = json_object();
+    const struct spec_input in = {.pod = pod,
+                                  .container = container,
+                                  .user = &user,
+                                  .env = env,
+                                  .rootfs = machine.rootfs,
+                                  .cgroup = cgroup,
+                                  .hostname = "box",
+                                  .edits = edits};
+    json_t *config = NULL;
+
+    assert_null(spec_build(&in, &config));
+    return config;
+}
+
+/* `id` of a new attempt, created. */
+static void create(const char *script, const char *memory, char id[64])
+{
+    AUTO(json_freep)
+    json_t *intent =
+        json_pack("{s:s, s:s, s:i}", "uid", "u", "container", "m", "attempt", (int)machine.n);
+    AUTO(json_freep) json_t *config = NULL;
+    AUTO_FREE char *log = NULL;
+    struct runtime_create c = {.intent = intent};
+
+    (void)snprintf(id, 64, "u-m-%u", machine.n++);
+    config = make_config(id, script, memory);
+    log = mem_format("%s/log/%s.log", machine.dir, id);
+    c.id = id;
+    c.config = config;
+    c.log_path = log;
+    machine.is_answered = false;
+    machine.is_told = false;
+    machine.runtime->ops->create(machine.runtime->self, &c, on_done, NULL);
+    until(&machine.is_answered);
+}
+
+static void start(const char *id)
+{
+    machine.is_answered = false;
+    machine.runtime->ops->start(machine.runtime->self, id, on_done, NULL);
+    until(&machine.is_answered);
+}
+
+static void remove_attempt(const char *id)
+{
+    machine.is_answered = false;
+    machine.runtime->ops->remove(machine.runtime->self, id, on_done, NULL);
+    until(&machine.is_answered);
+    assert_string_equal(machine.message, "");
+}
+
+static char *read_log(const char *id)
+{
+    AUTO_FREE char *path = mem_format("%s/log/%s.log", machine.dir, id);
+    struct buf text = {0};
+
+    assert_null(file_read(path, 1 << 20, &text));
+    return buf_steal(&text);
+}
+
+#define WANTS_A_MACHINE() \
+    do {                  \
+        (void)state;      \
+        if (!is_able)     \
+            skip();       \
+    } while (0)
+
+static void tells_the_exit_code(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("echo from inside; exit 7", "64Mi", id);
+    assert_string_equal(machine.message, "");
+    start(id);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.state, RUNTIME_ENDED);
+    assert_int_equal(machine.last.exit.code, 7);
+    assert_true(machine.last.exit.was_started);
+    assert_true(machine.last.exit.started_ns <= machine.last.exit.finished_ns + NS_PER_SEC);
+    AUTO_FREE char *log = read_log(id);
+
+    assert_non_null(strstr(log, " stdout F from inside\n"));
+    remove_attempt(id);
+}
+
+static void runs_only_when_started(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("exit 0", "64Mi", id);
+    again();
+    assert_int_equal(machine.n_listed, 1);
+    assert_int_equal(machine.last.state, RUNTIME_CREATED);
+    machine.is_told = false;
+    machine.is_answered = false;
+    machine.runtime->ops->kill(machine.runtime->self, id, SIGKILL, on_done, NULL);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.state, RUNTIME_ENDED);
+    assert_false(machine.last.exit.was_started);
+    until(&machine.is_answered);
+    remove_attempt(id);
+}
+
+static void a_created_one_is_adopted_and_started_once(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("echo ran", "64Mi", id);
+    again();
+    assert_int_equal(machine.last.state, RUNTIME_CREATED);
+    machine.is_told = false;
+    start(id);
+    assert_string_equal(machine.message, "");
+    start(id);
+    assert_int_equal(machine.code, ERR_CONFLICT);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.exit.code, 0);
+    AUTO_FREE char *log = read_log(id);
+
+    assert_ptr_equal(strstr(log, "ran"), strrchr(log, 'r'));
+    remove_attempt(id);
+}
+
+static void a_running_one_goes_on_and_its_end_is_seen(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("trap 'exit 5' TERM; while :; do sleep 0.01; done", "64Mi", id);
+    start(id);
+    again();
+    assert_int_equal(machine.n_listed, 1);
+    assert_int_equal(machine.last.state, RUNTIME_RUNNING);
+    assert_true(machine.last.exit.started_ns > 0);
+    machine.is_told = false;
+    machine.is_answered = false;
+    machine.runtime->ops->kill(machine.runtime->self, id, SIGTERM, on_done, NULL);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.exit.code, 5);
+    until(&machine.is_answered);
+    remove_attempt(id);
+}
+
+static void an_end_while_nobody_looked_is_found(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("exit 3", "64Mi", id);
+    start(id);
+    until(&machine.is_told);
+    again();
+    assert_int_equal(machine.n_listed, 1);
+    if (machine.last.state != RUNTIME_ENDED) {
+        machine.is_told = false;
+        until(&machine.is_told);
+    }
+    assert_int_equal(machine.last.state, RUNTIME_ENDED);
+    assert_int_equal(machine.last.exit.code, 3);
+    remove_attempt(id);
+    again();
+    assert_int_equal(machine.n_listed, 0);
+}
+
+static void tells_that_memory_ran_out(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("exec head -c 200000000 /dev/zero | tail -c 200000000 >/dev/null", "24Mi", id);
+    start(id);
+    until(&machine.is_told);
+    assert_true(machine.last.exit.is_oom);
+    remove_attempt(id);
+}
+
+static void says_why_a_program_cannot_run(void **state)
+{
+    AUTO(json_freep) json_t *config = NULL;
+    AUTO(json_freep)
+    json_t *intent = json_pack("{s:s, s:s, s:i}", "uid", "u", "container", "m", "attempt", 900);
+    struct runtime_create c = {.id = "u-m-900", .intent = intent};
+    AUTO_FREE char *log = NULL;
+
+    WANTS_A_MACHINE();
+    config = make_config(c.id, "x", "64Mi");
+    (void)json_array_set_new(json_at(config, "process", "args", NULL), 0, json_string("/no/such"));
+    log = mem_format("%s/log/u-m-900.log", machine.dir);
+    c.config = config;
+    c.log_path = log;
+    machine.is_answered = false;
+    machine.runtime->ops->create(machine.runtime->self, &c, on_done, NULL);
+    until(&machine.is_answered);
+    assert_int_equal(machine.code, ERR_INVALID);
+    assert_non_null(strstr(machine.message, "/no/such"));
+    remove_attempt(c.id);
+}
+
+static void an_attempt_of_an_earlier_boot_is_over(void **state)
+{
+    AUTO_FREE char *path = NULL;
+    const char *intent = "{\"uid\":\"u\",\"container\":\"m\",\"attempt\":901,\"id\":\"u-m-901\","
+                         "\"boot\":\"another\"}";
+
+    WANTS_A_MACHINE();
+    path = mem_format("%s/intents/u-m-901.json", machine.dir);
+    assert_null(file_write(path, 0600, str_of(intent)));
+    again();
+    assert_int_equal(machine.n_listed, 1);
+    assert_int_equal(machine.last.state, RUNTIME_ENDED);
+    assert_int_equal(machine.last.exit.code, RUNTIME_CODE_UNKNOWN);
+    assert_true(machine.last.exit.was_started); /* it may have been */
+    remove_attempt("u-m-901");
+}
+
+static void an_intent_alone_was_never_started(void **state)
+{
+    AUTO_FREE char *path = NULL;
+    AUTO_FREE char *intent = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    path = mem_format("%s/intents/u-m-902.json", machine.dir);
+    intent = mem_format("{\"uid\":\"u\",\"container\":\"m\",\"attempt\":902,\"id\":\"u-m-902\","
+                        "\"boot\":\"%s\"}",
+                        machine.host.boot_id);
+    assert_null(file_write(path, 0600, str_of(intent)));
+    again();
+    assert_int_equal(machine.last.state, RUNTIME_INTENDED);
+    machine.n = 902;
+    create("exit 0", "64Mi", id); /* the same id may be created */
+    assert_string_equal(machine.message, "");
+    start(id);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.exit.code, 0);
+    remove_attempt(id);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_the_exit_code),
+        cmocka_unit_test(runs_only_when_started),
+        cmocka_unit_test(a_created_one_is_adopted_and_started_once),
+        cmocka_unit_test(a_running_one_goes_on_and_its_end_is_seen),
+        cmocka_unit_test(an_end_while_nobody_looked_is_found),
+        cmocka_unit_test(tells_that_memory_ran_out),
+        cmocka_unit_test(says_why_a_program_cannot_run),
+        cmocka_unit_test(an_attempt_of_an_earlier_boot_is_over),
+        cmocka_unit_test(an_intent_alone_was_never_started),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
