@@ -1,6 +1,6 @@
 #include "api/auth.h"
 
-#include <stdio.h>
+#include <assert.h>
 
 #include "api/users.h"
 #include "base/file.h"
@@ -231,8 +231,9 @@ static void conclude(struct identity *who)
     who->is_admin = has_group(who, "system:masters");
     for (size_t i = 0; i < who->n_grants; i++)
         who->is_admin |= who->grants[i].role == ROLE_CLUSTER_ADMIN;
+    assert(who->user);
     if (has_group(who, "system:nodes") && text_starts_with(who->user, prefix) &&
-        who->user[sizeof(prefix) - 1])
+        strlen(who->user) > sizeof(prefix) - 1)
         who->node = who->user + sizeof(prefix) - 1;
 }
 

@@ -125,7 +125,7 @@ static size_t connections_max(void)
     size_t half;
 
     (void)getrlimit(RLIMIT_NOFILE, &limit);
-    half = limit.rlim_cur > 2 * DESCRIPTORS_SPARED ? (limit.rlim_cur - DESCRIPTORS_SPARED) / 2 : 64;
+    half = limit.rlim_cur / 2 > DESCRIPTORS_SPARED ? (limit.rlim_cur - DESCRIPTORS_SPARED) / 2 : 64;
     return half < CONNECTIONS_MAX ? half : CONNECTIONS_MAX;
 }
 

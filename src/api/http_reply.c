@@ -50,7 +50,10 @@ static void add_quoted(struct buf *b, const char *text)
     for (const char *at = text; *at && n < WARNING_SIZE_MAX; at++, n++) {
         if (*at == '"' || *at == '\\')
             buf_add_char(b, '\\');
-        buf_add_char(b, (unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at);
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            buf_add_char(b, ' ');
+        else
+            buf_add_char(b, *at);
     }
     buf_add_char(b, '"');
 }

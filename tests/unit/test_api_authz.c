@@ -124,54 +124,57 @@ static void says_it_in_kubernetes_words(void **state)
 
 static const struct asker node = {.cert_user = "system:node:n1", .cert_group = "system:nodes"};
 
+struct node_case {
+    const char *method;
+    const char *target;
+    const char *body;
+    int status;
+};
+
+static const struct node_case node_cases[] = {
+    {"GET", "/api/v1/nodes/n1", NULL, 200},
+    {"GET", "/api/v1/nodes/n2", NULL, 403},
+    {"GET", "/api/v1/nodes", NULL, 403},
+    {"GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", NULL, 200},
+    {"GET", "/api/v1/nodes?fieldSelector=metadata.name%3D%3Dn1", NULL, 200},
+    {"GET", "/api/v1/nodes?fieldSelector=metadata.name%21%3Dn1", NULL, 403},
+    {"PATCH", "/api/v1/nodes/n1/status", "{}", 200},
+    {"PATCH", "/api/v1/nodes/n1", "{'metadata':{'labels':{'x':'y'}}}", 200},
+    {"PATCH", "/api/v1/nodes/n2/status", "{}", 403},
+    {"DELETE", "/api/v1/nodes/n1", NULL, 403},
+    {"POST", "/api/v1/nodes", "{'metadata':{'name':'n3'}}", 403},
+    {"POST", "/api/v1/nodes", "{'metadata':{'name':'n1'}}", 409},
+    {"GET", "/api/v1/pods", NULL, 403},
+    {"GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", NULL, 200},
+    {"GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2", NULL, 403},
+    {"GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn11", NULL, 403},
+    {"GET", "/api/v1/pods?watch=true", NULL, 403},
+    {"GET", "/api/v1/namespaces/default/pods/mine", NULL, 200},
+    {"GET", "/api/v1/namespaces/default/pods/theirs", NULL, 403},
+    {"GET", "/api/v1/namespaces/default/pods/none", NULL, 403},
+    {"GET", "/api/v1/namespaces/default/pods/mine/log", NULL, 403},
+    {"PATCH", "/api/v1/namespaces/default/pods/mine/status", "{}", 200},
+    {"PATCH", "/api/v1/namespaces/default/pods/theirs/status", "{}", 403},
+    {"PATCH", "/api/v1/namespaces/default/pods/mine", "{}", 403},
+    {"POST", "/api/v1/namespaces/default/pods", "{}", 403},
+    {"POST", "/api/v1/namespaces/default/pods/mine/binding", "{}", 403},
+    {"DELETE", "/api/v1/namespaces/default/pods/theirs", NULL, 403},
+    {"DELETE", "/api/v1/namespaces/default/pods", NULL, 403},
+    {"GET", "/api/v1/namespaces/default/secrets/named", NULL, 200},
+    {"GET", "/api/v1/namespaces/default/secrets/other", NULL, 403},
+    {"GET", "/api/v1/namespaces/kube-system/secrets/named", NULL, 403},
+    {"GET", "/api/v1/namespaces/default/secrets", NULL, 403},
+    {"GET", "/api/v1/namespaces/default/configmaps/mounted", NULL, 200},
+    {"GET", "/api/v1/namespaces/default/configmaps/theirs", NULL, 403},
+    {"PATCH", "/api/v1/namespaces/default/secrets/named", "{}", 403},
+    {"GET", "/api/v1/namespaces", NULL, 403},
+    {"GET", "/api/v1/events", NULL, 403},
+    {"GET", "/apis/mete.dev/v1/gpus", NULL, 403},
+    {"DELETE", "/api/v1/namespaces/default/pods/mine?gracePeriodSeconds=0", NULL, 200},
+};
+
 static void a_node_touches_its_own_only(void **state)
 {
-    static const struct {
-        const char *method;
-        const char *target;
-        const char *body;
-        int status;
-    } cases[] = {
-        {"GET", "/api/v1/nodes/n1", NULL, 200},
-        {"GET", "/api/v1/nodes/n2", NULL, 403},
-        {"GET", "/api/v1/nodes", NULL, 403},
-        {"GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", NULL, 200},
-        {"GET", "/api/v1/nodes?fieldSelector=metadata.name%3D%3Dn1", NULL, 200},
-        {"GET", "/api/v1/nodes?fieldSelector=metadata.name%21%3Dn1", NULL, 403},
-        {"PATCH", "/api/v1/nodes/n1/status", "{}", 200},
-        {"PATCH", "/api/v1/nodes/n1", "{'metadata':{'labels':{'x':'y'}}}", 200},
-        {"PATCH", "/api/v1/nodes/n2/status", "{}", 403},
-        {"DELETE", "/api/v1/nodes/n1", NULL, 403},
-        {"POST", "/api/v1/nodes", "{'metadata':{'name':'n3'}}", 403},
-        {"POST", "/api/v1/nodes", "{'metadata':{'name':'n1'}}", 409},
-        {"GET", "/api/v1/pods", NULL, 403},
-        {"GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", NULL, 200},
-        {"GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2", NULL, 403},
-        {"GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn11", NULL, 403},
-        {"GET", "/api/v1/pods?watch=true", NULL, 403},
-        {"GET", "/api/v1/namespaces/default/pods/mine", NULL, 200},
-        {"GET", "/api/v1/namespaces/default/pods/theirs", NULL, 403},
-        {"GET", "/api/v1/namespaces/default/pods/none", NULL, 403},
-        {"GET", "/api/v1/namespaces/default/pods/mine/log", NULL, 403},
-        {"PATCH", "/api/v1/namespaces/default/pods/mine/status", "{}", 200},
-        {"PATCH", "/api/v1/namespaces/default/pods/theirs/status", "{}", 403},
-        {"PATCH", "/api/v1/namespaces/default/pods/mine", "{}", 403},
-        {"POST", "/api/v1/namespaces/default/pods", "{}", 403},
-        {"POST", "/api/v1/namespaces/default/pods/mine/binding", "{}", 403},
-        {"DELETE", "/api/v1/namespaces/default/pods/theirs", NULL, 403},
-        {"DELETE", "/api/v1/namespaces/default/pods", NULL, 403},
-        {"GET", "/api/v1/namespaces/default/secrets/named", NULL, 200},
-        {"GET", "/api/v1/namespaces/default/secrets/other", NULL, 403},
-        {"GET", "/api/v1/namespaces/kube-system/secrets/named", NULL, 403},
-        {"GET", "/api/v1/namespaces/default/secrets", NULL, 403},
-        {"GET", "/api/v1/namespaces/default/configmaps/mounted", NULL, 200},
-        {"GET", "/api/v1/namespaces/default/configmaps/theirs", NULL, 403},
-        {"PATCH", "/api/v1/namespaces/default/secrets/named", "{}", 403},
-        {"GET", "/api/v1/namespaces", NULL, 403},
-        {"GET", "/api/v1/events", NULL, 403},
-        {"GET", "/apis/mete.dev/v1/gpus", NULL, 403},
-        {"DELETE", "/api/v1/namespaces/default/pods/mine?gracePeriodSeconds=0", NULL, 200},
-    };
     static const char mine[] =
         "{'metadata':{'name':'mine'},'spec':{'nodeName':'n1','containers':[{'name':'c','image':'"
         "host',"
@@ -194,20 +197,20 @@ static void a_node_touches_its_own_only(void **state)
                             "{'metadata':{'name':'named'}}", NULL));
     world_must(world_create(&a.w, (struct target){.kind = "configmaps", .ns = "default"},
                             "{'metadata':{'name':'mounted'}}", NULL));
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(node_cases); i++) {
         AUTO(asked_freep)
         struct asked *k =
-            api_ask(&a, (struct question){.method = cases[i].method,
-                                          .target = cases[i].target,
-                                          .body = cases[i].body,
-                                          .content_type = strcmp(cases[i].method, "PATCH") == 0
+            api_ask(&a, (struct question){.method = node_cases[i].method,
+                                          .target = node_cases[i].target,
+                                          .body = node_cases[i].body,
+                                          .content_type = strcmp(node_cases[i].method, "PATCH") == 0
                                                               ? "application/merge-patch+json"
                                                               : NULL,
                                           .who = node});
 
-        if (k->status != cases[i].status)
-            fail_msg("%s %s: %d, not %d: %s", cases[i].method, cases[i].target, k->status,
-                     cases[i].status, k->body.at);
+        if (k->status != node_cases[i].status)
+            fail_msg("%s %s: %d, not %d: %s", node_cases[i].method, node_cases[i].target, k->status,
+                     node_cases[i].status, k->body.at);
     }
     api_world_done(&a);
 }

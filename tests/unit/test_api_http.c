@@ -370,14 +370,12 @@ static void a_chunked_body_is_capped(void **state)
 {
     struct world *w = *state;
     AUTO(peer_freep) struct peer *p = peer_new(w);
-    AUTO_FREE char *chunk = mem_alloc(65536 + 10);
+    AUTO(buf_done) struct buf chunk = {0};
 
-    (void)memset(chunk, 'a', 65536 + 9);
-    (void)memcpy(chunk, "10000\r\n", 7);
-    (void)memcpy(chunk + 7 + 65536, "\r\n", 2);
+    buf_printf(&chunk, "10000\r\n%065536d\r\n", 0);
     peer_send_text(p, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     for (int i = 0; i < 60; i++)
-        peer_send(p, chunk, 65536 + 9);
+        peer_send(p, chunk.at, chunk.size);
     wait_over(p);
     assert_non_null(strstr(p->in.at, "HTTP/1.1 413 "));
     assert_int_equal(w->n_requests, 0);
