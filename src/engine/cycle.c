@@ -107,12 +107,12 @@ static void take_turn(struct mete_engine *e, struct group *g, int64_t now_ns)
     struct workload *w = workload_of_group(g->at);
     struct order_link *next = order_next(g->at);
 
-    if (!g->has_failed && g->failed_at != e->freed) {
+    if (!g->has_failed && g->failed_at != e->eased) {
         if (place(e, w, now_ns)) {
             heap_advance(e, next);
             return;
         }
-        g->failed_at = e->freed;
+        g->failed_at = e->eased;
     }
     g->has_failed = true;
     heap_advance(e, keep_room(e, w, now_ns) ? next : NULL);
@@ -172,7 +172,7 @@ void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct m
     heap_make(e);
     while (e->heap.n > 0) {
         struct group *g = e->heap.at[0];
-        bool is_fresh = !g->has_failed && g->failed_at != e->freed;
+        bool is_fresh = !g->has_failed && g->failed_at != e->eased;
 
         if (is_fresh && has_tried && budget > 0 && e->steps - first_step >= budget) {
             ret->is_cut = true;

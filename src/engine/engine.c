@@ -24,6 +24,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e->epoch = 1;
     e->nodes_version = 1;
     e->freed = 1;
+    e->eased = 1;
     e->version = 1;
     e->decisions = arena_new();
     e->answers = arena_new();

@@ -366,7 +366,7 @@ static void order_insert(struct mete_engine *e, struct node *n)
 static void note_change(struct mete_engine *e)
 {
     e->nodes_version++;
-    e->freed++;
+    engine_freed(e);
     e->version++;
 }
 

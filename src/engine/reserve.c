@@ -103,8 +103,8 @@ void reserve_drop(struct mete_engine *e, struct reservation *r)
             continue; /* in the one that took its place */
         n->reservation = NULL;
         node_touch(e, n);
-        e->freed++;
     }
+    e->eased++;
     e->version++;
     unlist(e, r);
     reservation_free(r);
@@ -143,11 +143,13 @@ struct plan {
     struct mete_engine *e;
     const struct workload *w;
     int64_t now_ns;
-    struct need **by_rank; /* NULL where nothing is planned */
-    uint64_t *tree;        /* a winner tree over the ranks for the set that is being planned */
+    const struct reservation *only; /* its nodes and no others; NULL: any */
+    struct need **by_rank;          /* NULL where nothing is planned */
+    uint64_t *tree; /* a winner tree over the ranks for the set that is being planned */
     uint32_t room;
     size_t n_nodes;
     int64_t start_ns;
+    int64_t missing; /* gpus that must come free first */
 };
 
 /* The sooner and the fewer gpus to wait for, the larger; 0: not there at all. */
@@ -157,8 +159,10 @@ static uint64_t plan_key(struct plan *plan, const struct node *n, const struct s
     uint64_t seconds;
     uint64_t start_max = (UINT64_C(1) << 32) - 1;
 
+    if (plan->only && n->reservation != plan->only)
+        return 0;
     plan->e->steps++;
-    if (n->reservation && n->reservation->owner != plan->w)
+    if (n->reservation && order_before(&n->reservation->owner->key, &plan->w->key))
         return 0;
     if (!node_takes_pods(n) || !fit_kind(n, s) ||
         !future_of(plan->e, n, plan->by_rank[n->rank], s, plan->now_ns, &f))
@@ -203,29 +207,65 @@ static bool plan_pod(struct plan *plan, const struct shape *s)
     return true;
 }
 
-static bool plan_pods(struct plan *plan)
+/* Where the pods of one set would go. */
+static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
+{
+    const struct mete_engine *e = plan->e;
+    uint64_t *tree = plan->tree;
+
+    for (uint32_t i = 0; i < e->order.n; i++)
+        tree[plan->room + i] = plan_key(plan, e->order.at[i], set->shape);
+    for (uint32_t i = plan->room - 1; i > 0; i--)
+        tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+    for (uint32_t i = 0; i < set->count; i++)
+        if (!plan_pod(plan, set->shape))
+            return false;
+    return true;
+}
+
+static void count_missing(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->e->order.n; i++) {
+        const struct need *need = plan->by_rank[i];
+        int64_t free;
+
+        if (!need)
+            continue;
+        free = (int64_t)bits(need->node->healthy & ~need->node->held & need->kind);
+        plan->missing += need->gpus > free ? need->gpus - free : 0;
+    }
+}
+
+/* False: it can not be planned. */
+static bool plan_make(struct plan *plan)
 {
     const struct group *g = plan->w->group;
     struct mete_engine *e = plan->e;
 
+    plan->start_ns = plan->now_ns;
     plan->room = 1;
     while (plan->room < e->order.n)
         plan->room *= 2;
     plan->by_rank = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(struct need *));
     plan->tree = arena_alloc(e->scratch, 2 * plan->room * sizeof(*plan->tree));
-    for (size_t i = 0; i < g->n_sets; i++) {
-        const struct group_set *set = &g->sets[g->fill_order[i]];
-
-        for (uint32_t k = 0; k < e->order.n; k++)
-            plan->tree[plan->room + k] = plan_key(plan, e->order.at[k], set->shape);
-        for (uint32_t k = plan->room - 1; k > 0; k--)
-            plan->tree[k] = plan->tree[2 * k] > plan->tree[2 * k + 1] ? plan->tree[2 * k]
-                                                                      : plan->tree[2 * k + 1];
-        for (uint32_t k = 0; k < set->count; k++)
-            if (!plan_pod(plan, set->shape))
-                return false;
-    }
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (!plan_set_of_pods(plan, &g->sets[g->fill_order[i]]))
+            return false;
+    count_missing(plan);
     return true;
+}
+
+/*
+ * A reservation stays where it is unless it is better elsewhere for good: an earlier start that is
+ * known, or fewer gpus to wait for than it ever had to. As both only ever fall it comes to rest,
+ * and then those in its way end one by one; others beside it are beyond its need.
+ */
+static bool is_better(const struct plan *there, const struct plan *here,
+                      const struct reservation *old)
+{
+    if (there->start_ns != NEVER_NS)
+        return there->start_ns < here->start_ns;
+    return here->start_ns == NEVER_NS && there->missing < old->least;
 }
 
 static struct reservation *plan_reservation(const struct plan *plan)
@@ -250,37 +290,60 @@ static struct reservation *plan_reservation(const struct plan *plan)
     return r;
 }
 
+/* Those behind it in the order give up the nodes that it needs. */
+static void push_out(struct mete_engine *e, const struct reservation *r,
+                     const struct reservation *old)
+{
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        struct reservation *other = r->nodes[i].node->reservation;
+
+        if (other && other != old)
+            reserve_drop(e, other);
+    }
+}
+
+/* Nodes that were reserved for the owner before stay so without a change that others would have to
+ * look at. */
+static void put(struct mete_engine *e, struct reservation *r)
+{
+    for (uint32_t i = 0; i < r->n_nodes; i++) {
+        struct node *n = r->nodes[i].node;
+        bool is_new = n->reservation == NULL;
+
+        n->reservation = r;
+        n->reserved_at = i;
+        if (is_new)
+            node_touch(e, n);
+    }
+    vec_add(&e->reservations, r);
+}
+
 bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct plan plan = {.e = e, .w = w, .now_ns = now_ns, .start_ns = now_ns};
     struct reservation *old = reserve_of(e, w);
-    struct reservation *r;
+    struct plan there = {.e = e, .w = w, .now_ns = now_ns};
+    struct plan here = {.e = e, .w = w, .now_ns = now_ns, .only = old};
+    struct reservation *r = NULL;
     bool is_planned;
 
     arena_reset(e->scratch);
     search_rank(e);
-    is_planned = e->order.n > 0 && plan_pods(&plan);
+    is_planned = e->order.n > 0 && plan_make(&there);
     if (is_planned) {
-        r = plan_reservation(&plan);
+        bool stays = old && plan_make(&here) && !is_better(&there, &here, old);
+
+        r = plan_reservation(stays ? &here : &there);
         r->owner = w;
         r->is_confirmed = true;
-        for (uint32_t i = 0; i < r->n_nodes; i++) {
-            struct node *n = r->nodes[i].node;
-            bool is_new = n->reservation == NULL;
-
-            n->reservation = r;
-            n->reserved_at = i;
-            if (is_new)
-                node_touch(e, n);
-        }
-        vec_add(&e->reservations, r);
-    }
-    if (old) {
-        reserve_drop(e, old);
-        e->freed++; /* what others may take beside it may have grown */
-    }
-    if (is_planned)
         r->planned_at = e->freed;
+        r->least = stays ? here.missing : there.missing;
+        if (old && old->least < r->least)
+            r->least = old->least;
+        push_out(e, r, old);
+        put(e, r);
+    }
+    if (old)
+        reserve_drop(e, old);
     e->version++;
     return is_planned;
 }

@@ -170,7 +170,7 @@ struct group {
     struct order waiting;
     size_t waiting_index; /* in e->groups, while any wait */
 
-    uint64_t failed_at; /* e->freed when its first could not be placed; nothing freed since: skip */
+    uint64_t failed_at; /* e->eased when its first could not be placed: skipped until that moves */
     uint64_t never_at;  /* e->nodes_version when `never` was found; 0: not known */
     bool never;         /* could not be held by the cluster, empty and healthy */
 
@@ -226,6 +226,7 @@ struct reservation {
     bool is_confirmed;   /* in this cycle */
     bool is_stale;       /* somebody before its owner took of it */
     uint64_t planned_at; /* e->freed */
+    int64_t least;       /* the fewest gpus that it ever had to wait for */
 };
 
 struct policy;
@@ -259,10 +260,11 @@ struct mete_engine {
     uint64_t log_end;
     uint64_t epoch; /* which nodes are present */
     uint64_t ranked;
-    uint64_t nodes_version;    /* what nodes are, held things apart */
-    uint64_t freed;            /* something was freed, or a node got better */
-    uint64_t version;          /* anything */
-    uint64_t uses;             /* of caches */
+    uint64_t nodes_version; /* what nodes are, held things apart */
+    uint64_t freed;         /* something was freed, or a node got better: plans may be better now */
+    uint64_t eased;         /* that, or a reservation went: what failed may fit now */
+    uint64_t version;       /* anything */
+    uint64_t uses;          /* of caches */
     VEC(struct shape *) trees; /* that have one */
     uint64_t steps;
 
@@ -302,6 +304,12 @@ static inline struct workload *workload_of_group(struct order_link *link)
 static inline const struct shape *pod_shape(const struct pod *p)
 {
     return p->workload->group->sets[p->set].shape;
+}
+
+static inline void engine_freed(struct mete_engine *e)
+{
+    e->freed++;
+    e->eased++;
 }
 
 /* node.c */

@@ -280,7 +280,7 @@ static void give_all(struct mete_engine *e, struct workload *w)
     }
     w->is_placed = false;
     w->end_ns = NEVER_NS;
-    e->freed++;
+    engine_freed(e);
 }
 
 enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id)

@@ -357,63 +357,63 @@ static void a_small_budget_gets_there_in_the_end(void **state)
     assert_true(calls > 30);
 }
 
+static const struct {
+    struct job_spec job;
+    const char *code;
+    const char *message;
+    const char *first_line;
+    const char *would_start_if; /* NULL: none */
+} why_cases[] = {
+    {{.gpus = 9},
+     "NeverFits",
+     "needs 9 gpus on one node; the largest has 8 (a)",
+     "too small: has 8 gpus",
+     "it asks for 4 gpus, not 9 (on a)"},
+    {{.gpus = 1, .model = "b200"},
+     "NeverFits",
+     "needs 1 B200; no node that matches has that model",
+     "wrong model (h100)",
+     "it takes gpus of any model (on b)"},
+    {{.gpus = 1, .label = "tape"},
+     "NeverFits",
+     "no node has the label disk=tape",
+     "label disk=tape is missing",
+     "it does not ask for the label disk=tape (on b)"},
+    {{.gpus = 1, .node = "x"}, "NeverFits", "there is no node x", NULL, NULL},
+    {{.gpus = 1, .node = "t"},
+     "NeverFits",
+     "does not tolerate the taint dedicated=ml:NoSchedule (t)",
+     "taint dedicated=ml:NoSchedule is not tolerated",
+     "it tolerates the taint dedicated=ml:NoSchedule (on t)"},
+    {{.cpu = 65000},
+     "NeverFits",
+     "needs 65 cpu on one node; the largest has 64 (a)",
+     "too small: has 64 cpu",
+     "it asks for 64 cpu, not 65 (on s)"},
+    {{.gpus = 6, .model = "h100"},
+     "NoNodeFits",
+     "needs 6 H100 on one node; most free is 4 (a)",
+     "2 short; job 101 holds 4",
+     "it asks for 4 H100, not 6 (on a)"},
+    {{.cpu = 64000, .node = "a"},
+     "NoNodeFits",
+     "needs 64 cpu on one node; most free is 63 (a)",
+     "1 cpu short; job 101 holds 1",
+     "job 101 ends"},
+    {{.gpus = 2, .node = "s"},
+     "GpusUnhealthy",
+     "needs 2 gpus; would fit if 1 unhealthy gpus were well",
+     "1 of 2 not healthy",
+     "it asks for 1 gpu, not 2 (on s)"},
+    {{.gpus = 2, .node = "c"},
+     "NodesDraining",
+     "needs 2 gpus; fits only on c, which is cordoned",
+     "cordoned: \"fans\"",
+     "node c is uncordoned"},
+};
+
 static void says_why_with_numbers(void **state)
 {
-    static const struct {
-        struct job_spec job;
-        const char *code;
-        const char *message;
-        const char *first_line;
-        const char *would_start_if; /* NULL: none */
-    } cases[] = {
-        {{.gpus = 9},
-         "NeverFits",
-         "needs 9 gpus on one node; the largest has 8 (a)",
-         "too small: has 8 gpus",
-         "it asks for 4 gpus, not 9 (on a)"},
-        {{.gpus = 1, .model = "b200"},
-         "NeverFits",
-         "needs 1 B200; no node that matches has that model",
-         "wrong model (h100)",
-         "it takes gpus of any model (on b)"},
-        {{.gpus = 1, .label = "tape"},
-         "NeverFits",
-         "no node has the label disk=tape",
-         "label disk=tape is missing",
-         "it does not ask for the label disk=tape (on b)"},
-        {{.gpus = 1, .node = "x"}, "NeverFits", "there is no node x", NULL, NULL},
-        {{.gpus = 1, .node = "t"},
-         "NeverFits",
-         "does not tolerate the taint dedicated=ml:NoSchedule (t)",
-         "taint dedicated=ml:NoSchedule is not tolerated",
-         "it tolerates the taint dedicated=ml:NoSchedule (on t)"},
-        {{.cpu = 65000},
-         "NeverFits",
-         "needs 65 cpu on one node; the largest has 64 (a)",
-         "too small: has 64 cpu",
-         "it asks for 64 cpu, not 65 (on s)"},
-        {{.gpus = 6, .model = "h100"},
-         "NoNodeFits",
-         "needs 6 H100 on one node; most free is 4 (a)",
-         "2 short; job 101 holds 4",
-         "it asks for 4 H100, not 6 (on a)"},
-        {{.cpu = 64000, .node = "a"},
-         "NoNodeFits",
-         "needs 64 cpu on one node; most free is 63 (a)",
-         "1 cpu short; job 101 holds 1",
-         "job 101 ends"},
-        {{.gpus = 2, .node = "s"},
-         "GpusUnhealthy",
-         "needs 2 gpus; would fit if 1 unhealthy gpus were well",
-         "1 of 2 not healthy",
-         "it asks for 1 gpu, not 2 (on s)"},
-        {{.gpus = 2, .node = "c"},
-         "NodesDraining",
-         "needs 2 gpus; fits only on c, which is cordoned",
-         "cordoned: \"fans\"",
-         "node c is uncordoned"},
-    };
-
     (void)state;
     NODE(.name = "a", .gpus = 8);
     NODE(.name = "b", .gpus = 2);
@@ -422,28 +422,28 @@ static void says_why_with_numbers(void **state)
     NODE(.name = "t", .gpus = 2, .taint = "ml");
     OK(restore_job(engine, (struct job_spec){.id = 101, .gpus = 4, .restored_on = "a"}, 1));
     OK(restore_job(engine, (struct job_spec){.id = 102, .gpus = 1, .restored_on = "b"}, 1));
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct job_spec job = cases[i].job;
+    for (size_t i = 0; i < COUNT(why_cases); i++) {
+        struct job_spec job = why_cases[i].job;
         struct mete_reason r;
 
         job.id = 1;
         OK(add_job(engine, job));
         CYCLE(10, "");
         r = why(1);
-        assert_string_equal(r.code_text, cases[i].code);
-        assert_string_equal(r.message, cases[i].message);
+        assert_string_equal(r.code_text, why_cases[i].code);
+        assert_string_equal(r.message, why_cases[i].message);
         assert_true(strlen(r.message) <= 72);
-        if (cases[i].first_line)
-            assert_string_equal(r.nodes[0].text, cases[i].first_line);
+        if (why_cases[i].first_line)
+            assert_string_equal(r.nodes[0].text, why_cases[i].first_line);
         else
             assert_int_equal(r.n_nodes, 0);
-        if (cases[i].would_start_if && !says_if(&r, cases[i].would_start_if))
+        if (why_cases[i].would_start_if && !says_if(&r, why_cases[i].would_start_if))
             fail_msg("'%s' is not among the %zu lines for '%s', the first is '%s'",
-                     cases[i].would_start_if, r.n_would_start_if, r.message,
+                     why_cases[i].would_start_if, r.n_would_start_if, r.message,
                      r.n_would_start_if ? r.would_start_if[0] : "");
-        assert_true(cases[i].would_start_if || r.n_would_start_if == 0);
+        assert_true(why_cases[i].would_start_if || r.n_would_start_if == 0);
         OK(mete_why_brief(engine, 1, 100 * SECOND, &r));
-        assert_string_equal(r.message, cases[i].message);
+        assert_string_equal(r.message, why_cases[i].message);
         END(1);
     }
 }
