@@ -95,16 +95,18 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         ret->code = METE_REASON_NODES_DRAINING;
 }
 
-static const char *total_text(struct mete_engine *e, const struct group *g)
+/* "needs 2 H100", "needs 4 x 2 H100", "needs room": what the workload asks for, in short. */
+static const char *needs_text(struct mete_engine *e, const struct group *g)
 {
     const struct shape *s = g->sets[g->fill_order[0]].shape;
 
     if (g->n_pods > 1 && s->gpus > 0)
-        return arena_format(e->answers, "%u x %s", g->sets[g->fill_order[0]].count,
+        return arena_format(e->answers, "needs %u x %s", g->sets[g->fill_order[0]].count,
                             why_gpus(e, s, s->gpus));
     if (g->n_pods > 1)
-        return arena_format(e->answers, "%zu pods", g->n_pods);
-    return s->gpus > 0 ? why_gpus(e, s, s->gpus) : "one node";
+        return arena_format(e->answers, "needs %zu pods", g->n_pods);
+    return s->gpus > 0 ? arena_format(e->answers, "needs %s", why_gpus(e, s, s->gpus))
+                       : "needs room";
 }
 
 /* The node that the workload would be on if what is in its way were not. */
@@ -120,12 +122,12 @@ static const struct node *first_in_trouble(const struct answers *answers, enum t
 static const char *kept_text(struct mete_engine *e, const struct finding *f)
 {
     const struct workload *owner = f->kept->owner;
-    const char *asked = total_text(e, f->attempt.w->group);
+    const char *asked = needs_text(e, f->attempt.w->group);
 
     if (f->code == METE_REASON_RESERVED)
-        return arena_format(e->answers, "needs %s; the room on %s is kept for %s", asked,
+        return arena_format(e->answers, "%s; the room on %s is kept for %s", asked,
                             f->kept->nodes[0].node->name, why_workload(e, owner));
-    return arena_format(e->answers, "needs %s; the room is kept for %s (priority %d)", asked,
+    return arena_format(e->answers, "%s; the room is kept for %s (priority %d)", asked,
                         why_workload(e, owner), owner->key.priority);
 }
 
@@ -135,20 +137,20 @@ static const char *unhealthy_text(struct mete_engine *e, const struct finding *f
 
     for (size_t i = 0; i < e->order.n; i++)
         unhealthy += bits(node_gpus_of(e->order.at[i], 0) & ~e->order.at[i]->healthy);
-    return arena_format(e->answers, "needs %s; would fit if %" PRIu64 " unhealthy gpus were well",
-                        total_text(e, f->attempt.w->group), unhealthy);
+    return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy gpus were well",
+                        needs_text(e, f->attempt.w->group), unhealthy);
 }
 
 static const char *draining_text(struct mete_engine *e, const struct finding *f,
                                  const struct answers *answers)
 {
     const struct node *n = first_in_trouble(answers, TROUBLE_CORDONED, TROUBLE_NOT_READY);
-    const char *asked = total_text(e, f->attempt.w->group);
+    const char *asked = needs_text(e, f->attempt.w->group);
 
     if (!n)
-        return arena_format(e->answers,
-                            "needs %s; fits only with nodes that are cordoned or not ready", asked);
-    return arena_format(e->answers, "needs %s; fits only on %s, which is %s", asked, n->name,
+        return arena_format(e->answers, "%s; fits only with nodes that are cordoned or not ready",
+                            asked);
+    return arena_format(e->answers, "%s; fits only on %s, which is %s", asked, n->name,
                         n->is_ready ? "cordoned" : "not ready");
 }
 

@@ -41,6 +41,15 @@ static const struct field blocking_fields[] = {
 static const struct field blocking_item =
     F_OBJECT(NULL, blocking_fields, "One thing that is in the way.");
 
+static const struct field node_fields[] = {
+    F_STRING("name", "The node.", .size_max = 253),
+    F_INT("free", "What it has left of what is short, or of gpus."),
+    F_INT("capacity", "What it has of that in all."),
+    F_STRING("text", "Why not there, and who holds what.", .size_max = 1024),
+    F_END,
+};
+static const struct field node_item = F_OBJECT(NULL, node_fields, "One node's answer.");
+
 static const struct field estimate_fields[] = {
     F_TIME("from", "Not before."),
     F_TIME("to", "Not after."),
@@ -55,6 +64,8 @@ static const struct field reason_fields[] = {
     F_TIME("since", "Since when it is so."),
     F_TIME("evaluatedAt", "When it was looked at last."),
     F_LIST("blocking", &blocking_item, "What is in the way, and where."),
+    F_LIST("nodes", &node_item, "The nodes that come nearest, best first.", .items_max = 64),
+    F_INT("nodesLeftOut", "How many more there are."),
     F_LIST("wouldStartIf", &string_item, "Changes with which it would start now.", .items_max = 16),
     F_INT("position", "Its place in the queue, from 1."),
     F_INT("queueLength", "How many wait there."),
