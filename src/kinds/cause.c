@@ -101,6 +101,12 @@ void cause_invalid_int(struct causes *c, const struct path *at, int64_t value, c
 void cause_unsupported(struct causes *c, const struct path *at, const char *value,
                        const char *const *supported)
 {
+    cause_unsupported_why(c, at, value, supported, "");
+}
+
+void cause_unsupported_why(struct causes *c, const struct path *at, const char *value,
+                           const char *const *supported, const char *why)
+{
     AUTO_FREE char *shown = quote(value);
     AUTO_FREE char *body = NULL;
     struct buf out = {0};
@@ -108,6 +114,7 @@ void cause_unsupported(struct causes *c, const struct path *at, const char *valu
     buf_printf(&out, "Unsupported value: %s: supported values: ", shown);
     for (size_t i = 0; supported[i]; i++)
         buf_printf(&out, "%s\"%s\"", i > 0 ? ", " : "", supported[i]);
+    buf_printf(&out, "%s%s", *why ? ": " : "", why);
     body = buf_steal(&out);
     add(c, at, "FieldValueNotSupported", body);
 }

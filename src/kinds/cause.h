@@ -53,6 +53,8 @@ void cause_invalid(struct causes *c, const struct path *at, const char *value, c
 void cause_invalid_int(struct causes *c, const struct path *at, int64_t value, const char *detail);
 void cause_unsupported(struct causes *c, const struct path *at, const char *value,
                        const char *const *supported);
+void cause_unsupported_why(struct causes *c, const struct path *at, const char *value,
+                           const char *const *supported, const char *why);
 void cause_duplicate(struct causes *c, const struct path *at, const char *value);
 void cause_forbidden(struct causes *c, const struct path *at, const char *detail);
 void cause_too_long(struct causes *c, const struct path *at, size_t max_bytes);

@@ -260,6 +260,18 @@ static void validate_ports(const json_t *container, bool is_host_network, const 
     }
 }
 
+/* Anything else would have nowhere to run but in the host's own root file system, unasked. */
+static void validate_image(const json_t *container, const struct path *at, struct causes *causes)
+{
+    static const char *const known[] = {"host", NULL};
+    const char *image = text_or_empty(container, "image");
+
+    if (*image && !text_equal(image, "host"))
+        cause_unsupported_why(causes, PATH(at, "image"), image, known,
+                              "container images are not implemented by mete yet; \"host\" is the "
+                              "node's own root file system");
+}
+
 static void validate_containers(const json_t *spec, const char *which, const struct path *at,
                                 struct causes *causes)
 {
@@ -274,6 +286,7 @@ static void validate_containers(const json_t *spec, const char *which, const str
 
         if (is_init && find_named(json_object_get(spec, "containers"), name))
             cause_duplicate(causes, PATH(here, "name"), name);
+        validate_image(container, here, causes);
         validate_env(container, spec, here, causes);
         validate_env_from(container, here, causes);
         validate_mounts(container, spec, here, causes);

@@ -302,15 +302,16 @@ static void a_binding_takes_free_healthy_gpus_by_index(void **state)
         "{\\\"uuid\\\":\\\"G2\\\",\\\"index\\\":2,\\\"health\\\":\\\"healthy\\\"},"
         "{\\\"uuid\\\":\\\"G1\\\",\\\"index\\\":1,\\\"health\\\":\\\"healthy\\\"}]'}}}",
         NULL));
-    world_must(world_create(
-        &w, POD(NULL),
-        "{'metadata':{'name':'a'},'spec':{"
-        "'initContainers':[{'name':'i','image':'x','resources':{'limits':{'nvidia.com/gpu':1}}}],"
-        "'containers':["
-        "{'name':'one','image':'x','resources':{'limits':{'nvidia.com/gpu':1}}},"
-        "{'name':'two','image':'x','resources':{'limits':{'nvidia.com/gpu':1}}},"
-        "{'name':'none','image':'x'}]}}",
-        NULL));
+    world_must(
+        world_create(&w, POD(NULL),
+                     "{'metadata':{'name':'a'},'spec':{"
+                     "'initContainers':[{'name':'i','image':'host','resources':{'limits':{'nvidia."
+                     "com/gpu':1}}}],"
+                     "'containers':["
+                     "{'name':'one','image':'host','resources':{'limits':{'nvidia.com/gpu':1}}},"
+                     "{'name':'two','image':'host','resources':{'limits':{'nvidia.com/gpu':1}}},"
+                     "{'name':'none','image':'host'}]}}",
+                     NULL));
     world_must(world_add_pod(&w, "default", "b", 2));
     world_must(world_bind(&w, "default", "a", "n"));
     a = devices_of(&w, "a");

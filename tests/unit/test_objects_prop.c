@@ -106,11 +106,11 @@ static void settle(struct run *r, struct err *e, json_t *result)
 static void do_create(struct run *r)
 {
     struct objects_request q = request(r, NULL, false);
-    AUTO_FREE char *text =
-        mem_format("{'metadata':{'name':'%s'%s},'spec':{'containers':[{'name':'main','image':'x',"
-                   "'resources':{'limits':{'nvidia.com/gpu':%zu}}}]}}",
-                   q.name, world_pick(&r->w, 4) == 0 ? ",'finalizers':['x.io/keep']" : "",
-                   world_pick(&r->w, GPUS + 1));
+    AUTO_FREE char *text = mem_format(
+        "{'metadata':{'name':'%s'%s},'spec':{'containers':[{'name':'main','image':'host',"
+        "'resources':{'limits':{'nvidia.com/gpu':%zu}}}]}}",
+        q.name, world_pick(&r->w, 4) == 0 ? ",'finalizers':['x.io/keep']" : "",
+        world_pick(&r->w, GPUS + 1));
     AUTO(json_freep) json_t *pod = manifest(text);
     json_t *result = NULL;
     struct err *e;

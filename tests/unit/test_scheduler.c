@@ -138,10 +138,11 @@ static void gpus_are_dealt_to_containers_in_order_and_init_containers_share_them
     world_must(world_create(
         &w, (struct target){.kind = "pods"},
         "{'metadata':{'name':'p'},'spec':{"
-        "'initContainers':[{'name':'i','image':'x','resources':{'limits':{'nvidia.com/gpu':'2'}}}],"
-        "'containers':[{'name':'m','image':'x','resources':{'limits':{'nvidia.com/gpu':'1'}}},"
-        "{'name':'n','image':'x'},"
-        "{'name':'o','image':'x','resources':{'limits':{'nvidia.com/gpu':'2'}}}]}}",
+        "'initContainers':[{'name':'i','image':'host','resources':{'limits':{'nvidia.com/"
+        "gpu':'2'}}}],"
+        "'containers':[{'name':'m','image':'host','resources':{'limits':{'nvidia.com/gpu':'1'}}},"
+        "{'name':'n','image':'host'},"
+        "{'name':'o','image':'host','resources':{'limits':{'nvidia.com/gpu':'2'}}}]}}",
         NULL));
     sim_loop_run(w.loop);
     pod = get_pod("p");
@@ -200,7 +201,7 @@ static void a_taint_keeps_off_those_who_do_not_tolerate_it(void **state)
     world_must(world_create(
         &w, (struct target){.kind = "pods"},
         "{'metadata':{'name':'q'},'spec':{'tolerations':[{'key':'dedicated','operator':'Exists'}],"
-        "'containers':[{'name':'main','image':'x'}]}}",
+        "'containers':[{'name':'main','image':'host'}]}}",
         NULL));
     sim_loop_run(w.loop);
     assert_on("q", "a");
@@ -215,7 +216,7 @@ static void another_schedulers_pods_are_left_alone_and_counted_once_bound(void *
     world_must(world_create(&w, (struct target){.kind = "pods"},
                             "{'metadata':{'name':'theirs'},'spec':{'schedulerName':'other','"
                             "containers':[{'name':'main',"
-                            "'image':'x','resources':{'limits':{'nvidia.com/gpu':'2'}}}]}}",
+                            "'image':'host','resources':{'limits':{'nvidia.com/gpu':'2'}}}]}}",
                             NULL));
     sim_loop_run(w.loop);
     pod = get_pod("theirs");
@@ -294,9 +295,9 @@ static void a_deleted_pod_gives_up_its_place(void **state)
 static void host_ports_keep_pods_apart(void **state)
 {
     static const char *const manifests[] = {
-        "{'metadata':{'name':'x'},'spec':{'containers':[{'name':'main','image':'x','ports':"
+        "{'metadata':{'name':'x'},'spec':{'containers':[{'name':'main','image':'host','ports':"
         "[{'containerPort':80,'hostPort':80}]}]}}",
-        "{'metadata':{'name':'y'},'spec':{'containers':[{'name':'main','image':'x','ports':"
+        "{'metadata':{'name':'y'},'spec':{'containers':[{'name':'main','image':'host','ports':"
         "[{'containerPort':80,'hostPort':80}]}]}}",
     };
 

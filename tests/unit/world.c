@@ -224,7 +224,7 @@ void world_add_node(struct world *w, const char *name, int n_gpus)
 struct err *world_add_pod(struct world *w, const char *ns, const char *name, int gpus)
 {
     AUTO_FREE char *text =
-        mem_format("{'metadata':{'name':'%s'},'spec':{'containers':[{'name':'main','image':'x',"
+        mem_format("{'metadata':{'name':'%s'},'spec':{'containers':[{'name':'main','image':'host',"
                    "'resources':{'limits':{'nvidia.com/gpu':'%d'}}}]}}",
                    name, gpus);
 
