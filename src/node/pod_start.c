@@ -35,11 +35,11 @@ static void container_refuse(struct pod *p, struct container *c, const char *rea
         pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", message);
 }
 
-static void refuse_all(struct pod *p, const struct err *e)
+static void refuse_all(struct pod *p, const char *reason, const struct err *e)
 {
     for (size_t i = 0; i < p->n_containers; i++)
         if (p->containers[i].state == CONTAINER_WAITING)
-            container_refuse(p, &p->containers[i], config_reason(e), err_message(e));
+            container_refuse(p, &p->containers[i], reason, err_message(e));
     p->preparation = PREP_WAITING;
     p->retry_ns = p->retry_ns == 0 ? RETRY_NS : p->retry_ns * 2;
     if (p->retry_ns > RETRY_MAX_NS)
@@ -88,7 +88,7 @@ static void on_made(void *message, const struct err *e)
     } else {
         preparation_free(m->preparation);
         if (p)
-            refuse_all(p, e);
+            refuse_all(p, config_reason(e), e);
     }
     free(m->uid);
     free(m);
@@ -135,7 +135,7 @@ static void start_making(struct pod *p)
 
     if (e) {
         preparation_free(preparation);
-        refuse_all(p, e);
+        refuse_all(p, config_reason(e), e);
         return;
     }
     m = mem_alloc(sizeof(*m));
@@ -175,7 +175,7 @@ static void on_fetched(void *arg, const struct err *e, const struct client_reply
     if (!p || --p->n_fetching > 0)
         return;
     if (p->fetch_error) {
-        refuse_all(p, p->fetch_error);
+        refuse_all(p, config_reason(p->fetch_error), p->fetch_error);
         err_free(TAKE(p->fetch_error));
     } else {
         start_making(p);
@@ -203,20 +203,33 @@ static void start_fetching(struct pod *p, const json_t *refs)
     }
 }
 
+static struct err *check_images(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        TRY(spec_check_image(pod_container_spec(p, &p->containers[i])));
+    return NULL;
+}
+
 void pod_prepare(struct pod *p)
 {
     AUTO(json_freep) json_t *refs = NULL;
+    AUTO(err_freep) struct err *no_image = NULL;
     AUTO(err_freep) struct err *e = NULL;
 
     if (p->preparation == PREP_FETCHING || p->preparation == PREP_MAKING ||
         (p->preparation == PREP_WAITING && loop_now_ns(p->set->o.loop) < p->retry_at_ns))
         return;
+    no_image = check_images(p);
+    if (no_image) {
+        refuse_all(p, "ErrImageNeverPull", no_image);
+        return;
+    }
     refs = json_array();
     e = refs_collect(p->object, refs);
     json_decref(p->refs);
     p->refs = json_object();
     if (e)
-        refuse_all(p, e);
+        refuse_all(p, config_reason(e), e);
     else if (json_array_size(refs) > 0)
         start_fetching(p, refs);
     else

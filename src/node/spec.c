@@ -22,6 +22,18 @@ static const json_t *security(const json_t *pod, const json_t *container, const 
     return own && !json_is_null(own) ? own : json_at(pod, "spec", "securityContext", key, NULL);
 }
 
+struct err *spec_check_image(const json_t *container)
+{
+    const char *image = json_text(container, "image");
+
+    if (text_equal(image, "host"))
+        return NULL;
+    return err_new(ERR_INVALID,
+                   "container %s: image '%s' is not on this machine: only 'host' is there, the "
+                   "machine's own root file system",
+                   json_text(container, "name"), image ? image : "");
+}
+
 struct err *spec_uid(const json_t *pod, const json_t *container, uid_t *ret)
 {
     const json_t *uid = security(pod, container, "runAsUser");
@@ -392,6 +404,7 @@ struct err *spec_build(const struct spec_input *in, json_t **ret)
     AUTO(json_freep) json_t *spec = json_object();
     json_t *root = json_object_at(spec, "root");
 
+    TRY(spec_check_image(in->container));
     TRY(check_security(in));
     json_put_text(spec, "ociVersion", "1.0.2");
     TRY(process_part(in, spec));

@@ -32,6 +32,10 @@ struct spec_input {
     const json_t *edits; /* cdi.h */
 };
 
+/* ERR_INVALID: not the image `host`, so there is no root file system to run it in. The API refuses
+ * such a pod already; a node does not take its word for it. */
+struct err *spec_check_image(const json_t *container) MUST_CHECK;
+
 /* The user a container runs as: its own or its pod's runAsUser. ERR_FORBIDDEN: nobody is named. */
 struct err *spec_uid(const json_t *pod, const json_t *container, uid_t *ret) MUST_CHECK;
 

@@ -21,7 +21,9 @@ static json_t *parse(const char *text)
 static struct made make(const char *members, uid_t uid, const char *env_text)
 {
     struct host_user user = {.uid = uid, .gid = uid ? 100 : 0, .groups = {100, 27}, .n_groups = 2};
-    AUTO_FREE char *text = mem_format("{\"name\":\"m\"%s%s}", members[0] ? "," : "", members);
+    AUTO_FREE char *text = mem_format("{\"name\":\"m\"%s%s%s}",
+                                      strstr(members, "\"image\"") ? "" : ",\"image\":\"host\"",
+                                      members[0] ? "," : "", members);
     AUTO(json_freep) json_t *pod = parse("{\"spec\":{}}");
     AUTO(json_freep) json_t *container = parse(text);
     AUTO(json_freep) json_t *env = parse(env_text);
@@ -89,6 +91,9 @@ static void builds_what_a_container_asks_for(void **state)
         {"\"command\":[\"sh\",\"-c\"],\"args\":[\"x\"]", 1000, "process.args",
          "[\"sh\",\"-c\",\"x\"]"},
         {"\"args\":[\"x\"]", 1000, "process.args", "[\"x\"]"},
+        {RUN ",\"image\":\"busybox\"", 0, "",
+         "container m: image 'busybox' is not on this machine: only 'host' is there, the machine's "
+         "own root file system"},
         {"", 1000, "", "image 'host' has no command of its own: set command or args"},
         {RUN, 1000, "process.cwd", "\"/\""},
         {RUN ",\"workingDir\":\"/home/ann\"", 1000, "process.cwd", "\"/home/ann\""},
