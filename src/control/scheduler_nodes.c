@@ -190,7 +190,7 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
 }
 
 /* A node that the engine refuses is not used, and the log says why. */
-static void tell_engine(struct scheduler *s, const struct sched_node *n)
+static void tell_engine(struct scheduler *s, struct sched_node *n)
 {
     struct arena *a = arena_new();
     struct mete_node node = {
@@ -204,7 +204,8 @@ static void tell_engine(struct scheduler *s, const struct sched_node *n)
     list_labels(a, n->facts, &node);
     list_taints(a, n->facts, &node);
     list_gpus(a, n->facts, &node);
-    if (mete_node_set(s->engine, &node) != METE_OK) {
+    n->is_refused = mete_node_set(s->engine, &node) != METE_OK;
+    if (n->is_refused) {
         LOG(ERROR, "node cannot be used", S("node", n->name),
             S("error", mete_last_error(s->engine)));
         (void)mete_node_remove(s->engine, n->name); /* may not be there */
@@ -262,7 +263,7 @@ void scheduler_remove_node(void *arg, const char *ns, const char *name, const js
     (void)mete_node_remove(s->engine, name); /* was not there where the engine refused it */
     map_each (handle, s->nodes, n, next) {
         /* its gpus may be on another by now, which was refused for that */
-        if (json_array_size(json_object_get(n->facts, "gpus")) > 0)
+        if (n->is_refused)
             tell_engine(s, n);
     }
     scheduler_poke(s);

@@ -42,7 +42,8 @@ struct sched_pod {
 struct sched_node {
     struct map_handle handle;
     char *name;
-    json_t *facts; /* what the engine was told */
+    json_t *facts;   /* what the engine was told */
+    bool is_refused; /* by the engine: tried again when another node goes */
 };
 
 /* A gpu that the ledger says is held. */

@@ -280,6 +280,23 @@ static void a_gpu_that_gets_sick_is_not_given(void **state)
     assert_waits("p", "needs 1 gpu; would fit if 1 unhealthy gpus were well");
 }
 
+static void a_gpu_that_moved_to_another_node_is_used_once_the_old_node_is_gone(void **state)
+{
+    (void)state;
+    add_node("a", 1);
+    world_add_node(&w, "b", 0);
+    world_must(world_patch(&w, (struct target){.kind = "nodes", .name = "b", .who = &ours},
+                           "{'metadata':{'annotations':{'mete.dev/gpus':'[{\\\"uuid\\\":\\\"GPU-a-0"
+                           "\\\",\\\"health\\\":\\\"healthy\\\"}]'}}}",
+                           NULL));
+    beat("b");
+    sim_loop_run(w.loop);
+    world_must(
+        world_delete(&w, (struct target){.kind = "nodes", .name = "a", .who = &root}, NULL, NULL));
+    add_pod("p", 1);
+    assert_on("p", "b");
+}
+
 static void a_deleted_pod_gives_up_its_place(void **state)
 {
     (void)state;
@@ -465,6 +482,7 @@ int main(void)
         TEST(a_bound_pod_is_still_held_after_a_restart),
         TEST(a_gpu_that_the_ledger_says_is_held_is_not_given),
         TEST(a_gpu_that_gets_sick_is_not_given),
+        TEST(a_gpu_that_moved_to_another_node_is_used_once_the_old_node_is_gone),
         TEST(a_deleted_pod_gives_up_its_place),
         TEST(host_ports_keep_pods_apart),
         TEST(an_event_is_written_when_the_reason_changes_and_counted_when_it_returns),
