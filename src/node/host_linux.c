@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "node/host.h"
@@ -177,16 +178,21 @@ static struct err *bind_entry(const char *rootfs, const char *name)
     return bind_tree(from, to);
 }
 
+/* A directory that cannot be bound (an unbindable mount) is missing in containers, and said so. */
 static struct err *bind_host(const char *rootfs)
 {
     char **names = NULL;
     size_t n = 0;
-    struct err *e = dir_list("/", &names, &n);
 
-    for (size_t i = 0; !e && i < n; i++)
-        e = bind_entry(rootfs, names[i]);
+    TRY(dir_list("/", &names, &n));
+    for (size_t i = 0; i < n; i++) {
+        AUTO(err_freep) struct err *e = bind_entry(rootfs, names[i]);
+
+        if (e)
+            LOG(WARN, "part of the host is not seen by containers", S("name", names[i]), E(e));
+    }
     names_free(names, n);
-    return e;
+    return NULL;
 }
 
 static struct err *mask(const char *rootfs, const char *dir)
@@ -203,7 +209,7 @@ static struct err *mask(const char *rootfs, const char *dir)
     return NULL;
 }
 
-/* crun uses the v1 hierarchies only when none of its controllers is on v2: see docs/host.md. */
+/* crun uses the v1 hierarchies of a hybrid layout only where it sees no controller on v2. */
 static struct err *hide_unified(const char *rootfs)
 {
     static const char controllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
