@@ -388,18 +388,15 @@ static void step_run(struct pod *p)
 static void on_attempt_removed(void *arg, const struct err *e)
 {
     struct pod *p = NULL;
-    struct container *c = pending_take(arg, &p);
 
+    (void)pending_take(arg, &p);
     if (!p)
         return;
     p->n_removing--;
     if (e) {
         LOG(WARN, "attempt could not be removed yet", S("pod", p->name), E(e));
+        p->are_attempts_gone = false;
         p->remove_at_ns = now_ns(p) + NS_PER_SEC;
-    } else if (c) {
-        c->state = CONTAINER_WAITING;
-        c->end.is_set = false;
-        c->attempt = -1; /* nothing of it is left */
     }
     pod_step(p);
 }
@@ -451,26 +448,32 @@ static void remove_rest(struct pod *p)
 }
 
 /* Forgets a pod that the server has no more: its attempts, then its directories. */
-static void step_forget(struct pod *p)
+/* The newest attempt and the one before; older ones went when those were made. */
+static void remove_attempts(struct pod *p)
 {
     struct runtime *r = p->set->o.runtime;
-    bool is_clean = true;
 
+    p->are_attempts_gone = true; /* unless one of them says otherwise */
+    for (size_t i = 0; i < p->n_containers; i++) {
+        struct container *c = &p->containers[i];
+
+        for (int64_t n = c->attempt > 0 ? c->attempt - 1 : 0; n <= c->attempt; n++) {
+            AUTO_FREE char *id = container_id(p, c, n);
+
+            p->n_removing++;
+            r->ops->remove(r->self, id, on_attempt_removed, pending_new(p, c));
+        }
+    }
+}
+
+static void step_forget(struct pod *p)
+{
     if (!pod_has_ended(p) || p->n_removing > 0 || p->is_unpreparing || p->n_fetching > 0 ||
         p->preparation == PREP_MAKING || now_ns(p) < p->remove_at_ns)
         return;
-    for (size_t i = 0; i < p->n_containers; i++) {
-        struct container *c = &p->containers[i];
-        AUTO_FREE char *id = NULL;
-
-        if (c->attempt < 0)
-            continue;
-        is_clean = false;
-        id = container_id(p, c, c->attempt);
-        p->n_removing++;
-        r->ops->remove(r->self, id, on_attempt_removed, pending_new(p, c));
-    }
-    if (is_clean)
+    if (!p->are_attempts_gone)
+        remove_attempts(p);
+    else
         remove_rest(p);
 }
 

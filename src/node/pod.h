@@ -93,6 +93,7 @@ struct pod {
     bool is_delete_done;
 
     size_t n_removing; /* attempts whose removal is under way */
+    bool are_attempts_gone;
     bool is_unpreparing;
     int64_t remove_at_ns;
     struct loop_timer *timer;

@@ -451,6 +451,7 @@ static void on_created(void *arg, const struct err *e)
             remove_older(p, c);
         } else if (err_code(e) == ERR_INVALID) {
             container_refused(p, c, e);
+            remove_older(p, c);
         } else {
             LOG(WARN, "container could not be created", S("pod", p->name), S("container", c->name),
                 E(e));

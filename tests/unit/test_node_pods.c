@@ -316,6 +316,35 @@ static void deletion_asks_waits_and_kills(void **state)
     node_world_done(&w);
 }
 
+static void a_crash_loop_leaves_nothing_behind(void **state)
+{
+    static const char *const messages[] = {NULL, "no such program"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(messages); i++) {
+        struct node_world w;
+
+        node_world_init(&w);
+        w.create_error = ERR_INVALID;
+        w.create_message = messages[i];
+        put(&w, ONE("Always"), "{}");
+        for (size_t k = 0; k < 3 && !messages[i]; k++) {
+            AUTO_FREE char *id = mem_format("u1-m-%zu", k);
+
+            node_world_end(&w, id, 1);
+            node_world_advance(&w, k < 2 ? 30 * NS_PER_SEC : 0);
+        }
+        node_world_advance(&w, messages[i] ? 35 * NS_PER_SEC : 0);
+        assert_string_equal(json_text(state_of(&w, "waiting"), "reason"), "CrashLoopBackOff");
+        assert_int_equal(w.containers.n, 1);
+        put_deleted(&w, ONE("Always"), 30);
+        remove_pod(&w);
+        assert_int_equal(w.containers.n, 0);
+        assert_int_equal(w.n_unprepared, 1);
+        node_world_done(&w);
+    }
+}
+
 static void deletion_with_a_shorter_grace_hurries(void **state)
 {
     struct node_world w;
@@ -652,6 +681,7 @@ int main(void)
         cmocka_unit_test(what_the_machine_cannot_do_now_is_tried_again_as_the_same_attempt),
         cmocka_unit_test(waits_for_a_config_map_that_is_missing),
         cmocka_unit_test(deletion_asks_waits_and_kills),
+        cmocka_unit_test(a_crash_loop_leaves_nothing_behind),
         cmocka_unit_test(deletion_with_a_shorter_grace_hurries),
         cmocka_unit_test(what_does_not_die_keeps_the_pod),
         cmocka_unit_test(the_last_status_goes_before_the_deletion),
