@@ -1,0 +1,387 @@
+/* What people type and what they are told: gpus, names, addresses, configuration, kubeconfigs,
+ * jobs, reasons. */
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "base/yaml.h"
+#include "cli/job_spec.h"
+#include "cli/jobs.h"
+#include "cli/kubeconfig.h"
+#include "cli/summary.h"
+#include "cli/supervisor.h"
+#include "cli/up.h"
+#include "cli/why.h"
+#include "test.h"
+
+static json_t *parse(const char *text)
+{
+    AUTO(json_freep) json_t *documents = NULL;
+
+    assert_null(yaml_parse("test", str_of(text), &documents));
+    return json_incref(json_array_get(documents, 0));
+}
+
+static void reads_how_many_gpus(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t count; /* -1: refused */
+        const char *model;
+    } cases[] = {
+        {"2", 2, ""},
+        {"0", 0, ""},
+        {"A100:2", 2, "a100"},
+        {"0.5", -1, "are not there yet"},
+        {"20Gi", -1, "are not there yet"},
+        {"mig-2g.20gb", -1, "are not there yet"},
+        {"a100:", -1, "want a number"},
+        {":2", -1, "want a number"},
+        {"eight", -1, "want a number"},
+        {"-1", -1, "want a number"},
+        {"", -1, "want a number"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int64_t count = -1;
+        char model[16] = "";
+        AUTO(err_freep) struct err *e = job_gpus_parse(cases[i].text, &count, model, sizeof(model));
+
+        assert_int_equal(count, cases[i].count);
+        if (cases[i].count < 0)
+            assert_non_null(strstr(err_message(e), cases[i].model));
+        else
+            assert_string_equal(model, cases[i].model);
+    }
+}
+
+static void makes_names_that_are_names(void **state)
+{
+    static const struct {
+        const char *command;
+        const char *stem;
+    } cases[] = {{"/usr/bin/python3", "python3-"},
+                 {"train.PY", "train-py-"},
+                 {"./__x__", "x-"},
+                 {"...", "job-"},
+                 {"averyveryveryveryveryveryveryverylongcommandname",
+                  "averyveryveryveryveryveryveryverylongcom-"}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *name = job_name_make(cases[i].command);
+
+        assert_true(text_starts_with(name, cases[i].stem));
+        assert_int_equal(strlen(name), strlen(cases[i].stem) + 5);
+    }
+}
+
+static void a_command_line_becomes_a_pod(void **state)
+{
+    static const char *const words[] = {"--gpus", "h100:2", "--cpu",  "4",        "--memory=8Gi",
+                                        "--time", "90",     "--name", "train",    "-e",
+                                        "A=b=c",  "--",     "python", "train.py", "--fast"};
+    struct invocation in = {0};
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(json_freep)
+    json_t *want = parse("{apiVersion: v1, kind: Pod, metadata: {name: train, namespace: team}, "
+                         "spec: {restartPolicy: Never, activeDeadlineSeconds: 5400,"
+                         " nodeSelector: {mete.dev/gpu.model: h100}, containers: [{name: main, "
+                         "image: host, command: [python, train.py, --fast],"
+                         " workingDir: /home/ann, resources: {limits: {cpu: '4', memory: 8Gi, "
+                         "nvidia.com/gpu: 2}}, env: [{name: A, value: b=c}]}]}}");
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    assert_null(invocation_parse(command_find("run"), COUNT(words), words, &in));
+    assert_null(job_spec_make(&in, "team", "/home/ann", &pod));
+    text = json_format(pod);
+    if (!json_equal(pod, want))
+        fail_msg("%s", text);
+    invocation_done(&in);
+}
+
+static void refuses_amounts_that_are_none(void **state)
+{
+    static const struct {
+        const char *words[4];
+        const char *message;
+    } cases[] = {
+        {{"--cpu", "none", "--", "x"}, "--cpu \"none\": want an amount above 0: 4, 500m"},
+        {{"--memory", "-1Gi", "--", "x"}, "--memory \"-1Gi\": want an amount above 0: 512Mi, 8Gi"},
+        {{"--env", "=x", "--", "x"}, "--env \"=x\": want NAME=VALUE"},
+        {{"--env", "METE_SURELY_NOT_SET", "--", "x"},
+         "--env \"METE_SURELY_NOT_SET\": it is not set here: want NAME=VALUE"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct invocation in = {0};
+        json_t *pod = NULL;
+        AUTO(err_freep) struct err *e = NULL;
+
+        assert_null(invocation_parse(command_find("run"), 4, cases[i].words, &in));
+        e = job_spec_make(&in, "default", NULL, &pod);
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
+        assert_null(pod);
+        invocation_done(&in);
+    }
+}
+
+static void reads_addresses(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *host; /* NULL: refused */
+        unsigned port;
+    } cases[] = {
+        {"127.0.0.1:7443", "127.0.0.1", 7443},
+        {"[::1]:0", "::1", 0},
+        {":80", "0.0.0.0", 80},
+        {"host:65535", "host", 65535},
+        {"host", NULL, 0},
+        {"host:65536", NULL, 0},
+        {"::1:80", NULL, 0},
+        {"host:", NULL, 0},
+        {"host:x", NULL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *host = NULL;
+        unsigned port = 1;
+        AUTO(err_freep) struct err *e = listen_parse(cases[i].text, &host, &port);
+
+        assert_true((e == NULL) == (cases[i].host != NULL));
+        if (cases[i].host) {
+            assert_string_equal(host, cases[i].host);
+            assert_int_equal(port, cases[i].port);
+        }
+    }
+}
+
+static void flags_go_before_the_configuration(void **state)
+{
+    AUTO(json_freep)
+    json_t *config = parse("{apiVersion: mete.dev/v1, kind: Config, data: /srv/mete, gpus: none}");
+    const struct up_given given = {.gpus = "emulated:4xT4"};
+    struct up_options o = {0};
+
+    (void)state;
+    assert_null(up_options_make(&given, config, &o));
+    assert_string_equal(o.data, "/srv/mete");
+    assert_string_equal(o.gpus, "emulated:4xT4");
+    assert_string_equal(o.host, "127.0.0.1");
+    assert_int_equal(o.port, 7443);
+    up_options_done(&o);
+}
+
+static void a_configuration_is_read_strictly(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"{kind: Config}", "want apiVersion: mete.dev/v1, kind: Config"},
+        {"{apiVersion: mete.dev/v1, kind: Config, gpu: all}", "unknown member \"gpu\""},
+        {"{apiVersion: mete.dev/v1, kind: Config, gpus: 8}", "gpus: want a text"},
+        {"{apiVersion: mete.dev/v1, kind: Config, gpus: all}",
+         "gpus \"all\": want auto, none or emulated:PROFILE (emulated:8xH100)"},
+        {"{apiVersion: mete.dev/v1, kind: Config, dashboard: off}",
+         "\"dashboard\" is not there yet"},
+        {"{apiVersion: mete.dev/v1, kind: Config, logLevel: loud}",
+         "log level \"loud\": want error, warn, info or debug"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *config = parse(cases[i].text);
+        struct up_options o = {0};
+        AUTO(err_freep) struct err *e = up_options_make(&(struct up_given){0}, config, &o);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
+        assert_null(o.data);
+    }
+}
+
+#define KUBECONFIG(cluster, user)                                                                 \
+    "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: " \
+    "k, user: u, namespace: team}}], "                                                            \
+    "clusters: [{name: k, cluster: {" cluster "}}], users: [{name: u, user: {" user "}}]}"
+
+static void reads_a_kubeconfig(void **state)
+{
+    static const char text[] =
+        KUBECONFIG("server: 'https://h:1/', certificate-authority-data: Q0E=",
+                   "client-certificate: certs/c.pem, client-key-data: S0VZ, token: t");
+    struct kubeconfig k = {0};
+
+    (void)state;
+    assert_null(kubeconfig_parse("/etc/kube/config", str_of(text), &k));
+    assert_string_equal(k.server, "https://h:1");
+    assert_string_equal(k.ca, "CA");
+    assert_string_equal(k.key, "KEY");
+    assert_string_equal(k.cert_file, "/etc/kube/certs/c.pem");
+    assert_string_equal(k.token, "t");
+    assert_string_equal(k.ns, "team");
+    kubeconfig_done(&k);
+}
+
+static void a_kubeconfig_that_we_cannot_honour_is_refused_by_name(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"{}", "f: no current-context"},
+        {"{current-context: x}", "f: its current-context \"x\" is not among its contexts"},
+        {KUBECONFIG("", ""), "f: its cluster has no server like https://HOST:PORT"},
+        {KUBECONFIG("server: 'ftp://h'", ""),
+         "f: its cluster has no server like https://HOST:PORT"},
+        {KUBECONFIG("server: 'https://h', insecure-skip-tls-verify: true", ""),
+         "f: its cluster has \"insecure-skip-tls-verify\", which mete does not support"},
+        {KUBECONFIG("server: 'https://h'", "exec: {command: x}"),
+         "f: its user has \"exec\", which mete does not support"},
+        {KUBECONFIG("server: 'https://h', certificate-authority-data: '!'", ""),
+         "f: certificate-authority-data is no base64 at byte 0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct kubeconfig k = {0};
+        AUTO(err_freep) struct err *e = kubeconfig_parse("f", str_of(cases[i].text), &k);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
+        assert_null(k.server);
+    }
+}
+
+static void a_child_that_dies_is_started_at_once_then_less_often(void **state)
+{
+    int64_t last_ns = 0;
+
+    (void)state;
+    assert_int_equal(supervisor_delay_ns(1), 0);
+    for (unsigned quick = 2; quick < 100; quick++) {
+        int64_t delay_ns = supervisor_delay_ns(quick);
+
+        assert_true(delay_ns >= last_ns && delay_ns > 0 && delay_ns <= 5 * NS_PER_SEC);
+        last_ns = delay_ns;
+    }
+    assert_int_equal(last_ns, 5 * NS_PER_SEC);
+}
+
+static void tells_the_state_of_a_job(void **state)
+{
+    static const struct {
+        const char *pod;
+        const char *state;
+        const char *reason;
+        int64_t exit_code;
+    } cases[] = {
+        {"{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', message: "
+         "needs 8}]}}",
+         "waiting", "needs 8", -1},
+        {"{spec: {nodeName: n1}, status: {phase: Pending}}", "starting", "", -1},
+        {"{spec: {nodeName: n1}, status: {phase: Running}}", "running", "", -1},
+        {"{metadata: {deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {nodeName: n1}, status: "
+         "{phase: Running}}",
+         "ending", "", -1},
+        {"{status: {phase: Succeeded, containerStatuses: [{state: {terminated: {exitCode: 0, "
+         "reason: Completed}}}]}}",
+         "finished", "", 0},
+        {"{status: {phase: Failed, containerStatuses: [{state: {terminated: {exitCode: 0}}}, "
+         "{state: {terminated: {exitCode: 137, reason: "
+         "OOMKilled}}}]}}",
+         "failed", "OOMKilled", 137},
+        {"{status: {phase: Failed, reason: DeadlineExceeded}}", "failed", "DeadlineExceeded", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *pod = parse(cases[i].pod);
+        struct job job = job_of(pod);
+
+        assert_string_equal(job.state, cases[i].state);
+        assert_string_equal(job.reason, cases[i].reason);
+        assert_int_equal(job.exit_code, cases[i].exit_code);
+    }
+}
+
+static void a_reason_is_told_in_its_order(void **state)
+{
+    AUTO(json_freep)
+    json_t *workload = parse(
+        "metadata: {name: train}\n"
+        "spec: {jobId: 12, queue: research}\n"
+        "status:\n"
+        "  phase: waiting\n"
+        "  submittedAt: '2026-01-01T00:00:00Z'\n"
+        "  reason:\n"
+        "    code: NoNodeFits\n"
+        "    message: needs 8 H100 on one node; the most free on one node is 5 (n1)\n"
+        "    evaluatedAt: '2026-01-01T00:11:58Z'\n"
+        "    position: 3\n"
+        "    queueLength: 41\n"
+        "    blocking:\n"
+        "    - {node: n1, resource: nvidia.com/gpu, best: 5, asked: 8, why: \"3 short\\e[2J\"}\n"
+        "    - {node: n2, resource: nvidia.com/gpu, asked: 8, why: drained}\n"
+        "    wouldStartIf: [it asks for 5 gpus, job 4 ends]\n");
+    int64_t now_ns = 0;
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    assert_null(stamp_parse(STR("2026-01-01T00:12:00Z"), &now_ns));
+    text = why_format(workload, false, now_ns);
+    assert_string_equal(
+        text, "job 12 train   waiting 12m   queue research, place 3 of 41\n\n"
+              "  NoNodeFits: needs 8 H100 on one node; the most free on one node is 5 (n1)\n\n"
+              "  node     free    asked   why not\n"
+              "  n1     5 GPUs   8 GPUs   3 short\n"
+              "  n2          -   8 GPUs   drained\n\n"
+              "  Would start now with:  it asks for 5 gpus\n"
+              "                    or:  job 4 ends\n"
+              "  Evaluated 2s ago.\n");
+}
+
+static void counts_gpus_by_product(void **state)
+{
+    AUTO(json_freep) json_t *none = parse("{metadata: {name: n}}");
+    AUTO(json_freep)
+    json_t *node = parse("{metadata: {annotations: {mete.dev/gpus: "
+                         "'[{\"product\":\"A\",\"emulated\":true},{\"product\":\"B\"},"
+                         "{\"product\":\"A\"}]'}}, status: {conditions: [{type: Ready, status: "
+                         "'True', lastHeartbeatTime: "
+                         "'1970-01-01T00:01:40Z'}]}}");
+    AUTO_FREE char *text = summary_gpus(node);
+
+    (void)state;
+    assert_string_equal(text, "Found 3 GPUs (2 x A, 1 x B), emulated: they do not exist");
+    assert_null(summary_gpus(none));
+    assert_true(summary_is_ready(node, 100 * NS_PER_SEC + 999));
+    assert_false(summary_is_ready(node, 101 * NS_PER_SEC));
+    assert_false(summary_is_ready(none, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_how_many_gpus),
+        cmocka_unit_test(makes_names_that_are_names),
+        cmocka_unit_test(a_command_line_becomes_a_pod),
+        cmocka_unit_test(refuses_amounts_that_are_none),
+        cmocka_unit_test(reads_addresses),
+        cmocka_unit_test(flags_go_before_the_configuration),
+        cmocka_unit_test(a_configuration_is_read_strictly),
+        cmocka_unit_test(reads_a_kubeconfig),
+        cmocka_unit_test(a_kubeconfig_that_we_cannot_honour_is_refused_by_name),
+        cmocka_unit_test(a_child_that_dies_is_started_at_once_then_less_often),
+        cmocka_unit_test(tells_the_state_of_a_job),
+        cmocka_unit_test(a_reason_is_told_in_its_order),
+        cmocka_unit_test(counts_gpus_by_product),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
