@@ -346,6 +346,16 @@ void logs_drained(struct logs *l)
             loop_timer_set(s->timer, 0);
 }
 
+void logs_look(struct logs *l)
+{
+    struct log_stream *s = NULL;
+    struct log_stream *next = NULL;
+
+    map_each (handle, l->streams, s, next)
+        if (s->follows && s->out.size == 0)
+            loop_timer_set(s->timer, 0);
+}
+
 void logs_cancel_all(struct logs *l)
 {
     while (l->streams)

@@ -31,5 +31,7 @@ void logs_open(struct logs *l, uint32_t id, const json_t *question);
 void logs_credit(struct logs *l, uint32_t id, uint32_t bytes);
 void logs_cancel(struct logs *l, uint32_t id);
 void logs_drained(struct logs *l);
+/* A container started or ended: those who follow look again. */
+void logs_look(struct logs *l);
 /* The connection is gone, and all streams with it. */
 void logs_cancel_all(struct logs *l);

@@ -282,6 +282,7 @@ static void step_stop(struct pod *p)
 
 static void on_started(void *arg, const struct err *e)
 {
+    struct pods *set = ((struct pending *)arg)->set;
     struct pod *p = NULL;
     struct container *c = pending_take(arg, &p);
     AUTO_FREE char *text = NULL;
@@ -297,6 +298,7 @@ static void on_started(void *arg, const struct err *e)
     text = mem_format("Started container %s", c->name);
     pod_events_add(p->set->events, p->object, c->name, "Normal", "Started", text);
     pod_step(p);
+    pods_tell(set);
 }
 
 static void container_start(struct pod *p, struct container *c)

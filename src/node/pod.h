@@ -116,6 +116,8 @@ struct pods {
     struct events *events;
     struct fetch *fetches;
     bool is_synced;
+    void (*listener)(void *arg);
+    void *listener_arg;
 };
 
 /* pod.c */
@@ -150,3 +152,4 @@ struct pod *pods_find(struct pods *set, const char *uid);
 const struct pod *pods_gpu_user(const struct pods *set, const char *uuid,
                                 const struct container *except);
 void pods_step_waiting(struct pods *set);
+void pods_tell(const struct pods *set);

@@ -301,6 +301,7 @@ static void on_change(void *arg, const struct runtime_container *found)
     if (found->state == RUNTIME_ENDED)
         LOG(INFO, "container ended", S("id", found->id), U("code", found->exit.code));
     pod_step(p);
+    pods_tell(set);
     if (is_freed) /* somebody may wait for its gpus */
         pods_step_waiting(set);
 }
@@ -404,6 +405,18 @@ void pods_synced(struct pods *set)
             p->is_gone = true;
             pod_step(p);
         }
+}
+
+void pods_listen(struct pods *set, void (*fn)(void *arg), void *arg)
+{
+    set->listener = fn;
+    set->listener_arg = arg;
+}
+
+void pods_tell(const struct pods *set)
+{
+    if (set->listener)
+        set->listener(set->listener_arg);
 }
 
 void pods_gpus_changed(struct pods *set)

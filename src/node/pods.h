@@ -59,6 +59,9 @@ void pods_synced(struct pods *p);
 
 void pods_gpus_changed(struct pods *p);
 
+/* Calls `fn` whenever a container started or ended; NULL: no more. */
+void pods_listen(struct pods *p, void (*fn)(void *arg), void *arg);
+
 /* For logs: the directory of a pod's logs, by uid; NULL: unknown. `*ret_attempt` is the newest
  * attempt of the container (-1: none), `*ret_is_live` whether it may still write. The caller frees
  * it. */

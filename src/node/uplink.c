@@ -17,6 +17,7 @@ static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
 struct uplink {
     struct loop *loop;
     struct client *client;
+    struct pods *pods;
     char *path;
     struct stream *stream;
     bool is_broken; /* closed by us or the other side: freed in the next turn */
@@ -152,6 +153,13 @@ static void on_open(void *arg)
     u->retry_ns = 0;
 }
 
+static void on_container(void *arg)
+{
+    struct uplink *u = arg;
+
+    logs_look(u->logs);
+}
+
 static void on_drain(void *arg)
 {
     struct uplink *u = arg;
@@ -184,8 +192,7 @@ static void open_stream(void *arg)
         lose(u, e);
 }
 
-struct uplink *uplink_new(struct loop *l, struct client *c, const char *node,
-                          const struct pods *pods)
+struct uplink *uplink_new(struct loop *l, struct client *c, const char *node, struct pods *pods)
 {
     struct uplink *u = mem_alloc(sizeof(*u));
     struct buf path = {0};
@@ -199,6 +206,8 @@ struct uplink *uplink_new(struct loop *l, struct client *c, const char *node,
     /* What libcurl hands over at once may be more than a frame and its head. */
     u->in.cap = (size_t)FRAME_PAYLOAD_MAX * 8;
     u->logs = logs_new(&o);
+    u->pods = pods;
+    pods_listen(pods, on_container, u);
     u->timer = loop_timer_new(l, open_stream, u);
     loop_timer_set(u->timer, 0);
     return u;
@@ -208,6 +217,7 @@ void uplink_free(struct uplink *u)
 {
     if (!u)
         return;
+    pods_listen(u->pods, NULL, NULL);
     stream_free(u->stream);
     logs_free(u->logs);
     loop_timer_free(u->timer);

@@ -6,6 +6,5 @@
 
 struct uplink;
 
-struct uplink *uplink_new(struct loop *l, struct client *c, const char *node,
-                          const struct pods *pods);
+struct uplink *uplink_new(struct loop *l, struct client *c, const char *node, struct pods *pods);
 void uplink_free(struct uplink *u); /* accepts NULL */

@@ -155,7 +155,8 @@ static void follows_until_the_container_ends(void **state)
     assert_string_equal(r.text.at, "one\ntwo\n");
     append(&r, "T stdout F last\n");
     node_world_end(&r.world, "u1-m-0", 1);
-    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    logs_look(r.logs);
+    sim_loop_run(r.world.loop); /* at once: somebody waits for the end */
     assert_string_equal(r.text.at, "one\ntwo\nlast\n");
     assert_int_equal(r.code, 200);
     reader_done(&r);
