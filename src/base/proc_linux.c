@@ -153,17 +153,25 @@ static _Noreturn void child_run(struct plan *plan)
 {
     const struct proc_options *o = plan->options;
     char *const *env = o->env ? (char *const *)(uintptr_t)o->env : environ;
+    char *const *argv = (char *const *)(uintptr_t)o->argv; /* exec does not write to it */
+    int program_fd = -1;
 
     child_reset_signals();
     child_place_fds(plan);
+    /* The new user runs the file that we name, also where it may not enter the directories above.
+     */
+    if (o->uid != 0 && (program_fd = open(plan->program, O_PATH | O_CLOEXEC)) < 0)
+        child_fail(plan, STEP_EXEC);
     if (o->is_session && setsid() < 0)
         child_fail(plan, STEP_SESSION);
     if (o->uid != 0 && !child_become(o->uid, o->gid))
         child_fail(plan, STEP_IDENTITY);
     if (o->cwd && chdir(o->cwd) != 0)
         child_fail(plan, STEP_DIRECTORY);
-    /* exec does not write to the strings, it only lacks the const */
-    (void)execve(plan->program, (char *const *)(uintptr_t)o->argv, env);
+    if (program_fd >= 0)
+        (void)execveat(program_fd, "", argv, env, AT_EMPTY_PATH);
+    else
+        (void)execve(plan->program, argv, env);
     child_fail(plan, STEP_EXEC);
 }
 

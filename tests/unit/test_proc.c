@@ -227,6 +227,33 @@ static void drops_all_that_root_has(void **state)
     free(r.output);
 }
 
+/* A checkout below /root must do as well as /usr/bin. */
+static void runs_a_file_where_the_new_user_may_not_enter(void **state)
+{
+    char dir[] = "/tmp/mete-test-proc-XXXXXX";
+    AUTO_FREE char *program = NULL;
+    struct buf bytes = {0};
+    struct result r;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_non_null(mkdtemp(dir)); /* 0700, root's */
+    program = mem_format("%s/id", dir);
+    assert_null(file_read("/usr/bin/id", 1 << 20, &bytes));
+    assert_null(file_write(program, 0755, (struct str){.at = bytes.at, .size = bytes.size}));
+    buf_done(&bytes);
+    {
+        const char *const argv[] = {program, "-u", NULL};
+
+        r = run((struct proc_options){
+            .argv = argv, .uid = 54321, .gid = 54322, .cwd = "/", .has_output = true});
+    }
+    assert_string_equal(r.output, "54321\n");
+    free(r.output);
+    assert_null(dir_remove(dir));
+}
+
 static void an_abandoned_child_is_reaped_in_silence(void **state)
 {
     struct loop *l = loop_linux_new();
@@ -277,6 +304,7 @@ int main(void)
         cmocka_unit_test(keeps_only_so_much_output),
         cmocka_unit_test(starts_with_clean_signals_and_the_named_environment),
         cmocka_unit_test(drops_all_that_root_has),
+        cmocka_unit_test(runs_a_file_where_the_new_user_may_not_enter),
         cmocka_unit_test(an_abandoned_child_is_reaped_in_silence),
         cmocka_unit_test(a_signal_reaches_it),
     };
