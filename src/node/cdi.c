@@ -119,14 +119,14 @@ json_t *cdi_gpu_edits(const struct gpu *const *gpus, size_t n, const struct cdi_
 void cdi_put_env(json_t *list, const char *variable)
 {
     const char *equals = strchr(variable, '=');
-    size_t size = equals ? (size_t)(equals - variable) + 1 : strlen(variable);
+    const struct str name = {variable, equals ? (size_t)(equals - variable) + 1 : strlen(variable)};
     const json_t *item = NULL;
     size_t i = 0;
 
     json_array_foreach (list, i, item) {
         const char *text = json_string_value(item);
 
-        if (text && strncmp(text, variable, size) == 0) {
+        if (text && str_starts_with(str_of(text), name)) {
             (void)json_array_set_new(list, i, json_string(variable));
             return;
         }

@@ -328,37 +328,40 @@ static bool lock_is_held(const struct box *b)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
+/* Name and parent of a process, from /proc/PID/stat: "4321 (a name) S 1 ..." */
+static bool read_process(int64_t pid, char ret_name[32], int64_t *ret_parent)
+{
+    AUTO(buf_done) struct buf text = {0};
+    AUTO_FREE char *path = mem_format("/proc/%" PRId64 "/stat", pid);
+    AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
+    const char *open = e ? NULL : strchr(text.at, '(');
+    const char *close = e ? NULL : strrchr(text.at, ')');
+    struct str rest = {0};
+
+    if (!open || !close || strlen(close) < strlen(") S 1"))
+        return false;
+    (void)snprintf(ret_name, 32, "%.*s", (int)(close - open - 1), open + 1);
+    rest = str_of(close + strlen(") S "));
+    e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, ret_parent);
+    return !e;
+}
+
 /* The parent of the container's first process, if it is conmon; 0 otherwise. */
 static pid_t find_monitor(const struct box *b)
 {
     AUTO_FREE char *path = box_path(b, "pidfile");
     AUTO(buf_done) struct buf text = {0};
-    char proc_path[64];
-    char comm[32] = "";
+    char name[32] = "";
     int64_t pid = 0;
-    int parent = 0;
+    int64_t parent = 0;
+    int64_t grandparent = 0;
     AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
 
     if (!e)
         e = num_parse_int64((struct str){text.at, text.size}, 1, INT32_MAX, &pid);
-    if (e)
+    if (e || !read_process(pid, name, &parent) || !read_process(parent, name, &grandparent))
         return 0;
-    for (int i = 0; i < 2; i++) { /* the first process, then its parent */
-        AUTO(buf_done) struct buf stat_text = {0};
-        const char *after = NULL;
-
-        (void)snprintf(proc_path, sizeof(proc_path), "/proc/%" PRId64 "/stat",
-                       i == 0 ? pid : (int64_t)parent);
-        err_free(file_read(proc_path, SMALL_FILE_MAX, &stat_text));
-        after = stat_text.at ? strrchr(stat_text.at, ')') : NULL;
-        if (!after)
-            return 0;
-        if (i == 1)
-            (void)sscanf(stat_text.at, "%*d (%31[^)]", comm);
-        else if (sscanf(after, ") %*c %d", &parent) != 1 || parent < 1)
-            return 0;
-    }
-    return strcmp(comm, "conmon") == 0 ? parent : 0;
+    return text_equal(name, "conmon") ? (pid_t)parent : 0;
 }
 
 static void on_pidfd(void *arg, int fd, bool readable, bool writable)

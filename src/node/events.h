@@ -11,4 +11,4 @@ void pod_events_free(struct events *e); /* what is queued is lost */
 /* `type` is "Normal" or "Warning"; container may be NULL. What does not fit in the queue is
  * dropped. */
 void pod_events_add(struct events *e, const json_t *pod, const char *container, const char *type,
-                const char *reason, const char *message);
+                    const char *reason, const char *message);

@@ -59,13 +59,22 @@ static void read_os_image(char ret[HOST_TEXT_SIZE])
 static int64_t read_memory(void)
 {
     AUTO(buf_done) struct buf text = {0};
-    const char *at = NULL;
-    long long kib = 0;
+    const struct str key = STR("MemTotal:");
+    struct str rest = {0};
+    int64_t kib = 0;
 
     err_free(file_read("/proc/meminfo", 65536, &text));
-    at = text.at ? strstr(text.at, "MemTotal:") : NULL;
-    if (!at || sscanf(at, "MemTotal: %lld kB", &kib) != 1)
-        return 0;
+    rest = (struct str){text.at, text.size};
+    while (rest.at && rest.size > 0) {
+        struct str line = str_cut(&rest, '\n');
+
+        if (!str_starts_with(line, key) || !str_ends_with(line, STR(" kB")))
+            continue;
+        line = (struct str){line.at + key.size, line.size - key.size - strlen(" kB")};
+        while (line.size > 0 && *line.at == ' ')
+            line = (struct str){line.at + 1, line.size - 1};
+        err_free(num_parse_int64(line, 0, INT64_MAX / 1024, &kib));
+    }
     return kib * 1024;
 }
 

@@ -358,8 +358,11 @@ void logs_look(struct logs *l)
 
 void logs_cancel_all(struct logs *l)
 {
-    while (l->streams)
-        stream_free(l->streams);
+    struct log_stream *s = NULL;
+    struct log_stream *next = NULL;
+
+    map_each (handle, l->streams, s, next)
+        stream_free(s);
 }
 
 struct logs *logs_new(const struct logs_options *o)

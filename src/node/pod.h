@@ -61,10 +61,8 @@ struct pod {
     char *ns;
     char *name;
     json_t *object; /* newest; NULL: found here, not heard of yet */
-    bool is_gone;   /* the server has it no more */
-    bool is_ended;  /* its phase is final: nothing is started again */
+    struct loop_timer *timer;
 
-    enum pod_preparation preparation;
     json_t *refs; /* fetched */
     size_t n_fetching;
     struct err *fetch_error;
@@ -75,28 +73,31 @@ struct pod {
     struct container *containers; /* init first, in order */
     size_t n_containers;
 
-    bool is_stopping;
-    bool is_past_deadline;
     int64_t kill_at_ns;  /* monotonic: SIGKILL from here on */
     int64_t start_ns;    /* realtime: status.startTime */
     int64_t deadline_ns; /* monotonic; 0: none */
 
     json_t *status;   /* as last made */
     json_t *sending;  /* with the server now */
-    bool is_unsent;   /* the server has not acknowledged `status` */
     int64_t quiet_ns; /* monotonic: until then a pod that is merely being made is not told about */
-    bool is_final_sent; /* the server acknowledged a final phase */
     struct client_call *call;
     int64_t call_retry_ns;
     int64_t call_at_ns;
-    bool is_deleting; /* our DELETE is under way */
-    bool is_delete_done;
 
     size_t n_removing; /* attempts whose removal is under way */
+    int64_t remove_at_ns;
+
+    enum pod_preparation preparation;
+    bool is_gone;  /* the server has it no more */
+    bool is_ended; /* its phase is final: nothing is started again */
+    bool is_stopping;
+    bool is_past_deadline;
+    bool is_unsent;     /* the server has not acknowledged `status` */
+    bool is_final_sent; /* the server acknowledged a final phase */
+    bool is_deleting;   /* our DELETE is under way */
+    bool is_delete_done;
     bool are_attempts_gone;
     bool is_unpreparing;
-    int64_t remove_at_ns;
-    struct loop_timer *timer;
     bool is_stepping;
 };
 

@@ -284,10 +284,12 @@ static void crun_start(void *self, const char *id, runtime_done_fn done, void *a
     struct box *b = crun_find(r, id);
     struct err *e = NULL;
 
-    if (!b || b->state != RUNTIME_CREATED)
-        e = err_new(ERR_CONFLICT, "attempt %s is not waiting for its start", id);
-    if (!e)
-        e = box_mark(b);
+    if (!b || b->state != RUNTIME_CREATED) {
+        crun_defer(r, done, arg,
+                   err_new(ERR_CONFLICT, "attempt %s is not waiting for its start", id));
+        return;
+    }
+    e = box_mark(b);
     if (!e) {
         b->state = RUNTIME_RUNNING;
         e = box_release(b);

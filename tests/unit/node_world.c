@@ -418,8 +418,8 @@ void node_world_done(struct node_world *w)
 {
     node_world_run(w);
     pods_free(w->pods);
-    while (w->calls.n > 0)
-        fake_cancel(w->calls.at[0]);
+    for (size_t i = w->calls.n; i > 0; i--)
+        fake_cancel(w->calls.at[i - 1]);
     for (size_t i = 0; i < w->containers.n; i++)
         container_free(w->containers.at[i]);
     for (size_t i = 0; i < w->requests.n; i++) {

@@ -154,8 +154,8 @@ static json_t *make_config(const char *id, const char *script, const char *memor
     AUTO_FREE char *cgroup = mem_format("/mete-test/%d-%s", (int)getpid(), id);
     AUTO(json_freep) json_t *pod = json_object();
     AUTO(json_freep)
-    json_t *container = json_pack("{s:[s,s,s], s:{s:{s:s}}}", "command", "sh", "-c", script,
-                                  "resources", "limits", "memory", memory);
+    json_t *container = json_pack("{s:s, s:[s,s,s], s:{s:{s:s}}}", "image", "host", "command", "sh",
+                                  "-c", script, "resources", "limits", "memory", memory);
     AUTO(json_freep) json_t *env = spec_base_env(&user, "box");
     AUTO(json_freep) json_t *edits = json_object();
     const struct spec_input in = {.pod = pod,
