@@ -32,7 +32,7 @@ struct api_options {
         *pki_dir; /* ca.crt, server.crt, server.key (made by pki_make); NULL without tls_fd */
     const char *users_file; /* tokens and identities, see docs/users.md; may be missing; read again
                                when it changes */
-    const struct api_view *views;
+    const struct api_view *views; /* borrowed until api_free */
     size_t n_views;
     const char *version;
     struct objects *objects;      /* kinds/objects.h, over `store` */

@@ -274,11 +274,11 @@ static struct err *check_word(const struct flag *f, const char *text)
     struct buf words = {0};
     AUTO_FREE char *list = NULL;
 
-    for (size_t i = 0; f->values[i]; i++) {
+    for (size_t i = 0; f->values[i]; i++)
         if (text_equal(f->values[i], text))
             return NULL;
+    for (size_t i = 0; f->values[i]; i++)
         buf_printf(&words, "%s%s", i == 0 ? "" : f->values[i + 1] ? ", " : " or ", f->values[i]);
-    }
     list = buf_steal(&words);
     return err_new(ERR_BAD_REQUEST, "--%s: \"%s\" is not known: want %s", f->name, text, list);
 }

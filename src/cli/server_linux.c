@@ -24,6 +24,7 @@ struct server {
     struct objects *objects;
     struct control *control;
     struct api *api;
+    struct api_view views[2]; /* the api borrows them */
     char *dir;
     char *pki;
     char *users;
@@ -90,12 +91,6 @@ static struct err *open_doors(struct server *s)
 {
     const struct control_options control = {
         .loop = s->role.loop, .store = s->store, .objects = s->objects};
-    struct api_view views[2] = {
-        {.kind = kind_find("mete.dev", "workloads"),
-         .list = control_workloads,
-         .get = control_workload},
-        {.kind = kind_find("mete.dev", "gpus"), .list = control_gpus, .get = control_gpu},
-    };
     const struct api_options api = {
         .loop = s->role.loop,
         .store = s->store,
@@ -105,14 +100,20 @@ static struct err *open_doors(struct server *s)
         .pki_dir = s->pki,
         .users_file = s->users,
         .node_tokens_file = s->node_tokens,
-        .views = views,
-        .n_views = 2,
+        .views = s->views,
+        .n_views = sizeof(s->views) / sizeof(s->views[0]),
         .version = METE_VERSION,
     };
 
     TRY(control_new(&control, &s->control));
-    views[0].arg = s->control;
-    views[1].arg = s->control;
+    s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
+                                    .list = control_workloads,
+                                    .get = control_workload,
+                                    .arg = s->control};
+    s->views[1] = (struct api_view){.kind = kind_find("mete.dev", "gpus"),
+                                    .list = control_gpus,
+                                    .get = control_gpu,
+                                    .arg = s->control};
     return api_new(&api, &s->api);
 }
 
