@@ -346,20 +346,27 @@ static bool read_process(int64_t pid, char ret_name[32], int64_t *ret_parent)
     return !e;
 }
 
-/* The parent of the container's first process, if it is conmon; 0 otherwise. */
-static pid_t find_monitor(const struct box *b)
+pid_t box_first_process(const struct box *b)
 {
     AUTO_FREE char *path = box_path(b, "pidfile");
     AUTO(buf_done) struct buf text = {0};
-    char name[32] = "";
     int64_t pid = 0;
-    int64_t parent = 0;
-    int64_t grandparent = 0;
     AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
 
     if (!e)
         e = num_parse_int64((struct str){text.at, text.size}, 1, INT32_MAX, &pid);
-    if (e || !read_process(pid, name, &parent) || !read_process(parent, name, &grandparent))
+    return (pid_t)pid;
+}
+
+/* The parent of the container's first process, if it is conmon; 0 otherwise. */
+static pid_t find_monitor(const struct box *b)
+{
+    char name[32] = "";
+    int64_t pid = box_first_process(b);
+    int64_t parent = 0;
+    int64_t grandparent = 0;
+
+    if (pid == 0 || !read_process(pid, name, &parent) || !read_process(parent, name, &grandparent))
         return 0;
     return text_equal(name, "conmon") ? (pid_t)parent : 0;
 }

@@ -107,6 +107,9 @@ struct box *box_new(struct crun *r, const char *id, const json_t *intent);
 void box_free(struct box *b);
 /* The caller frees them. */
 char *box_path(const struct box *b, const char *name);
+
+/* What the pidfile says, 0 without one: as it was at the creation, it may be gone by now. */
+pid_t box_first_process(const struct box *b);
 char *box_exit_path(const struct box *b);
 char *box_intent_path(const struct box *b);
 char *box_state_path(const struct box *b);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -297,21 +298,60 @@ static void crun_start(void *self, const char *id, runtime_done_fn done, void *a
     crun_defer(r, done, arg, e);
 }
 
+/* Whether any process is below `pid`: not told means yes. */
+static bool has_children(pid_t pid)
+{
+    AUTO_FREE char *path = mem_format("/proc/%d/task/%d/children", (int)pid, (int)pid);
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
+
+    return e || text.size > 0;
+}
+
+/*
+ * The first process of a pid namespace is spared the default action of a signal: one that neither
+ * catches nor awaits SIGTERM would never hear of it. Its container is told as a whole then, and
+ * where nobody else is in it, what SIGTERM means for a process that does not care is done.
+ */
+static bool is_deaf(pid_t pid)
+{
+    static const uint64_t term = UINT64_C(1) << (SIGTERM - 1);
+    AUTO_FREE char *path = mem_format("/proc/%d/status", (int)pid);
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
+    const char *caught = e ? NULL : strstr(text.at, "\nSigCgt:");
+    const char *blocked = e ? NULL : strstr(text.at, "\nSigBlk:");
+    uint64_t caught_set = 0;
+    uint64_t blocked_set = 0;
+
+    if (!caught || !blocked || sscanf(caught, "\nSigCgt: %" SCNx64, &caught_set) != 1 ||
+        sscanf(blocked, "\nSigBlk: %" SCNx64, &blocked_set) != 1)
+        return false;
+    return ((caught_set | blocked_set) & term) == 0;
+}
+
 static void crun_kill(void *self, const char *id, int signal, runtime_done_fn done, void *arg)
 {
     struct crun *r = self;
     struct box *b = crun_find(r, id);
     struct command *c = NULL;
+    pid_t first = b ? box_first_process(b) : 0;
+    bool is_for_all = signal == SIGTERM && first > 0 && is_deaf(first);
     char number[16];
 
     if (!b || b->state == RUNTIME_ENDED || b->state == RUNTIME_INTENDED) {
         crun_defer(r, done, arg, NULL);
         return;
     }
+    if (is_for_all && !has_children(first))
+        signal = SIGKILL;
     (void)snprintf(number, sizeof(number), "%d", signal);
     c = mem_alloc(sizeof(*c));
     *c = (struct command){.r = r, .id = mem_strdup(id), .done = done, .arg = arg};
-    crun_run(r, (const char *const[4]){"kill", id, number}, c);
+    if (is_for_all)
+        crun_run(r, (const char *const[4]){"kill", "--all", id, number}, c);
+    else
+        crun_run(r, (const char *const[4]){"kill", id, number}, c);
 }
 
 struct removal {

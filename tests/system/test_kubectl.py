@@ -25,6 +25,7 @@ def test_pods_and_objects():
         describe_tells_the_story(m)
         logs_follow(m)
         delete_and_wait(m)
+        a_job_that_does_not_listen_is_not_waited_for(m)
         label_annotate_and_cordon(m)
         namespaces_come_and_go(m)
         config_reaches_the_container(m)
@@ -127,6 +128,14 @@ def delete_and_wait(m):
     m.ok("delete", "pod", "dies", "--grace-period=10")
     r = m.kubectl("get", "pod", "dies")
     check(r.code == 1 and 'pods "dies" not found' in r.err, r)
+
+
+def a_job_that_does_not_listen_is_not_waited_for(m):
+    """The first process of a container is spared what SIGTERM does to others, and would use up the whole grace."""
+    for name, command in (("plain", "exec sleep 1000"), ("family", "sleep 1000; true")):
+        m.ok("apply", "-f", "-", stdin=pod(name, command))
+        m.wait_phase(name, "Running")
+        m.ok("delete", "pod", name, "--grace-period=3000", "--timeout=60s")
 
 
 def label_annotate_and_cordon(m):
