@@ -1,9 +1,9 @@
 /*
  * mete/engine.h - the scheduling engine of Mete: state and time in, placements and reasons out
  *
- * A pure library: no I/O, no clock, no threads, no globals; the same calls give the same decisions to the
- * byte. Not thread-safe: one engine, one caller. All texts passed in are copied. Results are borrowed and
- * valid until the next call on the engine that changes it, unless said otherwise.
+ * A pure library: no I/O, no clock, no threads, no globals; the same calls give the same decisions
+ * to the byte. Not thread-safe: one engine, one caller. All texts passed in are copied. Results are
+ * borrowed and valid until the next call on the engine that changes it, unless said otherwise.
  *
  * Version 0: things may still be added; that it is pure is final.
  */
@@ -41,7 +41,11 @@ struct mete_label {
     const char *value;
 };
 
-enum mete_effect { METE_NO_SCHEDULE, METE_PREFER_NO_SCHEDULE, METE_NO_EXECUTE };
+enum mete_effect {
+    METE_NO_SCHEDULE,
+    METE_PREFER_NO_SCHEDULE,
+    METE_NO_EXECUTE
+};
 
 struct mete_taint {
     const char *key;
@@ -50,9 +54,9 @@ struct mete_taint {
 };
 
 struct mete_toleration {
-    const char *key;   /* NULL or "": every key (with is_exists) */
+    const char *key; /* NULL or "": every key (with is_exists) */
     const char *value;
-    bool is_exists;    /* operator Exists; otherwise Equal */
+    bool is_exists; /* operator Exists; otherwise Equal */
     bool any_effect;
     enum mete_effect effect;
 };
@@ -61,9 +65,9 @@ struct mete_gpu {
     const char *uuid;
     const char *model; /* "h100" */
     int64_t memory_bytes;
-    int numa_node;     /* -1: unknown */
-    int link_group;    /* -1: none */
-    bool is_healthy;   /* false: not given to new pods, held ones stay held */
+    int numa_node;   /* -1: unknown */
+    int link_group;  /* -1: none */
+    bool is_healthy; /* false: not given to new pods, held ones stay held */
 };
 
 struct mete_node {
@@ -81,20 +85,21 @@ struct mete_node {
     const char *cordon_reason; /* NULL: unknown */
 };
 
-/* Pods that ask for the same thing. A container's gpus are the first `gpus` of the pod's not yet dealt. */
+/* Pods that ask for the same thing. A container's gpus are the first `gpus` of the pod's not yet
+ * dealt. */
 struct mete_pod_set {
     const char *name;
     uint32_t count;
-    uint32_t min_count; /* 0 means count */
+    uint32_t min_count;                 /* 0 means count */
     const struct mete_amount *requests; /* of one pod, gpus not included */
     size_t n_requests;
-    uint32_t gpus;            /* whole gpus of one pod */
-    const char *gpu_model;    /* NULL: any */
+    uint32_t gpus;                     /* whole gpus of one pod */
+    const char *gpu_model;             /* NULL: any */
     const struct mete_label *selector; /* nodeSelector: all must be equal */
     size_t n_selector;
     const struct mete_toleration *tolerations;
     size_t n_tolerations;
-    const char *node;         /* NULL: any; else this one only */
+    const char *node; /* NULL: any; else this one only */
 };
 
 /* Ids from here on mean nothing to people: texts say the workload's name in place of "job 12". */
@@ -136,11 +141,11 @@ struct mete_decisions {
 /* Why a workload waits, in the order of precedence of docs/reasons.md. */
 enum mete_reason_code {
     METE_REASON_NONE,
-    METE_REASON_NEVER_FITS,      /* no node, empty and healthy, could hold it */
-    METE_REASON_NO_NODE_FITS,    /* enough in all, but not on one node */
+    METE_REASON_NEVER_FITS,   /* no node, empty and healthy, could hold it */
+    METE_REASON_NO_NODE_FITS, /* enough in all, but not on one node */
     METE_REASON_GPUS_UNHEALTHY,
-    METE_REASON_NODES_DRAINING,  /* would fit on a cordoned or unready node */
-    METE_REASON_RESERVED,        /* fits, but the room is kept for one before it */
+    METE_REASON_NODES_DRAINING, /* would fit on a cordoned or unready node */
+    METE_REASON_RESERVED,       /* fits, but the room is kept for one before it */
     METE_REASON_HIGHER_PRIORITY,
     METE_REASON_NOT_YET_EVALUATED,
 };
@@ -152,19 +157,20 @@ struct mete_node_reason {
     int64_t asked;
     int64_t free;
     int64_t capacity;
-    const char *text; /* "3 short; job 12 holds 3", "taint dedicated=ml:NoSchedule is not tolerated", ... */
+    const char *
+        text; /* "3 short; job 12 holds 3", "taint dedicated=ml:NoSchedule is not tolerated", ... */
     int64_t until_ns; /* room by then, from the time limits of what runs there; 0: not known */
 };
 
 struct mete_reason {
     enum mete_reason_code code;
-    const char *code_text; /* "NoNodeFits" */
+    const char *code_text;  /* "NoNodeFits" */
     const char *class_text; /* "yours", "held", "quota", "place", "turn" */
-    const char *message;    /* "needs 8 H100 on one node; the most free on one node is 5 (gpu-01)" */
+    const char *message; /* "needs 8 H100 on one node; the most free on one node is 5 (gpu-01)" */
     int64_t since_ns;
     int64_t evaluated_ns;
-    uint32_t position; /* 1 is next */
-    uint32_t waiting;  /* how many wait */
+    uint32_t position;                    /* 1 is next */
+    uint32_t waiting;                     /* how many wait */
     const struct mete_node_reason *nodes; /* at most nodes_max of the options, best first */
     size_t n_nodes;
     size_t nodes_left_out;
@@ -173,25 +179,29 @@ struct mete_reason {
 };
 
 struct mete_options {
-    const char *policy; /* "binpack" (default), "spread" */
-    uint32_t nodes_max; /* node lines in a reason; 0: 8 */
+    const char *policy;     /* "binpack" (default), "spread" */
+    uint32_t nodes_max;     /* node lines in a reason; 0: 8 */
     uint32_t reserve_depth; /* how many waiting workloads keep room; 0: 1 */
 };
 
-METE_API struct mete_engine *mete_engine_new(const struct mete_options *options); /* NULL: defaults */
+METE_API struct mete_engine *mete_engine_new(
+    const struct mete_options *options); /* NULL: defaults */
 METE_API void mete_engine_free(struct mete_engine *e);
 
 /* What was wrong with the last call that did not return METE_OK. */
 METE_API const char *mete_last_error(const struct mete_engine *e);
 
-/* Adds a node or makes it as given. What is held on it stays held, also where it is over the new capacity. */
+/* Adds a node or makes it as given. What is held on it stays held, also where it is over the new
+ * capacity. */
 METE_API enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *node);
 /* What was held on it stays with its workloads until they finish. */
 METE_API enum mete_result mete_node_remove(struct mete_engine *e, const char *name);
 
 METE_API enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *w);
-/* A workload that is placed already, as read back after a restart. Nodes that are not known yet are fine. */
-METE_API enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_workload *w,
+/* A workload that is placed already, as read back after a restart. Nodes that are not known yet are
+ * fine. */
+METE_API enum mete_result mete_workload_restore(struct mete_engine *e,
+                                                const struct mete_workload *w,
                                                 const struct mete_placement *placement);
 /* A decision could not be carried out: the workload waits again, in its old place. */
 METE_API enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id);
@@ -199,19 +209,26 @@ METE_API enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t 
 METE_API enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id);
 
 /* Places what can be placed. `budget` counts elementary steps (a node looked at); 0: no limit. */
-METE_API void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret);
+METE_API void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget,
+                         struct mete_decisions *ret);
 
 /*
- * Why it waits, with the nodes and what would help; code METE_REASON_NONE where it is placed. Found by trying, at
- * the cost of many searches. The texts are valid until the next call that asks or changes anything.
+ * Why it waits, with the nodes and what would help; code METE_REASON_NONE where it is placed. Found
+ * by trying, at the cost of many searches. The texts are valid until the next call that asks or
+ * changes anything.
  */
-METE_API enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns, struct mete_reason *ret);
+METE_API enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns,
+                                   struct mete_reason *ret);
 
-/* The same without nodes and would_start_if; found once for all workloads that ask for the same thing. For lists. */
-METE_API enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_ns, struct mete_reason *ret);
+/* The same without nodes and would_start_if; found once for all workloads that ask for the same
+ * thing. For lists. */
+METE_API enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_ns,
+                                         struct mete_reason *ret);
 
-/* Would a workload like this ever fit? METE_REASON_NONE or METE_REASON_NEVER_FITS; nothing changes. */
-METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *w, struct mete_reason *ret);
+/* Would a workload like this ever fit? METE_REASON_NONE or METE_REASON_NEVER_FITS; nothing changes.
+ */
+METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *w,
+                                         struct mete_reason *ret);
 
 /* Free whole gpus of a node, and whether it takes new pods; for `mete free` and views. */
 struct mete_node_view {
@@ -221,11 +238,13 @@ struct mete_node_view {
     bool takes_pods;
 };
 METE_API size_t mete_node_count(const struct mete_engine *e);
-METE_API enum mete_result mete_node_view(struct mete_engine *e, size_t i, struct mete_node_view *ret); /* by name order */
+METE_API enum mete_result mete_node_view(struct mete_engine *e, size_t i,
+                                         struct mete_node_view *ret); /* by name order */
 /* The workload that holds a gpu; 0: none. */
 METE_API uint64_t mete_gpu_holder(const struct mete_engine *e, const char *uuid);
 
-/* Recomputes everything from scratch and compares: NULL, or what is wrong. For tests and the 30 s check. */
+/* Recomputes everything from scratch and compares: NULL, or what is wrong. For tests and the 30 s
+ * check. */
 METE_API const char *mete_engine_check(struct mete_engine *e);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 /*
- * client.h - requests to an API server, ours or a kube-apiserver (http_linux.c: libcurl's multi interface on the loop)
+ * client.h - requests to an API server, ours or a kube-apiserver (http_linux.c: libcurl's multi
+ * interface on the loop)
  *
- * As a seam: tests give other ops. Callbacks come from the loop, never from inside a call. A callback may make new calls,
- * cancel any and free the client.
+ * As a seam: tests give other ops. Callbacks come from the loop, never from inside a call. A
+ * callback may make new calls, cancel any and free the client.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct client_options {
     const char *unix_socket; /* NULL: by url */
     const char *url;         /* "https://127.0.0.1:7443"; "http://mete" with a socket */
     const char *ca_file, *cert_file, *key_file; /* PEM; NULL: none */
-    const char *token;       /* bearer; NULL: none */
+    const char *token;                          /* bearer; NULL: none */
 };
 
 struct client_request {
@@ -29,11 +30,11 @@ struct client_request {
     const char *accept;       /* NULL: application/json */
     const char *content_type; /* NULL: application/json when there is a body */
     struct str body;
-    int64_t timeout_ns;       /* 0: 30 s; -1: none (streams) */
+    int64_t timeout_ns; /* 0: 30 s; -1: none (streams) */
 };
 
 struct client_reply {
-    int status;      /* HTTP */
+    int status; /* HTTP */
     struct str body;
     const char *warning; /* texts of Warning headers, one a line; NULL: none */
 };
@@ -43,15 +44,17 @@ typedef void (*client_done_fn)(void *arg, const struct err *e, const struct clie
 /* A piece of a stream that answers 200. */
 typedef void (*client_data_fn)(void *arg, struct str piece);
 
-/* What a client is made of. A call begins with a struct client_call and lives until its `done`, or its cancel. */
+/* What a client is made of. A call begins with a struct client_call and lives until its `done`, or
+ * its cancel. */
 struct client_call {
     const struct client_ops *ops;
 };
 
 struct client_ops {
-    /* `data` is NULL for a plain request. Never fails here: what goes wrong is told to `done`, later. */
-    struct client_call *(*start)(void *self, const struct client_request *r, client_data_fn data, client_done_fn done,
-                                 void *arg);
+    /* `data` is NULL for a plain request. Never fails here: what goes wrong is told to `done`,
+     * later. */
+    struct client_call *(*start)(void *self, const struct client_request *r, client_data_fn data,
+                                 client_done_fn done, void *arg);
     void (*cancel)(struct client_call *call);
     struct err *(*upgrade)(void *self, const struct stream_options *o, struct stream **ret);
     void (*free)(void *self);
@@ -62,7 +65,8 @@ struct client {
     void *self;
 };
 
-/* The options are copied; a certificate file that cannot be used shows at the first request, as ERR_UNAVAILABLE. */
+/* The options are copied; a certificate file that cannot be used shows at the first request, as
+ * ERR_UNAVAILABLE. */
 struct err *client_new(const struct client_options *o, struct client **ret) MUST_CHECK;
 void client_free(struct client *c); /* accepts NULL; open calls end without their callbacks */
 static inline void client_freep(struct client **c)
@@ -74,12 +78,13 @@ static inline void client_freep(struct client **c)
 void client_send(struct client *c, const struct client_request *r, client_done_fn done, void *arg,
                  struct client_call **ret_call);
 /* The body comes in pieces as it arrives while the status is 200; other bodies go to `done`. */
-void client_stream(struct client *c, const struct client_request *r, client_data_fn data, client_done_fn done, void *arg,
-                   struct client_call **ret_call);
+void client_stream(struct client *c, const struct client_request *r, client_data_fn data,
+                   client_done_fn done, void *arg, struct client_call **ret_call);
 void client_cancel(struct client_call *call); /* no callback after it */
 
 /* Opens a duplex connection to the same server, see stream.h. */
-struct err *client_upgrade(struct client *c, const struct stream_options *o, struct stream **ret) MUST_CHECK;
+struct err *client_upgrade(struct client *c, const struct stream_options *o,
+                           struct stream **ret) MUST_CHECK;
 
 /* Turns a Status body of a failed reply into an error with its code and message; never NULL. */
 struct err *client_reply_error(const struct client_reply *reply) MUST_CHECK;

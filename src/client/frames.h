@@ -1,15 +1,16 @@
 /*
- * frames.h - the reverse stream between node and server: many streams over one connection that the node opened
+ * frames.h - the reverse stream between node and server: many streams over one connection that the
+ * node opened
  *
- * `POST /mete.dev/v1/nodes/NAME/stream` with `Upgrade: mete-stream`; after 101 both sides send frames: u32 payload size,
- * u32 stream, u8 type, big endian, payload at most FRAME_PAYLOAD_MAX. The server opens streams with even or odd numbers
- * of its own; a sender of DATA stops when its credit (bytes, FRAME_CREDIT at first) is used up.
+ * `POST /mete.dev/v1/nodes/NAME/stream` with `Upgrade: mete-stream`; after 101 both sides send
+ * frames: u32 payload size, u32 stream, u8 type, big endian, payload at most FRAME_PAYLOAD_MAX. The
+ * server opens streams with even or odd numbers of its own; a sender of DATA stops when its credit
+ * (bytes, FRAME_CREDIT at first) is used up.
  *
- *   OPEN   server → node  JSON {"op":"logs","podUid","container","attempt","follow","tailLines","limitBytes"...}
- *   DATA   both           bytes
- *   END    both           JSON {"code":200,"message":""}: the stream is over
- *   CREDIT both           u32: that many more bytes may be sent
- *   CANCEL both           the other side is no longer interested
+ *   OPEN   server → node  JSON
+ * {"op":"logs","podUid","container","attempt","follow","tailLines","limitBytes"...} DATA   both
+ * bytes END    both           JSON {"code":200,"message":""}: the stream is over CREDIT both u32:
+ * that many more bytes may be sent CANCEL both           the other side is no longer interested
  */
 #pragma once
 
@@ -18,9 +19,19 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum frame_type { FRAME_OPEN = 1, FRAME_DATA = 2, FRAME_END = 3, FRAME_CREDIT = 4, FRAME_CANCEL = 5 };
+enum frame_type {
+    FRAME_OPEN = 1,
+    FRAME_DATA = 2,
+    FRAME_END = 3,
+    FRAME_CREDIT = 4,
+    FRAME_CANCEL = 5
+};
 
-enum { FRAME_PAYLOAD_MAX = 65536, FRAME_HEAD_SIZE = 9, FRAME_CREDIT_FIRST = 262144 };
+enum {
+    FRAME_PAYLOAD_MAX = 65536,
+    FRAME_HEAD_SIZE = 9,
+    FRAME_CREDIT_FIRST = 262144
+};
 
 struct frame {
     uint32_t stream;
@@ -31,7 +42,8 @@ struct frame {
 void frame_format(struct buf *b, uint32_t stream, enum frame_type type, struct str payload);
 
 /*
- * Reads one frame from the front of `bytes`: `*ret_size` is what it took, 0 when it is not complete yet. ERR_BAD_REQUEST for
- * an unknown type or too large a payload: the connection is of no more use.
+ * Reads one frame from the front of `bytes`: `*ret_size` is what it took, 0 when it is not complete
+ * yet. ERR_BAD_REQUEST for an unknown type or too large a payload: the connection is of no more
+ * use.
  */
 struct err *frame_parse(struct str bytes, struct frame *ret, size_t *ret_size) MUST_CHECK;

@@ -1,7 +1,8 @@
 /*
  * control.h - the loops of the server: scheduling, garbage collection, nodes, events
  *
- * They see the store through control/cluster.h only, so that a kube-apiserver can stand there later.
+ * They see the store through control/cluster.h only, so that a kube-apiserver can stand there
+ * later.
  */
 #pragma once
 
@@ -15,10 +16,10 @@ struct objects;
 struct control_options {
     struct loop *loop;
     struct store *store;
-    const char *policy;            /* of the engine; NULL: its default */
-    int64_t node_grace_ns;         /* without a heartbeat for so long a node is not ready; 0: 40 s */
-    int64_t event_ttl_ns;          /* 0: 1 h */
-    struct objects *objects;       /* kinds/objects.h, over `store` */
+    const char *policy;      /* of the engine; NULL: its default */
+    int64_t node_grace_ns;   /* without a heartbeat for so long a node is not ready; 0: 40 s */
+    int64_t event_ttl_ns;    /* 0: 1 h */
+    struct objects *objects; /* kinds/objects.h, over `store` */
 };
 
 struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;

@@ -2,13 +2,14 @@
  * objects.h - objects in the store: create, update, patch, delete with all of Kubernetes' rules
  *
  * The one way to write an object, for the API, the controllers and the tests alike: metadata (uid,
- * resourceVersion, generation, creationTimestamp), defaults, validation, preconditions, status split,
- * finalizers and grace. Each returns at once with the object as it will be, or an error; `done` comes
- * when it is durable, and only then may anyone be told. `done` is called exactly once for each call that
- * returned no error (also for a dry run, and where nothing had to be written), never from inside it.
+ * resourceVersion, generation, creationTimestamp), defaults, validation, preconditions, status
+ * split, finalizers and grace. Each returns at once with the object as it will be, or an error;
+ * `done` comes when it is durable, and only then may anyone be told. `done` is called exactly once
+ * for each call that returned no error (also for a dry run, and where nothing had to be written),
+ * never from inside it.
  *
- * Stored bytes begin with apiVersion, kind and metadata, in that order, and hold no resourceVersion:
- * it is the object's version in the store (objects_decode, objects_format).
+ * Stored bytes begin with apiVersion, kind and metadata, in that order, and hold no
+ * resourceVersion: it is the object's version in the store (objects_decode, objects_format).
  */
 #pragma once
 
@@ -20,7 +21,8 @@ struct objects;
 struct objects_options {
     struct store *store; /* borrowed, outlives this */
     struct loop *loop;   /* its wall clock makes the stamps */
-    /* Fills `ret` with bytes that nobody can guess (uids, generated names); tests give a seeded one. */
+    /* Fills `ret` with bytes that nobody can guess (uids, generated names); tests give a seeded
+     * one. */
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
 };
@@ -36,9 +38,10 @@ struct store *objects_store(const struct objects *o);
 
 struct objects_request {
     const struct kind *kind;
-    const char *ns;   /* "" for cluster-wide kinds */
-    const char *name; /* NULL for create: the body's, or made from generateName */
-    const char *subresource; /* NULL, "status", "binding" (create only), "finalize" (namespaces, system only) */
+    const char *ns;          /* "" for cluster-wide kinds */
+    const char *name;        /* NULL for create: the body's, or made from generateName */
+    const char *subresource; /* NULL, "status", "binding" (create only), "finalize" (namespaces,
+                                system only) */
     struct kind_context who;
     enum field_validation validation;
     bool is_dry_run;
@@ -54,27 +57,34 @@ struct delete_options {
 };
 
 /*
- * `*ret` is a new reference to the object as written. `done` may be NULL. `object` may be changed. With the
- * subresource "binding" `object` is a Binding and `*ret` the Status that answers it.
+ * `*ret` is a new reference to the object as written. `done` may be NULL. `object` may be changed.
+ * With the subresource "binding" `object` is a Binding and `*ret` the Status that answers it.
  */
-struct err *objects_create(struct objects *o, const struct objects_request *r, json_t *object, store_done_fn done,
-                           void *arg, json_t **ret) MUST_CHECK;
-/* Replaces; metadata.resourceVersion of `object`, where set, must be the present one (ERR_CONFLICT). */
-struct err *objects_update(struct objects *o, const struct objects_request *r, json_t *object, store_done_fn done,
-                           void *arg, json_t **ret) MUST_CHECK;
+struct err *objects_create(struct objects *o, const struct objects_request *r, json_t *object,
+                           store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
+/* Replaces; metadata.resourceVersion of `object`, where set, must be the present one
+ * (ERR_CONFLICT). */
+struct err *objects_update(struct objects *o, const struct objects_request *r, json_t *object,
+                           store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
 
-enum patch_type { PATCH_MERGE, PATCH_STRATEGIC };
+enum patch_type {
+    PATCH_MERGE,
+    PATCH_STRATEGIC
+};
 
 struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
-                          const json_t *patch, store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
+                          const json_t *patch, store_done_fn done, void *arg,
+                          json_t **ret) MUST_CHECK;
 
 /*
- * Marks the object for deletion (grace, finalizers) or removes it. For a pod on a node the node removes
- * it, with grace 0, once its containers are proven gone; `*ret` is the object (or its last state).
+ * Marks the object for deletion (grace, finalizers) or removes it. For a pod on a node the node
+ * removes it, with grace 0, once its containers are proven gone; `*ret` is the object (or its last
+ * state).
  * `*ret_is_gone` tells which.
  */
-struct err *objects_delete(struct objects *o, const struct objects_request *r, const struct delete_options *d,
-                           store_done_fn done, void *arg, json_t **ret, bool *ret_is_gone) MUST_CHECK;
+struct err *objects_delete(struct objects *o, const struct objects_request *r,
+                           const struct delete_options *d, store_done_fn done, void *arg,
+                           json_t **ret, bool *ret_is_gone) MUST_CHECK;
 
 /* The object's tree with metadata.resourceVersion set from its version. New reference. */
 struct err *objects_decode(const struct store_object *o, json_t **ret) MUST_CHECK;
