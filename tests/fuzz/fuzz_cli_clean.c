@@ -1,0 +1,31 @@
+/* Nothing that moves a terminal comes through, what does is UTF-8, and cleaning it again changes
+ * nothing. */
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/clean.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str text = {.at = (const char *)data, .size = size};
+
+    for (int how = CLEAN_LINE; how <= CLEAN_LOG; how++) {
+        AUTO_FREE char *clean = clean_text(text, (enum clean_how)how);
+        AUTO_FREE char *again = clean_text(str_of(clean), (enum clean_how)how);
+        AUTO(json_freep) json_t *utf8 = json_string(clean);
+
+        assert(utf8 && strcmp(clean, again) == 0);
+        for (const char *at = clean; *at; at++) {
+            unsigned char byte = (unsigned char)*at;
+
+            assert(byte != 0x7f &&
+                   (byte >= 0x20 || (how != CLEAN_LINE && (byte == '\n' || byte == '\t'))));
+        }
+        assert(clean_fit(clean, clean_width(clean)) == strlen(clean));
+    }
+    return 0;
+}
