@@ -1,7 +1,9 @@
 /*
  * A watch: the objects that are there (when no revision is named), then every change. Bytes of
  * objects are copied as they are stored; an object is decoded only for a selector or a table. Who
- * does not take its events is cut off, and comes back with the revision it knows.
+ * is slow to take its events lets go of the store, and goes on from the revision it was told once
+ * what it has is written; if that was compacted meanwhile, it is told so (410). It is not cut off:
+ * two large events would be too much each time it came back, and it would never get past them.
  */
 #include <inttypes.h>
 
@@ -33,7 +35,7 @@ struct watcher {
     struct loop_timer *turn;
     struct loop_timer *timeout;
     struct loop_timer *bookmark;
-    struct store_watch *watch; /* NULL while the initial objects are written */
+    struct store_watch *watch; /* NULL while what was written before is on its way */
     int64_t revision;          /* everything up to it was told */
     int64_t told;              /* the client knows that */
     bool has_initial;
@@ -160,32 +162,30 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     const char *type;
     bool is_leaving;
 
+    /* Between two revisions only: the changes of one are told whole or not at all. */
+    if (change && revision > w->revision && w->x->ops->backlog(w->x) > API_BACKLOG_MAX) {
+        store_watch_free(TAKE(w->watch));
+        return; /* on_drain goes on */
+    }
     w->revision = revision;
     if (!change)
         return;
     type = event_type(w, change);
     if (!type)
         return;
-    if (w->x->ops->backlog(w->x) > API_BACKLOG_MAX) {
-        w->x->ops->cut(w->x);
-        watcher_free(w);
-        return;
-    }
     is_leaving = text_equal(type, "DELETED") && change->type != STORE_DELETED;
     add_event(w, type, is_leaving ? change->before : change->object, change->revision, &b);
     send(w, &b);
     w->told = change->revision;
 }
 
-static void go_live(struct watcher *w, int64_t revision)
+/* Every change after `revision`. Ends the watcher where that is not to be had. */
+static void follow(struct watcher *w, int64_t revision)
 {
     const struct store_range range = {
         .group = w->form.kind->group, .resource = w->form.kind->plural, .ns = w->ns};
     AUTO(err_freep) struct err *e = NULL;
 
-    w->revision = revision;
-    if (w->wants_initial_end)
-        send_bookmark(w, true);
     e = store_watch_new(core_store(w->core), &range, revision, on_change, w, &w->watch);
     if (!e)
         return;
@@ -199,6 +199,14 @@ static void go_live(struct watcher *w, int64_t revision)
         send_error(w, e);
     }
     end(w);
+}
+
+static void go_live(struct watcher *w, int64_t revision)
+{
+    w->revision = revision;
+    if (w->wants_initial_end)
+        send_bookmark(w, true);
+    follow(w, revision);
 }
 
 /* One turn over the objects that were there at the beginning. */
@@ -235,6 +243,8 @@ static void on_drain(void *arg)
 
     if (!w->has_initial)
         loop_timer_set(w->turn, 0);
+    else if (!w->watch)
+        follow(w, w->revision);
 }
 
 static void on_timeout(void *arg)
