@@ -59,7 +59,7 @@ static void take_control(struct cleaner *c, uint32_t point, struct buf *ret)
     if (point == 0x1B)
         c->state = ESCAPE;
     else if (point == '\n' || point == '\t')
-        buf_add_char(ret, c->how == CLEAN_LINE ? ' ' : (char)point);
+        buf_add_text(ret, c->how == CLEAN_LINE ? " " : point == '\n' ? "\n" : "\t");
     else if (point == '\r' && c->how == CLEAN_LOG)
         c->state = RETURN;
     else if (point == 0x9B)

@@ -27,13 +27,13 @@ enum flag_type {
 
 struct flag {
     const char *name;
-    char letter; /* 0: none */
-    enum flag_type type;
     const char *value; /* what help shows: "N" */
     const char *doc;
     const char *fallback;      /* NULL: none */
     const char *const *values; /* the allowed ones, NULL-terminated; NULL: any */
-    bool is_repeated;          /* may be given several times, each counts */
+    enum flag_type type;
+    char letter;      /* 0: none */
+    bool is_repeated; /* may be given several times, each counts */
     bool is_hidden;
 };
 

@@ -204,9 +204,9 @@ static struct err *make_token(const struct data_dir *d, char **ret)
     AUTO_FREE char *path = mem_format("%s/token", d->node);
     struct buf token = {0};
     uint8_t bytes[TOKEN_BYTES];
-    struct err *e = file_read(path, PATH_ROOM + 2 * TOKEN_BYTES, &token);
+    struct err *e = file_read(path, PATH_ROOM + (size_t)2 * TOKEN_BYTES, &token);
 
-    if (!e && token.size >= 2 * TOKEN_BYTES) {
+    if (!e && token.size >= (size_t)2 * TOKEN_BYTES) {
         token.at[strcspn(token.at, "\r\n")] = '\0';
         *ret = buf_steal(&token);
         return NULL;

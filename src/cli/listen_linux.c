@@ -41,13 +41,16 @@ struct err *listen_unix(const char *path, int *ret)
 
 static struct err *bound_port(int fd, unsigned *ret)
 {
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.v6 = {0}};
     socklen_t size = sizeof(address);
 
-    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+    if (getsockname(fd, &address.any, &size) < 0)
         return err_errno(errno, "ask for the port");
-    *ret = ntohs(address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((const struct sockaddr_in *)&address)->sin_port);
+    *ret = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
     return NULL;
 }
 

@@ -31,26 +31,26 @@ static int print_text(const struct cli *c, const char *text)
 static int run_command(struct cli *c, const struct command *command, size_t n,
                        const char *const *words)
 {
-    struct invocation in = {.command = command};
+    AUTO_FREE struct invocation *in = mem_alloc(sizeof(*in));
     AUTO(err_freep) struct err *e = NULL;
     AUTO_FREE char *help = NULL;
     int code;
 
-    c->in = &in;
-    e = invocation_parse(command, n, words, &in);
+    in->command = command;
+    c->in = in;
+    e = invocation_parse(command, n, words, in);
     if (e) {
         c->exit_code = EXIT_USAGE;
         c->has_code = true;
-        return cli_complain(c, e);
-    }
-    if (in.wants_help || in.wants_short) {
-        help = help_format_command(command, !in.wants_help);
+        code = cli_complain(c, e);
+    } else if (in->wants_help || in->wants_short) {
+        help = help_format_command(command, !in->wants_help);
         code = print_text(c, help);
     } else {
         e = command->run(c);
         code = e ? cli_complain(c, e) : c->exit_code;
     }
-    invocation_done(&in);
+    invocation_done(in);
     c->in = NULL;
     return code;
 }

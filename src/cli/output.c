@@ -174,7 +174,7 @@ static void format_table(const struct listing *l, bool is_wide, bool has_headers
 
     grid_fill(&g, l, is_wide, has_headers);
     grid_narrow(&g, columns);
-    for (size_t at = 0; at < g.cells.n; at++) {
+    for (size_t at = 0; g.shown.n > 0 && at < g.cells.n; at++) {
         size_t i = at % g.shown.n;
 
         add_cell(&g, i, g.cells.at[at], b);

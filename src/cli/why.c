@@ -137,7 +137,7 @@ static void add_other(struct buf *b, const json_t *workload)
     buf_printf(b, "  It does not wait: it is %s", or_dash(json_text(status, "phase")));
     json_array_foreach (pods, i, pod)
         buf_printf(b, "%s%s", i == 0 ? " on " : ", ", or_dash(json_text(pod, "node")));
-    if (code && json_is_integer(code))
+    if (json_is_integer(code))
         buf_printf(b, ", exit code %" PRId64, (int64_t)json_integer_value(code));
     buf_add_text(b, ".\n");
 }

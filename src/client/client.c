@@ -59,8 +59,8 @@ void stream_free(struct stream *s)
 }
 
 struct status_code {
-    int http;
     const char *reason;
+    int http;
     enum err_code code;
 };
 
@@ -68,7 +68,7 @@ struct status_code {
 static enum err_code code_of(int http, const char *reason)
 {
     static const struct status_code codes[] = {
-#define X(name, http, reason, grpc) {http, reason, ERR_##name},
+#define X(name, http, reason, grpc) {reason, http, ERR_##name},
         ERR_CODES(X)
 #undef X
     };

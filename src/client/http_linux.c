@@ -178,6 +178,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 }
 
 /* Warning: 299 - "text": the text, with its backslashes taken off. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl says how it looks */
 static size_t take_header(char *bytes, size_t size, size_t n, void *arg)
 {
     struct http_call *call = arg;

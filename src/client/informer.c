@@ -78,7 +78,7 @@ static char *key_of(const json_t *object)
 
 static void known_free(struct informer *i, struct known *k)
 {
-    map_remove(handle, i->objects, k);
+    map_remove(handle, i->objects, k); /* NOLINT(clang-analyzer-unix.Malloc): uthash's links */
     json_decref(k->object);
     free(k->key);
     free(k);
