@@ -24,6 +24,7 @@ enum {
 };
 
 static const int64_t COMMAND_DEADLINE_NS = 60 * NS_PER_SEC;
+static const int64_t KILL_LATER_NS = 50 * NS_PER_MS;
 
 static void box_cleanup(struct box *b, bool is_forced);
 
@@ -34,6 +35,7 @@ void deferred_free(struct deferred *d)
     LIST_REMOVE(d->r->deferred, d);
     err_free(d->e);
     loop_timer_free(d->timer);
+    free(d->kill_id);
     free(d);
 }
 
@@ -41,19 +43,34 @@ static void run_deferred(void *arg)
 {
     struct deferred *d = arg;
 
-    d->done(d->arg, d->e);
+    if (d->kill_id)
+        d->r->runtime.ops->kill(d->r, d->kill_id, d->kill_signal, d->done, d->arg);
+    else
+        d->done(d->arg, d->e);
     deferred_free(d);
 }
 
-/* Calls `done` from the loop; takes `e`. */
-void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e)
+static void defer(struct deferred from, int64_t delay_ns)
 {
     struct deferred *d = mem_alloc(sizeof(*d));
 
-    *d = (struct deferred){.r = r, .done = done, .arg = arg, .e = e};
-    LIST_ADD(r->deferred, d);
-    d->timer = loop_timer_new(r->o.loop, run_deferred, d);
-    loop_timer_set(d->timer, 0);
+    *d = from;
+    LIST_ADD(d->r->deferred, d);
+    d->timer = loop_timer_new(d->r->o.loop, run_deferred, d);
+    loop_timer_set(d->timer, delay_ns);
+}
+
+void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e)
+{
+    defer((struct deferred){.r = r, .done = done, .arg = arg, .e = e}, 0);
+}
+
+void crun_kill_later(struct crun *r, const char *id, int signal, runtime_done_fn done, void *arg)
+{
+    defer(
+        (struct deferred){
+            .r = r, .done = done, .arg = arg, .kill_id = mem_strdup(id), .kill_signal = signal},
+        KILL_LATER_NS);
 }
 
 char *box_path(const struct box *b, const char *name)

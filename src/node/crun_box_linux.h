@@ -41,6 +41,8 @@ struct deferred {
     runtime_done_fn done;
     void *arg;
     struct err *e;
+    char *kill_id; /* not NULL: no answer, a signal that is looked at again */
+    int kill_signal;
 };
 
 /* A run of crun. */
@@ -98,6 +100,8 @@ struct box *crun_find(struct crun *r, const char *id);
 bool crun_is_name(const char *text, size_t max);
 /* Calls `done` from the loop; takes `e`. */
 void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e);
+/* Asks for the signal again in a moment. */
+void crun_kill_later(struct crun *r, const char *id, int signal, runtime_done_fn done, void *arg);
 void deferred_free(struct deferred *d);
 /* Runs `crun --root R WORDS...`; words end with NULL. Takes `c`. */
 void crun_run(struct crun *r, const char *const words[4], struct command *c);

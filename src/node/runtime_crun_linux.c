@@ -11,11 +11,14 @@
 #include "base/file.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/stamp.h"
 #include "node/crun_box_linux.h"
 
 enum {
     SMALL_FILE_MAX = 65536
 };
+
+static const int64_t BEGINS_NS = NS_PER_SEC;
 
 /* ---- create ---- */
 
@@ -311,7 +314,8 @@ static bool has_children(pid_t pid)
 /*
  * The first process of a pid namespace is spared the default action of a signal: one that neither
  * catches nor awaits SIGTERM would never hear of it. Its container is told as a whole then, and
- * where nobody else is in it, what SIGTERM means for a process that does not care is done.
+ * where nobody else is in it, what SIGTERM means for a process that does not care is done. One that
+ * has just begun gets the time to say that it does.
  */
 static bool is_deaf(pid_t pid)
 {
@@ -341,6 +345,10 @@ static void crun_kill(void *self, const char *id, int signal, runtime_done_fn do
 
     if (!b || b->state == RUNTIME_ENDED || b->state == RUNTIME_INTENDED) {
         crun_defer(r, done, arg, NULL);
+        return;
+    }
+    if (is_for_all && loop_wall_ns(r->o.loop) - b->exit.started_ns < BEGINS_NS) {
+        crun_kill_later(r, id, signal, done, arg);
         return;
     }
     if (is_for_all && !has_children(first))

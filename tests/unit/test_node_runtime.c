@@ -304,6 +304,22 @@ static void a_running_one_goes_on_and_its_end_is_seen(void **state)
     remove_attempt(id);
 }
 
+static void one_that_cannot_hear_of_its_end_is_ended(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("exec sleep 1000", "64Mi", id);
+    start(id);
+    machine.is_told = false;
+    machine.is_answered = false;
+    machine.runtime->ops->kill(machine.runtime->self, id, SIGTERM, on_done, NULL);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.exit.code, 128 + SIGKILL);
+    until(&machine.is_answered);
+    remove_attempt(id);
+}
+
 static void an_end_while_nobody_looked_is_found(void **state)
 {
     char id[64];
@@ -406,6 +422,7 @@ int main(void)
         cmocka_unit_test(runs_only_when_started),
         cmocka_unit_test(a_created_one_is_adopted_and_started_once),
         cmocka_unit_test(a_running_one_goes_on_and_its_end_is_seen),
+        cmocka_unit_test(one_that_cannot_hear_of_its_end_is_ended),
         cmocka_unit_test(an_end_while_nobody_looked_is_found),
         cmocka_unit_test(tells_that_memory_ran_out),
         cmocka_unit_test(says_why_a_program_cannot_run),
