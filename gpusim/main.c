@@ -115,9 +115,11 @@ static struct err *set_key(struct gpusim_gpu *g, struct str key, struct str text
 static struct err *set(int n, char **arguments)
 {
     struct gpusim_machine *m = NULL;
+    struct err *e = open_machine(arguments[0], &m);
     int64_t gpu = 0;
 
-    TRY(open_machine(arguments[0], &m));
+    if (e || !m)
+        return e;
     TRY(num_parse_int64(str_of(arguments[1]), 0, (int64_t)m->n_gpus - 1, &gpu));
     for (int i = 2; i < n; i++) {
         struct str value = str_of(arguments[i]);
@@ -133,8 +135,10 @@ static struct err *set(int n, char **arguments)
 static struct err *show(const char *path)
 {
     struct gpusim_machine *m = NULL;
+    struct err *e = open_machine(path, &m);
 
-    TRY(open_machine(path, &m));
+    if (e || !m)
+        return e;
     for (unsigned i = 0; i < m->n_gpus; i++) {
         const struct gpusim_gpu *g = &m->gpus[i];
 

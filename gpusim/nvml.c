@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -241,6 +242,23 @@ FUNCTION(nvmlDeviceGetHandleByUUID, const char *uuid, nvmlDevice_t *out)
     return uuid ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
 }
 
+/* "DOMAIN:BUS:DEVICE.FUNCTION" in hexadecimal of any width. */
+static bool read_pci(const char *id, unsigned ret[4])
+{
+    static const char ends[4] = {':', ':', '.', '\0'};
+
+    for (unsigned i = 0; i < 4; i++) {
+        char *end = NULL;
+        unsigned long value = strtoul(id, &end, 16);
+
+        if (end == id || *end != ends[i] || value > UINT32_MAX)
+            return false;
+        ret[i] = (unsigned)value;
+        id = end + 1;
+    }
+    return true;
+}
+
 /* Both "00000000:1B:00.0" and the shorter "0000:1b:00.0" name a function. */
 FUNCTION(nvmlDeviceGetHandleByPciBusId_v2, const char *id, nvmlDevice_t *out)
 {
@@ -249,11 +267,10 @@ FUNCTION(nvmlDeviceGetHandleByPciBusId_v2, const char *id, nvmlDevice_t *out)
 
     if (!references)
         return NVML_ERROR_UNINITIALIZED;
-    if (!id || sscanf(id, "%x:%x:%x.%x", &a[0], &a[1], &a[2], &a[3]) != 4)
+    if (!id || !read_pci(id, a))
         return NVML_ERROR_INVALID_ARGUMENT;
     for (unsigned i = 0; i < view.n; i++) {
-        if (sscanf(view.gpus[i]->pci, "%x:%x:%x.%x", &b[0], &b[1], &b[2], &b[3]) == 4 &&
-            memcmp(a, b, sizeof(a)) == 0)
+        if (read_pci(view.gpus[i]->pci, b) && memcmp(a, b, sizeof(a)) == 0)
             return nvmlDeviceGetHandleByIndex_v2(i, out);
     }
     return NVML_ERROR_NOT_FOUND;
@@ -351,14 +368,17 @@ FUNCTION(nvmlDeviceGetCudaComputeCapability, nvmlDevice_t device, int *major, in
 
 static int fill_pci(const char *id, struct nvmlPciInfo *out)
 {
-    unsigned function = 0;
+    unsigned part[4] = {0};
 
-    if (sscanf(id, "%x:%x:%x.%x", &out->domain, &out->bus, &out->device, &function) != 4)
+    if (!read_pci(id, part))
         return NVML_ERROR_UNKNOWN;
-    (void)snprintf(out->busId, sizeof(out->busId), "%08X:%02X:%02X.%X", out->domain & 0xffffffffu,
-                   out->bus & 0xffu, out->device & 0xffu, function & 0xfu);
+    out->domain = part[0];
+    out->bus = part[1];
+    out->device = part[2];
+    (void)snprintf(out->busId, sizeof(out->busId), "%08X:%02X:%02X.%X", part[0], part[1] & 0xffu,
+                   part[2] & 0xffu, part[3] & 0xfu);
     (void)snprintf(out->busIdLegacy, sizeof(out->busIdLegacy), "%04X:%02X:%02X.%X",
-                   out->domain & 0xffffu, out->bus & 0xffu, out->device & 0xffu, function & 0xfu);
+                   part[0] & 0xffffu, part[1] & 0xffu, part[2] & 0xffu, part[3] & 0xfu);
     return NVML_SUCCESS;
 }
 

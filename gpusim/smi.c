@@ -44,7 +44,8 @@ enum {
     X(nvmlDeviceGetComputeRunningProcesses_v3, (nvmlDevice_t, unsigned *, struct nvmlProcessInfo *))
 
 struct nvml {
-#define X(name, arguments) int(*name) arguments;
+#define X(name, arguments) \
+    int(*name) arguments; /* NOLINT(bugprone-macro-parentheses): a declarator */
     NVML_CALLS(X)
 #undef X
 };
@@ -109,7 +110,8 @@ static const struct query_field query_fields[] = {
 };
 
 enum {
-    QUERY_FIELDS = sizeof(query_fields) / sizeof(query_fields[0])
+    QUERY_FIELDS = sizeof(query_fields) / sizeof(query_fields[0]),
+    QUERY_MAX = 2 * QUERY_FIELDS /* a field may be asked for twice */
 };
 
 static bool load(const char *self)
@@ -248,7 +250,7 @@ static void print_row(const struct query_field *const *fields, size_t n, const s
 
 static int query_gpus(unsigned n, const char *names, const char *format)
 {
-    const struct query_field *fields[QUERY_FIELDS * 2];
+    const struct query_field *fields[QUERY_MAX];
     bool has_units = !format || !strstr(format, "nounits");
     size_t n_fields = 0;
 
@@ -260,7 +262,7 @@ static int query_gpus(unsigned n, const char *names, const char *format)
         size_t size = strcspn(names, ",");
         const struct query_field *f = field_find(names, size);
 
-        if (!f || n_fields == QUERY_FIELDS * 2) {
+        if (!f || n_fields == QUERY_MAX) {
             (void)printf("Field \"%.*s\" is not a valid field to query.\n\n", (int)size, names);
             return 2;
         }
