@@ -53,6 +53,16 @@ static struct err *check_depth(struct str text)
     return NULL;
 }
 
+/* Less what the parser says to programmers only. */
+static void trim_hint(char *message)
+{
+    static const char hint[] = " without JSON_ALLOW_NUL";
+    char *at = strstr(message, hint);
+
+    if (at)
+        memmove(at, at + sizeof(hint) - 1, strlen(at + sizeof(hint) - 1) + 1);
+}
+
 struct err *json_parse(struct str text, json_t **ret)
 {
     json_error_t error = {0};
@@ -61,9 +71,11 @@ struct err *json_parse(struct str text, json_t **ret)
     TRY(check_depth(text));
     j = json_loadb(text.at ? text.at : "", text.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
                    &error);
-    if (!j)
+    if (!j) {
+        trim_hint(error.text);
         return err_new(ERR_BAD_REQUEST, "line %d, column %d: %s", error.line, error.column,
                        error.text);
+    }
     *ret = j;
     return NULL;
 }

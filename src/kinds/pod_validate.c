@@ -191,6 +191,22 @@ static bool is_mounted_before(const json_t *mounts, const char *path, size_t end
     return false;
 }
 
+/* What every container gets from the node itself: nothing is mounted over it. */
+static bool is_system_path(const char *path)
+{
+    static const char *const roots[] = {"/proc", "/sys", "/dev"};
+
+    if (text_equal(path, "/"))
+        return true;
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+        size_t size = strlen(roots[i]);
+
+        if (strncmp(path, roots[i], size) == 0 && (path[size] == '\0' || path[size] == '/'))
+            return !text_starts_with(path, "/dev/shm");
+    }
+    return false;
+}
+
 static void validate_mounts(const json_t *container, const json_t *spec, const struct path *at,
                             struct causes *causes)
 {
@@ -210,6 +226,9 @@ static void validate_mounts(const json_t *container, const json_t *spec, const s
             cause_invalid(causes, path_at, path, "must be an absolute path");
         else if (climbs(path))
             cause_invalid(causes, path_at, path, "must not contain '..'");
+        else if (is_system_path(path))
+            cause_invalid(causes, path_at, path,
+                          "must not be /, nor below /proc, /sys and /dev other than /dev/shm");
         else if (*path && is_mounted_before(mounts, path, i))
             cause_invalid(causes, path_at, path, "must be unique");
     }
@@ -260,6 +279,16 @@ static void validate_ports(const json_t *container, bool is_host_network, const 
     }
 }
 
+/* The node's root has no directory of its own to start a relative path from. */
+static void validate_working_dir(const json_t *container, const struct path *at,
+                                 struct causes *causes)
+{
+    const char *dir = text_or_empty(container, "workingDir");
+
+    if (*dir && *dir != '/')
+        cause_invalid(causes, PATH(at, "workingDir"), dir, "must be an absolute path");
+}
+
 /* Anything else would have nowhere to run but in the host's own root file system, unasked. */
 static void validate_image(const json_t *container, const struct path *at, struct causes *causes)
 {
@@ -287,6 +316,7 @@ static void validate_containers(const json_t *spec, const char *which, const str
         if (is_init && find_named(json_object_get(spec, "containers"), name))
             cause_duplicate(causes, PATH(here, "name"), name);
         validate_image(container, here, causes);
+        validate_working_dir(container, here, causes);
         validate_env(container, spec, here, causes);
         validate_env_from(container, here, causes);
         validate_mounts(container, spec, here, causes);

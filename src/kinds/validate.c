@@ -195,8 +195,11 @@ static void validate_annotations(struct causes *c, const json_t *metadata)
     const char *key;
     json_t *value;
 
-    json_object_foreach (annotations, key, value)
+    json_object_foreach (annotations, key, value) {
+        if (json_string_length(value) > ANNOTATIONS_MAX)
+            return; /* its field says so */
         size += strlen(key) + json_string_length(value);
+    }
     if (size > ANNOTATIONS_MAX)
         cause_too_long(c, PATH(PATH(NULL, "metadata"), "annotations"), ANNOTATIONS_MAX);
 }

@@ -55,7 +55,7 @@ static void refuses_what_servers_refuse(void **state)
         {"{} x", "line 1, column 4: end of file expected"},
         {"NaN", "line 1, column 3: invalid token"},
         {"\"\xff\"", "line 1, column 1: unable to decode byte 0xff"},
-        {"\"\\u0000\"", "line 1, column 8: \\u0000 is not allowed"},
+        {"\"\\u0000\"", "line 1, column 8: \\u0000 is not allowed near"},
         {"[\n1,\n]", "line 3, column 1: unexpected token"},
     };
 

@@ -241,6 +241,12 @@ static void checks_fields_against_each_other(void **state)
          "\"/v\"}]",
          "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/v\": must be unique"},
         {"\"volumes\":[{\"name\":\"v\"}],",
+         ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/proc/self\"}]",
+         "spec.containers[0].volumeMounts[0].mountPath: Invalid value: \"/proc/self\": must not be "
+         "/, nor below /proc, /sys and /dev other than /dev/shm"},
+        {"", ",\"workingDir\":\"../x\"",
+         "spec.containers[0].workingDir: Invalid value: \"../x\": must be an absolute path"},
+        {"\"volumes\":[{\"name\":\"v\"}],",
          ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/a/../../etc\"}]",
          "spec.containers[0].volumeMounts[0].mountPath: Invalid value: \"/a/../../etc\": must not "
          "contain '..'"},
