@@ -12,6 +12,7 @@ enum {
 
 /* The engine counts up to here; more than any node has. */
 #define AMOUNT_MAX (INT64_C(1) << 60)
+#define GPUS_MAX   INT64_C(16384)
 
 /* json_put_text and the like keep insertion order, so equal specs have equal texts. */
 uint64_t scheduler_ask_hash(const json_t *pod)
@@ -39,6 +40,7 @@ static int64_t stamp_at(const json_t *object, const char *part, const char *fiel
 static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount *ret)
 {
     json_t *containers = json_at(pod, "spec", "containers", NULL);
+    bool has_more = false;
     size_t n = 0;
     json_t *container;
     json_t *port;
@@ -52,6 +54,7 @@ static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount 
             const char *name;
             bool is_new = true;
 
+            has_more |= number != 0 && n == PORTS_MAX;
             if (number == 0 || n == PORTS_MAX)
                 continue;
             name = arena_format(a, "hostport/%s/%" PRId64, protocol ? protocol : "TCP", number);
@@ -61,6 +64,8 @@ static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount 
                 ret[n++] = (struct mete_amount){name, 1};
         }
     }
+    if (has_more) /* as below: no node has this */
+        ret[n++] = (struct mete_amount){"mete.dev/too-many-host-ports", 1};
     return n;
 }
 
@@ -73,7 +78,7 @@ static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_se
         {"ephemeral-storage", asked.ephemeral_bytes},
         {"pods", 1},
     };
-    struct mete_amount *list = arena_alloc(a, (5 + asked.n_others + PORTS_MAX) * sizeof(*list));
+    struct mete_amount *list = arena_alloc(a, (6 + asked.n_others + PORTS_MAX) * sizeof(*list));
     size_t n = 0;
 
     for (size_t i = 0; i < 4; i++)
@@ -89,7 +94,7 @@ static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_se
             list[i].amount = AMOUNT_MAX;
     set->requests = list;
     set->n_requests = n;
-    set->gpus = asked.gpus > UINT32_MAX ? UINT32_MAX : (uint32_t)asked.gpus;
+    set->gpus = (uint32_t)(asked.gpus > GPUS_MAX ? GPUS_MAX : asked.gpus);
 }
 
 static void list_selector(struct arena *a, const json_t *pod, struct mete_pod_set *set)

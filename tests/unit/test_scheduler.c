@@ -207,6 +207,31 @@ static void a_taint_keeps_off_those_who_do_not_tolerate_it(void **state)
     assert_on("q", "a");
 }
 
+/* Sums that no number holds, and more host ports than are counted. */
+static void what_no_node_can_ever_have_waits_with_a_reason(void **state)
+{
+    AUTO(buf_done) struct buf ports = {0};
+
+    (void)state;
+    add_node("a", 2);
+    world_must(world_create(
+        &w, (struct target){.kind = "pods"},
+        "{'metadata':{'name':'p'},'spec':{'containers':["
+        "{'name':'x','image':'host','resources':{'limits':{'nvidia.com/gpu':'9e15'}}},"
+        "{'name':'y','image':'host','resources':{'limits':{'nvidia.com/gpu':'9e15'}}}]}}",
+        NULL));
+    sim_loop_run(w.loop);
+    assert_waits("p", "needs 16384 gpus on one node; the largest has 2 (a)");
+    buf_add_text(&ports, "{'metadata':{'name':'q'},'spec':{'containers':[{'name':'x',"
+                         "'image':'host','ports':[");
+    for (int i = 1; i <= 65; i++)
+        buf_printf(&ports, "%s{'containerPort':%d,'hostPort':%d}", i > 1 ? "," : "", i, i);
+    buf_add_text(&ports, "]}]}}");
+    world_must(world_create(&w, (struct target){.kind = "pods"}, ports.at, NULL));
+    sim_loop_run(w.loop);
+    assert_waits("q", "needs 1 mete.dev/too-many-host-ports on one node; the largest has 0 (a)");
+}
+
 static void another_schedulers_pods_are_left_alone_and_counted_once_bound(void **state)
 {
     AUTO(json_freep) json_t *pod = NULL;
@@ -478,6 +503,7 @@ int main(void)
         TEST(one_that_can_never_fit_says_so),
         TEST(a_cordoned_node_is_the_reason_until_it_is_uncordoned),
         TEST(a_taint_keeps_off_those_who_do_not_tolerate_it),
+        TEST(what_no_node_can_ever_have_waits_with_a_reason),
         TEST(another_schedulers_pods_are_left_alone_and_counted_once_bound),
         TEST(a_bound_pod_is_still_held_after_a_restart),
         TEST(a_gpu_that_the_ledger_says_is_held_is_not_given),
