@@ -312,8 +312,10 @@ static void many_objects_at_the_beginning_wait_for_the_reader(void **state)
         assert_string_equal(json_text(event, "type"), "ADDED");
     }
     k->backlog = 0;
+    k->x.on_drain(k->x.arg);
     add_map(&a, "later", "x");
     sim_loop_run(a.w.loop);
+    assert_non_null(strstr(k->body.at, "\"late\""));
     assert_non_null(strstr(k->body.at, "\"later\""));
     asked_close(k);
     api_world_done(&a);
