@@ -18,7 +18,8 @@
 
 enum {
     INPUT_MAX = 128 << 10, /* unread bytes of one connection */
-    BODIES_MAX = 64 << 20, /* bodies of all requests that are read or answered */
+    BODIES_MAX = 32 << 20, /* bodies of all requests that are read or answered */
+    SMALL_BODY = 64 << 10, /* taken also past that: who sends much and slowly stops nobody else */
     READ_SIZE = 16384,
     HANDSHAKE_S = 15,
     HEAD_S = 15, /* from its first byte to its last */
@@ -70,7 +71,7 @@ static bool account(struct conn *c)
 
     s->held = s->held - c->held + held;
     c->held = held;
-    if (s->held <= BODIES_MAX)
+    if (s->held <= BODIES_MAX || held <= SMALL_BODY)
         return true;
     return conn_refuse(c, 503, "ServiceUnavailable",
                        "too many large requests at once, try again later");
