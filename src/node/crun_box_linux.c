@@ -18,7 +18,7 @@
 
 enum {
     POLL_MS = 10,           /* while somebody else creates a container */
-    MONITOR_LOST_MS = 2000, /* a container without a monitor for so long is ended */
+    MONITOR_LOST_MS = 2000, /* what has no monitor for so long is ended */
     CLEANUP_RETRY_MS = 1000,
     SMALL_FILE_MAX = 65536
 };
@@ -115,7 +115,7 @@ struct box *box_new(struct crun *r, const char *id, const json_t *intent)
 {
     struct box *b = mem_alloc(sizeof(*b));
 
-    *b = (struct box){.r = r, .pidfd = -1, .lock_fd = -1, .sync_fd = -1};
+    *b = (struct box){.r = r, .pidfd = -1, .sync_fd = -1};
     b->sync_text.cap = SYNC_TEXT_MAX;
     b->id = mem_strdup(id);
     b->intent = json_deep_copy(intent);
@@ -135,7 +135,6 @@ void box_free(struct box *b)
     loop_timer_free(b->timer);
     loop_io_free(b->sync_io);
     fd_close(b->sync_fd);
-    fd_close(b->lock_fd);
     buf_done(&b->sync_text);
     err_free(b->create_error);
     json_decref(b->intent);
@@ -263,7 +262,9 @@ static bool box_read_exit(struct box *b)
 
     if (e)
         return false;
-    err_free(num_parse_int64((struct str){text.at, text.size}, 0, 255, &code));
+    e = num_parse_int64((struct str){text.at, text.size}, 0, 255, &code);
+    if (e)
+        LOG(WARN, "exit code cannot be read", S("id", b->id), E(e));
     box_read_mark(b);
     b->exit.code = (int)code;
     b->exit.is_oom = file_exists(oom);
@@ -337,9 +338,10 @@ void box_monitor_gone(struct box *b)
 
 /* ---- what is found ---- */
 
-static bool lock_is_held(const struct box *b)
+/* A fifo that is opened for both does not wait for another side. */
+static bool lock_is_held(const struct box *b, const char *name)
 {
-    AUTO_FREE char *path = box_path(b, "lock");
+    AUTO_FREE char *path = box_path(b, name);
     AUTO(fd_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
 
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
@@ -432,7 +434,7 @@ struct err *box_release(struct box *b)
 }
 
 /* A box whose lock is held: its conmon lives, or is about to be born, or left its container. */
-static void box_inspect_live(struct box *b)
+static void box_inspect_live(struct box *b, bool is_monitored)
 {
     AUTO_FREE char *mark = box_path(b, "started");
 
@@ -449,7 +451,7 @@ static void box_inspect_live(struct box *b)
         return;
     }
     b->state = file_exists(mark) ? RUNTIME_RUNNING : RUNTIME_CREATING;
-    if (b->poll_until_ns == 0)
+    if (is_monitored || b->poll_until_ns == 0)
         b->poll_until_ns = loop_now_ns(b->r->o.loop) + MONITOR_LOST_MS * NS_PER_MS;
     if (loop_now_ns(b->r->o.loop) < b->poll_until_ns) {
         box_again(b, POLL_MS);
@@ -466,6 +468,7 @@ void box_inspect(struct box *b)
 {
     const char *boot = json_text(b->intent, "boot");
     AUTO_FREE char *state = box_state_path(b);
+    bool is_monitored = false;
     bool is_held = false;
 
     if (!text_equal(boot, b->r->boot_id)) {
@@ -477,14 +480,17 @@ void box_inspect(struct box *b)
         box_ended(b);
         return;
     }
-    is_held =
-        lock_is_held(b); /* before the exit file is looked for: conmon writes it, then lets go */
+    /* Before the exit file is looked for: conmon writes it, then lets go. */
+    is_monitored = lock_is_held(b, "monitor");
+    is_held = is_monitored || lock_is_held(b, "lock");
     if (box_read_exit(b)) {
         box_cleanup(b, false);
     } else if (is_held) {
-        box_inspect_live(b);
+        box_inspect_live(b, is_monitored);
     } else {
         box_lost(b);
+        if (b->exit.was_started)
+            LOG(WARN, "container ended without an exit code", S("id", b->id));
         box_cleanup(b, true);
     }
 }

@@ -7,6 +7,8 @@
  *   intents/<id>.json  durable before anything else exists
  *   lock               flocked by us, then inherited by conmon, crun and the waiting first process:
  *                      held means that one of them lives; no process id can lie about that
+ *   monitor            a fifo, flocked likewise; conmon's alone, which lets go of `lock` before it
+ *                      writes the exit code, and of this by its end
  *   pidfile            written by crun when the container is created
  *   started            our mark, before the start; without it the program has never run
  *   exits/<id>         written by conmon when the container's first process was reaped, which the
@@ -86,7 +88,6 @@ struct box {
     struct loop_timer *timer; /* polls, retries */
     int64_t poll_until_ns;
 
-    int lock_fd; /* ours between the preparation and conmon's birth */
     int sync_fd; /* conmon tells what became of the creation */
     struct loop_io *sync_io;
     struct buf sync_text;

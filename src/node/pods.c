@@ -274,7 +274,8 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
         const char *name = json_text(intent, "pod");
         struct pod *p = uid ? pods_find(set, uid) : NULL;
 
-        LOG(INFO, "container found", S("id", found[i].id), U("state", found[i].state));
+        if (found[i].state != RUNTIME_ENDED) /* of those there are many: one a finished pod */
+            LOG(INFO, "container found", S("id", found[i].id), U("state", found[i].state));
         if (!uid || !json_text(intent, "container"))
             continue;
         if (!p)

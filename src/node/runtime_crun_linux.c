@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -31,12 +32,14 @@ struct preparation {
     char *config;
     char *log_dir;
     int lock_fd;
+    int sync_fd; /* of the fifo `monitor`, to read; and: */
+    int monitor_fd;
 };
 
-static struct err *take_lock(const char *bundle, int *ret)
+/* Opens a file whose lock tells after our death who lives. */
+static struct err *take_lock(const char *path, int flags, int *ret)
 {
-    AUTO_FREE char *path = mem_format("%s/lock", bundle);
-    AUTO(fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    AUTO(fd_closep) int fd = open(path, flags | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return err_errno(errno, "open %s", path);
@@ -45,6 +48,20 @@ static struct err *take_lock(const char *bundle, int *ret)
     *ret = fd;
     fd = -1;
     return NULL;
+}
+
+static struct err *take_locks(struct preparation *p)
+{
+    AUTO_FREE char *lock = mem_format("%s/lock", p->bundle);
+    AUTO_FREE char *monitor = mem_format("%s/monitor", p->bundle);
+
+    TRY(take_lock(lock, O_RDWR | O_CREAT, &p->lock_fd));
+    if (mkfifo(monitor, 0600) < 0 && errno != EEXIST)
+        return err_errno(errno, "make the fifo %s", monitor);
+    p->sync_fd = open(monitor, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (p->sync_fd < 0)
+        return err_errno(errno, "open %s", monitor);
+    return take_lock(monitor, O_WRONLY | O_NONBLOCK, &p->monitor_fd);
 }
 
 static struct err *prepare(void *message)
@@ -56,7 +73,7 @@ static struct err *prepare(void *message)
     TRY(file_write_durable(p->intent_path, 0600, str_of(p->intent)));
     TRY(dir_make(p->bundle, 0700));
     TRY(dir_make(p->log_dir, 0755));
-    TRY(take_lock(p->bundle, &p->lock_fd));
+    TRY(take_locks(p));
     if (file_exists(mark))
         return err_new(ERR_INTERNAL, "attempt %s was started before", p->id);
     return file_write(config_path, 0600, str_of(p->config));
@@ -65,6 +82,8 @@ static struct err *prepare(void *message)
 static void preparation_free(struct preparation *p)
 {
     fd_close(p->lock_fd);
+    fd_close(p->sync_fd);
+    fd_close(p->monitor_fd);
     free(p->id);
     free(p->bundle);
     free(p->intent_path);
@@ -133,14 +152,14 @@ static void on_conmon_end(void *arg, const struct proc_end *end)
     box_finish(b, b->create_error);
 }
 
-static struct err *box_start_conmon(struct box *b)
+/* With the locks and the fifo of `p`, whose reading end becomes ours. */
+static struct err *box_start_conmon(struct box *b, struct preparation *p)
 {
     struct crun *r = b->r;
     AUTO_FREE char *root = mem_format("--root=%s", r->root);
     AUTO_FREE char *pidfile = box_path(b, "pidfile");
     AUTO_FREE char *exits = mem_format("%s/exits", r->dir);
     AUTO_FREE char *log = mem_format("k8s-file:%s", b->log_path);
-    AUTO(fd_closep) int theirs = -1;
     const char *argv[] = {r->conmon_path,
                           "--sync",
                           "--api-version",
@@ -172,14 +191,11 @@ static struct err *box_start_conmon(struct box *b)
                           NULL};
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "_OCI_SYNCPIPE=3", NULL};
     struct proc_options o = {.argv = argv, .env = env, .cwd = b->bundle, .is_session = true};
-    int ends[2] = {-1, -1};
 
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-        return err_errno(errno, "make a pipe");
-    b->sync_fd = ends[0];
-    theirs = ends[1];
+    b->sync_fd = p->sync_fd;
+    p->sync_fd = -1;
     /* They get the reading end too, so that their message is no error after our death. */
-    memcpy(o.fds, (const int[8]){-1, -1, -1, theirs, b->lock_fd, b->sync_fd}, sizeof(o.fds));
+    memcpy(o.fds, (const int[8]){-1, -1, -1, p->monitor_fd, p->lock_fd, b->sync_fd}, sizeof(o.fds));
     o.n_fds = 6;
     b->sync_io = loop_io_new(r->o.loop, b->sync_fd, on_sync, b);
     loop_io_want(b->sync_io, true, false);
@@ -196,13 +212,8 @@ static void on_prepared(void *message, const struct err *e)
         preparation_free(p);
         return;
     }
-    if (!e) {
-        b->lock_fd = p->lock_fd;
-        p->lock_fd = -1;
-        failed = box_start_conmon(b);
-        fd_close(b->lock_fd);
-        b->lock_fd = -1;
-    }
+    if (!e)
+        failed = box_start_conmon(b, p);
     preparation_free(p);
     if (e || failed) {
         b->state = RUNTIME_INTENDED;
@@ -259,7 +270,9 @@ static void crun_create(void *self, const struct runtime_create *c, runtime_done
                               .intent = json_format(intent),
                               .config = json_format(c->config),
                               .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
-                              .lock_fd = -1};
+                              .lock_fd = -1,
+                              .sync_fd = -1,
+                              .monitor_fd = -1};
     worker_give(r->o.worker, prepare, on_prepared, p);
 }
 
