@@ -1,7 +1,7 @@
 /*
  * data_dir.h - the data directory of a machine, made and held by `mete up` (data_dir_linux.c)
  *
- *   DIR/             root, 0711        lock, up.pid, mete.sock, kubeconfig (0600)
+ *   DIR/             root, 0711        lock, children, up.pid, mete.sock, kubeconfig (0600)
  *   DIR/server/      root:mete, 01770  state.db of user mete; node-tokens.yaml (0640); the sticky
  * bit keeps mete from replacing what root put there DIR/server/pki/  root:mete, 0750 certificates;
  * server.key readable by mete, ca.key and admin.key by root only DIR/node/        root, 0700 token
@@ -22,12 +22,13 @@ struct data_dir {
     uid_t uid; /* of `mete`, or 64321 where that user is missing */
     gid_t gid;
     int lock_fd;
+    int children_fd; /* locked, and inherited: stays so until the last child is gone */
 };
 
 /*
- * Makes what is missing and takes the lock. ERR_CONFLICT names the process that holds it;
- * ERR_FORBIDDEN for who is not root. The lock is held until data_dir_done or the end of the
- * process.
+ * Makes what is missing and takes the lock, then waits for the end of children that a killed
+ * `mete up` has left. ERR_CONFLICT names the process that holds the lock; ERR_FORBIDDEN for who is
+ * not root. The lock is held until data_dir_done or the end of the process.
  */
 struct err *data_dir_open(const char *path, struct data_dir *ret) MUST_CHECK;
 void data_dir_done(struct data_dir *d);

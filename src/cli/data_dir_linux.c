@@ -12,6 +12,7 @@
 #include "api/digest.h"
 #include "api/pki.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/data_dir.h"
@@ -105,6 +106,28 @@ static struct err *take_lock(struct data_dir *d)
     return file_write(pid_path, 0644, str_of(pid));
 }
 
+/*
+ * Children that a killed `mete up` has left end by their lifeline, but not at once; until then
+ * there would be two nodes for the same containers and two servers for the same store.
+ */
+static struct err *wait_for_children(struct data_dir *d)
+{
+    AUTO_FREE char *path = mem_format("%s/children", d->path);
+    bool is_ours = false;
+
+    d->children_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (d->children_fd < 0)
+        return err_errno(errno, "open %s", path);
+    TRY(try_lock(d->children_fd, path, &is_ours));
+    if (is_ours)
+        return NULL;
+    LOG(INFO, "waiting for the children of the mete before");
+    while (flock(d->children_fd, LOCK_EX) < 0)
+        if (errno != EINTR)
+            return err_errno(errno, "lock %s", path);
+    return NULL;
+}
+
 static struct err *open_data_dir(struct data_dir *d)
 {
     if (geteuid() != 0)
@@ -118,6 +141,7 @@ static struct err *open_data_dir(struct data_dir *d)
     find_user(d);
     TRY(make_dir(d->path, 0, 0711));
     TRY(take_lock(d));
+    TRY(wait_for_children(d));
     TRY(make_dir(d->server, d->gid, 01770));
     TRY(make_dir(d->pki, d->gid, 0750));
     return make_dir(d->node, 0, 0700);
@@ -136,7 +160,7 @@ static char *absolute(const char *path)
 
 struct err *data_dir_open(const char *path, struct data_dir *ret)
 {
-    struct data_dir d = {.path = absolute(path), .lock_fd = -1};
+    struct data_dir d = {.path = absolute(path), .lock_fd = -1, .children_fd = -1};
     struct err *e;
 
     d.server = mem_format("%s/server", d.path);
@@ -155,12 +179,13 @@ struct err *data_dir_open(const char *path, struct data_dir *ret)
 void data_dir_done(struct data_dir *d)
 {
     fd_close(d->lock_fd);
+    fd_close(d->children_fd);
     free(d->path);
     free(d->server);
     free(d->pki);
     free(d->node);
     free(d->socket);
-    *d = (struct data_dir){.lock_fd = -1};
+    *d = (struct data_dir){.lock_fd = -1, .children_fd = -1};
 }
 
 struct err *data_dir_holder(const char *path, pid_t *ret)

@@ -5,8 +5,9 @@
 enum {
     ROLE_FD_LIFELINE = 3, /* its end of file is the end of `mete up`, and of the child */
     ROLE_FD_READY = 4,    /* takes one letter when the child serves */
-    ROLE_FD_UNIX = 5,     /* server: listening */
-    ROLE_FD_TLS = 6,
+    ROLE_FD_CHILDREN = 5, /* only held: the next `mete up` waits until it is nobody's */
+    ROLE_FD_UNIX = 6,     /* server: listening */
+    ROLE_FD_TLS = 7,
 };
 
 #define ROLE_READY_SERVER 's'

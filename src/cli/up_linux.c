@@ -173,8 +173,8 @@ static struct err *start_server(struct up *u)
         .name = "server",
         .argv = {u->cli->self_path, "server", "--data", u->dir.path, "--log-level",
                  u->options.log_level, "--log-format", u->options.log_format, NULL},
-        .fds = {-1, STDERR_FILENO,
-                STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0], [ROLE_FD_READY] = u->ready[1],
+        .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
+                [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd,
                 [ROLE_FD_UNIX] = u->unix_fd, [ROLE_FD_TLS] = u->tls_fd},
         .n_fds = ROLE_FD_TLS + 1,
         .uid = u->dir.uid,
@@ -191,9 +191,9 @@ static struct err *start_node(struct up *u)
         .argv = {u->cli->self_path, "node", "--data", u->dir.path, "--name", u->node_name, "--gpus",
                  u->gpus, "--log-level", u->options.log_level, "--log-format",
                  u->options.log_format, NULL},
-        .fds = {-1, STDERR_FILENO,
-                STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0], [ROLE_FD_READY] = u->ready[1]},
-        .n_fds = ROLE_FD_READY + 1,
+        .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
+                [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd},
+        .n_fds = ROLE_FD_CHILDREN + 1,
     };
 
     return supervisor_add(u->supervisor, &spec);
@@ -342,7 +342,8 @@ static struct err *up_run(struct cli *c)
                    .tls_fd = -1,
                    .lifeline = {-1, -1},
                    .ready = {-1, -1},
-                   .dir.lock_fd = -1};
+                   .dir.lock_fd = -1,
+                   .dir.children_fd = -1};
     struct err *e = run_up(&u);
 
     if (e && err_code(e) == ERR_FORBIDDEN)
