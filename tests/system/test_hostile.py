@@ -188,9 +188,15 @@ def test_hostile_requests_are_refused_and_the_server_stays():
             m.wait_phase("meanwhile", "Succeeded")
         equal(children(m.up.pid), processes, "no process was started again")
         grown = memory_kib(server) - before
-        check(grown < GROWTH_MAX_KIB, f"the server grew by {grown} KiB, at most {GROWTH_MAX_KIB}")
+        check(grown < GROWTH_MAX_KIB or is_sanitized(server), f"the server grew by {grown} KiB, at most {GROWTH_MAX_KIB}")
         m.ok("apply", "-f", "-", stdin=json.dumps(manifest({"name": "after"})))
         m.wait_phase("after", "Succeeded")
+
+
+def is_sanitized(pid):
+    """AddressSanitizer keeps what was freed, in a shadow of terabytes: no measure of anything."""
+    with open(f"/proc/{pid}/statm") as f:
+        return int(f.read().split()[0]) * 4096 > 1 << 40
 
 
 def check_refused(what, status, answer, code, reason, message):
