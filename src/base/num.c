@@ -3,7 +3,8 @@
 #include <inttypes.h>
 
 enum {
-    QUOTE_MAX = 64
+    QUOTE_MAX = 64,
+    HEX_DIGITS_MAX = 16
 };
 
 #define QUOTE(s) ((s).size < QUOTE_MAX ? (int)(s).size : QUOTE_MAX), (s).at
@@ -55,6 +56,31 @@ struct err *num_parse_uint64(struct str text, uint64_t max, uint64_t *ret)
     if (!read_digits(text, &value) || value > max)
         return err_new(ERR_INVALID, "number '%.*s': want an integer from 0 to %" PRIu64,
                        QUOTE(text), max);
+    *ret = value;
+    return NULL;
+}
+
+/* 16 and more where it is none. */
+static unsigned hex_digit(char c)
+{
+    unsigned decimal = (unsigned)c - '0';
+    unsigned letter = ((unsigned)c | 0x20) - 'a';
+
+    if (decimal <= 9)
+        return decimal;
+    return letter <= 5 ? 10 + letter : 16;
+}
+
+struct err *num_parse_hex(struct str text, uint64_t *ret)
+{
+    uint64_t value = 0;
+    size_t i = 0;
+
+    for (; i < text.size && i < HEX_DIGITS_MAX && hex_digit(text.at[i]) < 16; i++)
+        value = value << 4 | hex_digit(text.at[i]);
+    if (i == 0 || i < text.size)
+        return err_new(ERR_INVALID, "number '%.*s': want 1 to %d hexadecimal digits", QUOTE(text),
+                       HEX_DIGITS_MAX);
     *ret = value;
     return NULL;
 }

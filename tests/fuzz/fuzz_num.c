@@ -22,6 +22,20 @@ static void check_integer(struct str text)
     assert(!e && again == value);
 }
 
+static void check_hex(struct str text)
+{
+    uint64_t value = 0;
+    uint64_t again = 0;
+    AUTO(err_freep) struct err *e = num_parse_hex(text, &value);
+    AUTO_FREE char *canonical = NULL;
+
+    if (e)
+        return;
+    canonical = mem_format("%" PRIx64, value);
+    e = num_parse_hex(str_of(canonical), &again);
+    assert(!e && again == value);
+}
+
 static void check_duration(struct str text)
 {
     int64_t value = 0;
@@ -44,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t natural = 0;
 
     check_integer(text);
+    check_hex(text);
     check_duration(text);
     e = num_parse_uint64(text, 1000, &natural);
     assert(e || natural <= 1000);

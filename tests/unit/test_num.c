@@ -80,6 +80,74 @@ static void reads_naturals_up_to_the_last(void **state)
     assert_non_null(e);
 }
 
+static void reads_hexadecimal_digits_of_either_case(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } cases[] = {
+        {"0", 0},
+        {"f", 15},
+        {"0000000000004000", 0x4000},
+        {"0123456789abcdef", UINT64_C(0x0123456789abcdef)},
+        {"FeDcBa9876543210", UINT64_C(0xfedcba9876543210)},
+        {"ffffffffffffffff", UINT64_MAX},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint64_t value = 42;
+
+        assert_null(num_parse_hex(str_of(cases[i].text), &value));
+        assert_true(value == cases[i].value);
+    }
+}
+
+static void refuses_what_is_not_all_hexadecimal_digits(void **state)
+{
+    /* Among them the neighbours of '0', '9', 'A', 'F', 'a' and 'f', and what is one bit off. */
+    static const char *const cases[] = {
+        "",
+        "0x1",
+        "-1",
+        "+1",
+        " 1",
+        "1 ",
+        "1\n",
+        "/",
+        ":",
+        "@",
+        "G",
+        "`",
+        "g",
+        "\x10",
+        "\x19",
+        "\xe1",
+        "\xb0",
+        "00000000000000000",
+        "1ffffffffffffffff",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        uint64_t value = 42;
+        AUTO(err_freep) struct err *e = num_parse_hex(str_of(cases[i]), &value);
+
+        assert_non_null(e);
+        assert_int_equal(err_code(e), ERR_INVALID);
+        assert_int_equal(value, 42);
+    }
+}
+
+static void says_what_was_found_instead_of_hexadecimal_digits(void **state)
+{
+    uint64_t value = 0;
+    AUTO(err_freep) struct err *e = num_parse_hex(STR("12x"), &value);
+
+    (void)state;
+    assert_string_equal(err_message(e), "number '12x': want 1 to 16 hexadecimal digits");
+}
+
 static void reads_durations(void **state)
 {
     static const struct {
@@ -144,6 +212,9 @@ int main(void)
         cmocka_unit_test(refuses_what_is_not_all_a_number_in_range),
         cmocka_unit_test(says_what_was_found_and_what_would_be_right),
         cmocka_unit_test(reads_naturals_up_to_the_last),
+        cmocka_unit_test(reads_hexadecimal_digits_of_either_case),
+        cmocka_unit_test(refuses_what_is_not_all_hexadecimal_digits),
+        cmocka_unit_test(says_what_was_found_instead_of_hexadecimal_digits),
         cmocka_unit_test(reads_durations),
         cmocka_unit_test(refuses_durations_without_units_or_past_the_end),
     };
