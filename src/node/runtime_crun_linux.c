@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "node/crun_box_linux.h"
 
@@ -324,6 +325,16 @@ static bool has_children(pid_t pid)
     return e || text.size > 0;
 }
 
+/* The signal set that `status` (proc(5)) has as `label`, "\nSigCgt:\t"; false: it has none. */
+static bool read_signals(const char *status, const char *label, uint64_t *ret)
+{
+    const char *line = strstr(status, label);
+    struct str rest = str_of(line ? line + strlen(label) : NULL);
+    AUTO(err_freep) struct err *e = num_parse_hex(str_cut(&rest, '\n'), ret);
+
+    return !e;
+}
+
 /*
  * The first process of a pid namespace is spared the default action of a signal: one that neither
  * catches nor awaits SIGTERM would never hear of it. Its container is told as a whole then, and
@@ -336,15 +347,13 @@ static bool is_deaf(pid_t pid)
     AUTO_FREE char *path = mem_format("/proc/%d/status", (int)pid);
     AUTO(buf_done) struct buf text = {0};
     AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
-    const char *caught = e ? NULL : strstr(text.at, "\nSigCgt:");
-    const char *blocked = e ? NULL : strstr(text.at, "\nSigBlk:");
-    uint64_t caught_set = 0;
-    uint64_t blocked_set = 0;
+    uint64_t caught = 0;
+    uint64_t blocked = 0;
 
-    if (!caught || !blocked || sscanf(caught, "\nSigCgt: %" SCNx64, &caught_set) != 1 ||
-        sscanf(blocked, "\nSigBlk: %" SCNx64, &blocked_set) != 1)
+    if (e || text.size == 0 || !read_signals(text.at, "\nSigCgt:\t", &caught) ||
+        !read_signals(text.at, "\nSigBlk:\t", &blocked))
         return false;
-    return ((caught_set | blocked_set) & term) == 0;
+    return ((caught | blocked) & term) == 0;
 }
 
 static void crun_kill(void *self, const char *id, int signal, runtime_done_fn done, void *arg)
