@@ -34,6 +34,7 @@ void intern_free(struct intern *in)
     if (!in)
         return;
     map_each (handle, in->by_text, text, next) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, in->by_text, text);
         free(text);
     }

@@ -23,6 +23,7 @@ void gpu_drop_unused(struct mete_engine *e, struct gpu *g)
 {
     if (g->node || g->holder)
         return;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
     map_remove(handle, e->gpu_map, g);
     intern_unref(e->texts, g->model);
     free(g->uuid);

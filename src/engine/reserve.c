@@ -146,7 +146,7 @@ struct plan {
     const struct reservation *only; /* its nodes and no others; NULL: any */
     struct need **by_rank;          /* NULL where nothing is planned */
     uint64_t *tree; /* a winner tree over the ranks for the set that is being planned */
-    uint32_t room;
+    size_t room;
     size_t n_nodes;
     int64_t start_ns;
     int64_t missing; /* gpus that must come free first */
@@ -180,7 +180,7 @@ static void plan_set(struct plan *plan, uint32_t rank, uint64_t key)
     uint64_t *tree = plan->tree;
 
     tree[plan->room + rank] = key;
-    for (uint32_t i = (plan->room + rank) / 2; i > 0; i /= 2)
+    for (size_t i = (plan->room + rank) / 2; i > 0; i /= 2)
         tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
 }
 
@@ -215,7 +215,7 @@ static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
 
     for (uint32_t i = 0; i < e->order.n; i++)
         tree[plan->room + i] = plan_key(plan, e->order.at[i], set->shape);
-    for (uint32_t i = plan->room - 1; i > 0; i--)
+    for (size_t i = plan->room - 1; i > 0; i--)
         tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
     for (uint32_t i = 0; i < set->count; i++)
         if (!plan_pod(plan, set->shape))

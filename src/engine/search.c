@@ -103,7 +103,7 @@ static void drop_oldest_tree(struct mete_engine *e)
 
 static void tree_make(struct mete_engine *e, struct shape *s)
 {
-    uint32_t room = 1;
+    size_t room = 1;
     size_t trees_max;
 
     while (room < e->order.n)
@@ -125,7 +125,7 @@ static void tree_make(struct mete_engine *e, struct shape *s)
 
 static void tree_set(struct shape *s, uint32_t rank, uint64_t key)
 {
-    uint32_t i = s->tree_room + rank;
+    size_t i = s->tree_room + rank;
 
     s->tree[i] = key;
     for (i /= 2; i > 0; i /= 2) {
@@ -158,7 +158,7 @@ static void search_all(struct mete_engine *e, struct shape *s)
         tree_free(e, s);
         return;
     }
-    for (uint32_t i = s->tree_room - 1; i > 0; i--)
+    for (size_t i = s->tree_room - 1; i > 0; i--)
         s->tree[i] = s->tree[2 * i] > s->tree[2 * i + 1] ? s->tree[2 * i] : s->tree[2 * i + 1];
     s->epoch = e->epoch;
 }

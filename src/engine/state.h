@@ -142,7 +142,7 @@ struct shape {
 
     /* The cache: the best node at once. See search.c. */
     uint64_t *tree;
-    uint32_t tree_room;
+    size_t tree_room;
     bool is_known;  /* the cache says something as of `seen` */
     uint64_t seen;  /* position in the change log */
     uint64_t epoch; /* of the ranks in the tree */

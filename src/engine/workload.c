@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -251,6 +252,7 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
 
     if (result != METE_OK)
         return result;
+    assert(w); /* made, as METE_OK says */
     result = restore_pods(e, w, placement);
     if (result != METE_OK) {
         workload_free(e, w);
