@@ -218,6 +218,7 @@ void scheduler_free(struct scheduler *s)
     while (s->ports) {
         struct sched_port *port = s->ports;
 
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, s->ports, port);
         free(port->resource);
         free(port);

@@ -42,10 +42,11 @@ struct field {
     enum field_support support;
     const struct field *fields; /* FIELD_OBJECT: ends with a NULL name */
     const struct field *item;   /* FIELD_LIST, FIELD_MAP */
-    const char
-        *merge_key; /* FIELD_LIST of objects: strategic merge by this key; NULL: replaced whole */
+    /* FIELD_LIST of objects: strategic merge by this key; NULL: replaced whole */
+    const char *merge_key;
     bool is_required;
     bool is_set_list;          /* FIELD_LIST of scalars: strategic merge adds (finalizers) */
+    bool is_unique;            /* FIELD_LIST with a merge key: no two items share it */
     const char *const *values; /* FIELD_STRING: the allowed ones, NULL-terminated */
     const char *fallback;      /* default as JSON text: "\"Always\"", "30", "{}" */
     const char *harmless;      /* FIELD_REFUSED: the JSON value that means nothing ("false") */
@@ -56,7 +57,6 @@ struct field {
     struct err *(*check)(const char *text); /* FIELD_STRING: form (names, label keys ...) */
     const char *doc;
     struct err *(*check_key)(const char *key); /* FIELD_MAP */
-    bool is_unique; /* FIELD_LIST with a merge key: no two items share it */
 };
 
 struct column {

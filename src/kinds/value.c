@@ -103,8 +103,10 @@ void base64_encode(struct str bytes, struct buf *out)
 
         for (size_t j = 0; j < 3; j++)
             word = word << 8 | (j < n ? (uint8_t)bytes.at[i + j] : 0);
-        for (size_t j = 0; j < 4; j++)
-            buf_add_char(out, j <= n ? digits[word >> (18 - 6 * j) & 63] : '=');
+        for (size_t j = 0; j <= n; j++)
+            buf_add_char(out, digits[word >> (18 - 6 * j) & 63]);
+        for (size_t j = n; j < 3; j++)
+            buf_add_char(out, '=');
     }
 }
 

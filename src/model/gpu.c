@@ -16,7 +16,9 @@ static const char *const endings[] = {"ti", "super", "ada"};
 
 static char lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c;
 }
 
 static bool is_one_of(const char *const *words, size_t n, const char *word)
