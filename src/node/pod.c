@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <signal.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -83,14 +84,7 @@ static int64_t now_ns(const struct pod *p)
 
 /* ---- who calls back ---- */
 
-struct pending {
-    struct pods *set;
-    char *uid;
-    char *container;
-    int64_t attempt;
-};
-
-static struct pending *pending_new(const struct pod *p, const struct container *c)
+struct pending *pending_new(const struct pod *p, const struct container *c)
 {
     struct pending *w = mem_alloc(sizeof(*w));
 
@@ -98,11 +92,19 @@ static struct pending *pending_new(const struct pod *p, const struct container *
                           .uid = mem_strdup(p->uid),
                           .container = mem_strdup(c->name),
                           .attempt = c->attempt};
+    LIST_ADD(p->set->pending, w);
     return w;
 }
 
-/* Frees it; NULL: what it was about is no more. */
-static struct container *pending_take(struct pending *w, struct pod **ret_pod)
+void pending_free(struct pending *w)
+{
+    LIST_REMOVE(w->set->pending, w);
+    free(w->uid);
+    free(w->container);
+    free(w);
+}
+
+struct container *pending_take(struct pending *w, struct pod **ret_pod)
 {
     struct pod *p = pods_find(w->set, w->uid);
     struct container *c = p ? pod_container(p, w->container) : NULL;
@@ -110,9 +112,7 @@ static struct container *pending_take(struct pending *w, struct pod **ret_pod)
     if (c && c->attempt != w->attempt)
         c = NULL;
     *ret_pod = p;
-    free(w->uid);
-    free(w->container);
-    free(w);
+    pending_free(w);
     return c;
 }
 

@@ -111,11 +111,22 @@ struct fetch {
     char *ref;
 };
 
+/* Who asked the runtime for something, by name: pod and container may be others at the answer. */
+struct pending {
+    struct pending *prev;
+    struct pending *next;
+    struct pods *set;
+    char *uid;
+    char *container;
+    int64_t attempt;
+};
+
 struct pods {
     struct pods_options o;
     struct pod *pods;
     struct events *events;
     struct fetch *fetches;
+    struct pending *pending;
     bool is_synced;
     void (*listener)(void *arg);
     void *listener_arg;
@@ -129,6 +140,10 @@ bool container_is_live(const struct container *c);
 void container_wait(struct container *c, const char *reason, const char *message);
 void container_changed(struct pod *p, struct container *c, const struct runtime_container *found);
 void pod_free(struct pod *p);
+struct pending *pending_new(const struct pod *p, const struct container *c);
+void pending_free(struct pending *w);
+/* Frees it. The container; NULL: what it was about is no more. */
+struct container *pending_take(struct pending *w, struct pod **ret_pod);
 bool pod_has_ended(const struct pod *p);
 char *container_id(const struct pod *p, const struct container *c, int64_t attempt);
 char *pod_log_dir(const struct pod *p);

@@ -368,20 +368,6 @@ static struct err *build(const struct pod *p, const struct container *c, json_t 
 
 /* ---- create ---- */
 
-struct creation {
-    struct pods *set;
-    char *uid;
-    char *container;
-    int64_t attempt;
-};
-
-static void creation_free(struct creation *w)
-{
-    free(w->uid);
-    free(w->container);
-    free(w);
-}
-
 static void on_old_removed(void *arg, const struct err *e)
 {
     (void)arg;
@@ -440,11 +426,10 @@ static void container_refused(struct pod *p, struct container *c, const struct e
 
 static void on_created(void *arg, const struct err *e)
 {
-    struct creation *w = arg;
-    struct pod *p = pods_find(w->set, w->uid);
-    struct container *c = p ? pod_container(p, w->container) : NULL;
+    struct pod *p = NULL;
+    struct container *c = pending_take(arg, &p);
 
-    if (c && c->attempt == w->attempt && c->state == CONTAINER_CREATING) {
+    if (c && c->state == CONTAINER_CREATING) {
         if (!e) {
             c->state = CONTAINER_CREATED;
             container_wait(c, NULL, NULL);
@@ -459,7 +444,6 @@ static void on_created(void *arg, const struct err *e)
             c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
         }
     }
-    creation_free(w);
     if (p)
         pod_step(p);
 }
@@ -488,7 +472,6 @@ void container_create(struct pod *p, struct container *c)
     AUTO_FREE char *logs = pod_log_dir(p);
     AUTO_FREE char *log_path = mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt);
     AUTO(err_freep) struct err *e = build(p, c, &config);
-    struct creation *w = NULL;
     struct runtime_create create = {.id = id, .config = config, .log_path = log_path};
 
     if (e) {
@@ -500,11 +483,6 @@ void container_create(struct pod *p, struct container *c)
     }
     intent = make_intent(p, c);
     create.intent = intent;
-    w = mem_alloc(sizeof(*w));
-    *w = (struct creation){.set = p->set,
-                           .uid = mem_strdup(p->uid),
-                           .container = mem_strdup(c->name),
-                           .attempt = c->attempt};
     c->state = CONTAINER_CREATING;
-    r->ops->create(r->self, &create, on_created, w);
+    r->ops->create(r->self, &create, on_created, pending_new(p, c));
 }

@@ -443,6 +443,7 @@ void pods_free(struct pods *set)
     struct pod *p = NULL;
     struct pod *next = NULL;
     struct fetch *f = NULL;
+    struct pending *w = NULL;
 
     if (!set)
         return;
@@ -451,6 +452,8 @@ void pods_free(struct pods *set)
         client_cancel(f->call);
         fetch_free(f);
     }
+    LIST_EACH (set->pending, w) /* the runtime is not to answer any more */
+        pending_free(w);
     map_each (handle, set->pods, p, next)
         pod_free(p);
     pod_events_free(set->events);

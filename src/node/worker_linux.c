@@ -121,6 +121,7 @@ static void give(void *self, worker_work_fn work, worker_done_fn done, void *mes
 static void thread_free(void *self)
 {
     struct thread *t = self;
+    struct job *j = NULL;
 
     (void)pthread_mutex_lock(&t->lock);
     t->is_ending = true;
@@ -128,6 +129,11 @@ static void thread_free(void *self)
     (void)pthread_mutex_unlock(&t->lock);
     (void)pthread_join(t->id, NULL);
     deliver(t);
+    while ((j = queue_get(&t->todo))) { /* what was given when the last was told */
+        j->e = j->work(j->message);
+        queue_put(&t->finished, j);
+        deliver(t);
+    }
     loop_io_free(t->io);
     fd_close(t->fd);
     (void)pthread_cond_destroy(&t->more);
