@@ -14,15 +14,13 @@ import json
 import multiprocessing
 import os
 import random
-import re
 import select
 import signal
 import socket
-import struct
 import threading
 import time
 
-from harness import Mete, check, children, equal, wait
+from harness import Failure, Mete, check, children, equal, wait
 
 KILLS = int(os.environ.get("METE_TEST_KILLS", "100"))
 SEED = int(os.environ.get("METE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
@@ -31,7 +29,7 @@ N_CLIENTS = 3
 N_LONG = 3
 OPEN_MAX = 24  # jobs that have not ended, before clients wait
 AIM_S = 10
-IN_MODIFY, IN_MOVED_TO, IN_NONBLOCK = 0x2, 0x80, os.O_NONBLOCK
+IN_MOVED_TO, IN_NONBLOCK = 0x80, os.O_NONBLOCK
 SYNC_CALLS = (b"74", b"75", b"277")  # fsync, fdatasync, sync_file_range
 
 # Every 20 kills: whom, and at which moment.
@@ -565,7 +563,7 @@ def check_nothing_is_left(m, long):
                         found.append("conmon " + words[words.index(b"-c") + 1].decode())
         return found
 
-    wait(lambda: not leftovers(), lambda: leftovers())
+    wait(lambda: not leftovers(), "nothing is left of what has ended")
 
 
 def settle(m, c, long):
@@ -577,10 +575,10 @@ def settle(m, c, long):
 
     try:
         wait(lambda: open_pods() == {}, "all jobs have ended", SETTLE_S)
-    except AssertionError as e:
+    except Failure as e:
         rest = [f"{name} on {p['spec'].get('nodeName')} {p['metadata'].get('annotations')}\n  {json.dumps(p['status'])}\n"
                 f"  {m.mete('why', name).out}" for name, p in open_pods().items()]
-        raise AssertionError("\n".join([str(e), *rest])) from None
+        raise Failure("\n".join([str(e), *rest])) from None
 
 
 def check_log(m):
