@@ -4,6 +4,7 @@ METE_TEST_SEED replays what a seed decides (victims, moments, jobs); METE_TEST_K
 as a place is what is seen after the signal, not what was aimed at:
 
   intent → running   the machine has the intent of an attempt, and neither its mark "started" nor its exit code
+  upon an answer     a create was answered some 20 us before the signal: what was promised must be there
   inside a commit    the server's storage thread waited in fdatasync of the log, and still did after the signal was sent
 """
 
@@ -33,8 +34,8 @@ IN_MOVED_TO, IN_NONBLOCK = 0x80, os.O_NONBLOCK
 SYNC_CALLS = (b"74", b"75", b"277")  # fsync, fdatasync, sync_file_range
 
 # Every 20 kills: whom, and at which moment.
-BLOCK = ([("up", "intent")] * 2 + [("up", "any")] * 2 + [("node", "intent")] * 6 + [("node", "any")] +
-         [("server", "commit")] * 4 + [("server", "intent")] * 2 + [("server", "any")] +
+BLOCK = ([("up", "intent")] * 2 + [("up", "any")] + [("node", "intent")] * 6 + [("node", "any")] +
+         [("server", "commit")] * 4 + [("server", "answer")] * 2 + [("server", "intent"), ("server", "any")] +
          [("helper", "intent"), ("helper", "any")])
 
 # A mark is one write to a file opened for appending. `flock` on a gpu's file is held until the last process that has it
@@ -385,7 +386,8 @@ class Killer:
         self.rng = rng
         self.intents = Watch(os.path.join(m.data, "node", "intents"))
         self.victims = dict.fromkeys(("up", "server", "node", "helper"), 0)
-        self.places = {"intent": 0, "commit": 0}
+        self.places = {"intent": 0, "commit": 0, "answer": 0}
+        self.maps = {}  # as a crowd's: name → what was asked and answered
         self.counted = set()
 
     def await_intent(self):
@@ -393,14 +395,33 @@ class Killer:
         if self.intents.wait(AIM_S):
             time.sleep(self.rng.uniform(0, 0.008))
 
+    def await_answer(self):
+        """Creates an object and returns with the first bytes of the answer: whether they say 201."""
+        name = f"map-answer-{sum(self.victims.values())}"
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": name}}
+        text = json.dumps(body)
+        self.maps[name] = {"data": body["data"]}
+        with socket.socket(socket.AF_UNIX) as s, contextlib.suppress(OSError):
+            s.settimeout(AIM_S)
+            s.connect(os.path.join(self.m.data, "mete.sock"))
+            s.sendall(f"POST {MAPS} HTTP/1.1\r\nHost: mete\r\nContent-Type: application/json\r\n"
+                      f"Content-Length: {len(text)}\r\n\r\n{text}".encode())
+            is_made = s.recv(1 << 16).startswith(b"HTTP/1.1 201 ")
+            self.maps[name]["is_acknowledged"] = is_made
+            return is_made
+        return False
+
     def strike(self, victim, aim):
         number = self.rng.getrandbits(8)
         pid = wait(lambda: find_victim(self.m, victim, number), f"there is a {victim} to kill")
         handle = os.pidfd_open(pid)
         syncs = Syncs(pid)
+        is_answered = False
         try:
             if aim == "intent":
                 self.await_intent()
+            elif aim == "answer":
+                is_answered = self.await_answer()
             elif aim == "commit":
                 syncs.wait(AIM_S)
             else:
@@ -409,6 +430,7 @@ class Killer:
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
             is_commit = syncs.now()
             check(select.select([handle], [], [], 60)[0], f"{victim} does not die of SIGKILL")
+            self.places["answer"] += is_answered
             self.count(victim, is_commit)
         finally:
             os.close(handle)
@@ -428,7 +450,8 @@ class Killer:
     def text(self):
         who = ", ".join(f"{k} {v}" for k, v in self.victims.items())
         return (f"kill: {sum(self.victims.values())} ({who}); intent→running {self.places['intent']}, "
-                f"inside a commit {self.places['commit']}; seed {SEED}")
+                f"inside a commit {self.places['commit']}, "
+                f"upon an answer {self.places['answer']}; seed {SEED}")
 
 
 # ---- what must hold in the end
@@ -503,7 +526,7 @@ def check_pods(pods, found, marks):
 
 def check_maps(maps, counters, found):
     for name, known in maps.items():
-        if "uid" in known:
+        if "uid" in known or known.get("is_acknowledged"):
             check(name in found, f"{name} was acknowledged and is lost")
         if name in found:
             equal(found[name].get("data"), known["data"], f"{name} changed")
@@ -627,7 +650,7 @@ def test_kill():
         marks = read_marks(marks_dir)
         check_gpu_marks(marks, pods)
         check_pods(pods, found, marks)
-        check_maps(maps, counters, listed(c, MAPS))
+        check_maps({**maps, **killer.maps}, counters, listed(c, MAPS))
         check_long(m, long, found, marks_dir)
         check_nothing_is_left(m, long)
         check_log(m)
