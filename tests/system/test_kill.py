@@ -31,7 +31,7 @@ N_LONG = 3
 OPEN_MAX = 24  # jobs that have not ended, before clients wait
 AIM_S = 10
 IN_MOVED_TO, IN_NONBLOCK = 0x80, os.O_NONBLOCK
-SYNC_CALLS = (b"74", b"75", b"277")  # fsync, fdatasync, sync_file_range
+SYNC_CALLS = {"x86_64": (b"74", b"75"), "aarch64": (b"82", b"83")}[os.uname().machine]  # fsync, fdatasync
 
 # Every 20 kills: whom, and at which moment.
 BLOCK = ([("up", "intent")] * 2 + [("up", "any")] + [("node", "intent")] * 6 + [("node", "any")] +
@@ -167,7 +167,7 @@ class Crowd:
     def new_job(self, c, name, rng):
         kind = rng.random()
         gpus = rng.choice((0, 0, 0, 1, 1, 2))
-        known = {"code": 0, "starts": 1}
+        known = {"code": 0, "starts": 1, "gpus": gpus}
         if kind < 0.12:
             known.update(doomed=True)
             body = job(name, self.marks, gpus=gpus, seconds=1000 if rng.random() < 0.5 else 1)
@@ -194,7 +194,8 @@ class Crowd:
         counter = self.counters[name]
         counter[1] += 1
         with contextlib.suppress(Lost):
-            status, _ = c.ask("PATCH", f"{MAPS}/{name}", {"data": {"n": str(counter[1])}}, "application/merge-patch+json")
+            status, _ = c.ask("PATCH", f"{MAPS}/{name}", {"data": {"n": str(counter[1])}},
+                              "application/merge-patch+json")
             if status == 200:
                 counter[0] = counter[1]
 
@@ -325,7 +326,15 @@ def role_of(pid):
     return None
 
 
-def find_victim(m, role, number=0):
+def open_victim(m, role, number):
+    """(pid, pidfd); None while there is none."""
+    pid = find_victim(m, role, number)
+    with contextlib.suppress(ProcessLookupError):
+        return pid and (pid, os.pidfd_open(pid))
+    return None
+
+
+def find_victim(m, role, number):
     """A pid; None while there is none."""
     if role == "up":
         return m.up.pid
@@ -413,8 +422,7 @@ class Killer:
 
     def strike(self, victim, aim):
         number = self.rng.getrandbits(8)
-        pid = wait(lambda: find_victim(self.m, victim, number), f"there is a {victim} to kill")
-        handle = os.pidfd_open(pid)
+        pid, handle = wait(lambda: open_victim(self.m, victim, number), f"there is a {victim} to kill")
         syncs = Syncs(pid)
         is_answered = False
         try:
@@ -486,6 +494,8 @@ def check_starts(name, known, found, lines):
     starts = [line for line in lines if line[0] == "start"]
     ends = [line for line in lines if line[0] == "end"]
     equal(len({line[4] for line in starts}), len(starts), f"{name}: starts with equal birth times", lines)
+    for line in lines:
+        check(line[0] != "gpus" or len(set(line[1:])) == known["gpus"], f"{name} sees more or fewer gpus", lines)
     if known.get("doomed"):
         check(len(starts) <= 1, f"{name} started more than once", lines)
         return
@@ -594,13 +604,14 @@ def settle(m, c, long):
 
     def open_pods():
         status, answer = c.ask_until_answered("GET", OPEN)
-        return status == 200 and {p["metadata"]["name"]: p for p in answer["items"] if p["metadata"]["name"] not in long}
+        return status == 200 and {p["metadata"]["name"]: p for p in answer["items"]
+                                  if p["metadata"]["name"] not in long}
 
     try:
         wait(lambda: open_pods() == {}, "all jobs have ended", SETTLE_S)
     except Failure as e:
-        rest = [f"{name} on {p['spec'].get('nodeName')} {p['metadata'].get('annotations')}\n  {json.dumps(p['status'])}\n"
-                f"  {m.mete('why', name).out}" for name, p in open_pods().items()]
+        rest = [f"{name} on {p['spec'].get('nodeName')} {p['metadata'].get('annotations')}\n"
+                f"  {json.dumps(p['status'])}\n  {m.mete('why', name).out}" for name, p in open_pods().items()]
         raise Failure("\n".join([str(e), *rest])) from None
 
 
