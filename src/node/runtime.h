@@ -50,11 +50,47 @@ struct runtime_create {
     const json_t *intent; /* an object; comes back by `list` */
     json_t *config;       /* config.json of the bundle */
     const char *log_path; /* CRI format; its directory is made */
+    bool has_stdin;       /* its input stays open, for attach */
+    bool has_terminal;
 };
 
 typedef void (*runtime_done_fn)(void *arg, const struct err *e);
 typedef void (*runtime_list_fn)(void *arg, const struct err *e,
                                 const struct runtime_container *containers, size_t n);
+
+/* A command in a running container. */
+struct runtime_exec {
+    const char *id;
+    const json_t *process; /* as `process` of config.json: args, cwd, env; user and capabilities are
+                              the container's own where absent */
+    bool has_stdin;
+    bool has_terminal; /* stdout and stderr are one then */
+    uint16_t columns;  /* of the terminal; 0: not known */
+    uint16_t rows;
+    int64_t deadline_ns; /* from now; then it is killed and its end is ERR_TIMEOUT; 0: none */
+    /* `fd` 1 or 2. */
+    void (*output)(void *arg, int fd, struct str bytes);
+    /* Its end, after all output; the exec is dead. `e`: it could not run (ERR_NOT_FOUND: no such
+     * container or program). */
+    void (*end)(void *arg, const struct err *e, int code);
+    void *arg;
+};
+
+struct exec; /* one under way */
+
+/* Moves on an exec under way. */
+struct exec_ops {
+    void (*input)(struct exec *x, struct str bytes);
+    size_t (*backlog)(const struct exec *x); /* input that it has not taken yet */
+    void (*input_end)(struct exec *x);
+    void (*resize)(struct exec *x, uint16_t columns, uint16_t rows);
+    void (*pause)(struct exec *x, bool is_paused); /* output is not read while paused */
+    void (*cancel)(struct exec *x);                /* kills it; no callback after it */
+};
+
+struct exec {
+    const struct exec_ops *ops;
+};
 
 struct runtime_ops {
     /*
@@ -71,6 +107,10 @@ struct runtime_ops {
     /* What is on this machine; called once, before the others. What runs is watched from then on.
      */
     void (*list)(void *self, runtime_list_fn fn, void *arg);
+    /* Begins a command in a running container; what goes wrong comes by its `end`. */
+    struct exec *(*exec)(void *self, const struct runtime_exec *e);
+    /* Joins the container's own input and output, from now on; conmon's socket. */
+    struct exec *(*attach)(void *self, const struct runtime_exec *e);
     void (*free)(void *self); /* containers go on; no callback after it */
 };
 
