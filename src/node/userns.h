@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,10 +32,31 @@ struct err *userns_take(struct userns_ranges *r, const char *pod_uid,
 struct err *userns_adopt(struct userns_ranges *r, const char *pod_uid, uint32_t base) MUST_CHECK;
 void userns_release(struct userns_ranges *r, const char *pod_uid);
 
-/*
- * In the worker (userns_linux.c): a bind mount of `source` at `target` on which the owner
- * `disk_base` + n shows as `host_base` + n for n below `count`. ERR_UNAVAILABLE where the file
- * system cannot do it.
+/* From now on all pods have IMAGE_UID_BASE itself: this machine's file system cannot shift owners.
  */
+void userns_share(struct userns_ranges *r);
+
+/* ---- userns_linux.c; these block: for the worker ---- */
+
+struct userns_map {
+    uint32_t inside;
+    uint32_t outside;
+    uint32_t count;
+};
+
+/* A user namespace with that one line as its uid and gid map. The caller closes it. */
+struct err *userns_open(const struct userns_map *map, int *ret_fd) MUST_CHECK;
+
+/*
+ * A bind mount of `source` (not what is mounted below it) at `target` on which owners shift by the
+ * namespace: on disk `inside` + n, seen as `outside` + n. One mount of a directory serves all that
+ * lies in it. ERR_UNAVAILABLE where the file system cannot do it.
+ */
+struct err *userns_mount(int userns_fd, const char *source, const char *target) MUST_CHECK;
+
+/* Both at once: the owner `disk_base` + n shows as `host_base` + n for n below `count`. */
 struct err *userns_mount_idmapped(const char *source, const char *target, uint32_t disk_base,
                                   uint32_t host_base, uint32_t count) MUST_CHECK;
+
+/* Whether the file system of that directory can. */
+bool userns_can_idmap(const char *dir);
