@@ -56,7 +56,7 @@ static json_t *group_of(const struct kind *k)
     json_t *version = json_object();
 
     json_put_text(group, "name", k->group);
-    json_put_text(version, "groupVersion", kind_api_version(k));
+    json_put_text(version, "groupVersion", k->api_version);
     json_put_text(version, "version", k->version);
     json_array_append(json_array_at(group, "versions"), version);
     json_put(group, "preferredVersion", version);
@@ -140,7 +140,7 @@ static struct err *reply_resources(struct call *c, const char *group, const char
     for (size_t i = 0; i < kinds_count; i++) {
         if (!text_equal(kinds[i]->group, group) || !text_equal(kinds[i]->version, version))
             continue;
-        json_put_text(list, "groupVersion", kind_api_version(kinds[i]));
+        json_put_text(list, "groupVersion", kinds[i]->api_version);
         add_kind(resources, kinds[i]);
     }
     if (json_array_size(resources) == 0)

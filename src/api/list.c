@@ -74,7 +74,7 @@ static void add_begin(struct lister *l)
         break;
     case AS_OBJECT:
         buf_printf(&l->b, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"items\":[",
-                   l->form.kind->kind, kind_api_version(l->form.kind));
+                   l->form.kind->kind, l->form.kind->api_version);
         break;
     }
 }

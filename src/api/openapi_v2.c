@@ -98,7 +98,7 @@ static void add_path(struct buf *b, const struct kind *k)
     add_group_version_kind(&operation, k);
     add_bytes(&item, PATH_ITEM_POST, (struct str){.at = operation.at, .size = operation.size});
     add_message(&item, PATH_ITEM_PATCH, &operation);
-    buf_printf(&operation, "/%s/%s/%s%s/{name}", *k->group ? "apis" : "api", kind_api_version(k),
+    buf_printf(&operation, "/%s/%s/%s%s/{name}", *k->group ? "apis" : "api", k->api_version,
                k->is_namespaced ? "namespaces/{namespace}/" : "", k->plural);
     add_message(&named, NAMED_NAME, &operation);
     add_message(&named, NAMED_VALUE, &item);

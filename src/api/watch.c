@@ -112,7 +112,7 @@ static void send_bookmark(struct watcher *w, bool is_initial_end)
 
     if (w->form.as == AS_OBJECT)
         buf_printf(&b, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",",
-                   k->kind, kind_api_version(k));
+                   k->kind, k->api_version);
     else if (w->form.as == AS_METADATA)
         buf_add_text(&b, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"PartialObjectMetadata\","
                          "\"apiVersion\":\"meta.k8s.io/v1\",");

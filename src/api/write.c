@@ -74,9 +74,9 @@ static struct err *check_place(const struct call *c, const json_t *object)
     const char *want = text_equal(c->subresource, "binding") ? "Binding" : c->kind->kind;
 
     if ((kind && !text_equal(kind, want)) ||
-        (version && !text_equal(version, kind_api_version(c->kind))))
+        (version && !text_equal(version, c->kind->api_version)))
         return err_new(ERR_BAD_REQUEST, "the request body is a %.64s %.64s: want %s %s",
-                       version ? version : "", kind ? kind : "", kind_api_version(c->kind), want);
+                       version ? version : "", kind ? kind : "", c->kind->api_version, want);
     if (ns && *ns && c->ns && !text_equal(ns, c->ns))
         return err_new(ERR_BAD_REQUEST, "the namespace of the provided object does not match the "
                                         "namespace sent on the request");
@@ -142,9 +142,12 @@ static bool parse_patch_type(const struct call *c, enum patch_type *ret)
         *ret = PATCH_MERGE;
     else if (text_equal(type, "application/strategic-merge-patch+json"))
         *ret = PATCH_STRATEGIC;
+    else if (text_equal(type, "application/json-patch+json"))
+        *ret = PATCH_JSON;
     else {
-        reply_unsupported(c, "application/merge-patch+json, application/strategic-merge-patch+json "
-                             "(JSON patch and server-side apply are not implemented yet)");
+        reply_unsupported(c, "application/json-patch+json, application/merge-patch+json, "
+                             "application/strategic-merge-patch+json (server-side apply is not "
+                             "implemented yet)");
         return false;
     }
     return true;
@@ -162,8 +165,6 @@ struct err *handle_patch(struct call *c)
         return NULL;
     TRY(write_request(c, p->warnings, &r));
     TRY(json_parse(c->x->request.body, &patch));
-    if (!json_is_object(patch))
-        return err_new(ERR_BAD_REQUEST, "request body: want a JSON object");
     TRY(objects_patch(core_objects(c->core), &r, type, patch, on_durable, p, &made));
     await(TAKE(p), made);
     return NULL;

@@ -333,16 +333,16 @@ static struct err *check_type(const struct kind *k, json_t *object)
     const char *version = json_text(object, "apiVersion");
     const char *kind = json_text(object, "kind");
 
-    if (version && *version && !text_equal(version, kind_api_version(k)))
+    if (version && *version && !text_equal(version, k->api_version))
         return err_new(ERR_BAD_REQUEST,
                        "the API version in the data (%.*s) does not match the expected API "
                        "version (%s)",
-                       VALUE_SHOWN_MAX, version, kind_api_version(k));
+                       VALUE_SHOWN_MAX, version, k->api_version);
     if (kind && *kind && !text_equal(kind, k->kind))
         return err_new(ERR_BAD_REQUEST,
                        "the kind in the data (%.*s) does not match the expected kind (%s)",
                        VALUE_SHOWN_MAX, kind, k->kind);
-    json_put_text(object, "apiVersion", kind_api_version(k));
+    json_put_text(object, "apiVersion", k->api_version);
     json_put_text(object, "kind", k->kind);
     return NULL;
 }

@@ -27,14 +27,9 @@ const struct kind *kind_find(const char *group, const char *plural)
 const struct kind *kind_find_by_kind(const char *api_version, const char *kind)
 {
     for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->kind, kind) && text_equal(kind_api_version(kinds[i]), api_version))
+        if (text_equal(kinds[i]->kind, kind) && text_equal(kinds[i]->api_version, api_version))
             return kinds[i];
     return NULL;
-}
-
-const char *kind_api_version(const struct kind *k)
-{
-    return *k->group ? "mete.dev/v1" : "v1";
 }
 
 static bool is_selectable(const struct kind *k, const char *path)

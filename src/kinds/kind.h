@@ -82,6 +82,7 @@ struct kind_context {
 struct kind {
     const char *group; /* "" for core */
     const char *version;
+    const char *api_version; /* "v1", "batch/v1": both in one */
     const char *kind;
     const char *plural;
     const char *singular;
@@ -90,7 +91,8 @@ struct kind {
     bool has_status; /* a status subresource: spec writes leave status alone and the other way round
                       */
     bool is_view;    /* computed, never stored */
-    const struct field *fields;   /* of the whole object, apiVersion kind metadata included */
+    bool is_question;           /* created to be answered, never stored: SelfSubjectAccessReview */
+    const struct field *fields; /* of the whole object, apiVersion kind metadata included */
     const struct column *columns; /* the default: Name, Age; ends with a NULL name */
     /* One row: a JSON array with a cell a column (RFC 3339 dates are turned into ages by the
      * caller). New ref. */
@@ -117,9 +119,6 @@ extern const size_t kinds_count;
 
 const struct kind *kind_find(const char *group, const char *plural); /* plural name */
 const struct kind *kind_find_by_kind(const char *api_version, const char *kind);
-
-/* "v1" or "group/version"; static text. */
-const char *kind_api_version(const struct kind *k);
 
 enum field_validation {
     VALIDATION_IGNORE,
@@ -156,6 +155,8 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 struct err *patch_merge(const json_t *object, const json_t *patch, json_t **ret) MUST_CHECK;
 struct err *patch_strategic(const struct kind *k, const json_t *object, const json_t *patch,
                             json_t **ret) MUST_CHECK;
+/* RFC 6902; `patch` is an array. A failed "test" is ERR_INVALID. */
+struct err *patch_json(const json_t *object, const json_t *patch, json_t **ret) MUST_CHECK;
 
 /* meta.k8s.io/v1 Table of `objects` (JSON array of objects), `revision` as its resourceVersion;
    include_object is "None", "Metadata" or "Object". New reference. */
@@ -167,6 +168,6 @@ json_t *table_format(const struct kind *k, const json_t *objects, int64_t revisi
 json_t *openapi_document(const char *group, const char *version);
 json_t *openapi_index(void);
 
-/* Bodies "k8s\0..." of Namespace, DeleteOptions, ConfigMap and Secret as JSON trees.
-   ERR_BAD_REQUEST, naming the kind found. */
+/* Bodies "k8s\0..." of the kinds that kubectl sends so as JSON trees. ERR_BAD_REQUEST, naming the
+   kind found. */
 struct err *protobuf_decode(struct str body, json_t **ret) MUST_CHECK;

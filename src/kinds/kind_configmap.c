@@ -81,6 +81,7 @@ static struct err *validate_update(const json_t *before, const json_t *after,
 const struct kind kind_configmap = {
     .group = "",
     .version = "v1",
+    .api_version = "v1",
     .kind = "ConfigMap",
     .plural = "configmaps",
     .singular = "configmap",

@@ -139,6 +139,7 @@ static const char *const selectable[] = {
 const struct kind kind_event = {
     .group = "",
     .version = "v1",
+    .api_version = "v1",
     .kind = "Event",
     .plural = "events",
     .singular = "event",

@@ -133,6 +133,7 @@ static const char *const selectable[] = {"spec.node", "spec.uuid", "spec.model",
 const struct kind kind_gpu = {
     .group = "mete.dev",
     .version = "v1",
+    .api_version = "mete.dev/v1",
     .kind = "Gpu",
     .plural = "gpus",
     .singular = "gpu",

@@ -73,6 +73,7 @@ static const char *const selectable[] = {"status.phase", NULL};
 const struct kind kind_namespace = {
     .group = "",
     .version = "v1",
+    .api_version = "v1",
     .kind = "Namespace",
     .plural = "namespaces",
     .singular = "namespace",

@@ -237,6 +237,7 @@ static const char *const selectable[] = {"spec.unschedulable", NULL};
 const struct kind kind_node = {
     .group = "",
     .version = "v1",
+    .api_version = "v1",
     .kind = "Node",
     .plural = "nodes",
     .singular = "node",

@@ -90,6 +90,7 @@ static const char *const selectable[] = {
 const struct kind kind_pod = {
     .group = "",
     .version = "v1",
+    .api_version = "v1",
     .kind = "Pod",
     .plural = "pods",
     .singular = "pod",

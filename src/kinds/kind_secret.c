@@ -114,6 +114,7 @@ static const char *const selectable[] = {"type", NULL};
 const struct kind kind_secret = {
     .group = "",
     .version = "v1",
+    .api_version = "v1",
     .kind = "Secret",
     .plural = "secrets",
     .singular = "secret",

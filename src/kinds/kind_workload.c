@@ -148,6 +148,7 @@ static const char *const selectable[] = {"spec.user", "spec.queue", "status.phas
 const struct kind kind_workload = {
     .group = "mete.dev",
     .version = "v1",
+    .api_version = "mete.dev/v1",
     .kind = "Workload",
     .plural = "workloads",
     .singular = "workload",

@@ -69,7 +69,8 @@ struct err *objects_update(struct objects *o, const struct objects_request *r, j
 
 enum patch_type {
     PATCH_MERGE,
-    PATCH_STRATEGIC
+    PATCH_STRATEGIC,
+    PATCH_JSON
 };
 
 struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,

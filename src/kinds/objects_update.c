@@ -147,8 +147,14 @@ static struct err *apply(const struct change *c, enum patch_type type, const jso
 
     json_put_text(metadata, "resourceVersion", version);
     json_put(tree, "metadata", metadata);
-    if (type == PATCH_STRATEGIC)
+    switch (type) {
+    case PATCH_STRATEGIC:
         return patch_strategic(c->kind, tree, patch, ret);
+    case PATCH_JSON:
+        return patch_json(tree, patch, ret);
+    case PATCH_MERGE:
+        break;
+    }
     return patch_merge(tree, patch, ret);
 }
 
@@ -159,7 +165,7 @@ static struct err *patch_object(struct change *c, enum patch_type type, const js
 
     TRY(change_load(c, c->request->name));
     TRY(check_subresource(c));
-    if (!json_is_object(patch))
+    if (type != PATCH_JSON && !json_is_object(patch))
         return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
     TRY(apply(c, type, patch, &patched));
     /* What the patch left as it was is shared with what is there, and is changed below. */

@@ -143,10 +143,17 @@ static json_t *format_kind(const struct kind *k)
     return schema;
 }
 
-/* "io.k8s.api.core.v1.Pod", "dev.mete.v1.Gpu" */
+/* "io.k8s.api.core.v1.Pod", "io.k8s.api.batch.v1.Job", "dev.mete.v1.Gpu" */
 static char *schema_name(const struct kind *k)
 {
-    return mem_format("%s.%s.%s", *k->group ? "dev.mete" : "io.k8s.api.core", k->version, k->kind);
+    struct str rest = str_of(k->group);
+    struct str first = str_cut(&rest, '.');
+
+    if (text_equal(k->group, "mete.dev"))
+        return mem_format("dev.mete.%s.%s", k->version, k->kind);
+    if (first.size == 0)
+        first = STR("core");
+    return mem_format("io.k8s.api." STR_FMT ".%s.%s", STR_ARG(first), k->version, k->kind);
 }
 
 static json_t *format_parameter(const char *name, const char *in, const char *text)
@@ -216,9 +223,9 @@ static json_t *format_operation(const struct kind *k, const struct verb *v)
 
 static void put_path(json_t *paths, const struct kind *k, bool is_namespaced, bool is_named)
 {
-    AUTO_FREE char *path = mem_format(
-        "%s/%s%s/%s%s", *k->group ? "/apis" : "/api", kind_api_version(k),
-        is_namespaced ? "/namespaces/{namespace}" : "", k->plural, is_named ? "/{name}" : "");
+    AUTO_FREE char *path = mem_format("%s/%s%s/%s%s", *k->group ? "/apis" : "/api", k->api_version,
+                                      is_namespaced ? "/namespaces/{namespace}" : "", k->plural,
+                                      is_named ? "/{name}" : "");
     json_t *item = json_object();
     json_t *parameters = json_array_at(item, "parameters");
 
@@ -289,7 +296,7 @@ static uint64_t hash_text(const char *text)
 
 static void put_document(json_t *paths, const struct kind *k)
 {
-    AUTO_FREE char *path = mem_format("%s/%s", *k->group ? "apis" : "api", kind_api_version(k));
+    AUTO_FREE char *path = mem_format("%s/%s", *k->group ? "apis" : "api", k->api_version);
     AUTO(json_freep) json_t *document = NULL;
     AUTO_FREE char *text = NULL;
     AUTO_FREE char *url = NULL;

@@ -27,12 +27,16 @@ static void apply(const struct kind *k, const json_t *object, const json_t *patc
     AUTO(err_freep) struct err *e = NULL;
     json_t *merged = NULL;
     json_t *strategic = NULL;
+    json_t *listed = NULL;
 
     e = patch_merge(object, patch, &merged);
     err_free(e);
     use(k, merged);
     e = patch_strategic(k, object, patch, &strategic);
     use(k, strategic);
+    err_free(e);
+    e = patch_json(object, patch, &listed);
+    use(k, listed);
     assert(json_equal(object, object_before) && json_equal(patch, patch_before));
 }
 

@@ -98,9 +98,8 @@ static void refuses_clearly(void **state)
          "configmaps \"none\" not found"},
         {"PUT", MAPS "/m", "{'metadata':{'name':'m','resourceVersion':'1'}}", NULL, 409,
          "Operation cannot be fulfilled"},
-        {"PATCH", MAPS "/m", "[]", "application/json-patch+json", 415,
-         "the body of the request was in an unknown format - accepted media types include: "
-         "application/merge-patch+json, application/strategic-merge-patch+json"},
+        {"PATCH", MAPS "/m", "{}", "application/json-patch+json", 400,
+         "JSON patch: want a JSON array of operations"},
         {"PATCH", MAPS "/m", "{}", "application/apply-patch+yaml", 415, "the body of the request"},
         {"PATCH", MAPS "/m", "{}", "application/json", 415, "the body of the request"},
         {"PATCH", MAPS "/m", "[1]", "application/merge-patch+json", 400,

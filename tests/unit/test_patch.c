@@ -47,6 +47,104 @@ static void merges_as_rfc_7396_says(void **state)
     }
 }
 
+/* The examples of RFC 6902, appendix A, and what it forbids. */
+static void patches_as_rfc_6902_says(void **state)
+{
+    static const struct patch_case cases[] = {
+        {"{\"foo\":\"bar\"}", "[{\"op\":\"add\",\"path\":\"/baz\",\"value\":\"qux\"}]",
+         "{\"foo\":\"bar\",\"baz\":\"qux\"}"},
+        {"{\"foo\":[\"bar\",\"baz\"]}", "[{\"op\":\"add\",\"path\":\"/foo/1\",\"value\":\"qux\"}]",
+         "{\"foo\":[\"bar\",\"qux\",\"baz\"]}"},
+        {"{\"foo\":[\"bar\"]}",
+         "[{\"op\":\"add\",\"path\":\"/foo/-\",\"value\":[\"abc\",\"def\"]}]",
+         "{\"foo\":[\"bar\",[\"abc\",\"def\"]]}"},
+        {"{\"baz\":\"qux\",\"foo\":\"bar\"}", "[{\"op\":\"remove\",\"path\":\"/baz\"}]",
+         "{\"foo\":\"bar\"}"},
+        {"{\"foo\":[\"bar\",\"qux\",\"baz\"]}", "[{\"op\":\"remove\",\"path\":\"/foo/1\"}]",
+         "{\"foo\":[\"bar\",\"baz\"]}"},
+        {"{\"baz\":\"qux\"}", "[{\"op\":\"replace\",\"path\":\"/baz\",\"value\":null}]",
+         "{\"baz\":null}"},
+        {"{\"foo\":{\"bar\":1},\"qux\":{}}",
+         "[{\"op\":\"move\",\"from\":\"/foo/bar\",\"path\":\"/qux/thud\"}]",
+         "{\"foo\":{},\"qux\":{\"thud\":1}}"},
+        {"{\"foo\":[1,2,3]}", "[{\"op\":\"move\",\"from\":\"/foo/0\",\"path\":\"/foo/2\"}]",
+         "{\"foo\":[2,3,1]}"},
+        {"{\"a\":{\"b\":1}}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"}]",
+         "{\"a\":{\"b\":1},\"c\":{\"b\":1}}"},
+        {"{\"/\":9,\"~1\":10}", "[{\"op\":\"test\",\"path\":\"/~01\",\"value\":10}]",
+         "{\"/\":9,\"~1\":10}"},
+        {"{\"a/b\":1}", "[{\"op\":\"replace\",\"path\":\"/a~1b\",\"value\":2}]", "{\"a/b\":2}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *object = read_json(cases[i].object);
+        AUTO(json_freep) json_t *patch = read_json(cases[i].patch);
+        AUTO(json_freep) json_t *result = NULL;
+        AUTO(err_freep) struct err *e = patch_json(object, patch, &result);
+        AUTO_FREE char *text = result ? json_format(result) : NULL;
+
+        if (e)
+            fail_msg("%s: %s", cases[i].patch, err_message(e));
+        assert_string_equal(text, cases[i].result);
+    }
+}
+
+static void a_json_patch_that_does_not_fit_changes_nothing(void **state)
+{
+    static const struct patch_case cases[] = {
+        {"{\"a\":1}",
+         "[{\"op\":\"add\",\"path\":\"/b\",\"value\":1},"
+         "{\"op\":\"remove\",\"path\":\"/c\"}]",
+         "operation 1: path \"/c\": is not there"},
+        {"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":2}]", "test failed"},
+        {"{\"a\":[1]}", "[{\"op\":\"add\",\"path\":\"/a/2\",\"value\":2}]", "no index"},
+        {"{\"a\":[1]}", "[{\"op\":\"add\",\"path\":\"/a/00\",\"value\":2}]", "no index"},
+        {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"a\",\"value\":2}]", "does not begin with"},
+        {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/~2\",\"value\":2}]", "neither '0' nor '1'"},
+        {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/a/b\",\"value\":2}]", "has no members"},
+        {"{\"a\":{}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a/b\"}]", "into itself"},
+        {"{\"a\":1}", "[{\"op\":\"leap\",\"path\":\"/a\",\"value\":2}]", "unknown op"},
+        {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/a\"}]", "want \"value\""},
+        {"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"\",\"value\":2}]", "not an object"},
+        {"{\"a\":1}", "[7]", "want \"op\" and \"path\""},
+        {"{\"a\":1}", "{}", "want a JSON array"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *object = read_json(cases[i].object);
+        AUTO(json_freep) json_t *patch = read_json(cases[i].patch);
+        json_t *result = NULL;
+        AUTO(err_freep) struct err *e = patch_json(object, patch, &result);
+        AUTO_FREE char *text = json_format(object);
+
+        assert_non_null(e);
+        assert_non_null(strstr(err_message(e), cases[i].result));
+        assert_null(result);
+        assert_string_equal(text, cases[i].object);
+    }
+}
+
+/* A tree that copies itself into itself would double with each operation. */
+static void copies_of_a_json_patch_are_bounded(void **state)
+{
+    AUTO(json_freep) json_t *object = read_json("{\"a\":[\"0123456789\"]}");
+    AUTO(json_freep) json_t *patch = json_array();
+    json_t *result = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 64; i++)
+        (void)json_array_append_new(
+            patch, read_json("{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/a/-\"}"));
+    {
+        AUTO(err_freep) struct err *e = patch_json(object, patch, &result);
+
+        assert_non_null(e);
+        assert_null(result);
+    }
+}
+
 static void a_merge_patch_is_an_object(void **state)
 {
     AUTO(json_freep) json_t *object = json_object();
@@ -215,6 +313,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_as_rfc_7396_says),
+        cmocka_unit_test(patches_as_rfc_6902_says),
+        cmocka_unit_test(a_json_patch_that_does_not_fit_changes_nothing),
+        cmocka_unit_test(copies_of_a_json_patch_are_bounded),
         cmocka_unit_test(a_merge_patch_is_an_object),
         cmocka_unit_test(lists_with_a_key_are_merged),
         cmocka_unit_test(other_lists_are_replaced_and_sets_grow),
