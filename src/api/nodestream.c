@@ -12,7 +12,9 @@
 enum {
     STREAMS_MAX = 1024,         /* a node */
     LINK_BACKLOG_MAX = 1 << 20, /* a node that does not read */
+    LINK_DATA_MAX = 1 << 18,    /* from there on data waits in its streams */
     MESSAGE_MAX = 1024,
+    CREDIT_MAX = 1 << 30,
 };
 
 struct link {
@@ -21,6 +23,7 @@ struct link {
     char *name;
     struct node_stream *streams; /* map by id */
     uint32_t last_id;
+    uint32_t turn; /* the stream that last went on */
     struct buf in;
     struct map_handle handle; /* in links->all, by name */
 };
@@ -32,8 +35,13 @@ struct node_links {
 struct node_stream {
     struct link *link;
     uint32_t id;
-    size_t credit; /* bytes that the node may still send */
+    size_t credit;   /* bytes that the node may still send */
+    uint32_t window; /* bytes that we may still send */
+    struct buf out;  /* waits for that */
+    bool is_ended;   /* nothing follows what is in `out`; and: */
+    bool is_end_sent;
     void (*on_data)(void *arg, struct str bytes);
+    void (*on_drain)(void *arg);
     void (*on_end)(void *arg, int code, const char *message);
     void *arg;
     struct map_handle handle; /* in link->streams */
@@ -68,6 +76,7 @@ static struct node_stream *find_stream(const struct link *link, uint32_t id)
 static void stream_free(struct node_stream *s)
 {
     map_remove(handle, s->link->streams, s);
+    buf_done(&s->out);
     free(s);
 }
 
@@ -113,6 +122,77 @@ static void link_send(struct link *link, uint32_t id, enum frame_type type, stru
     frame_format(&b, id, type, payload);
     link->channel->ops->write(link->channel, (struct str){.at = b.at, .size = b.size});
 }
+
+/* ---- to the node ---- */
+
+static void stream_flush(struct node_stream *s)
+{
+    struct channel *ch = s->link->channel;
+    size_t sent = 0;
+
+    while (sent < s->out.size && s->window > 0 && ch->ops->backlog(ch) < LINK_DATA_MAX) {
+        size_t size = s->out.size - sent;
+
+        if (size > s->window)
+            size = s->window;
+        if (size > FRAME_PAYLOAD_MAX)
+            size = FRAME_PAYLOAD_MAX;
+        link_send(s->link, s->id, FRAME_DATA, (struct str){s->out.at + sent, size});
+        s->window -= (uint32_t)size;
+        sent += size;
+    }
+    buf_consume(&s->out, sent);
+    if (s->is_ended && !s->is_end_sent && s->out.size == 0) {
+        link_send(s->link, s->id, FRAME_END, STR("{\"code\":200}"));
+        s->is_end_sent = true;
+    }
+}
+
+/* From the connection's events: goes on with what waits, and tells the user when nothing does. */
+static void stream_resume(struct node_stream *s)
+{
+    if (s->out.size == 0)
+        return;
+    stream_flush(s);
+    if (s->out.size == 0 && s->on_drain)
+        s->on_drain(s->arg);
+}
+
+void node_stream_send(struct node_stream *s, struct str bytes)
+{
+    assert(!s->is_ended);
+    buf_add(&s->out, bytes.at, bytes.size);
+    stream_flush(s);
+}
+
+void node_stream_send_end(struct node_stream *s)
+{
+    s->is_ended = true;
+    stream_flush(s);
+}
+
+size_t node_stream_backlog(const struct node_stream *s)
+{
+    return s->out.size;
+}
+
+static struct err *take_credit(struct link *link, const struct frame *f)
+{
+    struct node_stream *s = find_stream(link, f->stream);
+    const unsigned char *bytes = (const unsigned char *)f->payload.at;
+    uint32_t more;
+
+    if (f->payload.size != 4)
+        return err_new(ERR_BAD_REQUEST, "credit of %zu bytes", f->payload.size);
+    if (!s)
+        return NULL;
+    more = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+    s->window = more > CREDIT_MAX - s->window ? CREDIT_MAX : s->window + more;
+    stream_resume(s);
+    return NULL;
+}
+
+/* ---- from the node ---- */
 
 static struct err *take_data(struct link *link, const struct frame *f)
 {
@@ -160,7 +240,7 @@ static struct err *take_frame(struct link *link, const struct frame *f)
             stream_end(s, 503, "the node gave up the stream");
         return NULL;
     case FRAME_CREDIT:
-        return NULL; /* we send no data */
+        return take_credit(link, f);
     case FRAME_OPEN:
         return err_new(ERR_BAD_REQUEST, "a node opens no streams");
     }
@@ -200,6 +280,36 @@ static void on_data(void *arg, struct str bytes)
         link_close(link, "the node does not read");
 }
 
+/* The waiting stream that follows `after` in the circle of numbers. */
+static struct node_stream *next_waiting(const struct link *link, uint32_t after)
+{
+    struct node_stream *found = NULL;
+    struct node_stream *s = NULL;
+    struct node_stream *next = NULL;
+
+    map_each (handle, link->streams, s, next)
+        if (s->out.size > 0 && (!found || s->id - after - 1 < found->id - after - 1))
+            found = s;
+    return found;
+}
+
+/* In turn, so that none is left out; a stream may end while it is told. */
+static void on_drain(void *arg)
+{
+    struct link *link = arg;
+    struct channel *ch = link->channel;
+    size_t n = map_count(handle, link->streams);
+
+    for (size_t i = 0; i < n && ch->ops->backlog(ch) < LINK_DATA_MAX; i++) {
+        struct node_stream *s = next_waiting(link, link->turn);
+
+        if (!s)
+            return;
+        link->turn = s->id;
+        stream_resume(s);
+    }
+}
+
 static void on_close(void *arg)
 {
     struct link *link = arg;
@@ -220,6 +330,7 @@ void node_links_add(struct node_links *l, const char *name, struct exchange *x)
     link->in.cap = (size_t)FRAME_PAYLOAD_MAX * 2 + FRAME_HEAD_SIZE;
     link->channel = x->ops->upgrade(x, "mete-stream");
     link->channel->on_data = on_data;
+    link->channel->on_drain = on_drain;
     link->channel->on_close = on_close;
     link->channel->arg = link;
     map_add(handle, l->all, link->name, strlen(link->name), link);
@@ -253,7 +364,9 @@ struct err *node_stream_open(struct node_links *l, const struct node_stream_opti
     *s = (struct node_stream){.link = link,
                               .id = free_id(link),
                               .credit = FRAME_CREDIT_FIRST,
+                              .window = FRAME_CREDIT_FIRST,
                               .on_data = o->on_data,
+                              .on_drain = o->on_drain,
                               .on_end = o->on_end,
                               .arg = o->arg};
     map_add(handle, link->streams, &s->id, sizeof(s->id), s);

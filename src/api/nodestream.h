@@ -3,7 +3,8 @@
  * (client/frames.h)
  *
  * A stream's data is taken against credit that its reader gives back, so that a slow reader stops
- * its own stream and nothing else.
+ * its own stream and nothing else. The other way what is sent waits here for the node's credit:
+ * who sends looks at the backlog and stops its own source.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct node_stream_options {
     const char *node;
     const json_t *open; /* what is asked */
     void (*on_data)(void *arg, struct str bytes);
+    void (*on_drain)(void *arg); /* all that was to be sent has left; may be NULL */
     /* The stream is over and dead: 200, or an HTTP status with a message. Not called after
      * node_stream_cancel. */
     void (*on_end)(void *arg, int code, const char *message);
@@ -39,3 +41,8 @@ struct err *node_stream_open(struct node_links *l, const struct node_stream_opti
 /* That many bytes were taken: the node may send as many more. */
 void node_stream_taken(struct node_stream *s, size_t size);
 void node_stream_cancel(struct node_stream *s);
+
+/* Sends a copy to the node, as its credit and the connection allow; nothing after the end. */
+void node_stream_send(struct node_stream *s, struct str bytes);
+void node_stream_send_end(struct node_stream *s);
+size_t node_stream_backlog(const struct node_stream *s); /* bytes that wait here */

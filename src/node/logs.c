@@ -63,11 +63,11 @@ static void stream_free(struct log_stream *s)
 
 static void stream_end(struct log_stream *s, int code, const char *message)
 {
-    struct logs_options o = s->logs->o;
+    const struct stream_out *out = s->logs->o.out;
     uint32_t id = s->id;
 
     stream_free(s);
-    o.end(o.arg, id, code, message);
+    out->end(out->arg, id, code, message);
 }
 
 static struct log_stream *find(struct logs *l, uint32_t id)
@@ -83,14 +83,14 @@ static struct log_stream *find(struct logs *l, uint32_t id)
 /* True when everything has left. */
 static bool flush(struct log_stream *s)
 {
-    const struct logs_options *o = &s->logs->o;
+    const struct stream_out *out = s->logs->o.out;
 
-    while (s->out.size > 0 && s->credit > 0 && !o->is_full(o->arg)) {
+    while (s->out.size > 0 && s->credit > 0 && !out->is_full(out->arg)) {
         size_t size = s->out.size < s->credit ? s->out.size : s->credit;
 
         if (size > FRAME_PAYLOAD_MAX)
             size = FRAME_PAYLOAD_MAX;
-        o->data(o->arg, s->id, (struct str){s->out.at, size});
+        out->data(out->arg, s->id, (struct str){s->out.at, size});
         s->credit -= (uint32_t)size;
         buf_consume(&s->out, size);
     }
@@ -279,7 +279,7 @@ static void stream_turn(void *arg)
         return;
     }
     if (s->out.size > 0)
-        return; /* logs_credit and logs_drained go on */
+        return; /* credit, or the drained connection, goes on */
     if (s->file)
         err_free(log_file_watch(s->file, s->logs->o.loop, stream_turn, s)); /* else by the timer */
     loop_timer_set(s->timer, LOOK_NS);
@@ -287,18 +287,20 @@ static void stream_turn(void *arg)
 
 /* ---- the whole ---- */
 
-void logs_open(struct logs *l, uint32_t id, const json_t *question)
+static void logs_open(void *self, uint32_t id, const json_t *question)
 {
+    struct logs *l = self;
+    const struct stream_out *out = l->o.out;
     const char *uid = json_text(question, "podUid");
     const char *container = json_text(question, "container");
     struct log_stream *s = NULL;
 
-    if (!uid || !container || find(l, id)) {
-        l->o.end(l->o.arg, id, 400, "want podUid and container, and a stream number not in use");
+    if (!uid || !container) {
+        out->end(out->arg, id, 400, "want podUid and container");
         return;
     }
     if (map_count(handle, l->streams) >= STREAMS_MAX) {
-        l->o.end(l->o.arg, id, 503, "too many logs are read on this node");
+        out->end(out->arg, id, 503, "too many logs are read on this node");
         return;
     }
     s = mem_alloc(sizeof(*s));
@@ -318,9 +320,9 @@ void logs_open(struct logs *l, uint32_t id, const json_t *question)
     loop_timer_set(s->timer, 0);
 }
 
-void logs_credit(struct logs *l, uint32_t id, uint32_t bytes)
+static void logs_credit(void *self, uint32_t id, uint32_t bytes)
 {
-    struct log_stream *s = find(l, id);
+    struct log_stream *s = find(self, id);
 
     if (!s)
         return; /* it has ended, and the other side does not know yet */
@@ -328,16 +330,17 @@ void logs_credit(struct logs *l, uint32_t id, uint32_t bytes)
     loop_timer_set(s->timer, 0);
 }
 
-void logs_cancel(struct logs *l, uint32_t id)
+static void logs_cancel(void *self, uint32_t id)
 {
-    struct log_stream *s = find(l, id);
+    struct log_stream *s = find(self, id);
 
     if (s)
         stream_free(s);
 }
 
-void logs_drained(struct logs *l)
+static void logs_drained(void *self)
 {
+    struct logs *l = self;
     struct log_stream *s = NULL;
     struct log_stream *next = NULL;
 
@@ -346,8 +349,10 @@ void logs_drained(struct logs *l)
             loop_timer_set(s->timer, 0);
 }
 
-void logs_look(struct logs *l)
+/* A container started or ended: those who follow look again. */
+static void logs_look(void *arg)
 {
+    struct logs *l = arg;
     struct log_stream *s = NULL;
     struct log_stream *next = NULL;
 
@@ -356,8 +361,9 @@ void logs_look(struct logs *l)
             loop_timer_set(s->timer, 0);
 }
 
-void logs_cancel_all(struct logs *l)
+static void logs_cancel_all(void *self)
 {
+    struct logs *l = self;
     struct log_stream *s = NULL;
     struct log_stream *next = NULL;
 
@@ -370,7 +376,21 @@ struct logs *logs_new(const struct logs_options *o)
     struct logs *l = mem_alloc(sizeof(*l));
 
     l->o = *o;
+    pods_listen(o->pods, logs_look, l);
     return l;
+}
+
+struct stream_service logs_service(struct logs *l)
+{
+    static const char *const ops[] = {"logs", NULL};
+
+    return (struct stream_service){.ops = ops,
+                                   .open = logs_open,
+                                   .credit = logs_credit,
+                                   .cancel = logs_cancel,
+                                   .drained = logs_drained,
+                                   .cancel_all = logs_cancel_all,
+                                   .self = l};
 }
 
 void logs_free(struct logs *l)
@@ -378,5 +398,6 @@ void logs_free(struct logs *l)
     if (!l)
         return;
     logs_cancel_all(l);
+    pods_listen(l->o.pods, NULL, NULL);
     free(l);
 }

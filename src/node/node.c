@@ -10,6 +10,7 @@
 #include "base/stamp.h"
 #include "client/informer.h"
 #include "node/cdi.h"
+#include "node/logs.h"
 #include "node/node_object.h"
 #include "node/pods.h"
 #include "node/prepare.h"
@@ -44,6 +45,7 @@ struct node {
     struct pods *pods;
     struct informer *informer;
     struct uplink *uplink;
+    struct logs *logs;
 
     enum beat beat;
     bool is_beat_wanted; /* something changed while one was under way */
@@ -228,6 +230,19 @@ static void on_synced(void *arg)
     pods_synced(n->pods);
 }
 
+/* Answers the server's questions: logs. */
+static void open_uplink(struct node *n)
+{
+    struct logs_options lo = {.loop = n->o.loop, .pods = n->pods};
+    struct stream_service service = {0};
+
+    n->uplink = uplink_new(n->o.loop, n->o.client, n->name);
+    lo.out = uplink_out(n->uplink);
+    n->logs = logs_new(&lo);
+    service = logs_service(n->logs);
+    uplink_serve(n->uplink, &service);
+}
+
 /* What runs is known: now the server may be heard, and hear of us. */
 static void on_list(void *arg, const struct err *e, const struct runtime_container *found,
                     size_t n_found)
@@ -248,7 +263,7 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
         return;
     pods_adopt(n->pods, found, n_found);
     n->informer = informer_new(&o);
-    n->uplink = uplink_new(n->o.loop, n->o.client, n->name, n->pods);
+    open_uplink(n);
     loop_timer_set(n->timer, 0);
 }
 
@@ -317,6 +332,7 @@ void node_free(struct node *n)
         return;
     informer_free(n->informer);
     uplink_free(n->uplink);
+    logs_free(n->logs);
     if (n->call)
         client_cancel(n->call);
     if (n->version)

@@ -1,31 +1,60 @@
 #include "node/uplink.h"
 
+#include <assert.h>
+
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "client/frames.h"
 #include "client/stream.h"
-#include "node/logs.h"
 
 enum {
-    BACKLOG_MAX = 1 << 20
+    BACKLOG_MAX = 1 << 20,
+    SERVICES_MAX = 8,
+    LANES_MAX = 1024,
 };
 
 static const int64_t RETRY_NS = 100 * NS_PER_MS;
 static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
 
+/* One open stream. */
+struct lane {
+    struct map_handle handle;
+    uint32_t id;
+    uint32_t window; /* bytes that the other side may still send */
+    bool is_ended;   /* it sends no more */
+    const struct stream_service *service;
+};
+
 struct uplink {
     struct loop *loop;
     struct client *client;
-    struct pods *pods;
     char *path;
     struct stream *stream;
     bool is_broken; /* closed by us or the other side: freed in the next turn */
     struct buf in;
-    struct logs *logs;
+    struct stream_out out;
+    struct stream_service services[SERVICES_MAX];
+    size_t n_services;
+    struct lane *lanes;
     struct loop_timer *timer;
     int64_t retry_ns;
 };
+
+static struct lane *find_lane(const struct uplink *u, uint32_t id)
+{
+    struct lane *lane = NULL;
+
+    map_find(handle, u->lanes, &id, sizeof(id), lane);
+    return lane;
+}
+
+static void lane_free(struct uplink *u, struct lane *lane)
+{
+    map_remove(handle, u->lanes, lane);
+    free(lane);
+}
 
 /* ---- out ---- */
 
@@ -44,7 +73,7 @@ static void send_data(void *arg, uint32_t id, struct str bytes)
     send(arg, id, FRAME_DATA, bytes);
 }
 
-static void send_end(void *arg, uint32_t id, int code, const char *message)
+static void send_refusal(struct uplink *u, uint32_t id, int code, const char *message)
 {
     AUTO(json_freep) json_t *end = json_object();
     AUTO_FREE char *text = NULL;
@@ -52,7 +81,31 @@ static void send_end(void *arg, uint32_t id, int code, const char *message)
     json_put_int(end, "code", code);
     json_put_text(end, "message", message);
     text = json_format(end);
-    send(arg, id, FRAME_END, str_of(text));
+    send(u, id, FRAME_END, str_of(text));
+}
+
+static void send_end(void *arg, uint32_t id, int code, const char *message)
+{
+    struct uplink *u = arg;
+    struct lane *lane = find_lane(u, id);
+
+    if (lane)
+        lane_free(u, lane);
+    send_refusal(u, id, code, message);
+}
+
+static void send_taken(void *arg, uint32_t id, uint32_t bytes)
+{
+    struct uplink *u = arg;
+    struct lane *lane = find_lane(u, id);
+    const unsigned char credit[4] = {(unsigned char)(bytes >> 24), (unsigned char)(bytes >> 16),
+                                     (unsigned char)(bytes >> 8), (unsigned char)bytes};
+
+    if (!lane || bytes == 0)
+        return;
+    assert(bytes <= FRAME_CREDIT_FIRST - lane->window);
+    lane->window += bytes;
+    send(u, id, FRAME_CREDIT, (struct str){(const char *)credit, sizeof(credit)});
 }
 
 static bool is_full(void *arg)
@@ -64,43 +117,123 @@ static bool is_full(void *arg)
 
 /* ---- in ---- */
 
-static void take_open(struct uplink *u, const struct frame *f)
+static const struct stream_service *find_service(const struct uplink *u, const char *op)
+{
+    for (size_t i = 0; i < u->n_services; i++)
+        for (size_t k = 0; u->services[i].ops[k]; k++)
+            if (text_equal(u->services[i].ops[k], op))
+                return &u->services[i];
+    return NULL;
+}
+
+static struct err *check_open(const struct uplink *u, const json_t *question,
+                              const struct stream_service **ret)
+{
+    const char *op = json_text(question, "op");
+    const struct stream_service *service = find_service(u, op);
+
+    if (!service)
+        return err_new(ERR_BAD_REQUEST, "op '%.64s' is not supported by this node", op ? op : "");
+    if (map_count(handle, u->lanes) >= LANES_MAX)
+        return err_new(ERR_UNAVAILABLE, "this node has %d open streams, try again later",
+                       (int)LANES_MAX);
+    *ret = service;
+    return NULL;
+}
+
+static struct err *take_open(struct uplink *u, const struct frame *f)
 {
     AUTO(json_freep) json_t *question = NULL;
-    AUTO(err_freep) struct err *e = json_parse(f->payload, &question);
-    const char *op = json_text(question, "op");
+    const struct stream_service *service = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+    struct lane *lane = NULL;
 
-    if (!e && !text_equal(op, "logs"))
-        e = err_new(ERR_BAD_REQUEST, "op '%s' is not supported by this node", op ? op : "");
-    if (e)
-        send_end(u, f->stream, err_http(e), err_message(e));
-    else
-        logs_open(u->logs, f->stream, question);
+    if (find_lane(u, f->stream))
+        return err_new(ERR_BAD_REQUEST, "stream %u is open already", (unsigned)f->stream);
+    e = json_parse(f->payload, &question);
+    if (!e)
+        e = check_open(u, question, &service);
+    if (e) {
+        send_refusal(u, f->stream, err_http(e), err_message(e));
+        return NULL;
+    }
+    lane = mem_alloc(sizeof(*lane));
+    *lane = (struct lane){.id = f->stream, .window = FRAME_CREDIT_FIRST, .service = service};
+    map_add(handle, u->lanes, &lane->id, sizeof(lane->id), lane);
+    service->open(service->self, lane->id, question);
+    return NULL;
+}
+
+static struct err *take_data(struct lane *lane, const struct frame *f)
+{
+    if (lane->is_ended || !lane->service->data)
+        return err_new(ERR_BAD_REQUEST, "stream %u: data that nobody takes", (unsigned)lane->id);
+    if (f->payload.size > lane->window)
+        return err_new(ERR_BAD_REQUEST, "stream %u: more data than its credit", (unsigned)lane->id);
+    lane->window -= (uint32_t)f->payload.size;
+    lane->service->data(lane->service->self, lane->id, f->payload);
+    return NULL;
+}
+
+static struct err *take_credit(const struct lane *lane, const struct frame *f)
+{
+    const unsigned char *bytes = (const unsigned char *)f->payload.at;
+
+    if (f->payload.size != 4)
+        return err_new(ERR_BAD_REQUEST, "credit of %zu bytes", f->payload.size);
+    lane->service->credit(lane->service->self, lane->id,
+                          (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
+                              (uint32_t)bytes[2] << 8 | bytes[3]);
+    return NULL;
+}
+
+static void take_cancel(struct uplink *u, struct lane *lane)
+{
+    const struct stream_service *service = lane->service;
+    uint32_t id = lane->id;
+
+    lane_free(u, lane);
+    service->cancel(service->self, id);
 }
 
 static struct err *take_frame(struct uplink *u, const struct frame *f)
 {
-    const unsigned char *bytes = (const unsigned char *)f->payload.at;
+    struct lane *lane = find_lane(u, f->stream);
 
+    if (f->type == FRAME_OPEN)
+        return take_open(u, f);
+    if (!lane)
+        return NULL; /* it has ended, and the other side does not know yet */
     switch (f->type) {
-    case FRAME_OPEN:
-        take_open(u, f);
-        return NULL;
-    case FRAME_CREDIT:
-        if (f->payload.size != 4)
-            return err_new(ERR_BAD_REQUEST, "credit of %zu bytes", f->payload.size);
-        logs_credit(u->logs, f->stream,
-                    (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
-                        bytes[3]);
-        return NULL;
-    case FRAME_CANCEL:
-    case FRAME_END:
-        logs_cancel(u->logs, f->stream);
-        return NULL;
     case FRAME_DATA:
-        return NULL; /* nothing takes any yet */
+        return take_data(lane, f);
+    case FRAME_CREDIT:
+        return take_credit(lane, f);
+    case FRAME_CANCEL:
+        take_cancel(u, lane);
+        return NULL;
+    case FRAME_END:
+        if (!lane->is_ended && lane->service->end)
+            lane->service->end(lane->service->self, lane->id);
+        lane = find_lane(u, f->stream); /* the service may have ended it */
+        if (lane)
+            lane->is_ended = true;
+        return NULL;
+    case FRAME_OPEN:
+        break;
     }
     return err_new(ERR_BAD_REQUEST, "unknown frame");
+}
+
+static void cancel_all(struct uplink *u)
+{
+    struct lane *lane = NULL;
+    struct lane *next = NULL;
+
+    map_each (handle, u->lanes, lane, next)
+        lane_free(u, lane);
+    for (size_t i = 0; i < u->n_services; i++)
+        u->services[i].cancel_all(u->services[i].self);
 }
 
 static void lose(struct uplink *u, const struct err *e)
@@ -112,7 +245,7 @@ static void lose(struct uplink *u, const struct err *e)
     else if (!e)
         LOG(INFO, "stream to the server has ended");
     u->is_broken = true;
-    logs_cancel_all(u->logs);
+    cancel_all(u);
     u->retry_ns = u->retry_ns == 0 ? RETRY_NS : u->retry_ns * 2;
     if (u->retry_ns > RETRY_MAX_NS)
         u->retry_ns = RETRY_MAX_NS;
@@ -153,18 +286,12 @@ static void on_open(void *arg)
     u->retry_ns = 0;
 }
 
-static void on_container(void *arg)
-{
-    struct uplink *u = arg;
-
-    logs_look(u->logs);
-}
-
 static void on_drain(void *arg)
 {
     struct uplink *u = arg;
 
-    logs_drained(u->logs);
+    for (size_t i = 0; i < u->n_services; i++)
+        u->services[i].drained(u->services[i].self);
 }
 
 static void on_close(void *arg, const struct err *e)
@@ -192,22 +319,33 @@ static void open_stream(void *arg)
         lose(u, e);
 }
 
-struct uplink *uplink_new(struct loop *l, struct client *c, const char *node, struct pods *pods)
+/* ---- the whole ---- */
+
+const struct stream_out *uplink_out(const struct uplink *u)
+{
+    return &u->out;
+}
+
+void uplink_serve(struct uplink *u, const struct stream_service *service)
+{
+    assert(u->n_services < SERVICES_MAX);
+    u->services[u->n_services] = *service;
+    u->n_services++;
+}
+
+struct uplink *uplink_new(struct loop *l, struct client *c, const char *node)
 {
     struct uplink *u = mem_alloc(sizeof(*u));
     struct buf path = {0};
-    struct logs_options o = {
-        .loop = l, .pods = pods, .data = send_data, .end = send_end, .is_full = is_full, .arg = u};
 
     buf_add_text(&path, "/mete.dev/v1/nodes/");
     client_add_escaped(&path, str_of(node));
     buf_add_text(&path, "/stream");
     *u = (struct uplink){.loop = l, .client = c, .path = buf_steal(&path)};
+    u->out = (struct stream_out){
+        .data = send_data, .end = send_end, .taken = send_taken, .is_full = is_full, .arg = u};
     /* What libcurl hands over at once may be more than a frame and its head. */
     u->in.cap = (size_t)FRAME_PAYLOAD_MAX * 8;
-    u->logs = logs_new(&o);
-    u->pods = pods;
-    pods_listen(pods, on_container, u);
     u->timer = loop_timer_new(l, open_stream, u);
     loop_timer_set(u->timer, 0);
     return u;
@@ -217,9 +355,8 @@ void uplink_free(struct uplink *u)
 {
     if (!u)
         return;
-    pods_listen(u->pods, NULL, NULL);
+    cancel_all(u);
     stream_free(u->stream);
-    logs_free(u->logs);
     loop_timer_free(u->timer);
     buf_done(&u->in);
     free(u->path);

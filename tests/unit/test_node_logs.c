@@ -14,6 +14,8 @@
 struct reader {
     struct node_world world;
     struct logs *logs;
+    struct stream_out out;
+    struct stream_service service;
     char dir[64];
     char *path; /* of the log of attempt 0 */
     struct buf text;
@@ -49,14 +51,14 @@ static bool is_full(void *arg)
 
 static void reader_init(struct reader *r)
 {
-    struct logs_options o = {.data = on_data, .end = on_end, .is_full = is_full, .arg = r};
+    struct logs_options o = {.out = &r->out};
     AUTO(json_freep)
     json_t *pod = node_world_pod("{\"restartPolicy\":\"Always\",\"containers\":[{\"name\":\"m\","
                                  "\"image\":\"host\",\"command\":[\"true\"]}]}",
                                  "{}");
     AUTO_FREE char *dir = NULL;
 
-    *r = (struct reader){0};
+    *r = (struct reader){.out = {.data = on_data, .end = on_end, .is_full = is_full, .arg = r}};
     node_world_init(&r->world);
     (void)snprintf(r->dir, sizeof(r->dir), "/tmp/test_node_logs.XXXXXX");
     assert_non_null(mkdtemp(r->dir));
@@ -68,6 +70,8 @@ static void reader_init(struct reader *r)
     o.loop = r->world.loop;
     o.pods = r->world.pods;
     r->logs = logs_new(&o);
+    r->service = logs_service(r->logs);
+    assert_string_equal(r->service.ops[0], "logs");
 }
 
 static void reader_done(struct reader *r)
@@ -95,7 +99,7 @@ static void ask(struct reader *r, const char *question)
     struct err *e = json_parse(str_of(question), &tree);
 
     assert_null(e);
-    logs_open(r->logs, 1, tree);
+    r->service.open(r->service.self, 1, tree);
     sim_loop_run(r->world.loop);
 }
 
@@ -120,8 +124,7 @@ static void answers_what_is_asked(void **state)
         {"{\"podUid\":\"u1\",\"container\":\"x\"}", "", 404, "container 'x' is not on this node"},
         {"{\"podUid\":\"u1\",\"container\":\"m\",\"previous\":true}", "", 400,
          "previous terminated container 'm' not found"},
-        {"{\"container\":\"m\"}", "", 400,
-         "want podUid and container, and a stream number not in use"},
+        {"{\"container\":\"m\"}", "", 400, "want podUid and container"},
     };
 
     (void)state;
@@ -155,7 +158,7 @@ static void follows_until_the_container_ends(void **state)
     assert_string_equal(r.text.at, "one\ntwo\n");
     append(&r, "T stdout F last\n");
     node_world_end(&r.world, "u1-m-0", 1);
-    logs_look(r.logs);
+    pods_tell(r.world.pods);
     sim_loop_run(r.world.loop); /* at once: somebody waits for the end */
     assert_string_equal(r.text.at, "one\ntwo\nlast\n");
     assert_int_equal(r.code, 200);
@@ -193,15 +196,15 @@ static void a_slow_reader_costs_one_buffer(void **state)
     assert_int_equal(r.text.size, FRAME_CREDIT_FIRST);
     sim_loop_advance(r.world.loop, 60 * NS_PER_SEC);
     assert_int_equal(r.text.size, FRAME_CREDIT_FIRST);
-    logs_credit(r.logs, 1, 10);
+    r.service.credit(r.service.self, 1, 10);
     sim_loop_run(r.world.loop);
     assert_int_equal(r.text.size, FRAME_CREDIT_FIRST + 10);
     r.is_full = true;
-    logs_credit(r.logs, 1, 1 << 30);
+    r.service.credit(r.service.self, 1, 1 << 30);
     sim_loop_run(r.world.loop);
     assert_int_equal(r.text.size, FRAME_CREDIT_FIRST + 10);
     r.is_full = false;
-    logs_drained(r.logs);
+    r.service.drained(r.service.self);
     sim_loop_run(r.world.loop);
     assert_int_equal(r.code, 200);
     assert_int_equal(r.text.size, all.size - lines * strlen("T stdout F "));
@@ -237,7 +240,7 @@ static void a_cancelled_reader_hears_no_more(void **state)
     reader_init(&r);
     append(&r, "T stdout F one\n");
     ask(&r, Q(",\"follow\":true"));
-    logs_cancel(r.logs, 1);
+    r.service.cancel(r.service.self, 1);
     append(&r, "T stdout F two\n");
     sim_loop_advance(r.world.loop, NS_PER_SEC);
     assert_string_equal(r.text.at, "one\n");
