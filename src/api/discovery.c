@@ -1,7 +1,7 @@
-/* What the server is and has, in the old form of discovery, which every kubectl reads. */
-#include <stdio.h>
-
+/* discovery.c - what the server is and has: in one document for clients of today, in many for older
+ * ones */
 #include "api/handlers.h"
+#include "base/mem.h"
 
 struct err *handle_health(struct call *c)
 {
@@ -30,6 +30,83 @@ struct err *handle_version(struct call *c)
     return NULL;
 }
 
+/* ---- what there is ---- */
+
+/* Below an object: what is asked and answered there, of a kind of its own. */
+struct subresource {
+    const char *plural; /* of the core group */
+    const char *name;
+    const char *group; /* of the kind that is sent; NULL: its parent's */
+    const char *version;
+    const char *kind; /* NULL: its parent's */
+    const char *verbs;
+};
+
+static const struct subresource subresources[] = {
+    {"namespaces", "finalize", NULL, NULL, NULL, "update"},
+    {"pods", "binding", "", "v1", "Binding", "create"},
+    {"pods", "log", NULL, NULL, NULL, "get"},
+};
+
+static const char *verbs_of(const struct kind *k)
+{
+    if (k->is_question)
+        return "create";
+    return k->is_view ? "get list" : "create delete deletecollection get list patch update watch";
+}
+
+static bool is_of(const struct subresource *s, const struct kind *k)
+{
+    return *k->group == '\0' && text_equal(k->plural, s->plural);
+}
+
+/* Each subresource of `k`, "status" among them. */
+static void each_subresource(const struct kind *k,
+                             void (*fn)(json_t *into, const struct kind *k,
+                                        const struct subresource *s),
+                             json_t *into)
+{
+    static const struct subresource status = {.name = "status", .verbs = "get patch update"};
+
+    for (size_t i = 0; i < sizeof(subresources) / sizeof(subresources[0]); i++)
+        if (is_of(&subresources[i], k))
+            fn(into, k, &subresources[i]);
+    if (k->has_status && !k->is_view)
+        fn(into, k, &status);
+}
+
+static void put_words(json_t *object, const char *key, const char *words)
+{
+    struct str rest = str_of(words);
+    json_t *list = json_array_at(object, key);
+
+    while (rest.at && rest.size > 0) {
+        struct str word = str_cut(&rest, ' ');
+
+        json_array_append_new(list, json_stringn(word.at, word.size));
+    }
+}
+
+static void put_short_names(json_t *object, const struct kind *k)
+{
+    for (size_t i = 0; i < sizeof(k->short_names) / sizeof(k->short_names[0]); i++)
+        if (k->short_names[i])
+            json_array_append_new(json_array_at(object, "shortNames"),
+                                  json_string(k->short_names[i]));
+}
+
+/* Whether a kind before `i` has the same group, and version unless `any_version`. */
+static bool is_seen(size_t i, bool any_version)
+{
+    for (size_t j = 0; j < i; j++)
+        if (text_equal(kinds[j]->group, kinds[i]->group) &&
+            (any_version || text_equal(kinds[j]->version, kinds[i]->version)))
+            return true;
+    return false;
+}
+
+/* ---- the old form: a list of groups, and one of resources for each ---- */
+
 static json_t *typed(const char *kind)
 {
     json_t *j = json_object();
@@ -39,97 +116,56 @@ static json_t *typed(const char *kind)
     return j;
 }
 
-struct err *handle_api(struct call *c)
-{
-    AUTO(json_freep) json_t *api = json_object();
-
-    json_put_text(api, "kind", "APIVersions");
-    json_array_append_new(json_array_at(api, "versions"), json_string("v1"));
-    json_put(api, "serverAddressByClientCIDRs", json_array());
-    reply_json(c->x, 200, api, NULL);
-    return NULL;
-}
-
 static json_t *group_of(const struct kind *k)
 {
     json_t *group = json_object();
-    json_t *version = json_object();
 
     json_put_text(group, "name", k->group);
-    json_put_text(version, "groupVersion", k->api_version);
-    json_put_text(version, "version", k->version);
-    json_array_append(json_array_at(group, "versions"), version);
-    json_put(group, "preferredVersion", version);
+    for (size_t i = 0; i < kinds_count; i++) {
+        json_t *version = NULL;
+
+        if (!text_equal(kinds[i]->group, k->group) || is_seen(i, false))
+            continue;
+        version = json_object();
+        json_put_text(version, "groupVersion", kinds[i]->api_version);
+        json_put_text(version, "version", kinds[i]->version);
+        json_array_append(json_array_at(group, "versions"), version);
+        if (!json_object_get(group, "preferredVersion"))
+            json_put(group, "preferredVersion", json_incref(version));
+        json_decref(version);
+    }
     return group;
 }
 
-/* Whether a kind before `i` has the same group. */
-static bool is_group_seen(size_t i)
-{
-    for (size_t j = 0; j < i; j++) {
-        if (text_equal(kinds[j]->group, kinds[i]->group))
-            return true;
-    }
-    return false;
-}
-
-struct err *handle_apis(struct call *c)
-{
-    AUTO(json_freep) json_t *list = typed("APIGroupList");
-    json_t *groups = json_array_at(list, "groups");
-
-    for (size_t i = 0; i < kinds_count; i++) {
-        if (*kinds[i]->group && !is_group_seen(i))
-            json_array_append_new(groups, group_of(kinds[i]));
-    }
-    reply_json(c->x, 200, list, NULL);
-    return NULL;
-}
-
-static void add_resource(json_t *list, const struct kind *k, const char *subresource,
-                         const char *kind, const char *verbs)
+static void add_subresource(json_t *list, const struct kind *k, const struct subresource *s)
 {
     json_t *r = json_object();
-    struct str rest = str_of(verbs);
-    char name[256];
+    AUTO_FREE char *name = mem_format("%s/%s", k->plural, s->name);
 
-    (void)snprintf(name, sizeof(name), "%s%s%s", k->plural, *subresource ? "/" : "", subresource);
     json_put_text(r, "name", name);
-    json_put_text(r, "singularName", *subresource ? "" : k->singular);
+    json_put_text(r, "singularName", "");
     json_put_bool(r, "namespaced", k->is_namespaced);
-    json_put_text(r, "kind", kind);
-    while (rest.at && rest.size > 0) {
-        struct str verb = str_cut(&rest, ' ');
-
-        json_array_append_new(json_array_at(r, "verbs"), json_stringn(verb.at, verb.size));
+    if (s->group && *s->group) {
+        json_put_text(r, "group", s->group);
+        json_put_text(r, "version", s->version);
     }
-    for (size_t i = 0; !*subresource && i < sizeof(k->short_names) / sizeof(k->short_names[0]);
-         i++) {
-        if (k->short_names[i])
-            json_array_append_new(json_array_at(r, "shortNames"), json_string(k->short_names[i]));
-    }
+    json_put_text(r, "kind", s->kind ? s->kind : k->kind);
+    put_words(r, "verbs", s->verbs);
     json_array_append_new(list, r);
 }
 
-/* pods/eviction is left out on purpose: kubectl drain then deletes, which we can do. */
 static void add_kind(json_t *list, const struct kind *k)
 {
-    bool is_core = *k->group == '\0';
+    json_t *r = json_object();
 
-    if (k->is_view) {
-        add_resource(list, k, "", k->kind, "get list");
-        return;
-    }
-    add_resource(list, k, "", k->kind,
-                 "create delete deletecollection get list patch update watch");
-    if (is_core && text_equal(k->plural, "namespaces"))
-        add_resource(list, k, "finalize", k->kind, "update");
-    if (is_core && text_equal(k->plural, "pods")) {
-        add_resource(list, k, "binding", "Binding", "create");
-        add_resource(list, k, "log", k->kind, "get");
-    }
-    if (k->has_status)
-        add_resource(list, k, "status", k->kind, "get patch update");
+    json_put_text(r, "name", k->plural);
+    json_put_text(r, "singularName", k->singular);
+    json_put_bool(r, "namespaced", k->is_namespaced);
+    json_put_text(r, "kind", k->kind);
+    put_words(r, "verbs", verbs_of(k));
+    put_short_names(r, k);
+    json_array_append_new(list, r);
+    each_subresource(k, add_subresource, list);
 }
 
 static struct err *reply_resources(struct call *c, const char *group, const char *version)
@@ -163,6 +199,146 @@ static struct err *reply_group(struct call *c, const char *group)
         return NULL;
     }
     return not_found_path();
+}
+
+/* ---- the aggregated form: everything in one document, KEP-3352 ---- */
+
+#define AGGREGATED(v) "application/json;g=apidiscovery.k8s.io;v=" v ";as=APIGroupDiscoveryList"
+
+/* "v2" or "v2beta1" where the client takes one of them, the better first; NULL: neither. */
+static const char *aggregated_version(const struct call *c)
+{
+    static const char *const versions[] = {"v2", "v2beta1"};
+    static const char *const forms[] = {AGGREGATED("v2"), AGGREGATED("v2beta1")};
+    const char *accept = request_header(&c->x->request, "accept");
+
+    for (size_t v = 0; accept && v < 2; v++) {
+        struct str rest = str_of(accept);
+
+        while (rest.at) {
+            struct str one = str_cut(&rest, ',');
+
+            while (one.size > 0 && one.at[0] == ' ')
+                one = (struct str){one.at + 1, one.size - 1};
+            if (str_equal(one, str_of(forms[v])))
+                return versions[v];
+        }
+    }
+    return NULL;
+}
+
+static void put_response_kind(json_t *r, const char *group, const char *version, const char *kind)
+{
+    json_t *gvk = json_object_at(r, "responseKind");
+
+    json_put_text(gvk, "group", group);
+    json_put_text(gvk, "version", version);
+    json_put_text(gvk, "kind", kind);
+}
+
+static void add_subresource_discovery(json_t *r, const struct kind *k, const struct subresource *s)
+{
+    json_t *sub = json_object();
+
+    json_put_text(sub, "subresource", s->name);
+    put_response_kind(sub, s->group ? s->group : k->group, s->version ? s->version : k->version,
+                      s->kind ? s->kind : k->kind);
+    put_words(sub, "verbs", s->verbs);
+    json_array_append_new(json_array_at(r, "subresources"), sub);
+}
+
+static json_t *resource_discovery(const struct kind *k)
+{
+    json_t *r = json_object();
+
+    json_put_text(r, "resource", k->plural);
+    put_response_kind(r, k->group, k->version, k->kind);
+    json_put_text(r, "scope", k->is_namespaced ? "Namespaced" : "Cluster");
+    json_put_text(r, "singularResource", k->singular);
+    put_words(r, "verbs", verbs_of(k));
+    put_short_names(r, k);
+    each_subresource(k, add_subresource_discovery, r);
+    return r;
+}
+
+static json_t *version_discovery(const struct kind *of)
+{
+    json_t *version = json_object();
+
+    json_put_text(version, "version", of->version);
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->api_version, of->api_version))
+            json_array_append_new(json_array_at(version, "resources"),
+                                  resource_discovery(kinds[i]));
+    json_put_text(version, "freshness", "Current");
+    return version;
+}
+
+static json_t *group_discovery(const struct kind *of)
+{
+    json_t *group = json_object();
+
+    json_put_text(json_object_at(group, "metadata"), "name", *of->group ? of->group : NULL);
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->group, of->group) && !is_seen(i, false))
+            json_array_append_new(json_array_at(group, "versions"), version_discovery(kinds[i]));
+    return group;
+}
+
+/* The core group, or all others. */
+static void reply_aggregated(struct call *c, const char *version, bool is_core)
+{
+    AUTO(json_freep) json_t *list = json_object();
+    json_t *items = json_array_at(list, "items");
+    AUTO_FREE char *text = NULL;
+    struct api_reply r = {.status = 200};
+
+    json_put_text(list, "kind", "APIGroupDiscoveryList");
+    json_put_text(list, "apiVersion", arena_format(c->arena, "apidiscovery.k8s.io/%s", version));
+    (void)json_object_at(list, "metadata");
+    for (size_t i = 0; i < kinds_count; i++)
+        if ((*kinds[i]->group == '\0') == is_core && !is_seen(i, true))
+            json_array_append_new(items, group_discovery(kinds[i]));
+    text = json_format(list);
+    r.body = str_of(text);
+    r.content_type = text_equal(version, "v2") ? AGGREGATED("v2") : AGGREGATED("v2beta1");
+    c->x->ops->reply(c->x, &r);
+}
+
+/* ---- the doors ---- */
+
+struct err *handle_api(struct call *c)
+{
+    const char *aggregated = aggregated_version(c);
+    AUTO(json_freep) json_t *api = NULL;
+
+    if (aggregated) {
+        reply_aggregated(c, aggregated, true);
+        return NULL;
+    }
+    api = json_object();
+    json_put_text(api, "kind", "APIVersions");
+    json_array_append_new(json_array_at(api, "versions"), json_string("v1"));
+    json_put(api, "serverAddressByClientCIDRs", json_array());
+    reply_json(c->x, 200, api, NULL);
+    return NULL;
+}
+
+struct err *handle_apis(struct call *c)
+{
+    const char *aggregated = aggregated_version(c);
+    AUTO(json_freep) json_t *list = NULL;
+
+    if (aggregated) {
+        reply_aggregated(c, aggregated, false);
+        return NULL;
+    }
+    list = typed("APIGroupList");
+    for (size_t i = 0; i < kinds_count; i++)
+        if (*kinds[i]->group && !is_seen(i, true))
+            json_array_append_new(json_array_at(list, "groups"), group_of(kinds[i]));
+    reply_json(c->x, 200, list, NULL);
+    return NULL;
 }
 
 struct err *handle_group(struct call *c)

@@ -103,7 +103,7 @@ static void refuses_clearly(void **state)
         {"PATCH", MAPS "/m", "{}", "application/apply-patch+yaml", 415, "the body of the request"},
         {"PATCH", MAPS "/m", "{}", "application/json", 415, "the body of the request"},
         {"PATCH", MAPS "/m", "[1]", "application/merge-patch+json", 400,
-         "request body: want a JSON object"},
+         "want a JSON object as the patch"},
         {"PATCH", MAPS "/none", "{}", "application/merge-patch+json", 404,
          "configmaps \"none\" not found"},
         {"DELETE", MAPS "/none", NULL, NULL, 404, "configmaps \"none\" not found"},
