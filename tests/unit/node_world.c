@@ -191,8 +191,26 @@ static void fake_remove(void *self, const char *id, runtime_done_fn done, void *
     later(self, id, done, arg)->run = removed;
 }
 
-static const struct runtime_ops fake_runtime = {
-    .create = fake_create, .start = fake_start, .kill = fake_kill, .remove = fake_remove};
+static struct exec *fake_exec(void *self, const struct runtime_exec *e)
+{
+    struct node_world *w = self;
+
+    return fake_exec_new(&w->execs, e, false);
+}
+
+static struct exec *fake_attach(void *self, const struct runtime_exec *e)
+{
+    struct node_world *w = self;
+
+    return fake_exec_new(&w->execs, e, true);
+}
+
+static const struct runtime_ops fake_runtime = {.create = fake_create,
+                                                .start = fake_start,
+                                                .kill = fake_kill,
+                                                .remove = fake_remove,
+                                                .exec = fake_exec,
+                                                .attach = fake_attach};
 
 struct fake_container *node_world_found(struct node_world *w, const char *intent,
                                         enum runtime_state state)
@@ -404,6 +422,7 @@ void node_world_init(struct node_world *w)
         (void)snprintf(g->uuid, sizeof(g->uuid), "GPU-%zu", i);
         g->minor = (int)i;
     }
+    w->execs.loop = w->loop;
     o.loop = w->loop;
     o.client = &w->client;
     o.runtime = &w->runtime;
@@ -418,6 +437,7 @@ void node_world_done(struct node_world *w)
 {
     node_world_run(w);
     pods_free(w->pods);
+    fake_execs_done(&w->execs);
     for (size_t i = w->calls.n; i > 0; i--)
         fake_cancel(w->calls.at[i - 1]);
     for (size_t i = 0; i < w->containers.n; i++)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/vec.h"
+#include "fake_exec.h"
 #include "node/pod.h"
 #include "sim_loop.h"
 
@@ -44,6 +45,8 @@ struct node_world {
     const char *create_message; /* NULL: creations succeed */
     bool obeys_term;            /* SIGTERM ends with 143 */
     bool is_stuck;              /* SIGKILL does not end it */
+
+    struct fake_execs execs; /* commands in containers, and who is attached */
 
     VEC(struct fake_request) requests; /* all there ever were */
     VEC(struct client_call *) calls;   /* not answered yet */
