@@ -45,6 +45,7 @@ struct subresource {
 static const struct subresource subresources[] = {
     {"namespaces", "finalize", NULL, NULL, NULL, "update"},
     {"pods", "binding", "", "v1", "Binding", "create"},
+    {"pods", "eviction", "policy", "v1", "Eviction", "create"},
     {"pods", "log", NULL, NULL, NULL, "get"},
 };
 

@@ -25,6 +25,12 @@ struct err *handle_update(struct call *c);
 struct err *handle_patch(struct call *c);
 struct err *handle_delete(struct call *c);
 struct err *handle_delete_collection(struct call *c);
+/* Deletes what the call names and answers, with `status` where it went well. */
+struct delete_options;
+struct err *delete_with(struct call *c, const struct delete_options *o, int status) MUST_CHECK;
+
+/* eviction.c */
+struct err *handle_eviction(struct call *c);
 
 /* nodestream.c, podlog.c */
 struct err *handle_node_stream(struct call *c);

@@ -69,7 +69,7 @@ const struct route routes[] = {
     REFUSED("POST", "pods", "attach", "create"),
     REFUSED("GET", "pods", "portforward", "get"),
     REFUSED("POST", "pods", "portforward", "create"),
-    REFUSED("POST", "pods", "eviction", "create"),
+    SUB("POST", "pods", "eviction", "create", handle_eviction),
     REFUSED("PATCH", "pods", "ephemeralcontainers", "patch"),
     REFUSED("PATCH", "pods", "resize", "patch"),
     REFUSED("GET", "pods", "proxy", "get"),

@@ -179,25 +179,31 @@ static json_t *delete_answer(const struct call *c, const json_t *object, bool is
     return is_gone ? status_success(&about) : json_incref((json_t *)(uintptr_t)object);
 }
 
-struct err *handle_delete(struct call *c)
+struct err *delete_with(struct call *c, const struct delete_options *o, int status)
 {
-    AUTO(pending_freep) struct pending *p = pending_new(c, 200);
-    AUTO(json_freep) json_t *body = NULL;
+    AUTO(pending_freep) struct pending *p = pending_new(c, status);
     AUTO(json_freep) json_t *object = NULL;
     AUTO(json_freep) json_t *answer = NULL;
-    struct delete_options o = {0};
     struct objects_request r = {0};
-    bool is_known = false;
     bool is_gone = false;
+
+    TRY(write_request(c, p->warnings, &r));
+    r.is_dry_run = o->is_dry_run;
+    TRY(objects_delete(core_objects(c->core), &r, o, on_durable, p, &object, &is_gone));
+    answer = delete_answer(c, object, is_gone || o->disruption);
+    await(TAKE(p), answer);
+    return NULL;
+}
+
+struct err *handle_delete(struct call *c)
+{
+    AUTO(json_freep) json_t *body = NULL;
+    struct delete_options o = {0};
+    bool is_known = false;
 
     TRY(body_parse_optional(c, &body, &is_known));
     if (!is_known)
         return NULL;
     TRY(delete_options_parse(c, body, &o));
-    TRY(write_request(c, p->warnings, &r));
-    r.is_dry_run = o.is_dry_run;
-    TRY(objects_delete(core_objects(c->core), &r, &o, on_durable, p, &object, &is_gone));
-    answer = delete_answer(c, object, is_gone);
-    await(TAKE(p), answer);
-    return NULL;
+    return delete_with(c, &o, 200);
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/boot.h"
+#include "control/budgets.h"
 #include "control/gc.h"
 #include "control/node_monitor.h"
 #include "control/views.h"
@@ -14,6 +15,7 @@ struct control {
     struct boot *boot;
     struct node_monitor *monitor;
     struct gc *gc;
+    struct budgets *budgets;
     struct views views;
 };
 
@@ -45,6 +47,7 @@ static struct err *start(struct control *c, const struct control_options *o)
     TRY(boot_new(&boot, &c->boot));
     TRY(node_monitor_new(&monitor, &c->monitor));
     TRY(gc_new(&gc, &c->gc));
+    TRY(budgets_new(o->loop, o->objects, &c->budgets));
     c->views = (struct views){.loop = o->loop, .cluster = c->cluster, .scheduler = c->scheduler};
     return NULL;
 }
@@ -66,6 +69,7 @@ void control_free(struct control *c)
 {
     if (!c)
         return;
+    budgets_free(c->budgets);
     gc_free(c->gc);
     node_monitor_free(c->monitor);
     boot_free(c->boot);

@@ -7,8 +7,9 @@
 #include "kinds/tables.h"
 
 const struct kind *const kinds[] = {
-    &kind_configmap, &kind_event,  &kind_namespace, &kind_node,
-    &kind_pod,       &kind_secret, &kind_gpu,       &kind_workload,
+    &kind_configmap, /* one a line: others are added between */
+    &kind_event,     &kind_namespace, &kind_node, &kind_pod,
+    &kind_secret,    &kind_budget,    &kind_gpu,  &kind_workload,
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

@@ -36,6 +36,9 @@ static inline void objects_freep(struct objects **o)
 
 struct store *objects_store(const struct objects *o);
 
+/* The time of accounting: the wall clock that never goes back (account.h). */
+int64_t objects_now_ns(struct objects *o);
+
 struct objects_request {
     const struct kind *kind;
     const char *ns;          /* "" for cluster-wide kinds */
@@ -54,6 +57,10 @@ struct delete_options {
     int64_t if_version;      /* 0: any */
     const char *propagation; /* NULL (Background), "Background", "Foreground", "Orphan" */
     bool is_dry_run;
+    /* Not NULL: a pod that is to go for others gets the condition DisruptionTarget with this reason
+     * and message, in the same write. */
+    const char *disruption;
+    const char *disruption_message;
 };
 
 /*

@@ -177,6 +177,9 @@ static void mark(const struct deletion *d)
         begin_deletion(d, metadata);
     if (is_namespace(d->c->kind))
         json_put_text(json_object_at(d->c->after, "status"), "phase", "Terminating");
+    if (d->options->disruption)
+        (void)object_set_condition(d->c->after, "DisruptionTarget", "True", d->options->disruption,
+                                   d->options->disruption_message, d->c->who.now_ns);
     if (d->grace == 0 && may_go_at_once(d))
         end_pod(d->c);
 }

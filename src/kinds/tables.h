@@ -3,6 +3,7 @@
 
 #include "kinds/kind.h"
 
+extern const struct kind kind_budget;
 extern const struct kind kind_configmap;
 extern const struct kind kind_event;
 extern const struct kind kind_gpu;

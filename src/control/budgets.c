@@ -1,0 +1,210 @@
+#include "control/budgets.h"
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/stamp.h"
+#include "kinds/disruption.h"
+#include "kinds/pod_state.h"
+
+/* Pods come and go in bursts: what they change is counted once. */
+static const int64_t settle_ns = 100 * NS_PER_MS;
+
+/* A namespace with budgets in it. */
+struct budget_space {
+    struct map_handle handle;
+    char *ns;
+    bool is_dirty;
+};
+
+struct budgets {
+    struct loop *loop;
+    struct objects *objects;
+    struct store *store;
+    const struct kind *kind;
+    struct budget_space *spaces;
+    struct store_watch *pods;
+    struct store_watch *budgets;
+    struct loop_timer *timer;
+    bool is_timer_set;
+};
+
+static void mark(struct budgets *b, struct budget_space *space)
+{
+    space->is_dirty = true;
+    if (!b->is_timer_set)
+        loop_timer_set(b->timer, settle_ns);
+    b->is_timer_set = true;
+}
+
+static struct budget_space *find(const struct budgets *b, const char *ns)
+{
+    struct budget_space *space = NULL;
+
+    map_find_text(handle, b->spaces, ns, space);
+    return space;
+}
+
+static void on_pod(void *arg, const struct store_change *change, int64_t revision)
+{
+    struct budgets *b = arg;
+    struct budget_space *space = change ? find(b, change->object->key.ns) : NULL;
+
+    (void)revision;
+    if (space)
+        mark(b, space);
+}
+
+static void on_budget_there(struct budgets *b, const struct store_object *o)
+{
+    struct budget_space *space = find(b, o->key.ns);
+
+    if (!space) {
+        space = mem_alloc(sizeof(*space));
+        space->ns = mem_strdup(o->key.ns);
+        map_add(handle, b->spaces, space->ns, strlen(space->ns), space);
+    }
+    mark(b, space);
+}
+
+/* A namespace whose last budget went stays known: that costs an empty list now and then. */
+static void on_budget(void *arg, const struct store_change *change, int64_t revision)
+{
+    (void)revision;
+    if (change && change->type != STORE_DELETED)
+        on_budget_there(arg, change->object);
+}
+
+static json_t *make_status(const struct budgets *b, const json_t *budget,
+                           const struct disruption *d)
+{
+    AUTO(json_freep) json_t *copy = json_deep_copy(budget);
+    json_t *status = json_object_at(copy, "status");
+    bool is_allowed = d->allowed > 0;
+
+    json_put_int(status, "observedGeneration",
+                 json_int(json_object_get(budget, "metadata"), "generation", 0));
+    json_put_int(status, "disruptionsAllowed", d->allowed);
+    json_put_int(status, "currentHealthy", d->healthy);
+    json_put_int(status, "desiredHealthy", d->desired);
+    json_put_int(status, "expectedPods", d->expected);
+    (void)object_set_condition(copy, "DisruptionAllowed", is_allowed ? "True" : "False",
+                               is_allowed ? "SufficientPods" : "InsufficientPods", NULL,
+                               loop_wall_ns(b->loop));
+    return json_incref(json_object_get(copy, "status"));
+}
+
+/* A budget that has changed meanwhile is told of again by its watch. */
+static struct err *tell(const struct budgets *b, const json_t *budget)
+{
+    const json_t *metadata = json_object_get(budget, "metadata");
+    const struct objects_request r = {
+        .kind = b->kind,
+        .ns = json_text(metadata, "namespace"),
+        .name = json_text(metadata, "name"),
+        .subresource = "status",
+        .who = {.user = "system:disruption-controller", .is_system = true, .host_uid = -1},
+        .validation = VALIDATION_IGNORE};
+    AUTO(json_freep) json_t *status = NULL;
+    AUTO(json_freep) json_t *patch = json_object();
+    AUTO(json_freep) json_t *result = NULL;
+    struct disruption d = {0};
+    struct err *e = NULL;
+
+    TRY(disruption_count(b->store, budget, &d));
+    status = make_status(b, budget, &d);
+    if (json_equal(status, json_object_get(budget, "status")))
+        return NULL;
+    json_put(patch, "status", json_incref(status));
+    e = objects_patch(b->objects, &r, PATCH_MERGE, patch, NULL, NULL, &result);
+    if (e && (err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)) {
+        err_free(e);
+        return NULL;
+    }
+    return e;
+}
+
+static void look_at(const struct budgets *b, const struct budget_space *space)
+{
+    const struct store_range range = {
+        .group = b->kind->group, .resource = b->kind->plural, .ns = space->ns};
+    struct store_list list = {0};
+    AUTO(err_freep) struct err *failed = store_list(b->store, &range, NULL, NULL, 0, 0, &list);
+
+    if (failed)
+        LOG(WARN, "disruption budgets cannot be read", S("namespace", space->ns), E(failed));
+    for (size_t i = 0; !failed && i < list.n; i++) {
+        AUTO(json_freep) json_t *budget = NULL;
+        AUTO(err_freep) struct err *e = objects_decode(list.at[i], &budget);
+
+        if (!e)
+            e = tell(b, budget);
+        if (e)
+            LOG(WARN, "disruption budget cannot be counted", S("namespace", space->ns),
+                S("name", list.at[i]->key.name), E(e));
+    }
+    store_list_done(&list);
+}
+
+static void on_time(void *arg)
+{
+    struct budgets *b = arg;
+
+    b->is_timer_set = false;
+    for (struct budget_space *space = b->spaces; space; space = space->handle.next) {
+        if (!space->is_dirty)
+            continue;
+        space->is_dirty = false;
+        look_at(b, space);
+    }
+}
+
+static struct err *watch(struct budgets *b)
+{
+    const struct store_range pods = {.group = "", .resource = "pods"};
+    const struct store_range budgets = {.group = b->kind->group, .resource = b->kind->plural};
+    struct store_list list = {0};
+
+    TRY(store_list(b->store, &budgets, NULL, NULL, 0, 0, &list));
+    for (size_t i = 0; i < list.n; i++)
+        on_budget_there(b, list.at[i]);
+    store_list_done(&list);
+    TRY(store_watch_new(b->store, &budgets, list.revision, on_budget, b, &b->budgets));
+    return store_watch_new(b->store, &pods, list.revision, on_pod, b, &b->pods);
+}
+
+struct err *budgets_new(struct loop *l, struct objects *objects, struct budgets **ret)
+{
+    struct budgets *b = mem_alloc(sizeof(*b));
+    struct err *e = NULL;
+
+    *b = (struct budgets){.loop = l,
+                          .objects = objects,
+                          .store = objects_store(objects),
+                          .kind = kind_find("policy", "poddisruptionbudgets")};
+    b->timer = loop_timer_new(l, on_time, b);
+    e = watch(b);
+    if (e) {
+        budgets_free(b);
+        return e;
+    }
+    *ret = b;
+    return NULL;
+}
+
+void budgets_free(struct budgets *b)
+{
+    struct budget_space *space = NULL;
+    struct budget_space *tmp = NULL;
+
+    if (!b)
+        return;
+    store_watch_free(b->pods);
+    store_watch_free(b->budgets);
+    loop_timer_free(b->timer);
+    map_each (handle, b->spaces, space, tmp) {
+        map_remove(handle, b->spaces, space);
+        free(space->ns);
+        free(space);
+    }
+    free(b);
+}
