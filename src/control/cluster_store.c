@@ -155,8 +155,10 @@ static struct err *bind_all(void *self, const struct ledger_placement *p, store_
                             void *arg)
 {
     struct over_store *c = self;
+    struct ledger_placement mine = *p;
 
-    return ledger_bind(c->store, p, done, arg);
+    mine.now_ns = objects_now_ns(c->objects);
+    return ledger_bind(c->store, &mine, done, arg);
 }
 
 static struct objects_request request_of(const char *resource, const char *ns, const char *name)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kinds/account.h"
 #include "kinds/pod_state.h"
 #include "kinds/pod_view.h"
 #include "kinds/txn.h"
@@ -215,7 +216,7 @@ static void project(const struct binding *b, const struct ledger_pod *pod, json_
     (void)object_set_condition(tree, "PodScheduled", "True", NULL, NULL, b->p->now_ns);
 }
 
-static void add_entry(struct binding *b, const struct ledger_pod *pod)
+static void add_entry(struct binding *b, const struct ledger_pod *pod, const json_t *node_gpus)
 {
     json_t *entry = json_object();
     json_t *containers;
@@ -231,6 +232,7 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod)
         json_put(container, "gpus", gpu_list(&pod->containers[i]));
         (void)json_array_append_new(containers, container); /* a fresh object: cannot fail */
     }
+    account_open(entry, node_gpus, b->p->now_ns);
     (void)json_array_append_new(b->entries, entry); /* as above */
 }
 
@@ -252,7 +254,7 @@ static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
         TRY(take_container(b, pod, c, gpus));
     project(b, pod, tree);
     txn_put(&b->txn, key, tree, o->version);
-    add_entry(b, pod);
+    add_entry(b, pod, gpus);
     return NULL;
 }
 
@@ -301,6 +303,7 @@ struct release {
     struct store *store;
     struct txn *txn;
     const char *uid;
+    const struct account_end *end;
 };
 
 static bool release_gpu(void *arg, const char *container, const char *uuid)
@@ -337,8 +340,12 @@ static void leave_placement(const struct release *r, const char *ns, const char 
     pods = json_array_at(placement, "pods");
     before = json_array_size(pods);
     for (size_t i = before; i-- > 0;) {
-        if (text_equal(json_text(json_array_get(pods, i), "uid"), r->uid))
-            (void)json_array_remove(pods, i); /* `i` is in range */
+        const json_t *entry = json_array_get(pods, i);
+
+        if (!text_equal(json_text(entry, "uid"), r->uid))
+            continue;
+        account_close(r->txn, ns, name, entry, r->end);
+        (void)json_array_remove(pods, i); /* `i` is in range */
     }
     if (json_array_size(pods) == before)
         return;
@@ -348,10 +355,11 @@ static void leave_placement(const struct release *r, const char *ns, const char 
         txn_put(r->txn, key, placement, o->version);
 }
 
-void ledger_release_in(struct store *s, struct txn *t, const json_t *pod)
+void ledger_release_in(struct store *s, struct txn *t, const json_t *pod,
+                       const struct account_end *end)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
-    struct release r = {.store = s, .txn = t, .uid = json_text(metadata, "uid")};
+    struct release r = {.store = s, .txn = t, .uid = json_text(metadata, "uid"), .end = end};
     const char *placement = json_text_at(metadata, "annotations", POD_PLACEMENT, NULL);
 
     if (!*pod_node(pod))
@@ -359,54 +367,6 @@ void ledger_release_in(struct store *s, struct txn *t, const json_t *pod)
     pod_each_device(pod, release_gpu, &r);
     leave_placement(&r, json_text(metadata, "namespace"),
                     placement ? placement : json_text(metadata, "name"));
-}
-
-/* The pod is not there to tell what it held: everything is asked. */
-static struct err *release_by_uid(struct release *r, const char *ns)
-{
-    struct store_range ledger = {.group = "mete.dev", .resource = "ledger"};
-    struct store_range placements = {.group = "mete.dev", .resource = "placements", .ns = ns};
-    struct store_list list = {0};
-
-    TRY(store_list(r->store, &ledger, NULL, NULL, 0, 0, &list));
-    for (size_t i = 0; i < list.n; i++)
-        (void)release_gpu(r, "", list.at[i]->key.name);
-    store_list_done(&list);
-    TRY(store_list(r->store, &placements, NULL, NULL, 0, 0, &list));
-    for (size_t i = 0; i < list.n; i++)
-        leave_placement(r, ns, list.at[i]->key.name);
-    store_list_done(&list);
-    return NULL;
-}
-
-static struct err *release_now(struct release *r, const char *ns, const char *pod)
-{
-    const struct store_object *o = store_get_applied(r->store, pod_key(ns, pod));
-    AUTO(json_freep) json_t *tree = NULL;
-
-    if (o)
-        TRY(json_parse(o->bytes, &tree));
-    if (tree && text_equal(json_text_at(tree, "metadata", "uid", NULL), r->uid)) {
-        ledger_release_in(r->store, r->txn, tree);
-        return NULL;
-    }
-    return release_by_uid(r, ns);
-}
-
-struct err *ledger_release(struct store *s, const char *ns, const char *pod, const char *pod_uid,
-                           store_done_fn done, void *arg)
-{
-    struct txn txn = {0};
-    struct release r = {.store = s, .txn = &txn, .uid = pod_uid};
-    struct err *e = release_now(&r, ns, pod);
-
-    if (!e) {
-        if (txn.ops.n == 0)
-            txn_check(&txn, pod_key(ns, pod), STORE_ANY);
-        e = txn_commit(&txn, s, done, arg, NULL);
-    }
-    txn_done(&txn);
-    return e;
 }
 
 char *ledger_holder(const struct store *s, const char *uuid)

@@ -3,7 +3,8 @@
  *
  * Internal objects of group "mete.dev", never served for writing:
  *   placements/<ns>/<name>   one a workload:
- * {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[uuid...]}]}]}
+ * {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[uuid...]}],
+ *                            "fromNs","attempt","gpus":[{"uuid","model"}]}]}   (account.h)
  *   ledger//<gpu uuid>       one a gpu that is held:
  * {"placement":"ns/name","pod":"ns/name","podUid","node"}
  *
@@ -16,6 +17,7 @@
 
 #include "kinds/objects.h"
 
+struct account_end;
 struct txn;
 
 struct ledger_container {
@@ -37,7 +39,7 @@ struct ledger_placement {
     const char *workload; /* name of the placement: the pod's name for a pod by itself */
     const struct ledger_pod *pods;
     size_t n_pods;
-    int64_t now_ns; /* realtime, for the condition */
+    int64_t now_ns; /* realtime, for the condition and the accounting: of objects_now_ns */
 };
 
 /*
@@ -49,15 +51,13 @@ struct ledger_placement {
 struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store_done_fn done,
                         void *arg) MUST_CHECK;
 
-/* Frees the devices of one pod, also of one that is not there any more. Idempotent. */
-struct err *ledger_release(struct store *s, const char *ns, const char *pod, const char *pod_uid,
-                           store_done_fn done, void *arg) MUST_CHECK;
-
 /*
- * Adds to a transaction what frees the devices of `pod` (its tree): called by objects_* when a pod
- * becomes terminal by its node's word, or is removed. Adds nothing where it holds nothing.
+ * Adds to a transaction what frees the devices of `pod` (its tree), and the row of its attempt:
+ * called by objects_* when a pod becomes terminal by its node's word, or is removed. Adds nothing
+ * where it holds nothing.
  */
-void ledger_release_in(struct store *s, struct txn *t, const json_t *pod);
+void ledger_release_in(struct store *s, struct txn *t, const json_t *pod,
+                       const struct account_end *end);
 
 /* The pod ("ns/name") that holds `uuid`, or NULL. The caller frees it. */
 char *ledger_holder(const struct store *s, const char *uuid);

@@ -37,6 +37,11 @@ struct store *objects_store(const struct objects *o)
     return o->store;
 }
 
+int64_t objects_now_ns(struct objects *o)
+{
+    return account_now_ns(&o->clock, o->store, o->loop);
+}
+
 struct store_key objects_key(const struct kind *k, const char *ns, const char *name)
 {
     return (struct store_key){.group = k->group,
@@ -48,6 +53,11 @@ struct store_key objects_key(const struct kind *k, const char *ns, const char *n
 bool is_pod(const struct kind *k)
 {
     return *k->group == '\0' && text_equal(k->plural, "pods");
+}
+
+bool is_node(const struct kind *k)
+{
+    return *k->group == '\0' && text_equal(k->plural, "nodes");
 }
 
 bool is_namespace(const struct kind *k)
@@ -202,13 +212,25 @@ static bool is_unchanged(const struct change *c)
     return c->before && !c->is_removal && c->txn.ops.n == 0 && json_equal(c->before, c->after);
 }
 
-/* What a pod holds is given back in the transaction that ends or removes it. */
+/*
+ * What a pod holds is given back in the transaction that ends or removes it, which also writes down
+ * who held what: so do restarts, and what becomes of a node's gpus.
+ */
 static void release_devices(struct change *c)
 {
-    if (!is_pod(c->kind) || !c->before)
+    struct objects *o = c->objects;
+    struct account_end end = {.pod = c->after, .clock = &o->clock};
+
+    if (is_node(c->kind))
+        account_node_in(o->store, &c->txn, c->before, c->is_removal ? NULL : c->after, &o->clock,
+                        objects_now_ns(o));
+    if (!is_pod(c->kind) || !c->before || !*pod_node(c->before))
         return;
+    end.now_ns = objects_now_ns(o);
     if (c->is_removal || (pod_is_terminal(c->after) && !pod_is_terminal(c->before)))
-        ledger_release_in(c->objects->store, &c->txn, c->before);
+        ledger_release_in(o->store, &c->txn, c->before, &end);
+    else
+        account_restarts_in(o->store, &c->txn, c->before, &end);
 }
 
 static struct err *change_write(struct change *c, store_done_fn done, void *arg, int64_t *ret)

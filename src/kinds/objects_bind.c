@@ -168,7 +168,7 @@ static struct err *commit_binding(struct change *c, const char *node, const stru
                                          .workload = c->key.name,
                                          .pods = &pod,
                                          .n_pods = 1,
-                                         .now_ns = c->who.now_ns};
+                                         .now_ns = objects_now_ns(c->objects)};
     struct err *e;
 
     if (c->request->is_dry_run) {

@@ -1,6 +1,7 @@
 /* objects_private.h - one write under way, and the rules that objects_*.c share */
 #pragma once
 
+#include "kinds/account.h"
 #include "kinds/objects.h"
 #include "kinds/txn.h"
 
@@ -10,6 +11,7 @@ struct objects {
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
     int64_t job_next; /* the next job id; 0: not read from the store yet */
+    struct account_clock clock;
 };
 
 /* {.objects, .request} is filled by change_init, the rest on the way; change_done frees. */
@@ -39,6 +41,7 @@ struct err *change_load(struct change *c, const char *name) MUST_CHECK;
 struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
 
 bool is_pod(const struct kind *k);
+bool is_node(const struct kind *k);
 bool is_namespace(const struct kind *k);
 
 /* "pods", "workloads.mete.dev". The caller frees it. */
@@ -59,9 +62,17 @@ struct err *meta_update(struct change *c) MUST_CHECK;
 struct err *meta_check_owners(const struct change *c) MUST_CHECK;
 bool meta_has_finalizers(const struct change *c, const json_t *object);
 
+/* objects_pod_security.c: what of a PodSpec's rights is for administrators (ERR_FORBIDDEN) */
+struct err *pod_check_security(const struct change *c, const json_t *spec) MUST_CHECK;
+
 /* objects_pod.c */
 struct err *pod_create_rules(struct change *c) MUST_CHECK;
 struct err *pod_update_rules(struct change *c) MUST_CHECK;
+/* The same of a template's spec: who writes it answers for what its pods do. Fills runAsUser. */
+struct err *pod_template_rules(struct change *c, json_t *template) MUST_CHECK;
+/* Labels and annotations of what is submitted: its number and by whom, unless they are there. */
+struct err *put_job_id(struct change *c) MUST_CHECK;
+void put_user(struct change *c);
 /* Whether nothing of it can run any more: it never had a node, or its node told its end. */
 bool pod_is_over(const json_t *pod);
 

@@ -188,35 +188,23 @@ static void what_is_free_again_is_given_again(void **state)
     world_done(&w);
 }
 
-static void count_done(void *arg, const struct err *e, int64_t revision)
-{
-    size_t *n = arg;
-
-    (void)revision;
-    assert_null(e);
-    (*n)++;
-}
-
-static void releasing_twice_is_as_good_as_once(void **state)
+static void a_pod_that_ended_does_not_free_what_another_holds_now(void **state)
 {
     static const struct member first = {"a", "n1", {"GPU-n1-0"}};
-    AUTO_FREE char *uid = NULL;
-    size_t n_done = 0;
+    static const struct member second = {"b", "n1", {"GPU-n1-0"}};
+    AUTO_FREE char *holder = NULL;
     struct world w;
 
     (void)state;
     setup(&w);
-    uid = uid_of(&w, "a");
     world_must(bind(&w, "a", &first, 1));
-    world_must(ledger_release(w.store, "default", "a", "another", count_done, &n_done));
-    sim_loop_run(w.loop);
-    assert_false(ledger_is_free(w.store, "GPU-n1-0"));
-    for (int i = 0; i < 2; i++) {
-        world_must(ledger_release(w.store, "default", "a", uid, count_done, &n_done));
-        sim_loop_run(w.loop);
-        assert_true(ledger_is_free(w.store, "GPU-n1-0"));
-    }
-    assert_int_equal(n_done, 3);
+    world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Failed'}}", NULL));
+    assert_true(ledger_is_free(w.store, "GPU-n1-0"));
+    world_must(bind(&w, "b", &second, 1));
+    world_must(world_delete(&w, POD("a"), NULL, NULL));
+    holder = ledger_holder(w.store, "GPU-n1-0");
+    assert_string_equal(holder, "default/b");
+    world_must(ledger_check(w.store));
     world_done(&w);
 }
 
@@ -367,7 +355,7 @@ int main(void)
         cmocka_unit_test(refuses_to_bind_and_changes_nothing),
         cmocka_unit_test(a_placement_shrinks_with_its_pods_and_goes_with_the_last),
         cmocka_unit_test(what_is_free_again_is_given_again),
-        cmocka_unit_test(releasing_twice_is_as_good_as_once),
+        cmocka_unit_test(a_pod_that_ended_does_not_free_what_another_holds_now),
         cmocka_unit_test(the_check_finds_what_is_wrong),
         cmocka_unit_test(a_binding_takes_free_healthy_gpus_by_index),
         cmocka_unit_test(refuses_a_binding),
