@@ -95,23 +95,6 @@ static const struct field mount_fields[] = {
 };
 static const struct field mount_item = F_OBJECT(NULL, mount_fields, "A volume in the container.");
 
-static const struct field security_fields[] = {
-    F_REFUSED("privileged", "All rights on the node.", .harmless = "false"),
-    F_REFUSED("readOnlyRootFilesystem", "Whether the root file system is read-only.",
-              .harmless = "false"),
-    F_REFUSED("allowPrivilegeEscalation", "Whether setuid programs work.", .harmless = "true"),
-    F_REFUSED("capabilities", "Rights to add and drop."),
-    F_REFUSED("seccompProfile", "Which system calls are allowed."),
-    F_REFUSED("appArmorProfile", "An AppArmor profile."),
-    F_REFUSED("seLinuxOptions", "An SELinux label."),
-    F_REFUSED("windowsOptions", "For Windows."),
-    F_REFUSED("procMount", "How /proc is masked.", .harmless = "\"Default\""),
-    F_INT("runAsUser", "The uid of this container; else the pod's.", .min = 0, .max = INT32_MAX),
-    F_INT("runAsGroup", "The gid of this container; else the pod's.", .min = 0, .max = INT32_MAX),
-    F_BOOL("runAsNonRoot", "Whether uid 0 is refused; else as the pod says."),
-    F_END,
-};
-
 static const struct field container_fields[] = {
     F_STRING("name", "The container's name, unique in the pod.", .is_required = true,
              .check = name_check_label),
@@ -143,7 +126,7 @@ static const struct field container_fields[] = {
              .support = FIELD_IGNORED, .fallback = "\"File\"", .harmless = "\"File\"",
              .size_max = 64),
     F_STRING("imagePullPolicy", "When the image is fetched.", .values = pull_policies),
-    F_OBJECT("securityContext", security_fields, "Rights of this container."),
+    F_OBJECT("securityContext", container_security_fields, "Rights of this container."),
     F_BOOL("stdin", "Whether its input stays open.", .support = FIELD_IGNORED, .harmless = "false"),
     F_BOOL("stdinOnce", "Whether its input ends with the first session.", .support = FIELD_IGNORED,
            .harmless = "false"),

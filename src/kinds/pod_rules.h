@@ -13,3 +13,24 @@ struct err *pod_validate_update(const json_t *before, const json_t *after,
 /* requests and limits of one container (pod_resources.c) */
 void container_validate_resources(const json_t *container, const struct path *at,
                                   struct causes *causes);
+/* securityContext of the pod and of one container (pod_security.c) */
+void pod_validate_security(const json_t *spec, const struct path *at, struct causes *causes);
+void container_validate_security(const json_t *container, const json_t *spec, const struct path *at,
+                                 struct causes *causes);
+
+/* Probes and lifecycle of one container (pod_probes.c). */
+void container_set_probes(json_t *container);
+void container_validate_probes(const json_t *container, const json_t *spec, bool is_init,
+                               const struct path *at, struct causes *causes);
+
+/* a volume, and the mounts of a container (pod_volume_validate.c) */
+void pod_validate_volume(const json_t *volume, const json_t *spec, const struct path *at,
+                         struct causes *causes);
+void container_validate_mounts(const json_t *container, const json_t *spec, const struct path *at,
+                               struct causes *causes);
+
+/* what a resourceFieldRef names; metadata.labels['KEY'] and the like (pod_validate.c) */
+void pod_validate_resource_ref(const json_t *ref, const json_t *spec, const struct path *at,
+                               struct causes *causes);
+bool pod_field_is_subscript(const char *path);
+

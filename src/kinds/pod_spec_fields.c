@@ -22,25 +22,6 @@ static const struct field toleration_fields[] = {
 static const struct field toleration_item =
     F_OBJECT(NULL, toleration_fields, "A taint that does not keep the pod away.");
 
-static const struct field group_item = F_INT(NULL, "A gid.", .min = 0, .max = INT32_MAX);
-
-static const struct field security_fields[] = {
-    F_INT("runAsUser", "The uid of the containers.", .min = 0, .max = INT32_MAX),
-    F_INT("runAsGroup", "The gid of the containers.", .min = 0, .max = INT32_MAX),
-    F_BOOL("runAsNonRoot", "Whether uid 0 is refused."),
-    F_LIST("supplementalGroups", &group_item, "More gids of the containers.", .items_max = 64),
-    F_REFUSED("supplementalGroupsPolicy", "How they join the image's.", .harmless = "\"Merge\""),
-    F_REFUSED("fsGroup", "The gid that owns the volumes."),
-    F_ANY("fsGroupChangePolicy", "When volumes change hands.", .support = FIELD_IGNORED),
-    F_REFUSED("seLinuxOptions", "An SELinux label."),
-    F_REFUSED("seLinuxChangePolicy", "When volumes are relabelled."),
-    F_REFUSED("seccompProfile", "Which system calls are allowed."),
-    F_REFUSED("appArmorProfile", "An AppArmor profile."),
-    F_REFUSED("sysctls", "Kernel settings of the pod."),
-    F_REFUSED("windowsOptions", "For Windows."),
-    F_END,
-};
-
 static const struct field affinity_rules[] = {
     F_REFUSED("requiredDuringSchedulingIgnoredDuringExecution", "What must hold."),
     F_ANY("preferredDuringSchedulingIgnoredDuringExecution", "What is better.",
@@ -98,8 +79,8 @@ const struct field pod_spec_fields[] = {
     F_REFUSED("hostIPC", "Whether it shares the node's IPC.", .harmless = "false"),
     F_REFUSED("shareProcessNamespace", "Whether its containers see each other's processes.",
               .harmless = "false"),
-    F_REFUSED("hostUsers", "Whether its users are the node's.", .harmless = "true"),
-    F_OBJECT("securityContext", security_fields, "Rights of its containers.", .fallback = "{}"),
+    F_BOOL("hostUsers", "Whether its users are the node's: only where an administrator asks."),
+    F_OBJECT("securityContext", pod_security_fields, "Rights of its containers.", .fallback = "{}"),
     F_LIST("imagePullSecrets", &pull_secret_item, "Passwords of registries.",
            .support = FIELD_IGNORED, .merge_key = "name", .items_max = 64),
     F_STRING("hostname", "Its host name: the node's.", .support = FIELD_IGNORED, .size_max = 63),

@@ -225,6 +225,8 @@ static void validate_mounts(const json_t *container, const json_t *spec, const s
         if (*path && *path != '/')
             cause_invalid(causes, path_at, path, "must be an absolute path");
         else if (climbs(path))
+        container_validate_probes(container, spec, is_init, here, causes);
+        container_validate_security(container, spec, here, causes);
             cause_invalid(causes, path_at, path, "must not contain '..'");
         else if (is_system_path(path))
             cause_invalid(causes, path_at, path,
@@ -292,6 +294,7 @@ static void validate_working_dir(const json_t *container, const struct path *at,
 /* Anything else would have nowhere to run but in the host's own root file system, unasked. */
 static void validate_image(const json_t *container, const struct path *at, struct causes *causes)
 {
+    pod_validate_security(spec, at, causes);
     static const char *const known[] = {"host", NULL};
     const char *image = text_or_empty(container, "image");
 

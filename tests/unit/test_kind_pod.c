@@ -139,14 +139,12 @@ static void refuses_by_name_what_is_not_implemented(void **state)
         const char *container;
         const char *field;
     } cases[] = {
-        {"", ",\"securityContext\":{\"privileged\":true}",
-         "spec.containers[0].securityContext.privileged"},
-        {"", ",\"securityContext\":{\"readOnlyRootFilesystem\":true}",
-         "spec.containers[0].securityContext.readOnlyRootFilesystem"},
-        {"", ",\"securityContext\":{\"allowPrivilegeEscalation\":false}",
-         "spec.containers[0].securityContext.allowPrivilegeEscalation"},
-        {"", ",\"securityContext\":{\"capabilities\":{\"drop\":[\"ALL\"]}}",
-         "spec.containers[0].securityContext.capabilities"},
+        {"", ",\"securityContext\":{\"procMount\":\"Unmasked\"}",
+         "spec.containers[0].securityContext.procMount"},
+        {"", ",\"securityContext\":{\"seLinuxOptions\":{\"level\":\"s0\"}}",
+         "spec.containers[0].securityContext.seLinuxOptions"},
+        {"", ",\"securityContext\":{\"appArmorProfile\":{\"type\":\"Unconfined\"}}",
+         "spec.containers[0].securityContext.appArmorProfile"},
         {"", ",\"livenessProbe\":{\"exec\":{\"command\":[\"true\"]}}",
          "spec.containers[0].livenessProbe"},
         {"", ",\"lifecycle\":{\"preStop\":{\"exec\":{}}}", "spec.containers[0].lifecycle"},
@@ -156,7 +154,8 @@ static void refuses_by_name_what_is_not_implemented(void **state)
         {"\"runtimeClassName\":\"kata\",", "", "spec.runtimeClassName"},
         {"\"schedulingGates\":[{\"name\":\"a\"}],", "", "spec.schedulingGates"},
         {"\"overhead\":{\"cpu\":\"1\"},", "", "spec.overhead"},
-        {"\"securityContext\":{\"fsGroup\":1},", "", "spec.securityContext.fsGroup"},
+        {"\"securityContext\":{\"seLinuxOptions\":{\"level\":\"s0\"}},", "",
+         "spec.securityContext.seLinuxOptions"},
         {"\"volumes\":[{\"name\":\"v\",\"hostPath\":{\"path\":\"/\"}}],", "",
          "spec.volumes[0].hostPath"},
         {"\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
