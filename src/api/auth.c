@@ -245,18 +245,23 @@ static void from_user(struct arena *a, const struct user *u, struct identity *wh
     set_grants(a, who, u);
 }
 
-static struct err *from_token(const struct auth *a, struct arena *arena, const char *header,
+static struct err *from_token(const struct auth *a, struct arena *arena, const char *token,
                               struct identity *who)
 {
-    const struct user *u;
+    const struct user *u = find_token(a, token);
 
-    if (strncasecmp(header, "bearer ", 7) != 0 || strlen(header) > TOKEN_MAX)
-        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: want 'Authorization: Bearer TOKEN'");
-    u = find_token(a, header + 7 + strspn(header + 7, " "));
     if (!u)
         return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is unknown or has expired");
     from_user(arena, u, who);
     return NULL;
+}
+
+static struct err *from_header(const struct auth *a, struct arena *arena, const char *header,
+                               struct identity *who)
+{
+    if (strncasecmp(header, "bearer ", 7) != 0 || strlen(header) > TOKEN_MAX)
+        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: want 'Authorization: Bearer TOKEN'");
+    return from_token(a, arena, header + 7 + strspn(header + 7, " "), who);
 }
 
 /* Somebody on this machine: root, whom users.yaml names, or anybody else with edit in default. */
@@ -306,7 +311,7 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
     struct identity who = {.host_uid = -1};
 
     if (header)
-        TRY(from_token(a, arena, header, &who));
+        TRY(from_header(a, arena, header, &who));
     else if (r->peer.is_unix && r->peer.uid != UINT32_MAX)
         from_uid(a, arena, r->peer.uid, &who);
     else if (r->peer.cert_user)
@@ -317,4 +322,29 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
     conclude(&who);
     *ret = who;
     return NULL;
+}
+
+struct err *auth_identify_token(const struct auth *a, struct arena *arena, const char *token,
+                                struct identity *ret)
+{
+    struct identity who = {.host_uid = -1};
+
+    TRY(from_token(a, arena, token, &who));
+    conclude(&who);
+    *ret = who;
+    return NULL;
+}
+
+void auth_describe(const struct auth *a, struct arena *arena, const char *user,
+                   const char *const *groups, size_t n_groups, struct identity *ret)
+{
+    const struct user *u = find_name(a, user);
+    struct identity who = {.user = arena_strdup(arena, user), .host_uid = -1};
+
+    if (u)
+        from_user(arena, u, &who);
+    else
+        set_groups(arena, &who, groups, n_groups);
+    conclude(&who);
+    *ret = who;
 }

@@ -57,6 +57,14 @@ void auth_free(struct auth *a); /* accepts NULL */
 /* Takes other users from now on. */
 void auth_take_users(struct auth *a, struct users *taken);
 
+/* Whose token it is. ERR_UNAUTHENTICATED for nobody's. */
+struct err *auth_identify_token(const struct auth *a, struct arena *arena, const char *token,
+                                struct identity *ret) MUST_CHECK;
+
+/* What a user of that name, in these groups, would be; unknown ones have no rights. */
+void auth_describe(const struct auth *a, struct arena *arena, const char *user,
+                   const char *const *groups, size_t n_groups, struct identity *ret);
+
 /* ERR_UNAUTHENTICATED for who is nobody. */
 struct err *auth_identify(const struct auth *a, struct arena *arena, const struct api_request *r,
                           struct identity *ret) MUST_CHECK;

@@ -92,6 +92,46 @@ static bool role_allows(const struct identity *who, const struct access *a)
     return false;
 }
 
+/* Everybody may ask about themselves; about others who may do everything. */
+static bool is_own_question(const struct access *a)
+{
+    return a->kind->is_question && text_starts_with(a->kind->plural, "self");
+}
+
+/* The kind that a rule's resource, "pods/log", is of. */
+static const struct kind *kind_of_rule(const struct rule *r)
+{
+    size_t size = strcspn(r->resource, "/");
+
+    for (size_t i = 0; i < kinds_count; i++)
+        if (strlen(kinds[i]->plural) == size && strncmp(kinds[i]->plural, r->resource, size) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+void authz_each_rule(const struct identity *who, const char *ns,
+                     void (*fn)(void *arg, const struct kind *k, const char *resource,
+                                const char *verbs),
+                     void *arg)
+{
+    const size_t n = sizeof(namespaced_rules) / sizeof(namespaced_rules[0]);
+    const size_t n_cluster = sizeof(cluster_rules) / sizeof(cluster_rules[0]);
+
+    if (who->is_admin)
+        fn(arg, NULL, "*", "*");
+    for (size_t i = 0; !who->is_admin && i < n + n_cluster; i++) {
+        bool is_cluster = i >= n;
+        const struct rule *r = is_cluster ? &cluster_rules[i - n] : &namespaced_rules[i];
+        const struct kind *k = kind_of_rule(r);
+
+        if (k && has_grant(who, r->role, is_cluster ? NULL : ns))
+            fn(arg, k, r->resource, r->verbs);
+    }
+    for (size_t i = 0; !who->is_admin && i < kinds_count; i++)
+        if (kinds[i]->is_question && text_starts_with(kinds[i]->plural, "self"))
+            fn(arg, kinds[i], kinds[i]->plural, "create");
+}
+
 static struct err *forbidden(const struct identity *who, const struct access *a)
 {
     AUTO_FREE char *name = a->name ? mem_format(" \"%s\"", a->name) : mem_strdup("");
@@ -108,7 +148,7 @@ static struct err *forbidden(const struct identity *who, const struct access *a)
 
 struct err *authz_check(const struct store *s, const struct identity *who, const struct access *a)
 {
-    if (who->is_admin)
+    if (who->is_admin || is_own_question(a))
         return NULL;
     if (who->node ? authz_node_allows(s, who, a) : role_allows(who, a))
         return NULL;

@@ -18,6 +18,15 @@ struct access {
 struct err *authz_check(const struct store *s, const struct identity *who,
                         const struct access *a) MUST_CHECK;
 
+/*
+ * Calls `fn` for each rule that holds for `who` in `ns`; `kind` NULL and "*" for all there is. A
+ * node's rules follow its pods and are not among them.
+ */
+void authz_each_rule(const struct identity *who, const char *ns,
+                     void (*fn)(void *arg, const struct kind *k, const char *resource,
+                                const char *verbs),
+                     void *arg);
+
 /* Whether `who` may open the reverse stream of node `name`: that node itself only. */
 struct err *authz_check_stream(const struct identity *who, const char *name) MUST_CHECK;
 

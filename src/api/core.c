@@ -87,6 +87,11 @@ struct objects *core_objects(const struct core *c)
     return c->objects;
 }
 
+const struct auth *core_auth(const struct core *c)
+{
+    return c->auth;
+}
+
 struct node_links *core_links(const struct core *c)
 {
     return c->links;
@@ -220,11 +225,14 @@ void reply_not_allowed(struct call *c, const char *allow)
     c->x->ops->reply(c->x, &r);
 }
 
-/* Views are computed: there is nothing to write, nor to watch. */
-static bool is_beyond_view(const struct call *c)
+/* Views are computed: there is nothing to write, nor to watch. Questions are only asked. */
+static bool is_beyond_kind(const struct call *c)
 {
-    return c->kind && c->kind->is_view && !text_equal(verb_of(c), "get") &&
-           !text_equal(verb_of(c), "list");
+    const char *verb = verb_of(c);
+
+    if (c->kind && c->kind->is_question)
+        return !text_equal(verb, "create");
+    return c->kind && c->kind->is_view && !text_equal(verb, "get") && !text_equal(verb, "list");
 }
 
 /* HEAD of a stream would be a reply without an end. */
@@ -239,7 +247,7 @@ static bool is_beyond_route(const struct call *c)
 {
     bool is_write = !text_equal(c->x->request.method, "GET");
 
-    if (is_beyond_view(c) || is_headless_stream(c))
+    if (is_beyond_kind(c) || is_headless_stream(c))
         return true;
     return is_write && c->route->shape == ROUTE_COLLECTION && c->kind->is_namespaced && !c->ns;
 }

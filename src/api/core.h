@@ -68,6 +68,7 @@ struct loop *core_loop(const struct core *c);
 struct store *core_store(const struct core *c);
 struct objects *core_objects(const struct core *c);
 struct node_links *core_links(const struct core *c);
+const struct auth *core_auth(const struct core *c);
 const char *core_version(const struct core *c);
 const struct api_view *core_view(const struct core *c, const struct kind *k); /* NULL: none */
 

@@ -29,6 +29,9 @@ struct err *handle_delete_collection(struct call *c);
 struct delete_options;
 struct err *delete_with(struct call *c, const struct delete_options *o, int status) MUST_CHECK;
 
+/* reviews.c: for kinds that are questions */
+struct err *handle_question(struct call *c);
+
 /* eviction.c */
 struct err *handle_eviction(struct call *c);
 

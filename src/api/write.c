@@ -102,6 +102,8 @@ struct err *handle_create(struct call *c)
     struct objects_request r = {0};
     bool is_known = false;
 
+    if (c->kind->is_question)
+        return handle_question(c);
     TRY(write_request(c, p->warnings, &r));
     TRY(body_parse(c, &object, &is_known));
     if (!is_known)

@@ -7,9 +7,10 @@
 #include "kinds/tables.h"
 
 const struct kind *const kinds[] = {
-    &kind_configmap, /* one a line: others are added between */
-    &kind_event,     &kind_namespace, &kind_node, &kind_pod,
-    &kind_secret,    &kind_budget,    &kind_gpu,  &kind_workload,
+    &kind_configmap,     &kind_event,        &kind_namespace,   &kind_node,
+    &kind_pod,           &kind_secret,       &kind_budget,      &kind_self_access_review,
+    &kind_access_review, &kind_rules_review, &kind_self_review, &kind_token_review,
+    &kind_gpu,           &kind_workload,
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 
@@ -74,8 +75,7 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
     return json_is_string(at) ? json_string_value(at) : "";
 }
 
-/* Under mete.dev/, but for what people say to Mete; docs/manifests.md lists it. */
-static bool is_reserved(const char *key)
+bool kind_is_reserved(const char *key)
 {
     return text_starts_with(key, "mete.dev/") && !text_equal(key, "mete.dev/drain-reason");
 }
@@ -90,7 +90,7 @@ static void find_reserved(json_t *one, const json_t *other, const struct path *a
     json_object_foreach (one, key, value) {
         const json_t *same = json_object_get(other, key);
 
-        if (is_reserved(key) && !(same && json_equal(value, same)))
+        if (kind_is_reserved(key) && !(same && json_equal(value, same)))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
     }
@@ -104,7 +104,7 @@ static void find_removed(json_t *before, const json_t *after, const struct path 
     json_t *value;
 
     json_object_foreach (before, key, value)
-        if (is_reserved(key) && !json_object_get(after, key))
+        if (kind_is_reserved(key) && !json_object_get(after, key))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
 }

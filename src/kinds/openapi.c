@@ -241,6 +241,8 @@ static void put_path(json_t *paths, const struct kind *k, bool is_namespaced, bo
             continue;
         if (k->is_namespaced && !is_namespaced && !is_read)
             continue; /* all namespaces at once can only be read */
+        if (k->is_question && !text_equal(verbs[i].method, "post"))
+            continue;
         json_put(item, verbs[i].method, format_operation(k, &verbs[i]));
     }
     json_put(paths, path, item);
@@ -273,7 +275,8 @@ json_t *openapi_document(const char *group, const char *version)
         put_path(paths, k, false, false);
         if (k->is_namespaced)
             put_path(paths, k, true, false);
-        put_path(paths, k, k->is_namespaced, true);
+        if (!k->is_question)
+            put_path(paths, k, k->is_namespaced, true);
     }
     json_put_text(document, "openapi", "3.0.0");
     json_put(document, "info", format_info());

@@ -121,6 +121,49 @@ static const struct proto_field secret[] = {
     {0},
 };
 
+static const struct proto_field resource_attributes[] = {
+    {1, "namespace", PROTO_STRING, false, NULL}, {2, "verb", PROTO_STRING, false, NULL},
+    {3, "group", PROTO_STRING, false, NULL},     {4, "version", PROTO_STRING, false, NULL},
+    {5, "resource", PROTO_STRING, false, NULL},  {6, "subresource", PROTO_STRING, false, NULL},
+    {7, "name", PROTO_STRING, false, NULL},      {0},
+};
+
+static const struct proto_field non_resource_attributes[] = {
+    {1, "path", PROTO_STRING, false, NULL},
+    {2, "verb", PROTO_STRING, false, NULL},
+    {0},
+};
+
+static const struct proto_field access_review_spec[] = {
+    {1, "resourceAttributes", PROTO_MESSAGE, false, resource_attributes},
+    {2, "nonResourceAttributes", PROTO_MESSAGE, false, non_resource_attributes},
+    {3, "user", PROTO_STRING, false, NULL},
+    {4, "groups", PROTO_STRING, true, NULL},
+    {0},
+};
+
+static const struct proto_field access_review[] = {
+    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {2, "spec", PROTO_MESSAGE, false, access_review_spec},
+    {0},
+};
+
+static const struct proto_field rules_review_spec[] = {
+    {1, "namespace", PROTO_STRING, false, NULL},
+    {0},
+};
+
+static const struct proto_field rules_review[] = {
+    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {2, "spec", PROTO_MESSAGE, false, rules_review_spec},
+    {0},
+};
+
+static const struct proto_field self_review[] = {
+    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {0},
+};
+
 static const struct proto_field type_meta[] = {
     {1, "apiVersion", PROTO_STRING, false, NULL},
     {2, "kind", PROTO_STRING, false, NULL},
@@ -147,6 +190,10 @@ static const struct message {
     {"DeleteOptions", delete_options},
     {"ConfigMap", config_map},
     {"Secret", secret},
+    {"SelfSubjectAccessReview", access_review},
+    {"SubjectAccessReview", access_review},
+    {"SelfSubjectRulesReview", rules_review},
+    {"SelfSubjectReview", self_review},
 };
 
 struct reader {
@@ -392,8 +439,6 @@ struct err *protobuf_decode(struct str body, json_t **ret)
         *ret = TAKE(object);
         return NULL;
     }
-    return err_new(ERR_BAD_REQUEST,
-                   "protobuf: no decoder for kind \"%.64s\": want Namespace, DeleteOptions, "
-                   "ConfigMap or Secret, or a body in JSON",
+    return err_new(ERR_BAD_REQUEST, "protobuf: no decoder for kind \"%.64s\": want a body in JSON",
                    kind ? kind : "");
 }

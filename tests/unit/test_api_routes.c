@@ -129,15 +129,16 @@ static void discovery_tells_the_truth(void **state)
         {"list", "GET"},     {"create", "POST"}, {"deletecollection", "DELETE"},
         {"get", "GET"},      {"update", "PUT"},  {"patch", "PATCH"},
         {"delete", "DELETE"}};
-    static const char *const groups[] = {"/api/v1", "/apis/mete.dev/v1"};
     struct arena *arena = arena_new();
     struct api_world a;
     size_t n = 0;
 
     (void)state;
     api_world_init(&a, NULL);
-    for (size_t g = 0; g < COUNT(groups); g++) {
-        AUTO(json_freep) json_t *list = api_expect(&a, 200, (struct question){.target = groups[g]});
+    for (size_t g = 0; g < kinds_count; g++) {
+        AUTO_FREE char *group =
+            mem_format("/%s/%s", *kinds[g]->group ? "apis" : "api", kinds[g]->api_version);
+        AUTO(json_freep) json_t *list = api_expect(&a, 200, (struct question){.target = group});
         size_t i;
         json_t *resource;
 
@@ -150,7 +151,7 @@ static void discovery_tells_the_truth(void **state)
             json_array_foreach (json_object_get(resource, "verbs"), j, verb) {
                 for (size_t v = 0; v < COUNT(verbs); v++) {
                     AUTO_FREE char *path =
-                        mem_format("%s/%s%.*s%s%s", groups[g],
+                        mem_format("%s/%s%.*s%s%s", group,
                                    json_bool(resource, "namespaced", false) ? "namespaces/a/" : "",
                                    (int)(slash ? slash - name : (long)strlen(name)), name,
                                    v < 3 && !slash ? "" : "/x", slash ? slash : "");

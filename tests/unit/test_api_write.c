@@ -119,8 +119,7 @@ static void refuses_clearly(void **state)
         {"POST", MAPS "/m", NULL, NULL, 405, "the server does not allow this method"},
         {"POST", PODS "/p/exec?command=ls", NULL, NULL, 501,
          "the subresource pods/exec is not implemented yet"},
-        {"POST", PODS "/p/eviction", "{}", NULL, 501,
-         "the subresource pods/eviction is not implemented yet"},
+        {"POST", PODS "/none/eviction", "{}", NULL, 404, "pods \"none\" not found"},
         {"POST", PODS "/p/nothing", "{}", NULL, 404,
          "the server could not find the requested resource"},
     };

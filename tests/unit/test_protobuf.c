@@ -82,10 +82,8 @@ static void says_what_is_wrong(void **state)
         {BODY("k8s\0" NAMESPACE "\x12\x05\x0a\x03\x0a\x01\x00"),
          "protobuf: name: not UTF-8, or with a NUL"},
         {BODY("k8s\0\x0a\x05\x12\x03Pod"),
-         "protobuf: no decoder for kind \"Pod\": want Namespace, DeleteOptions, ConfigMap or "
-         "Secret, or a body in JSON"},
-        {BODY("k8s\0"), "protobuf: no decoder for kind \"\": want Namespace, DeleteOptions, "
-                        "ConfigMap or Secret, or a body in JSON"},
+         "protobuf: no decoder for kind \"Pod\": want a body in JSON"},
+        {BODY("k8s\0"), "protobuf: no decoder for kind \"\": want a body in JSON"},
     };
 
     (void)state;

@@ -1,0 +1,210 @@
+/*
+ * reviews.c - questions that are answered and forgotten: who am I, may I, may they
+ *
+ * Whether somebody may is found by the very function that decides it when they try.
+ */
+#include "api/body.h"
+#include "api/handlers.h"
+#include "base/mem.h"
+
+/* ---- who ---- */
+
+static json_t *format_groups(const struct identity *who)
+{
+    json_t *groups = json_array();
+
+    for (size_t i = 0; i < who->n_groups; i++)
+        (void)json_array_append_new(groups, json_string(who->groups[i]));
+    return groups;
+}
+
+static void put_user(json_t *into, const struct identity *who)
+{
+    json_put_text(into, "username", who->user);
+    json_put(into, "groups", format_groups(who));
+}
+
+static struct err *answer_whoami(struct call *c, json_t *review)
+{
+    put_user(json_object_at(json_object_at(review, "status"), "userInfo"), &c->who);
+    return NULL;
+}
+
+/* A wrong token is an answer, not an error. */
+static struct err *answer_token(struct call *c, json_t *review)
+{
+    const char *token = json_text_at(review, "spec", "token", NULL);
+    json_t *status = json_object_at(review, "status");
+    struct identity who = {0};
+    AUTO(err_freep)
+    struct err *e = auth_identify_token(core_auth(c->core), c->arena, token ? token : "", &who);
+
+    json_put_bool(status, "authenticated", !e);
+    if (e)
+        json_put_text(status, "error", err_message(e));
+    else
+        put_user(json_object_at(status, "user"), &who);
+    return NULL;
+}
+
+/* ---- may ---- */
+
+/* "" and "*" as everything there is: only who may everything may that. */
+static bool is_all(const char *text)
+{
+    return text_equal(text, "*");
+}
+
+static const char *text_or_null(const json_t *object, const char *key)
+{
+    const char *text = json_text(object, key);
+
+    return text && *text ? text : NULL;
+}
+
+static const struct kind *find_kind(const char *group, const char *resource)
+{
+    const struct kind *k = kind_find(group ? group : "", resource ? resource : "");
+
+    for (size_t i = 0; !k && !group && i < kinds_count; i++)
+        if (text_equal(kinds[i]->plural, resource))
+            k = kinds[i];
+    return k;
+}
+
+/* NULL: allowed. */
+static struct err *check_resource(const struct call *c, const struct identity *who,
+                                  const json_t *asked)
+{
+    struct access a = {.verb = json_text(asked, "verb"),
+                       .kind =
+                           find_kind(text_or_null(asked, "group"), text_or_null(asked, "resource")),
+                       .subresource = text_or_null(asked, "subresource"),
+                       .ns = text_or_null(asked, "namespace"),
+                       .name = text_or_null(asked, "name")};
+
+    if (who->is_admin)
+        return NULL;
+    if (!a.verb || is_all(a.verb) || is_all(json_text(asked, "resource")))
+        return err_new(ERR_FORBIDDEN, "only an administrator may do everything");
+    if (!a.kind)
+        return err_new(ERR_FORBIDDEN, "this server has no such resource");
+    if (!a.kind->is_namespaced)
+        a.ns = NULL;
+    return authz_check(core_store(c->core), who, &a);
+}
+
+/* What is no resource is open to everybody who is somebody, and can only be read. */
+static struct err *check_path(const struct identity *who, const json_t *asked)
+{
+    const char *verb = json_text(asked, "verb");
+
+    if (who->is_admin || text_equal(verb, "get") || text_equal(verb, "head"))
+        return NULL;
+    return err_new(ERR_FORBIDDEN, "paths of no resource can be read only");
+}
+
+static struct err *put_access(const struct call *c, const struct identity *who, json_t *review)
+{
+    const json_t *spec = json_object_get(review, "spec");
+    const json_t *resource = json_object_get(spec, "resourceAttributes");
+    const json_t *path = json_object_get(spec, "nonResourceAttributes");
+    json_t *status = json_object_at(review, "status");
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!resource == !path)
+        return err_new(ERR_INVALID,
+                       "%s.authorization.k8s.io \"\" is invalid: spec: Invalid value: exactly one "
+                       "of nonResourceAttributes or resourceAttributes must be specified",
+                       c->kind->kind);
+    e = resource ? check_resource(c, who, resource) : check_path(who, path);
+    json_put_bool(status, "allowed", !e);
+    if (e)
+        json_put_text(status, "reason", err_message(e));
+    return NULL;
+}
+
+static struct err *answer_self_access(struct call *c, json_t *review)
+{
+    return put_access(c, &c->who, review);
+}
+
+static struct err *answer_access(struct call *c, json_t *review)
+{
+    const json_t *spec = json_object_get(review, "spec");
+    const char *user = json_text(spec, "user");
+    const json_t *groups = json_object_get(spec, "groups");
+    const char **names = arena_alloc(c->arena, (json_array_size(groups) + 1) * sizeof(*names));
+    struct identity who = {0};
+
+    if (!user || !*user)
+        return err_new(ERR_INVALID, "SubjectAccessReview.authorization.k8s.io \"\" is invalid: "
+                                    "spec.user: Required value: who would do it");
+    for (size_t i = 0; i < json_array_size(groups); i++)
+        names[i] = json_string_value(json_array_get(groups, i));
+    auth_describe(core_auth(c->core), c->arena, user, names, json_array_size(groups), &who);
+    return put_access(c, &who, review);
+}
+
+static void add_rule(void *arg, const struct kind *k, const char *resource, const char *verbs)
+{
+    json_t *rule = json_object();
+    struct str rest = str_of(verbs);
+
+    while (rest.at && rest.size > 0) {
+        struct str verb = str_cut(&rest, ' ');
+
+        (void)json_array_append_new(json_array_at(rule, "verbs"), json_stringn(verb.at, verb.size));
+    }
+    (void)json_array_append_new(json_array_at(rule, "apiGroups"), json_string(k ? k->group : "*"));
+    (void)json_array_append_new(json_array_at(rule, "resources"), json_string(resource));
+    (void)json_array_append_new(arg, rule);
+}
+
+static struct err *answer_rules(struct call *c, json_t *review)
+{
+    json_t *status = json_object_at(review, "status");
+    json_t *paths = json_array_at(status, "nonResourceRules");
+
+    authz_each_rule(&c->who, json_text_at(review, "spec", "namespace", NULL), add_rule,
+                    json_array_at(status, "resourceRules"));
+    (void)json_array_append_new(paths,
+                                json_pack("{s:[s], s:[s]}", "verbs", c->who.is_admin ? "*" : "get",
+                                          "nonResourceURLs", "*"));
+    json_put_bool(status, "incomplete", c->who.node != NULL);
+    return NULL;
+}
+
+static const struct review {
+    const char *plural;
+    struct err *(*answer)(struct call *c, json_t *review);
+} reviews[] = {
+    {"selfsubjectaccessreviews", answer_self_access},
+    {"subjectaccessreviews", answer_access},
+    {"selfsubjectrulesreviews", answer_rules},
+    {"selfsubjectreviews", answer_whoami},
+    {"tokenreviews", answer_token},
+};
+
+struct err *handle_question(struct call *c)
+{
+    AUTO(json_freep) json_t *review = NULL;
+    AUTO(json_freep) json_t *warnings = json_array();
+    struct objects_request r = {0};
+    bool is_known = false;
+
+    TRY(write_request(c, warnings, &r));
+    TRY(body_parse(c, &review, &is_known));
+    if (!is_known)
+        return NULL;
+    TRY(kind_decode(c->kind, review, r.validation, warnings));
+    for (size_t i = 0; i < sizeof(reviews) / sizeof(reviews[0]); i++) {
+        if (!text_equal(reviews[i].plural, c->kind->plural))
+            continue;
+        json_put_text(review, "status", NULL);
+        TRY(reviews[i].answer(c, review));
+        reply_json(c->x, 201, review, warnings);
+        return NULL;
+    }
+    return not_found_path();
+}
