@@ -3,6 +3,7 @@
 #include "model/names.h"
 
 static const char *const protocols[] = {"TCP", "UDP", "SCTP", NULL};
+static const char *const message_policies[] = {"File", "FallbackToLogsOnError", NULL};
 static const char *const pull_policies[] = {"Always", "IfNotPresent", "Never", NULL};
 
 static const struct field field_ref_fields[] = {
@@ -115,16 +116,15 @@ static const struct field container_fields[] = {
     F_LIST("volumeMounts", &mount_item, "The volumes in it.", .merge_key = "mountPath",
            .items_max = 128),
     F_REFUSED("volumeDevices", "Raw block devices in it."),
-    F_REFUSED("livenessProbe", "When it is to be restarted."),
-    F_REFUSED("readinessProbe", "When it is ready."),
-    F_REFUSED("startupProbe", "When it has started."),
-    F_REFUSED("lifecycle", "What to call when it starts and ends."),
-    F_STRING("terminationMessagePath", "A file with its last words.", .support = FIELD_IGNORED,
-             .fallback = "\"/dev/termination-log\"", .harmless = "\"/dev/termination-log\"",
-             .size_max = 4095),
-    F_STRING("terminationMessagePolicy", "Where its last words come from.",
-             .support = FIELD_IGNORED, .fallback = "\"File\"", .harmless = "\"File\"",
-             .size_max = 64),
+    F_OBJECT("livenessProbe", probe_fields, "Restarted where it fails."),
+    F_OBJECT("readinessProbe", probe_fields, "Ready while it succeeds."),
+    F_OBJECT("startupProbe", probe_fields,
+             "Started when it succeeds; the other probes wait for it. Restarted where it fails."),
+    F_OBJECT("lifecycle", lifecycle_fields, "What is called when it starts and ends."),
+    F_STRING("terminationMessagePath", "A file for its last words, 4 KiB of them.",
+             .fallback = "\"/dev/termination-log\"", .size_max = 4095),
+    F_STRING("terminationMessagePolicy", "Where its last words come from.", .fallback = "\"File\"",
+             .values = message_policies),
     F_STRING("imagePullPolicy", "When the image is fetched.", .values = pull_policies),
     F_OBJECT("securityContext", container_security_fields, "Rights of this container."),
     F_BOOL("stdin", "Whether its input stays open.", .support = FIELD_IGNORED, .harmless = "false"),

@@ -75,6 +75,7 @@ static void set_containers(json_t *spec, const char *which)
             json_put_text(container, "imagePullPolicy",
                           pull_policy_of(json_text(container, "image")));
         set_resources(container);
+        container_set_probes(container);
         if (json_bool(spec, "hostNetwork", false))
             set_host_ports(container);
     }

@@ -12,6 +12,7 @@
 #include "node/cdi.h"
 #include "node/logs.h"
 #include "node/node_object.h"
+#include "node/pinger.h"
 #include "node/pods.h"
 #include "node/prepare.h"
 #include "node/uplink.h"
@@ -42,6 +43,7 @@ struct node {
     char runtime_version[64];
     struct worker *worker;
     struct runtime *runtime;
+    struct pinger *pinger;
     struct pods *pods;
     struct informer *informer;
     struct uplink *uplink;
@@ -295,7 +297,9 @@ static struct err *begin(struct node *n)
     ro.worker = n->worker;
     ro.boot_id = n->host.boot_id;
     TRY(runtime_crun_new(&ro, &n->runtime));
+    TRY(pinger_new(n->o.loop, &n->pinger));
     po.worker = n->worker;
+    po.pinger = n->pinger;
     po.runtime = n->runtime;
     n->pods = pods_new(&po);
     ask_version(n);
@@ -339,6 +343,7 @@ void node_free(struct node *n)
         proc_abandon(n->version);
     worker_free(n->worker); /* what it was given is finished, and told to the pods */
     pods_free(n->pods);
+    pinger_free(n->pinger);
     runtime_free(n->runtime);
     loop_timer_free(n->timer);
     free(n->gpusim_dir);

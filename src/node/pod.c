@@ -6,7 +6,6 @@
 #include "node/pod.h"
 
 #include <inttypes.h>
-#include <signal.h>
 
 #include "base/list.h"
 #include "base/log.h"
@@ -18,11 +17,6 @@
 static const int64_t BACKOFF_NS = 10 * NS_PER_SEC;
 static const int64_t BACKOFF_MAX_NS = 300 * NS_PER_SEC;
 static const int64_t BACKOFF_RESET_NS = 600 * NS_PER_SEC;
-static const int64_t KILL_AGAIN_NS = 2 * NS_PER_SEC;
-enum {
-    GRACE_DEFAULT_S = 30,
-    GRACE_MAX_S = 86400 * 30
-};
 
 /* ---- looking ---- */
 
@@ -136,9 +130,7 @@ static void container_ended(struct pod *p, struct container *c, const struct run
                                     "monitor was killed");
     }
     c->state = CONTAINER_ENDED;
-    c->was_told_to_end = false;
-    c->is_killing = false;
-    c->kill_again_ns = 0;
+    container_calm(c);
     container_wait(c, NULL, NULL);
 }
 
@@ -163,119 +155,6 @@ void container_changed(struct pod *p, struct container *c, const struct runtime_
         container_ended(p, c, &found->exit);
         break;
     }
-}
-
-/* ---- stopping ---- */
-
-static int64_t grace_ns(const struct pod *p)
-{
-    int64_t seconds = json_int(json_object_get(p->object, "spec"), "terminationGracePeriodSeconds",
-                               GRACE_DEFAULT_S);
-
-    return (seconds < 0 ? 0 : seconds > GRACE_MAX_S ? GRACE_MAX_S : seconds) * NS_PER_SEC;
-}
-
-/* What is left of a deletion's grace; never more than was asked, whatever the clocks say. */
-static int64_t deletion_grace_ns(const struct pod *p)
-{
-    const json_t *meta = json_object_get(p->object, "metadata");
-    int64_t grace_s = json_int(meta, "deletionGracePeriodSeconds", GRACE_DEFAULT_S);
-    const char *stamp = json_text(meta, "deletionTimestamp");
-    int64_t until_ns = 0;
-    int64_t left_ns = 0;
-
-    if (grace_s < 0)
-        grace_s = 0;
-    if (grace_s > GRACE_MAX_S)
-        grace_s = GRACE_MAX_S;
-    left_ns = grace_s * NS_PER_SEC;
-    struct err *e = stamp_parse(str_of(stamp ? stamp : ""), &until_ns);
-
-    if (!e && until_ns - loop_wall_ns(p->set->o.loop) < left_ns)
-        left_ns = until_ns - loop_wall_ns(p->set->o.loop);
-    err_free(e);
-    return left_ns < 0 ? 0 : left_ns;
-}
-
-static bool is_deleted(const struct pod *p)
-{
-    return json_text_at(p->object, "metadata", "deletionTimestamp", NULL) != NULL;
-}
-
-/* SIGKILL after `left_ns`; a later call can only make it sooner. */
-static void stop(struct pod *p, int64_t left_ns)
-{
-    int64_t at_ns = now_ns(p) + left_ns;
-
-    if (!p->is_stopping || at_ns < p->kill_at_ns)
-        p->kill_at_ns = at_ns;
-    p->is_stopping = true;
-}
-
-static void decide_stop(struct pod *p)
-{
-    if (p->is_gone)
-        stop(p, 0);
-    else if (is_deleted(p))
-        stop(p, deletion_grace_ns(p));
-    if (p->is_stopping || p->is_ended || p->deadline_ns == 0 || now_ns(p) < p->deadline_ns)
-        return;
-    p->is_past_deadline = true;
-    stop(p, grace_ns(p));
-    pod_events_add(p->set->events, p->object, NULL, "Normal", "DeadlineExceeded",
-                   "Pod was active on the node longer than the specified deadline");
-}
-
-static void on_killed(void *arg, const struct err *e)
-{
-    struct pod *p = NULL;
-    struct container *c = pending_take(arg, &p);
-
-    if (e)
-        LOG(WARN, "container could not be signalled", S("pod", p ? p->name : ""), E(e));
-    if (!c)
-        return;
-    c->is_killing = false;
-    pod_step(p);
-}
-
-static void container_kill(struct pod *p, struct container *c, int number)
-{
-    AUTO_FREE char *id = container_id(p, c, c->attempt);
-    AUTO_FREE char *text = mem_format("Stopping container %s", c->name);
-    struct runtime *r = p->set->o.runtime;
-
-    c->is_killing = true;
-    if (number == SIGTERM) {
-        c->was_told_to_end = true;
-        pod_events_add(p->set->events, p->object, c->name, "Normal", "Killing", text);
-    } else {
-        c->kill_again_ns = now_ns(p) + KILL_AGAIN_NS;
-    }
-    r->ops->kill(r->self, id, number, on_killed, pending_new(p, c));
-}
-
-static void container_stop(struct pod *p, struct container *c)
-{
-    bool is_late = now_ns(p) >= p->kill_at_ns;
-
-    if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
-        return; /* its callback comes here again */
-    if (c->state == CONTAINER_CREATED || is_late) {
-        if (now_ns(p) >= c->kill_again_ns)
-            container_kill(p, c, SIGKILL);
-        return;
-    }
-    if (!c->was_told_to_end)
-        container_kill(p, c, SIGTERM);
-}
-
-static void step_stop(struct pod *p)
-{
-    for (size_t i = 0; i < p->n_containers; i++)
-        container_stop(p, &p->containers[i]);
-    if (pod_has_ended(p))
-        p->is_ended = true;
 }
 
 /* ---- running ---- */
@@ -316,6 +195,8 @@ static bool wants_restart(const struct pod *p, const struct container *c)
 
     if (text_equal(policy, "Never"))
         return false;
+    if (c->is_to_end)
+        return true;
     if (text_equal(policy, "OnFailure") || c->is_init)
         return c->end.code != 0;
     return true;
@@ -343,6 +224,7 @@ static void container_again(struct pod *p, struct container *c)
     c->last = c->end;
     c->end = (struct container_end){0};
     c->attempt++;
+    c->is_to_end = false;
     c->state = CONTAINER_WAITING;
 }
 
@@ -381,6 +263,8 @@ static void step_run(struct pod *p)
         }
         if (!c->is_init)
             is_over = is_over && is_done;
+        if (container_holds_others(p, c))
+            return;
     }
     p->is_ended = is_over;
 }
@@ -490,7 +374,7 @@ static bool was_any_created(const struct pod *p)
 /* A deleted pod: its last status first, then it goes. */
 static void step_deleted(struct pod *p)
 {
-    if (!is_deleted(p) || p->is_gone || p->is_deleting || p->is_delete_done || !p->is_ended ||
+    if (!pod_is_deleted(p) || p->is_gone || p->is_deleting || p->is_delete_done || !p->is_ended ||
         !pod_has_ended(p))
         return;
     if (was_any_created(p) && !p->is_final_sent)
@@ -510,11 +394,15 @@ static void earlier(int64_t *at_ns, int64_t other_ns)
 /* When this container has something to do without an event. */
 static int64_t container_due_ns(const struct pod *p, const struct container *c)
 {
-    if (!p->is_stopping)
-        return c->state == CONTAINER_WAITING && c->not_before_ns > now_ns(p) ? c->not_before_ns : 0;
+    int64_t kill_at_ns = container_kill_at_ns(p, c);
+
+    if (!p->is_stopping && c->state == CONTAINER_WAITING)
+        return c->not_before_ns > now_ns(p) ? c->not_before_ns : 0;
+    if (!p->is_stopping && !c->is_to_end)
+        return 0;
     if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
         return 0;
-    return c->kill_again_ns > p->kill_at_ns ? c->kill_again_ns : p->kill_at_ns;
+    return c->kill_again_ns > kill_at_ns ? c->kill_again_ns : kill_at_ns;
 }
 
 static void set_timer(struct pod *p)
@@ -546,9 +434,11 @@ void pod_step(struct pod *p)
     if (p->is_stepping)
         return;
     p->is_stepping = true;
-    decide_stop(p);
+    pod_decide_stop(p);
+    for (size_t i = 0; i < p->n_containers; i++)
+        container_step_live(p, &p->containers[i]);
     if (p->is_stopping)
-        step_stop(p);
+        pod_step_stop(p);
     else if (p->object && !p->is_ended)
         step_run(p);
     if (p->object && !p->is_gone)
@@ -571,6 +461,7 @@ void pod_free(struct pod *p)
         struct container *c = &p->containers[i];
 
         container_end_done(&c->end);
+        container_calm(c);
         container_end_done(&c->last);
         json_decref(c->gpus);
         free(c->wait_message);

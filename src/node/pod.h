@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "node/events.h"
 #include "node/pods.h"
+#include "node/probes.h"
 #include "node/spec.h"
 
 enum container_state {
@@ -44,6 +45,20 @@ struct container {
     bool was_told_to_end;  /* SIGTERM sent */
     bool is_killing;       /* a kill is under way */
     int64_t kill_again_ns; /* monotonic; after SIGKILL */
+
+    struct pod *pod;       /* set with `hook` and `probes` */
+    struct action *hook;   /* postStart or preStop under way */
+    struct probes *probes; /* while it runs; NULL: none */
+    bool are_probes_begun;
+    bool is_begun;    /* it runs, and its postStart is over */
+    bool was_started; /* as told to the server before this node began anew */
+    bool was_ready;
+    bool is_to_end;     /* this one alone: a probe or postStart failed */
+    int64_t kill_at_ns; /* monotonic; of this one alone */
+    char *end_text;     /* of its Event Killing; NULL: the usual */
+    bool was_announced; /* that Event */
+    bool is_pre_stopped;
+    int64_t term_until_ns; /* monotonic: after preStop, SIGTERM has until then */
 };
 
 enum pod_preparation {
@@ -147,6 +162,27 @@ struct container *pending_take(struct pending *w, struct pod **ret_pod);
 bool pod_has_ended(const struct pod *p);
 char *container_id(const struct pod *p, const struct container *c, int64_t attempt);
 char *pod_log_dir(const struct pod *p);
+
+/* pod_stop.c: how they are ended */
+bool pod_is_deleted(const struct pod *p);
+void pod_decide_stop(struct pod *p);
+void pod_step_stop(struct pod *p);
+void container_step_stop(struct pod *p, struct container *c);
+/* From now on, with so much grace (-1: the pod's); `why` is for its Event. */
+void container_end_alone(struct pod *p, struct container *c, int64_t grace_s, const char *why);
+/* Monotonic: SIGKILL from here on, of one that is being ended. */
+int64_t container_kill_at_ns(const struct pod *p, const struct container *c);
+
+/* pod_live.c: hooks and probes */
+void container_step_live(struct pod *p, struct container *c);
+void container_remember(struct pod *p, struct container *c, const json_t *status);
+void container_calm(struct container *c);
+/* Whether the next containers wait: this one's postStart is not over. */
+bool container_holds_others(const struct pod *p, const struct container *c);
+/* False: there is no such hook. */
+bool container_hook_begin(struct pod *p, struct container *c, const char *name, int64_t timeout_ns,
+                          action_done_fn done);
+void container_hook_cancel(struct container *c);
 
 /* pod_start.c: from preparation to the runtime's create */
 void pod_prepare(struct pod *p);

@@ -81,6 +81,12 @@ void container_end_read(const json_t *terminated, struct container_end *ret)
         ret->attempt = ret->attempt * 10 + (*at - '0');
 }
 
+/* Not before its postStart is over, as the kubelet shows it. */
+static bool is_running(const struct container *c)
+{
+    return c->state == CONTAINER_RUNNING && c->is_begun;
+}
+
 static void put_state(const struct pod *p, const struct container *c, json_t *status)
 {
     json_t *state = json_object_at(status, "state");
@@ -88,7 +94,7 @@ static void put_state(const struct pod *p, const struct container *c, json_t *st
 
     if (c->state == CONTAINER_ENDED) {
         json_put(state, "terminated", end_format(p, c, &c->end));
-    } else if (c->state == CONTAINER_RUNNING) {
+    } else if (is_running(c)) {
         put_stamp(json_object_at(state, "running"), "startedAt", c->started_ns);
     } else {
         part = json_object_at(state, "waiting");
@@ -108,23 +114,23 @@ static json_t *container_format(const struct pod *p, const struct container *c)
     const json_t *spec = pod_container_spec(p, c);
     const char *image = json_text(spec, "image");
     json_t *status = json_object();
-    bool is_running = c->state == CONTAINER_RUNNING;
+    bool runs = is_running(c);
     bool is_done = c->state == CONTAINER_ENDED && c->end.code == 0;
-    bool has_run = is_running || c->state == CONTAINER_ENDED || c->last.is_set;
+    bool has_run = runs || c->state == CONTAINER_ENDED || c->last.is_set;
 
     json_put_text(status, "name", c->name);
     put_state(p, c, status);
     (void)json_object_at(status, "lastState");
     if (c->last.is_set)
         json_put(json_object_at(status, "lastState"), "terminated", end_format(p, c, &c->last));
-    json_put_bool(status, "ready", c->is_init ? is_done : is_running);
-    json_put_bool(status, "started", is_running);
+    json_put_bool(status, "ready", c->is_init ? is_done : runs && probes_are_ready(c->probes));
+    json_put_bool(status, "started", runs && probes_have_started(c->probes));
     json_put_int(status, "restartCount",
                  c->state == CONTAINER_WAITING && c->last.is_set ? c->last.attempt : c->attempt);
     json_put_text(status, "image", image ? image : "");
     json_put_text(status, "imageID", has_run ? "host" : "");
     if (has_run) {
-        bool is_current = is_running || c->state == CONTAINER_ENDED;
+        bool is_current = runs || c->state == CONTAINER_ENDED;
         AUTO_FREE char *id = container_id(p, c, is_current ? c->attempt : c->last.attempt);
         AUTO_FREE char *full = mem_format("crun://%s", id);
 
@@ -156,8 +162,8 @@ static struct tally tally_of(const struct pod *p)
             t.has_init_failed = t.has_init_failed || (is_ended && c->end.code != 0);
             continue;
         }
-        t.is_ready = t.is_ready && c->state == CONTAINER_RUNNING;
-        t.has_run = t.has_run || c->state == CONTAINER_RUNNING || is_ended || c->last.is_set;
+        t.is_ready = t.is_ready && is_running(c) && probes_are_ready(c->probes);
+        t.has_run = t.has_run || is_running(c) || is_ended || c->last.is_set;
         t.has_failed = t.has_failed || !is_ended || c->end.code != 0;
     }
     for (size_t i = 0; i < p->n_containers; i++) /* mains that ran prove the init containers */

@@ -223,6 +223,7 @@ static void set_containers(struct pod *p)
                     was_found = true;
                 }
             recall(p, c, was_found);
+            container_remember(p, c, container_status(p->object, c->name));
         }
     free_found(found, n_found);
 }

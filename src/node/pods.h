@@ -10,6 +10,8 @@
 #include "client/client.h"
 #include "model/gpu.h"
 #include "node/host.h"
+#include "node/pinger.h"
+#include "node/images.h"
 #include "node/runtime.h"
 #include "node/volume.h"
 #include "node/worker.h"
@@ -31,6 +33,7 @@ struct pods_options {
     struct client *client;
     struct runtime *runtime;
     struct worker *worker;
+    struct pinger *pinger;
     const char *node;   /* its name */
     const char *dir;    /* DATA/node */
     const char *rootfs; /* of the image `host` */

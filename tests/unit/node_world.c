@@ -423,6 +423,8 @@ void node_world_init(struct node_world *w)
         g->minor = (int)i;
     }
     w->execs.loop = w->loop;
+    fake_pinger_init(&w->pinger, w->loop);
+    o.pinger = &w->pinger.pinger;
     o.loop = w->loop;
     o.client = &w->client;
     o.runtime = &w->runtime;
@@ -438,6 +440,7 @@ void node_world_done(struct node_world *w)
     node_world_run(w);
     pods_free(w->pods);
     fake_execs_done(&w->execs);
+    fake_pinger_done(&w->pinger);
     for (size_t i = w->calls.n; i > 0; i--)
         fake_cancel(w->calls.at[i - 1]);
     for (size_t i = 0; i < w->containers.n; i++)
@@ -507,7 +510,8 @@ void node_world_put(struct node_world *w, const json_t *pod)
 const json_t *node_world_status(const struct node_world *w)
 {
     for (size_t i = w->requests.n; i > 0; i--)
-        if (text_equal(w->requests.at[i - 1].method, "PATCH"))
+        if (text_equal(w->requests.at[i - 1].method, "PATCH") &&
+            text_ends_with(w->requests.at[i - 1].path, "/status"))
             return json_object_get(w->requests.at[i - 1].body, "status");
     return NULL;
 }

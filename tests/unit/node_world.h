@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "fake_exec.h"
+#include "fake_pinger.h"
 #include "node/pod.h"
 #include "sim_loop.h"
 
@@ -46,6 +47,7 @@ struct node_world {
     bool obeys_term;            /* SIGTERM ends with 143 */
     bool is_stuck;              /* SIGKILL does not end it */
 
+    struct fake_pinger pinger;
     struct fake_execs execs; /* commands in containers, and who is attached */
 
     VEC(struct fake_request) requests; /* all there ever were */
