@@ -13,20 +13,26 @@ struct api {
 struct err *api_new(const struct api_options *o, struct api **ret)
 {
     AUTO(api_freep) struct api *a = mem_alloc(sizeof(*a));
-    const struct core_options core = {.loop = o->loop,
-                                      .objects = o->objects,
-                                      .users_file = o->users_file,
-                                      .node_tokens_file = o->node_tokens_file,
-                                      .user_name = passwd_user_name,
-                                      .views = o->views,
-                                      .n_views = o->n_views,
-                                      .version = o->version};
+    struct core_options core = {.loop = o->loop,
+                                .objects = o->objects,
+                                .users_file = o->users_file,
+                                .node_tokens_file = o->node_tokens_file,
+                                .user_name = passwd_user_name,
+                                .views = o->views,
+                                .n_views = o->n_views,
+                                .reports = o->reports,
+                                .n_reports = o->n_reports,
+                                .take_stats = o->take_stats,
+                                .stats_arg = o->stats_arg,
+                                .version = o->version};
+    AUTO_FREE char *signing_key = o->pki_dir ? mem_format("%s/sa.key", o->pki_dir) : NULL;
     struct http_options http = {.loop = o->loop,
                                 .unix_fd = o->unix_fd,
                                 .tls_fd = o->tls_fd,
                                 .pki_dir = o->pki_dir,
                                 .handle = core_handle};
 
+    core.signing_key_file = signing_key;
     TRY(core_new(&core, &a->core));
     http.arg = a->core;
     TRY(http_server_new(&http, &a->http));

@@ -9,6 +9,7 @@
 
 #include "base/loop.h"
 #include "kinds/objects.h"
+#include "kinds/report.h"
 
 struct api;
 
@@ -26,14 +27,19 @@ struct api_view {
 struct api_options {
     struct loop *loop;
     struct store *store;
-    int unix_fd; /* listening; -1: none. The caller closes both after api_free */
-    int tls_fd;  /* listening; -1: none */
-    const char
-        *pki_dir; /* ca.crt, server.crt, server.key (made by pki_make); NULL without tls_fd */
+    int unix_fd;         /* listening; -1: none. The caller closes both after api_free */
+    int tls_fd;          /* listening; -1: none */
+    const char *pki_dir; /* ca.crt, server.crt, server.key, sa.key (made by pki_make); NULL without
+                            tls_fd */
     const char *users_file; /* tokens and identities, see docs/users.md; may be missing; read again
                                when it changes */
     const struct api_view *views; /* borrowed until api_free */
     size_t n_views;
+    const struct report_maker *reports; /* borrowed until api_free */
+    size_t n_reports;
+    /* What a node tells of its use, as it sent it; may be NULL. */
+    void (*take_stats)(void *arg, const char *node, const json_t *stats);
+    void *stats_arg;
     const char *version;
     struct objects *objects;      /* kinds/objects.h, over `store` */
     const char *node_tokens_file; /* the nodes' tokens, in the form of users_file; written by mete

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "api/account_token.h"
 #include "api/users.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -10,7 +11,7 @@
 
 enum {
     USERS_FILE_MAX = 1 << 20,
-    TOKEN_MAX = 512
+    HEADER_MAX = ACCOUNT_TOKEN_MAX + 64
 };
 
 static const int64_t look_again_ns = 2 * NS_PER_SEC;
@@ -29,6 +30,8 @@ struct auth {
     struct source nodes; /* asked for tokens only */
     user_name_fn user_name;
     void *arg;
+    const struct signing_key *signing_key;
+    const struct store *store;
 };
 
 const char *request_header(const struct api_request *r, const char *name)
@@ -115,6 +118,8 @@ struct err *auth_new(const struct auth_options *o, struct auth **ret)
     a->loop = o->loop;
     a->user_name = o->user_name;
     a->arg = o->arg;
+    a->signing_key = o->signing_key;
+    a->store = o->store;
     e = source_open(&a->people, o->users_file);
     if (!e)
         e = source_open(&a->nodes, o->node_tokens_file);
@@ -245,11 +250,34 @@ static void from_user(struct arena *a, const struct user *u, struct identity *wh
     set_grants(a, who, u);
 }
 
+/* Rights come from users.yaml, by the name system:serviceaccount:NAMESPACE:NAME. */
+static struct err *from_account(const struct auth *a, struct arena *arena, const char *token,
+                                struct identity *who)
+{
+    struct account_claims c = {0};
+    const char *groups[2] = {"system:serviceaccounts", NULL};
+    const struct user *u = NULL;
+
+    if (!a->signing_key)
+        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: this server has no service accounts");
+    TRY(account_token_check(a->signing_key, a->store, arena, token, loop_wall_ns(a->loop), &c));
+    groups[1] = arena_format(arena, "system:serviceaccounts:%s", c.ns);
+    who->user = arena_format(arena, ACCOUNT_PREFIX "%s:%s", c.ns, c.name);
+    set_groups(arena, who, groups, 2);
+    u = find_name(a, who->user);
+    if (u)
+        set_grants(arena, who, u);
+    return NULL;
+}
+
 static struct err *from_token(const struct auth *a, struct arena *arena, const char *token,
                               struct identity *who)
 {
-    const struct user *u = find_token(a, token);
+    const struct user *u = NULL;
 
+    if (account_token_is(token))
+        return from_account(a, arena, token, who);
+    u = find_token(a, token);
     if (!u)
         return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is unknown or has expired");
     from_user(arena, u, who);
@@ -259,7 +287,7 @@ static struct err *from_token(const struct auth *a, struct arena *arena, const c
 static struct err *from_header(const struct auth *a, struct arena *arena, const char *header,
                                struct identity *who)
 {
-    if (strncasecmp(header, "bearer ", 7) != 0 || strlen(header) > TOKEN_MAX)
+    if (strncasecmp(header, "bearer ", 7) != 0 || strlen(header) > HEADER_MAX)
         return err_new(ERR_UNAUTHENTICATED, "Unauthorized: want 'Authorization: Bearer TOKEN'");
     return from_token(a, arena, header + 7 + strspn(header + 7, " "), who);
 }

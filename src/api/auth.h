@@ -17,6 +17,9 @@ struct grant {
     const char *ns; /* "*": every one */
 };
 
+struct signing_key;
+struct store;
+
 /* Lives as long as its arena. */
 struct identity {
     const char *user;
@@ -47,6 +50,9 @@ struct auth_options {
     user_name_fn user_name;
     void *arg;
     const char *node_tokens_file; /* of the same form, asked for tokens only; NULL: none */
+    const struct signing_key
+        *signing_key;          /* of service accounts' tokens; NULL: they are nobody's */
+    const struct store *store; /* whether what a token is bound to is there */
 };
 
 /* Fails where the file is there and wrong. Later it is looked at every 2 s; a wrong one is logged

@@ -20,6 +20,8 @@ static const struct rule namespaced_rules[] = {
     {ROLE_VIEW, "configmaps", READ},
     {ROLE_VIEW, "events", READ},
     {ROLE_VIEW, "workloads", READ},
+    {ROLE_VIEW, "serviceaccounts", READ},
+    {ROLE_VIEW, "leases", READ},
     {ROLE_VIEW, "poddisruptionbudgets", READ},
     {ROLE_VIEW, "poddisruptionbudgets/status", "get"},
     {ROLE_EDIT, "pods", WRITE},
@@ -29,6 +31,8 @@ static const struct rule namespaced_rules[] = {
     {ROLE_EDIT, "pods/eviction", "create"},
     {ROLE_EDIT, "configmaps", WRITE},
     {ROLE_EDIT, "poddisruptionbudgets", WRITE},
+    {ROLE_EDIT, "leases", WRITE},
+    {ROLE_EDIT, "serviceaccounts", WRITE},
     {ROLE_EDIT, "secrets", READ},
     {ROLE_EDIT, "secrets", WRITE},
 };

@@ -184,6 +184,8 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
         return allows_pods(s, who, a);
     if (is_kind(a, "events"))
         return !a->subresource && authz_has_verb("create update patch", a->verb);
+    if (is_kind(a, "serviceaccounts")) /* which pod's: token_request.c */
+        return is_subresource(a, "token") && text_equal(a->verb, "create");
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
         return !a->subresource && a->name && a->ns && text_equal(a->verb, "get") &&
                a_pod_names(s, a, who->node);

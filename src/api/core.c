@@ -2,6 +2,7 @@
 
 #include "api/nodestream.h"
 #include "api/routes.h"
+#include "api/signing.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -18,10 +19,15 @@ struct core {
     struct loop *loop;
     struct objects *objects;
     struct auth *auth;
+    struct signing_key *signing_key;
     struct arena *arena; /* of the request that is being handled */
     struct node_links *links;
     const struct api_view *views;
     size_t n_views;
+    const struct report_maker *reports;
+    size_t n_reports;
+    void (*take_stats)(void *arg, const char *node, const json_t *stats);
+    void *stats_arg;
     char *version;
     struct kept_tree trees[TREES_KEPT];
     size_t next_tree;
@@ -30,20 +36,29 @@ struct core {
 struct err *core_new(const struct core_options *o, struct core **ret)
 {
     struct core *c = mem_alloc(sizeof(*c));
-    const struct auth_options auth = {.loop = o->loop,
-                                      .users_file = o->users_file,
-                                      .user_name = o->user_name,
-                                      .node_tokens_file = o->node_tokens_file};
-    struct err *e;
+    struct auth_options auth = {.loop = o->loop,
+                                .users_file = o->users_file,
+                                .user_name = o->user_name,
+                                .node_tokens_file = o->node_tokens_file,
+                                .store = objects_store(o->objects)};
+    struct err *e = NULL;
 
     c->loop = o->loop;
     c->objects = o->objects;
     c->views = o->views;
     c->n_views = o->n_views;
+    c->reports = o->reports;
+    c->n_reports = o->n_reports;
+    c->take_stats = o->take_stats;
+    c->stats_arg = o->stats_arg;
     c->version = mem_strdup(o->version ? o->version : "0");
     c->arena = arena_new();
     c->links = node_links_new();
-    e = auth_new(&auth, &c->auth);
+    if (o->signing_key_file)
+        e = signing_key_load(o->signing_key_file, &c->signing_key);
+    auth.signing_key = c->signing_key;
+    if (!e)
+        e = auth_new(&auth, &c->auth);
     if (e) {
         core_free(c);
         return e;
@@ -61,6 +76,7 @@ void core_free(struct core *c)
         json_decref(c->trees[i].tree);
     }
     auth_free(c->auth);
+    signing_key_free(c->signing_key);
     node_links_free(c->links);
     arena_free(c->arena);
     free(c->version);
@@ -92,6 +108,11 @@ const struct auth *core_auth(const struct core *c)
     return c->auth;
 }
 
+const struct signing_key *core_signing_key(const struct core *c)
+{
+    return c->signing_key;
+}
+
 struct node_links *core_links(const struct core *c)
 {
     return c->links;
@@ -109,6 +130,21 @@ const struct api_view *core_view(const struct core *c, const struct kind *k)
             return &c->views[i];
     }
     return NULL;
+}
+
+const struct report_maker *core_report(const struct core *c, const char *path)
+{
+    for (size_t i = 0; i < c->n_reports; i++) {
+        if (text_equal(c->reports[i].path, path))
+            return &c->reports[i];
+    }
+    return NULL;
+}
+
+void core_take_stats(const struct core *c, const char *node, const json_t *stats)
+{
+    if (c->take_stats)
+        c->take_stats(c->stats_arg, node, stats);
 }
 
 json_t *core_tree(struct core *c, const struct store_object *o)
@@ -239,7 +275,8 @@ static bool is_beyond_kind(const struct call *c)
 static bool is_headless_stream(const struct call *c)
 {
     return c->x->request.is_head &&
-           (query_bool(&c->query, "watch") || text_equal(c->subresource, "log"));
+           (query_bool(&c->query, "watch") || text_equal(c->subresource, "log") ||
+            text_equal(c->subresource, "exec") || text_equal(c->subresource, "attach"));
 }
 
 /* What the row does not allow although it is there. */

@@ -20,7 +20,12 @@ struct core_options {
     user_name_fn user_name;
     const struct api_view *views;
     size_t n_views;
+    const struct report_maker *reports;
+    size_t n_reports;
+    void (*take_stats)(void *arg, const char *node, const json_t *stats);
+    void *stats_arg;
     const char *version;
+    const char *signing_key_file; /* of service account tokens; NULL: there are none */
 };
 
 struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;
@@ -69,7 +74,11 @@ struct store *core_store(const struct core *c);
 struct objects *core_objects(const struct core *c);
 struct node_links *core_links(const struct core *c);
 const struct auth *core_auth(const struct core *c);
+struct signing_key;
+const struct signing_key *core_signing_key(const struct core *c); /* NULL: none */
 const char *core_version(const struct core *c);
+const struct report_maker *core_report(const struct core *c, const char *path); /* NULL: none */
+void core_take_stats(const struct core *c, const char *node, const json_t *stats);
 const struct api_view *core_view(const struct core *c, const struct kind *k); /* NULL: none */
 
 /* The tree of an object; those seen last are kept, as many watches look at the same ones. New

@@ -44,9 +44,12 @@ struct subresource {
 
 static const struct subresource subresources[] = {
     {"namespaces", "finalize", NULL, NULL, NULL, "update"},
+    {"pods", "attach", "", "v1", "PodAttachOptions", "create get"},
     {"pods", "binding", "", "v1", "Binding", "create"},
     {"pods", "eviction", "policy", "v1", "Eviction", "create"},
+    {"pods", "exec", "", "v1", "PodExecOptions", "create get"},
     {"pods", "log", NULL, NULL, NULL, "get"},
+    {"serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", "create"},
 };
 
 static const char *verbs_of(const struct kind *k)

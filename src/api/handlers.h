@@ -32,12 +32,23 @@ struct err *delete_with(struct call *c, const struct delete_options *o, int stat
 /* reviews.c: for kinds that are questions */
 struct err *handle_question(struct call *c);
 
+/* token_request.c */
+struct err *handle_token_request(struct call *c);
+
 /* eviction.c */
 struct err *handle_eviction(struct call *c);
+
+/* report.c */
+struct err *handle_report(struct call *c);
+struct err *handle_node_stats(struct call *c);
 
 /* nodestream.c, podlog.c */
 struct err *handle_node_stream(struct call *c);
 struct err *handle_pod_log(struct call *c);
+
+/* exec.c */
+struct err *handle_pod_exec(struct call *c);
+struct err *handle_pod_attach(struct call *c);
 
 /* routes.c */
 struct err *handle_refused(struct call *c);

@@ -6,7 +6,7 @@
 /*
  * Makes what is missing in `dir`: ca.crt, ca.key, server.crt, server.key (localhost, 127.0.0.1,
  * ::1, the host's name and `extra_host` where not NULL), admin.crt, admin.key (O=system:masters,
- * CN=admin). Renews what ends within 30 days. Keys 0600.
+ * CN=admin), sa.key (signs service accounts' tokens). Renews what ends within 30 days. Keys 0600.
  */
 struct err *pki_make(const char *dir, const char *extra_host) MUST_CHECK;
 

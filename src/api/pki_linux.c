@@ -290,6 +290,22 @@ static struct err *make_server(const char *dir, const struct pair *ca, const cha
     return make_leaf(dir, "server", ca, &named, hosts, n);
 }
 
+/* A key by itself: what it signs is checked by us alone. */
+static struct err *make_signing_key(const char *dir)
+{
+    AUTO_FREE char *path = path_of(dir, "sa", "key");
+    AUTO(pair_done) struct pair p = {0};
+    AUTO(bio_freep) BIO *bio = NULL;
+
+    if (file_exists(path))
+        return NULL;
+    p.key = EVP_EC_gen("P-256");
+    bio = BIO_new(BIO_s_mem());
+    if (!p.key || !bio || PEM_write_bio_PrivateKey(bio, p.key, NULL, NULL, 0, NULL, NULL) != 1)
+        return openssl_error("make a signing key");
+    return write_bio(bio, path, 0600);
+}
+
 struct err *pki_make(const char *dir, const char *extra_host)
 {
     const struct subject admin = {
@@ -306,6 +322,7 @@ struct err *pki_make(const char *dir, const char *extra_host)
     TRY(dir_make(dir, 0700));
     TRY(make_authority(dir, &ca));
     TRY(make_server(dir, &ca, hosts, n));
+    TRY(make_signing_key(dir));
     return make_leaf(dir, "admin", &ca, &admin, NULL, 0);
 }
 

@@ -42,6 +42,8 @@ const struct route routes[] = {
     INFO("/apis", handle_apis),
     INFO("/openapi/v2", handle_openapi_v2),
     INFO_BELOW("/openapi/v3", handle_openapi_v3),
+    INFO("/apis/mete.dev/v1/accounting", handle_report),
+    INFO("/apis/mete.dev/v1/usage", handle_report),
     {.method = "GET",
      .shape = ROUTE_PREFIX,
      .path = "/mete.dev/v1/nodes",
@@ -63,12 +65,13 @@ const struct route routes[] = {
     SUB("POST", "pods", "binding", "create", handle_create),
     SUB("PUT", "namespaces", "finalize", "update", handle_update),
     SUB("GET", "pods", "log", "get", handle_pod_log),
-    REFUSED("GET", "pods", "exec", "get"),
-    REFUSED("POST", "pods", "exec", "create"),
-    REFUSED("GET", "pods", "attach", "get"),
-    REFUSED("POST", "pods", "attach", "create"),
+    SUB("GET", "pods", "exec", "get", handle_pod_exec),
+    SUB("POST", "pods", "exec", "create", handle_pod_exec),
+    SUB("GET", "pods", "attach", "get", handle_pod_attach),
+    SUB("POST", "pods", "attach", "create", handle_pod_attach),
     REFUSED("GET", "pods", "portforward", "get"),
     REFUSED("POST", "pods", "portforward", "create"),
+    SUB("POST", "serviceaccounts", "token", "create", handle_token_request),
     SUB("POST", "pods", "eviction", "create", handle_eviction),
     REFUSED("PATCH", "pods", "ephemeralcontainers", "patch"),
     REFUSED("PATCH", "pods", "resize", "patch"),
@@ -169,6 +172,16 @@ static bool fits(const struct route *r, const struct request_target *t, const st
     return resource_fits(r, m);
 }
 
+/* A path of its own, also where it looks like a resource's. */
+static bool is_whole_path(const struct request_target *t)
+{
+    for (size_t i = 0; i < routes_count; i++) {
+        if (routes[i].shape == ROUTE_PATH && path_fits(&routes[i], t))
+            return true;
+    }
+    return false;
+}
+
 struct err *routes_find(struct arena *a, const char *method, const struct request_target *t,
                         struct route_match *ret_match, const struct route **ret_route,
                         const char **ret_allow)
@@ -177,7 +190,7 @@ struct err *routes_find(struct arena *a, const char *method, const struct reques
     const char *version = "";
     struct route_match m = {0};
     const char *allow = NULL;
-    size_t begin = resource_begin(t, &group, &version);
+    size_t begin = is_whole_path(t) ? 0 : resource_begin(t, &group, &version);
 
     if (begin > 0)
         TRY(match_resource(t, begin, group, &m));

@@ -144,7 +144,7 @@ static struct err *open_data_dir(struct data_dir *d)
     TRY(wait_for_children(d));
     TRY(make_dir(d->server, d->gid, 01770));
     TRY(make_dir(d->pki, d->gid, 0750));
-    return make_dir(d->node, 0, 0700);
+    return make_dir(d->node, 0, 0711);
 }
 
 /* Absolute, as children and containers see it. */
@@ -214,6 +214,7 @@ static struct err *share_pki(const struct data_dir *d)
     } files[] = {
         {"ca.crt", 0644, true},     {"ca.key", 0600, false},    {"server.crt", 0640, true},
         {"server.key", 0640, true}, {"admin.crt", 0600, false}, {"admin.key", 0600, false},
+        {"sa.key", 0640, true},
     };
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {

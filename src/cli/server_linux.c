@@ -17,6 +17,10 @@
 #include "store/storage.h"
 #include "store/store.h"
 
+enum {
+    CA_FILE_MAX = 64 << 10
+};
+
 struct server {
     struct role role; /* loop, lifeline, signals */
     struct storage *storage;
@@ -89,7 +93,9 @@ static struct err *open_store(struct server *s)
 
 static struct err *open_doors(struct server *s)
 {
-    const struct control_options control = {
+    AUTO_FREE char *ca_path = mem_format("%s/ca.crt", s->pki);
+    AUTO(buf_done) struct buf ca = {0};
+    struct control_options control = {
         .loop = s->role.loop, .store = s->store, .objects = s->objects};
     const struct api_options api = {
         .loop = s->role.loop,
@@ -105,6 +111,8 @@ static struct err *open_doors(struct server *s)
         .version = METE_VERSION,
     };
 
+    TRY(file_read(ca_path, CA_FILE_MAX, &ca));
+    control.ca = ca.at;
     TRY(control_new(&control, &s->control));
     s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
                                     .list = control_workloads,

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "control/accounts.h"
 #include "control/boot.h"
 #include "control/budgets.h"
 #include "control/gc.h"
@@ -16,6 +17,7 @@ struct control {
     struct node_monitor *monitor;
     struct gc *gc;
     struct budgets *budgets;
+    struct accounts *accounts;
     struct views views;
 };
 
@@ -37,6 +39,7 @@ static struct err *start(struct control *c, const struct control_options *o)
                                   .event_ttl_ns = o->event_ttl_ns,
                                   .on_ledger = on_ledger,
                                   .arg = c};
+    const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
     struct scheduler_options scheduler = {.loop = o->loop, .policy = o->policy};
 
     c->cluster = cluster_store_new(o->store, o->objects);
@@ -48,6 +51,7 @@ static struct err *start(struct control *c, const struct control_options *o)
     TRY(node_monitor_new(&monitor, &c->monitor));
     TRY(gc_new(&gc, &c->gc));
     TRY(budgets_new(o->loop, o->objects, &c->budgets));
+    TRY(accounts_new(&accounts, &c->accounts));
     c->views = (struct views){.loop = o->loop, .cluster = c->cluster, .scheduler = c->scheduler};
     return NULL;
 }
@@ -69,6 +73,7 @@ void control_free(struct control *c)
 {
     if (!c)
         return;
+    accounts_free(c->accounts);
     budgets_free(c->budgets);
     gc_free(c->gc);
     node_monitor_free(c->monitor);

@@ -7,10 +7,27 @@
 #include "kinds/tables.h"
 
 const struct kind *const kinds[] = {
-    &kind_configmap,     &kind_event,        &kind_namespace,   &kind_node,
-    &kind_pod,           &kind_secret,       &kind_budget,      &kind_self_access_review,
-    &kind_access_review, &kind_rules_review, &kind_self_review, &kind_token_review,
-    &kind_gpu,           &kind_workload,
+    &kind_configmap,
+    &kind_event,
+    &kind_namespace,
+    &kind_node,
+    &kind_pod,
+    &kind_secret,
+    &kind_serviceaccount,
+    &kind_budget,
+    &kind_lease,
+    &kind_self_access_review,
+    &kind_access_review,
+    &kind_rules_review,
+    &kind_self_review,
+    &kind_token_review,
+    &kind_limits,
+    &kind_quota,
+    &kind_priority,
+    &kind_cronjob,
+    &kind_job,
+    &kind_gpu,
+    &kind_workload,
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

@@ -43,7 +43,7 @@ static struct err *take_job_id(struct change *c)
     return NULL;
 }
 
-static struct err *put_job_id(struct change *c)
+struct err *put_job_id(struct change *c)
 {
     json_t *labels = json_object_at(json_object_at(c->after, "metadata"), "labels");
     AUTO_FREE char *text = NULL;
@@ -56,7 +56,7 @@ static struct err *put_job_id(struct change *c)
     return NULL;
 }
 
-static void put_user(struct change *c)
+void put_user(struct change *c)
 {
     json_t *annotations = json_object_at(json_object_at(c->after, "metadata"), "annotations");
 
@@ -173,6 +173,29 @@ static struct err *check_node_name(struct change *c)
     return NULL;
 }
 
+/* What holds for a pod and for the template of pods alike: who may ask for what its spec says. */
+static struct err *spec_rules(struct change *c)
+{
+    TRY(check_host(c));
+    return pod_check_security(c, json_object_get(c->after, "spec"));
+}
+
+struct err *pod_template_rules(struct change *c, json_t *template)
+{
+    json_t *spec = json_object_at(template, "spec");
+    const char *name = json_text_at(c->after, "metadata", "name", NULL);
+    struct change as_pod = *c;
+    struct err *e;
+
+    if (*pod_node(template) && !is_trusted(c))
+        return forbidden(c, "spec.nodeName of a template is for administrators; leave it out, and "
+                            "the scheduler chooses the node");
+    as_pod.after = json_pack("{s:{s:s},s:O}", "metadata", "name", name ? name : "", "spec", spec);
+    e = spec_rules(&as_pod);
+    json_decref(as_pod.after);
+    return e;
+}
+
 /* What only the ledger writes. */
 static const char *const ledger_keys[] = {POD_DEVICES, POD_PLACEMENT};
 
@@ -184,7 +207,8 @@ struct err *pod_create_rules(struct change *c)
         if (json_object_get(annotations, ledger_keys[i]))
             return field_forbidden(c, "metadata.annotations", "devices are given by the ledger");
     }
-    TRY(check_host(c));
+    TRY(spec_rules(c));
+    TRY(pod_account_rules(c));
     TRY(check_node_name(c));
     put_user(c);
     return put_job_id(c);

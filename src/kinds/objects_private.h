@@ -10,6 +10,7 @@ struct objects {
     struct loop *loop;
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
+    struct tree_cache *trees; /* of quotas, limit ranges and priority classes */
     int64_t job_next; /* the next job id; 0: not read from the store yet */
     struct account_clock clock;
 };
@@ -28,7 +29,11 @@ struct change {
     bool is_removal; /* `after` is the last state of an object that goes */
     bool is_put;     /* PUT: what the client left out of the reserved names stays */
     int64_t job_id;  /* taken when the transaction is accepted; 0: none */
+    json_t *charged; /* quotas as the transaction leaves them, array; NULL: none */
 };
+
+/* objects_pod_account.c: service account, its registry passwords and token. */
+struct err *pod_account_rules(struct change *c) MUST_CHECK;
 
 void change_init(struct change *c, struct objects *o, const struct objects_request *r);
 void change_done(struct change *c);
@@ -39,6 +44,13 @@ struct err *change_load(struct change *c, const char *name) MUST_CHECK;
  * changes or the run is dry. `*ret` is `after` with its resourceVersion.
  */
 struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
+
+/* All that comes before a commit: `after` is what will be, checked, and where. */
+struct err *change_create(struct change *c, json_t *object) MUST_CHECK;
+struct err *change_patch(struct change *c, enum patch_type type, const json_t *patch) MUST_CHECK;
+/* The halves of change_commit: into the transaction; and what follows once that is accepted. */
+struct err *change_stage(struct change *c, bool *ret_is_write) MUST_CHECK;
+void change_accepted(struct change *c);
 
 bool is_pod(const struct kind *k);
 bool is_node(const struct kind *k);
@@ -75,6 +87,10 @@ struct err *put_job_id(struct change *c) MUST_CHECK;
 void put_user(struct change *c);
 /* Whether nothing of it can run any more: it never had a node, or its node told its end. */
 bool pod_is_over(const json_t *pod);
+
+/* objects_job.c: nothing for kinds outside batch/v1 */
+struct err *batch_create_rules(struct change *c) MUST_CHECK;
+struct err *batch_update_rules(struct change *c) MUST_CHECK;
 
 /* objects_bind.c */
 struct err *bind_create(struct objects *o, const struct objects_request *r, json_t *binding,

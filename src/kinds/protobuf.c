@@ -164,6 +164,39 @@ static const struct proto_field self_review[] = {
     {0},
 };
 
+static const struct proto_field local_reference[] = {
+    {1, "name", PROTO_STRING, false, NULL},
+    {0},
+};
+
+static const struct proto_field service_account[] = {
+    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {3, "imagePullSecrets", PROTO_MESSAGE, true, local_reference},
+    {4, "automountServiceAccountToken", PROTO_BOOL, false, NULL},
+    {0},
+};
+
+static const struct proto_field bound_reference[] = {
+    {1, "kind", PROTO_STRING, false, NULL},
+    {2, "apiVersion", PROTO_STRING, false, NULL},
+    {3, "name", PROTO_STRING, false, NULL},
+    {4, "uid", PROTO_STRING, false, NULL},
+    {0},
+};
+
+static const struct proto_field token_request_spec[] = {
+    {1, "audiences", PROTO_STRING, true, NULL},
+    {3, "boundObjectRef", PROTO_MESSAGE, false, bound_reference},
+    {4, "expirationSeconds", PROTO_INT, false, NULL},
+    {0},
+};
+
+static const struct proto_field token_request[] = {
+    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {2, "spec", PROTO_MESSAGE, false, token_request_spec},
+    {0},
+};
+
 static const struct proto_field type_meta[] = {
     {1, "apiVersion", PROTO_STRING, false, NULL},
     {2, "kind", PROTO_STRING, false, NULL},
@@ -190,6 +223,8 @@ static const struct message {
     {"DeleteOptions", delete_options},
     {"ConfigMap", config_map},
     {"Secret", secret},
+    {"ServiceAccount", service_account},
+    {"TokenRequest", token_request},
     {"SelfSubjectAccessReview", access_review},
     {"SubjectAccessReview", access_review},
     {"SelfSubjectRulesReview", rules_review},

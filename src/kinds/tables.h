@@ -5,13 +5,20 @@
 
 extern const struct kind kind_budget;
 extern const struct kind kind_configmap;
+extern const struct kind kind_cronjob;
 extern const struct kind kind_event;
 extern const struct kind kind_gpu;
+extern const struct kind kind_job;
+extern const struct kind kind_limits;
+extern const struct kind kind_lease;
 extern const struct kind kind_namespace;
 extern const struct kind kind_node;
 extern const struct kind kind_pod;
+extern const struct kind kind_priority;
+extern const struct kind kind_quota;
 extern const struct kind kind_secret;
 extern const struct kind kind_self_access_review;
+extern const struct kind kind_serviceaccount;
 extern const struct kind kind_access_review;
 extern const struct kind kind_rules_review;
 extern const struct kind kind_self_review;

@@ -67,26 +67,39 @@ static void channel_write(struct channel *c, struct str bytes)
 
 static size_t channel_backlog(const struct channel *c)
 {
-    (void)c;
-    return 0;
+    return ((const struct asked *)(const void *)((const char *)c - offsetof(struct asked, channel)))
+        ->backlog;
+}
+
+static void channel_pause(struct channel *c, bool is_paused)
+{
+    struct asked *k = (struct asked *)(void *)((char *)c - offsetof(struct asked, channel));
+
+    assert_false(k->is_over);
+    k->is_paused = is_paused;
 }
 
 static void channel_close(struct channel *c)
 {
     struct asked *k = (struct asked *)(void *)((char *)c - offsetof(struct asked, channel));
 
+    assert_false(k->is_over);
     k->is_over = true;
 }
 
-static const struct channel_ops channel_ops = {
-    .write = channel_write, .backlog = channel_backlog, .close = channel_close};
+static const struct channel_ops channel_ops = {.write = channel_write,
+                                               .backlog = channel_backlog,
+                                               .pause = channel_pause,
+                                               .finish = channel_close,
+                                               .close = channel_close};
 
-static struct channel *take_upgrade(struct exchange *x, const char *protocol)
+static struct channel *take_upgrade(struct exchange *x, const struct upgrade *u)
 {
     struct asked *k = asked_of(x);
 
-    assert_string_equal(protocol, "mete-stream");
     k->status = 101;
+    k->protocol = mem_strdup(u->protocol);
+    buf_add_text(&k->upgrade_headers, u->headers ? u->headers : "");
     k->is_upgraded = true;
     k->channel.ops = &channel_ops;
     return &k->channel;
@@ -135,8 +148,16 @@ static struct api_view view = {.list = no_gpus, .get = one_gpu};
 
 void api_world_init(struct api_world *a, const char *users)
 {
-    struct core_options o = {
-        .user_name = user_name, .views = &view, .n_views = 1, .version = "test"};
+    api_world_init_signing(a, users, NULL);
+}
+
+void api_world_init_signing(struct api_world *a, const char *users, const char *key_file)
+{
+    struct core_options o = {.user_name = user_name,
+                             .views = &view,
+                             .n_views = 1,
+                             .version = "test",
+                             .signing_key_file = key_file};
 
     world_init(&a->w, 1);
     view.kind = kind_find("mete.dev", "gpus");
@@ -201,6 +222,13 @@ struct asked *api_ask(struct api_world *a, struct question q)
     add_header(k, "content-type", q.content_type);
     add_header(k, "accept", q.accept);
     add_header(k, "authorization", bearer);
+    if (q.websocket) {
+        add_header(k, "upgrade", "websocket");
+        add_header(k, "connection", "keep-alive, Upgrade");
+        add_header(k, "sec-websocket-version", "13");
+        add_header(k, "sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+        add_header(k, "sec-websocket-protocol", q.websocket);
+    }
     if (strstr(q.target, "/stream"))
         add_header(k, "upgrade", "mete-stream");
     core_handle(a->core, &k->x);
@@ -228,6 +256,8 @@ void asked_free(struct asked *k)
     buf_done(&k->body);
     json_decref(k->warnings);
     free(k->content_type);
+    free(k->protocol);
+    buf_done(&k->upgrade_headers);
     free(k);
 }
 

@@ -16,7 +16,7 @@ struct asker {
 struct asked {
     struct exchange x;
     struct channel channel;
-    struct http_header headers[4];
+    struct http_header headers[10];
     struct buf path;
     struct buf body; /* of the reply, or the pieces of the stream so far */
     json_t *warnings;
@@ -26,6 +26,9 @@ struct asked {
     bool is_over;
     bool is_cut;
     bool is_upgraded;
+    bool is_paused;
+    char *protocol; /* of the upgrade, and: */
+    struct buf upgrade_headers;
     size_t backlog; /* what the test lets the logic see */
 };
 
@@ -36,6 +39,8 @@ struct api_world {
 
 /* `users` is the text of a users.yaml; NULL: none. */
 void api_world_init(struct api_world *a, const char *users);
+/* With a key for service accounts' tokens, as pki_make makes it. */
+void api_world_init_signing(struct api_world *a, const char *users, const char *key_file);
 void api_world_done(struct api_world *a);
 
 struct question {
@@ -44,6 +49,7 @@ struct question {
     const char *body;   /* JSON with ' for "; NULL: none */
     const char *content_type;
     const char *accept;
+    const char *websocket; /* the subprotocols that are offered; NULL: none is opened */
     struct asker who;
     size_t backlog;
 };

@@ -1,0 +1,219 @@
+#include "api/account_token.h"
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/objects.h"
+#include "kinds/pod_state.h"
+#include "kinds/pod_view.h"
+#include "kinds/value.h"
+
+static const char header_text[] = "{\"alg\":\"ES256\",\"typ\":\"JWT\"}";
+
+/* A pod that is being deleted has this long to say goodbye, as in Kubernetes. */
+static const int64_t goodbye_ns = 60 * NS_PER_SEC;
+
+/* ---- base64url, RFC 4648 section 5, without padding ---- */
+
+static void encode(struct str bytes, struct buf *out)
+{
+    size_t begin = out->size;
+
+    base64_encode(bytes, out);
+    while (out->size > begin && out->at[out->size - 1] == '=')
+        out->size--;
+    for (size_t i = begin; i < out->size; i++) {
+        if (out->at[i] == '+')
+            out->at[i] = '-';
+        else if (out->at[i] == '/')
+            out->at[i] = '_';
+    }
+}
+
+/* False: it is none. */
+static bool decode(struct str text, struct buf *out)
+{
+    AUTO(buf_done) struct buf standard = {0};
+    size_t bad = 0;
+
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.at[i];
+
+        if (c == '+' || c == '/' || c == '=')
+            return false;
+        c = c == '-' ? '+' : c == '_' ? '/' : c;
+        buf_add(&standard, &c, 1);
+    }
+    while (standard.size % 4 != 0)
+        buf_add_text(&standard, "=");
+    if (standard.size == 0 || !base64_check((struct str){standard.at, standard.size}, &bad))
+        return false;
+    base64_decode((struct str){standard.at, standard.size}, out);
+    return true;
+}
+
+/* ---- making one ---- */
+
+static json_t *named(const char *name, const char *uid)
+{
+    json_t *object = json_object();
+
+    json_put_text(object, "name", name);
+    json_put_text(object, "uid", uid);
+    return object;
+}
+
+static json_t *make_claims(const struct account_claims *c)
+{
+    json_t *claims = json_object();
+    json_t *ours = json_object_at(claims, "kubernetes.io");
+    AUTO_FREE char *subject = mem_format(ACCOUNT_PREFIX "%s:%s", c->ns, c->name);
+    int64_t now_s = c->now_ns / NS_PER_SEC;
+
+    json_put_text(claims, "iss", ACCOUNT_AUDIENCE);
+    json_put_text(claims, "sub", subject);
+    if (json_array_size(c->audiences) > 0)
+        json_put(claims, "aud", json_deep_copy(c->audiences));
+    else
+        (void)json_array_append_new(json_array_at(claims, "aud"), json_string(ACCOUNT_AUDIENCE));
+    json_put_int(claims, "iat", now_s);
+    json_put_int(claims, "nbf", now_s);
+    json_put_int(claims, "exp", now_s + c->seconds);
+    json_put_text(ours, "namespace", c->ns);
+    json_put(ours, "serviceaccount", named(c->name, c->uid));
+    if (c->pod)
+        json_put(ours, "pod", named(c->pod, c->pod_uid));
+    return claims;
+}
+
+struct err *account_token_make(const struct signing_key *k, const struct account_claims *c,
+                               char **ret)
+{
+    AUTO(json_freep) json_t *claims = make_claims(c);
+    AUTO_FREE char *text = json_format(claims);
+    AUTO(buf_done) struct buf token = {0};
+    uint8_t signature[SIGNATURE_SIZE];
+
+    encode(str_of(header_text), &token);
+    buf_add_text(&token, ".");
+    encode(str_of(text), &token);
+    TRY(signing_sign(k, (struct str){token.at, token.size}, signature));
+    buf_add_text(&token, ".");
+    encode((struct str){(const char *)signature, sizeof(signature)}, &token);
+    *ret = mem_strndup(token.at, token.size);
+    return NULL;
+}
+
+/* ---- checking one ---- */
+
+bool account_token_is(const char *token)
+{
+    const char *first = strchr(token, '.');
+    const char *second = first ? strchr(first + 1, '.') : NULL;
+
+    return second && !strchr(second + 1, '.');
+}
+
+static struct err *unknown(const char *why)
+{
+    return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the service account token %s", why);
+}
+
+/* The claims of a token that we signed; nothing of one that we did not is looked at. */
+static struct err *open_token(const struct signing_key *k, const char *token, json_t **ret)
+{
+    AUTO(buf_done) struct buf header = {0};
+    AUTO(buf_done) struct buf claims = {0};
+    AUTO(buf_done) struct buf signature = {0};
+    struct str rest = str_of(token);
+    struct str first = str_cut(&rest, '.');
+    struct str second = str_cut(&rest, '.');
+    const struct str signed_part = {token, first.size + 1 + second.size};
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (strlen(token) > ACCOUNT_TOKEN_MAX || !decode(first, &header) || !decode(second, &claims) ||
+        !decode(rest, &signature) || signature.size != SIGNATURE_SIZE ||
+        !str_equal((struct str){header.at, header.size}, str_of(header_text)) ||
+        !signing_verify(k, signed_part, (const uint8_t *)signature.at))
+        return unknown("is not one of ours");
+    e = json_parse((struct str){claims.at, claims.size}, ret);
+    return e ? unknown("is damaged") : NULL;
+}
+
+static bool is_for_us(const json_t *claims)
+{
+    const json_t *audiences = json_object_get(claims, "aud");
+
+    for (size_t i = 0; i < json_array_size(audiences); i++)
+        if (text_equal(json_string_value(json_array_get(audiences, i)), ACCOUNT_AUDIENCE))
+            return true;
+    return false;
+}
+
+/* A new reference to what is there under that name with that uid, or NULL. */
+static json_t *find(const struct store *s, const char *resource, const char *ns,
+                    const json_t *named_as)
+{
+    const struct store_key key = {
+        .group = "", .resource = resource, .ns = ns, .name = json_text(named_as, "name")};
+    const struct store_object *o = key.name && ns ? store_get(s, key) : NULL;
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = o ? objects_decode(o, &object) : NULL;
+    const char *uid = json_text(named_as, "uid");
+
+    if (!o || e || !uid || !text_equal(json_text_at(object, "metadata", "uid", NULL), uid))
+        return NULL;
+    return TAKE(object);
+}
+
+static struct err *check_pod(const struct store *s, const char *ns, const json_t *named_as,
+                             int64_t now_ns)
+{
+    AUTO(json_freep) json_t *pod = find(s, "pods", ns, named_as);
+    const char *deleted = json_text_at(pod, "metadata", "deletionTimestamp", NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t deleted_ns = 0;
+
+    if (!pod || pod_is_terminal(pod))
+        return unknown("is bound to a pod that is gone");
+    if (!deleted)
+        return NULL;
+    e = stamp_parse(str_of(deleted), &deleted_ns);
+    return e || now_ns > deleted_ns + goodbye_ns ? unknown("is bound to a pod that is gone") : NULL;
+}
+
+struct err *account_token_check(const struct signing_key *k, const struct store *s,
+                                struct arena *arena, const char *token, int64_t now_ns,
+                                struct account_claims *ret)
+{
+    AUTO(json_freep) json_t *claims = NULL;
+    AUTO(json_freep) json_t *account = NULL;
+    const json_t *ours = NULL;
+    const json_t *pod = NULL;
+    const char *ns = NULL;
+    int64_t now_s = now_ns / NS_PER_SEC;
+
+    TRY(open_token(k, token, &claims));
+    if (!is_for_us(claims))
+        return unknown("is for another audience");
+    if (now_s >= json_int(claims, "exp", 0) || now_s + 60 < json_int(claims, "nbf", INT64_MAX))
+        return unknown("has expired");
+    ours = json_object_get(claims, "kubernetes.io");
+    ns = json_text(ours, "namespace");
+    account = find(s, "serviceaccounts", ns, json_object_get(ours, "serviceaccount"));
+    if (!account)
+        return unknown("is of a service account that is gone");
+    pod = json_object_get(ours, "pod");
+    if (pod)
+        TRY(check_pod(s, ns, pod, now_ns));
+    *ret = (struct account_claims){
+        .ns = arena_strdup(arena, ns),
+        .name = arena_strdup(arena, json_text_at(account, "metadata", "name", NULL)),
+        .uid = arena_strdup(arena, json_text_at(account, "metadata", "uid", NULL)),
+        .now_ns = now_ns,
+        .seconds = json_int(claims, "exp", 0) - now_s};
+    if (pod) {
+        ret->pod = arena_strdup(arena, json_text(pod, "name"));
+        ret->pod_uid = arena_strdup(arena, json_text(pod, "uid"));
+    }
+    return NULL;
+}

@@ -1,0 +1,19 @@
+/*
+ * accounts.h - what every namespace has from its first moment: the service account `default`, and
+ * the config map `kube-root-ca.crt` with the certificate that pods know our API by
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "kinds/objects.h"
+
+struct accounts;
+
+struct accounts_options {
+    struct loop *loop;
+    struct objects *objects; /* borrowed, outlives this, with its store */
+    const char *ca;          /* PEM; NULL: no config map */
+};
+
+struct err *accounts_new(const struct accounts_options *o, struct accounts **ret) MUST_CHECK;
+void accounts_free(struct accounts *a); /* accepts NULL */
