@@ -159,6 +159,57 @@ struct err *store_list(const struct store *s, const struct store_range *range, c
     return NULL;
 }
 
+static const struct store_object *peek_in(const struct index_cursor *c,
+                                          const struct store_range *range)
+{
+    const struct store_object *o = index_peek(c);
+
+    return o && key_in_range(&o->key, range) ? o : NULL;
+}
+
+static struct start next_start(const struct store_range *range, const struct store_key *after)
+{
+    assert(range->resource);
+    if (after)
+        return (struct start){.key = *after, .is_after = true};
+    return list_start(range, NULL, NULL);
+}
+
+const struct store_object *store_next(const struct store *s, const struct store_range *range,
+                                      const struct store_key *after)
+{
+    struct start start = next_start(range, after);
+    struct index_cursor cursor = index_seek(&s->objects, &start.key, start.is_after);
+
+    return peek_in(&cursor, range);
+}
+
+/* What is pending stands for what is durable under the same key. */
+const struct store_object *store_next_applied(const struct store *s,
+                                              const struct store_range *range,
+                                              const struct store_key *after)
+{
+    struct start start = next_start(range, after);
+    struct index_cursor durable = index_seek(&s->objects, &start.key, start.is_after);
+    struct index_cursor pending = index_seek(&s->pending, &start.key, start.is_after);
+
+    for (;;) {
+        const struct store_object *old = peek_in(&durable, range);
+        const struct store_object *new = peek_in(&pending, range);
+        int order = !new ? -1 : !old ? 1 : key_compare(&old->key, &new->key);
+
+        if (!old && !new)
+            return NULL;
+        if (order <= 0)
+            (void)index_next(&durable);
+        if (order < 0)
+            return old;
+        (void)index_next(&pending);
+        if (!new->is_absent)
+            return new;
+    }
+}
+
 void store_list_done(struct store_list *list)
 {
     for (size_t i = 0; i < list->n; i++)

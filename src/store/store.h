@@ -135,13 +135,23 @@ struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, 
  */
 const struct store_object *store_get(const struct store *s, struct store_key key);
 const struct store_object *store_get_applied(const struct store *s, struct store_key key);
-
 /* A set of keys: a resource (group and resource), optionally in one namespace (NULL: all). */
 struct store_range {
     const char *group;
     const char *resource; /* NULL: everything there is */
     const char *ns;
 };
+
+/*
+ * One object of `range`, which names a resource, after the other, in order of (namespace, name):
+ * the first after `after` (NULL: the first of all), or NULL. Borrowed as by store_get and
+ * store_get_applied; O(log n) each.
+ */
+const struct store_object *store_next(const struct store *s, const struct store_range *range,
+                                      const struct store_key *after);
+const struct store_object *store_next_applied(const struct store *s,
+                                              const struct store_range *range,
+                                              const struct store_key *after);
 
 struct store_list {
     const struct store_object **at; /* each ref'd */
