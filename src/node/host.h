@@ -45,25 +45,41 @@ struct host_user {
 /* May wait for a directory service: called by a worker. */
 struct err *host_user_read(uid_t uid, struct host_user *ret) MUST_CHECK;
 
+/* Below DATA/node, made by host_enter: /sys without what is mounted below it, and a small tmpfs for
+ * the nodes of devices that are bound into containers. */
+#define HOST_SYS_DIR    "sys"
+#define HOST_DEVICE_DIR "devices"
+
 struct host_mounts {
+    const char *dir;      /* DATA/node */
     const char *rootfs;   /* made: what containers of the image `host` see as / */
     const char *mask_dir; /* shows empty there */
     const char *gpu_dir;  /* NULL, or a directory that is made on the host as a mount target */
 };
 
 /*
- * Enters a mount namespace of our own, which gets mounts from the host but gives none back, and
- * makes the root of the image `host`: a small tmpfs with the host's top-level directories bound
- * into it, so that a mount target at the top is made there and never on the host. Called once,
- * before any thread.
+ * Enters a mount namespace of our own (mount_ns.h), which gets mounts from the host but gives none
+ * back, and makes the root of the image `host`: a small tmpfs with the host's top-level directories
+ * bound into it, so that a mount target at the top is made there and never on the host. Called
+ * once, before any thread.
  */
 struct err *host_enter(const struct host_mounts *m) MUST_CHECK;
 
+struct host_owner {
+    uid_t uid;
+    gid_t gid;
+    mode_t mode;
+};
+
 /* A tmpfs at an existing directory; size 0: the kernel's default. */
-struct err *host_mount_tmpfs(const char *path, int64_t size_bytes, mode_t mode) MUST_CHECK;
+struct err *host_mount_tmpfs(const char *path, int64_t size_bytes,
+                             const struct host_owner *owner) MUST_CHECK;
 /* All mounts at `path`; none is fine. */
 struct err *host_unmount(const char *path) MUST_CHECK;
-struct err *host_chmod(const char *path, mode_t mode) MUST_CHECK;
+struct err *host_own(const char *path, const struct host_owner *owner) MUST_CHECK;
+struct err *host_rename(const char *from, const char *to) MUST_CHECK;
+/* Since 1970, for workers, which have no loop. */
+int64_t host_wall_ns(void);
 
 /* Whether something is mounted exactly at `path`. */
 bool host_is_mount(const char *path);

@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <pwd.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -13,13 +12,16 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/stamp.h"
 #include "node/host.h"
+#include "node/mount_ns.h"
 
 /* ---- what it is ---- */
 
@@ -212,6 +214,7 @@ static struct err *mask(const char *rootfs, const char *dir)
     if (!real)
         return err_errno(errno, "find %s", dir);
     path = mem_format("%s%s", rootfs, real);
+    TRY(mount_ns_clear(path)); /* copies of pods' mounts, which would never be unmounted */
     if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
               "size=4k,nr_inodes=2,mode=0711") < 0)
         return err_errno(errno, "mask %s", path);
@@ -224,11 +227,32 @@ static struct err *hide_unified(const char *rootfs)
     static const char controllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
     AUTO_FREE char *empty = mem_format("%s.empty", rootfs);
 
-    if (!file_exists(controllers))
+    if (!file_exists(controllers) || host_is_mount(controllers))
         return NULL;
     TRY(file_write(empty, 0444, STR("")));
     if (mount(empty, controllers, NULL, MS_BIND, NULL) < 0)
         return err_errno(errno, "hide %s", controllers);
+    return NULL;
+}
+
+/* A mount that is bound alone brings none of those below it: no debugfs, no tracefs. */
+static struct err *mount_sys(const char *dir)
+{
+    AUTO_FREE char *path = mem_format("%s/" HOST_SYS_DIR, dir);
+
+    TRY(dir_make(path, 0755));
+    if (mount("/sys", path, NULL, MS_BIND, NULL) < 0)
+        return err_errno(errno, "bind /sys at %s", path);
+    return NULL;
+}
+
+static struct err *mount_devices(const char *dir)
+{
+    AUTO_FREE char *path = mem_format("%s/" HOST_DEVICE_DIR, dir);
+
+    TRY(dir_make(path, 0700));
+    if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NOEXEC, "size=1m,nr_inodes=8k,mode=0700") < 0)
+        return err_errno(errno, "mount a tmpfs at %s", path);
     return NULL;
 }
 
@@ -237,11 +261,10 @@ struct err *host_enter(const struct host_mounts *m)
     TRY(dir_make(m->rootfs, 0711));
     if (m->gpu_dir)
         TRY(dir_make(m->gpu_dir, 0755));
-    if (unshare(CLONE_NEWNS) < 0)
-        return err_errno(errno, "make a mount namespace");
-    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-        return err_errno(errno, "detach our mounts from the host's");
+    TRY(mount_ns_enter(m->rootfs));
     TRY(hide_unified(m->rootfs));
+    TRY(mount_sys(m->dir));
+    TRY(mount_devices(m->dir));
     if (mount("tmpfs", m->rootfs, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,nr_inodes=8k,mode=0755") <
         0)
         return err_errno(errno, "mount a tmpfs at %s", m->rootfs);
@@ -249,10 +272,11 @@ struct err *host_enter(const struct host_mounts *m)
     return mask(m->rootfs, m->mask_dir);
 }
 
-struct err *host_mount_tmpfs(const char *path, int64_t size_bytes, mode_t mode)
+struct err *host_mount_tmpfs(const char *path, int64_t size_bytes, const struct host_owner *owner)
 {
-    char options[64];
-    int n = snprintf(options, sizeof(options), "mode=%04o", mode);
+    char options[128];
+    int n = snprintf(options, sizeof(options), "mode=%04o,uid=%u,gid=%u", owner->mode, owner->uid,
+                     owner->gid);
 
     if (size_bytes > 0)
         (void)snprintf(options + n, sizeof(options) - (size_t)n, ",size=%lld",
@@ -269,9 +293,24 @@ struct err *host_unmount(const char *path)
     return errno == EINVAL || errno == ENOENT ? NULL : err_errno(errno, "unmount %s", path);
 }
 
-struct err *host_chmod(const char *path, mode_t mode)
+struct err *host_own(const char *path, const struct host_owner *owner)
 {
-    return chmod(path, mode) < 0 ? err_errno(errno, "change the mode of %s", path) : NULL;
+    if (lchown(path, owner->uid, owner->gid) < 0)
+        return err_errno(errno, "change the owner of %s", path);
+    return chmod(path, owner->mode) < 0 ? err_errno(errno, "change the mode of %s", path) : NULL;
+}
+
+struct err *host_rename(const char *from, const char *to)
+{
+    return rename(from, to) < 0 ? err_errno(errno, "rename %s to %s", from, to) : NULL;
+}
+
+int64_t host_wall_ns(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock */
+    return now.tv_sec * NS_PER_SEC + now.tv_nsec;
 }
 
 bool host_is_mount(const char *path)

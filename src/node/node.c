@@ -290,7 +290,7 @@ static struct err *begin(struct node *n)
                                        .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
                                        .gpu_dir = n->gpusim_dir ? CDI_GPUSIM_DIR : NULL};
 
-    TRY(dir_make(n->dir, 0700));
+    TRY(dir_make(n->dir, 0711));
     TRY(host_info_read(n->dir, &n->host));
     TRY(host_enter(&mounts));
     TRY(worker_new(n->o.loop, &n->worker));

@@ -316,6 +316,7 @@ static void on_unprepared(void *message, const struct err *e)
         LOG(INFO, "pod removed", S("pod", p->name), S("uid", p->uid));
         pod_free(p);
         return;
+        userns_release(p->set->ranges, p->uid);
     }
     LOG(WARN, "pod could not be removed yet", S("pod", p->name), E(e));
     p->remove_at_ns = now_ns(p) + NS_PER_SEC;

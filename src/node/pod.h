@@ -6,6 +6,7 @@
 #include "node/pods.h"
 #include "node/probes.h"
 #include "node/spec.h"
+#include "node/userns.h"
 
 enum container_state {
     CONTAINER_WAITING, /* not there; to be created when its time comes */
@@ -37,6 +38,7 @@ struct container {
     int64_t started_ns;
     struct container_end end;  /* of `attempt`, in CONTAINER_ENDED */
     struct container_end last; /* of the attempt before */
+    int stop_signal; /* of its image; SIGTERM otherwise */
     const char *wait_reason;   /* static; NULL: nothing special */
     char *wait_message;
     int64_t backoff_ns;    /* of the next restart */
@@ -80,6 +82,8 @@ struct pod {
 
     json_t *refs; /* fetched */
     size_t n_fetching;
+    bool has_userns;
+    uint32_t uid_base; /* of its user namespace, from its preparation on; 0 without one */
     struct err *fetch_error;
     struct preparation *prepared;
     int64_t retry_ns; /* of the preparation */
@@ -142,6 +146,7 @@ struct pods {
     struct events *events;
     struct fetch *fetches;
     struct pending *pending;
+    struct userns_ranges *ranges;
     bool is_synced;
     void (*listener)(void *arg);
     void *listener_arg;
@@ -186,12 +191,27 @@ void container_hook_cancel(struct container *c);
 
 /* pod_start.c: from preparation to the runtime's create */
 void pod_prepare(struct pod *p);
-void container_create(struct pod *p, struct container *c);
 void preparation_free(struct preparation *p);
 void fetch_free(struct fetch *f);
 
 /* pod_status.c */
 json_t *pod_status_make(const struct pod *p);
+const char *config_reason(const struct err *e);
+/* The container waits and says why; an event when that is news. */
+void container_refuse(struct pod *p, struct container *c, const char *reason, const char *message);
+/* NULL: it runs the image `host`. */
+const char *container_image(const json_t *spec);
+
+/* pod_volumes.c: what volumes and variables are made of */
+struct env_input pod_env_input(const struct pod *p, const json_t *container);
+struct err *pod_plan_volumes(const struct pod *p, uint32_t uid_base,
+                             struct volumes *ret) MUST_CHECK;
+
+/* container_create.c: from its turn to the runtime's create */
+void container_create(struct pod *p, struct container *c);
+/* DATA/node/pods/UID/roots/CONTAINER-ATTEMPT; the caller frees it. */
+char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt);
+
 void pod_status_send(struct pod *p);
 void pod_delete_send(struct pod *p);
 /* `terminated` of a containerStatus, back. */

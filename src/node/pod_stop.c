@@ -133,9 +133,8 @@ static void container_signal(struct pod *p, struct container *c, int number)
     struct runtime *r = p->set->o.runtime;
 
     c->is_killing = true;
-    if (number == SIGTERM)
-        c->was_told_to_end = true;
-    else
+    c->was_told_to_end = true;
+    if (number == SIGKILL)
         c->kill_again_ns = now_ns(p) + KILL_AGAIN_NS;
     r->ops->kill(r->self, id, number, on_killed, pending_new(p, c));
 }
@@ -219,7 +218,7 @@ void container_step_stop(struct pod *p, struct container *c)
         return;
     }
     if (!c->was_told_to_end)
-        container_signal(p, c, SIGTERM);
+        container_signal(p, c, c->stop_signal > 0 ? c->stop_signal : SIGTERM);
 }
 
 void pod_step_stop(struct pod *p)

@@ -6,6 +6,7 @@
 #include "base/stamp.h"
 #include "model/names.h"
 #include "node/pod.h"
+#include "node/prepare.h"
 
 static const int64_t QUIET_NS = NS_PER_SEC;
 static const int64_t BACKOFF_FIRST_S = 10;
@@ -250,7 +251,8 @@ static void adopt_attempt(struct pods *set, struct pod *p, const struct runtime_
         c = &p->containers[p->n_containers++];
         *c = (struct container){.name = mem_strdup(name),
                                 .is_init = json_bool(found->intent, "init", false),
-                                .attempt = attempt};
+                                .attempt = attempt,
+                                .stop_signal = (int)json_int(found->intent, "stopSignal", 0)};
         c->gpus = json_incref(json_object_get(found->intent, "gpus"));
     } else if (attempt > c->attempt) {
         AUTO_FREE char *old = container_id(p, c, c->attempt);
@@ -280,6 +282,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
         if (!uid || !json_text(intent, "container"))
             continue;
         if (!p)
+    prepare_adopt_ranges(set->o.dir, set->ranges);
             p = pod_new(set, uid, ns ? ns : "", name ? name : "");
         adopt_attempt(set, p, &found[i]);
     }
@@ -446,6 +449,9 @@ void pods_free(struct pods *set)
     struct fetch *f = NULL;
     struct pending *w = NULL;
 
+    set->ranges = userns_new();
+    if (o->is_shift_missing)
+        userns_share(set->ranges);
     if (!set)
         return;
     set->o.runtime->on_change = NULL;
@@ -460,3 +466,4 @@ void pods_free(struct pods *set)
     pod_events_free(set->events);
     free(set);
 }
+    userns_free(set->ranges);

@@ -18,14 +18,31 @@
 
 struct pods;
 
+#define NO_HOST_USER ((uid_t)-1)
+
 /* What a pod needs from this machine before its first container; made in the worker. */
 struct preparation {
-    uid_t *uids; /* of its containers, in the order of `users` */
+    bool has_userns;
+    uint32_t uid_base; /* uid 0 of its containers; 0 without a user namespace */
+    char *dir;         /* DATA/node/pods/UID */
+    char *hosts;       /* /etc/hosts of containers of images: after this machine's lines */
+    uid_t *uids; /* of its containers, in the order of `users`; NO_HOST_USER: of an image */
     struct host_user *users;
     size_t n_users;
     struct volumes volumes;
     char **targets; /* where volumes are to be mounted */
     size_t n_targets;
+/* The images of this machine, as pods see them: images.h, or a fake. */
+struct image_source {
+    const struct image *(*find)(void *arg, const char *name);
+    char *(*lower_dirs)(void *arg, const char *id); /* the caller frees it */
+    const char *(*layer_dir)(void *arg);
+    void *arg;
+};
+
+struct root;
+struct stage;
+
 };
 
 struct pods_options {
@@ -37,8 +54,16 @@ struct pods_options {
     const char *node;   /* its name */
     const char *dir;    /* DATA/node */
     const char *rootfs; /* of the image `host` */
+    const struct image_source *images; /* NULL: only the image `host` */
+    bool is_shift_missing; /* the file system cannot shift owners: pods share IMAGE_UID_BASE */
     const struct host_info *host;
     const char *gpusim_dir; /* NULL: real gpus */
+    struct err *(*make_root)(struct root *r);
+    struct err *(*make_stage)(struct stage *s); /* stage.h */
+    struct err *(*strike_stage)(const char *dir);
+    struct err *(*update_volumes)(const struct volumes *v);
+    const struct host_roots *host_roots; /* NULL: none */
+    const char *mask_dir;                /* hidden from containers; NULL: nothing is */
     /* prepare.h; tests give another */
     struct err *(*prepare)(struct preparation *p);
     struct err *(*unprepare)(const char *const *dirs, size_t n);

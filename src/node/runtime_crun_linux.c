@@ -337,13 +337,13 @@ static bool read_signals(const char *status, const char *label, uint64_t *ret)
 
 /*
  * The first process of a pid namespace is spared the default action of a signal: one that neither
- * catches nor awaits SIGTERM would never hear of it. Its container is told as a whole then, and
- * where nobody else is in it, what SIGTERM means for a process that does not care is done. One that
+ * catches nor awaits such a signal would never hear of it. Its container is told as a whole then, and
+ * where nobody else is in it, what the signal means for a process that does not care is done. One that
  * has just begun gets the time to say that it does.
  */
-static bool is_deaf(pid_t pid)
+static bool is_deaf(pid_t pid, int signal)
 {
-    static const uint64_t term = UINT64_C(1) << (SIGTERM - 1);
+    const uint64_t bit = UINT64_C(1) << (signal - 1);
     AUTO_FREE char *path = mem_format("/proc/%d/status", (int)pid);
     AUTO(buf_done) struct buf text = {0};
     AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
@@ -353,7 +353,13 @@ static bool is_deaf(pid_t pid)
     if (e || text.size == 0 || !read_signals(text.at, "\nSigCgt:\t", &caught) ||
         !read_signals(text.at, "\nSigBlk:\t", &blocked))
         return false;
-    return ((caught | blocked) & term) == 0;
+    return ((caught | blocked) & bit) == 0;
+}
+
+/* Signals that end who does not care. */
+static bool asks_to_end(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP;
 }
 
 static void crun_kill(void *self, const char *id, int signal, runtime_done_fn done, void *arg)
@@ -362,7 +368,7 @@ static void crun_kill(void *self, const char *id, int signal, runtime_done_fn do
     struct box *b = crun_find(r, id);
     struct command *c = NULL;
     pid_t first = b ? box_first_process(b) : 0;
-    bool is_for_all = signal == SIGTERM && first > 0 && is_deaf(first);
+    bool is_for_all = asks_to_end(signal) && first > 0 && is_deaf(first, signal);
     char number[16];
 
     if (!b || b->state == RUNTIME_ENDED || b->state == RUNTIME_INTENDED) {

@@ -1,175 +1,12 @@
-#include "node/spec.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "model/quantity.h"
 #include "node/cdi.h"
-#include "node/env.h"
-
-static const char *const default_capabilities[] = {
-    "CAP_CHOWN",      "CAP_DAC_OVERRIDE", "CAP_FSETID",      "CAP_FOWNER",           "CAP_MKNOD",
-    "CAP_NET_RAW",    "CAP_SETGID",       "CAP_SETUID",      "CAP_SETFCAP",          "CAP_SETPCAP",
-    "CAP_SYS_CHROOT", "CAP_KILL",         "CAP_AUDIT_WRITE", "CAP_NET_BIND_SERVICE", NULL};
-
-/* ---- who ---- */
-
-static const json_t *security(const json_t *pod, const json_t *container, const char *key)
-{
-    const json_t *own = json_at(container, "securityContext", key, NULL);
-
-    return own && !json_is_null(own) ? own : json_at(pod, "spec", "securityContext", key, NULL);
-}
-
-struct err *spec_check_image(const json_t *container)
-{
-    const char *image = json_text(container, "image");
-
-    if (text_equal(image, "host"))
-        return NULL;
-    return err_new(ERR_INVALID,
-                   "container %s: image '%s' is not on this machine: only 'host' is there, the "
-                   "machine's own root file system",
-                   json_text(container, "name"), image ? image : "");
-}
-
-struct err *spec_uid(const json_t *pod, const json_t *container, uid_t *ret)
-{
-    const json_t *uid = security(pod, container, "runAsUser");
-
-    if (!json_is_integer(uid))
-        return err_new(ERR_FORBIDDEN, "image 'host' runs as a user of this machine, and "
-                                      "securityContext.runAsUser names none");
-    if (json_integer_value(uid) < 0 || json_integer_value(uid) >= UINT32_MAX)
-        return err_new(ERR_INVALID, "runAsUser %" PRId64 " is not a uid",
-                       (int64_t)json_integer_value(uid));
-    *ret = (uid_t)json_integer_value(uid);
-    return NULL;
-}
-
-static struct err *user_part(const struct spec_input *in, json_t *process)
-{
-    const json_t *asked = security(in->pod, in->container, "runAsGroup");
-    json_t *user = json_object_at(process, "user");
-    int64_t gid = json_is_integer(asked) ? json_integer_value(asked) : (int64_t)in->user->gid;
-    bool is_member = in->user->uid == 0 || gid == (int64_t)in->user->gid;
-
-    for (size_t i = 0; i < in->user->n_groups; i++)
-        is_member = is_member || gid == (int64_t)in->user->groups[i];
-    if (!is_member || gid < 0 || gid >= UINT32_MAX)
-        return err_new(ERR_INVALID, "runAsGroup %" PRId64 ": user %s is not in that group", gid,
-                       in->user->name);
-    if (json_is_true(security(in->pod, in->container, "runAsNonRoot")) && in->user->uid == 0)
-        return err_new(ERR_INVALID, "runAsNonRoot is set, but the container would run as root");
-    json_put_int(user, "uid", in->user->uid);
-    json_put_int(user, "gid", gid);
-    for (size_t i = 0; i < in->user->n_groups; i++)
-        (void)json_array_append_new(json_array_at(user, "additionalGids"),
-                                    json_integer(in->user->groups[i]));
-    return NULL;
-}
-
-static bool lists_capability(const json_t *list, const char *capability)
-{
-    const json_t *item = NULL;
-    size_t i = 0;
-
-    json_array_foreach (list, i, item) {
-        const char *name = json_string_value(item);
-
-        if (text_equal(name, "ALL") || text_equal(name, capability) ||
-            text_equal(name, capability + strlen("CAP_")))
-            return true;
-    }
-    return false;
-}
-
-/* Root gets Docker's default set less what it drops; others get none, and no way to any. */
-static void capability_part(const struct spec_input *in, json_t *process)
-{
-    static const char *const sets[] = {"bounding", "effective", "permitted"};
-    const json_t *drop = json_at(in->container, "securityContext", "capabilities", "drop", NULL);
-    const json_t *escalation =
-        json_at(in->container, "securityContext", "allowPrivilegeEscalation", NULL);
-    json_t *capabilities = json_object_at(process, "capabilities");
-
-    for (size_t k = 0; k < 3; k++) {
-        json_t *set = json_array_at(capabilities, sets[k]);
-
-        for (size_t i = 0; in->user->uid == 0 && default_capabilities[i]; i++)
-            if (!lists_capability(drop, default_capabilities[i]))
-                (void)json_array_append_new(set, json_string(default_capabilities[i]));
-    }
-    json_put_bool(process, "noNewPrivileges", in->user->uid != 0 || json_is_false(escalation));
-}
-
-/* The API refuses these already; a node does not take its word for it. */
-static struct err *check_security(const struct spec_input *in)
-{
-    const json_t *own = json_object_get(in->container, "securityContext");
-
-    if (json_bool(own, "privileged", false))
-        return err_new(ERR_INVALID, "securityContext.privileged is not supported");
-    if (json_bool(own, "readOnlyRootFilesystem", false))
-        return err_new(ERR_INVALID, "securityContext.readOnlyRootFilesystem is not supported with "
-                                    "image 'host'");
-    if (json_array_size(json_at(own, "capabilities", "add", NULL)) > 0)
-        return err_new(ERR_INVALID, "securityContext.capabilities.add is not supported");
-    return NULL;
-}
-
-/* ---- what it runs ---- */
-
-static void add_words(const json_t *list, const json_t *env, json_t *args)
-{
-    const json_t *item = NULL;
-    size_t i = 0;
-
-    json_array_foreach (list, i, item)
-        if (json_is_string(item)) {
-            AUTO_FREE char *word = env_expand(json_string_value(item), env);
-
-            (void)json_array_append_new(args, json_string(word));
-        }
-}
-
-static struct err *process_part(const struct spec_input *in, json_t *spec)
-{
-    json_t *process = json_object_at(spec, "process");
-    json_t *args = json_array_at(process, "args");
-    const char *cwd = json_text(in->container, "workingDir");
-    const char *name = NULL;
-    json_t *value = NULL;
-
-    json_put_bool(process, "terminal", false);
-    TRY(user_part(in, process));
-    add_words(json_object_get(in->container, "command"), in->env, args);
-    add_words(json_object_get(in->container, "args"), in->env, args);
-    if (json_array_size(args) == 0)
-        return err_new(ERR_INVALID, "image 'host' has no command of its own: set command or args");
-    (void)json_array_at(process, "env");
-    json_object_foreach ((json_t *)(uintptr_t)in->env, name, value) {
-        AUTO_FREE char *variable = mem_format("%s=%s", name, json_string_value(value));
-
-        cdi_put_env(json_object_get(process, "env"), variable);
-    }
-    json_put_text(process, "cwd", cwd && cwd[0] == '/' ? cwd : "/");
-    capability_part(in, process);
-    return NULL;
-}
-
-json_t *spec_base_env(const struct host_user *user, const char *hostname)
-{
-    json_t *env = json_object();
-
-    json_put_text(env, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-    json_put_text(env, "HOME", user->home);
-    json_put_text(env, "USER", user->name);
-    json_put_text(env, "LOGNAME", user->name);
-    json_put_text(env, "HOSTNAME", hostname);
-    return env;
-}
+#include "node/root.h"
+#include "node/spec_private.h"
+#include "node/userns.h"
 
 /* ---- where ---- */
 
@@ -222,7 +59,7 @@ static void add_mount(json_t *spec, const char *destination, const char *type, c
     (void)json_array_append_new(mounts, mount);
 }
 
-static bool is_below(const char *path, const char *dir)
+bool spec_is_below(const char *path, const char *dir)
 {
     size_t size = strlen(dir);
 
@@ -243,8 +80,8 @@ struct err *spec_check_mount(const char *destination)
             (part.size == 0 && rest.at && part.at != destination))
             return err_new(ERR_INVALID, "mountPath '%s' is not a plain path", destination);
     }
-    if (is_below(destination, "/proc") || is_below(destination, "/sys") ||
-        (is_below(destination, "/dev") && !is_below(destination, "/dev/shm")))
+    if (spec_is_below(destination, "/proc") || spec_is_below(destination, "/sys") ||
+        (spec_is_below(destination, "/dev") && !spec_is_below(destination, "/dev/shm")))
         return err_new(ERR_INVALID, "mountPath '%s': nothing is mounted over /proc, /sys and /dev",
                        destination);
     return NULL;
@@ -257,6 +94,9 @@ static struct err *mount_part(const struct spec_input *in, json_t *spec)
     for (size_t i = 0; i < n; i++)
         add_mount(spec, fixed_mounts[i].destination, fixed_mounts[i].type, fixed_mounts[i].type,
                   fixed_mounts[i].options);
+    /* A sysfs of its own is for who owns the network namespace, which is the host's. */
+    if (in->image)
+        add_mount(spec, "/sys", "bind", in->sys_dir, "bind,rprivate,nosuid,noexec,nodev,ro");
     for (size_t i = 0; i < in->n_mounts; i++) {
         TRY(spec_check_mount(in->mounts[i].destination));
         add_mount(spec, in->mounts[i].destination, "bind", in->mounts[i].source,
@@ -368,6 +208,29 @@ static void add_texts(json_t *object, const char *key, const char *const *texts)
         (void)json_array_append_new(list, json_string(*texts));
 }
 
+static void add_namespace(json_t *part, const char *type)
+{
+    json_t *ns = json_object();
+
+    json_put_text(ns, "type", type);
+    (void)json_array_append_new(json_array_at(part, "namespaces"), ns);
+}
+
+static void userns_part(const struct spec_input *in, json_t *part)
+{
+    static const char *const maps[] = {"uidMappings", "gidMappings"};
+
+    add_namespace(part, "user");
+    for (size_t i = 0; i < 2; i++) {
+        json_t *map = json_object();
+
+        json_put_int(map, "containerID", 0);
+        json_put_int(map, "hostID", in->uid_base);
+        json_put_int(map, "size", USERNS_SIZE);
+        (void)json_array_append_new(json_array_at(part, maps[i]), map);
+    }
+}
+
 static void linux_part(const struct spec_input *in, json_t *spec)
 {
     static const char *const namespaces[] = {"pid", "ipc", "mount", "uts", "cgroup"};
@@ -389,14 +252,35 @@ static void linux_part(const struct spec_input *in, json_t *spec)
     json_t *part = json_object_at(spec, "linux");
 
     json_put_text(part, "cgroupsPath", in->cgroup);
-    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
-        json_t *ns = json_object();
-
-        json_put_text(ns, "type", namespaces[i]);
-        (void)json_array_append_new(json_array_at(part, "namespaces"), ns);
-    }
+    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+        add_namespace(part, namespaces[i]);
+    if (in->has_userns)
+        userns_part(in, part);
+    if (spec_is_privileged(in->container))
+        return;
     add_texts(part, "maskedPaths", masked);
     add_texts(part, "readonlyPaths", read_only);
+}
+
+/*
+ * Inside a user namespace nobody makes device nodes: those that the edits name are made on the host
+ * (root.h), by their numbers, and bound. Who may open them the device cgroup says, as always.
+ */
+static void bind_devices(const struct spec_input *in, json_t *spec)
+{
+    json_t *part = json_object_at(spec, "linux");
+    const json_t *device = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(part, "devices"), i, device) {
+        AUTO_FREE char *source = root_device_path(in->device_dir, json_int(device, "major", 0),
+                                                  json_int(device, "minor", 0));
+
+        add_mount(spec, json_text(device, "path"), "bind", source,
+                  "bind,rprivate,nosuid,noexec,rw");
+    }
+    (void)json_object_del(part, "devices");
+    cdi_sort_mounts(spec);
 }
 
 struct err *spec_build(const struct spec_input *in, json_t **ret)
@@ -404,18 +288,22 @@ struct err *spec_build(const struct spec_input *in, json_t **ret)
     AUTO(json_freep) json_t *spec = json_object();
     json_t *root = json_object_at(spec, "root");
 
-    TRY(spec_check_image(in->container));
-    TRY(check_security(in));
+    TRY(spec_check_security(in));
     json_put_text(spec, "ociVersion", "1.0.2");
-    TRY(process_part(in, spec));
+    TRY(spec_process(in, spec));
     json_put_text(root, "path", in->rootfs);
-    json_put_bool(root, "readonly", false);
+    json_put_bool(root, "readonly", spec_is_root_read_only(in));
     json_put_text(spec, "hostname", in->hostname);
     linux_part(in, spec);
     TRY(resource_part(in, spec));
     device_part(spec);
     TRY(mount_part(in, spec));
     TRY(cdi_apply(in->edits, spec));
+    if (in->has_userns)
+        bind_devices(in, spec);
+    spec_seccomp(in, json_at(spec, "process", "capabilities", "bounding", NULL),
+                 json_object_at(spec, "linux"));
+    spec_sysctls(in, json_object_at(spec, "linux"));
     /* A variable of the image or the user never asks for devices: neither here nor from an older
      * hook that this host may have. */
     if (json_object_get(in->env, "NVIDIA_VISIBLE_DEVICES"))

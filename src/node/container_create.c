@@ -1,0 +1,537 @@
+/* From "its turn has come" to the runtime's create: gpus, the image's root, spec. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "node/cdi.h"
+#include "node/env.h"
+#include "node/etc.h"
+#include "node/pod.h"
+#include "node/root.h"
+#include "node/stage.h"
+
+static const int64_t RETRY_NS = NS_PER_SEC;
+
+/* ---- gpus ---- */
+
+/* The devices that the ledger gave to this container, as many as it asked for. */
+static struct err *find_gpus(const struct pod *p, const struct container *c, const struct gpu **ret,
+                             size_t max, size_t *ret_count)
+{
+    const struct pods_options *o = &p->set->o;
+    const json_t *asked =
+        json_at(pod_container_spec(p, c), "resources", "limits", "nvidia.com/gpu", NULL);
+    const json_t *item = NULL;
+    int64_t n_asked = json_integer_value(asked);
+    size_t n = json_array_size(c->gpus);
+    size_t i = 0;
+
+    if (json_is_string(asked))
+        TRY(num_parse_int64(str_of(json_string_value(asked)), 0, (int64_t)max, &n_asked));
+    if (n > max || (int64_t)n != n_asked)
+        return err_new(ERR_INVALID, "container asks for %" PRId64 " gpus and was given %zu",
+                       n_asked, n);
+    json_array_foreach (c->gpus, i, item) {
+        const char *uuid = json_string_value(item);
+        bool is_known = false;
+        const struct pod *user = pods_gpu_user(p->set, uuid, c);
+
+        ret[i] = o->find_gpu(o->arg, uuid, &is_known);
+        if (!ret[i] && !is_known)
+            return err_new(ERR_UNAVAILABLE, "the gpus of this machine are not known yet");
+        if (!ret[i])
+            return err_new(ERR_UNAVAILABLE, "gpu %s is not on this machine", uuid);
+        if (ret[i]->health == GPU_LOST || ret[i]->minor < 0)
+            return err_new(ERR_UNAVAILABLE, "gpu %s is lost: %s", uuid, ret[i]->health_reason);
+        if (user) {
+            LOG(ERROR, "gpu is still in use by another pod", S("gpu", uuid), S("pod", p->name),
+                S("holder", user->name));
+            return err_new(ERR_CONFLICT, "gpu %s is still in use by pod %s/%s", uuid, user->ns,
+                           user->name);
+        }
+    }
+    *ret_count = n;
+    return NULL;
+}
+
+/* The container's gpus as CDI edits. */
+static struct err *find_edits(const struct pod *p, const struct container *c, const json_t *env,
+                              json_t **ret)
+{
+    enum {
+        GPUS_MAX = 256
+    };
+    const struct pods_options *o = &p->set->o;
+    AUTO_FREE const struct gpu **gpus = mem_alloc(GPUS_MAX * sizeof(*gpus));
+    struct cdi_host cdi = {.gpusim_dir = o->gpusim_dir, .uvm_major = -1};
+    size_t n = 0;
+
+    TRY(find_gpus(p, c, gpus, GPUS_MAX, &n));
+    if (n > 0)
+        cdi.uvm_major = o->uvm_major(o->arg);
+    *ret = cdi_gpu_edits(gpus, n, &cdi, env);
+    return NULL;
+}
+
+/* ---- the spec ---- */
+
+/* The volumes, as the stage has them. */
+static void add_mounts(const struct stage *stage, struct spec_mount *mounts, size_t *count)
+{
+    for (size_t i = 0; i < stage->mounts.n; i++) {
+        const struct spec_mount *m = &stage->mounts.at[i].mount;
+
+        mounts[(*count)++] = (struct spec_mount){.source = mem_strdup(m->source),
+                                                 .destination = mem_strdup(m->destination),
+                                                 .is_read_only = m->is_read_only};
+    }
+}
+
+/* `*ret_own`: what the manifest says; `*ret`: with it, what the image or this machine gives. */
+static struct err *build_env(const struct pod *p, const json_t *spec, const struct image *image,
+                             const struct host_user *user, json_t **ret_own, json_t **ret)
+{
+    const struct pods_options *o = &p->set->o;
+    const struct env_input in = pod_env_input(p, spec);
+    AUTO(json_freep)
+    json_t *env = image ? spec_image_env(image, user, o->host->hostname)
+                        : spec_base_env(user, o->host->hostname);
+    AUTO(json_freep) json_t *own = image ? json_object() : json_incref(env);
+
+    TRY(env_add(&in, own));
+    if (image)
+        (void)json_object_update(env, own);
+    *ret_own = TAKE(own);
+    *ret = TAKE(env);
+    return NULL;
+}
+
+static bool is_mounted(const struct spec_mount *mounts, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (spec_is_below(path, mounts[i].destination))
+            return true;
+    return false;
+}
+
+/* The node's files of /etc, where the manifest does not mount its own. */
+static void add_etc(const struct pod *p, const json_t *spec, struct spec_mount *mounts,
+                    size_t *count)
+{
+    bool is_read_only = json_bool_at(spec, "securityContext", "readOnlyRootFilesystem", NULL);
+    size_t n_own = *count;
+
+    for (size_t i = 0; etc_names[i]; i++) {
+        AUTO_FREE char *path = mem_format("/etc/%s", etc_names[i]);
+
+        if (!is_mounted(mounts, n_own, path))
+            mounts[(*count)++] = (struct spec_mount){
+                .source = mem_format("%s/" ETC_DIR "/%s", p->prepared->dir, etc_names[i]),
+                .destination = TAKE(path),
+                .is_read_only = is_read_only};
+    }
+}
+
+/* What a container is made of, on its way into the spec; done by parts_done. */
+struct parts {
+    const struct image *image; /* NULL: the image `host` */
+    const struct host_user *user;
+    struct spec_mount *mounts;
+    size_t n_mounts;
+    json_t *own_env;
+    json_t *env;
+    json_t *edits;
+    char *cgroup;
+    char *rootfs;
+    char *sys_dir;
+    char *device_dir;
+};
+
+static void parts_done(struct parts *x)
+{
+    for (size_t i = 0; i < x->n_mounts; i++) {
+        free(x->mounts[i].source);
+        free(x->mounts[i].destination);
+    }
+    free(x->mounts);
+    json_decref(x->own_env);
+    json_decref(x->env);
+    json_decref(x->edits);
+    free(x->cgroup);
+    free(x->rootfs);
+    free(x->sys_dir);
+    free(x->device_dir);
+}
+
+static struct err *collect(const struct pod *p, const struct container *c, const struct root *root,
+                           const struct stage *stage, struct parts *x)
+{
+    const struct pods_options *o = &p->set->o;
+    const json_t *spec = pod_container_spec(p, c);
+    size_t n_mounts_max = stage->mounts.n + ETC_NAMES;
+    AUTO_FREE char *id = container_id(p, c, c->attempt);
+
+    x->mounts = mem_alloc((n_mounts_max + 1) * sizeof(*x->mounts));
+    x->cgroup = mem_format("/mete/%s", id);
+    x->rootfs = root ? mem_format("%s/root", root->dir) : mem_strdup(o->rootfs);
+    x->sys_dir = mem_format("%s/" HOST_SYS_DIR, o->dir);
+    x->device_dir = mem_format("%s/" HOST_DEVICE_DIR, o->dir);
+    x->user = root ? &root->found : &p->prepared->users[c - p->containers];
+    if (root)
+        x->image = o->images->find(o->images->arg, container_image(spec));
+    if (root && !x->image)
+        return err_new(ERR_NOT_FOUND, "image '%s' is not on this machine any more",
+                       container_image(spec));
+    TRY(build_env(p, spec, x->image, x->user, &x->own_env, &x->env));
+    add_mounts(stage, x->mounts, &x->n_mounts);
+    if (root)
+        add_etc(p, spec, x->mounts, &x->n_mounts);
+    return find_edits(p, c, x->env, &x->edits);
+}
+
+static struct err *build(const struct pod *p, const struct container *c, const struct root *root,
+                         const struct stage *stage, json_t **ret)
+{
+    AUTO(parts_done) struct parts x = {0};
+    struct spec_input in = {0};
+
+    TRY(collect(p, c, root, stage, &x));
+    in = (struct spec_input){.pod = p->object,
+                             .container = pod_container_spec(p, c),
+                             .image = x.image,
+                             .user = x.user,
+                             .env = x.env,
+                             .own_env = x.own_env,
+                             .rootfs = x.rootfs,
+                             .cgroup = x.cgroup,
+                             .hostname = p->set->o.host->hostname,
+                             .mounts = x.mounts,
+                             .n_mounts = x.n_mounts,
+                             .edits = x.edits,
+                             .has_userns = root && p->has_userns,
+                             .uid_base = p->uid_base,
+                             .sys_dir = x.sys_dir,
+                             .device_dir = x.device_dir};
+    return spec_build(&in, ret);
+}
+
+/* ---- create ---- */
+
+static void on_old_removed(void *arg, const struct err *e)
+{
+    (void)arg;
+    if (e)
+        LOG(WARN, "older attempt could not be removed", E(e));
+}
+
+static struct err *remove_file(void *message)
+{
+    return dir_remove(message);
+}
+
+static void on_file_removed(void *message, const struct err *e)
+{
+    if (e)
+        LOG(WARN, "older log could not be removed", E(e));
+    free(message);
+}
+
+/* DATA/node/pods/UID/binds/CONTAINER-ATTEMPT. The caller frees it. */
+static char *container_stage_dir(const struct pod *p, const struct container *c)
+{
+    return mem_format("%s/pods/%s/binds/%s-%" PRId64, p->set->o.dir, p->uid, c->name, c->attempt);
+}
+
+/* An attempt and its log live until the next but one: its status and `logs --previous` want them.
+ */
+static void remove_older(struct pod *p, const struct container *c)
+{
+    struct runtime *r = p->set->o.runtime;
+    AUTO_FREE char *id = NULL;
+
+    if (c->attempt == 0)
+        return;
+    id = container_id(p, c, c->attempt - 1);
+    r->ops->remove(r->self, id, on_old_removed, NULL);
+    if (c->attempt > 1) {
+        AUTO_FREE char *logs = pod_log_dir(p);
+
+        worker_give(p->set->o.worker, remove_file, on_file_removed,
+                    mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt - 2));
+    }
+}
+
+/* The runtime's refusal: as if the container had ended at once, as the kubelet shows it. */
+static void container_refused(struct pod *p, struct container *c, const struct err *e)
+{
+    int64_t now = loop_wall_ns(p->set->o.loop);
+
+    container_end_done(&c->end);
+    c->end = (struct container_end){.is_set = true,
+                                    .attempt = c->attempt,
+                                    .code = 128,
+                                    .reason = mem_strdup("StartError"),
+                                    .message = mem_strdup(err_message(e)),
+                                    .started_ns = now,
+                                    .finished_ns = now};
+    c->state = CONTAINER_ENDED;
+    container_wait(c, NULL, NULL);
+    pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", err_message(e));
+}
+
+/* ---- created ---- */
+
+struct striking {
+    char *dir;
+    struct err *(*strike)(const char *dir);
+};
+
+static struct err *strike(void *message)
+{
+    const struct striking *m = message;
+
+    return m->strike(m->dir);
+}
+
+static void on_struck(void *message, const struct err *e)
+{
+    struct striking *m = message;
+
+    if (e)
+        LOG(WARN, "mounts of a container could not be struck", S("dir", m->dir), E(e));
+    free(m->dir);
+    free(m);
+}
+
+/* What it mounts is its own now. */
+static void strike_stage(const struct pod *p, const struct container *c)
+{
+    struct striking *m = NULL;
+
+    if (!stage_has_binds(p->object, pod_container_spec(p, c)))
+        return;
+    m = mem_alloc(sizeof(*m));
+    *m = (struct striking){.dir = container_stage_dir(p, c), .strike = p->set->o.strike_stage};
+    worker_give(p->set->o.worker, strike, on_struck, m);
+}
+
+static void on_created(void *arg, const struct err *e)
+{
+    struct pod *p = NULL;
+    struct container *c = pending_take(arg, &p);
+
+    if (c)
+        strike_stage(p, c);
+    if (c && c->state == CONTAINER_CREATING) {
+        if (!e) {
+            c->state = CONTAINER_CREATED;
+            container_wait(c, NULL, NULL);
+            remove_older(p, c);
+        } else if (err_code(e) == ERR_INVALID) {
+            container_refused(p, c, e);
+            remove_older(p, c);
+        } else {
+            LOG(WARN, "container could not be created", S("pod", p->name), S("container", c->name),
+                E(e));
+            container_refuse(p, c, "CreateContainerError", err_message(e));
+            c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
+        }
+    }
+    if (p)
+        pod_step(p);
+}
+
+static json_t *make_intent(const struct pod *p, const struct container *c)
+{
+    json_t *intent = json_object();
+
+    json_put_text(intent, "uid", p->uid);
+    json_put_text(intent, "namespace", p->ns);
+    json_put_text(intent, "pod", p->name);
+    json_put_text(intent, "container", c->name);
+    json_put_bool(intent, "init", c->is_init);
+    json_put_int(intent, "attempt", c->attempt);
+    if (json_array_size(c->gpus) > 0)
+        json_put(intent, "gpus", json_deep_copy(c->gpus));
+    if (c->stop_signal > 0)
+        json_put_int(intent, "stopSignal", c->stop_signal);
+    return intent;
+}
+
+char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt)
+{
+    return mem_format("%s/pods/%s/roots/%s-%" PRId64, p->set->o.dir, p->uid, c->name, attempt);
+}
+
+static void refuse(struct pod *p, struct container *c, const struct err *e)
+{
+    container_refuse(p, c, config_reason(e), err_message(e));
+    c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
+    if (err_code(e) == ERR_NOT_FOUND)
+        p->preparation = PREP_NONE; /* the missing key may come: fetched anew */
+}
+
+/* Its input and terminal, for those who attach. */
+static void set_streams(const json_t *container, json_t *config, struct runtime_create *create)
+{
+    create->has_stdin = json_bool(container, "stdin", false);
+    create->is_stdin_once = json_bool(container, "stdinOnce", false);
+    create->has_terminal = json_bool(container, "tty", false);
+    json_put_bool(json_object_at(config, "process"), "terminal", create->has_terminal);
+}
+
+/* `root` NULL: the image `host`. */
+static void create_in(struct pod *p, struct container *c, const struct root *root,
+                      const struct stage *stage)
+{
+    struct runtime *r = p->set->o.runtime;
+    AUTO(json_freep) json_t *config = NULL;
+    AUTO(json_freep) json_t *intent = NULL;
+    AUTO_FREE char *id = container_id(p, c, c->attempt);
+    AUTO_FREE char *logs = pod_log_dir(p);
+    AUTO_FREE char *log_path = mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt);
+    AUTO(err_freep) struct err *e = build(p, c, root, stage, &config);
+    struct runtime_create create = {.id = id, .config = config, .log_path = log_path};
+
+    if (e) {
+        refuse(p, c, e);
+        return;
+    }
+    intent = make_intent(p, c);
+    create.intent = intent;
+    set_streams(pod_container_spec(p, c), config, &create);
+    c->state = CONTAINER_CREATING;
+    r->ops->create(r->self, &create, on_created, pending_new(p, c));
+}
+
+/* ---- what stands before it: the root of an image, mounts ---- */
+
+struct rooting {
+    struct pending *pending;
+    struct root *root; /* NULL: the image `host` */
+    struct stage stage;
+    struct err *(*make)(struct root *r);
+    struct err *(*make_stage)(struct stage *s);
+};
+
+static void rooting_free(struct rooting *m)
+{
+    root_free(m->root);
+    stage_done(&m->stage);
+    free(m);
+}
+
+static struct err *make_root(void *message)
+{
+    struct rooting *m = message;
+
+    if (m->root)
+        TRY(m->make(m->root));
+    return m->make_stage(&m->stage);
+}
+
+static void on_rooted(void *message, const struct err *e)
+{
+    struct rooting *m = message;
+    struct pod *p = NULL;
+    struct container *c = pending_take(m->pending, &p);
+
+    if (c && c->state == CONTAINER_CREATING) {
+        c->state = CONTAINER_WAITING; /* nothing was created yet */
+        if (e && !p->is_stopping)
+            refuse(p, c, e);
+        else if (!p->is_stopping)
+            create_in(p, c, m->root, &m->stage);
+    }
+    rooting_free(m);
+    if (p)
+        pod_step(p);
+}
+
+static void add_devices(const json_t *edits, struct root *root)
+{
+    const json_t *node = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(edits, "deviceNodes"), i, node)
+        if (root->n_devices < ROOT_DEVICES_MAX)
+            root->devices[root->n_devices++] = (struct root_device){
+                .major = json_int(node, "major", 0), .minor = json_int(node, "minor", 0)};
+}
+
+static struct err *plan_root(const struct pod *p, struct container *c, struct root *ret)
+{
+    const struct pods_options *o = &p->set->o;
+    const struct image_source *s = o->images;
+    const json_t *spec = pod_container_spec(p, c);
+    const struct image *image = s ? s->find(s->arg, container_image(spec)) : NULL;
+    AUTO(json_freep) json_t *edits = NULL;
+
+    if (!image)
+        return err_new(ERR_NOT_FOUND, "image '%s' is not on this machine", container_image(spec));
+    TRY(spec_check_non_root(p->object, spec, image->user));
+    TRY(find_edits(p, c, NULL, &edits));
+    add_devices(edits, ret);
+    c->stop_signal = spec_stop_signal(image->stop_signal);
+    ret->ask = spec_user_asked(p->object, spec, p->has_userns);
+    ret->user = image->user ? mem_strdup(image->user) : NULL;
+    ret->layer_dir = mem_strdup(s->layer_dir(s->arg));
+    ret->lower_dirs = s->lower_dirs(s->arg, image->id);
+    ret->dir = container_root_dir(p, c, c->attempt);
+    ret->device_dir = mem_format("%s/" HOST_DEVICE_DIR, o->dir);
+    ret->uid_base = p->uid_base;
+    return NULL;
+}
+
+static struct err *plan_stage(const struct pod *p, const struct container *c, struct stage *ret)
+{
+    const struct pods_options *o = &p->set->o;
+    const json_t *spec = pod_container_spec(p, c);
+    bool is_host = !container_image(spec);
+    const struct host_user *user = is_host ? &p->prepared->users[c - p->containers] : NULL;
+    AUTO_FREE char *dir = container_stage_dir(p, c);
+    AUTO(json_freep)
+    json_t *env = is_host ? spec_base_env(user, o->host->hostname) : json_object();
+    const struct env_input vars = pod_env_input(p, spec);
+    const struct stage_input in = {.pod = p->object,
+                                   .container = spec,
+                                   .volumes = &p->prepared->volumes,
+                                   .env = env,
+                                   .dir = dir,
+                                   .rootfs = o->rootfs,
+                                   .user = user,
+                                   .uid_base = p->uid_base};
+
+    TRY(env_add(&vars, env));
+    return stage_plan(&in, ret);
+}
+
+static struct err *plan_rooting(const struct pod *p, struct container *c, struct rooting *m)
+{
+    m->make = p->set->o.make_root;
+    m->make_stage = p->set->o.make_stage;
+    if (container_image(pod_container_spec(p, c))) {
+        m->root = mem_alloc(sizeof(*m->root));
+        TRY(plan_root(p, c, m->root));
+    }
+    return plan_stage(p, c, &m->stage);
+}
+
+void container_create(struct pod *p, struct container *c)
+{
+    struct rooting *m = mem_alloc(sizeof(*m));
+    AUTO(err_freep) struct err *e = plan_rooting(p, c, m);
+
+    if (e) {
+        rooting_free(m);
+        refuse(p, c, e);
+        return;
+    }
+    c->state = CONTAINER_CREATING;
+    m->pending = pending_new(p, c);
+    worker_give(p->set->o.worker, make_root, on_rooted, m);
+}
