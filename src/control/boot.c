@@ -4,45 +4,63 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 
-static const char *const names[] = {"default", "kube-system", "kube-public"};
+/* What every cluster has. */
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *name;
+    const char *body; /* the rest of the object */
+} wanted[] = {
+    {"", "namespaces", "default", "{}"},
+    {"", "namespaces", "kube-system", "{}"},
+    {"", "namespaces", "kube-public", "{}"},
+    {"scheduling.k8s.io", "priorityclasses", "system-cluster-critical",
+     "{\"value\":2000000000,\"description\":\"Used for system critical pods that must run in the "
+     "cluster, but can be moved to another node if necessary.\"}"},
+    {"scheduling.k8s.io", "priorityclasses", "system-node-critical",
+     "{\"value\":2000001000,\"description\":\"Used for system critical pods that must not be moved "
+     "from their current node.\"}"},
+};
 enum {
-    N_NAMES = sizeof(names) / sizeof(names[0])
+    N_WANTED = sizeof(wanted) / sizeof(wanted[0])
 };
 
 struct boot {
     struct boot_options options;
-    const struct kind *kind;
     struct loop_timer *timer;
     struct store_watch *watch; /* tells when what was written is durable */
     bool is_ready;
 };
 
 /* By what is durable, as people will see it. */
-static bool is_there(const struct boot *b, const char *name)
+static bool is_there(const struct boot *b, size_t i)
 {
-    return store_get(objects_store(b->options.objects), objects_key(b->kind, "", name)) != NULL;
+    const struct kind *k = kind_find(wanted[i].group, wanted[i].plural);
+
+    return store_get(objects_store(b->options.objects), objects_key(k, "", wanted[i].name)) != NULL;
 }
 
 static bool are_all_there(const struct boot *b)
 {
-    for (size_t i = 0; i < N_NAMES; i++) {
-        if (!is_there(b, names[i]))
+    for (size_t i = 0; i < N_WANTED; i++) {
+        if (!is_there(b, i))
             return false;
     }
     return true;
 }
 
-static struct err *create(struct boot *b, const char *name)
+static struct err *create(struct boot *b, size_t i)
 {
     struct objects_request r = {
-        .kind = b->kind,
+        .kind = kind_find(wanted[i].group, wanted[i].plural),
         .ns = "",
         .who = {.user = "system:boot", .is_system = true, .is_admin = true, .host_uid = -1}};
-    AUTO(json_freep) json_t *object = json_object();
+    AUTO(json_freep) json_t *object = NULL;
     AUTO(json_freep) json_t *result = NULL;
     struct err *e;
 
-    json_put_text(json_object_at(object, "metadata"), "name", name);
+    TRY(json_parse(str_of(wanted[i].body), &object));
+    json_put_text(json_object_at(object, "metadata"), "name", wanted[i].name);
     e = objects_create(b->options.objects, &r, object, NULL, NULL, &result);
     if (e && err_code(e) == ERR_EXISTS) {
         err_free(e);
@@ -57,16 +75,18 @@ static void on_time(void *arg)
 
     if (are_all_there(b)) {
         b->is_ready = true;
+        store_watch_free(b->watch);
+        b->watch = NULL;
         if (b->options.on_ready)
             b->options.on_ready(b->options.arg);
         return;
     }
-    for (size_t i = 0; i < N_NAMES; i++) {
-        AUTO(err_freep) struct err *e = is_there(b, names[i]) ? NULL : create(b, names[i]);
+    for (size_t i = 0; i < N_WANTED; i++) {
+        AUTO(err_freep) struct err *e = is_there(b, i) ? NULL : create(b, i);
 
         if (e)
-            LOG(WARN, "namespace cannot be created, will be tried again", S("namespace", names[i]),
-                E(e));
+            LOG(WARN, "what every cluster has cannot be created, will be tried again",
+                S("resource", wanted[i].plural), S("name", wanted[i].name), E(e));
     }
     loop_timer_set(b->timer, NS_PER_SEC);
 }
@@ -84,12 +104,11 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
 struct err *boot_new(const struct boot_options *o, struct boot **ret)
 {
     struct boot *b = mem_alloc(sizeof(*b));
-    struct store_range range = {.group = "", .resource = "namespaces"};
+    struct store_range range = {.resource = NULL};
     struct store *s = objects_store(o->objects);
     struct err *e;
 
     b->options = *o;
-    b->kind = kind_find("", "namespaces");
     b->timer = loop_timer_new(o->loop, on_time, b);
     loop_timer_set(b->timer, 0);
     e = store_watch_new(s, &range, store_revision(s), on_change, b, &b->watch);

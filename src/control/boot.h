@@ -1,5 +1,7 @@
-/* boot.h - what must be there before anything else: the namespaces default, kube-system and
- * kube-public */
+/*
+ * boot.h - what must be there before anything else: the namespaces default, kube-system and
+ * kube-public, and the system's priority classes
+ */
 #pragma once
 
 #include "base/loop.h"

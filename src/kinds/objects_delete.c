@@ -8,6 +8,7 @@
  */
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/admit.h"
 #include "kinds/objects_private.h"
 #include "kinds/pod_state.h"
 
@@ -191,6 +192,7 @@ static struct err *delete_object(struct deletion *d, store_done_fn done, void *a
     TRY(change_load(c, c->request->name));
     TRY(check_namespace_may_go(c));
     TRY(check_preconditions(d));
+    TRY(admit_removal(c));
     c->after = json_deep_copy(c->before);
     TRY(set_propagation(d));
     d->grace = choose_grace(d);

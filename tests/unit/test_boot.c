@@ -28,7 +28,16 @@ static bool has(struct world *w, const char *name)
     return ns != NULL;
 }
 
-static void makes_the_namespaces_and_tells_once(void **state)
+static bool has_class(struct world *w, const char *name)
+{
+    AUTO(json_freep)
+    json_t *class = world_get(
+        w, (struct target){.group = "scheduling.k8s.io", .kind = "priorityclasses", .name = name});
+
+    return class != NULL;
+}
+
+static void makes_what_every_cluster_has_and_tells_once(void **state)
 {
     size_t n_ready = 0;
     struct world w;
@@ -41,6 +50,7 @@ static void makes_the_namespaces_and_tells_once(void **state)
     sim_loop_advance(w.loop, INT64_C(10000000000));
     assert_int_equal(n_ready, 1);
     assert_true(has(&w, "default") && has(&w, "kube-system") && has(&w, "kube-public"));
+    assert_true(has_class(&w, "system-node-critical") && has_class(&w, "system-cluster-critical"));
     boot_free(b);
     revision = store_revision(w.store);
     n_ready = 0;
@@ -76,7 +86,7 @@ static void waits_while_the_disk_is_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_the_namespaces_and_tells_once),
+        cmocka_unit_test(makes_what_every_cluster_has_and_tells_once),
         cmocka_unit_test(waits_while_the_disk_is_full),
     };
 

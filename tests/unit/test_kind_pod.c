@@ -59,8 +59,8 @@ static void fills_in_what_kubernetes_fills_in(void **state)
         "\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\",\"imagePullPolicy\":"
         "\"IfNotPresent\"}],\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,"
         "\"dnsPolicy\":\"ClusterFirst\",\"serviceAccountName\":\"default\",\"securityContext\":{},"
-        "\"schedulerName\":\"default-scheduler\",\"preemptionPolicy\":\"PreemptLowerPriority\","
-        "\"enableServiceLinks\":true,\"priority\":0,\"tolerations\":[{\"key\":"
+        "\"schedulerName\":\"default-scheduler\","
+        "\"enableServiceLinks\":true,\"tolerations\":[{\"key\":"
         "\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
         "\"tolerationSeconds\":300},{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":"
         "\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]},\"apiVersion\":\"v1\","
@@ -302,10 +302,8 @@ static void checks_fields_against_each_other(void **state)
          "`key` is empty"},
         {"\"tolerations\":[{\"key\":\"a\",\"effect\":\"NoSchedule\",\"tolerationSeconds\":1}],", "",
          "spec.tolerations[0].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute'"},
-        {"\"priorityClassName\":\"gold\",", "",
-         "spec.priorityClassName: Invalid value: \"gold\": no such priority class"},
-        {"\"priority\":2000000000,", "",
-         "spec.priority: Invalid value: 2000000000: must be less than or equal to 1000000000"},
+        {"\"priorityClassName\":\"Gold\",", "",
+         "spec.priorityClassName: Invalid value: \"Gold\": "},
         {"\"hostNetwork\":true,", ",\"ports\":[{\"containerPort\":80,\"hostPort\":81}]",
          "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when "
          "`hostNetwork` is true"},

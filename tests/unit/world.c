@@ -93,7 +93,7 @@ json_t *manifest(const char *text)
 
 static struct objects_request request_of(struct target t)
 {
-    const struct kind *k = kind_find("", t.kind);
+    const struct kind *k = kind_find(t.group ? t.group : "", t.kind);
 
     assert_non_null(k);
     return (struct objects_request){.kind = k,

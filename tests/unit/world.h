@@ -39,6 +39,7 @@ extern const struct kind_context ours;   /* one of our own processes */
 
 /* Names one object, and who asks: {.kind = "pods", .ns = "default", .name = "a", .who = &ann} */
 struct target {
+    const char *group; /* NULL: core */
     const char *kind;
     const char *ns;
     const char *name;
