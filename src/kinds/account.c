@@ -106,7 +106,7 @@ static bool has_gpu(const json_t *list, const char *uuid)
     return false;
 }
 
-void account_open(json_t *entry, const json_t *gpus, int64_t now_ns)
+void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t now_ns)
 {
     json_t *list = json_array();
     const json_t *container;
@@ -127,6 +127,8 @@ void account_open(json_t *entry, const json_t *gpus, int64_t now_ns)
             (void)json_array_append_new(list, gpu); /* a fresh object: cannot fail */
         }
     }
+    json_put_text(entry, "user", json_text_at(pod, "metadata", "annotations", POD_USER, NULL));
+    json_put_text(entry, "jobId", json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL));
     json_put_int(entry, "fromNs", now_ns);
     json_put_int(entry, "attempt", 0);
     json_put(entry, "gpus", list);
@@ -311,24 +313,12 @@ struct subject {
     const char *ns;
     const char *placement;
     const json_t *entry;
-    const json_t *pod;
 };
 
 static void put_known(json_t *row, const char *key, int64_t value)
 {
     if (value >= 0)
         json_put_int(row, key, value);
-}
-
-/* The members of a row that the pod tells; a missing one is not known. */
-static void put_pod(json_t *row, const json_t *pod)
-{
-    const char *user = json_text_at(pod, "metadata", "annotations", POD_USER, NULL);
-    const char *job = json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL);
-
-    json_put_text(row, "user", user);
-    json_put_text(row, "jobId", job);
-    json_put_text(row, "queue", queue_default);
 }
 
 static void put_row(const struct subject *s, int64_t attempt, struct account_span span,
@@ -345,7 +335,9 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     json_put_text(row, "pod", json_text(s->entry, "name"));
     json_put_text(row, "uid", uid);
     json_put_int(row, "attempt", attempt);
-    put_pod(row, s->pod);
+    json_put_text(row, "user", json_text(s->entry, "user"));
+    json_put_text(row, "jobId", json_text(s->entry, "jobId"));
+    json_put_text(row, "queue", queue_default);
     if (!text_equal(s->placement, json_text(s->entry, "name")))
         json_put_text(row, "workload", s->placement);
     json_put_text(row, "node", json_text(s->entry, "node"));
@@ -393,8 +385,7 @@ static int64_t end_of(const json_t *entry, const struct account_end *end)
 void account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
                    const struct account_end *end)
 {
-    const struct subject s = {
-        .txn = t, .ns = ns, .placement = placement, .entry = entry, .pod = end->pod};
+    const struct subject s = {.txn = t, .ns = ns, .placement = placement, .entry = entry};
     const struct ending ending = ending_of_pod(end->pod);
     int64_t attempt = json_int(entry, "attempt", 0);
     int64_t restarts = restarts_of(end->pod);
@@ -422,7 +413,7 @@ void account_restarts_in(const struct store *s, struct txn *t, const json_t *bef
 {
     const json_t *metadata = json_object_get(before, "metadata");
     const char *name = json_text_at(metadata, "annotations", POD_PLACEMENT, NULL);
-    struct subject subject = {.txn = t, .ns = json_text(metadata, "namespace"), .pod = end->pod};
+    struct subject subject = {.txn = t, .ns = json_text(metadata, "namespace")};
     struct store_key key = {.group = "mete.dev", .resource = "placements", .ns = subject.ns};
     int64_t restarts = restarts_of(end->pod);
     const struct store_object *o;

@@ -13,7 +13,8 @@
  * An attempt of a pod is one stretch of its placement: it begins at the binding, or where the
  * attempt before it ended; it ends when one of the containers is restarted, or with the release.
  * So the attempts of a placement share its time among them without a gap. The one that goes on is
- * the pod's entry in its placement (ledger.h): {"fromNs", "attempt", "gpus":[{"uuid","model"}]}.
+ * the pod's entry in its placement (ledger.h): {"fromNs", "attempt", "user", "jobId",
+ * "gpus":[{"uuid","model"}]}.
  * What closes it writes the row in the same transaction: each attempt has exactly one.
  *
  * What the containers used comes from their node, in the pod's annotation mete.dev/usage (written
@@ -62,9 +63,9 @@ struct account_end {
     struct account_clock *clock;
 };
 
-/* Begins the first attempt in the placement's entry of a pod. `gpus`: the node's list, may be NULL.
+/* Begins the first attempt in a pod's entry of its placement. `gpus`: the node's list, may be NULL.
  */
-void account_open(json_t *entry, const json_t *gpus, int64_t now_ns);
+void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t now_ns);
 /* The row of the attempt that goes on, and of those that came and went unseen; the pod is over. */
 void account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
                    const struct account_end *end);
@@ -149,11 +150,8 @@ static inline struct store_range account_placements(void)
     return (struct store_range){.group = "mete.dev", .resource = "placements"};
 }
 
-/*
- * Calls `fn` for the attempts of a placement that go on. What the pods themselves tell (user, job)
- * is read from the store.
- */
-void account_each_open(const struct store *s, const struct store_object *placement,
+/* Calls `fn` for the attempts of a placement that go on. */
+void account_each_open(const struct store_object *placement,
                        void (*fn)(void *arg, const struct account_row *row), void *arg);
 
 /*

@@ -92,7 +92,7 @@ static void take_stretch(struct check *c, const struct store_object *o)
 
 static void take_placement(struct check *c, const struct store_object *o)
 {
-    account_each_open(c->store, o, add_row, c);
+    account_each_open(o, add_row, c);
 }
 
 static void take_entry(struct check *c, const struct store_object *o)

@@ -77,25 +77,20 @@ bool account_stretch_read(const json_t *tree, struct account_stretch *ret)
 
 /* ---- what goes on ---- */
 
-static void tell_open(const struct store *s, const struct store_object *placement,
-                      const json_t *entry, void (*fn)(void *arg, const struct account_row *row),
-                      void *arg)
+static void tell_open(const struct store_object *placement, const json_t *entry,
+                      void (*fn)(void *arg, const struct account_row *row), void *arg)
 {
-    const struct store_key key = {
-        .group = "", .resource = "pods", .ns = placement->key.ns, .name = text_of(entry, "name")};
-    const struct store_object *o = store_get(s, key);
-    AUTO(json_freep) json_t *pod = NULL;
-    AUTO(err_freep) struct err *e = o ? json_parse(o->bytes, &pod) : NULL;
-    const char *user;
-    struct account_row row = {
+    const struct account_row row = {
         .tree = entry,
         .ns = placement->key.ns,
         .pod = text_of(entry, "name"),
         .uid = text_of(entry, "uid"),
+        .user = text_of(entry, "user"),
         .queue = "default",
         .workload = placement->key.name,
         .node = text_of(entry, "node"),
         .gpus = json_object_get(entry, "gpus"),
+        .job_id = number_of(json_text(entry, "jobId")),
         .attempt = json_int(entry, "attempt", 0),
         .from_ns = json_int(entry, "fromNs", 0),
         .to_ns = INT64_MAX,
@@ -103,15 +98,10 @@ static void tell_open(const struct store *s, const struct store_object *placemen
         .usage = {-1, -1, -1},
     };
 
-    if (e || !text_equal(json_text_at(pod, "metadata", "uid", NULL), row.uid))
-        json_decref(TAKE(pod));
-    user = json_text_at(pod, "metadata", "annotations", POD_USER, NULL);
-    row.user = user ? user : "";
-    row.job_id = number_of(json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL));
     fn(arg, &row);
 }
 
-void account_each_open(const struct store *s, const struct store_object *placement,
+void account_each_open(const struct store_object *placement,
                        void (*fn)(void *arg, const struct account_row *row), void *arg)
 {
     AUTO(json_freep) json_t *tree = NULL;
@@ -122,7 +112,7 @@ void account_each_open(const struct store *s, const struct store_object *placeme
     if (e)
         return;
     json_array_foreach (json_object_get(tree, "pods"), i, entry)
-        tell_open(s, placement, entry, fn, arg);
+        tell_open(placement, entry, fn, arg);
 }
 
 /* ---- one gpu ---- */

@@ -28,6 +28,7 @@ const struct kind *const kinds[] = {
     &kind_job,
     &kind_gpu,
     &kind_workload,
+    &kind_node_metrics,  &kind_pod_metrics,
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

@@ -216,7 +216,8 @@ static void project(const struct binding *b, const struct ledger_pod *pod, json_
     (void)object_set_condition(tree, "PodScheduled", "True", NULL, NULL, b->p->now_ns);
 }
 
-static void add_entry(struct binding *b, const struct ledger_pod *pod, const json_t *node_gpus)
+static void add_entry(struct binding *b, const struct ledger_pod *pod, const json_t *tree,
+                      const json_t *node_gpus)
 {
     json_t *entry = json_object();
     json_t *containers;
@@ -232,7 +233,7 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod, const jso
         json_put(container, "gpus", gpu_list(&pod->containers[i]));
         (void)json_array_append_new(containers, container); /* a fresh object: cannot fail */
     }
-    account_open(entry, node_gpus, b->p->now_ns);
+    account_open(entry, tree, node_gpus, b->p->now_ns);
     (void)json_array_append_new(b->entries, entry); /* as above */
 }
 
@@ -254,7 +255,7 @@ static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
         TRY(take_container(b, pod, c, gpus));
     project(b, pod, tree);
     txn_put(&b->txn, key, tree, o->version);
-    add_entry(b, pod, gpus);
+    add_entry(b, pod, tree, gpus);
     return NULL;
 }
 

@@ -1,0 +1,99 @@
+/* meter_private.h - what the files of meter/ share */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/stamp.h"
+#include "base/vec.h"
+#include "kinds/account.h"
+#include "meter/meter.h"
+#include "meter/prices.h"
+
+/* The latest of one node. */
+struct node_sample {
+    struct map_handle handle;
+    char *node;
+    json_t *stats;
+    int64_t taken_ns; /* monotonic, when it came */
+};
+
+struct meter {
+    struct meter_options o;
+    struct store *store;
+    struct node_sample *samples;
+    struct loop_timer *timer; /* the retention's */
+};
+
+/* ---- sums ---- */
+
+/* A sum of ns that may pass int64: 0 <= nanos < 1e9. */
+struct amount {
+    int64_t seconds;
+    int64_t nanos;
+};
+
+static inline void amount_add(struct amount *a, int64_t ns)
+{
+    a->seconds += ns / NS_PER_SEC;
+    a->nanos += ns % NS_PER_SEC;
+    if (a->nanos >= NS_PER_SEC) {
+        a->seconds++;
+        a->nanos -= NS_PER_SEC;
+    }
+}
+
+/* {"seconds", "nanos"} */
+json_t *amount_tree(struct amount a);
+
+/* ---- what is asked ---- */
+
+enum by {
+    BY_USER,
+    BY_NAMESPACE,
+    BY_QUEUE,
+    BY_MODEL,
+    BY_COUNT
+};
+
+extern const char *const by_names[BY_COUNT]; /* as parameters and members are called */
+
+struct question {
+    struct account_span period;
+    bool by[BY_COUNT];
+    char *user; /* NULL: of all */
+    char *ns;
+    json_t *namespaces; /* what may be told; NULL: all */
+    size_t limit;
+    char after[ACCOUNT_KEY_SIZE]; /* where a list of rows goes on; "": from its beginning */
+};
+
+struct err *question_parse(const struct report_question *q, int64_t now_ns,
+                           const char *const *known, struct question *ret) MUST_CHECK;
+void question_done(struct question *q);
+/* Whether a row is asked for, and may be told. */
+bool question_wants(const struct question *q, const struct account_row *row);
+
+/* ---- one attempt in a period ---- */
+
+/* What of an attempt falls into the period; costs in millionths, 0 without prices. */
+struct share {
+    int64_t ns; /* of each of its gpus */
+    int64_t cpu_ns;
+    int64_t memory_kib_seconds; /* both -1: not known */
+    int64_t cost_micro;         /* of cpu and memory */
+};
+
+/* False: it has nothing to do with the period. */
+bool share_of(const struct account_row *row, struct account_span period, int64_t now_ns,
+              const struct prices *p, struct share *ret);
+
+/* What an attempt that goes on used so far, by its node's last sample. */
+struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row);
+
+/* ---- the step by step ---- */
+
+struct report {
+    void (*free)(struct report *r);
+};
+
+void meter_forget_samples(struct meter *m);

@@ -1,0 +1,268 @@
+/* metrics.c - the nodes' latest samples, as metrics.k8s.io and for attempts that go on */
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "kinds/pod_state.h"
+#include "kinds/pod_view.h"
+#include "meter/meter_private.h"
+
+/* Three samples: what is older is not told. */
+static const int64_t FRESH_NS = 30 * NS_PER_SEC;
+
+static struct node_sample *find_sample(const struct meter *m, const char *node)
+{
+    struct node_sample *s = NULL;
+
+    map_find_text(handle, m->samples, node, s);
+    return s;
+}
+
+static void sample_free(struct meter *m, struct node_sample *s)
+{
+    map_remove(handle, m->samples, s);
+    json_decref(s->stats);
+    free(s->node);
+    free(s);
+}
+
+/* Of nodes that are gone, nothing is kept. */
+static void forget_old(struct meter *m)
+{
+    int64_t now_ns = loop_now_ns(m->o.loop);
+    struct node_sample *s;
+    struct node_sample *next;
+
+    map_each (handle, m->samples, s, next) {
+        if (now_ns - s->taken_ns > FRESH_NS)
+            sample_free(m, s);
+    }
+}
+
+void meter_forget_samples(struct meter *m)
+{
+    struct node_sample *s;
+    struct node_sample *next;
+
+    map_each (handle, m->samples, s, next)
+        sample_free(m, s);
+}
+
+void meter_take_stats(void *meter, const char *node, const json_t *stats)
+{
+    struct meter *m = meter;
+    struct node_sample *s;
+
+    forget_old(m);
+    if (!json_is_object(stats) || json_int(stats, "at", 0) <= 0) {
+        LOG(WARN, "statistics of a node are malformed", S("node", node));
+        return;
+    }
+    s = find_sample(m, node);
+    if (!s) {
+        s = mem_alloc(sizeof(*s));
+        s->node = mem_strdup(node);
+        map_add(handle, m->samples, s->node, strlen(s->node), s);
+    }
+    json_decref(s->stats);
+    s->stats = json_deep_copy(stats);
+    s->taken_ns = loop_now_ns(m->o.loop);
+}
+
+/* The node's sample that is fresh enough, or NULL. */
+static const json_t *fresh_stats(const struct meter *m, const char *node)
+{
+    const struct node_sample *s = find_sample(m, node);
+
+    return s && loop_now_ns(m->o.loop) - s->taken_ns <= FRESH_NS ? s->stats : NULL;
+}
+
+static const json_t *find_pod(const json_t *stats, const char *uid)
+{
+    const json_t *pod;
+    size_t i;
+
+    json_array_foreach (json_object_get(stats, "pods"), i, pod) {
+        if (text_equal(json_text(pod, "uid"), uid))
+            return pod;
+    }
+    return NULL;
+}
+
+struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row)
+{
+    struct account_usage u = {-1, -1, -1};
+    const json_t *pod = find_pod(fresh_stats(m, row->node), row->uid);
+    const json_t *c;
+    size_t i;
+
+    json_array_foreach (json_object_get(pod, "containers"), i, c) {
+        int64_t cpu_ns = json_int(c, "cpuNs", -1);
+        int64_t memory = json_int(c, "memoryKibSeconds", -1);
+
+        if (cpu_ns >= 0 && (u.cpu_ns < 0 || cpu_ns <= INT64_MAX - u.cpu_ns))
+            u.cpu_ns = cpu_ns + (u.cpu_ns < 0 ? 0 : u.cpu_ns);
+        if (memory >= 0 && (u.memory_kib_seconds < 0 || memory <= INT64_MAX - u.memory_kib_seconds))
+            u.memory_kib_seconds = memory + (u.memory_kib_seconds < 0 ? 0 : u.memory_kib_seconds);
+    }
+    return u;
+}
+
+/* ---- metrics.k8s.io ---- */
+
+/* {"cpu": "1234n", "memory": "56Ki"}; NULL where one of them is not known. */
+static json_t *usage_tree(const json_t *sample)
+{
+    int64_t cpu = json_int(sample, "cpuNano", -1);
+    int64_t memory = json_int(sample, "memoryBytes", -1);
+    AUTO_FREE char *cpu_text = mem_format("%" PRId64 "n", cpu);
+    AUTO_FREE char *memory_text = mem_format("%" PRId64 "Ki", memory / 1024);
+    json_t *usage;
+
+    if (cpu < 0 || memory < 0)
+        return NULL;
+    usage = json_object();
+    json_put_text(usage, "cpu", cpu_text);
+    json_put_text(usage, "memory", memory_text);
+    return usage;
+}
+
+static void put_window(json_t *o, const json_t *stats, int64_t window_ns)
+{
+    AUTO_FREE char *window = mem_format("%" PRId64 ".%03" PRId64 "s", window_ns / NS_PER_SEC,
+                                        window_ns % NS_PER_SEC / NS_PER_MS);
+    char at[STAMP_TEXT_SIZE];
+
+    stamp_format(json_int(stats, "at", 0), at);
+    json_put_text(o, "timestamp", at);
+    json_put_text(o, "window", window);
+}
+
+static json_t *metrics_tree(const char *kind, const json_t *of)
+{
+    static const char *const copied[] = {"name", "namespace", "creationTimestamp"};
+    json_t *labels = json_at(of, "metadata", "labels", NULL);
+    json_t *o = json_object();
+    json_t *metadata;
+
+    json_put_text(o, "kind", kind);
+    json_put_text(o, "apiVersion", "metrics.k8s.io/v1beta1");
+    metadata = json_object_at(o, "metadata");
+    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+        json_put_text(metadata, copied[i], json_text_at(of, "metadata", copied[i], NULL));
+    if (labels)
+        json_put(metadata, "labels", json_deep_copy(labels));
+    return o;
+}
+
+/* NULL where its node did not tell lately, or it does not run. */
+static json_t *pod_metrics(const struct meter *m, const json_t *pod)
+{
+    const json_t *stats = fresh_stats(m, pod_node(pod));
+    const json_t *told = find_pod(stats, json_text_at(pod, "metadata", "uid", NULL));
+    AUTO(json_freep) json_t *containers = json_array();
+    int64_t window_ns = 0;
+    const json_t *c;
+    json_t *o;
+    size_t i;
+
+    json_array_foreach (json_object_get(told, "containers"), i, c) {
+        json_t *usage = usage_tree(c);
+        json_t *one;
+
+        if (!usage)
+            continue;
+        one = json_object();
+        json_put_text(one, "name", json_text(c, "name"));
+        json_put(one, "usage", usage);
+        (void)json_array_append_new(containers, one); /* a fresh object: cannot fail */
+        window_ns = json_int(c, "windowNs", 0);
+    }
+    if (json_array_size(containers) == 0 || pod_is_terminal(pod))
+        return NULL;
+    o = metrics_tree("PodMetrics", pod);
+    put_window(o, stats, window_ns);
+    json_put(o, "containers", json_incref(containers));
+    return o;
+}
+
+static json_t *node_metrics(const struct meter *m, const json_t *node)
+{
+    const json_t *stats = fresh_stats(m, json_text_at(node, "metadata", "name", NULL));
+    const json_t *sample = json_object_get(stats, "node");
+    json_t *usage = usage_tree(sample);
+    json_t *o;
+
+    if (!usage)
+        return NULL;
+    o = metrics_tree("NodeMetrics", node);
+    put_window(o, stats, json_int(sample, "windowNs", 0));
+    json_put(o, "usage", usage);
+    return o;
+}
+
+static json_t *one(const struct meter *m, const char *resource, const char *ns, const char *name)
+{
+    const struct store_key key = {
+        .group = "", .resource = resource, .ns = ns ? ns : "", .name = name};
+    const struct store_object *o = store_get(m->store, key);
+    AUTO(json_freep) json_t *tree = NULL;
+    AUTO(err_freep) struct err *e = o ? json_parse(o->bytes, &tree) : NULL;
+
+    if (e || !tree)
+        return NULL;
+    return text_equal(resource, "pods") ? pod_metrics(m, tree) : node_metrics(m, tree);
+}
+
+/* Those that run are few among all there are: the others are told apart by their bytes. */
+static bool may_run(const struct store_object *o)
+{
+    static const char running[] = "\"phase\":\"Running\"";
+
+    return memmem(o->bytes.at, o->bytes.size, running, sizeof(running) - 1) != NULL;
+}
+
+static json_t *all(const struct meter *m, const char *resource, const char *ns)
+{
+    const struct store_range range = {.group = "", .resource = resource, .ns = ns};
+    bool are_pods = text_equal(resource, "pods");
+    json_t *list = json_array();
+    struct store_list found = {0};
+    AUTO(err_freep) struct err *e = store_list(m->store, &range, NULL, NULL, 0, 0, &found);
+
+    if (e)
+        LOG(ERROR, "view cannot be listed", S("resource", resource), E(e));
+    for (size_t i = 0; i < found.n; i++) {
+        const struct store_key *key = &found.at[i]->key;
+        json_t *o = NULL;
+
+        if (!are_pods || may_run(found.at[i]))
+            o = one(m, resource, key->ns, key->name);
+        if (o)
+            (void)json_array_append_new(list, o); /* as above */
+    }
+    store_list_done(&found);
+    return list;
+}
+
+json_t *meter_pods(void *meter, const char *ns)
+{
+    return all(meter, "pods", ns);
+}
+
+json_t *meter_pod(void *meter, const char *ns, const char *name)
+{
+    return one(meter, "pods", ns, name);
+}
+
+json_t *meter_nodes(void *meter, const char *ns)
+{
+    (void)ns; /* nodes are of the whole cluster */
+    return all(meter, "nodes", NULL);
+}
+
+json_t *meter_node(void *meter, const char *ns, const char *name)
+{
+    (void)ns;
+    return one(meter, "nodes", NULL, name);
+}

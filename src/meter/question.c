@@ -1,0 +1,214 @@
+/* question.c - what a report is asked for, and what of an attempt falls into its period */
+#include "base/num.h"
+#include "meter/meter_private.h"
+#include "model/moment.h"
+
+enum {
+    LIMIT_DEFAULT = 100,
+    LIMIT_MAX = 1000
+};
+
+const char *const by_names[BY_COUNT] = {"user", "namespace", "queue", "model"};
+
+void question_done(struct question *q)
+{
+    free(q->user);
+    free(q->ns);
+    json_decref(q->namespaces);
+    *q = (struct question){0};
+}
+
+static const char *parameter(const struct report_question *q, const char *key)
+{
+    const char *text = json_text(q->parameters, key);
+
+    return text && *text ? text : NULL;
+}
+
+static struct err *check_known(const struct report_question *q, const char *const *known)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach ((json_t *)(uintptr_t)q->parameters, key, value) {
+        bool is_known = false;
+
+        (void)value;
+        for (size_t i = 0; known[i]; i++)
+            is_known = is_known || text_equal(known[i], key);
+        if (!is_known)
+            return err_new(ERR_BAD_REQUEST, "unknown parameter '%.64s'", key);
+    }
+    return NULL;
+}
+
+static struct err *read_moment(const struct report_question *q, const char *key,
+                               const char *fallback, int64_t now_ns, int64_t *ret)
+{
+    const char *text = parameter(q, key);
+    struct err *e = moment_parse(str_of(text ? text : fallback), now_ns, NULL, ret);
+
+    if (!e)
+        return NULL;
+    e = err_wrap(e, "parameter %s", key);
+    return e;
+}
+
+static struct err *read_by(const struct report_question *q, struct question *ret)
+{
+    const char *text = json_text(q->parameters, "by");
+    struct str rest = str_of(text ? text : "user");
+
+    while (rest.at && rest.size > 0) {
+        struct str one = str_cut(&rest, ',');
+        size_t i = 0;
+
+        while (i < BY_COUNT && !str_equal(one, str_of(by_names[i])))
+            i++;
+        if (i == BY_COUNT)
+            return err_new(ERR_BAD_REQUEST,
+                           "parameter by: '%.*s': want user, namespace, queue or model, with a "
+                           "comma between",
+                           (int)(one.size > 64 ? 64 : one.size), one.at);
+        ret->by[i] = true;
+    }
+    return NULL;
+}
+
+static bool is_allowed(const json_t *namespaces, const char *ns)
+{
+    const json_t *name;
+    size_t i;
+
+    if (!namespaces)
+        return true;
+    json_array_foreach (namespaces, i, name) {
+        if (text_equal(json_string_value(name), ns))
+            return true;
+    }
+    return false;
+}
+
+static struct err *read_subject(const struct report_question *q, struct question *ret)
+{
+    const char *user = parameter(q, "user");
+    const char *ns = parameter(q, "namespace");
+
+    if (ns && !is_allowed(q->namespaces, ns))
+        return err_new(ERR_FORBIDDEN, "usage of namespace \"%.64s\" is forbidden for this user",
+                       ns);
+    ret->user = user ? mem_strdup(user) : NULL;
+    ret->ns = ns ? mem_strdup(ns) : NULL;
+    ret->namespaces = q->namespaces ? json_deep_copy(q->namespaces) : NULL;
+    return NULL;
+}
+
+static struct err *read_page(const struct report_question *q, struct question *ret)
+{
+    const char *limit = parameter(q, "limit");
+    const char *after = parameter(q, "continue");
+    int64_t n = LIMIT_DEFAULT;
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+    struct err *e = limit ? num_parse_int64(str_of(limit), 1, LIMIT_MAX, &n) : NULL;
+
+    if (e)
+        return err_wrap(e, "parameter limit");
+    ret->limit = (size_t)n;
+    if (!after)
+        return NULL;
+    if (strlen(after) >= sizeof(ret->after) || !account_key_read(after, &from_ns, &to_ns))
+        return err_new(ERR_BAD_REQUEST, "parameter continue: not one that a list of rows gave");
+    memcpy(ret->after, after, strlen(after) + 1);
+    return NULL;
+}
+
+static struct err *parse(const struct report_question *q, int64_t now_ns, const char *const *known,
+                         struct question *ret)
+{
+    TRY(check_known(q, known));
+    TRY(read_moment(q, "from", "month", now_ns, &ret->period.from_ns));
+    TRY(read_moment(q, "to", "now", now_ns, &ret->period.to_ns));
+    if (ret->period.from_ns > ret->period.to_ns)
+        return err_new(ERR_BAD_REQUEST, "parameter from: the period ends before it begins");
+    TRY(read_by(q, ret));
+    TRY(read_subject(q, ret));
+    return read_page(q, ret);
+}
+
+struct err *question_parse(const struct report_question *q, int64_t now_ns,
+                           const char *const *known, struct question *ret)
+{
+    struct question mine = {0};
+    struct err *e = parse(q, now_ns, known, &mine);
+
+    if (e) {
+        question_done(&mine);
+        return e;
+    }
+    /* What is still to come has not been used. */
+    if (mine.period.to_ns > now_ns)
+        mine.period.to_ns = now_ns > mine.period.from_ns ? now_ns : mine.period.from_ns;
+    *ret = mine;
+    return NULL;
+}
+
+bool question_wants(const struct question *q, const struct account_row *row)
+{
+    if (q->user && !text_equal(q->user, row->user))
+        return false;
+    if (q->ns && !text_equal(q->ns, row->ns))
+        return false;
+    return is_allowed(q->namespaces, row->ns);
+}
+
+/*
+ * What of `total`, used evenly over `whole_ns`, falls before `ns`. Parts of neighbouring periods
+ * add up, as each is a difference of two of these.
+ */
+static int64_t part_of(int64_t total, int64_t ns, int64_t whole_ns)
+{
+    if (whole_ns <= 0)
+        return total;
+    return (int64_t)((__int128)total * ns / whole_ns);
+}
+
+static int64_t between(int64_t total, int64_t begin_ns, int64_t end_ns, int64_t whole_ns)
+{
+    if (total < 0)
+        return -1;
+    if (whole_ns == 0)
+        return total;
+    return part_of(total, end_ns, whole_ns) - part_of(total, begin_ns, whole_ns);
+}
+
+bool share_of(const struct account_row *row, struct account_span period, int64_t now_ns,
+              const struct prices *p, struct share *ret)
+{
+    int64_t to_ns = row->to_ns < now_ns ? row->to_ns : now_ns;
+    int64_t from_ns = row->from_ns < to_ns ? row->from_ns : to_ns;
+    int64_t begin_ns = from_ns > period.from_ns ? from_ns : period.from_ns;
+    int64_t end_ns = to_ns < period.to_ns ? to_ns : period.to_ns;
+
+    /* What took no time counts where it happened. */
+    if (begin_ns > end_ns || (begin_ns == end_ns && (from_ns < to_ns || end_ns == period.to_ns)))
+        return false;
+    *ret = (struct share){
+        .ns = end_ns - begin_ns,
+        .cpu_ns = between(row->usage.cpu_ns, begin_ns - from_ns, end_ns - from_ns, to_ns - from_ns),
+        .memory_kib_seconds = between(row->usage.memory_kib_seconds, begin_ns - from_ns,
+                                      end_ns - from_ns, to_ns - from_ns),
+    };
+    if (p)
+        ret->cost_micro = prices_cpu(p, ret->cpu_ns) + prices_memory(p, ret->memory_kib_seconds);
+    return true;
+}
+
+json_t *amount_tree(struct amount a)
+{
+    json_t *tree = json_object();
+
+    json_put_int(tree, "seconds", a.seconds);
+    json_put_int(tree, "nanos", a.nanos);
+    return tree;
+}

@@ -1,0 +1,250 @@
+/* rows.c - the attempts of a period, a page at a time: those that are over, then those that go on
+ */
+#include "base/mem.h"
+#include "meter/meter_private.h"
+
+enum {
+    ROWS_A_TURN = 256,
+    ROWS_A_PAGE = 20000 /* looked at; a page may have fewer than was asked for, or none */
+};
+
+struct rows_report {
+    struct report report;
+    struct meter *meter;
+    struct question q;
+    struct prices *prices;
+    struct loop_timer *timer;
+    report_done_fn done;
+    void *arg;
+    char after[ACCOUNT_KEY_SIZE];
+    int64_t now_ns;
+    json_t *items;
+    size_t n_seen;
+    bool is_over; /* no rows are left */
+};
+
+static void rows_free(struct report *report)
+{
+    struct rows_report *r = (struct rows_report *)report;
+
+    loop_timer_free(r->timer);
+    question_done(&r->q);
+    prices_free(r->prices);
+    json_decref(r->items);
+    free(r);
+}
+
+static void put_time(json_t *o, const char *key, int64_t ns)
+{
+    char text[STAMP_TEXT_SIZE];
+
+    if (ns == INT64_MAX) {
+        json_put(o, key, json_null());
+        return;
+    }
+    stamp_format_nano(ns, text);
+    json_put_text(o, key, text);
+}
+
+static void put_text(json_t *o, const char *key, const char *text)
+{
+    if (text && *text)
+        json_put_text(o, key, text);
+    else
+        json_put(o, key, json_null());
+}
+
+static void put_number(json_t *o, const char *key, int64_t n)
+{
+    json_put(o, key, n < 0 ? json_null() : json_integer(n));
+}
+
+static void put_time_used(json_t *o, const char *key, int64_t ns, int64_t times)
+{
+    struct amount a = {0};
+
+    for (int64_t i = 0; ns >= 0 && i < times; i++)
+        amount_add(&a, ns);
+    json_put(o, key, ns < 0 ? json_null() : amount_tree(a));
+}
+
+/* The whole attempt, whatever of it is in the period. */
+static void put_used(const struct rows_report *r, json_t *o, const struct account_row *row)
+{
+    const struct account_span always = {0, INT64_MAX};
+    int64_t cost_micro = 0;
+    struct share s = {.cpu_ns = -1, .memory_kib_seconds = -1};
+    json_t *gpus = json_array_at(o, "gpus");
+    const json_t *gpu;
+    size_t i;
+
+    (void)share_of(row, always, r->now_ns, r->prices, &s);
+    cost_micro = s.cost_micro;
+    json_array_foreach (row->gpus, i, gpu) {
+        (void)json_array_append(gpus, (json_t *)(uintptr_t)gpu); /* an array of ours: cannot fail */
+        if (r->prices)
+            cost_micro += prices_gpu(r->prices, json_text(gpu, "model"), s.ns);
+    }
+    put_time_used(o, "gpuTime", s.ns, (int64_t)json_array_size(row->gpus));
+    put_time_used(o, "cpuTime", s.cpu_ns, 1);
+    put_number(o, "memoryKibSeconds", s.memory_kib_seconds);
+    put_number(o, "memoryPeakBytes", row->usage.memory_peak_bytes);
+    put_number(o, "costMicro", r->prices ? cost_micro : -1);
+}
+
+static json_t *row_tree(const struct rows_report *r, const struct account_row *row)
+{
+    json_t *o = json_object();
+
+    put_text(o, "user", row->user);
+    put_text(o, "namespace", row->ns);
+    put_text(o, "queue", row->queue);
+    put_text(o, "pod", row->pod);
+    put_text(o, "podUid", row->uid);
+    json_put(o, "jobId", row->job_id > 0 ? json_integer(row->job_id) : json_null());
+    put_text(o, "workload", row->workload);
+    put_text(o, "node", row->node);
+    json_put_int(o, "attempt", row->attempt);
+    put_time(o, "from", row->from_ns);
+    put_time(o, "to", row->to_ns);
+    put_number(o, "exitCode", row->exit_code);
+    put_text(o, "cause", row->cause);
+    put_used(r, o, row);
+    return o;
+}
+
+static void take(void *arg, const struct account_row *row)
+{
+    struct rows_report *r = arg;
+    struct share s;
+
+    if (question_wants(&r->q, row) && share_of(row, r->q.period, r->now_ns, NULL, &s))
+        (void)json_array_append_new(r->items, row_tree(r, row)); /* as above */
+}
+
+static void take_open(void *arg, const struct account_row *row)
+{
+    struct rows_report *r = arg;
+    struct account_row mine = *row;
+
+    mine.usage = meter_used_so_far(r->meter, row);
+    take(r, &mine);
+}
+
+static void take_stored(struct rows_report *r, const struct store_object *o)
+{
+    AUTO(json_freep) json_t *tree = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+    struct account_row row;
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+
+    if (!account_key_read(o->key.name, &from_ns, &to_ns) || from_ns > r->q.period.to_ns)
+        return;
+    e = json_parse(o->bytes, &tree);
+    if (!e && account_row_read(tree, &row))
+        take(r, &row);
+}
+
+/* The attempts that go on belong to the last page. */
+static struct err *take_all_open(struct rows_report *r)
+{
+    const struct store_range range = account_placements();
+    struct store_list list = {0};
+
+    TRY(store_list(r->meter->store, &range, NULL, NULL, 0, 0, &list));
+    for (size_t i = 0; i < list.n; i++)
+        account_each_open(list.at[i], take_open, r);
+    store_list_done(&list);
+    return NULL;
+}
+
+static bool is_full(const struct rows_report *r)
+{
+    return json_array_size(r->items) >= r->q.limit || r->n_seen >= ROWS_A_PAGE;
+}
+
+static struct err *step(struct rows_report *r)
+{
+    const struct store_range range = account_rows();
+    struct store_list list = {0};
+
+    TRY(store_list(r->meter->store, &range, "", r->after, ROWS_A_TURN, 0, &list));
+    for (size_t i = 0; i < list.n && !is_full(r); i++) {
+        const char *name = list.at[i]->key.name;
+
+        take_stored(r, list.at[i]);
+        r->n_seen++;
+        memcpy(r->after, name, strlen(name) < sizeof(r->after) ? strlen(name) + 1 : 0);
+    }
+    r->is_over = !is_full(r) && !list.has_more;
+    store_list_done(&list);
+    return r->is_over ? take_all_open(r) : NULL;
+}
+
+static void answer(struct rows_report *r, const struct err *e)
+{
+    AUTO(json_freep) json_t *list = NULL;
+    json_t *metadata;
+
+    if (e) {
+        r->done(r->arg, e, NULL);
+        rows_free(&r->report);
+        return;
+    }
+    list = json_object();
+    json_put_text(list, "kind", "AccountingRowList");
+    json_put_text(list, "apiVersion", "mete.dev/v1");
+    metadata = json_object_at(list, "metadata");
+    if (!r->is_over)
+        json_put_text(metadata, "continue", r->after);
+    put_time(list, "from", r->q.period.from_ns);
+    put_time(list, "to", r->q.period.to_ns);
+    put_text(list, "currency", r->prices ? prices_currency(r->prices) : NULL);
+    json_put(list, "items", json_incref(r->items));
+    r->done(r->arg, NULL, list);
+    rows_free(&r->report);
+}
+
+static void on_timer(void *arg)
+{
+    struct rows_report *r = arg;
+    AUTO(err_freep) struct err *e = step(r);
+
+    if (e || r->is_over || is_full(r))
+        answer(r, e);
+    else
+        loop_timer_set(r->timer, 0);
+}
+
+struct err *meter_rows(void *meter, const struct report_question *q, report_done_fn done, void *arg,
+                       struct report **ret)
+{
+    static const char *const known[] = {"from",  "to",       "user", "namespace",
+                                        "limit", "continue", NULL};
+    struct meter *m = meter;
+    int64_t now_ns = objects_now_ns(m->o.objects);
+    struct question question = {0};
+    struct prices *prices = NULL;
+    struct rows_report *r;
+
+    TRY(question_parse(q, now_ns, known, &question));
+    err_free(prices_load(m->o.prices_files, &prices)); /* rows are told without; usage says why */
+    r = mem_alloc(sizeof(*r));
+    *r = (struct rows_report){.report = {.free = rows_free},
+                              .meter = m,
+                              .q = question,
+                              .prices = prices,
+                              .done = done,
+                              .arg = arg,
+                              .now_ns = now_ns,
+                              .items = json_array()};
+    if (*question.after)
+        memcpy(r->after, question.after, sizeof(r->after));
+    else
+        account_key_before(question.period.from_ns, r->after);
+    r->timer = loop_timer_new(m->o.loop, on_timer, r);
+    loop_timer_set(r->timer, 0);
+    *ret = &r->report;
+    return NULL;
+}
