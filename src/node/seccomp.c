@@ -33,6 +33,11 @@ static void add_name(json_t *rule, const char *name)
     (void)json_array_append_new(json_array_at(rule, "names"), json_string(name));
 }
 
+static bool is_allowed(const json_t *rules, const char *name)
+{
+    return has(json_object_get(json_array_get(rules, 0), "names"), name);
+}
+
 /* The groups that these capabilities open. */
 static void add_allowed(json_t *rules, const json_t *capabilities)
 {
@@ -44,9 +49,12 @@ static void add_allowed(json_t *rules, const json_t *capabilities)
         for (size_t k = 0; (!g->capability || has(capabilities, g->capability)) && g->names[k]; k++)
             add_name(rule, g->names[k]);
     }
-    for (size_t i = 0; i < seccomp_arguments_count; i++)
-        if (seccomp_arguments[i].not_with && has(capabilities, seccomp_arguments[i].not_with))
-            add_name(rule, seccomp_arguments[i].name);
+    for (size_t i = 0; i < seccomp_arguments_count; i++) {
+        const struct seccomp_argument *a = &seccomp_arguments[i];
+
+        if (a->not_with && has(capabilities, a->not_with) && !is_allowed(rules, a->name))
+            add_name(rule, a->name);
+    }
 }
 
 static void add_argument(json_t *rules, const struct seccomp_argument *a)
@@ -65,11 +73,6 @@ static void add_argument(json_t *rules, const struct seccomp_argument *a)
         json_put_int(want, "valueTwo", (int64_t)a->value);
     json_put_text(want, "op", ops[a->op]);
     (void)json_array_append_new(json_array_at(rule, "args"), want);
-}
-
-static bool is_allowed(const json_t *rules, const char *name)
-{
-    return has(json_object_get(json_array_get(rules, 0), "names"), name);
 }
 
 /* What no rule allows; calls that are allowed by an argument have their own errors. */

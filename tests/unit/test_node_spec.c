@@ -24,7 +24,9 @@ static struct made make(const char *members, uid_t uid, const char *env_text)
     AUTO_FREE char *text = mem_format("{\"name\":\"m\"%s%s%s}",
                                       strstr(members, "\"image\"") ? "" : ",\"image\":\"host\"",
                                       members[0] ? "," : "", members);
-    AUTO(json_freep) json_t *pod = parse("{\"spec\":{}}");
+    AUTO(json_freep)
+    json_t *pod =
+        parse("{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\"},\"spec\":{}}");
     AUTO(json_freep) json_t *container = parse(text);
     AUTO(json_freep) json_t *env = parse(env_text);
     AUTO(json_freep) json_t *edits = json_object();
@@ -92,8 +94,7 @@ static void builds_what_a_container_asks_for(void **state)
          "[\"sh\",\"-c\",\"x\"]"},
         {"\"args\":[\"x\"]", 1000, "process.args", "[\"x\"]"},
         {RUN ",\"image\":\"busybox\"", 0, "",
-         "container m: image 'busybox' is not on this machine: only 'host' is there, the machine's "
-         "own root file system"},
+         "container m: image 'busybox' is not on this machine"},
         {"", 1000, "", "image 'host' has no command of its own: set command or args"},
         {RUN, 1000, "process.cwd", "\"/\""},
         {RUN ",\"workingDir\":\"/home/ann\"", 1000, "process.cwd", "\"/home/ann\""},
@@ -102,7 +103,9 @@ static void builds_what_a_container_asks_for(void **state)
         {RUN ",\"securityContext\":{\"runAsGroup\":0}", 1000, "",
          "runAsGroup 0: user ann is not in that group"},
         {RUN ",\"securityContext\":{\"runAsNonRoot\":true}", 0, "",
-         "runAsNonRoot is set, but the container would run as root"},
+         "container has runAsNonRoot and image will run as root (pod: \"p_ns(u)\", container: m)"},
+        {RUN ",\"securityContext\":{\"runAsNonRoot\":true,\"runAsUser\":0}", 0, "",
+         "container's runAsUser breaks non-root policy (pod: \"p_ns(u)\", container: m)"},
         {RUN, 1000, "process.capabilities", "{\"bounding\":[],\"effective\":[],\"permitted\":[]}"},
         {RUN, 1000, "process.noNewPrivileges", "true"},
         {RUN, 0, "process.noNewPrivileges", "false"},
@@ -111,9 +114,15 @@ static void builds_what_a_container_asks_for(void **state)
         {RUN ",\"securityContext\":{\"capabilities\":{\"drop\":[\"ALL\"]}}", 0,
          "process.capabilities.bounding", "[]"},
         {RUN ",\"securityContext\":{\"privileged\":true}", 0, "",
-         "securityContext.privileged is not supported"},
-        {RUN ",\"securityContext\":{\"capabilities\":{\"add\":[\"SYS_ADMIN\"]}}", 0, "",
-         "securityContext.capabilities.add is not supported"},
+         "securityContext.privileged is not supported with image 'host'"},
+        {RUN ",\"securityContext\":{\"readOnlyRootFilesystem\":true}", 0, "",
+         "securityContext.readOnlyRootFilesystem is not supported with image 'host'"},
+        {RUN ",\"securityContext\":{\"capabilities\":{\"drop\":[\"ALL\"],\"add\":[\"SYS_NICE\"]}}",
+         0, "process.capabilities.bounding", "[\"CAP_SYS_NICE\"]"},
+        {RUN ",\"securityContext\":{\"capabilities\":{\"add\":[\"SYS_ADMIN\"]}}", 1000, "",
+         "securityContext.capabilities.add with image 'host' is for root, and this container runs "
+         "as uid 1000"},
+        {RUN, 1000, "linux.seccomp", "absent"},
         {RUN, 1000, "process.rlimits", "absent"},
         {RUN, 1000, "linux.resources.cpu", "{\"shares\":2}"},
         {RUN ",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}", 1000, "linux.resources.cpu",
