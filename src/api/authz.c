@@ -143,6 +143,19 @@ static struct err *forbidden(const struct identity *who, const struct access *a)
         a->ns ? mem_format("in the namespace \"%s\"", a->ns) : mem_strdup("at the cluster scope");
     const char *dot = *a->kind->group ? "." : "";
 
+struct err *authz_check_images(const struct identity *who, enum authz_images right)
+{
+    enum role role = right == AUTHZ_IMAGES_LIST ? ROLE_VIEW : ROLE_EDIT;
+
+    if (who->is_admin || (right != AUTHZ_IMAGES_CHANGE && has_grant(who, role, NULL)))
+        return NULL;
+    return err_new(ERR_FORBIDDEN, "User \"%s\" cannot %s images of nodes%s", who->user,
+                   right == AUTHZ_IMAGES_LIST   ? "list"
+                   : right == AUTHZ_IMAGES_PULL ? "pull"
+                                                : "import or remove",
+                   right == AUTHZ_IMAGES_CHANGE ? ": administrators do" : "");
+}
+
     return err_new(
         ERR_FORBIDDEN,
         "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API group \"%s\" %s",

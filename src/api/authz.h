@@ -27,6 +27,15 @@ void authz_each_rule(const struct identity *who, const char *ns,
                                 const char *verbs),
                      void *arg);
 
+enum authz_images {
+    AUTHZ_IMAGES_LIST,  /* whoever has a role anywhere, as for nodes */
+    AUTHZ_IMAGES_PULL,  /* who may make pods somewhere: a pod pulls as well */
+    AUTHZ_IMAGES_CHANGE /* administrators */
+};
+
+/* What `who` may do with the images of nodes. */
+struct err *authz_check_images(const struct identity *who, enum authz_images right) MUST_CHECK;
+
 /* Whether `who` may open the reverse stream of node `name`: that node itself only. */
 struct err *authz_check_stream(const struct identity *who, const char *name) MUST_CHECK;
 

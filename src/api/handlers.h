@@ -46,6 +46,9 @@ struct err *handle_node_stats(struct call *c);
 struct err *handle_node_stream(struct call *c);
 struct err *handle_pod_log(struct call *c);
 
+/* images.c */
+struct err *handle_node_images(struct call *c);
+
 /* exec.c */
 struct err *handle_pod_exec(struct call *c);
 struct err *handle_pod_attach(struct call *c);

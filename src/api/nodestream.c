@@ -400,6 +400,10 @@ struct err *handle_node_stream(struct call *c)
     const char *upgrade = request_header(&c->x->request, "upgrade");
     const char *name;
 
+    if (c->target.n == 5 && text_equal(c->target.segments[4], "stats"))
+        return handle_node_stats(c);
+    if (c->target.n >= 5 && text_equal(c->target.segments[4], "images"))
+        return handle_node_images(c);
     if (c->target.n != 5 || !text_equal(c->target.segments[4], "stream"))
         return not_found_path();
     name = c->target.segments[3];

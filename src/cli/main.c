@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/terminal.h"
 #include "gpu/gpu_watch.h"
+#include "node/image_roles.h"
 
 static int say_unknown(struct cli *c, const char *word)
 {
@@ -85,6 +86,10 @@ int main(int argc, char **argv)
 
     if (argc > 1 && text_equal(argv[1], "gpu-helper"))
         return gpu_helper_main(argc - 1, argv + 1);
+    if (argc > 1 && text_equal(argv[1], "image-unpack"))
+        return image_unpack_main(argc - 1, argv + 1);
+    if (argc > 1 && text_equal(argv[1], "image-fetch"))
+        return image_fetch_main(argc - 1, argv + 1);
     random_bytes(seed, sizeof(seed));
     map_seed(seed);
     c.terminal = terminal_look();

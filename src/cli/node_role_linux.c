@@ -23,6 +23,8 @@ struct hands {
     struct role role;
     const char *data;
     const char *name;
+    const char *self_path;
+    struct host_roots host_roots;
     char *socket;
     char *dir;
     char *gpusim;  /* NULL: the gpus are real */
@@ -61,6 +63,7 @@ static void begin_node(struct hands *h)
         .dir = h->dir,
         .mask_dir = h->data,
         .gpusim_dir = h->gpusim,
+        .self_path = h->self_path,
     };
     struct err *e;
 
@@ -135,6 +138,7 @@ static struct err *begin(struct hands *h, struct cli *c)
     h->name = flag_text(c->in, "name");
     if (!h->name)
         return cli_usage(c, "node wants --name");
+    h->self_path = c->self_path;
     TRY(role_init(&h->role, c, "node"));
     TRY(connect_server(h));
     h->patience = loop_timer_new(h->role.loop, on_patience, h);

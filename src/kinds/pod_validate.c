@@ -195,6 +195,7 @@ static bool is_mounted_before(const json_t *mounts, const char *path, size_t end
 static bool is_system_path(const char *path)
 {
     static const char *const roots[] = {"/proc", "/sys", "/dev"};
+    size_t size = strlen(image);
 
     if (text_equal(path, "/"))
         return true;
@@ -291,17 +292,16 @@ static void validate_working_dir(const json_t *container, const struct path *at,
         cause_invalid(causes, PATH(at, "workingDir"), dir, "must be an absolute path");
 }
 
-/* Anything else would have nowhere to run but in the host's own root file system, unasked. */
+/* What else a name may not be is said by the node, as in Kubernetes: InvalidImageName. */
 static void validate_image(const json_t *container, const struct path *at, struct causes *causes)
 {
     pod_validate_security(spec, at, causes);
     static const char *const known[] = {"host", NULL};
     const char *image = text_or_empty(container, "image");
 
-    if (*image && !text_equal(image, "host"))
-        cause_unsupported_why(causes, PATH(at, "image"), image, known,
-                              "container images are not implemented by mete yet; \"host\" is the "
-                              "node's own root file system");
+    if (size > 0 && (strchr(" \t\r\n", image[0]) || strchr(" \t\r\n", image[size - 1])))
+        cause_invalid(causes, PATH(at, "image"), image,
+                      "must not have leading or trailing whitespace");
 }
 
 static void validate_containers(const json_t *spec, const char *which, const struct path *at,

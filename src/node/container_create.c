@@ -246,6 +246,38 @@ static char *container_stage_dir(const struct pod *p, const struct container *c)
     return mem_format("%s/pods/%s/binds/%s-%" PRId64, p->set->o.dir, p->uid, c->name, c->attempt);
 }
 
+struct root_removal {
+    struct err *(*remove)(const char *dir);
+    char *dir;
+};
+
+static struct err *work_root_removal(void *message)
+{
+    const struct root_removal *m = message;
+
+    return m->remove(m->dir);
+}
+
+static void on_root_removed(void *message, const struct err *e)
+{
+    struct root_removal *m = message;
+
+    if (e)
+        LOG(WARN, "root of an older attempt could not be removed", S("dir", m->dir), E(e));
+    free(m->dir);
+    free(m);
+}
+
+/* What the attempt before wrote: it has ended, so nobody stands on it. */
+static void remove_root(const struct pod *p, const struct container *c)
+{
+    struct root_removal *m = mem_alloc(sizeof(*m));
+
+    *m = (struct root_removal){.remove = p->set->o.remove_root,
+                               .dir = container_root_dir(p, c, c->attempt - 1)};
+    worker_give(p->set->o.worker, work_root_removal, on_root_removed, m);
+}
+
 /* An attempt and its log live until the next but one: its status and `logs --previous` want them.
  */
 static void remove_older(struct pod *p, const struct container *c)
@@ -257,6 +289,8 @@ static void remove_older(struct pod *p, const struct container *c)
         return;
     id = container_id(p, c, c->attempt - 1);
     r->ops->remove(r->self, id, on_old_removed, NULL);
+    if (c->image_id)
+        remove_root(p, c);
     if (c->attempt > 1) {
         AUTO_FREE char *logs = pod_log_dir(p);
 
@@ -359,6 +393,10 @@ static json_t *make_intent(const struct pod *p, const struct container *c)
         json_put(intent, "gpus", json_deep_copy(c->gpus));
     if (c->stop_signal > 0)
         json_put_int(intent, "stopSignal", c->stop_signal);
+    if (c->image_id) {
+        json_put_text(intent, "imageId", c->image_id);
+        json_put_text(intent, "imageRef", c->image_ref);
+    }
     return intent;
 }
 

@@ -11,6 +11,7 @@
 #include "client/informer.h"
 #include "node/cdi.h"
 #include "node/logs.h"
+#include "node/node_images.h"
 #include "node/node_object.h"
 #include "node/pinger.h"
 #include "node/pods.h"
@@ -47,6 +48,7 @@ struct node {
     struct pods *pods;
     struct informer *informer;
     struct uplink *uplink;
+    struct node_images *images;
     struct logs *logs;
 
     enum beat beat;
@@ -96,7 +98,7 @@ static const struct gpu_sample *find_sample(void *arg, const char *uuid)
 
 static void beat_next(struct node *n, enum beat beat);
 
-static struct node_facts facts(const struct node *n)
+static struct node_facts facts(const struct node *n, const json_t *images)
 {
     struct node_facts f = {.name = n->name,
                            .host = &n->host,
@@ -106,6 +108,7 @@ static struct node_facts facts(const struct node *n)
                            .sample = find_sample,
                            .arg = (void *)(uintptr_t)n,
                            .began_ns = n->began_ns,
+                           .images = images,
                            .now_ns = loop_wall_ns(n->o.loop)};
 
     if (n->o.gpus && f.gpus_known) {
@@ -147,7 +150,8 @@ static void on_beat(void *arg, const struct err *e, const struct client_reply *r
 
 static void beat_next(struct node *n, enum beat beat)
 {
-    const struct node_facts f = facts(n);
+    AUTO(json_freep) json_t *images = n->images ? node_images_format(n->images) : json_array();
+    const struct node_facts f = facts(n, images);
     AUTO(json_freep)
     json_t *object =
         beat == BEAT_STATUS ? node_status_make(&f) : node_object_make(&f, beat == BEAT_CREATE);
@@ -232,10 +236,53 @@ static void on_synced(void *arg)
     pods_synced(n->pods);
 }
 
-/* Answers the server's questions: logs. */
+static void on_images(void *arg)
+{
+    struct node *n = arg;
+
+    if (n->pods)
+        pods_images_changed(n->pods);
+    on_timer(n);
+}
+
+static struct err *begin_images(struct node *n, struct pods_options *o)
+{
+    const struct node_images_options io = {.loop = n->o.loop,
+                                           .dir = n->dir,
+                                           .self_path = n->o.self_path,
+                                           .architecture = n->host.arch,
+                                           .changed = on_images,
+                                           .arg = n};
+
+    TRY(node_images_new(&io, &n->images));
+    o->images = node_images_source(n->images);
+    o->is_shift_missing = node_images_is_shift_missing(n->images);
+    o->make_root = root_make;
+    o->remove_root = image_root_remove;
+    return NULL;
+}
+
+static struct err *read_load(struct machine_load *ret)
+{
+    return machine_load_read("/proc", ret);
+}
+
+static void begin_stats(struct node *n)
+{
+    const struct stats_options o = {.loop = n->o.loop,
+                                    .client = n->o.client,
+                                    .pods = n->pods,
+                                    .node = n->name,
+                                    .load = read_load};
+
+    n->stats = stats_new(&o);
+}
+
+/* Answers the server's questions: logs, and commands in containers. */
 static void open_uplink(struct node *n)
 {
     struct logs_options lo = {.loop = n->o.loop, .pods = n->pods};
+    node_images_settled(n->images);
     struct stream_service service = {0};
 
     n->uplink = uplink_new(n->o.loop, n->o.client, n->name);
@@ -250,6 +297,11 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
                     size_t n_found)
 {
     struct node *n = arg;
+    so.out = lo.out;
+    n->sessions = sessions_new(&so);
+    service = sessions_service(n->sessions);
+    uplink_serve(n->uplink, &service);
+    node_images_serve(n->images, n->uplink);
     AUTO_FREE char *path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", n->name);
     struct informer_options o = {.client = n->o.client,
                                  .loop = n->o.loop,
@@ -312,6 +364,7 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     struct node *n = mem_alloc(sizeof(*n));
     struct err *e = NULL;
 
+    TRY(begin_images(n, &po));
     n->o = *o;
     if (n->o.heartbeat_ns == 0)
         n->o.heartbeat_ns = HEARTBEAT_NS;
@@ -352,3 +405,5 @@ void node_free(struct node *n)
     free(n->name);
     free(n);
 }
+    node_images_stop(n->images);
+    node_images_free(n->images);

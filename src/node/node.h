@@ -23,6 +23,7 @@ struct node_options {
     const char *gpusim_dir; /* emulated gpus: holds libnvidia-ml.so.1, nvidia-smi, profile.yaml;
                                NULL otherwise */
     int64_t heartbeat_ns;   /* 0: 10 s */
+    const char *self_path;  /* the program whose roles its children are */
 };
 
 /* Finds and adopts what runs, then begins. */

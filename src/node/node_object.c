@@ -163,6 +163,7 @@ json_t *node_status_make(const struct node_facts *f)
     add_condition(f, status, "DiskPressure", false, "HasNoDiskPressure");
     add_condition(f, status, "PIDPressure", false, "HasSufficientPID");
     add_condition(f, status, "Ready", true, "NodeReady");
+    json_put(status, "images", f->images ? json_deep_copy(f->images) : json_array());
     add_address(status, "InternalIP", f->host->address);
     add_address(status, "Hostname", f->host->hostname);
     json_put_text(info, "machineID", f->host->machine_id);

@@ -12,6 +12,7 @@ enum {
 struct node_facts {
     const char *name;
     const struct host_info *host;
+    const json_t *images;        /* Node.status.images; NULL: none */
     const char *runtime_version; /* "crun://1.8.1" */
     const char *version;
     bool gpus_known; /* false: what the server has of them stays */

@@ -244,6 +244,8 @@ static bool container_step(struct pod *p, struct container *c)
         container_create(p, c);
     else
         pod_prepare(p);
+    else if (container_image_ready(p, c))
+        container_create(p, c);
     return false;
 }
 
@@ -455,6 +457,10 @@ void pod_step(struct pod *p)
 
 void pod_free(struct pod *p)
 {
+    const struct image_source *images = p->set->o.images;
+
+    if (images)
+        images->unuse(images->arg, p->uid);
     map_remove(handle, p->set->pods, p);
     if (p->call)
         client_cancel(p->call);
@@ -466,6 +472,7 @@ void pod_free(struct pod *p)
         container_end_done(&c->last);
         json_decref(c->gpus);
         free(c->wait_message);
+        container_image_done(c);
         free(c->name);
     }
     free(p->containers);

@@ -38,8 +38,14 @@ struct container {
     int64_t started_ns;
     struct container_end end;  /* of `attempt`, in CONTAINER_ENDED */
     struct container_end last; /* of the attempt before */
-    int stop_signal; /* of its image; SIGTERM otherwise */
-    const char *wait_reason;   /* static; NULL: nothing special */
+    int stop_signal;           /* of its image; SIGTERM otherwise */
+    char *image_id;  /* of attempt `image_attempt`; NULL: not there yet, or the image `host` */
+    char *image_ref; /* the same as the server shows it */
+    int64_t image_attempt;
+    struct container_pull *pull; /* under way */
+    int64_t pull_backoff_ns;
+    int64_t pull_at_ns;      /* monotonic: not again before it */
+    const char *wait_reason; /* static; NULL: nothing special */
     char *wait_message;
     int64_t backoff_ns;    /* of the next restart */
     int64_t restarted_ns;  /* monotonic, of the last restart */
@@ -206,6 +212,12 @@ const char *container_image(const json_t *spec);
 struct env_input pod_env_input(const struct pod *p, const json_t *container);
 struct err *pod_plan_volumes(const struct pod *p, uint32_t uid_base,
                              struct volumes *ret) MUST_CHECK;
+
+/* container_image.c: true when the next attempt's image is there. Else it is being pulled, or the
+ * container waits and says why. */
+bool container_image_ready(struct pod *p, struct container *c);
+void container_image_adopt(struct pod *p, struct container *c, const json_t *intent);
+void container_image_done(struct container *c);
 
 /* container_create.c: from its turn to the runtime's create */
 void container_create(struct pod *p, struct container *c);

@@ -214,34 +214,14 @@ static void start_fetching(struct pod *p, const json_t *refs)
     }
 }
 
-static struct err *check_images(const struct pod *p)
-{
-    const struct image_source *images = p->set->o.images;
-
-    for (size_t i = 0; i < p->n_containers; i++) {
-        const char *name = container_image(pod_container_spec(p, &p->containers[i]));
-
-        if (name && (!images || !images->find(images->arg, name)))
-            return err_new(ERR_NOT_FOUND, "container %s: image '%s' is not on this machine",
-                           p->containers[i].name, name);
-    }
-    return NULL;
-}
-
 void pod_prepare(struct pod *p)
 {
     AUTO(json_freep) json_t *refs = NULL;
-    AUTO(err_freep) struct err *no_image = NULL;
     AUTO(err_freep) struct err *e = NULL;
 
     if (p->preparation == PREP_FETCHING || p->preparation == PREP_MAKING ||
         (p->preparation == PREP_WAITING && loop_now_ns(p->set->o.loop) < p->retry_at_ns))
         return;
-    no_image = check_images(p);
-    if (no_image) {
-        refuse_all(p, "ErrImageNeverPull", no_image);
-        return;
-    }
     refs = json_array();
     e = refs_collect(p->object, refs);
     json_decref(p->refs);

@@ -128,7 +128,7 @@ static json_t *container_format(const struct pod *p, const struct container *c)
     json_put_int(status, "restartCount",
                  c->state == CONTAINER_WAITING && c->last.is_set ? c->last.attempt : c->attempt);
     json_put_text(status, "image", image ? image : "");
-    json_put_text(status, "imageID", has_run ? "host" : "");
+    json_put_text(status, "imageID", !has_run ? "" : c->image_ref ? c->image_ref : "host");
     if (has_run) {
         bool is_current = runs || c->state == CONTAINER_ENDED;
         AUTO_FREE char *id = container_id(p, c, is_current ? c->attempt : c->last.attempt);

@@ -213,6 +213,7 @@ static void set_containers(struct pod *p)
     for (size_t k = 0; k < 2; k++)
         json_array_foreach (json_object_get(spec, lists[k]), i, item) {
             struct container *c = &p->containers[p->n_containers++];
+        container_image_done(&found[i]);
             const char *name = json_text(item, "name");
             bool was_found = false;
 
@@ -287,6 +288,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
         adopt_attempt(set, p, &found[i]);
     }
 }
+    container_image_adopt(p, c, found->intent);
 
 /* ---- the runtime's word ---- */
 

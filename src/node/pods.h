@@ -26,7 +26,7 @@ struct preparation {
     uint32_t uid_base; /* uid 0 of its containers; 0 without a user namespace */
     char *dir;         /* DATA/node/pods/UID */
     char *hosts;       /* /etc/hosts of containers of images: after this machine's lines */
-    uid_t *uids; /* of its containers, in the order of `users`; NO_HOST_USER: of an image */
+    uid_t *uids;       /* of its containers, in the order of `users`; NO_HOST_USER: of an image */
     struct host_user *users;
     size_t n_users;
     struct volumes volumes;
@@ -37,6 +37,11 @@ struct image_source {
     const struct image *(*find)(void *arg, const char *name);
     char *(*lower_dirs)(void *arg, const char *id); /* the caller frees it */
     const char *(*layer_dir)(void *arg);
+    /* images_pull; what it returns is dead after `done`, and `forget` makes that silent. */
+    void *(*pull)(void *arg, const struct image_pull *p);
+    void (*forget)(void *pulling);
+    void (*use)(void *arg, const char *id, const char *pod_uid);
+    void (*unuse)(void *arg, const char *pod_uid);
     void *arg;
 };
 
@@ -59,6 +64,7 @@ struct pods_options {
     const struct host_info *host;
     const char *gpusim_dir; /* NULL: real gpus */
     struct err *(*make_root)(struct root *r);
+    struct err *(*remove_root)(const char *dir); /* images.h */
     struct err *(*make_stage)(struct stage *s); /* stage.h */
     struct err *(*strike_stage)(const char *dir);
     struct err *(*update_volumes)(const struct volumes *v);
@@ -84,6 +90,7 @@ void pods_put(struct pods *p, const json_t *object);
 void pods_removed(struct pods *p, const json_t *object);
 /* All of the server's pods were put: what else runs here is ended. */
 void pods_synced(struct pods *p);
+void pods_images_changed(struct pods *p);
 
 void pods_gpus_changed(struct pods *p);
 

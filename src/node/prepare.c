@@ -98,6 +98,25 @@ static struct err *strike_all(const char *dir)
     return e;
 }
 
+static struct err *remove_roots(const char *dir)
+{
+    AUTO_FREE char *roots = mem_format("%s/roots", dir);
+    AUTO(err_freep) struct err *e = NULL;
+    char **names = NULL;
+    size_t n = 0;
+
+    e = dir_list(roots, &names, &n);
+    if (e && err_code(e) == ERR_NOT_FOUND)
+        return NULL;
+    for (size_t i = 0; !e && i < n; i++) {
+        AUTO_FREE char *root = mem_format("%s/%s", roots, names[i]);
+
+        e = image_root_remove(root);
+    }
+    names_free(names, n);
+    return TAKE(e);
+}
+
 struct err *unprepare_pod(const char *const *dirs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -105,6 +124,7 @@ struct err *unprepare_pod(const char *const *dirs, size_t n)
         AUTO_FREE char *volumes = mem_format("%s/volumes", dirs[i]);
 
         TRY(strike_all(binds));
+        TRY(remove_roots(dirs[i]));
         TRY(volume_remove(volumes));
         TRY(dir_remove(dirs[i]));
     }

@@ -79,6 +79,18 @@ static int digit_of(char c)
         return c - '0' + 52;
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
+    return NULL;
+}
+
+struct err *refs_collect(const json_t *pod, json_t *paths)
+{
+    const json_t *spec = json_object_get(pod, "spec");
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    TRY(refs_collect_volumes(pod, paths));
+    json_array_foreach (json_object_get(spec, "imagePullSecrets"), i, item)
+        TRY(add(paths, "secrets", json_text(item, "name")));
 
 /* RFC 4648, with padding, as the API server stored it. */
 static struct err *decode(const char *text, struct buf *ret)
