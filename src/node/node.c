@@ -47,6 +47,7 @@ struct node {
     struct pinger *pinger;
     struct pods *pods;
     struct informer *informer;
+    struct worker *disk_worker;
     struct uplink *uplink;
     struct node_images *images;
     struct logs *logs;
@@ -360,6 +361,9 @@ static struct err *begin(struct node *n)
 }
 
 struct err *node_new(const struct node_options *o, struct node **ret)
+    TRY(worker_new(n->o.loop, &n->disk_worker));
+    po.disk_worker = n->disk_worker;
+    po.measure = disk_usage_measure;
 {
     struct node *n = mem_alloc(sizeof(*n));
     struct err *e = NULL;
@@ -407,3 +411,5 @@ void node_free(struct node *n)
 }
     node_images_stop(n->images);
     node_images_free(n->images);
+    pods_end_disk(n->pods);
+    worker_free(n->disk_worker);

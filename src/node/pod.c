@@ -478,6 +478,7 @@ void pod_free(struct pod *p)
     free(p->containers);
     preparation_free(p->prepared);
     json_decref(p->refs);
+    free(p->evicted);
     err_free(p->fetch_error);
     json_decref(p->object);
     json_decref(p->status);

@@ -86,8 +86,8 @@ struct pod {
     json_t *object; /* newest; NULL: found here, not heard of yet */
     struct loop_timer *timer;
 
-    json_t *refs; /* fetched */
-    size_t n_fetching;
+    uint64_t disk_round; /* the last one that it had a turn in */
+    char *evicted;       /* why; NULL: it is not */
     bool has_userns;
     uint32_t uid_base; /* of its user namespace, from its preparation on; 0 without one */
     struct err *fetch_error;
@@ -154,6 +154,9 @@ struct pods {
     struct pending *pending;
     struct userns_ranges *ranges;
     bool is_synced;
+    struct userns_ranges *ranges;
+    struct loop_timer *disk_timer; /* pod_disk.c */
+    uint64_t disk_round;
     void (*listener)(void *arg);
     void *listener_arg;
 };
@@ -176,8 +179,16 @@ char *pod_log_dir(const struct pod *p);
 
 /* pod_stop.c: how they are ended */
 bool pod_is_deleted(const struct pod *p);
+char *container_log_path(const struct pod *p, const struct container *c, int64_t attempt);
+/* DATA/node/pods/UID/words/CONTAINER-ATTEMPT: what the container may write before it ends. */
+char *container_words_path(const struct pod *p, const struct container *c);
+
+/* pod_disk.c: limits of what they take of the disk */
+void pods_begin_disk(struct pods *set);
 void pod_decide_stop(struct pod *p);
 void pod_step_stop(struct pod *p);
+/* As the kubelet ends one for what it takes of the node. Nothing of it is started again. */
+void pod_evict(struct pod *p, const char *why);
 void container_step_stop(struct pod *p, struct container *c);
 /* From now on, with so much grace (-1: the pod's); `why` is for its Event. */
 void container_end_alone(struct pod *p, struct container *c, int64_t grace_s, const char *why);

@@ -175,7 +175,7 @@ static struct tally tally_of(const struct pod *p)
 static const char *phase_of(const struct pod *p, const struct tally *t)
 {
     if (p->is_ended && pod_has_ended(p))
-        return p->is_past_deadline || t->has_failed || t->has_init_failed ? "Failed" : "Succeeded";
+        return p->is_past_deadline || p->evicted || t->has_failed || t->has_init_failed ? "Failed" : "Succeeded";
     return t->has_run ? "Running" : "Pending";
 }
 
@@ -257,6 +257,10 @@ json_t *pod_status_make(const struct pod *p)
         json_put_text(status, "reason", "DeadlineExceeded");
         json_put_text(status, "message",
                       "Pod was active on the node longer than the specified deadline");
+    }
+    if (p->evicted) {
+        json_put_text(status, "reason", "Evicted");
+        json_put_text(status, "message", p->evicted);
     }
     for (size_t i = 0; i < p->n_containers; i++) {
         const struct container *c = &p->containers[i];

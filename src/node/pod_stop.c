@@ -11,6 +11,7 @@
 #include "node/pod.h"
 
 static const int64_t KILL_AGAIN_NS = 2 * NS_PER_SEC;
+static const int64_t EVICTION_GRACE_NS = NS_PER_SEC; /* the kubelet's, for local storage */
 static const int64_t TERM_MIN_NS = 2 * NS_PER_SEC;
 
 enum {
@@ -87,6 +88,15 @@ void pod_decide_stop(struct pod *p)
     stop(p, grace_ns(p));
     pod_events_add(p->set->events, p->object, NULL, "Normal", "DeadlineExceeded",
                    "Pod was active on the node longer than the specified deadline");
+}
+
+void pod_evict(struct pod *p, const char *why)
+{
+    if (p->is_stopping || p->is_ended)
+        return;
+    p->evicted = mem_strdup(why);
+    stop(p, EVICTION_GRACE_NS);
+    pod_events_add(p->set->events, p->object, NULL, "Warning", "Evicted", why);
 }
 
 /* ---- one container ---- */

@@ -424,6 +424,8 @@ void pods_tell(const struct pods *set)
 {
     if (set->listener)
         set->listener(set->listener_arg);
+    if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
+        pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before we began anew */
 }
 
 void pods_gpus_changed(struct pods *set)
@@ -469,3 +471,9 @@ void pods_free(struct pods *set)
     free(set);
 }
     userns_free(set->ranges);
+    set->ranges = userns_new();
+    pods_begin_disk(set);
+    if (o->is_shift_missing)
+        userns_share(set->ranges);
+    userns_free(set->ranges);
+    loop_timer_free(set->disk_timer);

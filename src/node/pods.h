@@ -9,6 +9,7 @@
 
 #include "client/client.h"
 #include "model/gpu.h"
+#include "node/disk_usage.h"
 #include "node/host.h"
 #include "node/pinger.h"
 #include "node/images.h"
@@ -53,6 +54,7 @@ struct stage;
 struct pods_options {
     struct loop *loop;
     struct client *client;
+    struct worker *disk_worker; /* for what takes long; NULL: no limits of disks */
     struct runtime *runtime;
     struct worker *worker;
     struct pinger *pinger;
@@ -64,6 +66,7 @@ struct pods_options {
     const struct host_info *host;
     const char *gpusim_dir; /* NULL: real gpus */
     struct err *(*make_root)(struct root *r);
+    struct err *(*measure)(const char *path, struct disk_usage *ret); /* disk_usage_measure */
     struct err *(*remove_root)(const char *dir); /* images.h */
     struct err *(*make_stage)(struct stage *s); /* stage.h */
     struct err *(*strike_stage)(const char *dir);
@@ -80,6 +83,9 @@ struct pods_options {
 };
 
 struct pods *pods_new(const struct pods_options *o);
+/* Before its disk_worker is freed: it is given no more. Accepts NULL. */
+void pods_end_disk(struct pods *p);
+
 void pods_free(struct pods *p); /* containers go on */
 
 /* What was found on the machine, before anything else. */
