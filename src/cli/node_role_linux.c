@@ -44,6 +44,7 @@ static void hands_done(struct hands *h)
     gpu_watch_free(h->gpus);
     client_free(h->client);
     role_done(&h->role);
+    host_roots_done(&h->host_roots);
     free(h->socket);
     free(h->dir);
     free(h->gpusim);
@@ -62,8 +63,9 @@ static void begin_node(struct hands *h)
         .name = h->name,
         .dir = h->dir,
         .mask_dir = h->data,
-        .gpusim_dir = h->gpusim,
         .self_path = h->self_path,
+        .gpusim_dir = h->gpusim,
+        .host_roots = &h->host_roots,
     };
     struct err *e;
 
@@ -136,10 +138,11 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
 static struct err *begin(struct hands *h, struct cli *c)
 {
     h->name = flag_text(c->in, "name");
+    h->self_path = c->self_path;
     if (!h->name)
         return cli_usage(c, "node wants --name");
-    h->self_path = c->self_path;
     TRY(role_init(&h->role, c, "node"));
+    TRY(role_host_roots(c, &h->host_roots));
     TRY(connect_server(h));
     h->patience = loop_timer_new(h->role.loop, on_patience, h);
     TRY(watch_gpus(h, c));

@@ -21,6 +21,11 @@ const struct flag role_flags[] = {
      .value = "WHICH",
      .doc = "auto, none or emulated",
      .fallback = "auto"},
+    {.name = "host-path-root",
+     .type = FLAG_TEXT,
+     .value = "DIR[:ro]",
+     .doc = "where hostPath volumes may be",
+     .is_repeated = true},
     {.name = "log-level",
      .type = FLAG_TEXT,
      .value = "LEVEL",
@@ -33,6 +38,15 @@ const struct flag role_flags[] = {
      .fallback = "text"},
     {0},
 };
+
+struct err *role_host_roots(const struct cli *c, struct host_roots *ret)
+{
+    const char *text = NULL;
+
+    for (size_t i = 0; (text = flag_repeated(c->in, "host-path-root", i)); i++)
+        TRY(host_roots_add(ret, text));
+    return NULL;
+}
 
 static enum log_level level_of(const char *word)
 {

@@ -5,6 +5,7 @@
 #include "base/loop.h"
 #include "cli/cli.h"
 #include "cli/roles.h"
+#include "model/host_roots.h"
 
 struct role {
     struct loop *loop;
@@ -12,8 +13,11 @@ struct role {
     struct err *failure;
 };
 
-/* --data, --name, --gpus, --log-level, --log-format */
+/* --data, --name, --gpus, --host-path-root, --log-level, --log-format */
 extern const struct flag role_flags[];
+
+/* What --host-path-root gives. */
+struct err *role_host_roots(const struct cli *c, struct host_roots *ret) MUST_CHECK;
 
 /* Fails with ERR_INVALID where it was not started by `mete up`: its descriptors are not there. */
 struct err *role_init(struct role *r, struct cli *c, const char *name) MUST_CHECK;

@@ -1,6 +1,8 @@
 /* The role `mete server`: the store, the control loops and the doors, as a user without privileges.
  */
+#include <arpa/inet.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "cli/role_linux.h"
 #include "control/control.h"
 #include "kinds/objects.h"
+#include "meter/meter.h"
 #include "store/storage.h"
 #include "store/store.h"
 
@@ -28,7 +31,12 @@ struct server {
     struct objects *objects;
     struct control *control;
     struct api *api;
-    struct api_view views[2]; /* the api borrows them */
+    struct meter *meter;
+    struct api_view views[4]; /* the api borrows them */
+    struct report_maker reports[2];
+    const char *prices[3]; /* the meter does */
+    char *own_prices;
+    struct host_roots host_roots;
     char *dir;
     char *pki;
     char *users;
@@ -39,15 +47,18 @@ struct server {
 static void server_done(struct server *s)
 {
     api_free(s->api);
+    meter_free(s->meter);
     control_free(s->control);
     store_free(s->store);
     objects_free(s->objects);
     storage_free(s->storage);
     role_done(&s->role);
+    host_roots_done(&s->host_roots);
     free(s->dir);
     free(s->pki);
     free(s->users);
     free(s->node_tokens);
+    free(s->own_prices);
 }
 
 static void on_fatal(void *arg, const struct err *e)
@@ -76,19 +87,76 @@ static void raise_descriptors(void)
         LOG(WARN, "the limit of open files stays low");
 }
 
+/* Pods share the machine's network: an address of all interfaces is reached at loopback. */
+static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address);
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
+    bool is_v6 = false;
+    bool is_any = false;
+
+    if (getsockname(ROLE_FD_TLS, (struct sockaddr *)&address, &size) < 0)
+        return;
+    is_v6 = address.ss_family == AF_INET6;
+    is_any =
+        is_v6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr) : v4->sin_addr.s_addr == htonl(INADDR_ANY);
+    (void)inet_ntop(address.ss_family, is_v6 ? (const void *)&v6->sin6_addr : &v4->sin_addr, host,
+                    INET6_ADDRSTRLEN);
+    if (is_any)
+        (void)snprintf(host, INET6_ADDRSTRLEN, "%s", is_v6 ? "::1" : "127.0.0.1");
+    (void)snprintf(port, 8, "%u", (unsigned)ntohs(is_v6 ? v6->sin6_port : v4->sin_port));
+}
+
 static struct err *open_store(struct server *s)
 {
+    char host[INET6_ADDRSTRLEN] = "";
+    char port[8] = "";
     const struct storage_sqlite_options storage = {
         .loop = s->role.loop, .dir = s->dir, .is_threaded = true};
     struct store_options store = {.loop = s->role.loop, .on_fatal = on_fatal, .arg = s};
-    struct objects_options objects = {.loop = s->role.loop, .random = make_random};
+    struct objects_options objects = {
+        .loop = s->role.loop, .random = make_random, .host_roots = &s->host_roots};
 
     TRY(storage_sqlite_new(&storage, &s->storage));
     store.storage = s->storage;
     TRY(store_open(&store, &s->store));
     objects.store = s->store;
+    find_address(host, port);
+    if (*host) {
+        objects.api_host = host;
+        objects.api_port = port;
+    }
     s->objects = objects_new(&objects);
     return NULL;
+}
+
+/* What is measured, and who asks for it. */
+static void open_meter(struct server *s)
+{
+    const struct meter_options o = {
+        .loop = s->role.loop, .objects = s->objects, .prices_files = s->prices};
+
+    s->prices[0] = s->own_prices;
+    s->prices[1] = "/etc/mete/prices.yaml";
+    s->meter = meter_new(&o);
+    s->views[2] = (struct api_view){.kind = kind_find("metrics.k8s.io", "pods"),
+                                    .list = meter_pods,
+                                    .get = meter_pod,
+                                    .arg = s->meter};
+    s->views[3] = (struct api_view){.kind = kind_find("metrics.k8s.io", "nodes"),
+                                    .list = meter_nodes,
+                                    .get = meter_node,
+                                    .arg = s->meter};
+    s->reports[0] = (struct report_maker){.path = "/apis/mete.dev/v1/usage",
+                                          .begin = meter_usage,
+                                          .cancel = meter_cancel,
+                                          .arg = s->meter};
+    s->reports[1] = (struct report_maker){.path = "/apis/mete.dev/v1/accounting",
+                                          .begin = meter_rows,
+                                          .cancel = meter_cancel,
+                                          .arg = s->meter};
 }
 
 static struct err *open_doors(struct server *s)
@@ -108,6 +176,10 @@ static struct err *open_doors(struct server *s)
         .node_tokens_file = s->node_tokens,
         .views = s->views,
         .n_views = sizeof(s->views) / sizeof(s->views[0]),
+        .reports = s->reports,
+        .n_reports = sizeof(s->reports) / sizeof(s->reports[0]),
+        .take_stats = meter_take_stats,
+        .stats_arg = s->meter,
         .version = METE_VERSION,
     };
 
@@ -135,12 +207,17 @@ static struct err *server_run(struct cli *c)
     s.pki = mem_format("%s/pki", s.dir);
     s.users = mem_format("%s/users.yaml", s.dir);
     s.node_tokens = mem_format("%s/node-tokens.yaml", s.dir);
+    s.own_prices = mem_format("%s/prices.yaml", data);
     e = role_init(&s.role, c, "server");
+    if (!e)
+        e = role_host_roots(c, &s.host_roots);
     raise_descriptors();
     if (!e)
         e = open_store(&s);
-    if (!e)
+    if (!e) {
+        open_meter(&s);
         e = open_doors(&s);
+    }
     if (!e)
         e = role_ready(&s.role, ROLE_READY_SERVER);
     if (!e)

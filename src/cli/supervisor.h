@@ -9,7 +9,7 @@
 
 enum {
     CHILD_FDS_MAX = 8,
-    CHILD_ARGS_MAX = 24
+    CHILD_ARGS_MAX = 160
 };
 
 struct child_spec {

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "model/host_roots.h"
 
 struct up_options {
     char *data;
@@ -11,6 +12,7 @@ struct up_options {
     unsigned port;
     char *log_level;
     char *log_format;
+    struct host_roots host_roots; /* where hostPaths may be, whoever asks */
 };
 
 /* Those of flags that are given; NULL where not. */
@@ -20,12 +22,13 @@ struct up_given {
     const char *listen;
     const char *log_level;
     const char *log_format;
+    const char *const *host_path_roots; /* NULL-terminated; may be NULL or empty */
 };
 
 /*
  * `config` is the document of a file of apiVersion mete.dev/v1, kind Config, with the members data,
- * gpus, listen, logLevel and logFormat; NULL: none. ERR_BAD_REQUEST names what is unknown or
- * malformed, and refuses by name what is not there yet (dashboard, metrics).
+ * gpus, listen, logLevel, logFormat and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names
+ * what is unknown or malformed, and refuses by name what is not there yet (dashboard, metrics).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;

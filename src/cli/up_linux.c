@@ -13,6 +13,7 @@
 #include "base/yaml.h"
 #include "cli/commands.h"
 #include "cli/data_dir.h"
+#include "cli/notify.h"
 #include "cli/roles.h"
 #include "cli/session.h"
 #include "cli/summary.h"
@@ -33,8 +34,9 @@ struct up {
     struct up_options options;
     struct data_dir dir;
     char *node_name;
-    char *node_path; /* of its object */
-    char *gpus;      /* --gpus of the node: "auto", "none", "emulated" */
+    char *node_path;        /* of its object */
+    char *gpus;             /* --gpus of the node: "auto", "none", "emulated" */
+    VEC(char *) root_flags; /* values of --host-path-root of both children */
     unsigned port;
     int unix_fd;
     int tls_fd;
@@ -68,6 +70,9 @@ static void up_done(struct up *u)
     free(u->node_name);
     free(u->node_path);
     free(u->gpus);
+    VEC_EACH (&u->root_flags, text)
+        free(*text);
+    vec_done(&u->root_flags);
 }
 
 static struct err *read_config(const char *path, bool is_given, json_t **ret)
@@ -96,6 +101,7 @@ static struct err *read_options(struct up *u)
     const struct invocation *in = u->cli->in;
     const char *config_path = flag_text(in, "config");
     const char *data = flag_text(in, "data");
+    const char *roots[HOST_ROOTS_MAX + 2] = {NULL};
     AUTO(json_freep) json_t *config = NULL;
     struct up_given given = {
         .data = data ? data : getenv("METE_DATA")}; /* NOLINT(concurrency-mt-unsafe): one thread */
@@ -105,6 +111,9 @@ static struct err *read_options(struct up *u)
     given.listen = flag_text(in, "listen");
     given.log_level = flag_text(in, "log-level");
     given.log_format = flag_text(in, "log-format");
+    for (size_t i = 0; i < HOST_ROOTS_MAX + 1; i++)
+        roots[i] = flag_repeated(in, "host-path-root", i);
+    given.host_path_roots = roots;
     TRY(read_config(config_path ? config_path : config_default, config_path != NULL, &config));
     e = up_options_make(&given, config, &u->options);
     if (e && config)
@@ -159,6 +168,8 @@ static struct err *prepare(struct up *u)
     TRY(node_name_make(&u->node_name));
     u->node_path = path_format("/api/v1/nodes/%s", u->node_name);
     TRY(prepare_gpus(u));
+    VEC_EACH (&u->options.host_roots.list, root)
+        vec_add(&u->root_flags, mem_format("%s%s", root->path, root->is_read_only ? ":ro" : ""));
     TRY(listen_tcp(u->options.host, u->options.port, &u->tls_fd, &u->port));
     TRY(listen_unix(u->dir.socket, &u->unix_fd));
     TRY(data_dir_identities(&u->dir, u->options.host, u->port, u->node_name));
@@ -167,9 +178,21 @@ static struct err *prepare(struct up *u)
     return session_open_data(u->cli, u->dir.path, &u->session);
 }
 
+static void add_roots(struct up *u, struct child_spec *spec)
+{
+    size_t n = 0;
+
+    while (spec->argv[n])
+        n++;
+    VEC_EACH (&u->root_flags, text) {
+        spec->argv[n++] = "--host-path-root";
+        spec->argv[n++] = *text;
+    }
+}
+
 static struct err *start_server(struct up *u)
 {
-    const struct child_spec spec = {
+    struct child_spec spec = {
         .name = "server",
         .argv = {u->cli->self_path, "server", "--data", u->dir.path, "--log-level",
                  u->options.log_level, "--log-format", u->options.log_format, NULL},
@@ -181,12 +204,13 @@ static struct err *start_server(struct up *u)
         .gid = u->dir.gid,
     };
 
+    add_roots(u, &spec);
     return supervisor_add(u->supervisor, &spec);
 }
 
 static struct err *start_node(struct up *u)
 {
-    const struct child_spec spec = {
+    struct child_spec spec = {
         .name = "node",
         .argv = {u->cli->self_path, "node", "--data", u->dir.path, "--name", u->node_name, "--gpus",
                  u->gpus, "--log-level", u->options.log_level, "--log-format",
@@ -196,6 +220,7 @@ static struct err *start_node(struct up *u)
         .n_fds = ROLE_FD_CHILDREN + 1,
     };
 
+    add_roots(u, &spec);
     return supervisor_add(u->supervisor, &spec);
 }
 
@@ -261,6 +286,7 @@ static void on_node(void *arg, const json_t *node)
         return;
     u->is_ready = true;
     say_ready(u, node);
+    notify_manager("READY=1");
 }
 
 static void on_node_removed(void *arg, const json_t *node)
@@ -373,6 +399,12 @@ static const struct flag up_flags[] = {
      .type = FLAG_TEXT,
      .value = "HOST:PORT",
      .doc = "of the Kubernetes API (127.0.0.1:7443); port 0: a free one"},
+    {.name = "host-path-root",
+     .type = FLAG_TEXT,
+     .value = "DIR[:ro]",
+     .doc = "hostPath volumes of everybody may be in it, with :ro only to read; may be repeated "
+            "(nowhere; administrators: anywhere)",
+     .is_repeated = true},
     {.name = "config",
      .type = FLAG_TEXT,
      .value = "FILE",

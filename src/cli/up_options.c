@@ -30,8 +30,8 @@ struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
     return NULL;
 }
 
-static const char *const config_keys[] = {"apiVersion", "kind",     "data",      "gpus",
-                                          "listen",     "logLevel", "logFormat", NULL};
+static const char *const config_keys[] = {
+    "apiVersion", "kind", "data", "gpus", "listen", "logLevel", "logFormat", "hostPathRoots", NULL};
 static const char *const config_planned[] = {"dashboard", "metrics", NULL};
 
 static bool is_among(const char *const *words, const char *word)
@@ -40,6 +40,14 @@ static bool is_among(const char *const *words, const char *word)
         if (text_equal(*words, word))
             return true;
     return false;
+}
+
+static struct err *check_texts(const char *key, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!json_is_string(json_array_get(list, i)))
+            return err_new(ERR_BAD_REQUEST, "%s: want a list of texts", key);
+    return json_is_array(list) ? NULL : err_new(ERR_BAD_REQUEST, "%s: want a list of texts", key);
 }
 
 static struct err *check_config(const json_t *config)
@@ -55,7 +63,9 @@ static struct err *check_config(const json_t *config)
             return err_new(ERR_BAD_REQUEST, "\"%s\" is not there yet", key);
         if (!is_among(config_keys, key))
             return err_new(ERR_BAD_REQUEST, "unknown member \"%s\"", key);
-        if (!json_is_string(value))
+        if (text_equal(key, "hostPathRoots"))
+            TRY(check_texts(key, value));
+        else if (!json_is_string(value))
             return err_new(ERR_BAD_REQUEST, "%s: want a text", key);
     }
     return NULL;
@@ -92,6 +102,20 @@ static struct err *check_words(const struct up_options *o)
     return NULL;
 }
 
+/* Those of flags; without any, those of the configuration. */
+static struct err *read_roots(const struct up_given *given, const json_t *config,
+                              struct host_roots *ret)
+{
+    const char *const *texts = given->host_path_roots;
+    const json_t *list = json_object_get(config, "hostPathRoots");
+
+    for (size_t i = 0; texts && texts[i]; i++)
+        TRY(host_roots_add(ret, texts[i]));
+    for (size_t i = 0; !(texts && texts[0]) && i < json_array_size(list); i++)
+        TRY(host_roots_add(ret, json_string_value(json_array_get(list, i))));
+    return NULL;
+}
+
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret)
 {
@@ -108,6 +132,8 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.log_level = choose(given->log_level, config, "logLevel", "info");
     o.log_format = choose(given->log_format, config, "logFormat", "text");
     e = check_words(&o);
+    if (!e)
+        e = read_roots(given, config, &o.host_roots);
     if (e) {
         up_options_done(&o);
         return e;
@@ -123,5 +149,6 @@ void up_options_done(struct up_options *o)
     free(o->host);
     free(o->log_level);
     free(o->log_format);
+    host_roots_done(&o->host_roots);
     *o = (struct up_options){0};
 }

@@ -50,6 +50,7 @@ struct field {
     const char *const *values; /* FIELD_STRING: the allowed ones, NULL-terminated */
     const char *fallback;      /* default as JSON text: "\"Always\"", "30", "{}" */
     const char *harmless;      /* FIELD_REFUSED: the JSON value that means nothing ("false") */
+    const char *instead;       /* FIELD_REFUSED: what to say; NULL: "not implemented yet" */
     int64_t min;
     int64_t max;
     size_t items_max;                       /* list, map; 0: 1024 */
@@ -138,6 +139,9 @@ struct err *kind_decode(const struct kind *k, json_t *object, enum field_validat
 struct err *kind_default(const struct kind *k, json_t *object,
                          const struct kind_context *c) MUST_CHECK;
 struct err *kind_validate(const struct kind *k, const json_t *object) MUST_CHECK;
+
+/* Under mete.dev/, but for what people say to Mete; docs/manifests.md lists it. */
+bool kind_is_reserved(const char *key);
 
 /*
  * Labels and annotations under mete.dev/ are set, changed and removed by our own processes only:

@@ -5,11 +5,13 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/admit.h"
 #include "kinds/cause.h"
 #include "kinds/ledger.h"
 #include "kinds/objects_private.h"
 #include "kinds/pod_state.h"
 #include "kinds/pod_view.h"
+#include "kinds/tree_cache.h"
 
 enum {
     OBJECT_BYTES_MAX = 3 << 19,
@@ -24,11 +26,20 @@ struct objects *objects_new(const struct objects_options *options)
     o->loop = options->loop;
     o->random = options->random;
     o->arg = options->arg;
+    o->host_roots = options->host_roots;
+    o->api_host = options->api_host ? mem_strdup(options->api_host) : NULL;
+    o->api_port = options->api_port ? mem_strdup(options->api_port) : NULL;
+    o->trees = tree_cache_new();
     return o;
 }
 
 void objects_free(struct objects *o)
 {
+    if (!o)
+        return;
+    tree_cache_free(o->trees);
+    free(o->api_host);
+    free(o->api_port);
     free(o);
 }
 
@@ -158,6 +169,7 @@ void change_done(struct change *c)
     txn_done(&c->txn);
     json_decref(c->before);
     json_decref(c->after);
+    json_decref(c->charged);
 }
 
 struct err *change_load(struct change *c, const char *name)
@@ -233,19 +245,42 @@ static void release_devices(struct change *c)
         account_restarts_in(o->store, &c->txn, c->before, &end);
 }
 
+struct err *change_stage(struct change *c, bool *ret_is_write)
+{
+    *ret_is_write = false;
+    json_put_text(json_object_at(c->after, "metadata"), "resourceVersion", NULL);
+    if (is_unchanged(c))
+        return NULL;
+    TRY(admit_charge(c));
+    if (c->request->is_dry_run)
+        return NULL;
+    release_devices(c);
+    if (c->is_removal)
+        txn_delete(&c->txn, c->key, c->version);
+    else
+        TRY(put_after(c));
+    *ret_is_write = true;
+    return NULL;
+}
+
+void change_accepted(struct change *c)
+{
+    if (c->request->is_dry_run)
+        return;
+    if (c->job_id > 0)
+        c->objects->job_next = c->job_id + 1;
+    admit_charged(c);
+}
+
 static struct err *change_write(struct change *c, store_done_fn done, void *arg, int64_t *ret)
 {
     struct txn nothing = {0};
     struct err *e;
+    bool is_write = false;
 
-    if (!c->request->is_dry_run && !is_unchanged(c)) {
-        release_devices(c);
-        if (c->is_removal)
-            txn_delete(&c->txn, c->key, c->version);
-        else
-            TRY(put_after(c));
+    TRY(change_stage(c, &is_write));
+    if (is_write)
         return txn_commit(&c->txn, c->objects->store, done, arg, ret);
-    }
     txn_check(&nothing, c->key, STORE_ANY);
     e = txn_commit(&nothing, c->objects->store, done, arg, NULL);
     txn_done(&nothing);
@@ -258,10 +293,8 @@ struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_
     AUTO_FREE char *text = NULL;
     int64_t revision = c->version;
 
-    json_put_text(metadata, "resourceVersion", NULL);
     TRY(change_write(c, done, arg, &revision));
-    if (!c->request->is_dry_run && c->job_id > 0)
-        c->objects->job_next = c->job_id + 1;
+    change_accepted(c);
     if (revision > 0) {
         text = mem_format("%" PRId64, revision);
         json_put_text(metadata, "resourceVersion", text);
@@ -336,8 +369,7 @@ static struct err *create_rules(struct change *c)
     return NULL;
 }
 
-static struct err *create(struct change *c, json_t *object, store_done_fn done, void *arg,
-                          json_t **ret)
+struct err *change_create(struct change *c, json_t *object)
 {
     const struct objects_request *r = c->request;
 
@@ -347,10 +379,13 @@ static struct err *create(struct change *c, json_t *object, store_done_fn done, 
     TRY(check_absent(c));
     if (is_pod(c->kind))
         TRY(pod_create_rules(c));
+    TRY(batch_create_rules(c));
+    TRY(admit_priority(c));
     TRY(kind_default(c->kind, c->after, &c->who));
+    TRY(admit_limits(c));
     TRY(kind_validate(c->kind, c->after));
-    TRY(meta_check_owners(c));
-    return change_commit(c, done, arg, ret);
+    TRY(admit_check(c));
+    return meta_check_owners(c);
 }
 
 struct err *objects_create(struct objects *o, const struct objects_request *r, json_t *object,
@@ -364,7 +399,9 @@ struct err *objects_create(struct objects *o, const struct objects_request *r, j
     if (r->subresource || r->kind->is_view)
         return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
     change_init(&c, o, r);
-    e = create(&c, object, done, arg, ret);
+    e = change_create(&c, object);
+    if (!e)
+        e = change_commit(&c, done, arg, ret);
     change_done(&c);
     return e;
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "kinds/kind.h"
+#include "model/host_roots.h"
 #include "store/store.h"
 
 struct objects;
@@ -25,6 +26,10 @@ struct objects_options {
      * one. */
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
+    const struct host_roots *host_roots; /* where hostPaths may be, whoever asks; NULL: nowhere */
+    /* Where pods find the API, put into the environment of those that get a token; NULL: nowhere. */
+    const char *api_host;
+    const char *api_port;
 };
 
 struct objects *objects_new(const struct objects_options *o);
@@ -83,6 +88,25 @@ enum patch_type {
 struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
                           const json_t *patch, store_done_fn done, void *arg,
                           json_t **ret) MUST_CHECK;
+
+/* One write of several. */
+struct objects_write {
+    struct objects_request request;
+    enum {
+        WRITE_CREATE,
+        WRITE_PATCH /* strategic merge */
+    } type;
+    json_t *tree;     /* the object, which may be changed, or the patch */
+    bool must_change; /* ERR_CONFLICT where the patch changes nothing */
+};
+
+/*
+ * All of them in one transaction, or none. Each is judged by what is there before it, so no two may
+ * write the same object, nor what goes with it (a quota, gpus that are given back): ERR_INVALID;
+ * and at most one creates. `*ret_revision` is the version that all of them will have.
+ */
+struct err *objects_write_all(struct objects *o, const struct objects_write *writes, size_t n,
+                              store_done_fn done, void *arg, int64_t *ret_revision) MUST_CHECK;
 
 /*
  * Marks the object for deletion (grace, finalizers) or removes it. For a pod on a node the node

@@ -193,7 +193,7 @@ struct err *pod_template_rules(struct change *c, json_t *template)
     as_pod.after = json_pack("{s:{s:s},s:O}", "metadata", "name", name ? name : "", "spec", spec);
     e = spec_rules(&as_pod);
     json_decref(as_pod.after);
-    return e;
+    return e ? e : pod_check_host_paths(c, spec, json_object_at(template, "metadata"));
 }
 
 /* What only the ledger writes. */
@@ -208,6 +208,8 @@ struct err *pod_create_rules(struct change *c)
             return field_forbidden(c, "metadata.annotations", "devices are given by the ledger");
     }
     TRY(spec_rules(c));
+    TRY(pod_check_host_paths(c, json_object_get(c->after, "spec"),
+                             json_object_at(c->after, "metadata")));
     TRY(pod_account_rules(c));
     TRY(check_node_name(c));
     put_user(c);

@@ -11,6 +11,9 @@ struct objects {
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
     struct tree_cache *trees; /* of quotas, limit ranges and priority classes */
+    const struct host_roots *host_roots; /* NULL: none */
+    char *api_host; /* NULL: not known */
+    char *api_port;
     int64_t job_next; /* the next job id; 0: not read from the store yet */
     struct account_clock clock;
 };
@@ -76,6 +79,13 @@ bool meta_has_finalizers(const struct change *c, const json_t *object);
 
 /* objects_pod_security.c: what of a PodSpec's rights is for administrators (ERR_FORBIDDEN) */
 struct err *pod_check_security(const struct change *c, const json_t *spec) MUST_CHECK;
+
+/*
+ * objects_pod_host_paths.c: where hostPaths of a PodSpec may be (ERR_FORBIDDEN). For administrators
+ * anywhere, which `metadata`, of the pod or of the template, tells the node.
+ */
+struct err *pod_check_host_paths(const struct change *c, const json_t *spec,
+                                 json_t *metadata) MUST_CHECK;
 
 /* objects_pod.c */
 struct err *pod_create_rules(struct change *c) MUST_CHECK;

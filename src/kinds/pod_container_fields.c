@@ -6,7 +6,7 @@ static const char *const protocols[] = {"TCP", "UDP", "SCTP", NULL};
 static const char *const message_policies[] = {"File", "FallbackToLogsOnError", NULL};
 static const char *const pull_policies[] = {"Always", "IfNotPresent", "Never", NULL};
 
-static const struct field field_ref_fields[] = {
+const struct field field_ref_fields[] = {
     F_STRING("apiVersion", "The version the path is written for.", .fallback = "\"v1\"",
              .size_max = 64),
     F_STRING("fieldPath", "Which field of the pod, as metadata.name or status.podIP.",
@@ -14,7 +14,7 @@ static const struct field field_ref_fields[] = {
     F_END,
 };
 
-static const struct field resource_ref_fields[] = {
+const struct field resource_ref_fields[] = {
     F_STRING("containerName", "Which container; this one where it is not given.", .size_max = 63),
     F_STRING("resource", "Which amount, as limits.cpu or requests.memory.", .is_required = true,
              .size_max = 320),
@@ -87,8 +87,10 @@ static const struct field mount_fields[] = {
     F_STRING("name", "The volume.", .is_required = true, .size_max = 63),
     F_STRING("mountPath", "Where it is in the container.", .is_required = true, .size_max = 4095),
     F_BOOL("readOnly", "Whether writing to it fails."),
-    F_REFUSED("subPath", "A path inside the volume."),
-    F_REFUSED("subPathExpr", "A path inside the volume, with variables."),
+    F_STRING("subPath", "A path inside the volume, mounted instead of all of it.",
+             .size_max = 4095),
+    F_STRING("subPathExpr", "The same, with $(NAME) for variables of the container.",
+             .size_max = 4095),
     F_REFUSED("mountPropagation", "Whether mounts made later are seen.", .harmless = "\"None\""),
     F_REFUSED("recursiveReadOnly", "Whether mounts below are read-only too.",
               .harmless = "\"Disabled\""),
@@ -127,10 +129,9 @@ static const struct field container_fields[] = {
              .values = message_policies),
     F_STRING("imagePullPolicy", "When the image is fetched.", .values = pull_policies),
     F_OBJECT("securityContext", container_security_fields, "Rights of this container."),
-    F_BOOL("stdin", "Whether its input stays open.", .support = FIELD_IGNORED, .harmless = "false"),
-    F_BOOL("stdinOnce", "Whether its input ends with the first session.", .support = FIELD_IGNORED,
-           .harmless = "false"),
-    F_BOOL("tty", "Whether it gets a terminal.", .support = FIELD_IGNORED, .harmless = "false"),
+    F_BOOL("stdin", "Whether its input stays open, for attach."),
+    F_BOOL("stdinOnce", "Whether its input ends with the first session."),
+    F_BOOL("tty", "Whether it gets a terminal."),
     F_END,
 };
 

@@ -7,12 +7,12 @@ struct path;
 
 void pod_set_defaults(json_t *pod, const struct kind_context *c); /* pod_defaults.c */
 void pod_validate(const json_t *pod, struct causes *causes);      /* pod_validate.c */
+/* Of templates: no more than their pods need to be valid. */
+void pod_spec_set_defaults(json_t *spec);
+void pod_spec_validate(const json_t *spec, const struct path *at, struct causes *causes);
 struct err *pod_validate_update(const json_t *before, const json_t *after,
                                 const struct kind_context *c) MUST_CHECK; /* pod_update.c */
 
-/* requests and limits of one container (pod_resources.c) */
-void container_validate_resources(const json_t *container, const struct path *at,
-                                  struct causes *causes);
 /* securityContext of the pod and of one container (pod_security.c) */
 void pod_validate_security(const json_t *spec, const struct path *at, struct causes *causes);
 void container_validate_security(const json_t *container, const json_t *spec, const struct path *at,
@@ -34,3 +34,6 @@ void pod_validate_resource_ref(const json_t *ref, const json_t *spec, const stru
                                struct causes *causes);
 bool pod_field_is_subscript(const char *path);
 
+/* requests and limits of one container (pod_resources.c) */
+void container_validate_resources(const json_t *container, const struct path *at,
+                                  struct causes *causes);

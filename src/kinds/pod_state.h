@@ -8,8 +8,9 @@
 #define POD_USER    "mete.dev/user"    /* annotation: who submitted it */
 #define POD_DEVICES "mete.dev/devices" /* annotation: {"containers":{"NAME":["GPU-..."]}} */
 #define POD_PLACEMENT \
-    "mete.dev/placement"          /* annotation: the placement's name, where it is not the pod's */
-#define NODE_GPUS "mete.dev/gpus" /* annotation of a node: its gpus, a JSON array */
+    "mete.dev/placement" /* annotation: the placement's name, where it is not the pod's */
+#define POD_HOST_PATHS "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
+#define NODE_GPUS      "mete.dev/gpus"       /* annotation of a node: its gpus, a JSON array */
 
 /* "" where it has none. Borrowed. */
 const char *pod_node(const json_t *pod);

@@ -5,7 +5,6 @@
 #include "kinds/pod_rules.h"
 
 enum {
-    USER_PRIORITY_MAX = 1000000000,
     HOST_PORTS_MAX = 1024
 };
 
@@ -24,52 +23,6 @@ static const json_t *find_named(const json_t *list, const char *name)
     return NULL;
 }
 
-/* Whether a part of the path between slashes is "..". */
-static bool climbs(const char *path)
-{
-    struct str rest = str_of(path);
-
-    while (rest.at)
-        if (str_equal(str_cut(&rest, '/'), STR("..")))
-            return true;
-    return false;
-}
-
-static void validate_items(const json_t *source, const struct path *at, struct causes *causes)
-{
-    const json_t *items = json_object_get(source, "items");
-
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const char *path = text_or_empty(json_array_get(items, i), "path");
-        const struct path *here = PATH(PATH_INDEX(PATH(at, "items"), i), "path");
-
-        if (*path == '/')
-            cause_invalid(causes, here, path, "must be a relative path");
-        else if (climbs(path))
-            cause_invalid(causes, here, path, "must not contain '..'");
-    }
-}
-
-static void validate_volume(const json_t *volume, const struct path *at, struct causes *causes)
-{
-    static const char *const sources[] = {"emptyDir", "configMap", "secret"};
-    size_t n = 0;
-
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-        const json_t *source = json_object_get(volume, sources[i]);
-
-        if (!source)
-            continue;
-        n++;
-        if (n > 1)
-            cause_forbidden(causes, PATH(at, sources[i]),
-                            "may not specify more than 1 volume type");
-        validate_items(source, PATH(at, sources[i]), causes);
-    }
-    if (n == 0 && json_object_size(volume) <= 1) /* others are refused by their name */
-        cause_required(causes, at, "must specify a volume type");
-}
-
 static const char *const env_field_paths[] = {
     "metadata.name",
     "metadata.namespace",
@@ -84,7 +37,7 @@ static const char *const env_field_paths[] = {
 };
 
 /* metadata.labels['KEY'] and metadata.annotations['KEY'] */
-static bool is_subscript(const char *path)
+bool pod_field_is_subscript(const char *path)
 {
     return (text_starts_with(path, "metadata.labels['") ||
             text_starts_with(path, "metadata.annotations['")) &&
@@ -95,7 +48,7 @@ static void validate_field_ref(const json_t *ref, const struct path *at, struct 
 {
     const char *path = text_or_empty(ref, "fieldPath");
 
-    if (!*path || is_subscript(path))
+    if (!*path || pod_field_is_subscript(path))
         return;
     for (size_t i = 0; env_field_paths[i]; i++)
         if (text_equal(env_field_paths[i], path))
@@ -103,8 +56,8 @@ static void validate_field_ref(const json_t *ref, const struct path *at, struct 
     cause_unsupported(causes, PATH(at, "fieldPath"), path, env_field_paths);
 }
 
-static void validate_resource_ref(const json_t *ref, const json_t *spec, const struct path *at,
-                                  struct causes *causes)
+void pod_validate_resource_ref(const json_t *ref, const json_t *spec, const struct path *at,
+                               struct causes *causes)
 {
     static const char *const known[] = {"limits.cpu",
                                         "limits.ephemeral-storage",
@@ -144,8 +97,8 @@ static void validate_value_from(const json_t *from, const json_t *spec, const st
     if (json_object_get(from, "fieldRef"))
         validate_field_ref(json_object_get(from, "fieldRef"), PATH(at, "fieldRef"), causes);
     if (json_object_get(from, "resourceFieldRef"))
-        validate_resource_ref(json_object_get(from, "resourceFieldRef"), spec,
-                              PATH(at, "resourceFieldRef"), causes);
+        pod_validate_resource_ref(json_object_get(from, "resourceFieldRef"), spec,
+                                  PATH(at, "resourceFieldRef"), causes);
 }
 
 static void validate_env(const json_t *container, const json_t *spec, const struct path *at,
@@ -180,60 +133,6 @@ static void validate_env_from(const json_t *container, const struct path *at, st
             cause_invalid(causes, here, "", "may not have more than one field specified at a time");
         else if (!has_map && !has_secret)
             cause_invalid(causes, here, "", "must specify one of: `configMapRef` or `secretRef`");
-    }
-}
-
-static bool is_mounted_before(const json_t *mounts, const char *path, size_t end)
-{
-    for (size_t i = 0; i < end; i++)
-        if (text_equal(json_text(json_array_get(mounts, i), "mountPath"), path))
-            return true;
-    return false;
-}
-
-/* What every container gets from the node itself: nothing is mounted over it. */
-static bool is_system_path(const char *path)
-{
-    static const char *const roots[] = {"/proc", "/sys", "/dev"};
-    size_t size = strlen(image);
-
-    if (text_equal(path, "/"))
-        return true;
-    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-        size_t size = strlen(roots[i]);
-
-        if (strncmp(path, roots[i], size) == 0 && (path[size] == '\0' || path[size] == '/'))
-            return !text_starts_with(path, "/dev/shm");
-    }
-    return false;
-}
-
-static void validate_mounts(const json_t *container, const json_t *spec, const struct path *at,
-                            struct causes *causes)
-{
-    const json_t *mounts = json_object_get(container, "volumeMounts");
-    const json_t *volumes = json_object_get(spec, "volumes");
-
-    for (size_t i = 0; i < json_array_size(mounts); i++) {
-        const json_t *mount = json_array_get(mounts, i);
-        const char *name = text_or_empty(mount, "name");
-        const char *path = text_or_empty(mount, "mountPath");
-        const struct path *here = PATH_INDEX(PATH(at, "volumeMounts"), i);
-        const struct path *path_at = PATH(here, "mountPath");
-
-        if (*name && !find_named(volumes, name))
-            cause_not_found(causes, PATH(here, "name"), name);
-        if (*path && *path != '/')
-            cause_invalid(causes, path_at, path, "must be an absolute path");
-        else if (climbs(path))
-        container_validate_probes(container, spec, is_init, here, causes);
-        container_validate_security(container, spec, here, causes);
-            cause_invalid(causes, path_at, path, "must not contain '..'");
-        else if (is_system_path(path))
-            cause_invalid(causes, path_at, path,
-                          "must not be /, nor below /proc, /sys and /dev other than /dev/shm");
-        else if (*path && is_mounted_before(mounts, path, i))
-            cause_invalid(causes, path_at, path, "must be unique");
     }
 }
 
@@ -295,9 +194,8 @@ static void validate_working_dir(const json_t *container, const struct path *at,
 /* What else a name may not be is said by the node, as in Kubernetes: InvalidImageName. */
 static void validate_image(const json_t *container, const struct path *at, struct causes *causes)
 {
-    pod_validate_security(spec, at, causes);
-    static const char *const known[] = {"host", NULL};
     const char *image = text_or_empty(container, "image");
+    size_t size = strlen(image);
 
     if (size > 0 && (strchr(" \t\r\n", image[0]) || strchr(" \t\r\n", image[size - 1])))
         cause_invalid(causes, PATH(at, "image"), image,
@@ -322,9 +220,11 @@ static void validate_containers(const json_t *spec, const char *which, const str
         validate_working_dir(container, here, causes);
         validate_env(container, spec, here, causes);
         validate_env_from(container, here, causes);
-        validate_mounts(container, spec, here, causes);
+        container_validate_mounts(container, spec, here, causes);
         validate_ports(container, json_bool(spec, "hostNetwork", false), here, &taken, causes);
         container_validate_resources(container, here, causes);
+        container_validate_probes(container, spec, is_init, here, causes);
+        container_validate_security(container, spec, here, causes);
     }
 }
 
@@ -349,23 +249,6 @@ static void validate_toleration(const json_t *toleration, const struct path *at,
                       "effect must be 'NoExecute' when `tolerationSeconds` is set");
 }
 
-static void validate_priority(const json_t *spec, const struct path *at, struct causes *causes)
-{
-    const char *name = text_or_empty(spec, "priorityClassName");
-    bool is_system =
-        text_equal(name, "system-node-critical") || text_equal(name, "system-cluster-critical");
-    int64_t priority = json_int(spec, "priority", 0);
-
-    if (*name && !is_system)
-        cause_invalid(
-            causes, PATH(at, "priorityClassName"), name,
-            "no such priority class: only system-node-critical and "
-            "system-cluster-critical exist; PriorityClass is not implemented by mete yet");
-    if (!is_system && priority > USER_PRIORITY_MAX)
-        cause_invalid_int(causes, PATH(at, "priority"), priority,
-                          "must be less than or equal to 1000000000");
-}
-
 static void validate_spread(const json_t *spec, const struct path *at, struct causes *causes)
 {
     const json_t *list = json_object_get(spec, "topologySpreadConstraints");
@@ -378,20 +261,24 @@ static void validate_spread(const json_t *spec, const struct path *at, struct ca
                 cause_not_implemented);
 }
 
-void pod_validate(const json_t *pod, struct causes *causes)
+void pod_spec_validate(const json_t *spec, const struct path *at, struct causes *causes)
 {
-    const json_t *spec = json_object_get(pod, "spec");
     const json_t *volumes = json_object_get(spec, "volumes");
     const json_t *tolerations = json_object_get(spec, "tolerations");
-    const struct path *at = PATH(NULL, "spec");
 
     for (size_t i = 0; i < json_array_size(volumes); i++)
-        validate_volume(json_array_get(volumes, i), PATH_INDEX(PATH(at, "volumes"), i), causes);
+        pod_validate_volume(json_array_get(volumes, i), spec, PATH_INDEX(PATH(at, "volumes"), i),
+                            causes);
     validate_containers(spec, "initContainers", at, causes);
     validate_containers(spec, "containers", at, causes);
     for (size_t i = 0; i < json_array_size(tolerations); i++)
         validate_toleration(json_array_get(tolerations, i), PATH_INDEX(PATH(at, "tolerations"), i),
                             causes);
-    validate_priority(spec, at, causes);
+    pod_validate_security(spec, at, causes);
     validate_spread(spec, at, causes);
+}
+
+void pod_validate(const json_t *pod, struct causes *causes)
+{
+    pod_spec_validate(json_object_get(pod, "spec"), PATH(NULL, "spec"), causes);
 }

@@ -4,6 +4,10 @@
 
 static const char *const media[] = {"Memory", NULL};
 
+static const char *const host_types[] = {
+    "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice",
+    "BlockDevice",       NULL};
+
 static const struct field empty_dir_fields[] = {
     F_STRING("medium", "\"\" for the node's disk, Memory for a tmpfs.", .values = media),
     F_QUANTITY("sizeLimit", "The most that it may hold."),
@@ -36,17 +40,92 @@ static const struct field secret_fields[] = {
     F_END,
 };
 
+static const struct field downward_file_fields[] = {
+    F_STRING("path", "The file's path in the volume.", .is_required = true, .size_max = 4095),
+    F_OBJECT("fieldRef", field_ref_fields, "A field of the pod."),
+    F_OBJECT("resourceFieldRef", resource_ref_fields, "An amount that a container asks for."),
+    F_INT("mode", "The file's permissions.", .min = 0, .max = 0777),
+    F_END,
+};
+static const struct field downward_file_item =
+    F_OBJECT(NULL, downward_file_fields, "A file with a field of the pod.");
+
+static const struct field downward_fields[] = {
+    F_LIST("items", &downward_file_item, "The files."),
+    F_INT("defaultMode", "Permissions of files without a mode of their own.", .min = 0, .max = 0777,
+          .fallback = "420"),
+    F_END,
+};
+
+static const struct field keys_projection_fields[] = {
+    F_STRING("name", "The object.", .is_required = true, .check = name_check_subdomain),
+    F_LIST("items", &path_item, "Which keys become which files; all where it is not given."),
+    F_BOOL("optional", "Whether the object may be missing."),
+    F_END,
+};
+
+static const struct field downward_projection_fields[] = {
+    F_LIST("items", &downward_file_item, "The files."),
+    F_END,
+};
+
+static const struct field token_projection_fields[] = {
+    F_STRING("audience", "Who the token is for; the API server where it is not given.",
+             .size_max = 1024),
+    F_INT("expirationSeconds", "How long it lives; it is renewed at 80 % of that.",
+          .fallback = "3600"),
+    F_STRING("path", "The file's path in the volume.", .is_required = true, .size_max = 4095),
+    F_END,
+};
+
+static const struct field projection_fields[] = {
+    F_OBJECT("secret", keys_projection_fields, "Keys of a secret."),
+    F_OBJECT("configMap", keys_projection_fields, "Keys of a config map."),
+    F_OBJECT("downwardAPI", downward_projection_fields, "Fields of the pod."),
+    F_OBJECT("serviceAccountToken", token_projection_fields,
+             "A token of the pod's service account."),
+    F_REFUSED("clusterTrustBundle", "Trust anchors of signers."),
+    F_REFUSED("podCertificate", "A certificate of the pod."),
+    F_END,
+};
+static const struct field projection_item =
+    F_OBJECT(NULL, projection_fields, "One of several sources.");
+
+static const struct field projected_fields[] = {
+    F_LIST("sources", &projection_item, "What is brought together in it.", .items_max = 64),
+    F_INT("defaultMode", "Permissions of files without a mode of their own.", .min = 0, .max = 0777,
+          .fallback = "420"),
+    F_END,
+};
+
+static const struct field host_path_fields[] = {
+    F_STRING("path",
+             "The path on the node; within the directories that mete up --host-path-root names "
+             "unless an administrator asks.",
+             .is_required = true, .size_max = 4095),
+    F_STRING("type",
+             "What must be there, or is made: DirectoryOrCreate, Directory, FileOrCreate, File, "
+             "Socket.",
+             .values = host_types, .fallback = "\"\""),
+    F_END,
+};
+
 static const struct field volume_fields[] = {
     F_STRING("name", "The volume's name, unique in the pod.", .is_required = true,
              .check = name_check_label),
     F_OBJECT("emptyDir", empty_dir_fields, "A directory that lives as long as the pod."),
     F_OBJECT("configMap", config_map_fields, "The keys of a config map as files."),
     F_OBJECT("secret", secret_fields, "The keys of a secret as files."),
-    F_REFUSED("hostPath", "A path of the node."),
-    F_REFUSED("persistentVolumeClaim", "A persistent volume."),
-    F_REFUSED("projected", "Several sources in one directory."),
-    F_REFUSED("downwardAPI", "Fields of the pod as files."),
-    F_REFUSED("ephemeral", "A claim that lives as long as the pod."),
+    F_OBJECT("downwardAPI", downward_fields, "Fields of the pod as files."),
+    F_OBJECT("projected", projected_fields, "Several sources in one directory."),
+    F_OBJECT("hostPath", host_path_fields, "A path of the node."),
+    F_REFUSED("persistentVolumeClaim", "A persistent volume.",
+              .instead = "persistent volumes are not implemented yet: use hostPath in a directory "
+                         "that the node offers (mete up --host-path-root), or emptyDir for what "
+                         "may go with the pod"),
+    F_REFUSED("ephemeral", "A claim that lives as long as the pod.",
+              .instead = "claims are not implemented yet: use emptyDir, which lives as long as the "
+                         "pod, with a sizeLimit"),
     F_REFUSED("csi", "A volume of a CSI driver."),
     F_REFUSED("image", "An image's files."),
     F_REFUSED("nfs", "An NFS export."),

@@ -82,7 +82,7 @@ static void validate_object(struct causes *c, const struct field *fields, const 
         if (f->is_required && is_missing(value))
             cause_required(c, here, "");
         else if (f->support == FIELD_REFUSED && !value_is_harmless(f, value))
-            cause_forbidden(c, here, cause_not_implemented);
+            cause_forbidden(c, here, f->instead ? f->instead : cause_not_implemented);
         else if (value && f->support != FIELD_REFUSED)
             validate_value(c, f, here, value);
     }

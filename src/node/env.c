@@ -80,7 +80,7 @@ static const char *mapped_field(const json_t *pod, const char *path, const char 
     return value ? value : "";
 }
 
-static struct err *read_field(const struct env_input *in, const char *path, const char **ret)
+struct err *env_field(const struct env_input *in, const char *path, const char **ret)
 {
     const struct {
         const char *path;
@@ -141,7 +141,7 @@ static struct err *read_quantity(const json_t *value, int64_t fallback_milli, in
 }
 
 /* "limits.cpu" divided by the divisor, rounded up. */
-static struct err *read_resource(const struct env_input *in, const json_t *ref, int64_t *ret)
+struct err *env_resource(const struct env_input *in, const json_t *ref, int64_t *ret)
 {
     const char *resource = json_text(ref, "resource");
     const json_t *container = find_container(in, json_text(ref, "containerName"));
@@ -197,11 +197,11 @@ static struct err *add_from(const struct env_input *in, const json_t *from, cons
     if ((ref = json_object_get(from, "fieldRef"))) {
         const char *path = json_text(ref, "fieldPath");
 
-        TRY(read_field(in, path ? path : "", &text));
+        TRY(env_field(in, path ? path : "", &text));
         return put(env, name, str_of(text));
     }
     if ((ref = json_object_get(from, "resourceFieldRef"))) {
-        TRY(read_resource(in, ref, &number));
+        TRY(env_resource(in, ref, &number));
         buf_printf(&bytes, "%" PRId64, number);
         is_there = true;
     } else if ((ref = json_object_get(from, "configMapKeyRef"))) {

@@ -26,3 +26,10 @@ struct err *env_add(const struct env_input *in, json_t *env) MUST_CHECK;
 /* `text` with each $(NAME) of `env` put in; what is not defined stays, $$ is $. The caller frees
  * it. */
 char *env_expand(const char *text, const json_t *env);
+
+/*
+ * What a fieldRef's path and a resourceFieldRef stand for. `*ret` is borrowed from the pod; `in`
+ * may have no container where the reference names one. ERR_INVALID: there is no such field.
+ */
+struct err *env_field(const struct env_input *in, const char *path, const char **ret) MUST_CHECK;
+struct err *env_resource(const struct env_input *in, const json_t *ref, int64_t *ret) MUST_CHECK;

@@ -16,6 +16,10 @@
 #include "node/pinger.h"
 #include "node/pods.h"
 #include "node/prepare.h"
+#include "node/root.h"
+#include "node/sessions.h"
+#include "node/stage.h"
+#include "node/stats.h"
 #include "node/uplink.h"
 
 #define NODE_VERSION "v1.32.0-mete"
@@ -43,14 +47,16 @@ struct node {
     struct host_info host;
     char runtime_version[64];
     struct worker *worker;
+    struct worker *disk_worker;
     struct runtime *runtime;
+    struct node_images *images;
     struct pinger *pinger;
     struct pods *pods;
     struct informer *informer;
-    struct worker *disk_worker;
     struct uplink *uplink;
-    struct node_images *images;
+    struct stats *stats;
     struct logs *logs;
+    struct sessions *sessions;
 
     enum beat beat;
     bool is_beat_wanted; /* something changed while one was under way */
@@ -103,13 +109,13 @@ static struct node_facts facts(const struct node *n, const json_t *images)
 {
     struct node_facts f = {.name = n->name,
                            .host = &n->host,
+                           .images = images,
                            .runtime_version = n->runtime_version,
                            .version = NODE_VERSION,
                            .gpus_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus),
                            .sample = find_sample,
                            .arg = (void *)(uintptr_t)n,
                            .began_ns = n->began_ns,
-                           .images = images,
                            .now_ns = loop_wall_ns(n->o.loop)};
 
     if (n->o.gpus && f.gpus_known) {
@@ -235,6 +241,7 @@ static void on_synced(void *arg)
     struct node *n = arg;
 
     pods_synced(n->pods);
+    node_images_settled(n->images);
 }
 
 static void on_images(void *arg)
@@ -283,7 +290,7 @@ static void begin_stats(struct node *n)
 static void open_uplink(struct node *n)
 {
     struct logs_options lo = {.loop = n->o.loop, .pods = n->pods};
-    node_images_settled(n->images);
+    struct sessions_options so = {.pods = n->pods, .runtime = n->runtime};
     struct stream_service service = {0};
 
     n->uplink = uplink_new(n->o.loop, n->o.client, n->name);
@@ -291,6 +298,11 @@ static void open_uplink(struct node *n)
     n->logs = logs_new(&lo);
     service = logs_service(n->logs);
     uplink_serve(n->uplink, &service);
+    so.out = lo.out;
+    n->sessions = sessions_new(&so);
+    service = sessions_service(n->sessions);
+    uplink_serve(n->uplink, &service);
+    node_images_serve(n->images, n->uplink);
 }
 
 /* What runs is known: now the server may be heard, and hear of us. */
@@ -298,11 +310,6 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
                     size_t n_found)
 {
     struct node *n = arg;
-    so.out = lo.out;
-    n->sessions = sessions_new(&so);
-    service = sessions_service(n->sessions);
-    uplink_serve(n->uplink, &service);
-    node_images_serve(n->images, n->uplink);
     AUTO_FREE char *path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", n->name);
     struct informer_options o = {.client = n->o.client,
                                  .loop = n->o.loop,
@@ -319,6 +326,7 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
     pods_adopt(n->pods, found, n_found);
     n->informer = informer_new(&o);
     open_uplink(n);
+    begin_stats(n);
     loop_timer_set(n->timer, 0);
 }
 
@@ -336,10 +344,16 @@ static struct err *begin(struct node *n)
                               .gpusim_dir = n->gpusim_dir,
                               .prepare = prepare_pod,
                               .unprepare = unprepare_pod,
+                              .make_stage = stage_make,
+                              .strike_stage = stage_strike,
+                              .update_volumes = volume_update,
+                              .host_roots = n->o.host_roots,
+                              .mask_dir = n->o.mask_dir,
                               .find_gpu = find_gpu,
                               .uvm_major = uvm_major,
                               .arg = n};
-    const struct host_mounts mounts = {.rootfs = n->rootfs,
+    const struct host_mounts mounts = {.dir = n->dir,
+                                       .rootfs = n->rootfs,
                                        .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
                                        .gpu_dir = n->gpusim_dir ? CDI_GPUSIM_DIR : NULL};
 
@@ -347,10 +361,14 @@ static struct err *begin(struct node *n)
     TRY(host_info_read(n->dir, &n->host));
     TRY(host_enter(&mounts));
     TRY(worker_new(n->o.loop, &n->worker));
+    TRY(worker_new(n->o.loop, &n->disk_worker));
+    po.disk_worker = n->disk_worker;
+    po.measure = disk_usage_measure;
     ro.worker = n->worker;
     ro.boot_id = n->host.boot_id;
     TRY(runtime_crun_new(&ro, &n->runtime));
     TRY(pinger_new(n->o.loop, &n->pinger));
+    TRY(begin_images(n, &po));
     po.worker = n->worker;
     po.pinger = n->pinger;
     po.runtime = n->runtime;
@@ -361,14 +379,10 @@ static struct err *begin(struct node *n)
 }
 
 struct err *node_new(const struct node_options *o, struct node **ret)
-    TRY(worker_new(n->o.loop, &n->disk_worker));
-    po.disk_worker = n->disk_worker;
-    po.measure = disk_usage_measure;
 {
     struct node *n = mem_alloc(sizeof(*n));
     struct err *e = NULL;
 
-    TRY(begin_images(n, &po));
     n->o = *o;
     if (n->o.heartbeat_ns == 0)
         n->o.heartbeat_ns = HEARTBEAT_NS;
@@ -392,14 +406,20 @@ void node_free(struct node *n)
     if (!n)
         return;
     informer_free(n->informer);
+    stats_free(n->stats);
     uplink_free(n->uplink);
     logs_free(n->logs);
+    sessions_free(n->sessions);
     if (n->call)
         client_cancel(n->call);
     if (n->version)
         proc_abandon(n->version);
+    pods_end_disk(n->pods);
+    worker_free(n->disk_worker);
     worker_free(n->worker); /* what it was given is finished, and told to the pods */
+    node_images_stop(n->images);
     pods_free(n->pods);
+    node_images_free(n->images);
     pinger_free(n->pinger);
     runtime_free(n->runtime);
     loop_timer_free(n->timer);
@@ -409,7 +429,3 @@ void node_free(struct node *n)
     free(n->name);
     free(n);
 }
-    node_images_stop(n->images);
-    node_images_free(n->images);
-    pods_end_disk(n->pods);
-    worker_free(n->disk_worker);

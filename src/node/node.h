@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
+#include "model/host_roots.h"
 
 struct node;
 
@@ -22,8 +23,9 @@ struct node_options {
     const char *mask_dir;   /* DATA: hidden from `host` containers */
     const char *gpusim_dir; /* emulated gpus: holds libnvidia-ml.so.1, nvidia-smi, profile.yaml;
                                NULL otherwise */
-    int64_t heartbeat_ns;   /* 0: 10 s */
     const char *self_path;  /* the program whose roles its children are */
+    int64_t heartbeat_ns;   /* 0: 10 s */
+    const struct host_roots *host_roots; /* where hostPaths may be, whoever asks; NULL: nowhere */
 };
 
 /* Finds and adopts what runs, then begins. */

@@ -27,6 +27,8 @@ struct container_end {
     char *message;
     int64_t started_ns; /* realtime, 0: not known */
     int64_t finished_ns;
+    bool has_usage;
+    struct account_usage usage;
 };
 
 struct container {
@@ -36,9 +38,9 @@ struct container {
     enum container_state state;
     int64_t attempt; /* = restart count */
     int64_t started_ns;
+    int stop_signal;           /* of its image; SIGTERM otherwise */
     struct container_end end;  /* of `attempt`, in CONTAINER_ENDED */
     struct container_end last; /* of the attempt before */
-    int stop_signal;           /* of its image; SIGTERM otherwise */
     char *image_id;  /* of attempt `image_attempt`; NULL: not there yet, or the image `host` */
     char *image_ref; /* the same as the server shows it */
     int64_t image_attempt;
@@ -90,6 +92,8 @@ struct pod {
     char *evicted;       /* why; NULL: it is not */
     bool has_userns;
     uint32_t uid_base; /* of its user namespace, from its preparation on; 0 without one */
+    json_t *refs;      /* fetched */
+    size_t n_fetching;
     struct err *fetch_error;
     struct preparation *prepared;
     int64_t retry_ns; /* of the preparation */
@@ -150,13 +154,12 @@ struct pods {
     struct pods_options o;
     struct pod *pods;
     struct events *events;
-    struct fetch *fetches;
-    struct pending *pending;
-    struct userns_ranges *ranges;
-    bool is_synced;
     struct userns_ranges *ranges;
     struct loop_timer *disk_timer; /* pod_disk.c */
     uint64_t disk_round;
+    struct fetch *fetches;
+    struct pending *pending;
+    bool is_synced;
     void (*listener)(void *arg);
     void *listener_arg;
 };
@@ -176,19 +179,19 @@ struct container *pending_take(struct pending *w, struct pod **ret_pod);
 bool pod_has_ended(const struct pod *p);
 char *container_id(const struct pod *p, const struct container *c, int64_t attempt);
 char *pod_log_dir(const struct pod *p);
-
-/* pod_stop.c: how they are ended */
-bool pod_is_deleted(const struct pod *p);
 char *container_log_path(const struct pod *p, const struct container *c, int64_t attempt);
 /* DATA/node/pods/UID/words/CONTAINER-ATTEMPT: what the container may write before it ends. */
 char *container_words_path(const struct pod *p, const struct container *c);
 
 /* pod_disk.c: limits of what they take of the disk */
 void pods_begin_disk(struct pods *set);
-void pod_decide_stop(struct pod *p);
-void pod_step_stop(struct pod *p);
+
+/* pod_stop.c: how they are ended */
 /* As the kubelet ends one for what it takes of the node. Nothing of it is started again. */
 void pod_evict(struct pod *p, const char *why);
+bool pod_is_deleted(const struct pod *p);
+void pod_decide_stop(struct pod *p);
+void pod_step_stop(struct pod *p);
 void container_step_stop(struct pod *p, struct container *c);
 /* From now on, with so much grace (-1: the pod's); `why` is for its Event. */
 void container_end_alone(struct pod *p, struct container *c, int64_t grace_s, const char *why);
@@ -211,8 +214,6 @@ void pod_prepare(struct pod *p);
 void preparation_free(struct preparation *p);
 void fetch_free(struct fetch *f);
 
-/* pod_status.c */
-json_t *pod_status_make(const struct pod *p);
 const char *config_reason(const struct err *e);
 /* The container waits and says why; an event when that is news. */
 void container_refuse(struct pod *p, struct container *c, const char *reason, const char *message);
@@ -235,6 +236,8 @@ void container_create(struct pod *p, struct container *c);
 /* DATA/node/pods/UID/roots/CONTAINER-ATTEMPT; the caller frees it. */
 char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt);
 
+/* pod_status.c */
+json_t *pod_status_make(const struct pod *p);
 void pod_status_send(struct pod *p);
 void pod_delete_send(struct pod *p);
 /* `terminated` of a containerStatus, back. */

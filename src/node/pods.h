@@ -11,8 +11,8 @@
 #include "model/gpu.h"
 #include "node/disk_usage.h"
 #include "node/host.h"
-#include "node/pinger.h"
 #include "node/images.h"
+#include "node/pinger.h"
 #include "node/runtime.h"
 #include "node/volume.h"
 #include "node/worker.h"
@@ -31,8 +31,8 @@ struct preparation {
     struct host_user *users;
     size_t n_users;
     struct volumes volumes;
-    char **targets; /* where volumes are to be mounted */
-    size_t n_targets;
+};
+
 /* The images of this machine, as pods see them: images.h, or a fake. */
 struct image_source {
     const struct image *(*find)(void *arg, const char *name);
@@ -49,22 +49,22 @@ struct image_source {
 struct root;
 struct stage;
 
-};
-
 struct pods_options {
     struct loop *loop;
     struct client *client;
-    struct worker *disk_worker; /* for what takes long; NULL: no limits of disks */
     struct runtime *runtime;
     struct worker *worker;
+    struct worker *disk_worker; /* for what takes long; NULL: no limits of disks */
     struct pinger *pinger;
     const char *node;   /* its name */
     const char *dir;    /* DATA/node */
     const char *rootfs; /* of the image `host` */
+    const struct host_info *host;
+    const char *gpusim_dir;            /* NULL: real gpus */
     const struct image_source *images; /* NULL: only the image `host` */
     bool is_shift_missing; /* the file system cannot shift owners: pods share IMAGE_UID_BASE */
-    const struct host_info *host;
-    const char *gpusim_dir; /* NULL: real gpus */
+    /* prepare.h; tests give another */
+    struct err *(*prepare)(struct preparation *p);
     struct err *(*make_root)(struct root *r);
     struct err *(*measure)(const char *path, struct disk_usage *ret); /* disk_usage_measure */
     struct err *(*remove_root)(const char *dir); /* images.h */
@@ -73,8 +73,6 @@ struct pods_options {
     struct err *(*update_volumes)(const struct volumes *v);
     const struct host_roots *host_roots; /* NULL: none */
     const char *mask_dir;                /* hidden from containers; NULL: nothing is */
-    /* prepare.h; tests give another */
-    struct err *(*prepare)(struct preparation *p);
     struct err *(*unprepare)(const char *const *dirs, size_t n);
     /* NULL: not on this machine. `*ret_known` is false while the gpus are not known yet. */
     const struct gpu *(*find_gpu)(void *arg, const char *uuid, bool *ret_known);
@@ -83,10 +81,10 @@ struct pods_options {
 };
 
 struct pods *pods_new(const struct pods_options *o);
+void pods_free(struct pods *p); /* containers go on */
+
 /* Before its disk_worker is freed: it is given no more. Accepts NULL. */
 void pods_end_disk(struct pods *p);
-
-void pods_free(struct pods *p); /* containers go on */
 
 /* What was found on the machine, before anything else. */
 void pods_adopt(struct pods *p, const struct runtime_container *found, size_t n);
@@ -96,9 +94,9 @@ void pods_put(struct pods *p, const json_t *object);
 void pods_removed(struct pods *p, const json_t *object);
 /* All of the server's pods were put: what else runs here is ended. */
 void pods_synced(struct pods *p);
-void pods_images_changed(struct pods *p);
 
 void pods_gpus_changed(struct pods *p);
+void pods_images_changed(struct pods *p);
 
 /* Calls `fn` whenever a container started or ended; NULL: no more. */
 void pods_listen(struct pods *p, void (*fn)(void *arg), void *arg);
@@ -108,3 +106,16 @@ void pods_listen(struct pods *p, void (*fn)(void *arg), void *arg);
  * it. */
 char *pods_log_dir(const struct pods *p, const char *uid, const char *container,
                    int64_t *ret_attempt, bool *ret_is_live);
+
+/* Calls `fn` for each container that runs, with its log and the file of its last words. */
+void pods_each_log(const struct pods *p,
+                   void (*fn)(void *arg, const char *id, const char *log, const char *words),
+                   void *arg);
+
+/* The attempt whose end is the container's last one: before that which runs or ended, or which is
+ * to come. -1: there was none. */
+int64_t pods_log_previous(const struct pods *p, const char *uid, const char *container);
+
+/* The runtime's id of the container's attempt that runs now; NULL: none does. The caller frees it.
+ */
+char *pods_running_id(const struct pods *p, const char *uid, const char *container);

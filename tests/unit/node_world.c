@@ -371,6 +371,27 @@ static struct err *fake_prepare(struct preparation *p)
     return NULL;
 }
 
+static struct err *fake_make_stage(struct stage *s)
+{
+    (void)s;
+    the_world->n_staged++;
+    return the_world->stage_message ? err_new(ERR_NOT_FOUND, "%s", the_world->stage_message) : NULL;
+}
+
+static struct err *fake_strike_stage(const char *dir)
+{
+    (void)dir;
+    the_world->n_struck++;
+    return NULL;
+}
+
+static struct err *fake_update_volumes(const struct volumes *v)
+{
+    (void)v;
+    the_world->n_updated++;
+    return NULL;
+}
+
 static struct err *fake_unprepare(const char *const *dirs, size_t n)
 {
     (void)dirs;
@@ -405,6 +426,9 @@ void node_world_init(struct node_world *w)
                              .rootfs = "/data/node/host",
                              .prepare = fake_prepare,
                              .unprepare = fake_unprepare,
+                             .make_stage = fake_make_stage,
+                             .strike_stage = fake_strike_stage,
+                             .update_volumes = fake_update_volumes,
                              .find_gpu = find_gpu,
                              .uvm_major = uvm_major,
                              .arg = w};

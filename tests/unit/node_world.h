@@ -59,6 +59,10 @@ struct node_world {
     unsigned n_prepared;
     unsigned n_unprepared;
     const char *prepare_message; /* NULL: it succeeds */
+    unsigned n_staged;
+    unsigned n_struck;
+    unsigned n_updated;
+    const char *stage_message; /* NULL: it succeeds */
 };
 
 void node_world_init(struct node_world *w);
