@@ -220,7 +220,7 @@ static void deliver(struct conn *c)
 {
     char bytes[READ_SIZE];
 
-    while (c->state == CONN_UPGRADED) {
+    while (c->state == CONN_UPGRADED && !c->is_paused) {
         int n = evbuffer_remove(conn_input(c), bytes, sizeof(bytes));
 
         if (n <= 0)

@@ -10,8 +10,9 @@
 #include "base/mem.h"
 
 enum {
-    FLUSH_S = 60, /* for the client to take what is written */
-    LINGER_S = 5, /* for it to close then */
+    STILL_S = 4 * 3600, /* of a client that may stand still */
+    FLUSH_S = 60,       /* for the client to take what is written */
+    LINGER_S = 5,       /* for it to close then */
 };
 
 struct evbuffer *conn_input(const struct conn *c)
@@ -59,6 +60,8 @@ void conn_free(struct conn *c)
     LIST_REMOVE(c->server->conns, c);
     event_free(c->deadline);
     event_free(c->resume);
+    if (c->hangup)
+        event_free(c->hangup);
     bufferevent_free(c->bev);
     tls_peer_done(&c->peer);
     free(c);
@@ -191,14 +194,18 @@ static size_t exchange_backlog(const struct exchange *x)
     return evbuffer_get_length(conn_output(c));
 }
 
-static struct channel *exchange_upgrade(struct exchange *x, const char *protocol)
+static struct channel *exchange_upgrade(struct exchange *x, const struct upgrade *u)
 {
+    const struct timeval patience = {.tv_sec = STILL_S};
     AUTO(buf_done) struct buf b = {0};
     struct conn *c = conn_of(x);
 
     assert(c->state == CONN_BUSY);
-    buf_printf(&b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
-               protocol);
+    buf_printf(&b,
+               "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s\r\n",
+               u->protocol, u->headers ? u->headers : "");
+    if (u->may_stand_still)
+        (void)bufferevent_set_timeouts(c->bev, NULL, &patience);
     conn_forget_request(c);
     c->state = CONN_UPGRADED;
     conn_write_buf(c, &b);
@@ -234,6 +241,38 @@ static size_t channel_backlog(const struct channel *ch)
     return evbuffer_get_length(conn_output(c));
 }
 
+/* The other side's end shows although its bytes are left where they are. */
+static void on_hangup(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    conn_free(arg);
+}
+
+static void channel_pause(struct channel *ch, bool is_paused)
+{
+    struct conn *c = conn_of_channel(ch);
+
+    c->is_paused = is_paused;
+    if (is_paused && !c->hangup)
+        c->hangup = event_new(c->server->base, bufferevent_getfd(c->bev), EV_CLOSED, on_hangup, c);
+    if (is_paused && c->hangup)
+        (void)event_add(c->hangup, NULL);
+    if (!is_paused && c->hangup)
+        (void)event_del(c->hangup);
+    if (!is_paused)
+        event_active(c->resume, EV_READ, 0);
+}
+
+static void channel_finish(struct channel *ch)
+{
+    struct conn *c = conn_of_channel(ch);
+
+    if (c->is_paused)
+        channel_pause(ch, false);
+    linger_begin(c);
+}
+
 static void channel_close(struct channel *ch)
 {
     conn_kill(conn_of_channel(ch));
@@ -242,6 +281,8 @@ static void channel_close(struct channel *ch)
 const struct channel_ops conn_channel_ops = {
     .write = channel_write,
     .backlog = channel_backlog,
+    .pause = channel_pause,
+    .finish = channel_finish,
     .close = channel_close,
 };
 

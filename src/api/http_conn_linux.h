@@ -43,11 +43,13 @@ struct conn {
     struct bufferevent *bev;
     struct event *deadline;
     struct event *resume;
+    struct event *hangup; /* NULL: never paused */
     struct request *request;
     struct tls_peer peer;
     enum conn_state state;
     uint32_t uid;
     bool is_peer_read;
+    bool is_paused; /* CONN_UPGRADED: the logic takes no input now */
     bool is_advancing; /* conn_advance is on the stack */
     bool has_deadline; /* of the head that is being read */
     struct reply_form form;

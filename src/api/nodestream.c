@@ -328,7 +328,7 @@ void node_links_add(struct node_links *l, const char *name, struct exchange *x)
     link->links = l;
     link->name = mem_strdup(name);
     link->in.cap = (size_t)FRAME_PAYLOAD_MAX * 2 + FRAME_HEAD_SIZE;
-    link->channel = x->ops->upgrade(x, "mete-stream");
+    link->channel = x->ops->upgrade(x, &(struct upgrade){.protocol = "mete-stream"});
     link->channel->on_data = on_data;
     link->channel->on_drain = on_drain;
     link->channel->on_close = on_close;
@@ -394,7 +394,7 @@ void node_stream_cancel(struct node_stream *s)
     stream_free(s);
 }
 
-/* GET or POST /mete.dev/v1/nodes/NAME/stream */
+/* Below /mete.dev/v1/nodes: GET or POST NAME/stream, and what others answer. */
 struct err *handle_node_stream(struct call *c)
 {
     const char *upgrade = request_header(&c->x->request, "upgrade");

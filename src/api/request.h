@@ -55,11 +55,16 @@ struct api_reply {
     int retry_after_s;      /* 0: none */
 };
 
-/* A connection taken over. `close` ends it without on_close; after either the channel is dead. */
+/* A connection taken over. `close` and `finish` end it without on_close; after any of them the
+ * channel is dead. */
 struct channel;
 struct channel_ops {
     void (*write)(struct channel *c, struct str bytes);
     size_t (*backlog)(const struct channel *c);
+    /* While paused no data is read; an end of the connection still shows. */
+    void (*pause)(struct channel *c, bool is_paused);
+    /* As close, once what was written has gone out. */
+    void (*finish)(struct channel *c);
     void (*close)(struct channel *c);
 };
 
@@ -72,6 +77,13 @@ struct channel {
     void *arg;
 };
 
+/* The head of the answer that gives the connection over. */
+struct upgrade {
+    const char *protocol;
+    const char *headers;  /* whole lines, each with its CRLF; NULL: none */
+    bool may_stand_still; /* who reads nothing for a minute is not cut, but only after hours */
+};
+
 struct exchange;
 struct exchange_ops {
     void (*reply)(struct exchange *x, const struct api_reply *r);
@@ -82,7 +94,7 @@ struct exchange_ops {
     /* Ends the stream so that the client sees it is incomplete: the connection is closed. */
     void (*cut)(struct exchange *x);
     size_t (*backlog)(const struct exchange *x); /* bytes not yet taken by the kernel */
-    struct channel *(*upgrade)(struct exchange *x, const char *protocol);
+    struct channel *(*upgrade)(struct exchange *x, const struct upgrade *u);
 };
 
 struct exchange {

@@ -9,7 +9,7 @@
 
 enum {
     TARGET_SEGMENTS_MAX = 10,
-    QUERY_PAIRS_MAX = 64
+    QUERY_PAIRS_MAX = 512
 };
 
 /* "/api/v1/nodes/n%31" is {"api", "v1", "nodes", "n1"}. */

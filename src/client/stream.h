@@ -13,9 +13,12 @@
 #include "base/str.h"
 
 struct stream_options {
-    const char *method;                           /* NULL: POST */
-    const char *path;                             /* already encoded */
-    const char *protocol;                         /* of the Upgrade header; NULL: "mete-stream" */
+    const char *method;   /* NULL: POST */
+    const char *path;     /* already encoded */
+    const char *protocol; /* of the Upgrade header; NULL: "mete-stream" */
+    const char *headers;  /* more lines, each with its CRLF; NULL: none */
+    /* Looks at the head of the answer 101: an error ends it. May be NULL. */
+    struct err *(*check)(void *arg, struct str head);
     void (*on_open)(void *arg);                   /* the server answered 101; may be NULL */
     void (*on_data)(void *arg, struct str piece); /* bytes as they come, of any size */
     void (*on_drain)(

@@ -141,6 +141,14 @@ static void take_head(struct upgraded *u)
         close_stream(u, refusal(status, rest));
         return;
     }
+    if (u->options.check) {
+        struct err *e = u->options.check(u->options.arg, (struct str){u->head.at, size});
+
+        if (e) {
+            close_stream(u, e);
+            return;
+        }
+    }
     u->state = OPEN;
     loop_timer_stop(u->later);
     if (u->options.on_open)
@@ -317,6 +325,7 @@ static void add_request(struct upgraded *u, const struct stream_options *o)
                o->method ? o->method : "POST", o->path, host_of(u->server->url));
     buf_printf(&u->out, "Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n",
                o->protocol ? o->protocol : "mete-stream");
+    buf_add_text(&u->out, o->headers ? o->headers : "");
     if (u->server->token)
         buf_printf(&u->out, "Authorization: Bearer %s\r\n", u->server->token);
     buf_add_text(&u->out, "\r\n");

@@ -70,6 +70,9 @@ struct crun {
     struct box *boxes;
     struct deferred *deferred;
     struct command *commands;
+    struct exec_child *execs; /* exec_linux.c */
+    uint64_t n_execs;         /* there ever were, of this process */
+    struct guest *guests;     /* attach_linux.c */
 };
 
 struct box {
@@ -78,6 +81,9 @@ struct box {
     char *id;
     char *bundle;
     char *log_path;
+    bool has_stdin; /* of the creation, as are: */
+    bool is_stdin_once;
+    bool has_terminal;
     json_t *intent;
     enum runtime_state state;
     struct runtime_exit exit;

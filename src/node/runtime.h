@@ -54,6 +54,7 @@ struct runtime_create {
     bool has_terminal;
 };
 
+    bool is_stdin_once;   /* until the first who was attached leaves */
 typedef void (*runtime_done_fn)(void *arg, const struct err *e);
 typedef void (*runtime_list_fn)(void *arg, const struct err *e,
                                 const struct runtime_container *containers, size_t n);
@@ -73,6 +74,7 @@ struct runtime_exec {
     /* Its end, after all output; the exec is dead. `e`: it could not run (ERR_NOT_FOUND: no such
      * container or program). */
     void (*end)(void *arg, const struct err *e, int code);
+    void (*drained)(void *arg); /* all input was taken; may be NULL */
     void *arg;
 };
 

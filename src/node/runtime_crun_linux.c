@@ -15,6 +15,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "node/crun_box_linux.h"
+#include "node/exec_linux.h"
 
 enum {
     SMALL_FILE_MAX = 65536
@@ -153,6 +154,21 @@ static void on_conmon_end(void *arg, const struct proc_end *end)
     box_finish(b, b->create_error);
 }
 
+/* What conmon gives the container for its input and output, at the end of its words. */
+static void add_streams(const char **argv, const struct box *b)
+{
+    size_t n = 0;
+
+    while (argv[n])
+        n++;
+    if (b->has_terminal)
+        argv[n++] = "-t";
+    if (b->has_stdin)
+        argv[n++] = "-i";
+    if (b->has_stdin && !b->is_stdin_once)
+        argv[n++] = "--leave-stdin-open";
+}
+
 /* With the locks and the fifo of `p`, whose reading end becomes ours. */
 static struct err *box_start_conmon(struct box *b, struct preparation *p)
 {
@@ -161,38 +177,38 @@ static struct err *box_start_conmon(struct box *b, struct preparation *p)
     AUTO_FREE char *pidfile = box_path(b, "pidfile");
     AUTO_FREE char *exits = mem_format("%s/exits", r->dir);
     AUTO_FREE char *log = mem_format("k8s-file:%s", b->log_path);
-    const char *argv[] = {r->conmon_path,
-                          "--sync",
-                          "--api-version",
-                          "1",
-                          "-c",
-                          b->id,
-                          "-u",
-                          b->id,
-                          "-n",
-                          b->id,
-                          "-r",
-                          r->crun_path,
-                          "--runtime-arg",
-                          root,
-                          "-b",
-                          b->bundle,
-                          "-p",
-                          pidfile,
-                          "--exit-dir",
-                          exits,
-                          "--persist-dir",
-                          b->bundle,
-                          "-l",
-                          log,
-                          "--log-level",
-                          "error",
-                          "--no-sync-log",
-                          "--full-attach",
-                          NULL};
+    const char *argv[64] = {r->conmon_path,
+                            "--sync",
+                            "--api-version",
+                            "1",
+                            "-c",
+                            b->id,
+                            "-u",
+                            b->id,
+                            "-n",
+                            b->id,
+                            "-r",
+                            r->crun_path,
+                            "--runtime-arg",
+                            root,
+                            "-b",
+                            b->bundle,
+                            "-p",
+                            pidfile,
+                            "--exit-dir",
+                            exits,
+                            "--persist-dir",
+                            b->bundle,
+                            "-l",
+                            log,
+                            "--log-level",
+                            "error",
+                            "--no-sync-log",
+                            "--full-attach"};
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "_OCI_SYNCPIPE=3", NULL};
     struct proc_options o = {.argv = argv, .env = env, .cwd = b->bundle, .is_session = true};
 
+    add_streams(argv, b);
     b->sync_fd = p->sync_fd;
     p->sync_fd = -1;
     /* They get the reading end too, so that their message is no error after our death. */
@@ -263,6 +279,9 @@ static void crun_create(void *self, const struct runtime_create *c, runtime_done
     buf_clear(&b->sync_text);
     free(b->log_path);
     b->log_path = mem_strdup(c->log_path);
+    b->has_stdin = c->has_stdin;
+    b->is_stdin_once = c->is_stdin_once;
+    b->has_terminal = c->has_terminal;
     p = mem_alloc(sizeof(*p));
     *p = (struct preparation){.r = r,
                               .id = mem_strdup(c->id),
@@ -514,6 +533,7 @@ static void run_list(void *arg)
     size_t n = 0;
     struct err *e = read_intents(r);
 
+    crun_sweep_execs(r);
     r->runtime.on_change = NULL; /* the list itself tells */
     map_each (handle, r->boxes, b, next)
         box_inspect(b);
@@ -549,6 +569,9 @@ static void crun_free(void *self)
     struct command *c = NULL;
     struct deferred *d = NULL;
 
+    crun_end_execs(r);
+    crun_end_guests(r);
+    crun_end_guests(r);
     LIST_EACH (r->commands, c) {
         proc_abandon(c->proc);
         command_free(c);
@@ -570,6 +593,9 @@ static const struct runtime_ops crun_ops = {.create = crun_create,
                                             .kill = crun_kill,
                                             .remove = crun_remove,
                                             .list = crun_list,
+                                            .usage = crun_usage,
+                                            .exec = crun_exec,
+                                            .attach = crun_attach,
                                             .free = crun_free};
 
 static struct err *find_program(const char *name, char **ret)

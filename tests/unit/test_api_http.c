@@ -107,7 +107,7 @@ static void begin_stream(struct world *w, struct exchange *x)
 
 static void upgrade(struct world *w, struct exchange *x)
 {
-    w->channel = x->ops->upgrade(x, "mete-stream");
+    w->channel = x->ops->upgrade(x, &(struct upgrade){.protocol = "mete-stream"});
     w->channel->on_data = on_channel_data;
     w->channel->on_close = on_channel_close;
     w->channel->arg = w;

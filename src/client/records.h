@@ -1,0 +1,47 @@
+/*
+ * records.h - what is inside a stream of op "exec" or "attach" (client/frames.h), both ways:
+ * records of u8 channel, u32 size (big endian, at most RECORD_MAX), bytes
+ *
+ *   server → node  RECORD_STDIN bytes, RECORD_STDIN_END nothing, RECORD_RESIZE u16 columns, u16
+ * rows node → server  RECORD_STDOUT and RECORD_STDERR bytes; RECORD_EXIT u32: the exit code, the
+ * last
+ *
+ * The question is {"op","podUid","container","command":[...],"stdin","stdout","stderr","tty"}. What
+ * could not run ends its stream with an HTTP status and no RECORD_EXIT.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum record_channel {
+    RECORD_STDIN = 0,
+    RECORD_STDOUT = 1,
+    RECORD_STDERR = 2,
+    RECORD_EXIT = 3,
+    RECORD_RESIZE = 4,
+    RECORD_STDIN_END = 5,
+};
+
+enum {
+    RECORD_MAX = 32768,
+    RECORD_HEAD_SIZE = 5,
+};
+
+void record_format(struct buf *b, enum record_channel channel, struct str bytes);
+void record_format_resize(struct buf *b, uint16_t columns, uint16_t rows);
+void record_format_exit(struct buf *b, int code);
+
+struct record {
+    enum record_channel channel;
+    struct str bytes; /* of the input */
+    uint16_t columns; /* RECORD_RESIZE */
+    uint16_t rows;
+    int code; /* RECORD_EXIT */
+};
+
+/* As frame_parse: `*ret_size` is 0 while the first record is not whole. ERR_BAD_REQUEST for what is
+ * none. */
+struct err *record_parse(struct str bytes, struct record *ret, size_t *ret_size) MUST_CHECK;

@@ -1,0 +1,163 @@
+#include "client/websocket.h"
+
+#include <wslay/wslay.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+enum {
+    PIECE = 32768
+};
+
+struct websocket {
+    struct websocket_options o;
+    wslay_event_context_ptr context;
+    struct str in;  /* not read yet */
+    bool is_closed; /* by the other side */
+    bool is_busy;   /* websocket_take is on the stack */
+};
+
+static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *bytes, size_t size, int flags,
+                       void *arg)
+{
+    struct websocket *w = arg;
+    size_t n = size < w->in.size ? size : w->in.size;
+
+    (void)flags;
+    if (n == 0 || w->is_closed) {
+        wslay_event_set_error(context, WSLAY_ERR_WOULDBLOCK);
+        return -1;
+    }
+    memcpy(bytes, w->in.at, n);
+    w->in = (struct str){w->in.at + n, w->in.size - n};
+    return (ssize_t)n;
+}
+
+static ssize_t on_send(wslay_event_context_ptr context, const uint8_t *bytes, size_t size,
+                       int flags, void *arg)
+{
+    struct websocket *w = arg;
+
+    (void)context;
+    (void)flags;
+    w->o.send(w->o.arg, (struct str){(const char *)bytes, size});
+    return (ssize_t)size;
+}
+
+static int on_mask(wslay_event_context_ptr context, uint8_t *bytes, size_t size, void *arg)
+{
+    (void)context;
+    (void)arg;
+    random_bytes(bytes, size);
+    return 0;
+}
+
+static void on_message(wslay_event_context_ptr context, const struct wslay_event_on_msg_recv_arg *m,
+                       void *arg)
+{
+    struct websocket *w = arg;
+    struct str bytes = {(const char *)m->msg, m->msg_length};
+
+    (void)context;
+    if (w->is_closed)
+        return;
+    if (m->opcode == WSLAY_TEXT_FRAME || m->opcode == WSLAY_BINARY_FRAME)
+        w->o.message(w->o.arg, bytes);
+    else if (m->opcode == WSLAY_CONNECTION_CLOSE)
+        w->is_closed = true;
+}
+
+static void flush(struct websocket *w)
+{
+    /* Our callback takes everything; what wslay may report is the lack of memory. */
+    while (wslay_event_want_write(w->context))
+        if (wslay_event_send(w->context) != 0)
+            break;
+}
+
+struct websocket *websocket_new(const struct websocket_options *o)
+{
+    static const struct wslay_event_callbacks callbacks = {
+        .recv_callback = on_recv,
+        .send_callback = on_send,
+        .genmask_callback = on_mask,
+        .on_msg_recv_callback = on_message,
+    };
+    struct websocket *w = mem_alloc(sizeof(*w));
+    int failed;
+
+    w->o = *o;
+    failed = o->is_client ? wslay_event_context_client_init(&w->context, &callbacks, w)
+                          : wslay_event_context_server_init(&w->context, &callbacks, w);
+    if (failed)
+        abort(); /* out of memory */
+    wslay_event_config_set_max_recv_msg_length(w->context, WEBSOCKET_MESSAGE_MAX);
+    return w;
+}
+
+void websocket_free(struct websocket *w)
+{
+    if (!w)
+        return;
+    wslay_event_context_free(w->context);
+    free(w);
+}
+
+bool websocket_is_closed(const struct websocket *w)
+{
+    return w->is_closed;
+}
+
+struct err *websocket_take(struct websocket *w, struct str bytes)
+{
+    bool is_broken;
+
+    w->in = bytes;
+    w->is_busy = true;
+    is_broken = wslay_event_recv(w->context) != 0;
+    w->is_busy = false;
+    w->in = (struct str){0};
+    flush(w);
+    /* wslay answers what breaks the rules with a close by itself, and reads no more. */
+    if (is_broken || (!w->is_closed && !wslay_event_get_read_enabled(w->context)))
+        return err_new(ERR_BAD_REQUEST, "bytes that break the WebSocket protocol");
+    return NULL;
+}
+
+static void queue(struct websocket *w, enum wslay_opcode opcode, struct str bytes)
+{
+    const struct wslay_event_msg m = {
+        .opcode = opcode, .msg = (const uint8_t *)bytes.at, .msg_length = bytes.size};
+
+    if (wslay_event_queue_msg(w->context, &m) == WSLAY_ERR_NOMEM)
+        abort(); /* another refusal: a close was sent, and nothing follows it */
+    if (!w->is_busy)
+        flush(w);
+}
+
+void websocket_send(struct websocket *w, unsigned char channel, struct str bytes)
+{
+    AUTO(buf_done) struct buf b = {0};
+
+    do {
+        size_t size = bytes.size < PIECE ? bytes.size : PIECE;
+
+        buf_clear(&b);
+        buf_add_char(&b, (char)channel);
+        buf_add(&b, bytes.at, size);
+        queue(w, WSLAY_BINARY_FRAME, (struct str){b.at, b.size});
+        bytes = (struct str){bytes.at + size, bytes.size - size};
+    } while (bytes.size > 0);
+}
+
+void websocket_ping(struct websocket *w)
+{
+    queue(w, WSLAY_PING, STR(""));
+}
+
+void websocket_close(struct websocket *w, unsigned code)
+{
+    (void)wslay_event_queue_close(w->context, (uint16_t)code, NULL, 0); /* or one was sent */
+    if (!w->is_busy)
+        flush(w);
+}
