@@ -208,6 +208,7 @@ const struct command command_apply = {
                  {0}},
     .flags = apply_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
+    .takes = TAKES_FILES,
     .n_max = 0,
     .run = apply_run,
 };

@@ -99,6 +99,7 @@ const struct command command_cancel = {
                  {0}},
     .flags = cancel_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
+    .takes = TAKES_JOBS,
     .n_max = SIZE_MAX,
     .run = cancel_run,
 };

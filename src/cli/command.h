@@ -46,6 +46,17 @@ enum flag_group {
     FLAGS_LIMIT = 16,    /* --limit */
 };
 
+/* What a command's arguments are, for completion. */
+enum takes {
+    TAKES_NOTHING, /* that a shell could know */
+    TAKES_JOBS,
+    TAKES_NODES,
+    TAKES_KINDS, /* the first */
+    TAKES_COMMANDS,
+    TAKES_SHELLS,
+    TAKES_FILES
+};
+
 struct example {
     const char *line; /* what is typed, without "mete " */
     const char *does;
@@ -59,6 +70,7 @@ struct command {
     struct example examples[4]; /* at least two; ends with a NULL line */
     const struct flag *flags;   /* own ones, ends with a NULL name; may be NULL */
     unsigned groups;            /* enum flag_group */
+    enum takes takes;
     size_t n_min;
     size_t n_max;
     bool passes_on;   /* what follows the first argument is not ours */
@@ -128,3 +140,8 @@ struct err *time_limit_parse(const char *text, int64_t *ret_ns) MUST_CHECK;
 char *help_format(void);
 char *help_format_command(const struct command *c, bool is_short);
 char *help_format_markdown(void);
+
+/* The manual page of a command, or of the program (NULL), in the macros of man(7). The caller
+ * frees.
+ */
+char *man_format(const struct command *c);

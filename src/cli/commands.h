@@ -18,11 +18,17 @@ extern const struct command command_attach;
 extern const struct command command_cp;
 extern const struct command command_cancel;
 extern const struct command command_gpus;
+extern const struct command command_image;
 extern const struct command command_nodes;
 extern const struct command command_events;
+extern const struct command command_usage;
 extern const struct command command_version;
-extern const struct command command_image;
 extern const struct command command_help;
+extern const struct command command_completion;
+extern const struct command command_complete;
+extern const struct command command_drain;
+extern const struct command command_resume;
+extern const struct command command_doctor;
 
 /* Roles of mete up. */
 extern const struct command command_server;

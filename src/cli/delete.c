@@ -202,6 +202,7 @@ const struct command command_delete = {
                  {0}},
     .flags = delete_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_ALL,
+    .takes = TAKES_KINDS,
     .n_max = SIZE_MAX,
     .run = delete_run,
 };

@@ -341,6 +341,7 @@ const struct command command_get = {
                  {0}},
     .flags = get_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_ALL | FLAGS_LIMIT | FLAGS_OUTPUT,
+    .takes = TAKES_KINDS,
     .n_min = 1,
     .n_max = SIZE_MAX,
     .run = get_run,

@@ -1,6 +1,25 @@
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+
+/* mete.1 and a page a command, as packages install them. */
+static struct err *write_manual(const char *dir)
+{
+    AUTO_FREE char *all_path = mem_format("%s/mete.1", dir);
+    AUTO_FREE char *all = man_format(NULL);
+
+    TRY(dir_make(dir, 0755));
+    TRY(file_write(all_path, 0644, str_of(all)));
+    for (size_t i = 0; commands[i]; i++) {
+        AUTO_FREE char *path = mem_format("%s/mete-%s.1", dir, commands[i]->name);
+        AUTO_FREE char *page = man_format(commands[i]);
+
+        if (!commands[i]->is_hidden)
+            TRY(file_write(path, 0644, str_of(page)));
+    }
+    return NULL;
+}
 
 static struct err *help_run(struct cli *c)
 {
@@ -9,6 +28,8 @@ static struct err *help_run(struct cli *c)
 
     if (flag_switch(c->in, "markdown")) {
         text = help_format_markdown();
+    } else if (flag_text(c->in, "man-dir")) {
+        return write_manual(flag_text(c->in, "man-dir"));
     } else if (c->in->arguments.n == 0) {
         text = help_format();
     } else {
@@ -22,6 +43,10 @@ static struct err *help_run(struct cli *c)
 
 static const struct flag help_flags[] = {
     {.name = "markdown", .type = FLAG_SWITCH, .doc = "all of it, as docs/commands.md"},
+    {.name = "man-dir",
+     .value = "DIR",
+     .type = FLAG_TEXT,
+     .doc = "all of it, as manual pages in DIR"},
     {0},
 };
 
@@ -31,6 +56,7 @@ const struct command command_help = {
     .summary = "tell what commands there are, or more about one",
     .examples = {{"help", "lists the commands"}, {"help run", "tells all about one"}, {0}},
     .flags = help_flags,
+    .takes = TAKES_COMMANDS,
     .n_max = 1,
     .run = help_run,
 };

@@ -177,6 +177,7 @@ const struct command command_logs = {
                  {0}},
     .flags = logs_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
+    .takes = TAKES_JOBS,
     .n_min = 1,
     .n_max = 1,
     .run = logs_run,

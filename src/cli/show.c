@@ -256,6 +256,7 @@ const struct command command_show = {
                  {"show train -o yaml", "its pod, whole"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,
+    .takes = TAKES_JOBS,
     .n_min = 1,
     .n_max = 1,
     .run = show_run,

@@ -257,6 +257,7 @@ const struct command command_why = {
                  {0}},
     .flags = why_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,
+    .takes = TAKES_JOBS,
     .n_max = 1,
     .run = why_run,
 };

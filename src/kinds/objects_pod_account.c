@@ -81,8 +81,34 @@ static bool has_mount(const json_t *container, const char *path)
     return false;
 }
 
+static bool has_variable(const json_t *container, const char *name)
+{
+    const json_t *env = json_object_get(container, "env");
+
+    for (size_t i = 0; i < json_array_size(env); i++)
+        if (text_equal(json_text(json_array_get(env, i), "name"), name))
+            return true;
+    return false;
+}
+
+/* What client libraries find our API by. */
+static void add_address(const struct objects *o, json_t *container)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } variables[] = {{"KUBERNETES_SERVICE_HOST", o->api_host},
+                     {"KUBERNETES_SERVICE_PORT", o->api_port}};
+
+    for (size_t i = 0; i < 2; i++)
+        if (variables[i].value && !has_variable(container, variables[i].name))
+            (void)json_array_append_new(
+                json_array_at(container, "env"),
+                json_pack("{s:s, s:s}", "name", variables[i].name, "value", variables[i].value));
+}
+
 /* The number of containers that got one. */
-static size_t add_mounts(json_t *containers, const char *volume)
+static size_t add_mounts(const struct objects *o, json_t *containers, const char *volume)
 {
     size_t n = 0;
 
@@ -94,6 +120,7 @@ static size_t add_mounts(json_t *containers, const char *volume)
         (void)json_array_append_new(
             json_array_at(container, "volumeMounts"),
             json_pack("{s:s, s:b, s:s}", "name", volume, "readOnly", 1, "mountPath", TOKEN_MOUNT));
+        add_address(o, container);
         n++;
     }
     return n;
@@ -125,8 +152,8 @@ static char *make_volume_name(const struct change *c)
 static void mount_token(const struct change *c, json_t *spec)
 {
     AUTO_FREE char *name = make_volume_name(c);
-    size_t n = add_mounts(json_object_get(spec, "initContainers"), name) +
-               add_mounts(json_object_get(spec, "containers"), name);
+    size_t n = add_mounts(c->objects, json_object_get(spec, "initContainers"), name) +
+               add_mounts(c->objects, json_object_get(spec, "containers"), name);
 
     if (n > 0)
         (void)json_array_append_new(json_array_at(spec, "volumes"), make_volume(name));
