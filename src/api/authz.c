@@ -20,6 +20,9 @@ static const struct rule namespaced_rules[] = {
     {ROLE_VIEW, "configmaps", READ},
     {ROLE_VIEW, "events", READ},
     {ROLE_VIEW, "workloads", READ},
+    {ROLE_VIEW, "resourcequotas", READ},
+    {ROLE_VIEW, "resourcequotas/status", "get"},
+    {ROLE_VIEW, "limitranges", READ},
     {ROLE_VIEW, "serviceaccounts", READ},
     {ROLE_VIEW, "leases", READ},
     {ROLE_VIEW, "poddisruptionbudgets", READ},
@@ -39,9 +42,13 @@ static const struct rule namespaced_rules[] = {
 
 /* What everybody with a role in any namespace may read of the cluster: what there is to ask for. */
 static const struct rule cluster_rules[] = {
-    {ROLE_VIEW, "nodes", READ},      {ROLE_VIEW, "nodes/status", "get"},
-    {ROLE_VIEW, "namespaces", READ}, {ROLE_VIEW, "namespaces/status", "get"},
-    {ROLE_VIEW, "gpus", READ},       {ROLE_VIEW, "queues", READ},
+    {ROLE_VIEW, "nodes", READ},
+    {ROLE_VIEW, "nodes/status", "get"},
+    {ROLE_VIEW, "namespaces", READ},
+    {ROLE_VIEW, "namespaces/status", "get"},
+    {ROLE_VIEW, "gpus", READ},
+    {ROLE_VIEW, "queues", READ},
+    {ROLE_VIEW, "priorityclasses", READ},
 };
 
 bool authz_has_verb(const char *verbs, const char *verb)
@@ -136,13 +143,6 @@ void authz_each_rule(const struct identity *who, const char *ns,
             fn(arg, kinds[i], kinds[i]->plural, "create");
 }
 
-static struct err *forbidden(const struct identity *who, const struct access *a)
-{
-    AUTO_FREE char *name = a->name ? mem_format(" \"%s\"", a->name) : mem_strdup("");
-    AUTO_FREE char *where =
-        a->ns ? mem_format("in the namespace \"%s\"", a->ns) : mem_strdup("at the cluster scope");
-    const char *dot = *a->kind->group ? "." : "";
-
 struct err *authz_check_images(const struct identity *who, enum authz_images right)
 {
     enum role role = right == AUTHZ_IMAGES_LIST ? ROLE_VIEW : ROLE_EDIT;
@@ -155,6 +155,13 @@ struct err *authz_check_images(const struct identity *who, enum authz_images rig
                                                 : "import or remove",
                    right == AUTHZ_IMAGES_CHANGE ? ": administrators do" : "");
 }
+
+static struct err *forbidden(const struct identity *who, const struct access *a)
+{
+    AUTO_FREE char *name = a->name ? mem_format(" \"%s\"", a->name) : mem_strdup("");
+    AUTO_FREE char *where =
+        a->ns ? mem_format("in the namespace \"%s\"", a->ns) : mem_strdup("at the cluster scope");
+    const char *dot = *a->kind->group ? "." : "";
 
     return err_new(
         ERR_FORBIDDEN,

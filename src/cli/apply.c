@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/manifests.h"
+#include "cli/refusal.h"
 #include "cli/resource.h"
 #include "cli/three_way.h"
 
@@ -141,7 +142,7 @@ static struct err *apply_one(struct apply *a, json_t *object)
     if (!e)
         e = apply_found(a, object);
     resource_done(&a->resource);
-    return e;
+    return refusal_explain(a->cli, e, a->ns ? a->ns : "default");
 }
 
 static struct err *apply_all(struct apply *a, json_t *objects)

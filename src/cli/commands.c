@@ -19,6 +19,7 @@ const struct command *const commands[] = {
     &command_image,
     &command_nodes,
     &command_events,
+    &command_quota,
     &command_usage,
     &command_drain,
     &command_resume,

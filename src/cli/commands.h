@@ -21,6 +21,7 @@ extern const struct command command_gpus;
 extern const struct command command_image;
 extern const struct command command_nodes;
 extern const struct command command_events;
+extern const struct command command_quota;
 extern const struct command command_usage;
 extern const struct command command_version;
 extern const struct command command_help;

@@ -6,6 +6,7 @@
 #include "cli/job_spec.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
+#include "cli/refusal.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
 
@@ -110,7 +111,7 @@ static struct err *create(struct cli *c, struct session *s, bool is_trial, json_
     e = session_call(s, &call, ret);
     if (e && err_code(e) == ERR_EXISTS)
         cli_try(c, "another --name, or mete cancel %s", or_word(flag_text(c->in, "name"), "NAME"));
-    return e;
+    return refusal_explain(c, e, session_namespace(s));
 }
 
 static struct err *run_run(struct cli *c)

@@ -1,6 +1,8 @@
 /* objects_update.c - update and patch: one way, from the tree that is there to the tree that is
  * wanted */
 #include "base/mem.h"
+#include "kinds/admit.h"
+#include "kinds/cause.h"
 #include "kinds/objects_private.h"
 #include "kinds/pod_state.h"
 
@@ -89,18 +91,21 @@ static struct err *update_rules(struct change *c)
 {
     keep_what_is_not_written(c);
     TRY(meta_update(c));
+    admit_keep_priority(c);
     TRY(kind_default(c->kind, c->after, &c->who));
     TRY(kind_validate(c->kind, c->after));
+    TRY(admit_check(c));
     TRY(meta_check_owners(c));
     if (!c->request->subresource && c->kind->validate_update)
         TRY(c->kind->validate_update(c->before, c->after, &c->who));
     if (is_pod(c->kind))
         TRY(pod_update_rules(c));
+    TRY(batch_update_rules(c));
     return NULL;
 }
 
 /* `c->before` is loaded, `c->after` is the tree that is wanted. */
-static struct err *replace(struct change *c, store_done_fn done, void *arg, json_t **ret)
+static struct err *replace(struct change *c)
 {
     const struct objects_request *r = c->request;
 
@@ -109,7 +114,7 @@ static struct err *replace(struct change *c, store_done_fn done, void *arg, json
     TRY(meta_check_preconditions(c, c->after));
     TRY(update_rules(c));
     c->is_removal = is_finished(c);
-    return change_commit(c, done, arg, ret);
+    return NULL;
 }
 
 static struct err *update(struct change *c, json_t *object, store_done_fn done, void *arg,
@@ -123,7 +128,8 @@ static struct err *update(struct change *c, json_t *object, store_done_fn done, 
     c->after = json_incref(object);
     if (!json_text_at(c->after, "metadata", "name", NULL))
         return err_new(ERR_BAD_REQUEST, "name must be provided");
-    return replace(c, done, arg, ret);
+    TRY(replace(c));
+    return change_commit(c, done, arg, ret);
 }
 
 struct err *objects_update(struct objects *o, const struct objects_request *r, json_t *object,
@@ -136,6 +142,18 @@ struct err *objects_update(struct objects *o, const struct objects_request *r, j
     e = update(&c, object, done, arg, ret);
     change_done(&c);
     return e;
+}
+
+/* As a cause, which is what kubectl shows of an object that is not valid. Takes `e`. */
+static struct err *does_not_fit(const struct change *c, struct err *e)
+{
+    AUTO(causes_done) struct causes causes = {0};
+    const char *name = json_text_at(c->before, "metadata", "name", NULL);
+
+    if (!e || err_code(e) != ERR_INVALID)
+        return e;
+    cause_take(&causes, PATH(NULL, "patch"), "", e);
+    return causes_err(&causes, c->kind->kind, name ? name : "");
 }
 
 static struct err *apply(const struct change *c, enum patch_type type, const json_t *patch,
@@ -151,15 +169,14 @@ static struct err *apply(const struct change *c, enum patch_type type, const jso
     case PATCH_STRATEGIC:
         return patch_strategic(c->kind, tree, patch, ret);
     case PATCH_JSON:
-        return patch_json(tree, patch, ret);
+        return does_not_fit(c, patch_json(tree, patch, ret));
     case PATCH_MERGE:
         break;
     }
     return patch_merge(tree, patch, ret);
 }
 
-static struct err *patch_object(struct change *c, enum patch_type type, const json_t *patch,
-                                store_done_fn done, void *arg, json_t **ret)
+struct err *change_patch(struct change *c, enum patch_type type, const json_t *patch)
 {
     AUTO(json_freep) json_t *patched = NULL;
 
@@ -170,7 +187,7 @@ static struct err *patch_object(struct change *c, enum patch_type type, const js
     TRY(apply(c, type, patch, &patched));
     /* What the patch left as it was is shared with what is there, and is changed below. */
     c->after = json_deep_copy(patched);
-    return replace(c, done, arg, ret);
+    return replace(c);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): who asks and what, and whom to tell, make seven */
@@ -181,7 +198,9 @@ struct err *objects_patch(struct objects *o, const struct objects_request *r, en
     struct err *e;
 
     change_init(&c, o, r);
-    e = patch_object(&c, type, patch, done, arg, ret);
+    e = change_patch(&c, type, patch);
+    if (!e)
+        e = change_commit(&c, done, arg, ret);
     change_done(&c);
     return e;
 }

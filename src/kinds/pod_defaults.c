@@ -122,11 +122,11 @@ static void add_toleration(json_t *spec, const char *key)
     (void)json_array_append_new(json_array_at(spec, "tolerations"), toleration);
 }
 
-static int64_t priority_of(const char *name)
+void pod_spec_set_defaults(json_t *spec)
 {
-    if (text_equal(name, "system-node-critical"))
-        return 2000001000;
-    return text_equal(name, "system-cluster-critical") ? 2000000000 : 0;
+    set_containers(spec, "containers");
+    set_containers(spec, "initContainers");
+    set_volumes(spec);
 }
 
 void pod_set_defaults(json_t *pod, const struct kind_context *c)
@@ -135,11 +135,7 @@ void pod_set_defaults(json_t *pod, const struct kind_context *c)
     json_t *status = json_object_at(pod, "status");
 
     (void)c;
-    set_containers(spec, "containers");
-    set_containers(spec, "initContainers");
-    set_volumes(spec);
-    if (!json_object_get(spec, "priority"))
-        json_put_int(spec, "priority", priority_of(json_text(spec, "priorityClassName")));
+    pod_spec_set_defaults(spec);
     add_toleration(spec, "node.kubernetes.io/not-ready");
     add_toleration(spec, "node.kubernetes.io/unreachable");
     if (!json_text(status, "phase"))

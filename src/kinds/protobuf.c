@@ -35,6 +35,8 @@ enum proto_type {
     PROTO_TIME,      /* Time {seconds, nanos} */
     PROTO_MAP,       /* string to string */
     PROTO_BYTES_MAP, /* string to bytes */
+    PROTO_QUANTITY,  /* Quantity {string} */
+    PROTO_QUANTITY_MAP,
 };
 
 struct proto_field {
@@ -197,6 +199,53 @@ static const struct proto_field token_request[] = {
     {0},
 };
 
+static const struct proto_field scope_expression[] = {
+    {1, "scopeName", PROTO_STRING, false, NULL},
+    {2, "operator", PROTO_STRING, false, NULL},
+    {3, "values", PROTO_STRING, true, NULL},
+    {0},
+};
+
+static const struct proto_field scope_selector[] = {
+    {1, "matchExpressions", PROTO_MESSAGE, true, scope_expression},
+    {0},
+};
+
+static const struct proto_field quota_spec[] = {
+    {1, "hard", PROTO_QUANTITY_MAP, false, NULL},
+    {2, "scopes", PROTO_STRING, true, NULL},
+    {3, "scopeSelector", PROTO_MESSAGE, false, scope_selector},
+    {0},
+};
+
+static const struct proto_field quota_status[] = {
+    {1, "hard", PROTO_QUANTITY_MAP, false, NULL},
+    {2, "used", PROTO_QUANTITY_MAP, false, NULL},
+    {0},
+};
+
+static const struct proto_field quota[] = {
+    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {2, "spec", PROTO_MESSAGE, false, quota_spec},
+    {3, "status", PROTO_MESSAGE, false, quota_status},
+    {0},
+};
+
+/* k8s.io/api/scheduling/v1 */
+static const struct proto_field priority_class[] = {
+    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {2, "value", PROTO_INT, false, NULL},
+    {3, "globalDefault", PROTO_BOOL, false, NULL},
+    {4, "description", PROTO_STRING, false, NULL},
+    {5, "preemptionPolicy", PROTO_STRING, false, NULL},
+    {0},
+};
+
+static const struct proto_field quantity[] = {
+    {1, "string", PROTO_STRING, false, NULL},
+    {0},
+};
+
 static const struct proto_field type_meta[] = {
     {1, "apiVersion", PROTO_STRING, false, NULL},
     {2, "kind", PROTO_STRING, false, NULL},
@@ -215,6 +264,12 @@ static const struct proto_field bytes_map_entry[] = {
     {0},
 };
 
+static const struct proto_field quantity_map_entry[] = {
+    {1, "key", PROTO_STRING, false, NULL},
+    {2, "value", PROTO_QUANTITY, false, NULL},
+    {0},
+};
+
 static const struct message {
     const char *kind;
     const struct proto_field *fields;
@@ -223,6 +278,8 @@ static const struct message {
     {"DeleteOptions", delete_options},
     {"ConfigMap", config_map},
     {"Secret", secret},
+    {"ResourceQuota", quota},
+    {"PriorityClass", priority_class},
     {"ServiceAccount", service_account},
     {"TokenRequest", token_request},
     {"SelfSubjectAccessReview", access_review},
@@ -357,6 +414,39 @@ static struct err *make_time(struct reader r, json_t **ret)
     return NULL;
 }
 
+/* The entries of a map, or NULL for a field that is none. */
+static const struct proto_field *entry_of(enum proto_type type)
+{
+    switch (type) {
+    case PROTO_MAP:
+        return map_entry;
+    case PROTO_BYTES_MAP:
+        return bytes_map_entry;
+    case PROTO_QUANTITY_MAP:
+        return quantity_map_entry;
+    case PROTO_STRING:
+    case PROTO_BYTES:
+    case PROTO_INT:
+    case PROTO_BOOL:
+    case PROTO_MESSAGE:
+    case PROTO_TIME:
+    case PROTO_QUANTITY:
+        break;
+    }
+    return NULL;
+}
+
+static struct err *make_quantity(struct reader r, json_t **ret)
+{
+    AUTO(json_freep) json_t *object = json_object();
+    json_t *text;
+
+    TRY(read_message(r, quantity, object));
+    text = json_object_get(object, "string");
+    *ret = text ? json_incref(text) : json_string("0");
+    return NULL;
+}
+
 static struct err *add_map_entry(struct reader r, const struct proto_field *f, json_t *into)
 {
     AUTO(json_freep) json_t *entry = json_object();
@@ -365,7 +455,7 @@ static struct err *add_map_entry(struct reader r, const struct proto_field *f, j
 
     json_put_text(entry, "key", "");
     json_put_text(entry, "value", "");
-    TRY(read_message(r, f->type == PROTO_MAP ? map_entry : bytes_map_entry, entry));
+    TRY(read_message(r, entry_of(f->type), entry));
     key = json_text(entry, "key");
     json_put(map, key, json_incref(json_object_get(entry, "value")));
     return NULL;
@@ -390,6 +480,8 @@ static struct err *make_value(struct reader *r, const struct proto_field *f, con
         break;
     case PROTO_TIME:
         return make_time(inner, ret);
+    case PROTO_QUANTITY:
+        return make_quantity(inner, ret);
     case PROTO_MESSAGE: {
         AUTO(json_freep) json_t *object = json_object();
 
@@ -399,6 +491,7 @@ static struct err *make_value(struct reader *r, const struct proto_field *f, con
     }
     case PROTO_MAP:
     case PROTO_BYTES_MAP:
+    case PROTO_QUANTITY_MAP:
         break; /* add_map_entry */
     }
     return NULL;
@@ -414,7 +507,7 @@ static struct err *add_value(struct reader *r, const struct proto_field *f, cons
         return err_new(ERR_BAD_REQUEST, "protobuf: %s: wire type %d", f->name, (int)v->wire);
     if (++*r->n_values > VALUES_MAX)
         return err_new(ERR_TOO_LARGE, "protobuf: more than %d values", VALUES_MAX);
-    if (f->type == PROTO_MAP || f->type == PROTO_BYTES_MAP)
+    if (entry_of(f->type))
         return add_map_entry((struct reader){v->bytes, r->n_values}, f, into);
     TRY(make_value(r, f, v, &value));
     if (f->is_repeated)
