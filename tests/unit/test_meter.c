@@ -1,0 +1,525 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/account.h"
+#include "meter/meter.h"
+#include "meter/prices.h"
+#include "test.h"
+#include "world.h"
+
+#define STATUS(n) ((struct target){.kind = "pods", .name = (n), .sub = "status", .who = &ours})
+#define HOUR      (3600 * NS_PER_SEC)
+
+/* ---- prices ---- */
+
+static void prices_are_exact(void **state)
+{
+    static const char text[] = "apiVersion: mete.dev/v1\nkind: PriceTable\ncurrency: EUR\n"
+                               "gpuHour:\n  h100: 2.50\n  a100: '1.000001'\n  default: 1\n"
+                               "cpuHour: 0.02\nmemoryGibHour: 0.003\n";
+    AUTO(prices_freep) struct prices *p = NULL;
+
+    (void)state;
+    world_must(prices_parse("prices.yaml", str_of(text), &p));
+    assert_string_equal(prices_currency(p), "EUR");
+    assert_int_equal(prices_gpu(p, "h100", HOUR), 2500000);
+    assert_int_equal(prices_gpu(p, "a100", HOUR), 1000001);
+    assert_int_equal(prices_gpu(p, "t4", 2 * HOUR), 2000000);
+    assert_int_equal(prices_gpu(p, NULL, HOUR), 1000000);
+    assert_int_equal(prices_gpu(p, "h100", HOUR - 1), 2499999); /* down */
+    assert_int_equal(prices_cpu(p, HOUR / 2), 10000);
+    assert_int_equal(prices_cpu(p, -1), 0);
+    assert_int_equal(prices_memory(p, INT64_C(1048576) * 3600), 3000);
+    assert_int_equal(prices_gpu(p, "h100", INT64_MAX), INT64_C(6405119470038));
+}
+
+static void bad_prices_are_refused_with_their_line(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"gpuHour: {h100: 1}\n", "p:1: currency is missing, as in currency: EUR"},
+        {"currency: EUR\ncpuHour: -1\n",
+         "p:2: cpuHour: want a price an hour, from 0 to 1000000, as 2.50"},
+        {"currency: EUR\n\ngpuHour:\n  h100: much\n",
+         "p:4: h100: want a price an hour, from 0 to 1000000, as 2.50"},
+        {"currency: EUR\ncpuHour: 0.0000001\n",
+         "p:2: cpuHour: want a price an hour, from 0 to 1000000, as 2.50"},
+        {"currency: EUR\ncpuHour: 1000001\n",
+         "p:2: cpuHour: want a price an hour, from 0 to 1000000, as 2.50"},
+        {"currency: EUR\ngpuHour: 3\n",
+         "p:2: gpuHour: want a price for each model, as {h100: 2.50, default: 1}"},
+        {"currency: EUR\ngpuhour: {h100: 1}\n",
+         "p:2: gpuhour: unknown; there are currency, gpuHour, cpuHour and memoryGibHour"},
+        {"currency: ''\n", "p:1: currency: want a word, as EUR"},
+        {"kind: Pod\ncurrency: EUR\n", "p:1: kind: want PriceTable"},
+        {"- 1\n", "p:1: want one PriceTable"},
+        {"", "p:1: want one PriceTable"},
+        {"currency: EUR\n---\ncurrency: EUR\n", "p:1: want one PriceTable"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct prices *p = NULL;
+        AUTO(err_freep) struct err *e = prices_parse("p", str_of(cases[i].text), &p);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
+        assert_null(p);
+    }
+}
+
+/* ---- a small cluster ---- */
+
+struct town {
+    struct world w;
+    struct meter *meter;
+    char dir[64];
+    char *prices;
+    const char *files[2];
+    int64_t began_ns;
+};
+
+static void node_is_ready(struct world *w, const char *name)
+{
+    world_must(world_patch(
+        w, (struct target){.kind = "nodes", .name = name, .sub = "status", .who = &ours},
+        "{'status':{'conditions':[{'type':'Ready','status':'True'}]}}", NULL));
+}
+
+static void add_models(struct world *w)
+{
+    static const char gpus[] =
+        "{'metadata':{'annotations':{'mete.dev/"
+        "gpus':'[{\\'uuid\\':\\'GPU-n1-0\\',\\'model\\':\\'h100\\',"
+        "\\'index\\':0,\\'health\\':\\'healthy\\'},{\\'uuid\\':\\'GPU-n1-1\\',\\'model\\':\\'t4\\',"
+        "\\'index\\':1,\\'health\\':\\'healthy\\'}]'}}}";
+
+    world_must(
+        world_patch(w, (struct target){.kind = "nodes", .name = "n1", .who = &ours}, gpus, NULL));
+}
+
+static void town_init(struct town *t, const char *prices)
+{
+    struct meter_options o = {0};
+
+    *t = (struct town){0};
+    world_init(&t->w, 3);
+    world_add_node(&t->w, "n1", 2);
+    node_is_ready(&t->w, "n1");
+    add_models(&t->w);
+    t->began_ns = objects_now_ns(t->w.objects);
+    (void)snprintf(t->dir, sizeof(t->dir), "/tmp/mete-test-meter-XXXXXX");
+    assert_non_null(mkdtemp(t->dir));
+    t->prices = mem_format("%s/prices.yaml", t->dir);
+    if (prices)
+        world_must(file_write(t->prices, 0644, str_of(prices)));
+    t->files[0] = t->prices;
+    o = (struct meter_options){
+        .loop = t->w.loop, .objects = t->w.objects, .prices_files = t->files};
+    t->meter = meter_new(&o);
+}
+
+static void town_done(struct town *t)
+{
+    meter_free(t->meter);
+    world_done(&t->w);
+    assert_null(dir_remove(t->dir));
+    free(t->prices);
+}
+
+static void seconds(struct town *t, int64_t s)
+{
+    sim_loop_advance(t->w.loop, s * NS_PER_SEC);
+}
+
+struct answer {
+    json_t *report;
+    char *error;
+    int n;
+};
+
+static void on_done(void *arg, const struct err *e, const json_t *report)
+{
+    struct answer *a = arg;
+
+    a->n++;
+    if (e)
+        a->error = mem_strdup(err_message(e));
+    else
+        a->report = json_deep_copy(report);
+}
+
+typedef struct err *(*make_fn)(void *meter, const struct report_question *q, report_done_fn done,
+                               void *done_arg, struct report **ret);
+
+/* `namespaces` NULL: of all. New reference. */
+static json_t *ask(struct town *t, make_fn make, const char *parameters, const char *namespaces)
+{
+    AUTO(json_freep) json_t *p = manifest(parameters);
+    AUTO(json_freep) json_t *n = namespaces ? manifest(namespaces) : NULL;
+    const struct report_question q = {.parameters = p, .namespaces = n};
+    struct report *report = NULL;
+    struct answer a = {0};
+
+    world_must(make(t->meter, &q, on_done, &a, &report));
+    assert_int_equal(a.n, 0);
+    sim_loop_run(t->w.loop);
+    assert_int_equal(a.n, 1);
+    assert_null(a.error);
+    return a.report;
+}
+
+static int64_t ns_at(const json_t *o, const char *key)
+{
+    const json_t *amount = json_object_get(o, key);
+
+    return json_int(amount, "seconds", -1) * NS_PER_SEC + json_int(amount, "nanos", -1);
+}
+
+static const json_t *item(const json_t *report, size_t i)
+{
+    return json_array_get(json_object_get(report, "items"), i);
+}
+
+/* "a" holds h100 for 30 s and ends; "b" holds it after for 10 s and goes on. */
+static void run_two(struct town *t)
+{
+    world_must(world_add_pod(&t->w, "default", "a", 1));
+    world_must(world_bind(&t->w, "default", "a", "n1"));
+    seconds(t, 30);
+    world_must(world_patch(
+        &t->w, STATUS("a"),
+        "{'metadata':{'annotations':{'mete.dev/usage':'{\\'containers\\':{\\'main\\':{\\'0\\':{"
+        "\\'cpuNs\\':3000000000,\\'memoryKibSeconds\\':300}}}}'}},'status':{'phase':'Succeeded',"
+        "'containerStatuses':[{'name':'main','restartCount':0,'ready':false,'image':'','imageID':''"
+        ","
+        "'state':{'terminated':{'exitCode':0}}}]}}",
+        NULL));
+    world_must(world_add_pod(&t->w, "kube-system", "b", 1));
+    world_must(world_bind(&t->w, "kube-system", "b", "n1"));
+    seconds(t, 10);
+}
+
+static void a_report_adds_up(void **state)
+{
+    AUTO(json_freep) json_t *r = NULL;
+    const json_t *gpus;
+    struct town t;
+
+    (void)state;
+    town_init(&t, "currency: EUR\ngpuHour: {h100: 360, default: 36}\ncpuHour: 3.6\n");
+    run_two(&t);
+    r = ask(&t, meter_usage, "{'by':'namespace,model','from':'2026-01-01'}", NULL);
+    assert_string_equal(json_text(r, "currency"), "EUR");
+    assert_int_equal(json_array_size(json_object_get(r, "items")), 2);
+    assert_string_equal(json_text(item(r, 0), "namespace"), "default");
+    assert_string_equal(json_text(item(r, 0), "model"), "h100");
+    assert_int_equal(ns_at(item(r, 0), "gpuTime"), 30 * NS_PER_SEC);
+    assert_int_equal(ns_at(item(r, 0), "cpuTime"), 3 * NS_PER_SEC);
+    assert_int_equal(json_int(item(r, 0), "memoryKibSeconds", -1), 300);
+    assert_int_equal(json_int(item(r, 0), "costMicro", -1), 3000000 + 3000);
+    assert_string_equal(json_text(item(r, 1), "namespace"), "kube-system");
+    assert_int_equal(json_int(item(r, 1), "running", -1), 1);
+    assert_int_equal(ns_at(item(r, 1), "gpuTime"), 10 * NS_PER_SEC);
+    assert_true(json_is_null(json_object_get(item(r, 1), "cpuTime"))); /* not known yet */
+    assert_int_equal(ns_at(json_object_get(r, "total"), "gpuTime"), 40 * NS_PER_SEC);
+    assert_int_equal(json_int(json_object_get(r, "total"), "costMicro", -1), 4003000);
+    gpus = json_object_get(r, "gpus");
+    assert_int_equal(json_array_size(gpus), 2);
+    assert_string_equal(json_text(json_array_get(gpus, 0), "model"), "h100");
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *g = json_array_get(gpus, i);
+
+        assert_int_equal(ns_at(g, "capacity"), 40 * NS_PER_SEC);
+        assert_int_equal(ns_at(g, "held"), i == 0 ? 40 * NS_PER_SEC : 0);
+        assert_int_equal(ns_at(g, "held") + ns_at(g, "free") + ns_at(g, "outOfService"),
+                         ns_at(g, "capacity"));
+    }
+    town_done(&t);
+}
+
+/* Neighbouring periods share what is used, whatever the cut. */
+static void periods_add_up(void **state)
+{
+    struct town t;
+    char from[STAMP_TEXT_SIZE];
+    char cut[STAMP_TEXT_SIZE];
+
+    (void)state;
+    town_init(&t, NULL);
+    run_two(&t);
+    stamp_format_nano(t.began_ns, from);
+    for (int64_t at_ns = 1; at_ns < 40 * NS_PER_SEC; at_ns = at_ns * 3 + 1) {
+        AUTO_FREE char *first = NULL;
+        AUTO_FREE char *second = NULL;
+        AUTO(json_freep) json_t *a = NULL;
+        AUTO(json_freep) json_t *b = NULL;
+
+        stamp_format_nano(t.began_ns + at_ns, cut);
+        first = mem_format("{'by':'','from':'%s','to':'%s'}", from, cut);
+        second = mem_format("{'by':'','from':'%s'}", cut);
+        a = ask(&t, meter_usage, first, NULL);
+        b = ask(&t, meter_usage, second, NULL);
+        assert_int_equal(ns_at(json_object_get(a, "total"), "gpuTime") +
+                             ns_at(json_object_get(b, "total"), "gpuTime"),
+                         40 * NS_PER_SEC);
+        if (at_ns < 30 * NS_PER_SEC)
+            assert_int_equal(ns_at(json_object_get(a, "total"), "cpuTime") +
+                                 ns_at(json_object_get(b, "total"), "cpuTime"),
+                             3 * NS_PER_SEC);
+    }
+    town_done(&t);
+}
+
+static void who_may_read_one_namespace_sees_that_one(void **state)
+{
+    AUTO(json_freep) json_t *usage = NULL;
+    AUTO(json_freep) json_t *rows = NULL;
+    struct town t;
+
+    (void)state;
+    town_init(&t, NULL);
+    run_two(&t);
+    usage = ask(&t, meter_usage, "{'from':'2026-01-01','by':'namespace'}", "['default']");
+    assert_int_equal(json_array_size(json_object_get(usage, "items")), 1);
+    assert_string_equal(json_text(item(usage, 0), "namespace"), "default");
+    assert_int_equal(ns_at(json_object_get(usage, "total"), "gpuTime"), 30 * NS_PER_SEC);
+    rows = ask(&t, meter_rows, "{'from':'2026-01-01'}", "['default']");
+    assert_int_equal(json_array_size(json_object_get(rows, "items")), 1);
+    assert_string_equal(json_text(item(rows, 0), "pod"), "a");
+    town_done(&t);
+}
+
+static void rows_come_in_pages_and_each_once(void **state)
+{
+    char after[200] = "";
+    size_t n = 0;
+    struct town t;
+
+    (void)state;
+    town_init(&t, NULL);
+    for (int i = 0; i < 7; i++) {
+        world_must(world_add_pod(&t.w, "default", "a", 1));
+        world_must(world_bind(&t.w, "default", "a", "n1"));
+        seconds(&t, 1);
+        world_must(world_patch(&t.w, STATUS("a"), "{'status':{'phase':'Failed'}}", NULL));
+        world_must(world_delete(&t.w, (struct target){.kind = "pods", .name = "a"}, NULL, NULL));
+    }
+    do {
+        AUTO_FREE char *q = mem_format("{'from':'2026-01-01','limit':'2'%s%s%s}",
+                                       *after ? ",'continue':'" : "", after, *after ? "'" : "");
+        AUTO(json_freep) json_t *page = ask(&t, meter_rows, q, NULL);
+        const char *next = json_text_at(page, "metadata", "continue", NULL);
+
+        assert_in_range(json_array_size(json_object_get(page, "items")), 0, 2);
+        for (size_t i = 0; i < json_array_size(json_object_get(page, "items")); i++)
+            assert_int_equal(json_int(item(page, i), "jobId", -1), (int64_t)++n);
+        (void)snprintf(after, sizeof(after), "%s", next ? next : "");
+    } while (*after);
+    assert_int_equal(n, 7);
+    town_done(&t);
+}
+
+static void bad_questions_are_refused(void **state)
+{
+    static const struct {
+        const char *parameters;
+        const char *namespaces;
+        int http;
+        const char *message;
+    } cases[] = {
+        {"{'by':'colour'}", NULL, 400,
+         "parameter by: 'colour': want user, namespace, queue or model, with a comma between"},
+        {"{'form':'today'}", NULL, 400, "unknown parameter 'form'"},
+        {"{'from':'now','to':'yesterday'}", NULL, 400,
+         "parameter from: the period ends before it begins"},
+        {"{'namespace':'secret'}", "['default']", 403,
+         "usage of namespace \"secret\" is forbidden for this user"},
+    };
+    struct town t;
+
+    (void)state;
+    town_init(&t, NULL);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *p = manifest(cases[i].parameters);
+        AUTO(json_freep) json_t *n = cases[i].namespaces ? manifest(cases[i].namespaces) : NULL;
+        const struct report_question q = {.parameters = p, .namespaces = n};
+        struct report *report = NULL;
+        struct answer a = {0};
+
+        world_refused(meter_usage(t.meter, &q, on_done, &a, &report), cases[i].http,
+                      cases[i].message);
+        assert_int_equal(a.n, 0);
+    }
+    town_done(&t);
+}
+
+static void bad_prices_leave_the_usage_and_say_why(void **state)
+{
+    AUTO(json_freep) json_t *r = NULL;
+    struct town t;
+
+    (void)state;
+    town_init(&t, "currency: EUR\ncpuHour: x\n");
+    run_two(&t);
+    r = ask(&t, meter_usage, "{'from':'2026-01-01'}", NULL);
+    assert_non_null(strstr(json_text(r, "priceError"), "prices.yaml:2: cpuHour: want a price"));
+    assert_true(json_is_null(json_object_get(item(r, 0), "costMicro")));
+    assert_int_equal(ns_at(item(r, 0), "gpuTime"), 40 * NS_PER_SEC);
+    town_done(&t);
+}
+
+static void a_cancelled_report_is_never_answered(void **state)
+{
+    AUTO(json_freep) json_t *p = json_object();
+    const struct report_question q = {.parameters = p};
+    struct report *report = NULL;
+    struct answer a = {0};
+    struct town t;
+
+    (void)state;
+    town_init(&t, NULL);
+    world_must(meter_usage(t.meter, &q, on_done, &a, &report));
+    meter_cancel(report);
+    world_must(meter_rows(t.meter, &q, on_done, &a, &report));
+    meter_cancel(report);
+    sim_loop_run(t.w.loop);
+    assert_int_equal(a.n, 0);
+    town_done(&t);
+}
+
+static size_t count_rows(struct world *w)
+{
+    const struct store_range range = account_rows();
+    struct store_list list = {0};
+    size_t n;
+
+    world_must(store_list(w->store, &range, NULL, NULL, 0, 0, &list));
+    n = list.n;
+    store_list_done(&list);
+    return n;
+}
+
+static void old_rows_go(void **state)
+{
+    struct town t;
+
+    (void)state;
+    town_init(&t, NULL);
+    run_two(&t);
+    assert_int_equal(count_rows(&t.w), 1);
+    seconds(&t, INT64_C(399) * 86400);
+    assert_int_equal(count_rows(&t.w), 1);
+    seconds(&t, 2 * 86400);
+    assert_int_equal(count_rows(&t.w), 0);
+    world_must(
+        account_check(t.w.store, objects_now_ns(t.w.objects) - HOUR, objects_now_ns(t.w.objects)));
+    town_done(&t);
+}
+
+/* ---- samples ---- */
+
+static void tell(struct town *t, const char *uid, const char *more)
+{
+    AUTO_FREE char *text = mem_format(
+        "{'at':1767225700000000000,'node':{'cpuNano':1500000000,'memoryBytes':1048576,'windowNs':"
+        "10000000000},'pods':[{'uid':'%s','containers':[{'name':'main','attempt':0,'cpuNano':"
+        "250000000,"
+        "'memoryBytes':2097152,'windowNs':10500000000,'cpuNs':4000000000}]}%s]}",
+        uid, more);
+    AUTO(json_freep) json_t *stats = manifest(text);
+
+    meter_take_stats(t->meter, "n1", stats);
+}
+
+static void fresh_samples_are_metrics_and_old_ones_are_absent(void **state)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(json_freep) json_t *pods = NULL;
+    AUTO(json_freep) json_t *node = NULL;
+    AUTO(json_freep) json_t *late = NULL;
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *usage = NULL;
+    struct town t;
+
+    (void)state;
+    town_init(&t, NULL);
+    run_two(&t);
+    world_must(world_patch(
+        &t.w,
+        (struct target){
+            .kind = "pods", .ns = "kube-system", .name = "b", .sub = "status", .who = &ours},
+        "{'status':{'phase':'Running'}}", NULL));
+    object = world_get(&t.w, (struct target){.kind = "pods", .ns = "kube-system", .name = "b"});
+    tell(&t, json_text_at(object, "metadata", "uid", NULL), ",{'uid':'another'}");
+    pods = meter_pods(t.meter, NULL);
+    assert_int_equal(json_array_size(pods), 1);
+    pod = meter_pod(t.meter, "kube-system", "b");
+    assert_string_equal(json_text(pod, "window"), "10.500s");
+    assert_string_equal(
+        json_text_at(json_array_get(json_object_get(pod, "containers"), 0), "usage", "cpu", NULL),
+        "250000000n");
+    assert_string_equal(json_text_at(json_array_get(json_object_get(pod, "containers"), 0), "usage",
+                                     "memory", NULL),
+                        "2048Ki");
+    node = meter_node(t.meter, "", "n1");
+    assert_string_equal(json_text_at(node, "usage", "cpu", NULL), "1500000000n");
+    usage = ask(&t, meter_usage, "{'from':'2026-01-01','by':'namespace'}", NULL);
+    assert_int_equal(ns_at(item(usage, 1), "cpuTime"), 4 * NS_PER_SEC);
+    seconds(&t, 31);
+    assert_null(meter_pod(t.meter, "kube-system", "b"));
+    assert_null(meter_node(t.meter, "", "n1"));
+    late = meter_nodes(t.meter, "");
+    assert_int_equal(json_array_size(late), 0);
+    town_done(&t);
+}
+
+static void malformed_samples_are_not_taken(void **state)
+{
+    static const char *const cases[] = {
+        "[]",
+        "1",
+        "{}",
+        "{'at':'x'}",
+        "{'at':5,'node':{'cpuNano':'x','memoryBytes':{}},'pods':{}}",
+        "{'at':5,'node':{'cpuNano':-3,'memoryBytes':4},'pods':[1,{},{'uid':3}]}"};
+    struct town t;
+
+    (void)state;
+    town_init(&t, NULL);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *stats = manifest(cases[i]);
+        AUTO(json_freep) json_t *pods = NULL;
+
+        meter_take_stats(t.meter, "n1", stats);
+        assert_null(meter_node(t.meter, "", "n1"));
+        pods = meter_pods(t.meter, NULL);
+        assert_int_equal(json_array_size(pods), 0);
+    }
+    town_done(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prices_are_exact),
+        cmocka_unit_test(bad_prices_are_refused_with_their_line),
+        cmocka_unit_test(a_report_adds_up),
+        cmocka_unit_test(periods_add_up),
+        cmocka_unit_test(who_may_read_one_namespace_sees_that_one),
+        cmocka_unit_test(rows_come_in_pages_and_each_once),
+        cmocka_unit_test(bad_questions_are_refused),
+        cmocka_unit_test(bad_prices_leave_the_usage_and_say_why),
+        cmocka_unit_test(a_cancelled_report_is_never_answered),
+        cmocka_unit_test(old_rows_go),
+        cmocka_unit_test(fresh_samples_are_metrics_and_old_ones_are_absent),
+        cmocka_unit_test(malformed_samples_are_not_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
