@@ -246,6 +246,22 @@ static struct err *mount_sys(const char *dir)
     return NULL;
 }
 
+/*
+ * A runtime gives the three standard descriptors to the container's user, and standard input is
+ * this /dev/null: its new owner could take its mode away from the whole machine. On a read-only
+ * mount a device is written as ever, but its owner and mode stay.
+ */
+static struct err *protect_null(void)
+{
+    static const char path[] = "/dev/null";
+
+    if (mount(path, path, NULL, MS_BIND, NULL) < 0)
+        return err_errno(errno, "bind %s", path);
+    if (mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) < 0)
+        return err_errno(errno, "make the mount of %s read-only", path);
+    return NULL;
+}
+
 static struct err *mount_devices(const char *dir)
 {
     AUTO_FREE char *path = mem_format("%s/" HOST_DEVICE_DIR, dir);
@@ -263,6 +279,7 @@ struct err *host_enter(const struct host_mounts *m)
         TRY(dir_make(m->gpu_dir, 0755));
     TRY(mount_ns_enter(m->rootfs));
     TRY(hide_unified(m->rootfs));
+    TRY(protect_null());
     TRY(mount_sys(m->dir));
     TRY(mount_devices(m->dir));
     if (mount("tmpfs", m->rootfs, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,nr_inodes=8k,mode=0755") <
