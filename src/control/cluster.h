@@ -29,6 +29,16 @@ struct cluster_listener {
 
 struct cluster_watch;
 
+/* One write of several. */
+struct cluster_write {
+    const char *resource;
+    const char *ns;
+    const char *name;        /* NULL: it is created */
+    const char *subresource; /* of a patch: NULL or "status" */
+    json_t *tree;            /* the object, or a strategic merge patch */
+    bool must_change;        /* ERR_CONFLICT where the patch changes nothing */
+};
+
 struct cluster_ops {
     struct err *(*watch)(void *self, const char *group, const char *resource,
                          const struct cluster_listener *l, struct cluster_watch **ret);
@@ -39,7 +49,10 @@ struct cluster_ops {
                    const char *name);
     struct err *(*bind)(void *self, const struct ledger_placement *p, store_done_fn done,
                         void *arg);
-    struct err *(*create)(void *self, const char *resource, const char *ns, json_t *object);
+    struct err *(*create)(void *self, const char *resource, const char *ns, json_t *object,
+                          store_done_fn done, void *arg);
+    struct err *(*write_all)(void *self, const struct cluster_write *writes, size_t n,
+                             store_done_fn done, void *arg, int64_t *ret_version);
     struct err *(*patch)(void *self, const char *resource, const char *ns, const char *name,
                          const char *subresource, const json_t *patch);
     struct err *(*remove)(void *self, const char *resource, const char *ns, const char *name,
@@ -90,11 +103,33 @@ static inline struct err *cluster_bind(struct cluster *c, const struct ledger_pl
     return c->ops->bind(c->self, p, done, arg);
 }
 
-/* Objects of the core group, written as the control loops. `object` may be changed. */
+/*
+ * Writes are done as the control loops. A resource of another group than the core's is named with
+ * it: "jobs.batch". `object` is as it was written afterwards, with its name and uid.
+ */
 static inline struct err *cluster_create(struct cluster *c, const char *resource, const char *ns,
                                          json_t *object)
 {
-    return c->ops->create(c->self, resource, ns, object);
+    return c->ops->create(c->self, resource, ns, object, NULL, NULL);
+}
+
+/* The same; `done` comes when it is on disk, or tells that it never will be. */
+static inline struct err *cluster_create_told(struct cluster *c, const char *resource,
+                                              const char *ns, json_t *object, store_done_fn done,
+                                              void *arg)
+{
+    return c->ops->create(c->self, resource, ns, object, done, arg);
+}
+
+/*
+ * All of them or none: objects_write_all. `*ret_version` is the resourceVersion that they will
+ * have. A kube-apiserver has nothing like it: what relies on it (jobs.h) is for our own store only.
+ */
+static inline struct err *cluster_write_all(struct cluster *c, const struct cluster_write *writes,
+                                            size_t n, store_done_fn done, void *arg,
+                                            int64_t *ret_version)
+{
+    return c->ops->write_all(c->self, writes, n, done, arg, ret_version);
 }
 
 /* A strategic merge patch. `subresource` NULL or "status". */

@@ -161,23 +161,54 @@ static struct err *bind_all(void *self, const struct ledger_placement *p, store_
     return ledger_bind(c->store, &mine, done, arg);
 }
 
+/* "pods", "jobs.batch" */
+static const struct kind *kind_named(const char *resource)
+{
+    const char *dot = strchr(resource, '.');
+    AUTO_FREE char *plural =
+        mem_strndup(resource, dot ? (size_t)(dot - resource) : strlen(resource));
+
+    return kind_find(dot ? dot + 1 : "", plural);
+}
+
 static struct objects_request request_of(const char *resource, const char *ns, const char *name)
 {
     return (struct objects_request){
-        .kind = kind_find("", resource),
+        .kind = kind_named(resource),
         .ns = ns,
         .name = name,
         .who = {.user = "system:mete:control", .is_system = true, .is_admin = true, .host_uid = -1},
     };
 }
 
-static struct err *create(void *self, const char *resource, const char *ns, json_t *object)
+static struct err *create(void *self, const char *resource, const char *ns, json_t *object,
+                          store_done_fn done, void *arg)
 {
     struct objects_request r = request_of(resource, ns, NULL);
     struct over_store *c = self;
     AUTO(json_freep) json_t *made = NULL;
 
-    return objects_create(c->objects, &r, object, NULL, NULL, &made);
+    return objects_create(c->objects, &r, object, done, arg, &made);
+}
+
+static struct err *write_all(void *self, const struct cluster_write *writes, size_t n,
+                             store_done_fn done, void *arg, int64_t *ret_version)
+{
+    struct over_store *c = self;
+    struct objects_write *all = mem_alloc((n + 1) * sizeof(*all));
+    struct err *e;
+
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (struct objects_write){
+            .request = request_of(writes[i].resource, writes[i].ns, writes[i].name),
+            .type = writes[i].name ? WRITE_PATCH : WRITE_CREATE,
+            .tree = writes[i].tree,
+            .must_change = writes[i].must_change};
+        all[i].request.subresource = writes[i].subresource;
+    }
+    e = objects_write_all(c->objects, all, n, done, arg, ret_version);
+    free(all);
+    return e;
 }
 
 static struct err *patch(void *self, const char *resource, const char *ns, const char *name,
@@ -215,6 +246,7 @@ static const struct cluster_ops ops = {
     .get = get,
     .bind = bind_all,
     .create = create,
+    .write_all = write_all,
     .patch = patch,
     .remove = remove_object,
     .free = free_self,

@@ -5,7 +5,9 @@
 #include "control/accounts.h"
 #include "control/boot.h"
 #include "control/budgets.h"
+#include "control/cronjobs.h"
 #include "control/gc.h"
+#include "control/jobs.h"
 #include "control/node_monitor.h"
 #include "control/views.h"
 
@@ -16,6 +18,8 @@ struct control {
     struct boot *boot;
     struct node_monitor *monitor;
     struct gc *gc;
+    struct jobs *jobs;
+    struct cronjobs *cronjobs;
     struct budgets *budgets;
     struct accounts *accounts;
     struct views views;
@@ -40,6 +44,8 @@ static struct err *start(struct control *c, const struct control_options *o)
                                   .on_ledger = on_ledger,
                                   .arg = c};
     const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
+    struct jobs_options jobs = {.loop = o->loop};
+    struct cronjobs_options cronjobs = {.loop = o->loop};
     struct scheduler_options scheduler = {.loop = o->loop, .policy = o->policy};
 
     c->cluster = cluster_store_new(o->store, o->objects);
@@ -50,6 +56,12 @@ static struct err *start(struct control *c, const struct control_options *o)
     TRY(boot_new(&boot, &c->boot));
     TRY(node_monitor_new(&monitor, &c->monitor));
     TRY(gc_new(&gc, &c->gc));
+    jobs.cluster = c->cluster;
+    jobs.events = c->events;
+    TRY(jobs_new(&jobs, &c->jobs));
+    cronjobs.cluster = c->cluster;
+    cronjobs.events = c->events;
+    TRY(cronjobs_new(&cronjobs, &c->cronjobs));
     TRY(budgets_new(o->loop, o->objects, &c->budgets));
     TRY(accounts_new(&accounts, &c->accounts));
     c->views = (struct views){.loop = o->loop, .cluster = c->cluster, .scheduler = c->scheduler};
@@ -75,6 +87,8 @@ void control_free(struct control *c)
         return;
     accounts_free(c->accounts);
     budgets_free(c->budgets);
+    cronjobs_free(c->cronjobs);
+    jobs_free(c->jobs);
     gc_free(c->gc);
     node_monitor_free(c->monitor);
     boot_free(c->boot);

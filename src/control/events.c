@@ -78,7 +78,7 @@ static json_t *event_tree(const struct event *what, const char *name, const char
     json_put_text(json_object_at(o, "metadata"), "name", name);
     json_put_text(json_object_at(o, "metadata"), "namespace", ns);
     about = json_object_at(o, "involvedObject");
-    json_put_text(about, "apiVersion", "v1");
+    json_put_text(about, "apiVersion", what->api_version ? what->api_version : "v1");
     json_put_text(about, "kind", what->kind);
     if (*what->ns)
         json_put_text(about, "namespace", what->ns);

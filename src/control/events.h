@@ -16,8 +16,9 @@ struct events *events_new(struct loop *l, struct cluster *c);
 void events_free(struct events *ev); /* accepts NULL */
 
 struct event {
-    const char *kind; /* of the object: "Pod" */
-    const char *ns;   /* "" for cluster-wide ones: their events are in "default" */
+    const char *kind;        /* of the object: "Pod" */
+    const char *api_version; /* NULL: "v1" */
+    const char *ns;          /* "" for cluster-wide ones: their events are in "default" */
     const char *name;
     const char *uid;
     bool is_warning;
