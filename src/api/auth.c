@@ -332,6 +332,44 @@ static void from_certificate(const struct auth *a, struct arena *arena, const st
         who->host_uid = u->host_uid;
 }
 
+void auth_describe(const struct auth *a, struct arena *arena, const char *user,
+                   const char *const *groups, size_t n_groups, struct identity *ret)
+{
+    const struct user *u = find_name(a, user);
+    struct identity who = {.user = arena_strdup(arena, user), .host_uid = -1};
+
+    if (u)
+        from_user(arena, u, &who);
+    else
+        set_groups(arena, &who, groups, n_groups);
+    conclude(&who);
+    *ret = who;
+}
+
+/* kubectl --as and --as-group: whoever may do everything may also do it as somebody who may not. */
+static struct err *impersonate(const struct auth *a, struct arena *arena,
+                               const struct api_request *r, struct identity *who)
+{
+    const char *user = request_header(r, "impersonate-user");
+    const char **groups = arena_alloc(arena, (r->n_headers + 1) * sizeof(*groups));
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_headers; i++)
+        if (text_equal(r->headers[i].name, "impersonate-group"))
+            groups[n++] = r->headers[i].value;
+    if (!user && n == 0)
+        return NULL;
+    if (!user)
+        return err_new(ERR_BAD_REQUEST, "impersonation of a group wants a user too");
+    if (!who->is_admin)
+        return err_new(ERR_FORBIDDEN,
+                       "users \"%.253s\" is forbidden: User \"%s\" cannot impersonate resource "
+                       "\"users\" in API group \"\" at the cluster scope",
+                       user, who->user);
+    auth_describe(a, arena, user, groups, n, who);
+    return NULL;
+}
+
 struct err *auth_identify(const struct auth *a, struct arena *arena, const struct api_request *r,
                           struct identity *ret)
 {
@@ -348,6 +386,7 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
         return err_new(ERR_UNAUTHENTICATED,
                        "Unauthorized: want a client certificate or a bearer token");
     conclude(&who);
+    TRY(impersonate(a, arena, r, &who));
     *ret = who;
     return NULL;
 }
@@ -361,18 +400,4 @@ struct err *auth_identify_token(const struct auth *a, struct arena *arena, const
     conclude(&who);
     *ret = who;
     return NULL;
-}
-
-void auth_describe(const struct auth *a, struct arena *arena, const char *user,
-                   const char *const *groups, size_t n_groups, struct identity *ret)
-{
-    const struct user *u = find_name(a, user);
-    struct identity who = {.user = arena_strdup(arena, user), .host_uid = -1};
-
-    if (u)
-        from_user(arena, u, &who);
-    else
-        set_groups(arena, &who, groups, n_groups);
-    conclude(&who);
-    *ret = who;
 }

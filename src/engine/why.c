@@ -150,6 +150,9 @@ static const char *draining_text(struct mete_engine *e, const struct finding *f,
     if (!n)
         return arena_format(e->answers, "%s; fits only with nodes that are cordoned or not ready",
                             asked);
+    if (n->is_ready && n->cordon_reason)
+        return arena_format(e->answers, "%s; fits only on %s, which is cordoned: \"%s\"", asked,
+                            n->name, n->cordon_reason);
     return arena_format(e->answers, "%s; fits only on %s, which is %s", asked, n->name,
                         n->is_ready ? "cordoned" : "not ready");
 }

@@ -36,10 +36,8 @@ static void place_done(struct place *p)
 
 static struct err *wrong(const struct patch *p, const char *path, const char *what)
 {
-    return err_new(ERR_INVALID,
-                   "the server rejected our request due to an error in our request: JSON patch: "
-                   "operation %zu: path \"%.*s\": %s",
-                   p->n_operation, SHOWN_MAX, path, what);
+    return err_new(ERR_INVALID, "JSON patch: operation %zu: path \"%.*s\": %s", p->n_operation,
+                   SHOWN_MAX, path, what);
 }
 
 /* ~1 is a slash, ~0 a tilde. NULL: another tilde. */

@@ -407,7 +407,7 @@ static const struct {
      "it asks for 1 gpu, not 2 (on s)"},
     {{.gpus = 2, .node = "c"},
      "NodesDraining",
-     "needs 2 gpus; fits only on c, which is cordoned",
+     "needs 2 gpus; fits only on c, which is cordoned: \"fans\"",
      "cordoned: \"fans\"",
      "node c is uncordoned"},
 };
