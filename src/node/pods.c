@@ -75,6 +75,18 @@ char *pods_log_dir(const struct pods *set, const char *uid, const char *containe
     return pod_log_dir(p);
 }
 
+char *pods_running_id(const struct pods *set, const char *uid, const char *container)
+{
+    struct pod *p = NULL;
+    struct container *c = NULL;
+
+    map_find_text(handle, set->pods, uid, p);
+    c = p ? pod_container(p, container) : NULL;
+    if (!c || c->state != CONTAINER_RUNNING)
+        return NULL;
+    return container_id(p, c, c->attempt);
+}
+
 /* ---- a pod's containers ---- */
 
 static void on_timer(void *arg)
