@@ -5,6 +5,7 @@
  */
 #include "api/authz_private.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "kinds/objects.h"
 #include "model/selector.h"
 
@@ -125,7 +126,8 @@ static bool pod_names(const json_t *pod, bool is_secret, const char *name)
  * Whether a pod of `ns` that is bound to the node names the object. Pods of one namespace are
  * decoded until one does; most cannot be the node's and are told apart by their bytes first.
  */
-static bool a_pod_names(const struct store *s, const struct access *a, const char *node)
+static bool a_pod_names(const struct store *s, const struct access *a, const char *object,
+                        const char *node)
 {
     const struct store_range range = {.group = "", .resource = "pods", .ns = a->ns};
     bool is_secret = is_kind(a, "secrets");
@@ -141,11 +143,11 @@ static bool a_pod_names(const struct store *s, const struct access *a, const cha
         AUTO(err_freep) struct err *bad = NULL;
 
         if (!memmem(bytes.at, bytes.size, node, strlen(node)) ||
-            !memmem(bytes.at, bytes.size, a->name, strlen(a->name)))
+            !memmem(bytes.at, bytes.size, object, strlen(object)))
             continue;
         bad = objects_decode(list.at[i], &pod);
         found = !bad && text_equal(json_text_at(pod, "spec", "nodeName", NULL), node) &&
-                pod_names(pod, is_secret, a->name);
+                pod_names(pod, is_secret, object);
     }
     store_list_done(&list);
     return found;
@@ -176,6 +178,36 @@ static bool allows_pods(const struct store *s, const struct identity *who, const
     return pod_is_bound_to(s, a->ns, a->name, who->node);
 }
 
+/* The one name that a list is restricted to; NULL: none. The caller frees it. */
+static char *selected_name(const struct access *a)
+{
+    struct str rest = str_of(a->field_selector);
+    const struct str key = STR("metadata.name=");
+
+    while (rest.at && rest.size > 0) {
+        struct str part = str_cut(&rest, ',');
+
+        if (str_starts_with(part, key) && part.size > key.size && part.at[key.size] != '=')
+            return mem_strndup(part.at + key.size, part.size - key.size);
+    }
+    return NULL;
+}
+
+/* A ConfigMap or Secret: read, or watched, for as long as a pod of the node shows it. */
+static bool allows_named(const struct store *s, const struct identity *who, const struct access *a)
+{
+    AUTO_FREE char *name = NULL;
+
+    if (a->subresource || !a->ns)
+        return false;
+    if (a->name)
+        return text_equal(a->verb, "get") && a_pod_names(s, a, a->name, who->node);
+    if (!authz_has_verb("list watch", a->verb))
+        return false;
+    name = selected_name(a);
+    return name && a_pod_names(s, a, name, who->node);
+}
+
 bool authz_node_allows(const struct store *s, const struct identity *who, const struct access *a)
 {
     if (is_kind(a, "nodes"))
@@ -187,7 +219,6 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
     if (is_kind(a, "serviceaccounts")) /* which pod's: token_request.c */
         return is_subresource(a, "token") && text_equal(a->verb, "create");
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
-        return !a->subresource && a->name && a->ns && text_equal(a->verb, "get") &&
-               a_pod_names(s, a, who->node);
+        return allows_named(s, who, a);
     return false;
 }

@@ -459,6 +459,7 @@ void pod_free(struct pod *p)
 {
     const struct image_source *images = p->set->o.images;
 
+    pod_step_refresh(p);
     if (images)
         images->unuse(images->arg, p->uid);
     map_remove(handle, p->set->pods, p);
@@ -475,6 +476,7 @@ void pod_free(struct pod *p)
         container_image_done(c);
         free(c->name);
     }
+    pod_refresh_end(p);
     free(p->containers);
     preparation_free(p->prepared);
     json_decref(p->refs);

@@ -5,6 +5,7 @@
 #include "node/events.h"
 #include "node/pods.h"
 #include "node/probes.h"
+#include "node/ref_watch.h"
 #include "node/spec.h"
 #include "node/userns.h"
 
@@ -93,6 +94,7 @@ struct pod {
     bool has_userns;
     uint32_t uid_base; /* of its user namespace, from its preparation on; 0 without one */
     json_t *refs;      /* fetched */
+    struct refresh *refresh; /* while it runs; NULL: it shows nothing that changes */
     size_t n_fetching;
     struct err *fetch_error;
     struct preparation *prepared;
@@ -154,6 +156,7 @@ struct pods {
     struct pods_options o;
     struct pod *pods;
     struct events *events;
+    struct ref_watches *watches;
     struct userns_ranges *ranges;
     struct loop_timer *disk_timer; /* pod_disk.c */
     uint64_t disk_round;
@@ -214,6 +217,8 @@ void pod_prepare(struct pod *p);
 void preparation_free(struct preparation *p);
 void fetch_free(struct fetch *f);
 
+/* The user namespace that its containers of images have, or get. */
+struct err *pod_find_userns(struct pod *p, bool *ret_has, uint32_t *ret_base) MUST_CHECK;
 const char *config_reason(const struct err *e);
 /* The container waits and says why; an event when that is news. */
 void container_refuse(struct pod *p, struct container *c, const char *reason, const char *message);
@@ -233,6 +238,13 @@ void container_image_done(struct container *c);
 
 /* container_create.c: from its turn to the runtime's create */
 void container_create(struct pod *p, struct container *c);
+/* pod_refresh.c: volumes that follow what they show, while any container runs */
+void pod_step_refresh(struct pod *p);
+void pod_refresh_end(struct pod *p);
+/* The pod's object changed; or, `is_unsure`, its volumes may have been written past us. */
+void pod_refresh_again(struct pod *p, bool is_unsure);
+void pods_refresh(void *arg, const struct ref_watch *w);
+
 /* DATA/node/pods/UID/roots/CONTAINER-ATTEMPT; the caller frees it. */
 char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt);
 

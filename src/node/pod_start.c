@@ -93,8 +93,10 @@ static void on_made(void *message, const struct err *e)
     }
     free(m->uid);
     free(m);
-    if (p)
+    if (p) {
+        pod_refresh_again(p, true);
         pod_step(p);
+    }
 }
 
 const char *container_image(const json_t *spec)
@@ -104,18 +106,26 @@ const char *container_image(const json_t *spec)
     return text_equal(image, "host") ? NULL : image ? image : "";
 }
 
+static bool has_images(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (container_image(pod_container_spec(p, &p->containers[i])))
+            return true;
+    return false;
+}
+
 /* Containers of images have users of their own; those of the image `host` are users of the host. */
+struct err *pod_find_userns(struct pod *p, bool *ret_has, uint32_t *ret_base)
+{
+    *ret_has = has_images(p) && !json_bool_at(p->object, "spec", "hostUsers", NULL);
+    return *ret_has ? userns_take(p->set->ranges, p->uid, ret_base) : NULL;
+}
+
 static struct err *plan_userns(struct pod *p, struct preparation *ret)
 {
-    bool is_any = false;
-
-    for (size_t i = 0; i < p->n_containers; i++)
-        is_any = is_any || container_image(pod_container_spec(p, &p->containers[i]));
-    ret->has_userns = is_any && !json_bool_at(p->object, "spec", "hostUsers", NULL);
-    if (!is_any)
-        return NULL;
-    ret->hosts = spec_hosts(p->object);
-    return ret->has_userns ? userns_take(p->set->ranges, p->uid, &ret->uid_base) : NULL;
+    if (has_images(p))
+        ret->hosts = spec_hosts(p->object);
+    return pod_find_userns(p, &ret->has_userns, &ret->uid_base);
 }
 
 /* Every container's user, in the order of p->containers, and the volumes. */

@@ -75,6 +75,33 @@ char *pods_log_dir(const struct pods *set, const char *uid, const char *containe
     return pod_log_dir(p);
 }
 
+void pods_each_log(const struct pods *set,
+                   void (*fn)(void *arg, const char *id, const char *log, const char *words),
+                   void *arg)
+{
+    for (const struct pod *p = set->pods; p; p = p->handle.next) {
+        for (size_t i = 0; i < p->n_containers; i++) {
+            const struct container *c = &p->containers[i];
+            AUTO_FREE char *id = container_id(p, c, c->attempt);
+            AUTO_FREE char *log = container_log_path(p, c, c->attempt);
+            AUTO_FREE char *words = container_words_path(p, c);
+
+            if (c->state == CONTAINER_RUNNING)
+                fn(arg, id, log, words);
+        }
+    }
+}
+
+int64_t pods_log_previous(const struct pods *set, const char *uid, const char *container)
+{
+    struct pod *p = NULL;
+    struct container *c = NULL;
+
+    map_find_text(handle, set->pods, uid, p);
+    c = p ? pod_container(p, container) : NULL;
+    return c ? c->attempt - 1 : -1;
+}
+
 char *pods_running_id(const struct pods *set, const char *uid, const char *container)
 {
     struct pod *p = NULL;
@@ -203,6 +230,7 @@ static void free_found(struct container *found, size_t n)
         container_end_done(&found[i].last);
         json_decref(found[i].gpus);
         free(found[i].wait_message);
+        container_image_done(&found[i]);
         free(found[i].name);
     }
     free(found);
@@ -225,7 +253,6 @@ static void set_containers(struct pod *p)
     for (size_t k = 0; k < 2; k++)
         json_array_foreach (json_object_get(spec, lists[k]), i, item) {
             struct container *c = &p->containers[p->n_containers++];
-        container_image_done(&found[i]);
             const char *name = json_text(item, "name");
             bool was_found = false;
 
@@ -238,6 +265,8 @@ static void set_containers(struct pod *p)
                 }
             recall(p, c, was_found);
             container_remember(p, c, container_status(p->object, c->name));
+            if (c->state == CONTAINER_ENDED)
+                container_read_words(p, c);
         }
     free_found(found, n_found);
 }
@@ -278,11 +307,13 @@ static void adopt_attempt(struct pods *set, struct pod *p, const struct runtime_
         r->ops->remove(r->self, found->id, on_removed, NULL);
         return;
     }
+    container_image_adopt(p, c, found->intent);
     container_changed(p, c, found);
 }
 
 void pods_adopt(struct pods *set, const struct runtime_container *found, size_t n)
 {
+    prepare_adopt_ranges(set->o.dir, set->ranges);
     for (size_t i = 0; i < n; i++) {
         const json_t *intent = found[i].intent;
         const char *uid = json_text(intent, "uid");
@@ -295,12 +326,10 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
         if (!uid || !json_text(intent, "container"))
             continue;
         if (!p)
-    prepare_adopt_ranges(set->o.dir, set->ranges);
             p = pod_new(set, uid, ns ? ns : "", name ? name : "");
         adopt_attempt(set, p, &found[i]);
     }
 }
-    container_image_adopt(p, c, found->intent);
 
 /* ---- the runtime's word ---- */
 
@@ -375,12 +404,28 @@ static void pod_known(struct pod *p)
     }
 }
 
+/* Whether downwardAPI volumes may show something else. */
+static bool shows_differently(const json_t *before, const json_t *after)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *was = json_at(before, "metadata", maps[i], NULL);
+        const json_t *is = json_at(after, "metadata", maps[i], NULL);
+
+        if (was != is && !(was && is && json_equal(was, is)))
+            return true;
+    }
+    return false;
+}
+
 void pods_put(struct pods *set, const json_t *object)
 {
     const json_t *meta = json_object_get(object, "metadata");
     AUTO(err_freep) struct err *e = check_names(object);
     struct pod *p = NULL;
     bool is_new = false;
+    bool is_relabelled = false;
 
     if (e) {
         LOG(ERROR, "pod refused", S("pod", json_text(meta, "name")), E(e));
@@ -393,10 +438,15 @@ void pods_put(struct pods *set, const json_t *object)
         p = pod_new(set, json_text(meta, "uid"), json_text(meta, "namespace"),
                     json_text(meta, "name"));
     is_new = !p->object;
+    is_relabelled = !is_new && shows_differently(p->object, object);
     json_decref(p->object);
     p->object = json_deep_copy(object);
     if (is_new)
         pod_known(p);
+    if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
+        pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before we began anew */
+    if (is_relabelled)
+        pod_refresh_again(p, false);
     pod_step(p);
 }
 
@@ -436,8 +486,6 @@ void pods_tell(const struct pods *set)
 {
     if (set->listener)
         set->listener(set->listener_arg);
-    if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
-        pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before we began anew */
 }
 
 void pods_gpus_changed(struct pods *set)
@@ -453,6 +501,12 @@ struct pods *pods_new(const struct pods_options *o)
 
     set->o = *o;
     set->events = pod_events_new(o->loop, o->client, o->node);
+    set->ranges = userns_new();
+    pods_begin_disk(set);
+    if (o->is_shift_missing)
+        userns_share(set->ranges);
+    set->watches = ref_watches_new(&(const struct ref_watches_options){
+        .loop = o->loop, .client = o->client, .changed = pods_refresh, .arg = set});
     o->runtime->on_change = on_change;
     o->runtime->arg = set;
     return set;
@@ -465,9 +519,6 @@ void pods_free(struct pods *set)
     struct fetch *f = NULL;
     struct pending *w = NULL;
 
-    set->ranges = userns_new();
-    if (o->is_shift_missing)
-        userns_share(set->ranges);
     if (!set)
         return;
     set->o.runtime->on_change = NULL;
@@ -479,13 +530,9 @@ void pods_free(struct pods *set)
         pending_free(w);
     map_each (handle, set->pods, p, next)
         pod_free(p);
+    ref_watches_free(set->watches);
     pod_events_free(set->events);
-    free(set);
-}
-    userns_free(set->ranges);
-    set->ranges = userns_new();
-    pods_begin_disk(set);
-    if (o->is_shift_missing)
-        userns_share(set->ranges);
     userns_free(set->ranges);
     loop_timer_free(set->disk_timer);
+    free(set);
+}

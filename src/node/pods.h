@@ -70,6 +70,8 @@ struct pods_options {
     struct err *(*remove_root)(const char *dir); /* images.h */
     struct err *(*make_stage)(struct stage *s); /* stage.h */
     struct err *(*strike_stage)(const char *dir);
+    struct err *(*make_words)(const char *path); /* last_words.h */
+    char *(*read_words)(const char *path);
     struct err *(*update_volumes)(const struct volumes *v);
     const struct host_roots *host_roots; /* NULL: none */
     const char *mask_dir;                /* hidden from containers; NULL: nothing is */

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import socket
 import threading
 
@@ -161,3 +162,208 @@ def an_administrator_goes_anywhere_but_behind_the_mask(m):
     m.ok("delete", "pod", "masked")
     equal(run(m, "around", f"ls -A /h{m.data} | wc -l; ls /h/tmp >/dev/null && echo listed", [host_path("h", "/")],
               [mount("h", "/h")]), ["0", "listed"])
+
+
+# ---- what changes ----
+
+FOLLOW = """
+last=; while :; do
+    now=$(for f in /c/a /s/k /p/a /p/k /d/labels /d/note /one; do cat $f 2>/dev/null || printf none; printf '|'; done)
+    [ "$now" = "$last" ] || echo "$now"
+    last=$now; sleep 0.05
+done"""
+
+
+def follower(name):
+    volumes = [
+        {"name": "c", "configMap": {"name": "c"}}, {"name": "s", "secret": {"secretName": "s"}},
+        {"name": "p", "projected": {"sources": [{"configMap": {"name": "c"}},
+                                                {"secret": {"name": "s", "optional": True}}]}},
+        {"name": "d", "downwardAPI": {"items": [
+            {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels['app']"}},
+            {"path": "note", "fieldRef": {"fieldPath": "metadata.annotations['note']"}}]}}]
+    mounts = [mount(n, "/" + n) for n in "cspd"] + [mount("c", "/one", subPath="a")]
+    body = json.loads(manifest(name, FOLLOW, volumes, mounts, terminationGracePeriodSeconds=0))
+    body["metadata"].update(labels={"app": "x"}, annotations={"note": "y"})
+    return json.dumps(body)
+
+
+def shows(m, name, *want):
+    line = "".join(w + "|" for w in want)
+    wait(lambda: m.kubectl("logs", name).out.splitlines()[-1:] == [line], f"{name} shows {line}", 30)
+
+
+def patch(m, kind, name, **data):
+    m.ok("patch", kind, name, "--type=merge", "-p", json.dumps(data))
+
+
+def node_pid(m):
+    with open(f"/proc/{m.up.pid}/task/{m.up.pid}/children") as f:
+        for pid in f.read().split():
+            with open(f"/proc/{pid}/cmdline", "rb") as line:
+                if line.read().split(b"\0")[1] == b"node":
+                    return int(pid)
+    return None
+
+
+def restart_node(m):
+    before = node_pid(m)
+    os.kill(before, signal.SIGKILL)
+    wait(lambda: node_pid(m) not in (None, before), "another node")
+
+
+def test_volumes_follow_what_they_show():
+    with Mete(gpus="none") as m:
+        m.ok("create", "configmap", "c", "--from-literal=a=1")
+        m.ok("create", "secret", "generic", "s", "--from-literal=k=one")
+        m.ok("apply", "-f", "-", stdin=follower("f"))
+        shows(m, "f", "1", "one", "1", "one", "x", "y", "1")
+        patch(m, "configmap", "c", data={"a": "2"})
+        shows(m, "f", "2", "one", "2", "one", "x", "y", "1")  # a subPath stays as it was
+        patch(m, "secret", "s", stringData={"k": "two"})
+        shows(m, "f", "2", "two", "2", "two", "x", "y", "1")
+        m.ok("label", "pod", "f", "app=z", "--overwrite")
+        m.ok("annotate", "pod", "f", "note=w", "--overwrite")
+        shows(m, "f", "2", "two", "2", "two", "z", "w", "1")
+        restart_node(m)
+        patch(m, "secret", "s", stringData={"k": "three"})
+        patch(m, "configmap", "c", data={"a": "3"})
+        shows(m, "f", "3", "three", "3", "three", "z", "w", "1")
+        what_is_required_and_goes_stays_as_it_was(m)
+        what_is_immutable_is_shown(m)
+
+
+def what_is_required_and_goes_stays_as_it_was(m):
+    m.ok("delete", "secret", "s")
+    wait(lambda: "Secret 's' not found" in m.ok("get", "events"), "an Event says that the secret is gone")
+    patch(m, "configmap", "c", data={"a": "4"})
+    m.ok("create", "secret", "generic", "s", "--from-literal=k=four")
+    shows(m, "f", "4", "four", "4", "four", "z", "w", "1")
+
+
+def what_is_immutable_is_shown(m):
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "i"}, "data": {"a": "1"}, "immutable": True}
+    m.ok("apply", "-f", "-", stdin=json.dumps(body))
+    out = run(m, "immutable", "cat /c/a; echo; ls -A /c | grep -c '^\\.\\.'; readlink /c/a; echo x > /c/x",
+              [{"name": "c", "configMap": {"name": "i"}}], [mount("c", "/c")])
+    equal(out[:3], ["1", "2", "..data/a"], out)
+    check("Read-only file system" in out[3], out)
+
+
+def test_memory_outlives_the_node():
+    """A container that ends while the node is away finds its emptyDir in memory as it left it."""
+    script = """
+if [ -e /m/mark ]; then cat /m/mark; stat -f -c %T /m; exec sleep 1000; fi
+echo kept > /m/mark; echo ready; while [ ! -e /go/now ]; do sleep 0.05; done; exit 1"""
+    with roots() as (m, share, _):
+        os.mkdir(share + "/go")
+        m.ok("apply", "-f", "-", stdin=manifest(
+            "p", script, [{"name": "m", "emptyDir": {"medium": "Memory"}}, host_path("go", share + "/go")],
+            [mount("m", "/m"), mount("go", "/go")], restartPolicy="Always", terminationGracePeriodSeconds=0))
+        wait(lambda: m.kubectl("logs", "p").out == "ready\n", "the first attempt wrote its mark")
+        restart_node(m)
+        with open(share + "/go/now", "w"):
+            pass
+        wait(lambda: m.kubectl("logs", "p").out == "kept\ntmpfs\n", "the second attempt found the mark", 30)
+
+
+# ---- emptyDir ----
+
+def test_empty_directories_are_as_asked():
+    empty = {"name": "e", "emptyDir": {}}
+    with Mete(gpus="none") as m:
+        out = run(m, "mode", "stat -c %a:%u:%g /e; mkdir /e/d; stat -c %a:%g /e/d; umask", [empty], [mount("e", "/e")],
+                  securityContext={"fsGroup": 4321, "runAsUser": UID})
+        equal(out[:2], ["2777:0:4321", "2755:4321"], out)
+        out = run(m, "size", "df -B1 --output=size /e | tail -1 | tr -d ' '; head -c 2M /dev/zero > /e/x 2>&1 || echo full",
+                  [{"name": "e", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}], [mount("e", "/e")])
+        equal(out[0], str(1 << 20), out)
+        equal(out[-1], "full", out)
+        m.ok("apply", "-f", "-", stdin=manifest(
+            "big", "head -c 8M /dev/zero > /e/x; sync; exec sleep 1000",
+            [{"name": "e", "emptyDir": {"sizeLimit": "1Mi"}}], [mount("e", "/e")], terminationGracePeriodSeconds=0))
+        m.wait_phase("big", "Failed", deadline_s=60)
+        status = m.object("pod", "big")["status"]
+        equal((status["reason"], status["message"]),
+              ("Evicted", 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '))
+        for volume, why in (({"name": "e", "emptyDir": {"medium": "HugePages"}}, "Unsupported value"),
+                            ({"name": "e", "persistentVolumeClaim": {"claimName": "x"}}, "use hostPath"),
+                            ({"name": "e", "nfs": {"server": "x", "path": "/"}}, "volumes[0].nfs"),
+                            ({"name": "e", "emptyDir": {}, "hostPath": {"path": "/srv"}}, "more than 1 volume type")):
+            r = m.kubectl("apply", "-f", "-", stdin=manifest("no", "id", [volume], [mount("e", "/e")]))
+            check(r.code != 0 and why in r.err, why, r)
+        for more, why in (({"mountPropagation": "Bidirectional"}, "mountPropagation"),
+                          ({"recursiveReadOnly": "Enabled"}, "recursiveReadOnly"),
+                          ({"subPath": "../x"}, "must not contain '..'"), ({"subPath": "/x"}, "relative path"),
+                          ({"subPath": "a", "subPathExpr": "b"}, "mutually exclusive")):
+            r = m.kubectl("apply", "-f", "-", stdin=manifest("no", "id", [empty], [mount("e", "/e", **more)]))
+            check(r.code != 0 and why in r.err, why, r)
+
+
+# ---- subPath ----
+
+def test_sub_paths_stay_in_their_volume():
+    with roots() as (m, share, _):
+        sub_paths_are_made_and_shown(m)
+        sub_paths_of_links_lead_nowhere_else(m, share)
+        sub_paths_win_no_race(m, share)
+
+
+def sub_paths_are_made_and_shown(m):
+    empty = {"name": "e", "emptyDir": {}}
+    out = run(m, "made", "echo x > /a/f; cat /all/deep/er/f; ls /all; stat -c %a:%u /all/deep; cat /all/p-made/g",
+              [empty], [mount("e", "/a", subPath="deep/er"), mount("e", "/all"),
+                        mount("e", "/b", subPathExpr="p-$(POD)")],
+              env=[{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+              securityContext={"runAsUser": UID})
+    equal(out[:4], ["x", "deep", "p-made", "777:0"], out)
+    m.ok("apply", "-f", "-", stdin=manifest("unknown", "id", [empty], [mount("e", "/b", subPathExpr="$(NONE)")]))
+    _, message = wait(lambda: waiting(m, "unknown"), "an unknown variable")
+    check("there is no variable NONE" in message, message)
+    m.ok("delete", "pod", "unknown")
+
+
+def sub_paths_of_links_lead_nowhere_else(m, share):
+    links = {"abs": "/etc", "up": "../../../../../../../../etc", "in": "real", "loop": "loop", "proc": "/proc/self/root"}
+    os.makedirs(share + "/v/real")
+    for name, to in links.items():
+        os.symlink(to, f"{share}/v/{name}")
+    volume = [host_path("v", share + "/v")]
+    equal(run(m, "link", "ls -A /s | wc -l", volume, [mount("v", "/s", subPath="in")]), ["0"])
+    for name in ("abs", "up", "loop", "proc", "abs/passwd", "proc/etc"):
+        pod_name = "link-" + name.replace("/", "-")
+        m.ok("apply", "-f", "-", stdin=manifest(pod_name, "ls /s", volume, [mount("v", "/s", subPath=name)]))
+        reason, message = wait(lambda n=pod_name: waiting(m, n), pod_name + " waits with a reason")
+        check("leads out" in message or "symlink" in message, name, message)
+        m.ok("delete", "pod", pod_name)
+
+
+def sub_paths_win_no_race(m, share):
+    """A directory and a link to the node's own /etc change places as fast as they can while pods start."""
+    v = share + "/race"
+    os.mkdir(v)
+    os.chmod(v, 0o777)
+    os.mkdir(v + "/d")
+    os.symlink("/etc", v + "/l")
+    stop = threading.Event()
+    who = Person(m)  # an administrator's links are followed
+
+    def swap():
+        import ctypes
+        libc = ctypes.CDLL(None)
+        while not stop.is_set():
+            libc.renameat2(-100, (v + "/d").encode(), -100, (v + "/l").encode(), 2)  # RENAME_EXCHANGE
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        for i in range(30):
+            equal(who.apply(manifest(
+                f"race-{i}", "ls -A /s; ls -A /h", [host_path("v", v), host_path("d", v + "/d")],
+                [mount("v", "/s", subPath="d"), mount("d", "/h")], terminationGracePeriodSeconds=0)).code, 0)
+        for i in range(30):
+            m.wait_phase(f"race-{i}", "Succeeded")  # some try again and again until they meet the directory
+            equal(m.ok("logs", f"race-{i}"), "", f"race-{i} saw what is not in its volume")
+    finally:
+        stop.set()
+        swapper.join()
