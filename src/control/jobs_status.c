@@ -251,7 +251,8 @@ static void refused(struct job_turn *t, const struct err *e)
     struct job *j = t->job;
     int64_t now_ns = loop_now_ns(j->jobs->options.loop);
 
-    LOG(WARN, "job was not written, will be tried again", S("job", j->key), E(e));
+    if (err_code(e) != ERR_CONFLICT) /* else it has changed meanwhile: the watch tells */
+        LOG(WARN, "job was not written, will be tried again", S("job", j->key), E(e));
     if (err_code(e) == ERR_INVALID || err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_TOO_LARGE)
         j->writes_max = j->writes_max > 1 ? j->writes_max / 2 : 1;
     job_poke_in(j, retry_failed(&j->write_retry, now_ns));

@@ -26,7 +26,6 @@ static void start(struct jobs_world *jw)
     world_must(jobs_new(&jobs, &jw->jobs));
     world_must(cronjobs_new(&cronjobs, &jw->cronjobs));
     world_must(gc_new(&gc, &jw->gc));
-    sim_loop_run(jw->w.loop);
 }
 
 static void stop(struct jobs_world *jw)
@@ -44,6 +43,7 @@ void jobs_world_init(struct jobs_world *jw, uint64_t seed)
     world_init(&jw->w, seed);
     world_add_node(&jw->w, "n1", 0);
     start(jw);
+    sim_loop_run(jw->w.loop);
 }
 
 void jobs_world_done(struct jobs_world *jw)
@@ -120,8 +120,16 @@ size_t count_active(struct jobs_world *jw)
     return n;
 }
 
-void tell_pod(struct jobs_world *jw, const char *name, const char *phase, int exit_code)
+struct err *begin_tell_pod(struct jobs_world *jw, const char *name, const struct told *t)
 {
+    const char *phase = t->phase;
+    struct objects_request r = {.kind = kind_find("", "pods"),
+                                .ns = "default",
+                                .name = name,
+                                .subresource = "status",
+                                .who = ours};
+    AUTO(json_freep) json_t *patch = NULL;
+    AUTO(json_freep) json_t *made = NULL;
     bool is_running = text_equal(phase, "Running");
     char now[STAMP_TEXT_SIZE];
     AUTO_FREE char *text = NULL;
@@ -133,10 +141,15 @@ void tell_pod(struct jobs_world *jw, const char *name, const char *phase, int ex
                      "'containerStatuses':[{'name':'main','image':'host','imageID':'','ready':"
                      "false,'restartCount':0,'state':{'terminated':{'exitCode':%d,'finishedAt':"
                      "'%s'}}}]}}",
-        phase, exit_code, now);
-    world_must(world_patch(
-        &jw->w, (struct target){.kind = "pods", .name = name, .sub = "status", .who = &ours}, text,
-        NULL));
+        phase, t->exit_code, now);
+    patch = manifest(text);
+    return objects_patch(jw->w.objects, &r, PATCH_MERGE, patch, t->done, t->arg, &made);
+}
+
+void tell_pod(struct jobs_world *jw, const char *name, const char *phase, int exit_code)
+{
+    world_must(begin_tell_pod(jw, name, &(struct told){.phase = phase, .exit_code = exit_code}));
+    sim_loop_run(jw->w.loop);
 }
 
 void tell_first(struct jobs_world *jw, const char *phase, int exit_code)

@@ -37,6 +37,14 @@ json_t *list_all(struct jobs_world *jw, const char *group, const char *resource)
 size_t count_active(struct jobs_world *jw);
 
 /* What the node tells: "Running" (and ready), "Succeeded", "Failed" with an exit code. */
+struct told {
+    const char *phase;
+    int exit_code;
+    store_done_fn done;
+    void *arg;
+};
+/* Without running the loop: it is on its way. */
+struct err *begin_tell_pod(struct jobs_world *jw, const char *name, const struct told *t);
 void tell_pod(struct jobs_world *jw, const char *name, const char *phase, int exit_code);
 /* The same of the first active pod; asserts that there is one. */
 void tell_first(struct jobs_world *jw, const char *phase, int exit_code);
