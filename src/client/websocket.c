@@ -12,9 +12,10 @@ enum {
 struct websocket {
     struct websocket_options o;
     wslay_event_context_ptr context;
-    struct str in;  /* not read yet */
-    bool is_closed; /* by the other side */
-    bool is_busy;   /* websocket_take is on the stack */
+    struct str in;   /* not read yet */
+    bool is_closed;  /* by the other side */
+    bool is_closing; /* by us */
+    bool is_busy;    /* websocket_take is on the stack */
 };
 
 static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *bytes, size_t size, int flags,
@@ -118,8 +119,8 @@ struct err *websocket_take(struct websocket *w, struct str bytes)
     w->is_busy = false;
     w->in = (struct str){0};
     flush(w);
-    /* wslay answers what breaks the rules with a close by itself, and reads no more. */
-    if (is_broken || (!w->is_closed && !wslay_event_get_read_enabled(w->context)))
+    /* wslay answers what breaks the rules with a close by itself. */
+    if (is_broken || (!w->is_closed && !w->is_closing && wslay_event_get_close_sent(w->context)))
         return err_new(ERR_BAD_REQUEST, "bytes that break the WebSocket protocol");
     return NULL;
 }
@@ -157,6 +158,7 @@ void websocket_ping(struct websocket *w)
 
 void websocket_close(struct websocket *w, unsigned code)
 {
+    w->is_closing = true;
     (void)wslay_event_queue_close(w->context, (uint16_t)code, NULL, 0); /* or one was sent */
     if (!w->is_busy)
         flush(w);
