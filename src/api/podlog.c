@@ -2,6 +2,8 @@
 #include "api/handlers.h"
 #include "api/nodestream.h"
 #include "base/mem.h"
+#include "base/num.h"
+#include "base/stamp.h"
 #include "kinds/objects.h"
 
 struct log_reader {
@@ -83,8 +85,9 @@ static void on_close(void *arg)
 /* What restricts or changes the output and is not implemented is refused by its name. */
 static struct err *check_parameters(const struct call *c)
 {
-    static const char *const known[] = {"container",  "follow", "tailLines",
-                                        "limitBytes", "pretty", "insecureSkipTLSVerifyBackend"};
+    static const char *const known[] = {
+        "container",    "follow",    "tailLines",  "limitBytes", "previous",
+        "sinceSeconds", "sinceTime", "timestamps", "pretty",     "insecureSkipTLSVerifyBackend"};
 
     for (size_t i = 0; i < c->query.n; i++) {
         const char *key = c->query.pairs[i].key;
@@ -146,13 +149,44 @@ static int64_t attempt_of(const json_t *pod, const char *container)
     return 0;
 }
 
-static struct err *put_number(const struct call *c, json_t *open, const char *key)
+static struct err *invalid(const char *key, const char *value, const char *why) MUST_CHECK;
+static struct err *invalid(const char *key, const char *value, const char *why)
 {
-    int64_t value = -1;
+    return err_new(ERR_INVALID, "PodLogOptions \"\" is invalid: %s: Invalid value: %.64s: %s", key,
+                   value, why);
+}
 
-    TRY(query_int(&c->query, key, -1, &value));
-    if (value >= 0)
-        json_put_int(open, key, value);
+static struct err *put_number(const struct call *c, json_t *open, const char *key, int64_t min)
+{
+    const char *text = query_get(&c->query, key);
+    int64_t value = 0;
+
+    if (!text || *text == '\0')
+        return NULL;
+    TRY(num_parse_int64(str_of(text), INT64_MIN, INT64_MAX, &value));
+    if (value < min)
+        return invalid(key, text,
+                       min == 0 ? "must be greater than or equal to 0" : "must be greater than 0");
+    json_put_int(open, key, value);
+    return NULL;
+}
+
+static struct err *put_since(const struct call *c, json_t *open)
+{
+    const char *stamp = query_get(&c->query, "sinceTime");
+    int64_t stamp_ns = 0;
+    struct err *e = NULL;
+
+    TRY(put_number(c, open, "sinceSeconds", 1));
+    if (!stamp || *stamp == '\0')
+        return NULL;
+    if (json_object_get(open, "sinceSeconds"))
+        return err_new(ERR_INVALID, "PodLogOptions \"\" is invalid: : Forbidden: at most one of "
+                                    "`sinceTime` or `sinceSeconds` may be specified");
+    e = stamp_parse(str_of(stamp), &stamp_ns);
+    if (e)
+        return err_wrap(e, "sinceTime");
+    json_put_text(open, "sinceTime", stamp);
     return NULL;
 }
 
@@ -165,10 +199,15 @@ static struct err *make_question(const struct call *c, const json_t *pod, json_t
     json_put_text(open, "op", "logs");
     json_put_text(open, "podUid", json_text_at(pod, "metadata", "uid", NULL));
     json_put_text(open, "container", container);
-    json_put_int(open, "attempt", attempt_of(pod, container));
+    if (query_bool(&c->query, "previous"))
+        json_put_bool(open, "previous", true);
+    else
+        json_put_int(open, "attempt", attempt_of(pod, container));
     json_put_bool(open, "follow", query_bool(&c->query, "follow"));
-    TRY(put_number(c, open, "tailLines"));
-    return put_number(c, open, "limitBytes");
+    json_put_bool(open, "timestamps", query_bool(&c->query, "timestamps"));
+    TRY(put_since(c, open));
+    TRY(put_number(c, open, "tailLines", 0));
+    return put_number(c, open, "limitBytes", 1);
 }
 
 struct err *handle_pod_log(struct call *c)

@@ -10,6 +10,7 @@
 #include "node/cdi.h"
 #include "node/env.h"
 #include "node/etc.h"
+#include "node/log_parts.h"
 #include "node/pod.h"
 #include "node/root.h"
 #include "node/stage.h"
@@ -136,6 +137,34 @@ static void add_etc(const struct pod *p, const json_t *spec, struct spec_mount *
     }
 }
 
+/*
+ * The file for its last words. The runtime makes a missing mount point, which in the root of the
+ * image `host` would be made on the host: there only what is on a file system of the container's
+ * own can be one.
+ */
+static struct err *add_words(const struct pod *p, const struct container *c,
+                             struct spec_mount *mounts, size_t *count)
+{
+    const json_t *spec = pod_container_spec(p, c);
+    const char *path = json_text(spec, "terminationMessagePath");
+    bool is_top = path && path[0] == '/' && !strchr(path + 1, '/');
+
+    if (!path || !*path)
+        return NULL;
+    if (path[0] != '/' || spec_is_below(path, "/proc") || spec_is_below(path, "/sys"))
+        return err_new(ERR_INVALID, "terminationMessagePath '%s': no file can be there", path);
+    if (!container_image(spec) && !is_top && !spec_is_below(path, "/dev") &&
+        !is_mounted(mounts, *count, path))
+        return err_new(ERR_INVALID,
+                       "terminationMessagePath '%s': image 'host' makes nothing there: use a path "
+                       "below /dev or directly below /",
+                       path);
+    mounts[(*count)++] = (struct spec_mount){.source = container_words_path(p, c),
+                                             .destination = mem_strdup(path),
+                                             .is_ours = true};
+    return NULL;
+}
+
 /* What a container is made of, on its way into the spec; done by parts_done. */
 struct parts {
     const struct image *image; /* NULL: the image `host` */
@@ -172,7 +201,7 @@ static struct err *collect(const struct pod *p, const struct container *c, const
 {
     const struct pods_options *o = &p->set->o;
     const json_t *spec = pod_container_spec(p, c);
-    size_t n_mounts_max = stage->mounts.n + ETC_NAMES;
+    size_t n_mounts_max = stage->mounts.n + ETC_NAMES + 1; /* and the last words */
     AUTO_FREE char *id = container_id(p, c, c->attempt);
 
     x->mounts = mem_alloc((n_mounts_max + 1) * sizeof(*x->mounts));
@@ -190,6 +219,7 @@ static struct err *collect(const struct pod *p, const struct container *c, const
     add_mounts(stage, x->mounts, &x->n_mounts);
     if (root)
         add_etc(p, spec, x->mounts, &x->n_mounts);
+    TRY(add_words(p, c, x->mounts, &x->n_mounts));
     return find_edits(p, c, x->env, &x->edits);
 }
 
@@ -230,7 +260,7 @@ static void on_old_removed(void *arg, const struct err *e)
 
 static struct err *remove_file(void *message)
 {
-    return dir_remove(message);
+    return log_parts_remove(message);
 }
 
 static void on_file_removed(void *message, const struct err *e)
@@ -452,14 +482,17 @@ struct rooting {
     struct pending *pending;
     struct root *root; /* NULL: the image `host` */
     struct stage stage;
+    char *words;
     struct err *(*make)(struct root *r);
     struct err *(*make_stage)(struct stage *s);
+    struct err *(*make_words)(const char *path);
 };
 
 static void rooting_free(struct rooting *m)
 {
     root_free(m->root);
     stage_done(&m->stage);
+    free(m->words);
     free(m);
 }
 
@@ -469,6 +502,7 @@ static struct err *make_root(void *message)
 
     if (m->root)
         TRY(m->make(m->root));
+    TRY(m->make_words(m->words));
     return m->make_stage(&m->stage);
 }
 
@@ -552,6 +586,8 @@ static struct err *plan_rooting(const struct pod *p, struct container *c, struct
 {
     m->make = p->set->o.make_root;
     m->make_stage = p->set->o.make_stage;
+    m->make_words = p->set->o.make_words;
+    m->words = container_words_path(p, c);
     if (container_image(pod_container_spec(p, c))) {
         m->root = mem_alloc(sizeof(*m->root));
         TRY(plan_root(p, c, m->root));

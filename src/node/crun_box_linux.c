@@ -275,6 +275,7 @@ static bool box_read_exit(struct box *b)
 
 static void box_ended(struct box *b)
 {
+    box_end_usage(b);
     b->state = b->exit.was_started || b->exit.code != RUNTIME_CODE_UNKNOWN ? RUNTIME_ENDED
                                                                            : RUNTIME_INTENDED;
     box_changed(b);
@@ -307,6 +308,7 @@ static void box_cleanup(struct box *b, bool is_forced)
     AUTO_FREE char *state = box_state_path(b);
     struct command *c = NULL;
 
+    box_end_usage(b);
     if (!file_exists(state)) {
         box_ended(b);
         return;

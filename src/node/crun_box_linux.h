@@ -87,6 +87,9 @@ struct box {
     json_t *intent;
     enum runtime_state state;
     struct runtime_exit exit;
+    struct usage usage; /* its file in the bundle, once it was read */
+    bool is_usage_read;
+    bool is_usage_final; /* the last sample was taken */
 
     struct proc *conmon; /* our child; or adopted: */
     int pidfd;
@@ -131,5 +134,11 @@ void box_finish(struct box *b, const struct err *e);
 void box_inspect(struct box *b);
 /* Its conmon is gone: reads the exit code, removes the cgroup, then tells. */
 void box_monitor_gone(struct box *b);
+/* crun_usage_linux.c: what it used goes into `exit`, read a last time where its cgroup is there. */
+void box_end_usage(struct box *b);
+/* crun_log_linux.c: runtime_ops.reopen_log */
+struct err *crun_reopen_log(void *self, const char *id);
+/* runtime_ops.usage */
+bool crun_usage(void *self, const char *id, struct usage *ret);
 /* Lets the first process of a created container go on; once is enough, more does no harm. */
 struct err *box_release(struct box *b) MUST_CHECK;

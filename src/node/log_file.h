@@ -12,6 +12,7 @@ struct err *log_file_open(const char *path, struct log_file **ret) MUST_CHECK;
 void log_file_free(struct log_file *f); /* accepts NULL */
 
 int64_t log_file_size(const struct log_file *f);
+uint64_t log_file_inode(const struct log_file *f); /* 0: not known */
 
 /* Up to `size` bytes at `offset`; 0 at its end. */
 struct err *log_file_read(const struct log_file *f, int64_t offset, void *bytes, size_t size,

@@ -49,6 +49,13 @@ int64_t log_file_size(const struct log_file *f)
     return fstat(f->fd, &st) == 0 ? st.st_size : 0;
 }
 
+uint64_t log_file_inode(const struct log_file *f)
+{
+    struct stat st = {0};
+
+    return fstat(f->fd, &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
 struct err *log_file_read(const struct log_file *f, int64_t offset, void *bytes, size_t size,
                           size_t *ret_size)
 {

@@ -7,11 +7,10 @@
 #include "base/stamp.h"
 #include "client/frames.h"
 #include "node/crilog.h"
-#include "node/log_file.h"
+#include "node/log_reader.h"
 
 enum {
     STREAMS_MAX = 1024,
-    CHUNK = 65536,
     CHUNKS_A_TURN = 16, /* then the loop sees to others */
     CREDIT_MAX = 1 << 30,
 };
@@ -36,11 +35,8 @@ struct log_stream {
     bool wants_stamps;
     int64_t tail_lines;  /* -1: all */
     int64_t limit_bytes; /* -1: none */
-    struct log_file *file;
-    bool is_seeking; /* for the last lines */
-    int64_t seek_at;
-    size_t seen_lines;
-    int64_t offset;
+    int64_t since_ns;    /* 0: all */
+    struct log_reader *reader;
     bool is_inside_line; /* a part of a line went out */
     bool is_done;        /* the limit is reached */
     struct buf out;      /* text that waits for credit */
@@ -53,7 +49,7 @@ static void stream_turn(void *arg);
 static void stream_free(struct log_stream *s)
 {
     map_remove(handle, s->logs->streams, s);
-    log_file_free(s->file);
+    log_reader_free(s->reader);
     buf_done(&s->out);
     loop_timer_free(s->timer);
     free(s->uid);
@@ -108,16 +104,30 @@ static bool put(struct log_stream *s, struct str text)
     return s->limit_bytes != 0;
 }
 
-static bool put_line(struct log_stream *s, const struct crilog_line *line)
+/* The time of a line as the kubelet prints it: in UTC, with all of its digits. */
+static bool put_stamp(struct log_stream *s, struct str stamp)
 {
+    char text[STAMP_TEXT_SIZE];
+    int64_t stamp_ns = 0;
+    AUTO(err_freep) struct err *e = stamp_parse(stamp, &stamp_ns);
+
+    if (!e)
+        stamp_format_nano(stamp_ns, text);
+    return put(s, e ? stamp : str_of(text)) && put(s, STR(" "));
+}
+
+static bool put_line(void *arg, const struct crilog_line *line)
+{
+    struct log_stream *s = arg;
     bool goes_on = true;
 
     if (s->wants_stamps && !s->is_inside_line && line->stamp.size > 0)
-        goes_on = put(s, line->stamp) && put(s, STR(" "));
+        goes_on = put_stamp(s, line->stamp);
     goes_on = goes_on && put(s, line->text);
     if (goes_on && !line->is_partial)
         goes_on = put(s, STR("\n"));
     s->is_inside_line = line->is_partial;
+    s->is_done = !goes_on;
     return goes_on;
 }
 
@@ -138,60 +148,18 @@ enum turn {
     TURN_DEAD
 };
 
-/* One chunk nearer to the begin of the last lines. */
-static struct err *seek_chunk(struct log_stream *s, char *chunk)
-{
-    int64_t from = s->seek_at > CHUNK ? s->seek_at - CHUNK : 0;
-    size_t size = 0;
-    size_t kept = 0;
-    bool is_found = false;
-    const char *first = NULL;
-
-    TRY(log_file_read(s->file, from, chunk, (size_t)(s->seek_at - from), &size));
-    /* What begins before the chunk is looked at with the next one; a line without end in a whole
-     * chunk is taken in pieces. */
-    first = from > 0 ? memchr(chunk, '\n', size) : NULL;
-    if (first && first + 1 < chunk + size)
-        kept = (size_t)(first - chunk) + 1;
-    size_t at = crilog_tail((struct str){chunk + kept, size - kept}, (size_t)s->tail_lines,
-                            &s->seen_lines, &is_found);
-
-    s->seek_at = from + (int64_t)(kept + at);
-    if (is_found || s->seek_at == 0 || size == 0) {
-        s->offset = s->seek_at;
-        s->is_seeking = false;
-    }
-    return NULL;
-}
-
 /* One chunk of lines into `out`. */
-static struct err *read_chunk(struct log_stream *s, char *chunk, enum turn *ret)
+static struct err *read_chunk(struct log_stream *s, enum turn *ret)
 {
     bool may_grow =
         s->follows && !is_over(s); /* asked before the read: else the end may be missed */
-    size_t size = 0;
-    size_t used = 0;
+    enum log_step step = LOG_END;
 
     *ret = TURN_DEAD;
     if (s->is_done)
         return NULL;
-    TRY(log_file_read(s->file, s->offset, chunk, CHUNK, &size));
-    while (!s->is_done) {
-        struct crilog_line line = {0};
-        size_t taken = 0;
-
-        crilog_read((struct str){chunk + used, size - used}, &line, &taken);
-        if (taken == 0 && used == 0 && size == CHUNK) { /* longer than any that conmon writes */
-            line = (struct crilog_line){.text = {chunk, size}, .is_partial = true};
-            taken = size;
-        }
-        if (taken == 0)
-            break;
-        used += taken;
-        s->is_done = !put_line(s, &line);
-    }
-    s->offset += (int64_t)used;
-    if (used > 0)
+    TRY(log_reader_step(s->reader, put_line, s, &step));
+    if (step == LOG_MORE)
         *ret = TURN_MORE;
     else if (may_grow)
         *ret = TURN_WAIT;
@@ -204,6 +172,7 @@ static struct err *open_file(struct log_stream *s, enum turn *ret)
     bool is_live = false;
     AUTO_FREE char *dir = pods_log_dir(s->logs->o.pods, s->uid, s->container, &newest, &is_live);
     AUTO_FREE char *path = NULL;
+    struct log_reader_options o = {.tail_lines = s->tail_lines, .since_ns = s->since_ns};
     struct err *e = NULL;
 
     if (!dir)
@@ -211,13 +180,14 @@ static struct err *open_file(struct log_stream *s, enum turn *ret)
     if (s->attempt < 0 || (!s->is_previous && s->attempt > newest && newest >= 0 && !is_live))
         s->attempt = newest >= 0 ? newest : 0;
     if (s->is_previous)
-        s->attempt = newest - 1;
+        s->attempt = pods_log_previous(s->logs->o.pods, s->uid, s->container);
     s->is_previous = false;
     if (s->attempt < 0)
         return err_new(ERR_BAD_REQUEST, "previous terminated container '%s' not found",
                        s->container);
     path = mem_format("%s/%s/%" PRId64 ".log", dir, s->container, s->attempt);
-    e = log_file_open(path, &s->file);
+    o.path = path;
+    e = log_reader_new(&o, &s->reader);
     if (e && err_code(e) == ERR_NOT_FOUND && is_live && s->follows) {
         err_free(e);
         *ret = TURN_WAIT;
@@ -232,28 +202,24 @@ static struct err *open_file(struct log_stream *s, enum turn *ret)
                              s->container, s->attempt);
     }
     TRY(e);
-    s->is_seeking = s->tail_lines >= 0;
-    s->seek_at = log_file_size(s->file);
     *ret = TURN_MORE;
     return NULL;
 }
 
 /* ---- turns ---- */
 
-static struct err *take_turn(struct log_stream *s, char *chunk, enum turn *ret)
+static struct err *take_turn(struct log_stream *s, enum turn *ret)
 {
     *ret = TURN_MORE;
     for (int i = 0; i < CHUNKS_A_TURN && *ret == TURN_MORE; i++) {
-        if (!s->file) {
+        if (!s->reader) {
             TRY(open_file(s, ret));
-        } else if (s->is_seeking) {
-            TRY(seek_chunk(s, chunk));
         } else {
             if (!flush(s)) {
                 *ret = TURN_WAIT; /* for credit, or for the connection */
                 return NULL;
             }
-            TRY(read_chunk(s, chunk, ret));
+            TRY(read_chunk(s, ret));
         }
     }
     return NULL;
@@ -262,9 +228,8 @@ static struct err *take_turn(struct log_stream *s, char *chunk, enum turn *ret)
 static void stream_turn(void *arg)
 {
     struct log_stream *s = arg;
-    AUTO_FREE char *chunk = mem_alloc(CHUNK);
     enum turn turn = TURN_MORE;
-    AUTO(err_freep) struct err *e = take_turn(s, chunk, &turn);
+    AUTO(err_freep) struct err *e = take_turn(s, &turn);
 
     if (e) {
         stream_end(s, err_http(e), err_message(e));
@@ -279,13 +244,27 @@ static void stream_turn(void *arg)
         return;
     }
     if (s->out.size > 0)
-        return; /* credit, or the drained connection, goes on */
-    if (s->file)
-        err_free(log_file_watch(s->file, s->logs->o.loop, stream_turn, s)); /* else by the timer */
+        return;    /* credit, or the drained connection, goes on */
+    if (s->reader) /* else by the timer */
+        err_free(log_reader_watch(s->reader, s->logs->o.loop, stream_turn, s));
     loop_timer_set(s->timer, LOOK_NS);
 }
 
 /* ---- the whole ---- */
+
+/* "sinceTime" or "sinceSeconds", by this machine's clock; 0: neither. */
+static int64_t since_ns(const struct logs *l, const json_t *question)
+{
+    const char *stamp = json_text(question, "sinceTime");
+    int64_t seconds = json_int(question, "sinceSeconds", 0);
+    int64_t now_ns = loop_wall_ns(l->o.loop);
+    int64_t since = 0;
+
+    err_free(stamp_parse(str_of(stamp ? stamp : ""), &since)); /* none, or checked by the server */
+    if (seconds > 0 && seconds < now_ns / NS_PER_SEC)
+        since = now_ns - seconds * NS_PER_SEC;
+    return since;
+}
 
 static void logs_open(void *self, uint32_t id, const json_t *question)
 {
@@ -314,6 +293,7 @@ static void logs_open(void *self, uint32_t id, const json_t *question)
                              .wants_stamps = json_bool(question, "timestamps", false),
                              .tail_lines = json_int(question, "tailLines", -1),
                              .limit_bytes = json_int(question, "limitBytes", -1),
+                             .since_ns = since_ns(l, question),
                              .credit = FRAME_CREDIT_FIRST};
     map_add(handle, l->streams, &s->id, sizeof(s->id), s);
     s->timer = loop_timer_new(l->o.loop, stream_turn, s);

@@ -2,8 +2,8 @@
  * logs.h - containers' logs over the reverse stream
  *
  * op "logs": {"podUid","container","attempt","previous","follow","tailLines","limitBytes",
- * "timestamps"}. The answer is the text; it is sent as far as credit and the connection's backlog
- * allow, and nothing is read ahead: a slow reader costs one buffer.
+ * "sinceSeconds","sinceTime","timestamps"}. The answer is the text; it is sent as far as credit and
+ * the connection's backlog allow, and nothing is read ahead: a slow reader costs one buffer.
  */
 #pragma once
 

@@ -12,10 +12,12 @@
 #include "node/cdi.h"
 #include "node/logs.h"
 #include "node/node_images.h"
+#include "node/last_words.h"
 #include "node/node_object.h"
 #include "node/pinger.h"
 #include "node/pods.h"
 #include "node/prepare.h"
+#include "node/rotation.h"
 #include "node/root.h"
 #include "node/sessions.h"
 #include "node/stage.h"
@@ -51,6 +53,7 @@ struct node {
     struct runtime *runtime;
     struct node_images *images;
     struct pinger *pinger;
+    struct rotation *rotation;
     struct pods *pods;
     struct informer *informer;
     struct uplink *uplink;
@@ -275,6 +278,18 @@ static struct err *read_load(struct machine_load *ret)
     return machine_load_read("/proc", ret);
 }
 
+static void begin_rotation(struct node *n)
+{
+    const struct rotation_options o = {.loop = n->o.loop,
+                                       .pods = n->pods,
+                                       .runtime = n->runtime,
+                                       .worker = n->worker,
+                                       .max_bytes = n->o.log_max_bytes,
+                                       .max_files = n->o.log_max_files};
+
+    n->rotation = rotation_new(&o);
+}
+
 static void begin_stats(struct node *n)
 {
     const struct stats_options o = {.loop = n->o.loop,
@@ -327,6 +342,7 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
     n->informer = informer_new(&o);
     open_uplink(n);
     begin_stats(n);
+    begin_rotation(n);
     loop_timer_set(n->timer, 0);
 }
 
@@ -346,6 +362,8 @@ static struct err *begin(struct node *n)
                               .unprepare = unprepare_pod,
                               .make_stage = stage_make,
                               .strike_stage = stage_strike,
+                              .make_words = last_words_make,
+                              .read_words = last_words_read,
                               .update_volumes = volume_update,
                               .host_roots = n->o.host_roots,
                               .mask_dir = n->o.mask_dir,
@@ -366,6 +384,7 @@ static struct err *begin(struct node *n)
     po.measure = disk_usage_measure;
     ro.worker = n->worker;
     ro.boot_id = n->host.boot_id;
+    ro.log_max_bytes = n->o.log_max_bytes * (int64_t)n->o.log_max_files;
     TRY(runtime_crun_new(&ro, &n->runtime));
     TRY(pinger_new(n->o.loop, &n->pinger));
     TRY(begin_images(n, &po));
@@ -386,6 +405,10 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->o = *o;
     if (n->o.heartbeat_ns == 0)
         n->o.heartbeat_ns = HEARTBEAT_NS;
+    if (n->o.log_max_bytes == 0)
+        n->o.log_max_bytes = LOG_BYTES_DEFAULT;
+    if (n->o.log_max_files == 0)
+        n->o.log_max_files = LOG_FILES_DEFAULT;
     n->name = mem_strdup(o->name);
     n->dir = mem_strdup(o->dir);
     n->rootfs = mem_format("%s/host", o->dir);
@@ -421,6 +444,7 @@ void node_free(struct node *n)
     pods_free(n->pods);
     node_images_free(n->images);
     pinger_free(n->pinger);
+    rotation_free(n->rotation);
     runtime_free(n->runtime);
     loop_timer_free(n->timer);
     free(n->gpusim_dir);

@@ -25,6 +25,8 @@ struct node_options {
                                NULL otherwise */
     const char *self_path;  /* the program whose roles its children are */
     int64_t heartbeat_ns;   /* 0: 10 s */
+    int64_t log_max_bytes;  /* of a container's log before it is cut (rotation.h); 0: 10 MiB */
+    size_t log_max_files;   /* that are kept of it; 0: 5 */
     const struct host_roots *host_roots; /* where hostPaths may be, whoever asks; NULL: nowhere */
 };
 

@@ -64,6 +64,18 @@ char *pod_log_dir(const struct pod *p)
     return mem_format("%s/log/%s_%s_%s", p->set->o.dir, p->ns, p->name, p->uid);
 }
 
+char *container_log_path(const struct pod *p, const struct container *c, int64_t attempt)
+{
+    AUTO_FREE char *dir = pod_log_dir(p);
+
+    return mem_format("%s/%s/%" PRId64 ".log", dir, c->name, attempt);
+}
+
+char *container_words_path(const struct pod *p, const struct container *c)
+{
+    return mem_format("%s/pods/%s/words/%s-%" PRId64, p->set->o.dir, p->uid, c->name, c->attempt);
+}
+
 void container_wait(struct container *c, const char *reason, const char *message)
 {
     free(c->wait_message);
@@ -122,7 +134,9 @@ static void container_ended(struct pod *p, struct container *c, const struct run
                                     .code = x->code,
                                     .is_oom = x->is_oom,
                                     .started_ns = x->started_ns ? x->started_ns : c->started_ns,
-                                    .finished_ns = x->finished_ns ? x->finished_ns : wall_ns};
+                                    .finished_ns = x->finished_ns ? x->finished_ns : wall_ns,
+                                    .has_usage = x->has_usage,
+                                    .usage = x->usage};
     if (x->code == RUNTIME_CODE_UNKNOWN) {
         c->end.code = 137;
         c->end.reason = mem_strdup("ContainerStatusUnknown");
@@ -130,6 +144,7 @@ static void container_ended(struct pod *p, struct container *c, const struct run
                                     "monitor was killed");
     }
     c->state = CONTAINER_ENDED;
+    container_read_words(p, c);
     container_calm(c);
     container_wait(c, NULL, NULL);
 }
@@ -240,9 +255,7 @@ static bool container_step(struct pod *p, struct container *c)
         container_start(p, c);
     if (c->state != CONTAINER_WAITING || now_ns(p) < c->not_before_ns)
         return false;
-    if (p->preparation == PREP_DONE)
-        container_create(p, c);
-    else
+    if (p->preparation != PREP_DONE)
         pod_prepare(p);
     else if (container_image_ready(p, c))
         container_create(p, c);
@@ -316,9 +329,9 @@ static void on_unprepared(void *message, const struct err *e)
     p->is_unpreparing = false;
     if (!e) {
         LOG(INFO, "pod removed", S("pod", p->name), S("uid", p->uid));
+        userns_release(p->set->ranges, p->uid);
         pod_free(p);
         return;
-        userns_release(p->set->ranges, p->uid);
     }
     LOG(WARN, "pod could not be removed yet", S("pod", p->name), E(e));
     p->remove_at_ns = now_ns(p) + NS_PER_SEC;
@@ -446,6 +459,7 @@ void pod_step(struct pod *p)
         step_run(p);
     if (p->object && !p->is_gone)
         pod_status_send(p);
+    pod_step_refresh(p);
     step_deleted(p);
     set_timer(p);
     p->is_stepping = false;
@@ -459,10 +473,10 @@ void pod_free(struct pod *p)
 {
     const struct image_source *images = p->set->o.images;
 
-    pod_step_refresh(p);
     if (images)
         images->unuse(images->arg, p->uid);
     map_remove(handle, p->set->pods, p);
+    pod_refresh_end(p);
     if (p->call)
         client_cancel(p->call);
     for (size_t i = 0; i < p->n_containers; i++) {
@@ -476,7 +490,6 @@ void pod_free(struct pod *p)
         container_image_done(c);
         free(c->name);
     }
-    pod_refresh_end(p);
     free(p->containers);
     preparation_free(p->prepared);
     json_decref(p->refs);

@@ -205,6 +205,8 @@ int64_t container_kill_at_ns(const struct pod *p, const struct container *c);
 void container_step_live(struct pod *p, struct container *c);
 void container_remember(struct pod *p, struct container *c, const json_t *status);
 void container_calm(struct container *c);
+/* Its last words become the message of its end, where it has none and its pod is known. */
+void container_read_words(struct pod *p, struct container *c);
 /* Whether the next containers wait: this one's postStart is not over. */
 bool container_holds_others(const struct pod *p, const struct container *c);
 /* False: there is no such hook. */
@@ -215,10 +217,10 @@ void container_hook_cancel(struct container *c);
 /* pod_start.c: from preparation to the runtime's create */
 void pod_prepare(struct pod *p);
 void preparation_free(struct preparation *p);
-void fetch_free(struct fetch *f);
-
 /* The user namespace that its containers of images have, or get. */
 struct err *pod_find_userns(struct pod *p, bool *ret_has, uint32_t *ret_base) MUST_CHECK;
+void fetch_free(struct fetch *f);
+
 const char *config_reason(const struct err *e);
 /* The container waits and says why; an event when that is news. */
 void container_refuse(struct pod *p, struct container *c, const char *reason, const char *message);
@@ -236,8 +238,6 @@ bool container_image_ready(struct pod *p, struct container *c);
 void container_image_adopt(struct pod *p, struct container *c, const json_t *intent);
 void container_image_done(struct container *c);
 
-/* container_create.c: from its turn to the runtime's create */
-void container_create(struct pod *p, struct container *c);
 /* pod_refresh.c: volumes that follow what they show, while any container runs */
 void pod_step_refresh(struct pod *p);
 void pod_refresh_end(struct pod *p);
@@ -245,6 +245,8 @@ void pod_refresh_end(struct pod *p);
 void pod_refresh_again(struct pod *p, bool is_unsure);
 void pods_refresh(void *arg, const struct ref_watch *w);
 
+/* container_create.c: from its turn to the runtime's create */
+void container_create(struct pod *p, struct container *c);
 /* DATA/node/pods/UID/roots/CONTAINER-ATTEMPT; the caller frees it. */
 char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt);
 

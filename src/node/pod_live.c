@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "node/last_words.h"
+#include "node/log_reader.h"
 #include "node/pod.h"
 
 static struct action_place place_of(const struct pod *p, const struct container *c, const char *id)
@@ -51,11 +53,11 @@ static void on_post_start(void *arg, enum action_result result, const char *mess
     struct container *c = arg;
     struct pod *p = c->pod;
 
+    (void)message; /* of others, and may hold secrets: neither told nor logged */
     c->hook = NULL;
     c->is_begun = true;
-    if (result != ACTION_SUCCESS) { /* no message in the Event: it may hold secrets */
-        LOG(WARN, "postStart failed", S("pod", p->name), S("container", c->name),
-            S("reason", message));
+    if (result != ACTION_SUCCESS) {
+        LOG(WARN, "postStart failed", S("pod", p->name), S("container", c->name));
         pod_events_add(p->set->events, p->object, c->name, "Warning", "FailedPostStartHook",
                        "PostStartHook failed");
         container_end_alone(p, c, -1, "FailedPostStartHook");
@@ -123,6 +125,28 @@ void container_step_live(struct pod *p, struct container *c)
     see_failure(p, c);
     if (c->is_to_end)
         container_step_stop(p, c);
+}
+
+/* ---- what is left ---- */
+
+void container_read_words(struct pod *p, struct container *c)
+{
+    const json_t *spec = pod_container_spec(p, c);
+    AUTO_FREE char *path = container_words_path(p, c);
+    AUTO_FREE char *words = NULL;
+
+    if (!spec || !c->end.is_set || c->end.message)
+        return;
+    words = p->set->o.read_words(path);
+    if (words[0] == '\0' && c->end.code != 0 &&
+        text_equal(json_text(spec, "terminationMessagePolicy"), "FallbackToLogsOnError")) {
+        AUTO_FREE char *log = container_log_path(p, c, c->attempt);
+
+        free(words);
+        words = log_reader_tail(log, LAST_LOG_LINES_MAX, LAST_LOG_MAX);
+    }
+    if (words[0] != '\0')
+        c->end.message = TAKE(words);
 }
 
 /* Nothing of an attempt that is over goes on. */

@@ -87,6 +87,11 @@ static bool is_running(const struct container *c)
     return c->state == CONTAINER_RUNNING && c->is_begun;
 }
 
+static bool is_ready(const struct container *c)
+{
+    return is_running(c) && probes_are_ready(c->probes);
+}
+
 static void put_state(const struct pod *p, const struct container *c, json_t *status)
 {
     json_t *state = json_object_at(status, "state");
@@ -123,7 +128,7 @@ static json_t *container_format(const struct pod *p, const struct container *c)
     (void)json_object_at(status, "lastState");
     if (c->last.is_set)
         json_put(json_object_at(status, "lastState"), "terminated", end_format(p, c, &c->last));
-    json_put_bool(status, "ready", c->is_init ? is_done : runs && probes_are_ready(c->probes));
+    json_put_bool(status, "ready", c->is_init ? is_done : is_ready(c));
     json_put_bool(status, "started", runs && probes_have_started(c->probes));
     json_put_int(status, "restartCount",
                  c->state == CONTAINER_WAITING && c->last.is_set ? c->last.attempt : c->attempt);
@@ -162,7 +167,7 @@ static struct tally tally_of(const struct pod *p)
             t.has_init_failed = t.has_init_failed || (is_ended && c->end.code != 0);
             continue;
         }
-        t.is_ready = t.is_ready && is_running(c) && probes_are_ready(c->probes);
+        t.is_ready = t.is_ready && is_ready(c);
         t.has_run = t.has_run || is_running(c) || is_ended || c->last.is_set;
         t.has_failed = t.has_failed || !is_ended || c->end.code != 0;
     }
@@ -175,7 +180,9 @@ static struct tally tally_of(const struct pod *p)
 static const char *phase_of(const struct pod *p, const struct tally *t)
 {
     if (p->is_ended && pod_has_ended(p))
-        return p->is_past_deadline || p->evicted || t->has_failed || t->has_init_failed ? "Failed" : "Succeeded";
+        return p->is_past_deadline || p->evicted || t->has_failed || t->has_init_failed
+                   ? "Failed"
+                   : "Succeeded";
     return t->has_run ? "Running" : "Pending";
 }
 
@@ -192,7 +199,7 @@ static const json_t *find_condition(const json_t *status, const char *type)
 
 /* The time of the last change stays while the value does. */
 static void add_condition(const struct pod *p, json_t *conditions, const char *type, bool is_true,
-                          const char *reason)
+                          const char *reason, const char *message)
 {
     const json_t *before = find_condition(p->status, type);
     const char *value = is_true ? "True" : "False";
@@ -210,19 +217,47 @@ static void add_condition(const struct pod *p, json_t *conditions, const char *t
     json_put_text(condition, "lastTransitionTime", since ? since : now);
     if (!is_true && reason)
         json_put_text(condition, "reason", reason);
+    if (!is_true && message)
+        json_put_text(condition, "message", message);
     (void)json_array_append_new(conditions, condition);
+}
+
+/* Who keeps a pod that runs, or is to run, from being ready or initialized; NULL: nobody. The
+ * caller frees it. */
+static char *unready_text(const struct pod *p, bool is_init)
+{
+    struct buf out = {0};
+
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+        bool is_done = c->state == CONTAINER_ENDED && c->end.code == 0;
+
+        if (c->is_init != is_init || (is_init ? is_done : is_ready(c)))
+            continue;
+        buf_printf(&out, "%s%s", out.size > 0 ? " " : "", c->name);
+    }
+    if (out.size > 0) {
+        AUTO_FREE char *names = buf_steal(&out);
+
+        return mem_format("containers with %s status: [%s]", is_init ? "incomplete" : "unready",
+                          names);
+    }
+    buf_done(&out);
+    return NULL;
 }
 
 static void put_conditions(const struct pod *p, json_t *status, const struct tally *t,
                            const char *phase)
 {
     static const char *const ours[] = {"Initialized", "Ready", "ContainersReady"};
-    const bool is_ready = t->is_ready && text_equal(phase, "Running");
-    const bool values[] = {t->is_initialized, is_ready, is_ready};
+    const bool ready = t->is_ready && text_equal(phase, "Running");
+    const bool values[] = {t->is_initialized, ready, ready};
     const char *not_ready = text_equal(phase, "Succeeded") ? "PodCompleted"
                             : text_equal(phase, "Failed")  ? "PodFailed"
                                                            : "ContainersNotReady";
     json_t *conditions = json_array_at(status, "conditions");
+    AUTO_FREE char *incomplete = unready_text(p, true);
+    AUTO_FREE char *unready = unready_text(p, false);
     const json_t *item = NULL;
     size_t i = 0;
 
@@ -235,7 +270,10 @@ static void put_conditions(const struct pod *p, json_t *status, const struct tal
     }
     for (size_t k = 0; k < 3; k++)
         add_condition(p, conditions, ours[k], values[k],
-                      k == 0 ? "ContainersNotInitialized" : not_ready);
+                      k == 0 ? "ContainersNotInitialized" : not_ready,
+                      k == 0                                        ? incomplete
+                      : text_equal(not_ready, "ContainersNotReady") ? unready
+                                                                    : NULL);
 }
 
 json_t *pod_status_make(const struct pod *p)
@@ -316,6 +354,26 @@ static void on_patched(void *arg, const struct err *e, const struct client_reply
     pod_step(p);
 }
 
+/* What the containers' last attempts used: the server writes it into their rows. */
+static void put_usage(const struct pod *p, json_t *metadata)
+{
+    AUTO(json_freep) json_t *usage = json_object();
+    AUTO_FREE char *text = NULL;
+
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+
+        if (c->last.is_set && c->last.has_usage)
+            account_usage_put(usage, c->name, c->last.attempt, &c->last.usage);
+        if (c->end.is_set && c->end.has_usage)
+            account_usage_put(usage, c->name, c->end.attempt, &c->end.usage);
+    }
+    if (json_object_size(usage) == 0)
+        return;
+    text = json_format(usage);
+    json_put_text(json_object_at(metadata, "annotations"), POD_USAGE, text);
+}
+
 static void send_patch(struct pod *p)
 {
     AUTO(json_freep) json_t *patch = json_object();
@@ -325,6 +383,7 @@ static void send_patch(struct pod *p)
         .method = "PATCH", .path = path, .content_type = "application/merge-patch+json"};
 
     json_put_text(json_object_at(patch, "metadata"), "uid", p->uid);
+    put_usage(p, json_object_at(patch, "metadata"));
     json_put(patch, "status", json_incref(p->status));
     body = json_format(patch);
     r.body = str_of(body);

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "node/usage.h"
 
 struct runtime;
 
@@ -34,6 +35,8 @@ struct runtime_exit {
     bool is_oom;         /* its memory limit killed something in it */
     int64_t started_ns;  /* since 1970; 0: not known */
     int64_t finished_ns; /* since 1970; 0: not known */
+    bool has_usage;
+    struct account_usage usage; /* all that it used */
 };
 
 /* An attempt as it is. `exit` counts in RUNTIME_ENDED, `exit.started_ns` from RUNTIME_RUNNING on.
@@ -51,10 +54,10 @@ struct runtime_create {
     json_t *config;       /* config.json of the bundle */
     const char *log_path; /* CRI format; its directory is made */
     bool has_stdin;       /* its input stays open, for attach */
+    bool is_stdin_once;   /* until the first who was attached leaves */
     bool has_terminal;
 };
 
-    bool is_stdin_once;   /* until the first who was attached leaves */
 typedef void (*runtime_done_fn)(void *arg, const struct err *e);
 typedef void (*runtime_list_fn)(void *arg, const struct err *e,
                                 const struct runtime_container *containers, size_t n);
@@ -71,10 +74,10 @@ struct runtime_exec {
     int64_t deadline_ns; /* from now; then it is killed and its end is ERR_TIMEOUT; 0: none */
     /* `fd` 1 or 2. */
     void (*output)(void *arg, int fd, struct str bytes);
+    void (*drained)(void *arg); /* all input was taken; may be NULL */
     /* Its end, after all output; the exec is dead. `e`: it could not run (ERR_NOT_FOUND: no such
      * container or program). */
     void (*end)(void *arg, const struct err *e, int code);
-    void (*drained)(void *arg); /* all input was taken; may be NULL */
     void *arg;
 };
 
@@ -111,8 +114,13 @@ struct runtime_ops {
     void (*list)(void *self, runtime_list_fn fn, void *arg);
     /* Begins a command in a running container; what goes wrong comes by its `end`. */
     struct exec *(*exec)(void *self, const struct runtime_exec *e);
+    /* Its log was cut off: what comes is written to a new file of the old name. Told again where
+     * it did not hear; one that has ended is no error. */
+    struct err *(*reopen_log)(void *self, const char *id);
     /* Joins the container's own input and output, from now on; conmon's socket. */
     struct exec *(*attach)(void *self, const struct runtime_exec *e);
+    /* Takes a sample of what a running attempt uses. False: it does not run, or nobody can tell. */
+    bool (*usage)(void *self, const char *id, struct usage *ret);
     void (*free)(void *self); /* containers go on; no callback after it */
 };
 
@@ -129,6 +137,7 @@ struct runtime_crun_options {
     struct worker *worker;
     const char *dir;     /* DATA/node */
     const char *boot_id; /* of the running kernel */
+    int64_t log_max_bytes; /* conmon drops a log that grew to this before it was cut; 0: never */
 };
 
 /* Fails where crun or conmon are missing. */

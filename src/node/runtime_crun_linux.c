@@ -169,6 +169,16 @@ static void add_streams(const char **argv, const struct box *b)
         argv[n++] = "--leave-stdin-open";
 }
 
+static void add_pair(const char **argv, const char *flag, const char *value)
+{
+    size_t n = 0;
+
+    while (argv[n])
+        n++;
+    argv[n++] = flag;
+    argv[n] = value;
+}
+
 /* With the locks and the fifo of `p`, whose reading end becomes ours. */
 static struct err *box_start_conmon(struct box *b, struct preparation *p)
 {
@@ -206,9 +216,12 @@ static struct err *box_start_conmon(struct box *b, struct preparation *p)
                             "--no-sync-log",
                             "--full-attach"};
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "_OCI_SYNCPIPE=3", NULL};
+    AUTO_FREE char *log_max = mem_format("%" PRId64, r->o.log_max_bytes);
     struct proc_options o = {.argv = argv, .env = env, .cwd = b->bundle, .is_session = true};
 
     add_streams(argv, b);
+    if (r->o.log_max_bytes > 0)
+        add_pair(argv, "--log-size-max", log_max);
     b->sync_fd = p->sync_fd;
     p->sync_fd = -1;
     /* They get the reading end too, so that their message is no error after our death. */
@@ -596,6 +609,7 @@ static const struct runtime_ops crun_ops = {.create = crun_create,
                                             .usage = crun_usage,
                                             .exec = crun_exec,
                                             .attach = crun_attach,
+                                            .reopen_log = crun_reopen_log,
                                             .free = crun_free};
 
 static struct err *find_program(const char *name, char **ret)
@@ -621,7 +635,8 @@ static struct err *make_dirs(const struct crun *r)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         AUTO_FREE char *path = mem_format("%s/%s", r->dir, names[i]);
 
-        TRY(dir_make(path, 0700));
+        /* The root of a container with users of its own is reached by them. */
+        TRY(dir_make(path, text_equal(names[i], "pods") ? 0711 : 0700));
     }
     return NULL;
 }

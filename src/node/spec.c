@@ -98,7 +98,8 @@ static struct err *mount_part(const struct spec_input *in, json_t *spec)
     if (in->image)
         add_mount(spec, "/sys", "bind", in->sys_dir, "bind,rprivate,nosuid,noexec,nodev,ro");
     for (size_t i = 0; i < in->n_mounts; i++) {
-        TRY(spec_check_mount(in->mounts[i].destination));
+        if (!in->mounts[i].is_ours)
+            TRY(spec_check_mount(in->mounts[i].destination));
         add_mount(spec, in->mounts[i].destination, "bind", in->mounts[i].source,
                   in->mounts[i].is_read_only ? "rbind,rprivate,nosuid,nodev,ro"
                                              : "rbind,rprivate,nosuid,nodev,rw");

@@ -20,6 +20,7 @@ struct spec_mount {
     char *source;      /* on the host */
     char *destination; /* in the container */
     bool is_read_only;
+    bool is_ours; /* not a volume's: may be below /dev */
 };
 
 struct spec_input {

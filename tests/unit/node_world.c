@@ -378,6 +378,18 @@ static struct err *fake_make_stage(struct stage *s)
     return the_world->stage_message ? err_new(ERR_NOT_FOUND, "%s", the_world->stage_message) : NULL;
 }
 
+static struct err *fake_make_words(const char *path)
+{
+    assert(strstr(path, "/words/"));
+    return NULL;
+}
+
+static char *fake_read_words(const char *path)
+{
+    assert(strstr(path, "/words/"));
+    return mem_strdup(the_world->words ? the_world->words : "");
+}
+
 static struct err *fake_strike_stage(const char *dir)
 {
     (void)dir;
@@ -428,6 +440,8 @@ void node_world_init(struct node_world *w)
                              .unprepare = fake_unprepare,
                              .make_stage = fake_make_stage,
                              .strike_stage = fake_strike_stage,
+                             .make_words = fake_make_words,
+                             .read_words = fake_read_words,
                              .update_volumes = fake_update_volumes,
                              .find_gpu = find_gpu,
                              .uvm_major = uvm_major,

@@ -56,6 +56,7 @@ struct node_world {
     int patch_status; /* 0: 200 */
     json_t *objects;  /* "configmaps/NAME" → object */
 
+    const char *words; /* what ended containers said last; NULL: nothing */
     unsigned n_prepared;
     unsigned n_unprepared;
     const char *prepare_message; /* NULL: it succeeds */
