@@ -7,6 +7,7 @@
 #include "base/stamp.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "model/image_name.h"
 
 enum {
     ID_DIGITS = 12
@@ -97,23 +98,26 @@ static json_t *age_of(const char *stamp, int64_t now_ns)
     return json_string(text);
 }
 
-static void add_row(struct listing *l, json_t *image, const char *name, int64_t now_ns)
+static void add_row(struct listing *l, const json_t *image, const char *name, int64_t now_ns)
 {
     AUTO_FREE char *id = mem_strndup(short_id(json_text(image, "id")), ID_DIGITS);
+    AUTO(json_freep) json_t *object = json_deep_copy(image);
     json_t *row = json_array();
     char size[32];
 
     size_format(json_int(image, "sizeBytes", 0), size);
+    json_put_text(object, "name", name);
+    (void)json_object_del(object, "names");
     (void)json_array_append_new(row, name ? json_string(name) : json_null());
     (void)json_array_append_new(row, json_string(id));
     (void)json_array_append_new(row, json_string(size));
     (void)json_array_append_new(row, json_integer(json_int(image, "pods", 0)));
     (void)json_array_append_new(row, age_of(json_text(image, "usedAt"), now_ns));
-    listing_add(l, row, image);
+    listing_add(l, row, object);
 }
 
 /* A row a name; a digest is only shown where there is no other. */
-static void add_rows(struct listing *l, json_t *image, int64_t now_ns)
+static void add_rows(struct listing *l, const json_t *image, int64_t now_ns)
 {
     const json_t *names = json_object_get(image, "names");
     const json_t *item = NULL;
@@ -155,11 +159,21 @@ static struct err *list(struct cli *c, struct session *s)
 
 /* ---- what changes ---- */
 
-static struct err *say_image(struct cli *c, const json_t *answer)
+/* The name it was given, in full; else the one that the archive gave it, which came last. */
+static struct err *say_image(struct cli *c, const char *given, const json_t *answer)
 {
     const json_t *names = json_object_get(answer, "names");
-    const char *name = json_string_value(json_array_get(names, 0));
-    AUTO_FREE char *line = mem_format("%s\n", name ? name : json_text(answer, "id"));
+    const char *name = json_string_value(json_array_get(names, json_array_size(names) - 1));
+    struct image_name parsed = {0};
+    char whole[IMAGE_NAME_SIZE];
+    AUTO_FREE char *line = NULL;
+
+    if (given) {
+        TRY(image_name_parse(given, &parsed));
+        image_name_format(&parsed, whole);
+        name = whole;
+    }
+    line = mem_format("%s\n", name ? name : json_text(answer, "id"));
 
     return output_write(c, str_of(line));
 }
@@ -179,7 +193,7 @@ static struct err *import(struct cli *c, struct session *s)
             cli_try(c, "mete image import %s NAME:TAG", file);
         return err_wrap(e, "import %s", file);
     }
-    return say_image(c, answer);
+    return say_image(c, name, answer);
 }
 
 static struct err *pull(struct cli *c, struct session *s)
@@ -190,7 +204,7 @@ static struct err *pull(struct cli *c, struct session *s)
 
     TRY(path_of_name(c, s, "/pull", name, &path));
     TRY(image_ask(c, s, path, name, &answer));
-    return say_image(c, answer);
+    return say_image(c, name, answer);
 }
 
 static struct err *remove_images(struct cli *c, struct session *s)

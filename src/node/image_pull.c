@@ -51,6 +51,8 @@ static char *last_message(struct str errors)
     struct str rest = errors;
     struct str last = {0};
     struct buf text = {.cap = 2048};
+    const struct str prefix = STR("Error parsing image name"); /* said of everything */
+    const char *cut = NULL;
     const char *msg;
 
     while (rest.at && rest.size > 0) {
@@ -62,6 +64,10 @@ static char *last_message(struct str errors)
     msg = last.at ? memmem(last.at, last.size, "msg=\"", 5) : NULL;
     if (msg)
         last = (struct str){msg + 5, (size_t)(last.at + last.size - msg) - 5};
+    if (msg && str_starts_with(last, prefix))
+        cut = memmem(last.at, last.size, "\\\": ", 4);
+    if (cut)
+        last = (struct str){cut + 4, (size_t)(last.at + last.size - cut) - 4};
     for (size_t i = 0; i < last.size && text.size < 1500; i++) {
         if (last.at[i] == '\\' && i + 1 < last.size)
             i++;

@@ -267,8 +267,9 @@ static struct err *begin(struct images *i)
     json_t *index = NULL;
     struct err *e;
 
-    TRY(dir_make(i->dir, 0711));
-    TRY(dir_make(i->layer_dir, 0700));
+    TRY(dir_make(i->dir, 0700));
+    /* Below an idmapped mount it is nobody's, so only what all may do with it can be done. */
+    TRY(dir_make(i->layer_dir, 0711));
     TRY(dir_make(i->work_dir, 0700));
     e = read_index(i, &index);
     if (e)
