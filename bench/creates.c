@@ -1,5 +1,6 @@
 /*
  * creates.c - durable creates per second over the unix socket: creates SOCKET CLIENTS SECONDS
+ * [NAMESPACE]
  *
  * Each client keeps one connection and has one request on its way: a pod of about 300 bytes that no
  * node can take. A create counts when its 201 came, which is after the sync. Prints one line of
@@ -45,7 +46,7 @@ static void die(const char *what)
     exit(1);
 }
 
-static void send_one(struct one *c, unsigned run, unsigned long n)
+static void send_one(struct one *c, const char *ns, unsigned run, unsigned long n)
 {
     char body[512];
     char text[1024];
@@ -58,10 +59,10 @@ static void send_one(struct one *c, unsigned run, unsigned long n)
                              "\"nvidia.com/gpu\":1}}}]}}",
                              run, n);
     int size = snprintf(text, sizeof(text),
-                        "POST /api/v1/namespaces/default/pods HTTP/1.1\r\nHost: "
+                        "POST /api/v1/namespaces/%s/pods HTTP/1.1\r\nHost: "
                         "mete\r\nContent-Type: application/json\r\n"
                         "Content-Length: %d\r\n\r\n%s",
-                        body_size, body);
+                        ns, body_size, body);
 
     if (write(c->fd, text, (size_t)size) != size)
         die("send");
@@ -122,14 +123,16 @@ int main(int argc, char **argv)
     static int64_t latency[1 << 20];
     struct pollfd polled[CLIENTS_MAX];
     struct rusage usage = {0};
+    const char *ns;
     unsigned long sent = 0;
     size_t done = 0;
     unsigned n;
     int64_t begin;
     int64_t end;
 
-    if (argc != 4)
+    if (argc != 4 && argc != 5)
         return 2;
+    ns = argc == 5 ? argv[4] : "default";
     n = (unsigned)strtoul(argv[2], NULL, 10);
     if (n < 1 || n > CLIENTS_MAX)
         return 2;
@@ -140,7 +143,7 @@ int main(int argc, char **argv)
     begin = now_ns();
     end = begin + (int64_t)(strtoul(argv[3], NULL, 10) * 1000000000ul);
     for (unsigned i = 0; i < n; i++)
-        send_one(&clients[i], (unsigned)getpid(), sent++);
+        send_one(&clients[i], ns, (unsigned)getpid(), sent++);
     while (now_ns() < end) {
         if (poll(polled, n, 1000) < 0)
             die("poll");
@@ -149,17 +152,18 @@ int main(int argc, char **argv)
                 continue;
             if (done < sizeof(latency) / sizeof(latency[0]))
                 latency[done++] = now_ns() - clients[i].sent_ns;
-            send_one(&clients[i], (unsigned)getpid(), sent++);
+            send_one(&clients[i], ns, (unsigned)getpid(), sent++);
         }
     }
     end = now_ns();
     (void)getrusage(RUSAGE_SELF, &usage);
     qsort(latency, done, sizeof(latency[0]), compare);
-    (void)printf("{\"figure\":\"durable_creates\",\"clients\":%u,\"per_second\":%.0f,\"p50_ms\":%."
+    (void)printf("{\"figure\":\"durable_creates\",\"namespace\":\"%s\",\"clients\":%u,\"per_"
+                 "second\":%.0f,\"p50_ms\":%."
                  "2f,\"p99_ms\":%.2f,"
                  "\"client_cpu_s\":%.2f,\"wall_s\":%.2f}\n",
-                 n, (double)done / ((double)(end - begin) / 1e9), (double)latency[done / 2] / 1e6,
-                 (double)latency[done * 99 / 100] / 1e6,
+                 ns, n, (double)done / ((double)(end - begin) / 1e9),
+                 (double)latency[done / 2] / 1e6, (double)latency[done * 99 / 100] / 1e6,
                  (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                      (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,
                  (double)(end - begin) / 1e9);

@@ -427,8 +427,9 @@ void account_restarts_in(const struct store *s, struct txn *t, const json_t *bef
         return;
     key.name = name ? name : json_text(metadata, "name");
     o = store_get_applied(s, key);
-    if (o)
-        e = json_parse(o->bytes, &placement);
+    if (!o)
+        return;
+    e = json_parse(o->bytes, &placement);
     entry = e ? NULL : entry_of(placement, json_text(metadata, "uid"));
     if (!entry || restarts <= json_int(entry, "attempt", 0))
         return;

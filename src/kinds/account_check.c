@@ -21,6 +21,15 @@ struct check {
     struct err *e; /* the first thing that is wrong */
 };
 
+static void checked_free(struct checked *g)
+{
+    vec_done(&g->held);
+    vec_done(&g->up);
+    vec_done(&g->out);
+    free(g->uuid);
+    free(g);
+}
+
 static struct checked *find_or_add(struct check *c, const char *uuid)
 {
     struct checked *g = NULL;
@@ -161,12 +170,9 @@ struct err *account_check(const struct store *s, int64_t from_ns, int64_t to_ns)
     map_each (handle, c.gpus, g, tmp) {
         if (!e && !c.e)
             e = check_gpu(g, (struct account_span){from_ns, to_ns});
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, c.gpus, g);
-        vec_done(&g->held);
-        vec_done(&g->up);
-        vec_done(&g->out);
-        free(g->uuid);
-        free(g);
+        checked_free(g);
     }
     if (!e)
         return c.e;

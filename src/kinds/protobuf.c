@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/kind.h"
+#include "kinds/protobuf_tables.h"
 #include "kinds/value.h"
 
 enum {
@@ -26,27 +27,6 @@ enum wire {
     WIRE_32 = 5
 };
 
-enum proto_type {
-    PROTO_STRING,
-    PROTO_BYTES, /* base64 in JSON */
-    PROTO_INT,
-    PROTO_BOOL,
-    PROTO_MESSAGE,
-    PROTO_TIME,      /* Time {seconds, nanos} */
-    PROTO_MAP,       /* string to string */
-    PROTO_BYTES_MAP, /* string to bytes */
-    PROTO_QUANTITY,  /* Quantity {string} */
-    PROTO_QUANTITY_MAP,
-};
-
-struct proto_field {
-    uint64_t number; /* 0 ends a table */
-    const char *name;
-    enum proto_type type;
-    bool is_repeated;
-    const struct proto_field *fields; /* PROTO_MESSAGE */
-};
-
 static const struct proto_field owner_reference[] = {
     {1, "kind", PROTO_STRING, false, NULL},
     {3, "name", PROTO_STRING, false, NULL},
@@ -57,7 +37,7 @@ static const struct proto_field owner_reference[] = {
     {0},
 };
 
-static const struct proto_field object_meta[] = {
+const struct proto_field proto_object_meta[] = {
     {1, "name", PROTO_STRING, false, NULL},
     {2, "generateName", PROTO_STRING, false, NULL},
     {3, "namespace", PROTO_STRING, false, NULL},
@@ -85,7 +65,7 @@ static const struct proto_field namespace_status[] = {
 };
 
 static const struct proto_field namespace_message[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "spec", PROTO_MESSAGE, false, namespace_spec},
     {3, "status", PROTO_MESSAGE, false, namespace_status},
     {0},
@@ -107,7 +87,7 @@ static const struct proto_field delete_options[] = {
 };
 
 static const struct proto_field config_map[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "data", PROTO_MAP, false, NULL},
     {3, "binaryData", PROTO_BYTES_MAP, false, NULL},
     {4, "immutable", PROTO_BOOL, false, NULL},
@@ -115,7 +95,7 @@ static const struct proto_field config_map[] = {
 };
 
 static const struct proto_field secret[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "data", PROTO_BYTES_MAP, false, NULL},
     {3, "type", PROTO_STRING, false, NULL},
     {4, "stringData", PROTO_MAP, false, NULL},
@@ -145,7 +125,7 @@ static const struct proto_field access_review_spec[] = {
 };
 
 static const struct proto_field access_review[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "spec", PROTO_MESSAGE, false, access_review_spec},
     {0},
 };
@@ -156,13 +136,13 @@ static const struct proto_field rules_review_spec[] = {
 };
 
 static const struct proto_field rules_review[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "spec", PROTO_MESSAGE, false, rules_review_spec},
     {0},
 };
 
 static const struct proto_field self_review[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {0},
 };
 
@@ -172,7 +152,7 @@ static const struct proto_field local_reference[] = {
 };
 
 static const struct proto_field service_account[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {3, "imagePullSecrets", PROTO_MESSAGE, true, local_reference},
     {4, "automountServiceAccountToken", PROTO_BOOL, false, NULL},
     {0},
@@ -194,7 +174,7 @@ static const struct proto_field token_request_spec[] = {
 };
 
 static const struct proto_field token_request[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "spec", PROTO_MESSAGE, false, token_request_spec},
     {0},
 };
@@ -225,7 +205,7 @@ static const struct proto_field quota_status[] = {
 };
 
 static const struct proto_field quota[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "spec", PROTO_MESSAGE, false, quota_spec},
     {3, "status", PROTO_MESSAGE, false, quota_status},
     {0},
@@ -233,7 +213,7 @@ static const struct proto_field quota[] = {
 
 /* k8s.io/api/scheduling/v1 */
 static const struct proto_field priority_class[] = {
-    {1, "metadata", PROTO_MESSAGE, false, object_meta},
+    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
     {2, "value", PROTO_INT, false, NULL},
     {3, "globalDefault", PROTO_BOOL, false, NULL},
     {4, "description", PROTO_STRING, false, NULL},
@@ -278,6 +258,8 @@ static const struct message {
     {"DeleteOptions", delete_options},
     {"ConfigMap", config_map},
     {"Secret", secret},
+    {"Job", proto_job},
+    {"CronJob", proto_cron_job},
     {"ResourceQuota", quota},
     {"PriorityClass", priority_class},
     {"ServiceAccount", service_account},
@@ -414,26 +396,38 @@ static struct err *make_time(struct reader r, json_t **ret)
     return NULL;
 }
 
+/* IntOrString: 0 in its first field says that it is the number in its second. */
+static struct err *make_int_or_string(struct reader r, json_t **ret)
+{
+    struct str text = {"", 0};
+    int64_t number = 0;
+    bool is_text = false;
+
+    while (r.rest.size > 0) {
+        struct value v = {0};
+
+        TRY(read_value(&r, &v));
+        if (v.field == 1 && v.wire == WIRE_VARINT)
+            is_text = v.number != 0;
+        else if (v.field == 2 && v.wire == WIRE_VARINT)
+            number = (int64_t)v.number;
+        else if (v.field == 3 && v.wire == WIRE_BYTES)
+            text = v.bytes;
+    }
+    if (is_text)
+        return make_text(text, "IntOrString", ret);
+    *ret = json_integer(number);
+    return NULL;
+}
+
 /* The entries of a map, or NULL for a field that is none. */
 static const struct proto_field *entry_of(enum proto_type type)
 {
-    switch (type) {
-    case PROTO_MAP:
+    if (type == PROTO_MAP)
         return map_entry;
-    case PROTO_BYTES_MAP:
+    if (type == PROTO_BYTES_MAP)
         return bytes_map_entry;
-    case PROTO_QUANTITY_MAP:
-        return quantity_map_entry;
-    case PROTO_STRING:
-    case PROTO_BYTES:
-    case PROTO_INT:
-    case PROTO_BOOL:
-    case PROTO_MESSAGE:
-    case PROTO_TIME:
-    case PROTO_QUANTITY:
-        break;
-    }
-    return NULL;
+    return type == PROTO_QUANTITY_MAP ? quantity_map_entry : NULL;
 }
 
 static struct err *make_quantity(struct reader r, json_t **ret)
@@ -470,9 +464,13 @@ static struct err *make_value(struct reader *r, const struct proto_field *f, con
     case PROTO_STRING:
         return make_text(v->bytes, f->name, ret);
     case PROTO_BYTES:
+    case PROTO_OPAQUE:
         *ret = make_base64(v->bytes);
         break;
+    case PROTO_INT_OR_STRING:
+        return make_int_or_string(inner, ret);
     case PROTO_INT:
+    case PROTO_INT_NONZERO:
         *ret = json_integer((int64_t)v->number);
         break;
     case PROTO_BOOL:
@@ -489,24 +487,42 @@ static struct err *make_value(struct reader *r, const struct proto_field *f, con
         *ret = TAKE(object);
         break;
     }
+    case PROTO_INLINE:
     case PROTO_MAP:
     case PROTO_BYTES_MAP:
     case PROTO_QUANTITY_MAP:
-        break; /* add_map_entry */
+        break; /* add_value */
     }
     return NULL;
+}
+
+static bool is_number(const struct proto_field *f)
+{
+    return f->type == PROTO_INT || f->type == PROTO_INT_NONZERO || f->type == PROTO_BOOL;
+}
+
+/* Go writes texts and times that are not set, too, as empty ones. */
+static bool is_unset(const struct proto_field *f, const struct value *v)
+{
+    if (f->type == PROTO_INT_NONZERO)
+        return v->number == 0;
+    return !f->is_repeated && v->bytes.size == 0 &&
+           (f->type == PROTO_STRING || f->type == PROTO_TIME || f->type == PROTO_OPAQUE);
 }
 
 static struct err *add_value(struct reader *r, const struct proto_field *f, const struct value *v,
                              json_t *into)
 {
-    bool is_number = f->type == PROTO_INT || f->type == PROTO_BOOL;
     json_t *value = NULL;
 
-    if (v->wire != (is_number ? WIRE_VARINT : WIRE_BYTES))
+    if (v->wire != (is_number(f) ? WIRE_VARINT : WIRE_BYTES))
         return err_new(ERR_BAD_REQUEST, "protobuf: %s: wire type %d", f->name, (int)v->wire);
     if (++*r->n_values > VALUES_MAX)
         return err_new(ERR_TOO_LARGE, "protobuf: more than %d values", VALUES_MAX);
+    if (is_unset(f, v))
+        return NULL;
+    if (f->type == PROTO_INLINE)
+        return read_message((struct reader){v->bytes, r->n_values}, f->fields, into);
     if (entry_of(f->type))
         return add_map_entry((struct reader){v->bytes, r->n_values}, f, into);
     TRY(make_value(r, f, v, &value));

@@ -8,7 +8,7 @@ enum {
     OLD_A_TURN = 200
 };
 
-static const int64_t RETENTION_NS = 400 * 86400 * NS_PER_SEC;
+static const int64_t RETENTION_NS = INT64_C(400) * 86400 * NS_PER_SEC;
 static const int64_t LOOK_NS = 3600 * NS_PER_SEC;
 static const int64_t GO_ON_NS = 100 * NS_PER_MS; /* between two handfuls */
 

@@ -18,9 +18,8 @@ static struct node_sample *find_sample(const struct meter *m, const char *node)
     return s;
 }
 
-static void sample_free(struct meter *m, struct node_sample *s)
+static void sample_free(struct node_sample *s)
 {
-    map_remove(handle, m->samples, s);
     json_decref(s->stats);
     free(s->node);
     free(s);
@@ -34,8 +33,11 @@ static void forget_old(struct meter *m)
     struct node_sample *next;
 
     map_each (handle, m->samples, s, next) {
-        if (now_ns - s->taken_ns > FRESH_NS)
-            sample_free(m, s);
+        if (now_ns - s->taken_ns <= FRESH_NS)
+            continue;
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
+        map_remove(handle, m->samples, s);
+        sample_free(s);
     }
 }
 
@@ -44,8 +46,11 @@ void meter_forget_samples(struct meter *m)
     struct node_sample *s;
     struct node_sample *next;
 
-    map_each (handle, m->samples, s, next)
-        sample_free(m, s);
+    map_each (handle, m->samples, s, next) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
+        map_remove(handle, m->samples, s);
+        sample_free(s);
+    }
 }
 
 void meter_take_stats(void *meter, const char *node, const json_t *stats)
@@ -62,6 +67,7 @@ void meter_take_stats(void *meter, const char *node, const json_t *stats)
     if (!s) {
         s = mem_alloc(sizeof(*s));
         s->node = mem_strdup(node);
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_add(handle, m->samples, s->node, strlen(s->node), s);
     }
     json_decref(s->stats);

@@ -57,11 +57,22 @@ struct usage_report {
     struct used_gpu *gpus;
 };
 
-static void group_done(struct group *g)
+static void group_free(struct group *g)
 {
     for (size_t i = 0; i < BY_COUNT; i++)
         free(g->texts[i]);
     free(g->key);
+    free(g);
+}
+
+static void gpu_free(struct used_gpu *u)
+{
+    vec_done(&u->held);
+    vec_done(&u->up);
+    vec_done(&u->out);
+    free(u->uuid);
+    free(u->model);
+    free(u);
 }
 
 static void usage_free(struct report *report)
@@ -73,18 +84,14 @@ static void usage_free(struct report *report)
     struct used_gpu *next_gpu;
 
     map_each (handle, r->groups, g, next) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, r->groups, g);
-        group_done(g);
-        free(g);
+        group_free(g);
     }
     map_each (handle, r->gpus, u, next_gpu) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, r->gpus, u);
-        vec_done(&u->held);
-        vec_done(&u->up);
-        vec_done(&u->out);
-        free(u->uuid);
-        free(u->model);
-        free(u);
+        gpu_free(u);
     }
     store_list_done(&r->placements);
     loop_timer_free(r->timer);

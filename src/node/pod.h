@@ -241,8 +241,8 @@ void container_image_done(struct container *c);
 /* pod_refresh.c: volumes that follow what they show, while any container runs */
 void pod_step_refresh(struct pod *p);
 void pod_refresh_end(struct pod *p);
-/* The pod's object changed; or, `is_unsure`, its volumes may have been written past us. */
-void pod_refresh_again(struct pod *p, bool is_unsure);
+/* The pod's object changed, or its volumes were written past us. */
+void pod_refresh_again(struct pod *p);
 void pods_refresh(void *arg, const struct ref_watch *w);
 
 /* container_create.c: from its turn to the runtime's create */

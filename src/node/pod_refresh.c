@@ -2,7 +2,7 @@
  * Volumes of a running pod that follow what they show: ConfigMaps, Secrets, the pod's labels and
  * annotations, tokens that end.
  *
- * A plan is made of the newest that is known and given to the worker when it differs from the last;
+ * A plan is made of the newest that is known and given to the worker, which writes what differs;
  * while one is written, changes wait. What a plan lacks (a ConfigMap that was deleted) leaves the
  * files as they are, with an Event, as in the kubelet.
  */
@@ -38,8 +38,6 @@ struct refresh {
     VEC(struct token) tokens; /* of fixed length after refresh_new */
     struct loop_timer *timer;
     int64_t retry_at_ns; /* of a write that failed; 0: none */
-    struct volumes shown;
-    bool has_shown;
     bool is_dirty;
     bool is_writing;
     bool is_failure_told;
@@ -158,11 +156,6 @@ static void on_written(void *message, const struct err *e)
         if (e) {
             LOG(WARN, "volumes could not be brought up to date", S("pod", p->name), E(e));
             r->retry_at_ns = loop_now_ns(w->set->o.loop) + RETRY_NS;
-        } else {
-            volumes_done(&r->shown);
-            r->shown = w->volumes;
-            w->volumes = (struct volumes){0};
-            r->has_shown = true;
         }
         run(r);
     }
@@ -200,10 +193,10 @@ static void take_refs(const struct refresh *r)
 {
     for (size_t i = 0; i < r->followed.n; i++) {
         const struct followed *f = &r->followed.at[i];
-        const json_t *object = f->watch ? ref_watch_object(f->watch) : NULL;
+        json_t *object = f->watch ? ref_watch_object(f->watch) : NULL;
 
         if (object)
-            (void)json_object_set_new(r->pod->refs, f->ref, json_deep_copy(object));
+            (void)json_object_set(r->pod->refs, f->ref, object);
         else if (f->watch)
             (void)json_object_del(r->pod->refs, f->ref); /* absent is as good */
     }
@@ -235,8 +228,7 @@ static void plan(struct refresh *r)
         return;
     }
     r->is_failure_told = false;
-    if (!r->has_shown || !volumes_equal(&v, &r->shown))
-        give_to_worker(r, &v);
+    give_to_worker(r, &v);
 }
 
 static void run(struct refresh *r)
@@ -342,7 +334,6 @@ void pod_refresh_end(struct pod *p)
     }
     vec_done(&r->tokens);
     vec_done(&r->followed);
-    volumes_done(&r->shown);
     loop_timer_free(r->timer);
     free(r);
 }
@@ -363,13 +354,11 @@ void pod_step_refresh(struct pod *p)
         begin(p, refs);
 }
 
-void pod_refresh_again(struct pod *p, bool is_unsure)
+void pod_refresh_again(struct pod *p)
 {
     if (!p->refresh)
         return;
     p->refresh->is_dirty = true;
-    if (is_unsure)
-        p->refresh->has_shown = false;
     run(p->refresh);
 }
 
@@ -382,7 +371,7 @@ void pods_refresh(void *arg, const struct ref_watch *w)
     map_each (handle, set->pods, p, next)
         for (size_t i = 0; p->refresh && i < p->refresh->followed.n; i++)
             if (p->refresh->followed.at[i].watch == w) {
-                pod_refresh_again(p, false);
+                pod_refresh_again(p);
                 break;
             }
 }

@@ -84,6 +84,7 @@ static void on_made(void *message, const struct err *e)
         p->uid_base = m->preparation->uid_base;
         preparation_free(p->prepared);
         p->prepared = m->preparation;
+        volumes_forget(&p->prepared->volumes);
         p->preparation = PREP_DONE;
         p->retry_ns = 0;
     } else {
@@ -94,7 +95,7 @@ static void on_made(void *message, const struct err *e)
     free(m->uid);
     free(m);
     if (p) {
-        pod_refresh_again(p, true);
+        pod_refresh_again(p); /* of what was fetched before its watches told newer */
         pod_step(p);
     }
 }

@@ -446,7 +446,7 @@ void pods_put(struct pods *set, const json_t *object)
     if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
         pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before we began anew */
     if (is_relabelled)
-        pod_refresh_again(p, false);
+        pod_refresh_again(p);
     pod_step(p);
 }
 

@@ -33,5 +33,5 @@ void ref_watch_give(struct ref_watch *w); /* accepts NULL */
 
 /* Whether the server has told. */
 bool ref_watch_is_synced(const struct ref_watch *w);
-/* Borrowed until the loop's next turn; NULL: it is not there. */
-const json_t *ref_watch_object(const struct ref_watch *w);
+/* Borrowed, never to be changed; NULL: it is not there. */
+json_t *ref_watch_object(const struct ref_watch *w);

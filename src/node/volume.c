@@ -14,13 +14,18 @@ enum {
 
 /* ---- the list ---- */
 
-static void volume_done(struct volume *v)
+static void files_done(struct volume *v)
 {
     VEC_EACH (&v->files, f) {
         free(f->path);
         free(f->bytes);
     }
     vec_done(&v->files);
+}
+
+static void volume_done(struct volume *v)
+{
+    files_done(v);
     free(v->name);
     free(v->path);
     free(v->limit_text);
@@ -35,35 +40,18 @@ void volumes_done(struct volumes *v)
     vec_done(&v->list);
 }
 
+void volumes_forget(struct volumes *v)
+{
+    VEC_EACH (&v->list, volume)
+        files_done(volume);
+}
+
 const struct volume *volumes_find(const struct volumes *v, const char *name)
 {
     for (size_t i = 0; i < v->list.n; i++)
         if (text_equal(v->list.at[i].name, name))
             return &v->list.at[i];
     return NULL;
-}
-
-static bool is_file_equal(const struct atomic_file *a, const struct atomic_file *b)
-{
-    return text_equal(a->path, b->path) && a->size == b->size && a->mode == b->mode &&
-           a->uid == b->uid && a->gid == b->gid && memcmp(a->bytes, b->bytes, a->size) == 0;
-}
-
-bool volumes_equal(const struct volumes *a, const struct volumes *b)
-{
-    if (a->list.n != b->list.n)
-        return false;
-    for (size_t i = 0; i < a->list.n; i++) {
-        const struct volume *one = &a->list.at[i];
-        const struct volume *other = &b->list.at[i];
-
-        if (one->files.n != other->files.n)
-            return false;
-        for (size_t k = 0; k < one->files.n; k++)
-            if (!is_file_equal(&one->files.at[k], &other->files.at[k]))
-                return false;
-    }
-    return true;
 }
 
 /* ---- emptyDir ---- */

@@ -73,8 +73,8 @@ struct err *volume_plan_files(const struct volume_input *in, const json_t *item,
 
 const struct volume *volumes_find(const struct volumes *v, const char *name);
 
-/* Whether all files are the same, with their bytes and rights. */
-bool volumes_equal(const struct volumes *a, const struct volumes *b);
+/* Frees what was only for volume_make: the files. */
+void volumes_forget(struct volumes *v);
 
 struct err *volume_make(const struct volumes *v) MUST_CHECK;
 /* Only the files, of a pod that runs; a volume that is not there is left alone. */

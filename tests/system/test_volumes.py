@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 
+import image_kit
 from harness import METE, Mete, check, equal, execute, pod, wait
 
 UID, GID = 5, 60  # of Debian's passwd: nobody logs in as this one
@@ -367,3 +368,94 @@ def sub_paths_win_no_race(m, share):
     finally:
         stop.set()
         swapper.join()
+
+
+# ---- images ----
+
+def in_image(body):
+    tree = json.loads(body)
+    for c in tree["spec"]["containers"]:
+        c.update(image="t/box:1", imagePullPolicy="Never")
+    return json.dumps(tree)
+
+
+def test_volumes_belong_to_the_users_of_an_image():
+    with roots() as (m, share, sets):
+        path = image_kit.write(os.path.join(m.dir, "box.tar"), image_kit.Image([image_kit.base_layer()]).layout())
+        equal(m.mete("image", "import", path, "t/box:1").code, 0)
+        m.ok("create", "configmap", "c", "--from-literal=a=1")
+        m.ok("create", "secret", "generic", "s", "--from-literal=k=one")
+        what_we_make_belongs_to_the_pod(m)
+        host_paths_of_others_are_the_worlds(m, share, sets)
+        host_paths_of_administrators_are_shifted(m, share)
+        memory_is_written_again_after_a_restart(m)
+
+
+def image_run(m, apply, name, script, volumes, mounts, **options):
+    r = apply(in_image(manifest(name, script, volumes, mounts, **options)))
+    equal(r.code, 0, r)
+    m.wait_phase(name, ("Succeeded", "Failed"))
+    return m.ok("logs", name).splitlines()
+
+
+def admin(m):
+    return lambda body: m.kubectl("apply", "-f", "-", stdin=body)
+
+
+def what_we_make_belongs_to_the_pod(m):
+    volumes = [{"name": "e", "emptyDir": {}}, {"name": "m", "emptyDir": {"medium": "Memory"}},
+               {"name": "c", "configMap": {"name": "c"}}, {"name": "s", "secret": {"secretName": "s",
+                                                                                 "defaultMode": 0o400}}]
+    mounts = [mount(n, "/" + n) for n in "emcs"] + [mount("e", "/sub", subPath="x/y"),
+                                                   mount("c", "/data/one", subPath="a")]
+    script = ("stat -c %a:%u:%g /e /m /c /s /s/..data/k /sub; cat /c/a /s/k /data/one; echo; touch /e/f /m/f /sub/f;"
+              " stat -c %u:%g /e/f; ls /e/x/y; cat /proc/self/uid_map | tr -s ' '")
+    out = image_run(m, admin(m), "owned", script, volumes, mounts)
+    equal(out[:6], ["777:0:0", "777:0:0", "755:0:0", "755:0:0", "400:0:0", "777:0:0"], out)
+    equal(out[6:9], ["1one1", "0:0", "f"], out)
+    check(int(out[9].split()[1]) > 0x70000000, out)
+    out = image_run(m, admin(m), "grouped", "stat -c %a:%u:%g /e /s /s/..data/k; cat /s/k; touch /e/f; stat -c %u:%g /e/f",
+                    volumes, mounts, securityContext={"runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 2000})
+    equal(out, ["2777:0:2000", "2755:0:2000", "440:0:2000", "one1000:2000"], out)
+
+
+def host_paths_of_others_are_the_worlds(m, share, sets):
+    """What somebody's image sees in a root is what is open to all, by the rights of nobody."""
+    who = Person(m)
+    os.makedirs(share + "/private/open")
+    os.chmod(share + "/private", 0o700)
+    with open(share + "/key", "w") as f:
+        f.write("key\n")
+    os.chmod(share + "/key", 0o600)
+    r = who.apply(in_image(manifest("make", "id", [host_path("h", share + "/x", "DirectoryOrCreate")],
+                                    [mount("h", "/h")])))
+    check(r.code == 4 and "own nothing on the node" in r.err, r)
+    out = image_run(m, who.apply, "world", "cat /r/one; cat /h/key; touch /h/by-pod && stat -c %u /h/key; id -u",
+                    [host_path("h", share), host_path("r", sets)],
+                    [mount("h", "/h"), mount("r", "/r", readOnly=True)])
+    equal([out[0], out[-2], out[-1]], ["set one", "65534", "0"], out)
+    check("Permission denied" in out[1], out)
+    check(os.stat(share + "/by-pod").st_uid > 0x70000000)
+    equal(who.apply(in_image(manifest("past", "id", [host_path("h", share + "/private/open")],
+                                      [mount("h", "/h")]))).code, 0)
+    _, message = wait(lambda: waiting(m, "past"), "nobody goes through a closed directory")
+    check("permission denied" in message.lower(), message)
+    m.ok("delete", "pod", "past")
+
+
+def host_paths_of_administrators_are_shifted(m, share):
+    out = image_run(m, admin(m), "shifted", "stat -c %u:%g /h/key; cat /h/key; mkdir /h/made; stat -c %u /h/made",
+                    [host_path("h", share)], [mount("h", "/h")])
+    equal(out, ["0:0", "key", "0"], out)
+    equal(os.stat(share + "/made").st_uid, 0)
+
+
+def memory_is_written_again_after_a_restart(m):
+    script = "while sleep 0.05; do cat /s/k; echo; done"
+    equal(admin(m)(in_image(manifest("follow", script, [{"name": "s", "secret": {"secretName": "s"}}],
+                                     [mount("s", "/s")], terminationGracePeriodSeconds=0))).code, 0)
+    last = lambda: m.kubectl("logs", "follow").out.splitlines()[-1:]
+    wait(lambda: last() == ["one"], "the first secret")
+    restart_node(m)
+    patch(m, "secret", "s", stringData={"k": "two"})
+    wait(lambda: last() == ["two"], "the second secret")

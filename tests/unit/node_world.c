@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 
 /* ---- turns ---- */
 
@@ -251,6 +252,7 @@ struct fake_call {
     struct client_call call;
     struct node_world *world;
     size_t request; /* in world->requests */
+    client_data_fn data; /* NULL: no watch */
     client_done_fn done;
     void *arg;
 };
@@ -265,6 +267,11 @@ static void fake_cancel(struct client_call *call)
     for (size_t i = 0; i < c->world->calls.n; i++)
         if (c->world->calls.at[i] == call) {
             vec_remove(&c->world->calls, i);
+            break;
+        }
+    for (size_t i = 0; i < c->world->watches.n; i++)
+        if (c->world->watches.at[i] == call) {
+            vec_remove(&c->world->watches, i);
             break;
         }
     free(c);
@@ -286,14 +293,69 @@ static struct client_call *fake_send(void *self, const struct client_request *r,
     json_t *body = NULL;
     struct err *e = r->body.size ? json_parse(r->body, &body) : NULL;
 
-    assert(!e && !data);
-    *c = (struct fake_call){
-        .call.ops = &fake_client, .world = w, .request = w->requests.n, .done = done, .arg = arg};
+    assert(!e);
+    *c = (struct fake_call){.call.ops = &fake_client,
+                            .world = w,
+                            .request = w->requests.n,
+                            .data = data,
+                            .done = done,
+                            .arg = arg};
     vec_add(&w->requests, (struct fake_request){.method = mem_strdup(r->method),
                                                 .path = mem_strdup(r->path),
                                                 .body = body});
-    vec_add(&w->calls, &c->call);
+    if (data)
+        vec_add(&w->watches, &c->call);
+    else
+        vec_add(&w->calls, &c->call);
     return &c->call;
+}
+
+/* Whether the path is of "configmaps/NAME": the object itself, or a list restricted to it. */
+static bool is_path_of(const char *path, const char *ref)
+{
+    struct str name = str_of(ref);
+    struct str plural = str_cut(&name, '/');
+    AUTO_FREE char *own = mem_format("/api/v1/namespaces/default/%s", ref);
+    AUTO_FREE char *list =
+        mem_format("/api/v1/namespaces/default/" STR_FMT "?fieldSelector=metadata.name%%3D" STR_FMT
+                   "&",
+                   STR_ARG(plural), STR_ARG(name));
+
+    return text_equal(path, own) || text_starts_with(path, list);
+}
+
+/* A list of the one object that its field selector names, or of none. The caller frees it. */
+static char *list_body(struct node_world *w, const char *path)
+{
+    AUTO(json_freep)
+    json_t *list = json_pack("{s:{s:s},s:[]}", "metadata", "resourceVersion", "1", "items");
+    const char *ref = NULL;
+    json_t *object = NULL;
+
+    json_object_foreach (w->objects, ref, object)
+        if (is_path_of(path, ref)) {
+            AUTO(json_freep) json_t *named = json_deep_copy(object);
+
+            json_put_text(json_object_at(named, "metadata"), "name", strchr(ref, '/') + 1);
+            (void)json_array_append(json_object_get(list, "items"), named);
+        }
+    return json_format(list);
+}
+
+/* authentication.k8s.io/v1 TokenRequest, answered. The caller frees it. */
+static char *token_body(struct node_world *w, const json_t *asked)
+{
+    AUTO(json_freep) json_t *answer = json_object();
+    json_t *status = json_object_at(answer, "status");
+    AUTO_FREE char *token = mem_format("T%u", ++w->n_tokens);
+    char until[STAMP_TEXT_SIZE];
+
+    stamp_format(loop_wall_ns(w->loop) +
+                     json_int_at(asked, "spec", "expirationSeconds", NULL) * NS_PER_SEC,
+                 until);
+    json_put_text(status, "token", token);
+    json_put_text(status, "expirationTimestamp", until);
+    return json_format(answer);
 }
 
 static void answer(struct node_world *w)
@@ -309,7 +371,13 @@ static void answer(struct node_world *w)
         away = err_new(ERR_UNAVAILABLE, "connection refused");
     if (text_equal(r->method, "PATCH") && w->patch_status)
         reply.status = w->patch_status;
-    if (text_equal(r->method, "GET")) {
+    if (text_equal(r->method, "POST") && text_ends_with(r->path, "/token")) {
+        text = token_body(w, r->body);
+        reply.body = str_of(text);
+    } else if (text_equal(r->method, "GET") && strchr(r->path, '?')) {
+        text = list_body(w, r->path);
+        reply.body = str_of(text);
+    } else if (text_equal(r->method, "GET")) {
         const char *path = strstr(r->path, "default/");
         const json_t *object = path ? json_object_get(w->objects, path + strlen("default/")) : NULL;
 
@@ -399,8 +467,15 @@ static struct err *fake_strike_stage(const char *dir)
 
 static struct err *fake_update_volumes(const struct volumes *v)
 {
-    (void)v;
     the_world->n_updated++;
+    json_decref(the_world->shown);
+    the_world->shown = json_object();
+    for (size_t i = 0; i < v->list.n; i++)
+        for (size_t k = 0; k < v->list.at[i].files.n; k++) {
+            const struct atomic_file *f = &v->list.at[i].files.at[k];
+
+            json_put_text(the_world->shown, f->path, f->bytes);
+        }
     return NULL;
 }
 
@@ -488,10 +563,14 @@ void node_world_done(struct node_world *w)
         free(w->requests.at[i].path);
         json_decref(w->requests.at[i].body);
     }
+    for (size_t i = w->watches.n; i > 0; i--)
+        fake_cancel(w->watches.at[i - 1]);
+    vec_done(&w->watches);
     vec_done(&w->containers);
     vec_done(&w->requests);
     vec_done(&w->calls);
     json_decref(w->objects);
+    json_decref(w->shown);
     sim_loop_free(w->loop);
 }
 
@@ -542,6 +621,35 @@ json_t *node_world_pod(const char *spec, const char *status)
 void node_world_put(struct node_world *w, const json_t *pod)
 {
     pods_put(w->pods, pod);
+    node_world_run(w);
+}
+
+void node_world_change(struct node_world *w, const char *ref, const char *object)
+{
+    AUTO(json_freep) json_t *event = json_object();
+    AUTO_FREE char *line = NULL;
+    json_t *tree = NULL;
+    struct err *e = json_parse(str_of(object ? object : "{}"), &tree);
+
+    assert(!e);
+    if (object)
+        (void)json_object_set(w->objects, ref, tree);
+    else
+        (void)json_object_del(w->objects, ref);
+    json_put_text(json_object_at(tree, "metadata"), "name", strchr(ref, '/') + 1);
+    json_put_text(json_object_at(tree, "metadata"), "resourceVersion", "2");
+    json_put_text(event, "type", object ? "MODIFIED" : "DELETED");
+    json_put(event, "object", tree);
+    char *text = json_format(event);
+
+    line = mem_format("%s\n", text);
+    free(text);
+    for (size_t i = 0; i < w->watches.n; i++) {
+        struct fake_call *c = (struct fake_call *)w->watches.at[i];
+
+        if (is_path_of(w->requests.at[c->request].path, ref))
+            c->data(c->arg, str_of(line));
+    }
     node_world_run(w);
 }
 

@@ -55,6 +55,8 @@ struct node_world {
     bool is_server_away;
     int patch_status; /* 0: 200 */
     json_t *objects;  /* "configmaps/NAME" → object */
+    unsigned n_tokens; /* given: "T1", "T2" ... */
+    VEC(struct client_call *) watches;
 
     const char *words; /* what ended containers said last; NULL: nothing */
     unsigned n_prepared;
@@ -63,6 +65,7 @@ struct node_world {
     unsigned n_staged;
     unsigned n_struck;
     unsigned n_updated;
+    json_t *shown; /* what the last update writes: path → text */
     const char *stage_message; /* NULL: it succeeds */
 };
 
@@ -85,6 +88,9 @@ void node_world_adopt(struct node_world *w);
 /* A pod "default/p", uid "u1"; `spec` and `status` are JSON texts. A new reference. */
 json_t *node_world_pod(const char *spec, const char *status);
 void node_world_put(struct node_world *w, const json_t *pod);
+/* The server's "configmaps/NAME" becomes `object` (JSON text; NULL: deleted), its watches hear of
+ * it. */
+void node_world_change(struct node_world *w, const char *ref, const char *object);
 
 /* The newest status that the server was sent; NULL: none. Borrowed. */
 const json_t *node_world_status(const struct node_world *w);

@@ -180,7 +180,7 @@ static void restart(struct world *w, int count, int code)
         "\\'cpuNs\\':%d}}}}'}},'status':{'phase':'Running','containerStatuses':[{'name':'main',"
         "'restartCount':%d,'ready':true,'image':'','imageID':'','state':{},'lastState':{"
         "'terminated':{'exitCode':%d}}}]}}",
-        count - 1, count * 100, count, code);
+        count - 1, count % 1000 * 100, count, code);
 
     world_must(world_patch(w, STATUS("a"), text, NULL));
 }

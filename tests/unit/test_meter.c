@@ -415,7 +415,7 @@ static void old_rows_go(void **state)
     assert_int_equal(count_rows(&t.w), 1);
     seconds(&t, INT64_C(399) * 86400);
     assert_int_equal(count_rows(&t.w), 1);
-    seconds(&t, 2 * 86400);
+    seconds(&t, INT64_C(2) * 86400);
     assert_int_equal(count_rows(&t.w), 0);
     world_must(
         account_check(t.w.store, objects_now_ns(t.w.objects) - HOUR, objects_now_ns(t.w.objects)));

@@ -22,9 +22,34 @@ static void reads_a_namespace_as_kubectl_sends_it(void **state)
         fail_msg("%s", err_message(e));
     assert_string_equal(text,
                         "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
-                        "\"ns1\",\"generateName\":\"\",\"creationTimestamp\":"
-                        "\"1970-01-01T00:00:00Z\",\"labels\":{\"k\":\"v\",\"e\":\"\"}},\"spec\":{},"
+                        "\"ns1\",\"labels\":{\"k\":\"v\",\"e\":\"\"}},\"spec\":{},"
                         "\"status\":{}}");
+}
+
+static void reads_a_job_as_kubectl_sends_it(void **state)
+{
+    static const char body[] =
+        "k8s\x00\x0a\x0f\x0a\x08\x62\x61tch/v1\x12\x03Job\x12g\x0a\x07\x0a\x01j\x12\x00"
+        "\x42\x00\x12Z\x08\x00\x38\x00\x32T\x0a\x02\x42\x00\x12N\x0a\x07\x0a\x01v\x12\x02"
+        "\x12\x00\x0a\x0a\x0a\x01n\x12\x05:\x03\x0a\x01s\x12\x33\x0a\x04main\x12\x04host"
+        "\x1a\x01\x61\x1a\x00\x32\x06\x0a\x00\x10\x00\x18PR\x18\x0a\x12\x12\x10\x0a\x00"
+        "\x12\x0a\x08\x01\x10\x00\x1a\x04http\x1a\x00\x10\x00\x18\x00\x1a\x00X\x00\x1a"
+        "\x00\x1a\x00\x22\x00";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = protobuf_decode(BODY(body), &object);
+    AUTO_FREE char *text = object ? json_format(object) : NULL;
+
+    (void)state;
+    if (e)
+        fail_msg("%s", err_message(e));
+    assert_string_equal(
+        text,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\"},\"spec\":{"
+        "\"parallelism\":0,\"backoffLimit\":0,\"template\":{\"metadata\":{},\"spec\":{\"volumes\":["
+        "{\"name\":\"v\",\"emptyDir\":{}},{\"name\":\"n\",\"nfs\":\"CgFz\"}],\"containers\":[{"
+        "\"name\":\"main\",\"image\":\"host\",\"command\":[\"a\",\"\"],\"ports\":[{"
+        "\"containerPort\":80}],\"livenessProbe\":{\"httpGet\":{\"port\":\"http\"}}}],"
+        "\"hostNetwork\":false}}},\"status\":{}}");
 }
 
 static void reads_delete_options(void **state)
@@ -133,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_namespace_as_kubectl_sends_it),
+        cmocka_unit_test(reads_a_job_as_kubectl_sends_it),
         cmocka_unit_test(reads_delete_options),
         cmocka_unit_test(bytes_become_base64),
         cmocka_unit_test(says_what_is_wrong),
