@@ -235,7 +235,26 @@ static struct err *print_sums(struct cli *c, json_t *report)
 
 /* ---- rows ---- */
 
-static json_t *row_of_attempt(const json_t *item)
+/* For people to the second and in their zone; the data formats have it as it came. */
+static json_t *moment_cell(struct cli *c, const json_t *item, const char *key)
+{
+    const char *text = json_text(item, key);
+    bool is_for_people = output_format_of(c->in) != OUTPUT_CSV;
+    char local[STAMP_TEXT_SIZE];
+    int64_t ns = 0;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!text || !is_for_people)
+        return member(item, key);
+    e = stamp_parse(str_of(text), &ns);
+    if (e)
+        return member(item, key);
+    stamp_format(flag_switch(c->in, "utc") ? ns : ns + local_zone(ns), local);
+    local[10] = ' ';
+    return json_stringn(local, 19);
+}
+
+static json_t *row_of_attempt(struct cli *c, const json_t *item)
 {
     AUTO_FREE char *name =
         mem_format("%s/%s", json_text(item, "namespace"), json_text(item, "pod"));
@@ -247,8 +266,8 @@ static json_t *row_of_attempt(const json_t *item)
     add_cell(row, member(item, "attempt"));
     add_cell(row, member(item, "user"));
     add_cell(row, json_integer((json_int_t)json_array_size(json_object_get(item, "gpus"))));
-    add_cell(row, member(item, "from"));
-    add_cell(row, member(item, "to"));
+    add_cell(row, moment_cell(c, item, "from"));
+    add_cell(row, moment_cell(c, item, "to"));
     add_cell(row, hours_of(json_object_get(item, "gpuTime")));
     add_cell(row, hours_of(json_object_get(item, "cpuTime")));
     add_cell(row, gib_hours_of(item));
@@ -315,7 +334,7 @@ static struct err *print_rows(struct cli *c, json_t *report, int64_t limit)
     make_row_columns(&l, report);
     json_array_foreach (json_object_get(report, "items"), i, item) {
         if (limit == 0 || (int64_t)i < limit)
-            listing_add(&l, row_of_attempt(item), item);
+            listing_add(&l, row_of_attempt(c, item), item);
     }
     e = listing_print(c, &l);
     listing_done(&l);
