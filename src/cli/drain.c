@@ -24,8 +24,7 @@ static struct err *check_name(struct cli *c, const char *name)
     if (!strchr(name, '/'))
         return NULL;
     cli_try(c, "mete drain %.*s --reason ...", (int)strcspn(name, "/"), name);
-    return err_new(ERR_BAD_REQUEST,
-                   "\"%s\": a single gpu cannot be drained yet, only the whole machine", name);
+    return cli_usage(c, "\"%s\": a single gpu cannot be drained yet, only the whole machine", name);
 }
 
 static struct err *set_drained(struct session *s, const char *name, const char *reason)
@@ -202,7 +201,7 @@ const struct command command_drain = {
     .doc =
         "Jobs that run there go on, unless --evict asks them to end. mete why tells the reason to\n"
         "those who wait for it; mete resume brings it back.",
-    .examples = {{"drain gpu-01 --reason \"NVLink errors\"", "its jobs may finish"},
+    .examples = {{"drain gpu-01 --reason fans", "its jobs may finish"},
                  {"drain gpu-01 --reason reboot --evict --timeout 10m", "empties it"},
                  {0}},
     .flags = drain_flags,

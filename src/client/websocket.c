@@ -128,7 +128,7 @@ struct err *websocket_take(struct websocket *w, struct str bytes)
 static void queue(struct websocket *w, enum wslay_opcode opcode, struct str bytes)
 {
     const struct wslay_event_msg m = {
-        .opcode = opcode, .msg = (const uint8_t *)bytes.at, .msg_length = bytes.size};
+        .opcode = (uint8_t)opcode, .msg = (const uint8_t *)bytes.at, .msg_length = bytes.size};
 
     if (wslay_event_queue_msg(w->context, &m) == WSLAY_ERR_NOMEM)
         abort(); /* another refusal: a close was sent, and nothing follows it */

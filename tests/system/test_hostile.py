@@ -82,7 +82,7 @@ NUMBERS = [(f"gpus: {n}", asking(n), 422, "Invalid", "spec.containers[0].resourc
     ("memory: 9e999999999", asking('"9e999999999"', "memory"), 400, "BadRequest", "limits[memory]"),
     ("hostPort 70000", manifest(container={"ports": [{"containerPort": 80, "hostPort": 70000}]}), 422, "Invalid", "hostPort"),
     ("containerPort 0", manifest(container={"ports": [{"containerPort": 0}]}), 422, "Invalid", "containerPort"),
-    ("priority 2^31", manifest(spec={"priority": 1 << 31}), 422, "Invalid", "spec.priority"),
+    ("priority 2^31", manifest(spec={"priority": 1 << 31}), 403, "Forbidden", "priority"),
     ("runAsUser -1", manifest(spec={"securityContext": {"runAsUser": -1}}), 422, "Invalid", "spec.securityContext.runAsUser"),
     ("runAsUser 2^32", manifest(spec={"securityContext": {"runAsUser": 1 << 32}}), 422, "Invalid", "runAsUser"),
     ("a size limit of -5", manifest(spec={"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "-5"}}]}), 422, "Invalid",

@@ -251,7 +251,7 @@ void node_world_adopt(struct node_world *w)
 struct fake_call {
     struct client_call call;
     struct node_world *world;
-    size_t request; /* in world->requests */
+    size_t request;      /* in world->requests */
     client_data_fn data; /* NULL: no watch */
     client_done_fn done;
     void *arg;
@@ -316,10 +316,9 @@ static bool is_path_of(const char *path, const char *ref)
     struct str name = str_of(ref);
     struct str plural = str_cut(&name, '/');
     AUTO_FREE char *own = mem_format("/api/v1/namespaces/default/%s", ref);
-    AUTO_FREE char *list =
-        mem_format("/api/v1/namespaces/default/" STR_FMT "?fieldSelector=metadata.name%%3D" STR_FMT
-                   "&",
-                   STR_ARG(plural), STR_ARG(name));
+    AUTO_FREE char *list = mem_format("/api/v1/namespaces/default/" STR_FMT
+                                      "?fieldSelector=metadata.name%%3D" STR_FMT "&",
+                                      STR_ARG(plural), STR_ARG(name));
 
     return text_equal(path, own) || text_starts_with(path, list);
 }
@@ -371,7 +370,7 @@ static void answer(struct node_world *w)
         away = err_new(ERR_UNAVAILABLE, "connection refused");
     if (text_equal(r->method, "PATCH") && w->patch_status)
         reply.status = w->patch_status;
-    if (text_equal(r->method, "POST") && text_ends_with(r->path, "/token")) {
+    if (!away && text_equal(r->method, "POST") && text_ends_with(r->path, "/token")) {
         text = token_body(w, r->body);
         reply.body = str_of(text);
     } else if (text_equal(r->method, "GET") && strchr(r->path, '?')) {
@@ -506,7 +505,19 @@ static int64_t uvm_major(void *arg)
     return 511;
 }
 
+static struct err *fake_remove_root(const char *dir)
+{
+    (void)dir;
+    return NULL;
+}
+
 void node_world_init(struct node_world *w)
+{
+    node_world_init_images(w, NULL, NULL);
+}
+
+void node_world_init_images(struct node_world *w, const struct image_source *images,
+                            struct err *(*make_root)(struct root *r))
 {
     struct pods_options o = {.node = "n1",
                              .dir = "/data/node",
@@ -520,6 +531,9 @@ void node_world_init(struct node_world *w)
                              .update_volumes = fake_update_volumes,
                              .find_gpu = find_gpu,
                              .uvm_major = uvm_major,
+                             .images = images,
+                             .make_root = make_root,
+                             .remove_root = fake_remove_root,
                              .arg = w};
 
     *w = (struct node_world){.loop = sim_loop_new(),

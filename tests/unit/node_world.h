@@ -53,8 +53,8 @@ struct node_world {
     VEC(struct fake_request) requests; /* all there ever were */
     VEC(struct client_call *) calls;   /* not answered yet */
     bool is_server_away;
-    int patch_status; /* 0: 200 */
-    json_t *objects;  /* "configmaps/NAME" → object */
+    int patch_status;  /* 0: 200 */
+    json_t *objects;   /* "configmaps/NAME" → object */
     unsigned n_tokens; /* given: "T1", "T2" ... */
     VEC(struct client_call *) watches;
 
@@ -65,11 +65,14 @@ struct node_world {
     unsigned n_staged;
     unsigned n_struck;
     unsigned n_updated;
-    json_t *shown; /* what the last update writes: path → text */
+    json_t *shown;             /* what the last update writes: path → text */
     const char *stage_message; /* NULL: it succeeds */
 };
 
 void node_world_init(struct node_world *w);
+/* On a machine with images, whose roots are made by `make_root`. */
+void node_world_init_images(struct node_world *w, const struct image_source *images,
+                            struct err *(*make_root)(struct root *r));
 void node_world_done(struct node_world *w);
 
 /* Until nothing moves any more at this time. */

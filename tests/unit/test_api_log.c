@@ -211,14 +211,8 @@ static void refuses_by_name(void **state)
         const char *message;
     } cases[] = {
         {"/api/v1/namespaces/default/pods/p/log", 503, "node \"n1\" is not connected"},
-        {"/api/v1/namespaces/default/pods/p/log?previous=true", 400,
-         "previous is not implemented yet for logs"},
         {"/api/v1/namespaces/default/pods/p/log?previous=false", 503,
          "node \"n1\" is not connected"},
-        {"/api/v1/namespaces/default/pods/p/log?sinceSeconds=5", 400,
-         "sinceSeconds is not implemented yet for logs"},
-        {"/api/v1/namespaces/default/pods/p/log?timestamps=true", 400,
-         "timestamps is not implemented yet for logs"},
         {"/api/v1/namespaces/default/pods/p/log?tailLines=-1", 400,
          "query parameter 'tailLines': '-1' is not a number of at least 0"},
         {"/api/v1/namespaces/default/pods/p/log?container=x", 400,

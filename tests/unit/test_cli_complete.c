@@ -65,7 +65,7 @@ static void knows_what_may_stand_next(void **state)
         {"help|comple", "completion"},
         {"run|--|ls|-", ""}, /* what follows is not ours */
         {"nonsense|", ""},
-        {"complete", "completion"}, /* hidden ones are not offered */
+        {"comple", "completion"}, /* hidden ones are not offered */
     };
 
     (void)state;

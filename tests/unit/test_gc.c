@@ -149,8 +149,8 @@ static void an_owner_of_an_unknown_kind_counts_as_there(void **state)
     world_init(&w, 1);
     gc = start(&w, NULL);
     world_must(world_create(&w, CONFIG(NULL),
-                            "{'metadata':{'name':'a','ownerReferences':[{'apiVersion':'batch/v1',"
-                            "'kind':'Job','name':'j','uid':'1'}]}}",
+                            "{'metadata':{'name':'a','ownerReferences':[{'apiVersion':'apps/v1',"
+                            "'kind':'ReplicaSet','name':'j','uid':'1'}]}}",
                             NULL));
     sim_loop_advance(w.loop, 60 * SEC);
     assert_true(is_there(&w, "a"));

@@ -124,6 +124,5 @@ int main(void)
         cmocka_unit_test(an_index_that_is_damaged_is_not_taken),
     };
 
-    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

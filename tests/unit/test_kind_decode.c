@@ -196,20 +196,20 @@ static void null_is_as_good_as_absent(void **state)
 static void warns_of_fields_that_have_no_effect(void **state)
 {
     AUTO(json_freep)
-    json_t *object =
-        read_json("{\"spec\":{\"dnsPolicy\":\"Default\",\"hostname\":\"h\",\"subdomain\":\"\","
-                  "\"terminationMessagePath\":\"/dev/termination-log\",\"containers\":"
-                  "[{\"terminationMessagePolicy\":\"File\",\"resizePolicy\":[],\"stdin\":false}]}}");
+    json_t *object = read_json(
+        "{\"spec\":{\"dnsPolicy\":\"Default\",\"hostname\":\"h\",\"subdomain\":\"\","
+        "\"terminationMessagePath\":\"/dev/termination-log\",\"containers\":"
+        "[{\"terminationMessagePolicy\":\"File\",\"resizePolicy\":[{}],\"stdin\":false}]}}");
     AUTO(json_freep) json_t *warnings = json_array();
     AUTO(err_freep) struct err *e = kind_decode(pod_kind(), object, VALIDATION_IGNORE, warnings);
     AUTO_FREE char *text = json_format(warnings);
 
     (void)state;
     assert_null(e);
-    assert_string_equal(text,
-                        "[\"spec.dnsPolicy: is not implemented by mete yet; ignored\","
-                        "\"spec.hostname: is not implemented by mete yet; ignored\","
-                        "\"spec.containers[0].resizePolicy: is not implemented by mete yet; ignored\"]");
+    assert_string_equal(
+        text, "[\"spec.dnsPolicy: is not implemented by mete yet; ignored\","
+              "\"spec.hostname: is not implemented by mete yet; ignored\","
+              "\"spec.containers[0].resizePolicy: is not implemented by mete yet; ignored\"]");
     assert_string_equal(json_text_at(object, "spec", "hostname", NULL), "h");
 }
 

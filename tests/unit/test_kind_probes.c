@@ -136,8 +136,8 @@ static void takes_what_is_right(void **state)
         ",\"readinessProbe\":{" EXEC ",\"successThreshold\":5}",
         ",\"startupProbe\":{\"httpGet\":{\"port\":1,\"scheme\":\"HTTPS\",\"host\":\"::1\"}}",
         ",\"lifecycle\":{\"postStart\":{\"sleep\":{\"seconds\":0}},\"preStop\":{" EXEC "}}",
-        ",\"terminationMessagePath\":\"/dev/last\",\"terminationMessagePolicy\":"
-        "\"FallbackToLogsOnError\"",
+        (",\"terminationMessagePath\":\"/dev/last\",\"terminationMessagePolicy\":"
+         "\"FallbackToLogsOnError\""),
     };
 
     (void)state;

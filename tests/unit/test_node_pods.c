@@ -222,34 +222,6 @@ static void what_the_runtime_refuses_has_failed(void **state)
     node_world_done(&w);
 }
 
-/* Whatever the server let through: it would run on the machine's own root file system. */
-static void another_image_than_host_never_starts(void **state)
-{
-    static const char *const images[] = {"busybox", "host:latest", ""};
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(images); i++) {
-        AUTO_FREE char *spec =
-            mem_format("{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"m\",\"image\":"
-                       "\"%s\",\"command\":[\"true\"]}]}",
-                       images[i]);
-        AUTO_FREE char *want =
-            mem_format("container m: image '%s' is not on this machine: only 'host' is there, the "
-                       "machine's own root file system",
-                       images[i]);
-        struct node_world w;
-
-        node_world_init(&w);
-        put(&w, spec, "{}");
-        assert_string_equal(json_text(state_of(&w, "waiting"), "reason"), "ErrImageNeverPull");
-        assert_string_equal(json_text(state_of(&w, "waiting"), "message"), want);
-        node_world_advance(&w, 60 * NS_PER_SEC);
-        assert_int_equal(w.containers.n, 0);
-        assert_int_equal(w.n_prepared, 0);
-        node_world_done(&w);
-    }
-}
-
 static void what_the_machine_cannot_do_now_is_tried_again_as_the_same_attempt(void **state)
 {
     struct node_world w;
@@ -677,7 +649,6 @@ int main(void)
         cmocka_unit_test(forgets_crashes_after_ten_good_minutes),
         cmocka_unit_test(on_failure_restarts_only_failures),
         cmocka_unit_test(what_the_runtime_refuses_has_failed),
-        cmocka_unit_test(another_image_than_host_never_starts),
         cmocka_unit_test(what_the_machine_cannot_do_now_is_tried_again_as_the_same_attempt),
         cmocka_unit_test(waits_for_a_config_map_that_is_missing),
         cmocka_unit_test(deletion_asks_waits_and_kills),

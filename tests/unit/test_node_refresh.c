@@ -96,12 +96,16 @@ static void what_is_required_and_gone_stays_and_is_told_once(void **state)
     node_world_init(&w);
     node_world_change(&w, "configmaps/c", "{\"data\":{\"a\":\"1\"}}");
     put(&w, SPEC(CONFIG), "u1", NULL);
+    node_world_advance(&w, 10 * NS_PER_SEC); /* events go behind everything else */
     before = w.n_updated;
     size_t events = node_world_count(&w, "POST", "/events");
 
     node_world_change(&w, "configmaps/c", NULL);
+    node_world_advance(&w, 10 * NS_PER_SEC);
     assert_int_equal(w.n_updated, before);
     assert_int_equal(node_world_count(&w, "POST", "/events"), events + 1);
+    assert_string_equal(json_text(w.requests.at[w.requests.n - 1].body, "message"),
+                        "MountVolume.SetUp failed: volume c: ConfigMap 'c' not found");
     node_world_change(&w, "configmaps/c", "{\"data\":{\"a\":\"4\"}}");
     assert_string_equal(shown(&w, "a"), "4");
     node_world_done(&w);

@@ -233,10 +233,8 @@ static void the_image_stays_host(void **state)
                             &pod));
     container = json_array_get(json_at(pod, "spec", "containers", NULL), 0);
     json_put_text(container, "image", "x");
-    world_refused(world_update(&w, POD("p"), pod, NULL), 422,
-                  "Pod \"p\" is invalid: spec.containers[0].image: Unsupported value: \"x\": "
-                  "supported values: \"host\": container images are not implemented by mete yet; "
-                  "\"host\" is the node's own root file system");
+    world_refused(world_update(&w, POD("p"), pod, NULL), 403,
+                  "pods \"p\" is forbidden: the image `host` is chosen when the pod is created");
     json_put_text(container, "image", "host");
     world_must(world_update(&w, POD("p"), pod, NULL));
     world_done(&w);

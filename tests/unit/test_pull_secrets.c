@@ -83,6 +83,5 @@ int main(void)
         cmocka_unit_test(the_secrets_that_the_pod_names_are_read),
     };
 
-    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

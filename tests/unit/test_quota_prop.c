@@ -421,7 +421,8 @@ static void create_quota(struct run *r, size_t i)
     AUTO_FREE char *hard = NULL;
     AUTO_FREE char *text = NULL;
 
-    after.quotas[i] = (struct model_quota){.is_there = true, .scope = prop_below(&r->prop, SCOPES)};
+    after.quotas[i] =
+        (struct model_quota){.is_there = true, .scope = (enum scope)prop_below(&r->prop, SCOPES)};
     random_hard(r, &after.quotas[i]);
     hard = hard_text(&after.quotas[i]);
     text = mem_format("{'metadata':{'name':'%s'},'spec':{'hard':%s%s}}", name_of("q", i), hard,
