@@ -25,6 +25,8 @@ struct hands {
     const char *name;
     const char *self_path;
     struct host_roots host_roots;
+    const char *runtime;
+    struct log_limits log_limits;
     char *socket;
     char *dir;
     char *gpusim;  /* NULL: the gpus are real */
@@ -64,6 +66,7 @@ static void begin_node(struct hands *h)
         .dir = h->dir,
         .mask_dir = h->data,
         .self_path = h->self_path,
+        .runtime = h->runtime,
         .gpusim_dir = h->gpusim,
         .host_roots = &h->host_roots,
     };
@@ -142,6 +145,7 @@ static struct err *begin(struct hands *h, struct cli *c)
     if (!h->name)
         return cli_usage(c, "node wants --name");
     TRY(role_init(&h->role, c, "node"));
+    h->runtime = flag_text(c->in, "runtime");
     TRY(role_host_roots(c, &h->host_roots));
     TRY(connect_server(h));
     h->patience = loop_timer_new(h->role.loop, on_patience, h);

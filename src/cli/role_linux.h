@@ -13,7 +13,7 @@ struct role {
     struct err *failure;
 };
 
-/* --data, --name, --gpus, --host-path-root, --log-level, --log-format */
+/* --data, --name, --gpus, --host-path-root, --runtime, --log-level, --log-format */
 extern const struct flag role_flags[];
 
 /* What --host-path-root gives. */

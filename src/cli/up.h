@@ -12,6 +12,9 @@ struct up_options {
     unsigned port;
     char *log_level;
     char *log_format;
+    char *runtime;      /* "auto", "crun", "runc" */
+    char *log_max_size; /* of containers; checked by log_limits_parse, as: */
+    char *log_max_files;
     struct host_roots host_roots; /* where hostPaths may be, whoever asks */
 };
 
@@ -22,13 +25,17 @@ struct up_given {
     const char *listen;
     const char *log_level;
     const char *log_format;
+    const char *runtime;
+    const char *log_max_size;
+    const char *log_max_files;
     const char *const *host_path_roots; /* NULL-terminated; may be NULL or empty */
 };
 
 /*
  * `config` is the document of a file of apiVersion mete.dev/v1, kind Config, with the members data,
- * gpus, listen, logLevel, logFormat and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names
- * what is unknown or malformed, and refuses by name what is not there yet (dashboard, metrics).
+ * gpus, listen, logLevel, logFormat, runtime, containerLogMaxSize, containerLogMaxFiles and
+ * hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names what is unknown or malformed, and
+ * refuses by name what is not there yet (dashboard, metrics).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;

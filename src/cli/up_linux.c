@@ -111,6 +111,9 @@ static struct err *read_options(struct up *u)
     given.listen = flag_text(in, "listen");
     given.log_level = flag_text(in, "log-level");
     given.log_format = flag_text(in, "log-format");
+    given.runtime = flag_text(in, "runtime");
+    given.log_max_size = flag_text(in, "container-log-max-size");
+    given.log_max_files = flag_text(in, "container-log-max-files");
     for (size_t i = 0; i < HOST_ROOTS_MAX + 1; i++)
         roots[i] = flag_repeated(in, "host-path-root", i);
     given.host_path_roots = roots;
@@ -213,8 +216,9 @@ static struct err *start_node(struct up *u)
     struct child_spec spec = {
         .name = "node",
         .argv = {u->cli->self_path, "node", "--data", u->dir.path, "--name", u->node_name, "--gpus",
-                 u->gpus, "--log-level", u->options.log_level, "--log-format",
-                 u->options.log_format, NULL},
+                 u->gpus, "--runtime", u->options.runtime, "--log-level", u->options.log_level, "--log-format",
+                 u->options.log_format, "--container-log-max-size", u->options.log_max_size,
+                 "--container-log-max-files", u->options.log_max_files, NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
                 [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd},
         .n_fds = ROLE_FD_CHILDREN + 1,
@@ -385,6 +389,8 @@ static struct err *up_run(struct cli *c)
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
+static const char *const runtimes[] = {"auto", "crun", "runc", NULL};
+
 static const struct flag up_flags[] = {
     {.name = "data",
      .type = FLAG_TEXT,
@@ -405,6 +411,19 @@ static const struct flag up_flags[] = {
      .doc = "hostPath volumes of everybody may be in it, with :ro only to read; may be repeated "
             "(nowhere; administrators: anywhere)",
      .is_repeated = true},
+    {.name = "container-log-max-size",
+     .type = FLAG_TEXT,
+     .value = "SIZE",
+     .doc = "a container's log is cut when it has this size (10Mi)"},
+    {.name = "container-log-max-files",
+     .type = FLAG_TEXT,
+     .value = "COUNT",
+     .doc = "how many files of a container's log are kept (5)"},
+    {.name = "runtime",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .values = runtimes,
+     .doc = "what starts containers: auto (crun, else runc), crun or runc (auto)"},
     {.name = "config",
      .type = FLAG_TEXT,
      .value = "FILE",

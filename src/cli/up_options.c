@@ -30,8 +30,18 @@ struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
     return NULL;
 }
 
-static const char *const config_keys[] = {
-    "apiVersion", "kind", "data", "gpus", "listen", "logLevel", "logFormat", "hostPathRoots", NULL};
+static const char *const config_keys[] = {"apiVersion",
+                                          "kind",
+                                          "data",
+                                          "gpus",
+                                          "listen",
+                                          "logLevel",
+                                          "logFormat",
+                                          "hostPathRoots",
+                                          "runtime",
+                                          "containerLogMaxSize",
+                                          "containerLogMaxFiles",
+                                          NULL};
 static const char *const config_planned[] = {"dashboard", "metrics", NULL};
 
 static bool is_among(const char *const *words, const char *word)
@@ -93,12 +103,17 @@ static struct err *check_words(const struct up_options *o)
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
     static const char *const formats[] = {"text", "json", NULL};
 
+    static const char *const runtimes[] = {"auto", "crun", "runc", NULL};
+
+    struct log_limits limits;
     TRY(check_gpus(o->gpus));
     if (!is_among(levels, o->log_level))
         return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
                        o->log_level);
     if (!is_among(formats, o->log_format))
         return err_new(ERR_BAD_REQUEST, "log format \"%s\": want text or json", o->log_format);
+    if (!is_among(runtimes, o->runtime))
+        return err_new(ERR_BAD_REQUEST, "runtime \"%s\": want auto, crun or runc", o->runtime);
     return NULL;
 }
 
@@ -132,6 +147,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.log_level = choose(given->log_level, config, "logLevel", "info");
     o.log_format = choose(given->log_format, config, "logFormat", "text");
     e = check_words(&o);
+    o.runtime = choose(given->runtime, config, "runtime", "auto");
     if (!e)
         e = read_roots(given, config, &o.host_roots);
     if (e) {
@@ -152,3 +168,6 @@ void up_options_done(struct up_options *o)
     host_roots_done(&o->host_roots);
     *o = (struct up_options){0};
 }
+    free(o->runtime);
+    free(o->log_max_size);
+    free(o->log_max_files);

@@ -118,6 +118,7 @@ struct box *box_new(struct crun *r, const char *id, const json_t *intent)
     *b = (struct box){.r = r, .pidfd = -1, .sync_fd = -1};
     b->sync_text.cap = SYNC_TEXT_MAX;
     b->id = mem_strdup(id);
+    b->kind = oci_kind_of(json_text(intent, "runtime"));
     b->intent = json_deep_copy(intent);
     b->bundle = mem_format("%s/pods/%s/%s-%" PRId64, r->dir, json_text(intent, "uid"),
                            json_text(intent, "container"), json_int(intent, "attempt", 0));
@@ -184,7 +185,14 @@ void command_free(struct command *c)
     free(c);
 }
 
-static struct err *command_error(const struct proc_end *end)
+const char *box_program(const struct box *b)
+{
+    const char *path = b->r->oci.paths[b->kind];
+
+    return path ? path : oci_name(b->kind); /* its absence is told by who starts it */
+}
+
+static struct err *command_error(const char *program, const struct proc_end *end)
 {
     AUTO_FREE char *how = NULL;
     struct str text = end->output;
@@ -194,14 +202,14 @@ static struct err *command_error(const struct proc_end *end)
     while (text.size > 0 && (text.at[text.size - 1] == '\n' || text.at[text.size - 1] == ' '))
         text.size--;
     how = end->timed_out ? mem_strdup("did not answer") : proc_format_status(end->status);
-    return err_new(ERR_UNAVAILABLE, "crun %s: " STR_FMT, how, STR_ARG(text));
+    return err_new(ERR_UNAVAILABLE, "%s %s: " STR_FMT, program, how, STR_ARG(text));
 }
 
 static void on_command_end(void *arg, const struct proc_end *end)
 {
     struct command *c = arg;
-    AUTO(err_freep) struct err *e = command_error(end);
     struct box *b = crun_find(c->r, c->id);
+    AUTO(err_freep) struct err *e = command_error(oci_name(b ? b->kind : c->r->oci.kind), end);
 
     if (c->then && b)
         c->then(b, e, c->arg);
@@ -210,10 +218,11 @@ static void on_command_end(void *arg, const struct proc_end *end)
     command_free(c);
 }
 
-/* Runs `crun --root R WORDS...`; words end with NULL and live as long as this call. */
+/* Runs `RUNTIME --root R WORDS...`; words end with NULL and live as long as this call. */
 void crun_run(struct crun *r, const char *const words[4], struct command *c)
 {
-    const char *argv[8] = {r->crun_path, "--root", r->root};
+    struct box *b = crun_find(r, c->id);
+    const char *argv[8] = {b ? box_program(b) : r->oci.paths[r->oci.kind], "--root", r->root};
     struct proc_options o = {
         .argv = argv, .has_output = true, .is_session = true, .deadline_ns = COMMAND_DEADLINE_NS};
     struct err *e = NULL;
@@ -225,8 +234,6 @@ void crun_run(struct crun *r, const char *const words[4], struct command *c)
     if (!e)
         return;
     if (c->then) { /* retried by a timer: that comes from the loop again */
-        struct box *b = crun_find(r, c->id);
-
         if (b)
             c->then(b, e, c->arg);
         err_free(e);
@@ -419,7 +426,8 @@ static bool box_watch(struct box *b)
     return true;
 }
 
-struct err *box_release(struct box *b)
+/* The first process of crun's waits to read from the fifo, and may have gone already. */
+static struct err *release_crun(const struct box *b)
 {
     AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
     AUTO(fd_closep) int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
@@ -435,6 +443,49 @@ struct err *box_release(struct box *b)
     return NULL;
 }
 
+/* That of runc's waits to write to it, as a program of runc's; `runc start` would wait for ever for
+ * one that has gone, so what is left of an earlier start is removed. */
+static bool is_released_runc(const struct box *b)
+{
+    AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
+    char name[32] = "";
+    int64_t parent = 0;
+
+    if (!file_exists(path))
+        return true;
+    if (!read_process(box_first_process(b), name, &parent) || text_starts_with(name, "runc:["))
+        return false;
+    (void)unlink(path);
+    return true;
+}
+
+static void on_released(struct box *b, const struct err *e, void *arg)
+{
+    (void)arg;
+    if (e)
+        LOG(ERROR, "container cannot be started", S("id", b->id), E(e));
+}
+
+void box_release(struct box *b, runtime_done_fn done, void *arg)
+{
+    struct command *c = NULL;
+
+    if (b->kind == OCI_CRUN || is_released_runc(b)) {
+        struct err *e = b->kind == OCI_CRUN ? release_crun(b) : NULL;
+
+        on_released(b, done ? NULL : e, NULL);
+        if (done)
+            crun_defer(b->r, done, arg, e);
+        else
+            err_free(e);
+        return;
+    }
+    c = mem_alloc(sizeof(*c));
+    *c = (struct command){.r = b->r, .id = mem_strdup(b->id), .done = done, .arg = arg};
+    c->then = done ? NULL : on_released;
+    crun_run(b->r, (const char *const[4]){"start", b->id}, c);
+}
+
 /* A box whose lock is held: its conmon lives, or is about to be born, or left its container. */
 static void box_inspect_live(struct box *b, bool is_monitored)
 {
@@ -443,12 +494,8 @@ static void box_inspect_live(struct box *b, bool is_monitored)
     if (box_watch(b)) {
         box_read_mark(b);
         b->state = b->exit.was_started ? RUNTIME_RUNNING : RUNTIME_CREATED;
-        if (b->exit.was_started) {
-            AUTO(err_freep) struct err *e = box_release(b);
-
-            if (e)
-                LOG(ERROR, "container cannot be started", S("id", b->id), E(e));
-        }
+        if (b->exit.was_started)
+            box_release(b, NULL, NULL);
         box_changed(b);
         return;
     }

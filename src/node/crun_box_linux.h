@@ -17,13 +17,14 @@
  * None but the intent is synced: a power cut ends the containers too, and another boot id then says
  * that an attempt is over and may have run.
  *
- * The start writes one byte to crun's exec.fifo and removes it, as `crun start` does, without its
+ * The start of crun's writes one byte to its exec.fifo and removes it, as `crun start` does, without its
  * process (4.5 ms); in this order the start may be repeated: a fifo without a reader was used.
  */
 #pragma once
 
 #include "base/map.h"
 #include "base/proc.h"
+#include "node/oci.h"
 #include "node/runtime.h"
 #include "node/worker.h"
 
@@ -64,7 +65,7 @@ struct crun {
     struct runtime_crun_options o;
     char *dir;
     char *boot_id;
-    char *crun_path;
+    struct oci oci;
     char *conmon_path;
     char *root; /* of crun: its state */
     struct box *boxes;
@@ -80,6 +81,7 @@ struct box {
     struct crun *r;
     char *id;
     char *bundle;
+    enum oci_kind kind; /* which runtime has it: not that of new ones after a change */
     char *log_path;
     bool has_stdin; /* of the creation, as are: */
     bool is_stdin_once;
@@ -141,4 +143,6 @@ struct err *crun_reopen_log(void *self, const char *id);
 /* runtime_ops.usage */
 bool crun_usage(void *self, const char *id, struct usage *ret);
 /* Lets the first process of a created container go on; once is enough, more does no harm. */
-struct err *box_release(struct box *b) MUST_CHECK;
+void box_release(struct box *b, runtime_done_fn done, void *arg);
+/* The runtime that has it. */
+const char *box_program(const struct box *b);

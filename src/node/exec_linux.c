@@ -415,8 +415,10 @@ static struct err *run(struct exec_child *c, const char *id, const int fds[3])
     AUTO_FREE char *process = mem_format("%s/process.json", c->dir);
     AUTO_FREE char *log = mem_format("%s/log", c->dir);
     AUTO_FREE char *socket = mem_format("%s/console", c->dir);
-    const char *argv[16] = {c->r->crun_path, "--root",    c->r->root, "--log", log,
-                            "exec",          "--process", process};
+    const struct box *b = crun_find(c->r, id);
+    const char *program = b ? box_program(b) : c->r->oci.paths[c->r->oci.kind];
+    const char *argv[16] = {program, "--root", c->r->root,  "--log",
+                            log,     "exec",   "--process", process};
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
     struct proc_options o = {.argv = argv, .env = env, .cwd = "/", .n_fds = 3, .is_session = true};
     size_t n = 8;

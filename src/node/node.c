@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "base/stamp.h"
 #include "client/informer.h"
 #include "node/cdi.h"
@@ -29,7 +28,6 @@
 static const int64_t HEARTBEAT_NS = 10 * NS_PER_SEC;
 static const int64_t RETRY_NS = 200 * NS_PER_MS;
 static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
-static const int64_t COMMAND_DEADLINE_NS = 10 * NS_PER_SEC;
 
 /* A heartbeat is two patches: the object (labels, gpus), created where it is missing, then its
  * status. */
@@ -65,7 +63,6 @@ struct node {
     bool is_beat_wanted; /* something changed while one was under way */
     struct client_call *call;
     struct loop_timer *timer;
-    struct proc *version;
     int64_t began_ns;
     int64_t retry_ns;
 };
@@ -196,33 +193,6 @@ void node_gpus_changed(struct node *n)
     on_timer(n);
 }
 
-static void on_version(void *arg, const struct proc_end *end)
-{
-    struct node *n = arg;
-    struct str rest = end->output;
-    struct str line = str_cut(&rest, '\n');
-    const struct str prefix = STR("crun version ");
-
-    n->version = NULL;
-    if (end->status != 0 || !str_starts_with(line, prefix))
-        return;
-    (void)snprintf(n->runtime_version, sizeof(n->runtime_version), "crun://" STR_FMT,
-                   STR_ARG(((struct str){line.at + prefix.size, line.size - prefix.size})));
-}
-
-static void ask_version(struct node *n)
-{
-    const char *const argv[] = {"crun", "--version", NULL};
-    const struct proc_options o = {
-        .argv = argv, .has_output = true, .deadline_ns = COMMAND_DEADLINE_NS};
-    struct err *e = proc_start(n->o.loop, &o, on_version, n, &n->version);
-
-    (void)snprintf(n->runtime_version, sizeof(n->runtime_version), "crun://unknown");
-    if (e)
-        LOG(WARN, "crun does not tell its version", E(e));
-    err_free(e);
-}
-
 /* ---- pods ---- */
 
 static void on_pod(void *arg, const json_t *object)
@@ -280,12 +250,8 @@ static struct err *read_load(struct machine_load *ret)
 
 static void begin_rotation(struct node *n)
 {
-    const struct rotation_options o = {.loop = n->o.loop,
-                                       .pods = n->pods,
-                                       .runtime = n->runtime,
-                                       .worker = n->worker,
-                                       .max_bytes = n->o.log_max_bytes,
-                                       .max_files = n->o.log_max_files};
+    const struct rotation_options o = {
+        .loop = n->o.loop, .pods = n->pods, .max_files = n->o.log_max_files};
 
     n->rotation = rotation_new(&o);
 }
@@ -384,15 +350,17 @@ static struct err *begin(struct node *n)
     po.measure = disk_usage_measure;
     ro.worker = n->worker;
     ro.boot_id = n->host.boot_id;
-    ro.log_max_bytes = n->o.log_max_bytes * (int64_t)n->o.log_max_files;
+    ro.log_max_bytes = n->o.log_max_bytes;
+    ro.program = n->o.runtime;
     TRY(runtime_crun_new(&ro, &n->runtime));
+    (void)snprintf(n->runtime_version, sizeof(n->runtime_version), "%s://%s", n->runtime->name,
+                   n->runtime->version);
     TRY(pinger_new(n->o.loop, &n->pinger));
     TRY(begin_images(n, &po));
     po.worker = n->worker;
     po.pinger = n->pinger;
     po.runtime = n->runtime;
     n->pods = pods_new(&po);
-    ask_version(n);
     n->runtime->ops->list(n->runtime->self, on_list, n);
     return NULL;
 }
@@ -435,8 +403,6 @@ void node_free(struct node *n)
     sessions_free(n->sessions);
     if (n->call)
         client_cancel(n->call);
-    if (n->version)
-        proc_abandon(n->version);
     pods_end_disk(n->pods);
     worker_free(n->disk_worker);
     worker_free(n->worker); /* what it was given is finished, and told to the pods */

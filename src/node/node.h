@@ -23,6 +23,7 @@ struct node_options {
     const char *mask_dir;   /* DATA: hidden from `host` containers */
     const char *gpusim_dir; /* emulated gpus: holds libnvidia-ml.so.1, nvidia-smi, profile.yaml;
                                NULL otherwise */
+    const char *runtime;    /* "auto", "crun" or "runc"; NULL: auto */
     const char *self_path;  /* the program whose roles its children are */
     int64_t heartbeat_ns;   /* 0: 10 s */
     int64_t log_max_bytes;  /* of a container's log before it is cut (rotation.h); 0: 10 MiB */

@@ -39,12 +39,19 @@ static int64_t read_stamp(const json_t *object, const char *key)
     return stamp_ns;
 }
 
+static const char *runtime_name(const struct pod *p)
+{
+    const char *name = p->set->o.runtime->name;
+
+    return name ? name : "crun";
+}
+
 static json_t *end_format(const struct pod *p, const struct container *c,
                           const struct container_end *end)
 {
     json_t *terminated = json_object();
     AUTO_FREE char *id = container_id(p, c, end->attempt);
-    AUTO_FREE char *full = mem_format("crun://%s", id);
+    AUTO_FREE char *full = mem_format("%s://%s", runtime_name(p), id);
 
     json_put_int(terminated, "exitCode", end->code);
     json_put_text(terminated, "reason",
@@ -137,7 +144,7 @@ static json_t *container_format(const struct pod *p, const struct container *c)
     if (has_run) {
         bool is_current = runs || c->state == CONTAINER_ENDED;
         AUTO_FREE char *id = container_id(p, c, is_current ? c->attempt : c->last.attempt);
-        AUTO_FREE char *full = mem_format("crun://%s", id);
+        AUTO_FREE char *full = mem_format("%s://%s", runtime_name(p), id);
 
         json_put_text(status, "containerID", full);
     }

@@ -33,7 +33,8 @@ struct root {
 void root_free(struct root *r); /* accepts NULL */
 
 /*
- * In the worker (root_linux.c): mounts the root, finds its user in it, makes the device nodes that
+ * In the worker (root_linux.c): mounts the root, refuses one whose /dev, /proc or /sys leads
+ * elsewhere, finds its user in it, makes the device nodes that
  * are to be bound into it. May be repeated.
  */
 struct err *root_make(struct root *r) MUST_CHECK;

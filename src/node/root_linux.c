@@ -64,7 +64,28 @@ static struct err *read_inside(int root, const char *path, struct buf *ret)
     return read_all(fd, path, ret);
 }
 
-static struct err *find_user(struct root *r)
+/*
+ * What the runtime mounts on, and makes links and devices in. Not every runtime that is about looks
+ * at what it steps on: runc 1.1.5 makes the links of /dev wherever a link /dev leads.
+ */
+static struct err *check_dirs(int root)
+{
+    static const char *const names[] = {"dev", "proc", "sys"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct stat st = {0};
+
+        if (fstatat(root, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0) {
+            if (errno != ENOENT) /* the runtime makes it */
+                return err_errno(errno, "look at /%s of the image", names[i]);
+        } else if (!S_ISDIR(st.st_mode)) {
+            return err_new(ERR_INVALID, "/%s of the image is not a directory", names[i]);
+        }
+    }
+    return NULL;
+}
+
+static struct err *look_into(struct root *r)
 {
     AUTO_FREE char *path = mem_format("%s/root", r->dir);
     AUTO(fd_closep) int root = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -73,6 +94,7 @@ static struct err *find_user(struct root *r)
 
     if (root < 0)
         return err_errno(errno, "open %s", path);
+    TRY(check_dirs(root));
     TRY(read_inside(root, "etc/passwd", &passwd));
     TRY(read_inside(root, "etc/group", &group));
     r->ask.user = r->user;
@@ -123,5 +145,5 @@ struct err *root_make(struct root *r)
     TRY(image_root_mount(&mount));
     for (size_t i = 0; i < r->n_devices; i++)
         TRY(make_device(r->device_dir, &r->devices[i]));
-    return find_user(r);
+    return look_into(r);
 }

@@ -124,6 +124,8 @@ struct runtime_ops {
     void (*free)(void *self); /* containers go on; no callback after it */
 };
 
+    const char *name; /* "crun"; NULL in fakes: the same */
+    const char *version;
 struct runtime {
     const struct runtime_ops *ops;
     void *self;
@@ -137,9 +139,10 @@ struct runtime_crun_options {
     struct worker *worker;
     const char *dir;     /* DATA/node */
     const char *boot_id; /* of the running kernel */
-    int64_t log_max_bytes; /* conmon drops a log that grew to this before it was cut; 0: never */
+    const char *program; /* of new containers: "crun", "runc" or "auto", as NULL */
+    int64_t log_max_bytes; /* conmon begins a new file after so many; 0: never */
 };
 
-/* Fails where crun or conmon are missing. */
+/* Fails where the runtime (oci.h) or conmon are missing or too old. */
 struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtime **ret) MUST_CHECK;
 void runtime_free(struct runtime *r); /* accepts NULL */

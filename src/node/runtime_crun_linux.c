@@ -15,6 +15,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "node/crun_box_linux.h"
+#include "node/program.h"
 #include "node/exec_linux.h"
 
 enum {
@@ -198,7 +199,7 @@ static struct err *box_start_conmon(struct box *b, struct preparation *p)
                             "-n",
                             b->id,
                             "-r",
-                            r->crun_path,
+                            box_program(b),
                             "--runtime-arg",
                             root,
                             "-b",
@@ -282,8 +283,10 @@ static void crun_create(void *self, const struct runtime_create *c, runtime_done
     intent = json_deep_copy(c->intent);
     json_put_text(intent, "id", c->id);
     json_put_text(intent, "boot", r->boot_id);
+    json_put_text(intent, "runtime", oci_name(r->oci.kind));
     if (!b)
         b = box_new(r, c->id, intent);
+    b->kind = r->oci.kind;
     b->state = RUNTIME_CREATING;
     b->exit = (struct runtime_exit){0};
     b->done = done;
@@ -342,7 +345,8 @@ static void crun_start(void *self, const char *id, runtime_done_fn done, void *a
     e = box_mark(b);
     if (!e) {
         b->state = RUNTIME_RUNNING;
-        e = box_release(b);
+        box_release(b, done, arg);
+        return;
     }
     crun_defer(r, done, arg, e);
 }
@@ -595,7 +599,7 @@ static void crun_free(void *self)
         box_free(b);
     free(r->dir);
     free(r->boot_id);
-    free(r->crun_path);
+    oci_done(&r->oci);
     free(r->conmon_path);
     free(r->root);
     free(r);
@@ -611,22 +615,6 @@ static const struct runtime_ops crun_ops = {.create = crun_create,
                                             .attach = crun_attach,
                                             .reopen_log = crun_reopen_log,
                                             .free = crun_free};
-
-static struct err *find_program(const char *name, char **ret)
-{
-    static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-                                       "/usr/bin",        "/sbin",          "/bin"};
-
-    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-        AUTO_FREE char *path = mem_format("%s/%s", dirs[i], name);
-
-        if (access(path, X_OK) == 0) {
-            *ret = TAKE(path);
-            return NULL;
-        }
-    }
-    return err_new(ERR_NOT_FOUND, "%s is not installed: apt-get install %s", name, name);
-}
 
 static struct err *make_dirs(const struct crun *r)
 {
@@ -651,14 +639,16 @@ struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtim
     r->dir = mem_strdup(o->dir);
     r->boot_id = mem_strdup(o->boot_id);
     r->root = mem_format("%s/run", o->dir);
-    e = find_program("crun", &r->crun_path);
+    e = oci_find(o->program, &r->oci);
     if (!e)
-        e = find_program("conmon", &r->conmon_path);
+        e = program_find("conmon", &r->conmon_path);
     if (!e)
         e = make_dirs(r);
     if (e) {
         crun_free(r);
         return e;
+    r->runtime.name = oci_name(r->oci.kind);
+    r->runtime.version = r->oci.version;
     }
     *ret = &r->runtime;
     return NULL;
