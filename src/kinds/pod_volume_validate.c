@@ -172,6 +172,18 @@ static void validate_host_path(const json_t *source, const struct path *at, stru
                         "a container gets devices from its resources only");
 }
 
+/* Whether it has a member with something in it besides its name. */
+static bool says_more(const json_t *volume)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach ((json_t *)(uintptr_t)volume, key, value)
+        if (!text_equal(key, "name") && json_object_size(value) > 0)
+            return true;
+    return false;
+}
+
 void pod_validate_volume(const json_t *volume, const json_t *spec, const struct path *at,
                          struct causes *causes)
 {
@@ -191,7 +203,7 @@ void pod_validate_volume(const json_t *volume, const json_t *spec, const struct 
         validate_paths(json_object_get(source, "items"), PATH(PATH(at, sources[i]), "items"), NULL,
                        causes);
     }
-    if (n == 0 && json_object_size(volume) <= 1) /* others are refused by their name */
+    if (n == 0 && !says_more(volume)) /* others are refused by their name */
         cause_required(causes, at, "must specify a volume type");
     validate_downward(json_at(volume, "downwardAPI", "items", NULL), spec,
                       PATH(PATH(at, "downwardAPI"), "items"), causes);

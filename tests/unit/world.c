@@ -43,7 +43,8 @@ static void random_bytes_of(void *arg, void *ret, size_t size)
 static void open_store(struct world *w)
 {
     struct store_options options = {.loop = w->loop, .storage = w->disk, .on_fatal = on_fatal};
-    struct objects_options objects = {.loop = w->loop, .random = random_bytes_of, .arg = w};
+    struct objects_options objects = {
+        .loop = w->loop, .random = random_bytes_of, .arg = w, .host_roots = &w->host_roots};
 
     world_must(store_open(&options, &w->store));
     objects.store = w->store;
@@ -78,6 +79,7 @@ void world_done(struct world *w)
     close_store(w);
     mem_storage_free(w->disk);
     sim_loop_free(w->loop);
+    host_roots_done(&w->host_roots);
 }
 
 json_t *manifest(const char *text)

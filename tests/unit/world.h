@@ -17,6 +17,7 @@ struct world {
     uint64_t random; /* state of the generator */
     size_t n_done;   /* writes that were told to be durable */
     size_t n_failed; /* writes whose done told an error */
+    struct host_roots host_roots; /* what objects offer to hostPaths */
 };
 
 /* With the namespaces default and kube-system. */
