@@ -135,8 +135,9 @@ static void on_removed(void *arg, const struct err *e, size_t n, int64_t bytes)
     (void)bytes;
     if (e)
         LOG(WARN, "images could not be removed", E(e));
-    if (n == 0)
+    if (n == 0 && !i->is_full_told) /* and not again each minute */
         LOG(WARN, "the disk is nearly full, and every image is in use or new");
+    i->is_full_told = n == 0;
     i->is_collecting = n > 0;
     /* What went is removed by the worker before it looks again. */
     look_later(i, e || n == 0 ? LOOK_NS : 0);
@@ -156,6 +157,7 @@ static void on_look(void *message, const struct err *e)
         collect(&g);
     } else {
         i->is_collecting = false;
+        i->is_full_told = i->is_full_told && !e && l->used_pct >= mark;
         look_later(i, LOOK_NS);
     }
     free(l->dir);

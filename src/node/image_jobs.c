@@ -9,7 +9,7 @@
 #include "base/stamp.h"
 #include "node/image_job.h"
 
-static const int64_t UNPACK_DEADLINE_NS = 4 * 3600 * NS_PER_SEC;
+static const int64_t UNPACK_DEADLINE_NS = INT64_C(4) * 3600 * NS_PER_SEC;
 
 /* ---- their end ---- */
 

@@ -2,33 +2,18 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/value.h"
 #include "node/image_job.h"
 #include "node/sha256_linux.h"
 
 static const int64_t INSPECT_DEADLINE_NS = 120 * NS_PER_SEC;
-static const int64_t FETCH_DEADLINE_NS = 4 * 3600 * NS_PER_SEC;
+static const int64_t FETCH_DEADLINE_NS = INT64_C(4) * 3600 * NS_PER_SEC;
 
 enum {
     ARGUMENTS_MAX = 16
 };
 
 /* ---- words for skopeo ---- */
-
-static void add_base64(struct buf *b, struct str bytes)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < bytes.size; i += 3) {
-        unsigned n = 0;
-
-        for (size_t k = 0; k < 3; k++)
-            n = n << 8 | (i + k < bytes.size ? (unsigned char)bytes.at[i + k] : 0u);
-        buf_add_char(b, digits[n >> 18 & 63]);
-        buf_add_char(b, digits[n >> 12 & 63]);
-        buf_add_char(b, i + 1 < bytes.size ? digits[n >> 6 & 63] : '=');
-        buf_add_char(b, i + 2 < bytes.size ? digits[n & 63] : '=');
-    }
-}
 
 char *pull_auth_format(const struct image_name *name, const char *username, const char *password)
 {
@@ -39,7 +24,7 @@ char *pull_auth_format(const struct image_name *name, const char *username, cons
     struct buf b = {0};
 
     image_name_registry(name, registry);
-    add_base64(&b, str_of(pair));
+    base64_encode(str_of(pair), &b);
     encoded = buf_steal(&b);
     json_put_text(json_object_at(json_object_at(auth, "auths"), registry), "auth", encoded);
     return json_format(auth);

@@ -51,6 +51,7 @@ struct images {
     struct loop_timer *gc_timer;
     bool is_settled;
     bool is_collecting;
+    bool is_full_told; /* in the log */
 };
 
 /* image_commit.c: takes it over. `make` may run at once, `done` never does. */

@@ -57,7 +57,7 @@ static void read_login(const json_t *entry, struct pull_login *ret)
     AUTO_FREE char *password = NULL;
     size_t bad = 0;
 
-    if (auth && strlen(auth) <= 2 * LOGIN_MAX && base64_check(str_of(auth), &bad)) {
+    if (auth && strlen(auth) / 2 <= LOGIN_MAX && base64_check(str_of(auth), &bad)) {
         AUTO(buf_done) struct buf text = {0};
         struct str rest;
         struct str name;
