@@ -213,8 +213,9 @@ static void refuses_by_name(void **state)
         {"/api/v1/namespaces/default/pods/p/log", 503, "node \"n1\" is not connected"},
         {"/api/v1/namespaces/default/pods/p/log?previous=false", 503,
          "node \"n1\" is not connected"},
-        {"/api/v1/namespaces/default/pods/p/log?tailLines=-1", 400,
-         "query parameter 'tailLines': '-1' is not a number of at least 0"},
+        {"/api/v1/namespaces/default/pods/p/log?tailLines=-1", 422,
+         "PodLogOptions \"\" is invalid: tailLines: Invalid value: -1: must be greater than or "
+         "equal to 0"},
         {"/api/v1/namespaces/default/pods/p/log?container=x", 400,
          "container x is not valid for pod p"},
         {"/api/v1/namespaces/default/pods/q/log", 404, "pods \"q\" not found"},

@@ -191,7 +191,7 @@ static void help_opens_with_the_examples_and_names_each_flag(void **state)
         const char *example = strstr(help, commands[i]->examples[0].line);
 
         assert_non_null(example);
-        assert_true(example < strstr(help, "usage:"));
+        assert_true(example < strstr(help, "\nusage: "));
         assert_non_null(strstr(help, "--help"));
         assert_true(strlen(brief) < strlen(help));
     }
