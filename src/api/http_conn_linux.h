@@ -49,7 +49,7 @@ struct conn {
     enum conn_state state;
     uint32_t uid;
     bool is_peer_read;
-    bool is_paused; /* CONN_UPGRADED: the logic takes no input now */
+    bool is_paused;    /* CONN_UPGRADED: the logic takes no input now */
     bool is_advancing; /* conn_advance is on the stack */
     bool has_deadline; /* of the head that is being read */
     struct reply_form form;

@@ -216,9 +216,10 @@ static struct err *start_node(struct up *u)
     struct child_spec spec = {
         .name = "node",
         .argv = {u->cli->self_path, "node", "--data", u->dir.path, "--name", u->node_name, "--gpus",
-                 u->gpus, "--runtime", u->options.runtime, "--log-level", u->options.log_level, "--log-format",
-                 u->options.log_format, "--container-log-max-size", u->options.log_max_size,
-                 "--container-log-max-files", u->options.log_max_files, NULL},
+                 u->gpus, "--runtime", u->options.runtime, "--log-level", u->options.log_level,
+                 "--log-format", u->options.log_format, "--container-log-max-size",
+                 u->options.log_max_size, "--container-log-max-files", u->options.log_max_files,
+                 NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
                 [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd},
         .n_fds = ROLE_FD_CHILDREN + 1,

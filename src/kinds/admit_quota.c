@@ -113,7 +113,7 @@ struct excess {
 /* One quota, and the change as it sees it. */
 struct charge {
     struct change *change;
-    json_t *quota; /* shared: not changed */
+    json_t *quota;  /* shared: not changed */
     bool did_count; /* the object as it was */
     bool will_count;
     json_t *used; /* after the change; NULL: as it is */

@@ -28,7 +28,8 @@ const struct kind *const kinds[] = {
     &kind_job,
     &kind_gpu,
     &kind_workload,
-    &kind_node_metrics,  &kind_pod_metrics,
+    &kind_node_metrics,
+    &kind_pod_metrics,
 };
 const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 

@@ -27,7 +27,8 @@ struct objects_options {
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
     const struct host_roots *host_roots; /* where hostPaths may be, whoever asks; NULL: nowhere */
-    /* Where pods find the API, put into the environment of those that get a token; NULL: nowhere. */
+    /* Where pods find the API, put into the environment of those that get a token; NULL: nowhere.
+     */
     const char *api_host;
     const char *api_port;
 };

@@ -159,9 +159,8 @@ static struct err *add_words(const struct pod *p, const struct container *c,
                        "terminationMessagePath '%s': image 'host' makes nothing there: use a path "
                        "below /dev or directly below /",
                        path);
-    mounts[(*count)++] = (struct spec_mount){.source = container_words_path(p, c),
-                                             .destination = mem_strdup(path),
-                                             .is_ours = true};
+    mounts[(*count)++] = (struct spec_mount){
+        .source = container_words_path(p, c), .destination = mem_strdup(path), .is_ours = true};
     return NULL;
 }
 

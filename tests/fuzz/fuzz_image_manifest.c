@@ -1,4 +1,5 @@
-/* The JSON of images, all its kinds: read without a fault, and what is taken passes its own checks. */
+/* The JSON of images, all its kinds: read without a fault, and what is taken passes its own checks.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

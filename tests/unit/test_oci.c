@@ -1,6 +1,5 @@
-#include "node/oci.h"
-
 #include "base/str.h"
+#include "node/oci.h"
 #include "test.h"
 
 static void old_runtimes_are_refused_unless_their_package_is_mended(void **state)
