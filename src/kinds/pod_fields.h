@@ -11,5 +11,6 @@ extern const struct field probe_fields[];              /* pod_probe_fields.c */
 extern const struct field lifecycle_fields[];          /* pod_probe_fields.c */
 extern const struct field pod_security_fields[];       /* pod_security_fields.c */
 extern const struct field container_security_fields[]; /* pod_security_fields.c */
+extern const struct field host_alias_item;             /* pod_security_fields.c */
 extern const struct field field_ref_fields[];          /* pod_container_fields.c: fieldRef */
 extern const struct field resource_ref_fields[];       /* and resourceFieldRef */

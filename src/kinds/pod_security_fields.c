@@ -1,6 +1,9 @@
-/* The securityContext of pods and of containers. */
+/* The securityContext of pods and of containers, and hostAliases. */
+#include <arpa/inet.h>
+
 #include "kinds/fields.h"
 #include "kinds/pod_fields.h"
+#include "model/names.h"
 
 static const char *const group_policies[] = {"Merge", "Strict", NULL};
 static const char *const seccomp_types[] = {"RuntimeDefault", "Unconfined", "Localhost", NULL};
@@ -71,3 +74,22 @@ const struct field pod_security_fields[] = {
     F_REFUSED("windowsOptions", "For Windows."),
     F_END,
 };
+
+static struct err *check_ip(const char *text)
+{
+    unsigned char address[16];
+
+    if (inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1)
+        return NULL;
+    return err_new(ERR_INVALID, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+}
+
+static const struct field host_name_item =
+    F_STRING(NULL, "A host name.", .check = name_check_subdomain);
+
+static const struct field host_alias_fields[] = {
+    F_STRING("ip", "The address.", .is_required = true, .check = check_ip, .size_max = 64),
+    F_LIST("hostnames", &host_name_item, "Its names.", .items_max = 256),
+    F_END,
+};
+const struct field host_alias_item = F_OBJECT(NULL, host_alias_fields, "A line of /etc/hosts.");

@@ -516,6 +516,19 @@ void node_world_init(struct node_world *w)
     node_world_init_images(w, NULL, NULL);
 }
 
+static struct err *fake_measure(const char *path, struct disk_usage *ret)
+{
+    const json_t *bytes = json_object_get(the_world->disk, path);
+
+    the_world->n_measured++;
+    if (!bytes)
+        return err_new(ERR_NOT_FOUND, "there is no %s", path);
+    if (json_integer_value(bytes) < 0)
+        return err_new(ERR_TOO_LARGE, "%s is too deep", path);
+    ret->bytes = json_integer_value(bytes);
+    return NULL;
+}
+
 void node_world_init_images(struct node_world *w, const struct image_source *images,
                             struct err *(*make_root)(struct root *r))
 {
@@ -534,6 +547,7 @@ void node_world_init_images(struct node_world *w, const struct image_source *ima
                              .images = images,
                              .make_root = make_root,
                              .remove_root = fake_remove_root,
+                             .measure = fake_measure,
                              .arg = w};
 
     *w = (struct node_world){.loop = sim_loop_new(),
@@ -556,6 +570,7 @@ void node_world_init_images(struct node_world *w, const struct image_source *ima
     o.client = &w->client;
     o.runtime = &w->runtime;
     o.worker = &w->worker;
+    o.disk_worker = &w->worker;
     o.host = &w->host;
     the_world = w;
     log_setup("test", LOG_ERROR, false);
@@ -585,6 +600,7 @@ void node_world_done(struct node_world *w)
     vec_done(&w->calls);
     json_decref(w->objects);
     json_decref(w->shown);
+    json_decref(w->disk);
     sim_loop_free(w->loop);
 }
 

@@ -67,6 +67,8 @@ struct node_world {
     unsigned n_updated;
     json_t *shown;             /* what the last update writes: path → text */
     const char *stage_message; /* NULL: it succeeds */
+    json_t *disk;              /* path → bytes that it takes; -1: too deep */
+    unsigned n_measured;
 };
 
 void node_world_init(struct node_world *w);
