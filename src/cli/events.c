@@ -84,12 +84,12 @@ static struct err *list_events(struct cli *c, struct session *s, json_t **ret)
     if (c->in->arguments.n > 0) {
         struct job job;
 
-        TRY(job_find(s, c->in->arguments.at[0], &pod));
+        TRY(job_find_whole(s, c->in->arguments.at[0], &pod));
         job = job_of(pod);
         path = path_format(
             "/api/v1/namespaces/%s/"
-            "events?fieldSelector=involvedObject.name%%3D%s%%2CinvolvedObject.kind%%3DPod",
-            job.ns, job.name);
+            "events?fieldSelector=involvedObject.name%%3D%s%%2CinvolvedObject.kind%%3D%s",
+            job.ns, job.name, json_text(pod, "kind"));
         q.path = path;
     }
     TRY(session_list(s, &q, &list));

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "cli/batch.h"
 #include "kinds/pod_state.h"
 #include "kinds/pod_view.h"
 #include "model/gpu_set.h"
@@ -131,6 +132,8 @@ struct job job_of(const json_t *pod)
         .is_ended = pod_is_terminal(pod),
     };
 
+    if (batch_is(pod))
+        return batch_of(pod);
     read_times(pod, &job);
     job.reason = job.is_ended                       ? end_reason(pod)
                  : text_equal(job.state, "running") ? ""
@@ -140,6 +143,8 @@ struct job job_of(const json_t *pod)
 
 char *job_path(const json_t *pod)
 {
+    if (batch_is(pod))
+        return batch_path(pod);
     return path_format("/api/v1/namespaces/%s/pods/%s",
                        or_empty(json_text_at(pod, "metadata", "namespace", NULL)),
                        or_empty(json_text_at(pod, "metadata", "name", NULL)));
@@ -193,13 +198,47 @@ static struct err *find_name(struct session *s, const char *name, json_t **ret)
     return e;
 }
 
-struct err *job_find(struct session *s, const char *word, json_t **ret)
+/* A Job's pods have its number, too: it comes first. */
+static struct err *find_whole_id(struct session *s, const char *id, json_t **ret)
+{
+    TRY(batch_find_id(s, id, ret));
+    return *ret ? NULL : find_id(s, id, ret);
+}
+
+static struct err *find_whole_name(struct session *s, const char *name, json_t **ret)
+{
+    struct err *e = find_name(s, name, ret);
+    AUTO(err_freep) struct err *other = NULL;
+
+    if (!e || err_code(e) != ERR_NOT_FOUND)
+        return e;
+    other = batch_find_name(s, name, ret);
+    if (other)
+        return e;
+    err_free(e);
+    return NULL;
+}
+
+struct err *job_find_whole(struct session *s, const char *word, json_t **ret)
 {
     if (text_starts_with(word, "pod/"))
         return find_name(s, word + strlen("pod/"), ret);
+    if (text_starts_with(word, "job/"))
+        return batch_find_name(s, word + strlen("job/"), ret);
     if (is_number(word))
-        return find_id(s, word, ret);
-    return find_name(s, word, ret);
+        return find_whole_id(s, word, ret);
+    return find_whole_name(s, word, ret);
+}
+
+struct err *job_find(struct session *s, const char *word, json_t **ret)
+{
+    AUTO(json_freep) json_t *found = NULL;
+
+    TRY(job_find_whole(s, word, &found));
+    if (batch_is(found))
+        return batch_pod(s, found, ret);
+    *ret = TAKE(found);
+    return NULL;
 }
 
 struct indices {

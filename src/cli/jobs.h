@@ -1,11 +1,15 @@
-/* jobs.h - a pod as people speak of it: a job with an id, a state, gpus; and how one is found by
- * the word that they type */
+/* jobs.h - a pod or a Job as people speak of it: a job with an id, a state, gpus; and how one is
+ * found by the word that they type */
 #pragma once
 
 #include "base/stamp.h"
 #include "cli/session.h"
 
-/* Facts of a pod. Texts are borrowed from it or static; "" where unknown. */
+enum {
+    JOB_PROGRESS_SIZE = 160
+};
+
+/* Facts of a pod or Job. Texts are borrowed from it or static; "" where unknown. */
 struct job {
     const char *id; /* "12" */
     const char *name;
@@ -20,17 +24,21 @@ struct job {
     int64_t ended_ns;
     int64_t exit_code; /* of the container that failed, or of the first; -1: none yet */
     bool is_ended;
+    char progress[JOB_PROGRESS_SIZE]; /* of a Job: how many of its pods are done, running ... */
 };
 
 struct job job_of(const json_t *pod);
 
 /*
- * Finds the pod that `word` means: a job id, a name in the namespace, or "pod/NAME". ERR_NOT_FOUND
- * says which was looked for. A new reference.
+ * Finds the pod that `word` means: a job id, a name in the namespace, "pod/NAME" or "job/NAME".
+ * ERR_NOT_FOUND says which was looked for; ERR_BAD_REQUEST where a Job has several. A new
+ * reference.
  */
 struct err *job_find(struct session *s, const char *word, json_t **ret) MUST_CHECK;
+/* The same, but for a Job: that itself (batch.h). */
+struct err *job_find_whole(struct session *s, const char *word, json_t **ret) MUST_CHECK;
 
-/* "/api/v1/namespaces/NS/pods/NAME". The caller frees it. */
+/* "/api/v1/namespaces/NS/pods/NAME", or that of a Job. The caller frees it. */
 char *job_path(const json_t *pod);
 
 /* How a container ended: -1 where it did not. `container` NULL: the job's own code. */

@@ -232,8 +232,9 @@ static void format_names(const struct listing *l, struct buf *b)
         const char *name = json_text_at(object, "metadata", "name", NULL);
         AUTO_FREE char *clean =
             clean_text(str_of(name ? name : json_text(object, "name")), CLEAN_LINE);
+        const char *prefix = l->prefix_of ? l->prefix_of(object) : l->prefix;
 
-        buf_printf(b, "%s%s%s\n", l->prefix ? l->prefix : "", l->prefix ? "/" : "", clean);
+        buf_printf(b, "%s%s%s\n", prefix ? prefix : "", prefix ? "/" : "", clean);
     }
 }
 

@@ -33,7 +33,9 @@ struct listing {
     const char *api_version; /* of the list in json and yaml */
     const char *kind;        /* "JobList" */
     const char *prefix;      /* of -o name: "pod" gives "pod/x"; NULL: the bare name */
-    bool is_single;          /* one was asked for by name: json and yaml show it bare */
+    /* The same for each object, in place of `prefix`. May be NULL. */
+    const char *(*prefix_of)(const json_t *object);
+    bool is_single; /* one was asked for by name: json and yaml show it bare */
 };
 
 /* {0} but for its texts; columns and rows are added. */

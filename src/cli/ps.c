@@ -1,12 +1,14 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "cli/batch.h"
 #include "cli/commands.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
 
 enum {
-    LIMIT_TABLE = 50
+    LIMIT_TABLE = 50,
+    SKIP_MAX = 4000 /* bytes of uids in a request */
 };
 
 static json_t *text_or_null(const char *text)
@@ -43,8 +45,29 @@ static json_t *row_of(const json_t *pod, bool has_ns, int64_t now_ns)
     (void)json_array_append_new(row, time_of(&job, now_ns));
     (void)json_array_append_new(
         row, job.exit_code >= 0 && job.is_ended ? json_integer(job.exit_code) : json_null());
-    (void)json_array_append_new(row, text_or_null(job.reason));
+    (void)json_array_append_new(row, text_or_null(*job.reason ? job.reason : job.progress));
     return row;
+}
+
+/* Of a Job: its pods, counted. New reference. */
+static json_t *pods_of(const json_t *job)
+{
+    static const char *const counts[] = {"active", "ready", "succeeded", "failed", "terminating"};
+    const json_t *completions = json_at(job, "spec", "completions", NULL);
+    json_t *pods = json_object();
+
+    if (completions)
+        json_put_int(pods, "completions", json_integer_value(completions));
+    else
+        json_put(pods, "completions", json_null());
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        json_put_int(pods, counts[i], json_int_at(job, "status", counts[i], NULL));
+    return pods;
+}
+
+static const char *prefix_of(const json_t *object)
+{
+    return json_object_get(json_object_get(object, "status"), "pods") ? "job" : "pod";
 }
 
 /* What programs get of a job: numbers in plain units, null for unknown. New reference. */
@@ -65,6 +88,8 @@ static json_t *object_of(const json_t *pod)
              json_pack("{s:o, s:o, s:I}", "jobId", job.id[0] ? json_string(job.id) : json_null(),
                        "user", text_or_null(job.user), "gpus", (json_int_t)job.gpus));
     json_put(object, "status", status);
+    if (batch_is(pod))
+        json_put(status, "pods", pods_of(pod));
     json_put_text(status, "state", job.state);
     json_put(status, "reason", text_or_null(job.reason));
     json_put(status, "node", text_or_null(job.node));
@@ -94,20 +119,58 @@ static void make_columns(struct listing *l, bool has_ns)
     listing_column(l, "REASON");
 }
 
-static struct err *list_jobs(struct cli *c, struct session *s, struct list_result *ret)
+static char *base_path(struct cli *c, struct session *s, const char *api, const char *resource)
 {
-    bool is_all_ns = flag_switch(c->in, "all-namespaces");
-    enum output_format format = output_format_of(c->in);
-    AUTO_FREE char *base = is_all_ns
-                               ? mem_strdup("/api/v1/pods")
-                               : path_format("/api/v1/namespaces/%s/pods", session_namespace(s));
-    AUTO_FREE char *path =
-        mem_format("%s%s", base,
-                   flag_switch(c->in, "all")
-                       ? ""
-                       : "?fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed");
-    struct list_query q = {.path = path};
+    if (flag_switch(c->in, "all-namespaces"))
+        return path_format("%s/%s", api, resource);
+    return path_format("%s/namespaces/%s/%s", api, session_namespace(s), resource);
+}
 
+/* Jobs that are to be shown, and in `skip` which pods are theirs: a part of a label selector. */
+static struct err *list_batch(struct cli *c, struct session *s, json_t *jobs, struct buf *skip)
+{
+    AUTO_FREE char *path = base_path(c, s, "/apis/batch/v1", "jobs");
+    const struct list_query q = {.path = path};
+    struct list_result list = {0};
+    bool is_all = flag_switch(c->in, "all");
+    json_t *job;
+    size_t i;
+
+    TRY(session_list(s, &q, &list));
+    json_array_foreach (json_object_get(list.first, "items"), i, job) {
+        const char *uid = json_text_at(job, "metadata", "uid", NULL);
+
+        if (!is_all && job_of(job).is_ended)
+            continue;
+        (void)json_array_append(jobs, job); /* a tree of its own: cannot fail */
+        if (skip->size < SKIP_MAX)
+            buf_printf(skip, "%s%s", skip->size > 0 ? "%2C" : "", uid ? uid : "");
+    }
+    json_decref(list.first);
+    return NULL;
+}
+
+/* The pods that are no Job's of those; too many Jobs to name: no Job's at all. */
+static struct err *list_pods(struct cli *c, struct session *s, const struct buf *skip,
+                             struct list_result *ret)
+{
+    static const char active[] =
+        "&fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed";
+    enum output_format format = output_format_of(c->in);
+    AUTO_FREE char *base = base_path(c, s, "/api/v1", "pods");
+    AUTO(buf_done) struct buf path = {0};
+    struct list_query q = {0};
+
+    buf_printf(&path, "%s?", base);
+    if (skip->size >= SKIP_MAX)
+        buf_add_text(&path, "labelSelector=%21batch.kubernetes.io%2Fcontroller-uid");
+    else if (skip->size > 0)
+        buf_printf(&path,
+                   "labelSelector=batch.kubernetes.io%%2Fcontroller-uid%%20notin%%20%%28%s%%29",
+                   skip->at);
+    if (!flag_switch(c->in, "all"))
+        buf_add_text(&path, active);
+    q.path = path.at;
     q.limit = flag_count(c->in, "limit",
                          format == OUTPUT_TABLE || format == OUTPUT_WIDE ? LIMIT_TABLE : 0);
     return session_list(s, &q, ret);
@@ -132,14 +195,14 @@ static int compare_pods(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void fill(struct listing *l, const json_t *pods, bool has_ns, int64_t now_ns)
+static void fill(struct listing *l, const json_t *jobs, bool has_ns, int64_t now_ns)
 {
     VEC(json_t *) sorted = {0};
-    json_t *pod;
+    json_t *job;
     size_t i;
 
-    json_array_foreach (pods, i, pod)
-        vec_add(&sorted, pod);
+    json_array_foreach (jobs, i, job)
+        vec_add(&sorted, job);
     if (sorted.n > 1)
         qsort(sorted.at, sorted.n, sizeof(*sorted.at), compare_pods);
     VEC_EACH (&sorted, at) {
@@ -163,18 +226,22 @@ static void say_rest(struct cli *c, const struct listing *l, int64_t more)
 static struct err *ps_run(struct cli *c)
 {
     AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *jobs = json_array();
+    AUTO(buf_done) struct buf skip = {0};
     struct list_result list = {0};
     struct listing l;
     bool has_ns = flag_switch(c->in, "all-namespaces");
     struct err *e;
 
     TRY(session_open(c, &s));
-    TRY(list_jobs(c, s, &list));
-    listing_init(&l, "JobList");
-    l.prefix = "pod";
-    make_columns(&l, has_ns);
-    fill(&l, json_object_get(list.first, "items"), has_ns, loop_wall_ns(session_loop(s)));
+    TRY(list_batch(c, s, jobs, &skip));
+    TRY(list_pods(c, s, &skip, &list));
+    (void)json_array_extend(jobs, json_object_get(list.first, "items")); /* both are arrays */
     json_decref(list.first);
+    listing_init(&l, "JobList");
+    l.prefix_of = prefix_of;
+    make_columns(&l, has_ns);
+    fill(&l, jobs, has_ns, loop_wall_ns(session_loop(s)));
     e = listing_print(c, &l);
     if (!e)
         say_rest(c, &l, list.more);

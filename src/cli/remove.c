@@ -43,7 +43,10 @@ static json_t *options_of(const struct removal *r, const struct remove_target *t
 
     json_put_text(options, "apiVersion", "v1");
     json_put_text(options, "kind", "DeleteOptions");
-    json_put_text(options, "propagationPolicy", "Background");
+    /* Who waits for a Job waits for its pods. */
+    json_put_text(options, "propagationPolicy",
+                  r->waits && text_equal(r->resource->plural, "jobs") ? "Foreground"
+                                                                      : "Background");
     if (r->grace_s >= 0)
         json_put_int(options, "gracePeriodSeconds", r->grace_s);
     if (t->uid[0])

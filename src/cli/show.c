@@ -1,7 +1,10 @@
+#include "cli/show.h"
+
 #include <inttypes.h>
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "cli/batch.h"
 #include "cli/clean.h"
 #include "cli/commands.h"
 #include "cli/jobs.h"
@@ -185,7 +188,7 @@ static void add_containers(struct buf *b, const json_t *pod)
     }
 }
 
-static void add_events(struct buf *b, const json_t *events)
+void show_events(struct buf *b, const json_t *events)
 {
     json_t *event;
     size_t i;
@@ -218,7 +221,7 @@ static struct err *show_text(struct cli *c, struct session *s, const json_t *pod
     add_facts(&b, pod, gpus);
     add_containers(&b, pod);
     add_timeline(&b, pod);
-    add_events(&b, events);
+    show_events(&b, events);
     if (text_equal(job.state, "waiting"))
         buf_printf(&b, "\nmete why %s   tells what it waits for\n", job.id);
     clean = clean_text((struct str){.at = b.at, .size = b.size}, CLEAN_LINES);
@@ -235,12 +238,12 @@ static struct err *show_run(struct cli *c)
     struct err *e;
 
     TRY(session_open(c, &s));
-    TRY(job_find(s, c->in->arguments.at[0], &pod));
+    TRY(job_find_whole(s, c->in->arguments.at[0], &pod));
     if (format == OUTPUT_TABLE || format == OUTPUT_WIDE || format == OUTPUT_CSV)
-        return show_text(c, s, pod);
+        return batch_is(pod) ? show_batch(c, s, pod) : show_text(c, s, pod);
     listing_init(&l, "List");
     l.is_single = true;
-    l.prefix = "pod";
+    l.prefix = batch_is(pod) ? "job" : "pod";
     listing_add(&l, json_array(), pod);
     e = listing_print(c, &l);
     listing_done(&l);
@@ -251,7 +254,7 @@ const struct command command_show = {
     .name = "show",
     .arguments = "JOB",
     .summary = "show everything about one job: state, GPUs, containers, timeline, events",
-    .doc = "JOB is a job's number, its name, or pod/NAME.",
+    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME.",
     .examples = {{"show 12", "tells how job 12 is and how it came to be so"},
                  {"show train -o yaml", "its pod, whole"},
                  {0}},

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "cli/batch.h"
 #include "cli/clean.h"
 #include "cli/commands.h"
 #include "cli/jobs.h"
@@ -157,6 +158,29 @@ char *why_format(const json_t *workload, bool is_all, int64_t now_ns)
     return clean;
 }
 
+/* In place of a Job the first of its pods that waits, else any that goes on. */
+static struct err *choose_pod(struct session *s, json_t **pod)
+{
+    AUTO(json_freep) json_t *pods = NULL;
+    AUTO_FREE char *says = NULL;
+    struct job job = job_of(*pod);
+    json_t *chosen = NULL;
+    json_t *other;
+    size_t i;
+
+    says = mem_format("job %s %s has no pod that waits or runs: it is %s, %s", job.id, job.name,
+                      job.state, *job.reason ? job.reason : job.progress);
+    TRY(batch_pods(s, *pod, "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed", &pods));
+    json_array_foreach (pods, i, other)
+        if (!chosen || (pod_node(chosen)[0] && !pod_node(other)[0]))
+            chosen = other;
+    if (!chosen)
+        return err_new(ERR_NOT_FOUND, "%s", says);
+    json_decref(*pod);
+    *pod = json_incref(chosen);
+    return NULL;
+}
+
 static struct err *get_workload(struct session *s, const char *word, json_t **ret)
 {
     AUTO(json_freep) json_t *pod = NULL;
@@ -164,7 +188,9 @@ static struct err *get_workload(struct session *s, const char *word, json_t **re
     const char *placement;
     struct job job;
 
-    TRY(job_find(s, word, &pod));
+    TRY(job_find_whole(s, word, &pod));
+    if (batch_is(pod))
+        TRY(choose_pod(s, &pod));
     job = job_of(pod);
     placement = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
     path = path_format("/apis/mete.dev/v1/namespaces/%s/workloads/%s", job.ns,
@@ -250,7 +276,8 @@ const struct command command_why = {
     .name = "why",
     .arguments = "[JOB]",
     .summary = "tell why a job waits, and what would let it start",
-    .doc = "JOB is a job's number, its name, or pod/NAME. Without one: a line for each job that "
+    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. Without one: a line for each "
+           "job that "
            "waits.",
     .examples = {{"why 12", "tells the cause with its numbers, the nodes, and what would help"},
                  {"why train -o json", "the same for programs"},
