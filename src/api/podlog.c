@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "kinds/cause.h"
 #include "kinds/objects.h"
 
 struct log_reader {
@@ -149,24 +150,28 @@ static int64_t attempt_of(const json_t *pod, const char *container)
     return 0;
 }
 
-static struct err *invalid(const char *key, const char *value, const char *why) MUST_CHECK;
-static struct err *invalid(const char *key, const char *value, const char *why)
-{
-    return err_new(ERR_INVALID, "PodLogOptions \"\" is invalid: %s: Invalid value: %.64s: %s", key,
-                   value, why);
-}
-
 static struct err *put_number(const struct call *c, json_t *open, const char *key, int64_t min)
 {
     const char *text = query_get(&c->query, key);
     int64_t value = 0;
+    struct err *e = NULL;
 
     if (!text || *text == '\0')
         return NULL;
-    TRY(num_parse_int64(str_of(text), INT64_MIN, INT64_MAX, &value));
-    if (value < min)
-        return invalid(key, text,
-                       min == 0 ? "must be greater than or equal to 0" : "must be greater than 0");
+    e = num_parse_int64(str_of(text), INT64_MIN, INT64_MAX, &value);
+    if (e) {
+        AUTO(err_freep) struct err *bad = e;
+
+        return err_new(ERR_BAD_REQUEST, "%s: %s", key, err_message(bad));
+    }
+    if (value < min) {
+        AUTO(causes_done) struct causes bad = {0};
+
+        cause_invalid_int(&bad, PATH(NULL, key), value,
+                          min == 0 ? "must be greater than or equal to 0"
+                                   : "must be greater than 0");
+        return causes_err(&bad, "PodLogOptions", "");
+    }
     json_put_int(open, key, value);
     return NULL;
 }
@@ -180,12 +185,19 @@ static struct err *put_since(const struct call *c, json_t *open)
     TRY(put_number(c, open, "sinceSeconds", 1));
     if (!stamp || *stamp == '\0')
         return NULL;
-    if (json_object_get(open, "sinceSeconds"))
-        return err_new(ERR_INVALID, "PodLogOptions \"\" is invalid: : Forbidden: at most one of "
-                                    "`sinceTime` or `sinceSeconds` may be specified");
+    if (json_object_get(open, "sinceSeconds")) {
+        AUTO(causes_done) struct causes bad = {0};
+
+        cause_forbidden(&bad, PATH(NULL, "sinceTime"),
+                        "at most one of `sinceTime` or `sinceSeconds` may be specified");
+        return causes_err(&bad, "PodLogOptions", "");
+    }
     e = stamp_parse(str_of(stamp), &stamp_ns);
-    if (e)
-        return err_wrap(e, "sinceTime");
+    if (e) {
+        AUTO(err_freep) struct err *bad = e;
+
+        return err_new(ERR_BAD_REQUEST, "sinceTime: %s", err_message(bad));
+    }
     json_put_text(open, "sinceTime", stamp);
     return NULL;
 }

@@ -58,13 +58,16 @@ struct copy {
     json_t *pod;
     struct tar_job *tar;
     int fd; /* our end of the pipe */
+    bool is_pipe_broken;
 };
 
 static struct err *to_pipe(void *arg, struct str bytes)
 {
-    const struct copy *c = arg;
+    struct copy *c = arg;
+    struct err *e = pipe_write(c->fd, bytes);
 
-    return pipe_write(c->fd, bytes);
+    c->is_pipe_broken = e != NULL; /* who writes the files has given up, and knows why */
+    return e;
 }
 
 /* Runs `words` (NULL-terminated) in the container. */
@@ -81,19 +84,20 @@ static struct err *run(struct copy *c, const char *const *words, struct remote_s
     return remote_session_run(c->cli, c->session, o, ret_code);
 }
 
-/* The files' end, the session's, and what came of both. */
+/* The end of the files, that of the session, and what came of both: the cause is told. */
 static struct err *conclude(struct copy *c, struct err *taken, int code)
 {
     AUTO(err_freep) struct err *e = taken;
     size_t n_files = 0;
     size_t n_skipped = 0;
-    struct err *tar = tar_join(TAKE(c->tar), &n_files, &n_skipped);
+    AUTO(err_freep) struct err *tar = tar_join(TAKE(c->tar), &n_files, &n_skipped);
 
-    if (!e && tar)
-        e = TAKE(tar);
-    err_free(tar); /* what came of the other failure */
     if (!e && code != 0)
         e = err_new(ERR_INTERNAL, "tar in the container ended with %d", code);
+    if (tar && (!e || c->is_pipe_broken)) {
+        err_free(e);
+        e = TAKE(tar);
+    }
     if (n_skipped > 0)
         cli_say(c->cli, "%zu entr%s left out: links and special files are not copied", n_skipped,
                 n_skipped == 1 ? "y was" : "ies were");

@@ -126,6 +126,17 @@ static struct err *unpack_all(struct tar_job *j, struct archive *from, struct ar
     return r == ARCHIVE_EOF ? NULL : archive_failure(from, "read what the container sent");
 }
 
+/* What follows the archive's end mark: tar fills its last record up. */
+static void drain(int fd)
+{
+    char rest[BLOCK];
+    ssize_t n;
+
+    do
+        n = read(fd, rest, sizeof(rest));
+    while (n > 0 || (n < 0 && errno == EINTR));
+}
+
 static struct err *unpack(struct tar_job *j)
 {
     struct archive *from = archive_read_new();
@@ -134,6 +145,8 @@ static struct err *unpack(struct tar_job *j)
 
     if (archive_write_close(to) != ARCHIVE_OK && !e)
         e = archive_failure(to, "finish the files");
+    if (!e)
+        drain(j->fd);
     (void)archive_write_free(to); /* closed */
     (void)archive_read_free(from);
     return e;

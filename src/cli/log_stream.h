@@ -1,8 +1,9 @@
 /*
  * log_stream.h - a container's log onto stdout, as it grows
  *
- * A stream that is cut is taken up again where it stopped: the log is asked for anew and what was
- * shown is skipped. On a terminal control bytes are taken out (clean.h).
+ * A stream that is cut is taken up again where it stopped: lines come with their times, the log is
+ * asked for anew from the time of the last one, and what was shown of it is skipped. On a terminal
+ * control bytes are taken out (clean.h).
  */
 #pragma once
 
@@ -19,6 +20,8 @@ struct log_options {
     bool is_followed;
     bool is_raw;
     bool is_previous;
+    bool has_stamps;             /* lines are shown with their times */
+    int64_t since_ns;            /* only lines from then on, since 1970; 0: all */
     int64_t patience_ns;         /* how long a followed stream that is cut is tried again */
     void (*on_first)(void *arg); /* before the first byte; may be NULL */
     void (*on_end)(void *arg, const struct err *e);

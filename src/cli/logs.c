@@ -29,6 +29,7 @@ static void on_end(void *arg, const struct err *e)
 static void begin(struct logs *l)
 {
     const struct invocation *in = l->cli->in;
+    int64_t since_ns = flag_duration_ns(in, "since", 0);
     const struct log_options o = {
         .cli = l->cli,
         .session = l->session,
@@ -38,6 +39,8 @@ static void begin(struct logs *l)
         .is_followed = flag_switch(in, "follow"),
         .is_raw = flag_switch(in, "raw"),
         .is_previous = flag_switch(in, "previous"),
+        .has_stamps = flag_switch(in, "timestamps"),
+        .since_ns = since_ns > 0 ? loop_wall_ns(session_loop(l->session)) - since_ns : 0,
         .patience_ns = PATIENCE_NS,
         .on_end = on_end,
         .arg = l,
@@ -163,6 +166,11 @@ static const struct flag logs_flags[] = {
      .letter = 'p',
      .type = FLAG_SWITCH,
      .doc = "of the attempt before, when it was started again"},
+    {.name = "since",
+     .type = FLAG_DURATION,
+     .value = "TIME",
+     .doc = "only what was written in the last 10s, 5m, 2h"},
+    {.name = "timestamps", .type = FLAG_SWITCH, .doc = "each line with the time it was written"},
     {.name = "raw", .type = FLAG_SWITCH, .doc = "with control bytes, also on a terminal"},
     {0},
 };

@@ -7,6 +7,7 @@
 #include "base/stamp.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/log_limits.h"
 #include "cli/role_linux.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
@@ -24,9 +25,9 @@ struct hands {
     const char *data;
     const char *name;
     const char *self_path;
-    struct host_roots host_roots;
     const char *runtime;
     struct log_limits log_limits;
+    struct host_roots host_roots;
     char *socket;
     char *dir;
     char *gpusim;  /* NULL: the gpus are real */
@@ -65,9 +66,11 @@ static void begin_node(struct hands *h)
         .name = h->name,
         .dir = h->dir,
         .mask_dir = h->data,
-        .self_path = h->self_path,
         .runtime = h->runtime,
+        .self_path = h->self_path,
         .gpusim_dir = h->gpusim,
+        .log_max_bytes = h->log_limits.max_bytes,
+        .log_max_files = (size_t)h->log_limits.max_files,
         .host_roots = &h->host_roots,
     };
     struct err *e;
@@ -142,11 +145,13 @@ static struct err *begin(struct hands *h, struct cli *c)
 {
     h->name = flag_text(c->in, "name");
     h->self_path = c->self_path;
+    h->runtime = flag_text(c->in, "runtime");
     if (!h->name)
         return cli_usage(c, "node wants --name");
     TRY(role_init(&h->role, c, "node"));
-    h->runtime = flag_text(c->in, "runtime");
     TRY(role_host_roots(c, &h->host_roots));
+    TRY(log_limits_parse(flag_text(c->in, "container-log-max-size"),
+                         flag_text(c->in, "container-log-max-files"), &h->log_limits));
     TRY(connect_server(h));
     h->patience = loop_timer_new(h->role.loop, on_patience, h);
     TRY(watch_gpus(h, c));

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/loop_linux.h"
+#include "cli/log_limits.h"
 
 const struct flag role_flags[] = {
     {.name = "data",
@@ -26,7 +27,6 @@ const struct flag role_flags[] = {
      .value = "DIR[:ro]",
      .doc = "where hostPath volumes may be",
      .is_repeated = true},
-    {.name = "log-level",
     {.name = "container-log-max-size",
      .type = FLAG_TEXT,
      .value = "SIZE",
@@ -42,6 +42,7 @@ const struct flag role_flags[] = {
      .value = "WHICH",
      .doc = "auto, crun or runc",
      .fallback = "auto"},
+    {.name = "log-level",
      .type = FLAG_TEXT,
      .value = "LEVEL",
      .doc = "error, warn, info or debug",

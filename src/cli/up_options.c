@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "base/num.h"
+#include "cli/log_limits.h"
 #include "cli/up.h"
 
 enum {
@@ -102,18 +103,19 @@ static struct err *check_words(const struct up_options *o)
 {
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
     static const char *const formats[] = {"text", "json", NULL};
-
     static const char *const runtimes[] = {"auto", "crun", "runc", NULL};
 
     struct log_limits limits;
+
     TRY(check_gpus(o->gpus));
+    TRY(log_limits_parse(o->log_max_size, o->log_max_files, &limits));
     if (!is_among(levels, o->log_level))
         return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
                        o->log_level);
-    if (!is_among(formats, o->log_format))
-        return err_new(ERR_BAD_REQUEST, "log format \"%s\": want text or json", o->log_format);
     if (!is_among(runtimes, o->runtime))
         return err_new(ERR_BAD_REQUEST, "runtime \"%s\": want auto, crun or runc", o->runtime);
+    if (!is_among(formats, o->log_format))
+        return err_new(ERR_BAD_REQUEST, "log format \"%s\": want text or json", o->log_format);
     return NULL;
 }
 
@@ -145,9 +147,11 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.data = choose(given->data, config, "data", "/var/lib/mete");
     o.gpus = choose(given->gpus, config, "gpus", "auto");
     o.log_level = choose(given->log_level, config, "logLevel", "info");
-    o.log_format = choose(given->log_format, config, "logFormat", "text");
-    e = check_words(&o);
     o.runtime = choose(given->runtime, config, "runtime", "auto");
+    o.log_format = choose(given->log_format, config, "logFormat", "text");
+    o.log_max_size = choose(given->log_max_size, config, "containerLogMaxSize", LOG_LIMIT_SIZE);
+    o.log_max_files = choose(given->log_max_files, config, "containerLogMaxFiles", LOG_LIMIT_FILES);
+    e = check_words(&o);
     if (!e)
         e = read_roots(given, config, &o.host_roots);
     if (e) {
@@ -165,9 +169,9 @@ void up_options_done(struct up_options *o)
     free(o->host);
     free(o->log_level);
     free(o->log_format);
-    host_roots_done(&o->host_roots);
-    *o = (struct up_options){0};
-}
     free(o->runtime);
     free(o->log_max_size);
     free(o->log_max_files);
+    host_roots_done(&o->host_roots);
+    *o = (struct up_options){0};
+}

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -120,5 +122,26 @@ struct err *console_new(struct loop *l, const char *dir, console_fn fn, void *ar
     c->io = loop_io_new(l, fd, on_io, c);
     loop_io_want(c->io, true, false);
     *ret = c;
+    return NULL;
+}
+
+struct err *pty_open(uint16_t columns, uint16_t rows, int *ret_master, int *ret_slave)
+{
+    const struct winsize size = {.ws_row = rows, .ws_col = columns};
+    AUTO(fd_closep) int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    AUTO(fd_closep) int slave = -1;
+    struct termios mode;
+    int unlocked = 0;
+
+    if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+        return err_errno(errno, "make a terminal");
+    slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (slave < 0 || tcgetattr(slave, &mode) < 0)
+        return err_errno(errno, "make a terminal");
+    cfmakeraw(&mode);
+    if (tcsetattr(slave, TCSANOW, &mode) < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0)
+        return err_errno(errno, "prepare a terminal");
+    *ret_master = fd_take(&master);
+    *ret_slave = fd_take(&slave);
     return NULL;
 }

@@ -17,8 +17,9 @@
  * None but the intent is synced: a power cut ends the containers too, and another boot id then says
  * that an attempt is over and may have run.
  *
- * The start of crun's writes one byte to its exec.fifo and removes it, as `crun start` does, without its
- * process (4.5 ms); in this order the start may be repeated: a fifo without a reader was used.
+ * The start of crun's writes one byte to its exec.fifo and removes it, as `crun start` does,
+ * without its process (4.5 ms); in this order the start may be repeated: a fifo without a reader
+ * was used.
  */
 #pragma once
 
@@ -138,8 +139,6 @@ void box_inspect(struct box *b);
 void box_monitor_gone(struct box *b);
 /* crun_usage_linux.c: what it used goes into `exit`, read a last time where its cgroup is there. */
 void box_end_usage(struct box *b);
-/* crun_log_linux.c: runtime_ops.reopen_log */
-struct err *crun_reopen_log(void *self, const char *id);
 /* runtime_ops.usage */
 bool crun_usage(void *self, const char *id, struct usage *ret);
 /* Lets the first process of a created container go on; once is enough, more does no harm. */

@@ -52,6 +52,7 @@ struct exec_child {
     struct source sources[2];
     struct console *console; /* until the terminal is there */
     int terminal;            /* -1: none; a descriptor for its size */
+    bool is_relayed;         /* by the runtime, which is to hear of another size */
     struct loop_timer *deadline;
     struct loop_timer *timer; /* what is to come from the loop: kills, the end */
     struct err *failed;
@@ -91,25 +92,39 @@ static void child_free(struct exec_child *c)
     free(c);
 }
 
+/* The message of the last line of a log of JSON lines; the text where it is none. Free it. */
+static char *last_message(struct str log)
+{
+    struct str rest = log;
+    struct str last = log;
+    AUTO(json_freep) json_t *line = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    while (rest.at && rest.size > 0)
+        last = str_cut(&rest, '\n');
+    e = json_parse(last, &line);
+    if (!e && json_text(line, "msg"))
+        return mem_format("%.*s", MESSAGE_MAX, json_text(line, "msg"));
+    return mem_strndup(last.at, last.size < MESSAGE_MAX ? last.size : MESSAGE_MAX);
+}
+
 /* The runtime's own failure, which it wrote into its log; NULL: the command ran. */
 static struct err *runtime_failure(const struct exec_child *c, int code)
 {
     AUTO_FREE char *path = mem_format("%s/log", c->dir);
     AUTO(buf_done) struct buf text = {0};
     AUTO(err_freep) struct err *e = NULL;
-    struct str line;
+    AUTO_FREE char *message = NULL;
 
     if (code != CODE_OF_RUNTIME)
         return NULL;
     e = file_read(path, RUNTIME_LOG_MAX, &text);
     if (e || text.size == 0)
         return NULL;
-    line = (struct str){text.at, text.size < MESSAGE_MAX ? text.size : MESSAGE_MAX};
-    while (line.size > 0 && (line.at[line.size - 1] == '\n' || line.at[line.size - 1] == ' '))
-        line.size--;
-    if (memmem(line.at, line.size, "not found", 9) || memmem(line.at, line.size, "No such", 7))
-        return err_new(ERR_NOT_FOUND, STR_FMT, STR_ARG(line));
-    return err_new(ERR_INVALID, STR_FMT, STR_ARG(line));
+    message = last_message((struct str){text.at, text.size});
+    if (strstr(message, "not found") || strcasestr(message, "no such"))
+        return err_new(ERR_NOT_FOUND, "%s", message);
+    return err_new(ERR_INVALID, "%s", message);
 }
 
 static void child_end(struct exec_child *c)
@@ -294,6 +309,8 @@ static void exec_resize(struct exec *x, uint16_t columns, uint16_t rows)
     c->o.rows = rows;
     if (c->terminal >= 0)
         (void)ioctl(c->terminal, TIOCSWINSZ, &size); /* a terminal that is closing has no size */
+    if (c->is_relayed && c->proc)
+        proc_kill(c->proc, SIGWINCH);
 }
 
 static void exec_pause(struct exec *x, bool is_paused)
@@ -388,26 +405,33 @@ static struct err *make_pipe(int *ret_ours, int *ret_theirs, bool is_input)
     return NULL;
 }
 
+/* Output, input and size each have a descriptor of it. */
+static struct err *take_terminal(struct exec_child *c, int taken)
+{
+    AUTO(fd_closep) int fd = taken;
+    AUTO(fd_closep) int in = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+    c->terminal = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (in < 0 || c->terminal < 0)
+        return err_errno(errno, "open a terminal once more");
+    source_open(&c->sources[0], fd_take(&fd));
+    feed_open(&c->feed, fd_take(&in));
+    return NULL;
+}
+
 static void on_console(void *arg, const struct err *e, int taken)
 {
     struct exec_child *c = arg;
-    AUTO(fd_closep) int fd = taken;
-    int in = e ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    int size = e ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    AUTO(err_freep) struct err *failed = e ? NULL : take_terminal(c, taken);
 
     console_free(TAKE(c->console));
-    if (in < 0 || size < 0) {
-        LOG(WARN, "terminal did not come from the runtime", E(e));
-        fd_close(in);
-        fd_close(size);
+    if (e || failed) {
+        LOG(WARN, "terminal did not come from the runtime", E(e ? e : failed));
         feed_close(&c->feed);
         kill_round(c);
         return;
     }
-    c->terminal = size;
     exec_resize(&c->exec, c->o.columns, c->o.rows);
-    source_open(&c->sources[0], fd_take(&fd));
-    feed_open(&c->feed, in);
 }
 
 static struct err *run(struct exec_child *c, const char *id, const int fds[3])
@@ -417,14 +441,15 @@ static struct err *run(struct exec_child *c, const char *id, const int fds[3])
     AUTO_FREE char *socket = mem_format("%s/console", c->dir);
     const struct box *b = crun_find(c->r, id);
     const char *program = b ? box_program(b) : c->r->oci.paths[c->r->oci.kind];
-    const char *argv[16] = {program, "--root", c->r->root,  "--log",
-                            log,     "exec",   "--process", process};
+    const char *argv[16] = {program,        "--root", c->r->root, "--log",     log,
+                            "--log-format", "json",   "exec",     "--process", process};
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
     struct proc_options o = {.argv = argv, .env = env, .cwd = "/", .n_fds = 3, .is_session = true};
-    size_t n = 8;
+    size_t n = 10;
 
-    if (c->o.has_terminal) {
+    if (c->o.has_terminal)
         argv[n++] = "--tty";
+    if (c->console) {
         argv[n++] = "--console-socket";
         argv[n++] = socket;
     }
@@ -435,7 +460,19 @@ static struct err *run(struct exec_child *c, const char *id, const int fds[3])
     return NULL;
 }
 
-static struct err *run_with_terminal(struct exec_child *c, const char *id)
+/* runc hands a terminal over only where it does not stay; so it relays between ours and its own. */
+static struct err *run_with_pty(struct exec_child *c, const char *id)
+{
+    AUTO(fd_closep) int master = -1;
+    AUTO(fd_closep) int slave = -1;
+
+    c->is_relayed = true;
+    TRY(pty_open(c->o.columns, c->o.rows, &master, &slave));
+    TRY(run(c, id, (const int[3]){slave, slave, slave}));
+    return take_terminal(c, fd_take(&master));
+}
+
+static struct err *run_with_console(struct exec_child *c, const char *id)
 {
     TRY(console_new(c->r->o.loop, c->dir, on_console, c, &c->console));
     return run(c, id, (const int[3]){-1, -1, -1});
@@ -472,7 +509,10 @@ static struct err *begin(struct exec_child *c, const struct runtime_exec *e)
         return err_new(ERR_NOT_FOUND, "the container is not running");
     c->dir = mem_format("%s/exec/%" PRIu64, c->r->dir, c->r->n_execs++);
     TRY(write_process(c, b, e));
-    TRY(e->has_terminal ? run_with_terminal(c, e->id) : run_with_pipes(c, e->id));
+    if (!e->has_terminal)
+        TRY(run_with_pipes(c, e->id));
+    else
+        TRY(b->kind == OCI_RUNC ? run_with_pty(c, e->id) : run_with_console(c, e->id));
     if (e->deadline_ns > 0) {
         c->deadline = loop_timer_new(c->r->o.loop, on_deadline, c);
         loop_timer_set(c->deadline, e->deadline_ns);

@@ -296,6 +296,7 @@ int image_unpack_main(int argc, char **argv)
     struct unpack u = {.left_entries = ENTRIES_MAX};
     AUTO(err_freep) struct err *e = NULL;
     bool is_dir = argc > 2 && text_equal(argv[2], "dir");
+    bool is_done = false;
 
     if (argc < 5)
         return 2;
@@ -308,8 +309,10 @@ int image_unpack_main(int argc, char **argv)
         e = image_sandbox_enter(argv[1]);
     if (!e)
         e = unpack(&u, is_dir);
+    is_done = !e;
     if (e)
         say(json_pack("{s:s, s:i}", "error", err_message(e), "code", err_http(e)));
     unpack_done(&u);
-    return e ? 1 : 0;
+    err_free(TAKE(e));
+    _exit(is_done ? 0 : 1); /* what looks for leaks at the end wants /proc, which is not here */
 }

@@ -1,13 +1,15 @@
 /*
- * log_parts.h - one attempt's log on disk: the file that conmon writes, and what was cut off it
- * before (log_parts_linux.c)
+ * log_parts.h - one attempt's log on disk: the file that conmon writes, and what came before it
+ * (log_parts_linux.c)
  *
  *   0.log      is being written
+ *   0.log.8    its second name
  *   0.log.7    the part before it; numbers only grow, the oldest are removed first
  *
- * A cut gives the file a second name; conmon, told to begin anew, replaces the first one. Until
- * then both names are the same file: a cut that was not finished is seen and goes on. So no line is
- * lost or moved, and whoever reads a part finds what follows it by its number.
+ * conmon puts a new file in the place of one that has reached its size. What was there stays by its
+ * second name, which each file gets as soon as it is there: so no line is lost or moved, whoever
+ * reads a part finds what follows it by its number, and where nobody gives names, as while no node
+ * runs, nothing but the present file grows.
  */
 #pragma once
 
@@ -30,13 +32,9 @@ struct log_parts {
 struct err *log_parts_read(const char *path, struct log_parts *ret) MUST_CHECK;
 void log_parts_done(struct log_parts *p);
 
-/*
- * Cuts a log that has more than `max_bytes`, and removes the oldest parts until those that were cut
- * off are `keep` at most, with `keep` * `max_bytes` at most (the newest always stays).
- * `*ret_is_due` tells whether conmon is to begin anew.
- */
-struct err *log_parts_cut(const char *path, int64_t max_bytes, size_t keep,
-                          bool *ret_is_due) MUST_CHECK;
+/* Gives the present file its second name, and removes the oldest parts until they are `keep` with
+ * the present one. To be repeated whenever conmon began anew. */
+struct err *log_parts_keep(const char *path, size_t keep) MUST_CHECK;
 
 /* All of it; none is fine. */
 struct err *log_parts_remove(const char *path) MUST_CHECK;

@@ -126,44 +126,28 @@ struct err *log_parts_read(const char *path, struct log_parts *ret)
     return err_new(ERR_UNAVAILABLE, "%s changes too quickly", path);
 }
 
-/* ---- cuts ---- */
+/* ---- what stays ---- */
 
-/* The last one counts as cut off, and stays. */
-static struct err *remove_oldest(const struct log_parts *p, int64_t max_bytes, size_t keep)
+static struct err *remove_oldest(const struct log_parts *p, size_t keep)
 {
-    int64_t size = 0;
-
-    for (size_t n = 1; n <= p->list.n; n++) {
-        const struct log_part *part = &p->list.at[p->list.n - n];
-
-        size += part->size;
-        if (n == 1 || (n <= keep && size <= max_bytes * (int64_t)keep))
-            continue;
-        if (unlink(part->path) < 0 && errno != ENOENT)
-            return err_errno(errno, "remove %s", part->path);
-    }
+    for (size_t i = 0; i + keep < p->list.n; i++)
+        if (unlink(p->list.at[i].path) < 0 && errno != ENOENT)
+            return err_errno(errno, "remove %s", p->list.at[i].path);
     return NULL;
 }
 
-struct err *log_parts_cut(const char *path, int64_t max_bytes, size_t keep, bool *ret_is_due)
+struct err *log_parts_keep(const char *path, size_t keep)
 {
     struct log_parts p = {0};
-    const struct log_part *last = NULL;
     AUTO_FREE char *name = NULL;
-    struct stat st = {0};
     struct err *e = NULL;
 
-    *ret_is_due = false;
-    if (lstat(path, &st) == 0 && st.st_size <= max_bytes)
-        return NULL;
     TRY(log_parts_read(path, &p));
-    last = &p.list.at[p.list.n - 1];
-    name = mem_format("%s.%" PRId64, path, last->number);
-    *ret_is_due = last->size > max_bytes;
-    if (*ret_is_due && link(path, name) < 0 && errno != EEXIST)
+    name = mem_format("%s.%" PRId64, path, p.list.at[p.list.n - 1].number);
+    if (link(path, name) < 0 && errno != EEXIST)
         e = err_errno(errno, "give %s the name %s", path, name);
-    if (!e && *ret_is_due)
-        e = remove_oldest(&p, max_bytes, keep);
+    if (!e)
+        e = remove_oldest(&p, keep);
     log_parts_done(&p);
     return e;
 }
@@ -177,9 +161,13 @@ struct err *log_parts_remove(const char *path)
         err_free(e);
         return NULL;
     }
-    /* The newest last: without it the others would not be found again. */
-    for (size_t i = 0; !e && i < p.list.n; i++)
-        e = dir_remove(p.list.at[i].path);
+    for (size_t i = 0; !e && i < p.list.n; i++) {
+        AUTO_FREE char *name = mem_format("%s.%" PRId64, path, p.list.at[i].number);
+
+        e = dir_remove(name);
+    }
+    if (!e)
+        e = dir_remove(path); /* last: without it the others would not be found again */
     log_parts_done(&p);
     return e;
 }

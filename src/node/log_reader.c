@@ -27,6 +27,7 @@ struct log_reader {
     int64_t seek_at;
     int64_t tail_lines;
     size_t seen_lines;
+    bool is_end_seen;
 
     int64_t since_ns;
     bool is_inside_line; /* a part of a line was read */
@@ -135,6 +136,18 @@ static struct err *seek_before(struct log_reader *r)
     return NULL;
 }
 
+/* A last line without its end is a line too. */
+static size_t count_open_line(struct str bytes)
+{
+    const char *end = bytes.size > 1 ? memrchr(bytes.at, '\n', bytes.size - 1) : NULL;
+    size_t start = end ? (size_t)(end - bytes.at) + 1 : 0;
+    struct crilog_line line = {0};
+    size_t taken = 0;
+
+    crilog_read((struct str){bytes.at + start, bytes.size - start}, &line, &taken);
+    return taken > 0 && line.is_partial ? 1 : 0;
+}
+
 /* One chunk nearer to the begin of the last lines. */
 static struct err *seek_chunk(struct log_reader *r)
 {
@@ -148,6 +161,9 @@ static struct err *seek_chunk(struct log_reader *r)
     if (r->seek_at == 0)
         return seek_before(r);
     TRY(log_file_read(r->file, from, r->chunk, (size_t)(r->seek_at - from), &size));
+    if (size > 0 && !r->is_end_seen)
+        r->seen_lines = count_open_line((struct str){r->chunk, size});
+    r->is_end_seen = r->is_end_seen || size > 0;
     /* What begins before the chunk is looked at with the next one; a line without end in a whole
      * chunk is taken in pieces. */
     first = from > 0 ? memchr(r->chunk, '\n', size) : NULL;
@@ -264,8 +280,10 @@ struct err *log_reader_new(const struct log_reader_options *o, struct log_reader
         log_reader_free(r);
         return e;
     }
-    r->is_seeking = o->tail_lines >= 0;
+    r->is_seeking = o->tail_lines > 0;
     r->seek_at = log_file_size(r->file);
+    if (o->tail_lines == 0)
+        r->offset = r->seek_at;
     *ret = r;
     return NULL;
 }

@@ -378,6 +378,6 @@ void logs_free(struct logs *l)
     if (!l)
         return;
     logs_cancel_all(l);
-    pods_listen(l->o.pods, NULL, NULL);
+    pods_unlisten(l->o.pods, l);
     free(l);
 }

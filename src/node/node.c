@@ -9,15 +9,15 @@
 #include "base/stamp.h"
 #include "client/informer.h"
 #include "node/cdi.h"
+#include "node/last_words.h"
 #include "node/logs.h"
 #include "node/node_images.h"
-#include "node/last_words.h"
 #include "node/node_object.h"
 #include "node/pinger.h"
 #include "node/pods.h"
 #include "node/prepare.h"
-#include "node/rotation.h"
 #include "node/root.h"
+#include "node/rotation.h"
 #include "node/sessions.h"
 #include "node/stage.h"
 #include "node/stats.h"
@@ -404,13 +404,13 @@ void node_free(struct node *n)
     if (n->call)
         client_cancel(n->call);
     pods_end_disk(n->pods);
+    rotation_free(n->rotation);
     worker_free(n->disk_worker);
     worker_free(n->worker); /* what it was given is finished, and told to the pods */
     node_images_stop(n->images);
     pods_free(n->pods);
     node_images_free(n->images);
     pinger_free(n->pinger);
-    rotation_free(n->rotation);
     runtime_free(n->runtime);
     loop_timer_free(n->timer);
     free(n->gpusim_dir);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "node/events.h"
 #include "node/pods.h"
 #include "node/probes.h"
@@ -92,8 +93,8 @@ struct pod {
     uint64_t disk_round; /* the last one that it had a turn in */
     char *evicted;       /* why; NULL: it is not */
     bool has_userns;
-    uint32_t uid_base; /* of its user namespace, from its preparation on; 0 without one */
-    json_t *refs;      /* fetched */
+    uint32_t uid_base;       /* of its user namespace, from its preparation on; 0 without one */
+    json_t *refs;            /* fetched */
     struct refresh *refresh; /* while it runs; NULL: it shows nothing that changes */
     size_t n_fetching;
     struct err *fetch_error;
@@ -152,6 +153,11 @@ struct pending {
     int64_t attempt;
 };
 
+struct pods_listener {
+    void (*fn)(void *arg);
+    void *arg;
+};
+
 struct pods {
     struct pods_options o;
     struct pod *pods;
@@ -163,8 +169,7 @@ struct pods {
     struct fetch *fetches;
     struct pending *pending;
     bool is_synced;
-    void (*listener)(void *arg);
-    void *listener_arg;
+    VEC(struct pods_listener) listeners;
 };
 
 /* pod.c */

@@ -207,7 +207,8 @@ static void on_measured(void *message, const struct err *e)
 
 static void add_item(struct disk_turn *t, enum disk_kind kind, const char *name, char *path)
 {
-    vec_add(&t->items, ((struct disk_item){.kind = kind, .name = mem_strdup(name), .path = path}));
+    vec_add(&t->items,
+            ((struct disk_item){.kind = kind, .name = mem_strdup(name), .path = TAKE(path)}));
 }
 
 static struct disk_turn *turn_new(struct pod *p)

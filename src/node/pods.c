@@ -478,14 +478,20 @@ void pods_synced(struct pods *set)
 
 void pods_listen(struct pods *set, void (*fn)(void *arg), void *arg)
 {
-    set->listener = fn;
-    set->listener_arg = arg;
+    vec_add(&set->listeners, (struct pods_listener){fn, arg});
+}
+
+void pods_unlisten(struct pods *set, const void *arg)
+{
+    for (size_t i = set->listeners.n; i > 0; i--)
+        if (set->listeners.at[i - 1].arg == arg)
+            vec_remove(&set->listeners, i - 1);
 }
 
 void pods_tell(const struct pods *set)
 {
-    if (set->listener)
-        set->listener(set->listener_arg);
+    for (size_t i = 0; i < set->listeners.n; i++)
+        set->listeners.at[i].fn(set->listeners.at[i].arg);
 }
 
 void pods_gpus_changed(struct pods *set)
@@ -532,6 +538,7 @@ void pods_free(struct pods *set)
         pod_free(p);
     ref_watches_free(set->watches);
     pod_events_free(set->events);
+    vec_done(&set->listeners);
     userns_free(set->ranges);
     loop_timer_free(set->disk_timer);
     free(set);

@@ -67,8 +67,8 @@ struct pods_options {
     struct err *(*prepare)(struct preparation *p);
     struct err *(*make_root)(struct root *r);
     struct err *(*measure)(const char *path, struct disk_usage *ret); /* disk_usage_measure */
-    struct err *(*remove_root)(const char *dir); /* images.h */
-    struct err *(*make_stage)(struct stage *s); /* stage.h */
+    struct err *(*remove_root)(const char *dir);                      /* images.h */
+    struct err *(*make_stage)(struct stage *s);                       /* stage.h */
     struct err *(*strike_stage)(const char *dir);
     struct err *(*make_words)(const char *path); /* last_words.h */
     char *(*read_words)(const char *path);
@@ -100,8 +100,9 @@ void pods_synced(struct pods *p);
 void pods_gpus_changed(struct pods *p);
 void pods_images_changed(struct pods *p);
 
-/* Calls `fn` whenever a container started or ended; NULL: no more. */
+/* Calls `fn` whenever a container started or ended, until pods_unlisten with its `arg`. */
 void pods_listen(struct pods *p, void (*fn)(void *arg), void *arg);
+void pods_unlisten(struct pods *p, const void *arg);
 
 /* For logs: the directory of a pod's logs, by uid; NULL: unknown. `*ret_attempt` is the newest
  * attempt of the container (-1: none), `*ret_is_live` whether it may still write. The caller frees

@@ -1,125 +1,128 @@
 #include "node/rotation.h"
 
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/last_words.h"
+#include "node/log_dirs.h"
 #include "node/log_parts.h"
 
-static const int64_t SWEEP_NS = NS_PER_SEC;
+/* Where a watch is missing, and for last words that grow. */
+static const int64_t LOOK_NS = NS_PER_SEC;
+
+/* The log of an attempt that runs. */
+struct kept {
+    struct map_handle handle;
+    char *log;
+    char *words;
+    int dir; /* of the watch; -1: none */
+    bool is_running;
+    bool is_failing; /* that was told */
+};
 
 struct rotation {
     struct rotation_options o;
+    struct log_dirs *dirs; /* NULL: the machine has none left */
     struct loop_timer *timer;
-    bool is_sweeping; /* in the worker */
-    bool is_doomed;
+    struct kept *all;
 };
 
-struct swept {
-    char *id;
-    char *log;
-    char *words;
-    bool is_due;
-    struct err *e;
-};
-
-struct sweep {
-    struct rotation *rotation;
-    int64_t max_bytes;
-    size_t keep;
-    VEC(struct swept) list;
-};
-
-static void rotation_destroy(struct rotation *r)
+static void keep(struct rotation *r, struct kept *k)
 {
-    loop_timer_free(r->timer);
-    free(r);
+    AUTO(err_freep) struct err *e = log_parts_keep(k->log, r->o.max_files);
+
+    if (!e)
+        e = last_words_trim(k->words);
+    if (e && err_code(e) != ERR_NOT_FOUND && !k->is_failing) /* not found: not there yet */
+        LOG(WARN, "log cannot be kept", S("log", k->log), E(e));
+    k->is_failing = e != NULL;
 }
 
-static void sweep_free(struct sweep *s)
+static void watch(struct rotation *r, struct kept *k)
 {
-    for (size_t i = 0; i < s->list.n; i++) {
-        struct swept *item = &s->list.at[i];
+    AUTO_FREE char *dir = mem_strndup(k->log, (size_t)(strrchr(k->log, '/') - k->log));
+    AUTO(err_freep) struct err *e = NULL;
 
-        free(item->id);
-        free(item->log);
-        free(item->words);
-        err_free(item->e);
-    }
-    vec_done(&s->list);
-    free(s);
+    if (!r->dirs || k->dir >= 0)
+        return;
+    e = log_dirs_add(r->dirs, dir, &k->dir);
+    if (e && err_code(e) != ERR_NOT_FOUND && !k->is_failing)
+        LOG(WARN, "new files of a log are seen late", E(e));
 }
 
-/* In the worker: each for itself, one that fails does not keep the others. */
-static struct err *sweep_work(void *message)
+static void kept_free(struct rotation *r, struct kept *k)
 {
-    struct sweep *s = message;
+    bool is_shared = false; /* with the next attempt of its container */
+    struct kept *other = NULL;
+    struct kept *next = NULL;
 
-    for (size_t i = 0; i < s->list.n; i++) {
-        struct swept *item = &s->list.at[i];
-
-        item->e = log_parts_cut(item->log, s->max_bytes, s->keep, &item->is_due);
-        if (!item->e)
-            item->e = last_words_trim(item->words);
-    }
-    return NULL;
+    map_remove(handle, r->all, k);
+    map_each (handle, r->all, other, next)
+        is_shared = is_shared || other->dir == k->dir;
+    if (r->dirs && k->dir >= 0 && !is_shared)
+        log_dirs_remove(r->dirs, k->dir);
+    free(k->log);
+    free(k->words);
+    free(k);
 }
 
-static void sweep_done(void *message, const struct err *e)
-{
-    struct sweep *s = message;
-    struct rotation *r = s->rotation;
-    struct runtime *rt = r->o.runtime;
-
-    (void)e; /* each has its own */
-    r->is_sweeping = false;
-    for (size_t i = 0; i < s->list.n && !r->is_doomed; i++) {
-        struct swept *item = &s->list.at[i];
-
-        if (!item->e && item->is_due)
-            item->e = rt->ops->reopen_log(rt->self, item->id);
-        if (item->e && err_code(item->e) != ERR_NOT_FOUND) /* not found: it is being removed */
-            LOG(WARN, "log could not be cut", S("id", item->id), E(item->e));
-    }
-    sweep_free(s);
-    if (r->is_doomed)
-        rotation_destroy(r);
-    else
-        loop_timer_set(r->timer, SWEEP_NS);
-}
-
-static void add(void *arg, const char *id, const char *log, const char *words)
-{
-    struct sweep *s = arg;
-
-    vec_add(
-        &s->list,
-        (struct swept){.id = mem_strdup(id), .log = mem_strdup(log), .words = mem_strdup(words)});
-}
-
-static void on_timer(void *arg)
+static void see(void *arg, const char *id, const char *log, const char *words)
 {
     struct rotation *r = arg;
-    struct sweep *s = mem_alloc(sizeof(*s));
+    struct kept *k = NULL;
 
-    *s = (struct sweep){.rotation = r, .max_bytes = r->o.max_bytes, .keep = r->o.max_files - 1};
-    pods_each_log(r->o.pods, add, s);
-    if (s->list.n == 0) {
-        sweep_free(s);
-        loop_timer_set(r->timer, SWEEP_NS);
-        return;
+    (void)id;
+    map_find_text(handle, r->all, log, k);
+    if (!k) {
+        k = mem_alloc(sizeof(*k));
+        *k = (struct kept){.log = mem_strdup(log), .words = mem_strdup(words), .dir = -1};
+        map_add(handle, r->all, k->log, strlen(k->log), k);
     }
-    r->is_sweeping = true;
-    worker_give(r->o.worker, sweep_work, sweep_done, s);
+    k->is_running = true;
+}
+
+static void look(void *arg)
+{
+    struct rotation *r = arg;
+    struct kept *k = NULL;
+    struct kept *next = NULL;
+
+    map_each (handle, r->all, k, next)
+        k->is_running = false;
+    pods_each_log(r->o.pods, see, r);
+    map_each (handle, r->all, k, next) {
+        watch(r, k); /* before the file is looked at: what comes then is told */
+        keep(r, k);
+        if (!k->is_running)
+            kept_free(r, k);
+    }
+    loop_timer_set(r->timer, LOOK_NS);
+}
+
+static void on_new_file(void *arg, int number)
+{
+    struct rotation *r = arg;
+    struct kept *k = NULL;
+    struct kept *next = NULL;
+
+    map_each (handle, r->all, k, next)
+        if (number < 0 || k->dir == number)
+            keep(r, k);
 }
 
 struct rotation *rotation_new(const struct rotation_options *o)
 {
     struct rotation *r = mem_alloc(sizeof(*r));
+    AUTO(err_freep) struct err *e = NULL;
 
     r->o = *o;
-    r->timer = loop_timer_new(o->loop, on_timer, r);
-    loop_timer_set(r->timer, SWEEP_NS);
+    r->timer = loop_timer_new(o->loop, look, r);
+    e = log_dirs_new(o->loop, on_new_file, r, &r->dirs);
+    if (e)
+        LOG(WARN, "new files of logs are seen late", E(e));
+    pods_listen(o->pods, look, r);
+    look(r);
     return r;
 }
 
@@ -127,7 +130,10 @@ void rotation_free(struct rotation *r)
 {
     if (!r)
         return;
-    r->is_doomed = true;
-    if (!r->is_sweeping)
-        rotation_destroy(r);
+    pods_unlisten(r->o.pods, r);
+    while (r->all)
+        kept_free(r, r->all);
+    log_dirs_free(r->dirs);
+    loop_timer_free(r->timer);
+    free(r);
 }

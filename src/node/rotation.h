@@ -1,9 +1,9 @@
 /*
- * rotation.h - logs are cut before they fill the disk
+ * rotation.h - what is kept of the logs of running containers
  *
- * Every second the logs of running containers are looked at (in the worker); what is larger than
- * `max_bytes` is cut, and so many files are kept. A log that grows faster is dropped by conmon at
- * `max_bytes` * `max_files`, which also holds while no node runs.
+ * conmon begins a new file when one has its size. Here each file gets its second name as soon as it
+ * is there (log_parts.h), and the oldest go. A follower loses nothing as long as this process sees
+ * a new file before conmon has filled it.
  */
 #pragma once
 
@@ -24,12 +24,9 @@ struct rotation;
 
 struct rotation_options {
     struct loop *loop;
-    const struct pods *pods;
-    struct runtime *runtime;
-    struct worker *worker;
-    int64_t max_bytes;
+    struct pods *pods;
     size_t max_files; /* with the one that is being written */
 };
 
 struct rotation *rotation_new(const struct rotation_options *o);
-void rotation_free(struct rotation *r); /* accepts NULL; the worker is still there */
+void rotation_free(struct rotation *r); /* accepts NULL; before the pods */

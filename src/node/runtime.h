@@ -114,9 +114,6 @@ struct runtime_ops {
     void (*list)(void *self, runtime_list_fn fn, void *arg);
     /* Begins a command in a running container; what goes wrong comes by its `end`. */
     struct exec *(*exec)(void *self, const struct runtime_exec *e);
-    /* Its log was cut off: what comes is written to a new file of the old name. Told again where
-     * it did not hear; one that has ended is no error. */
-    struct err *(*reopen_log)(void *self, const char *id);
     /* Joins the container's own input and output, from now on; conmon's socket. */
     struct exec *(*attach)(void *self, const struct runtime_exec *e);
     /* Takes a sample of what a running attempt uses. False: it does not run, or nobody can tell. */
@@ -124,11 +121,11 @@ struct runtime_ops {
     void (*free)(void *self); /* containers go on; no callback after it */
 };
 
-    const char *name; /* "crun"; NULL in fakes: the same */
-    const char *version;
 struct runtime {
     const struct runtime_ops *ops;
     void *self;
+    const char *name; /* "crun"; NULL in fakes: the same */
+    const char *version;
     /* Set by the user: an attempt became RUNTIME_CREATED (out of CREATING) or RUNTIME_ENDED. */
     void (*on_change)(void *arg, const struct runtime_container *c);
     void *arg;
@@ -137,9 +134,9 @@ struct runtime {
 struct runtime_crun_options {
     struct loop *loop;
     struct worker *worker;
-    const char *dir;     /* DATA/node */
-    const char *boot_id; /* of the running kernel */
-    const char *program; /* of new containers: "crun", "runc" or "auto", as NULL */
+    const char *dir;       /* DATA/node */
+    const char *boot_id;   /* of the running kernel */
+    const char *program;   /* of new containers: "crun", "runc" or "auto", as NULL */
     int64_t log_max_bytes; /* conmon begins a new file after so many; 0: never */
 };
 

@@ -15,8 +15,8 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "node/crun_box_linux.h"
-#include "node/program.h"
 #include "node/exec_linux.h"
+#include "node/program.h"
 
 enum {
     SMALL_FILE_MAX = 65536
@@ -373,9 +373,9 @@ static bool read_signals(const char *status, const char *label, uint64_t *ret)
 
 /*
  * The first process of a pid namespace is spared the default action of a signal: one that neither
- * catches nor awaits such a signal would never hear of it. Its container is told as a whole then, and
- * where nobody else is in it, what the signal means for a process that does not care is done. One that
- * has just begun gets the time to say that it does.
+ * catches nor awaits such a signal would never hear of it. Its container is told as a whole then,
+ * and where nobody else is in it, what the signal means for a process that does not care is done.
+ * One that has just begun gets the time to say that it does.
  */
 static bool is_deaf(pid_t pid, int signal)
 {
@@ -613,7 +613,6 @@ static const struct runtime_ops crun_ops = {.create = crun_create,
                                             .usage = crun_usage,
                                             .exec = crun_exec,
                                             .attach = crun_attach,
-                                            .reopen_log = crun_reopen_log,
                                             .free = crun_free};
 
 static struct err *make_dirs(const struct crun *r)
@@ -647,9 +646,9 @@ struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtim
     if (e) {
         crun_free(r);
         return e;
+    }
     r->runtime.name = oci_name(r->oci.kind);
     r->runtime.version = r->oci.version;
-    }
     *ret = &r->runtime;
     return NULL;
 }

@@ -178,6 +178,21 @@ def test_users_read_their_limits_and_administrators_set_them():
         equal(somebody("apply", "-f", "-", stdin=pod("two", "sleep 600")).code, 5)
 
 
+def test_a_job_waits_for_its_quota():
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"},
+           "spec": {"parallelism": 2, "completions": 2, "template": {"spec": {"restartPolicy": "Never", "containers": [
+               {"name": "c", "image": "host", "command": ["true"]}]}}}}
+    with Mete() as m:
+        m.ok("create", "quota", "q", "--hard=pods=1,count/jobs.batch=1")
+        m.ok("create", "-f", "-", stdin=json.dumps(job))
+        refused(m.kubectl("create", "-f", "-", stdin=json.dumps({**job, "metadata": {"name": "k"}})),
+                'jobs.batch "k" is forbidden: exceeded quota: q, requested: count/jobs.batch=1, used: '
+                "count/jobs.batch=1, limited: count/jobs.batch=1")
+        wait(lambda: "exceeded quota: q, requested: pods=1" in m.ok("get", "events"), "the Job says what it waits for")
+        wait(lambda: m.object("job", "j")["status"].get("succeeded") == 2, "both of its pods ran, one after the other")
+        equal(used(m, "default", "q", "pods"), "0")
+
+
 PYTHON_CLIENT = r"""
 import sys
 from kubernetes import client, config

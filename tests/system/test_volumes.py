@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -380,7 +381,13 @@ def in_image(body):
 
 
 def test_volumes_belong_to_the_users_of_an_image():
-    with roots() as (m, share, sets):
+    for runtime in ("crun", "runc"):
+        if shutil.which(runtime):
+            volumes_belong_to_the_users_of_an_image(runtime)
+
+
+def volumes_belong_to_the_users_of_an_image(runtime):
+    with roots("--runtime", runtime) as (m, share, sets):
         path = image_kit.write(os.path.join(m.dir, "box.tar"), image_kit.Image([image_kit.base_layer()]).layout())
         equal(m.mete("image", "import", path, "t/box:1").code, 0)
         m.ok("create", "configmap", "c", "--from-literal=a=1")

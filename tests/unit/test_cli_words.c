@@ -6,6 +6,7 @@
 #include "cli/job_spec.h"
 #include "cli/jobs.h"
 #include "cli/kubeconfig.h"
+#include "cli/refusal.h"
 #include "cli/summary.h"
 #include "cli/supervisor.h"
 #include "cli/up.h"
@@ -176,6 +177,26 @@ static void flags_go_before_the_configuration(void **state)
     up_options_done(&o);
 }
 
+static void roots_of_flags_replace_those_of_the_configuration(void **state)
+{
+    AUTO(json_freep)
+    json_t *config = parse("{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: ['/a:ro', /b]}");
+    const char *const flags[] = {"/c", NULL};
+    const struct up_given given = {.host_path_roots = flags};
+    struct up_options o = {0};
+
+    (void)state;
+    assert_null(up_options_make(&(struct up_given){0}, config, &o));
+    assert_int_equal(o.host_roots.list.n, 2);
+    assert_string_equal(o.host_roots.list.at[0].path, "/a");
+    assert_true(o.host_roots.list.at[0].is_read_only);
+    up_options_done(&o);
+    assert_null(up_options_make(&given, config, &o));
+    assert_int_equal(o.host_roots.list.n, 1);
+    assert_string_equal(o.host_roots.list.at[0].path, "/c");
+    up_options_done(&o);
+}
+
 static void a_configuration_is_read_strictly(void **state)
 {
     static const struct {
@@ -191,6 +212,12 @@ static void a_configuration_is_read_strictly(void **state)
          "\"dashboard\" is not there yet"},
         {"{apiVersion: mete.dev/v1, kind: Config, logLevel: loud}",
          "log level \"loud\": want error, warn, info or debug"},
+        {"{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: /data}",
+         "hostPathRoots: want a list of texts"},
+        {"{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: [1]}",
+         "hostPathRoots: want a list of texts"},
+        {"{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: [data]}",
+         "host path root 'data': want an absolute path without '.' and '..'"},
     };
 
     (void)state;
@@ -346,6 +373,46 @@ static void a_reason_is_told_in_its_order(void **state)
               "  Evaluated 2s ago.\n");
 }
 
+static void a_refusal_is_told_in_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *told; /* NULL: nothing of a quota */
+        int64_t n_free;
+    } cases[] = {
+        {"pods \"p\" is forbidden: exceeded quota: gpus, requested: requests.nvidia.com/gpu=7, "
+         "used: requests.nvidia.com/gpu=4, limited: requests.nvidia.com/gpu=10",
+         "quota \"gpus\" has no room for 7 GPUs\n  used 4 of 10, asked 7, short by 1", 6},
+        {"exceeded quota: q, requested: limits.memory=1Gi, used: limits.memory=3584Mi, limited: "
+         "limits.memory=4Gi",
+         "quota \"q\" has no room for 1Gi of limits.memory\n  used 3584Mi of 4Gi, asked 1Gi, short "
+         "by 512Mi",
+         -1},
+        {"exceeded quota: q, requested: cpu=1500m,requests.nvidia.com/gpu=1, used: cpu=0,"
+         "requests.nvidia.com/gpu=12, limited: cpu=1,requests.nvidia.com/gpu=10",
+         "quota \"q\" has no room\n  cpu: used 0 of 1, asked 1500m, short by 500m\n  "
+         "requests.nvidia.com/gpu: used 12 of 10, asked 1, short by 3",
+         0},
+        {"pods \"p\" is forbidden: failed quota: q: must specify cpu for: c", NULL, 0},
+        {"exceeded quota: q, requested: pods=1, used: cpu=1, limited: pods=1", NULL, 0},
+        {"exceeded quota: q, requested: pods=one, used: pods=1, limited: pods=1", NULL, 0},
+        {"exceeded quota: q", NULL, 0},
+        {"", NULL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int64_t n_free = 0;
+        AUTO_FREE char *told = refusal_format(cases[i].text, &n_free);
+
+        assert_int_equal(told != NULL, cases[i].told != NULL);
+        if (!told)
+            continue;
+        assert_string_equal(told, cases[i].told);
+        assert_int_equal(n_free, cases[i].n_free);
+    }
+}
+
 static void counts_gpus_by_product(void **state)
 {
     AUTO(json_freep) json_t *none = parse("{metadata: {name: n}}");
@@ -374,12 +441,14 @@ int main(void)
         cmocka_unit_test(refuses_amounts_that_are_none),
         cmocka_unit_test(reads_addresses),
         cmocka_unit_test(flags_go_before_the_configuration),
+        cmocka_unit_test(roots_of_flags_replace_those_of_the_configuration),
         cmocka_unit_test(a_configuration_is_read_strictly),
         cmocka_unit_test(reads_a_kubeconfig),
         cmocka_unit_test(a_kubeconfig_that_we_cannot_honour_is_refused_by_name),
         cmocka_unit_test(a_child_that_dies_is_started_at_once_then_less_often),
         cmocka_unit_test(tells_the_state_of_a_job),
         cmocka_unit_test(a_reason_is_told_in_its_order),
+        cmocka_unit_test(a_refusal_is_told_in_numbers),
         cmocka_unit_test(counts_gpus_by_product),
     };
 

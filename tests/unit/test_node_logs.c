@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "client/frames.h"
+#include "node/log_parts.h"
 #include "node/logs.h"
 #include "node_world.h"
 #include "test.h"
@@ -248,6 +249,186 @@ static void a_cancelled_reader_hears_no_more(void **state)
     reader_done(&r);
 }
 
+/* ---- a log in parts ---- */
+
+static void write_part(struct reader *r, const char *suffix, const char *text)
+{
+    AUTO_FREE char *path = mem_format("%s%s", r->path, suffix);
+
+    assert_null(file_write(path, 0600, str_of(text)));
+}
+
+/* What conmon does when its file is full. */
+static void begin_anew(struct reader *r)
+{
+    AUTO_FREE char *other = mem_format("%s.tmp", r->path);
+
+    assert_null(file_write(other, 0600, STR("")));
+    assert_int_equal(rename(other, r->path), 0);
+}
+
+static size_t count_parts(const struct reader *r)
+{
+    struct log_parts p = {0};
+    size_t n;
+
+    assert_null(log_parts_read(r->path, &p));
+    n = p.list.n;
+    log_parts_done(&p);
+    return n;
+}
+
+#define AT(second) "2026-01-01T00:00:0" #second ".5+00:00 stdout F "
+
+static void reads_over_all_parts(void **state)
+{
+    static const struct {
+        const char *question;
+        const char *want;
+    } cases[] = {
+        {Q(""), "one\ntwo\nthree\nfour\nfive\nopen"},
+        {Q(",\"tailLines\":1"), "open"},
+        {Q(",\"tailLines\":2"), "five\nopen"},
+        {Q(",\"tailLines\":4"), "three\nfour\nfive\nopen"},
+        {Q(",\"tailLines\":5"), "two\nthree\nfour\nfive\nopen"},
+        {Q(",\"tailLines\":9"), "one\ntwo\nthree\nfour\nfive\nopen"},
+        {Q(",\"tailLines\":0"), ""},
+        {Q(",\"sinceTime\":\"2026-01-01T00:00:03.5Z\""), "three\nfour\nfive\nopen"},
+        {Q(",\"sinceTime\":\"2026-01-01T00:00:04.6Z\""), "five\nopen"},
+        {Q(",\"sinceTime\":\"2026-01-01T00:00:09Z\""), ""},
+        {Q(",\"sinceTime\":\"2025-01-01T00:00:00Z\",\"limitBytes\":6"), "one\ntw"},
+        {Q(",\"sinceTime\":\"2026-01-01T00:00:02Z\",\"tailLines\":3"), "four\nfive\nopen"},
+        {Q(",\"tailLines\":1,\"timestamps\":true"), "2026-01-01T00:00:06.500000000Z open"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct reader r;
+
+        reader_init(&r);
+        write_part(&r, ".9", AT(1) "one\n" AT(2) "two\n");
+        write_part(&r, ".10", AT(3) "three\n");
+        write_part(&r, ".x", AT(3) "not a part\n");
+        append(&r, AT(4) "four\n" AT(5) "five\n2026-01-01T00:00:06.5+00:00 stderr P open\n");
+        ask(&r, cases[i].question);
+        assert_string_equal(r.text.at ? r.text.at : "", cases[i].want);
+        assert_int_equal(r.code, 200);
+        reader_done(&r);
+    }
+}
+
+/* By this machine's clock, which the world has at 00:00:01. */
+static void shows_what_is_not_older(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    sim_loop_advance(r.world.loop, 5 * NS_PER_SEC);
+    append(&r, AT(1) "one\n" AT(3) "three\n");
+    ask(&r, Q(",\"sinceSeconds\":3"));
+    assert_string_equal(r.text.at, "three\n");
+    reader_done(&r);
+}
+
+static void a_line_belongs_to_the_time_of_its_begin(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    append(&r, "2026-01-01T00:00:01+00:00 stdout P early \n" AT(3) "and late\n" AT(4) "next\n");
+    ask(&r, Q(",\"sinceTime\":\"2026-01-01T00:00:02Z\""));
+    assert_string_equal(r.text.at, "next\n");
+    reader_done(&r);
+}
+
+static void follows_from_part_to_part(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    append(&r, AT(1) "one\n");
+    assert_null(log_parts_keep(r.path, 3));
+    ask(&r, Q(",\"follow\":true"));
+    append(&r, AT(2) "two\n");
+    begin_anew(&r);
+    append(&r, AT(3) "three\n"); /* two and three were not read before */
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_string_equal(r.text.at, "one\ntwo\nthree\n");
+    assert_null(log_parts_keep(r.path, 3));
+    for (int i = 0; i < 2; i++) { /* two new files before the reader looks */
+        append(&r, AT(4) "four\n");
+        begin_anew(&r);
+        assert_null(log_parts_keep(r.path, 3));
+    }
+    append(&r, AT(5) "five\n");
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_string_equal(r.text.at, "one\ntwo\nthree\nfour\nfour\nfive\n");
+    assert_int_equal(r.code, 0);
+    reader_done(&r);
+}
+
+/* Its part went meanwhile, or has no second name: what is there goes on. */
+static void a_follower_that_is_too_slow_goes_on_with_what_is_left(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    append(&r, AT(1) "one\n");
+    ask(&r, Q(",\"follow\":true"));
+    append(&r, AT(2) "two\n");
+    begin_anew(&r); /* without a second name: but the reader has it open */
+    append(&r, AT(3) "three\n");
+    begin_anew(&r); /* this one nobody has */
+    append(&r, AT(4) "four\n");
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_string_equal(r.text.at, "one\ntwo\nfour\n");
+    append(&r, AT(5) "five\n");
+    sim_loop_advance(r.world.loop, NS_PER_SEC);
+    assert_string_equal(r.text.at, "one\ntwo\nfour\nfive\n");
+    reader_done(&r);
+}
+
+static void keeps_so_many_files(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    for (int i = 0; i < 10; i++) {
+        append(&r, AT(1) "one\n");
+        assert_null(log_parts_keep(r.path, 3));
+        assert_null(log_parts_keep(r.path, 3)); /* again: nothing new */
+        assert_int_equal(count_parts(&r), i < 2 ? i + 1 : 3);
+        begin_anew(&r);
+    }
+    ask(&r, Q(""));
+    assert_string_equal(r.text.at, "one\none\none\n"); /* the newest is empty and not kept yet */
+    assert_null(log_parts_remove(r.path));
+    assert_null(log_parts_remove(r.path));
+    assert_false(file_exists(r.path));
+    reader_done(&r);
+}
+
+static void the_attempt_before_is_the_one_that_ended_last(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    append(&r, AT(1) "first\n");
+    node_world_end(&r.world, "u1-m-0", 1);
+    assert_int_equal(pods_log_previous(r.world.pods, "u1", "m"), 0);
+    ask(&r, "{\"podUid\":\"u1\",\"container\":\"m\",\"previous\":true}");
+    assert_string_equal(r.text.at, "first\n");
+    node_world_end(&r.world, "u1-m-1", 1); /* now it waits for its back-off */
+    assert_int_equal(pods_log_previous(r.world.pods, "u1", "m"), 1);
+    reader_done(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +438,13 @@ int main(void)
         cmocka_unit_test(a_slow_reader_costs_one_buffer),
         cmocka_unit_test(finds_the_tail_of_a_large_log),
         cmocka_unit_test(a_cancelled_reader_hears_no_more),
+        cmocka_unit_test(reads_over_all_parts),
+        cmocka_unit_test(shows_what_is_not_older),
+        cmocka_unit_test(a_line_belongs_to_the_time_of_its_begin),
+        cmocka_unit_test(follows_from_part_to_part),
+        cmocka_unit_test(a_follower_that_is_too_slow_goes_on_with_what_is_left),
+        cmocka_unit_test(keeps_so_many_files),
+        cmocka_unit_test(the_attempt_before_is_the_one_that_ended_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

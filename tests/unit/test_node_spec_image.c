@@ -125,119 +125,119 @@ static void expect(const struct asked *a, const char *path, const char *want)
     "MKNOD','CAP_AUDIT_WRITE','CAP_SETFCAP']"
 #define SECURITY(members) ",'securityContext':{" members "}"
 
+static const struct {
+    struct asked asked;
+    const char *path;
+    const char *want;
+} cases[] = {
+    /* words: command replaces all, args the image's own words */
+    {{.uid = 0}, "process.args", "['/entry','word']"},
+    {{.of_container = ",'args':['a','$(MINE)','$(PATH)','$$(MINE)']"},
+     "process.args",
+     "['/entry','a','1','$(PATH)','$(MINE)']"},
+    {{.of_container = ",'command':['c']"}, "process.args", "['c']"},
+    {{.of_container = ",'command':['c'],'args':['a']"}, "process.args", "['c','a']"},
+    {{.of_container = ",'command':[],'args':[]"}, "process.args", "['/entry','word']"},
+    {{.of_image = "{'command':['$(MINE)']}"}, "process.args", "['$(MINE)']"},
+    {{.of_image = "{}"},
+     "",
+     "no command specified: neither the image nor the manifest has one; set command"},
+    {{.of_image = "{'command':['c'],'dir':'/srv'}"}, "process.cwd", "'/srv'"},
+    {{.of_image = "{'command':['c'],'dir':'/srv'}", .of_container = ",'workingDir':'/w'"},
+     "process.cwd",
+     "'/w'"},
+    {{.of_image = "{'command':['c'],'dir':'srv'}"}, "process.cwd", "'/'"},
+    /* variables */
+    {{.of_image = "{'command':['c'],'env':['PATH=/bin','A=b=c','LD_PRELOAD=/x.so','NVIDIA_"
+                  "VISIBLE_DEVICES=all','NVIDIA_REQUIRE_CUDA=x','CUDA_VISIBLE_DEVICES=0',"
+                  "'LD_LIBRARY_PATH=/l','MINE=image','broken','=x']}"},
+     "process.env",
+     "['PATH=/bin','A=b=c','LD_LIBRARY_PATH=/l','MINE=1','HOME=/home/u','HOSTNAME=box']"},
+    /* who */
+    {{.uid = 0}, "process.user", "{'uid':0,'gid':0,'additionalGids':[27]}"},
+    {{.of_pod = "'securityContext':{'supplementalGroups':[5,27],'fsGroup':7}", .uid = 9},
+     "process.user",
+     "{'uid':9,'gid':9,'additionalGids':[27,5,7]}"},
+    {{.of_pod = "'securityContext':{'runAsNonRoot':true}"},
+     "",
+     "container has runAsNonRoot and image will run as root (pod: \"p_ns(u)\", container: m)"},
+    {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
+      .of_image = "{'command':['c'],'user':'web:1'}",
+      .uid = 9},
+     "",
+     "container has runAsNonRoot and image has non-numeric user (web), cannot verify user is "
+     "non-root (pod: \"p_ns(u)\", container: m)"},
+    {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
+      .of_image = "{'command':['c'],'user':'9:9'}",
+      .uid = 9},
+     "process.user.uid",
+     "9"},
+    {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
+      .of_container = SECURITY("'runAsNonRoot':false")},
+     "process.user.uid",
+     "0"},
+    {{.of_pod = "'securityContext':{'runAsNonRoot':true,'runAsUser':0}"},
+     "",
+     "container's runAsUser breaks non-root policy (pod: \"p_ns(u)\", container: m)"},
+    /* a number that is root's name in the image's own passwd */
+    {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
+      .of_image = "{'command':['c'],'user':'1000'}",
+      .uid = 0},
+     "",
+     "container has runAsNonRoot and image will run as root (pod: \"p_ns(u)\", container: m)"},
+    /* capabilities */
+    {{.uid = 0}, "process.capabilities.effective", DEFAULT_SET},
+    {{.uid = 9}, "process.capabilities.effective", "[]"},
+    {{.uid = 9}, "process.capabilities.bounding", DEFAULT_SET},
+    {{.of_container = SECURITY("'capabilities':{'drop':['ALL']}")},
+     "process.capabilities.bounding",
+     "[]"},
+    {{.of_container = SECURITY("'capabilities':{'drop':['ALL'],'add':['NET_RAW','CAP_KILL']}")},
+     "process.capabilities.permitted",
+     "['CAP_KILL','CAP_NET_RAW']"},
+    {{.of_container = SECURITY("'capabilities':{'drop':['KILL'],'add':['ALL','SYS_ADMIN']}")},
+     "process.noNewPrivileges",
+     "false"},
+    {{.uid = 0}, "process.noNewPrivileges", "true"},
+    {{.of_container = SECURITY("'allowPrivilegeEscalation':true"), .uid = 9},
+     "process.noNewPrivileges",
+     "false"},
+    {{.of_container = SECURITY("'allowPrivilegeEscalation':false"), .uid = 9},
+     "process.noNewPrivileges",
+     "true"},
+    /* the user namespace */
+    {{.uid = 0}, "linux.uidMappings", "[{'containerID':0,'hostID':1879113728,'size':65536}]"},
+    {{.uid = 0}, "linux.gidMappings", "[{'containerID':0,'hostID':1879113728,'size':65536}]"},
+    {{.has_host_users = true}, "linux.uidMappings", "absent"},
+    {{.uid = 0},
+     "linux.namespaces",
+     "[{'type':'pid'},{'type':'ipc'},{'type':'mount'},{'type':'uts'},{'type':'cgroup'},"
+     "{'type':'user'}]"},
+    /* the rest */
+    {{.uid = 0}, "root", "{'path':'/d/pods/u/roots/m-0/root','readonly':false}"},
+    {{.of_container = SECURITY("'readOnlyRootFilesystem':true")}, "root.readonly", "true"},
+    {{.of_pod = "'securityContext':{'sysctls':[{'name':'kernel.shm_rmid_forced','value':'1'}]"
+                "}"},
+     "linux.sysctl",
+     "{'kernel.shm_rmid_forced':'1'}"},
+    {{.uid = 0}, "linux.seccomp.defaultAction", "'SCMP_ACT_ERRNO'"},
+    {{.of_pod = "'securityContext':{'seccompProfile':{'type':'Unconfined'}}"},
+     "linux.seccomp",
+     "absent"},
+    {{.of_pod = "'securityContext':{'seccompProfile':{'type':'Unconfined'}}",
+      .of_container = SECURITY("'seccompProfile':{'type':'RuntimeDefault'}")},
+     "linux.seccomp.defaultErrnoRet",
+     "38"},
+    {{.of_container = SECURITY("'privileged':true")}, "linux.seccomp", "absent"},
+    {{.of_container = SECURITY("'privileged':true")}, "linux.maskedPaths", "absent"},
+    {{.of_container = SECURITY("'privileged':true")}, "linux.readonlyPaths", "absent"},
+    {{.of_container = SECURITY("'privileged':true")},
+     "linux.uidMappings",
+     "[{'containerID':0,'hostID':1879113728,'size':65536}]"},
+};
+
 static void builds_what_manifest_and_image_say(void **state)
 {
-    static const struct {
-        struct asked asked;
-        const char *path;
-        const char *want;
-    } cases[] = {
-        /* words: command replaces all, args the image's own words */
-        {{.uid = 0}, "process.args", "['/entry','word']"},
-        {{.of_container = ",'args':['a','$(MINE)','$(PATH)','$$(MINE)']"},
-         "process.args",
-         "['/entry','a','1','$(PATH)','$(MINE)']"},
-        {{.of_container = ",'command':['c']"}, "process.args", "['c']"},
-        {{.of_container = ",'command':['c'],'args':['a']"}, "process.args", "['c','a']"},
-        {{.of_container = ",'command':[],'args':[]"}, "process.args", "['/entry','word']"},
-        {{.of_image = "{'command':['$(MINE)']}"}, "process.args", "['$(MINE)']"},
-        {{.of_image = "{}"},
-         "",
-         "no command specified: neither the image nor the manifest has one; set command"},
-        {{.of_image = "{'command':['c'],'dir':'/srv'}"}, "process.cwd", "'/srv'"},
-        {{.of_image = "{'command':['c'],'dir':'/srv'}", .of_container = ",'workingDir':'/w'"},
-         "process.cwd",
-         "'/w'"},
-        {{.of_image = "{'command':['c'],'dir':'srv'}"}, "process.cwd", "'/'"},
-        /* variables */
-        {{.of_image = "{'command':['c'],'env':['PATH=/bin','A=b=c','LD_PRELOAD=/x.so','NVIDIA_"
-                      "VISIBLE_DEVICES=all','NVIDIA_REQUIRE_CUDA=x','CUDA_VISIBLE_DEVICES=0',"
-                      "'LD_LIBRARY_PATH=/l','MINE=image','broken','=x']}"},
-         "process.env",
-         "['PATH=/bin','A=b=c','LD_LIBRARY_PATH=/l','MINE=1','HOME=/home/u','HOSTNAME=box']"},
-        /* who */
-        {{.uid = 0}, "process.user", "{'uid':0,'gid':0,'additionalGids':[27]}"},
-        {{.of_pod = "'securityContext':{'supplementalGroups':[5,27],'fsGroup':7}", .uid = 9},
-         "process.user",
-         "{'uid':9,'gid':9,'additionalGids':[27,5,7]}"},
-        {{.of_pod = "'securityContext':{'runAsNonRoot':true}"},
-         "",
-         "container has runAsNonRoot and image will run as root (pod: \"p_ns(u)\", container: m)"},
-        {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
-          .of_image = "{'command':['c'],'user':'web:1'}",
-          .uid = 9},
-         "",
-         "container has runAsNonRoot and image has non-numeric user (web), cannot verify user is "
-         "non-root (pod: \"p_ns(u)\", container: m)"},
-        {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
-          .of_image = "{'command':['c'],'user':'9:9'}",
-          .uid = 9},
-         "process.user.uid",
-         "9"},
-        {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
-          .of_container = SECURITY("'runAsNonRoot':false")},
-         "process.user.uid",
-         "0"},
-        {{.of_pod = "'securityContext':{'runAsNonRoot':true,'runAsUser':0}"},
-         "",
-         "container's runAsUser breaks non-root policy (pod: \"p_ns(u)\", container: m)"},
-        /* a number that is root's name in the image's own passwd */
-        {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
-          .of_image = "{'command':['c'],'user':'1000'}",
-          .uid = 0},
-         "",
-         "container has runAsNonRoot and image will run as root (pod: \"p_ns(u)\", container: m)"},
-        /* capabilities */
-        {{.uid = 0}, "process.capabilities.effective", DEFAULT_SET},
-        {{.uid = 9}, "process.capabilities.effective", "[]"},
-        {{.uid = 9}, "process.capabilities.bounding", DEFAULT_SET},
-        {{.of_container = SECURITY("'capabilities':{'drop':['ALL']}")},
-         "process.capabilities.bounding",
-         "[]"},
-        {{.of_container = SECURITY("'capabilities':{'drop':['ALL'],'add':['NET_RAW','CAP_KILL']}")},
-         "process.capabilities.permitted",
-         "['CAP_KILL','CAP_NET_RAW']"},
-        {{.of_container = SECURITY("'capabilities':{'drop':['KILL'],'add':['ALL','SYS_ADMIN']}")},
-         "process.noNewPrivileges",
-         "false"},
-        {{.uid = 0}, "process.noNewPrivileges", "true"},
-        {{.of_container = SECURITY("'allowPrivilegeEscalation':true"), .uid = 9},
-         "process.noNewPrivileges",
-         "false"},
-        {{.of_container = SECURITY("'allowPrivilegeEscalation':false"), .uid = 9},
-         "process.noNewPrivileges",
-         "true"},
-        /* the user namespace */
-        {{.uid = 0}, "linux.uidMappings", "[{'containerID':0,'hostID':1879113728,'size':65536}]"},
-        {{.uid = 0}, "linux.gidMappings", "[{'containerID':0,'hostID':1879113728,'size':65536}]"},
-        {{.has_host_users = true}, "linux.uidMappings", "absent"},
-        {{.uid = 0},
-         "linux.namespaces",
-         "[{'type':'pid'},{'type':'ipc'},{'type':'mount'},{'type':'uts'},{'type':'cgroup'},"
-         "{'type':'user'}]"},
-        /* the rest */
-        {{.uid = 0}, "root", "{'path':'/d/pods/u/roots/m-0/root','readonly':false}"},
-        {{.of_container = SECURITY("'readOnlyRootFilesystem':true")}, "root.readonly", "true"},
-        {{.of_pod = "'securityContext':{'sysctls':[{'name':'kernel.shm_rmid_forced','value':'1'}]"
-                    "}"},
-         "linux.sysctl",
-         "{'kernel.shm_rmid_forced':'1'}"},
-        {{.uid = 0}, "linux.seccomp.defaultAction", "'SCMP_ACT_ERRNO'"},
-        {{.of_pod = "'securityContext':{'seccompProfile':{'type':'Unconfined'}}"},
-         "linux.seccomp",
-         "absent"},
-        {{.of_pod = "'securityContext':{'seccompProfile':{'type':'Unconfined'}}",
-          .of_container = SECURITY("'seccompProfile':{'type':'RuntimeDefault'}")},
-         "linux.seccomp.defaultErrnoRet",
-         "38"},
-        {{.of_container = SECURITY("'privileged':true")}, "linux.seccomp", "absent"},
-        {{.of_container = SECURITY("'privileged':true")}, "linux.maskedPaths", "absent"},
-        {{.of_container = SECURITY("'privileged':true")}, "linux.readonlyPaths", "absent"},
-        {{.of_container = SECURITY("'privileged':true")},
-         "linux.uidMappings",
-         "[{'containerID':0,'hostID':1879113728,'size':65536}]"},
-    };
-
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         expect(&cases[i].asked, cases[i].path, cases[i].want);

@@ -73,6 +73,46 @@ static void reads_delete_options(void **state)
                               "\"dryRun\":[\"All\"]}");
 }
 
+static void reads_a_quota_and_a_priority_class(void **state)
+{
+    static const char quota[] = "k8s\0"
+                                "\x0a\x13\x0a\x02v1\x12\x0dResourceQuota\x12j\x0a\x03\x0a\x01q\x12"
+                                "a\x0a\x0b"
+                                "\x0a\x04pods\x12\x03\x0a\x01"
+                                "4\x0a\x1f\x0a\x17requests.nvidia.com/gpu\x12"
+                                "\x04\x0a\x02"
+                                "10\x12\x0eNotTerminating\x1a!\x0a\x1f\x0a\x0dPriorityClass\x12"
+                                "\x02In\x1a\x04gold\x1a\x04iron\x1a\x00";
+    static const char class[] =
+        "k8s\0"
+        "\x0a%\x0a\x14scheduling.k8s.io/v1\x12\x0dPriorityClass\x12#\x0a\x06\x0a"
+        "\x04gold\x10\xfb\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x01\x22\x05"
+        "fir"
+        "st*\x05Never";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *other = NULL;
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *more = NULL;
+    struct err *e = protobuf_decode(BODY(quota), &object);
+
+    (void)state;
+    assert_null(e);
+    text = json_format(object);
+    assert_string_equal(
+        text, "{\"apiVersion\":\"v1\",\"kind\":\"ResourceQuota\",\"metadata\":{\"name\":\"q\"},"
+              "\"spec\":{\"hard\":{\"pods\":\"4\",\"requests.nvidia.com/gpu\":\"10\"},\"scopes\":["
+              "\"NotTerminating\"],\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":"
+              "\"PriorityClass\",\"operator\":\"In\",\"values\":[\"gold\",\"iron\"]}]}},"
+              "\"status\":{}}");
+    e = protobuf_decode(BODY(class), &other);
+    assert_null(e);
+    more = json_format(other);
+    assert_string_equal(more,
+                        "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\","
+                        "\"metadata\":{\"name\":\"gold\"},\"value\":-5,\"globalDefault\":true,"
+                        "\"description\":\"first\",\"preemptionPolicy\":\"Never\"}");
+}
+
 static void bytes_become_base64(void **state)
 {
     static const char body[] = "k8s\0"
@@ -160,6 +200,7 @@ int main(void)
         cmocka_unit_test(reads_a_namespace_as_kubectl_sends_it),
         cmocka_unit_test(reads_a_job_as_kubectl_sends_it),
         cmocka_unit_test(reads_delete_options),
+        cmocka_unit_test(reads_a_quota_and_a_priority_class),
         cmocka_unit_test(bytes_become_base64),
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(fields_that_are_not_known_are_skipped),

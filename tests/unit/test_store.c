@@ -250,6 +250,55 @@ static void checks_alone_wait_for_what_they_saw_and_take_no_revision(void **stat
     assert_int_equal(f->hand.batches, 1);
 }
 
+/* The names that a walk over namespace "a" finds, "1 2 3". */
+static void walks(struct fixture *f, bool is_applied, const char *want)
+{
+    const struct store_range range = {.group = "", .resource = "pods", .ns = "a"};
+    const struct store_object *o = NULL;
+    AUTO(buf_done) struct buf found = {0};
+
+    for (;;) {
+        const struct store_key *after = o ? &o->key : NULL;
+
+        o = is_applied ? store_next_applied(f->store, &range, after)
+                       : store_next(f->store, &range, after);
+        if (!o)
+            break;
+        buf_printf(&found, "%s%s" STR_FMT, found.size > 0 ? " " : "", o->key.name,
+                   STR_ARG(o->bytes));
+    }
+    assert_string_equal(found.at ? found.at : "", want);
+}
+
+static void a_walk_sees_what_is_durable_or_what_is_applied(void **state)
+{
+    struct fixture *f = *state;
+    struct store_op other = put("x", "!");
+    struct store_op gone = {.type = STORE_DELETE, .key = pod("b"), .if_version = STORE_EXISTS};
+
+    walks(f, true, "");
+    other.key.ns = "b";
+    (void)commit(f, other);
+    other.key.ns = "";
+    (void)commit(f, other);
+    (void)commit(f, put("d", "0"));
+    (void)commit(f, put("b", "0"));
+    walks(f, false, "");
+    walks(f, true, "b0 d0");
+    sim_loop_run(f->loop);
+    land(f, STORAGE_DURABLE);
+    walks(f, false, "b0 d0");
+    (void)commit(f, put("a", "1"));
+    (void)commit(f, put("d", "1"));
+    (void)commit(f, put("e", "1"));
+    (void)commit(f, gone);
+    walks(f, false, "b0 d0");
+    walks(f, true, "a1 d1 e1");
+    sim_loop_run(f->loop);
+    land(f, STORAGE_FULL); /* all of it is taken back */
+    walks(f, true, "b0 d0");
+}
+
 static void refuses_what_is_too_large(void **state)
 {
     struct fixture *f = *state;
@@ -584,6 +633,7 @@ int main(void)
         TEST(nothing_shows_before_it_is_durable_and_conditions_see_it_at_once),
         TEST(says_which_condition_failed_and_changes_nothing),
         TEST(checks_alone_wait_for_what_they_saw_and_take_no_revision),
+        TEST(a_walk_sees_what_is_durable_or_what_is_applied),
         TEST(refuses_what_is_too_large),
         TEST(refuses_more_when_too_much_waits_for_a_slow_disk),
         TEST(a_full_disk_takes_back_what_was_accepted_and_recovers_by_itself),
