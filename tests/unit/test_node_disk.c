@@ -22,8 +22,9 @@ static void put(struct node_world *w, const char *spec)
 /* A container with that limit, and an emptyDir with that source. */
 static char *spec_with(const char *limit, const char *source)
 {
-    AUTO_FREE char *resources = mem_format(
-        limit ? ",\"resources\":{\"limits\":{\"ephemeral-storage\":\"%s\"}}" : "", limit);
+    AUTO_FREE char *resources =
+        limit ? mem_format(",\"resources\":{\"limits\":{\"ephemeral-storage\":\"%s\"}}", limit)
+              : mem_strdup("");
 
     return mem_format(
         "{\"restartPolicy\":\"Always\",\"volumes\":[{\"name\":\"v\",\"emptyDir\":%s}],"

@@ -300,7 +300,7 @@ static void reads_stop_signals_as_docker_writes_them(void **state)
     static const struct {
         const char *text;
         int number;
-    } cases[] = {
+    } signals[] = {
         {NULL, SIGTERM},      {"", SIGTERM},
         {"SIGQUIT", SIGQUIT}, {"QUIT", SIGQUIT},
         {"9", SIGKILL},       {"SIGRTMIN+3", 37},
@@ -312,8 +312,8 @@ static void reads_stop_signals_as_docker_writes_them(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(spec_stop_signal(cases[i].text), cases[i].number);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        assert_int_equal(spec_stop_signal(signals[i].text), signals[i].number);
 }
 
 static void host_aliases_are_lines_of_hosts(void **state)

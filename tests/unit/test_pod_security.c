@@ -46,26 +46,26 @@ static void check_all(const struct rights *cases, size_t n, const char *image)
 
 static void walls_are_weakened_by_administrators_only(void **state)
 {
-    static const char *const spec[] = {
-        "'hostUsers':true", OF_POD("'seccompProfile':{'type':'Unconfined'}"), "", "", "", "", "",
-    };
-    static const char *const container[] = {
-        "",
-        "",
-        SECURITY("'privileged':true"),
-        SECURITY("'seccompProfile':{'type':'Unconfined'}"),
-        SECURITY("'capabilities':{'add':['SYS_ADMIN']}"),
-        SECURITY("'capabilities':{'add':['KILL','CAP_SYS_PTRACE']}"),
-        SECURITY("'capabilities':{'add':['ALL']}"),
+    static const struct {
+        const char *spec;
+        const char *container;
+    } asked[] = {
+        {"'hostUsers':true", ""},
+        {OF_POD("'seccompProfile':{'type':'Unconfined'}"), ""},
+        {"", SECURITY("'privileged':true")},
+        {"", SECURITY("'seccompProfile':{'type':'Unconfined'}")},
+        {"", SECURITY("'capabilities':{'add':['SYS_ADMIN']}")},
+        {"", SECURITY("'capabilities':{'add':['KILL','CAP_SYS_PTRACE']}")},
+        {"", SECURITY("'capabilities':{'add':['ALL']}")},
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(spec); i++) {
+    for (size_t i = 0; i < COUNT(asked); i++) {
         const struct rights cases[] = {
-            {&ann, spec[i], container[i], 403, "for administrators"},
-            {&nobody, spec[i], container[i], 403, "for administrators"},
-            {&root, spec[i], container[i], 0, NULL},
-            {&ours, spec[i], container[i], 0, NULL},
+            {&ann, asked[i].spec, asked[i].container, 403, "for administrators"},
+            {&nobody, asked[i].spec, asked[i].container, 403, "for administrators"},
+            {&root, asked[i].spec, asked[i].container, 0, NULL},
+            {&ours, asked[i].spec, asked[i].container, 0, NULL},
         };
 
         check_all(cases, COUNT(cases), "busybox");
