@@ -32,8 +32,11 @@ struct log_parts {
 struct err *log_parts_read(const char *path, struct log_parts *ret) MUST_CHECK;
 void log_parts_done(struct log_parts *p);
 
-/* Gives the present file its second name, and removes the oldest parts until they are `keep` with
- * the present one. To be repeated whenever conmon began anew. */
+/*
+ * Removes the oldest parts until they are `keep` with the present one, and gives that its second
+ * name. To be repeated whenever conmon began anew: then there are never more than `keep` parts and
+ * one that has no second name yet, however late this is called.
+ */
 struct err *log_parts_keep(const char *path, size_t keep) MUST_CHECK;
 
 /* All of it; none is fine. */

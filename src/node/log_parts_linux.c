@@ -128,14 +128,16 @@ struct err *log_parts_read(const char *path, struct log_parts *ret)
 
 /* ---- what stays ---- */
 
-static struct err *remove_oldest(const struct log_parts *p, size_t keep)
+static struct err *remove_oldest(const struct log_parts *p, size_t n)
 {
-    for (size_t i = 0; i + keep < p->list.n; i++)
+    for (size_t i = 0; i < n; i++)
         if (unlink(p->list.at[i].path) < 0 && errno != ENOENT)
             return err_errno(errno, "remove %s", p->list.at[i].path);
     return NULL;
 }
 
+/* First the oldest goes, then the newest gets its name: conmon may begin anew between any two
+ * steps, and never finds more than `keep` names. */
 struct err *log_parts_keep(const char *path, size_t keep)
 {
     struct log_parts p = {0};
@@ -144,10 +146,9 @@ struct err *log_parts_keep(const char *path, size_t keep)
 
     TRY(log_parts_read(path, &p));
     name = mem_format("%s.%" PRId64, path, p.list.at[p.list.n - 1].number);
-    if (link(path, name) < 0 && errno != EEXIST)
+    e = remove_oldest(&p, p.list.n > keep ? p.list.n - keep : 0);
+    if (!e && link(path, name) < 0 && errno != EEXIST)
         e = err_errno(errno, "give %s the name %s", path, name);
-    if (!e)
-        e = remove_oldest(&p, keep);
     log_parts_done(&p);
     return e;
 }
