@@ -1,4 +1,6 @@
 /* What pods/exec and pods/attach are asked, and the Status that they end with. */
+#include <strings.h>
+
 #include "api/exec_private.h"
 #include "base/mem.h"
 
@@ -203,14 +205,27 @@ struct err *exec_make_question(const struct call *c, const json_t *pod, bool is_
     return put_streams(c, true, query_bool(&c->query, "tty"), question);
 }
 
+/* Keys in any case, as Go reads them: the JavaScript client writes "width". */
+static int64_t find_number(json_t *object, const char *name)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (object, key, value) {
+        if (strcasecmp(key, name) == 0)
+            return json_integer_value(value);
+    }
+    return 0;
+}
+
 bool exec_read_size(struct str text, uint16_t *ret_columns, uint16_t *ret_rows)
 {
     AUTO(json_freep) json_t *size = NULL;
     AUTO(err_freep)
     struct err *e =
         text.size > SIZE_MAX_BYTES ? err_new(ERR_TOO_LARGE, "no size") : json_parse(text, &size);
-    int64_t columns = json_int(size, "Width", 0);
-    int64_t rows = json_int(size, "Height", 0);
+    int64_t columns = find_number(size, "Width");
+    int64_t rows = find_number(size, "Height");
 
     if (e || columns < 1 || rows < 1 || columns > UINT16_MAX || rows > UINT16_MAX)
         return false;

@@ -116,6 +116,19 @@ static void drop_unkept(json_t *metadata)
         json_put_text(metadata, unkept[i], NULL);
 }
 
+/* Kubernetes shows none of these where they are empty. */
+static void drop_empty(json_t *metadata)
+{
+    static const char *const members[] = {"labels", "annotations", "finalizers", "ownerReferences"};
+
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *value = json_object_get(metadata, members[i]);
+
+        if (json_array_size(value) == 0 && json_object_size(value) == 0)
+            json_put_text(metadata, members[i], NULL);
+    }
+}
+
 struct err *meta_create(struct change *c)
 {
     json_t *metadata = json_object_at(c->after, "metadata");
@@ -125,6 +138,7 @@ struct err *meta_create(struct change *c)
         return err_new(ERR_BAD_REQUEST,
                        "resourceVersion should not be set on objects to be created");
     drop_unkept(metadata);
+    drop_empty(metadata);
     json_put_text(metadata, "deletionTimestamp", NULL);
     json_put_text(metadata, "deletionGracePeriodSeconds", NULL);
     json_put_text(metadata, "namespace", c->kind->is_namespaced ? c->request->ns : NULL);
@@ -242,6 +256,7 @@ struct err *meta_update(struct change *c)
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         keep_member(was, is, kept[i]);
     keep_reserved(c, was, is);
+    drop_empty(is);
     TRY(kind_check_reserved(c->kind, c->before, c->after, &c->who));
     TRY(check_finalizers(c, was, is));
     count_generation(c, was, is);

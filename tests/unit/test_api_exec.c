@@ -159,6 +159,11 @@ static void asks_the_node_and_passes_everything_on(void **state)
     assert_null(record_parse(f.payload, &r, &size));
     assert_int_equal(r.columns, 90);
     assert_int_equal(r.rows, 40);
+    websocket_send(w.socket, 4, STR("{\"height\":41,\"width\":99}")); /* of the JavaScript client */
+    f = next_frame(&w, FRAME_DATA);
+    assert_null(record_parse(f.payload, &r, &size));
+    assert_int_equal(r.columns, 99);
+    assert_int_equal(r.rows, 41);
     websocket_send(w.socket, 255, (struct str){"\0", 1});
     f = next_frame(&w, FRAME_DATA);
     assert_null(record_parse(f.payload, &r, &size));

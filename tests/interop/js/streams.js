@@ -1,0 +1,110 @@
+// Streams of a running container: exec, attach, cp, logs.
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import * as k8s from '@kubernetes/client-node';
+import { NS, Screen, Sink, Typed, claims, config, core, start, wait } from './world.js';
+
+const COPY_SIZE = 20 * 1000 * 1000;
+const directory = process.argv[3];
+const exec = new k8s.Exec(config);
+
+/** Runs a program in the pod `box` to its end: its exit code and what it wrote. */
+async function run(command, { stdin = null, tty = false, out = new Sink() } = {}) {
+  const err = tty ? null : new Sink();
+  let status;
+  const socket = await exec.exec(NS, 'box', 'main', command, out, err, stdin, tty, (s) => (status = s));
+  await wait(() => status, `${command} ends`);
+  const cause = status.details?.causes?.find((c) => c.reason === 'ExitCode');
+  return { code: status.status === 'Success' ? 0 : Number(cause?.message), out: out.text, err: err?.text, protocol: socket.protocol };
+}
+
+async function programsRunAndTellTheirEnd() {
+  await start('box', 'exec sleep 1000', {}, { workingDir: directory, env: [{ name: 'GREETING', value: 'hello' }] });
+  const done = await run(['sh', '-c', 'echo $GREETING; echo wrong >&2; exit 7']);
+  assert.deepEqual(done, { code: 7, out: 'hello\n', err: 'wrong\n', protocol: 'v5.channel.k8s.io' });
+  assert.equal((await run(['true'])).code, 0);
+}
+
+async function inputEndsWhenItsStreamEnds() {
+  const stdin = new Typed();
+  stdin.push('a line\n');
+  stdin.push(null);
+  assert.equal((await run(['sh', '-c', 'cat; echo end'], { stdin })).out, 'a line\nend\n');
+}
+
+async function aTerminalHasASize() {
+  const stdin = new Typed();
+  const out = new Screen();
+  const session = run(['sh'], { stdin, tty: true, out });
+  stdin.push('tty; echo begin; while [ "$(stty size)" != "41 99" ]; do :; done; stty size\n');
+  await wait(() => out.text.includes('\n41 99'), 'the size it was opened with');
+  out.rows = 20;
+  out.emit('resize');
+  stdin.push('while [ "$(stty size)" != "20 99" ]; do :; done; stty size\n');
+  await wait(() => out.text.includes('\n20 99'), 'its new size');
+  stdin.push('sleep 1000\n');
+  await wait(() => out.text.includes('sleep 1000'), 'it is typed');
+  stdin.push('\x03');
+  stdin.push('exit 9\n');
+  const done = await session;
+  assert.equal(done.code, 9);
+  assert.match(done.out, /\/dev\/pts\//);
+}
+
+async function whoIsAttachedHearsAndSpeaks() {
+  await start('listens', 'while read word; do echo got $word; done', {}, { stdin: true, stdinOnce: true });
+  const stdin = new Typed();
+  const out = new Sink();
+  await new k8s.Attach(config).attach(NS, 'listens', 'main', out, null, stdin, false);
+  stdin.push('one\n');
+  await wait(() => out.text === 'got one\n', 'it answers');
+  stdin.push(null);
+  await wait(async () => (await core.readNamespacedPod({ name: 'listens', namespace: NS })).status.phase === 'Succeeded', 'its input ends');
+  assert.equal(await core.readNamespacedPodLog({ name: 'listens', namespace: NS }), 'got one\n');
+}
+
+function digest(file) {
+  return createHash('sha256').update(fs.readFileSync(file)).digest('hex');
+}
+
+async function copiesArriveWhole() {
+  const there = path.join(directory, 'there');
+  const back = path.join(directory, 'back');
+  process.chdir(directory);
+  fs.writeFileSync('large', randomBytes(COPY_SIZE));
+  fs.mkdirSync(there);
+  fs.mkdirSync(back);
+  const want = digest('large');
+  const size = (file) => fs.statSync(file, { throwIfNoEntry: false })?.size;
+  const cp = new k8s.Cp(config);
+  await cp.cpToPod(NS, 'box', 'main', 'large', there); // it does not say when it has ended
+  await wait(() => size(path.join(there, 'large')) === COPY_SIZE, 'it is in the container');
+  assert.equal((await run(['sha256sum', 'there/large'])).out.split(' ')[0], want);
+  await cp.cpFromPod(NS, 'box', 'main', 'there/large', back);
+  await wait(() => size(path.join(back, 'there', 'large')) === COPY_SIZE, 'it is back');
+  assert.equal(digest(path.join(back, 'there', 'large')), want);
+}
+
+async function logsFollow() {
+  const go = path.join(directory, 'go');
+  await start('talks', `echo first; while [ ! -e ${go} ]; do sleep 0.05; done; echo second`);
+  const log = new k8s.Log(config);
+  const out = new Sink();
+  await log.log(NS, 'talks', 'main', out, { follow: true });
+  await wait(() => out.text === 'first\n', 'what was said before');
+  fs.writeFileSync(go, '');
+  await wait(() => out.writableEnded, 'the stream ends with the container');
+  assert.equal(out.text, 'first\nsecond\n');
+  const tail = new Sink();
+  await log.log(NS, 'talks', 'main', tail, { tailLines: 1, timestamps: true, sinceSeconds: 600 });
+  await wait(() => tail.writableEnded, 'it ends');
+  assert.match(tail.text, /^\d{4}-\d\d-\d\dT[\d:.]+Z second\n$/);
+  const none = await log.log(NS, 'talks', 'other', new Sink(), {}).catch((e) => e);
+  assert.equal(none.code, 400);
+}
+
+await claims([
+  programsRunAndTellTheirEnd, inputEndsWhenItsStreamEnds, aTerminalHasASize, whoIsAttachedHearsAndSpeaks, copiesArriveWhole, logsFollow,
+]);
