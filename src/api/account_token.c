@@ -40,7 +40,7 @@ static bool decode(struct str text, struct buf *out)
 
         if (c == '+' || c == '/' || c == '=')
             return false;
-        c = c == '-' ? '+' : c == '_' ? '/' : c;
+        c = (char)(c == '-' ? '+' : c == '_' ? '/' : c);
         buf_add(&standard, &c, 1);
     }
     while (standard.size % 4 != 0)

@@ -73,7 +73,7 @@ static json_t *cell_used(const json_t *quota, bool is_limits)
 {
     json_t *hard = json_at(quota, "status", "hard", NULL);
     const json_t *used = json_at(quota, "status", "used", NULL);
-    const char *names[HARD_MAX];
+    const char *names[HARD_MAX] = {0};
     size_t n = 0;
     struct buf out = {0};
     AUTO_FREE char *text = NULL;

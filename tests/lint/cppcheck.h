@@ -1,4 +1,5 @@
 /* cppcheck.h - what cppcheck reads before each file: it sees no system headers, knows no GNU C */
+#define __x86_64__ 1
 #define __typeof__(x) char *
 #define __extension__
 #define __builtin_mul_overflow(a, b, ret) (*(ret) = (a) * (b), 0)
