@@ -32,6 +32,7 @@ static const char *phrase(int status)
         {501, "Not Implemented"},
         {503, "Service Unavailable"},
         {504, "Gateway Timeout"},
+        {507, "Insufficient Storage"},
     };
 
     for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {

@@ -84,6 +84,8 @@ static const char *reason_of(int code)
         return "ServiceUnavailable";
     case 504:
         return "Timeout";
+    case 507:
+        return "InsufficientStorage";
     default:
         return "InternalError";
     }

@@ -49,6 +49,7 @@ int cli_exit_code(const struct err *e)
     case ERR_TOO_LARGE:
     case ERR_BUSY:
     case ERR_INTERNAL:
+    case ERR_NO_SPACE:
         return EXIT_FAILED;
     }
     return EXIT_FAILED;
@@ -85,7 +86,9 @@ int cli_complain(struct cli *c, const struct err *e)
     AUTO_FREE char *hint = NULL;
 
     if (!c->hint)
-        other = default_hint(c, code);
+        other = err_code(e) == ERR_NO_SPACE
+                    ? mem_strdup("df -h DIR   and make room there: docs/reliability.md")
+                    : default_hint(c, code);
     if (c->hint || other)
         hint = clean_text(str_of(c->hint ? c->hint : other), CLEAN_LINE);
     (void)fprintf(c->err, "mete: %s\n", message);

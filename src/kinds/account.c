@@ -351,7 +351,7 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     if (end->has_code)
         json_put_int(row, "exitCode", end->code);
     json_put_text(row, "cause", end->cause);
-    txn_put(s->txn, account_key(account_rows(), key), row, STORE_ABSENT);
+    txn_put_owed(s->txn, account_key(account_rows(), key), row, STORE_ABSENT);
 }
 
 enum {

@@ -71,7 +71,7 @@ static void close_stretch(const struct node_change *c, const char *uuid, json_t 
     if (to_ns == from_ns)
         return; /* it took no time */
     json_put_int(state, "toNs", to_ns);
-    txn_put(c->txn, account_key(account_stretches(), key), state, STORE_ABSENT);
+    txn_put_owed(c->txn, account_key(account_stretches(), key), state, STORE_ABSENT);
 }
 
 static void put_state(const struct node_change *c, const json_t *gpu, int64_t from_ns,
@@ -87,7 +87,7 @@ static void put_state(const struct node_change *c, const json_t *gpu, int64_t fr
     json_put_text(state, "state", why ? "out" : "up");
     json_put_text(state, "why", why);
     json_put_int(state, "fromNs", from_ns);
-    txn_put(c->txn, account_key(account_states(), uuid), state, version);
+    txn_put_owed(c->txn, account_key(account_states(), uuid), state, version);
 }
 
 static bool is_same(const struct node_change *c, const json_t *state, const json_t *gpu)

@@ -32,6 +32,12 @@ void txn_put(struct txn *t, struct store_key key, const json_t *object, int64_t 
     txn_put_text(t, key, json_format(object), if_version);
 }
 
+void txn_put_owed(struct txn *t, struct store_key key, const json_t *object, int64_t if_version)
+{
+    txn_put(t, key, object, if_version);
+    t->ops.at[t->ops.n - 1].is_owed = true;
+}
+
 void txn_delete(struct txn *t, struct store_key key, int64_t if_version)
 {
     vec_add(&t->ops, (struct store_op){

@@ -13,6 +13,9 @@ struct txn {
 };
 
 void txn_put(struct txn *t, struct store_key key, const json_t *object, int64_t if_version);
+/* As txn_put, for what must be written down when something ends: made also on a full disk, as long
+ * as the store's reserve lasts. */
+void txn_put_owed(struct txn *t, struct store_key key, const json_t *object, int64_t if_version);
 /* Takes `text`, which comes from malloc. */
 void txn_put_text(struct txn *t, struct store_key key, char *text, int64_t if_version);
 void txn_delete(struct txn *t, struct store_key key, int64_t if_version);

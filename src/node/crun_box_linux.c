@@ -83,6 +83,11 @@ char *box_exit_path(const struct box *b)
     return mem_format("%s/exits/%s", b->r->dir, b->id);
 }
 
+char *box_last_dir(const struct box *b)
+{
+    return mem_format(LAST_DIR "/%s", b->id);
+}
+
 char *box_intent_path(const struct box *b)
 {
     return mem_format("%s/intents/%s.json", b->r->dir, b->id);
@@ -257,16 +262,35 @@ static void box_read_mark(struct box *b)
     err_free(e); /* no mark, or one cut short: the time is not known */
 }
 
-/* What conmon wrote; false: nothing yet. */
-static bool box_read_exit(struct box *b)
+static char *box_last_path(const struct box *b, const char *name)
+{
+    return mem_format(LAST_DIR "/%s/%s", b->id, name);
+}
+
+static bool was_oom(const struct box *b)
+{
+    AUTO_FREE char *here = box_path(b, "oom");
+    AUTO_FREE char *last = box_last_path(b, "oom");
+
+    return file_exists(here) || file_exists(last);
+}
+
+/* What conmon wrote; false: nothing yet. What it writes first counts only once it `is_gone`: the
+ * bundle must not be removed under it. */
+static bool box_read_exit(struct box *b, bool is_gone)
 {
     AUTO_FREE char *path = box_exit_path(b);
-    AUTO_FREE char *oom = box_path(b, "oom");
     AUTO(buf_done) struct buf text = {0};
     AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
     int64_t code = RUNTIME_CODE_UNKNOWN;
     struct stat st = {0};
 
+    if (e && is_gone) {
+        err_free(TAKE(e));
+        free(path);
+        path = box_last_path(b, "exit");
+        e = file_read(path, SMALL_FILE_MAX, &text);
+    }
     if (e)
         return false;
     e = num_parse_int64((struct str){text.at, text.size}, 0, 255, &code);
@@ -274,7 +298,7 @@ static bool box_read_exit(struct box *b)
         LOG(WARN, "exit code cannot be read", S("id", b->id), E(e));
     box_read_mark(b);
     b->exit.code = (int)code;
-    b->exit.is_oom = file_exists(oom);
+    b->exit.is_oom = was_oom(b);
     if (stat(path, &st) == 0)
         b->exit.finished_ns = st.st_mtim.tv_sec * NS_PER_SEC + st.st_mtim.tv_nsec;
     return true;
@@ -336,7 +360,7 @@ void box_monitor_gone(struct box *b)
     b->pidfd_io = NULL;
     fd_close(b->pidfd);
     b->pidfd = -1;
-    if (box_read_exit(b)) {
+    if (box_read_exit(b, true)) {
         box_cleanup(b, false);
         return;
     }
@@ -522,7 +546,7 @@ void box_inspect(struct box *b)
 
     if (!text_equal(boot, b->r->boot_id)) {
         err_free(dir_remove(state)); /* tried again when the attempt is removed */
-        if (!box_read_exit(b)) {
+        if (!box_read_exit(b, true)) {
             b->exit = (struct runtime_exit){.code = RUNTIME_CODE_UNKNOWN, .was_started = true};
             b->exit.finished_ns = loop_wall_ns(b->r->o.loop);
         }
@@ -532,7 +556,7 @@ void box_inspect(struct box *b)
     /* Before the exit file is looked for: conmon writes it, then lets go. */
     is_monitored = lock_is_held(b, "monitor");
     is_held = is_monitored || lock_is_held(b, "lock");
-    if (box_read_exit(b)) {
+    if (box_read_exit(b, !is_monitored)) {
         box_cleanup(b, false);
     } else if (is_held) {
         box_inspect_live(b, is_monitored);

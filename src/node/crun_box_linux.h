@@ -13,6 +13,7 @@
  *   started            our mark, before the start; without it the program has never run
  *   exits/<id>         written by conmon when the container's first process was reaped, which the
  *                      kernel allows only after all others of its pid namespace are gone
+ *   LAST_DIR/<id>/exit the same, written before: what is read where the disk of DATA was full
  *
  * None but the intent is synced: a power cut ends the containers too, and another boot id then says
  * that an attempt is over and may have run.
@@ -28,6 +29,9 @@
 #include "node/oci.h"
 #include "node/runtime.h"
 #include "node/worker.h"
+
+#define LAST_PARENT "/run/mete"
+#define LAST_DIR    LAST_PARENT "/exits" /* in memory: an attempt ends with the boot it began in */
 
 enum {
     SYNC_TEXT_MAX = 65536
@@ -128,6 +132,7 @@ char *box_path(const struct box *b, const char *name);
 /* What the pidfile says, 0 without one: as it was at the creation, it may be gone by now. */
 pid_t box_first_process(const struct box *b);
 char *box_exit_path(const struct box *b);
+char *box_last_dir(const struct box *b);
 char *box_intent_path(const struct box *b);
 char *box_state_path(const struct box *b);
 

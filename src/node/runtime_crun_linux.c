@@ -30,6 +30,7 @@ struct preparation {
     struct crun *r;
     char *id; /* as the box may be gone */
     char *bundle;
+    char *last_dir;
     char *intent_path;
     char *intent;
     char *config;
@@ -75,6 +76,7 @@ static struct err *prepare(void *message)
 
     TRY(file_write_durable(p->intent_path, 0600, str_of(p->intent)));
     TRY(dir_make(p->bundle, 0700));
+    TRY(dir_make(p->last_dir, 0700));
     TRY(dir_make(p->log_dir, 0755));
     TRY(take_locks(p));
     if (file_exists(mark))
@@ -89,6 +91,7 @@ static void preparation_free(struct preparation *p)
     fd_close(p->monitor_fd);
     free(p->id);
     free(p->bundle);
+    free(p->last_dir);
     free(p->intent_path);
     free(p->intent);
     free(p->config);
@@ -97,6 +100,8 @@ static void preparation_free(struct preparation *p)
 }
 
 /* {"data":PID} or {"data":-1,"message":"..."}, one line. */
+static const char no_space[] = "No space left on device"; /* as strerror has it */
+
 static void box_read_sync(struct box *b)
 {
     AUTO(json_freep) json_t *answer = NULL;
@@ -126,7 +131,10 @@ static void box_read_sync(struct box *b)
     text = str_of(message ? message : "");
     while (text.size > 0 && (text.at[text.size - 1] == '\n' || text.at[text.size - 1] == ' '))
         text.size--;
-    b->create_error = err_new(ERR_INVALID, STR_FMT, STR_ARG(text));
+    /* The runtime's own words are all there is: a full disk is no fault of the pod. */
+    b->create_error =
+        err_new(memmem(text.at, text.size, no_space, strlen(no_space)) ? ERR_NO_SPACE : ERR_INVALID,
+                STR_FMT, STR_ARG(text));
 }
 
 static void on_sync(void *arg, int fd, bool readable, bool writable)
@@ -187,6 +195,7 @@ static struct err *box_start_conmon(struct box *b, struct preparation *p)
     AUTO_FREE char *root = mem_format("--root=%s", r->root);
     AUTO_FREE char *pidfile = box_path(b, "pidfile");
     AUTO_FREE char *exits = mem_format("%s/exits", r->dir);
+    AUTO_FREE char *last_dir = box_last_dir(b);
     AUTO_FREE char *log = mem_format("k8s-file:%s", b->log_path);
     const char *argv[64] = {r->conmon_path,
                             "--sync",
@@ -209,7 +218,7 @@ static struct err *box_start_conmon(struct box *b, struct preparation *p)
                             "--exit-dir",
                             exits,
                             "--persist-dir",
-                            b->bundle,
+                            last_dir,
                             "-l",
                             log,
                             "--log-level",
@@ -302,6 +311,7 @@ static void crun_create(void *self, const struct runtime_create *c, runtime_done
     *p = (struct preparation){.r = r,
                               .id = mem_strdup(c->id),
                               .bundle = mem_strdup(b->bundle),
+                              .last_dir = box_last_dir(b),
                               .intent_path = box_intent_path(b),
                               .intent = json_format(intent),
                               .config = json_format(c->config),
@@ -429,7 +439,7 @@ static void crun_kill(void *self, const char *id, int signal, runtime_done_fn do
 struct removal {
     struct crun *r;
     char *id;
-    char *paths[3]; /* trees and files, in this order */
+    char *paths[4]; /* trees and files, in this order */
     char *intent_path;
 };
 
@@ -437,7 +447,7 @@ static struct err *remove_files(void *message)
 {
     struct removal *m = message;
 
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof(m->paths) / sizeof(m->paths[0]); i++)
         TRY(dir_remove(m->paths[i]));
     if (unlink(m->intent_path) < 0 && errno != ENOENT)
         return err_errno(errno, "remove %s", m->intent_path);
@@ -459,7 +469,7 @@ static void on_removed(void *message, const struct err *e)
         if (done)
             done(arg, e);
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof(m->paths) / sizeof(m->paths[0]); i++)
         free(m->paths[i]);
     free(m->intent_path);
     free(m->id);
@@ -483,6 +493,7 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
     m->paths[0] = box_state_path(b);
     m->paths[1] = mem_strdup(b->bundle);
     m->paths[2] = box_exit_path(b);
+    m->paths[3] = box_last_dir(b);
     worker_give(r->o.worker, remove_files, on_removed, m);
 }
 
@@ -625,6 +636,8 @@ static struct err *make_dirs(const struct crun *r)
         /* The root of a container with users of its own is reached by them. */
         TRY(dir_make(path, text_equal(names[i], "pods") ? 0711 : 0700));
     }
+    TRY(dir_make(LAST_PARENT, 0755));
+    TRY(dir_make(LAST_DIR, 0700));
     return NULL;
 }
 

@@ -107,7 +107,7 @@ static struct err *sqlite_error(const struct sqlite_file *f, const char *what)
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
         return damaged(f, err_new(ERR_INTERNAL, "%s", sqlite3_errmsg(f->db)));
     if (code == SQLITE_FULL)
-        return err_new(ERR_UNAVAILABLE, "%s '%s': no space left on the disk", what, f->path);
+        return err_new(ERR_NO_SPACE, "%s '%s': no space left on the disk", what, f->path);
     return err_new(ERR_INTERNAL, "%s '%s': %s (%s)", what, f->path, sqlite3_errmsg(f->db),
                    sqlite3_errstr(sqlite3_extended_errcode(f->db)));
 }

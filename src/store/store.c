@@ -101,7 +101,7 @@ static void finish_durable(struct store *s)
 static void finish_full(struct store *s, const char *why)
 {
     AUTO(err_freep)
-    struct err *e = err_new(ERR_UNAVAILABLE, "%s%s%s", no_space, *why ? ": " : "", why);
+    struct err *e = err_new(ERR_NO_SPACE, "%s%s%s", no_space, *why ? ": " : "", why);
     struct batch flying = s->flying;
     struct batch open = s->open;
 
@@ -332,9 +332,9 @@ static struct err *check_ops(const struct store *s, const struct store_op *ops, 
         const struct store_object *now = find_applied(s, &ops[i].key);
 
         TRY(check_version(&ops[i], now));
-        if (s->is_full && ops[i].type == STORE_PUT && !now)
+        if (s->is_full && ops[i].type == STORE_PUT && !ops[i].is_owed && !now)
             return err_new(
-                ERR_UNAVAILABLE,
+                ERR_NO_SPACE,
                 "%s: nothing can be created until there is some, only changed and deleted",
                 no_space);
     }

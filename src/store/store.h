@@ -64,6 +64,7 @@ struct store_op {
     struct store_key key;
     struct str bytes;   /* STORE_PUT */
     int64_t if_version; /* a version, or STORE_ANY, STORE_ABSENT, STORE_EXISTS */
+    bool is_owed;       /* STORE_PUT: may create while the disk is full, out of the reserve */
 };
 
 enum {
@@ -74,10 +75,10 @@ enum {
 };
 
 /*
- * `e` is NULL once durable. Else it is ERR_UNAVAILABLE and borrowed, nothing of the transaction was
- * kept and the revision it would have had may be given to another: the disk was full ("no space
- * left on the disk of the data directory"), or the store is being closed (after on_fatal what was
- * kept is unknown, as after a crash).
+ * `e` is NULL once durable. Else it is borrowed, nothing of the transaction was kept and the
+ * revision it would have had may be given to another: ERR_NO_SPACE, the disk was full ("no space
+ * left on the disk of the data directory"), or ERR_UNAVAILABLE, the store is being closed (after
+ * on_fatal what was kept is unknown, as after a crash).
  */
 typedef void (*store_done_fn)(void *arg, const struct err *e, int64_t revision);
 
@@ -119,7 +120,8 @@ bool store_is_full(const struct store *s);
  * and is checked at once: ERR_CONFLICT, ERR_EXISTS or ERR_NOT_FOUND name the key. Deleting nothing
  * under STORE_ANY changes nothing. ERR_INVALID for a key written twice, ERR_TOO_LARGE past the
  * limits above, ERR_BUSY while too much waits for a slow disk. While the disk is full what would
- * create an object is refused with ERR_UNAVAILABLE; changing and deleting go on out of a reserve.
+ * create an object that is not owed is refused with ERR_NO_SPACE; changing and deleting go on out
+ * of a reserve.
  * After the disk failed everything is ERR_UNAVAILABLE.
  *
  * On success `*ret_revision` (may be NULL) is the revision it will have and `done` (may be NULL) is

@@ -77,8 +77,8 @@ int naive_check(const struct naive_store *n, const struct store_op *ops, size_t 
 
         if (code >= 0)
             return code;
-        if (is_full && ops[i].type == STORE_PUT && !now)
-            return ERR_UNAVAILABLE;
+        if (is_full && ops[i].type == STORE_PUT && !ops[i].is_owed && !now)
+            return ERR_NO_SPACE;
     }
     return is_written_twice(ops, count) ? (int)ERR_INVALID : -1;
 }

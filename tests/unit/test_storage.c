@@ -398,7 +398,7 @@ static void a_full_disk_leaves_room_to_change_and_delete_and_recovers(void **sta
     assert_true(created > 1 && created < 100);
     assert_int_equal(f->failed, 0); /* the last one went into the reserve */
     e = store_commit(f->store, &op, 1, on_done, f, NULL);
-    assert_int_equal(err_code(e), ERR_UNAVAILABLE);
+    assert_int_equal(err_code(e), ERR_NO_SPACE);
     err_free(e);
     for (unsigned i = 0; i < 30; i++) {
         (void)snprintf(name, sizeof(name), "n%02u", i);

@@ -364,7 +364,8 @@ static void a_full_disk_takes_back_what_was_accepted_and_recovers_by_itself(void
     assert_null(store_get_applied(f->store, pod("y")));
     assert_true(store_is_full(f->store));
     e = store_commit(f->store, &op, 1, on_done, NULL, NULL);
-    assert_int_equal(err_code(e), ERR_UNAVAILABLE);
+    assert_int_equal(err_code(e), ERR_NO_SPACE);
+    assert_int_equal(err_http(e), 507);
 
     (void)commit(f, put("x", "changed")); /* it is tried */
     sim_loop_run(f->loop);
@@ -392,17 +393,20 @@ static void out_of_the_reserve_one_may_change_and_delete_but_not_create(void **s
     land(f, STORAGE_DURABLE_LOW);
     assert_int_equal(f->answers.failed, 0);
     e = store_commit(f->store, &op, 1, on_done, NULL, NULL);
-    assert_int_equal(err_code(e), ERR_UNAVAILABLE);
+    assert_int_equal(err_code(e), ERR_NO_SPACE);
     assert_string_equal(err_message(e), "no space left on the disk of the data directory: nothing "
                                         "can be created until there is some, only changed and "
                                         "deleted");
+    op.is_owed = true; /* what ends something is written down */
+    (void)commit(f, op);
     (void)commit(f, put("x", "changed"));
     (void)commit(
         f, (struct store_op){.type = STORE_DELETE, .key = pod("x"), .if_version = STORE_EXISTS});
     sim_loop_run(f->loop);
     land(f, STORAGE_DURABLE_LOW);
-    assert_int_equal(f->answers.n, 3);
+    assert_int_equal(f->answers.n, 4);
     assert_null(store_get(f->store, pod("x")));
+    assert_non_null(store_get(f->store, pod("new")));
 }
 
 static void a_failed_disk_is_fatal_and_acknowledges_nothing(void **state)

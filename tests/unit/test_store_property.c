@@ -252,7 +252,7 @@ static void on_done(void *arg, const struct err *e, int64_t revision)
         w->naive.durable = revision;
         return;
     }
-    CLAIM(w, err_code(e) == ERR_UNAVAILABLE);
+    CLAIM(w, err_code(e) == ERR_NO_SPACE || (w->is_closing && err_code(e) == ERR_UNAVAILABLE));
     if (w->is_closing)
         return;
     CLAIM(w, w->swarm.fills && store_is_full(w->store));
@@ -294,6 +294,7 @@ static void random_op(struct world *w, struct store_op *op, char bytes[9001])
     *op = (struct store_op){.key = random_key(&w->prop)};
     op->type = kind < 6 ? STORE_PUT : kind < 9 ? STORE_DELETE : STORE_CHECK;
     op->if_version = random_precondition(w, &op->key);
+    op->is_owed = prop_chance(&w->prop, 10);
     op->bytes = (struct str){.at = bytes, .size = random_size(&w->prop)};
     for (size_t i = 0; i < op->bytes.size; i++)
         bytes[i] = (char)prop_next(&w->prop);
