@@ -53,7 +53,6 @@ enum takes {
     TAKES_NODES,
     TAKES_KINDS, /* the first */
     TAKES_COMMANDS,
-    TAKES_SHELLS,
     TAKES_FILES
 };
 
@@ -71,6 +70,7 @@ struct command {
     const struct flag *flags;   /* own ones, ends with a NULL name; may be NULL */
     unsigned groups;            /* enum flag_group */
     enum takes takes;
+    const char *const *words; /* what the first argument may be, for completion; NULL: not fixed */
     size_t n_min;
     size_t n_max;
     bool passes_on;   /* what follows the first argument is not ours */

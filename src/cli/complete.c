@@ -39,10 +39,19 @@ static void offer_commands(const struct completion *c)
             offer(c, commands[i]->name, commands[i]->summary);
 }
 
+/* Two groups may have a plural in common: pods, and what they use. */
+static bool is_named_before(size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (!kinds[i]->is_question && text_equal(kinds[i]->plural, kinds[at]->plural))
+            return true;
+    return false;
+}
+
 static void offer_kinds(const struct completion *c)
 {
     for (size_t i = 0; i < kinds_count; i++)
-        if (!kinds[i]->is_question)
+        if (!kinds[i]->is_question && !is_named_before(i))
             offer(c, kinds[i]->plural, kinds[i]->doc);
 }
 
@@ -58,8 +67,10 @@ static void offer_values(const struct completion *c, const struct flag *f)
 {
     for (size_t i = 0; f->values && f->values[i]; i++)
         offer(c, f->values[i], "");
-    if (text_equal(f->name, "namespace"))
+    if (text_equal(f->name, "namespace") || (f->value && text_equal(f->value, "NAMESPACE")))
         offer_live(c, LIVE_NAMESPACES);
+    else if (text_equal(f->name, "node"))
+        offer_live(c, LIVE_NODES);
     else if (f->value && (text_starts_with(f->value, "FILE") || text_starts_with(f->value, "DIR")))
         buf_add_text(c->out, ":files\n");
 }
@@ -128,6 +139,11 @@ static struct state read_words(const struct command *c, const char *const *words
 
 static void offer_arguments(const struct completion *c, const struct command *command, size_t at)
 {
+    if (command->words && at == 0) {
+        for (size_t i = 0; command->words[i]; i++)
+            offer(c, command->words[i], "");
+        return;
+    }
     switch (command->takes) {
     case TAKES_NOTHING:
         return;
@@ -143,11 +159,6 @@ static void offer_arguments(const struct completion *c, const struct command *co
         return;
     case TAKES_COMMANDS:
         offer_commands(c);
-        return;
-    case TAKES_SHELLS:
-        offer(c, "bash", "");
-        offer(c, "zsh", "");
-        offer(c, "fish", "");
         return;
     case TAKES_FILES:
         buf_add_text(c->out, ":files\n");

@@ -15,13 +15,25 @@ static const int64_t patience_ns = 100 * NS_PER_MS;
 static const char bash_text[] =
     "_mete()\n"
     "{\n"
-    "    local line IFS=$'\\n' words=(\"${COMP_WORDS[@]:1:COMP_CWORD}\")\n"
+    "    local line word before= is_value= IFS=$'\\n'\n"
+    "    local -a words=()\n"
     "    COMPREPLY=()\n"
+    "    # bash takes --flag=value for three words\n"
+    "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD}\"; do\n"
+    "        if [[ $is_value ]]; then\n"
+    "            words[-1]+=$word is_value=\n"
+    "        elif [[ $word == '=' && ${#words[@]} -gt 0 && ${words[-1]} == --* ]]; then\n"
+    "            words[-1]+='=' is_value=1\n"
+    "        else\n"
+    "            words+=(\"$word\")\n"
+    "        fi\n"
+    "    done\n"
+    "    [[ ${words[-1]} == --*=* ]] && before=${words[-1]%%=*}=\n"
     "    while IFS=$'\\t' read -r line _; do\n"
     "        if [ \"$line\" = :files ]; then\n"
     "            compopt -o default\n"
     "        else\n"
-    "            COMPREPLY+=(\"$line\")\n"
+    "            COMPREPLY+=(\"${line#\"$before\"}\")\n"
     "        fi\n"
     "    done < <(mete complete -- \"${words[@]}\" 2>/dev/null)\n"
     "}\n"
@@ -72,6 +84,8 @@ static struct err *completion_run(struct cli *c)
     return cli_usage(c, "there is no completion for \"%s\": want bash, zsh or fish", shell);
 }
 
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+
 const struct command command_completion = {
     .name = "completion",
     .arguments = "bash|zsh|fish",
@@ -79,7 +93,7 @@ const struct command command_completion = {
     .examples = {{"completion bash > /etc/bash_completion.d/mete", "for all bash users"},
                  {"completion fish | source", "for this fish"},
                  {0}},
-    .takes = TAKES_SHELLS,
+    .words = shells,
     .n_min = 1,
     .n_max = 1,
     .run = completion_run,

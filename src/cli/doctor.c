@@ -9,6 +9,7 @@
 #include "cli/session.h"
 #include "kinds/pod_state.h"
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it takes them */
 void findings_add(struct findings *f, const char *check, enum finding_state state, char *text,
                   char *fix)
 {

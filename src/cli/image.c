@@ -276,6 +276,8 @@ static const struct flag image_flags[] = {
     {0},
 };
 
+static const char *const image_words[] = {"import", "pull", "ls", "rm", "gc", NULL};
+
 const struct command command_image = {
     .name = "image",
     .arguments = "import FILE|DIR [NAME] | pull NAME | ls | rm NAME... | gc",
@@ -291,6 +293,8 @@ const struct command command_image = {
                  {"image pull python:3.12", "fetches from a registry"},
                  {0}},
     .flags = image_flags,
+    .takes = TAKES_FILES,
+    .words = image_words,
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,
     .n_min = 1,
     .n_max = SIZE_MAX,

@@ -90,23 +90,27 @@ static void raise_descriptors(void)
 /* Pods share the machine's network: an address of all interfaces is reached at loopback. */
 static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
 {
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.v6 = {0}};
     socklen_t size = sizeof(address);
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
     bool is_v6 = false;
     bool is_any = false;
 
-    if (getsockname(ROLE_FD_TLS, (struct sockaddr *)&address, &size) < 0)
+    if (getsockname(ROLE_FD_TLS, &address.any, &size) < 0)
         return;
-    is_v6 = address.ss_family == AF_INET6;
-    is_any =
-        is_v6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr) : v4->sin_addr.s_addr == htonl(INADDR_ANY);
-    (void)inet_ntop(address.ss_family, is_v6 ? (const void *)&v6->sin6_addr : &v4->sin_addr, host,
+    is_v6 = address.any.sa_family == AF_INET6;
+    is_any = is_v6 ? IN6_IS_ADDR_UNSPECIFIED(&address.v6.sin6_addr)
+                   : address.v4.sin_addr.s_addr == htonl(INADDR_ANY);
+    (void)inet_ntop(address.any.sa_family,
+                    is_v6 ? (const void *)&address.v6.sin6_addr : &address.v4.sin_addr, host,
                     INET6_ADDRSTRLEN);
     if (is_any)
         (void)snprintf(host, INET6_ADDRSTRLEN, "%s", is_v6 ? "::1" : "127.0.0.1");
-    (void)snprintf(port, 8, "%u", (unsigned)ntohs(is_v6 ? v6->sin6_port : v4->sin_port));
+    (void)snprintf(port, 8, "%u",
+                   (unsigned)ntohs(is_v6 ? address.v6.sin6_port : address.v4.sin_port));
 }
 
 static struct err *open_store(struct server *s)
