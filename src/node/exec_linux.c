@@ -13,8 +13,10 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/stamp.h"
+#include "node/cgroup_stats.h"
 #include "node/console_linux.h"
 #include "node/crun_box_linux.h"
+#include "node/exec_cgroup_linux.h"
 #include "node/feed_linux.h"
 #include "node/proc_tree_linux.h"
 
@@ -46,6 +48,7 @@ struct exec_child {
     struct crun *r;
     struct runtime_exec o; /* id and process are not kept */
     char *dir;
+    char *cgroup; /* of all that it starts; NULL: crun's are known by their parents */
     struct proc *proc;
     pid_t pid; /* of the runtime, while `proc` */
     struct feed feed;
@@ -88,6 +91,11 @@ static void child_free(struct exec_child *c)
     err_free(c->failed);
     if (c->dir)
         err_free(dir_remove(c->dir)); /* else the next start does it */
+    if (c->cgroup && (c->is_cancelled || c->is_timed_out))
+        (void)exec_cgroup_kill(c->cgroup);
+    if (c->cgroup)
+        exec_cgroup_remove(c->cgroup);
+    free(c->cgroup);
     free(c->dir);
     free(c);
 }
@@ -155,7 +163,7 @@ static void child_look(struct exec_child *c)
 
 static void kill_round(struct exec_child *c)
 {
-    size_t n = proc_tree_kill(c->pid);
+    size_t n = proc_tree_kill(c->pid) + exec_cgroup_kill(c->cgroup);
 
     c->kill_rounds++;
     if (c->kill_rounds >= KILL_ROUNDS || (n == 0 && c->kill_rounds > KILL_ROUNDS / 2))
@@ -434,6 +442,14 @@ static void on_console(void *arg, const struct err *e, int taken)
     exec_resize(&c->exec, c->o.columns, c->o.rows);
 }
 
+/* runc reparents what it starts, to the container's first process as soon as its parent ends. */
+static struct err *make_cgroup(struct exec_child *c, const char *id, char **ret_word)
+{
+    AUTO_FREE char *path = mem_format("/mete/%s", id);
+
+    return exec_cgroup_make(CGROUP_ROOT, path, c->r->n_execs, &c->cgroup, ret_word);
+}
+
 static struct err *run(struct exec_child *c, const char *id, const int fds[3])
 {
     AUTO_FREE char *process = mem_format("%s/process.json", c->dir);
@@ -446,7 +462,14 @@ static struct err *run(struct exec_child *c, const char *id, const int fds[3])
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
     struct proc_options o = {.argv = argv, .env = env, .cwd = "/", .n_fds = 3, .is_session = true};
     size_t n = 10;
+    AUTO_FREE char *cgroup = NULL;
 
+    if (b && b->kind == OCI_RUNC)
+        TRY(make_cgroup(c, id, &cgroup));
+    if (cgroup) {
+        argv[n++] = "--cgroup";
+        argv[n++] = cgroup;
+    }
     if (c->o.has_terminal)
         argv[n++] = "--tty";
     if (c->console) {
@@ -550,6 +573,7 @@ void crun_end_execs(struct crun *r)
     LIST_EACH (r->execs, c) {
         if (c->proc) {
             (void)proc_tree_kill(c->pid);
+            (void)exec_cgroup_kill(c->cgroup);
             proc_kill(c->proc, SIGKILL);
             proc_abandon(c->proc);
         }
