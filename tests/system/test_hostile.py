@@ -128,14 +128,19 @@ PATHS = [(f"mountPath {p!r}", mounting(p), 422, "Invalid", "volumeMounts[0].moun
 ]
 
 RIGHTS = [
-    ("another image", manifest(container={"image": "busybox"}), 422, "Invalid",
-     'spec.containers[0].image: Unsupported value: "busybox": supported values: "host"'),
-    ("another image to begin with", manifest(spec={"initContainers": [{"name": "i", "image": "host:latest"}]}), 422, "Invalid",
-     "spec.initContainers[0].image: Unsupported value"),
-    ("hostPath", manifest(spec={"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}), 422, "Invalid", "hostPath: Forbidden"),
+    ("no image", manifest(container={"image": ""}), 422, "Invalid", "spec.containers[0].image: Required value"),
+    ("an image with a space before it", manifest(container={"image": " busybox"}), 422, "Invalid",
+     "spec.containers[0].image: Invalid value"),
+    ("an image with a line feed after it, to begin with",
+     manifest(spec={"initContainers": [{"name": "i", "image": "busybox\n"}]}), 422, "Invalid",
+     "spec.initContainers[0].image: Invalid value"),
+] + [(f"hostPath {path}", manifest(spec={"volumes": [{"name": "v", "hostPath": {"path": path, **more}}]}), 422, "Invalid",
+      "spec.volumes[0].hostPath.") for path, more in (
+          ("/dev", {}), ("/dev/mem", {}), ("/proc/1/root", {}), ("/sys/fs/cgroup", {}), ("/srv/../dev", {}), ("srv", {}), ("", {}),
+          ("/srv/x", {"type": "CharDevice"}), ("/srv/x", {"type": "nonsense"}))] + [
     ("privileged", manifest(container={"securityContext": {"privileged": True}}), 422, "Invalid", "privileged: Forbidden"),
-    ("capabilities", manifest(container={"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}), 422, "Invalid",
-     "capabilities: Forbidden"),
+    ("a capability that is none", manifest(container={"securityContext": {"capabilities": {"add": ["SYS_ALL"]}}}), 422, "Invalid",
+     "capabilities.add[0]: Invalid value"),
     ("hostPID", manifest(spec={"hostPID": True}), 422, "Invalid", "spec.hostPID: Forbidden"),
     ("sysctls", manifest(spec={"securityContext": {"sysctls": [{"name": "kernel.core_pattern", "value": "|/x"}]}}), 422,
      "Invalid", "sysctls: Forbidden"),
