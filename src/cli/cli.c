@@ -55,8 +55,27 @@ int cli_exit_code(const struct err *e)
     return EXIT_FAILED;
 }
 
-/* The line to try where the command knew none. */
-static char *default_hint(const struct cli *c, int code)
+/* What lists the things that the command takes by name. */
+static const char *listing_of(const struct command *command)
+{
+    switch (command ? command->takes : TAKES_NOTHING) {
+    case TAKES_JOBS:
+    case TAKES_JOB:
+    case TAKES_PLACES:
+        return "mete ps -a   lists jobs";
+    case TAKES_NODES:
+        return "mete nodes   lists them";
+    case TAKES_NOTHING:
+    case TAKES_KINDS:
+    case TAKES_COMMANDS:
+    case TAKES_FILES:
+        break;
+    }
+    return "mete get KIND -A   lists what there is";
+}
+
+/* The line to try where the command knew none; NULL: there is none. */
+static char *default_hint(const struct cli *c, int code, const char *message)
 {
     const char *name = c->in ? c->in->command->name : NULL;
 
@@ -64,7 +83,9 @@ static char *default_hint(const struct cli *c, int code)
     case EXIT_USAGE:
         return name ? mem_format("mete %s --help", name) : mem_strdup("mete --help");
     case EXIT_NOT_FOUND:
-        return mem_strdup("mete ps -a   or: mete get KIND -A");
+        return text_ends_with(message, "no such file or directory")
+                   ? NULL
+                   : mem_strdup(listing_of(c->in ? c->in->command : NULL));
     case EXIT_DENIED:
         return mem_strdup("sudo mete ...   or ask an administrator: docs/users.md");
     case EXIT_UNREACHABLE:
@@ -86,9 +107,8 @@ int cli_complain(struct cli *c, const struct err *e)
     AUTO_FREE char *hint = NULL;
 
     if (!c->hint)
-        other = err_code(e) == ERR_NO_SPACE
-                    ? mem_strdup("df -h DIR   and make room there: docs/reliability.md")
-                    : default_hint(c, code);
+        other = err_code(e) == ERR_NO_SPACE ? mem_strdup("df -h   tells which disk is full")
+                                            : default_hint(c, code, message);
     if (c->hint || other)
         hint = clean_text(str_of(c->hint ? c->hint : other), CLEAN_LINE);
     (void)fprintf(c->err, "mete: %s\n", message);

@@ -50,6 +50,8 @@ enum flag_group {
 enum takes {
     TAKES_NOTHING, /* that a shell could know */
     TAKES_JOBS,
+    TAKES_JOB,    /* the first; what follows is no job */
+    TAKES_PLACES, /* jobs and files */
     TAKES_NODES,
     TAKES_KINDS, /* the first */
     TAKES_COMMANDS,

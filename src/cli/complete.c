@@ -150,6 +150,14 @@ static void offer_arguments(const struct completion *c, const struct command *co
     case TAKES_JOBS:
         offer_live(c, LIVE_JOBS);
         return;
+    case TAKES_JOB:
+        if (at == 0)
+            offer_live(c, LIVE_JOBS);
+        return;
+    case TAKES_PLACES:
+        offer_live(c, LIVE_JOBS);
+        buf_add_text(c->out, ":files\n");
+        return;
     case TAKES_NODES:
         offer_live(c, LIVE_NODES);
         return;

@@ -63,11 +63,10 @@ static const char zsh_text[] =
 static const char fish_text[] = "function __mete_complete\n"
                                 "    set -l words (commandline -opc)[2..] (commandline -ct)\n"
                                 "    set -l found (mete complete -- $words 2>/dev/null)\n"
-                                "    if test \"$found\" = ':files'\n"
+                                "    if contains -- :files $found\n"
                                 "        __fish_complete_path (commandline -ct)\n"
-                                "    else\n"
-                                "        printf '%s\\n' $found\n"
                                 "    end\n"
+                                "    string match -v -- :files $found\n"
                                 "end\n"
                                 "complete -c mete -f -a '(__mete_complete)'\n";
 

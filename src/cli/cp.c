@@ -140,6 +140,8 @@ static struct err *upload(struct copy *c, const char *from, const char *to)
     int code = 0;
     struct err *e = NULL;
 
+    if (!file_exists(from))
+        return err_new(ERR_NOT_FOUND, "copy %s: no such file or directory", from);
     TRY(run(c, test, &quiet, &code));
     split(code == 0 ? from : to, &dir, &name);
     if (code == 0) {
@@ -208,6 +210,7 @@ const struct command command_cp = {
                  {0}},
     .flags = cp_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
+    .takes = TAKES_PLACES,
     .n_min = 2,
     .n_max = 2,
     .run = cp_run,

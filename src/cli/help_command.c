@@ -34,8 +34,10 @@ static struct err *help_run(struct cli *c)
         text = help_format();
     } else {
         command = command_find(c->in->arguments.at[0]);
-        if (!command)
+        if (!command) {
+            cli_try(c, "mete --help   lists what there is");
             return cli_usage(c, "there is no command \"%s\"", c->in->arguments.at[0]);
+        }
         text = help_format_command(command, false);
     }
     return output_write(c, str_of(text));

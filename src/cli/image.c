@@ -255,6 +255,7 @@ static struct err *image_run(struct cli *c)
     const size_t n = c->in->arguments.n;
     const char *name = c->in->arguments.at[0];
     AUTO(session_freep) struct session *s = NULL;
+    struct err *e = NULL;
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (!text_equal(words[i].name, name))
@@ -262,7 +263,11 @@ static struct err *image_run(struct cli *c)
         if (n < words[i].n_min || n > words[i].n_max)
             return cli_usage(c, "image %s wants %s", name, words[i].wants);
         TRY(session_open(c, &s));
-        return words[i].run(c, s);
+        e = words[i].run(c, s);
+        if (e && err_code(e) == ERR_NOT_FOUND && !flag_text(c->in, "node") &&
+            words[i].run == remove_images)
+            cli_try(c, "mete image ls   lists them");
+        return e;
     }
     return cli_usage(c, "image has no \"%s\": want import, pull, ls, rm or gc", name);
 }

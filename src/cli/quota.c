@@ -116,10 +116,12 @@ static struct err *print(struct cli *c, const json_t *quotas, const char *where)
         is_found = true;
         add_quota(&l, quota, output_format_of(c->in) == OUTPUT_NAME);
     }
-    if (wanted && !is_found)
+    if (wanted && !is_found) {
+        cli_try(c, "mete quota -A   lists them");
         e = err_new(ERR_NOT_FOUND, "no quota \"%s\" %s", wanted, where);
-    else
+    } else {
         e = listing_print(c, &l);
+    }
     listing_done(&l);
     if (!e && !is_found && output_format_of(c->in) == OUTPUT_TABLE)
         cli_say(c, "no quota limits anything %s", where);

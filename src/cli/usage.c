@@ -26,8 +26,8 @@ static int64_t local_zone(int64_t utc_ns)
 }
 
 /* What a flag says as RFC 3339, so that the server need not know our zone. */
-static struct err *add_moment(struct cli *c, struct buf *path, const char *name, const char *text,
-                              int64_t now_ns)
+static struct err *add_moment(struct cli *c, struct buf *path, const char *name, const char *flag,
+                              const char *text, int64_t now_ns)
 {
     zone_fn zone = flag_switch(c->in, "utc") ? NULL : local_zone;
     char stamp[STAMP_TEXT_SIZE];
@@ -35,7 +35,7 @@ static struct err *add_moment(struct cli *c, struct buf *path, const char *name,
     AUTO(err_freep) struct err *e = moment_parse(str_of(text), now_ns, zone, &ns);
 
     if (e)
-        return cli_usage(c, "--%s: %s", name, err_message(e));
+        return cli_usage(c, "--%s: %s", flag, err_message(e));
     stamp_format_nano(ns, stamp);
     buf_printf(path, "&%s=%s", name, stamp);
     return NULL;
@@ -49,8 +49,12 @@ static struct err *add_period(struct cli *c, struct buf *path, int64_t now_ns)
 
     if (last && (from || to))
         return cli_usage(c, "--last is a period of its own: leave out --from and --to");
-    TRY(add_moment(c, path, "from", last ? last : from ? from : "month", now_ns));
-    return add_moment(c, path, "to", to ? to : "now", now_ns);
+    TRY(add_moment(c, path, "from", last ? "last" : "from",
+                   last   ? last
+                   : from ? from
+                          : "month",
+                   now_ns));
+    return add_moment(c, path, "to", "to", to ? to : "now", now_ns);
 }
 
 static void add_text(struct cli *c, struct buf *path, const char *flag, const char *parameter)

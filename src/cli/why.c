@@ -135,7 +135,7 @@ static void add_other(struct buf *b, const json_t *workload)
     json_t *pod;
     size_t i;
 
-    buf_printf(b, "  It does not wait: it is %s", or_dash(json_text(status, "phase")));
+    buf_printf(b, "  It does not wait: its state is %s", or_dash(json_text(status, "phase")));
     json_array_foreach (pods, i, pod)
         buf_printf(b, "%s%s", i == 0 ? " on " : ", ", or_dash(json_text(pod, "node")));
     if (json_is_integer(code))

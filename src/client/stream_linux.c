@@ -120,7 +120,7 @@ static struct err *refusal(int64_t status, struct str body)
 
     if (status == 0)
         return err_new(ERR_UNAVAILABLE, "the server does not speak HTTP");
-    return err_wrap(client_reply_error(&reply), "upgrade the connection");
+    return client_reply_error(&reply);
 }
 
 static void take_head(struct upgraded *u)

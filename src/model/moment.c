@@ -18,9 +18,14 @@ static struct err *day_begins(struct str day, zone_fn zone, int64_t *ret_ns)
     char text[STAMP_TEXT_SIZE];
     int64_t utc_ns = 0;
     int64_t first_ns;
+    struct err *e;
 
     (void)snprintf(text, sizeof(text), STR_FMT "T00:00:00Z", STR_ARG(day));
-    TRY(stamp_parse(str_of(text), &utc_ns));
+    e = stamp_parse(str_of(text), &utc_ns);
+    if (e) {
+        err_free(e);
+        return err_new(ERR_INVALID, "there is no day " STR_FMT, STR_ARG(day));
+    }
     if (utc_ns < DAY_NS)
         return err_new(ERR_INVALID, "day " STR_FMT ": want one after 1970", STR_ARG(day));
     /* The offset that holds there is known only when the time is: the second look has it. */

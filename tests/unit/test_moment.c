@@ -89,11 +89,21 @@ static void refuses_what_is_no_moment(void **state)
     }
 }
 
+static void says_which_day_there_is_not(void **state)
+{
+    int64_t ns = 42;
+    AUTO(err_freep) struct err *e = moment_parse(STR("2026-13"), 0, NULL, &ns);
+
+    (void)state;
+    assert_string_equal(err_message(e), "there is no day 2026-13-01");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_people_write),
         cmocka_unit_test(refuses_what_is_no_moment),
+        cmocka_unit_test(says_which_day_there_is_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
