@@ -139,12 +139,12 @@ static struct err *open_token(const struct signing_key *k, const char *token, js
     return e ? unknown("is damaged") : NULL;
 }
 
-static bool is_for_us(const json_t *claims)
+static bool is_for(const json_t *claims, const char *audience)
 {
     const json_t *audiences = json_object_get(claims, "aud");
 
     for (size_t i = 0; i < json_array_size(audiences); i++)
-        if (text_equal(json_string_value(json_array_get(audiences, i)), ACCOUNT_AUDIENCE))
+        if (text_equal(json_string_value(json_array_get(audiences, i)), audience))
             return true;
     return false;
 }
@@ -181,35 +181,34 @@ static struct err *check_pod(const struct store *s, const char *ns, const json_t
     return e || now_ns > deleted_ns + goodbye_ns ? unknown("is bound to a pod that is gone") : NULL;
 }
 
-struct err *account_token_check(const struct signing_key *k, const struct store *s,
-                                struct arena *arena, const char *token, int64_t now_ns,
-                                struct account_claims *ret)
+struct err *account_token_check(const struct account_question *q, struct arena *arena,
+                                const char *token, struct account_claims *ret)
 {
     AUTO(json_freep) json_t *claims = NULL;
     AUTO(json_freep) json_t *account = NULL;
     const json_t *ours = NULL;
     const json_t *pod = NULL;
     const char *ns = NULL;
-    int64_t now_s = now_ns / NS_PER_SEC;
+    int64_t now_s = q->now_ns / NS_PER_SEC;
 
-    TRY(open_token(k, token, &claims));
-    if (!is_for_us(claims))
+    TRY(open_token(q->key, token, &claims));
+    if (!is_for(claims, q->audience))
         return unknown("is for another audience");
     if (now_s >= json_int(claims, "exp", 0) || now_s + 60 < json_int(claims, "nbf", INT64_MAX))
         return unknown("has expired");
     ours = json_object_get(claims, "kubernetes.io");
     ns = json_text(ours, "namespace");
-    account = find(s, "serviceaccounts", ns, json_object_get(ours, "serviceaccount"));
+    account = find(q->store, "serviceaccounts", ns, json_object_get(ours, "serviceaccount"));
     if (!account)
         return unknown("is of a service account that is gone");
     pod = json_object_get(ours, "pod");
     if (pod)
-        TRY(check_pod(s, ns, pod, now_ns));
+        TRY(check_pod(q->store, ns, pod, q->now_ns));
     *ret = (struct account_claims){
         .ns = arena_strdup(arena, ns),
         .name = arena_strdup(arena, json_text_at(account, "metadata", "name", NULL)),
         .uid = arena_strdup(arena, json_text_at(account, "metadata", "uid", NULL)),
-        .now_ns = now_ns,
+        .now_ns = q->now_ns,
         .seconds = json_int(claims, "exp", 0) - now_s};
     if (pod) {
         ret->pod = arena_strdup(arena, json_text(pod, "name"));

@@ -40,10 +40,16 @@ struct err *account_token_make(const struct signing_key *k, const struct account
 /* Whether it has the form of one; nothing else here has. */
 bool account_token_is(const char *token);
 
+struct account_question {
+    const struct signing_key *key;
+    const struct store *store;
+    const char *audience; /* whom it has to be for */
+    int64_t now_ns;       /* realtime */
+};
+
 /*
- * Whose it is, for our API. ERR_UNAUTHENTICATED: not signed by us, for others, too old, or what it
- * is bound to is gone. Texts are the arena's; `pod` and `audiences` may be NULL.
+ * Whose it is. ERR_UNAUTHENTICATED: not signed by us, for others, too old, or what it is bound to
+ * is gone. Texts are the arena's; `pod` may be NULL, `audiences` is.
  */
-struct err *account_token_check(const struct signing_key *k, const struct store *s,
-                                struct arena *arena, const char *token, int64_t now_ns,
-                                struct account_claims *ret) MUST_CHECK;
+struct err *account_token_check(const struct account_question *q, struct arena *arena,
+                                const char *token, struct account_claims *ret) MUST_CHECK;

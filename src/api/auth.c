@@ -252,17 +252,24 @@ static void from_user(struct arena *a, const struct user *u, struct identity *wh
 
 /* Rights come from users.yaml, by the name system:serviceaccount:NAMESPACE:NAME. */
 static struct err *from_account(const struct auth *a, struct arena *arena, const char *token,
-                                struct identity *who)
+                                const char *audience, struct identity *who)
 {
+    const struct account_question question = {.key = a->signing_key,
+                                              .store = a->store,
+                                              .audience = audience,
+                                              .now_ns = loop_wall_ns(a->loop)};
     struct account_claims c = {0};
     const char *groups[2] = {"system:serviceaccounts", NULL};
     const struct user *u = NULL;
 
     if (!a->signing_key)
         return err_new(ERR_UNAUTHENTICATED, "Unauthorized: this server has no service accounts");
-    TRY(account_token_check(a->signing_key, a->store, arena, token, loop_wall_ns(a->loop), &c));
+    TRY(account_token_check(&question, arena, token, &c));
     groups[1] = arena_format(arena, "system:serviceaccounts:%s", c.ns);
     who->user = arena_format(arena, ACCOUNT_PREFIX "%s:%s", c.ns, c.name);
+    who->uid = c.uid;
+    who->pod = c.pod;
+    who->pod_uid = c.pod_uid;
     set_groups(arena, who, groups, 2);
     u = find_name(a, who->user);
     if (u)
@@ -270,14 +277,15 @@ static struct err *from_account(const struct auth *a, struct arena *arena, const
     return NULL;
 }
 
+/* Tokens of users.yaml and of nodes are for our API. */
 static struct err *from_token(const struct auth *a, struct arena *arena, const char *token,
-                              struct identity *who)
+                              const char *audience, struct identity *who)
 {
     const struct user *u = NULL;
 
     if (account_token_is(token))
-        return from_account(a, arena, token, who);
-    u = find_token(a, token);
+        return from_account(a, arena, token, audience, who);
+    u = text_equal(audience, ACCOUNT_AUDIENCE) ? find_token(a, token) : NULL;
     if (!u)
         return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is unknown or has expired");
     from_user(arena, u, who);
@@ -289,7 +297,7 @@ static struct err *from_header(const struct auth *a, struct arena *arena, const 
 {
     if (strncasecmp(header, "bearer ", 7) != 0 || strlen(header) > HEADER_MAX)
         return err_new(ERR_UNAUTHENTICATED, "Unauthorized: want 'Authorization: Bearer TOKEN'");
-    return from_token(a, arena, header + 7 + strspn(header + 7, " "), who);
+    return from_token(a, arena, header + 7 + strspn(header + 7, " "), ACCOUNT_AUDIENCE, who);
 }
 
 /* Somebody on this machine: root, whom users.yaml names, or anybody else with edit in default. */
@@ -392,11 +400,11 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
 }
 
 struct err *auth_identify_token(const struct auth *a, struct arena *arena, const char *token,
-                                struct identity *ret)
+                                const char *audience, struct identity *ret)
 {
     struct identity who = {.host_uid = -1};
 
-    TRY(from_token(a, arena, token, &who));
+    TRY(from_token(a, arena, token, audience, &who));
     conclude(&who);
     *ret = who;
     return NULL;

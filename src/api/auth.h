@@ -30,6 +30,9 @@ struct identity {
     bool is_admin;    /* group system:masters, or cluster-admin everywhere */
     const char *node; /* NAME of system:node:NAME in group system:nodes; NULL: no node */
     int64_t host_uid; /* as whom `host` containers run; -1: nobody */
+    const char *uid;  /* of a service account; NULL: others have none */
+    const char *pod;  /* that its token is bound to; NULL: none */
+    const char *pod_uid;
 };
 
 /* The name of `uid` in /etc/passwd into `ret`; false where it has none. */
@@ -63,9 +66,9 @@ void auth_free(struct auth *a); /* accepts NULL */
 /* Takes other users from now on. */
 void auth_take_users(struct auth *a, struct users *taken);
 
-/* Whose token it is. ERR_UNAUTHENTICATED for nobody's. */
+/* Whose token it is. ERR_UNAUTHENTICATED for nobody's, and for one that is not for `audience`. */
 struct err *auth_identify_token(const struct auth *a, struct arena *arena, const char *token,
-                                struct identity *ret) MUST_CHECK;
+                                const char *audience, struct identity *ret) MUST_CHECK;
 
 /* What a user of that name, in these groups, would be; unknown ones have no rights. */
 void auth_describe(const struct auth *a, struct arena *arena, const char *user,

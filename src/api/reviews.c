@@ -3,6 +3,7 @@
  *
  * Whether somebody may is found by the very function that decides it when they try.
  */
+#include "api/account_token.h"
 #include "api/body.h"
 #include "api/handlers.h"
 #include "base/mem.h"
@@ -21,7 +22,12 @@ static json_t *format_groups(const struct identity *who)
 static void put_user(json_t *into, const struct identity *who)
 {
     json_put_text(into, "username", who->user);
+    json_put_text(into, "uid", who->uid);
     json_put(into, "groups", format_groups(who));
+    if (who->pod)
+        json_put(into, "extra",
+                 json_pack("{s:[s], s:[s]}", "authentication.kubernetes.io/pod-name", who->pod,
+                           "authentication.kubernetes.io/pod-uid", who->pod_uid));
 }
 
 static struct err *answer_whoami(struct call *c, json_t *review)
@@ -30,20 +36,37 @@ static struct err *answer_whoami(struct call *c, json_t *review)
     return NULL;
 }
 
+/* Whether the token is somebody's for this audience: said in the status, or why not. */
+static void try_audience(struct call *c, const char *token, const char *audience, json_t *status)
+{
+    struct identity who = {0};
+    AUTO(err_freep)
+    struct err *e = auth_identify_token(core_auth(c->core), c->arena, token, audience, &who);
+
+    if (e) {
+        json_put_text(status, "error", err_message(e));
+        return;
+    }
+    put_user(json_object_at(status, "user"), &who);
+    (void)json_array_append_new(json_array_at(status, "audiences"), json_string(audience));
+}
+
 /* A wrong token is an answer, not an error. */
 static struct err *answer_token(struct call *c, json_t *review)
 {
-    const char *token = json_text_at(review, "spec", "token", NULL);
+    const json_t *audiences = json_at(review, "spec", "audiences", NULL);
+    const char *token = json_text_at(review, "spec", "token", NULL); /* required */
     json_t *status = json_object_at(review, "status");
-    struct identity who = {0};
-    AUTO(err_freep)
-    struct err *e = auth_identify_token(core_auth(c->core), c->arena, token ? token : "", &who);
+    bool is_somebody = false;
 
-    json_put_bool(status, "authenticated", !e);
-    if (e)
-        json_put_text(status, "error", err_message(e));
-    else
-        put_user(json_object_at(status, "user"), &who);
+    for (size_t i = 0; i < json_array_size(audiences); i++)
+        try_audience(c, token, json_string_value(json_array_get(audiences, i)), status);
+    if (json_array_size(audiences) == 0)
+        try_audience(c, token, ACCOUNT_AUDIENCE, status);
+    is_somebody = json_object_get(status, "user") != NULL;
+    json_put_bool(status, "authenticated", is_somebody);
+    if (is_somebody)
+        json_put_text(status, "error", NULL);
     return NULL;
 }
 

@@ -31,12 +31,13 @@ static const struct field condition_fields[] = {
 static const struct field condition_item =
     F_OBJECT(NULL, condition_fields, "One observation about the budget.");
 
+/* Clients of strict types want all four numbers, also before they were counted. */
 static const struct field status_fields[] = {
     F_INT("observedGeneration", "The generation these numbers are about."),
-    F_INT("disruptionsAllowed", "How many pods may be evicted now."),
-    F_INT("currentHealthy", "How many are ready."),
-    F_INT("desiredHealthy", "How many must be."),
-    F_INT("expectedPods", "How many there are to be."),
+    F_INT("disruptionsAllowed", "How many pods may be evicted now.", .fallback = "0"),
+    F_INT("currentHealthy", "How many are ready.", .fallback = "0"),
+    F_INT("desiredHealthy", "How many must be.", .fallback = "0"),
+    F_INT("expectedPods", "How many there are to be.", .fallback = "0"),
     F_ANY("disruptedPods", "Kept, not used."),
     F_LIST("conditions", &condition_item, "Observations about it.", .merge_key = "type",
            .items_max = 64),

@@ -159,6 +159,27 @@ static void mount_token(const struct change *c, json_t *spec)
         (void)json_array_append_new(json_array_at(spec, "volumes"), make_volume(name));
 }
 
+static bool has_host_container(const json_t *containers)
+{
+    for (size_t i = 0; i < json_array_size(containers); i++)
+        if (text_equal(json_text(json_array_get(containers, i), "image"), "host"))
+            return true;
+    return false;
+}
+
+/* Who asked for a token in so many words hears of the containers that get none. */
+static void warn_of_host(const struct change *c, const json_t *spec)
+{
+    if (c->request->warnings &&
+        json_is_true(json_object_get(spec, "automountServiceAccountToken")) &&
+        (has_host_container(json_object_get(spec, "containers")) ||
+         has_host_container(json_object_get(spec, "initContainers"))))
+        (void)json_array_append_new(
+            c->request->warnings,
+            json_string("spec.automountServiceAccountToken: containers of the image host get no "
+                        "token; mount a projected volume with a serviceAccountToken"));
+}
+
 struct err *pod_account_rules(struct change *c)
 {
     json_t *spec = pod_spec(c);
@@ -169,7 +190,9 @@ struct err *pod_account_rules(struct change *c)
         return NULL;
     TRY(find_account(c, name, &account));
     take_pull_secrets(spec, account);
-    if (account && wants_token(spec, account, name))
+    if (account && wants_token(spec, account, name)) {
         mount_token(c, spec);
+        warn_of_host(c, spec);
+    }
     return NULL;
 }

@@ -91,6 +91,15 @@ def test_the_python_client_lists_watches_creates_patches_and_deletes():
         equal(r.out, "fine\n", r)
 
 
+def test_the_python_client_runs_jobs_programs_and_manifests():
+    if not os.path.exists(PYTHON):
+        raise Skip("tools/bootstrap --tests was not run")
+    with Mete() as m:
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_client.py")
+        r = execute([PYTHON, script, m.env["KUBECONFIG"]], env=m.env, deadline_s=120)
+        check(r.code == 0 and r.out.endswith("\nfine\n"), r)
+
+
 def test_nvidia_ml_py_reads_the_emulated_driver():
     directory = os.path.join(BUILD, "gpusim")
     machine = os.path.join(BUILD, "gpusim", f"machine-{os.getpid()}.bin")

@@ -69,6 +69,8 @@ static void an_eviction_leaves_what_the_budget_says(void **state)
     budget = post(&a, 201, BUDGETS,
                   "{'apiVersion':'policy/v1','kind':'PodDisruptionBudget','metadata':{'name':'b'},"
                   "'spec':{'minAvailable':'60%','selector':{'matchLabels':{'app':'web'}}}}");
+    assert_int_equal(json_int(json_object_get(budget, "status"), "currentHealthy", -1), 0);
+    assert_int_equal(json_int(json_object_get(budget, "status"), "expectedPods", -1), 0);
     first = evict(&a, 201, "w0");
     assert_string_equal(json_text(first, "status"), "Success");
     pod = api_expect(&a, 200, (struct question){.target = PODS "/w0"});
