@@ -173,9 +173,23 @@ static struct err *check_node_name(struct change *c)
     return NULL;
 }
 
+/* Before everybody else are what the machine itself needs, and who runs it. */
+static struct err *check_class(const struct change *c)
+{
+    const char *name = json_text_at(c->after, "spec", "priorityClassName", NULL);
+
+    if (is_trusted(c) || !name || !text_starts_with(name, "system-"))
+        return NULL;
+    return forbidden(c,
+                     "the priority class %.253s is for administrators; `kubectl get "
+                     "priorityclasses` lists the others",
+                     name);
+}
+
 /* What holds for a pod and for the template of pods alike: who may ask for what its spec says. */
 static struct err *spec_rules(struct change *c)
 {
+    TRY(check_class(c));
     TRY(check_host(c));
     return pod_check_security(c, json_object_get(c->after, "spec"));
 }

@@ -177,6 +177,32 @@ static void a_class_keeps_its_value_and_the_system_its_classes(void **state)
     world_done(&w);
 }
 
+static void the_classes_of_the_system_are_for_administrators(void **state)
+{
+    static const char text[] =
+        "{'metadata':{'name':'p'},'spec':{'priorityClassName':"
+        "'system-node-critical','containers':[{'name':'c','image':'host'}]}}";
+    static const char job[] =
+        "{'metadata':{'name':'j'},'spec':{'template':{'spec':{'restartPolicy':'Never',"
+        "'priorityClassName':'system-node-critical','containers':[{'name':'c','image':'host'}]}}}}";
+    struct world w;
+    AUTO(json_freep) json_t *made = NULL;
+
+    (void)state;
+    world_init(&w, 1);
+    add_class(&w, "{'metadata':{'name':'system-node-critical'},'value':2000001000}");
+    world_refused(world_create(&w, (struct target){.kind = "pods"}, text, NULL), 403,
+                  "pods \"p\" is forbidden: the priority class system-node-critical is for "
+                  "administrators; `kubectl get priorityclasses` lists the others");
+    world_refused(world_create(&w, (struct target){.group = "batch", .kind = "jobs"}, job, NULL),
+                  403,
+                  "jobs.batch \"j\" is forbidden: the priority class system-node-critical is for "
+                  "administrators; `kubectl get priorityclasses` lists the others");
+    world_must(world_create(&w, (struct target){.kind = "pods", .who = &root}, text, &made));
+    assert_int_equal(json_int(json_object_get(made, "spec"), "priority", 0), 2000001000);
+    world_done(&w);
+}
+
 static void is_amount(const json_t *pod, const char *map, const char *resource, const char *want)
 {
     const json_t *container = json_array_get(json_at(pod, "spec", "containers", NULL), 0);
@@ -367,6 +393,7 @@ int main(void)
         cmocka_unit_test(the_priority_of_a_pod_stays),
         cmocka_unit_test(refuses_classes_that_make_no_sense),
         cmocka_unit_test(a_class_keeps_its_value_and_the_system_its_classes),
+        cmocka_unit_test(the_classes_of_the_system_are_for_administrators),
         cmocka_unit_test(a_limit_range_fills_in_itself),
         cmocka_unit_test(containers_get_what_the_range_gives),
         cmocka_unit_test(refuses_what_is_out_of_bounds),
