@@ -1,7 +1,7 @@
 /*
  * data_dir.h - the data directory of a machine, made and held by `mete up` (data_dir_linux.c)
  *
- *   DIR/             root, 0711        lock, children, up.pid, mete.sock, kubeconfig (0600)
+ *   DIR/             root, 0711        lock, children, up.pid, room, mete.sock, kubeconfig (0600)
  *   DIR/server/      root:mete, 01770  state.db of user mete; node-tokens.yaml (0640); the sticky
  * bit keeps mete from replacing what root put there DIR/server/pki/  root:mete, 0750 certificates;
  * server.key readable by mete, ca.key and admin.key by root only DIR/node/        root, 0700 token

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/data_dir.h"
+#include "cli/start_room.h"
 #include "model/names.h"
 
 enum {
@@ -103,6 +104,7 @@ static struct err *take_lock(struct data_dir *d)
     TRY(try_lock(d->lock_fd, path, &is_ours));
     if (!is_ours)
         return held_by_other(d->path);
+    start_room_give(d->path);
     return file_write(pid_path, 0644, str_of(pid));
 }
 

@@ -16,6 +16,7 @@
 #include "cli/notify.h"
 #include "cli/roles.h"
 #include "cli/session.h"
+#include "cli/start_room.h"
 #include "cli/summary.h"
 #include "cli/supervisor.h"
 #include "cli/up.h"
@@ -164,6 +165,14 @@ static struct err *prepare_gpus(struct up *u)
     return profile ? emulate_make(dir, profile, u->cli->self_path, seed) : NULL;
 }
 
+static void keep_room(const struct up *u)
+{
+    AUTO(err_freep) struct err *e = start_room_keep(u->dir.path);
+
+    if (e)
+        LOG(WARN, "no room can be kept for the next start", E(e));
+}
+
 static struct err *prepare(struct up *u)
 {
     (void)umask(022);
@@ -178,6 +187,7 @@ static struct err *prepare(struct up *u)
     TRY(data_dir_identities(&u->dir, u->options.host, u->port, u->node_name));
     TRY(make_pipe(u->lifeline));
     TRY(make_pipe(u->ready));
+    keep_room(u);
     return session_open_data(u->cli, u->dir.path, &u->session);
 }
 

@@ -3,6 +3,7 @@
 #include "kinds/fields.h"
 #include "kinds/pod_fields.h"
 #include "kinds/pod_rules.h"
+#include "kinds/pod_state.h"
 
 enum {
     CONTAINERS_TEXT_MAX = 4096
@@ -20,13 +21,14 @@ void template_set_defaults(json_t *template)
     pod_spec_set_defaults(json_object_at(template, "spec"));
 }
 
+/* What pod_template_rules says of an administrator's hostPaths; from others it has taken it. */
 static void validate_reserved(json_t *map, const struct path *at, struct causes *causes)
 {
     const char *key;
     json_t *value;
 
     json_object_foreach (map, key, value)
-        if (kind_is_reserved(key))
+        if (kind_is_reserved(key) && !text_equal(key, POD_HOST_PATHS))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
 }

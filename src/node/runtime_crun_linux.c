@@ -99,9 +99,18 @@ static void preparation_free(struct preparation *p)
     free(p);
 }
 
-/* {"data":PID} or {"data":-1,"message":"..."}, one line. */
-static const char no_space[] = "No space left on device"; /* as strerror has it */
+/* The runtime's own words are all there is. A full disk is no fault of the pod, nor is a runtime
+ * that ended without a word: it was killed. */
+static enum err_code code_of_failure(struct str words)
+{
+    static const char no_space[] = "No space left on device"; /* as strerror has it */
 
+    if (words.size == 0)
+        return ERR_UNAVAILABLE;
+    return memmem(words.at, words.size, no_space, strlen(no_space)) ? ERR_NO_SPACE : ERR_INVALID;
+}
+
+/* {"data":PID} or {"data":-1,"message":"..."}, one line. */
 static void box_read_sync(struct box *b)
 {
     AUTO(json_freep) json_t *answer = NULL;
@@ -131,10 +140,9 @@ static void box_read_sync(struct box *b)
     text = str_of(message ? message : "");
     while (text.size > 0 && (text.at[text.size - 1] == '\n' || text.at[text.size - 1] == ' '))
         text.size--;
-    /* The runtime's own words are all there is: a full disk is no fault of the pod. */
     b->create_error =
-        err_new(memmem(text.at, text.size, no_space, strlen(no_space)) ? ERR_NO_SPACE : ERR_INVALID,
-                STR_FMT, STR_ARG(text));
+        err_new(code_of_failure(text), "%s" STR_FMT,
+                text.size == 0 ? "the runtime ended without a word" : "", STR_ARG(text));
 }
 
 static void on_sync(void *arg, int fd, bool readable, bool writable)
@@ -143,6 +151,39 @@ static void on_sync(void *arg, int fd, bool readable, bool writable)
     (void)readable;
     (void)writable;
     box_read_sync(arg);
+}
+
+static void box_not_created(struct box *b)
+{
+    b->state = RUNTIME_INTENDED;
+    box_finish(b, b->create_error);
+}
+
+/* Where the runtime itself knows nothing of what it began, its directory is all that is left. */
+static void on_half_removed(struct box *b, const struct err *e, void *arg)
+{
+    AUTO_FREE char *state = box_state_path(b);
+
+    (void)e;
+    (void)arg;
+    err_free(dir_remove(state)); /* the next creation says that it is there */
+    box_not_created(b);
+}
+
+/* A creation that failed, for want of space or by a kill, may have left a half behind, and the next
+ * one would find that it exists already. */
+static void box_remove_half(struct box *b)
+{
+    AUTO_FREE char *state = box_state_path(b);
+    struct command *c = NULL;
+
+    if (!file_exists(state)) {
+        box_not_created(b);
+        return;
+    }
+    c = mem_alloc(sizeof(*c));
+    *c = (struct command){.r = b->r, .id = mem_strdup(b->id), .then = on_half_removed};
+    crun_run(b->r, (const char *const[4]){"delete", "--force", b->id}, c);
 }
 
 static void on_conmon_end(void *arg, const struct proc_end *end)
@@ -156,11 +197,10 @@ static void on_conmon_end(void *arg, const struct proc_end *end)
         box_monitor_gone(b);
         return;
     }
-    b->state = RUNTIME_INTENDED;
     how = proc_format_status(end->status);
     if (!b->create_error)
         b->create_error = err_new(ERR_UNAVAILABLE, "conmon %s before the container was there", how);
-    box_finish(b, b->create_error);
+    box_remove_half(b);
 }
 
 /* What conmon gives the container for its input and output, at the end of its words. */
