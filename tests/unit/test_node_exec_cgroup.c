@@ -1,0 +1,133 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "node/exec_cgroup_linux.h"
+#include "test.h"
+
+static char dir[64];
+
+static int make_root(void **state)
+{
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "/tmp/mete-test-exec-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    assert_null(dir_remove(dir));
+    return 0;
+}
+
+static void put_dir(const char *below)
+{
+    AUTO_FREE char *path = mem_format("%s%s", dir, below);
+
+    assert_null(dir_make(path, 0755));
+}
+
+static void each_layout_has_its_word(void **state)
+{
+    AUTO_FREE char *made = NULL;
+    AUTO_FREE char *word = NULL;
+    AUTO_FREE char *want = mem_format("%s/pids/mete/x/exec-%d-7", dir, (int)getpid());
+    AUTO_FREE char *want_word = mem_format("pids:exec-%d-7", (int)getpid());
+    AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", dir);
+
+    (void)state;
+    put_dir("/pids/mete/x");
+    assert_null(exec_cgroup_make(dir, "/mete/x", 7, &made, &word));
+    assert_string_equal(made, want);
+    assert_string_equal(word, want_word);
+    assert_true(file_exists(made));
+    free(TAKE(made));
+    free(TAKE(word));
+    put_dir("/mete/x");
+    assert_null(file_write(controllers, 0644, STR("cpu memory pids\n")));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 7, &made, &word));
+    assert_string_equal(word, want_word + strlen("pids:"));
+}
+
+static void what_is_empty_goes_with_the_next(void **state)
+{
+    AUTO_FREE char *first = NULL;
+    AUTO_FREE char *second = NULL;
+    AUTO_FREE char *word = NULL;
+    AUTO_FREE char *again = NULL;
+    AUTO_FREE char *other = mem_format("%s/pids/mete/x/mine", dir);
+
+    (void)state;
+    put_dir("/pids/mete/x/mine");
+    assert_null(exec_cgroup_make(dir, "/mete/x", 1, &first, &word));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 2, &second, &again));
+    assert_false(file_exists(first));
+    assert_true(file_exists(second) && file_exists(other));
+    exec_cgroup_remove(second);
+    assert_false(file_exists(second));
+}
+
+static void a_container_without_cgroup_is_an_error(void **state)
+{
+    char *made = NULL;
+    char *word = NULL;
+    AUTO(err_freep) struct err *e = exec_cgroup_make(dir, "/mete/gone", 1, &made, &word);
+
+    (void)state;
+    assert_non_null(e);
+    assert_true(!made && !word);
+}
+
+static pid_t sleeper(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+/* The list is a file here, so that it never gets shorter: each round finds the dead, and harms
+ * none. */
+static void all_in_it_are_killed_and_nobody_else(void **state)
+{
+    pid_t in = sleeper();
+    pid_t out = sleeper();
+    AUTO_FREE char *group = mem_format("%s/pids/mete/x/exec-1", dir);
+    AUTO_FREE char *procs = mem_format("%s/cgroup.procs", group);
+    AUTO_FREE char *text = mem_format("%d\n", (int)in);
+    int status = 0;
+
+    (void)state;
+    put_dir("/pids/mete/x/exec-1");
+    assert_null(file_write(procs, 0644, str_of(text)));
+    assert_int_equal(exec_cgroup_kill(group), 1);
+    assert_int_equal(waitpid(in, &status, 0), in);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(waitpid(out, &status, WNOHANG), 0);
+    assert_int_equal(kill(out, SIGKILL), 0);
+    assert_int_equal(waitpid(out, &status, 0), out);
+    assert_int_equal(exec_cgroup_kill(NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_layout_has_its_word, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(what_is_empty_goes_with_the_next, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(a_container_without_cgroup_is_an_error, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(all_in_it_are_killed_and_nobody_else, make_root,
+                                        remove_root),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
