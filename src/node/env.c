@@ -217,6 +217,7 @@ static struct err *add_from(const struct env_input *in, const json_t *from, cons
 struct bulk {
     json_t *env;
     const char *prefix;
+    const json_t *binary; /* of a config map: for files, not for variables */
 };
 
 static bool is_env_name(const char *name)
@@ -230,7 +231,9 @@ static struct err *put_bulk(void *arg, const char *key, struct str bytes)
     struct bulk *b = arg;
     AUTO_FREE char *name = mem_format("%s%s", b->prefix, key);
 
-    return is_env_name(name) ? put(b->env, name, bytes) : NULL; /* left out, as the kubelet does */
+    if (!is_env_name(name) || json_object_get(b->binary, key))
+        return NULL; /* left out, as the kubelet does */
+    return put(b->env, name, bytes);
 }
 
 static struct err *add_bulk(const struct env_input *in, const json_t *source, json_t *env)
@@ -246,6 +249,7 @@ static struct err *add_bulk(const struct env_input *in, const json_t *source, js
 
         if (!ref || (!refs_find(in->refs, plurals[i], name) && json_bool(ref, "optional", false)))
             continue;
+        b.binary = json_object_get(refs_find(in->refs, plurals[i], name), "binaryData");
         TRY(refs_each(in->refs, plurals[i], name, put_bulk, &b));
     }
     return NULL;

@@ -28,6 +28,7 @@ class Door:
         with open(os.open(pem, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
             f.write(data("client-certificate") + data("client-key"))
         self.tls.load_cert_chain(pem)
+        self.warnings = []
 
     def ask(self, method, path, body=None, kind="application/json"):
         """The status and the answer: JSON where it is."""
@@ -40,6 +41,7 @@ class Door:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 c.request(method, path, body, {"Content-Type": kind})  # what is too large is answered midway
             r = c.getresponse()
+            self.warnings = r.headers.get_all("Warning") or []  # of the last answer
             text = r.read()
         with contextlib.suppress(ValueError):
             return r.status, json.loads(text)

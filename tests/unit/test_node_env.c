@@ -40,8 +40,9 @@ static void expands_as_the_kubelet_does(void **state)
     "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\",\"labels\":{\"a/b\":\"L\"}," \
     "\"annotations\":{\"k\":\"N\"}},\"spec\":{\"serviceAccountName\":\"sa\",\"containers\":["      \
     "{\"name\":\"other\",\"resources\":{\"limits\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}}]}}"
-#define REFS                                                                      \
-    "{\"configmaps/c\":{\"data\":{\"k\":\"v\",\"bad name\":\"x\",\"z\":\"zz\"}}," \
+#define REFS                                                         \
+    "{\"configmaps/c\":{\"data\":{\"k\":\"v\",\"bad "                \
+    "name\":\"x\",\"z\":\"zz\"},\"binaryData\":{\"raw\":\"AAEC\"}}," \
     "\"secrets/s\":{\"data\":{\"pw\":\"aMO0\",\"bin\":\"/w==\",\"nul\":\"YQBi\"}}}"
 
 struct env_case {
