@@ -202,6 +202,7 @@ void budgets_free(struct budgets *b)
     store_watch_free(b->budgets);
     loop_timer_free(b->timer);
     map_each (handle, b->spaces, space, tmp) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, b->spaces, space);
         free(space->ns);
         free(space);

@@ -36,7 +36,7 @@ static void cronjob_free(struct cronjob *c)
     struct cronjobs *s = c->cronjobs;
 
     while (c->jobs)
-        cron_job_free(c->jobs);
+        cron_job_free(c->jobs); /* NOLINT(clang-analyzer-unix.Malloc): it leaves the map */
     if (c->is_queued)
         LIST_REMOVE(s->queue, c);
     map_remove(by_uid, s->by_uid, c);
@@ -247,7 +247,7 @@ void cronjobs_free(struct cronjobs *s)
     cluster_unwatch(s->options.cluster, s->watch);
     cluster_unwatch(s->options.cluster, s->jobs_watch);
     while (s->by_uid)
-        cronjob_free(s->by_uid);
+        cronjob_free(s->by_uid); /* NOLINT(clang-analyzer-unix.Malloc): it leaves the map */
     loop_timer_free(s->work_timer);
     free(s);
 }

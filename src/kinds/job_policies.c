@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "kinds/job.h"
+#include "kinds/value.h"
 #include "model/index_set.h"
 #include "model/names.h"
 
@@ -11,13 +12,6 @@ enum {
     CONDITIONS_MAX = 20,
     EXIT_CODES_MAX = 255
 };
-
-static const char *text_or_empty(const json_t *object, const char *key)
-{
-    const char *text = json_text(object, key);
-
-    return text ? text : "";
-}
 
 /* Kubernetes says Required for "" and NotSupported for other words. */
 static void one_of(const char *text, const char *const *values, const struct path *at,
@@ -84,7 +78,7 @@ static void validate_exit_codes(const json_t *on, const json_t *spec, const stru
     static const char *const operators[] = {"In", "NotIn", NULL};
     const char *name = json_text(on, "containerName");
 
-    one_of(text_or_empty(on, "operator"), operators, PATH(at, "operator"), causes);
+    one_of(value_text(on, "operator"), operators, PATH(at, "operator"), causes);
     if (name && !is_container(spec, name))
         cause_invalid(causes, PATH(at, "containerName"), name,
                       "must be one of the container or initContainer names in the pod template");
@@ -99,11 +93,11 @@ static void validate_conditions(const json_t *list, const struct path *at, struc
         cause_too_many(causes, at, json_array_size(list), CONDITIONS_MAX);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *condition = json_array_get(list, i);
-        const char *type = text_or_empty(condition, "type");
+        const char *type = value_text(condition, "type");
         const struct path *here = PATH_INDEX(at, i);
 
         cause_take(causes, PATH(here, "type"), type, name_check_qualified(type));
-        one_of(text_or_empty(condition, "status"), statuses, PATH(here, "status"), causes);
+        one_of(value_text(condition, "status"), statuses, PATH(here, "status"), causes);
     }
 }
 
@@ -111,7 +105,7 @@ static void validate_failure_rule(const json_t *rule, const json_t *spec, const 
                                   struct causes *causes)
 {
     static const char *const actions[] = {"Count", "FailIndex", "FailJob", "Ignore", NULL};
-    const char *action = text_or_empty(rule, "action");
+    const char *action = value_text(rule, "action");
     const json_t *codes = json_object_get(rule, "onExitCodes");
     const json_t *conditions = json_object_get(rule, "onPodConditions");
 

@@ -5,13 +5,7 @@
 #include "kinds/job.h"
 #include "kinds/label_selector.h"
 #include "kinds/template.h"
-
-static const char *text_or_empty(const json_t *object, const char *key)
-{
-    const char *text = json_text(object, key);
-
-    return text ? text : "";
-}
+#include "kinds/value.h"
 
 static bool has(const json_t *spec, const char *key)
 {
@@ -74,7 +68,7 @@ static void validate_restart_policy(const json_t *spec, const struct path *at,
                                     struct causes *causes)
 {
     static const char *const supported[] = {"OnFailure", "Never", NULL};
-    const char *policy = text_or_empty(json_at(spec, "template", "spec", NULL), "restartPolicy");
+    const char *policy = value_text(json_at(spec, "template", "spec", NULL), "restartPolicy");
     const struct path *here = PATH(PATH(PATH(at, "template"), "spec"), "restartPolicy");
 
     if (text_equal(policy, "Always"))

@@ -3,25 +3,11 @@
 #include "base/mem.h"
 #include "kinds/cause.h"
 #include "kinds/pod_rules.h"
+#include "kinds/value.h"
 
 enum {
     HOST_PORTS_MAX = 1024
 };
-
-static const char *text_or_empty(const json_t *object, const char *key)
-{
-    const char *text = json_text(object, key);
-
-    return text ? text : "";
-}
-
-static const json_t *find_named(const json_t *list, const char *name)
-{
-    for (size_t i = 0; name && i < json_array_size(list); i++)
-        if (text_equal(json_text(json_array_get(list, i), "name"), name))
-            return json_array_get(list, i);
-    return NULL;
-}
 
 static const char *const env_field_paths[] = {
     "metadata.name",
@@ -46,7 +32,7 @@ bool pod_field_is_subscript(const char *path)
 
 static void validate_field_ref(const json_t *ref, const struct path *at, struct causes *causes)
 {
-    const char *path = text_or_empty(ref, "fieldPath");
+    const char *path = value_text(ref, "fieldPath");
 
     if (!*path || pod_field_is_subscript(path))
         return;
@@ -66,7 +52,7 @@ void pod_validate_resource_ref(const json_t *ref, const json_t *spec, const stru
                                         "requests.ephemeral-storage",
                                         "requests.memory",
                                         NULL};
-    const char *resource = text_or_empty(ref, "resource");
+    const char *resource = value_text(ref, "resource");
     const char *container = json_text(ref, "containerName");
     bool is_known = !*resource;
 
@@ -74,8 +60,9 @@ void pod_validate_resource_ref(const json_t *ref, const json_t *spec, const stru
         is_known = text_equal(known[i], resource);
     if (!is_known)
         cause_unsupported(causes, PATH(at, "resource"), resource, known);
-    if (container && *container && !find_named(json_object_get(spec, "containers"), container) &&
-        !find_named(json_object_get(spec, "initContainers"), container))
+    if (container && *container &&
+        !value_find_named(json_object_get(spec, "containers"), container) &&
+        !value_find_named(json_object_get(spec, "initContainers"), container))
         cause_not_found(causes, PATH(at, "containerName"), container);
 }
 
@@ -114,7 +101,7 @@ static void validate_env(const json_t *container, const json_t *spec, const stru
         if (!from)
             continue;
         validate_value_from(from, spec, here, causes);
-        if (*text_or_empty(variable, "value"))
+        if (*value_text(variable, "value"))
             cause_invalid(causes, here, "", "may not be specified when `value` is not empty");
     }
 }
@@ -144,7 +131,7 @@ struct host_ports {
 
 static int64_t host_port_of(const json_t *port)
 {
-    const char *protocol = text_or_empty(port, "protocol");
+    const char *protocol = value_text(port, "protocol");
     int64_t number = text_equal(protocol, "UDP") ? 1 : text_equal(protocol, "SCTP") ? 2 : 0;
 
     return json_int(port, "hostPort", 0) * 4 + number;
@@ -185,7 +172,7 @@ static void validate_ports(const json_t *container, bool is_host_network, const 
 static void validate_working_dir(const json_t *container, const struct path *at,
                                  struct causes *causes)
 {
-    const char *dir = text_or_empty(container, "workingDir");
+    const char *dir = value_text(container, "workingDir");
 
     if (*dir && *dir != '/')
         cause_invalid(causes, PATH(at, "workingDir"), dir, "must be an absolute path");
@@ -194,7 +181,7 @@ static void validate_working_dir(const json_t *container, const struct path *at,
 /* What else a name may not be is said by the node, as in Kubernetes: InvalidImageName. */
 static void validate_image(const json_t *container, const struct path *at, struct causes *causes)
 {
-    const char *image = text_or_empty(container, "image");
+    const char *image = value_text(container, "image");
     size_t size = strlen(image);
 
     if (size > 0 && (strchr(" \t\r\n", image[0]) || strchr(" \t\r\n", image[size - 1])))
@@ -214,7 +201,7 @@ static void validate_containers(const json_t *spec, const char *which, const str
         const char *name = json_text(container, "name");
         const struct path *here = PATH_INDEX(PATH(at, which), i);
 
-        if (is_init && find_named(json_object_get(spec, "containers"), name))
+        if (is_init && value_find_named(json_object_get(spec, "containers"), name))
             cause_duplicate(causes, PATH(here, "name"), name);
         validate_image(container, here, causes);
         validate_working_dir(container, here, causes);
@@ -231,10 +218,10 @@ static void validate_containers(const json_t *spec, const char *which, const str
 static void validate_toleration(const json_t *toleration, const struct path *at,
                                 struct causes *causes)
 {
-    const char *key = text_or_empty(toleration, "key");
-    const char *operation = text_or_empty(toleration, "operator");
-    const char *value = text_or_empty(toleration, "value");
-    const char *effect = text_or_empty(toleration, "effect");
+    const char *key = value_text(toleration, "key");
+    const char *operation = value_text(toleration, "operator");
+    const char *value = value_text(toleration, "value");
+    const char *effect = value_text(toleration, "effect");
     bool is_exists = text_equal(operation, "Exists");
 
     if (!*key && !is_exists)

@@ -2,27 +2,13 @@
 #include "base/mem.h"
 #include "kinds/cause.h"
 #include "kinds/pod_rules.h"
+#include "kinds/value.h"
 #include "model/host_roots.h"
 
 enum {
     TOKEN_SECONDS_MIN = 600
 };
 static const int64_t TOKEN_SECONDS_MAX = INT64_C(1) << 32;
-
-static const char *text_or_empty(const json_t *object, const char *key)
-{
-    const char *text = json_text(object, key);
-
-    return text ? text : "";
-}
-
-static const json_t *find_named(const json_t *list, const char *name)
-{
-    for (size_t i = 0; name && i < json_array_size(list); i++)
-        if (text_equal(json_text(json_array_get(list, i), "name"), name))
-            return json_array_get(list, i);
-    return NULL;
-}
 
 /* Whether a part of the path between slashes is "..". */
 static bool climbs(const char *path)
@@ -52,7 +38,7 @@ static void validate_paths(const json_t *items, const struct path *at, json_t *t
                            struct causes *causes)
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
-        const char *path = text_or_empty(json_array_get(items, i), "path");
+        const char *path = value_text(json_array_get(items, i), "path");
         const struct path *here = PATH(PATH_INDEX(at, i), "path");
 
         validate_inner_path(path, here, causes);
@@ -67,7 +53,7 @@ static void validate_downward_field(const json_t *ref, const struct path *at, st
 {
     static const char *const known[] = {"metadata.annotations", "metadata.labels", "metadata.name",
                                         "metadata.namespace",   "metadata.uid",    NULL};
-    const char *path = text_or_empty(ref, "fieldPath");
+    const char *path = value_text(ref, "fieldPath");
 
     if (!*path || pod_field_is_subscript(path))
         return;
@@ -94,7 +80,7 @@ static void validate_downward(const json_t *items, const json_t *spec, const str
             cause_required(causes, here, "one of fieldRef and resourceFieldRef is required");
         if (field)
             validate_downward_field(field, PATH(here, "fieldRef"), causes);
-        if (resource && !*text_or_empty(resource, "containerName"))
+        if (resource && !*value_text(resource, "containerName"))
             cause_required(causes, PATH(resource_at, "containerName"), "");
         if (resource)
             pod_validate_resource_ref(resource, spec, resource_at, causes);
@@ -105,7 +91,7 @@ static void validate_token(const json_t *token, const struct path *at, json_t *t
                            struct causes *causes)
 {
     int64_t seconds = json_int(token, "expirationSeconds", TOKEN_SECONDS_MIN);
-    const char *path = text_or_empty(token, "path");
+    const char *path = value_text(token, "path");
 
     if (seconds < TOKEN_SECONDS_MIN)
         cause_invalid_int(causes, PATH(at, "expirationSeconds"), seconds,
@@ -154,8 +140,8 @@ static void validate_projected(const json_t *projected, const json_t *spec, cons
 
 static void validate_host_path(const json_t *source, const struct path *at, struct causes *causes)
 {
-    const char *path = text_or_empty(source, "path");
-    const char *type = text_or_empty(source, "type");
+    const char *path = value_text(source, "path");
+    const char *type = value_text(source, "type");
     AUTO_FREE char *clean = host_path_clean(path);
     const struct path *here = PATH(at, "path");
 
@@ -243,15 +229,15 @@ static void validate_sub_path(const json_t *mount, const struct path *at, struct
     static const char *const keys[] = {"subPath", "subPathExpr"};
 
     for (size_t i = 0; i < 2; i++) {
-        const char *path = text_or_empty(mount, keys[i]);
+        const char *path = value_text(mount, keys[i]);
 
         if (*path == '/')
             cause_invalid(causes, PATH(at, keys[i]), path, "must be a relative path");
         else if (climbs(path))
             cause_invalid(causes, PATH(at, keys[i]), path, "must not contain '..'");
     }
-    if (*text_or_empty(mount, "subPath") && *text_or_empty(mount, "subPathExpr"))
-        cause_invalid(causes, PATH(at, "subPathExpr"), text_or_empty(mount, "subPathExpr"),
+    if (*value_text(mount, "subPath") && *value_text(mount, "subPathExpr"))
+        cause_invalid(causes, PATH(at, "subPathExpr"), value_text(mount, "subPathExpr"),
                       "subPathExpr and subPath are mutually exclusive");
 }
 
@@ -263,12 +249,12 @@ void container_validate_mounts(const json_t *container, const json_t *spec, cons
 
     for (size_t i = 0; i < json_array_size(mounts); i++) {
         const json_t *mount = json_array_get(mounts, i);
-        const char *name = text_or_empty(mount, "name");
-        const char *path = text_or_empty(mount, "mountPath");
+        const char *name = value_text(mount, "name");
+        const char *path = value_text(mount, "mountPath");
         const struct path *here = PATH_INDEX(PATH(at, "volumeMounts"), i);
         const struct path *path_at = PATH(here, "mountPath");
 
-        if (*name && !find_named(volumes, name))
+        if (*name && !value_find_named(volumes, name))
             cause_not_found(causes, PATH(here, "name"), name);
         if (*path && *path != '/')
             cause_invalid(causes, path_at, path, "must be an absolute path");

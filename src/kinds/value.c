@@ -126,3 +126,18 @@ void base64_decode(struct str text, struct buf *out)
             buf_add_char(out, (char)(word >> (16 - 8 * j) & 255));
     }
 }
+
+const char *value_text(const json_t *object, const char *key)
+{
+    const char *text = json_text(object, key);
+
+    return text ? text : "";
+}
+
+const json_t *value_find_named(const json_t *list, const char *name)
+{
+    for (size_t i = 0; name && i < json_array_size(list); i++)
+        if (text_equal(json_text(json_array_get(list, i), "name"), name))
+            return json_array_get(list, i);
+    return NULL;
+}

@@ -19,3 +19,9 @@ bool base64_check(struct str text, size_t *ret_bad);
 /* Appends. base64_check must hold for what is decoded. */
 void base64_encode(struct str bytes, struct buf *out);
 void base64_decode(struct str text, struct buf *out);
+
+/* The text at `key`, "" where there is none. */
+const char *value_text(const json_t *object, const char *key);
+
+/* The item of a list whose name it is; NULL where there is none, and for NULL. */
+const json_t *value_find_named(const json_t *list, const char *name);
