@@ -141,8 +141,13 @@ static struct err *make_one(const char *path, mode_t mode)
 
 struct err *dir_make(const char *path, mode_t mode)
 {
-    AUTO_FREE char *part = mem_strdup(path);
+    AUTO_FREE char *part = NULL;
+    struct err *e = make_one(path, mode);
 
+    if (!e)
+        return NULL; /* mostly nothing but the last part is missing */
+    err_free(e);
+    part = mem_strdup(path);
     for (char *slash = strchr(part + (*part == '/'), '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         TRY(make_one(part, mode));
