@@ -51,6 +51,10 @@ def ms(ns):
     return f"{ns / 1e6:.1f} ms"
 
 
+def p10(values):
+    return sorted(values)[len(values) * 10 // 100]
+
+
 def p95(values):
     return sorted(values)[len(values) * 95 // 100]
 
