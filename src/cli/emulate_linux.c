@@ -47,6 +47,15 @@ static struct err *find_driver(const char *self_path, char **ret)
                    places[0], beside, METE_GPUSIM_INSTALLED);
 }
 
+/* So that a start on a full disk writes nothing that is there. */
+static bool has_bytes(const char *path, const struct buf *bytes)
+{
+    AUTO(buf_done) struct buf there = {.cap = LIBRARY_MAX};
+    AUTO(err_freep) struct err *e = file_read(path, LIBRARY_MAX, &there);
+
+    return !e && there.size == bytes->size && memcmp(there.at, bytes->at, bytes->size) == 0;
+}
+
 static struct err *copy_program(const char *from_dir, const char *to_dir, const char *name)
 {
     AUTO_FREE char *from = mem_format("%s/%s", from_dir, name);
@@ -54,7 +63,7 @@ static struct err *copy_program(const char *from_dir, const char *to_dir, const 
     struct buf b = {.cap = LIBRARY_MAX};
     struct err *e = file_read(from, LIBRARY_MAX, &b);
 
-    if (!e)
+    if (!e && !has_bytes(to, &b))
         e = file_write(to, 0755, (struct str){.at = b.at, .size = b.size});
     buf_done(&b);
     return e;

@@ -7,7 +7,7 @@
 #include "cli/start_room.h"
 
 enum {
-    ROOM_BYTES = 512 * 1024, /* the emulated driver is the largest of what is replaced */
+    ROOM_BYTES = 256 * 1024, /* certificates, tokens, kubeconfig: several times over */
     CHUNK_BYTES = 16 * 1024
 };
 

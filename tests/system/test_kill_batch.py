@@ -353,6 +353,7 @@ def test_kill_with_images_jobs_and_quotas():
         with open(m.log, errors="replace") as f:
             equal([x for x in f if "Sanitizer" in x or "runtime error:" in x or
                    ('msg="child ended' in x and "killed by SIGKILL" not in x)], [])
-        print(f"{killer.text()}; {len(crowd.jobs)} jobs, {crowd.refused} refused by quota, {crowd.seen} looks at it, "
+        who = killer.text().rsplit("; seed")[0]
+        print(f"{who}; {len(crowd.jobs)} jobs, {crowd.refused} refused by quota, {crowd.seen} looks at it, "
               f"{crowd.imported} imports", flush=True)
         check(crowd.jobs and crowd.refused and crowd.seen and crowd.imported, "all of it was there")

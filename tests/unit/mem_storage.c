@@ -12,6 +12,7 @@ struct mem_storage {
     int64_t revision;
     int64_t compacted;
     bool is_full;
+    bool is_low;
 
     /* The batch under way. */
     const struct storage_batch *batch;
@@ -62,7 +63,7 @@ static enum storage_result write_batch(struct mem_storage *m, const struct stora
     m->revision = batch->revision > m->revision ? batch->revision : m->revision;
     if (batch->compact_through > m->compacted)
         compact(m, batch->compact_through);
-    return STORAGE_DURABLE;
+    return m->is_low ? STORAGE_DURABLE_LOW : STORAGE_DURABLE;
 }
 
 static void on_turn(void *arg)
@@ -141,4 +142,11 @@ void mem_storage_set_full(struct storage *s, bool is_full)
     struct mem_storage *m = s->self;
 
     m->is_full = is_full;
+}
+
+void mem_storage_set_low(struct storage *s, bool is_low)
+{
+    struct mem_storage *m = s->self;
+
+    m->is_low = is_low;
 }

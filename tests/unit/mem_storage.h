@@ -20,3 +20,5 @@ static inline void mem_storage_free(struct storage *s)
 
 /* The next commits are refused with STORAGE_FULL until it is set to false. */
 void mem_storage_set_full(struct storage *s, bool is_full);
+/* ... are kept out of the reserve, until false. */
+void mem_storage_set_low(struct storage *s, bool is_low);

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "kinds/account.h"
 #include "kinds/ledger.h"
+#include "mem_storage.h"
 #include "test.h"
 #include "world.h"
 
@@ -84,6 +85,25 @@ static void a_row_says_who_held_what(void **state)
     assert_int_equal(row.usage.memory_peak_bytes, 7);
     assert_int_equal(json_array_size(row.gpus), 1);
     assert_string_equal(json_text(json_array_get(row.gpus, 0), "uuid"), "GPU-n1-0");
+    world_done(&w);
+}
+
+/* Else its gpus would stay held until there is room. */
+static void a_pod_ends_with_its_row_on_a_full_disk(void **state)
+{
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    mem_storage_set_low(w.disk, true);
+    world_must(world_create(&w, (struct target){.kind = "configmaps"},
+                            "{'metadata':{'name':'last'}}", NULL));
+    err_free(world_create(&w, (struct target){.kind = "configmaps"}, "{'metadata':{'name':'no'}}",
+                          NULL));
+    assert_null(world_get(&w, (struct target){.kind = "configmaps", .name = "no"}));
+    world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
+    assert_int_equal(count_rows(&w), 1);
+    mem_storage_set_low(w.disk, false);
     world_done(&w);
 }
 
@@ -469,6 +489,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_says_who_held_what),
+        cmocka_unit_test(a_pod_ends_with_its_row_on_a_full_disk),
         cmocka_unit_test(what_is_not_known_is_left_out),
         cmocka_unit_test(a_pod_without_a_node_leaves_no_row),
         cmocka_unit_test(the_cause_is_what_ended_it),

@@ -40,7 +40,7 @@ static void a_full_disk_refuses_writes_and_lets_reads_go_on(void **state)
             api_ask(&a, (struct question){.method = "POST", .target = PODS, .body = pod});
 
         assert_true(k->status == 0 ||
-                    k->status == 503); /* waits for the disk, or is refused: never acknowledged */
+                    k->status == 507); /* waits for the disk, or is refused: never acknowledged */
     }
     list = api_expect(&a, 200, (struct question){.target = PODS});
     assert_int_equal(json_array_size(json_object_get(list, "items")), 0);

@@ -47,6 +47,8 @@ static void names_what_the_system_said(void **state)
         {ENOENT, ERR_NOT_FOUND, "open x: no such file or directory"},
         {EACCES, ERR_FORBIDDEN, "open x: permission denied"},
         {EIO, ERR_INTERNAL, "open x: input/output error"},
+        {ENOSPC, ERR_NO_SPACE, "open x: no space left on device"},
+        {EDQUOT, ERR_NO_SPACE, "open x: disk quota exceeded"},
         {ECONNREFUSED, ERR_UNAVAILABLE, "open x: connection refused"},
         {ETIMEDOUT, ERR_TIMEOUT, "open x: connection timed out"},
         {12345, ERR_INTERNAL, "open x: error 12345"},

@@ -405,7 +405,7 @@ static void a_full_disk_is_told_and_the_object_is_not_there(void **state)
     assert_null(world_get(&w, CONFIG("a")));
     e = world_create(&w, CONFIG(NULL), "{'metadata':{'name':'b'}}", NULL);
     assert_non_null(e);
-    assert_int_equal(err_http(e), 503);
+    assert_int_equal(err_http(e), 507);
     err_free(e);
     world_done(&w);
 }
