@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -67,6 +69,17 @@ static void check_kernel(struct findings *f)
         findings_add(f, "kernel", FINDING_OK, mem_strdup(u.release), NULL);
 }
 
+/* A chroot, or a filter around us, may forbid what the kernel allows. */
+static bool makes_user_namespaces(void)
+{
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0)
+        _exit(unshare(CLONE_NEWUSER) < 0 ? 1 : 0);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
 static void check_user_namespaces(struct findings *f)
 {
     AUTO_FREE char *text = first_line("/proc/sys/user/max_user_namespaces");
@@ -77,6 +90,10 @@ static void check_user_namespaces(struct findings *f)
         findings_add(f, "user namespaces", FINDING_FAIL, mem_strdup("none are allowed"),
                      mem_strdup("sysctl user.max_user_namespaces=15000: containers of images need "
                                 "them"));
+    else if (geteuid() == 0 && !makes_user_namespaces())
+        findings_add(f, "user namespaces", FINDING_FAIL, mem_strdup("cannot be made here"),
+                     mem_strdup("start Mete outside of chroots and containers that forbid them: "
+                                "containers of images need them"));
     else
         findings_add(f, "user namespaces", FINDING_OK, mem_format("up to %" PRId64, n), NULL);
 }
