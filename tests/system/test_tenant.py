@@ -24,6 +24,7 @@ ROLES = """users:
 A, E = "/api/v1/namespaces/team-a", "/api/v1/namespaces/team-e"
 MERGE = "application/merge-patch+json"
 SLEEP = "sleep 1000"
+AT_ONCE = {"terminationGracePeriodSeconds": 0}
 
 
 class Person:
@@ -118,9 +119,10 @@ def settle(m, ann, eve):
     env = [{"name": "MARK", "value": MARK}]
     gpu = {"limits": {"nvidia.com/gpu": 1}}
     ann.apply(pod("theirs", "", containers=[{"name": "main", "image": "host", "env": env, "resources": gpu,
-                                             "command": ["sh", "-c", f"echo {MARK}; umask 077; echo {MARK} > /tmp/mark-$$; {SLEEP}"]}]))
-    ann.apply(manifest("boxed", f"echo {MARK}; {SLEEP}", container={"env": env}, limits={"nvidia.com/gpu": 1}))
-    eve.apply(pod("mine", SLEEP))
+                                             "command": ["sh", "-c", f"echo {MARK}; umask 077; echo {MARK} > /tmp/mark-$$; {SLEEP}"]}],
+                  **AT_ONCE))
+    ann.apply(manifest("boxed", f"echo {MARK}; {SLEEP}", container={"env": env}, limits={"nvidia.com/gpu": 1}, **AT_ONCE))
+    eve.apply(pod("mine", SLEEP, **AT_ONCE))
     for name, ns in (("theirs", "team-a"), ("boxed", "team-a"), ("mine", "team-e")):
         m.wait_phase(name, "Running", ns=ns)
 
@@ -436,10 +438,10 @@ def test_a_tenant_takes_no_more_than_was_given():
         settle(m, ann, eve)
         eve.apply(manifest("spills", "dd if=/dev/zero of=/s/x bs=1M count=24; " + SLEEP, volumes=[
             {"name": "s", "emptyDir": {"sizeLimit": "8Mi"}}], container={"volumeMounts": [{"name": "s", "mountPath": "/s"}]},
-            security={"runAsUser": 0}))
+            security={"runAsUser": 0}, **AT_ONCE))
         bomb = "import os,time\nn=0\ntry:\n  while n<20000:\n    if os.fork()==0: time.sleep(1000)\n    n+=1\nexcept OSError: pass\n" \
                "print(n<4096, flush=True)"
-        eve.apply(pod("bomb", "", containers=[{"name": "main", "image": "host", "command": ["python3", "-c", bomb]}]))
+        eve.apply(pod("bomb", "", containers=[{"name": "main", "image": "host", "command": ["python3", "-c", bomb]}], **AT_ONCE))
         wait(lambda: "True" in m.mete("logs", "-n", "team-e", "bomb").out or m.phase("bomb", "team-e") == "Succeeded", "it is bounded")
         ann_is_well(m, ann)
         for image in ("host", TOOLS):
