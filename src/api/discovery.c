@@ -91,8 +91,11 @@ static void put_words(json_t *object, const char *key, const char *words)
     }
 }
 
-static void put_short_names(json_t *object, const struct kind *k)
+/* The short names, and the category that it is asked for by. */
+static void put_other_names(json_t *object, const struct kind *k)
 {
+    if (k->is_of_all)
+        json_put(object, "categories", json_pack("[s]", "all"));
     for (size_t i = 0; i < sizeof(k->short_names) / sizeof(k->short_names[0]); i++)
         if (k->short_names[i])
             json_array_append_new(json_array_at(object, "shortNames"),
@@ -167,7 +170,7 @@ static void add_kind(json_t *list, const struct kind *k)
     json_put_bool(r, "namespaced", k->is_namespaced);
     json_put_text(r, "kind", k->kind);
     put_words(r, "verbs", verbs_of(k));
-    put_short_names(r, k);
+    put_other_names(r, k);
     json_array_append_new(list, r);
     each_subresource(k, add_subresource, list);
 }
@@ -260,7 +263,7 @@ static json_t *resource_discovery(const struct kind *k)
     json_put_text(r, "scope", k->is_namespaced ? "Namespaced" : "Cluster");
     json_put_text(r, "singularResource", k->singular);
     put_words(r, "verbs", verbs_of(k));
-    put_short_names(r, k);
+    put_other_names(r, k);
     each_subresource(k, add_subresource_discovery, r);
     return r;
 }

@@ -88,6 +88,7 @@ struct kind {
     const char *plural;
     const char *singular;
     const char *short_names[4];
+    bool is_of_all; /* what `kubectl get all` shows */
     bool is_namespaced;
     bool has_status; /* a status subresource: spec writes leave status alone and the other way round
                       */

@@ -168,6 +168,7 @@ const struct kind kind_cronjob = {
     .singular = "cronjob",
     .short_names = {"cj"},
     .is_namespaced = true,
+    .is_of_all = true,
     .has_status = true,
     .fields = fields,
     .columns = columns,

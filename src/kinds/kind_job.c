@@ -303,6 +303,7 @@ const struct kind kind_job = {
     .plural = "jobs",
     .singular = "job",
     .is_namespaced = true,
+    .is_of_all = true,
     .has_status = true,
     .fields = fields,
     .columns = columns,

@@ -96,6 +96,7 @@ const struct kind kind_pod = {
     .singular = "pod",
     .short_names = {"po"},
     .is_namespaced = true,
+    .is_of_all = true,
     .has_status = true,
     .fields = fields,
     .columns = columns,
