@@ -144,6 +144,8 @@ void box_inspect(struct box *b);
 void box_monitor_gone(struct box *b);
 /* crun_usage_linux.c: what it used goes into `exit`, read a last time where its cgroup is there. */
 void box_end_usage(struct box *b);
+/* crun_create_linux.c: runtime_ops.create */
+void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg);
 /* runtime_ops.usage */
 bool crun_usage(void *self, const char *id, struct usage *ret);
 /* Lets the first process of a created container go on; once is enough, more does no harm. */
