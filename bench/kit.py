@@ -176,13 +176,21 @@ def bundle_of(m, name, at, change):
     return at
 
 
-def crun_run(bundle, name):
-    """Until the container has ended."""
-    pid = os.posix_spawnp("crun", ["crun", "--root", bundle + "-state", "run", "-b", bundle, name], os.environ)
+def crun_start(bundle, name):
+    return os.posix_spawnp("crun", ["crun", "--root", bundle + "-state", "run", "-b", bundle, name], os.environ)
+
+
+def crun_end(pid):
+    """Waits for a pid, or -1 for the next; the CPU time that it took."""
     _, status, usage = os.wait4(pid, 0)
     if status != 0:
         raise SystemExit(f"bench: crun run: status {status}")
     return usage.ru_utime + usage.ru_stime
+
+
+def crun_run(bundle, name):
+    """Until the container has ended."""
+    return crun_end(crun_start(bundle, name))
 
 
 def read_stamp(path):
