@@ -143,7 +143,7 @@ RIGHTS = [
      "capabilities.add[0]: Invalid value"),
     ("hostPID", manifest(spec={"hostPID": True}), 422, "Invalid", "spec.hostPID: Forbidden"),
     ("sysctls", manifest(spec={"securityContext": {"sysctls": [{"name": "kernel.core_pattern", "value": "|/x"}]}}), 422,
-     "Invalid", "sysctls: Forbidden"),
+     "Invalid", "sysctls[0].name: Invalid value"),
     ("an unknown field", manifest(spec={"privileged": True}), 400, "BadRequest", 'unknown field "spec.privileged"'),
     ("a node that is not there", manifest(spec={"nodeName": "elsewhere"}), 404, "NotFound", 'nodes "elsewhere" not found'),
     ("a node for gpus, past the scheduler", manifest(spec={"nodeName": "elsewhere"},
