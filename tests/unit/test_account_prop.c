@@ -20,7 +20,7 @@
 #include "world.h"
 
 enum {
-    SEEDS = 300,
+    SEEDS = 150,
     STEPS = 80,
     NAMES = 5,
     NODES = 2,

@@ -15,7 +15,7 @@
 
 enum {
     STEPS = 120,
-    CASES = 60,
+    CASES = 30,
     SPEC_SIZE = 512
 };
 

@@ -18,7 +18,7 @@
 #include "world.h"
 
 enum {
-    SEEDS = 1000,
+    SEEDS = 400,
     STEPS = 60,
     NAMES = 6,
     NODES = 2,

@@ -524,7 +524,7 @@ static void run_seed(uint64_t seed, size_t *ret_refused)
 
 static void used_is_what_a_count_gives_and_no_more_than_hard(void **state)
 {
-    struct prop_seeds seeds = prop_seeds(1000);
+    struct prop_seeds seeds = prop_seeds(300);
     size_t n_refused = 0;
 
     (void)state;
