@@ -168,6 +168,17 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
+    def interrupt(self, word):
+        """Ctrl-C until it is heard: what comes before the command is in the foreground reaches the shell alone."""
+        end = time.monotonic() + 20
+        while word not in self.text[self.seen:]:
+            check(time.monotonic() < end, f"no {word!r} in {self.text!r}")
+            self.type("\x03")
+            again = time.monotonic() + 0.5
+            while word not in self.text[self.seen:] and time.monotonic() < again:
+                self.read()
+        self.expect(word)
+
     def resize(self, rows, columns):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
@@ -216,8 +227,7 @@ def a_shell_at_a_terminal(t):
     t.seen = len(size)
     t.type("echo begin; sleep 1000; echo code=$?\n")
     t.expect("begin\r\n")
-    t.type("\x03")
-    t.expect("$ ")
+    t.interrupt("$ ")
     t.type("ls -l /proc/self/fd | grep -vc pts\n")  # a head line, the pipe to grep, the directory that ls reads
     t.expect("\n3\r\n")
     t.type("exit 7\n")
