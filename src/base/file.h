@@ -39,6 +39,15 @@ struct err *file_write_durable(const char *path, mode_t mode, struct str bytes) 
 /* The same without the syncs: for what is written anew after a crash. */
 struct err *file_write(const char *path, mode_t mode, struct str bytes) MUST_CHECK;
 
+/*
+ * A short text as the target of a symlink: whole or not there at all, and without a sync. After a
+ * crash it is there if anything is that was made after it, where the file system keeps the order of
+ * its metadata (ext4, xfs). An existing note stays as it is.
+ */
+struct err *note_write(const char *path, const char *text) MUST_CHECK;
+/* Replaces `*ret`, which holds nothing before. A missing one is ERR_NOT_FOUND. */
+struct err *note_read(const char *path, struct buf *ret) MUST_CHECK;
+
 /* `path` and its missing parents; an existing directory keeps its mode. */
 struct err *dir_make(const char *path, mode_t mode) MUST_CHECK;
 

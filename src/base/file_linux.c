@@ -292,6 +292,24 @@ void names_free(char **names, size_t count)
     free(names);
 }
 
+struct err *note_write(const char *path, const char *text)
+{
+    if (symlink(text, path) < 0 && errno != EEXIST)
+        return err_errno(errno, "write %s", path);
+    return NULL;
+}
+
+struct err *note_read(const char *path, struct buf *ret)
+{
+    char text[PATH_MAX];
+    ssize_t n = readlink(path, text, sizeof(text));
+
+    if (n < 0)
+        return err_errno(errno, "read %s", path);
+    buf_add(ret, text, (size_t)n);
+    return NULL;
+}
+
 bool file_exists(const char *path)
 {
     return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;

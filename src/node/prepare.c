@@ -18,24 +18,21 @@ static struct err *make_dirs(const struct preparation *p)
     return dir_make(volumes, 0700);
 }
 
-/* Durable, as files in the pod's volumes and roots belong to these ids. */
+/* Before anything in the pod's volumes and roots belongs to these ids. */
 static struct err *keep_range(const struct preparation *p)
 {
     AUTO_FREE char *path = mem_format("%s/userns", p->dir);
-    AUTO_FREE char *text = mem_format("%" PRIu32 "\n", p->uid_base);
+    AUTO_FREE char *text = mem_format("%" PRIu32, p->uid_base);
 
-    if (!p->has_userns || file_exists(path))
-        return NULL;
-    return file_write_durable(path, 0600, str_of(text));
+    return p->has_userns ? note_write(path, text) : NULL;
 }
 
 static struct err *read_range(const char *dir, const char *pod_uid, struct userns_ranges *r)
 {
     AUTO_FREE char *path = mem_format("%s/%s/userns", dir, pod_uid);
     AUTO(buf_done) struct buf text = {.cap = 4096};
-    struct str rest = {0};
     int64_t base = 0;
-    struct err *e = file_read(path, text.cap, &text);
+    struct err *e = note_read(path, &text);
 
     if (e && err_code(e) == ERR_NOT_FOUND) {
         err_free(e);
@@ -43,8 +40,7 @@ static struct err *read_range(const char *dir, const char *pod_uid, struct usern
     }
     if (e)
         return e;
-    rest = (struct str){text.at, text.size};
-    TRY(num_parse_int64(str_cut(&rest, '\n'), 0, UINT32_MAX, &base));
+    TRY(num_parse_int64((struct str){text.at, text.size}, 0, UINT32_MAX, &base));
     return userns_adopt(r, pod_uid, (uint32_t)base);
 }
 

@@ -102,6 +102,21 @@ static void a_failed_write_leaves_nothing(void **state)
     assert_int_equal(count_names("."), 1);
 }
 
+static void keeps_a_note_as_it_was_written_first(void **state)
+{
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(buf_done) struct buf none = {0};
+    AUTO(err_freep) struct err *e = NULL;
+
+    (void)state;
+    assert_null(note_write("note", "1879048192"));
+    assert_null(note_write("note", "2"));
+    assert_null(note_read("note", &text));
+    assert_string_equal(text.at, "1879048192");
+    e = note_read("none", &none);
+    assert_int_equal(err_code(e), ERR_NOT_FOUND);
+}
+
 static void makes_missing_parents_whatever_the_umask(void **state)
 {
     AUTO(err_freep) struct err *e = NULL;
@@ -200,6 +215,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(replaces_a_file_whole, enter_fresh_dir, leave_dir),
         cmocka_unit_test_setup_teardown(says_why_it_cannot_read, enter_fresh_dir, leave_dir),
         cmocka_unit_test_setup_teardown(a_failed_write_leaves_nothing, enter_fresh_dir, leave_dir),
+        cmocka_unit_test_setup_teardown(keeps_a_note_as_it_was_written_first, enter_fresh_dir,
+                                        leave_dir),
         cmocka_unit_test_setup_teardown(makes_missing_parents_whatever_the_umask, enter_fresh_dir,
                                         leave_dir),
         cmocka_unit_test_setup_teardown(lists_sorted, enter_fresh_dir, leave_dir),
