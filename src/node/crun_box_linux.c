@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "node/cgroup_remove_linux.h"
+#include "node/cgroup_stats.h"
 
 enum {
     POLL_MS = 10,           /* while somebody else creates a container */
@@ -320,6 +322,17 @@ static void box_lost(struct box *b)
     b->exit.finished_ns = b->exit.was_started ? loop_wall_ns(b->r->o.loop) : 0;
 }
 
+/* The runtime does not know it: it was killed before it wrote that down, or after it struck it. */
+static void box_forget(struct box *b)
+{
+    AUTO_FREE char *cgroup = mem_format("/mete/%s", b->id);
+
+    if (cgroup_remove(CGROUP_ROOT, cgroup))
+        box_ended(b);
+    else
+        box_again(b, CLEANUP_RETRY_MS);
+}
+
 static void on_cleaned(struct box *b, const struct err *e, void *arg)
 {
     AUTO_FREE char *state = box_state_path(b);
@@ -330,7 +343,10 @@ static void on_cleaned(struct box *b, const struct err *e, void *arg)
         box_again(b, CLEANUP_RETRY_MS);
         return;
     }
-    box_ended(b);
+    if (e)
+        box_forget(b);
+    else
+        box_ended(b);
 }
 
 /* `crun delete`: the cgroup is empty and gone after it. Then the end is told. */
@@ -341,7 +357,7 @@ static void box_cleanup(struct box *b, bool is_forced)
 
     box_end_usage(b);
     if (!file_exists(state)) {
-        box_ended(b);
+        box_forget(b);
         return;
     }
     /* Until that is told nothing may be made of it: it counts as on its way. */

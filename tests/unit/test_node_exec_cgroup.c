@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "node/cgroup_remove_linux.h"
 #include "node/exec_cgroup_linux.h"
 #include "test.h"
 
@@ -52,6 +53,22 @@ static void each_layout_has_its_word(void **state)
     assert_null(file_write(controllers, 0644, STR("cpu memory pids\n")));
     assert_null(exec_cgroup_make(dir, "/mete/x", 7, &made, &word));
     assert_string_equal(word, want_word + strlen("pids:"));
+}
+
+static void all_hierarchies_lose_what_the_runtime_forgot(void **state)
+{
+    AUTO_FREE char *mine = mem_format("%s/pids/mete/x", dir);
+    AUTO_FREE char *other = mem_format("%s/memory/mete/y", dir);
+    AUTO_FREE char *unified = mem_format("%s/unified/mete/x", dir);
+
+    (void)state;
+    put_dir("/pids/mete/x/exec-1/deep");
+    put_dir("/memory/mete/y");
+    put_dir("/unified/mete/x");
+    assert_true(cgroup_remove(dir, "/mete/x"));
+    assert_false(file_exists(mine) || file_exists(unified));
+    assert_true(file_exists(other));
+    assert_true(cgroup_remove(dir, "/mete/x"));
 }
 
 static void what_is_empty_goes_with_the_next(void **state)
@@ -122,6 +139,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_layout_has_its_word, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(all_hierarchies_lose_what_the_runtime_forgot, make_root,
+                                        remove_root),
         cmocka_unit_test_setup_teardown(what_is_empty_goes_with_the_next, make_root, remove_root),
         cmocka_unit_test_setup_teardown(a_container_without_cgroup_is_an_error, make_root,
                                         remove_root),
