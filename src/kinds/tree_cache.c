@@ -35,7 +35,7 @@ static void clear(struct tree_cache *c)
     struct entry *tmp;
 
     map_each (handle, c->entries, e, tmp) {
-        map_remove(handle, c->entries, e);
+        map_remove(handle, c->entries, e); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
         entry_clear(e);
         free(e->key);
         free(e);
@@ -71,6 +71,7 @@ void tree_cache_put(struct tree_cache *c, const struct store_object *o, json_t *
             clear(c);
         e = mem_alloc(sizeof(*e));
         e->key = TAKE(key);
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash */
         map_add(handle, c->entries, e->key, strlen(e->key), e);
     }
     e->object = store_object_ref(o);

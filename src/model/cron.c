@@ -297,7 +297,7 @@ bool cron_next(const struct cron *c, const struct zone *z, int64_t after_s, int6
 bool cron_last(const struct cron *c, const struct zone *z, int64_t after_s, int64_t now_s,
                int64_t *ret_s)
 {
-    int64_t span = 2 * MINUTE_S;
+    int64_t span = INT64_C(2) * MINUTE_S;
     int64_t from;
     int64_t at = 0;
 

@@ -142,12 +142,12 @@ static struct err *parse_repository(const char *text, struct str name, struct im
                            "letters and digits, with single separators between them",
                            text, STR_ARG(component));
     }
-    size =
-        snprintf(n->repository, sizeof(n->repository), STR_FMT "/%s" STR_FMT, STR_ARG(registry),
-                 str_equal(registry, str_of(default_registry)) && !memchr(path.at, '/', path.size)
-                     ? "library/"
-                     : "",
-                 STR_ARG(path));
+    size = snprintf(n->repository, sizeof(n->repository), STR_FMT "/%s" STR_FMT, STR_ARG(registry),
+                    str_equal(registry, str_of(default_registry)) && path.at &&
+                            !memchr(path.at, '/', path.size)
+                        ? "library/"
+                        : "",
+                    STR_ARG(path));
     if (size < 0 || (size_t)size >= sizeof(n->repository))
         return err_new(ERR_INVALID, "image name '%s': longer than %d bytes", text,
                        IMAGE_REPOSITORY_SIZE - 1);

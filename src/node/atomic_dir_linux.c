@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -224,6 +225,7 @@ struct err *atomic_dir_write(const struct atomic_dir *d)
         return remove_stale(d, old);
     }
     TRY(make_data(d, &name));
+    assert(name); /* made, as nothing went wrong */
     TRY(turn_to(d, name));
     TRY(add_links(d));
     return remove_stale(d, name);
