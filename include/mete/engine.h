@@ -93,8 +93,11 @@ struct mete_pod_set {
     uint32_t min_count;                 /* 0 means count */
     const struct mete_amount *requests; /* of one pod, gpus not included */
     size_t n_requests;
-    uint32_t gpus;                     /* whole gpus of one pod */
-    const char *gpu_model;             /* NULL: any */
+    uint32_t gpus;            /* of one pod */
+    uint32_t gpu_milli;       /* of each: 1 .. 999 a share of its compute; 0 or 1000: all of it */
+    int64_t gpu_memory_bytes; /* of each, with a share; 0: as large a part as of the compute */
+    const char *const *gpu_models; /* one of these; none: any */
+    size_t n_gpu_models;
     const struct mete_label *selector; /* nodeSelector: all must be equal */
     size_t n_selector;
     const struct mete_toleration *tolerations;
@@ -178,10 +181,14 @@ struct mete_reason {
     size_t n_would_start_if;
 };
 
+/* Nobody keeps room: what fits starts. */
+#define METE_RESERVE_NONE UINT32_MAX
+
 struct mete_options {
-    const char *policy;     /* "binpack" (default), "spread" */
+    const char *policy;     /* NULL: "binpack"; see docs/policies.md for the others */
     uint32_t nodes_max;     /* node lines in a reason; 0: 8 */
     uint32_t reserve_depth; /* how many waiting workloads keep room; 0: 1 */
+    uint64_t seed;          /* of the policy "random" */
 };
 
 METE_API struct mete_engine *mete_engine_new(
@@ -196,6 +203,27 @@ METE_API const char *mete_last_error(const struct mete_engine *e);
 METE_API enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *node);
 /* What was held on it stays with its workloads until they finish. */
 METE_API enum mete_result mete_node_remove(struct mete_engine *e, const char *name);
+
+/* Pods of one kind and how many of them are asked for, in any unit. */
+struct mete_demand {
+    const struct mete_pod_set *set; /* its count, name and node are not looked at */
+    uint64_t weight;
+};
+
+/*
+ * What is usually asked for: idle gpu that such pods could not use is fragmented. Policies "fgd"
+ * and "mete" place by it; without one they place as "bestfit" does. Weights sum to at most 2^32.
+ */
+METE_API enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand *demand,
+                                          size_t n);
+
+/* In 1/1000 of a gpu, over all nodes. */
+struct mete_gpu_sums {
+    int64_t capacity;
+    int64_t used;
+    int64_t fragmented; /* idle gpu that a pod of the demand could not use, on average */
+};
+METE_API void mete_gpu_sums(struct mete_engine *e, struct mete_gpu_sums *ret);
 
 METE_API enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *w);
 /* A workload that is placed already, as read back after a restart. Nodes that are not known yet are
