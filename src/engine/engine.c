@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/demand.h"
 #include "engine/policy.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -15,10 +16,14 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         return NULL;
     e = mem_alloc(sizeof(*e));
     e->texts = intern_new();
+    e->cpu = intern_ref(e->texts, "cpu");
     e->policy = policy;
+    e->seed = options ? options->seed : 0;
     e->lines_max = options && options->nodes_max ? options->nodes_max : NODE_LINES_DEFAULT;
     e->reserve_depth =
         options && options->reserve_depth ? options->reserve_depth : RESERVE_DEPTH_DEFAULT;
+    if (e->reserve_depth == METE_RESERVE_NONE)
+        e->reserve_depth = 0;
     e->journal.on_mark = search_undone;
     e->journal.arg = e;
     e->epoch = 1;
@@ -62,6 +67,7 @@ void mete_engine_free(struct mete_engine *e)
 {
     if (!e)
         return;
+    demand_free(e, e->demand);
     free_maps(e);
     vec_done(&e->order);
     vec_done(&e->slots);

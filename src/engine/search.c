@@ -55,7 +55,7 @@ uint64_t search_key(struct mete_engine *e, const struct node *n, const struct sh
     e->steps++;
     if (!fit_now(n, s))
         return 0;
-    return ((uint64_t)e->policy->score(n, s) + 1) << 32 | (UINT32_MAX - n->rank);
+    return ((uint64_t)e->policy->score(e, n, s) + 1) << 32 | (UINT32_MAX - n->rank);
 }
 
 /* Reserved nodes are searched apart, because who asks matters there. */
@@ -163,22 +163,32 @@ static void search_all(struct mete_engine *e, struct shape *s)
     s->epoch = e->epoch;
 }
 
+bool search_is_behind(const struct mete_engine *e, uint64_t seen)
+{
+    return e->log_end - seen > LOG_ROOM;
+}
+
+struct node *search_changed(const struct mete_engine *e, uint64_t at)
+{
+    struct node *n = e->slots.at[e->log.at[at % LOG_ROOM]];
+
+    return n && n->is_present ? n : NULL;
+}
+
 /* Brings a cache up to date. A shape that fitted nowhere stays without a tree until a node fits. */
 static void catch_up(struct mete_engine *e, struct shape *s)
 {
-    bool is_behind = e->log_end - s->seen > LOG_ROOM;
-
-    if (!s->is_known || is_behind || (s->tree && s->epoch != e->epoch)) {
+    if (!s->is_known || search_is_behind(e, s->seen) || (s->tree && s->epoch != e->epoch)) {
         search_all(e, s);
         s->is_known = true;
         s->seen = e->log_end;
         return;
     }
     for (; s->seen < e->log_end; s->seen++) {
-        const struct node *n = e->slots.at[e->log.at[s->seen % LOG_ROOM]];
+        const struct node *n = search_changed(e, s->seen);
         uint64_t key;
 
-        if (!n || !n->is_present)
+        if (!n)
             continue;
         key = leaf_key(e, n, s);
         if (key != 0 && !s->tree) {
@@ -206,7 +216,8 @@ struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_k
 {
     search_rank(e);
     e->steps++;
-    if (s->is_scratch) {
+    if (s->is_scratch || e->policy->is_random) {
+        e->uses++;
         *ret_key = scan(e, s);
         return node_of_key(e, *ret_key);
     }

@@ -27,10 +27,22 @@ enum {
     RESERVE_DEPTH_DEFAULT = 1,
 };
 
+/* A whole gpu. */
+enum {
+    MILLI = 1000
+};
+
 #define AMOUNT_MAX (INT64_C(1) << 60)
 
 /* The end of something that does not end as far as anybody knows. */
 #define NEVER_NS INT64_MAX
+
+/* Of gpus, in 1/1000; the fragment times the weight of the demand. */
+struct node_sums {
+    int64_t capacity;
+    int64_t used;
+    int64_t fragment;
+};
 
 struct label {
     uint32_t key;
@@ -79,9 +91,13 @@ struct gpu {
     int numa_node;
     int link_group;
     bool is_healthy;
-    struct node *node; /* NULL: on none that is known */
-    unsigned bit;      /* which of its node's gpus */
-    struct pod *holder;
+    struct node *node;  /* NULL: on none that is known */
+    unsigned bit;       /* which of its node's gpus */
+    struct pod *holder; /* who has all of it */
+    uint32_t n_shares;  /* who have a part of it */
+    uint32_t milli_used;
+    uint32_t memory_milli_used; /* by shares that asked for as much memory as compute */
+    int64_t bytes_used;         /* by the others */
 };
 
 /* Gpus of a node that belong together, as bits. */
@@ -93,7 +109,8 @@ struct gpu_group {
 /* Exists while it is in the cluster (is_present) or something is held on it. */
 struct node {
     uint64_t healthy;   /* bit i: gpus[i] may be given */
-    uint64_t held;      /* bit i: gpus[i] is held */
+    uint64_t held;      /* bit i: gpus[i] is held, all or a part of it */
+    uint64_t shared;    /* bit i: of those, a part */
     struct room *rooms; /* by resource number */
     size_t n_rooms;
     struct reservation *reservation; /* the one that keeps room here */
@@ -107,7 +124,8 @@ struct node {
     struct taint *taints;
     size_t n_taints;
     struct gpu *gpus[NODE_GPUS_MAX];
-    uint64_t linked; /* gpus in a link group */
+    uint16_t free_milli[NODE_GPUS_MAX]; /* of a gpu that is held whole: 0 */
+    uint64_t linked;                    /* gpus in a link group */
     struct gpu_group *links;
     struct gpu_group *numas;
     struct gpu_group *models;
@@ -119,7 +137,8 @@ struct node {
     uint32_t name_id;
     char *name;
     char *cordon_reason;
-    struct pod *pods; /* held here */
+    struct pod *pods;      /* held here */
+    struct node_sums sums; /* as counted last; a cache */
     struct map_handle handle;
 };
 
@@ -130,7 +149,10 @@ struct shape {
     size_t n_words;
     unsigned refs;
     uint32_t gpus;
-    uint32_t model;           /* 0: any */
+    uint32_t milli;    /* of each: MILLI, or a share */
+    int64_t gpu_bytes; /* with a share; 0: as large a part as of the compute */
+    uint32_t *models;  /* one of these, by number; none: any */
+    size_t n_models;
     uint32_t node;            /* interned name; 0: any */
     struct request *requests; /* by resource number */
     size_t n_requests;
@@ -230,17 +252,21 @@ struct reservation {
 };
 
 struct policy;
+struct demand;
 
 /* What a holder gives back, and when. */
 struct holder {
     int64_t end_ns;
     const struct pod *pod;
+    uint64_t gpus; /* bits of the node: those that nobody has a part of once it is gone */
 };
 
 struct mete_engine {
     struct intern *texts;
     struct journal journal;
     const struct policy *policy;
+    struct demand *demand; /* NULL: not known */
+    uint64_t seed;
     uint32_t lines_max;
     uint32_t reserve_depth;
 
@@ -265,8 +291,14 @@ struct mete_engine {
     uint64_t eased;         /* that, or a reservation went: what failed may fit now */
     uint64_t version;       /* anything */
     uint64_t uses;          /* of caches */
+    uint32_t cpu;           /* the number of that resource's name */
+    int64_t cpu_max;        /* the most that a node has: of cpu in 1/1000, of gpus */
+    uint32_t gpus_max;
     VEC(struct shape *) trees; /* that have one */
     uint64_t steps;
+    struct node_sums sums; /* of all nodes, as of: */
+    uint64_t sums_seen;
+    uint64_t sums_epoch;
 
     VEC(struct group *) heap;
     VEC(struct workload *) placed; /* in this cycle */
@@ -321,17 +353,28 @@ struct room *node_room(const struct node *n, uint32_t resource); /* or NULL */
 struct room *node_room_make(struct node *n, uint32_t resource);
 void engine_node_free(struct mete_engine *e, struct node *n);
 
-/* The gpus of a node of that model; all for 0. */
-static inline uint64_t node_gpus_of(const struct node *n, uint32_t model)
+static inline uint64_t node_gpus(const struct node *n)
 {
-    uint64_t all = n->n_gpus == NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n->n_gpus) - 1;
+    return n->n_gpus == NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n->n_gpus) - 1;
+}
 
-    if (model == 0)
-        return all;
+/* The gpus of a node that are of a model the shape takes. */
+static inline uint64_t node_gpus_of(const struct node *n, const struct shape *s)
+{
+    uint64_t ret = 0;
+
+    if (s->n_models == 0)
+        return node_gpus(n);
     for (size_t i = 0; i < n->n_models; i++)
-        if (n->models[i].number == (int)model)
-            return n->models[i].gpus;
-    return 0;
+        for (size_t k = 0; k < s->n_models; k++)
+            if (n->models[i].number == (int)s->models[k])
+                ret |= n->models[i].gpus;
+    return ret;
+}
+
+static inline bool shape_is_share(const struct shape *s)
+{
+    return s->milli < MILLI;
 }
 
 static inline bool node_takes_pods(const struct node *n)

@@ -33,9 +33,9 @@ static bool fits_with_all_gpus(struct mete_engine *e, struct attempt *a)
     for (size_t i = 0; i < e->order.n; i++) {
         struct node *n = e->order.at[i];
 
-        if (n->healthy == node_gpus_of(n, 0))
+        if (n->healthy == node_gpus(n))
             continue;
-        SET(e, n->healthy, node_gpus_of(n, 0));
+        SET(e, n->healthy, node_gpus(n));
         node_touch(e, n);
     }
     fits = place_pods(e, a);
@@ -136,7 +136,7 @@ static const char *unhealthy_text(struct mete_engine *e, const struct finding *f
     uint64_t unhealthy = 0;
 
     for (size_t i = 0; i < e->order.n; i++)
-        unhealthy += bits(node_gpus_of(e->order.at[i], 0) & ~e->order.at[i]->healthy);
+        unhealthy += bits(node_gpus(e->order.at[i]) & ~e->order.at[i]->healthy);
     return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy gpus were well",
                         needs_text(e, f->attempt.w->group), unhealthy);
 }

@@ -73,9 +73,9 @@ static void if_other_model(struct lines *l, const struct shape *own)
     struct shape *s = shape_scratch(l->e, own);
     const char *node = NULL;
 
-    if (own->model == 0)
+    if (own->n_models == 0)
         return;
-    s->model = 0;
+    s->n_models = 0;
     if (try_shape(l, s, &node))
         line_add(l, arena_format(l->e->answers, "it takes gpus of any model (on %s)", node));
 }

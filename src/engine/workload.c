@@ -141,6 +141,12 @@ static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape
     return true;
 }
 
+/* What was given once is kept also where the memory has become too small since. */
+static bool has_room(const struct gpu *g, const struct shape *s)
+{
+    return g->milli_used + s->milli <= MILLI;
+}
+
 static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
                                     const struct mete_pod_placement *at)
 {
@@ -152,6 +158,9 @@ static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
 
         gpus[i] = gpu_make(e, at->gpus[i]);
         holder = gpus[i]->holder;
+        if (!holder && !has_room(gpus[i], pod_shape(p)))
+            return engine_refuse(e, METE_CONFLICT, "gpu '%s' has too little left: %u/%d is used",
+                                 at->gpus[i], gpus[i]->milli_used, MILLI);
         if (holder)
             return engine_refuse(e, METE_CONFLICT, "gpu '%s' is held by workload %" PRIu64,
                                  at->gpus[i], holder->workload->key.id);

@@ -62,6 +62,8 @@ struct job_spec {
     uint64_t id;
     uint32_t gpus;
     const char *model;
+    uint32_t milli; /* of each gpu; 0: all */
+    int64_t gpu_bytes;
     int64_t cpu; /* milli; 0: 1 cpu */
     int32_t priority;
     int64_t submit_s; /* 0: the id */
@@ -78,6 +80,7 @@ struct job_parts {
     struct mete_amount requests[2];
     struct mete_label label;
     struct mete_toleration toleration;
+    const char *models[1];
     struct mete_pod_set set;
     struct mete_workload workload;
     char name[32];
@@ -88,6 +91,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
     *p = (struct job_parts){
         .requests = {{"cpu", s.cpu ? s.cpu : 1000}, {"pods", 1}},
         .label = {"disk", s.label},
+        .models = {s.model},
         .toleration = {.key = "dedicated", .value = s.tolerates, .any_effect = true},
     };
     (void)snprintf(p->name, sizeof(p->name), "team/job-%u", (unsigned)s.id);
@@ -97,7 +101,10 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .requests = p->requests,
         .n_requests = 2,
         .gpus = s.gpus,
-        .gpu_model = s.model,
+        .gpu_milli = s.milli,
+        .gpu_memory_bytes = s.gpu_bytes,
+        .gpu_models = p->models,
+        .n_gpu_models = s.model ? 1 : 0,
         .selector = &p->label,
         .n_selector = s.label ? 1 : 0,
         .tolerations = &p->toleration,

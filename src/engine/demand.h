@@ -1,0 +1,29 @@
+/*
+ * demand.h - what is usually asked for, and how much of a node's idle gpu that could not use
+ *
+ * Fragmentation as in Weng et al., USENIX ATC 2023: for a kind of pod, idle gpu is a fragment where
+ * the node cannot host such a pod (gpus, models, cpu; memory is not looked at), and else the part
+ * on gpus with less than it asks of one. A node's is the mean over the kinds by weight. All in
+ * integers: 1/1000 of a gpu times weights.
+ */
+#pragma once
+
+#include "engine/state.h"
+
+/* A node as far as this goes. */
+struct levels {
+    unsigned n;                   /* healthy gpus */
+    uint16_t free[NODE_GPUS_MAX]; /* of each, in 1/1000 */
+    uint16_t bit[NODE_GPUS_MAX];  /* which of the node's it is */
+    int64_t cpu;                  /* free */
+};
+
+void levels_of(const struct mete_engine *e, const struct node *n, struct levels *ret);
+
+/* The sum of all weights. */
+int64_t demand_weight(const struct demand *d);
+
+/* Fragment times weight. */
+int64_t demand_fragment(const struct demand *d, const struct node *n, const struct levels *l);
+
+void demand_free(struct mete_engine *e, struct demand *d);
