@@ -1,0 +1,6 @@
+#include "sim/replay_private.h"
+
+void replay_mete(struct replay *r)
+{
+    replay_srtf(r);
+}
