@@ -211,11 +211,12 @@ struct mete_demand {
 };
 
 /*
- * What is usually asked for: idle gpu that such pods could not use is fragmented. Policies "fgd"
- * and "mete" place by it; without one they place as "bestfit" does. Weights sum to at most 2^32.
+ * What is usually asked for, out of `total` pods (0: these are all). Idle gpu that such pods could
+ * not use is fragmented. Policies "fgd" and "mete" place by it; without one they place as "bestfit"
+ * does. Weights and the total are at most 2^32.
  */
 METE_API enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand *demand,
-                                          size_t n);
+                                          size_t n, uint64_t total);
 
 /* In 1/1000 of a gpu, over all nodes. */
 struct mete_gpu_sums {

@@ -22,8 +22,8 @@ struct demand_group {
 };
 
 struct demand {
-    struct shape **shapes; /* of all kinds */
-    size_t n_shapes;
+    struct demand_kind *kinds;
+    size_t n_kinds;
     struct demand_group *groups;
     size_t n_groups;
     int64_t *cpus; /* asked for: each once, ascending */
@@ -32,6 +32,7 @@ struct demand {
     size_t n_levels;
     uint16_t level_of[MILLI + 1]; /* how many levels a gpu with so much free serves */
     int64_t weight;
+    int64_t total;
 };
 
 void levels_of(const struct mete_engine *e, const struct node *n, struct levels *ret)
@@ -46,9 +47,20 @@ void levels_of(const struct mete_engine *e, const struct node *n, struct levels 
     }
 }
 
+const struct demand_kind *demand_kinds(const struct demand *d, size_t *ret_n)
+{
+    *ret_n = d->n_kinds;
+    return d->kinds;
+}
+
 int64_t demand_weight(const struct demand *d)
 {
     return d->weight;
+}
+
+int64_t demand_total(const struct demand *d)
+{
+    return d->total;
 }
 
 /* For each level: how many of the gpus have that much free, and what they have in all. */
@@ -150,16 +162,16 @@ static struct demand_group *group_of(struct demand *d, const struct shape *s)
 /* The cpus and levels that occur. */
 static void find_steps(const struct mete_engine *e, struct demand *d)
 {
-    int64_t *levels = mem_alloc(d->n_shapes * sizeof(*levels) + 1);
+    int64_t *levels = mem_alloc(d->n_kinds * sizeof(*levels) + 1);
     size_t n = 0;
 
-    d->cpus = mem_alloc(d->n_shapes * sizeof(*d->cpus) + 1);
-    for (size_t i = 0; i < d->n_shapes; i++) {
-        d->cpus[i] = shape_cpu(e, d->shapes[i]);
-        levels[i] = d->shapes[i]->milli;
+    d->cpus = mem_alloc(d->n_kinds * sizeof(*d->cpus) + 1);
+    for (size_t i = 0; i < d->n_kinds; i++) {
+        d->cpus[i] = shape_cpu(e, d->kinds[i].shape);
+        levels[i] = d->kinds[i].shape->milli;
     }
-    d->n_cpus = unique(d->cpus, d->n_shapes);
-    d->n_levels = unique(levels, d->n_shapes);
+    d->n_cpus = unique(d->cpus, d->n_kinds);
+    d->n_levels = unique(levels, d->n_kinds);
     for (unsigned milli = 0; milli <= MILLI; milli++) {
         while (n < d->n_levels && levels[n] <= milli)
             n++;
@@ -168,21 +180,20 @@ static void find_steps(const struct mete_engine *e, struct demand *d)
     free(levels);
 }
 
-static void fill_groups(const struct mete_engine *e, struct demand *d,
-                        const struct mete_demand *from)
+static void fill_groups(const struct mete_engine *e, struct demand *d)
 {
-    d->groups = mem_alloc(d->n_shapes * sizeof(*d->groups) + 1);
-    for (size_t i = 0; i < d->n_shapes; i++) {
-        const struct shape *s = d->shapes[i];
+    d->groups = mem_alloc(d->n_kinds * sizeof(*d->groups) + 1);
+    for (size_t i = 0; i < d->n_kinds; i++) {
+        const struct shape *s = d->kinds[i].shape;
         struct demand_group *g;
 
-        d->weight += (int64_t)from[i].weight;
+        d->weight += d->kinds[i].weight;
         if (s->gpus == 0)
             continue; /* all idle gpu is a fragment to it */
         g = group_of(d, s);
         for (size_t k = 0; k < d->n_cpus; k++)
             if (d->cpus[k] >= shape_cpu(e, s))
-                g->weights[k] += (int64_t)from[i].weight;
+                g->weights[k] += d->kinds[i].weight;
     }
 }
 
@@ -190,18 +201,18 @@ void demand_free(struct mete_engine *e, struct demand *d)
 {
     if (!d)
         return;
-    for (size_t i = 0; i < d->n_shapes; i++)
-        shape_unref(e, d->shapes[i]);
+    for (size_t i = 0; i < d->n_kinds; i++)
+        shape_unref(e, d->kinds[i].shape);
     for (size_t i = 0; i < d->n_groups; i++)
         free(d->groups[i].weights);
-    free(d->shapes);
+    free(d->kinds);
     free(d->groups);
     free(d->cpus);
     free(d);
 }
 
 static enum mete_result check_demand(struct mete_engine *e, const struct mete_demand *demand,
-                                     size_t n)
+                                     size_t n, uint64_t total)
 {
     int64_t sum = 0;
 
@@ -213,32 +224,38 @@ static enum mete_result check_demand(struct mete_engine *e, const struct mete_de
             return engine_refuse(e, METE_INVALID, "the weights of a demand sum to over 2^32");
         sum += (int64_t)demand[i].weight;
     }
+    if (total > WEIGHT_MAX || (total > 0 && total < (uint64_t)sum))
+        return engine_refuse(e, METE_INVALID,
+                             "the total of a demand is over 2^32 or less than its weights");
     return METE_OK;
 }
 
-enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand *demand, size_t n)
+enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand *demand, size_t n,
+                                 uint64_t total)
 {
-    enum mete_result result = check_demand(e, demand, n);
+    enum mete_result result = check_demand(e, demand, n, total);
     struct demand *d;
 
     if (result != METE_OK)
         return result;
     d = mem_alloc(sizeof(*d));
-    d->shapes = mem_alloc(n * sizeof(struct shape *) + 1);
+    d->kinds = mem_alloc(n * sizeof(*d->kinds) + 1);
     for (size_t i = 0; i < n && result == METE_OK; i++) {
         struct mete_pod_set set = *demand[i].set;
 
         set.node = NULL;
-        result = shape_make(e, &set, &d->shapes[i]);
+        d->kinds[i].weight = (int64_t)demand[i].weight;
+        result = shape_make(e, &set, &d->kinds[i].shape);
         if (result == METE_OK)
-            d->n_shapes++;
+            d->n_kinds++;
     }
     if (result != METE_OK) {
         demand_free(e, d);
         return result;
     }
     find_steps(e, d);
-    fill_groups(e, d, demand);
+    fill_groups(e, d);
+    d->total = total > 0 ? (int64_t)total : d->weight;
     demand_free(e, e->demand);
     e->demand = d->weight > 0 ? d : NULL;
     if (!e->demand)

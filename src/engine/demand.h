@@ -20,8 +20,17 @@ struct levels {
 
 void levels_of(const struct mete_engine *e, const struct node *n, struct levels *ret);
 
-/* The sum of all weights. */
+/* A kind of pod, in the order in which they were told. */
+struct demand_kind {
+    struct shape *shape; /* held by the demand */
+    int64_t weight;
+};
+
+const struct demand_kind *demand_kinds(const struct demand *d, size_t *ret_n);
+
+/* The sum of all weights, and that with those of kinds that nobody told. */
 int64_t demand_weight(const struct demand *d);
+int64_t demand_total(const struct demand *d);
 
 /* Fragment times weight. */
 int64_t demand_fragment(const struct demand *d, const struct node *n, const struct levels *l);

@@ -4,30 +4,119 @@
  * cut to a whole number; so it is a table of steps here: the fall, in 1/1000 gpu, from which on the
  * score is k is 1000 ln(k / (100 - k)).
  */
+#include <float.h>
+
 #include "engine/demand.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
 
 enum {
-    STEP_UNIT = 4096,
     STEPS = 100
 };
 
-/* In 1/1000 gpu times STEP_UNIT; the first is never looked at. */
-static const int32_t steps[STEPS] = {
-    0,         -18821611, -15940896, -14238100, -13017308, -12060422, -11270289, -10595080,
-    -10003853, -9476649,  -8999832,  -8563676,  -8160994,  -7786327,  -7435428,  -7104926,
-    -6792102,  -6494729,  -6210959,  -5939242,  -5678262,  -5426894,  -5184169,  -4949243,
-    -4721375,  -4499916,  -4284287,  -4073974,  -3868515,  -3667493,  -3470532,  -3277289,
-    -3087449,  -2900726,  -2716853,  -2535585,  -2356692,  -2179960,  -2005190,  -1832191,
-    -1660785,  -1490802,  -1322080,  -1154462,  -987800,   -821947,   -656763,   -492111,
-    -327855,   -163862,   0,         163862,    327855,    492111,    656763,    821947,
-    987800,    1154462,   1322080,   1490802,   1660785,   1832191,   2005190,   2179960,
-    2356692,   2535585,   2716853,   2900726,   3087449,   3277289,   3470532,   3667493,
-    3868515,   4073974,   4284287,   4499916,   4721375,   4949243,   5184169,   5426894,
-    5678262,   5939242,   6210959,   6494729,   6792102,   7104926,   7435428,   7786327,
-    8160994,   8563676,   8999832,   9476649,   10003853,  10595080,  11270289,  12060422,
-    13017308,  14238100,  15940896,  18821611,
+/* In 1/1000 gpu times STEP_UNIT, rounded up; the first is never looked at. */
+#define STEP_UNIT (INT64_C(1) << 32)
+static const int64_t steps[STEPS] = {
+    0,
+    -19735889477528,
+    -16715240902294,
+    -14929730190510,
+    -13649637266271,
+    -12646269120587,
+    -11817754183304,
+    -11109746137812,
+    -10489800642393,
+    -9936986355714,
+    -9437007701626,
+    -8979664635733,
+    -8557422396908,
+    -8164555710368,
+    -7796611039468,
+    -7450054804499,
+    -7122035358321,
+    -6810217241410,
+    -6512662876207,
+    -6227746282665,
+    -5954088943639,
+    -5690511325962,
+    -5435995681104,
+    -5189657112836,
+    -4950720797954,
+    -4718503850813,
+    -4492400737154,
+    -4271871432107,
+    -4056431722299,
+    -3845645199460,
+    -3639116600333,
+    -3436486226879,
+    -3237425239853,
+    -3041631663301,
+    -2848826971402,
+    -2658753155046,
+    -2471170185651,
+    -2285853809426,
+    -2102593617558,
+    -1921191347598,
+    -1741459378993,
+    -1563219391956,
+    -1386301163788,
+    -1210541480785,
+    -1035783147064,
+    -861874074275,
+    -688666438226,
+    -516015890162,
+    -343780811741,
+    -171821603831,
+    0,
+    171821603832,
+    343780811742,
+    516015890163,
+    688666438227,
+    861874074276,
+    1035783147065,
+    1210541480786,
+    1386301163789,
+    1563219391957,
+    1741459378994,
+    1921191347599,
+    2102593617559,
+    2285853809427,
+    2471170185652,
+    2658753155047,
+    2848826971403,
+    3041631663302,
+    3237425239854,
+    3436486226880,
+    3639116600334,
+    3845645199461,
+    4056431722300,
+    4271871432108,
+    4492400737155,
+    4718503850814,
+    4950720797955,
+    5189657112837,
+    5435995681105,
+    5690511325963,
+    5954088943640,
+    6227746282666,
+    6512662876208,
+    6810217241411,
+    7122035358322,
+    7450054804500,
+    7796611039469,
+    8164555710369,
+    8557422396909,
+    8979664635734,
+    9437007701627,
+    9936986355715,
+    10489800642394,
+    11109746137813,
+    11817754183305,
+    12646269120588,
+    13649637266272,
+    14929730190511,
+    16715240902295,
+    19735889477529,
 };
 
 /* `fall` is in 1/1000 gpu times weight. */
@@ -47,6 +136,76 @@ static uint32_t score_of(int64_t fall, int64_t weight)
     return low;
 }
 
+/* The sums of the published program are apart by what it calls the state of a node for a pod. */
+enum state {
+    LACKS_BOTH,
+    LACKS_GPU,
+    SATISFIED,
+    LACKS_CPU,
+    CPU_ONLY,
+    CPU_ONLY_LACKS,
+    NO_ACCESS,
+    STATES,
+};
+
+static void add_kind(const struct mete_engine *e, const struct node *n, const struct levels *l,
+                     const struct shape *s, double part, double sums[STATES])
+{
+    bool has_cpu = shape_cpu(e, s) <= l->cpu;
+    uint32_t hosting = 0;
+    int64_t small = 0;
+    int64_t idle = 0;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        hosting += l->free[i] >= s->milli;
+        small += l->free[i] >= s->milli ? 0 : l->free[i];
+        idle += l->free[i];
+    }
+    if (s->gpus == 0) {
+        sums[has_cpu ? CPU_ONLY : CPU_ONLY_LACKS] += part * (double)idle;
+    } else if (node_gpus_of(n, s) == 0) {
+        sums[NO_ACCESS] += part * (double)idle;
+    } else if (hosting >= s->gpus && has_cpu) {
+        sums[LACKS_GPU] += part * (double)small;
+        sums[SATISFIED] += part * (double)(idle - small);
+    } else if (hosting >= s->gpus) {
+        sums[LACKS_CPU] += part * (double)idle;
+    } else {
+        sums[has_cpu ? LACKS_GPU : LACKS_BOTH] += part * (double)idle;
+    }
+}
+
+static double published_fragment(const struct mete_engine *e, const struct node *n,
+                                 const struct levels *l)
+{
+    double total = (double)demand_total(e->demand);
+    double known = (double)demand_weight(e->demand) / total;
+    double sums[STATES] = {0};
+    double ret = 0;
+    size_t n_kinds;
+    const struct demand_kind *kinds = demand_kinds(e->demand, &n_kinds);
+
+    for (size_t i = 0; i < n_kinds; i++)
+        add_kind(e, n, l, kinds[i].shape, (double)kinds[i].weight / total / known, sums);
+    for (int i = 0; i < STATES; i++)
+        ret += i == SATISFIED ? 0 : sums[i];
+    return ret;
+}
+
+/* From where on the sigmoid is under one half in doubles. */
+#define UNDER_HALF (-1000 * 1.5 * DBL_EPSILON)
+
+static uint32_t score_change(const struct mete_engine *e, const struct node *n,
+                             const struct levels *before, const struct levels *after)
+{
+    int64_t fall = demand_fragment(e->demand, n, before) - demand_fragment(e->demand, n, after);
+
+    if (fall != 0)
+        return score_of(fall, demand_weight(e->demand));
+    return published_fragment(e, n, before) - published_fragment(e, n, after) < UNDER_HALF ? 49
+                                                                                           : 50;
+}
+
 struct best {
     uint32_t score;
     uint64_t gpus;
@@ -54,24 +213,25 @@ struct best {
 
 /* A share: the gpu with the best score, the first on ties; gpus with as much left score the same.
  */
-static struct best best_share(const struct demand *d, const struct node *n, const struct shape *s,
-                              struct levels *l, int64_t before, uint64_t free)
+static struct best best_share(const struct mete_engine *e, const struct node *n,
+                              const struct shape *s, const struct levels *before,
+                              struct levels *after, uint64_t free)
 {
     struct best best = {0};
 
-    for (unsigned i = 0; i < l->n; i++) {
-        bool is_known = !(free >> l->bit[i] & 1);
+    for (unsigned i = 0; i < before->n; i++) {
+        bool is_known = !(free >> before->bit[i] & 1);
         uint32_t score;
 
         for (unsigned k = 0; k < i && !is_known; k++)
-            is_known = l->free[k] == l->free[i] && (free >> l->bit[k] & 1);
+            is_known = before->free[k] == before->free[i] && (free >> before->bit[k] & 1);
         if (is_known)
             continue;
-        l->free[i] = (uint16_t)(l->free[i] - s->milli);
-        score = score_of(before - demand_fragment(d, n, l), demand_weight(d));
-        l->free[i] = (uint16_t)(l->free[i] + s->milli);
+        after->free[i] = (uint16_t)(before->free[i] - s->milli);
+        score = score_change(e, n, before, after);
+        after->free[i] = before->free[i];
         if (best.gpus == 0 || score > best.score)
-            best = (struct best){score, UINT64_C(1) << l->bit[i]};
+            best = (struct best){score, UINT64_C(1) << before->bit[i]};
     }
     return best;
 }
@@ -79,23 +239,22 @@ static struct best best_share(const struct demand *d, const struct node *n, cons
 static struct best find_best(const struct mete_engine *e, const struct node *n,
                              const struct shape *s, uint64_t free)
 {
-    const struct demand *d = e->demand;
     struct best best = {0};
-    struct levels l;
-    int64_t before;
+    struct levels before;
+    struct levels after;
 
-    levels_of(e, n, &l);
-    before = demand_fragment(d, n, &l);
-    l.cpu -= shape_cpu(e, s);
+    levels_of(e, n, &before);
+    after = before;
+    after.cpu -= shape_cpu(e, s);
     if (shape_is_share(s) && s->gpus == 1)
-        return best_share(d, n, s, &l, before, free);
+        return best_share(e, n, s, &before, &after, free);
     if (s->gpus > 0)
         best.gpus =
             shape_is_share(s) ? devices_best_fit(n, s, free) : devices_choose(n, free, s->gpus);
-    for (unsigned i = 0; i < l.n; i++)
-        if (best.gpus >> l.bit[i] & 1)
-            l.free[i] = (uint16_t)(l.free[i] - s->milli);
-    best.score = score_of(before - demand_fragment(d, n, &l), demand_weight(d));
+    for (unsigned i = 0; i < after.n; i++)
+        if (best.gpus >> after.bit[i] & 1)
+            after.free[i] = (uint16_t)(after.free[i] - s->milli);
+    best.score = score_change(e, n, &before, &after);
     return best;
 }
 
