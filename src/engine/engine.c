@@ -59,6 +59,7 @@ static void free_maps(struct mete_engine *e)
     }
     map_each (handle, e->gpu_map, g, next_g) {
         g->holder = NULL;
+        g->n_shares = 0;
         gpu_drop_unused(e, g);
     }
 }
