@@ -226,6 +226,44 @@ struct mete_gpu_sums {
 };
 METE_API void mete_gpu_sums(struct mete_engine *e, struct mete_gpu_sums *ret);
 
+/*
+ * What policy "mete" has learned (`mete sim learn`, docs/placement.md): of a gpu with so much free,
+ * how much will stay idle in the end. Entry [cpu][whole][level]: `level` is the free compute in
+ * steps of METE_VALUES_LEVEL_MILLI, `whole` how many gpus of the node are wholly free, `cpu` how
+ * many of `cpu_steps` (ascending) are at most the free cpu for each whole idle gpu, in 1/1000.
+ */
+enum {
+    METE_VALUES_LEVEL_MILLI = 10,
+    METE_VALUES_LEVELS = 101,
+    METE_VALUES_WHOLE = 9, /* the last: 8 and more */
+    METE_VALUES_CPU_MAX = 64
+};
+
+#define METE_VALUES_SIZE(n_cpu_steps)                                                              \
+    (((size_t)(n_cpu_steps) + 1) * METE_VALUES_WHOLE * METE_VALUES_LEVELS)
+
+/* What taking 1/1000 of a gpu of this model costs beside, in 1/1000 of that: pods name it. */
+struct mete_price {
+    const char *model;
+    int32_t price_milli; /* 0 .. 1000 */
+};
+
+struct mete_values {
+    const char *id;          /* of this version of the table */
+    uint64_t pods;           /* it was learned from so many arrivals */
+    uint32_t fragment_milli; /* how much of the fragment is added, in 1/1000 */
+    const int64_t *cpu_steps;
+    size_t n_cpu_steps;
+    const int32_t *idle; /* METE_VALUES_SIZE entries, each in 1/1000 of 1/1000 gpu */
+    const struct mete_price *prices;
+    size_t n_prices;
+};
+
+/* NULL: forget what was learned; "mete" then places as "fgd" does. */
+METE_API enum mete_result mete_values_set(struct mete_engine *e, const struct mete_values *values);
+/* The id of the table in use, or NULL. */
+METE_API const char *mete_values_id(const struct mete_engine *e);
+
 METE_API enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *w);
 /* A workload that is placed already, as read back after a restart. Nodes that are not known yet are
  * fine. */

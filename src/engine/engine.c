@@ -6,6 +6,7 @@
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
+#include "engine/values.h"
 
 struct mete_engine *mete_engine_new(const struct mete_options *options)
 {
@@ -69,6 +70,7 @@ void mete_engine_free(struct mete_engine *e)
     if (!e)
         return;
     demand_free(e, e->demand);
+    values_free(e, e->values);
     free_maps(e);
     vec_done(&e->order);
     vec_done(&e->slots);

@@ -12,6 +12,7 @@ static const struct policy policies[] = {
     {"gpupacking", score_gpupacking, NULL, false},
     {"gpuclustering", score_gpuclustering, NULL, false},
     {"fgd", score_fgd, share_fgd, false},
+    {"mete", score_mete, share_mete, false},
 };
 
 const struct policy *policy_find(const char *name)

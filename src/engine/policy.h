@@ -53,3 +53,8 @@ uint64_t share_random(const struct mete_engine *e, const struct node *n, const s
 uint32_t score_fgd(const struct mete_engine *e, const struct node *n, const struct shape *s);
 uint64_t share_fgd(const struct mete_engine *e, const struct node *n, const struct shape *s,
                    uint64_t free);
+
+/* score_mete.c */
+uint32_t score_mete(const struct mete_engine *e, const struct node *n, const struct shape *s);
+uint64_t share_mete(const struct mete_engine *e, const struct node *n, const struct shape *s,
+                    uint64_t free);

@@ -253,6 +253,7 @@ struct reservation {
 
 struct policy;
 struct demand;
+struct values;
 
 /* What a holder gives back, and when. */
 struct holder {
@@ -266,6 +267,7 @@ struct mete_engine {
     struct journal journal;
     const struct policy *policy;
     struct demand *demand; /* NULL: not known */
+    struct values *values; /* NULL: nothing learned */
     uint64_t seed;
     uint32_t lines_max;
     uint32_t reserve_depth;
