@@ -75,7 +75,8 @@ static struct err *set_demand(struct mete_engine *e, const struct openb *o)
         parts_of(&openb_pods(o)[kinds[i].pod], false, &parts[i]);
         demand[i] = (struct mete_demand){.set = &parts[i].set, .weight = kinds[i].count};
     }
-    return mete_demand_set(e, demand, n) == METE_OK ? NULL : refused(e, "the demand");
+    return mete_demand_set(e, demand, n, openb_pod_count(o)) == METE_OK ? NULL
+                                                                        : refused(e, "the demand");
 }
 
 static void engine_freep(struct mete_engine **e)

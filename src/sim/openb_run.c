@@ -28,9 +28,10 @@ static void note(struct sums *s, const struct mete_gpu_sums *gpus, int64_t reque
 {
     const double capacity = (double)gpus->capacity;
     const double idle = (double)(gpus->capacity - gpus->used);
-    const int64_t column = llround((double)requested_milli * 100 / capacity);
+    const double share = rint((double)requested_milli * 100 / capacity); /* halves to even */
+    const size_t column = (size_t)share;
 
-    if (column >= OPENB_COLUMNS)
+    if (share >= OPENB_COLUMNS)
         return;
     s->n[column]++;
     s->at[OPENB_ALLOC_PCT][column] += rounded((double)gpus->used * 100 / capacity);

@@ -46,15 +46,6 @@ void pool_free(struct pool *p)
     free(p);
 }
 
-void pool_copy(struct pool *to, const struct pool *from)
-{
-    assert(to->nodes == from->nodes && to->gpus_per_node == from->gpus_per_node);
-    to->free_gpus = from->free_gpus;
-    memcpy(to->count, from->count, sizeof(to->count));
-    memcpy(to->free, from->free, from->nodes);
-    memcpy(to->sets, from->sets, (from->gpus_per_node + 1) * from->words * sizeof(uint64_t));
-}
-
 /* The lowest node with that many free gpus; there is one. */
 static uint32_t lowest(const struct pool *p, uint32_t free)
 {
@@ -127,77 +118,26 @@ bool pool_take(struct pool *p, uint32_t gpus, struct pool_hold *ret)
     return true;
 }
 
-void pool_release(struct pool *p, const struct pool_hold *hold)
+void pool_give(struct pool *p, struct pool_hold *hold)
 {
     for (uint32_t i = 0; i < hold->n_nodes; i++)
         set_free(p, hold->nodes[i], p->gpus_per_node);
     if (hold->gpus > 0)
         set_free(p, hold->node, p->free[hold->node] + hold->gpus);
-}
-
-void pool_give(struct pool *p, struct pool_hold *hold)
-{
-    pool_release(p, hold);
     free(hold->nodes);
     *hold = (struct pool_hold){0};
 }
 
-uint32_t pool_free_gpus(const struct pool *p)
+void pool_clear(struct pool *p)
 {
-    return p->free_gpus;
-}
-
-uint32_t pool_gpus(const struct pool *p)
-{
-    return p->nodes * p->gpus_per_node;
-}
-
-bool pool_take_both(struct pool *p, struct pool *other, uint32_t gpus, struct pool_hold *ret)
-{
-    const uint32_t full = gpus / p->gpus_per_node;
-    const uint32_t rest = gpus % p->gpus_per_node;
-    struct pool_hold hold = {.n_nodes = full, .gpus = rest};
-    uint32_t n = 0;
-    uint32_t best = UINT32_MAX;
-
-    if (full > 0)
-        hold.nodes = mem_alloc(full * sizeof(*hold.nodes));
-    for (uint32_t i = 0; i < p->nodes && n < full; i++)
-        if (p->free[i] == p->gpus_per_node && other->free[i] == p->gpus_per_node)
-            hold.nodes[n++] = i;
-    for (uint32_t i = 0; i < p->nodes && rest > 0; i++) {
-        bool is_used = false;
-        for (uint32_t k = 0; k < n; k++)
-            is_used = is_used || hold.nodes[k] == i;
-        if (is_used || p->free[i] < rest || other->free[i] < rest)
-            continue;
-        if (best == UINT32_MAX || p->free[i] < p->free[best])
-            best = i;
-    }
-    if (n < full || (rest > 0 && best == UINT32_MAX)) {
-        free(hold.nodes);
-        return false;
-    }
-    for (uint32_t i = 0; i < full; i++) {
-        set_free(p, hold.nodes[i], 0);
-        set_free(other, hold.nodes[i], 0);
-    }
-    if (rest > 0) {
-        hold.node = best;
-        set_free(p, best, p->free[best] - rest);
-        set_free(other, best, other->free[best] - rest);
-    }
-    *ret = hold;
-    return true;
-}
-
-void pool_reset(struct pool *p)
-{
+    if (p->free_gpus == pool_gpus(p))
+        return;
     for (uint32_t i = 0; i < p->nodes; i++)
         if (p->free[i] != p->gpus_per_node)
             set_free(p, i, p->gpus_per_node);
 }
-bool pool_hold_take(struct pool *p, const struct pool_hold *hold)
+
+bool pool_take_same(struct pool *p, const struct pool_hold *hold)
 {
     for (uint32_t i = 0; i < hold->n_nodes; i++)
         if (p->free[hold->nodes[i]] != p->gpus_per_node)
@@ -210,37 +150,59 @@ bool pool_hold_take(struct pool *p, const struct pool_hold *hold)
         set_free(p, hold->node, p->free[hold->node] - hold->gpus);
     return true;
 }
-bool pool_take_prefer(struct pool *p, struct pool *other, uint32_t gpus, struct pool_hold *ret)
+
+/* Of the idle nodes those with the most free in `other`, the lowest first. */
+static void take_idle(struct pool *p, const struct pool *other, struct pool_hold *hold)
 {
-    /* of the nodes where it fits, those where `other` has most free of what is asked, then fewest
-     * free in p */
-    const uint32_t full = gpus / p->gpus_per_node;
-    const uint32_t rest = gpus % p->gpus_per_node;
-    struct pool_hold hold = {.n_nodes = full, .gpus = rest};
     uint32_t n = 0;
-    if (!pool_fits(p, gpus))
-        return false;
-    if (full > 0)
-        hold.nodes = mem_alloc(full * sizeof(*hold.nodes));
-    for (uint32_t want = p->gpus_per_node; n < full; want--)
-        for (uint32_t i = 0; i < p->nodes && n < full; i++)
-            if (p->free[i] == p->gpus_per_node && other->free[i] == want) {
-                hold.nodes[n++] = i;
-                set_free(p, i, 0);
-            }
-    if (rest > 0) {
-        uint32_t best = UINT32_MAX;
-        uint32_t bo = 0;
-        for (uint32_t i = 0; i < p->nodes; i++) {
-            uint32_t o = other->free[i] < rest ? other->free[i] : rest;
-            if (p->free[i] < rest)
+
+    for (uint32_t want = p->gpus_per_node + 1; want > 0 && n < hold->n_nodes; want--) {
+        for (uint32_t i = 0; i < p->nodes && n < hold->n_nodes; i++) {
+            if (p->free[i] != p->gpus_per_node || other->free[i] != want - 1)
                 continue;
-            if (best == UINT32_MAX || o > bo || (o == bo && p->free[i] < p->free[best]))
-                best = i, bo = o;
+            hold->nodes[n++] = i;
+            set_free(p, i, 0);
         }
-        hold.node = best;
-        set_free(p, best, p->free[best] - rest);
+    }
+    assert(n == hold->n_nodes);
+}
+
+/* The node with room for `gpus` that lacks the fewest of them in `other`, then the fullest one. */
+static uint32_t find_near(const struct pool *p, const struct pool *other, uint32_t gpus)
+{
+    uint32_t best = UINT32_MAX;
+    uint32_t best_free = 0;
+
+    for (uint32_t i = 0; i < p->nodes; i++) {
+        const uint32_t free = other->free[i] < gpus ? other->free[i] : gpus;
+
+        if (p->free[i] < gpus)
+            continue;
+        if (best == UINT32_MAX || free > best_free ||
+            (free == best_free && p->free[i] < p->free[best])) {
+            best = i;
+            best_free = free;
+        }
+    }
+    assert(best != UINT32_MAX);
+    return best;
+}
+
+void pool_take_near(struct pool *p, const struct pool *other, uint32_t gpus, struct pool_hold *ret)
+{
+    struct pool_hold hold = {.n_nodes = gpus / p->gpus_per_node, .gpus = gpus % p->gpus_per_node};
+
+    if (hold.n_nodes > 0)
+        hold.nodes = mem_alloc(hold.n_nodes * sizeof(*hold.nodes));
+    take_idle(p, other, &hold);
+    if (hold.gpus > 0) {
+        hold.node = find_near(p, other, hold.gpus);
+        set_free(p, hold.node, p->free[hold.node] - hold.gpus);
     }
     *ret = hold;
-    return true;
+}
+
+uint32_t pool_gpus(const struct pool *p)
+{
+    return p->nodes * p->gpus_per_node;
 }

@@ -34,8 +34,8 @@ static inline void pool_freep(struct pool **p)
     pool_free(*p);
 }
 
-/* Makes `to`, of the same size, hold the same as `from`. */
-void pool_copy(struct pool *to, const struct pool *from);
+/* Nobody holds anything. */
+void pool_clear(struct pool *p);
 
 /* Would that many fit now? */
 bool pool_fits(const struct pool *p, uint32_t gpus);
@@ -46,14 +46,11 @@ bool pool_could_fit(const struct pool *p, uint32_t gpus);
 bool pool_take(struct pool *p, uint32_t gpus, struct pool_hold *ret);
 /* {0} after. */
 void pool_give(struct pool *p, struct pool_hold *hold);
-/* The same without freeing the hold, which another pool still knows. */
-void pool_release(struct pool *p, const struct pool_hold *hold);
 
-uint32_t pool_free_gpus(const struct pool *p);
+/* Takes what `hold` says, which is not changed; false where not all of it is free. */
+bool pool_take_same(struct pool *p, const struct pool_hold *hold);
+
+/* As pool_take for what fits (asserted), on nodes of which `other` has as much free as can be. */
+void pool_take_near(struct pool *p, const struct pool *other, uint32_t gpus, struct pool_hold *ret);
+
 uint32_t pool_gpus(const struct pool *p);
-
-/* Takes gpus that are free in both, which hold different things; false where there are none. */
-bool pool_take_both(struct pool *p, struct pool *other, uint32_t gpus, struct pool_hold *ret);
-void pool_reset(struct pool *p);
-bool pool_hold_take(struct pool *p, const struct pool_hold *hold);
-bool pool_take_prefer(struct pool *p, struct pool *other, uint32_t gpus, struct pool_hold *ret);

@@ -1,5 +1,6 @@
 #include "sim/replay.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -42,15 +43,35 @@ int64_t replay_next_end(struct replay *r)
     return heap_first(&r->ends) ? heap_first(&r->ends)->key : NEVER;
 }
 
-bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
+static void note_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
 {
-    if (!pool_take(r->pool, r->options->jobs[job].gpus, &r->holds[job]))
-        return false;
     if (r->done[job].start_s < 0)
         r->done[job].start_s = now_s;
     r->done[job].end_s = now_s + run_s;
     heap_add(&r->ends, now_s + run_s, job);
+}
+
+bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
+{
+    if (!pool_take(r->pool, r->options->jobs[job].gpus, &r->holds[job]))
+        return false;
+    note_start(r, job, now_s, run_s);
     return true;
+}
+
+void replay_start_planned(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
+{
+    const bool is_free = pool_take_same(r->pool, &r->holds[job]);
+
+    assert(is_free);
+    note_start(r, job, now_s, run_s);
+}
+
+int64_t replay_preemption_cost(uint32_t gpus)
+{
+    if (gpus == 1)
+        return 7;
+    return gpus <= 8 ? 30 : 60;
 }
 
 void replay_stop(struct replay *r, uint32_t job)

@@ -24,6 +24,10 @@ int64_t replay_next_end(struct replay *r);
 
 /* Starts `job` now, for `run_s` from here. False where it does not fit. */
 bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
+/* The same on what `holds` says already, which is free. */
+void replay_start_planned(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
+/* What the protocol charges a job of that many gpus, in seconds of all of them. */
+int64_t replay_preemption_cost(uint32_t gpus);
 /* Takes a running job's gpus away: its end is not before it starts again. */
 void replay_stop(struct replay *r, uint32_t job);
 /* Releases what ends at `now_s`; each job that does is told to `fn` (which may be NULL). */
