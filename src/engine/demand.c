@@ -88,18 +88,25 @@ static void count_usable(const struct demand *d, const struct levels *l, uint64_
     }
 }
 
+size_t demand_cpus_within(const struct demand *d, int64_t cpu)
+{
+    size_t n = d->n_cpus;
+
+    while (n > 0 && d->cpus[n - 1] > cpu)
+        n--;
+    return n;
+}
+
 int64_t demand_fragment(const struct demand *d, const struct node *n, const struct levels *l)
 {
     struct usable all;
-    size_t cpu = d->n_cpus;
+    size_t cpu = demand_cpus_within(d, l->cpu);
     int64_t idle = 0;
     int64_t fragment;
 
     for (unsigned i = 0; i < l->n; i++)
         idle += l->free[i];
     fragment = idle * d->weight;
-    while (cpu > 0 && d->cpus[cpu - 1] > l->cpu)
-        cpu--;
     if (cpu == 0 || idle == 0)
         return fragment;
     count_usable(d, l, UINT64_MAX, &all);
@@ -160,14 +167,14 @@ static struct demand_group *group_of(struct demand *d, const struct shape *s)
 }
 
 /* The cpus and levels that occur. */
-static void find_steps(const struct mete_engine *e, struct demand *d)
+static void find_steps(struct demand *d)
 {
     int64_t *levels = mem_alloc(d->n_kinds * sizeof(*levels) + 1);
     size_t n = 0;
 
     d->cpus = mem_alloc(d->n_kinds * sizeof(*d->cpus) + 1);
     for (size_t i = 0; i < d->n_kinds; i++) {
-        d->cpus[i] = shape_cpu(e, d->kinds[i].shape);
+        d->cpus[i] = d->kinds[i].shape->cpu;
         levels[i] = d->kinds[i].shape->milli;
     }
     d->n_cpus = unique(d->cpus, d->n_kinds);
@@ -180,7 +187,7 @@ static void find_steps(const struct mete_engine *e, struct demand *d)
     free(levels);
 }
 
-static void fill_groups(const struct mete_engine *e, struct demand *d)
+static void fill_groups(struct demand *d)
 {
     d->groups = mem_alloc(d->n_kinds * sizeof(*d->groups) + 1);
     for (size_t i = 0; i < d->n_kinds; i++) {
@@ -192,7 +199,7 @@ static void fill_groups(const struct mete_engine *e, struct demand *d)
             continue; /* all idle gpu is a fragment to it */
         g = group_of(d, s);
         for (size_t k = 0; k < d->n_cpus; k++)
-            if (d->cpus[k] >= shape_cpu(e, s))
+            if (d->cpus[k] >= s->cpu)
                 g->weights[k] += d->kinds[i].weight;
     }
 }
@@ -253,8 +260,8 @@ enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand
         demand_free(e, d);
         return result;
     }
-    find_steps(e, d);
-    fill_groups(e, d);
+    find_steps(d);
+    fill_groups(d);
     d->total = total > 0 ? (int64_t)total : d->weight;
     demand_free(e, e->demand);
     e->demand = d->weight > 0 ? d : NULL;

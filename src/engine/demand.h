@@ -32,6 +32,9 @@ const struct demand_kind *demand_kinds(const struct demand *d, size_t *ret_n);
 int64_t demand_weight(const struct demand *d);
 int64_t demand_total(const struct demand *d);
 
+/* How many of the amounts of cpu that kinds ask for are within this one. */
+size_t demand_cpus_within(const struct demand *d, int64_t cpu);
+
 /* Fragment times weight. */
 int64_t demand_fragment(const struct demand *d, const struct node *n, const struct levels *l);
 

@@ -75,6 +75,7 @@ void mete_engine_free(struct mete_engine *e)
     vec_done(&e->order);
     vec_done(&e->slots);
     vec_done(&e->free_slots);
+    vec_done(&e->glances);
     vec_done(&e->groups);
     vec_done(&e->reservations);
     vec_done(&e->log);

@@ -59,11 +59,3 @@ int64_t node_cpu_free(const struct mete_engine *e, const struct node *n)
 
     return room && room->capacity > room->used ? room->capacity - room->used : 0;
 }
-
-int64_t shape_cpu(const struct mete_engine *e, const struct shape *s)
-{
-    for (size_t i = 0; i < s->n_requests; i++)
-        if (s->requests[i].resource == e->cpu)
-            return s->requests[i].amount;
-    return 0;
-}

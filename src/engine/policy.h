@@ -33,7 +33,6 @@ uint32_t policy_lead(const struct node *n, const struct shape *s);
 int64_t node_milli_free(const struct node *n);
 /* Of the cpu, in 1/1000; 0 where the node has none. */
 int64_t node_cpu_free(const struct mete_engine *e, const struct node *n);
-int64_t shape_cpu(const struct mete_engine *e, const struct shape *s);
 
 /* score_pack.c */
 uint32_t score_binpack(const struct mete_engine *e, const struct node *n, const struct shape *s);

@@ -148,10 +148,10 @@ enum state {
     STATES,
 };
 
-static void add_kind(const struct mete_engine *e, const struct node *n, const struct levels *l,
-                     const struct shape *s, double part, double sums[STATES])
+static void add_kind(const struct node *n, const struct levels *l, const struct shape *s,
+                     double part, double sums[STATES])
 {
-    bool has_cpu = shape_cpu(e, s) <= l->cpu;
+    bool has_cpu = s->cpu <= l->cpu;
     uint32_t hosting = 0;
     int64_t small = 0;
     int64_t idle = 0;
@@ -186,7 +186,7 @@ static double published_fragment(const struct mete_engine *e, const struct node 
     const struct demand_kind *kinds = demand_kinds(e->demand, &n_kinds);
 
     for (size_t i = 0; i < n_kinds; i++)
-        add_kind(e, n, l, kinds[i].shape, (double)kinds[i].weight / total / known, sums);
+        add_kind(n, l, kinds[i].shape, (double)kinds[i].weight / total / known, sums);
     for (int i = 0; i < STATES; i++)
         ret += i == SATISFIED ? 0 : sums[i];
     return ret;
@@ -245,9 +245,14 @@ static struct best find_best(const struct mete_engine *e, const struct node *n,
 
     levels_of(e, n, &before);
     after = before;
-    after.cpu -= shape_cpu(e, s);
+    after.cpu -= s->cpu;
     if (shape_is_share(s) && s->gpus == 1)
         return best_share(e, n, s, &before, &after, free);
+    if (s->gpus == 0 &&
+        demand_cpus_within(e->demand, before.cpu) == demand_cpus_within(e->demand, after.cpu)) {
+        best.score = 50; /* nothing changes for anybody */
+        return best;
+    }
     if (s->gpus > 0)
         best.gpus =
             shape_is_share(s) ? devices_best_fit(n, s, free) : devices_choose(n, free, s->gpus);

@@ -67,7 +67,7 @@ static int64_t milli_asked(const struct shape *s)
 
 uint32_t score_dotprod(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
-    double cpu = part_of(node_cpu_free(e, n), e->cpu_max) * part_of(shape_cpu(e, s), e->cpu_max);
+    double cpu = part_of(node_cpu_free(e, n), e->cpu_max) * part_of(s->cpu, e->cpu_max);
     double gpu = part_of(node_milli_free(n), milli_max(e)) * part_of(milli_asked(s), milli_max(e));
 
     return whole(n, s, 1 - (cpu + gpu) / 2);
@@ -75,7 +75,7 @@ uint32_t score_dotprod(const struct mete_engine *e, const struct node *n, const 
 
 uint32_t score_bestfit(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
-    double cpu = part_of(node_cpu_free(e, n) - shape_cpu(e, s), e->cpu_max);
+    double cpu = part_of(node_cpu_free(e, n) - s->cpu, e->cpu_max);
     double gpu = part_of(node_milli_free(n) - milli_asked(s), milli_max(e));
 
     return whole(n, s, 1 - (cpu / 2 + gpu / 2));

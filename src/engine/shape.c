@@ -157,9 +157,12 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
     s->selector = mem_alloc(set->n_selector * sizeof(*s->selector) + 1);
     s->tolerations = mem_alloc(set->n_tolerations * sizeof(*s->tolerations) + 1);
     for (size_t i = 0; i < set->n_requests; i++)
-        if (set->requests[i].amount > 0)
+        if (set->requests[i].amount > 0) {
+            if (strcmp(set->requests[i].resource, "cpu") == 0)
+                s->cpu = set->requests[i].amount;
             s->requests[s->n_requests++] = (struct request){
                 intern_ref(e->texts, set->requests[i].resource), set->requests[i].amount};
+        }
     for (size_t i = 0; i < set->n_selector; i++)
         s->selector[s->n_selector++] = (struct label){intern_ref(e->texts, set->selector[i].key),
                                                       intern_ref(e->texts, set->selector[i].value)};
@@ -282,6 +285,7 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .node = s->node,
         .requests = arena_alloc(e->scratch, requests_size),
         .n_requests = s->n_requests,
+        .cpu = s->cpu,
         .selector = arena_alloc(e->scratch, selector_size),
         .n_selector = s->n_selector,
         /* room for one more, which is what what-ifs add */

@@ -142,6 +142,16 @@ struct node {
     struct map_handle handle;
 };
 
+/* Of a node, side by side with those of the others: enough to see that most do not fit. */
+struct glance {
+    bool is_known;
+    bool is_open;     /* takes pods, and nothing is reserved there */
+    uint16_t whole;   /* healthy gpus that are free */
+    uint16_t largest; /* the most that is free of one, in 1/1000 */
+    uint32_t rank;
+    int64_t cpu; /* free */
+};
+
 /* Pods that ask for the same thing: hash-consed. `words` is what makes two the same. */
 struct shape {
     struct map_handle handle;
@@ -156,6 +166,7 @@ struct shape {
     uint32_t node;            /* interned name; 0: any */
     struct request *requests; /* by resource number */
     size_t n_requests;
+    int64_t cpu;            /* of these */
     struct label *selector; /* by key number */
     size_t n_selector;
     struct toleration *tolerations;
@@ -276,6 +287,7 @@ struct mete_engine {
     VEC(struct node *) order; /* present, by name */
     VEC(struct node *) slots; /* NULL where unused */
     VEC(uint32_t) free_slots;
+    VEC(struct glance) glances; /* by slot; a cache */
     struct gpu *gpu_map;
     struct shape *shape_map;
     struct group *group_map;

@@ -142,6 +142,8 @@ static void if_less(struct lines *l, const struct shape *own)
 
         s->requests[i].amount = 0;
         s->requests[i].amount = most_left(l->e, s, r->resource);
+        if (r->resource == l->e->cpu)
+            s->cpu = s->requests[i].amount;
         if (s->requests[i].amount == 0 || s->requests[i].amount >= r->amount ||
             !try_shape(l, s, &node))
             continue;
