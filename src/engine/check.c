@@ -1,4 +1,5 @@
 #include "engine/place.h"
+#include "engine/queue.h"
 #include "engine/search.h"
 #include "engine/state.h"
 
@@ -142,21 +143,21 @@ static const char *check_gpus(struct mete_engine *e)
     return NULL;
 }
 
-static const char *check_order(struct mete_engine *e)
+static const char *check_order(const struct queue *q)
 {
     size_t waiting = 0;
     size_t place = 0;
     const struct order_key *before = NULL;
 
-    for (struct order_link *at = order_first(&e->waiting); at; at = order_next(at), place++) {
+    for (struct order_link *at = order_first(&q->waiting); at; at = order_next(at), place++) {
         if (order_place(at) != place || (before && !order_before(before, at->key)))
             return "the waiting workloads are not in order";
         before = at->key;
     }
-    for (size_t i = 0; i < e->groups.n; i++) {
-        if (e->groups.at[i]->waiting_index != i)
+    for (size_t i = 0; i < q->groups.n; i++) {
+        if (q->groups.at[i]->waiting_index != i || q->groups.at[i]->queue != q)
             return "a group is not where it says";
-        waiting += order_count(&e->groups.at[i]->waiting);
+        waiting += order_count(&q->groups.at[i]->waiting);
     }
     return waiting == place ? NULL : "the groups do not add up to the waiting workloads";
 }
@@ -166,11 +167,17 @@ const char *mete_engine_check(struct mete_engine *e)
     const char *wrong = check_nodes(e);
     struct workload *w;
     struct workload *next;
+    struct queue *next_q;
+    struct queue *q;
 
     if (!wrong)
         wrong = check_gpus(e);
     if (!wrong)
-        wrong = check_order(e);
+        wrong = queues_check(e);
+    map_each (handle, e->queue_map, q, next_q) {
+        if (!wrong)
+            wrong = check_order(q);
+    }
     if (!wrong && e->journal.depth != 0)
         wrong = "a trial is open";
     map_each (handle, e->workload_map, w, next) {
@@ -209,7 +216,5 @@ uint64_t engine_hash(const struct mete_engine *e)
         if (n->reservation)
             hash = mix(hash, (uint64_t)n->reservation->nodes[n->reserved_at].extra_gpus);
     }
-    for (struct order_link *at = order_first(&e->waiting); at; at = order_next(at))
-        hash = mix(hash, at->key->id);
-    return hash;
+    return queues_hash(e, hash);
 }

@@ -3,6 +3,7 @@
 
 #include "engine/demand.h"
 #include "engine/policy.h"
+#include "engine/queue.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -25,6 +26,8 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         options && options->reserve_depth ? options->reserve_depth : RESERVE_DEPTH_DEFAULT;
     if (e->reserve_depth == METE_RESERVE_NONE)
         e->reserve_depth = 0;
+    e->root = queue_new("");
+    e->root->cells = mem_alloc(1);
     e->journal.on_mark = search_undone;
     e->journal.arg = e;
     e->epoch = 1;
@@ -32,6 +35,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e->freed = 1;
     e->eased = 1;
     e->version = 1;
+    queue_default(e);
     e->decisions = arena_new();
     e->answers = arena_new();
     e->scratch = arena_new();
@@ -72,15 +76,14 @@ void mete_engine_free(struct mete_engine *e)
     demand_free(e, e->demand);
     values_free(e, e->values);
     free_maps(e);
+    queues_free(e);
     vec_done(&e->order);
     vec_done(&e->slots);
     vec_done(&e->free_slots);
     vec_done(&e->glances);
-    vec_done(&e->groups);
     vec_done(&e->reservations);
     vec_done(&e->log);
     vec_done(&e->trees);
-    vec_done(&e->heap);
     vec_done(&e->placed);
     vec_done(&e->holders);
     arena_free(e->decisions);

@@ -136,18 +136,30 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
     return best;
 }
 
-static void take_chosen(struct mete_engine *e, const struct attempt *a, struct pod *p,
-                        const struct shape *s, struct node *n)
+static void take_gpus(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
+                      uint64_t chosen)
 {
-    uint64_t chosen = policy_devices(e, n, s);
     struct gpu *gpus[NODE_GPUS_MAX];
     size_t n_gpus = 0;
 
     for (uint64_t left = chosen; left; left &= left - 1)
         gpus[n_gpus++] = n->gpus[__builtin_ctzll(left)];
+    pod_take(e, p, s, n, gpus, n_gpus);
+}
+
+void place_on(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n)
+{
+    take_gpus(e, p, s, n, policy_devices(e, n, s));
+}
+
+static void take_chosen(struct mete_engine *e, const struct attempt *a, struct pod *p,
+                        const struct shape *s, struct node *n)
+{
+    uint64_t chosen = policy_devices(e, n, s);
+
     if (n->reservation)
         reserve_note(e, a, s, n, chosen);
-    pod_take(e, p, s, n, gpus, n_gpus);
+    take_gpus(e, p, s, n, chosen);
 }
 
 static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
@@ -171,8 +183,10 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
 {
     const struct group *g = a->w->group;
 
+    a->e = e;
     a->n_placed = 0;
     a->kept = NULL;
+    a->block.code = METE_REASON_NONE;
     for (size_t i = 0; i < g->n_sets; i++) {
         uint32_t set = g->fill_order[i];
         size_t first = 0;
@@ -185,7 +199,7 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
             a->n_placed++;
         }
     }
-    return true;
+    return queue_admits_placed(e, a->w, &a->block);
 }
 
 bool place_would_fit(struct mete_engine *e, struct attempt *a)

@@ -28,6 +28,8 @@ static void log_change(struct mete_engine *e, const struct node *n)
 
 void node_touch(struct mete_engine *e, struct node *n)
 {
+    if (e->is_quiet)
+        return;
     journal_mark(&e->journal, n);
     log_change(e, n);
 }

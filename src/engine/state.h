@@ -80,6 +80,8 @@ struct request {
 
 struct node;
 struct pod;
+struct queue;
+struct counted;
 struct reservation;
 
 /* Exists while it is on a node or held. */
@@ -188,8 +190,8 @@ struct group_set {
     uint32_t count;
 };
 
-/* Workloads that ask for the same thing, with the same time limit: what fails for one fails for
- * all. */
+/* Workloads of a queue that ask for the same thing, with the same time limit, and where the queue
+ * limits users of the same user: what fails for one fails for all. */
 struct group {
     struct map_handle handle;
     void *words;
@@ -200,10 +202,18 @@ struct group {
     uint32_t *fill_order; /* sets, the ones with most gpus first */
     size_t n_pods;
     int64_t time_limit_ns;
+    struct queue *queue;
+    uint32_t user;   /* 0: of any */
+    int64_t *charge; /* what each takes of what counts, as of e->counted_at == charge_at */
+    uint64_t charge_at;
     struct order waiting;
-    size_t waiting_index; /* in e->groups, while any wait */
+    size_t waiting_index; /* in queue->groups, while any wait */
 
     uint64_t failed_at; /* e->eased when its first could not be placed: skipped until that moves */
+    bool failed_kept;   /* a reservation was in the way: only for those behind its owner */
+    uint64_t kept_at;   /* e->cycles when it was tried again for that */
+    uint64_t stuck_at;  /* e->version when nobody could be evicted for it, ... */
+    int64_t stuck_ns;   /* ... before this moment */
     uint64_t never_at;  /* e->nodes_version when `never` was found; 0: not known */
     bool never;         /* could not be held by the cluster, empty and healthy */
 
@@ -236,12 +246,30 @@ struct workload {
     struct pod *pods;
     size_t n_pods;
     bool is_placed;
-    int64_t end_ns;             /* by its time limit, where placed; NEVER_NS */
+    bool is_preemptible;
+    bool is_secured; /* placed within the nominal quotas: see preempt.c */
+    int32_t priority;
+    int32_t qos;
+    int64_t end_ns;     /* by its time limit, where placed; NEVER_NS */
+    int64_t started_ns; /* where placed; 0: not known */
+    int64_t min_run_ns;
+    int64_t checkpoint_ns;
+    struct queue *queue;
+    uint32_t user;
+    struct workload *placed_before; /* in its queue */
+    struct workload *placed_after;
+    int64_t *charged;     /* what is counted of it, by counted resource; NULL: nothing */
+    uint64_t billed;      /* the dominant part of it */
+    uint64_t evicted_by;  /* placed, but to go for that workload; 0 */
+    uint32_t n_evicting;  /* how many have to go for this one */
+    uint64_t marked_at;   /* a candidate in this search for victims */
+    bool is_victim;       /* in this search */
+    uint64_t cost;        /* of evicting it */
+    struct node **was_on; /* of each pod, where it is a victim; in the scratch arena */
+    size_t *had_gpus;
     enum mete_reason_code code; /* the last one said, and since when */
     int64_t since_ns;
-    char *name; /* one block: name, queue, user */
-    char *queue;
-    char *user;
+    char *name;
 };
 
 struct reserved_node {
@@ -258,6 +286,7 @@ struct reservation {
     int64_t start_ns;    /* NEVER_NS: not known */
     bool is_confirmed;   /* in this cycle */
     bool is_stale;       /* somebody before its owner took of it */
+    bool is_preempting;  /* its owner waits for those who were evicted for it: kept from all */
     uint64_t planned_at; /* e->freed */
     int64_t least;       /* the fewest gpus that it ever had to wait for */
 };
@@ -292,8 +321,22 @@ struct mete_engine {
     struct shape *shape_map;
     struct group *group_map;
     struct workload *workload_map;
-    struct order waiting;
-    VEC(struct group *) groups; /* some wait */
+    size_t n_waiting;
+    struct queue *root;
+    struct queue *queue_map;     /* by name, those gone but named by workloads too */
+    VEC(struct queue *) queues;  /* present, by name */
+    VEC(struct counted) counted; /* resources that count; none before the first mete_queue_set */
+    uint64_t counted_at;         /* which those are */
+    uint64_t capacities_at;      /* e->nodes_version of their capacities */
+    struct mete_fairness fairness;
+    uint64_t cycles; /* begun, those apart that go on with one that was cut */
+    bool was_cut;
+    int64_t now_ns;    /* of the last cycle */
+    int64_t folded_ns; /* when usage was folded last, and points found; 0: never */
+    int64_t points_ns;
+    uint64_t searches; /* for victims */
+    VEC(struct workload *) victims;
+    bool is_quiet; /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
 
     VEC(uint32_t) log; /* a ring of node slots; see search.c */
@@ -314,10 +357,10 @@ struct mete_engine {
     uint64_t sums_seen;
     uint64_t sums_epoch;
 
-    VEC(struct group *) heap;
     VEC(struct workload *) placed; /* in this cycle */
-    VEC(struct holder) holders;    /* of one node, while it is looked at */
-    uint32_t n_reserved;           /* in this cycle */
+    VEC(struct mete_eviction) evictions;
+    VEC(struct holder) holders; /* of one node, while it is looked at */
+    uint32_t n_reserved;        /* in this cycle */
     struct arena *decisions;
     struct arena *answers; /* of mete_why */
     struct arena *scratch; /* dead when a call returns */
@@ -403,8 +446,11 @@ void shape_unref(struct mete_engine *e, struct shape *s);
 /* A copy in the scratch arena, for a what-if. */
 struct shape *shape_scratch(struct mete_engine *e, const struct shape *s);
 enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w,
-                            struct group **ret);
+                            struct queue *queue, uint32_t user, struct group **ret);
 void group_unref(struct mete_engine *e, struct group *g);
+/* The same in another queue, or for another user (0: any). */
+struct group *group_for(struct mete_engine *e, const struct group *g, struct queue *queue,
+                        uint32_t user);
 void group_wait(struct mete_engine *e, struct workload *w);
 void group_unwait(struct mete_engine *e, struct workload *w);
 

@@ -68,6 +68,12 @@ struct job_spec {
     int32_t priority;
     int64_t submit_s; /* 0: the id */
     int64_t limit_s;
+    const char *queue; /* NULL: "default" */
+    const char *user;  /* NULL: "ann" */
+    bool is_preemptible;
+    int64_t min_run_s;
+    int64_t checkpoint_s;
+    int32_t qos;
     uint32_t pods;         /* 0: 1 */
     const char *label;     /* of key "disk" */
     const char *tolerates; /* value of key "dedicated" */
@@ -114,9 +120,13 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
     p->workload = (struct mete_workload){
         .id = s.id,
         .name = p->name,
-        .queue = "default",
-        .user = "ann",
+        .queue = s.queue ? s.queue : "default",
+        .user = s.user ? s.user : "ann",
         .priority = s.priority,
+        .qos = s.qos,
+        .is_preemptible = s.is_preemptible,
+        .min_run_ns = s.min_run_s * SECOND,
+        .checkpoint_ns = s.checkpoint_s * SECOND,
         .submit_ns = (s.submit_s ? s.submit_s : (int64_t)s.id) * SECOND,
         .time_limit_ns = s.limit_s * SECOND,
         .pod_sets = &p->set,
@@ -149,7 +159,7 @@ static inline enum mete_result restore_job(struct mete_engine *e, struct job_spe
     return mete_workload_restore(e, job_parts(s, &parts), &placement);
 }
 
-/* Runs a cycle and writes what it decided: "1:a(a-0,a-1) 2:b". */
+/* Runs a cycle and writes what it decided: "1:a(0,1) 2:b 3 for 4": 3 has to go for 4. */
 static inline const char *cycle_text(struct mete_engine *e, int64_t now_s, char *text, size_t size)
 {
     struct mete_decisions d;
@@ -170,5 +180,8 @@ static inline const char *cycle_text(struct mete_engine *e, int64_t now_s, char 
                 used += (size_t)snprintf(text + used, size - used, ")");
         }
     }
+    for (size_t i = 0; i < d.n_evictions && used + 1 < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u for %u", used ? " " : "",
+                                 (unsigned)d.evictions[i].workload, (unsigned)d.evictions[i].by);
     return text;
 }

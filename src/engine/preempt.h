@@ -1,0 +1,14 @@
+/* preempt.h - room made by evicting others: see preempt.c for who may evict whom */
+#pragma once
+
+#include "engine/queue.h"
+
+/* Decides who has to go for `w`, which waits, and keeps their room for it. False: nobody, or
+ * nothing more than before. */
+bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns);
+
+/* `w` gives back what it held. */
+void preempt_gone(struct mete_engine *e, struct workload *w);
+
+/* The first by id of those that have to go for it; NULL. */
+const struct workload *preempt_first(const struct mete_engine *e, const struct workload *w);
