@@ -7,7 +7,7 @@ struct word {
     struct err *(*run)(struct cli *c);
 };
 
-static const struct word words[] = {{"jobs", sim_jobs}, {"openb", sim_openb}};
+static const struct word words[] = {{"jobs", sim_jobs}, {"learn", sim_learn}, {"openb", sim_openb}};
 
 static struct err *sim_run(struct cli *c)
 {
@@ -18,7 +18,7 @@ static struct err *sim_run(struct cli *c)
             return words[i].run(c);
     if (text_equal(name, "record"))
         return cli_usage(c, "sim record is not there yet");
-    return cli_usage(c, "sim has no \"%s\": want jobs or openb", name);
+    return cli_usage(c, "sim has no \"%s\": want jobs, learn or openb", name);
 }
 
 static const char *const formats[] = {"table", "json", "csv", NULL};
@@ -40,6 +40,10 @@ static const struct flag sim_flags[] = {
      .value = "sigma=S,seed=N",
      .doc = "jobs: what mete knows of a duration is wrong by a log-normal factor (the truth)"},
     {.name = "pods", .type = FLAG_TEXT, .value = "FILE", .doc = "openb: the list of pods"},
+    {.name = "values",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "the table of policy mete; learn: where it goes (stdout); openb: else it is learned"},
     {.name = "arrivals",
      .type = FLAG_TEXT,
      .value = "FILE",
@@ -70,7 +74,7 @@ static const struct flag sim_flags[] = {
 
 const struct command command_sim = {
     .name = "sim",
-    .arguments = "jobs|openb",
+    .arguments = "jobs|learn|openb",
     .summary = "replay traces and compare policies, on paper",
     .doc =
         "jobs puts the jobs of a trace through a queue onto equal nodes of whole GPUs: fifo, sjf "

@@ -3,9 +3,17 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "sim/openb.h"
+#include "sim/value_table.h"
 
 struct err *sim_jobs(struct cli *c) MUST_CHECK;
 struct err *sim_openb(struct cli *c) MUST_CHECK;
+struct err *sim_learn(struct cli *c) MUST_CHECK;
+
+/* The table of policy mete: from a file, or learned from the trace, which is said. */
+struct err *sim_values_read(const char *path, struct value_table **ret) MUST_CHECK;
+struct err *sim_values_learn(struct cli *c, const struct openb *o,
+                             struct value_table **ret) MUST_CHECK;
 
 /* A column of a result: the key of JSON and CSV, the title of tables. */
 struct sim_column {

@@ -31,6 +31,8 @@ struct run {
 
 struct comparison {
     struct openb *trace;
+    struct value_table *values; /* of policy mete, where it is among them */
+    struct mete_values view;
     char *policies[POLICIES_MAX];
     size_t n_policies;
     uint64_t seeds[SEEDS_MAX];
@@ -48,6 +50,7 @@ static void comparison_done(struct comparison *p)
         err_free(p->runs[i].failed);
     free(p->runs);
     openb_free(p->trace);
+    value_table_free(p->values);
 }
 
 typedef struct err *(*read_fn)(struct openb *o, const char *file, struct str text);
@@ -125,11 +128,29 @@ static struct err *read_comparison(struct cli *c, struct comparison *p)
     return NULL;
 }
 
+static struct err *get_values(struct cli *c, struct comparison *p)
+{
+    const char *path = flag_text(c->in, "values");
+    bool wants = false;
+
+    for (size_t i = 0; i < p->n_policies; i++)
+        wants |= text_equal(p->policies[i], "mete");
+    if (!wants)
+        return path ? cli_usage(c, "--values: policy mete is not among those compared") : NULL;
+    if (path)
+        TRY(sim_values_read(path, &p->values));
+    else
+        TRY(sim_values_learn(c, p->trace, &p->values));
+    p->view = value_table_view(p->values);
+    return NULL;
+}
+
 static void run_one(void *arg, size_t i)
 {
     const struct comparison *p = arg;
     struct run *r = &p->runs[i];
-    const struct openb_run_options options = {.policy = r->policy, .seed = r->seed};
+    const struct openb_run_options options = {
+        .policy = r->policy, .seed = r->seed, .values = p->values ? &p->view : NULL};
     const int64_t began = stopwatch_ns();
 
     r->failed = openb_run(p->trace, &options, &r->curves);
@@ -330,6 +351,7 @@ static struct err *compare(struct cli *c, struct comparison *p)
     AUTO(json_freep) json_t *rows = NULL;
 
     TRY(read_comparison(c, p));
+    TRY(get_values(c, p));
     TRY(run_all(c, p));
     if (flag_text(c->in, "check"))
         return check_published(c, p, stopwatch_ns() - began);

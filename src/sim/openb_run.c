@@ -87,7 +87,9 @@ struct err *openb_run(const struct openb *o, const struct openb_run_options *opt
         return err_new(ERR_INVALID, "seed %" PRIu64 ": no %s of it", options->seed,
                        order ? "ranks of nodes" : "order of arrival");
     TRY(openb_engine_new(o, &engine, ranks, &e));
-    failed = run_pods(e, o, order, ret);
+    failed = mete_values_set(e, options->values) == METE_OK
+                 ? run_pods(e, o, order, ret)
+                 : err_new(ERR_INVALID, "the engine refuses the values: %s", mete_last_error(e));
     mete_engine_free(e);
     return failed;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "mete/engine.h"
 #include "sim/openb.h"
 
 enum openb_metric {
@@ -30,6 +31,7 @@ struct openb_curves {
 struct openb_run_options {
     const char *policy; /* of the engine */
     uint64_t seed;
+    const struct mete_values *values; /* of policy mete; may be NULL */
 };
 
 const char *openb_metric_name(enum openb_metric metric); /* "alloc_pct", ... */
