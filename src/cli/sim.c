@@ -7,7 +7,8 @@ struct word {
     struct err *(*run)(struct cli *c);
 };
 
-static const struct word words[] = {{"jobs", sim_jobs}, {"learn", sim_learn}, {"openb", sim_openb}};
+static const struct word words[] = {
+    {"jobs", sim_jobs}, {"openb", sim_openb}, {"churn", sim_churn}, {"learn", sim_learn}};
 
 static struct err *sim_run(struct cli *c)
 {
@@ -18,7 +19,7 @@ static struct err *sim_run(struct cli *c)
             return words[i].run(c);
     if (text_equal(name, "record"))
         return cli_usage(c, "sim record is not there yet");
-    return cli_usage(c, "sim has no \"%s\": want jobs, learn or openb", name);
+    return cli_usage(c, "sim has no \"%s\": want jobs, openb, churn or learn", name);
 }
 
 static const char *const formats[] = {"table", "json", "csv", NULL};
@@ -32,27 +33,31 @@ static const struct flag sim_flags[] = {
     {.name = "nodes",
      .type = FLAG_TEXT,
      .value = "N|FILE",
-     .doc = "jobs: how many nodes; openb: the list of them"},
+     .doc = "jobs: how many nodes; openb, churn: the list of them"},
     {.name = "gpus-per-node", .type = FLAG_COUNT, .value = "G", .doc = "jobs: of each (8)"},
     {.name = "policies", .type = FLAG_TEXT, .value = "A,B", .doc = "which to compare"},
     {.name = "estimates",
      .type = FLAG_TEXT,
      .value = "sigma=S,seed=N",
      .doc = "jobs: what mete knows of a duration is wrong by a log-normal factor (the truth)"},
-    {.name = "pods", .type = FLAG_TEXT, .value = "FILE", .doc = "openb: the list of pods"},
+    {.name = "pods", .type = FLAG_TEXT, .value = "FILE", .doc = "openb, churn: the list of pods"},
     {.name = "values",
      .type = FLAG_TEXT,
      .value = "FILE",
      .doc = "the table of policy mete; learn: where it goes (stdout); openb: else it is learned"},
     {.name = "arrivals",
      .type = FLAG_TEXT,
-     .value = "FILE",
-     .doc = "openb: of each seed the order in which pods arrive"},
+     .value = "FILE|N",
+     .doc = "openb: of each seed the order in which pods arrive; churn: how many do (5 of each)"},
+    {.name = "load",
+     .type = FLAG_COUNT,
+     .value = "PCT",
+     .doc = "churn: what pods ask for on average, in % of the gpus (95)"},
     {.name = "noderank",
      .type = FLAG_TEXT,
      .value = "FILE",
      .doc = "openb: of each seed the rank of each node, which breaks ties"},
-    {.name = "seeds", .type = FLAG_TEXT, .value = "42-51", .doc = "openb: which (42-51)"},
+    {.name = "seeds", .type = FLAG_TEXT, .value = "42-51", .doc = "openb, churn: which (42-51)"},
     {.name = "check",
      .type = FLAG_TEXT,
      .value = "FILE",
@@ -60,7 +65,7 @@ static const struct flag sim_flags[] = {
     {.name = "threads",
      .type = FLAG_COUNT,
      .value = "N",
-     .doc = "openb: runs side by side (as many as processors)"},
+     .doc = "openb, churn: runs side by side (as many as processors)"},
     {.name = "output",
      .letter = 'o',
      .type = FLAG_TEXT,
@@ -74,7 +79,7 @@ static const struct flag sim_flags[] = {
 
 const struct command command_sim = {
     .name = "sim",
-    .arguments = "jobs|learn|openb",
+    .arguments = "jobs|openb|churn|learn",
     .summary = "replay traces and compare policies, on paper",
     .doc =
         "jobs puts the jobs of a trace through a queue onto equal nodes of whole GPUs: fifo, sjf "

@@ -8,6 +8,7 @@
 
 struct err *sim_jobs(struct cli *c) MUST_CHECK;
 struct err *sim_openb(struct cli *c) MUST_CHECK;
+struct err *sim_churn(struct cli *c) MUST_CHECK;
 struct err *sim_learn(struct cli *c) MUST_CHECK;
 
 /* The table of policy mete: from a file, or learned from the trace, which is said. */
