@@ -20,9 +20,10 @@ struct world {
     const struct churn_options *options;
     struct chance chance;
     struct mete_engine *engine;
-    int64_t *run_s;     /* of each pod of the list */
-    double *run_before; /* sum of run_s up to each pod, it included */
-    struct heap ends;   /* of workloads, in ms */
+    int64_t *run_s;     /* running times of the trace */
+    double *run_before; /* their sum up to each, it included */
+    size_t n_runs;
+    struct heap ends; /* of workloads, in ms */
     uint32_t n_workloads;
     int64_t now_ms;
     int64_t settled_ms; /* what is measured begins here */
@@ -40,44 +41,39 @@ static double milli_of(const struct openb_pod *pod)
     return (double)pod->gpus * pod->gpu_milli;
 }
 
-/* How long each pod runs: as it did, or as another one of the list where that is not known. */
+/* The running times that the trace knows, and the gap between arrivals that gives the load. */
 static struct err *set_durations(struct world *w)
 {
     const struct openb_pod *pods = openb_pods(w->trace);
     const size_t n = openb_pod_count(w->trace);
-    AUTO_FREE size_t *known = mem_alloc(n * sizeof(*known));
-    size_t n_known = 0;
-    double sum = 0;
-    double work = 0;
+    double sum_s = 0;
+    double sum_milli = 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (pods[i].run_s > 0)
-            known[n_known++] = i;
-    if (n_known == 0)
-        return err_new(ERR_INVALID, "the list of pods does not say how long they ran: want the "
-                                    "columns scheduled_time and deletion_time");
     w->run_s = mem_alloc(n * sizeof(*w->run_s));
     w->run_before = mem_alloc(n * sizeof(*w->run_before));
     for (size_t i = 0; i < n; i++) {
-        const size_t from = pods[i].run_s > 0 ? i : known[chance_below(&w->chance, n_known)];
-
-        w->run_s[i] = pods[from].run_s;
-        sum += (double)w->run_s[i];
-        work += (double)w->run_s[i] * milli_of(&pods[i]);
-        w->run_before[i] = sum;
+        sum_milli += milli_of(&pods[i]);
+        if (pods[i].run_s <= 0)
+            continue;
+        sum_s += (double)pods[i].run_s;
+        w->run_s[w->n_runs] = pods[i].run_s;
+        w->run_before[w->n_runs++] = sum_s;
     }
-    w->gap_ms = MS_PER_S * work / (double)n * 100 /
+    if (w->n_runs == 0 || sum_milli <= 0)
+        return err_new(ERR_INVALID,
+                       "the list of pods does not say how long they ran: want gpus and "
+                       "the columns scheduled_time and deletion_time");
+    w->gap_ms = MS_PER_S * sum_s / (double)w->n_runs * sum_milli / (double)n * 100 /
                 ((double)w->options->load_pct * (double)openb_capacity_milli(w->trace));
     return NULL;
 }
 
-/* A pod that is under way at some moment: the longer it runs, the likelier. */
-static size_t pick_running(struct world *w)
+/* The running time of a pod that is under way at some moment: the longer, the likelier. */
+static int64_t pick_long(struct world *w)
 {
-    const size_t n = openb_pod_count(w->trace);
-    const double at = chance_unit(&w->chance) * w->run_before[n - 1];
+    const double at = chance_unit(&w->chance) * w->run_before[w->n_runs - 1];
     size_t low = 0;
-    size_t high = n - 1;
+    size_t high = w->n_runs - 1;
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
@@ -87,7 +83,7 @@ static size_t pick_running(struct world *w)
         else
             high = middle;
     }
-    return low;
+    return w->run_s[low];
 }
 
 /* Ranks of the nodes by chance: the names break ties. */
@@ -112,9 +108,11 @@ static struct err *make_engine(struct world *w)
     return NULL;
 }
 
-/* A pod arrives, for `run_ms` from here; it is placed or rejected. */
-static struct err *arrive(struct world *w, size_t pod, int64_t run_ms)
+/* Any pod of the list arrives, for `run_ms` from here; it is placed or rejected. Returns in
+ * `ret_milli` what it asked for. */
+static struct err *arrive(struct world *w, int64_t run_ms, double *ret_milli)
 {
+    const size_t pod = (size_t)chance_below(&w->chance, openb_pod_count(w->trace));
     const struct openb_pod *p = &openb_pods(w->trace)[pod];
     const uint32_t id = ++w->n_workloads;
     bool is_placed = false;
@@ -126,9 +124,10 @@ static struct err *arrive(struct world *w, size_t pod, int64_t run_ms)
     if (w->now_ms >= w->settled_ms && w->settled_ms > 0) {
         w->pods[!is_placed]++;
         w->asked[!is_placed] += milli_of(p);
-        w->work[!is_placed] += milli_of(p) * (double)w->run_s[pod];
+        w->work[!is_placed] += milli_of(p) * (double)run_ms;
     }
     mete_gpu_sums(w->engine, &w->sums);
+    *ret_milli = milli_of(p);
     return NULL;
 }
 
@@ -166,27 +165,27 @@ static struct err *begin(struct world *w)
     double asked = 0;
 
     while (asked < want) {
-        const size_t pod = pick_running(w);
-        const double left = chance_unit(&w->chance) * (double)w->run_s[pod] * MS_PER_S;
+        const double run_ms = (double)pick_long(w) * MS_PER_S;
+        double milli = 0;
 
-        asked += milli_of(&openb_pods(w->trace)[pod]);
-        TRY(arrive(w, pod, (int64_t)left));
+        TRY(arrive(w, (int64_t)(chance_unit(&w->chance) * run_ms), &milli));
+        asked += milli;
     }
     return NULL;
 }
 
 static struct err *go_on(struct world *w)
 {
-    const size_t n = openb_pod_count(w->trace);
     double at_ms = 0;
+    double milli = 0;
 
     w->settled_ms = 1 + (int64_t)(w->gap_ms * (double)w->options->arrivals / SETTLE_ONE_IN);
     for (size_t i = 0; i < w->options->arrivals; i++) {
-        const size_t pod = (size_t)chance_below(&w->chance, n);
+        const int64_t run_s = w->run_s[chance_below(&w->chance, w->n_runs)];
 
         at_ms -= w->gap_ms * log(chance_unit(&w->chance));
         TRY(end_until(w, (int64_t)at_ms));
-        TRY(arrive(w, pod, w->run_s[pod] * MS_PER_S));
+        TRY(arrive(w, run_s * MS_PER_S, &milli));
     }
     return NULL;
 }

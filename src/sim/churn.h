@@ -1,9 +1,9 @@
 /*
  * churn.h - pods of an openb trace that come and end, through the real engine
  *
- * The trace's pods, picked at random, arrive at random moments (a Poisson process) and run for as
- * long as they once ran, so that what they ask for is `load` of the gpus on average. The run begins
- * in the steady state: with pods that are under way already. A pod that has no place when it
+ * Pods picked at random from the trace arrive at random moments (a Poisson process), each for one
+ * of the trace's running times, so that what they ask for is `load` of the gpus on average. A run
+ * begins in the steady state: with pods that are under way already. A pod that has no place when it
  * arrives is rejected. The same seed gives every policy the same pods at the same moments.
  */
 #pragma once
