@@ -6,8 +6,9 @@
  *
  * Prices of models are found first: they rise where pods that name a model are denied while others
  * hold it, and fall where it stays idle. Then whole sets of prices, none among them, play the same
- * arrivals, and the best stays. So do tables from several points of the learning in the end: one
- * table differs from the next by some tenths of a point.
+ * arrivals, and the best stays. So do
+ * the tables of several starts, and several points on the way of the best one: they differ by some
+ * tenths of a point.
  */
 #include "sim/learn.h"
 
@@ -19,19 +20,18 @@
 
 enum {
     WHOLE = 1000,
-    EPISODES_FIRST = 24, /* in which prices are found, if there can be any */
-    EPISODES_THEN = 24,  /* after that */
-    EPISODES_EACH = 4,   /* between two tables that are compared, among the last: */
-    EPISODES_LAST = 20,
-    TRIALS = 4, /* episodes in which prices or tables are compared */
-    TABLES_MAX = EPISODES_LAST / EPISODES_EACH + 1,
+    EPISODES_FIRST = 24, /* in which prices are found, if there can be any; and of each start */
+    STARTS = 6,
+    EPISODES_EACH = 5, /* between two tables that are compared, of the best start */
+    TABLES = 5,
+    TRIALS = 5, /* episodes in which prices or tables are compared */
     HORIZON_PCT = 130,
     FRAGMENT_MILLI = 100, /* a tenth of the fragment guards what was never seen */
     PRICES_MAX = 8
 };
 
-static const double keeps = 0.93;      /* of what was learned, in each episode */
-static const double prior_weight = 10; /* of the mean of similar states, in visits */
+static const double keeps = 0.93;     /* of what was learned, in each episode */
+static const double prior_weight = 3; /* of the mean of similar states, in visits */
 static const double price_rate = 0.5;
 static const double price_tires = 0.1; /* by how much the rate falls with each episode */
 
@@ -66,20 +66,6 @@ static void learner_done(struct learner *l)
     free(l->idle);
     free(l->visits);
     free(l->idle_at_100);
-}
-
-static void learner_init(struct learner *l, const struct learn_input *in)
-{
-    *l = (struct learner){.chance = chance_of(in->seed)};
-    world_init(&l->world, in);
-    l->size = METE_VALUES_SIZE(l->world.n_cpu_steps);
-    l->sums = mem_alloc(l->size * sizeof(*l->sums));
-    l->counts = mem_alloc(l->size * sizeof(*l->counts));
-    l->idle = mem_alloc(l->size * sizeof(*l->idle));
-    l->idle_at_100 = mem_alloc(l->world.n_nodes * LEARN_GPUS_MAX * sizeof(*l->idle_at_100));
-    l->world.fragment_milli = FRAGMENT_MILLI;
-    for (size_t i = 0; i < l->world.n_classes; i++)
-        l->has_named |= l->world.classes[i].models != 0 && l->world.classes[i].gpus > 0;
 }
 
 /* Notes the state of each gpu of a node. */
@@ -158,6 +144,21 @@ static void make_table(struct learner *l)
     for (size_t level = 0; level < METE_VALUES_LEVELS; level++)
         make_level(l, level);
     l->world.idle = l->idle;
+}
+
+static void learner_init(struct learner *l, const struct learn_input *in)
+{
+    *l = (struct learner){.chance = chance_of(in->seed)};
+    world_init(&l->world, in);
+    l->size = METE_VALUES_SIZE(l->world.n_cpu_steps);
+    l->sums = mem_alloc(l->size * sizeof(*l->sums));
+    l->counts = mem_alloc(l->size * sizeof(*l->counts));
+    l->idle = mem_alloc(l->size * sizeof(*l->idle));
+    l->idle_at_100 = mem_alloc(l->world.n_nodes * LEARN_GPUS_MAX * sizeof(*l->idle_at_100));
+    l->world.fragment_milli = FRAGMENT_MILLI;
+    make_table(l);
+    for (size_t i = 0; i < l->world.n_classes; i++)
+        l->has_named |= l->world.classes[i].models != 0 && l->world.classes[i].gpus > 0;
 }
 
 static void note_at_100(struct learner *l)
@@ -338,24 +339,60 @@ static void choose_prices(struct learner *l)
     set_prices(&l->world, best);
 }
 
-/* Learns on, and leaves the best of the tables on the way. */
+/* What was learned, kept aside. */
+struct learned {
+    double *sums;
+    double *counts;
+    int32_t *idle;
+    double used; /* by it, in judge; under 0: nothing was learned */
+};
+
+static void learned_done(struct learned *b)
+{
+    free(b->sums);
+    free(b->counts);
+    free(b->idle);
+}
+
+/* Keeps what the learner has where it is better than what is kept. */
+static void keep_better(const struct learner *l, struct learned *best, double used)
+{
+    if (used <= best->used)
+        return;
+    best->used = used;
+    memcpy(best->sums, l->sums, l->size * sizeof(*l->sums));
+    memcpy(best->counts, l->counts, l->size * sizeof(*l->counts));
+    memcpy(best->idle, l->idle, l->size * sizeof(*l->idle));
+}
+
+static void take_back(struct learner *l, const struct learned *best)
+{
+    memcpy(l->sums, best->sums, l->size * sizeof(*l->sums));
+    memcpy(l->counts, best->counts, l->size * sizeof(*l->counts));
+    memcpy(l->idle, best->idle, l->size * sizeof(*l->idle));
+}
+
+/* Learning settles now here, now there: it starts again several times, goes on from the best, and
+ * leaves the best table on that way. */
 static void choose_table(struct learner *l)
 {
-    AUTO_FREE int32_t *best = mem_alloc(l->size * sizeof(*best));
-    double best_used = -1;
+    struct learned best = {mem_alloc(l->size * sizeof(double)), mem_alloc(l->size * sizeof(double)),
+                           mem_alloc(l->size * sizeof(int32_t)), -1};
 
-    for (int i = 0; i < TABLES_MAX; i++) {
-        double used;
-
-        if (i > 0)
-            learn(l, EPISODES_EACH, false);
-        used = judge(l);
-        if (used > best_used) {
-            best_used = used;
-            memcpy(best, l->idle, l->size * sizeof(*best));
-        }
+    for (int i = 0; i < STARTS; i++) {
+        memset(l->sums, 0, l->size * sizeof(*l->sums));
+        memset(l->counts, 0, l->size * sizeof(*l->counts));
+        make_table(l);
+        learn(l, EPISODES_FIRST, false);
+        keep_better(l, &best, judge(l));
     }
-    memcpy(l->idle, best, l->size * sizeof(*best));
+    take_back(l, &best);
+    for (int i = 0; i < TABLES; i++) {
+        learn(l, EPISODES_EACH, false);
+        keep_better(l, &best, judge(l));
+    }
+    take_back(l, &best);
+    learned_done(&best);
 }
 
 static struct value_table *table_of(struct learner *l)
@@ -425,10 +462,10 @@ struct err *learn_values(const struct learn_input *in, struct value_table **ret)
     TRY(check_nodes(in));
     TRY(check_kinds(in));
     learner_init(&l, in);
-    learn(&l, EPISODES_FIRST, l.has_named);
-    if (l.has_named)
+    if (l.has_named) {
+        learn(&l, EPISODES_FIRST, true);
         choose_prices(&l);
-    learn(&l, EPISODES_THEN, false);
+    }
     choose_table(&l);
     *ret = table_of(&l);
     learner_done(&l);

@@ -352,11 +352,6 @@ static int64_t growth_on(const struct world *w, struct world_node *n, const stru
 {
     int64_t ret;
 
-    if (!w->idle) {
-        uint32_t whole;
-
-        return n->cpu_milli / 16 + idle_of(n, &whole);
-    }
     take(n, c, gpus);
     ret = world_value(w, n);
     give_back(n, c, gpus);
@@ -367,9 +362,9 @@ static int32_t best_growth(const struct world *w, struct world_node *n, const st
                            uint64_t *ret_gpus)
 {
     int64_t best = INT64_MAX;
-    int64_t before = w->idle ? world_value(w, n) : 0;
+    const int64_t before = world_value(w, n);
 
-    if (c->gpus == 1 && c->gpu_milli < WHOLE && w->idle) {
+    if (c->gpus == 1 && c->gpu_milli < WHOLE) {
         uint32_t last = 0;
 
         for (uint32_t i = 0; i < n->gpus; i++) {

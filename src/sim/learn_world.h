@@ -47,7 +47,7 @@ struct world {
 
     int64_t cpu_steps[METE_VALUES_CPU_MAX];
     size_t n_cpu_steps;
-    int32_t *idle; /* the table; NULL: place by best fit */
+    const int32_t *idle; /* the table: METE_VALUES_SIZE entries */
     int32_t price_milli[LEARN_MODELS_MAX];
     int64_t fragment_milli;
     struct world_fragment fragments[LEARN_MODELS_MAX];
