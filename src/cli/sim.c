@@ -14,6 +14,8 @@ static struct err *sim_run(struct cli *c)
 {
     const char *name = c->in->arguments.at[0];
 
+    if (flag_text(c->in, "from"))
+        return cli_usage(c, "--from is not there yet: the cluster comes from --nodes");
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (text_equal(words[i].name, name))
             return words[i].run(c);
@@ -66,6 +68,15 @@ static const struct flag sim_flags[] = {
      .type = FLAG_COUNT,
      .value = "N",
      .doc = "openb, churn: runs side by side (as many as processors)"},
+    {.name = "what-if",
+     .type = FLAG_TEXT,
+     .value = "CHANGE",
+     .doc = "jobs: also with 'add 8 x 8xH100', or 'remove 2' nodes"},
+    {.name = "report",
+     .type = FLAG_TEXT,
+     .value = "FILE.html",
+     .doc = "also write a page with plots that needs nothing else"},
+    {.name = "from", .type = FLAG_TEXT, .value = "live", .is_hidden = true, .doc = "not there yet"},
     {.name = "output",
      .letter = 'o',
      .type = FLAG_TEXT,

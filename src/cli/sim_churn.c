@@ -2,6 +2,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "cli/sim_compare.h"
+#include "cli/sim_report.h"
 #include "cli/stopwatch.h"
 #include "sim/churn.h"
 
@@ -110,6 +111,7 @@ static struct err *compare(struct cli *c, struct comparison *p)
                             p->compare.policies[i / p->compare.n_seeds]);
     for (size_t i = 0; i < p->compare.n_policies; i++)
         (void)json_array_append_new(rows, row_of(p, i));
+    TRY(sim_report(c, columns, sizeof(columns) / sizeof(columns[0]), rows, NULL, 0));
     return sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), rows);
 }
 

@@ -5,6 +5,7 @@
 #include "base/stamp.h"
 #include "cli/output.h"
 #include "cli/sim_compare.h"
+#include "cli/sim_report.h"
 #include "cli/stopwatch.h"
 #include "sim/openb_run.h"
 
@@ -145,6 +146,32 @@ static json_t *row_of(const struct comparison *p, size_t i)
                      (double)took_ns / (double)NS_PER_SEC);
 }
 
+/* Of each metric a plot, of each policy a line: the mean over the seeds. */
+static struct err *report(struct cli *c, const struct comparison *p, const json_t *rows)
+{
+    static const char *const titles[OPENB_METRICS] = {
+        "allocated GPU", "fragmented share of the idle GPU", "fragmented GPU"};
+    const size_t n = p->compare.n_policies;
+    AUTO_FREE struct plot_point *points =
+        mem_alloc(OPENB_METRICS * n * OPENB_COLUMNS * sizeof(*points));
+    struct plot_series series[OPENB_METRICS][SIM_POLICIES_MAX];
+    struct plot plots[OPENB_METRICS];
+    struct plot_point *at = points;
+
+    for (size_t m = 0; m < OPENB_METRICS; m++) {
+        for (size_t i = 0; i < n; i++, at += OPENB_COLUMNS) {
+            for (size_t k = 0; k < OPENB_COLUMNS; k++)
+                at[k] = (struct plot_point){(double)k, p->runs[i * p->compare.n_seeds].curves.has[k]
+                                                           ? mean_at(p, i, (enum openb_metric)m, k)
+                                                           : (double)NAN};
+            series[m][i] = (struct plot_series){p->compare.policies[i], at, OPENB_COLUMNS};
+        }
+        plots[m] =
+            (struct plot){titles[m], "requested GPU, % of the capacity", "%", false, series[m], n};
+    }
+    return sim_report(c, columns, sizeof(columns) / sizeof(columns[0]), rows, plots, OPENB_METRICS);
+}
+
 static json_t *rows_of(const struct comparison *p)
 {
     json_t *rows = json_array();
@@ -251,9 +278,10 @@ static struct err *compare(struct cli *c, struct comparison *p)
     TRY(run_all(c, p));
     if (flag_text(c->in, "check"))
         return check_published(c, p, stopwatch_ns() - began);
+    rows = rows_of(p);
+    TRY(report(c, p, rows));
     if (text_equal(flag_text(c->in, "output"), "csv"))
         return print_csv(c, p);
-    rows = rows_of(p);
     return sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), rows);
 }
 
