@@ -8,6 +8,7 @@
 
 #include "engine/policy.h"
 #include "engine/search.h"
+#include "engine/values.h"
 
 enum {
     KINDS_MAX = 4096
@@ -267,6 +268,7 @@ enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand
     e->demand = d->weight > 0 ? d : NULL;
     if (!e->demand)
         demand_free(e, d);
+    values_prepare(e);
     search_reset(e);
     e->version++;
     return METE_OK;

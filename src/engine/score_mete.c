@@ -16,6 +16,7 @@ struct best {
 static struct best best_share(const struct mete_engine *e, const struct node *n,
                               const struct shape *s, struct levels *l, uint64_t free)
 {
+    const struct values_rows *rows = values_rows_of(e, n);
     struct best best = {.growth = INT64_MAX};
 
     for (unsigned i = 0; i < l->n; i++) {
@@ -27,7 +28,7 @@ static struct best best_share(const struct mete_engine *e, const struct node *n,
         if (is_known)
             continue;
         l->free[i] = (uint16_t)(l->free[i] - s->milli);
-        growth = values_of(e, n, l);
+        growth = values_of(e, n, rows, l);
         l->free[i] = (uint16_t)(l->free[i] + s->milli);
         if (growth < best.growth)
             best = (struct best){growth, UINT64_C(1) << l->bit[i]};
@@ -38,13 +39,14 @@ static struct best best_share(const struct mete_engine *e, const struct node *n,
 static struct best find_best(const struct mete_engine *e, const struct node *n,
                              const struct shape *s, uint64_t free)
 {
+    const struct values_rows *rows = values_rows_of(e, n);
     struct best best = {0};
     struct levels l;
     int64_t before;
 
     levels_of(e, n, &l);
-    before = values_of(e, n, &l);
-    l.cpu -= shape_cpu(e, s);
+    before = values_of(e, n, rows, &l);
+    l.cpu -= s->cpu;
     if (shape_is_share(s) && s->gpus == 1) {
         best = best_share(e, n, s, &l, free);
     } else {
@@ -54,7 +56,7 @@ static struct best find_best(const struct mete_engine *e, const struct node *n,
         for (unsigned i = 0; i < l.n; i++)
             if (best.gpus >> l.bit[i] & 1)
                 l.free[i] = (uint16_t)(l.free[i] - s->milli);
-        best.growth = values_of(e, n, &l);
+        best.growth = values_of(e, n, rows, &l);
     }
     best.growth += values_price(e, n, best.gpus) * s->milli * s->gpus - before;
     return best;
