@@ -93,13 +93,13 @@ static bool is_admitted(struct mete_engine *e, const struct workload *w)
 
 /* The one whose turn it is is placed, or others are evicted for it, or it gets a reservation, or
  * its group is through for this cycle. */
-static void take_turn(struct mete_engine *e, struct group *g, int64_t now_ns)
+static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bool may_fit,
+                      int64_t now_ns)
 {
     struct workload *w = workload_of_group(g->at);
     struct order_link *next = order_next(g->at);
-    bool is_admitted_now = is_admitted(e, w);
 
-    if (is_admitted_now && is_fresh(e, g)) {
+    if (may_fit) {
         if (place(e, w, now_ns)) {
             turn_end(e, g, next);
             return;
@@ -111,7 +111,7 @@ static void take_turn(struct mete_engine *e, struct group *g, int64_t now_ns)
     if (preempt_for(e, w, now_ns))
         turn_end(e, g, next);
     else
-        turn_end(e, g, is_admitted_now && keep_room(e, w, now_ns) ? next : NULL);
+        turn_end(e, g, may_start && keep_room(e, w, now_ns) ? next : NULL);
 }
 
 static const struct mete_pod_placement *list_pods(struct mete_engine *e, const struct workload *w)
@@ -156,16 +156,22 @@ static void list_placements(struct mete_engine *e, struct mete_decisions *ret)
 /* Those whose victims are all gone: what was kept for them is theirs before anybody has a turn. */
 static void start_preemptors(struct mete_engine *e, int64_t now_ns)
 {
-    for (size_t i = e->reservations.n; i > 0; i--) {
-        struct reservation *r = e->reservations.at[i - 1];
-        struct workload *w = r->owner;
+    for (size_t i = 0; i < e->preemptors.n;) {
+        struct workload *w = e->preemptors.at[i];
+        struct reservation *r;
 
-        if (!r->is_preempting || w->n_evicting > 0)
+        if (w->n_evicting > 0) {
+            i++;
             continue;
+        }
+        preempt_forget(e, w);
         if (is_admitted(e, w) && place(e, w, now_ns))
             continue;
-        r->is_preempting = false; /* something else has come between */
-        r->is_confirmed = false;
+        r = reserve_of(e, w); /* something else has come between */
+        if (r) {
+            r->is_preempting = false;
+            r->is_confirmed = false;
+        }
     }
 }
 
@@ -186,27 +192,40 @@ static void begin(struct mete_engine *e, int64_t now_ns)
     turns_begin(e);
 }
 
-void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret)
+/* True: it was cut. */
+static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
     uint64_t first_step = e->steps;
     bool has_tried = false;
     struct group *g;
 
+    while ((g = turn_next(e)) != NULL) {
+        const struct workload *w = workload_of_group(g->at);
+        bool may_start;
+        bool may_fit;
+
+        if (w->n_evicting > 0 && preempt_is_pending(e, w)) {
+            turn_end(e, g, order_next(g->at));
+            continue;
+        }
+        may_start = is_admitted(e, w);
+        may_fit = may_start && is_fresh(e, g);
+        if (may_fit && has_tried && budget > 0 && e->steps - first_step >= budget)
+            return true;
+        has_tried = has_tried || may_fit;
+        take_turn(e, g, may_start, may_fit, now_ns);
+    }
+    return false;
+}
+
+void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret)
+{
     *ret = (struct mete_decisions){0};
     begin(e, now_ns);
-    while ((g = turn_next(e)) != NULL) {
-        bool tries = is_fresh(e, g);
-
-        if (tries && has_tried && budget > 0 && e->steps - first_step >= budget) {
-            ret->is_cut = true;
-            break;
-        }
-        has_tried = has_tried || tries;
-        take_turn(e, g, now_ns);
-    }
+    ret->is_cut = take_turns(e, now_ns, budget);
+    e->was_cut = ret->is_cut;
     if (!ret->is_cut)
         reserve_drop_unconfirmed(e);
-    e->was_cut = ret->is_cut;
     share_end(e);
     list_placements(e, ret);
     ret->evictions = e->evictions.at;

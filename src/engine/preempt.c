@@ -14,7 +14,8 @@
  * reclaim it gains a secured workload and loses only unsecured ones; by priority it gains a secured
  * one at that priority and loses only at lower ones, or it keeps all of the first half and gains a
  * placed one at that priority in the second. There are finitely many words, so the evictions end
- * unless something comes or goes from outside.
+ * unless something comes or goes from outside. (A decision holds as of then: from there on the
+ * victims are not secured, and what the preemptor asks for is counted as if it were placed.)
  *
  * The set of victims is found node by node: for each pod the node on which room costs least, given
  * those chosen already; in the end whoever fits back beside the preemptor stays. Cost is the work
@@ -498,11 +499,48 @@ static struct reservation *find_victims(struct search *s)
     return r;
 }
 
+/* What it asks for counts as held from the decision on, so that nobody else gets the quota. */
+void preempt_count(struct mete_engine *e, struct workload *w)
+{
+    struct charge c;
+
+    charge_of(e, w, NULL, &c);
+    queue_users_make(e, w);
+    free(w->charged);
+    w->charged = mem_dup(c.at, e->counted.n * sizeof(*c.at));
+    w->billed = 0;
+    w->is_secured = queue_would_secure(e, w, w->charged);
+    queue_count_held(e, w, w->charged, 1);
+}
+
+void preempt_forget(struct mete_engine *e, struct workload *w)
+{
+    for (size_t i = 0; i < e->preemptors.n; i++)
+        if (e->preemptors.at[i] == w) {
+            vec_remove(&e->preemptors, i);
+            queue_count_held(e, w, w->charged, -1);
+            free(w->charged);
+            w->charged = NULL;
+            w->is_secured = false;
+            return;
+        }
+}
+
+bool preempt_is_pending(const struct mete_engine *e, const struct workload *w)
+{
+    VEC_EACH (&e->preemptors, each) {
+        if (*each == w)
+            return true;
+    }
+    return false;
+}
+
 static void decide(struct mete_engine *e, struct workload *w)
 {
     VEC_EACH (&e->victims, each) {
         struct workload *victim = *each;
 
+        queue_unsecure(e, victim);
         victim->evicted_by = w->key.id;
         w->n_evicting++;
         vec_add(&e->evictions, (struct mete_eviction){
@@ -512,6 +550,8 @@ static void decide(struct mete_engine *e, struct workload *w)
                                                                        : METE_EVICTED_RECLAIM,
                                });
     }
+    preempt_count(e, w);
+    vec_add(&e->preemptors, w);
     e->version++;
 }
 

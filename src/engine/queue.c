@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "engine/preempt.h"
 
 enum {
     QUOTAS_MAX = 256
@@ -95,6 +96,7 @@ void queues_free(struct mete_engine *e)
     }
     vec_done(&e->counted);
     vec_done(&e->victims);
+    vec_done(&e->preemptors);
     vec_done(&e->evictions);
 }
 
@@ -220,6 +222,9 @@ static void recount(struct mete_engine *e)
     map_each (handle, e->queue_map, q, next) {
         if (!q->is_present)
             recharge(e, q);
+    }
+    VEC_EACH (&e->preemptors, w) {
+        preempt_count(e, *w);
     }
 }
 
@@ -503,7 +508,7 @@ enum mete_result mete_queue_view(struct mete_engine *e, size_t i, struct mete_qu
         .weight = q->weight,
         .waiting = waiting_in(q),
         .running = placed_in(q),
-        .share_ppm = decay_scale(queue_share(e, q) * q->weight, 1000000, DECAY_ONE),
+        .share_ppm = decay_scale(queue_share(e, q, NULL) * q->weight, 1000000, DECAY_ONE),
         .quotas = quotas,
     };
     for (size_t k = 0; k < e->counted.n; k++) {
@@ -535,6 +540,10 @@ static const char *check_queue_sums(const struct mete_engine *e, const struct qu
         for (const struct workload *w = q->first_placed; w; w = w->placed_after) {
             held += w->charged[i];
             secured += w->is_secured ? w->charged[i] : 0;
+        }
+        VEC_EACH (&e->preemptors, w) {
+            held += (*w)->queue == q ? (*w)->charged[i] : 0;
+            secured += (*w)->queue == q && (*w)->is_secured ? (*w)->charged[i] : 0;
         }
         below = held;
         VEC_EACH (&q->children, child) {

@@ -154,9 +154,14 @@ void queue_given(struct mete_engine *e, struct workload *w);
  * none. */
 bool queue_is_within(const struct mete_engine *e, const struct queue *q, const struct charge *c,
                      bool *ret_has);
+/* Within the nominal quotas of its queues beside all that is secured; false where none has one. */
 bool queue_would_secure(const struct mete_engine *e, const struct workload *w, const int64_t *c);
+void queue_unsecure(struct mete_engine *e, struct workload *w);
 void queues_secure(struct mete_engine *e);
 /* Brings e->counted up to the nodes that there are. */
 void queues_measure(struct mete_engine *e);
-/* Held now and used lately, the largest part of the cluster, by weight. */
-uint64_t queue_share(const struct mete_engine *e, const struct queue *q);
+/*
+ * Held now and used lately, the largest part of the cluster, by weight; with half of what is asked
+ * for (may be NULL), so that whoever is nearer to its due has the turn.
+ */
+uint64_t queue_share(const struct mete_engine *e, const struct queue *q, const struct charge *c);

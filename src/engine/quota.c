@@ -120,15 +120,15 @@ uint64_t queue_part(const struct mete_engine *e, const struct queue *q, size_t i
     return part_of(q->cells[i].held, e->counted.at[i].capacity);
 }
 
-uint64_t queue_share(const struct mete_engine *e, const struct queue *q)
+uint64_t queue_share(const struct mete_engine *e, const struct queue *q, const struct charge *c)
 {
     uint64_t most = 0;
 
     for (size_t i = 0; i < e->counted.n; i++) {
         uint64_t here = q->cells[i].usage.lately;
 
-        if (q->cells[i].held > 0)
-            here += queue_part(e, q, i);
+        if (q->cells[i].held > 0 || (c && c->at[i] > 0))
+            here += part_of(q->cells[i].held + (c ? c->at[i] / 2 : 0), e->counted.at[i].capacity);
         most = here > most ? here : most;
     }
     return most / q->weight;
@@ -152,14 +152,13 @@ bool queue_would_secure(const struct mete_engine *e, const struct workload *w, c
 {
     bool has = false;
 
-    for (const struct queue *q = w->queue; q; q = q->parent)
-        for (size_t i = 0; q->has_quotas && i < e->counted.n; i++) {
-            if (c[i] == 0 || !q->cells[i].has_quota)
-                continue;
-            has = true;
-            if (q->cells[i].secured + c[i] > q->cells[i].nominal)
+    for (const struct queue *q = w->queue; q; q = q->parent) {
+        has = has || q->has_quotas;
+        for (size_t i = 0; q->has_quotas && i < e->counted.n; i++)
+            if (c[i] > 0 && q->cells[i].has_quota &&
+                q->cells[i].secured + c[i] > q->cells[i].nominal)
                 return false;
-        }
+    }
     return has;
 }
 
@@ -171,11 +170,21 @@ static void secure(struct mete_engine *e, struct workload *w)
             q->cells[i].secured += w->charged[i];
 }
 
+void queue_unsecure(struct mete_engine *e, struct workload *w)
+{
+    if (!w->is_secured)
+        return;
+    w->is_secured = false;
+    for (struct queue *q = w->queue; q; q = q->parent)
+        for (size_t i = 0; i < e->counted.n; i++)
+            q->cells[i].secured -= w->charged[i];
+}
+
 void queues_secure(struct mete_engine *e)
 {
     VEC_EACH (&e->queues, q) {
         for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
-            if (w->charged && !w->is_secured && queue_would_secure(e, w, w->charged))
+            if (w->evicted_by == 0 && !w->is_secured && queue_would_secure(e, w, w->charged))
                 secure(e, w);
     }
 }
@@ -246,25 +255,33 @@ static void ask_limits(const struct queue *q, const struct mete_limits *limits, 
                        "gpu", COUNTED_GPU, c->at[COUNTED_GPU], gpu_milli, limits->gpu_milli});
 }
 
-/* Up the tree from the workload's queue: what is kept there in all, with what is guaranteed. */
+/*
+ * Up the tree from the workload's queue: what is held, and what is kept in all with what others are
+ * guaranteed; of the root that is bounded by what the cluster has.
+ */
 static void ask_cell(const struct mete_engine *e, const struct workload *w, size_t i, int64_t asked,
                      struct quota_block *ret)
 {
-    int64_t more = asked;
+    int64_t more = asked; /* of what is kept */
 
-    for (const struct queue *q = w->queue; q && more > 0; q = q->parent) {
+    for (const struct queue *q = w->queue; q; q = q->parent) {
         const struct queue_cell *cell = &q->cells[i];
         int64_t ceiling = cell->has_quota ? cell->ceiling : METE_UNLIMITED;
-        int64_t after = cell->below + more;
+        struct quota_block b = {METE_REASON_QUOTA, q, "", i, asked, cell->held, ceiling};
+        int64_t after;
 
         if (!q->parent && cell->guarantee > 0)
-            ceiling = e->counted.at[i].capacity; /* else the nodes say what there is */
-        if (after > ceiling)
-            block(ret, (struct quota_block){asked > ceiling && q->parent ? METE_REASON_OVER_MAX
-                                                                         : METE_REASON_QUOTA,
-                                            q, "", i, asked, cell->below, ceiling});
+            b.limit = e->counted.at[i].capacity; /* else the nodes say what there is */
+        if (asked > b.limit && q->parent)
+            b.code = METE_REASON_OVER_MAX;
+        if (q->parent && asked > b.limit - cell->held)
+            block(ret, b);
+        after = cell->below + more;
+        b.held = cell->below;
+        if (more > 0 && after > b.limit)
+            block(ret, b);
         after = after > cell->guarantee ? after : cell->guarantee;
-        more = q->parent ? after - cell->kept : 0;
+        more = after > cell->kept ? after - cell->kept : 0;
     }
 }
 

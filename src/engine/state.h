@@ -336,7 +336,8 @@ struct mete_engine {
     int64_t points_ns;
     uint64_t searches; /* for victims */
     VEC(struct workload *) victims;
-    bool is_quiet; /* what changes now is undone before anybody searches */
+    VEC(struct workload *) preemptors; /* that wait for theirs, in the order of the decisions */
+    bool is_quiet;                     /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
 
     VEC(uint32_t) log; /* a ring of node slots; see search.c */

@@ -83,7 +83,7 @@ static void find_place(struct mete_engine *e, struct queue *q)
         leaf = leaf->heads.at[0];
     charge_of(e, workload_of_group(leaf->turns.at[0]->at), NULL, &c);
     q->is_over = is_over(e, q, &c, q->heads.n > 0 ? q->heads.at[0]->is_over : true);
-    q->share = queue_share(e, q);
+    q->share = queue_share(e, q, &c);
 }
 
 static void add_groups(struct queue *to, const struct queue *from)
@@ -184,10 +184,11 @@ static struct queue place_of(struct mete_engine *e, const struct workload *w,
                              const struct queue *top)
 {
     const struct queue *head = below(w->queue, top);
-    struct queue ret = {.name = head->name, .share = queue_share(e, head), .is_over = true};
+    struct queue ret = {.name = head->name, .is_over = true};
     struct charge c;
 
     charge_of(e, w, NULL, &c);
+    ret.share = queue_share(e, head, &c);
     for (const struct queue *q = w->queue; q != top; q = q->parent)
         ret.is_over = is_over(e, q, &c, ret.is_over);
     return ret;

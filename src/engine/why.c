@@ -9,6 +9,7 @@
 
 #include "engine/fit.h"
 #include "engine/future.h"
+#include "engine/preempt.h"
 #include "engine/search.h"
 
 static const struct {
@@ -30,6 +31,8 @@ static const struct {
     [METE_REASON_HIGHER_PRIORITY] = {"HigherPriority", "turn"},
     [METE_REASON_NOT_YET_EVALUATED] = {"NotYetEvaluated", "turn"},
 };
+
+static const char fits_text[] = "fits; waits for the next cycle";
 
 static bool fits_with_all_gpus(struct mete_engine *e, struct attempt *a)
 {
@@ -85,6 +88,11 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         ret->code = METE_REASON_NEVER_FITS;
         return;
     }
+    if (preempt_is_pending(e, w)) {
+        ret->code = w->n_evicting > 0 ? METE_REASON_PREEMPTING : METE_REASON_NOT_YET_EVALUATED;
+        (void)place_would_fit(e, &ret->attempt); /* for the nodes */
+        return;
+    }
     charge_of(e, w, NULL, &c);
     if (!queue_admits(e, w, &c, &ret->block)) {
         ret->code = ret->block.code;
@@ -93,10 +101,6 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
     }
     if (place_would_fit(e, &ret->attempt)) {
         ret->code = METE_REASON_NOT_YET_EVALUATED;
-        return;
-    }
-    if (w->n_evicting > 0) {
-        ret->code = METE_REASON_PREEMPTING;
         return;
     }
     if (ret->attempt.block.code != METE_REASON_NONE) {
@@ -197,7 +201,7 @@ static const char *message_of(struct mete_engine *e, const struct finding *f, co
     case METE_REASON_PREEMPTING:
         return why_preempting_text(e, f->attempt.w);
     case METE_REASON_NOT_YET_EVALUATED:
-        return "fits; waits for the next cycle";
+        return fits_text;
     case METE_REASON_RESERVED:
     case METE_REASON_HIGHER_PRIORITY:
         return kept_text(e, f);
@@ -324,6 +328,13 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
     g = w->group;
     if (w->is_placed) {
         fill_head(w, METE_REASON_NONE, now_ns, ret);
+        return METE_OK;
+    }
+    if (preempt_is_pending(e, w)) {
+        arena_reset(e->answers);
+        fill_head(w, w->n_evicting > 0 ? METE_REASON_PREEMPTING : METE_REASON_NOT_YET_EVALUATED,
+                  now_ns, ret);
+        ret->message = w->n_evicting > 0 ? why_preempting_text(e, w) : fits_text;
         return METE_OK;
     }
     if (g->brief_at != e->version) {

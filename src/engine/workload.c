@@ -324,6 +324,7 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
     if (!w)
         return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
     reserve_drop_of(e, w);
+    preempt_forget(e, w);
     if (w->is_placed)
         give_all(e, w);
     else

@@ -221,7 +221,7 @@ static void shares_by_weight(void **state)
         JOB(.id = id, .gpus = 1, .queue = "x");
     for (uint64_t id = 11; id <= 18; id++)
         JOB(.id = id, .gpus = 1, .queue = "y");
-    CYCLE(10, "1:a(0) 11:a(1) 2:a(2) 3:a(3) 4:a(4) 12:a(5) 5:a(6) 6:a(7)");
+    CYCLE(10, "1:a(0) 2:a(1) 11:a(2) 3:a(3) 4:a(4) 5:a(5) 12:a(6) 6:a(7)");
     assert_int_equal(why(7).position, 1);
     assert_int_equal(why(8).position, 2);
     assert_int_equal(why(8).waiting, 2);
