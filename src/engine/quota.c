@@ -175,6 +175,7 @@ void queue_unsecure(struct mete_engine *e, struct workload *w)
     if (!w->is_secured)
         return;
     w->is_secured = false;
+    e->may_secure = true;
     for (struct queue *q = w->queue; q; q = q->parent)
         for (size_t i = 0; i < e->counted.n; i++)
             q->cells[i].secured -= w->charged[i];
@@ -182,6 +183,9 @@ void queue_unsecure(struct mete_engine *e, struct workload *w)
 
 void queues_secure(struct mete_engine *e)
 {
+    if (!e->may_secure)
+        return;
+    e->may_secure = false;
     VEC_EACH (&e->queues, q) {
         for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
             if (w->evicted_by == 0 && !w->is_secured && queue_would_secure(e, w, w->charged))
@@ -402,6 +406,7 @@ void queue_placed(struct mete_engine *e, struct workload *w)
 void queue_given(struct mete_engine *e, struct workload *w)
 {
     unlist_placed(w);
+    e->may_secure = e->may_secure || w->is_secured;
     if (w->charged)
         queue_count_held(e, w, w->charged, -1);
     free(w->charged);

@@ -46,6 +46,18 @@ struct entries {
     uint64_t used;
 };
 
+/* Rounded once, so that what is equal stays equal. Weights are under 2^32, all uses under 2^60. */
+static uint64_t level_of(const struct entry *x, const struct entries *all)
+{
+    unsigned __int128 level;
+
+    if (x->used == 0)
+        return UINT64_MAX;
+    level = ((unsigned __int128)x->weight * all->used << 32) /
+            ((unsigned __int128)all->weight * x->used);
+    return level < UINT64_MAX ? (uint64_t)level : UINT64_MAX - 1;
+}
+
 /* What is right below a queue, behind what `to` has already. */
 static void list_below(struct mete_engine *e, const struct queue *q, struct entries *to)
 {
@@ -71,9 +83,7 @@ static void list_below(struct mete_engine *e, const struct queue *q, struct entr
     for (size_t i = first; i < to->n; i++) {
         struct entry *x = &to->at[i];
 
-        x->level = UINT64_MAX;
-        if (x->used > 0)
-            x->level = decay_scale(decay_scale(x->weight, WHOLE, to->weight), to->used, x->used);
+        x->level = level_of(x, to);
     }
 }
 

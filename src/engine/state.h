@@ -337,6 +337,7 @@ struct mete_engine {
     uint64_t searches; /* for victims */
     VEC(struct workload *) victims;
     VEC(struct workload *) preemptors; /* that wait for theirs, in the order of the decisions */
+    bool may_secure;                   /* something secured has gone: others may take its place */
     bool is_quiet;                     /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
 
