@@ -163,7 +163,9 @@ static void make_curve(int64_t *times, size_t n, struct plot_point ret[POINTS + 
 {
     qsort(times, n, sizeof(*times), compare_int64);
     for (size_t i = 0; i <= POINTS; i++) {
-        ret[i].x = (double)times[(n - 1) * i / POINTS];
+        const size_t at = (n - 1) * i / POINTS;
+
+        ret[i].x = (double)times[at];
         ret[i].y = 100.0 * (double)i / POINTS;
     }
 }

@@ -28,7 +28,7 @@ struct pool *pool_new(uint32_t nodes, uint32_t gpus_per_node)
     p->free_gpus = nodes * gpus_per_node;
     p->words = (nodes + 63) / 64;
     p->free = mem_alloc(nodes);
-    p->sets = mem_alloc((gpus_per_node + 1) * p->words * sizeof(uint64_t));
+    p->sets = mem_alloc(((size_t)gpus_per_node + 1) * p->words * sizeof(uint64_t));
     p->count[gpus_per_node] = nodes;
     for (uint32_t i = 0; i < nodes; i++) {
         p->free[i] = (uint8_t)gpus_per_node;
@@ -49,7 +49,7 @@ void pool_free(struct pool *p)
 /* The lowest node with that many free gpus; there is one. */
 static uint32_t lowest(const struct pool *p, uint32_t free)
 {
-    const uint64_t *set = p->sets + free * p->words;
+    const uint64_t *set = p->sets + (size_t)free * p->words;
     uint32_t i = 0;
 
     while (set[i] == 0)

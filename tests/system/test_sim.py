@@ -115,6 +115,46 @@ def test_sim_openb_tiny():
         check("seed 3: no order of arrival" in r.stderr, r)
 
 
+def test_sim_what_if_and_report():
+    with tempfile.TemporaryDirectory() as d:
+        path, page = write(f"{d}/jobs.csv", TINY), f"{d}/page.html"
+        words = ["jobs", "--trace", path, "--nodes", "2", "--gpus-per-node", "4", "--policies", "fifo", "-o", "json"]
+        r = sim(*words, "--what-if", "add 1 x 4xH100", "--report", page)
+        equal(r.returncode, 0, r)
+        rows = json.loads(r.stdout)
+        equal([(row["policy"], row["nodes"]) for row in rows], [("fifo", 2), ("fifo", 3)], r)
+        # With three nodes all but the last start at once: the wide one takes the two idle ones.
+        equal(rows[1]["mean_jct_s"], (100 + 50 + 59 + 68) / 4, r)
+        with open(page, encoding="utf-8") as text:
+            html = text.read()
+        check(html.count("<svg") == 2 and "fifo, 3 nodes" in html and "http" not in html, html[:2000])
+        for change, text in (("add 1 x 8xH100", "all are alike"), ("paint it", "no change"), ("remove 2", "0 nodes")):
+            r = sim(*words, "--what-if", change)
+            equal(r.returncode, 2, r)
+            check(text in r.stderr, r)
+
+
+def test_sim_churn_tiny():
+    with tempfile.TemporaryDirectory() as d:
+        nodes = write(f"{d}/nodes.csv", "cpu_milli,memory_mib,gpu,model\n" + "64000,262144,8,T4\n" * 4)
+        pods = write(f"{d}/pods.csv", "cpu_milli,memory_mib,num_gpu,gpu_milli,scheduled_time,deletion_time\n"
+                     "1000,1,1,500,0,100\n1000,1,1,1000,0,300\n1000,1,4,1000,5,50\n")
+        words = ["churn", "--nodes", nodes, "--pods", pods, "--policies", "bestfit,fgd", "--seeds", "1-3", "-o", "json",
+                 "--arrivals", "3000"]
+        light, heavy = (json.loads(sim(*words, "--load", load).stdout) for load in ("20", "150"))
+        for row in light:
+            check(15 < row["allocated_pct"] < 25 and row["rejected_pct"] < 1, light)
+        for row in heavy:
+            check(75 < row["allocated_pct"] <= 100 and row["rejected_pct"] > 5, heavy)
+        again = json.loads(sim(*words, "--load", "150", "--threads", "1").stdout)
+        for row, same in zip(heavy, again):
+            equal({**row, "wall_s": 0}, {**same, "wall_s": 0})
+        bare = write(f"{d}/bare.csv", "cpu_milli,memory_mib,num_gpu,gpu_milli\n1000,1,1,500\n")
+        r = sim("churn", "--nodes", nodes, "--pods", bare, "--policies", "fgd")
+        equal(r.returncode, 1, r)
+        check("scheduled_time and deletion_time" in r.stderr, r)
+
+
 def test_sim_jobs_as_published():
     where = traces()
     for name, vc, nodes, fifo, sjf in LINES:
