@@ -62,16 +62,24 @@ static struct best find_best(const struct mete_engine *e, const struct node *n,
     return best;
 }
 
+/*
+ * Nodes that differ by less than a fiftieth of a gpu are alike: then the first by name is taken, so
+ * that nodes late in the order stay whole for pods that need all of one.
+ */
+#define STEP (INT64_C(20) * MILLI)
+
 uint32_t score_mete(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     static const int64_t middle = INT64_C(1) << (POLICY_BITS - 1);
     int64_t growth;
+    int64_t steps;
 
     if (!e->values)
         return score_fgd(e, n, s);
     growth = find_best(e, n, s, fit_gpus(n, s)).growth;
-    growth = growth >= middle ? middle - 1 : growth < -middle + 1 ? -middle + 1 : growth;
-    return policy_lead(n, s) | (uint32_t)(middle - growth);
+    steps = growth / STEP - (growth % STEP < 0); /* towards less */
+    steps = steps >= middle ? middle - 1 : steps <= -middle ? -middle + 1 : steps;
+    return policy_lead(n, s) | (uint32_t)(middle - steps);
 }
 
 uint64_t share_mete(const struct mete_engine *e, const struct node *n, const struct shape *s,
