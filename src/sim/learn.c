@@ -12,7 +12,6 @@
  */
 #include "sim/learn.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -111,7 +110,7 @@ static double mean_of(double sum, double count, double prior)
  * as much free. */
 static void make_level(struct learner *l, size_t level)
 {
-    const size_t row = METE_VALUES_WHOLE * METE_VALUES_LEVELS;
+    const size_t row = (size_t)METE_VALUES_WHOLE * METE_VALUES_LEVELS;
     double sum = 0;
     double count = 0;
     double prior;

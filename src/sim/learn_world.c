@@ -74,8 +74,11 @@ static size_t node_count(const struct world *w)
         capacity += (double)w->in->nodes[i].gpus * WHOLE;
     if (nodes > NODES_MANY)
         nodes = NODES_MANY;
-    if (nodes < NODES_FEW)
-        nodes *= (double)(NODES_FEW / w->in->n_nodes + 1);
+    if (nodes < NODES_FEW) {
+        const size_t times = NODES_FEW / w->in->n_nodes + 1;
+
+        nodes *= (double)times;
+    }
     while (nodes > 16 && 1.3 * capacity * nodes / (double)w->in->n_nodes / asked > ARRIVALS_MANY)
         nodes /= 2;
     return (size_t)nodes;
