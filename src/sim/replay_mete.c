@@ -6,7 +6,7 @@
  *                   others lose a tenth at most, and most jobs do not wait
  *   the others      in order of submission, larger ones as if a 32nd of their size later: by age,
  *                   since what is passed over forever is what waits longest
- *   the largest     one in a hundred, as if 60 days later: they would hold up all others, and after
+ *   the largest     one in a hundred, as if 30 days later: they would hold up all others, and after
  *                   that time nothing that is submitted passes them any more
  *
  * In this order all jobs fill the pool, also around one that does not fit. A running job that has
@@ -26,7 +26,7 @@
 
 enum {
     SIZE_DELAY = 32,    /* gpu seconds that put a job a second later */
-    LARGEST_DELAY = 60, /* days */
+    LARGEST_DELAY = 30, /* days */
     ROUNDS = 2
 };
 
