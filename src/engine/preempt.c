@@ -329,7 +329,7 @@ static bool is_below(const struct queue *q, const struct queue *top)
 {
     while (q && q != top)
         q = q->parent;
-    return q == top;
+    return q != NULL;
 }
 
 static struct workload *cheapest_of(const struct search *s, const struct quota_block *b)

@@ -1,5 +1,6 @@
 #include "engine/queue.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/str.h"
@@ -20,6 +21,7 @@ struct queue *queue_new(const char *name)
 
 void queue_user_free(struct mete_engine *e, struct queue *q, struct queue_user *u)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, q->users, u);
     intern_unref(e->texts, u->user);
     free(u);
@@ -102,13 +104,13 @@ void queues_free(struct mete_engine *e)
 
 static void relist(struct queue *root, struct queue *q)
 {
-    size_t at = 0;
+    size_t at;
 
-    while (at < root->children.n && strcmp(root->children.at[at]->name, q->name) < 0)
-        at++;
+    assert(root); /* every queue that is there has a parent */
+    at = root->children.n;
     vec_add(&root->children, q);
-    memmove(&root->children.at[at + 1], &root->children.at[at],
-            (root->children.n - 1 - at) * sizeof(q));
+    for (; at > 0 && strcmp(root->children.at[at - 1]->name, q->name) > 0; at--)
+        root->children.at[at] = root->children.at[at - 1];
     root->children.at[at] = q;
 }
 

@@ -197,33 +197,33 @@ struct group {
     void *words;
     size_t size;
     unsigned refs;
+    uint32_t user; /* 0: of any */
     struct group_set *sets;
     size_t n_sets;
     uint32_t *fill_order; /* sets, the ones with most gpus first */
     size_t n_pods;
     int64_t time_limit_ns;
     struct queue *queue;
-    uint32_t user;   /* 0: of any */
     int64_t *charge; /* what each takes of what counts, as of e->counted_at == charge_at */
     uint64_t charge_at;
     struct order waiting;
     size_t waiting_index; /* in queue->groups, while any wait */
 
     uint64_t failed_at; /* e->eased when its first could not be placed: skipped until that moves */
-    bool failed_kept;   /* a reservation was in the way: only for those behind its owner */
-    uint64_t kept_at;   /* e->cycles when it was tried again for that */
+    uint64_t kept_at;   /* e->cycles when it was tried again though it had failed */
     uint64_t stuck_at;  /* e->version when nobody could be evicted for it, ... */
     int64_t stuck_ns;   /* ... before this moment */
     uint64_t never_at;  /* e->nodes_version when `never` was found; 0: not known */
     bool never;         /* could not be held by the cluster, empty and healthy */
+    bool failed_kept;   /* a reservation was in the way: only for those behind its owner */
 
     /* In a cycle. */
-    struct order_link *at; /* whose turn it is */
     bool has_failed;
+    struct order_link *at; /* whose turn it is */
 
     uint64_t brief_at; /* e->version of the two below; 0: none */
-    enum mete_reason_code brief_code;
     char *brief;
+    enum mete_reason_code brief_code;
 };
 
 struct pod {
