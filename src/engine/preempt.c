@@ -304,8 +304,10 @@ static void cost_again(struct search *s, struct node *n, const struct shape *sha
         tree_set(s, n->rank, node_cost(s, n, shape, list, &count));
 }
 
-/* All of it goes, in this trial. Where it was is kept for give_back. */
-static void evict(struct search *s, struct workload *w, const struct shape *shape)
+/* All of it goes, in this trial. Where it was is kept for give_back. Nodes get their new cost, but
+ * for `here`, which changes again. */
+static void evict(struct search *s, struct workload *w, const struct shape *shape,
+                  const struct node *here)
 {
     struct mete_engine *e = s->e;
     struct node **nodes = arena_alloc(e->scratch, (w->n_pods + 1) * sizeof(struct node *));
@@ -322,7 +324,8 @@ static void evict(struct search *s, struct workload *w, const struct shape *shap
     w->had_gpus = counts;
     vec_add(&e->victims, w);
     for (size_t i = 0; shape && i < w->n_pods; i++)
-        cost_again(s, nodes[i], shape);
+        if (nodes[i] != here && (i == 0 || nodes[i] != nodes[i - 1]))
+            cost_again(s, nodes[i], shape);
 }
 
 static bool is_below(const struct queue *q, const struct queue *top)
@@ -359,7 +362,7 @@ static bool make_quota(struct search *s)
 
         if (!w)
             return false;
-        evict(s, w, NULL);
+        evict(s, w, NULL, NULL);
     }
     return true;
 }
@@ -378,7 +381,7 @@ static bool make_room_for(struct search *s, struct pod *p, struct shape *shape)
     if (node_cost(s, n, shape, list, &count) == COST_NEVER)
         return false;
     for (size_t i = 0; i < count; i++)
-        evict(s, list[i].w, shape);
+        evict(s, list[i].w, shape, n);
     place_on(e, p, shape, n);
     cost_again(s, n, shape);
     return true;
