@@ -12,6 +12,8 @@
 /* How far a curve may be from the published one: of each seed; of random the mean of the seeds. */
 static const double tolerance_each = 0.01;
 static const double tolerance_random = 0.5;
+/* Of the fragmentation, which was rounded at each event. */
+static const double tolerance_fragmented = 0.02;
 
 struct run {
     const char *policy; /* in the comparison's list */
@@ -205,25 +207,30 @@ struct verdict {
     bool is_good;
 };
 
-static void add_verdict(struct verdict *v, const char *policy, const struct run *r,
-                        const double difference[OPENB_COLUMNS], double allowed)
+static void add_verdict(struct verdict *v, enum openb_metric m, const char *policy,
+                        const struct run *r, const double difference[OPENB_COLUMNS])
 {
+    const double each = m == OPENB_ALLOC_PCT ? tolerance_each : tolerance_fragmented;
+    const double allowed = r ? each : tolerance_random;
     size_t worst = 0;
     json_t *row;
 
     for (size_t k = 0; k < OPENB_COLUMNS; k++)
         if (difference[k] > difference[worst])
             worst = k;
-    row = json_pack("{s:s, s:s, s:o, s:o?, s:I, s:f, s:b}", "metric", "alloc_pct", "policy", policy,
-                    "seed", r ? json_integer((json_int_t)r->seed) : json_string("mean"), "largest",
-                    json_real(difference[worst]), "at", (json_int_t)worst, "allowed", allowed, "ok",
-                    difference[worst] <= allowed);
+    row =
+        json_pack("{s:s, s:s, s:o, s:o?, s:I, s:f, s:b}", "metric", openb_metric_name(m), "policy",
+                  policy, "seed", r ? json_integer((json_int_t)r->seed) : json_string("mean"),
+                  "largest", json_real(difference[worst]), "at", (json_int_t)worst, "allowed",
+                  allowed, "ok", difference[worst] <= allowed);
     (void)json_array_append_new(v->rows, row);
     v->is_good = v->is_good && difference[worst] <= allowed;
 }
 
-/* Seed by seed; of random, which is not the published generator, the mean. */
-static struct err *check_policy(const struct comparison *p, size_t i, struct verdict *v)
+/* Seed by seed; of random, whose numbers are not the published ones, the mean of what it allocates.
+ */
+static struct err *check_policy(const struct comparison *p, enum openb_metric m, size_t i,
+                                struct verdict *v)
 {
     const bool is_random = text_equal(p->compare.policies[i], "random");
     double mean[OPENB_COLUMNS] = {0};
@@ -231,25 +238,25 @@ static struct err *check_policy(const struct comparison *p, size_t i, struct ver
     for (size_t s = 0; s < p->compare.n_seeds; s++) {
         const struct run *r = &p->runs[i * p->compare.n_seeds + s];
         const struct openb_published *want =
-            find_published(p->compare.trace, "alloc_pct", r->policy, r->seed);
+            find_published(p->compare.trace, openb_metric_name(m), r->policy, r->seed);
         double difference[OPENB_COLUMNS];
 
         if (!want)
-            return err_new(ERR_INVALID, "no published alloc_pct of %s with seed %" PRIu64,
-                           r->policy, r->seed);
+            return err_new(ERR_INVALID, "no published %s of %s with seed %" PRIu64,
+                           openb_metric_name(m), r->policy, r->seed);
         for (size_t k = 0; k < OPENB_COLUMNS; k++) {
-            const double is = r->curves.has[k] ? r->curves.at[OPENB_ALLOC_PCT][k] : HUGE_VAL;
+            const double is = r->curves.has[k] ? r->curves.at[m][k] : HUGE_VAL;
 
             mean[k] += (is - want->at[k]) / (double)p->compare.n_seeds;
             difference[k] = fabs(is - want->at[k]);
         }
         if (!is_random)
-            add_verdict(v, r->policy, r, difference, tolerance_each);
+            add_verdict(v, m, r->policy, r, difference);
     }
     for (size_t k = 0; k < OPENB_COLUMNS; k++)
         mean[k] = fabs(mean[k]);
-    if (is_random)
-        add_verdict(v, "random", NULL, mean, tolerance_random);
+    if (is_random && m == OPENB_ALLOC_PCT)
+        add_verdict(v, m, "random", NULL, mean);
     return NULL;
 }
 
@@ -258,8 +265,9 @@ static struct err *check_published(struct cli *c, const struct comparison *p, in
     AUTO(json_freep) json_t *rows = json_array();
     struct verdict v = {.rows = rows, .is_good = true};
 
-    for (size_t i = 0; i < p->compare.n_policies; i++)
-        TRY(check_policy(p, i, &v));
+    for (size_t m = 0; m < OPENB_METRICS; m++)
+        for (size_t i = 0; i < p->compare.n_policies; i++)
+            TRY(check_policy(p, (enum openb_metric)m, i, &v));
     TRY(sim_print(c, check_columns, sizeof(check_columns) / sizeof(check_columns[0]), rows));
     cli_say(c, "%zu runs in %.2f s: %s", p->compare.n_runs, (double)took_ns / (double)NS_PER_SEC,
             v.is_good ? "as published" : "not as published");

@@ -190,5 +190,5 @@ def test_sim_openb_as_published():
                 "-o", "json")
         equal(r.returncode, 0, r)
         rows = json.loads(r.stdout)
-        equal(len(rows), 5 * 10 + 1, rows)
+        equal(len(rows), 3 * 5 * 10 + 1, rows)
         check(all(row["ok"] for row in rows), rows)
