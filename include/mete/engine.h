@@ -93,8 +93,11 @@ struct mete_pod_set {
     uint32_t min_count;                 /* 0 means count */
     const struct mete_amount *requests; /* of one pod, gpus not included */
     size_t n_requests;
-    uint32_t gpus;                     /* whole gpus of one pod */
-    const char *gpu_model;             /* NULL: any */
+    uint32_t gpus;            /* of one pod */
+    uint32_t gpu_milli;       /* of each: 1 .. 999 a share of its compute; 0 or 1000: all of it */
+    int64_t gpu_memory_bytes; /* of each, with a share; 0: as large a part as of the compute */
+    const char *const *gpu_models; /* one of these; none: any */
+    size_t n_gpu_models;
     const struct mete_label *selector; /* nodeSelector: all must be equal */
     size_t n_selector;
     const struct mete_toleration *tolerations;
@@ -111,8 +114,12 @@ struct mete_workload {
     const char *queue;
     const char *user;
     int32_t priority; /* larger first */
+    int32_t qos;      /* its quality of service, as a number; see mete_factors */
     int64_t submit_ns;
     int64_t time_limit_ns; /* 0: none */
+    bool is_preemptible;   /* it may be evicted */
+    int64_t min_run_ns;    /* not before it has run that long */
+    int64_t checkpoint_ns; /* when it last saved its work; 0: never */
     const struct mete_pod_set *pod_sets;
     size_t n_pod_sets;
 };
@@ -132,19 +139,42 @@ struct mete_placement {
     int64_t started_ns; /* of a restored one, for its time limit; 0: not known */
 };
 
+enum mete_eviction_reason {
+    METE_EVICTED_RECLAIM,  /* its queue is above its nominal quota, that of `by` below */
+    METE_EVICTED_PRIORITY, /* `by` has a higher priority in the same queue */
+};
+
+/*
+ * To be ended, so that `by` can start. It stays held until mete_workload_unplace (it waits again)
+ * or mete_workload_remove; until then nobody but `by` gets what it holds.
+ */
+struct mete_eviction {
+    uint64_t workload;
+    uint64_t by;
+    enum mete_eviction_reason reason;
+};
+
 struct mete_decisions {
     const struct mete_placement *placements; /* assumed held from here on */
     size_t n_placements;
+    const struct mete_eviction *evictions;
+    size_t n_evictions;
     bool is_cut; /* the budget ended first: call again */
 };
 
 /* Why a workload waits, in the order of precedence of docs/reasons.md. */
 enum mete_reason_code {
     METE_REASON_NONE,
-    METE_REASON_NEVER_FITS,   /* no node, empty and healthy, could hold it */
+    METE_REASON_NEVER_FITS,    /* no node, empty and healthy, could hold it */
+    METE_REASON_NO_SUCH_QUEUE, /* its queue is not there, or only holds other queues */
+    METE_REASON_OVER_MAX,      /* more than its queue ever allows */
+    METE_REASON_QUEUE_STOPPED,
+    METE_REASON_QUOTA,        /* its queue, or one above it, holds what it may */
+    METE_REASON_USER_LIMIT,   /* its user does */
     METE_REASON_NO_NODE_FITS, /* enough in all, but not on one node */
     METE_REASON_GPUS_UNHEALTHY,
     METE_REASON_NODES_DRAINING, /* would fit on a cordoned or unready node */
+    METE_REASON_PREEMPTING,     /* others were evicted for it and have not ended yet */
     METE_REASON_RESERVED,       /* fits, but the room is kept for one before it */
     METE_REASON_HIGHER_PRIORITY,
     METE_REASON_NOT_YET_EVALUATED,
@@ -166,11 +196,12 @@ struct mete_reason {
     enum mete_reason_code code;
     const char *code_text;  /* "NoNodeFits" */
     const char *class_text; /* "yours", "held", "quota", "place", "turn" */
+    const char *queue;
     const char *message; /* "needs 8 H100 on one node; the most free on one node is 5 (gpu-01)" */
     int64_t since_ns;
     int64_t evaluated_ns;
-    uint32_t position;                    /* 1 is next */
-    uint32_t waiting;                     /* how many wait */
+    uint32_t position;                    /* in its queue; 1 is next */
+    uint32_t waiting;                     /* how many wait there */
     const struct mete_node_reason *nodes; /* at most nodes_max of the options, best first */
     size_t n_nodes;
     size_t nodes_left_out;
@@ -178,10 +209,14 @@ struct mete_reason {
     size_t n_would_start_if;
 };
 
+/* Nobody keeps room: what fits starts. */
+#define METE_RESERVE_NONE UINT32_MAX
+
 struct mete_options {
-    const char *policy;     /* "binpack" (default), "spread" */
+    const char *policy;     /* NULL: "binpack"; see docs/policies.md for the others */
     uint32_t nodes_max;     /* node lines in a reason; 0: 8 */
     uint32_t reserve_depth; /* how many waiting workloads keep room; 0: 1 */
+    uint64_t seed;          /* of the policy "random" */
 };
 
 METE_API struct mete_engine *mete_engine_new(
@@ -197,6 +232,173 @@ METE_API enum mete_result mete_node_set(struct mete_engine *e, const struct mete
 /* What was held on it stays with its workloads until they finish. */
 METE_API enum mete_result mete_node_remove(struct mete_engine *e, const char *name);
 
+/* Pods of one kind and how many of them are asked for, in any unit. */
+struct mete_demand {
+    const struct mete_pod_set *set; /* its count, name and node are not looked at */
+    uint64_t weight;
+};
+
+/*
+ * What is usually asked for, out of `total` pods (0: these are all). Idle gpu that such pods could
+ * not use is fragmented. Policies "fgd" and "mete" place by it; without one they place as "bestfit"
+ * does. Weights and the total are at most 2^32.
+ */
+METE_API enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand *demand,
+                                          size_t n, uint64_t total);
+
+/* In 1/1000 of a gpu, over all nodes. */
+struct mete_gpu_sums {
+    int64_t capacity;
+    int64_t used;
+    int64_t fragmented; /* idle gpu that a pod of the demand could not use, on average */
+};
+METE_API void mete_gpu_sums(struct mete_engine *e, struct mete_gpu_sums *ret);
+
+/*
+ * What policy "mete" has learned (`mete sim learn`, docs/placement.md): of a gpu with so much free,
+ * how much will stay idle in the end. Entry [cpu][whole][level]: `level` is the free compute in
+ * steps of METE_VALUES_LEVEL_MILLI, `whole` how many gpus of the node are wholly free, `cpu` how
+ * many of `cpu_steps` (ascending) are at most the free cpu for each whole idle gpu, in 1/1000.
+ */
+enum {
+    METE_VALUES_LEVEL_MILLI = 10,
+    METE_VALUES_LEVELS = 101,
+    METE_VALUES_WHOLE = 9, /* the last: 8 and more */
+    METE_VALUES_CPU_MAX = 64
+};
+
+#define METE_VALUES_SIZE(n_cpu_steps)                                                              \
+    (((size_t)(n_cpu_steps) + 1) * METE_VALUES_WHOLE * METE_VALUES_LEVELS)
+
+/* What taking 1/1000 of a gpu of this model costs beside, in 1/1000 of that: pods name it. */
+struct mete_price {
+    const char *model;
+    int32_t price_milli; /* 0 .. 1000 */
+};
+
+struct mete_values {
+    const char *id;          /* of this version of the table */
+    uint64_t pods;           /* it was learned from so many arrivals */
+    uint32_t fragment_milli; /* how much of the fragment is added, in 1/1000 */
+    const int64_t *cpu_steps;
+    size_t n_cpu_steps;
+    const int32_t *idle; /* METE_VALUES_SIZE entries, each in 1/1000 of 1/1000 gpu */
+    const struct mete_price *prices;
+    size_t n_prices;
+};
+
+/* NULL: forget what was learned; "mete" then places as "fgd" does. */
+METE_API enum mete_result mete_values_set(struct mete_engine *e, const struct mete_values *values);
+/* The id of the table in use, or NULL. */
+METE_API const char *mete_values_id(const struct mete_engine *e);
+
+/* No limit, for what counts from 0. */
+#define METE_UNLIMITED INT64_MAX
+
+/* What a queue may hold, with all queues below it. */
+struct mete_quota {
+    const char *resource; /* as in requests, or "gpu" in 1/1000 of a gpu, or "gpu:MODEL" of those */
+    int64_t nominal;      /* its own: what it gets back from those who borrowed it */
+    int64_t borrow_limit; /* on top of that, of what others do not use */
+    int64_t lend_limit;   /* of its own, what others may borrow */
+};
+
+/* 0: no limit. */
+struct mete_limits {
+    int64_t gpu_milli;
+    uint32_t running; /* workloads */
+};
+
+enum mete_preempt {
+    METE_PREEMPT_NEVER,
+    METE_PREEMPT_LOWER_PRIORITY,
+    METE_PREEMPT_ANY,
+};
+
+/*
+ * Workloads are in queues without queues below them. Until the first mete_queue_set there is only
+ * "default" (which is also the queue of those that name none), without any limit; it stays.
+ */
+struct mete_queue {
+    const char *name;
+    const char *parent; /* NULL or "": none; one that is there */
+    uint32_t weight;    /* of its share, beside the other queues of its parent; 0: 1 */
+    const struct mete_quota *quotas;
+    size_t n_quotas;
+    struct mete_limits limits;
+    struct mete_limits user_limits; /* of each user in it */
+    int64_t time_limit_ns;          /* of a workload, which must have one then; 0: none */
+    enum mete_preempt reclaim; /* whom its workloads evict in queues above their nominal quota */
+    enum mete_preempt within;  /* and in the queue itself: never, or lower priority */
+    int64_t min_run_ns;        /* its workloads are not evicted before they have run that long */
+    bool is_stopped;           /* nothing of it starts */
+};
+
+/* Adds a queue or makes it as given. What is held in it stays held, also where it is over a limit.
+ */
+METE_API enum mete_result mete_queue_set(struct mete_engine *e, const struct mete_queue *queue);
+/* METE_CONFLICT while there are queues below it. What waits in it waits for its return. */
+METE_API enum mete_result mete_queue_remove(struct mete_engine *e, const char *name);
+
+struct mete_quota_view {
+    const char *resource;
+    int64_t nominal;
+    int64_t borrow_limit;
+    int64_t lend_limit;
+    int64_t held;
+    int64_t capacity; /* of the cluster */
+};
+
+struct mete_queue_view {
+    const char *name;
+    const char *parent;
+    uint32_t weight;
+    uint32_t waiting; /* workloads, with those of the queues below it */
+    uint32_t running;
+    uint64_t share_ppm; /* dominant share: held now, and used lately, of the cluster */
+    const struct mete_quota_view *quotas;
+    size_t n_quotas;
+};
+
+METE_API size_t mete_queue_count(const struct mete_engine *e);
+METE_API enum mete_result mete_queue_view(struct mete_engine *e, size_t i,
+                                          struct mete_queue_view *ret); /* by name order */
+
+enum mete_order {
+    METE_ORDER_SHARES,   /* down the tree: below nominal quota first, then the least share */
+    METE_ORDER_PRIORITY, /* all queues as one, by points */
+};
+
+enum mete_fair_share {
+    METE_FAIR_CLASSIC, /* 2^(-usage/share), as Slurm's without Fair Tree */
+    METE_FAIR_TREE,    /* the rank among all users, as Slurm's Fair Tree */
+};
+
+/*
+ * Points of a workload that waits: class x its priority, qos x its qos, and for each of the others
+ * its factor of 0 .. 1 times the number here. Larger points first, then who came first.
+ */
+struct mete_factors {
+    int32_t class_points; /* 0 where all are 0: 1 */
+    int32_t qos_points;
+    int32_t age_points; /* waiting time by age_max_ns */
+    int32_t fair_share_points;
+    int32_t size_points; /* gpus by all there are; with favors_small what is missing to 1 */
+    bool favors_small;
+    int64_t age_max_ns; /* 0: 7 days */
+};
+
+struct mete_fairness {
+    enum mete_order order;
+    enum mete_fair_share formula;
+    struct mete_factors factors;
+    int64_t half_life_ns; /* of what was used; 0: it does not count */
+    int64_t period_ns;    /* how often points are found anew; 0: 5 minutes */
+};
+
+METE_API enum mete_result mete_fairness_set(struct mete_engine *e,
+                                            const struct mete_fairness *fairness);
+
 METE_API enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *w);
 /* A workload that is placed already, as read back after a restart. Nodes that are not known yet are
  * fine. */
@@ -207,6 +409,10 @@ METE_API enum mete_result mete_workload_restore(struct mete_engine *e,
 METE_API enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id);
 /* Ended or cancelled: what it held is free. */
 METE_API enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id);
+
+/* It has saved its work: evicting it costs what it does from here on. */
+METE_API enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id,
+                                                   int64_t at_ns);
 
 /* Places what can be placed. `budget` counts elementary steps (a node looked at); 0: no limit. */
 METE_API void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget,

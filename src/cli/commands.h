@@ -30,6 +30,7 @@ extern const struct command command_complete;
 extern const struct command command_drain;
 extern const struct command command_resume;
 extern const struct command command_doctor;
+extern const struct command command_sim;
 
 /* Roles of mete up. */
 extern const struct command command_server;

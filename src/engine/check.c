@@ -1,10 +1,12 @@
 #include "engine/place.h"
+#include "engine/queue.h"
 #include "engine/search.h"
 #include "engine/state.h"
 
 static const char *check_node(struct mete_engine *e, const struct node *n)
 {
     uint64_t held = 0;
+    uint64_t shared = 0;
     uint64_t healthy = 0;
     const struct pod *before = NULL;
 
@@ -13,10 +15,13 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
 
         if (g->node != n || g->bit != i)
             return "a gpu is not where its node says";
-        held |= (uint64_t)(g->holder != NULL) << i;
+        if (n->free_milli[i] != (g->holder ? 0 : MILLI - g->milli_used))
+            return "what is free of a gpu differs from what is used of it";
+        held |= (uint64_t)(g->holder || g->n_shares > 0) << i;
+        shared |= (uint64_t)(g->n_shares > 0) << i;
         healthy |= (uint64_t)g->is_healthy << i;
     }
-    if (held != n->held || healthy != n->healthy)
+    if (held != n->held || shared != n->shared || healthy != n->healthy)
         return "a node's sets of gpus differ from its gpus";
     for (const struct pod *p = n->pods; p; p = p->after) {
         if (p->node != n || p->before != before || !p->workload->is_placed)
@@ -56,7 +61,7 @@ static const char *check_workload(const struct workload *w)
         if ((p->node != NULL) != w->is_placed)
             return "some pods of a workload are placed and some are not";
         for (size_t k = 0; k < p->n_gpus; k++)
-            if (p->gpus[k]->holder != p)
+            if (p->gpus[k]->holder != (shape_is_share(pod_shape(p)) ? NULL : p))
                 return "a gpu is listed by a pod and held by another";
     }
     if ((w->all.size > 0) == w->is_placed || (w->in_group.size > 0) == w->is_placed)
@@ -84,39 +89,75 @@ static const char *check_nodes(struct mete_engine *e)
     return NULL;
 }
 
+/* Adds up what the pods have of the gpu, wherever they are. */
+static const char *check_shares(struct mete_engine *e, const struct gpu *g)
+{
+    uint32_t n_shares = 0;
+    uint32_t milli = 0;
+    uint32_t memory_milli = 0;
+    int64_t bytes = 0;
+    struct node *n;
+    struct node *next;
+
+    map_each (handle, e->node_map, n, next) {
+        for (const struct pod *p = n->pods; p; p = p->after) {
+            const struct shape *s = pod_shape(p);
+
+            for (size_t k = 0; k < p->n_gpus; k++) {
+                if (p->gpus[k] != g || !shape_is_share(s))
+                    continue;
+                n_shares++;
+                milli += s->milli;
+                bytes += s->gpu_bytes;
+                memory_milli += s->gpu_bytes > 0 ? 0 : s->milli;
+            }
+        }
+    }
+    if (n_shares != g->n_shares || milli != g->milli_used || bytes != g->bytes_used ||
+        memory_milli != g->memory_milli_used)
+        return "what is used of a gpu differs from the sum over its shares";
+    return milli > MILLI ? "more than a whole gpu is given" : NULL;
+}
+
 static const char *check_gpus(struct mete_engine *e)
 {
     struct gpu *g;
     struct gpu *next;
 
     map_each (handle, e->gpu_map, g, next) {
+        const char *wrong;
         bool is_listed = g->holder == NULL;
 
         for (size_t i = 0; g->holder && i < g->holder->n_gpus; i++)
             is_listed = is_listed || g->holder->gpus[i] == g;
         if (!is_listed)
             return "a gpu is held by a pod that does not list it";
-        if (!g->node && !g->holder)
+        if (!g->node && !g->holder && g->n_shares == 0)
             return "a gpu is kept for nothing";
+        if (g->holder && g->n_shares > 0)
+            return "a gpu is held whole and in parts";
+        wrong = check_shares(e, g);
+        if (wrong)
+            return wrong;
     }
     return NULL;
 }
 
-static const char *check_order(struct mete_engine *e)
+static const char *check_order(const struct queue *q)
 {
     size_t waiting = 0;
     size_t place = 0;
     const struct order_key *before = NULL;
 
-    for (struct order_link *at = order_first(&e->waiting); at; at = order_next(at), place++) {
+    for (struct order_link *at = order_first(&q->waiting); at; at = order_next(at), place++) {
         if (order_place(at) != place || (before && !order_before(before, at->key)))
             return "the waiting workloads are not in order";
         before = at->key;
     }
-    for (size_t i = 0; i < e->groups.n; i++) {
-        if (e->groups.at[i]->waiting_index != i)
+    for (size_t i = 0; i < q->groups.n; i++) {
+        if (q->groups.at[i]->waiting_index != i || q->groups.at[i]->queue != q)
             return "a group is not where it says";
-        waiting += order_count(&e->groups.at[i]->waiting);
+        waiting += order_count(&q->groups.at[i]->waiting);
     }
     return waiting == place ? NULL : "the groups do not add up to the waiting workloads";
 }
@@ -126,11 +167,17 @@ const char *mete_engine_check(struct mete_engine *e)
     const char *wrong = check_nodes(e);
     struct workload *w;
     struct workload *next;
+    struct queue *next_q;
+    struct queue *q;
 
     if (!wrong)
         wrong = check_gpus(e);
     if (!wrong)
-        wrong = check_order(e);
+        wrong = queues_check(e);
+    map_each (handle, e->queue_map, q, next_q) {
+        if (!wrong)
+            wrong = check_order(q);
+    }
     if (!wrong && e->journal.depth != 0)
         wrong = "a trial is open";
     map_each (handle, e->workload_map, w, next) {
@@ -163,12 +210,11 @@ uint64_t engine_hash(const struct mete_engine *e)
         for (const struct pod *p = n->pods; p; p = p->after)
             hash = mix(mix(hash, p->workload->key.id), p->n_gpus);
         for (uint32_t k = 0; k < n->n_gpus; k++)
-            hash = mix(hash, n->gpus[k]->holder ? n->gpus[k]->holder->workload->key.id : 0);
+            hash = mix(mix(hash, n->free_milli[k]),
+                       n->gpus[k]->holder ? n->gpus[k]->holder->workload->key.id : 0);
         hash = mix(hash, n->reservation ? n->reservation->owner->key.id : 0);
         if (n->reservation)
             hash = mix(hash, (uint64_t)n->reservation->nodes[n->reserved_at].extra_gpus);
     }
-    for (struct order_link *at = order_first(&e->waiting); at; at = order_next(at))
-        hash = mix(hash, at->key->id);
-    return hash;
+    return queues_hash(e, hash);
 }

@@ -1,75 +1,34 @@
 /*
  * A cycle goes through the waiting workloads in order, group by group: when one of a group does not
  * fit, none of those behind it in the group does, and nobody looks at them again before something
- * is freed. The first ones that do not fit get reservations; the rest works around these.
+ * is freed. The first ones that do not fit evict others where they may, or get reservations; the
+ * rest works around these. One that is over a quota gets neither: room is not what it waits for.
  */
 #include "engine/place.h"
+#include "engine/points.h"
+#include "engine/preempt.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
-
-/* Groups by whose turn comes first, as a heap. */
-static bool is_first(const struct group *a, const struct group *b)
-{
-    return order_before(a->at->key, b->at->key);
-}
-
-static void sift_down(struct mete_engine *e, size_t i)
-{
-    struct group **at = e->heap.at;
-
-    for (;;) {
-        size_t child = 2 * i + 1;
-        struct group *moved = at[i];
-
-        if (child >= e->heap.n)
-            return;
-        if (child + 1 < e->heap.n && is_first(at[child + 1], at[child]))
-            child++;
-        if (!is_first(at[child], moved))
-            return;
-        at[i] = at[child];
-        at[child] = moved;
-        i = child;
-    }
-}
-
-static void heap_make(struct mete_engine *e)
-{
-    vec_clear(&e->heap);
-    VEC_EACH (&e->groups, g) {
-        (*g)->at = order_first(&(*g)->waiting);
-        (*g)->has_failed = false;
-        vec_add(&e->heap, *g);
-    }
-    for (size_t i = e->heap.n / 2; i > 0; i--)
-        sift_down(e, i - 1);
-}
-
-/* The first group has had its turn with its present one. */
-static void heap_advance(struct mete_engine *e, struct order_link *next)
-{
-    if (next)
-        e->heap.at[0]->at = next;
-    else
-        e->heap.at[0] = e->heap.at[--e->heap.n];
-    if (e->heap.n > 0)
-        sift_down(e, 0);
-}
+#include "engine/share.h"
+#include "engine/turn.h"
 
 static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct attempt a = {.w = w, .now_ns = now_ns};
+    struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true};
     size_t mark = journal_open(&e->journal);
     int64_t limit_ns = w->group->time_limit_ns;
 
     if (!place_pods(e, &a)) {
         journal_undo(&e->journal, mark);
+        w->group->failed_kept = a.kept != NULL;
         return false;
     }
     journal_keep(&e->journal, mark);
     group_unwait(e, w);
     reserve_drop_of(e, w);
     w->is_placed = true;
+    w->started_ns = now_ns;
+    queue_placed(e, w);
     if (limit_ns == 0 || __builtin_add_overflow(now_ns, limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
     w->code = METE_REASON_NONE;
@@ -100,22 +59,59 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
     return true;
 }
 
-/* The one whose turn it is is placed, or gets a reservation, or its group is through for this
- * cycle. */
-static void take_turn(struct mete_engine *e, struct group *g, int64_t now_ns)
+/* Is there an owner of room who has not had its turn? */
+static bool has_unconfirmed(const struct mete_engine *e)
+{
+    VEC_EACH (&e->reservations, r) {
+        if (!(*r)->is_confirmed)
+            return true;
+    }
+    return false;
+}
+
+/* May it fit now, as far as is known? */
+static bool is_fresh(const struct mete_engine *e, const struct group *g)
+{
+    if (g->has_failed)
+        return false;
+    if (g->failed_at != e->eased)
+        return true;
+    /* the order between queues changes with what they hold: it may stand before the owner now */
+    return g->failed_kept && e->counted.n > 0 && g->kept_at != e->cycles && has_unconfirmed(e);
+}
+
+/* By its quotas, before anything is tried. */
+static bool is_admitted(struct mete_engine *e, const struct workload *w)
+{
+    struct charge c;
+
+    if (e->counted.n == 0)
+        return true;
+    charge_of(e, w, NULL, &c);
+    return queue_admits(e, w, &c, NULL);
+}
+
+/* The one whose turn it is is placed, or others are evicted for it, or it gets a reservation, or
+ * its group is through for this cycle. */
+static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bool may_fit,
+                      int64_t now_ns)
 {
     struct workload *w = workload_of_group(g->at);
     struct order_link *next = order_next(g->at);
 
-    if (!g->has_failed && g->failed_at != e->eased) {
+    if (may_fit) {
         if (place(e, w, now_ns)) {
-            heap_advance(e, next);
+            turn_end(e, g, next);
             return;
         }
         g->failed_at = e->eased;
+        g->kept_at = e->cycles;
     }
     g->has_failed = true;
-    heap_advance(e, keep_room(e, w, now_ns) ? next : NULL);
+    if (preempt_for(e, w, now_ns))
+        turn_end(e, g, next);
+    else
+        turn_end(e, g, may_start && keep_room(e, w, now_ns) ? next : NULL);
 }
 
 static const struct mete_pod_placement *list_pods(struct mete_engine *e, const struct workload *w)
@@ -157,31 +153,81 @@ static void list_placements(struct mete_engine *e, struct mete_decisions *ret)
     ret->n_placements = e->placed.n;
 }
 
-void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret)
+/* Those whose victims are all gone: what was kept for them is theirs before anybody has a turn. */
+static void start_preemptors(struct mete_engine *e, int64_t now_ns)
+{
+    for (size_t i = 0; i < e->preemptors.n;) {
+        struct workload *w = e->preemptors.at[i];
+        struct reservation *r;
+
+        if (w->n_evicting > 0) {
+            i++;
+            continue;
+        }
+        preempt_forget(e, w);
+        if (is_admitted(e, w) && place(e, w, now_ns))
+            continue;
+        r = reserve_of(e, w); /* something else has come between */
+        if (r) {
+            r->is_preempting = false;
+            r->is_confirmed = false;
+        }
+    }
+}
+
+static void begin(struct mete_engine *e, int64_t now_ns)
+{
+    arena_reset(e->decisions);
+    vec_clear(&e->placed);
+    vec_clear(&e->evictions);
+    e->n_reserved = 0;
+    e->cycles += !e->was_cut;
+    share_begin(e, now_ns);
+    e->now_ns = now_ns;
+    points_begin(e, now_ns);
+    VEC_EACH (&e->reservations, r) {
+        (*r)->is_confirmed = (*r)->is_preempting;
+    }
+    start_preemptors(e, now_ns);
+    turns_begin(e);
+}
+
+/* True: it was cut. */
+static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
     uint64_t first_step = e->steps;
     bool has_tried = false;
+    struct group *g;
 
-    *ret = (struct mete_decisions){0};
-    arena_reset(e->decisions);
-    vec_clear(&e->placed);
-    e->n_reserved = 0;
-    VEC_EACH (&e->reservations, r) {
-        (*r)->is_confirmed = false;
-    }
-    heap_make(e);
-    while (e->heap.n > 0) {
-        struct group *g = e->heap.at[0];
-        bool is_fresh = !g->has_failed && g->failed_at != e->eased;
+    while ((g = turn_next(e)) != NULL) {
+        const struct workload *w = workload_of_group(g->at);
+        bool may_start;
+        bool may_fit;
 
-        if (is_fresh && has_tried && budget > 0 && e->steps - first_step >= budget) {
-            ret->is_cut = true;
-            break;
+        if (w->n_evicting > 0 && preempt_is_pending(e, w)) {
+            turn_end(e, g, order_next(g->at));
+            continue;
         }
-        has_tried = has_tried || is_fresh;
-        take_turn(e, g, now_ns);
+        may_start = is_admitted(e, w);
+        may_fit = may_start && is_fresh(e, g);
+        if (may_fit && has_tried && budget > 0 && e->steps - first_step >= budget)
+            return true;
+        has_tried = has_tried || may_fit;
+        take_turn(e, g, may_start, may_fit, now_ns);
     }
+    return false;
+}
+
+void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret)
+{
+    *ret = (struct mete_decisions){0};
+    begin(e, now_ns);
+    ret->is_cut = take_turns(e, now_ns, budget);
+    e->was_cut = ret->is_cut;
     if (!ret->is_cut)
         reserve_drop_unconfirmed(e);
+    share_end(e);
     list_placements(e, ret);
+    ret->evictions = e->evictions.at;
+    ret->n_evictions = e->evictions.n;
 }

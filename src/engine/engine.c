@@ -1,10 +1,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/demand.h"
 #include "engine/policy.h"
+#include "engine/queue.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
+#include "engine/values.h"
 
 struct mete_engine *mete_engine_new(const struct mete_options *options)
 {
@@ -15,10 +18,16 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         return NULL;
     e = mem_alloc(sizeof(*e));
     e->texts = intern_new();
+    e->cpu = intern_ref(e->texts, "cpu");
     e->policy = policy;
+    e->seed = options ? options->seed : 0;
     e->lines_max = options && options->nodes_max ? options->nodes_max : NODE_LINES_DEFAULT;
     e->reserve_depth =
         options && options->reserve_depth ? options->reserve_depth : RESERVE_DEPTH_DEFAULT;
+    if (e->reserve_depth == METE_RESERVE_NONE)
+        e->reserve_depth = 0;
+    e->root = queue_new("");
+    e->root->cells = mem_alloc(1);
     e->journal.on_mark = search_undone;
     e->journal.arg = e;
     e->epoch = 1;
@@ -26,6 +35,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e->freed = 1;
     e->eased = 1;
     e->version = 1;
+    queue_default(e);
     e->decisions = arena_new();
     e->answers = arena_new();
     e->scratch = arena_new();
@@ -54,6 +64,7 @@ static void free_maps(struct mete_engine *e)
     }
     map_each (handle, e->gpu_map, g, next_g) {
         g->holder = NULL;
+        g->n_shares = 0;
         gpu_drop_unused(e, g);
     }
 }
@@ -62,15 +73,17 @@ void mete_engine_free(struct mete_engine *e)
 {
     if (!e)
         return;
+    demand_free(e, e->demand);
+    values_free(e, e->values);
     free_maps(e);
+    queues_free(e);
     vec_done(&e->order);
     vec_done(&e->slots);
     vec_done(&e->free_slots);
-    vec_done(&e->groups);
+    vec_done(&e->glances);
     vec_done(&e->reservations);
     vec_done(&e->log);
     vec_done(&e->trees);
-    vec_done(&e->heap);
     vec_done(&e->placed);
     vec_done(&e->holders);
     arena_free(e->decisions);

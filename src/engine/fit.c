@@ -82,6 +82,55 @@ bool fit_now(const struct node *n, const struct shape *s)
     return fit_rooms(n, s, false) && fit_kind(n, s);
 }
 
+bool fit_share_memory(const struct gpu *g, const struct shape *s)
+{
+    uint32_t memory_milli = g->memory_milli_used + (s->gpu_bytes > 0 ? 0 : s->milli);
+    int64_t by_part = 0;
+    int64_t bytes = 0;
+
+    if (s->gpu_bytes == 0 && g->bytes_used == 0)
+        return true; /* memory goes with compute */
+    if (__builtin_mul_overflow(g->memory_bytes, (int64_t)memory_milli, &by_part) ||
+        __builtin_add_overflow(g->bytes_used, s->gpu_bytes, &bytes) ||
+        __builtin_add_overflow(bytes, (by_part + MILLI - 1) / MILLI, &bytes))
+        return false;
+    return bytes <= g->memory_bytes;
+}
+
+uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus)
+{
+    uint64_t ret = 0;
+
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        int bit = __builtin_ctzll(left);
+
+        if (n->free_milli[bit] >= s->milli && fit_share_memory(n->gpus[bit], s))
+            ret |= left & -left;
+    }
+    return ret;
+}
+
+/* How many such pods the gpus of an empty node hold. */
+static uint64_t fit_empty_gpus(const struct node *n, const struct shape *s)
+{
+    uint64_t gpus = node_gpus_of(n, s);
+    uint64_t slots = 0;
+
+    if (!shape_is_share(s))
+        return bits(gpus) / s->gpus;
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        int64_t memory = n->gpus[__builtin_ctzll(left)]->memory_bytes;
+        uint64_t here = MILLI / s->milli;
+
+        if (s->gpu_bytes > 0 && (uint64_t)(memory / s->gpu_bytes) < here)
+            here = (uint64_t)(memory / s->gpu_bytes);
+        slots += here;
+        gpus &= here > 0 ? UINT64_MAX : ~(left & -left);
+    }
+    /* each pod takes shares of gpus that differ */
+    return bits(gpus) >= s->gpus ? slots / s->gpus : 0;
+}
+
 uint64_t fit_empty(const struct node *n, const struct shape *s)
 {
     uint64_t count = UINT32_MAX;
@@ -89,7 +138,7 @@ uint64_t fit_empty(const struct node *n, const struct shape *s)
     if (!n->is_present || !fit_rooms(n, s, true) || !fit_kind(n, s))
         return 0;
     if (s->gpus > 0)
-        count = bits(node_gpus_of(n, s->model)) / s->gpus;
+        count = fit_empty_gpus(n, s);
     for (size_t i = 0; i < s->n_requests; i++) {
         int64_t capacity = node_room(n, s->requests[i].resource)->capacity;
         uint64_t times = (uint64_t)(capacity / s->requests[i].amount);
@@ -166,6 +215,24 @@ uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count)
     else if (!tightest(n->links, n->n_links, free, count))
         return gather(n, free, count);
     return lowest(free, count);
+}
+
+uint64_t devices_best_fit(const struct node *n, const struct shape *s, uint64_t free)
+{
+    uint64_t ret = 0;
+
+    for (uint32_t i = 0; i < s->gpus; i++) {
+        int best = -1;
+
+        for (uint64_t left = free & ~ret; left; left &= left - 1) {
+            int bit = __builtin_ctzll(left);
+
+            if (best < 0 || n->free_milli[bit] < n->free_milli[best])
+                best = bit;
+        }
+        ret |= UINT64_C(1) << best;
+    }
+    return ret;
 }
 
 unsigned devices_quality(const struct node *n, uint64_t free, unsigned count)

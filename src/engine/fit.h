@@ -16,10 +16,20 @@ bool fit_kind(const struct node *n, const struct shape *s);
 /* All requests, gpus apart, within what is free; with `is_empty` within the capacity. */
 bool fit_rooms(const struct node *n, const struct shape *s, bool is_empty);
 
+/* Has the gpu that much memory left beside its shares? */
+bool fit_share_memory(const struct gpu *g, const struct shape *s);
+
+/* Those of `gpus` that have room for one share. */
+uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus);
+
 /* The gpus that a pod of this shape could be given now. */
 static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
 {
-    return s->gpus == 0 ? 0 : n->healthy & ~n->held & node_gpus_of(n, s->model);
+    if (s->gpus == 0)
+        return 0;
+    if (shape_is_share(s))
+        return fit_shares(n, s, n->healthy & (~n->held | n->shared) & node_gpus_of(n, s));
+    return n->healthy & ~n->held & node_gpus_of(n, s);
 }
 
 /* Everything, now. A reservation on the node is not looked at. */
@@ -35,6 +45,9 @@ uint64_t fit_empty(const struct node *n, const struct shape *s);
  * lowest bits of those. `free` has at least `count`.
  */
 uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count);
+
+/* Shares: the gpus with the least left, the lowest bits of those. `free` has at least s->gpus. */
+uint64_t devices_best_fit(const struct node *n, const struct shape *s, uint64_t free);
 
 /* 2: within one link group (or one gpu), 1: on one NUMA node, 0: neither. */
 unsigned devices_quality(const struct node *n, uint64_t free, unsigned count);

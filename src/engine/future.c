@@ -14,11 +14,27 @@ struct need *need_new(struct arena *a, const struct node *n)
 void need_add(struct need *need, const struct shape *s)
 {
     if (s->gpus > 0)
-        need->kind |= node_gpus_of(need->node, s->model);
+        need->kind |= node_gpus_of(need->node, s);
     need->gpus += s->gpus;
     for (size_t i = 0; i < s->n_requests; i++)
         need->rooms[node_room(need->node, s->requests[i].resource) - need->node->rooms] +=
             s->requests[i].amount;
+}
+
+/* A gpu comes back with the last of those who have a part of it. */
+static void list_gpus(struct mete_engine *e, const struct node *n)
+{
+    uint64_t seen = 0;
+
+    for (size_t i = e->holders.n; i > 0; i--) {
+        struct holder *h = &e->holders.at[i - 1];
+
+        for (size_t k = 0; k < h->pod->n_gpus; k++)
+            if (h->pod->gpus[k]->node == n)
+                h->gpus |= UINT64_C(1) << h->pod->gpus[k]->bit;
+        h->gpus &= ~seen;
+        seen |= h->gpus;
+    }
 }
 
 /* Those who hold something on the node, the ones who end first in front. */
@@ -36,17 +52,13 @@ static void list_holders(struct mete_engine *e, const struct node *n, int64_t no
             e->holders.at[at] = e->holders.at[at - 1];
         e->holders.at[at] = h;
     }
+    list_gpus(e, n);
 }
 
-/* Gpus of that kind on the node that come back when the pod ends. */
-static int64_t gpus_back(const struct node *n, const struct pod *p, uint64_t kind)
+/* Gpus of that kind on the node that come back when the holder ends. */
+static int64_t gpus_back(const struct node *n, const struct holder *h, uint64_t kind)
 {
-    uint64_t back = 0;
-
-    for (size_t i = 0; i < p->n_gpus; i++)
-        if (p->gpus[i]->node == n)
-            back |= UINT64_C(1) << p->gpus[i]->bit;
-    return (int64_t)bits(back & n->healthy & kind);
+    return (int64_t)bits(h->gpus & n->healthy & kind);
 }
 
 static int64_t amount_back(const struct pod *p, uint32_t resource)
@@ -67,7 +79,7 @@ static int64_t time_until(const struct mete_engine *e, const struct node *n, uin
     for (size_t i = 0; i < e->holders.n; i++) {
         const struct holder *h = &e->holders.at[i];
 
-        missing -= resource ? amount_back(h->pod, resource) : gpus_back(n, h->pod, kind);
+        missing -= resource ? amount_back(h->pod, resource) : gpus_back(n, h, kind);
         if (missing <= 0)
             return h->end_ns;
     }
@@ -92,9 +104,11 @@ static bool fits_alone(const struct node *n, const struct need *need, const stru
 bool future_of(struct mete_engine *e, const struct node *n, const struct need *need,
                const struct shape *s, int64_t now_ns, struct future *ret)
 {
-    uint64_t kind = (need ? need->kind : 0) | (s->gpus > 0 ? node_gpus_of(n, s->model) : 0);
+    uint64_t kind = (need ? need->kind : 0) | (s->gpus > 0 ? node_gpus_of(n, s) : 0);
+    /* a share counts as a gpu here, unless it has room now */
+    uint64_t free = need ? 0 : fit_gpus(n, s);
     int64_t missing =
-        (need ? need->gpus : 0) + s->gpus - (int64_t)bits(n->healthy & ~n->held & kind);
+        (need ? need->gpus : 0) + s->gpus - (int64_t)bits((n->healthy & ~n->held & kind) | free);
     bool has_holders = false;
 
     if (!fits_alone(n, need, s, kind))
@@ -135,13 +149,13 @@ static int64_t least_overshoot(const struct mete_engine *e, const struct node *n
     int64_t least = INT64_MAX;
 
     for (size_t i = 0; i < e->holders.n; i++) {
-        int64_t back = gpus_back(n, e->holders.at[i].pod, kind);
+        int64_t back = gpus_back(n, &e->holders.at[i], kind);
 
         if (back < 64)
             sums |= (sums << back) & mask;
     }
     for (size_t i = 0; i < e->holders.n; i++) {
-        int64_t back = gpus_back(n, e->holders.at[i].pod, kind);
+        int64_t back = gpus_back(n, &e->holders.at[i], kind);
 
         for (int64_t sum = 0; back > 0 && sum < missing; sum++)
             if ((sums >> sum & 1) && sum + back >= missing && sum + back - missing < least)
@@ -162,7 +176,7 @@ static int64_t extra_gpus(struct mete_engine *e, const struct need *need, int64_
     if (start_ns == NEVER_NS)
         return least_overshoot(e, n, need->kind, need->gpus - free);
     for (size_t i = 0; i < e->holders.n && e->holders.at[i].end_ns <= start_ns; i++)
-        free += gpus_back(n, e->holders.at[i].pod, need->kind);
+        free += gpus_back(n, &e->holders.at[i], need->kind);
     return free > need->gpus ? free - need->gpus : 0;
 }
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "engine/fit.h"
+#include "engine/queue.h"
 #include "engine/state.h"
 
 enum {
@@ -47,6 +48,7 @@ static void group_free(struct mete_engine *e, struct group *g)
     free(g->fill_order);
     free(g->words);
     free(g->brief);
+    free(g->charge);
     free(g);
 }
 
@@ -71,6 +73,8 @@ static void spell(struct group *g)
     VEC(uint64_t) words = {0};
 
     vec_add(&words, (uint64_t)g->time_limit_ns);
+    vec_add(&words, (uint64_t)(uintptr_t)g->queue);
+    vec_add(&words, g->user);
     for (size_t i = 0; i < g->n_sets; i++) {
         vec_add(&words, (uint64_t)(uintptr_t)g->sets[i].shape);
         vec_add(&words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
@@ -79,17 +83,36 @@ static void spell(struct group *g)
     g->size = words.n * sizeof(*words.at);
 }
 
+/* The one that is there already, or `g`. */
+static struct group *consed(struct mete_engine *e, struct group *g)
+{
+    struct group *found = NULL;
+
+    spell(g);
+    map_find(handle, e->group_map, g->words, g->size, found);
+    if (found) {
+        group_free(e, g);
+        g = found;
+    } else {
+        order_sets(g);
+        map_add(handle, e->group_map, g->words, g->size, g);
+    }
+    g->refs++;
+    return g;
+}
+
 enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w,
-                            struct group **ret)
+                            struct queue *queue, uint32_t user, struct group **ret)
 {
     enum mete_result result = check_counts(e, w);
-    struct group *found = NULL;
     struct group *g;
 
     if (result != METE_OK)
         return result;
     g = mem_alloc(sizeof(*g));
     g->time_limit_ns = w->time_limit_ns;
+    g->queue = queue;
+    g->user = user;
     g->sets = mem_alloc(w->n_pod_sets * sizeof(*g->sets));
     for (size_t i = 0; i < w->n_pod_sets && result == METE_OK; i++) {
         const struct mete_pod_set *set = &w->pod_sets[i];
@@ -106,17 +129,27 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
         group_free(e, g);
         return result;
     }
-    spell(g);
-    map_find(handle, e->group_map, g->words, g->size, found);
-    if (found) {
-        group_free(e, g);
-    } else {
-        order_sets(g);
-        map_add(handle, e->group_map, g->words, g->size, g);
-    }
-    *ret = found ? found : g;
-    (*ret)->refs++;
+    *ret = consed(e, g);
     return METE_OK;
+}
+
+struct group *group_for(struct mete_engine *e, const struct group *g, struct queue *queue,
+                        uint32_t user)
+{
+    struct group *copy = mem_alloc(sizeof(*copy));
+
+    copy->time_limit_ns = g->time_limit_ns;
+    copy->queue = queue;
+    copy->user = user;
+    copy->n_sets = g->n_sets;
+    copy->n_pods = g->n_pods;
+    copy->sets = mem_dup(g->sets, g->n_sets * sizeof(*g->sets));
+    for (size_t i = 0; i < g->n_sets; i++) {
+        copy->sets[i].shape->refs++;
+        if (copy->sets[i].name != 0)
+            (void)intern_ref(e->texts, intern_text(e->texts, copy->sets[i].name));
+    }
+    return consed(e, copy);
 }
 
 void group_unref(struct mete_engine *e, struct group *g)
@@ -130,13 +163,15 @@ void group_unref(struct mete_engine *e, struct group *g)
 void group_wait(struct mete_engine *e, struct workload *w)
 {
     struct group *g = w->group;
+    struct queue *q = w->queue;
 
     if (order_count(&g->waiting) == 0) {
-        g->waiting_index = e->groups.n;
-        vec_add(&e->groups, g);
+        g->waiting_index = q->groups.n;
+        vec_add(&q->groups, g);
     }
     order_add(&g->waiting, &w->in_group, &w->key);
-    order_add(&e->waiting, &w->all, &w->key);
+    order_add(&q->waiting, &w->all, &w->key);
+    e->n_waiting++;
     /* what failed was the one that was first; a new first one may stand before a reservation */
     if (order_first(&g->waiting) == &w->in_group)
         g->failed_at = 0;
@@ -145,14 +180,16 @@ void group_wait(struct mete_engine *e, struct workload *w)
 void group_unwait(struct mete_engine *e, struct workload *w)
 {
     struct group *g = w->group;
+    struct queue *q = w->queue;
     struct group *last;
 
     order_remove(&g->waiting, &w->in_group);
-    order_remove(&e->waiting, &w->all);
+    order_remove(&q->waiting, &w->all);
+    e->n_waiting--;
     if (order_count(&g->waiting) > 0)
         return;
-    last = e->groups.at[--e->groups.n];
-    e->groups.at[g->waiting_index] = last;
+    last = q->groups.at[--q->groups.n];
+    q->groups.at[g->waiting_index] = last;
     last->waiting_index = g->waiting_index;
 }
 

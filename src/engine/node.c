@@ -21,7 +21,7 @@ struct gpu *gpu_make(struct mete_engine *e, const char *uuid)
 
 void gpu_drop_unused(struct mete_engine *e, struct gpu *g)
 {
-    if (g->node || g->holder)
+    if (g->node || g->holder || g->n_shares > 0)
         return;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
     map_remove(handle, e->gpu_map, g);
@@ -45,6 +45,7 @@ struct node *node_make(struct mete_engine *e, const char *name)
     } else {
         n->slot = (uint32_t)e->slots.n;
         vec_add(&e->slots, n);
+        vec_add(&e->glances, (struct glance){0});
     }
     map_add(handle, e->node_map, n->name, strlen(n->name), n);
     return n;
@@ -98,6 +99,7 @@ static void clear_gpus(struct mete_engine *e, struct node *n)
     n->linked = 0;
     n->healthy = 0;
     n->held = 0;
+    n->shared = 0;
 }
 
 void engine_node_free(struct mete_engine *e, struct node *n)
@@ -229,8 +231,11 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
     n->gpus[bit] = g;
     if (g->is_healthy)
         n->healthy |= UINT64_C(1) << bit;
-    if (g->holder)
+    if (g->holder || g->n_shares > 0)
         n->held |= UINT64_C(1) << bit;
+    if (g->n_shares > 0)
+        n->shared |= UINT64_C(1) << bit;
+    n->free_milli[bit] = g->holder ? 0 : (uint16_t)(MILLI - g->milli_used);
     group_add(&n->models, &n->n_models, (int)model, bit);
     if (g->numa_node >= 0)
         group_add(&n->numas, &n->n_numas, g->numa_node, bit);
@@ -364,8 +369,24 @@ static void order_insert(struct mete_engine *e, struct node *n)
     search_reset(e);
 }
 
+/* Policies compare with the largest node. */
+static void find_largest(struct mete_engine *e)
+{
+    e->cpu_max = 0;
+    e->gpus_max = 0;
+    VEC_EACH (&e->order, n) {
+        const struct room *room = node_room(*n, e->cpu);
+
+        if (room && room->capacity > e->cpu_max)
+            e->cpu_max = room->capacity;
+        if ((*n)->n_gpus > e->gpus_max)
+            e->gpus_max = (*n)->n_gpus;
+    }
+}
+
 static void note_change(struct mete_engine *e)
 {
+    find_largest(e);
     e->nodes_version++;
     engine_freed(e);
     e->version++;

@@ -4,8 +4,8 @@
 
 bool order_before(const struct order_key *a, const struct order_key *b)
 {
-    if (a->priority != b->priority)
-        return a->priority > b->priority;
+    if (a->points != b->points)
+        return a->points > b->points;
     if (a->submit_ns != b->submit_ns)
         return a->submit_ns < b->submit_ns;
     return a->id < b->id;

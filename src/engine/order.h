@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What decides the order: larger priority, then earlier, then smaller id (unique). */
+/* What decides the order: more points, then earlier, then smaller id (unique). */
 struct order_key {
-    int32_t priority;
+    int64_t points;
     int64_t submit_ns;
     uint64_t id;
 };

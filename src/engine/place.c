@@ -1,31 +1,62 @@
 #include "engine/place.h"
 
-#include "engine/fit.h"
+#include "engine/policy.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 
-static void gpu_take(struct mete_engine *e, struct gpu *g, struct pod *p)
+/* The node's own account of one of its gpus, after that changed. `here` is touched by the caller.
+ */
+static void gpu_count(struct mete_engine *e, const struct gpu *g, const struct node *here)
 {
     struct node *n = g->node;
+    uint64_t bit = UINT64_C(1) << g->bit;
 
-    SET(e, g->holder, p);
     if (!n)
         return;
-    SET(e, n->held, n->held | UINT64_C(1) << g->bit);
-    if (n != p->node)
+    SET(e, n->held, g->holder || g->n_shares > 0 ? n->held | bit : n->held & ~bit);
+    SET(e, n->shared, g->n_shares > 0 ? n->shared | bit : n->shared & ~bit);
+    SET(e, n->free_milli[g->bit], g->holder ? 0 : (uint16_t)(MILLI - g->milli_used));
+    if (n != here)
         node_touch(e, n);
 }
 
-static void gpu_give(struct mete_engine *e, struct gpu *g, const struct node *here)
+static void share_take(struct mete_engine *e, struct gpu *g, const struct shape *s)
 {
-    struct node *n = g->node;
+    SET(e, g->n_shares, g->n_shares + 1);
+    SET(e, g->milli_used, g->milli_used + s->milli);
+    if (s->gpu_bytes > 0)
+        SET(e, g->bytes_used, g->bytes_used + s->gpu_bytes);
+    else
+        SET(e, g->memory_milli_used, g->memory_milli_used + s->milli);
+}
 
-    SET(e, g->holder, NULL);
-    if (!n)
-        return;
-    SET(e, n->held, n->held & ~(UINT64_C(1) << g->bit));
-    if (n != here)
-        node_touch(e, n);
+static void share_give(struct mete_engine *e, struct gpu *g, const struct shape *s)
+{
+    SET(e, g->n_shares, g->n_shares - 1);
+    SET(e, g->milli_used, g->milli_used - s->milli);
+    if (s->gpu_bytes > 0)
+        SET(e, g->bytes_used, g->bytes_used - s->gpu_bytes);
+    else
+        SET(e, g->memory_milli_used, g->memory_milli_used - s->milli);
+}
+
+static void gpu_take(struct mete_engine *e, struct gpu *g, struct pod *p, const struct shape *s)
+{
+    if (shape_is_share(s))
+        share_take(e, g, s);
+    else
+        SET(e, g->holder, p);
+    gpu_count(e, g, p->node);
+}
+
+static void gpu_give(struct mete_engine *e, struct gpu *g, const struct shape *s,
+                     const struct node *here)
+{
+    if (shape_is_share(s))
+        share_give(e, g, s);
+    else
+        SET(e, g->holder, NULL);
+    gpu_count(e, g, here);
 }
 
 void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
@@ -38,7 +69,7 @@ void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struc
     }
     SET(e, p->node, n);
     for (size_t i = 0; i < n_gpus; i++) {
-        gpu_take(e, gpus[i], p);
+        gpu_take(e, gpus[i], p, s);
         SET(e, p->gpus[i], gpus[i]);
     }
     SET(e, p->n_gpus, n_gpus);
@@ -61,7 +92,7 @@ void pod_give(struct mete_engine *e, struct pod *p)
         SET(e, room->used, room->used - s->requests[i].amount);
     }
     for (size_t i = 0; i < p->n_gpus; i++)
-        gpu_give(e, p->gpus[i], n);
+        gpu_give(e, p->gpus[i], s, n);
     SET(e, p->n_gpus, 0);
     if (p->before)
         SET(e, p->before->after, p->after);
@@ -93,7 +124,7 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
 
             if (here <= *key)
                 continue;
-            answer = reserve_ask(a, s, n, devices_choose(n, fit_gpus(n, s), s->gpus));
+            answer = reserve_ask(a, s, n, policy_devices(e, n, s));
             if (answer == RESERVE_KEPT)
                 a->kept = *r;
             if (answer == RESERVE_KEPT || (answer == RESERVE_EXTRA && has_other))
@@ -105,18 +136,30 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
     return best;
 }
 
-static void take_chosen(struct mete_engine *e, const struct attempt *a, struct pod *p,
-                        const struct shape *s, struct node *n)
+static void take_gpus(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
+                      uint64_t chosen)
 {
-    uint64_t chosen = devices_choose(n, fit_gpus(n, s), s->gpus);
     struct gpu *gpus[NODE_GPUS_MAX];
     size_t n_gpus = 0;
 
     for (uint64_t left = chosen; left; left &= left - 1)
         gpus[n_gpus++] = n->gpus[__builtin_ctzll(left)];
+    pod_take(e, p, s, n, gpus, n_gpus);
+}
+
+void place_on(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n)
+{
+    take_gpus(e, p, s, n, policy_devices(e, n, s));
+}
+
+static void take_chosen(struct mete_engine *e, const struct attempt *a, struct pod *p,
+                        const struct shape *s, struct node *n)
+{
+    uint64_t chosen = policy_devices(e, n, s);
+
     if (n->reservation)
         reserve_note(e, a, s, n, chosen);
-    pod_take(e, p, s, n, gpus, n_gpus);
+    take_gpus(e, p, s, n, chosen);
 }
 
 static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
@@ -140,8 +183,10 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
 {
     const struct group *g = a->w->group;
 
+    a->e = e;
     a->n_placed = 0;
     a->kept = NULL;
+    a->block.code = METE_REASON_NONE;
     for (size_t i = 0; i < g->n_sets; i++) {
         uint32_t set = g->fill_order[i];
         size_t first = 0;
@@ -154,7 +199,7 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
             a->n_placed++;
         }
     }
-    return true;
+    return queue_admits_placed(e, a->w, &a->block);
 }
 
 bool place_would_fit(struct mete_engine *e, struct attempt *a)

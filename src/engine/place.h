@@ -1,15 +1,18 @@
 /* place.h - pods onto nodes and off again, and trials of whole workloads */
 #pragma once
 
-#include "engine/state.h"
+#include "engine/queue.h"
 
 /* What a workload asks for when it is tried. */
 struct attempt {
+    struct mete_engine *e;
     struct workload *w;
     struct shape *const *shapes; /* parallel to the group's sets; NULL: the group's own */
     int64_t now_ns;
     bool ignores_reservations;
+    bool is_turn; /* in a cycle: those had their turn before it whose reservation is confirmed */
 
+    struct quota_block block;       /* out: the models that it would get are over a quota */
     size_t n_placed;                /* out: how many of its pods found a node */
     const struct reservation *kept; /* out: one that it had to keep out of, or NULL */
 };
@@ -17,6 +20,9 @@ struct attempt {
 /* The pod takes what the shape asks for on the node, and these gpus, which nobody holds. */
 void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
               struct gpu *const *gpus, size_t n_gpus);
+
+/* The same, with the gpus that the policy chooses; it fits. */
+void place_on(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n);
 
 /* The pod's things are free again. */
 void pod_give(struct mete_engine *e, struct pod *p);

@@ -5,6 +5,7 @@
 #include "engine/fit.h"
 #include "engine/future.h"
 #include "engine/search.h"
+#include "engine/turn.h"
 
 static struct reserved_node *reserved(const struct node *n)
 {
@@ -21,15 +22,25 @@ static bool ends_before(const struct attempt *a, const struct reservation *r)
     return !__builtin_add_overflow(a->now_ns, limit_ns, &end_ns) && end_ns <= r->start_ns;
 }
 
+/* Has the owner had its turn? In a cycle that is what it says, else it is as things are. */
+static bool is_behind(const struct attempt *a, const struct reservation *r)
+{
+    if (r->owner == a->w)
+        return false;
+    if (a->is_turn || r->is_preempting)
+        return r->is_confirmed;
+    return turn_is_before(a->e, r->owner, a->w);
+}
+
 enum reserve_answer reserve_ask(const struct attempt *a, const struct shape *s,
                                 const struct node *n, uint64_t gpus)
 {
     const struct reservation *r = n->reservation;
     const struct reserved_node *here;
 
-    if (!r || a->ignores_reservations || !order_before(&r->owner->key, &a->w->key))
+    if (!r || a->ignores_reservations || !is_behind(a, r))
         return RESERVE_FREE;
-    if (ends_before(a, r))
+    if (!r->is_preempting && ends_before(a, r))
         return RESERVE_FREE;
     here = reserved(n);
     if ((int64_t)bits(gpus & here->gpus) > here->extra_gpus)
@@ -51,7 +62,7 @@ void reserve_note(struct mete_engine *e, const struct attempt *a, const struct s
 
     switch (reserve_ask(a, s, n, gpus)) {
     case RESERVE_FREE:
-        if (order_before(&a->w->key, &r->owner->key))
+        if (!is_behind(a, r))
             SET(e, r->is_stale, true);
         break;
     case RESERVE_EXTRA:
@@ -162,7 +173,7 @@ static uint64_t plan_key(struct plan *plan, const struct node *n, const struct s
     if (plan->only && n->reservation != plan->only)
         return 0;
     plan->e->steps++;
-    if (n->reservation && order_before(&n->reservation->owner->key, &plan->w->key))
+    if (n->reservation && n->reservation->owner != plan->w && n->reservation->is_confirmed)
         return 0;
     if (!node_takes_pods(n) || !fit_kind(n, s) ||
         !future_of(plan->e, n, plan->by_rank[n->rank], s, plan->now_ns, &f))
@@ -316,6 +327,47 @@ static void put(struct mete_engine *e, struct reservation *r)
             node_touch(e, n);
     }
     vec_add(&e->reservations, r);
+}
+
+struct reservation *reserve_of_trial(struct workload *w)
+{
+    struct reservation *r = mem_alloc(sizeof(*r));
+
+    r->owner = w;
+    r->nodes = mem_alloc(w->n_pods * sizeof(*r->nodes) + 1);
+    r->start_ns = NEVER_NS;
+    r->is_confirmed = true;
+    r->is_preempting = true;
+    for (size_t i = 0; i < w->n_pods; i++) {
+        struct node *n = w->pods[i].node;
+        const struct shape *s = pod_shape(&w->pods[i]);
+        struct reserved_node *here = r->nodes;
+
+        while (here < r->nodes + r->n_nodes && here->node != n)
+            here++;
+        if (here == r->nodes + r->n_nodes) {
+            here->node = n;
+            here->extra = mem_alloc(n->n_rooms * sizeof(*here->extra) + 1);
+            r->n_nodes++;
+        }
+        here->gpus |= s->gpus > 0 ? node_gpus_of(n, s) : 0;
+        here->extra_gpus = (int64_t)bits(n->healthy & ~n->held & here->gpus);
+        for (size_t k = 0; k < n->n_rooms; k++)
+            here->extra[k] = n->rooms[k].capacity - n->rooms[k].used;
+    }
+    return r;
+}
+
+void reserve_put(struct mete_engine *e, struct reservation *r)
+{
+    struct reservation *old = reserve_of(e, r->owner);
+
+    r->planned_at = e->freed;
+    push_out(e, r, old);
+    put(e, r);
+    if (old)
+        reserve_drop(e, old);
+    e->version++;
 }
 
 bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns)

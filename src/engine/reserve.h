@@ -31,6 +31,11 @@ struct reservation *reserve_of(const struct mete_engine *e, const struct workloa
 /* Plans one for w anew and keeps it. False where no set of nodes could ever hold it. */
 bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns);
 
+/* While w is placed in a trial: what it takes, as room kept from all others until it starts. Others
+ * may have what is left beside it. For reserve_put once the trial is undone. */
+struct reservation *reserve_of_trial(struct workload *w);
+void reserve_put(struct mete_engine *e, struct reservation *r);
+
 void reserve_drop(struct mete_engine *e, struct reservation *r);
 void reserve_drop_unconfirmed(struct mete_engine *e);
 void reserve_drop_node(struct mete_engine *e, const struct node *n);

@@ -18,6 +18,7 @@ enum {
 
 static void log_change(struct mete_engine *e, const struct node *n)
 {
+    e->glances.at[n->slot].is_known = false;
     if (e->log.n < LOG_ROOM)
         vec_add(&e->log, n->slot);
     else
@@ -27,6 +28,8 @@ static void log_change(struct mete_engine *e, const struct node *n)
 
 void node_touch(struct mete_engine *e, struct node *n)
 {
+    if (e->is_quiet)
+        return;
     journal_mark(&e->journal, n);
     log_change(e, n);
 }
@@ -45,8 +48,10 @@ void search_rank(struct mete_engine *e)
 {
     if (e->ranked == e->epoch)
         return;
-    for (uint32_t i = 0; i < e->order.n; i++)
+    for (uint32_t i = 0; i < e->order.n; i++) {
         e->order.at[i]->rank = i;
+        e->glances.at[e->order.at[i]->slot].is_known = false;
+    }
     e->ranked = e->epoch;
 }
 
@@ -55,13 +60,44 @@ uint64_t search_key(struct mete_engine *e, const struct node *n, const struct sh
     e->steps++;
     if (!fit_now(n, s))
         return 0;
-    return ((uint64_t)e->policy->score(n, s) + 1) << 32 | (UINT32_MAX - n->rank);
+    return ((uint64_t)e->policy->score(e, n, s) + 1) << 32 | (UINT32_MAX - n->rank);
 }
 
-/* Reserved nodes are searched apart, because who asks matters there. */
-static uint64_t leaf_key(struct mete_engine *e, const struct node *n, const struct shape *s)
+static const struct glance *glance(struct mete_engine *e, uint32_t slot)
 {
-    return n->reservation ? 0 : search_key(e, n, s);
+    struct glance *g = &e->glances.at[slot];
+    const struct node *n = e->slots.at[slot];
+
+    if (g->is_known)
+        return g;
+    *g = (struct glance){.is_known = true};
+    if (!n || !n->is_present)
+        return g;
+    /* reserved nodes are searched apart, because who asks matters there */
+    g->is_open = node_takes_pods(n) && !n->reservation;
+    g->whole = (uint16_t)bits(n->healthy & ~n->held);
+    g->rank = n->rank;
+    g->cpu = node_cpu_free(e, n);
+    for (uint64_t left = n->healthy; left; left &= left - 1) {
+        uint16_t free = n->free_milli[__builtin_ctzll(left)];
+
+        g->largest = free > g->largest ? free : g->largest;
+    }
+    return g;
+}
+
+static bool fits_at_a_glance(const struct glance *g, const struct shape *s)
+{
+    if (!g->is_open || s->cpu > g->cpu)
+        return false;
+    return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->whole;
+}
+
+static uint64_t leaf_key(struct mete_engine *e, uint32_t slot, const struct shape *s)
+{
+    if (!fits_at_a_glance(glance(e, slot), s))
+        return 0;
+    return search_key(e, e->slots.at[slot], s);
 }
 
 static struct node *node_of_key(const struct mete_engine *e, uint64_t key)
@@ -127,6 +163,8 @@ static void tree_set(struct shape *s, uint32_t rank, uint64_t key)
 {
     size_t i = s->tree_room + rank;
 
+    if (s->tree[i] == key)
+        return;
     s->tree[i] = key;
     for (i /= 2; i > 0; i /= 2) {
         uint64_t left = s->tree[2 * i];
@@ -145,7 +183,7 @@ static void search_all(struct mete_engine *e, struct shape *s)
     bool fits = false;
 
     for (size_t i = 0; i < e->order.n; i++) {
-        uint64_t key = leaf_key(e, e->order.at[i], s);
+        uint64_t key = leaf_key(e, e->order.at[i]->slot, s);
 
         if (key != 0 && !fits) {
             tree_make(e, s);
@@ -163,30 +201,42 @@ static void search_all(struct mete_engine *e, struct shape *s)
     s->epoch = e->epoch;
 }
 
+bool search_is_behind(const struct mete_engine *e, uint64_t seen)
+{
+    return e->log_end - seen > LOG_ROOM;
+}
+
+static bool is_present(const struct mete_engine *e, uint32_t slot)
+{
+    return e->slots.at[slot] && e->slots.at[slot]->is_present;
+}
+
+struct node *search_changed(const struct mete_engine *e, uint64_t at)
+{
+    uint32_t slot = e->log.at[at % LOG_ROOM];
+
+    return is_present(e, slot) ? e->slots.at[slot] : NULL;
+}
+
 /* Brings a cache up to date. A shape that fitted nowhere stays without a tree until a node fits. */
 static void catch_up(struct mete_engine *e, struct shape *s)
 {
-    bool is_behind = e->log_end - s->seen > LOG_ROOM;
-
-    if (!s->is_known || is_behind || (s->tree && s->epoch != e->epoch)) {
+    if (!s->is_known || search_is_behind(e, s->seen) || (s->tree && s->epoch != e->epoch)) {
         search_all(e, s);
         s->is_known = true;
         s->seen = e->log_end;
         return;
     }
     for (; s->seen < e->log_end; s->seen++) {
-        const struct node *n = e->slots.at[e->log.at[s->seen % LOG_ROOM]];
-        uint64_t key;
+        uint32_t slot = e->log.at[s->seen % LOG_ROOM];
+        uint64_t key = leaf_key(e, slot, s);
 
-        if (!n || !n->is_present)
-            continue;
-        key = leaf_key(e, n, s);
         if (key != 0 && !s->tree) {
             tree_make(e, s);
             s->epoch = e->epoch;
         }
-        if (s->tree)
-            tree_set(s, n->rank, key);
+        if (s->tree && (key != 0 || is_present(e, slot)))
+            tree_set(s, glance(e, slot)->rank, key);
     }
 }
 
@@ -195,7 +245,8 @@ static uint64_t scan(struct mete_engine *e, const struct shape *s)
     uint64_t best = 0;
 
     for (size_t i = 0; i < e->order.n; i++) {
-        uint64_t key = leaf_key(e, e->order.at[i], s);
+        const struct node *n = e->order.at[i];
+        uint64_t key = n->reservation ? 0 : search_key(e, n, s);
 
         best = key > best ? key : best;
     }
@@ -206,7 +257,8 @@ struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_k
 {
     search_rank(e);
     e->steps++;
-    if (s->is_scratch) {
+    if (s->is_scratch || e->policy->is_random) {
+        e->uses++;
         *ret_key = scan(e, s);
         return node_of_key(e, *ret_key);
     }

@@ -29,6 +29,11 @@ uint64_t search_key(struct mete_engine *e, const struct node *n, const struct sh
 /* The best of the nodes on which nothing is reserved, or NULL; `*ret_key` its key. */
 struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_key);
 
+/* Is the place in the change log so old that not all since then is known? */
+bool search_is_behind(const struct mete_engine *e, uint64_t seen);
+/* The node that changed there; NULL where it is gone. */
+struct node *search_changed(const struct mete_engine *e, uint64_t at);
+
 void search_forget(struct mete_engine *e, struct shape *s);
 
 /* NULL, or what differs from a search of every node. Allocates nothing. */

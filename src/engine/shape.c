@@ -78,6 +78,25 @@ static enum mete_result check_tolerations(struct mete_engine *e, const struct me
     return METE_OK;
 }
 
+static enum mete_result check_gpus(struct mete_engine *e, const struct mete_pod_set *set)
+{
+    if (set->gpus > PODS_MAX)
+        return engine_refuse(e, METE_INVALID, "a pod asks for %u gpus, at most %d", set->gpus,
+                             PODS_MAX);
+    if (set->gpu_milli > MILLI)
+        return engine_refuse(e, METE_INVALID, "gpu_milli %u is not within 0 .. %d", set->gpu_milli,
+                             MILLI);
+    if (set->gpu_memory_bytes < 0 || set->gpu_memory_bytes > AMOUNT_MAX)
+        return engine_refuse(e, METE_INVALID, "gpu_memory_bytes is not within 0 .. 2^60");
+    if (set->n_gpu_models > LIST_MAX)
+        return engine_refuse(e, METE_INVALID, "more than %d gpu models", LIST_MAX);
+    for (size_t i = 0; i < set->n_gpu_models; i++)
+        if (!text_is_sane(set->gpu_models[i]))
+            return engine_refuse(e, METE_INVALID, "a gpu model is empty or over %d bytes",
+                                 TEXT_MAX);
+    return METE_OK;
+}
+
 static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_set *set)
 {
     enum mete_result result;
@@ -85,11 +104,9 @@ static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_s
     if (set->n_requests > LIST_MAX || set->n_selector > LIST_MAX || set->n_tolerations > LIST_MAX)
         return engine_refuse(e, METE_INVALID, "more than %d requests, labels or tolerations",
                              LIST_MAX);
-    if (set->gpus > PODS_MAX)
-        return engine_refuse(e, METE_INVALID, "a pod asks for %u gpus, at most %d", set->gpus,
-                             PODS_MAX);
-    if (set->gpu_model && !text_is_sane(set->gpu_model))
-        return engine_refuse(e, METE_INVALID, "a gpu model is empty or over %d bytes", TEXT_MAX);
+    result = check_gpus(e, set);
+    if (result != METE_OK)
+        return result;
     if (set->node && !text_is_sane(set->node))
         return engine_refuse(e, METE_INVALID, "a node name is empty or over %d bytes", TEXT_MAX);
     result = check_requests(e, set);
@@ -98,21 +115,54 @@ static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_s
     return result == METE_OK ? check_tolerations(e, set) : result;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The gpus that it asks for; nothing about them where it asks for none. */
+static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, struct shape *s)
+{
+    size_t n_models = set->gpus > 0 ? set->n_gpu_models : 0;
+
+    s->gpus = set->gpus;
+    s->milli = set->gpus > 0 && set->gpu_milli > 0 ? set->gpu_milli : MILLI;
+    s->gpu_bytes = shape_is_share(s) ? set->gpu_memory_bytes : 0;
+    s->models = mem_alloc(n_models * sizeof(*s->models) + 1);
+    for (size_t i = 0; i < n_models; i++) {
+        uint32_t model = intern_ref(e->texts, set->gpu_models[i]);
+        bool is_there = false;
+
+        for (size_t k = 0; k < s->n_models; k++)
+            is_there = is_there || s->models[k] == model;
+        if (is_there)
+            intern_unref(e->texts, model);
+        else
+            s->models[s->n_models++] = model;
+    }
+    qsort(s->models, s->n_models, sizeof(*s->models), compare_numbers);
+}
+
 /* Interns what the set asks for. Every number in the shape is held by it. */
 static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set *set)
 {
     struct shape *s = mem_alloc(sizeof(*s));
 
-    s->gpus = set->gpus;
-    s->model = set->gpu_model && set->gpus > 0 ? intern_ref(e->texts, set->gpu_model) : 0;
+    read_gpus(e, set, s);
     s->node = set->node ? intern_ref(e->texts, set->node) : 0;
     s->requests = mem_alloc(set->n_requests * sizeof(*s->requests) + 1);
     s->selector = mem_alloc(set->n_selector * sizeof(*s->selector) + 1);
     s->tolerations = mem_alloc(set->n_tolerations * sizeof(*s->tolerations) + 1);
     for (size_t i = 0; i < set->n_requests; i++)
-        if (set->requests[i].amount > 0)
+        if (set->requests[i].amount > 0) {
+            if (strcmp(set->requests[i].resource, "cpu") == 0)
+                s->cpu = set->requests[i].amount;
             s->requests[s->n_requests++] = (struct request){
                 intern_ref(e->texts, set->requests[i].resource), set->requests[i].amount};
+        }
     for (size_t i = 0; i < set->n_selector; i++)
         s->selector[s->n_selector++] = (struct label){intern_ref(e->texts, set->selector[i].key),
                                                       intern_ref(e->texts, set->selector[i].value)};
@@ -145,8 +195,10 @@ static void shape_free(struct mete_engine *e, struct shape *s)
         intern_unref(e->texts, s->tolerations[i].key);
         intern_unref(e->texts, s->tolerations[i].value);
     }
-    intern_unref(e->texts, s->model);
+    for (size_t i = 0; i < s->n_models; i++)
+        intern_unref(e->texts, s->models[i]);
     intern_unref(e->texts, s->node);
+    free(s->models);
     free(s->requests);
     free(s->selector);
     free(s->tolerations);
@@ -160,7 +212,12 @@ static void shape_spell(struct shape *s)
     words w = {0};
 
     vec_add(&w, s->gpus);
-    vec_add(&w, s->model);
+    vec_add(&w, s->milli);
+    vec_add(&w, (uint32_t)((uint64_t)s->gpu_bytes >> 32));
+    vec_add(&w, (uint32_t)s->gpu_bytes);
+    vec_add(&w, (uint32_t)s->n_models);
+    for (size_t i = 0; i < s->n_models; i++)
+        vec_add(&w, s->models[i]);
     vec_add(&w, s->node);
     vec_add(&w, (uint32_t)s->n_requests);
     for (size_t i = 0; i < s->n_requests; i++) {
@@ -221,10 +278,14 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
 
     *copy = (struct shape){
         .gpus = s->gpus,
-        .model = s->model,
+        .milli = s->milli,
+        .gpu_bytes = s->gpu_bytes,
+        .models = s->models, /* what-ifs take all of them or none */
+        .n_models = s->n_models,
         .node = s->node,
         .requests = arena_alloc(e->scratch, requests_size),
         .n_requests = s->n_requests,
+        .cpu = s->cpu,
         .selector = arena_alloc(e->scratch, selector_size),
         .n_selector = s->n_selector,
         /* room for one more, which is what what-ifs add */

@@ -27,10 +27,22 @@ enum {
     RESERVE_DEPTH_DEFAULT = 1,
 };
 
+/* A whole gpu. */
+enum {
+    MILLI = 1000
+};
+
 #define AMOUNT_MAX (INT64_C(1) << 60)
 
 /* The end of something that does not end as far as anybody knows. */
 #define NEVER_NS INT64_MAX
+
+/* Of gpus, in 1/1000; the fragment times the weight of the demand. */
+struct node_sums {
+    int64_t capacity;
+    int64_t used;
+    int64_t fragment;
+};
 
 struct label {
     uint32_t key;
@@ -68,6 +80,8 @@ struct request {
 
 struct node;
 struct pod;
+struct queue;
+struct counted;
 struct reservation;
 
 /* Exists while it is on a node or held. */
@@ -79,9 +93,13 @@ struct gpu {
     int numa_node;
     int link_group;
     bool is_healthy;
-    struct node *node; /* NULL: on none that is known */
-    unsigned bit;      /* which of its node's gpus */
-    struct pod *holder;
+    struct node *node;  /* NULL: on none that is known */
+    unsigned bit;       /* which of its node's gpus */
+    struct pod *holder; /* who has all of it */
+    uint32_t n_shares;  /* who have a part of it */
+    uint32_t milli_used;
+    uint32_t memory_milli_used; /* by shares that asked for as much memory as compute */
+    int64_t bytes_used;         /* by the others */
 };
 
 /* Gpus of a node that belong together, as bits. */
@@ -93,7 +111,8 @@ struct gpu_group {
 /* Exists while it is in the cluster (is_present) or something is held on it. */
 struct node {
     uint64_t healthy;   /* bit i: gpus[i] may be given */
-    uint64_t held;      /* bit i: gpus[i] is held */
+    uint64_t held;      /* bit i: gpus[i] is held, all or a part of it */
+    uint64_t shared;    /* bit i: of those, a part */
     struct room *rooms; /* by resource number */
     size_t n_rooms;
     struct reservation *reservation; /* the one that keeps room here */
@@ -107,7 +126,8 @@ struct node {
     struct taint *taints;
     size_t n_taints;
     struct gpu *gpus[NODE_GPUS_MAX];
-    uint64_t linked; /* gpus in a link group */
+    uint16_t free_milli[NODE_GPUS_MAX]; /* of a gpu that is held whole: 0 */
+    uint64_t linked;                    /* gpus in a link group */
     struct gpu_group *links;
     struct gpu_group *numas;
     struct gpu_group *models;
@@ -119,8 +139,19 @@ struct node {
     uint32_t name_id;
     char *name;
     char *cordon_reason;
-    struct pod *pods; /* held here */
+    struct pod *pods;      /* held here */
+    struct node_sums sums; /* as counted last; a cache */
     struct map_handle handle;
+};
+
+/* Of a node, side by side with those of the others: enough to see that most do not fit. */
+struct glance {
+    bool is_known;
+    bool is_open;     /* takes pods, and nothing is reserved there */
+    uint16_t whole;   /* healthy gpus that are free */
+    uint16_t largest; /* the most that is free of one, in 1/1000 */
+    uint32_t rank;
+    int64_t cpu; /* free */
 };
 
 /* Pods that ask for the same thing: hash-consed. `words` is what makes two the same. */
@@ -130,10 +161,14 @@ struct shape {
     size_t n_words;
     unsigned refs;
     uint32_t gpus;
-    uint32_t model;           /* 0: any */
+    uint32_t milli;    /* of each: MILLI, or a share */
+    int64_t gpu_bytes; /* with a share; 0: as large a part as of the compute */
+    uint32_t *models;  /* one of these, by number; none: any */
+    size_t n_models;
     uint32_t node;            /* interned name; 0: any */
     struct request *requests; /* by resource number */
     size_t n_requests;
+    int64_t cpu;            /* of these */
     struct label *selector; /* by key number */
     size_t n_selector;
     struct toleration *tolerations;
@@ -155,32 +190,40 @@ struct group_set {
     uint32_t count;
 };
 
-/* Workloads that ask for the same thing, with the same time limit: what fails for one fails for
- * all. */
+/* Workloads of a queue that ask for the same thing, with the same time limit, and where the queue
+ * limits users of the same user: what fails for one fails for all. */
 struct group {
     struct map_handle handle;
     void *words;
     size_t size;
     unsigned refs;
+    uint32_t user; /* 0: of any */
     struct group_set *sets;
     size_t n_sets;
     uint32_t *fill_order; /* sets, the ones with most gpus first */
     size_t n_pods;
     int64_t time_limit_ns;
+    struct queue *queue;
+    int64_t *charge; /* what each takes of what counts, as of e->counted_at == charge_at */
+    uint64_t charge_at;
     struct order waiting;
-    size_t waiting_index; /* in e->groups, while any wait */
+    size_t waiting_index; /* in queue->groups, while any wait */
 
     uint64_t failed_at; /* e->eased when its first could not be placed: skipped until that moves */
+    uint64_t kept_at;   /* e->cycles when it was tried again though it had failed */
+    uint64_t stuck_at;  /* e->version when nobody could be evicted for it, ... */
+    int64_t stuck_ns;   /* ... before this moment */
     uint64_t never_at;  /* e->nodes_version when `never` was found; 0: not known */
     bool never;         /* could not be held by the cluster, empty and healthy */
+    bool failed_kept;   /* a reservation was in the way: only for those behind its owner */
 
     /* In a cycle. */
-    struct order_link *at; /* whose turn it is */
     bool has_failed;
+    struct order_link *at; /* whose turn it is */
 
     uint64_t brief_at; /* e->version of the two below; 0: none */
-    enum mete_reason_code brief_code;
     char *brief;
+    enum mete_reason_code brief_code;
 };
 
 struct pod {
@@ -203,12 +246,30 @@ struct workload {
     struct pod *pods;
     size_t n_pods;
     bool is_placed;
-    int64_t end_ns;             /* by its time limit, where placed; NEVER_NS */
+    bool is_preemptible;
+    bool is_secured; /* placed within the nominal quotas: see preempt.c */
+    int32_t priority;
+    int32_t qos;
+    int64_t end_ns;     /* by its time limit, where placed; NEVER_NS */
+    int64_t started_ns; /* where placed; 0: not known */
+    int64_t min_run_ns;
+    int64_t checkpoint_ns;
+    struct queue *queue;
+    uint32_t user;
+    struct workload *placed_before; /* in its queue */
+    struct workload *placed_after;
+    int64_t *charged;     /* what is counted of it, by counted resource; NULL: nothing */
+    uint64_t billed;      /* the dominant part of it */
+    uint64_t evicted_by;  /* placed, but to go for that workload; 0 */
+    uint32_t n_evicting;  /* how many have to go for this one */
+    uint64_t marked_at;   /* a candidate in this search for victims */
+    bool is_victim;       /* in this search */
+    uint64_t cost;        /* of evicting it */
+    struct node **was_on; /* of each pod, where it is a victim; in the scratch arena */
+    size_t *had_gpus;
     enum mete_reason_code code; /* the last one said, and since when */
     int64_t since_ns;
-    char *name; /* one block: name, queue, user */
-    char *queue;
-    char *user;
+    char *name;
 };
 
 struct reserved_node {
@@ -225,22 +286,29 @@ struct reservation {
     int64_t start_ns;    /* NEVER_NS: not known */
     bool is_confirmed;   /* in this cycle */
     bool is_stale;       /* somebody before its owner took of it */
+    bool is_preempting;  /* its owner waits for those who were evicted for it: kept from all */
     uint64_t planned_at; /* e->freed */
     int64_t least;       /* the fewest gpus that it ever had to wait for */
 };
 
 struct policy;
+struct demand;
+struct values;
 
 /* What a holder gives back, and when. */
 struct holder {
     int64_t end_ns;
     const struct pod *pod;
+    uint64_t gpus; /* bits of the node: those that nobody has a part of once it is gone */
 };
 
 struct mete_engine {
     struct intern *texts;
     struct journal journal;
     const struct policy *policy;
+    struct demand *demand; /* NULL: not known */
+    struct values *values; /* NULL: nothing learned */
+    uint64_t seed;
     uint32_t lines_max;
     uint32_t reserve_depth;
 
@@ -248,12 +316,29 @@ struct mete_engine {
     VEC(struct node *) order; /* present, by name */
     VEC(struct node *) slots; /* NULL where unused */
     VEC(uint32_t) free_slots;
+    VEC(struct glance) glances; /* by slot; a cache */
     struct gpu *gpu_map;
     struct shape *shape_map;
     struct group *group_map;
     struct workload *workload_map;
-    struct order waiting;
-    VEC(struct group *) groups; /* some wait */
+    size_t n_waiting;
+    struct queue *root;
+    struct queue *queue_map;     /* by name, those gone but named by workloads too */
+    VEC(struct queue *) queues;  /* present, by name */
+    VEC(struct counted) counted; /* resources that count; none before the first mete_queue_set */
+    uint64_t counted_at;         /* which those are */
+    uint64_t capacities_at;      /* e->nodes_version of their capacities */
+    struct mete_fairness fairness;
+    uint64_t cycles; /* begun, those apart that go on with one that was cut */
+    bool was_cut;
+    int64_t now_ns;    /* of the last cycle */
+    int64_t folded_ns; /* when usage was folded last, and points found; 0: never */
+    int64_t points_ns;
+    uint64_t searches; /* for victims */
+    VEC(struct workload *) victims;
+    VEC(struct workload *) preemptors; /* that wait for theirs, in the order of the decisions */
+    bool may_secure;                   /* something secured has gone: others may take its place */
+    bool is_quiet;                     /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
 
     VEC(uint32_t) log; /* a ring of node slots; see search.c */
@@ -265,13 +350,19 @@ struct mete_engine {
     uint64_t eased;         /* that, or a reservation went: what failed may fit now */
     uint64_t version;       /* anything */
     uint64_t uses;          /* of caches */
+    uint32_t cpu;           /* the number of that resource's name */
+    int64_t cpu_max;        /* the most that a node has: of cpu in 1/1000, of gpus */
+    uint32_t gpus_max;
     VEC(struct shape *) trees; /* that have one */
     uint64_t steps;
+    struct node_sums sums; /* of all nodes, as of: */
+    uint64_t sums_seen;
+    uint64_t sums_epoch;
 
-    VEC(struct group *) heap;
     VEC(struct workload *) placed; /* in this cycle */
-    VEC(struct holder) holders;    /* of one node, while it is looked at */
-    uint32_t n_reserved;           /* in this cycle */
+    VEC(struct mete_eviction) evictions;
+    VEC(struct holder) holders; /* of one node, while it is looked at */
+    uint32_t n_reserved;        /* in this cycle */
     struct arena *decisions;
     struct arena *answers; /* of mete_why */
     struct arena *scratch; /* dead when a call returns */
@@ -321,17 +412,28 @@ struct room *node_room(const struct node *n, uint32_t resource); /* or NULL */
 struct room *node_room_make(struct node *n, uint32_t resource);
 void engine_node_free(struct mete_engine *e, struct node *n);
 
-/* The gpus of a node of that model; all for 0. */
-static inline uint64_t node_gpus_of(const struct node *n, uint32_t model)
+static inline uint64_t node_gpus(const struct node *n)
 {
-    uint64_t all = n->n_gpus == NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n->n_gpus) - 1;
+    return n->n_gpus == NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n->n_gpus) - 1;
+}
 
-    if (model == 0)
-        return all;
+/* The gpus of a node that are of a model the shape takes. */
+static inline uint64_t node_gpus_of(const struct node *n, const struct shape *s)
+{
+    uint64_t ret = 0;
+
+    if (s->n_models == 0)
+        return node_gpus(n);
     for (size_t i = 0; i < n->n_models; i++)
-        if (n->models[i].number == (int)model)
-            return n->models[i].gpus;
-    return 0;
+        for (size_t k = 0; k < s->n_models; k++)
+            if (n->models[i].number == (int)s->models[k])
+                ret |= n->models[i].gpus;
+    return ret;
+}
+
+static inline bool shape_is_share(const struct shape *s)
+{
+    return s->milli < MILLI;
 }
 
 static inline bool node_takes_pods(const struct node *n)
@@ -346,8 +448,11 @@ void shape_unref(struct mete_engine *e, struct shape *s);
 /* A copy in the scratch arena, for a what-if. */
 struct shape *shape_scratch(struct mete_engine *e, const struct shape *s);
 enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w,
-                            struct group **ret);
+                            struct queue *queue, uint32_t user, struct group **ret);
 void group_unref(struct mete_engine *e, struct group *g);
+/* The same in another queue, or for another user (0: any). */
+struct group *group_for(struct mete_engine *e, const struct group *g, struct queue *queue,
+                        uint32_t user);
 void group_wait(struct mete_engine *e, struct workload *w);
 void group_unwait(struct mete_engine *e, struct workload *w);
 

@@ -9,6 +9,7 @@
 
 #include "engine/fit.h"
 #include "engine/future.h"
+#include "engine/preempt.h"
 #include "engine/search.h"
 
 static const struct {
@@ -17,6 +18,12 @@ static const struct {
 } words[] = {
     [METE_REASON_NONE] = {"None", "turn"},
     [METE_REASON_NEVER_FITS] = {"NeverFits", "yours"},
+    [METE_REASON_NO_SUCH_QUEUE] = {"NoSuchQueue", "yours"},
+    [METE_REASON_OVER_MAX] = {"OverMaxQuota", "yours"},
+    [METE_REASON_QUEUE_STOPPED] = {"QueueStopped", "held"},
+    [METE_REASON_QUOTA] = {"QuotaExceeded", "quota"},
+    [METE_REASON_USER_LIMIT] = {"UserLimit", "quota"},
+    [METE_REASON_PREEMPTING] = {"WaitingForPreempted", "place"},
     [METE_REASON_NO_NODE_FITS] = {"NoNodeFits", "place"},
     [METE_REASON_GPUS_UNHEALTHY] = {"GpusUnhealthy", "place"},
     [METE_REASON_NODES_DRAINING] = {"NodesDraining", "place"},
@@ -24,6 +31,8 @@ static const struct {
     [METE_REASON_HIGHER_PRIORITY] = {"HigherPriority", "turn"},
     [METE_REASON_NOT_YET_EVALUATED] = {"NotYetEvaluated", "turn"},
 };
+
+static const char fits_text[] = "fits; waits for the next cycle";
 
 static bool fits_with_all_gpus(struct mete_engine *e, struct attempt *a)
 {
@@ -33,9 +42,9 @@ static bool fits_with_all_gpus(struct mete_engine *e, struct attempt *a)
     for (size_t i = 0; i < e->order.n; i++) {
         struct node *n = e->order.at[i];
 
-        if (n->healthy == node_gpus_of(n, 0))
+        if (n->healthy == node_gpus(n))
             continue;
-        SET(e, n->healthy, node_gpus_of(n, 0));
+        SET(e, n->healthy, node_gpus(n));
         node_touch(e, n);
     }
     fits = place_pods(e, a);
@@ -66,26 +75,44 @@ struct finding {
     enum mete_reason_code code;
     const struct reservation *kept; /* by whom, where that is the cause */
     struct attempt attempt;         /* as it failed */
+    struct quota_block block;       /* where that is the cause */
 };
 
 static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
 {
-    struct attempt relaxed = {.w = w, .now_ns = now_ns};
+    struct attempt relaxed = {.e = e, .w = w, .now_ns = now_ns};
+    struct charge c;
 
     *ret = (struct finding){.code = METE_REASON_NO_NODE_FITS, .attempt = relaxed};
     if (group_never_fits(e, w->group)) {
         ret->code = METE_REASON_NEVER_FITS;
         return;
     }
+    if (preempt_is_pending(e, w)) {
+        ret->code = w->n_evicting > 0 ? METE_REASON_PREEMPTING : METE_REASON_NOT_YET_EVALUATED;
+        (void)place_would_fit(e, &ret->attempt); /* for the nodes */
+        return;
+    }
+    charge_of(e, w, NULL, &c);
+    if (!queue_admits(e, w, &c, &ret->block)) {
+        ret->code = ret->block.code;
+        (void)place_would_fit(e, &ret->attempt); /* for the nodes */
+        return;
+    }
     if (place_would_fit(e, &ret->attempt)) {
         ret->code = METE_REASON_NOT_YET_EVALUATED;
+        return;
+    }
+    if (ret->attempt.block.code != METE_REASON_NONE) {
+        ret->block = ret->attempt.block;
+        ret->code = ret->block.code;
         return;
     }
     relaxed.ignores_reservations = true;
     if (ret->attempt.kept && place_would_fit(e, &relaxed)) {
         ret->kept = ret->attempt.kept;
-        ret->code = ret->kept->owner->key.priority > w->key.priority ? METE_REASON_HIGHER_PRIORITY
-                                                                     : METE_REASON_RESERVED;
+        ret->code = ret->kept->owner->priority > w->priority ? METE_REASON_HIGHER_PRIORITY
+                                                             : METE_REASON_RESERVED;
         return;
     }
     relaxed.ignores_reservations = false;
@@ -128,7 +155,7 @@ static const char *kept_text(struct mete_engine *e, const struct finding *f)
         return arena_format(e->answers, "%s; the room on %s is kept for %s", asked,
                             f->kept->nodes[0].node->name, why_workload(e, owner));
     return arena_format(e->answers, "%s; the room is kept for %s (priority %d)", asked,
-                        why_workload(e, owner), owner->key.priority);
+                        why_workload(e, owner), owner->priority);
 }
 
 static const char *unhealthy_text(struct mete_engine *e, const struct finding *f)
@@ -136,7 +163,7 @@ static const char *unhealthy_text(struct mete_engine *e, const struct finding *f
     uint64_t unhealthy = 0;
 
     for (size_t i = 0; i < e->order.n; i++)
-        unhealthy += bits(node_gpus_of(e->order.at[i], 0) & ~e->order.at[i]->healthy);
+        unhealthy += bits(node_gpus(e->order.at[i]) & ~e->order.at[i]->healthy);
     return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy gpus were well",
                         needs_text(e, f->attempt.w->group), unhealthy);
 }
@@ -165,8 +192,16 @@ static const char *message_of(struct mete_engine *e, const struct finding *f, co
         return "";
     case METE_REASON_NEVER_FITS:
         return why_never_text(e, f->attempt.w->group, &f->attempt);
+    case METE_REASON_NO_SUCH_QUEUE:
+    case METE_REASON_OVER_MAX:
+    case METE_REASON_QUEUE_STOPPED:
+    case METE_REASON_QUOTA:
+    case METE_REASON_USER_LIMIT:
+        return why_quota_text(e, f->attempt.w, &f->block);
+    case METE_REASON_PREEMPTING:
+        return why_preempting_text(e, f->attempt.w);
     case METE_REASON_NOT_YET_EVALUATED:
-        return "fits; waits for the next cycle";
+        return fits_text;
     case METE_REASON_RESERVED:
     case METE_REASON_HIGHER_PRIORITY:
         return kept_text(e, f);
@@ -180,8 +215,8 @@ static const char *message_of(struct mete_engine *e, const struct finding *f, co
     return "";
 }
 
-static void fill_head(struct mete_engine *e, struct workload *w, enum mete_reason_code code,
-                      int64_t now_ns, struct mete_reason *ret)
+static void fill_head(struct workload *w, enum mete_reason_code code, int64_t now_ns,
+                      struct mete_reason *ret)
 {
     if (w->code != code) {
         w->since_ns = w->code == METE_REASON_NONE ? w->key.submit_ns : now_ns;
@@ -195,7 +230,8 @@ static void fill_head(struct mete_engine *e, struct workload *w, enum mete_reaso
         .since_ns = w->since_ns,
         .evaluated_ns = now_ns,
         .position = w->is_placed ? 0 : (uint32_t)order_place(&w->all) + 1,
-        .waiting = (uint32_t)order_count(&e->waiting),
+        .waiting = (uint32_t)order_count(&w->queue->waiting),
+        .queue = w->queue->name,
     };
 }
 
@@ -243,6 +279,7 @@ static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
                     struct mete_reason *ret)
 {
     struct answers answers = {0};
+    struct why_lines *lines;
     const struct shape *s;
     struct finding f;
 
@@ -251,11 +288,17 @@ static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
     find(e, w, now_ns, &f);
     s = w->group->sets[why_failed_set(&f.attempt)].shape;
     answers_find(e, &f.attempt, s, e->lines_max, &answers);
-    fill_head(e, w, f.code, now_ns, ret);
+    fill_head(w, f.code, now_ns, ret);
     ret->message = message_of(e, &f, s, &answers);
-    fill_nodes(e, s, &answers, now_ns, ret);
-    if (f.code != METE_REASON_NOT_YET_EVALUATED)
-        why_if(e, &f.attempt, &answers, ret);
+    if (f.block.code == METE_REASON_NONE)
+        fill_nodes(e, s, &answers, now_ns, ret);
+    if (f.code == METE_REASON_NOT_YET_EVALUATED)
+        return;
+    lines = arena_alloc(e->answers, sizeof(*lines));
+    why_if_quota(e, &f.attempt, &f.block, lines);
+    why_if(e, &f.attempt, &answers, lines);
+    ret->would_start_if = lines->at;
+    ret->n_would_start_if = lines->n;
 }
 
 enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns,
@@ -266,7 +309,7 @@ enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns,
     if (!w)
         return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
     if (w->is_placed)
-        fill_head(e, w, METE_REASON_NONE, now_ns, ret);
+        fill_head(w, METE_REASON_NONE, now_ns, ret);
     else
         explain(e, w, now_ns, ret);
     return METE_OK;
@@ -284,7 +327,14 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
         return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
     g = w->group;
     if (w->is_placed) {
-        fill_head(e, w, METE_REASON_NONE, now_ns, ret);
+        fill_head(w, METE_REASON_NONE, now_ns, ret);
+        return METE_OK;
+    }
+    if (preempt_is_pending(e, w)) {
+        arena_reset(e->answers);
+        fill_head(w, w->n_evicting > 0 ? METE_REASON_PREEMPTING : METE_REASON_NOT_YET_EVALUATED,
+                  now_ns, ret);
+        ret->message = w->n_evicting > 0 ? why_preempting_text(e, w) : fits_text;
         return METE_OK;
     }
     if (g->brief_at != e->version) {
@@ -302,7 +352,7 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
         g->brief_code = f.code;
         g->brief_at = e->version;
     }
-    fill_head(e, w, g->brief_code, now_ns, ret);
+    fill_head(w, g->brief_code, now_ns, ret);
     ret->message = g->brief;
     return METE_OK;
 }
@@ -319,6 +369,7 @@ enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workloa
         return result;
     arena_reset(e->answers);
     arena_reset(e->scratch);
+    a.e = e;
     a.w = w;
     never = group_never_fits(e, w->group);
     *ret = (struct mete_reason){
@@ -326,7 +377,7 @@ enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workloa
         .code_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].code,
         .class_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].class_text,
         .message = never ? why_never_text(e, w->group, &a) : "",
-        .waiting = (uint32_t)order_count(&e->waiting),
+        .waiting = (uint32_t)order_count(&w->queue->waiting),
     };
     workload_free(e, w);
     return METE_OK;

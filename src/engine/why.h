@@ -66,6 +66,25 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
                            const struct answers *answers);
 const char *why_never_text(struct mete_engine *e, const struct group *g, const struct attempt *a);
 
-/* Fills would_start_if: each was tried. */
+enum {
+    WHY_LINES_MAX = 8
+};
+
+/* "Would start if": each was tried. */
+struct why_lines {
+    const char *at[WHY_LINES_MAX];
+    size_t n;
+};
+
+/* Once, and as far as there is room. */
+void why_line(struct why_lines *l, const char *text);
 void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
-            struct mete_reason *ret);
+            struct why_lines *to);
+
+/* "needs 2 gpus; queue research holds 24 of 24" */
+const char *why_quota_text(struct mete_engine *e, const struct workload *w,
+                           const struct quota_block *b);
+/* Who has to end first, of those evicted for it. */
+const char *why_preempting_text(struct mete_engine *e, const struct workload *w);
+void why_if_quota(struct mete_engine *e, const struct attempt *a, const struct quota_block *b,
+                  struct why_lines *l);

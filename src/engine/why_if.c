@@ -9,31 +9,45 @@
 #include "engine/why.h"
 
 enum {
-    LINES_MAX = 8,
     TRIES_MAX = 8, /* of one sort */
 };
 
 struct lines {
     struct mete_engine *e;
     const struct attempt *a;
-    const char **at;
-    size_t n;
+    struct why_lines *to;
 };
 
-static void line_add(struct lines *l, const char *text)
+void why_line(struct why_lines *l, const char *text)
 {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->at[i], text) == 0)
             return;
-    if (l->n < LINES_MAX)
+    if (l->n < WHY_LINES_MAX)
         l->at[l->n++] = text;
+}
+
+static void line_add(const struct lines *l, const char *text)
+{
+    why_line(l->to, text);
+}
+
+/* By its quotas, with what it would ask for. */
+static bool is_admitted(struct mete_engine *e, const struct attempt *a)
+{
+    struct charge c;
+
+    if (e->counted.n == 0)
+        return true;
+    charge_of(e, a->w, a->shapes, &c);
+    return queue_admits(e, a->w, &c, NULL);
 }
 
 static bool try_as_is(struct lines *l, const char **ret_node)
 {
-    struct attempt a = {.w = l->a->w, .now_ns = l->a->now_ns, .shapes = l->a->shapes};
+    struct attempt a = {.e = l->e, .w = l->a->w, .now_ns = l->a->now_ns, .shapes = l->a->shapes};
     size_t mark = journal_open(&l->e->journal);
-    bool fits = place_pods(l->e, &a);
+    bool fits = is_admitted(l->e, &a) && place_pods(l->e, &a);
 
     if (fits && ret_node)
         *ret_node = arena_strdup(l->e->answers, a.w->pods[0].node->name);
@@ -73,9 +87,9 @@ static void if_other_model(struct lines *l, const struct shape *own)
     struct shape *s = shape_scratch(l->e, own);
     const char *node = NULL;
 
-    if (own->model == 0)
+    if (own->n_models == 0)
         return;
-    s->model = 0;
+    s->n_models = 0;
     if (try_shape(l, s, &node))
         line_add(l, arena_format(l->e->answers, "it takes gpus of any model (on %s)", node));
 }
@@ -142,6 +156,8 @@ static void if_less(struct lines *l, const struct shape *own)
 
         s->requests[i].amount = 0;
         s->requests[i].amount = most_left(l->e, s, r->resource);
+        if (r->resource == l->e->cpu)
+            s->cpu = s->requests[i].amount;
         if (s->requests[i].amount == 0 || s->requests[i].amount >= r->amount ||
             !try_shape(l, s, &node))
             continue;
@@ -175,6 +191,8 @@ static bool fits_without(struct lines *l, struct workload *w)
     size_t mark = journal_open(&l->e->journal);
     bool fits;
 
+    if (w->charged)
+        queue_count_held(l->e, w, w->charged, -1);
     for (size_t i = 0; i < w->n_pods; i++)
         pod_give(l->e, &w->pods[i]);
     fits = try_as_is(l, NULL);
@@ -209,9 +227,9 @@ static void if_fewer_pods(struct lines *l)
 }
 
 void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
-            struct mete_reason *ret)
+            struct why_lines *to)
 {
-    struct lines l = {.e = e, .a = a, .at = arena_alloc(e->answers, LINES_MAX * sizeof(char *))};
+    struct lines l = {.e = e, .a = a, .to = to};
     const struct group *g = a->w->group;
 
     if (g->n_sets == 1) {
@@ -226,6 +244,4 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
     if_fewer_pods(&l);
     if_uncordoned(&l, answers);
     if_ended(&l, answers);
-    ret->would_start_if = l.at;
-    ret->n_would_start_if = l.n;
 }

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "engine/fit.h"
+#include "engine/policy.h"
 #include "engine/reserve.h"
 #include "engine/why.h"
 
@@ -13,7 +14,7 @@ static struct answer small(const struct node *n, enum trouble t, uint32_t resour
 /* What would stand in the way even if the node were empty, healthy and ready. */
 static bool answer_of_kind(const struct node *n, const struct shape *s, struct answer *ret)
 {
-    int64_t of_kind = (int64_t)bits(node_gpus_of(n, s->model));
+    int64_t of_kind = (int64_t)bits(node_gpus_of(n, s));
 
     if (s->node != 0 && s->node != n->name_id)
         *ret = small(n, TROUBLE_NAME, 0, s->gpus, n->n_gpus);
@@ -54,11 +55,11 @@ static bool answer_of_rooms(const struct node *n, const struct shape *s, bool is
     return false;
 }
 
-static void answer_of(const struct attempt *a, const struct node *n, const struct shape *s,
-                      struct answer *ret)
+static void answer_of(const struct mete_engine *e, const struct attempt *a, const struct node *n,
+                      const struct shape *s, struct answer *ret)
 {
-    uint64_t kind = node_gpus_of(n, s->model);
-    uint64_t free = n->healthy & ~n->held & kind;
+    uint64_t kind = node_gpus_of(n, s);
+    uint64_t free = fit_gpus(n, s);
 
     if (answer_of_kind(n, s, ret) || answer_of_rooms(n, s, true, ret))
         return;
@@ -78,8 +79,7 @@ static void answer_of(const struct attempt *a, const struct node *n, const struc
     } else if (s->gpus > bits(free)) {
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {
-        if (n->reservation &&
-            reserve_ask(a, s, n, devices_choose(n, fit_gpus(n, s), s->gpus)) == RESERVE_KEPT)
+        if (n->reservation && reserve_ask(a, s, n, policy_devices(e, n, s)) == RESERVE_KEPT)
             ret->trouble = TROUBLE_KEPT;
     }
 }
@@ -105,7 +105,7 @@ void answers_find(struct mete_engine *e, const struct attempt *a, const struct s
         struct answer here = {0};
         size_t at = ret->n;
 
-        answer_of(a, e->order.at[i], s, &here);
+        answer_of(e, a, e->order.at[i], s, &here);
         if (here.trouble < TROUBLE_SMALL_ROOM)
             ret->kind_gpus += here.capacity;
         while (at > 0 && is_nearer(&here, &ret->at[at - 1])) {
@@ -228,7 +228,7 @@ static const char *never_node_text(struct mete_engine *e, const struct shape *s,
                             best->node->name);
     if (best->trouble == TROUBLE_MODEL)
         return arena_format(e->answers, "needs %s; no node that matches has %s", asked,
-                            s->model ? "that model" : "gpus");
+                            s->n_models > 0 ? "that model" : "gpus");
     if (best->trouble == TROUBLE_TAINT)
         return arena_format(e->answers, "does not tolerate the taint %s (%s)",
                             why_taint(e, fit_taint(best->node, s)), best->node->name);

@@ -5,16 +5,34 @@
 #include "engine/fit.h"
 #include "engine/why.h"
 
+static const char *upper(struct mete_engine *e, const char *text)
+{
+    char *ret = arena_strdup(e->answers, text);
+
+    for (char *c = ret; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return ret;
+}
+
+/* "H100", "A100 or H100" */
+static const char *models_asked(struct mete_engine *e, const struct shape *s)
+{
+    const char *text = upper(e, intern_text(e->texts, s->models[0]));
+
+    for (size_t i = 1; i < s->n_models; i++)
+        text = arena_format(e->answers, "%s or %s", text,
+                            upper(e, intern_text(e->texts, s->models[i])));
+    return text;
+}
+
 const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count)
 {
-    char *model;
+    const char *kind = s->n_models > 0 ? models_asked(e, s) : count == 1 ? "gpu" : "gpus";
 
-    if (s->model == 0)
-        return arena_format(e->answers, "%" PRId64 " %s", count, count == 1 ? "gpu" : "gpus");
-    model = arena_strdup(e->answers, intern_text(e->texts, s->model));
-    for (char *c = model; *c; c++)
-        *c = (char)toupper((unsigned char)*c);
-    return arena_format(e->answers, "%" PRId64 " %s", count, model);
+    if (!shape_is_share(s))
+        return arena_format(e->answers, "%" PRId64 " %s", count, kind);
+    return arena_format(e->answers, "%" PRId64 " x %u/%d of %s %s", count, s->milli, MILLI,
+                        s->n_models > 0 ? "one" : "a", s->n_models > 0 ? kind : "gpu");
 }
 
 /* "12", "12.5", "12.25": thousandths without trailing zeros. */
@@ -97,7 +115,7 @@ struct holding {
 /* What a workload holds on the node of what is short: gpus of the kind, or an amount. */
 static int64_t held_by(const struct pod *p, const struct shape *s, const struct answer *a)
 {
-    uint64_t kind = node_gpus_of(a->node, s->model);
+    uint64_t kind = node_gpus_of(a->node, s);
     int64_t amount = 0;
 
     if (a->resource == 0) {

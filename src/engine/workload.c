@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "engine/place.h"
+#include "engine/points.h"
+#include "engine/preempt.h"
+#include "engine/queue.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -33,16 +36,6 @@ static void make_pods(struct workload *w)
         }
 }
 
-static char *put_text(char **at, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *put = *at;
-
-    memcpy(put, text, size);
-    *at += size;
-    return put;
-}
-
 static enum mete_result check_workload(struct mete_engine *e, const struct mete_workload *w)
 {
     const char *const texts[] = {w->name, w->queue, w->user};
@@ -54,7 +47,7 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
             return engine_refuse(e, METE_INVALID,
                                  "workload %" PRIu64 ": a name, queue or user is over %d bytes",
                                  w->id, TEXT_MAX);
-    if (w->submit_ns < 0 || w->time_limit_ns < 0)
+    if (w->submit_ns < 0 || w->time_limit_ns < 0 || w->min_run_ns < 0 || w->checkpoint_ns < 0)
         return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": a time is negative", w->id);
     return METE_OK;
 }
@@ -62,28 +55,38 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
 enum mete_result workload_make(struct mete_engine *e, const struct mete_workload *from,
                                struct workload **ret)
 {
-    const char *name = from->name ? from->name : "";
-    const char *queue = from->queue ? from->queue : "";
-    const char *user = from->user ? from->user : "";
     enum mete_result result = check_workload(e, from);
     struct group *g = NULL;
     struct workload *w;
-    char *at;
+    struct queue *queue;
+    uint32_t user;
 
-    if (result == METE_OK)
-        result = group_make(e, from, &g);
     if (result != METE_OK)
         return result;
+    queue = queue_make(e, from->queue && *from->queue ? from->queue : "default");
+    queue->refs++;
+    user = intern_ref(e->texts, from->user ? from->user : "");
+    result = group_make(e, from, queue, queue->splits_users ? user : 0, &g);
+    if (result != METE_OK) {
+        intern_unref(e->texts, user);
+        queue_unref(e, queue);
+        return result;
+    }
     w = mem_alloc(sizeof(*w));
     w->key = (struct order_key){from->priority, from->submit_ns, from->id};
     w->group = g;
+    w->queue = queue;
+    w->user = user;
+    w->priority = from->priority;
+    w->qos = from->qos;
+    w->is_preemptible = from->is_preemptible;
+    w->min_run_ns = from->min_run_ns;
+    w->checkpoint_ns = from->checkpoint_ns;
     w->end_ns = NEVER_NS;
     w->since_ns = from->submit_ns;
-    at = mem_alloc(strlen(name) + strlen(queue) + strlen(user) + 3);
-    w->name = put_text(&at, name);
-    w->queue = put_text(&at, queue);
-    w->user = put_text(&at, user);
+    w->name = mem_strdup(from->name ? from->name : "");
     make_pods(w);
+    w->key.points = points_of(e, w, e->now_ns);
     *ret = w;
     return METE_OK;
 }
@@ -91,8 +94,11 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
 void workload_free(struct mete_engine *e, struct workload *w)
 {
     group_unref(e, w->group);
+    intern_unref(e->texts, w->user);
+    queue_unref(e, w->queue);
     free(w->pods);
     free(w->name);
+    free(w->charged);
     free(w);
 }
 
@@ -141,6 +147,12 @@ static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape
     return true;
 }
 
+/* What was given once is kept also where the memory has become too small since. */
+static bool has_room(const struct gpu *g, const struct shape *s)
+{
+    return g->milli_used + s->milli <= MILLI;
+}
+
 static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
                                     const struct mete_pod_placement *at)
 {
@@ -152,6 +164,9 @@ static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
 
         gpus[i] = gpu_make(e, at->gpus[i]);
         holder = gpus[i]->holder;
+        if (!holder && !has_room(gpus[i], pod_shape(p)))
+            return engine_refuse(e, METE_CONFLICT, "gpu '%s' has too little left: %u/%d is used",
+                                 at->gpus[i], gpus[i]->milli_used, MILLI);
         if (holder)
             return engine_refuse(e, METE_CONFLICT, "gpu '%s' is held by workload %" PRIu64,
                                  at->gpus[i], holder->workload->key.id);
@@ -259,6 +274,8 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
         return result;
     }
     w->is_placed = true;
+    w->started_ns = placement->started_ns;
+    queue_placed(e, w);
     if (from->time_limit_ns > 0 && placement->started_ns > 0 &&
         __builtin_add_overflow(placement->started_ns, from->time_limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
@@ -268,6 +285,8 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
 
 static void give_all(struct mete_engine *e, struct workload *w)
 {
+    preempt_gone(e, w);
+    queue_given(e, w);
     for (size_t i = 0; i < w->n_pods; i++) {
         struct pod *p = &w->pods[i];
         struct node *n = p->node;
@@ -281,6 +300,7 @@ static void give_all(struct mete_engine *e, struct workload *w)
         node_drop_unused(e, n);
     }
     w->is_placed = false;
+    w->started_ns = 0;
     w->end_ns = NEVER_NS;
     engine_freed(e);
 }
@@ -304,12 +324,27 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
     if (!w)
         return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
     reserve_drop_of(e, w);
+    preempt_forget(e, w);
     if (w->is_placed)
         give_all(e, w);
     else
         group_unwait(e, w);
     map_remove(handle, e->workload_map, w);
     workload_free(e, w);
+    e->version++;
+    return METE_OK;
+}
+
+enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id, int64_t at_ns)
+{
+    struct workload *w = engine_workload(e, id);
+
+    if (!w)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    if (at_ns < w->checkpoint_ns)
+        return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": it has a later checkpoint",
+                             id);
+    w->checkpoint_ns = at_ns;
     e->version++;
     return METE_OK;
 }

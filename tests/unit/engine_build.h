@@ -62,10 +62,18 @@ struct job_spec {
     uint64_t id;
     uint32_t gpus;
     const char *model;
+    uint32_t milli; /* of each gpu; 0: all */
+    int64_t gpu_bytes;
     int64_t cpu; /* milli; 0: 1 cpu */
     int32_t priority;
     int64_t submit_s; /* 0: the id */
     int64_t limit_s;
+    const char *queue; /* NULL: "default" */
+    const char *user;  /* NULL: "ann" */
+    bool is_preemptible;
+    int64_t min_run_s;
+    int64_t checkpoint_s;
+    int32_t qos;
     uint32_t pods;         /* 0: 1 */
     const char *label;     /* of key "disk" */
     const char *tolerates; /* value of key "dedicated" */
@@ -78,6 +86,7 @@ struct job_parts {
     struct mete_amount requests[2];
     struct mete_label label;
     struct mete_toleration toleration;
+    const char *models[1];
     struct mete_pod_set set;
     struct mete_workload workload;
     char name[32];
@@ -88,6 +97,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
     *p = (struct job_parts){
         .requests = {{"cpu", s.cpu ? s.cpu : 1000}, {"pods", 1}},
         .label = {"disk", s.label},
+        .models = {s.model},
         .toleration = {.key = "dedicated", .value = s.tolerates, .any_effect = true},
     };
     (void)snprintf(p->name, sizeof(p->name), "team/job-%u", (unsigned)s.id);
@@ -97,7 +107,10 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .requests = p->requests,
         .n_requests = 2,
         .gpus = s.gpus,
-        .gpu_model = s.model,
+        .gpu_milli = s.milli,
+        .gpu_memory_bytes = s.gpu_bytes,
+        .gpu_models = p->models,
+        .n_gpu_models = s.model ? 1 : 0,
         .selector = &p->label,
         .n_selector = s.label ? 1 : 0,
         .tolerations = &p->toleration,
@@ -107,9 +120,13 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
     p->workload = (struct mete_workload){
         .id = s.id,
         .name = p->name,
-        .queue = "default",
-        .user = "ann",
+        .queue = s.queue ? s.queue : "default",
+        .user = s.user ? s.user : "ann",
         .priority = s.priority,
+        .qos = s.qos,
+        .is_preemptible = s.is_preemptible,
+        .min_run_ns = s.min_run_s * SECOND,
+        .checkpoint_ns = s.checkpoint_s * SECOND,
         .submit_ns = (s.submit_s ? s.submit_s : (int64_t)s.id) * SECOND,
         .time_limit_ns = s.limit_s * SECOND,
         .pod_sets = &p->set,
@@ -142,7 +159,7 @@ static inline enum mete_result restore_job(struct mete_engine *e, struct job_spe
     return mete_workload_restore(e, job_parts(s, &parts), &placement);
 }
 
-/* Runs a cycle and writes what it decided: "1:a(a-0,a-1) 2:b". */
+/* Runs a cycle and writes what it decided: "1:a(0,1) 2:b 3 for 4": 3 has to go for 4. */
 static inline const char *cycle_text(struct mete_engine *e, int64_t now_s, char *text, size_t size)
 {
     struct mete_decisions d;
@@ -163,5 +180,8 @@ static inline const char *cycle_text(struct mete_engine *e, int64_t now_s, char 
                 used += (size_t)snprintf(text + used, size - used, ")");
         }
     }
+    for (size_t i = 0; i < d.n_evictions && used + 1 < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u for %u", used ? " " : "",
+                                 (unsigned)d.evictions[i].workload, (unsigned)d.evictions[i].by);
     return text;
 }

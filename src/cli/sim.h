@@ -1,0 +1,46 @@
+/* sim.h - what the words of `mete sim` share */
+#pragma once
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "sim/openb.h"
+#include "sim/value_table.h"
+
+struct err *sim_jobs(struct cli *c) MUST_CHECK;
+struct err *sim_openb(struct cli *c) MUST_CHECK;
+struct err *sim_churn(struct cli *c) MUST_CHECK;
+struct err *sim_learn(struct cli *c) MUST_CHECK;
+
+/* The table of policy mete: from a file, or learned from the trace, which is said. */
+struct err *sim_values_read(const char *path, struct value_table **ret) MUST_CHECK;
+struct err *sim_values_learn(struct cli *c, const struct openb *o,
+                             struct value_table **ret) MUST_CHECK;
+
+/* A column of a result: the key of JSON and CSV, the title of tables. */
+struct sim_column {
+    const char *key;
+    const char *title; /* NULL: not in tables */
+};
+
+/*
+ * Prints `rows` (an array of objects with these keys) as --output says: a JSON list of them, CSV,
+ * or a table with reals cut to a digit.
+ */
+struct err *sim_print(struct cli *c, const struct sim_column *columns, size_t n,
+                      const json_t *rows) MUST_CHECK;
+
+/* The i-th of a list "a,b,c"; false past the end. */
+bool sim_list_at(const char *list, size_t i, struct str *ret);
+
+/* Says on a terminal how far a long run is: "mete: sim: WHAT 40 of 60". Silent in the first second
+ * and between tenths of one. {0} to begin with. */
+struct sim_progress {
+    struct cli *cli;
+    const char *what;
+    size_t total;
+    int64_t began_ns;
+    int64_t said_ns;
+};
+void sim_progress_begin(struct sim_progress *p, struct cli *c, const char *what, size_t total);
+void sim_progress_show(struct sim_progress *p, size_t done);
+void sim_progress_end(struct sim_progress *p);

@@ -1,0 +1,7 @@
+/* stopwatch.h - the time that passes here, for figures that say how long something took */
+#pragma once
+
+#include <stdint.h>
+
+/* Monotonic ns; only differences mean something. */
+int64_t stopwatch_ns(void);

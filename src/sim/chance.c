@@ -1,0 +1,41 @@
+#include "sim/chance.h"
+
+#include <math.h>
+
+struct chance chance_of(uint64_t seed)
+{
+    return (struct chance){.state = seed};
+}
+
+uint64_t chance_next(struct chance *c)
+{
+    uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+uint64_t chance_below(struct chance *c, uint64_t n)
+{
+    const uint64_t least = -n % n; /* what is below it would favour small results */
+
+    for (;;) {
+        uint64_t r = chance_next(c);
+
+        if (r >= least)
+            return r % n;
+    }
+}
+
+double chance_unit(struct chance *c)
+{
+    return ((double)(chance_next(c) >> 12) + 0.5) / (double)(UINT64_C(1) << 52);
+}
+
+double chance_normal(struct chance *c)
+{
+    const double radius = sqrt(-2 * log(chance_unit(c)));
+
+    return radius * cos(2 * M_PI * chance_unit(c));
+}

@@ -1,0 +1,50 @@
+/*
+ * replay.h - the jobs of a trace through a queue onto a pool, in the time of the trace
+ *
+ * Jobs are rigid, start with all their gpus at once and run for their recorded duration wherever
+ * they are placed. Time is whole seconds; at each, jobs that end release, arrivals queue up, then
+ * jobs start. The protocol of the published Helios simulator (QSSF, SC '21), event by event.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sim/job_trace.h"
+#include "sim/pool.h"
+
+enum replay_policy {
+    REPLAY_FIFO, /* by submit time; starts end at the first that does not fit */
+    REPLAY_SJF,  /* by true duration, likewise */
+    REPLAY_SRTF, /* by true remaining time, with preemption and its cost */
+    REPLAY_METE, /* by due time with backfill, knowing estimates only: see replay_mete.c */
+};
+
+struct replay_options {
+    const struct sim_job *jobs;
+    size_t n;
+    uint32_t nodes;
+    uint32_t gpus_per_node;
+    /* Called now and then with how many jobs have ended; may be NULL. */
+    void (*progress)(void *arg, size_t ended);
+    void *arg;
+};
+
+/* What became of a job. */
+struct replay_job {
+    int64_t start_s; /* for the first time */
+    int64_t end_s;
+    int64_t lost_s; /* paid for preemptions */
+    uint32_t preemptions;
+};
+
+/* "fifo", "sjf", "srtf", "mete". ERR_INVALID: what is known. */
+struct err *replay_policy_parse(struct str text, enum replay_policy *ret) MUST_CHECK;
+const char *replay_policy_name(enum replay_policy policy);
+
+/*
+ * Fills `ret`, one for each job. ERR_INVALID: a job is larger than the pool.
+ */
+struct err *replay_run(enum replay_policy policy, const struct replay_options *options,
+                       struct replay_job *ret) MUST_CHECK;

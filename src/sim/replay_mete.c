@@ -1,0 +1,250 @@
+/*
+ * Mete's order, which knows estimates only. A job's size is its estimated gpu time; what is small
+ * and what is among the largest is learned from the jobs submitted so far (sizes.h).
+ *
+ *   small ones      come first, the smallest first: together they are a tenth of the work, so the
+ *                   others lose a tenth at most, and most jobs do not wait
+ *   the others      in order of submission, larger ones as if a 32nd of their size later: by age,
+ *                   since what is passed over forever is what waits longest
+ *   the largest     one in a hundred, as if 30 days later: they would hold up all others, and after
+ *                   that time nothing that is submitted passes them any more
+ *
+ * In this order all jobs fill the pool, also around one that does not fit. A running job that has
+ * no place in it is preempted and pays. A job that outlives its estimate counts as half done, which
+ * may make it a larger one: who is late steps back, and errors of estimates do not stay.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "sim/line.h"
+#include "sim/replay_private.h"
+#include "sim/sizes.h"
+
+#define DAY_S     INT64_C(86400)
+#define SMALL_KEY (-(INT64_C(1) << 60)) /* of size 0: before all others */
+
+enum {
+    SIZE_DELAY = 32,    /* gpu seconds that put a job a second later */
+    LARGEST_DELAY = 30, /* days */
+    ROUNDS = 2
+};
+
+/* What is known of a job. */
+struct known {
+    int64_t estimate_s;
+    int64_t run_s;   /* progress in earlier runs */
+    int64_t began_s; /* of this run */
+    int64_t
+        paying_s; /* of what a run begins with: paid for a preemption before it makes progress */
+    int64_t remain_s; /* truly, with what is to be paid */
+    struct place place;
+};
+
+struct order {
+    struct replay *r;
+    struct known *known; /* of each job */
+    struct waiting waiting;
+    struct line running;
+    struct sizes sizes;
+    struct pool *plan; /* what will run, filled anew at each step */
+    VEC(struct place) chosen;
+    VEC(uint32_t) left_out;
+    uint64_t turn;
+    int64_t now_s;
+};
+
+static uint32_t gpus_of(const struct order *o, uint32_t job)
+{
+    return o->r->options->jobs[job].gpus;
+}
+
+static int64_t size_of(const struct order *o, uint32_t job)
+{
+    return o->known[job].estimate_s * gpus_of(o, job);
+}
+
+static int64_t key_of(const struct order *o, uint32_t job)
+{
+    const int64_t size = size_of(o, job);
+    const int64_t due = o->r->options->jobs[job].submit_s + size / SIZE_DELAY;
+
+    if (size < o->sizes.small_below)
+        return SMALL_KEY + size;
+    return size < o->sizes.largest_from ? due : due + LARGEST_DELAY * DAY_S;
+}
+
+static void set_place(struct order *o, uint32_t job)
+{
+    o->known[job].place = (struct place){.key = key_of(o, job), .turn = o->turn++, .job = job};
+}
+
+static void submit(struct order *o, uint32_t job)
+{
+    const struct sim_job *j = &o->r->options->jobs[job];
+
+    o->known[job] = (struct known){.estimate_s = j->estimate_s, .remain_s = j->duration_s};
+    sizes_add(&o->sizes, size_of(o, job));
+    set_place(o, job);
+    waiting_add(&o->waiting, j->gpus, &o->known[job].place);
+}
+
+static void on_end(void *arg, uint32_t job)
+{
+    struct order *o = arg;
+
+    line_remove(&o->running, job);
+}
+
+/* When a running job outlives its estimate. */
+static int64_t outlives_at(const struct known *k)
+{
+    return k->began_s + k->paying_s + k->estimate_s - k->run_s;
+}
+
+/* Half done, however often that takes. */
+static void estimate_again(struct known *k, int64_t run_s)
+{
+    while (k->estimate_s <= run_s)
+        k->estimate_s *= 2;
+}
+
+static void estimate_late_ones(struct order *o)
+{
+    for (size_t i = 0; i < o->running.places.n;) {
+        const uint32_t job = o->running.places.at[i].job;
+        struct known *k = &o->known[job];
+
+        if (outlives_at(k) > o->now_s) {
+            i++;
+            continue;
+        }
+        estimate_again(k, k->estimate_s);
+        line_remove(&o->running, job);
+        set_place(o, job);
+        line_add(&o->running, &k->place);
+        i = 0;
+    }
+}
+
+static int64_t next_outlived(const struct order *o)
+{
+    int64_t next = NEVER;
+
+    VEC_EACH (&o->running.places, p)
+        if (outlives_at(&o->known[p->job]) < next)
+            next = outlives_at(&o->known[p->job]);
+    return next;
+}
+
+static bool fits_plan(const void *plan, uint32_t gpus)
+{
+    return pool_fits(plan, gpus);
+}
+
+static void choose(struct order *o, const struct place *w)
+{
+    const uint32_t gpus = gpus_of(o, w->job);
+
+    pool_take_near(o->plan, o->r->pool, gpus, &o->r->holds[w->job]);
+    vec_add(&o->chosen, *w);
+    waiting_pass(&o->waiting, gpus);
+}
+
+/* Who shall run: all jobs in their order, each where it is or where there is room. */
+static void plan(struct order *o)
+{
+    size_t at = 0;
+
+    vec_clear(&o->chosen);
+    vec_clear(&o->left_out);
+    pool_clear(o->plan);
+    waiting_rewind(&o->waiting);
+    for (;;) {
+        const struct place *w = waiting_peek(&o->waiting, fits_plan, o->plan);
+        const struct place *r = at < o->running.places.n ? &o->running.places.at[at] : NULL;
+
+        if (r && (!w || r->key <= w->key)) {
+            if (!pool_take_same(o->plan, &o->r->holds[r->job]))
+                vec_add(&o->left_out, r->job);
+            at++;
+        } else if (w) {
+            choose(o, w);
+        } else {
+            return;
+        }
+    }
+}
+
+static void preempt(struct order *o, uint32_t job)
+{
+    const int64_t cost = replay_preemption_cost(gpus_of(o, job));
+    struct known *k = &o->known[job];
+    const int64_t held_s = o->now_s - k->began_s;
+    const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
+
+    line_remove(&o->running, job);
+    replay_stop(o->r, job);
+    o->r->done[job].lost_s += cost;
+    k->run_s += progress_s;
+    k->paying_s = k->paying_s - (held_s - progress_s) + cost;
+    k->remain_s += cost - held_s;
+    estimate_again(k, k->run_s);
+    set_place(o, job);
+    waiting_add(&o->waiting, gpus_of(o, job), &k->place);
+}
+
+static void start(struct order *o, const struct place *w)
+{
+    struct known *k = &o->known[w->job];
+
+    waiting_remove(&o->waiting, gpus_of(o, w->job), w);
+    k->began_s = o->now_s;
+    replay_start_planned(o->r, w->job, o->now_s, k->remain_s);
+    line_add(&o->running, &k->place);
+}
+
+/* A second round for those preempted in the first, which may find room elsewhere. */
+static void step(struct order *o)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        plan(o);
+        VEC_EACH (&o->left_out, job)
+            preempt(o, *job);
+        VEC_EACH (&o->chosen, w)
+            start(o, w);
+        if (o->left_out.n == 0)
+            return;
+    }
+}
+
+static int64_t next_event(struct order *o)
+{
+    int64_t next = next_outlived(o);
+
+    if (replay_next_arrival(o->r) < next)
+        next = replay_next_arrival(o->r);
+    return replay_next_end(o->r) < next ? replay_next_end(o->r) : next;
+}
+
+void replay_mete(struct replay *r)
+{
+    struct order o = {.r = r};
+
+    o.known = mem_alloc(r->options->n * sizeof(*o.known));
+    o.plan = pool_new(r->options->nodes, r->options->gpus_per_node);
+    while (r->ended < r->options->n) {
+        o.now_s = next_event(&o);
+        replay_release(r, o.now_s, on_end, &o);
+        estimate_late_ones(&o);
+        for (; replay_next_arrival(r) == o.now_s; r->arrived++)
+            submit(&o, (uint32_t)r->arrived);
+        step(&o);
+    }
+    free(o.known);
+    pool_free(o.plan);
+    waiting_done(&o.waiting);
+    line_done(&o.running);
+    vec_done(&o.chosen);
+    vec_done(&o.left_out);
+}

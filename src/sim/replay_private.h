@@ -1,0 +1,38 @@
+/* replay_private.h - what the replays share */
+#pragma once
+
+#include "sim/heap.h"
+#include "sim/replay.h"
+
+#define NEVER INT64_MAX
+
+/* A replay on its way. Owned by replay_run. */
+struct replay {
+    const struct replay_options *options;
+    struct replay_job *done; /* one for each job */
+    struct pool *pool;
+    struct pool_hold *holds; /* of each job */
+    struct heap ends;        /* of what runs, by time; those of preempted runs stay, stale */
+    size_t arrived;          /* how many jobs were submitted */
+    size_t ended;
+};
+
+/* The next second at which a job is submitted; NEVER: none. */
+int64_t replay_next_arrival(const struct replay *r);
+/* The next second at which a job ends; NEVER: none runs. */
+int64_t replay_next_end(struct replay *r);
+
+/* Starts `job` now, for `run_s` from here. False where it does not fit. */
+bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
+/* The same on what `holds` says already, which is free. */
+void replay_start_planned(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
+/* What the protocol charges a job of that many gpus, in seconds of all of them. */
+int64_t replay_preemption_cost(uint32_t gpus);
+/* Takes a running job's gpus away: its end is not before it starts again. */
+void replay_stop(struct replay *r, uint32_t job);
+/* Releases what ends at `now_s`; each job that does is told to `fn` (which may be NULL). */
+void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint32_t job),
+                    void *arg);
+
+void replay_srtf(struct replay *r);
+void replay_mete(struct replay *r);

@@ -1,0 +1,194 @@
+"""`mete sim`: tiny traces written here; with METE_TRACES also the real ones, against their published figures."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import tempfile
+
+from harness import METE, Skip, check, equal
+
+TINY = """submit_s,duration_s,gpus,user
+0,100,4,ann
+1,50,8,bob
+2,10,2,ann
+3,20,1,bob
+"""
+
+# protocols.md, part B: trace, virtual cluster, nodes, then mean JCT, mean wait and p99 wait of FIFO and SJF.
+LINES = [
+    ("itp/cluster06", None, 13, (258398.5, 233964.7, 762043), (48845.7, 24411.9, 261916)),
+    ("itp/cluster03", None, 20, (292065.5, 269917.4, 852832), (69053.1, 46905.0, 793363)),
+    ("itp/cluster02", None, 13, (474232.1, 451262.5, 1021060), (41491.6, 18522.0, 163314)),
+    ("itp/cluster10", None, 2, (73376.9, 40651.2, 168062), (57702.7, 24977.0, 246983)),
+    ("philly/jobs", "6c71a0", 6, (1535361.0, 1519325.5, 2385658), (54624.5, 38589.0, 466898)),
+    ("philly/jobs", "b436b2", 9, (1409919.6, 1400154.1, 2184349), (80870.6, 71105.0, 280305)),
+    ("philly/jobs", "ee9e8c", 19, (333709.1, 241368.9, 799206), (139343.5, 47003.3, 1133944)),
+    ("philly/jobs", "103959", 3, (368783.9, 343040.5, 764238), (68059.4, 42316.1, 931062)),
+]
+SRTF = {"itp/cluster06": (36503.7, 12057.5), "itp/cluster03": (47035.3, 24872.2)}
+UTILIZATION = {"itp/cluster06": 0.796, "itp/cluster03": 0.728, "itp/cluster02": 0.691, "itp/cluster10": 0.305,
+               "6c71a0": 0.688, "b436b2": 0.774, "ee9e8c": 0.764, "103959": 0.813}
+
+
+def sim(*words):
+    return subprocess.run([METE, "sim", *words], capture_output=True, text=True, timeout=300, check=False)
+
+
+def traces():
+    where = os.environ.get("METE_TRACES")
+    if not where:
+        raise Skip("METE_TRACES names no folder of traces")
+    return where
+
+
+def write(path, text):
+    data = text.encode()
+    with open(path, "wb") as out:
+        out.write(gzip.compress(data) if path.endswith(".gz") else data)
+    return path
+
+
+def test_sim_jobs_tiny():
+    with tempfile.TemporaryDirectory() as d:
+        for name in ("jobs.csv", "jobs.csv.gz"):
+            path = write(f"{d}/{name}", TINY)
+            r = sim("jobs", "--trace", path, "--nodes", "2", "--gpus-per-node", "4", "-o", "json")
+            equal(r.returncode, 0, r)
+            rows = {row["policy"]: row for row in json.loads(r.stdout)}
+            equal(list(rows), ["fifo", "sjf", "srtf", "mete"], r)
+            # Ends at 100, 150, 160, 170 and at 100, 150, 12, 23.
+            equal(rows["fifo"]["mean_jct_s"], (100 + 149 + 158 + 167) / 4, r)
+            equal(rows["sjf"]["mean_jct_s"], (100 + 149 + 10 + 20) / 4, r)
+            equal(rows["fifo"]["preemptions"], 0, r)
+            for row in rows.values():
+                equal(row["jobs"], 4, r)
+                check(0 < row["utilization"] <= 1 and row["wall_s"] < 5, row)
+        r = sim("jobs", "--trace", path, "--nodes", "2", "--gpus-per-node", "4", "-o", "csv", "--policies", "sjf")
+        rows = list(csv.DictReader(io.StringIO(r.stdout)))
+        equal((rows[0]["policy"], float(rows[0]["mean_jct_s"])), ("sjf", 69.75), r)
+
+
+def test_sim_says_what_is_wrong():
+    with tempfile.TemporaryDirectory() as d:
+        path = write(f"{d}/jobs.csv", TINY)
+        bad = write(f"{d}/bad.csv", "submit_s,duration_s,gpus\n1,2\n")
+        broken = f"{d}/broken.csv.gz"
+        with open(broken, "wb") as out:
+            out.write(gzip.compress(TINY.encode())[:40])
+        for words, code, text in (
+            (["jobs", "--nodes", "2"], 2, "wants --trace FILE"),
+            (["jobs", "--trace", path], 2, "wants --nodes N"),
+            (["jobs", "--trace", path, "--nodes", "1"], 1, "wants 8 gpus: the pool has 4"),
+            (["jobs", "--trace", path, "--nodes", "9", "--policies", "lifo"], 2, "want fifo, sjf, srtf or mete"),
+            (["jobs", "--trace", path, "--nodes", "9", "--estimates", "sigma=9"], 2, "--estimates: sigma"),
+            (["jobs", "--trace", bad, "--nodes", "9"], 1, "bad.csv:2: 2 fields: want 3"),
+            (["jobs", "--trace", broken, "--nodes", "9"], 1, "broken.csv.gz"),
+            (["jobs", "--trace", f"{d}/none", "--nodes", "9"], 3, "no such file"),
+            (["openb", "--nodes", path], 1, "no column 'cpu_milli'"),
+            (["record"], 2, "not there yet"),
+            (["chess"], 2, "sim has no \"chess\""),
+        ):
+            r = sim(*words, "--gpus-per-node", "4")
+            equal(r.returncode, code, r)
+            check(text in r.stderr, r)
+
+
+def test_sim_openb_tiny():
+    with tempfile.TemporaryDirectory() as d:
+        words = ["openb", "--nodes", write(f"{d}/nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\n"
+                                           "a,4000,1024,1,T4\nb,4000,1024,1,T4\n"),
+                 "--pods", write(f"{d}/pods.csv.gz", "cpu_milli,memory_mib,num_gpu,gpu_milli\n1000,1,1,500\n"),
+                 "--arrivals", write(f"{d}/arrivals.txt", "1 0 0 0 0 0\n2 0\n"),
+                 "--noderank", write(f"{d}/ranks.txt", "1 1 0\n2 0 1\n"), "--policies", "fgd,bestfit"]
+        r = sim(*words, "--seeds", "1-2", "-o", "csv")
+        equal(r.returncode, 0, r)
+        rows = list(csv.DictReader(io.StringIO(r.stdout)))
+        equal([(x["metric"], x["policy"], x["seed"]) for x in rows[:4]],
+              [("alloc_pct", p, s) for p in ("fgd", "bestfit") for s in "12"], r)
+        equal([float(rows[0][k]) for k in ("25", "50", "75", "100", "125")], [25, 50, 75, 100, 100], r)
+        equal(rows[0]["26"], "", r)
+        r = sim(*words, "--seeds", "3")
+        equal(r.returncode, 1, r)
+        check("seed 3: no order of arrival" in r.stderr, r)
+
+
+def test_sim_what_if_and_report():
+    with tempfile.TemporaryDirectory() as d:
+        path, page = write(f"{d}/jobs.csv", TINY), f"{d}/page.html"
+        words = ["jobs", "--trace", path, "--nodes", "2", "--gpus-per-node", "4", "--policies", "fifo", "-o", "json"]
+        r = sim(*words, "--what-if", "add 1 x 4xH100", "--report", page)
+        equal(r.returncode, 0, r)
+        rows = json.loads(r.stdout)
+        equal([(row["policy"], row["nodes"]) for row in rows], [("fifo", 2), ("fifo", 3)], r)
+        # With three nodes all but the last start at once: the wide one takes the two idle ones.
+        equal(rows[1]["mean_jct_s"], (100 + 50 + 59 + 68) / 4, r)
+        with open(page, encoding="utf-8") as text:
+            html = text.read()
+        check(html.count("<svg") == 2 and "fifo, 3 nodes" in html and "http" not in html, html[:2000])
+        for change, text in (("add 1 x 8xH100", "all are alike"), ("paint it", "no change"), ("remove 2", "0 nodes")):
+            r = sim(*words, "--what-if", change)
+            equal(r.returncode, 2, r)
+            check(text in r.stderr, r)
+
+
+def test_sim_churn_tiny():
+    with tempfile.TemporaryDirectory() as d:
+        nodes = write(f"{d}/nodes.csv", "cpu_milli,memory_mib,gpu,model\n" + "64000,262144,8,T4\n" * 4)
+        pods = write(f"{d}/pods.csv", "cpu_milli,memory_mib,num_gpu,gpu_milli,scheduled_time,deletion_time\n"
+                     "1000,1,1,500,0,100\n1000,1,1,1000,0,300\n1000,1,4,1000,5,50\n")
+        words = ["churn", "--nodes", nodes, "--pods", pods, "--policies", "bestfit,fgd", "--seeds", "1-3", "-o", "json",
+                 "--arrivals", "3000"]
+        light, heavy = (json.loads(sim(*words, "--load", load).stdout) for load in ("20", "150"))
+        for row in light:
+            check(15 < row["allocated_pct"] < 25 and row["rejected_pct"] < 1, light)
+        for row in heavy:
+            check(75 < row["allocated_pct"] <= 100 and row["rejected_pct"] > 5, heavy)
+        again = json.loads(sim(*words, "--load", "150", "--threads", "1").stdout)
+        for row, same in zip(heavy, again):
+            equal({**row, "wall_s": 0}, {**same, "wall_s": 0})
+        bare = write(f"{d}/bare.csv", "cpu_milli,memory_mib,num_gpu,gpu_milli\n1000,1,1,500\n")
+        r = sim("churn", "--nodes", nodes, "--pods", bare, "--policies", "fgd")
+        equal(r.returncode, 1, r)
+        check("scheduled_time and deletion_time" in r.stderr, r)
+
+
+def test_sim_jobs_as_published():
+    where = traces()
+    for name, vc, nodes, fifo, sjf in LINES:
+        r = sim("jobs", "--trace", f"{where}/{name}.csv.gz", "--nodes", str(nodes), "--policies", "fifo,sjf,srtf",
+                "-o", "json", *(["--vc", vc] if vc else []))
+        equal(r.returncode, 0, r)
+        rows = {row["policy"]: row for row in json.loads(r.stdout)}
+        for policy, want in (("fifo", fifo), ("sjf", sjf)):
+            got = rows[policy]
+            equal((round(got["mean_jct_s"], 1), round(got["mean_wait_s"], 1), got["p99_wait_s"]), want, (name, vc))
+        equal(round(rows["fifo"]["utilization"], 3), UTILIZATION[vc or name], (name, vc))
+        if name in SRTF:
+            equal((round(rows["srtf"]["mean_jct_s"], 1), round(rows["srtf"]["mean_wait_s"], 1)), SRTF[name], name)
+
+
+def test_sim_mete_beats_sjf_with_guesses():
+    where = traces()
+    for name, vc, nodes, _, sjf in LINES:
+        r = sim("jobs", "--trace", f"{where}/{name}.csv.gz", "--nodes", str(nodes), "--policies", "mete",
+                "--estimates", "sigma=1,seed=7", "-o", "json", *(["--vc", vc] if vc else []))
+        equal(r.returncode, 0, r)
+        row = json.loads(r.stdout)[0]
+        check(row["mean_jct_s"] <= 1.15 * sjf[0], (name, vc, row))
+        check(row["p99_wait_s"] <= sjf[2], (name, vc, row))
+
+
+def test_sim_openb_as_published():
+    where = traces() + "/openb"
+    for variant in ("default", "gpushare40", "gpuspec20", "multigpu20"):
+        r = sim("openb", "--nodes", f"{where}/openb_node_list_gpu_node.csv.gz", "--pods",
+                f"{where}/openb_pod_list_{variant}.csv.gz", "--arrivals", f"{where}/arrivals_{variant}.txt.gz",
+                "--noderank", f"{where}/noderank_{variant}.txt.gz", "--check", f"{where}/published_{variant}.csv.gz",
+                "-o", "json")
+        equal(r.returncode, 0, r)
+        rows = json.loads(r.stdout)
+        equal(len(rows), 3 * 5 * 10 + 1, rows)
+        check(all(row["ok"] for row in rows), rows)
