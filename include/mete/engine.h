@@ -267,7 +267,7 @@ enum {
     METE_VALUES_CPU_MAX = 64
 };
 
-#define METE_VALUES_SIZE(n_cpu_steps)                                                              \
+#define METE_VALUES_SIZE(n_cpu_steps) \
     (((size_t)(n_cpu_steps) + 1) * METE_VALUES_WHOLE * METE_VALUES_LEVELS)
 
 /* What taking 1/1000 of a gpu of this model costs beside, in 1/1000 of that: pods name it. */
