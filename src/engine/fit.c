@@ -222,12 +222,13 @@ uint64_t devices_best_fit(const struct node *n, const struct shape *s, uint64_t 
     uint64_t ret = 0;
 
     for (uint32_t i = 0; i < s->gpus; i++) {
-        int best = -1;
+        uint64_t left = free & ~ret;
+        int best = __builtin_ctzll(left);
 
-        for (uint64_t left = free & ~ret; left; left &= left - 1) {
+        for (left &= left - 1; left; left &= left - 1) {
             int bit = __builtin_ctzll(left);
 
-            if (best < 0 || n->free_milli[bit] < n->free_milli[best])
+            if (n->free_milli[bit] < n->free_milli[best])
                 best = bit;
         }
         ret |= UINT64_C(1) << best;
