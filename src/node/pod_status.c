@@ -94,9 +94,15 @@ static bool is_running(const struct container *c)
     return c->state == CONTAINER_RUNNING && c->is_begun;
 }
 
+/* Before its probes begin nobody has asked it. */
+static bool has_started(const struct container *c)
+{
+    return is_running(c) && c->are_probes_begun && probes_have_started(c->probes);
+}
+
 static bool is_ready(const struct container *c)
 {
-    return is_running(c) && probes_are_ready(c->probes);
+    return has_started(c) && probes_are_ready(c->probes);
 }
 
 static void put_state(const struct pod *p, const struct container *c, json_t *status)
@@ -136,7 +142,7 @@ static json_t *container_format(const struct pod *p, const struct container *c)
     if (c->last.is_set)
         json_put(json_object_at(status, "lastState"), "terminated", end_format(p, c, &c->last));
     json_put_bool(status, "ready", c->is_init ? is_done : is_ready(c));
-    json_put_bool(status, "started", runs && probes_have_started(c->probes));
+    json_put_bool(status, "started", has_started(c));
     json_put_int(status, "restartCount",
                  c->state == CONTAINER_WAITING && c->last.is_set ? c->last.attempt : c->attempt);
     json_put_text(status, "image", image ? image : "");
