@@ -213,7 +213,7 @@ struct mete_reason {
 #define METE_RESERVE_NONE UINT32_MAX
 
 struct mete_options {
-    const char *policy;     /* NULL: "binpack"; see docs/policies.md for the others */
+    const char *policy;     /* NULL: "binpack"; docs/placement.md names the others */
     uint32_t nodes_max;     /* node lines in a reason; 0: 8 */
     uint32_t reserve_depth; /* how many waiting workloads keep room; 0: 1 */
     uint64_t seed;          /* of the policy "random" */

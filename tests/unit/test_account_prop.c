@@ -3,11 +3,12 @@
  * are silent, cordoned, deleted; clocks are set back and forth; the server is killed. After each
  * step, and over random periods: every gpu's time adds up to the ns, and each attempt has one row.
  *
- * METE_SEED=N runs that seed alone, METE_SEEDS=N so many.
+ * PROP_SEED=N runs that seed alone, PROP_CASES=N so many.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "../prop.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
@@ -340,24 +341,13 @@ static size_t run_seed(uint64_t seed)
     return r.n_bound + r.n_restarts;
 }
 
-static uint64_t number_of(const char *variable, uint64_t fallback)
-{
-    const char *text = getenv(variable);
-    uint64_t number = fallback;
-
-    if (text)
-        world_must(num_parse_uint64(str_of(text), UINT64_MAX, &number));
-    return number;
-}
-
 static void the_time_of_each_gpu_adds_up(void **state)
 {
-    uint64_t first = number_of("METE_SEED", 1);
-    uint64_t n = getenv("METE_SEED") ? 1 : number_of("METE_SEEDS", SEEDS);
+    struct prop_seeds seeds = prop_seeds(SEEDS);
     size_t n_attempts = 0;
 
     (void)state;
-    for (uint64_t seed = first; seed < first + n; seed++)
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
         n_attempts += run_seed(seed);
     print_message("%zu attempts\n", n_attempts);
     assert_true(n_attempts > 0);

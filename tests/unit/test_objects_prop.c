@@ -3,10 +3,11 @@
  * gpu is in one pod at most, the ledger says what the pods say, revisions grow, an object never
  * goes backwards.
  *
- * METE_SEED=N runs that seed alone, METE_SEEDS=N so many.
+ * PROP_SEED=N runs that seed alone, PROP_CASES=N so many.
  */
 #include <stdio.h>
 
+#include "../prop.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -276,23 +277,12 @@ static void run_seed(uint64_t seed)
     world_done(&r.w);
 }
 
-static uint64_t number_of(const char *variable, uint64_t fallback)
-{
-    const char *text = getenv(variable);
-    uint64_t number = fallback;
-
-    if (text)
-        world_must(num_parse_uint64(str_of(text), UINT64_MAX, &number));
-    return number;
-}
-
 static void a_gpu_is_never_in_two_pods(void **state)
 {
-    uint64_t first = number_of("METE_SEED", 1);
-    uint64_t n = getenv("METE_SEED") ? 1 : number_of("METE_SEEDS", SEEDS);
+    struct prop_seeds seeds = prop_seeds(SEEDS);
 
     (void)state;
-    for (uint64_t seed = first; seed < first + n; seed++)
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
         run_seed(seed);
 }
 
