@@ -1,6 +1,7 @@
 #include "base/num.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
     QUOTE_MAX = 64,
@@ -139,4 +140,30 @@ struct err *num_parse_duration(struct str text, int64_t *ret_ns)
     } while (rest.size > 0);
     *ret_ns = total_ns;
     return NULL;
+}
+
+static int compare_amounts(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+size_t num_sort_unique(int64_t *at, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(at, n, sizeof(*at), compare_amounts);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || at[kept - 1] != at[i])
+            at[kept++] = at[i];
+    return kept;
+}
+
+uint64_t num_scatter(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
 }

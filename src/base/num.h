@@ -1,6 +1,7 @@
-/* num.h - numbers from text: all of the text or an error */
+/* num.h - numbers: from text (all of it or an error), in order, scattered */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -15,3 +16,13 @@ struct err *num_parse_hex(struct str text, uint64_t *ret) MUST_CHECK;
 
 /* "300ms", "10s", "5m", "1h30m", "2d" in ns; a bare number is refused (no unit). */
 struct err *num_parse_duration(struct str text, int64_t *ret_ns) MUST_CHECK;
+
+/* Sorts and drops what is there twice: how many are left. */
+size_t num_sort_unique(int64_t *at, size_t n);
+
+/*
+ * Scatters numbers: no two give the same. The finalizer of splitmix64 (Steele, Lea and Flood, "Fast
+ * splittable pseudorandom number generators", 2014), which adds NUM_SCATTER_STEP for each next one.
+ */
+#define NUM_SCATTER_STEP UINT64_C(0x9e3779b97f4a7c15)
+uint64_t num_scatter(uint64_t x);

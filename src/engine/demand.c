@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "engine/policy.h"
 #include "engine/search.h"
 #include "engine/values.h"
@@ -129,25 +130,6 @@ int64_t demand_fragment(const struct demand *d, const struct node *n, const stru
     return fragment;
 }
 
-static int compare_amounts(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static size_t unique(int64_t *at, size_t n)
-{
-    size_t kept = 0;
-
-    qsort(at, n, sizeof(*at), compare_amounts);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || at[kept - 1] != at[i])
-            at[kept++] = at[i];
-    return kept;
-}
-
 static bool is_same_group(const struct shape *a, const struct shape *b)
 {
     return a->gpus == b->gpus && a->milli == b->milli && a->n_models == b->n_models &&
@@ -178,8 +160,8 @@ static void find_steps(struct demand *d)
         d->cpus[i] = d->kinds[i].shape->cpu;
         levels[i] = d->kinds[i].shape->milli;
     }
-    d->n_cpus = unique(d->cpus, d->n_kinds);
-    d->n_levels = unique(levels, d->n_kinds);
+    d->n_cpus = num_sort_unique(d->cpus, d->n_kinds);
+    d->n_levels = num_sort_unique(levels, d->n_kinds);
     for (unsigned milli = 0; milli <= MILLI; milli++) {
         while (n < d->n_levels && levels[n] <= milli)
             n++;

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/num.h"
+
 bool order_before(const struct order_key *a, const struct order_key *b)
 {
     if (a->points != b->points)
@@ -11,14 +13,10 @@ bool order_before(const struct order_key *a, const struct order_key *b)
     return a->id < b->id;
 }
 
-/* The finalizer of splitmix64: a bijection, so two ids never share a heap key. */
+/* Two ids never share one. */
 static uint64_t heap_key(const struct order_link *link)
 {
-    uint64_t x = link->key->id + UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
+    return num_scatter(link->key->id + NUM_SCATTER_STEP);
 }
 
 static size_t size_of(const struct order_link *link)

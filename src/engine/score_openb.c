@@ -3,6 +3,7 @@
  * GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023), to the digit: whole
  * scores of 0 .. 100, in which cpu counts as much as gpu, each in parts of the largest node's.
  */
+#include "base/num.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
 
@@ -10,18 +11,9 @@ enum {
     SCORE_MAX = 100
 };
 
-/* splitmix64's finalizer (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
- */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
 static uint64_t draw(const struct mete_engine *e, uint64_t of)
 {
-    return mix(mix(e->seed + e->uses * UINT64_C(0x9e3779b97f4a7c15)) ^ of);
+    return num_scatter(num_scatter(e->seed + e->uses * NUM_SCATTER_STEP) ^ of);
 }
 
 uint32_t score_random(const struct mete_engine *e, const struct node *n, const struct shape *s)

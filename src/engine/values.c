@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "base/str.h"
 #include "engine/policy.h"
 #include "engine/search.h"
@@ -174,27 +175,16 @@ static void forget_rows(struct values *v)
     v->n_models = 0;
 }
 
-static int compare_amounts(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Rows from no cpu on, and from each cpu that some kind asks for. */
 static size_t add_rows(struct values_rows *r, const struct demand_kind *kinds, size_t n)
 {
     AUTO_FREE int64_t *cpus = mem_alloc((n + 1) * sizeof(*cpus));
-    size_t n_cpus = 1;
+    size_t n_cpus;
     size_t step;
 
     for (size_t i = 0; i < n; i++)
         cpus[i + 1] = kinds[i].shape->cpu;
-    qsort(cpus, n + 1, sizeof(*cpus), compare_amounts);
-    for (size_t i = 1; i <= n; i++)
-        if (cpus[n_cpus - 1] != cpus[i])
-            cpus[n_cpus++] = cpus[i];
+    n_cpus = num_sort_unique(cpus, n + 1);
     step = n_cpus / ROWS_MAX + 1;
     r->rows = mem_alloc(n_cpus * sizeof(*r->rows));
     for (size_t i = 0; i < n_cpus; i += step)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/num.h"
+
 struct chance chance_of(uint64_t seed)
 {
     return (struct chance){.state = seed};
@@ -9,11 +11,7 @@ struct chance chance_of(uint64_t seed)
 
 uint64_t chance_next(struct chance *c)
 {
-    uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return num_scatter(c->state += NUM_SCATTER_STEP);
 }
 
 uint64_t chance_below(struct chance *c, uint64_t n)

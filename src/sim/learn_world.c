@@ -4,9 +4,11 @@
  */
 #include "sim/learn_world.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 
 enum {
     WHOLE = 1000,
@@ -106,27 +108,16 @@ static void add_nodes(struct world *w)
     }
 }
 
-static int compare_amounts(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The cpu that classes ask for, each once; thinned out where they are too many. */
 static void find_cpus(const struct world *w, struct world_fragment *f)
 {
     int64_t *at = mem_alloc((w->n_classes + 1) * sizeof(*at));
-    size_t n = 0;
+    size_t n;
     size_t step;
 
     for (size_t i = 0; i < w->n_classes; i++)
         at[i] = w->classes[i].cpu_milli;
-    qsort(at, w->n_classes, sizeof(*at), compare_amounts);
-    for (size_t i = 0; i < w->n_classes; i++)
-        if (n == 0 || at[n - 1] != at[i])
-            at[n++] = at[i];
+    n = num_sort_unique(at, w->n_classes);
     step = n / FRAGMENT_CPUS_MAX + 1;
     for (size_t i = 0; i < n; i += step)
         at[f->n_cpus++] = at[i];
@@ -312,7 +303,7 @@ static int64_t world_value(const struct world *w, const struct world_node *n)
     return value + fragment * w->fragment_milli / WEIGHT_UNIT;
 }
 
-/* The gpus with least left that do. */
+/* The gpus with least left that do, on a node that has enough of them. */
 static uint64_t best_fit(const struct world_node *n, const struct world_class *c)
 {
     uint64_t ret = 0;
@@ -324,6 +315,7 @@ static uint64_t best_fit(const struct world_node *n, const struct world_class *c
             if (n->free[i] >= c->gpu_milli && !(ret >> i & 1) &&
                 (best == LEARN_GPUS_MAX || n->free[i] < n->free[best]))
                 best = i;
+        assert(best < LEARN_GPUS_MAX);
         ret |= UINT64_C(1) << best;
     }
     return ret;

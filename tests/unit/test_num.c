@@ -205,6 +205,24 @@ static void refuses_durations_without_units_or_past_the_end(void **state)
     }
 }
 
+static void sorts_and_keeps_each_once(void **state)
+{
+    int64_t at[] = {3, INT64_MIN, 3, 0, INT64_MAX, 0};
+
+    (void)state;
+    assert_int_equal(num_sort_unique(at, 6), 4);
+    assert_true(at[0] == INT64_MIN && at[1] == 0 && at[2] == 3 && at[3] == INT64_MAX);
+    assert_int_equal(num_sort_unique(at, 0), 0);
+}
+
+static void scatters_as_published(void **state)
+{
+    (void)state;
+    /* the first numbers of splitmix64 from seed 1234567 */
+    assert_true(num_scatter(1234567 + NUM_SCATTER_STEP) == UINT64_C(6457827717110365317));
+    assert_true(num_scatter(1234567 + 2 * NUM_SCATTER_STEP) == UINT64_C(3203168211198807973));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +235,8 @@ int main(void)
         cmocka_unit_test(says_what_was_found_instead_of_hexadecimal_digits),
         cmocka_unit_test(reads_durations),
         cmocka_unit_test(refuses_durations_without_units_or_past_the_end),
+        cmocka_unit_test(sorts_and_keeps_each_once),
+        cmocka_unit_test(scatters_as_published),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
