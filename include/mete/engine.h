@@ -142,6 +142,7 @@ struct mete_placement {
 enum mete_eviction_reason {
     METE_EVICTED_RECLAIM,  /* its queue is above its nominal quota, that of `by` below */
     METE_EVICTED_PRIORITY, /* `by` has a higher priority in the same queue */
+    METE_EVICTED_MOVE,     /* it can start elsewhere at once: see mete_moves_set */
 };
 
 /*

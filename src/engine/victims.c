@@ -1,0 +1,402 @@
+#include "engine/victims.h"
+
+#include <stdlib.h>
+
+#include "engine/fit.h"
+#include "engine/preempt.h"
+#include "engine/search.h"
+
+#define COST_NEVER UINT64_MAX
+
+enum {
+    NODE_HOLDERS_MAX = 256 /* of one node: more are not looked at */
+};
+
+/* One workload on a node. */
+struct holding {
+    struct workload *w;
+    uint64_t rate; /* cost for each 1/1000 gpu there */
+};
+
+static int64_t protected_until(const struct workload *w)
+{
+    int64_t run_ns = w->min_run_ns > w->queue->min_run_ns ? w->min_run_ns : w->queue->min_run_ns;
+    int64_t until_ns = 0;
+
+    return __builtin_add_overflow(w->started_ns, run_ns, &until_ns) ? NEVER_NS : until_ns;
+}
+
+static uint64_t cost_of(const struct workload *w, int64_t now_ns)
+{
+    int64_t since_ns = w->checkpoint_ns > w->started_ns ? w->checkpoint_ns : w->started_ns;
+    uint64_t lost_ms = now_ns > since_ns ? (uint64_t)(now_ns - since_ns) / 1000000 : 0;
+    uint64_t gpus = w->charged[COUNTED_GPU] > 0 ? (uint64_t)w->charged[COUNTED_GPU] : 1;
+    uint64_t cost = decay_scale(lost_ms + 1, gpus, 1);
+
+    return cost < COST_NEVER / 4 ? cost : COST_NEVER / 4;
+}
+
+void victims_begin(struct victims *v)
+{
+    v->e->searches++;
+    v->n_candidates = 0;
+    v->tree = NULL;
+    vec_clear(&v->e->victims);
+}
+
+void victims_allow(struct victims *v, struct workload *w)
+{
+    int64_t until_ns;
+
+    if (!w->is_preemptible || w->evicted_by != 0 || !w->charged)
+        return;
+    until_ns = protected_until(w);
+    if (until_ns > v->attempt.now_ns) {
+        v->again_ns = until_ns < v->again_ns ? until_ns : v->again_ns;
+        return;
+    }
+    w->marked_at = v->e->searches;
+    w->is_victim = false;
+    w->cost = cost_of(w, v->attempt.now_ns);
+    v->n_candidates++;
+}
+
+static bool is_candidate(const struct victims *v, const struct workload *w)
+{
+    return w->marked_at == v->e->searches && !w->is_victim;
+}
+
+static int64_t gpus_on(const struct workload *w, const struct node *n)
+{
+    int64_t milli = 0;
+
+    for (size_t i = 0; i < w->n_pods; i++)
+        if (w->pods[i].node == n)
+            milli += (int64_t)w->pods[i].n_gpus * pod_shape(&w->pods[i])->milli;
+    return milli;
+}
+
+/* Those who may be evicted there, the cheapest for what they hold first, then by id. */
+static size_t list_holdings(const struct victims *v, const struct node *n, struct holding *list)
+{
+    size_t count = 0;
+
+    for (const struct pod *p = n->pods; p && count < NODE_HOLDERS_MAX; p = p->after) {
+        struct holding h = {.w = p->workload};
+        bool is_known = false;
+        int64_t milli;
+        size_t at;
+
+        for (size_t i = 0; i < count; i++)
+            is_known = is_known || list[i].w == h.w;
+        if (is_known || !is_candidate(v, h.w))
+            continue;
+        milli = gpus_on(h.w, n);
+        h.rate = h.w->cost / (milli > 0 ? (uint64_t)milli : 1);
+        for (at = count++;
+             at > 0 && (list[at - 1].rate > h.rate ||
+                        (list[at - 1].rate == h.rate && list[at - 1].w->key.id > h.w->key.id));
+             at--)
+            list[at] = list[at - 1];
+        list[at] = h;
+    }
+    return count;
+}
+
+static void give_here(struct mete_engine *e, struct workload *w, const struct node *n)
+{
+    for (size_t i = 0; i < w->n_pods; i++)
+        if (w->pods[i].node == n)
+            pod_give(e, &w->pods[i]);
+}
+
+/* The cheapest one that suffices alone, or the first ones until it fits. `ret` has their number. */
+static uint64_t choose(struct victims *v, struct node *n, const struct shape *shape,
+                       struct holding *list, size_t *ret)
+{
+    struct mete_engine *e = v->e;
+    size_t count = list_holdings(v, n, list);
+    uint64_t cost = COST_NEVER;
+    uint64_t sum = 0;
+    size_t mark = journal_open(&e->journal);
+
+    *ret = 0;
+    for (size_t i = 0; i < count && cost == COST_NEVER; i++) {
+        give_here(e, list[i].w, n);
+        sum += list[i].w->cost;
+        if (!fit_now(n, shape))
+            continue;
+        cost = sum;
+        *ret = i + 1;
+    }
+    journal_undo(&e->journal, mark);
+    for (size_t i = 0; i<count && * ret> 1; i++) {
+        bool fits;
+
+        if (list[i].w->cost >= cost)
+            continue;
+        mark = journal_open(&e->journal);
+        give_here(e, list[i].w, n);
+        fits = fit_now(n, shape);
+        journal_undo(&e->journal, mark);
+        if (!fits)
+            continue;
+        cost = list[i].w->cost;
+        list[0] = list[i];
+        *ret = 1;
+    }
+    return cost;
+}
+
+/* What it costs to make room for one more pod there. */
+static uint64_t node_cost(struct victims *v, struct node *n, const struct shape *shape,
+                          struct holding *list, size_t *ret)
+{
+    const struct reservation *r = n->reservation;
+    uint64_t cost;
+
+    v->e->steps++;
+    *ret = 0;
+    if (!node_takes_pods(n) || (r && r->is_confirmed && r->owner != v->attempt.w) ||
+        fit_empty(n, shape) == 0)
+        return COST_NEVER;
+    if (fit_now(n, shape))
+        return 0;
+    v->e->is_quiet = true; /* all of it is undone */
+    cost = choose(v, n, shape, list, ret);
+    v->e->is_quiet = false;
+    return cost;
+}
+
+static void tree_set(struct victims *v, uint32_t rank, uint64_t cost)
+{
+    v->costs[rank] = cost;
+    for (size_t i = (v->room + rank) / 2; i > 0; i /= 2) {
+        uint32_t left = v->tree[2 * i];
+        uint32_t right = v->tree[2 * i + 1];
+
+        v->tree[i] = v->costs[right] < v->costs[left] ? right : left;
+    }
+}
+
+static void tree_make(struct victims *v, const struct shape *shape)
+{
+    const struct mete_engine *e = v->e;
+    struct holding list[NODE_HOLDERS_MAX];
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < v->room; i++) {
+        v->tree[v->room + i] = i;
+        v->costs[i] = i < e->order.n ? node_cost(v, e->order.at[i], shape, list, &n) : COST_NEVER;
+    }
+    for (size_t i = v->room - 1; i > 0; i--) {
+        uint32_t left = v->tree[2 * i];
+        uint32_t right = v->tree[2 * i + 1];
+
+        v->tree[i] = v->costs[right] < v->costs[left] ? right : left;
+    }
+}
+
+static void cost_again(struct victims *v, struct node *n, const struct shape *shape)
+{
+    struct holding list[NODE_HOLDERS_MAX];
+    size_t count = 0;
+
+    if (v->tree && n->is_present)
+        tree_set(v, n->rank, node_cost(v, n, shape, list, &count));
+}
+
+/* All of it goes, in this trial. Where it was is kept for give_back. Nodes get their new cost, but
+ * for `here`, which changes again. */
+static void evict(struct victims *v, struct workload *w, const struct shape *shape,
+                  const struct node *here)
+{
+    struct mete_engine *e = v->e;
+    struct node **nodes = arena_alloc(e->scratch, (w->n_pods + 1) * sizeof(struct node *));
+    size_t *counts = arena_alloc(e->scratch, (w->n_pods + 1) * sizeof(size_t));
+
+    for (size_t i = 0; i < w->n_pods; i++) {
+        nodes[i] = w->pods[i].node;
+        counts[i] = w->pods[i].n_gpus;
+        pod_give(e, &w->pods[i]);
+    }
+    queue_count_held(e, w, w->charged, -1);
+    w->is_victim = true;
+    w->was_on = nodes;
+    w->had_gpus = counts;
+    vec_add(&e->victims, w);
+    for (size_t i = 0; shape && i < w->n_pods; i++)
+        if (nodes[i] != here && (i == 0 || nodes[i] != nodes[i - 1]))
+            cost_again(v, nodes[i], shape);
+}
+
+static bool is_below(const struct queue *q, const struct queue *top)
+{
+    while (q && q != top)
+        q = q->parent;
+    return q != NULL;
+}
+
+static struct workload *cheapest_of(const struct victims *v, const struct quota_block *b)
+{
+    const struct mete_engine *e = v->e;
+    struct workload *best = NULL;
+
+    VEC_EACH (&e->queues, q) {
+        if (!is_below(*q, b->queue))
+            continue;
+        for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
+            if (is_candidate(v, w) && (b->counted >= e->counted.n || w->charged[b->counted] > 0) &&
+                (!best || w->cost < best->cost ||
+                 (w->cost == best->cost && w->key.id < best->key.id)))
+                best = w;
+    }
+    return best;
+}
+
+/* Until the quotas admit it. */
+bool victims_make_quota(struct victims *v)
+{
+    struct quota_block b = {0};
+
+    while (!queue_admits(v->e, v->attempt.w, &v->charge, &b)) {
+        struct workload *w = b.code == METE_REASON_QUOTA ? cheapest_of(v, &b) : NULL;
+
+        if (!w)
+            return false;
+        evict(v, w, NULL, NULL);
+    }
+    return true;
+}
+
+static bool make_room_for(struct victims *v, struct pod *p, struct shape *shape)
+{
+    struct mete_engine *e = v->e;
+    struct holding list[NODE_HOLDERS_MAX];
+    uint32_t rank = v->tree[1];
+    struct node *n;
+    size_t count = 0;
+
+    if (v->costs[rank] == COST_NEVER)
+        return false;
+    n = e->order.at[rank];
+    if (node_cost(v, n, shape, list, &count) == COST_NEVER)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        evict(v, list[i].w, shape, n);
+    place_on(e, p, shape, n);
+    cost_again(v, n, shape);
+    return true;
+}
+
+bool victims_make_room(struct victims *v)
+{
+    struct mete_engine *e = v->e;
+    const struct group *g = v->attempt.w->group;
+
+    search_rank(e);
+    v->room = 1;
+    while (v->room < e->order.n)
+        v->room *= 2;
+    v->costs = arena_alloc(e->scratch, v->room * sizeof(*v->costs));
+    v->tree = arena_alloc(e->scratch, 2 * v->room * sizeof(*v->tree));
+    for (size_t i = 0; i < g->n_sets; i++) {
+        const struct group_set *set = &g->sets[g->fill_order[i]];
+
+        tree_make(v, set->shape);
+        for (size_t k = 0; k < v->attempt.w->n_pods; k++) {
+            struct pod *p = &v->attempt.w->pods[k];
+
+            if (p->set == g->fill_order[i] && !make_room_for(v, p, set->shape))
+                return false;
+        }
+    }
+    return queue_admits_placed(e, v->attempt.w, &v->attempt.block);
+}
+
+static bool fits_back(const struct pod *p, const struct node *n, size_t n_gpus)
+{
+    const struct shape *s = pod_shape(p);
+
+    for (size_t i = 0; i < n_gpus; i++) {
+        const struct gpu *g = p->gpus[i];
+
+        if (g->holder || (!shape_is_share(s) && g->n_shares > 0))
+            return false;
+        if (shape_is_share(s) && (g->milli_used + s->milli > MILLI || !fit_share_memory(g, s)))
+            return false;
+    }
+    return fit_rooms(n, s, false);
+}
+
+/* The preemptor does not need what it holds. */
+static bool give_back(struct victims *v, struct workload *w)
+{
+    struct mete_engine *e = v->e;
+    size_t mark = journal_open(&e->journal);
+    bool fits = true;
+
+    for (size_t i = 0; i < w->n_pods && fits; i++) {
+        struct pod *p = &w->pods[i];
+
+        fits = fits_back(p, w->was_on[i], w->had_gpus[i]);
+        if (fits)
+            pod_take(e, p, pod_shape(p), w->was_on[i], p->gpus, w->had_gpus[i]);
+    }
+    queue_count_held(e, w, w->charged, 1);
+    if (!fits || !queue_admits(e, v->attempt.w, &v->charge, NULL)) {
+        journal_undo(&e->journal, mark);
+        return false;
+    }
+    journal_keep(&e->journal, mark);
+    return true;
+}
+
+static int more_expensive(const void *left, const void *right)
+{
+    const struct workload *a = *(struct workload *const *)left;
+    const struct workload *b = *(struct workload *const *)right;
+
+    if (a->cost != b->cost)
+        return a->cost > b->cost ? -1 : 1;
+    return a->key.id < b->key.id ? -1 : 1;
+}
+
+void victims_spare(struct victims *v)
+{
+    struct mete_engine *e = v->e;
+    size_t n = 0;
+
+    qsort(e->victims.at, e->victims.n, sizeof(struct workload *), more_expensive);
+    for (size_t i = 0; i < e->victims.n; i++)
+        if (!give_back(v, e->victims.at[i]))
+            e->victims.at[n++] = e->victims.at[i];
+    e->victims.n = n;
+}
+
+static enum mete_eviction_reason reason_of(const struct workload *victim, const struct workload *w,
+                                           bool is_move)
+{
+    if (is_move)
+        return METE_EVICTED_MOVE;
+    return victim->queue == w->queue ? METE_EVICTED_PRIORITY : METE_EVICTED_RECLAIM;
+}
+
+void victims_decide(struct mete_engine *e, struct workload *w, bool is_move)
+{
+    VEC_EACH (&e->victims, each) {
+        struct workload *victim = *each;
+
+        queue_unsecure(e, victim);
+        victim->evicted_by = w->key.id;
+        w->n_evicting++;
+        vec_add(&e->evictions, (struct mete_eviction){
+                                   .workload = victim->key.id,
+                                   .by = w->key.id,
+                                   .reason = reason_of(victim, w, is_move),
+                               });
+    }
+    preempt_count(e, w);
+    vec_add(&e->preemptors, w);
+    e->version++;
+}

@@ -1,0 +1,39 @@
+/*
+ * victims.h - a set of placed workloads whose end makes room for one that waits
+ *
+ * The set is found node by node: for each pod the node on which room costs least, given those
+ * chosen already; in the end whoever fits back beside the new one stays. Cost is the work lost
+ * since the last checkpoint x gpus of the whole workload. Who may be chosen is the caller's to say:
+ * preempt.c, move.c.
+ */
+#pragma once
+
+#include "engine/place.h"
+
+struct victims {
+    struct mete_engine *e;
+    struct attempt attempt; /* of the one that waits */
+    struct charge charge;   /* what it asks for */
+    int64_t again_ns;       /* when the next one may be chosen */
+    size_t n_candidates;
+
+    /* The nodes by what a pod more costs there. */
+    uint64_t *costs; /* by rank */
+    uint32_t *tree;  /* the rank with the least cost; see search.c */
+    size_t room;
+};
+
+/* Nobody is a candidate; e->victims is empty. */
+void victims_begin(struct victims *v);
+/* `w` may be chosen, if it may be evicted at all by now. */
+void victims_allow(struct victims *v, struct workload *w);
+
+/* In an open trial: evicts into e->victims until the quotas admit it, and until it is placed. False
+ * where that cannot be. */
+bool victims_make_quota(struct victims *v);
+bool victims_make_room(struct victims *v);
+/* Those that are not in the way stay, the dearest first. */
+void victims_spare(struct victims *v);
+
+/* They are to go for `w`; e->victims, once the trial is undone. */
+void victims_decide(struct mete_engine *e, struct workload *w, bool is_move);
