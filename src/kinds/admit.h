@@ -1,5 +1,6 @@
 /*
- * admit.h - what Kubernetes' admission plugins do to a write: Priority, LimitRanger, ResourceQuota
+ * admit.h - what Kubernetes' admission plugins do to a write: Priority, LimitRanger, ResourceQuota;
+ * and what goes with queues
  *
  * In the order of objects_create: admit_priority before the defaults, admit_limits after them,
  * admit_check after the validation, admit_charge with the transaction. All read by what is applied.
@@ -12,6 +13,14 @@
 struct err *admit_priority(struct change *c) MUST_CHECK;
 /* Update of a pod: what its class gave stays where the client left it out. */
 void admit_keep_priority(struct change *c);
+
+/*
+ * Creation of a pod: its queue by its namespace, where it says none. Of a Job in Kueue's words: it
+ * is not suspended, as Kueue has it once it admits it; its pods wait instead.
+ */
+struct err *admit_queue(struct change *c) MUST_CHECK;
+/* A queue is not below itself; a pod that has its place stays in its queue. */
+struct err *admit_check_queue(const struct change *c) MUST_CHECK;
 
 /* Creation of a pod: requests and limits that the namespace's LimitRanges give by themselves. */
 struct err *admit_limits(struct change *c) MUST_CHECK;

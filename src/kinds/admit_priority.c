@@ -116,6 +116,7 @@ struct err *admit_check(const struct change *c)
 {
     if (is_class(c->kind))
         return check_default(c);
+    TRY(admit_check_queue(c));
     return is_pod(c->kind) && !c->before ? admit_check_limits(c) : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "kinds/cause.h"
 #include "kinds/fields.h"
+#include "kinds/queue.h"
 #include "kinds/tables.h"
 
 const struct kind *const kinds[] = {
@@ -27,6 +28,7 @@ const struct kind *const kinds[] = {
     &kind_cronjob,
     &kind_job,
     &kind_gpu,
+    &kind_queue,
     &kind_workload,
     &kind_node_metrics,
     &kind_pod_metrics,
@@ -96,7 +98,13 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 
 bool kind_is_reserved(const char *key)
 {
-    return text_starts_with(key, "mete.dev/") && !text_equal(key, "mete.dev/drain-reason");
+    static const char *const theirs[] = {"mete.dev/drain-reason", QUEUE_LABEL, QUEUE_HOLD,
+                                         QUEUE_NOT_BEFORE};
+
+    for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+        if (text_equal(key, theirs[i]))
+            return false;
+    return text_starts_with(key, "mete.dev/");
 }
 
 /* The members of `one` under mete.dev/ that `other` has not, or has otherwise. */
@@ -145,5 +153,6 @@ struct err *kind_check_reserved(const struct kind *k, const json_t *before, cons
         find_reserved(is, was, at, &causes);
         find_removed(was, is, at, &causes);
     }
+    queue_check_hold(before, after, c->is_admin, &causes);
     return causes_err(&causes, k->kind, name ? name : "");
 }

@@ -17,6 +17,7 @@ extern const struct kind kind_node_metrics;
 extern const struct kind kind_pod;
 extern const struct kind kind_pod_metrics;
 extern const struct kind kind_priority;
+extern const struct kind kind_queue;
 extern const struct kind kind_quota;
 extern const struct kind kind_secret;
 extern const struct kind kind_self_access_review;

@@ -1,0 +1,100 @@
+#include "kinds/queue.h"
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/cause.h"
+#include "kinds/label_selector.h"
+
+#define AMOUNT_MAX (INT64_C(1) << 60)
+
+const char *queue_of(const json_t *object)
+{
+    const json_t *labels = json_at(object, "metadata", "labels", NULL);
+    const char *own = json_text(labels, QUEUE_LABEL);
+    const char *kueue = json_text(labels, QUEUE_KUEUE_LABEL);
+
+    if (own && *own)
+        return own;
+    return kueue && *kueue ? kueue : NULL;
+}
+
+static bool is_milli(const char *resource)
+{
+    return text_equal(resource, "gpu") || text_starts_with(resource, "gpu:") ||
+           text_equal(resource, "cpu");
+}
+
+struct err *queue_amount(const char *resource, const char *text, int64_t *ret)
+{
+    struct quantity q = {0};
+    int64_t amount;
+
+    TRY(quantity_parse(str_of(text), &q));
+    amount = is_milli(resource) ? q.milli : quantity_units(q);
+    if (amount < 0 || amount > AMOUNT_MAX)
+        return err_new(ERR_INVALID, "must be within 0 and 2^60");
+    *ret = amount;
+    return NULL;
+}
+
+static bool is_bytes(const char *resource)
+{
+    return text_equal(resource, "memory") || text_equal(resource, "ephemeral-storage") ||
+           text_starts_with(resource, "hugepages-");
+}
+
+void queue_amount_format(const char *resource, int64_t amount, char ret[QUANTITY_TEXT_SIZE])
+{
+    struct quantity q = {.milli = amount,
+                         .form = is_bytes(resource) ? QUANTITY_BINARY : QUANTITY_DECIMAL};
+
+    if (!is_milli(resource) && __builtin_mul_overflow(amount, INT64_C(1000), &q.milli))
+        q.milli = INT64_MAX;
+    quantity_format(q, ret);
+}
+
+bool queue_lets_in(const json_t *queue, const json_t *ns)
+{
+    const json_t *spec = json_object_get(queue, "spec");
+    const json_t *names = json_object_get(spec, "namespaces");
+    const json_t *selector = json_object_get(spec, "namespaceSelector");
+    const char *name = json_text_at(ns, "metadata", "name", NULL);
+    AUTO(selector_freep) struct selector *parsed = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    for (size_t i = 0; i < json_array_size(names); i++)
+        if (text_equal(json_string_value(json_array_get(names, i)), name))
+            return true;
+    if (!selector)
+        return json_array_size(names) == 0;
+    e = label_selector_parse(selector, &parsed);
+    return !e && label_selector_matches(parsed, ns);
+}
+
+static const char *annotation(const json_t *object, const char *key)
+{
+    return json_text_at(object, "metadata", "annotations", key, NULL);
+}
+
+void queue_check_hold(const json_t *before, const json_t *after, bool is_admin,
+                      struct causes *causes)
+{
+    static const char *const mine[] = {"user", NULL};
+    static const char *const all[] = {"user", "admin", NULL};
+    const struct path *at = PATH(PATH(NULL, "metadata"), "annotations");
+    const char *was = annotation(before, QUEUE_HOLD);
+    const char *is = annotation(after, QUEUE_HOLD);
+    const char *start = annotation(after, QUEUE_NOT_BEFORE);
+    int64_t ns = 0;
+    struct err *e = start ? stamp_parse(str_of(start), &ns) : NULL;
+
+    if (e)
+        cause_take(causes, PATH_KEY(at, QUEUE_NOT_BEFORE), start, e);
+    if (text_equal(was, is))
+        return;
+    if (text_equal(was, "admin") && !is_admin)
+        cause_forbidden(causes, PATH_KEY(at, QUEUE_HOLD),
+                        "an administrator has put it on hold, and releases it");
+    else if (is && !text_equal(is, "user") && !(is_admin && text_equal(is, "admin")))
+        cause_unsupported(causes, PATH_KEY(at, QUEUE_HOLD), is, is_admin ? all : mine);
+}
