@@ -7,9 +7,6 @@ enum {
     CYCLE_STEPS = 1 << 20 /* then the loop gets its turn */
 };
 
-#define RETRY_MIN_NS (INT64_C(250) * NS_PER_MS)
-#define RETRY_MAX_NS (INT64_C(30) * NS_PER_SEC)
-
 void scheduler_poke(struct scheduler *s)
 {
     if (s->is_poked)
@@ -23,117 +20,24 @@ static void on_retry(void *arg)
     scheduler_poke(arg);
 }
 
-/* It could not be bound: it waits again in its old place, and is tried again on the next change or
- * a while later. */
-static void take_back(struct scheduler *s, struct sched_pod *p)
-{
-    (void)mete_workload_unplace(s->engine, p->id); /* it is placed: that is why we are here */
-    sched_pod_unplace(s, p);
-    scheduler_list_waiting(s, p);
-    s->retry_ns = s->retry_ns == 0 ? RETRY_MIN_NS : s->retry_ns * 2;
-    if (s->retry_ns > RETRY_MAX_NS)
-        s->retry_ns = RETRY_MAX_NS;
-    loop_timer_set(s->retry_timer, s->retry_ns);
-}
-
-/* A container's gpus are the first ones not yet dealt; an init container gets the first ones of
- * all. */
-static size_t deal(struct arena *a, const struct sched_pod *p, const struct mete_pod_placement *at,
-                   struct ledger_container **ret)
-{
-    struct ledger_container *list = arena_alloc(a, (p->containers.n + 1) * sizeof(*list));
-    size_t dealt = 0;
-    size_t n = 0;
-
-    VEC_EACH (&p->containers, c) {
-        size_t first = c->is_init ? 0 : dealt;
-        size_t count = c->gpus;
-
-        if (first + count > at->n_gpus)
-            count =
-                at->n_gpus - first; /* the sums were made from the same numbers: does not happen */
-        list[n++] =
-            (struct ledger_container){.name = c->name, .gpus = at->gpus + first, .n_gpus = count};
-        if (!c->is_init)
-            dealt += count;
-    }
-    *ret = list;
-    return n;
-}
-
-static struct err *bind_pod(struct scheduler *s, struct sched_pod *p,
-                            const struct mete_pod_placement *at)
-{
-    struct ledger_container *containers = NULL;
-    struct arena *a = arena_new();
-    struct ledger_pod pod = {.name = p->name, .uid = p->uid, .node = at->node};
-    struct ledger_placement placement = {.ns = p->ns,
-                                         .workload = p->name,
-                                         .pods = &pod,
-                                         .n_pods = 1,
-                                         .now_ns = loop_wall_ns(s->options.loop)};
-    struct err *e;
-
-    pod.n_containers = deal(a, p, at, &containers);
-    pod.containers = containers;
-    e = cluster_bind(s->options.cluster, &placement, NULL, NULL);
-    arena_free(a);
-    return e;
-}
-
-static void tell_bound(struct scheduler *s, const struct sched_pod *p)
-{
-    AUTO_FREE char *message = mem_format("Successfully assigned %s to %s", p->key, p->node);
-
-    events_record(s->options.events, &(struct event){
-                                         .kind = "Pod",
-                                         .ns = p->ns,
-                                         .name = p->name,
-                                         .uid = p->uid,
-                                         .reason = "Scheduled",
-                                         .message = message,
-                                         .component = "mete-scheduler",
-                                     });
-}
-
-static void carry_out(struct scheduler *s, const struct mete_placement *placement)
-{
-    const struct mete_pod_placement *at = &placement->pods[0];
-    struct sched_pod *p = scheduler_find_id(s, placement->workload);
-    AUTO(err_freep) struct err *e = NULL;
-
-    if (!p)
-        return; /* every workload in the queue is a pod's */
-    scheduler_unlist(s, p);
-    sched_pod_place(p, at->node, at->gpus, at->n_gpus);
-    e = bind_pod(s, p, at);
-    if (e) {
-        LOG(WARN, "pod was not bound", S("pod", p->key), S("node", p->node), E(e));
-        take_back(s, p);
-        return;
-    }
-    s->retry_ns = 0;
-    LOG(INFO, "pod bound", S("pod", p->key), S("node", p->node), U("gpus", at->n_gpus));
-    tell_bound(s, p);
-}
-
 /* The decisions are valid until the engine changes, which a failed bind does: copied first. */
-static void copy_placements(struct arena *a, const struct mete_decisions *d,
-                            struct mete_placement *ret)
+static void copy_placement(struct arena *a, const struct mete_placement *from,
+                           struct mete_placement *ret)
 {
-    for (size_t i = 0; i < d->n_placements; i++) {
-        struct mete_pod_placement *pod = arena_alloc(a, sizeof(*pod));
-        const char **gpus;
+    struct mete_pod_placement *pods = arena_alloc(a, from->n_pods * sizeof(*pods));
 
-        *pod = d->placements[i].pods[0];
-        gpus = arena_alloc(a, (pod->n_gpus + 1) * sizeof(*gpus));
+    for (size_t i = 0; i < from->n_pods; i++) {
+        const struct mete_pod_placement *pod = &from->pods[i];
+        const char **gpus = arena_alloc(a, (pod->n_gpus + 1) * sizeof(*gpus));
+
         for (size_t k = 0; k < pod->n_gpus; k++)
             gpus[k] = arena_strdup(a, pod->gpus[k]);
-        pod->gpus = gpus;
-        pod->node = arena_strdup(a, pod->node);
-        ret[i] = (struct mete_placement){
-            .workload = d->placements[i].workload, .pods = pod, .n_pods = 1};
+        pods[i] = *pod;
+        pods[i].gpus = gpus;
+        pods[i].node = arena_strdup(a, pod->node);
     }
+    *ret = *from;
+    ret->pods = pods;
 }
 
 static void on_cycle(void *arg)
@@ -153,9 +57,10 @@ static void on_cycle(void *arg)
     n = d.n_placements;
     is_cut = d.is_cut;
     placements = arena_alloc(a, (n + 1) * sizeof(*placements));
-    copy_placements(a, &d, placements);
     for (size_t i = 0; i < n; i++)
-        carry_out(s, &placements[i]);
+        copy_placement(a, &d.placements[i], &placements[i]);
+    for (size_t i = 0; i < n; i++)
+        scheduler_carry_out(s, &placements[i]);
     arena_free(a);
     if (is_cut)
         scheduler_poke(s);
@@ -171,7 +76,10 @@ static struct err *watch_all(struct scheduler *s)
     const struct cluster_listener ledger = {scheduler_put_held, scheduler_remove_held, s};
 
     TRY(cluster_watch(c, "", "nodes", &nodes, &s->nodes_watch));
+    s->is_loading = true;
     TRY(cluster_watch(c, "", "pods", &pods, &s->pods_watch));
+    s->is_loading = false;
+    sched_works_loaded(s);
     return cluster_watch(c, "mete.dev", "ledger", &ledger, &s->ledger_watch);
 }
 
@@ -209,6 +117,7 @@ void scheduler_free(struct scheduler *s)
     cluster_unwatch(s->options.cluster, s->nodes_watch);
     cluster_unwatch(s->options.cluster, s->pods_watch);
     cluster_unwatch(s->options.cluster, s->ledger_watch);
+    sched_works_free(s);
     while (s->pods)
         sched_pod_free(s, s->pods);
     while (s->nodes)
@@ -238,13 +147,46 @@ void scheduler_hold(struct scheduler *s, const char *why)
         scheduler_poke(s);
 }
 
-uint64_t scheduler_workload(const struct scheduler *s, const char *ns, const char *pod,
-                            const char *uid)
+static const struct sched_pod *find_with_uid(const struct scheduler *s, const char *key,
+                                             const char *uid)
 {
-    AUTO_FREE char *key = mem_format("%s/%s", ns, pod);
     const struct sched_pod *p = scheduler_find_pod(s, key);
 
-    return p && text_equal(p->uid, uid) ? p->id : 0;
+    return p && text_equal(p->uid, uid) ? p : NULL;
+}
+
+/* In words of the engine: such a pod is in no queue. */
+static void tell_wait(const struct scheduler *s, const struct sched_pod *p, struct mete_reason *ret)
+{
+    *ret = (struct mete_reason){
+        .code = METE_REASON_QUEUE_STOPPED,
+        .code_text = p->wait.code,
+        .class_text = p->wait.class_text,
+        .queue = p->tree ? scheduler_queue_of(s, p->tree) : "default",
+        .message = p->wait.message,
+        .since_ns = p->wait.since_ns,
+        .evaluated_ns = loop_wall_ns(s->options.loop),
+    };
+}
+
+bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
+                   struct mete_reason *ret)
+{
+    const struct sched_pod *p = find_with_uid(s, key, uid);
+    int64_t now_ns = loop_wall_ns(s->options.loop);
+    enum mete_result result;
+
+    if (!p)
+        return false;
+    if (p->wait.code) {
+        tell_wait(s, p, ret);
+        return true;
+    }
+    if (!p->work)
+        return false;
+    result = is_brief ? mete_why_brief(s->engine, p->work->id, now_ns, ret)
+                      : mete_why(s->engine, p->work->id, now_ns, ret);
+    return result == METE_OK && ret->code != METE_REASON_NONE;
 }
 
 struct mete_engine *scheduler_engine(struct scheduler *s)

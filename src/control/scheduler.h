@@ -1,10 +1,11 @@
 /*
  * scheduler.h - pods to the engine, its decisions to the ledger, its reasons to people
  *
- * Each pod that has not ended is a workload of the engine; what is bound is restored, what waits is
- * placed by cycles that run when something changed. A decision is bound without waiting for the
- * ones before it; what cannot be bound waits again, in its old place. A gpu that the ledger says is
- * held by what the engine does not know counts as held.
+ * Each pod that has not ended is a workload of the engine, or with the others of its gang a part of
+ * one; what is bound is restored, what waits is placed by cycles that run when something changed. A
+ * decision is bound in one transaction, without waiting for the ones before it; what cannot be
+ * bound waits again as a whole, in its old place. A gpu that the ledger says is held by what the
+ * engine does not know counts as held.
  *
  * A waiting pod gets the condition PodScheduled False with the one line of `why` and an Event
  * FailedScheduling, the first time at once, later when these change, at a bounded rate.
@@ -30,10 +31,11 @@ void scheduler_free(struct scheduler *s); /* accepts NULL */
 /* While there is a cause nothing is placed; what is placed stays. NULL: go on. */
 void scheduler_hold(struct scheduler *s, const char *why);
 
-/* The engine's workload of a pod with that uid; 0: none. */
-uint64_t scheduler_workload(const struct scheduler *s, const char *ns, const char *pod,
-                            const char *uid);
 struct mete_engine *scheduler_engine(struct scheduler *s);
+
+/* Why that pod waits; brief: as mete_why_brief. False: it does not, or is not known. */
+bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
+                   struct mete_reason *ret);
 
 /* Who holds a gpu, by the ledger. Borrowed texts. False: nobody. */
 struct scheduler_holder {

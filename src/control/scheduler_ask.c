@@ -133,7 +133,68 @@ static void list_tolerations(struct arena *a, const json_t *pod, struct mete_pod
     set->tolerations = list;
 }
 
-void scheduler_ask(struct arena *a, const json_t *pod, struct sched_ask *ret)
+static bool texts_equal(const char *const *a, const char *const *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!text_equal(a[i], b[i]))
+            return false;
+    return true;
+}
+
+static bool tolerates_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_tolerations; i++) {
+        const struct mete_toleration *one = &a->tolerations[i];
+        const struct mete_toleration *other = &b->tolerations[i];
+
+        if (!text_equal(one->key, other->key) || !text_equal(one->value, other->value) ||
+            one->is_exists != other->is_exists || one->any_effect != other->any_effect ||
+            one->effect != other->effect)
+            return false;
+    }
+    return true;
+}
+
+static bool selects_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_selector; i++)
+        if (!text_equal(a->selector[i].key, b->selector[i].key) ||
+            !text_equal(a->selector[i].value, b->selector[i].value))
+            return false;
+    return true;
+}
+
+static bool requests_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_requests; i++)
+        if (!text_equal(a->requests[i].resource, b->requests[i].resource) ||
+            a->requests[i].amount != b->requests[i].amount)
+            return false;
+    return true;
+}
+
+/* Pods that differ in a member that is not compared here would be placed as if they did not. */
+_Static_assert(sizeof(struct mete_pod_set) == 104, "compare the new members of a pod set too");
+
+bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    return a->gpus == b->gpus && a->gpu_milli == b->gpu_milli &&
+           a->gpu_memory_bytes == b->gpu_memory_bytes && text_equal(a->node, b->node) &&
+           a->n_requests == b->n_requests && a->n_gpu_models == b->n_gpu_models &&
+           a->n_selector == b->n_selector && a->n_tolerations == b->n_tolerations &&
+           requests_same(a, b) && texts_equal(a->gpu_models, b->gpu_models, a->n_gpu_models) &&
+           selects_same(a, b) && tolerates_same(a, b);
+}
+
+const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod)
+{
+    (void)s;
+    (void)pod;
+    return "default";
+}
+
+void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
+                   struct sched_ask *ret)
 {
     const char *user = json_text_at(pod, "metadata", "annotations", POD_USER, NULL);
     int64_t limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
@@ -146,7 +207,7 @@ void scheduler_ask(struct arena *a, const json_t *pod, struct sched_ask *ret)
     ret->workload = (struct mete_workload){
         .name = arena_format(a, "%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
                              json_text_at(pod, "metadata", "name", NULL)),
-        .queue = "default",
+        .queue = arena_strdup(a, scheduler_queue_of(s, pod)),
         .user = user ? user : "",
         .priority = (int32_t)priority, /* validated */
         .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),

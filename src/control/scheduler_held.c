@@ -37,8 +37,8 @@ static bool is_accounted(const struct scheduler *s, const struct sched_held *h)
 {
     const struct sched_pod *p = scheduler_find_pod(s, h->pod);
 
-    return p && text_equal(p->uid, h->pod_uid) && p->is_placed &&
-           mete_gpu_holder(s->engine, h->uuid) == p->id;
+    return p && p->work && text_equal(p->uid, h->pod_uid) && p->is_placed &&
+           mete_gpu_holder(s->engine, h->uuid) == p->work->id;
 }
 
 static void stand_in(struct scheduler *s, struct sched_held *h)

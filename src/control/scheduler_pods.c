@@ -16,14 +16,6 @@ struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key)
     return p;
 }
 
-struct sched_pod *scheduler_find_id(const struct scheduler *s, uint64_t id)
-{
-    struct sched_pod *p = NULL;
-
-    map_find(by_id, s->pods_by_id, &id, sizeof(id), p);
-    return p;
-}
-
 static int64_t job_id_of(const json_t *pod)
 {
     const char *text = json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL);
@@ -80,24 +72,42 @@ void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
     clear_gpus(p);
 }
 
+static void keep_tree(struct sched_pod *p, const json_t *pod)
+{
+    json_decref(p->tree);
+    p->tree = pod ? json_incref((json_t *)(uintptr_t)pod) : NULL;
+}
+
+void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
+                    const char *class_text, char *message)
+{
+    bool is_same = text_equal(code, p->wait.code);
+
+    free(p->wait.message);
+    p->wait = (struct sched_wait){
+        .code = message ? code : NULL,
+        .class_text = class_text,
+        .message = message,
+        .since_ns = is_same ? p->wait.since_ns : loop_wall_ns(s->options.loop),
+    };
+    if (message)
+        scheduler_list_waiting(s, p);
+}
+
 /* The engine forgets it, and what it held is free there. */
 static void leave_engine(struct scheduler *s, struct sched_pod *p)
 {
-    if (p->id == 0)
-        return;
     scheduler_unlist(s, p);
-    map_remove(by_id, s->pods_by_id, p);
-    if (mete_workload_remove(s->engine, p->id) != METE_OK)
-        LOG(ERROR, "workload was not in the engine", S("pod", p->key));
-    p->id = 0;
+    sched_pod_wait(s, p, NULL, NULL, NULL);
+    if (!p->work)
+        return;
+    sched_work_leave(s, p);
     sched_pod_unplace(s, p);
     scheduler_poke(s);
 }
 
 void sched_pod_free(struct scheduler *s, struct sched_pod *p)
 {
-    if (p->id != 0)
-        map_remove(by_id, s->pods_by_id, p);
     scheduler_unlist(s, p);
     map_remove(handle, s->pods, p);
     VEC_EACH (&p->containers, c) {
@@ -106,6 +116,8 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
     vec_done(&p->containers);
     clear_gpus(p);
     vec_done(&p->gpus);
+    json_decref(p->tree);
+    free(p->wait.message);
     free(p->told);
     free(p->node);
     free(p->user);
@@ -122,28 +134,6 @@ static void forget(struct scheduler *s, struct sched_pod *p)
     sched_pod_free(s, p);
 }
 
-static void enter_engine(struct scheduler *s, struct sched_pod *p, uint64_t id)
-{
-    p->id = id;
-    map_add(by_id, s->pods_by_id, &p->id, sizeof(p->id), p);
-    scheduler_poke(s);
-}
-
-static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
-{
-    for (size_t i = 0; i < set->n_requests; i++)
-        if (text_starts_with(set->requests[i].resource, "hostport/"))
-            scheduler_add_port(s, set->requests[i].resource);
-}
-
-/* The job's number where it has one of its own, else one that people do not see. */
-static uint64_t id_for(struct scheduler *s, const struct sched_pod *p)
-{
-    if (p->job_id > 0 && !scheduler_find_id(s, (uint64_t)p->job_id))
-        return (uint64_t)p->job_id;
-    return METE_ID_UNNAMED + ++s->next_unnamed;
-}
-
 /* What it was told before a restart is not told again. */
 static void read_told(struct sched_pod *p, const json_t *pod)
 {
@@ -156,25 +146,19 @@ static void read_told(struct sched_pod *p, const json_t *pod)
     p->told = mem_strdup(message);
 }
 
+void sched_pod_queue(struct scheduler *s, struct sched_pod *p)
+{
+    const struct sched_work_name name = {.ns = p->ns, .name = p->name};
+
+    (void)sched_work_wait(s, sched_work_new(s, &name, &p, 1));
+}
+
 static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
-    struct arena *a = arena_new();
-    struct sched_ask ask;
-
-    scheduler_ask(a, pod, &ask);
-    add_ports(s, &ask.set);
-    ask.workload.id = id_for(s, p);
     p->asks = scheduler_ask_hash(pod);
     scheduler_read_containers(p, pod);
     read_told(p, pod);
-    if (mete_workload_add(s->engine, &ask.workload) == METE_OK) {
-        enter_engine(s, p, ask.workload.id);
-        scheduler_list_waiting(s, p);
-    } else {
-        LOG(ERROR, "pod cannot be queued", S("pod", p->key),
-            S("error", mete_last_error(s->engine)));
-    }
-    arena_free(a);
+    sched_pod_queue(s, p);
 }
 
 struct device_list {
@@ -213,35 +197,41 @@ static int64_t started_ns(const json_t *pod)
     return e ? 0 : ns;
 }
 
-/* It is on a node, whoever put it there. */
-static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     struct arena *a = arena_new();
     struct device_list list = {.arena = a, .at = arena_alloc(a, DEVICES_MAX * sizeof(char *))};
-    struct mete_pod_placement at = {.node = pod_node(pod), .gpus = list.at};
-    struct mete_placement placement = {.pods = &at, .n_pods = 1, .started_ns = started_ns(pod)};
-    struct sched_ask ask;
 
-    scheduler_ask(a, pod, &ask);
-    add_ports(s, &ask.set);
     pod_each_device(pod, add_device, &list);
     for (size_t i = 0; i < list.n; i++)
         scheduler_drop_stand_in(s, list.at[i]);
-    at.n_gpus = list.n;
-    if (ask.set.gpus < list.n)
-        ask.set.gpus = (uint32_t)list.n;
-    ask.workload.id = id_for(s, p);
-    placement.workload = ask.workload.id;
     scheduler_read_containers(p, pod);
-    if (mete_workload_restore(s->engine, &ask.workload, &placement) == METE_OK) {
-        enter_engine(s, p, ask.workload.id);
-        sched_pod_place(p, at.node, list.at, list.n);
-        p->is_bound = true;
-    } else {
-        LOG(ERROR, "what a pod holds cannot be counted", S("pod", p->key),
-            S("error", mete_last_error(s->engine)));
-    }
+    sched_pod_place(p, pod_node(pod), list.at, list.n);
+    p->is_bound = true;
     arena_free(a);
+}
+
+/* It is on a node, whoever put it there; where it was bound with others, they are a gang. */
+static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    const char *placement = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
+    bool is_gang = sched_name_is_gang(placement);
+    const struct sched_work_name name = {
+        .ns = p->ns, .name = is_gang ? placement : p->name, .is_gang = is_gang};
+    struct sched_work *w = is_gang ? scheduler_find_gang(s, p->ns, placement) : NULL;
+    int64_t started = started_ns(pod);
+
+    read_place(s, p, pod);
+    if (w) {
+        sched_work_grow(s, w, p);
+        return;
+    }
+    w = sched_work_new(s, &name, &p, 1);
+    w->started_ns = started;
+    if (is_gang && s->is_loading)
+        sched_work_placed(s, w);
+    else
+        (void)sched_work_restore(s, w);
 }
 
 static bool is_ours(const json_t *pod)
@@ -270,9 +260,9 @@ static bool check_device(void *arg, const char *container, const char *uuid)
 /* Is it where the engine thinks it is, with the gpus that the engine thinks it has? */
 static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const json_t *pod)
 {
-    struct device_check c = {.s = s, .id = p->id, .is_same = true};
+    struct device_check c = {.s = s, .id = p->work ? p->work->id : 0, .is_same = true};
 
-    if (p->id == 0 || !p->is_placed || !text_equal(p->node, pod_node(pod)))
+    if (!p->work || !p->is_placed || !text_equal(p->node, pod_node(pod)))
         return false;
     pod_each_device(pod, check_device, &c);
     return c.is_same;
@@ -296,7 +286,7 @@ static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *
         leave_engine(s, p);
         return;
     }
-    if (p->id != 0 && p->asks == scheduler_ask_hash(pod))
+    if (p->work && p->asks == scheduler_ask_hash(pod))
         return;
     leave_engine(s, p);
     wait_for_turn(s, p, pod);
@@ -319,10 +309,13 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
     }
     if (!p)
         p = pod_new(s, key, pod);
+    keep_tree(p, pod);
     if (*pod_node(pod))
         put_bound(s, p, pod);
     else
         put_unbound(s, p, pod);
+    if (!p->work || !p->work->is_gang)
+        keep_tree(p, NULL);
 }
 
 void scheduler_remove_pod(void *arg, const char *ns, const char *name, const json_t *last)

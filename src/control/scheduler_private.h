@@ -13,19 +13,31 @@ struct sched_container {
     bool is_init; /* shares the gpus of the others */
 };
 
+/* Why a pod waits that the engine has not heard of. */
+struct sched_wait {
+    const char *code; /* "WaitingForGang"; NULL: it does not */
+    const char *class_text;
+    char *message;
+    int64_t since_ns; /* realtime */
+};
+
 struct sched_pod {
     struct map_handle handle; /* by key */
-    struct map_handle by_id;
-    struct sched_pod *prev; /* among those that wait to be told why */
+    struct sched_pod *prev;   /* among those that wait to be told why */
     struct sched_pod *next;
     char *key; /* "ns/name" */
     char *ns;
     char *name;
     char *uid;
     char *user;
-    uint64_t id; /* in the engine; 0: not there */
+    struct sched_work *work; /* in the engine; NULL: not there */
+    uint32_t set;            /* of its workload, and its number in it */
+    uint32_t index;
     int64_t job_id;
-    uint64_t asks;  /* a hash of what it asks for */
+    int64_t submit_ns;
+    uint64_t asks; /* a hash of what it asks for */
+    json_t *tree;  /* while it is looked at, and of members of gangs always */
+    struct sched_wait wait;
     bool is_placed; /* by a decision, or bound */
     bool is_bound;  /* the object says so */
     char *node;     /* where it is placed, and with which gpus */
@@ -34,9 +46,27 @@ struct sched_pod {
 
     bool is_listed; /* in one of the two lists below */
     bool is_told;
-    enum mete_reason_code told_code; /* NONE: not known, from before a restart */
+    const char *told_code; /* static; NULL: not known, from before a restart */
     char *told;
     int64_t told_ns; /* monotonic */
+};
+
+/* What the engine has as one: a pod by itself, or the pods of a gang that start together. */
+struct sched_work {
+    struct map_handle handle; /* by id */
+    struct map_handle by_key; /* of a placed gang */
+    uint64_t id;
+    char *key; /* "ns/name" */
+    char *ns;
+    char *name; /* of its placement: the pod's, or a gang's: "volcano:train" */
+    bool is_gang;
+    bool is_keyed;
+    bool is_placed;  /* in the engine: by a decision, or bound */
+    bool is_leaving; /* evicted: it is held until the last of its pods is gone */
+    bool has_priority;
+    int32_t priority;             /* of the gang itself */
+    int64_t started_ns;           /* 0: not known */
+    VEC(struct sched_pod *) pods; /* those that are still there */
 };
 
 struct sched_node {
@@ -77,7 +107,9 @@ struct scheduler {
 
     struct sched_node *nodes;
     struct sched_pod *pods;
-    struct sched_pod *pods_by_id;
+    struct sched_work *works;
+    struct sched_work *gangs; /* placed ones, by key */
+    bool is_loading;          /* the first list of pods: gangs are told when all is read */
     struct sched_held *held;
     struct sched_port *ports;
     uint64_t next_unnamed;
@@ -105,12 +137,52 @@ void sched_node_free(struct scheduler *s, struct sched_node *n);
 void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t *pod);
 void scheduler_remove_pod(void *arg, const char *ns, const char *name, const json_t *last);
 struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key);
-struct sched_pod *scheduler_find_id(const struct scheduler *s, uint64_t id);
 void sched_pod_free(struct scheduler *s, struct sched_pod *p);
 /* Where it is in the engine. `gpus` are copied. */
 void sched_pod_place(struct sched_pod *p, const char *node, const char *const *gpus, size_t n_gpus);
 /* It is there no more: the ledger's word counts for the gpus that it had. */
 void sched_pod_unplace(struct scheduler *s, struct sched_pod *p);
+/* Why it waits, where the engine does not know of it; `message` is taken, NULL: it does not wait.
+ */
+void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
+                    const char *class_text, char *message);
+/* Queues it as a workload of its own. */
+void sched_pod_queue(struct scheduler *s, struct sched_pod *p);
+
+/* scheduler_work.c */
+struct sched_work_name {
+    const char *ns;
+    const char *name;
+    bool is_gang;
+    bool has_priority;
+    int32_t priority;
+};
+/* The pods' trees are there, and none is in a workload. */
+struct sched_work *sched_work_new(struct scheduler *s, const struct sched_work_name *name,
+                                  struct sched_pod *const *pods, size_t n);
+/* Into the engine: in the queue, or where its pods are. False: the engine refuses, and it is freed.
+ */
+bool sched_work_wait(struct scheduler *s, struct sched_work *w);
+bool sched_work_restore(struct scheduler *s, struct sched_work *w);
+/* A decision says so. */
+void sched_work_placed(struct scheduler *s, struct sched_work *w);
+/* Its binding failed: it waits again. */
+void sched_work_unplaced(struct scheduler *s, struct sched_work *w);
+/* A bound pod of a gang that is there. */
+void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p);
+/* The pod is out of it, and of the engine. A gang that waits does so no more. */
+void sched_work_leave(struct scheduler *s, struct sched_pod *p);
+/* Out of the engine with all its pods, and freed. */
+void sched_work_end(struct scheduler *s, struct sched_work *w);
+struct sched_work *scheduler_find_work(const struct scheduler *s, uint64_t id);
+struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns, const char *name);
+/* All pods have been read: the gangs among them are complete. */
+void sched_works_loaded(struct scheduler *s);
+void sched_works_free(struct scheduler *s);
+bool sched_name_is_gang(const char *placement); /* "volcano:train" */
+
+/* scheduler_bind.c: a decision carried out, all of it or nothing. */
+void scheduler_carry_out(struct scheduler *s, const struct mete_placement *placement);
 
 /* scheduler_held.c */
 void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *entry);
@@ -126,7 +198,12 @@ struct sched_ask {
     struct mete_pod_set set;
     struct mete_workload workload; /* but for its id */
 };
-void scheduler_ask(struct arena *a, const json_t *pod, struct sched_ask *ret);
+void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
+                   struct sched_ask *ret);
+/* The queue that a pod waits in. Borrowed until the pod changes. */
+const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod);
+/* Do both ask for the same, their names and counts aside? */
+bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b);
 uint64_t scheduler_ask_hash(const json_t *pod);
 /* Containers and their gpus. */
 void scheduler_read_containers(struct sched_pod *p, const json_t *pod);

@@ -116,7 +116,7 @@ static bool is_news(struct scheduler *s, const struct sched_pod *p, const struct
 {
     if (r->code == METE_REASON_NOT_YET_EVALUATED || (p->is_told && text_equal(r->message, p->told)))
         return false;
-    if (!p->is_told || (p->told_code != METE_REASON_NONE && r->code != p->told_code) ||
+    if (!p->is_told || (p->told_code && !text_equal(r->code_text, p->told_code)) ||
         p->told_ns == 0 || loop_now_ns(s->options.loop) - p->told_ns >= TELL_SAME_NS)
         return true;
     s->has_postponed = true;
@@ -129,8 +129,7 @@ static void tell(struct scheduler *s, struct sched_pod *p)
     struct mete_reason r;
 
     scheduler_unlist(s, p);
-    if (mete_why_brief(s->engine, p->id, loop_wall_ns(s->options.loop), &r) != METE_OK ||
-        r.code == METE_REASON_NONE)
+    if (!scheduler_why(s, p->key, p->uid, true, &r))
         return; /* placed: no longer of this list */
     if (is_news(s, p, &r)) {
         write_reason(s, p, &r);
@@ -141,7 +140,7 @@ static void tell(struct scheduler *s, struct sched_pod *p)
         p->told = mem_strdup(r.message);
     }
     if (p->is_told && r.code != METE_REASON_NOT_YET_EVALUATED)
-        p->told_code = r.code;
+        p->told_code = r.code_text;
     scheduler_list_waiting(s, p);
 }
 

@@ -56,7 +56,7 @@ static json_t *requests_tree(const struct mete_pod_set *set)
     return requests;
 }
 
-static json_t *spec_tree(const json_t *pod)
+static json_t *spec_tree(const struct views *v, const json_t *pod)
 {
     const char *job_id = json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL);
     json_t *selector = json_at(pod, "spec", "nodeSelector", NULL);
@@ -67,7 +67,7 @@ static json_t *spec_tree(const json_t *pod)
     struct sched_ask ask;
     int64_t id = 0;
 
-    scheduler_ask(a, pod, &ask);
+    scheduler_ask(v->scheduler, a, pod, &ask);
     if (job_id)
         e = num_parse_int64(str_of(job_id), 1, INT64_MAX, &id);
     json_put(spec, "jobId", id > 0 ? json_integer(id) : json_null());
@@ -149,23 +149,15 @@ static json_t *reason_tree(const struct mete_reason *r)
     return o;
 }
 
-/* NULL where the engine does not know of it. */
+/* NULL where the scheduler does not know of it. */
 static json_t *reason_of(struct views *v, const json_t *pod, bool is_brief)
 {
-    struct mete_engine *e = scheduler_engine(v->scheduler);
     const char *uid = json_text_at(pod, "metadata", "uid", NULL);
-    uint64_t id = scheduler_workload(v->scheduler, json_text_at(pod, "metadata", "namespace", NULL),
-                                     json_text_at(pod, "metadata", "name", NULL), uid ? uid : "");
-    int64_t now_ns = loop_wall_ns(v->loop);
+    AUTO_FREE char *key = mem_format("%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
+                                     json_text_at(pod, "metadata", "name", NULL));
     struct mete_reason r;
-    enum mete_result result;
 
-    if (id == 0)
-        return NULL;
-    result = is_brief ? mete_why_brief(e, id, now_ns, &r) : mete_why(e, id, now_ns, &r);
-    if (result != METE_OK || r.code == METE_REASON_NONE)
-        return NULL;
-    return reason_tree(&r);
+    return scheduler_why(v->scheduler, key, uid ? uid : "", is_brief, &r) ? reason_tree(&r) : NULL;
 }
 
 static bool add_gpu(void *arg, const char *container, const char *uuid)
@@ -257,7 +249,7 @@ static json_t *workload_tree(struct views *v, const json_t *pod, bool is_brief)
     metadata = json_object_at(o, "metadata");
     for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
         json_put_text(metadata, copied[i], json_text_at(pod, "metadata", copied[i], NULL));
-    json_put(o, "spec", spec_tree(pod));
+    json_put(o, "spec", spec_tree(v, pod));
     status = json_object_at(o, "status");
     json_put_text(status, "phase", phase);
     json_put(status, "reason", reason ? reason : json_null());

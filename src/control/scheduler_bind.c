@@ -1,0 +1,121 @@
+/* scheduler_bind.c - decisions of the engine into the ledger, each in one transaction */
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "control/scheduler_private.h"
+
+#define RETRY_MIN_NS (INT64_C(250) * NS_PER_MS)
+#define RETRY_MAX_NS (INT64_C(30) * NS_PER_SEC)
+
+/* It could not be bound: it waits again in its old place, and is tried again on the next change or
+ * a while later. */
+static void take_back(struct scheduler *s, struct sched_work *w)
+{
+    sched_work_unplaced(s, w);
+    s->retry_ns = s->retry_ns == 0 ? RETRY_MIN_NS : s->retry_ns * 2;
+    if (s->retry_ns > RETRY_MAX_NS)
+        s->retry_ns = RETRY_MAX_NS;
+    loop_timer_set(s->retry_timer, s->retry_ns);
+}
+
+/* A container's gpus are the first ones not yet dealt; an init container gets the first ones of
+ * all. */
+static size_t deal(struct arena *a, const struct sched_pod *p, struct ledger_container **ret)
+{
+    struct ledger_container *list = arena_alloc(a, (p->containers.n + 1) * sizeof(*list));
+    const char *const *gpus = (const char *const *)p->gpus.at;
+    size_t dealt = 0;
+    size_t n = 0;
+
+    VEC_EACH (&p->containers, c) {
+        size_t first = c->is_init ? 0 : dealt;
+        size_t count = c->gpus;
+
+        if (first + count > p->gpus.n)
+            count = p->gpus.n - first; /* the sums were made from the same numbers: does not
+                                          happen */
+        list[n++] = (struct ledger_container){
+            .name = c->name, .gpus = count > 0 ? gpus + first : NULL, .n_gpus = count};
+        if (!c->is_init)
+            dealt += count;
+    }
+    *ret = list;
+    return n;
+}
+
+static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
+{
+    struct arena *a = arena_new();
+    struct ledger_pod *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
+    struct ledger_placement placement = {.ns = w->ns,
+                                         .workload = w->name,
+                                         .pods = pods,
+                                         .n_pods = w->pods.n,
+                                         .now_ns = loop_wall_ns(s->options.loop)};
+    struct err *e;
+
+    for (size_t i = 0; i < w->pods.n; i++) {
+        const struct sched_pod *p = w->pods.at[i];
+        struct ledger_container *containers = NULL;
+
+        pods[i] = (struct ledger_pod){.name = p->name, .uid = p->uid, .node = p->node};
+        pods[i].n_containers = deal(a, p, &containers);
+        pods[i].containers = containers;
+    }
+    e = cluster_bind(s->options.cluster, &placement, NULL, NULL);
+    arena_free(a);
+    return e;
+}
+
+static void tell_bound(struct scheduler *s, const struct sched_pod *p)
+{
+    AUTO_FREE char *message = mem_format("Successfully assigned %s to %s", p->key, p->node);
+
+    events_record(s->options.events, &(struct event){
+                                         .kind = "Pod",
+                                         .ns = p->ns,
+                                         .name = p->name,
+                                         .uid = p->uid,
+                                         .reason = "Scheduled",
+                                         .message = message,
+                                         .component = "mete-scheduler",
+                                     });
+}
+
+/* Its pods are in the order of the engine's. */
+static void place(struct scheduler *s, struct sched_work *w, const struct mete_placement *at)
+{
+    for (size_t i = 0; i < at->n_pods && i < w->pods.n; i++) {
+        const struct mete_pod_placement *to = &at->pods[i];
+        struct sched_pod *p = w->pods.at[i];
+
+        assert(p->set == to->pod_set && p->index == to->pod);
+        scheduler_unlist(s, p);
+        sched_pod_place(p, to->node, to->gpus, to->n_gpus);
+    }
+    w->started_ns = loop_wall_ns(s->options.loop);
+    sched_work_placed(s, w);
+}
+
+void scheduler_carry_out(struct scheduler *s, const struct mete_placement *at)
+{
+    struct sched_work *w = scheduler_find_work(s, at->workload);
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!w)
+        return; /* every workload in the queue is ours */
+    place(s, w, at);
+    e = bind_work(s, w);
+    if (e) {
+        LOG(WARN, "workload was not bound", S("workload", w->key), U("pods", w->pods.n), E(e));
+        take_back(s, w);
+        return;
+    }
+    s->retry_ns = 0;
+    VEC_EACH (&w->pods, p) {
+        LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node), U("gpus", (*p)->gpus.n));
+        tell_bound(s, *p);
+    }
+}
