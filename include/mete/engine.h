@@ -400,6 +400,22 @@ struct mete_fairness {
 METE_API enum mete_result mete_fairness_set(struct mete_engine *e,
                                             const struct mete_fairness *fairness);
 
+/*
+ * Moves against fragmentation. Where a workload that keeps room does not fit, because what is free
+ * lies apart, others are evicted for it if, when it is placed, all of them can start elsewhere at
+ * once, and if that pays: what it gains (its gpus x the time that it would wait, as far as known,
+ * at most horizon_ns) is more than what they lose (their gpus x the work since their last
+ * checkpoint and restart_ns). Only preemptible ones of at most its priority are moved. Nothing is
+ * before the first mete_queue_set.
+ */
+struct mete_moves {
+    int64_t horizon_ns; /* 0: nothing is moved */
+    int64_t restart_ns; /* of each */
+    uint32_t moves_max; /* for one that waits; 0: 8; at most 64 */
+};
+
+METE_API enum mete_result mete_moves_set(struct mete_engine *e, const struct mete_moves *moves);
+
 METE_API enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *w);
 /* A workload that is placed already, as read back after a restart. Nodes that are not known yet are
  * fine. */

@@ -1,4 +1,5 @@
 #include "engine/place.h"
+#include "engine/preempt.h"
 #include "engine/queue.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -183,6 +184,12 @@ const char *mete_engine_check(struct mete_engine *e)
     map_each (handle, e->workload_map, w, next) {
         if (!wrong)
             wrong = check_workload(w);
+    }
+    VEC_EACH (&e->moved, moved) {
+        const struct workload *by = engine_workload(e, (*moved)->moved_for);
+
+        if (!wrong && (!by || !preempt_is_pending(e, by)))
+            wrong = "a workload is moved for one that does not wait for it";
     }
     VEC_EACH (&e->reservations, r) {
         if (!wrong && (*r)->owner->is_placed)

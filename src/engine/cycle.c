@@ -4,6 +4,7 @@
  * is freed. The first ones that do not fit evict others where they may, or get reservations; the
  * rest works around these. One that is over a quota gets neither: room is not what it waits for.
  */
+#include "engine/move.h"
 #include "engine/place.h"
 #include "engine/points.h"
 #include "engine/preempt.h"
@@ -110,8 +111,11 @@ static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bo
     g->has_failed = true;
     if (preempt_for(e, w, now_ns))
         turn_end(e, g, next);
-    else
-        turn_end(e, g, may_start && keep_room(e, w, now_ns) ? next : NULL);
+    else if (may_start && keep_room(e, w, now_ns)) {
+        (void)move_for(e, w, now_ns); /* it waits either way */
+        turn_end(e, g, next);
+    } else
+        turn_end(e, g, NULL);
 }
 
 static const struct mete_pod_placement *list_pods(struct mete_engine *e, const struct workload *w)
@@ -153,6 +157,21 @@ static void list_placements(struct mete_engine *e, struct mete_decisions *ret)
     ret->n_placements = e->placed.n;
 }
 
+/* Those who made way for it start elsewhere, as was planned. */
+static void start_moved(struct mete_engine *e, const struct workload *w, int64_t now_ns)
+{
+    struct workload **moved;
+    size_t n;
+
+    if (e->moved.n == 0)
+        return;
+    moved = arena_alloc(e->decisions, e->moved.n * sizeof(*moved));
+    n = move_take(e, w, moved);
+    for (size_t i = 0; i < n; i++)
+        if (!moved[i]->is_placed && is_admitted(e, moved[i]))
+            (void)place(e, moved[i], now_ns); /* else it waits for its turn */
+}
+
 /* Those whose victims are all gone: what was kept for them is theirs before anybody has a turn. */
 static void start_preemptors(struct mete_engine *e, int64_t now_ns)
 {
@@ -165,8 +184,11 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
             continue;
         }
         preempt_forget(e, w);
-        if (is_admitted(e, w) && place(e, w, now_ns))
+        if (is_admitted(e, w) && place(e, w, now_ns)) {
+            start_moved(e, w, now_ns);
             continue;
+        }
+        move_forget(e, w);
         r = reserve_of(e, w); /* something else has come between */
         if (r) {
             r->is_preempting = false;

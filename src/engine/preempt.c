@@ -120,7 +120,7 @@ static struct reservation *find_victims(struct search *s)
     if (victims_make_quota(&s->victims) && victims_make_room(&s->victims)) {
         victims_spare(&s->victims);
         if (e->victims.n > 0 && (!has_secured(e) || queue_would_secure(e, w, s->victims.charge.at)))
-            r = reserve_of_trial(w);
+            r = reserve_of_trial(w, NULL, 0);
     }
     journal_undo(&e->journal, mark);
     return r;

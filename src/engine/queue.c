@@ -98,6 +98,7 @@ void queues_free(struct mete_engine *e)
     }
     vec_done(&e->counted);
     vec_done(&e->victims);
+    vec_done(&e->moved);
     vec_done(&e->preemptors);
     vec_done(&e->evictions);
 }

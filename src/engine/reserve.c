@@ -329,28 +329,51 @@ static void put(struct mete_engine *e, struct reservation *r)
     vec_add(&e->reservations, r);
 }
 
-struct reservation *reserve_of_trial(struct workload *w)
+/* The reservation's entry for the node, new with nothing left for others. */
+static struct reserved_node *keep_node(struct reservation *r, struct node *n)
 {
-    struct reservation *r = mem_alloc(sizeof(*r));
+    struct reserved_node *here = r->nodes;
 
-    r->owner = w;
-    r->nodes = mem_alloc(w->n_pods * sizeof(*r->nodes) + 1);
-    r->start_ns = NEVER_NS;
-    r->is_confirmed = true;
-    r->is_preempting = true;
+    while (here < r->nodes + r->n_nodes && here->node != n)
+        here++;
+    if (here == r->nodes + r->n_nodes) {
+        here->node = n;
+        here->extra = mem_alloc(n->n_rooms * sizeof(*here->extra) + 1);
+        r->n_nodes++;
+    }
+    return here;
+}
+
+static void keep_trial(struct reservation *r, const struct workload *w)
+{
     for (size_t i = 0; i < w->n_pods; i++) {
         struct node *n = w->pods[i].node;
         const struct shape *s = pod_shape(&w->pods[i]);
-        struct reserved_node *here = r->nodes;
 
-        while (here < r->nodes + r->n_nodes && here->node != n)
-            here++;
-        if (here == r->nodes + r->n_nodes) {
-            here->node = n;
-            here->extra = mem_alloc(n->n_rooms * sizeof(*here->extra) + 1);
-            r->n_nodes++;
-        }
-        here->gpus |= s->gpus > 0 ? node_gpus_of(n, s) : 0;
+        keep_node(r, n)->gpus |= s->gpus > 0 ? node_gpus_of(n, s) : 0;
+    }
+}
+
+struct reservation *reserve_of_trial(struct workload *w, struct workload *const *others,
+                                     size_t n_others)
+{
+    struct reservation *r = mem_alloc(sizeof(*r));
+    size_t n_pods = w->n_pods;
+
+    for (size_t i = 0; i < n_others; i++)
+        n_pods += others[i]->n_pods;
+    r->owner = w;
+    r->nodes = mem_alloc(n_pods * sizeof(*r->nodes) + 1);
+    r->start_ns = NEVER_NS;
+    r->is_confirmed = true;
+    r->is_preempting = true;
+    keep_trial(r, w);
+    for (size_t i = 0; i < n_others; i++)
+        keep_trial(r, others[i]);
+    for (size_t i = 0; i < r->n_nodes && n_others == 0; i++) {
+        struct reserved_node *here = &r->nodes[i];
+        const struct node *n = here->node;
+
         here->extra_gpus = (int64_t)bits(n->healthy & ~n->held & here->gpus);
         for (size_t k = 0; k < n->n_rooms; k++)
             here->extra[k] = n->rooms[k].capacity - n->rooms[k].used;

@@ -31,9 +31,13 @@ struct reservation *reserve_of(const struct mete_engine *e, const struct workloa
 /* Plans one for w anew and keeps it. False where no set of nodes could ever hold it. */
 bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns);
 
-/* While w is placed in a trial: what it takes, as room kept from all others until it starts. Others
- * may have what is left beside it. For reserve_put once the trial is undone. */
-struct reservation *reserve_of_trial(struct workload *w);
+/*
+ * While w is placed in a trial: its nodes, kept from all others until it starts. They may have what
+ * is left beside it; but nothing where `others` are placed in the trial, too, who start with it:
+ * whoever came there would change the policy's choices. For reserve_put once the trial is undone.
+ */
+struct reservation *reserve_of_trial(struct workload *w, struct workload *const *others,
+                                     size_t n_others);
 void reserve_put(struct mete_engine *e, struct reservation *r);
 
 void reserve_drop(struct mete_engine *e, struct reservation *r);

@@ -209,13 +209,15 @@ struct group {
     struct order waiting;
     size_t waiting_index; /* in queue->groups, while any wait */
 
-    uint64_t failed_at; /* e->eased when its first could not be placed: skipped until that moves */
-    uint64_t kept_at;   /* e->cycles when it was tried again though it had failed */
-    uint64_t stuck_at;  /* e->version when nobody could be evicted for it, ... */
-    int64_t stuck_ns;   /* ... before this moment */
-    uint64_t never_at;  /* e->nodes_version when `never` was found; 0: not known */
-    bool never;         /* could not be held by the cluster, empty and healthy */
-    bool failed_kept;   /* a reservation was in the way: only for those behind its owner */
+    uint64_t failed_at;  /* e->eased when its first could not be placed: skipped until that moves */
+    uint64_t kept_at;    /* e->cycles when it was tried again though it had failed */
+    uint64_t stuck_at;   /* e->version when nobody could be evicted for it, ... */
+    int64_t stuck_ns;    /* ... before this moment */
+    uint64_t unmoved_at; /* e->eased when no move paid for it, ... */
+    int64_t unmoved_ns;  /* ... before this moment */
+    uint64_t never_at;   /* e->nodes_version when `never` was found; 0: not known */
+    bool never;          /* could not be held by the cluster, empty and healthy */
+    bool failed_kept;    /* a reservation was in the way: only for those behind its owner */
 
     /* In a cycle. */
     bool has_failed;
@@ -261,6 +263,7 @@ struct workload {
     int64_t *charged;     /* what is counted of it, by counted resource; NULL: nothing */
     uint64_t billed;      /* the dominant part of it */
     uint64_t evicted_by;  /* placed, but to go for that workload; 0 */
+    uint64_t moved_for;   /* evicted to start elsewhere when that one has; 0 */
     uint32_t n_evicting;  /* how many have to go for this one */
     uint64_t marked_at;   /* a candidate in this search for victims */
     bool is_victim;       /* in this search */
@@ -329,6 +332,7 @@ struct mete_engine {
     uint64_t counted_at;         /* which those are */
     uint64_t capacities_at;      /* e->nodes_version of their capacities */
     struct mete_fairness fairness;
+    struct mete_moves moves;
     uint64_t cycles; /* begun, those apart that go on with one that was cut */
     bool was_cut;
     int64_t now_ns;    /* of the last cycle */
@@ -336,6 +340,7 @@ struct mete_engine {
     int64_t points_ns;
     uint64_t searches; /* for victims */
     VEC(struct workload *) victims;
+    VEC(struct workload *) moved;      /* evicted, to start elsewhere: see move.h */
     VEC(struct workload *) preemptors; /* that wait for theirs, in the order of the decisions */
     bool may_secure;                   /* something secured has gone: others may take its place */
     bool is_quiet;                     /* what changes now is undone before anybody searches */

@@ -387,7 +387,8 @@ void victims_decide(struct mete_engine *e, struct workload *w, bool is_move)
     VEC_EACH (&e->victims, each) {
         struct workload *victim = *each;
 
-        queue_unsecure(e, victim);
+        if (!is_move)
+            queue_unsecure(e, victim);
         victim->evicted_by = w->key.id;
         w->n_evicting++;
         vec_add(&e->evictions, (struct mete_eviction){

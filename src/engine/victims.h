@@ -35,5 +35,6 @@ bool victims_make_room(struct victims *v);
 /* Those that are not in the way stay, the dearest first. */
 void victims_spare(struct victims *v);
 
-/* They are to go for `w`; e->victims, once the trial is undone. */
+/* They are to go for `w`; e->victims, once the trial is undone. Those that are moved stay secured
+ * until they are gone: they come back. */
 void victims_decide(struct mete_engine *e, struct workload *w, bool is_move);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "engine/fit.h"
+#include "engine/move.h"
 #include "engine/search.h"
 #include "engine/why.h"
 
@@ -226,6 +227,14 @@ static void if_fewer_pods(struct lines *l)
                                  g->n_pods));
 }
 
+static void if_moved(struct lines *l)
+{
+    const char *text = move_text(l->e, l->a->w, l->a->now_ns);
+
+    if (text)
+        line_add(l, text);
+}
+
 void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
             struct why_lines *to)
 {
@@ -244,4 +253,5 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
     if_fewer_pods(&l);
     if_uncordoned(&l, answers);
     if_ended(&l, answers);
+    if_moved(&l);
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "engine/move.h"
 #include "engine/place.h"
 #include "engine/points.h"
 #include "engine/preempt.h"
@@ -325,6 +326,7 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
         return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
     reserve_drop_of(e, w);
     preempt_forget(e, w);
+    move_forget(e, w);
     if (w->is_placed)
         give_all(e, w);
     else
