@@ -168,7 +168,12 @@ enum mete_reason_code {
     METE_REASON_NONE,
     METE_REASON_NEVER_FITS,    /* no node, empty and healthy, could hold it */
     METE_REASON_NO_SUCH_QUEUE, /* its queue is not there, or only holds other queues */
+    METE_REASON_NOT_ALLOWED,   /* held as METE_HOLD_NOT_ALLOWED, and so on for the others */
     METE_REASON_OVER_MAX,      /* more than its queue ever allows */
+    METE_REASON_HELD_BY_YOU,
+    METE_REASON_HELD_BY_ADMIN,
+    METE_REASON_SCHEDULING_GATED,
+    METE_REASON_NOT_BEFORE,
     METE_REASON_QUEUE_STOPPED,
     METE_REASON_QUOTA,        /* its queue, or one above it, holds what it may */
     METE_REASON_USER_LIMIT,   /* its user does */
@@ -356,6 +361,8 @@ struct mete_queue_view {
     uint32_t weight;
     uint32_t waiting; /* workloads, with those of the queues below it */
     uint32_t running;
+    uint32_t held;      /* of those that wait: put on hold */
+    int64_t oldest_ns;  /* when the one that is next was submitted; 0: none, or not known */
     uint64_t share_ppm; /* dominant share: held now, and used lately, of the cluster */
     const struct mete_quota_view *quotas;
     size_t n_quotas;
@@ -427,6 +434,23 @@ METE_API enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t 
 /* Ended or cancelled: what it held is free. */
 METE_API enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id);
 
+enum mete_hold {
+    METE_HOLD_NONE,
+    METE_HOLD_NOT_ALLOWED, /* it may not be in its queue */
+    METE_HOLD_USER,
+    METE_HOLD_ADMIN,
+    METE_HOLD_GATED,      /* somebody else has to say that it may start */
+    METE_HOLD_NOT_BEFORE, /* a time has to come */
+};
+
+/*
+ * It does not start while it is held; it keeps its place and its age, and gives up the room that is
+ * kept for it. Of one that is placed it counts once it waits again. `text` is what mete_why says,
+ * NULL: what the hold is called.
+ */
+METE_API enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id,
+                                             enum mete_hold hold, const char *text);
+
 /* It has saved its work: evicting it costs what it does from here on. */
 METE_API enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id,
                                                    int64_t at_ns);
@@ -452,6 +476,14 @@ METE_API enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int
  */
 METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *w,
                                          struct mete_reason *ret);
+
+/*
+ * How many workloads like this one could start now, one beside the other, at most `max`: found by
+ * placing them, within the quotas of its queue and around the room that is kept for others. Nothing
+ * changes; its id is not looked at, but is not 0.
+ */
+METE_API enum mete_result mete_count_starts(struct mete_engine *e, const struct mete_workload *w,
+                                            uint32_t max, int64_t now_ns, uint32_t *ret);
 
 /* Free whole gpus of a node, and whether it takes new pods; for `mete free` and views. */
 struct mete_node_view {

@@ -65,7 +65,8 @@ static const char *check_workload(const struct workload *w)
             if (p->gpus[k]->holder != (shape_is_share(pod_shape(p)) ? NULL : p))
                 return "a gpu is listed by a pod and held by another";
     }
-    if ((w->all.size > 0) == w->is_placed || (w->in_group.size > 0) == w->is_placed)
+    if ((w->all.size > 0) == w->is_placed ||
+        (w->in_group.size > 0) == (w->is_placed || w->hold != METE_HOLD_NONE))
         return "a workload waits and is placed, or neither";
     return NULL;
 }
@@ -146,13 +147,15 @@ static const char *check_gpus(struct mete_engine *e)
 
 static const char *check_order(const struct queue *q)
 {
-    size_t waiting = 0;
+    size_t waiting = q->n_on_hold;
+    size_t on_hold = 0;
     size_t place = 0;
     const struct order_key *before = NULL;
 
     for (struct order_link *at = order_first(&q->waiting); at; at = order_next(at), place++) {
         if (order_place(at) != place || (before && !order_before(before, at->key)))
             return "the waiting workloads are not in order";
+        on_hold += workload_of_all(at)->hold != METE_HOLD_NONE;
         before = at->key;
     }
     for (size_t i = 0; i < q->groups.n; i++) {
@@ -160,6 +163,8 @@ static const char *check_order(const struct queue *q)
             return "a group is not where it says";
         waiting += order_count(&q->groups.at[i]->waiting);
     }
+    if (on_hold != q->n_on_hold)
+        return "what is on hold in a queue is not what it counts";
     return waiting == place ? NULL : "the groups do not add up to the waiting workloads";
 }
 

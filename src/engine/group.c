@@ -160,7 +160,7 @@ void group_unref(struct mete_engine *e, struct group *g)
     group_free(e, g);
 }
 
-void group_wait(struct mete_engine *e, struct workload *w)
+static void enter(struct workload *w)
 {
     struct group *g = w->group;
     struct queue *q = w->queue;
@@ -170,27 +170,41 @@ void group_wait(struct mete_engine *e, struct workload *w)
         vec_add(&q->groups, g);
     }
     order_add(&g->waiting, &w->in_group, &w->key);
-    order_add(&q->waiting, &w->all, &w->key);
-    e->n_waiting++;
     /* what failed was the one that was first; a new first one may stand before a reservation */
     if (order_first(&g->waiting) == &w->in_group)
         g->failed_at = 0;
 }
 
-void group_unwait(struct mete_engine *e, struct workload *w)
+static void leave(struct workload *w)
 {
     struct group *g = w->group;
     struct queue *q = w->queue;
     struct group *last;
 
     order_remove(&g->waiting, &w->in_group);
-    order_remove(&q->waiting, &w->all);
-    e->n_waiting--;
     if (order_count(&g->waiting) > 0)
         return;
     last = q->groups.at[--q->groups.n];
     q->groups.at[g->waiting_index] = last;
     last->waiting_index = g->waiting_index;
+}
+
+void group_wait(struct mete_engine *e, struct workload *w)
+{
+    if (w->hold == METE_HOLD_NONE)
+        enter(w);
+    w->queue->n_on_hold += w->hold != METE_HOLD_NONE;
+    order_add(&w->queue->waiting, &w->all, &w->key);
+    e->n_waiting++;
+}
+
+void group_unwait(struct mete_engine *e, struct workload *w)
+{
+    if (w->hold == METE_HOLD_NONE)
+        leave(w);
+    w->queue->n_on_hold -= w->hold != METE_HOLD_NONE;
+    order_remove(&w->queue->waiting, &w->all);
+    e->n_waiting--;
 }
 
 /* Each set by itself, over all nodes: necessary for several sets, exact for one. */

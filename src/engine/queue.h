@@ -75,6 +75,7 @@ struct queue {
     uint32_t n_running;       /* with those below */
     struct queue_user *users;
     struct order waiting;
+    uint32_t n_on_hold;         /* of these */
     VEC(struct group *) groups; /* some wait */
     struct workload *first_placed;
     struct workload *last_placed;

@@ -16,6 +16,38 @@ static uint32_t waiting_in(const struct queue *q)
     return n;
 }
 
+static uint32_t held_in(const struct queue *q)
+{
+    uint32_t n = q->n_on_hold;
+
+    VEC_EACH (&q->children, child) {
+        n += held_in(*child);
+    }
+    return n;
+}
+
+/* Of those that are next in their queues; what is on hold is passed over, up to a point. */
+static int64_t oldest_in(const struct queue *q)
+{
+    enum {
+        LOOK_MAX = 64
+    };
+    struct order_link *at = order_first(&q->waiting);
+    int64_t oldest_ns = 0;
+
+    for (size_t i = 0; at && i < LOOK_MAX && workload_of_all(at)->hold != METE_HOLD_NONE; i++)
+        at = order_next(at);
+    if (at && workload_of_all(at)->hold == METE_HOLD_NONE)
+        oldest_ns = at->key->submit_ns;
+    VEC_EACH (&q->children, child) {
+        int64_t below_ns = oldest_in(*child);
+
+        if (below_ns > 0 && (oldest_ns == 0 || below_ns < oldest_ns))
+            oldest_ns = below_ns;
+    }
+    return oldest_ns;
+}
+
 static uint32_t placed_in(const struct queue *q)
 {
     uint32_t n = 0;
@@ -45,6 +77,8 @@ enum mete_result mete_queue_view(struct mete_engine *e, size_t i, struct mete_qu
         .weight = q->weight,
         .waiting = waiting_in(q),
         .running = placed_in(q),
+        .held = held_in(q),
+        .oldest_ns = oldest_in(q),
         .share_ppm = decay_scale(queue_share(e, q, NULL) * q->weight, 1000000, DECAY_ONE),
         .quotas = quotas,
     };
@@ -133,8 +167,8 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 uint64_t queues_hash(const struct mete_engine *e, uint64_t hash)
 {
     VEC_EACH (&e->queues, q) {
-        for (const struct order_link *at = order_first(&(*q)->waiting); at; at = order_next(at))
-            hash = mix(hash, at->key->id);
+        for (struct order_link *at = order_first(&(*q)->waiting); at; at = order_next(at))
+            hash = mix(hash, at->key->id + ((uint64_t)workload_of_all(at)->hold << 32));
         for (size_t i = 0; i < e->counted.n; i++) {
             const struct queue_cell *cell = &(*q)->cells[i];
 

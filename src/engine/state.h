@@ -270,6 +270,8 @@ struct workload {
     uint64_t cost;        /* of evicting it */
     struct node **was_on; /* of each pod, where it is a victim; in the scratch arena */
     size_t *had_gpus;
+    enum mete_hold hold;        /* waits in its queue, but not in its group */
+    char *hold_text;            /* NULL: none of its own */
     enum mete_reason_code code; /* the last one said, and since when */
     int64_t since_ns;
     char *name;

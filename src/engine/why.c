@@ -19,7 +19,12 @@ static const struct {
     [METE_REASON_NONE] = {"None", "turn"},
     [METE_REASON_NEVER_FITS] = {"NeverFits", "yours"},
     [METE_REASON_NO_SUCH_QUEUE] = {"NoSuchQueue", "yours"},
+    [METE_REASON_NOT_ALLOWED] = {"NotAllowed", "yours"},
     [METE_REASON_OVER_MAX] = {"OverMaxQuota", "yours"},
+    [METE_REASON_HELD_BY_YOU] = {"HeldByYou", "held"},
+    [METE_REASON_HELD_BY_ADMIN] = {"HeldByAdmin", "held"},
+    [METE_REASON_SCHEDULING_GATED] = {"SchedulingGated", "held"},
+    [METE_REASON_NOT_BEFORE] = {"NotBefore", "held"},
     [METE_REASON_QUEUE_STOPPED] = {"QueueStopped", "held"},
     [METE_REASON_QUOTA] = {"QuotaExceeded", "quota"},
     [METE_REASON_USER_LIMIT] = {"UserLimit", "quota"},
@@ -78,6 +83,12 @@ struct finding {
     struct quota_block block;       /* where that is the cause */
 };
 
+/* Before what its queue says, but not before what its user has to change. */
+static bool hold_leads(const struct workload *w, enum mete_reason_code quota)
+{
+    return w->hold != METE_HOLD_NONE && (quota == METE_REASON_NONE || hold_code(w) < quota);
+}
+
 static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
 {
     struct attempt relaxed = {.e = e, .w = w, .now_ns = now_ns};
@@ -94,7 +105,9 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         return;
     }
     charge_of(e, w, NULL, &c);
-    if (!queue_admits(e, w, &c, &ret->block)) {
+    if (!queue_admits(e, w, &c, &ret->block) || w->hold != METE_HOLD_NONE) {
+        if (hold_leads(w, ret->block.code))
+            ret->block = (struct quota_block){.code = hold_code(w)};
         ret->code = ret->block.code;
         (void)place_would_fit(e, &ret->attempt); /* for the nodes */
         return;
@@ -198,6 +211,12 @@ static const char *message_of(struct mete_engine *e, const struct finding *f, co
     case METE_REASON_QUOTA:
     case METE_REASON_USER_LIMIT:
         return why_quota_text(e, f->attempt.w, &f->block);
+    case METE_REASON_NOT_ALLOWED:
+    case METE_REASON_HELD_BY_YOU:
+    case METE_REASON_HELD_BY_ADMIN:
+    case METE_REASON_SCHEDULING_GATED:
+    case METE_REASON_NOT_BEFORE:
+        return arena_strdup(e->answers, hold_text(f->attempt.w));
     case METE_REASON_PREEMPTING:
         return why_preempting_text(e, f->attempt.w);
     case METE_REASON_NOT_YET_EVALUATED:
@@ -295,6 +314,12 @@ static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
     if (f.code == METE_REASON_NOT_YET_EVALUATED)
         return;
     lines = arena_alloc(e->answers, sizeof(*lines));
+    if (f.code == hold_code(w)) {
+        why_if_released(e, &f.attempt, lines);
+        ret->would_start_if = lines->at;
+        ret->n_would_start_if = lines->n;
+        return;
+    }
     why_if_quota(e, &f.attempt, &f.block, lines);
     why_if(e, &f.attempt, &answers, lines);
     ret->would_start_if = lines->at;
@@ -313,6 +338,18 @@ enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns,
     else
         explain(e, w, now_ns, ret);
     return METE_OK;
+}
+
+/* What holds it is not the first thing that its user has to change. */
+static bool is_users_own(struct mete_engine *e, const struct workload *w)
+{
+    struct quota_block b = {0};
+    struct charge c;
+
+    if (group_never_fits(e, w->group))
+        return true;
+    charge_of(e, w, NULL, &c);
+    return !queue_admits(e, w, &c, &b) && !hold_leads(w, b.code);
 }
 
 /* All that wait in a group have the same cause, so it is found once for each state of the engine.
@@ -335,6 +372,12 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
         fill_head(w, w->n_evicting > 0 ? METE_REASON_PREEMPTING : METE_REASON_NOT_YET_EVALUATED,
                   now_ns, ret);
         ret->message = w->n_evicting > 0 ? why_preempting_text(e, w) : fits_text;
+        return METE_OK;
+    }
+    if (w->hold != METE_HOLD_NONE && !is_users_own(e, w)) {
+        arena_reset(e->answers);
+        fill_head(w, hold_code(w), now_ns, ret);
+        ret->message = hold_text(w);
         return METE_OK;
     }
     if (g->brief_at != e->version) {

@@ -66,6 +66,10 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
                            const struct answers *answers);
 const char *why_never_text(struct mete_engine *e, const struct group *g, const struct attempt *a);
 
+/* hold.c: what holds it, METE_REASON_NONE for nothing, and how that is told. */
+enum mete_reason_code hold_code(const struct workload *w);
+const char *hold_text(const struct workload *w);
+
 enum {
     WHY_LINES_MAX = 8
 };
@@ -78,6 +82,8 @@ struct why_lines {
 
 /* Once, and as far as there is room. */
 void why_line(struct why_lines *l, const char *text);
+/* Only that: what is held starts once it is released. */
+void why_if_released(struct mete_engine *e, const struct attempt *a, struct why_lines *to);
 void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
             struct why_lines *to);
 

@@ -99,6 +99,7 @@ void workload_free(struct mete_engine *e, struct workload *w)
     queue_unref(e, w->queue);
     free(w->pods);
     free(w->name);
+    free(w->hold_text);
     free(w->charged);
     free(w);
 }

@@ -398,6 +398,11 @@ static void check_cause(struct model *m, uint64_t id, enum mete_reason_code code
     case METE_REASON_NONE:
     case METE_REASON_NO_SUCH_QUEUE:
     case METE_REASON_OVER_MAX:
+    case METE_REASON_NOT_ALLOWED:
+    case METE_REASON_HELD_BY_YOU:
+    case METE_REASON_HELD_BY_ADMIN:
+    case METE_REASON_SCHEDULING_GATED:
+    case METE_REASON_NOT_BEFORE:
     case METE_REASON_QUEUE_STOPPED:
     case METE_REASON_QUOTA:
     case METE_REASON_USER_LIMIT:

@@ -433,6 +433,128 @@ static void shows_what_queues_hold(void **state)
     assert_int_equal(mete_queue_view(engine, 2, &v), METE_NOT_FOUND);
 }
 
+static void keeps_the_place_of_what_is_held(void **state)
+{
+    struct mete_queue_view view = {0};
+
+    (void)state;
+    NODE(.name = "a", .gpus = 4);
+    JOB(.id = 1, .gpus = 4);
+    JOB(.id = 2, .gpus = 4);
+    OK(mete_workload_hold(engine, 1, METE_HOLD_USER, NULL));
+    assert_waits(1, "HeldByYou", "put on hold by its user");
+    assert_string_equal(why(1).class_text, "held");
+    assert_int_equal(why(1).position, 1);
+    assert_says_if(1, "it is released");
+    OK(mete_queue_view(engine, 0, &view));
+    assert_int_equal(view.waiting, 2);
+    assert_int_equal(view.held, 1);
+    assert_int_equal(view.oldest_ns, 2 * SECOND);
+    CYCLE(10, "2:a(0,1,2,3)");
+    assert_int_equal(why(1).n_would_start_if, 0); /* it would not: the room is taken */
+    JOB(.id = 3, .gpus = 4);
+    OK(mete_workload_hold(engine, 1, METE_HOLD_NONE, NULL));
+    assert_int_equal(why(1).position, 1);
+    END(2);
+    CYCLE(11, "1:a(0,1,2,3)");
+}
+
+static void tells_what_holds_it(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 4);
+    JOB(.id = 1, .gpus = 1);
+    OK(mete_workload_hold(engine, 1, METE_HOLD_ADMIN, NULL));
+    assert_waits(1, "HeldByAdmin", "put on hold by an administrator");
+    OK(mete_workload_hold(engine, 1, METE_HOLD_GATED, "waits for the gates a, b"));
+    assert_waits(1, "SchedulingGated", "waits for the gates a, b");
+    OK(mete_workload_hold(engine, 1, METE_HOLD_NOT_BEFORE, "not before noon"));
+    assert_waits(1, "NotBefore", "not before noon");
+    OK(mete_workload_hold(engine, 1, METE_HOLD_NOT_ALLOWED, "namespace x may not"));
+    assert_waits(1, "NotAllowed", "namespace x may not");
+    assert_string_equal(why(1).class_text, "yours");
+    assert_int_equal(why(1).n_would_start_if, 0);
+    CYCLE(10, "");
+    JOB(.id = 2, .gpus = 5);
+    JOB(.id = 3, .gpus = 1, .queue = "x");
+    OK(mete_workload_hold(engine, 2, METE_HOLD_USER, NULL));
+    OK(mete_workload_hold(engine, 3, METE_HOLD_USER, NULL));
+    assert_string_equal(why(2).code_text, "NeverFits"); /* what has to be changed comes first */
+    assert_waits(3, "NoSuchQueue", "there is no queue x");
+    QUEUE("x", 4, 0, ALL, .is_stopped = true);
+    assert_waits(3, "HeldByYou", "put on hold by its user");
+    assert_int_equal(mete_workload_hold(engine, 9, METE_HOLD_USER, NULL), METE_NOT_FOUND);
+    assert_int_equal(mete_workload_hold(engine, 1, METE_HOLD_USER, ""), METE_INVALID);
+}
+
+static void holds_again_what_gives_up_its_place(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 4);
+    QUEUE("q", 4, 0, ALL);
+    JOB(.id = 1, .gpus = 4, .queue = "q");
+    CYCLE(10, "1:a(0,1,2,3)");
+    OK(mete_workload_hold(engine, 1, METE_HOLD_USER, NULL));
+    assert_string_equal(why(1).code_text, "None");
+    OK(mete_workload_unplace(engine, 1));
+    CYCLE(11, "");
+    OK(mete_queue_set(engine, &(struct mete_queue){.name = "q", .user_limits.running = 1}));
+    assert_waits(1, "HeldByYou", "put on hold by its user"); /* also in a group of its user's */
+    OK(mete_fairness_set(engine, &(struct mete_fairness){.factors.age_points = 9}));
+    CYCLE(12, "");
+    OK(mete_workload_hold(engine, 1, METE_HOLD_NONE, NULL));
+    CYCLE(13, "1:a(0,1,2,3)");
+}
+
+/* The room that is kept for the first goes to the next while the first is held. */
+static void what_is_held_keeps_no_room(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 4);
+    JOB(.id = 1, .gpus = 2, .limit_s = 100);
+    CYCLE(5, "1:a(0,1)");
+    JOB(.id = 2, .gpus = 4);
+    JOB(.id = 3, .gpus = 2);
+    CYCLE(6, "");
+    OK(mete_workload_hold(engine, 2, METE_HOLD_USER, NULL));
+    CYCLE(7, "3:a(2,3)");
+}
+
+static uint32_t starts(struct job_spec s, uint32_t max)
+{
+    struct job_parts parts;
+    uint32_t n = 999;
+
+    s.id = 77;
+    OK(mete_count_starts(engine, job_parts(s, &parts), max, 10 * SECOND, &n));
+    return n;
+}
+
+static void counts_what_could_start_now(void **state)
+{
+    uint64_t before;
+
+    (void)state;
+    NODE(.name = "a", .gpus = 8);
+    NODE(.name = "b", .gpus = 4, .model = "a100");
+    assert_int_equal(starts((struct job_spec){.gpus = 2}, 100), 6);
+    QUEUE("q", 5, 0, ALL, .user_limits.running = 3);
+    JOB(.id = 1, .gpus = 1, .queue = "q");
+    CYCLE(5, "1:b(0)");
+    before = engine_hash(engine);
+    assert_int_equal(starts((struct job_spec){.gpus = 2}, 100), 5);
+    assert_int_equal(starts((struct job_spec){.gpus = 2}, 3), 3);
+    assert_int_equal(starts((struct job_spec){.gpus = 8}, 100), 1);
+    assert_int_equal(starts((struct job_spec){.gpus = 9}, 100), 0);
+    assert_int_equal(starts((struct job_spec){.gpus = 1, .model = "a100"}, 100), 3);
+    assert_int_equal(starts((struct job_spec){.gpus = 2, .queue = "q", .user = "bob"}, 100), 2);
+    assert_int_equal(starts((struct job_spec){.gpus = 1, .queue = "q", .user = "bob"}, 100), 3);
+    assert_int_equal(starts((struct job_spec){.gpus = 1, .queue = "q"}, 100), 2);
+    assert_int_equal(starts((struct job_spec){.gpus = 1, .queue = "none"}, 100), 0);
+    assert_true(before == engine_hash(engine));
+    assert_null(mete_engine_check(engine));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -454,6 +576,11 @@ int main(void)
         TEST(evicts_what_costs_least_and_whole_gangs),
         TEST(a_preemptor_that_goes_lets_go_of_the_room),
         TEST(refuses_queues_that_cannot_be),
+        TEST(keeps_the_place_of_what_is_held),
+        TEST(tells_what_holds_it),
+        TEST(holds_again_what_gives_up_its_place),
+        TEST(what_is_held_keeps_no_room),
+        TEST(counts_what_could_start_now),
         TEST(shows_what_queues_hold),
     };
 

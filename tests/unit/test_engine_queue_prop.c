@@ -44,6 +44,7 @@ struct model_job {
     bool is_there;
     bool is_placed;
     bool is_evicted;
+    bool is_held;
     uint64_t evicted_by;
     bool is_moved;
     int64_t started_s;
@@ -52,6 +53,8 @@ struct model_job {
 struct model {
     struct mete_engine *engine;
     struct prop prop;
+    struct prop holds; /* of its own: without holds the steps are the same */
+    bool has_holds;
     uint64_t seed;
     uint64_t hash; /* of all decisions */
     int64_t now_s;
@@ -133,7 +136,7 @@ static void take_placement(struct model *m, const struct mete_placement *p)
 {
     struct model_job *job = &m->jobs[p->workload];
 
-    CHECK(m, job->is_there && !job->is_placed);
+    CHECK(m, job->is_there && !job->is_placed && !job->is_held);
     job->is_placed = true;
     job->started_s = m->now_s;
     note(m, p->workload);
@@ -174,7 +177,7 @@ static void take_eviction(struct model *m, const struct mete_eviction *d)
     const struct model_queue *q = &m->queues[victim->queue];
     int64_t min_s = q->min_run_s > victim->spec.min_run_s ? q->min_run_s : victim->spec.min_run_s;
 
-    CHECK(m, by->is_there && !by->is_placed);
+    CHECK(m, by->is_there && !by->is_placed && !by->is_held);
     CHECK(m, victim->is_placed && !victim->is_evicted && victim->spec.is_preemptible);
     CHECK(m, m->now_s >= victim->started_s + min_s);
     victim->is_moved = d->reason == METE_EVICTED_MOVE;
@@ -338,6 +341,24 @@ static void step(struct model *m)
         run_cycle(m, true);
 }
 
+static void hold(struct model *m, uint64_t id, enum mete_hold how)
+{
+    CHECK(m, mete_workload_hold(m->engine, id, how, NULL) == METE_OK);
+    m->jobs[id].is_held = how != METE_HOLD_NONE;
+}
+
+/* Somebody puts a job on hold, or lets it go, wherever it is. */
+static void step_hold(struct model *m)
+{
+    uint64_t id = 1 + prop_below(&m->holds, JOBS);
+
+    if (!m->has_holds || !m->jobs[id].is_there || !prop_chance(&m->holds, 25))
+        return;
+    hold(m, id,
+         m->jobs[id].is_held ? METE_HOLD_NONE
+                             : (enum mete_hold)(1 + prop_below(&m->holds, METE_HOLD_NOT_BEFORE)));
+}
+
 /* Does anybody wait for others to go, or has not had a turn since? */
 static bool has_evicted(struct model *m)
 {
@@ -430,7 +451,7 @@ static void remove_other_waiting(struct model *m, uint64_t id)
 }
 
 /* Does what a line about quotas says; false where it says something else. */
-static bool do_line(struct model *m, const char *line)
+static bool do_line(struct model *m, uint64_t id, const char *line)
 {
     unsigned long long other = 0;
     unsigned number = 0;
@@ -440,6 +461,11 @@ static bool do_line(struct model *m, const char *line)
 
     if (sscanf(line, "job %llu %7s", &other, word) == 2 && strcmp(word, "ends") == 0) {
         remove_job(m, other);
+        return true;
+    }
+    if (strcmp(line, "it is released") == 0 || strcmp(line, "an administrator releases it") == 0 ||
+        strcmp(line, "its scheduling gates go") == 0 || strcmp(line, "its time comes") == 0) {
+        hold(m, id, METE_HOLD_NONE);
         return true;
     }
     if (sscanf(line, "queue q%u may hold %lf gpu", &number, &gpus) != 2 ||
@@ -483,7 +509,7 @@ static void check_line(struct model *m)
         return;
     (void)snprintf(line, sizeof(line), "%s",
                    r.would_start_if[prop_below(&m->prop, r.n_would_start_if)]);
-    if (!do_line(m, line))
+    if (!do_line(m, id, line))
         return;
     remove_other_waiting(m, id);
     run_cycle(m, false);
@@ -492,9 +518,14 @@ static void check_line(struct model *m)
                  (unsigned long long)id, line);
 }
 
-static uint64_t run_seed(uint64_t seed)
+static uint64_t run_seed(uint64_t seed, bool has_holds)
 {
-    struct model m = {.seed = seed, .prop = {seed}, .hash = 1, .now_s = 100};
+    struct model m = {.seed = seed,
+                      .prop = {seed},
+                      .holds = {seed + 1},
+                      .has_holds = has_holds,
+                      .hash = 1,
+                      .now_s = 100};
     const struct mete_options options = {.reserve_depth = 1 + (uint32_t)(seed % 3)};
     struct mete_fairness fairness = {.half_life_ns = seed % 2 ? 60 * SECOND : 0};
 
@@ -522,6 +553,7 @@ static uint64_t run_seed(uint64_t seed)
             put_queue(&m, i);
     for (int i = 0; i < STEPS; i++) {
         step(&m);
+        step_hold(&m);
         check_all(&m);
     }
     come_to_rest(&m);
@@ -538,7 +570,16 @@ static void passes_no_limit_and_comes_to_rest(void **state)
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
-        (void)run_seed(seed);
+        (void)run_seed(seed, false);
+}
+
+static void starts_nothing_that_is_held(void **state)
+{
+    struct prop_seeds seeds = prop_seeds(1000);
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
+        (void)run_seed(seed, true);
 }
 
 static void decides_the_same_everywhere(void **state)
@@ -547,7 +588,7 @@ static void decides_the_same_everywhere(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 100; seed++)
-        hash = hash * 31 + run_seed(seed);
+        hash = hash * 31 + run_seed(seed, false);
     assert_int_equal(hash, UINT64_C(0xe37b0f8b5e2a84ed));
 }
 
@@ -611,6 +652,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_no_limit_and_comes_to_rest),
+        cmocka_unit_test(starts_nothing_that_is_held),
         cmocka_unit_test(an_entitled_queue_gets_its_quota),
         cmocka_unit_test(decides_the_same_everywhere),
     };

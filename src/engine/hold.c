@@ -1,0 +1,76 @@
+/* What waits, but is not to start: it keeps its place in its queue, and is in no group's order. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "engine/preempt.h"
+#include "engine/reserve.h"
+#include "engine/why.h"
+
+static const struct {
+    enum mete_reason_code code;
+    const char *text;
+    const char *released; /* what would start it; NULL: nothing that could be tried */
+} words[] = {
+    [METE_HOLD_NONE] = {METE_REASON_NONE, "", NULL},
+    [METE_HOLD_NOT_ALLOWED] = {METE_REASON_NOT_ALLOWED, "may not be in its queue", NULL},
+    [METE_HOLD_USER] = {METE_REASON_HELD_BY_YOU, "put on hold by its user", "it is released"},
+    [METE_HOLD_ADMIN] = {METE_REASON_HELD_BY_ADMIN, "put on hold by an administrator",
+                         "an administrator releases it"},
+    [METE_HOLD_GATED] = {METE_REASON_SCHEDULING_GATED, "waits for its scheduling gates to go",
+                         "its scheduling gates go"},
+    [METE_HOLD_NOT_BEFORE] = {METE_REASON_NOT_BEFORE, "waits for its time", "its time comes"},
+};
+
+enum mete_reason_code hold_code(const struct workload *w)
+{
+    return words[w->hold].code;
+}
+
+const char *hold_text(const struct workload *w)
+{
+    return w->hold_text ? w->hold_text : words[w->hold].text;
+}
+
+enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id, enum mete_hold hold,
+                                    const char *text)
+{
+    struct workload *w = engine_workload(e, id);
+    bool waits;
+
+    if (!w)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    if ((unsigned)hold > METE_HOLD_NOT_BEFORE)
+        return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": there is no hold %d", id,
+                             (int)hold);
+    if (text && !text_is_sane(text))
+        return engine_refuse(e, METE_INVALID,
+                             "workload %" PRIu64 ": what holds it is empty or too long", id);
+    waits = !w->is_placed;
+    if (waits && hold != METE_HOLD_NONE) {
+        reserve_drop_of(e, w);
+        preempt_forget(e, w);
+    }
+    if (waits)
+        group_unwait(e, w);
+    w->hold = hold;
+    free(w->hold_text);
+    w->hold_text = text && hold != METE_HOLD_NONE ? mem_strdup(text) : NULL;
+    if (waits)
+        group_wait(e, w);
+    e->version++;
+    return METE_OK;
+}
+
+/* Others do not matter: it would have its turn in the next cycle. */
+void why_if_released(struct mete_engine *e, const struct attempt *a, struct why_lines *to)
+{
+    struct attempt now = {.w = a->w, .now_ns = a->now_ns};
+    const char *released = words[a->w->hold].released;
+    struct charge c;
+
+    if (!released)
+        return;
+    charge_of(e, a->w, NULL, &c);
+    if (queue_admits(e, a->w, &c, NULL) && place_would_fit(e, &now))
+        why_line(to, released);
+}
