@@ -472,6 +472,37 @@ METE_API enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t n
 METE_API enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_ns,
                                          struct mete_reason *ret);
 
+enum mete_change_kind {
+    METE_CHANGE_END,    /* `workload` ends, or is cancelled */
+    METE_CHANGE_ADD,    /* there are `count` more nodes like `like` (at most 4096 in all) */
+    METE_CHANGE_DRAIN,  /* `node` is cordoned, and what runs there has to go */
+    METE_CHANGE_RESUME, /* `node` takes pods again */
+};
+
+struct mete_change {
+    enum mete_change_kind kind;
+    uint64_t workload;
+    const char *node;
+    const struct mete_node *like;
+    uint32_t count;
+};
+
+struct mete_what_if {
+    const uint64_t *started; /* of those that wait, in their order */
+    size_t n_started;
+    const uint64_t *displaced; /* from drained nodes; those who can start elsewhere at once first */
+    size_t n_displaced;
+    size_t n_restarted;
+};
+
+/*
+ * What if all of that changed at once (at most 256 changes): who would start in the next cycle?
+ * Those listed do; the list ends with the first whose room would be kept or made, as what may pass
+ * it is not foreseen. Nothing changes. Valid until the next call that asks or changes anything.
+ */
+METE_API enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *changes,
+                                       size_t n, int64_t now_ns, struct mete_what_if *ret);
+
 /* Would a workload like this ever fit? METE_REASON_NONE or METE_REASON_NEVER_FITS; nothing changes.
  */
 METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *w,
