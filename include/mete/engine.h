@@ -122,6 +122,7 @@ struct mete_workload {
     int64_t checkpoint_ns; /* when it last saved its work; 0: never */
     const struct mete_pod_set *pod_sets;
     size_t n_pod_sets;
+    const char *reservation; /* it runs in that one alone, within its time; NULL or "": anywhere */
 };
 
 struct mete_pod_placement {
@@ -371,6 +372,66 @@ struct mete_queue_view {
 METE_API size_t mete_queue_count(const struct mete_engine *e);
 METE_API enum mete_result mete_queue_view(struct mete_engine *e, size_t i,
                                           struct mete_queue_view *ret); /* by name order */
+
+/*
+ * Room set aside in advance. From its start to its end only workloads of the queues (with those
+ * below them) and users listed may be placed there, for maintenance none; before, no others that
+ * might still run at its start: one without a time limit might. What runs there already stays, so
+ * one that is set late may begin short; see the view. At its end it is gone by itself, in the next
+ * cycle. Those entitled may use its room at any time, and one that names it (mete_workload) starts
+ * between its start and end only, on nothing else, and not where its time limit ends later.
+ *
+ * Either `nodes`: all of these, whether they are there yet or not; or `gpus`: so many whole ones,
+ * picked at once: of those that are free by the start by time limits, then of the others, on as few
+ * nodes as possible, never such as another reservation has at that time. Cpu and memory beside
+ * these are not kept. Where too few are there, or one gets lost, more are picked as nodes change.
+ */
+struct mete_reservation {
+    const char *name; /* unique */
+    int64_t start_ns;
+    int64_t end_ns;
+    const char *const *nodes;
+    size_t n_nodes;
+    uint32_t gpus;
+    const char *const *gpu_models; /* one of these; none: any */
+    size_t n_gpu_models;
+    const char *const *gpu_uuids; /* picked before, as the view says: kept if they still serve */
+    size_t n_gpu_uuids;
+    const char *const *queues;
+    size_t n_queues;
+    const char *const *users;
+    size_t n_users;
+    bool is_maintenance; /* for nobody: no queues, no users; may overlap others */
+};
+
+/* Adds a reservation or makes it as given. METE_CONFLICT where a node named is in another one (not
+ * for maintenance) at that time. */
+METE_API enum mete_result mete_reservation_set(struct mete_engine *e,
+                                               const struct mete_reservation *r);
+METE_API enum mete_result mete_reservation_remove(struct mete_engine *e, const char *name);
+
+struct mete_reservation_view {
+    const char *name;
+    int64_t start_ns;
+    int64_t end_ns;
+    bool is_maintenance;
+    bool has_begun;     /* as of the last cycle */
+    uint32_t gpus;      /* asked for; 0: whole nodes */
+    uint32_t gpus_kept; /* healthy ones that it has */
+    uint32_t gpus_late; /* of these, held by others who may hold them past its start */
+    const char *const *nodes;
+    size_t n_nodes;
+    const char *const *gpu_uuids; /* picked */
+    size_t n_gpu_uuids;
+    const char *const *queues;
+    size_t n_queues;
+    const char *const *users;
+    size_t n_users;
+};
+
+METE_API size_t mete_reservation_count(const struct mete_engine *e);
+METE_API enum mete_result mete_reservation_view(struct mete_engine *e, size_t i,
+                                                struct mete_reservation_view *ret); /* by name */
 
 enum mete_order {
     METE_ORDER_SHARES,   /* down the tree: below nominal quota first, then the least share */

@@ -1,3 +1,4 @@
+#include "engine/booking.h"
 #include "engine/place.h"
 #include "engine/preempt.h"
 #include "engine/queue.h"
@@ -200,6 +201,8 @@ const char *mete_engine_check(struct mete_engine *e)
         if (!wrong && (*r)->owner->is_placed)
             wrong = "a reservation is kept for a workload that is placed";
     }
+    if (!wrong)
+        wrong = bookings_check(e);
     return wrong ? wrong : search_check(e);
 }
 
@@ -228,5 +231,5 @@ uint64_t engine_hash(const struct mete_engine *e)
         if (n->reservation)
             hash = mix(hash, (uint64_t)n->reservation->nodes[n->reserved_at].extra_gpus);
     }
-    return queues_hash(e, hash);
+    return queues_hash(e, bookings_hash(e, hash));
 }

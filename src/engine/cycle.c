@@ -4,6 +4,7 @@
  * is freed. The first ones that do not fit evict others where they may, or get reservations; the
  * rest works around these. One that is over a quota gets neither: room is not what it waits for.
  */
+#include "engine/booking.h"
 #include "engine/move.h"
 #include "engine/place.h"
 #include "engine/points.h"
@@ -43,7 +44,7 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct reservation *r = reserve_of(e, w);
 
-    if (e->n_reserved >= e->reserve_depth)
+    if (e->n_reserved >= e->reserve_depth || booking_ask(e, w, now_ns) != BOOKING_OPEN)
         return false;
     if (r && !r->is_stale && r->planned_at == e->freed) {
         r->is_confirmed = true;
@@ -206,6 +207,7 @@ static void begin(struct mete_engine *e, int64_t now_ns)
     e->cycles += !e->was_cut;
     share_begin(e, now_ns);
     e->now_ns = now_ns;
+    bookings_begin(e, now_ns);
     points_begin(e, now_ns);
     VEC_EACH (&e->reservations, r) {
         (*r)->is_confirmed = (*r)->is_preempting;

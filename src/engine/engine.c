@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/booking.h"
 #include "engine/demand.h"
 #include "engine/policy.h"
 #include "engine/queue.h"
@@ -53,6 +54,7 @@ static void free_maps(struct mete_engine *e)
 
     while (e->reservations.n > 0)
         reserve_drop(e, e->reservations.at[0]);
+    bookings_free(e);
     map_each (handle, e->workload_map, w, next_w) {
         map_remove(handle, e->workload_map, w);
         if (!w->is_placed)

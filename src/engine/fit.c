@@ -75,7 +75,7 @@ bool fit_rooms(const struct node *n, const struct shape *s, bool is_empty)
 
 bool fit_now(const struct node *n, const struct shape *s)
 {
-    if (!node_takes_pods(n))
+    if (!node_takes_pods(n) || n->is_barred)
         return false;
     if (s->gpus > 0 && bits(fit_gpus(n, s)) < s->gpus)
         return false;

@@ -28,11 +28,12 @@ static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
     if (s->gpus == 0)
         return 0;
     if (shape_is_share(s))
-        return fit_shares(n, s, n->healthy & (~n->held | n->shared) & node_gpus_of(n, s));
-    return n->healthy & ~n->held & node_gpus_of(n, s);
+        return fit_shares(n, s,
+                          n->healthy & (~n->held | n->shared) & node_gpus_of(n, s) & ~n->barred);
+    return n->healthy & ~n->held & node_gpus_of(n, s) & ~n->barred;
 }
 
-/* Everything, now. A reservation on the node is not looked at. */
+/* Everything, now, within the bars of bookings. A reservation on the node is not looked at. */
 bool fit_now(const struct node *n, const struct shape *s);
 
 /* Everything, if the node were empty, healthy, ready and not cordoned: how many such pods; 0: none.

@@ -44,6 +44,7 @@ static void group_free(struct mete_engine *e, struct group *g)
         shape_unref(e, g->sets[i].shape);
         intern_unref(e->texts, g->sets[i].name);
     }
+    intern_unref(e->texts, g->booking);
     free(g->sets);
     free(g->fill_order);
     free(g->words);
@@ -74,7 +75,7 @@ static void spell(struct group *g)
 
     vec_add(&words, (uint64_t)g->time_limit_ns);
     vec_add(&words, (uint64_t)(uintptr_t)g->queue);
-    vec_add(&words, g->user);
+    vec_add(&words, (uint64_t)g->booking << 32 | g->user);
     for (size_t i = 0; i < g->n_sets; i++) {
         vec_add(&words, (uint64_t)(uintptr_t)g->sets[i].shape);
         vec_add(&words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
@@ -113,6 +114,7 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
     g->time_limit_ns = w->time_limit_ns;
     g->queue = queue;
     g->user = user;
+    g->booking = w->reservation && *w->reservation ? intern_ref(e->texts, w->reservation) : 0;
     g->sets = mem_alloc(w->n_pod_sets * sizeof(*g->sets));
     for (size_t i = 0; i < w->n_pod_sets && result == METE_OK; i++) {
         const struct mete_pod_set *set = &w->pod_sets[i];
@@ -141,6 +143,7 @@ struct group *group_for(struct mete_engine *e, const struct group *g, struct que
     copy->time_limit_ns = g->time_limit_ns;
     copy->queue = queue;
     copy->user = user;
+    copy->booking = g->booking ? intern_ref(e->texts, intern_text(e->texts, g->booking)) : 0;
     copy->n_sets = g->n_sets;
     copy->n_pods = g->n_pods;
     copy->sets = mem_dup(g->sets, g->n_sets * sizeof(*g->sets));

@@ -420,6 +420,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     reserve_drop_node(e, n);
     vec_remove(&e->order, order_index(e, name));
     n->is_present = false;
+    n->n_booked = 0; /* and e->booked is made anew */
     clear_gpus(e, n);
     clear_kind(e, n);
     for (size_t i = 0; i < n->n_rooms; i++)

@@ -1,5 +1,6 @@
 #include "engine/place.h"
 
+#include "engine/booking.h"
 #include "engine/policy.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -119,7 +120,7 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
     VEC_EACH (&e->reservations, r) {
         for (size_t i = 0; i < (*r)->n_nodes; i++) {
             struct node *n = (*r)->nodes[i].node;
-            uint64_t here = search_key(e, n, s);
+            uint64_t here = node_is_barred(e, n) ? 0 : search_key(e, n, s);
             enum reserve_answer answer;
 
             if (here <= *key)
@@ -132,6 +133,24 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
             *key = here;
             best = n;
         }
+    }
+    return best;
+}
+
+/* The best of the booked nodes where no reservation is, within the bars; NULL where none is better
+ * than `*key`. */
+static struct node *best_booked(struct mete_engine *e, const struct shape *s, uint64_t *key)
+{
+    struct node *best = NULL;
+
+    for (size_t i = 0; i < e->booked.n; i += e->booked.at[i].node->n_booked) {
+        struct node *n = e->booked.at[i].node;
+        uint64_t here = n->reservation ? 0 : search_key(e, n, s);
+
+        if (here <= *key)
+            continue;
+        *key = here;
+        best = n;
     }
     return best;
 }
@@ -166,8 +185,13 @@ static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
 {
     struct shape *s = a->shapes ? a->shapes[p->set] : a->w->group->sets[p->set].shape;
     uint64_t key = 0;
-    struct node *n = search_best(e, s, &key);
+    struct node *n = e->inside ? NULL : search_best(e, s, &key);
 
+    if (e->booked.n > 0) {
+        struct node *booked = best_booked(e, s, &key);
+
+        n = booked ? booked : n;
+    }
     if (e->reservations.n > 0) {
         struct node *reserved = best_reserved(e, a, s, &key);
 
@@ -187,6 +211,13 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
     a->n_placed = 0;
     a->kept = NULL;
     a->block.code = METE_REASON_NONE;
+    if (a->ignores_bookings) {
+        bookings_unbar(e);
+    } else {
+        bookings_bar(e, a->w, a->now_ns);
+        if (booking_ask(e, a->w, a->now_ns) != BOOKING_OPEN)
+            return false;
+    }
     for (size_t i = 0; i < g->n_sets; i++) {
         uint32_t set = g->fill_order[i];
         size_t first = 0;

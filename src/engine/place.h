@@ -10,6 +10,7 @@ struct attempt {
     struct shape *const *shapes; /* parallel to the group's sets; NULL: the group's own */
     int64_t now_ns;
     bool ignores_reservations;
+    bool ignores_bookings;
     bool is_turn; /* in a cycle: those had their turn before it whose reservation is confirmed */
 
     struct quota_block block;       /* out: the models that it would get are over a quota */

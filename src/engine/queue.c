@@ -245,7 +245,7 @@ static void settle_tree(struct mete_engine *e, struct queue *q, unsigned depth, 
 /* Plans are by the order as it was. */
 void queues_changed(struct mete_engine *e)
 {
-    settle_tree(e, e->root, 0, false);
+    settle_tree(e, e->root, 0, e->is_booked_by_user);
     recount(e);
     e->eased++;
     e->version++;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "engine/booking.h"
 #include "engine/fit.h"
 #include "engine/future.h"
 #include "engine/search.h"
@@ -163,6 +164,18 @@ struct plan {
     int64_t missing; /* gpus that must come free first */
 };
 
+/* When one more pod fits there, between bookings. False: never. */
+static bool plan_future(const struct plan *plan, const struct node *n, const struct shape *s,
+                        struct future *ret)
+{
+    const struct need *need = plan->by_rank[n->rank];
+    uint64_t kind = (need ? need->kind : 0) | node_gpus_of(n, s);
+    int64_t gpus = (need ? need->gpus : 0) + s->gpus;
+
+    return future_of(plan->e, n, need, s, plan->now_ns, ret) &&
+           booking_start(plan->e, plan->w, n, kind, gpus, &ret->start_ns);
+}
+
 /* The sooner and the fewer gpus to wait for, the larger; 0: not there at all. */
 static uint64_t plan_key(struct plan *plan, const struct node *n, const struct shape *s)
 {
@@ -175,8 +188,7 @@ static uint64_t plan_key(struct plan *plan, const struct node *n, const struct s
     plan->e->steps++;
     if (n->reservation && n->reservation->owner != plan->w && n->reservation->is_confirmed)
         return 0;
-    if (!node_takes_pods(n) || !fit_kind(n, s) ||
-        !future_of(plan->e, n, plan->by_rank[n->rank], s, plan->now_ns, &f))
+    if (!node_takes_pods(n) || !fit_kind(n, s) || !plan_future(plan, n, s, &f))
         return 0;
     seconds =
         f.start_ns == NEVER_NS ? start_max : (uint64_t)((f.start_ns - plan->now_ns) / 1000000000);
@@ -205,7 +217,7 @@ static bool plan_pod(struct plan *plan, const struct shape *s)
     if (key == 0)
         return false;
     n = e->order.at[NODES_MAX - (uint32_t)(key & ((1 << 21) - 1))];
-    if (!future_of(e, n, plan->by_rank[n->rank], s, plan->now_ns, &f))
+    if (!plan_future(plan, n, s, &f))
         return false;
     if (f.start_ns > plan->start_ns)
         plan->start_ns = f.start_ns;
@@ -402,6 +414,7 @@ bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
     bool is_planned;
 
     arena_reset(e->scratch);
+    bookings_unbar(e);
     search_rank(e);
     is_planned = e->order.n > 0 && plan_make(&there);
     if (is_planned) {

@@ -73,8 +73,8 @@ static const struct glance *glance(struct mete_engine *e, uint32_t slot)
     *g = (struct glance){.is_known = true};
     if (!n || !n->is_present)
         return g;
-    /* reserved nodes are searched apart, because who asks matters there */
-    g->is_open = node_takes_pods(n) && !n->reservation;
+    /* reserved and booked nodes are searched apart, because who asks matters there */
+    g->is_open = node_takes_pods(n) && !n->reservation && n->n_booked == 0;
     g->whole = (uint16_t)bits(n->healthy & ~n->held);
     g->rank = n->rank;
     g->cpu = node_cpu_free(e, n);
@@ -246,7 +246,7 @@ static uint64_t scan(struct mete_engine *e, const struct shape *s)
 
     for (size_t i = 0; i < e->order.n; i++) {
         const struct node *n = e->order.at[i];
-        uint64_t key = n->reservation ? 0 : search_key(e, n, s);
+        uint64_t key = n->reservation || n->n_booked > 0 ? 0 : search_key(e, n, s);
 
         best = key > best ? key : best;
     }

@@ -83,6 +83,8 @@ struct pod;
 struct queue;
 struct counted;
 struct reservation;
+struct booking;
+struct booked;
 
 /* Exists while it is on a node or held. */
 struct gpu {
@@ -117,6 +119,10 @@ struct node {
     size_t n_rooms;
     struct reservation *reservation; /* the one that keeps room here */
     uint32_t reserved_at;            /* which of the reservation's nodes this is */
+    uint32_t first_booked;           /* in e->booked */
+    uint32_t n_booked;               /* there; 0: it is in the trees */
+    uint64_t barred;                 /* bit i: gpus[i] is not for whoever is asked for now */
+    bool is_barred;                  /* nothing here is */
     bool is_present;
     bool is_ready;
     bool is_cordoned;
@@ -197,7 +203,8 @@ struct group {
     void *words;
     size_t size;
     unsigned refs;
-    uint32_t user; /* 0: of any */
+    uint32_t user;    /* 0: of any */
+    uint32_t booking; /* the name of the one in which alone it runs; 0: none */
     struct group_set *sets;
     size_t n_sets;
     uint32_t *fill_order; /* sets, the ones with most gpus first */
@@ -224,6 +231,7 @@ struct group {
     struct order_link *at; /* whose turn it is */
 
     uint64_t brief_at; /* e->version of the two below; 0: none */
+    int64_t brief_ns;  /* and when, which reservations made in advance make matter */
     char *brief;
     enum mete_reason_code brief_code;
 };
@@ -347,6 +355,11 @@ struct mete_engine {
     bool may_secure;                   /* something secured has gone: others may take its place */
     bool is_quiet;                     /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
+    VEC(struct booking *) bookings; /* by name */
+    VEC(struct booked) booked;      /* by node, then as above */
+    uint64_t booked_at;             /* e->nodes_version of these; 0: to be made anew */
+    bool is_booked_by_user;         /* one is for users: groups are of one user each */
+    const struct booking *inside;   /* whoever the bars are for runs in it alone */
 
     VEC(uint32_t) log; /* a ring of node slots; see search.c */
     uint64_t log_end;

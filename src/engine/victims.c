@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "engine/booking.h"
 #include "engine/fit.h"
 #include "engine/preempt.h"
 #include "engine/search.h"
@@ -157,8 +158,8 @@ static uint64_t node_cost(struct victims *v, struct node *n, const struct shape 
 
     v->e->steps++;
     *ret = 0;
-    if (!node_takes_pods(n) || (r && r->is_confirmed && r->owner != v->attempt.w) ||
-        fit_empty(n, shape) == 0)
+    if (!node_takes_pods(n) || node_is_barred(v->e, n) ||
+        (r && r->is_confirmed && r->owner != v->attempt.w) || fit_empty(n, shape) == 0)
         return COST_NEVER;
     if (fit_now(n, shape))
         return 0;
@@ -294,6 +295,9 @@ bool victims_make_room(struct victims *v)
     struct mete_engine *e = v->e;
     const struct group *g = v->attempt.w->group;
 
+    if (booking_ask(e, v->attempt.w, v->attempt.now_ns) != BOOKING_OPEN)
+        return false;
+    bookings_bar(e, v->attempt.w, v->attempt.now_ns);
     search_rank(e);
     v->room = 1;
     while (v->room < e->order.n)

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "engine/booking.h"
 #include "engine/fit.h"
 #include "engine/future.h"
 #include "engine/preempt.h"
@@ -81,6 +82,8 @@ struct finding {
     const struct reservation *kept; /* by whom, where that is the cause */
     struct attempt attempt;         /* as it failed */
     struct quota_block block;       /* where that is the cause */
+    const struct booking *booking;  /* likewise, and where */
+    const struct node *booked;
 };
 
 /* Before what its queue says, but not before what its user has to change. */
@@ -116,6 +119,10 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         ret->code = METE_REASON_NOT_YET_EVALUATED;
         return;
     }
+    if (booking_ask(e, w, now_ns) != BOOKING_OPEN) {
+        ret->code = METE_REASON_RESERVED;
+        return;
+    }
     if (ret->attempt.block.code != METE_REASON_NONE) {
         ret->block = ret->attempt.block;
         ret->code = ret->block.code;
@@ -129,7 +136,10 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         return;
     }
     relaxed.ignores_reservations = false;
-    if (fits_with_all_gpus(e, &relaxed))
+    ret->booking = why_booking(e, &relaxed, &ret->booked);
+    if (ret->booking)
+        ret->code = METE_REASON_RESERVED;
+    else if (fits_with_all_gpus(e, &relaxed))
         ret->code = METE_REASON_GPUS_UNHEALTHY;
     else if (fits_with_all_nodes(e, &relaxed))
         ret->code = METE_REASON_NODES_DRAINING;
@@ -161,9 +171,15 @@ static const struct node *first_in_trouble(const struct answers *answers, enum t
 
 static const char *kept_text(struct mete_engine *e, const struct finding *f)
 {
-    const struct workload *owner = f->kept->owner;
     const char *asked = needs_text(e, f->attempt.w->group);
+    const struct workload *owner;
 
+    if (f->booking)
+        return arena_format(e->answers, "%s; %s", asked,
+                            why_booked_text(e, f->booking, f->booked->name, f->attempt.now_ns));
+    if (!f->kept)
+        return why_own_booking_text(e, f->attempt.w, f->attempt.now_ns);
+    owner = f->kept->owner;
     if (f->code == METE_REASON_RESERVED)
         return arena_format(e->answers, "%s; the room on %s is kept for %s", asked,
                             f->kept->nodes[0].node->name, why_workload(e, owner));
@@ -321,6 +337,7 @@ static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
         return;
     }
     why_if_quota(e, &f.attempt, &f.block, lines);
+    why_if_booking(e, &f.attempt, f.booking, lines);
     why_if(e, &f.attempt, &answers, lines);
     ret->would_start_if = lines->at;
     ret->n_would_start_if = lines->n;
@@ -380,7 +397,7 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
         ret->message = hold_text(w);
         return METE_OK;
     }
-    if (g->brief_at != e->version) {
+    if (g->brief_at != e->version || (e->bookings.n > 0 && g->brief_ns != now_ns)) {
         struct answers answers = {0};
         const struct shape *s;
         struct finding f;
@@ -394,6 +411,7 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
         g->brief = mem_strdup(message_of(e, &f, s, &answers));
         g->brief_code = f.code;
         g->brief_at = e->version;
+        g->brief_ns = now_ns;
     }
     fill_head(w, g->brief_code, now_ns, ret);
     ret->message = g->brief;

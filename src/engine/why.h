@@ -5,8 +5,9 @@
 
 /* What stands between a pod and a node, the least first. */
 enum trouble {
-    TROUBLE_NONE, /* fits */
-    TROUBLE_KEPT, /* fits, but is reserved for another */
+    TROUBLE_NONE,   /* fits */
+    TROUBLE_KEPT,   /* fits, but is reserved for another */
+    TROUBLE_BOOKED, /* fits, but for a reservation made in advance */
     TROUBLE_SHORT_GPUS,
     TROUBLE_SHORT_ROOM,
     TROUBLE_UNHEALTHY,
@@ -17,6 +18,7 @@ enum trouble {
     TROUBLE_MODEL,
     TROUBLE_TAINT,
     TROUBLE_LABEL,
+    TROUBLE_OUTSIDE, /* of the reservation that it runs in alone */
     TROUBLE_NAME,
 };
 
@@ -90,6 +92,19 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
 /* "needs 2 gpus; queue research holds 24 of 24" */
 const char *why_quota_text(struct mete_engine *e, const struct workload *w,
                            const struct quota_block *b);
+struct booking;
+/* The first by name that takes what the attempt would be given, where that is all that it lacks. */
+const struct booking *why_booking(struct mete_engine *e, const struct attempt *a,
+                                  const struct node **ret_node);
+/* What stands between the workload and the reservation that it names; "". */
+const char *why_own_booking_text(struct mete_engine *e, const struct workload *w, int64_t now_ns);
+/* "n1 is reserved until 2026-11-21T08:00:00Z (night)" */
+const char *why_booked_text(struct mete_engine *e, const struct booking *b, const char *node,
+                            int64_t now_ns);
+/* The line of a node that is barred. */
+const char *why_barred_text(struct mete_engine *e, const struct node *n);
+void why_if_booking(struct mete_engine *e, const struct attempt *a, const struct booking *b,
+                    struct why_lines *l);
 /* Who has to end first, of those evicted for it. */
 const char *why_preempting_text(struct mete_engine *e, const struct workload *w);
 void why_if_quota(struct mete_engine *e, const struct attempt *a, const struct quota_block *b,

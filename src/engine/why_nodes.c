@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "engine/booking.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
 #include "engine/reserve.h"
@@ -55,8 +56,8 @@ static bool answer_of_rooms(const struct node *n, const struct shape *s, bool is
     return false;
 }
 
-static void answer_of(const struct mete_engine *e, const struct attempt *a, const struct node *n,
-                      const struct shape *s, struct answer *ret)
+static void answer_of_open(const struct mete_engine *e, const struct attempt *a,
+                           const struct node *n, const struct shape *s, struct answer *ret)
 {
     uint64_t kind = node_gpus_of(n, s);
     uint64_t free = fit_gpus(n, s);
@@ -84,6 +85,24 @@ static void answer_of(const struct mete_engine *e, const struct attempt *a, cons
     }
 }
 
+/* Bars count only where nothing else is in the way. For one that runs in a reservation alone what
+ * is outside of it does not exist. */
+static void answer_of(const struct mete_engine *e, const struct attempt *a, struct node *n,
+                      const struct shape *s, struct answer *ret)
+{
+    uint64_t barred = n->barred;
+    bool is_whole = node_is_barred(e, n);
+
+    if (!e->inside)
+        n->barred = 0;
+    answer_of_open(e, a, n, s, ret);
+    n->barred = barred;
+    if (e->inside && is_whole)
+        *ret = small(n, TROUBLE_OUTSIDE, 0, s->gpus, 0);
+    else if (ret->trouble <= TROUBLE_KEPT && (is_whole || bits(fit_gpus(n, s)) < s->gpus))
+        ret->trouble = TROUBLE_BOOKED;
+}
+
 /* Nearer: less trouble, less missing, then by name. `a` stands before `b` by name. */
 static bool is_nearer(const struct answer *b, const struct answer *a)
 {
@@ -99,6 +118,7 @@ static bool is_nearer(const struct answer *b, const struct answer *a)
 void answers_find(struct mete_engine *e, const struct attempt *a, const struct shape *s, size_t max,
                   struct answers *ret)
 {
+    bookings_bar(e, a->w, a->now_ns);
     *ret = (struct answers){.n_nodes = e->order.n};
     ret->at = arena_alloc(e->scratch, (max + 1) * sizeof(*ret->at));
     for (size_t i = 0; i < e->order.n; i++) {
@@ -185,6 +205,9 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
         return arena_format(e->answers,
                             "needs %s on one node; %" PRId64 " of %" PRId64 " are healthy (%s)",
                             asked, best->free, best->capacity, best->node->name);
+    if (best->trouble == TROUBLE_BOOKED)
+        return arena_format(e->answers, "needs %s; %s: %s", asked, best->node->name,
+                            why_barred_text(e, best->node));
     if (best->trouble == TROUBLE_KEPT)
         return arena_format(e->answers, "needs %s; %s is kept for %s", asked, best->node->name,
                             why_workload(e, best->node->reservation->owner));

@@ -230,6 +230,9 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
     case TROUBLE_KEPT:
         return arena_format(e->answers, "kept for %s",
                             why_workload(e, a->node->reservation->owner));
+    case TROUBLE_BOOKED:
+    case TROUBLE_OUTSIDE:
+        return why_barred_text(e, a->node);
     case TROUBLE_SHORT_GPUS:
         return arena_format(e->answers, "%" PRId64 " short%s", missing, holders_text(e, s, a));
     case TROUBLE_SHORT_ROOM:

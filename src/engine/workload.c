@@ -39,14 +39,15 @@ static void make_pods(struct workload *w)
 
 static enum mete_result check_workload(struct mete_engine *e, const struct mete_workload *w)
 {
-    const char *const texts[] = {w->name, w->queue, w->user};
+    const char *const texts[] = {w->name, w->queue, w->user, w->reservation};
 
     if (w->id == 0)
         return engine_refuse(e, METE_INVALID, "workload id 0");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (texts[i] && strnlen(texts[i], TEXT_MAX + 1) > TEXT_MAX)
             return engine_refuse(e, METE_INVALID,
-                                 "workload %" PRIu64 ": a name, queue or user is over %d bytes",
+                                 "workload %" PRIu64
+                                 ": a name, queue, user or reservation is over %d bytes",
                                  w->id, TEXT_MAX);
     if (w->submit_ns < 0 || w->time_limit_ns < 0 || w->min_run_ns < 0 || w->checkpoint_ns < 0)
         return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": a time is negative", w->id);

@@ -78,6 +78,7 @@ struct job_spec {
     const char *label;     /* of key "disk" */
     const char *tolerates; /* value of key "dedicated" */
     const char *node;
+    const char *reservation;
     const char *restored_on; /* for restore_job: gpus 0 .. gpus-1 of that node */
     unsigned restored_at;    /* the first gpu there */
 };
@@ -131,6 +132,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .time_limit_ns = s.limit_s * SECOND,
         .pod_sets = &p->set,
         .n_pod_sets = 1,
+        .reservation = s.reservation,
     };
     return &p->workload;
 }
