@@ -52,6 +52,7 @@ static void on_cycle(void *arg)
     s->is_poked = false;
     if (s->is_held)
         return;
+    scheduler_settle_groups(s);
     a = arena_new();
     mete_cycle(s->engine, loop_wall_ns(s->options.loop), CYCLE_STEPS, &d);
     n = d.n_placements;
@@ -76,6 +77,7 @@ static struct err *watch_all(struct scheduler *s)
     const struct cluster_listener ledger = {scheduler_put_held, scheduler_remove_held, s};
 
     TRY(cluster_watch(c, "", "nodes", &nodes, &s->nodes_watch));
+    TRY(scheduler_watch_groups(s));
     s->is_loading = true;
     TRY(cluster_watch(c, "", "pods", &pods, &s->pods_watch));
     s->is_loading = false;
@@ -94,6 +96,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->cycle_timer = loop_timer_new(o->loop, on_cycle, s);
     s->retry_timer = loop_timer_new(o->loop, on_retry, s);
     s->tell_timer = loop_timer_new(o->loop, scheduler_on_tell, s);
+    s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
     s->engine = mete_engine_new(&engine);
     if (!s->engine)
         e = err_new(ERR_INVALID, "there is no policy '%s'", o->policy);
@@ -111,15 +114,13 @@ void scheduler_free(struct scheduler *s)
 {
     if (!s)
         return;
-    loop_timer_free(s->cycle_timer);
-    loop_timer_free(s->retry_timer);
-    loop_timer_free(s->tell_timer);
     cluster_unwatch(s->options.cluster, s->nodes_watch);
     cluster_unwatch(s->options.cluster, s->pods_watch);
     cluster_unwatch(s->options.cluster, s->ledger_watch);
     sched_works_free(s);
     while (s->pods)
         sched_pod_free(s, s->pods);
+    scheduler_groups_free(s);
     while (s->nodes)
         sched_node_free(s, s->nodes);
     while (s->held)
@@ -132,6 +133,10 @@ void scheduler_free(struct scheduler *s)
         free(port->resource);
         free(port);
     }
+    loop_timer_free(s->cycle_timer);
+    loop_timer_free(s->retry_timer);
+    loop_timer_free(s->tell_timer);
+    loop_timer_free(s->status_timer);
     mete_engine_free(s->engine);
     free(s);
 }

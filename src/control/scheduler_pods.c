@@ -28,6 +28,18 @@ static int64_t job_id_of(const json_t *pod)
     return e ? 0 : id;
 }
 
+/* 0: none, or not one */
+static int64_t stamp_of(const char *text)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t ns = 0;
+
+    if (!text)
+        return 0;
+    e = stamp_parse(str_of(text), &ns);
+    return e ? 0 : ns;
+}
+
 static struct sched_pod *pod_new(struct scheduler *s, const char *key, const json_t *pod)
 {
     struct sched_pod *p = mem_alloc(sizeof(*p));
@@ -40,6 +52,7 @@ static struct sched_pod *pod_new(struct scheduler *s, const char *key, const jso
     p->uid = mem_strdup(uid ? uid : "");
     p->user = mem_strdup(user ? user : "");
     p->job_id = job_id_of(pod);
+    p->submit_ns = stamp_of(json_text_at(pod, "metadata", "creationTimestamp", NULL));
     map_add(handle, s->pods, p->key, strlen(p->key), p);
     return p;
 }
@@ -98,6 +111,9 @@ void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
 static void leave_engine(struct scheduler *s, struct sched_pod *p)
 {
     scheduler_unlist(s, p);
+    p->is_candidate = false;
+    if (p->group)
+        sched_group_changed(s, p->group);
     sched_pod_wait(s, p, NULL, NULL, NULL);
     if (!p->work)
         return;
@@ -108,6 +124,7 @@ static void leave_engine(struct scheduler *s, struct sched_pod *p)
 
 void sched_pod_free(struct scheduler *s, struct sched_pod *p)
 {
+    scheduler_leave_group(s, p);
     scheduler_unlist(s, p);
     map_remove(handle, s->pods, p);
     VEC_EACH (&p->containers, c) {
@@ -158,7 +175,11 @@ static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t
     p->asks = scheduler_ask_hash(pod);
     scheduler_read_containers(p, pod);
     read_told(p, pod);
-    sched_pod_queue(s, p);
+    p->is_candidate = true;
+    if (p->group)
+        sched_group_changed(s, p->group); /* it comes to the queue with the others */
+    else
+        sched_pod_queue(s, p);
 }
 
 struct device_list {
@@ -185,18 +206,6 @@ static bool add_device(void *arg, const char *container, const char *uuid)
     return true;
 }
 
-static int64_t started_ns(const json_t *pod)
-{
-    const char *text = json_text_at(pod, "status", "startTime", NULL);
-    AUTO(err_freep) struct err *e = NULL;
-    int64_t ns = 0;
-
-    if (!text)
-        return 0;
-    e = stamp_parse(str_of(text), &ns);
-    return e ? 0 : ns;
-}
-
 static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     struct arena *a = arena_new();
@@ -219,7 +228,7 @@ static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
     const struct sched_work_name name = {
         .ns = p->ns, .name = is_gang ? placement : p->name, .is_gang = is_gang};
     struct sched_work *w = is_gang ? scheduler_find_gang(s, p->ns, placement) : NULL;
-    int64_t started = started_ns(pod);
+    int64_t started_ns = stamp_of(json_text_at(pod, "status", "startTime", NULL));
 
     read_place(s, p, pod);
     if (w) {
@@ -227,7 +236,7 @@ static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
         return;
     }
     w = sched_work_new(s, &name, &p, 1);
-    w->started_ns = started;
+    w->started_ns = started_ns;
     if (is_gang && s->is_loading)
         sched_work_placed(s, w);
     else
@@ -239,7 +248,8 @@ static bool is_ours(const json_t *pod)
     const char *scheduler = json_text_at(pod, "spec", "schedulerName", NULL);
 
     return !scheduler || !*scheduler || text_equal(scheduler, "default-scheduler") ||
-           text_equal(scheduler, "mete");
+           text_equal(scheduler, "mete") || text_equal(scheduler, "volcano") ||
+           text_equal(scheduler, "scheduler-plugins-scheduler");
 }
 
 struct device_check {
@@ -270,6 +280,8 @@ static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const 
 
 static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
+    if (p->group && !p->is_bound)
+        sched_group_changed(s, p->group);
     if (is_as_decided(s, p, pod)) {
         p->is_bound = true;
         return;
@@ -286,10 +298,35 @@ static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *
         leave_engine(s, p);
         return;
     }
-    if (p->work && p->asks == scheduler_ask_hash(pod))
+    if ((p->work || p->is_candidate) && p->asks == scheduler_ask_hash(pod))
         return;
     leave_engine(s, p);
     wait_for_turn(s, p, pod);
+}
+
+/* In its group it still counts, as long as it is there. */
+static void put_ended(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    if (!p->group) {
+        forget(s, p);
+        return;
+    }
+    if (p->has_succeeded || p->has_failed)
+        return;
+    leave_engine(s, p);
+    p->is_running = false;
+    p->has_succeeded = text_equal(pod_phase(pod), "Succeeded");
+    p->has_failed = !p->has_succeeded;
+}
+
+static void note_running(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    bool is_running = text_equal(pod_phase(pod), "Running");
+
+    if (!p->group || p->is_running == is_running)
+        return;
+    p->is_running = is_running;
+    sched_group_changed(s, p->group);
 }
 
 void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
@@ -302,19 +339,20 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
         forget(s, p);
         p = NULL;
     }
-    if (pod_is_terminal(pod)) {
-        if (p)
-            forget(s, p);
-        return;
-    }
     if (!p)
         p = pod_new(s, key, pod);
     keep_tree(p, pod);
+    scheduler_join_group(s, p);
+    if (pod_is_terminal(pod)) {
+        put_ended(s, p, pod);
+        return;
+    }
     if (*pod_node(pod))
         put_bound(s, p, pod);
     else
         put_unbound(s, p, pod);
-    if (!p->work || !p->work->is_gang)
+    note_running(s, p, pod);
+    if (!p->group && (!p->work || !p->work->is_gang))
         keep_tree(p, NULL);
 }
 

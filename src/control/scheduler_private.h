@@ -2,9 +2,13 @@
 #pragma once
 
 #include "base/map.h"
+#include "base/stamp.h"
 #include "base/vec.h"
 #include "control/scheduler.h"
+#include "kinds/gang.h"
 #include "kinds/pod_view.h"
+
+#define GROUP_STATUS_NS (INT64_C(200) * NS_PER_MS)
 
 /* One container's share of the pod's gpus, as the ledger wants it. */
 struct sched_container {
@@ -38,6 +42,12 @@ struct sched_pod {
     uint64_t asks; /* a hash of what it asks for */
     json_t *tree;  /* while it is looked at, and of members of gangs always */
     struct sched_wait wait;
+    struct sched_group *group; /* that starts its first pods together; NULL: none */
+    bool is_candidate;         /* waits in its group */
+    bool is_chosen;            /* for its gang */
+    bool has_succeeded;        /* and counts in its group */
+    bool has_failed;
+    bool is_running;
     bool is_placed; /* by a decision, or bound */
     bool is_bound;  /* the object says so */
     char *node;     /* where it is placed, and with which gpus */
@@ -67,6 +77,35 @@ struct sched_work {
     int32_t priority;             /* of the gang itself */
     int64_t started_ns;           /* 0: not known */
     VEC(struct sched_pod *) pods; /* those that are still there */
+};
+
+/* Pods that name the same group; scheduler_groups.c. */
+struct sched_group {
+    struct map_handle handle; /* by key */
+    struct sched_group *prev; /* among those that have changed */
+    struct sched_group *next;
+    char *key; /* "ns/volcano:train" */
+    char *ns;
+    char *name;          /* of a gang's placement: "volcano:train" */
+    char *object;        /* "2/ns/train": its definition's key */
+    struct gang_ref ref; /* texts of its own */
+    char *ref_name;
+    char *ref_part;
+    bool is_changed;
+    bool is_status_old;
+    VEC(struct sched_pod *) pods;
+};
+
+struct sched_door {
+    struct scheduler *s;
+    enum gang_door door;
+};
+
+/* The object that says when a group may start. */
+struct sched_definition {
+    struct map_handle handle;
+    char *key; /* "2/ns/train": of its door */
+    json_t *tree;
 };
 
 struct sched_node {
@@ -109,7 +148,13 @@ struct scheduler {
     struct sched_pod *pods;
     struct sched_work *works;
     struct sched_work *gangs; /* placed ones, by key */
-    bool is_loading;          /* the first list of pods: gangs are told when all is read */
+    struct sched_group *groups;
+    struct sched_group *changed_groups;
+    struct sched_definition *definitions;
+    struct sched_door doors[GANG_DOORS];
+    struct cluster_watch *group_watches[GANG_DOORS];
+    struct loop_timer *status_timer;
+    bool is_loading; /* the first list of pods: gangs are told when all is read */
     struct sched_held *held;
     struct sched_port *ports;
     uint64_t next_unnamed;
@@ -180,6 +225,21 @@ struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns
 void sched_works_loaded(struct scheduler *s);
 void sched_works_free(struct scheduler *s);
 bool sched_name_is_gang(const char *placement); /* "volcano:train" */
+
+/* scheduler_groups.c */
+struct err *scheduler_watch_groups(struct scheduler *s) MUST_CHECK;
+/* Its tree says of which group the pod is, if of any; it is there from here on. */
+void scheduler_join_group(struct scheduler *s, struct sched_pod *p);
+void scheduler_leave_group(struct scheduler *s, struct sched_pod *p);
+/* Something about one of its pods is otherwise. */
+void sched_group_changed(struct scheduler *s, struct sched_group *g);
+/* Makes gangs of what has changed. */
+void scheduler_settle_groups(struct scheduler *s);
+void scheduler_groups_free(struct scheduler *s);
+const json_t *sched_group_definition(const struct scheduler *s, const struct sched_group *g);
+
+/* scheduler_group_status.c */
+void scheduler_on_group_status(void *arg);
 
 /* scheduler_bind.c: a decision carried out, all of it or nothing. */
 void scheduler_carry_out(struct scheduler *s, const struct mete_placement *placement);

@@ -48,6 +48,18 @@ static const struct field os_fields[] = {
     F_END,
 };
 
+static const struct field workload_ref_fields[] = {
+    F_STRING("name", "The Workload.", .is_required = true, .check = name_check_subdomain),
+    F_STRING("podGroup", "The pod group in it.", .is_required = true, .check = name_check_label),
+    F_STRING("podGroupReplicaKey", "Which copy of that group.", .check = name_check_label),
+    F_END,
+};
+
+static const struct field scheduling_group_fields[] = {
+    F_STRING("podGroupName", "The PodGroup.", .is_required = true, .check = name_check_subdomain),
+    F_END,
+};
+
 const struct field pod_spec_fields[] = {
     F_LIST("volumes", &volume_item, "Directories that containers can mount.", .merge_key = "name",
            .is_unique = true, .items_max = 128),
@@ -97,7 +109,7 @@ const struct field pod_spec_fields[] = {
     F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",
              .check = name_check_subdomain),
     F_INT("priority", "Higher goes first.", .min = INT32_MIN, .max = INT32_MAX),
-    F_STRING("preemptionPolicy", "Whether others may be ended for it; none are yet.",
+    F_STRING("preemptionPolicy", "Whether others may be ended for it.",
              .values = preemption_policies),
     F_REFUSED("readinessGates", "More conditions of readiness."),
     F_REFUSED("runtimeClassName", "Which runtime starts it."),
@@ -109,6 +121,7 @@ const struct field pod_spec_fields[] = {
     F_REFUSED("schedulingGates", "What must be removed before it is placed."),
     F_REFUSED("resourceClaims", "Devices claimed by DRA."),
     F_REFUSED("resources", "What all its containers ask for together."),
-    F_REFUSED("workloadRef", "The gang that it belongs to."),
+    F_OBJECT("workloadRef", workload_ref_fields, "The gang that it is of, of a v1alpha1 Workload."),
+    F_OBJECT("schedulingGroup", scheduling_group_fields, "The gang that it is of, a PodGroup."),
     F_END,
 };

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "kinds/cause.h"
+#include "kinds/gang.h"
 #include "kinds/pod_rules.h"
 #include "kinds/value.h"
 
@@ -267,5 +268,6 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
 
 void pod_validate(const json_t *pod, struct causes *causes)
 {
+    gang_validate_pod(pod, causes);
     pod_spec_validate(json_object_get(pod, "spec"), PATH(NULL, "spec"), causes);
 }

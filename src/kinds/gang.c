@@ -1,0 +1,126 @@
+#include "kinds/gang.h"
+
+#include <stdint.h>
+
+const struct gang_source gang_sources[GANG_DOORS] = {
+    [GANG_WORKLOAD] = {"native", "scheduling.k8s.io", "workloads", "Workload"},
+    [GANG_PODGROUP] = {"native", "scheduling.k8s.io", "podgroups", "PodGroup"},
+    [GANG_COSCHEDULING] = {"coscheduling", "scheduling.x-k8s.io", "podgroups", "PodGroup"},
+    [GANG_VOLCANO] = {"volcano", "scheduling.volcano.sh", "podgroups", "PodGroup"},
+};
+
+static const char *text_of(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+/* What the pod says at one door. */
+static bool read_ref(const json_t *pod, enum gang_door door, struct gang_ref *ret)
+{
+    const json_t *spec = json_object_get(pod, "spec");
+    const json_t *metadata = json_object_get(pod, "metadata");
+
+    *ret = (struct gang_ref){.door = door};
+    switch (door) {
+    case GANG_WORKLOAD:
+        ret->name = text_of(json_text_at(spec, "workloadRef", "name", NULL));
+        ret->part = text_of(json_text_at(spec, "workloadRef", "podGroup", NULL));
+        ret->replica = text_of(json_text_at(spec, "workloadRef", "podGroupReplicaKey", NULL));
+        break;
+    case GANG_PODGROUP:
+        ret->name = text_of(json_text_at(spec, "schedulingGroup", "podGroupName", NULL));
+        break;
+    case GANG_COSCHEDULING:
+        ret->name = text_of(json_text_at(metadata, "labels", GANG_COSCHEDULING_LABEL, NULL));
+        break;
+    case GANG_VOLCANO:
+        ret->name = text_of(json_text_at(metadata, "annotations", GANG_VOLCANO_ANNOTATION, NULL));
+        break;
+    case GANG_DOORS:
+        break;
+    }
+    return ret->name != NULL;
+}
+
+bool gang_of(const json_t *pod, struct gang_ref *ret)
+{
+    for (enum gang_door door = GANG_WORKLOAD; door < GANG_DOORS; door++)
+        if (read_ref(pod, door, ret))
+            return true;
+    return false;
+}
+
+void gang_validate_pod(const json_t *pod, struct causes *causes)
+{
+    static const char *const words[GANG_DOORS] = {
+        [GANG_WORKLOAD] = "spec.workloadRef",
+        [GANG_PODGROUP] = "spec.schedulingGroup",
+        [GANG_COSCHEDULING] = "the label " GANG_COSCHEDULING_LABEL,
+        [GANG_VOLCANO] = "the annotation " GANG_VOLCANO_ANNOTATION,
+    };
+    const char *first = NULL;
+
+    for (enum gang_door door = GANG_WORKLOAD; door < GANG_DOORS; door++) {
+        struct gang_ref ref;
+        AUTO(buf_done) struct buf detail = {0};
+
+        if (!read_ref(pod, door, &ref))
+            continue;
+        if (!first) {
+            first = words[door];
+            continue;
+        }
+        buf_printf(&detail, "a pod is of one group: %s names one, and so does %s", first,
+                   words[door]);
+        cause_forbidden(causes, PATH(NULL, "spec"), detail.at);
+    }
+}
+
+static const json_t *find_part(const json_t *object, const char *name)
+{
+    const json_t *parts = json_at(object, "spec", "podGroupTemplates", NULL);
+
+    for (size_t i = 0; i < json_array_size(parts); i++)
+        if (text_equal(json_text(json_array_get(parts, i), "name"), name))
+            return json_array_get(parts, i);
+    return NULL;
+}
+
+/* spec of a native PodGroup, or a template in a Workload: both say it in the same words. */
+static void read_native(const json_t *spec, struct gang_rules *ret)
+{
+    const json_t *priority = json_object_get(spec, "priority");
+
+    ret->min = json_int_at(spec, "schedulingPolicy", "gang", "minCount", NULL);
+    ret->class_name = text_of(json_text(spec, "priorityClassName"));
+    ret->has_priority = json_is_integer(priority);
+    ret->priority = (int32_t)json_integer_value(priority); /* validated */
+}
+
+bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rules *ret)
+{
+    const json_t *spec = json_object_get(object, "spec");
+
+    *ret = (struct gang_rules){0};
+    switch (ref->door) {
+    case GANG_WORKLOAD:
+        spec = find_part(object, ref->part);
+        if (!spec)
+            return false;
+        read_native(spec, ret);
+        return true;
+    case GANG_PODGROUP:
+        read_native(spec, ret);
+        return true;
+    case GANG_VOLCANO:
+        ret->tasks = json_object_get(spec, "minTaskMember");
+        ret->class_name = text_of(json_text(spec, "priorityClassName"));
+        ret->min = json_int(spec, "minMember", 0);
+        return true;
+    case GANG_COSCHEDULING:
+    case GANG_DOORS:
+        break;
+    }
+    ret->min = json_int(spec, "minMember", 0);
+    return true;
+}

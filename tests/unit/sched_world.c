@@ -1,0 +1,124 @@
+#include "sched_world.h"
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/ledger.h"
+#include "kinds/pod_state.h"
+#include "test.h"
+
+static void start(struct sched_world *s)
+{
+    const struct control_options options = {.loop = s->w.loop,
+                                            .store = s->w.store,
+                                            .objects = s->w.objects,
+                                            .node_grace_ns = 3600 * NS_PER_SEC};
+
+    world_must(control_new(&options, &s->control));
+    sim_loop_run(s->w.loop);
+}
+
+void sched_world_init(struct sched_world *s, uint64_t seed)
+{
+    world_init(&s->w, seed);
+    start(s);
+}
+
+void sched_world_done(struct sched_world *s)
+{
+    control_free(s->control);
+    s->control = NULL;
+    world_must(ledger_check(s->w.store));
+    world_done(&s->w);
+}
+
+void sched_world_restart(struct sched_world *s)
+{
+    control_free(s->control);
+    world_restart(&s->w);
+    start(s);
+}
+
+void sched_world_advance(struct sched_world *s, int64_t seconds)
+{
+    sim_loop_advance(s->w.loop, seconds * NS_PER_SEC);
+}
+
+void sched_world_add_node(struct sched_world *s, const char *name, int gpus)
+{
+    world_add_node(&s->w, name, gpus);
+    world_must(world_patch(
+        &s->w, (struct target){.kind = "nodes", .name = name, .sub = "status", .who = &ours},
+        "{'status':{'allocatable':{'cpu':'64','memory':'512Gi','pods':'200'},"
+        "'conditions':[{'type':'Ready','status':'True','lastHeartbeatTime':'2099-01-01T00:00:01Z'}]"
+        "}}",
+        NULL));
+    sim_loop_run(s->w.loop);
+}
+
+void sched_world_create(struct sched_world *s, struct target t, const char *text)
+{
+    world_must(world_create(&s->w, t, text, NULL));
+    sim_loop_run(s->w.loop);
+}
+
+json_t *sched_world_pod(struct sched_world *s, const char *name)
+{
+    return world_get(&s->w, (struct target){.kind = "pods", .name = name});
+}
+
+char *sched_world_node_of(struct sched_world *s, const char *name)
+{
+    AUTO(json_freep) json_t *pod = sched_world_pod(s, name);
+
+    return mem_strdup(pod ? pod_node(pod) : "gone");
+}
+
+void sched_world_assert_waits(struct sched_world *s, const char *name, const char *message)
+{
+    AUTO(json_freep) json_t *pod = sched_world_pod(s, name);
+    const json_t *condition = object_condition(pod, "PodScheduled");
+
+    assert_non_null(pod);
+    assert_string_equal(pod_node(pod), "");
+    assert_string_equal(json_text(condition, "status"), "False");
+    assert_string_equal(json_text(condition, "message"), message);
+}
+
+void sched_world_assert_on(struct sched_world *s, const char *name, const char *node)
+{
+    AUTO_FREE char *is = sched_world_node_of(s, name);
+
+    assert_string_equal(is, node);
+}
+
+static void set_phase(struct sched_world *s, const char *name, const char *phase)
+{
+    AUTO_FREE char *text = mem_format("{'status':{'phase':'%s'}}", phase);
+
+    world_must(world_patch(
+        &s->w, (struct target){.kind = "pods", .name = name, .sub = "status", .who = &ours}, text,
+        NULL));
+    sim_loop_run(s->w.loop);
+}
+
+void sched_world_run_pod(struct sched_world *s, const char *name)
+{
+    set_phase(s, name, "Running");
+}
+
+void sched_world_end_pod(struct sched_world *s, const char *name, const char *phase)
+{
+    set_phase(s, name, phase);
+}
+
+void sched_world_finish_deletion(struct sched_world *s, const char *name)
+{
+    const struct delete_options now = {.grace_seconds = 0};
+    AUTO(json_freep) json_t *pod = sched_world_pod(s, name);
+
+    assert_non_null(pod);
+    assert_true(pod_is_deleting(pod));
+    world_must(world_delete(&s->w, (struct target){.kind = "pods", .name = name, .who = &ours},
+                            &now, NULL));
+    sim_loop_run(s->w.loop);
+}

@@ -1,0 +1,38 @@
+/*
+ * sched_world.h - the control loops over a world, with nodes that can be told what their containers
+ * do
+ */
+#pragma once
+
+#include "control/control.h"
+#include "world.h"
+
+struct sched_world {
+    struct world w;
+    struct control *control;
+};
+
+void sched_world_init(struct sched_world *s, uint64_t seed);
+/* Checks the ledger too. */
+void sched_world_done(struct sched_world *s);
+/* The server's process ends at once and another begins: what is durable is there. */
+void sched_world_restart(struct sched_world *s);
+void sched_world_advance(struct sched_world *s, int64_t seconds);
+
+/* With so many gpus, ready. */
+void sched_world_add_node(struct sched_world *s, const char *name, int gpus);
+/* An object of any kind: {.kind = "pods"}; asserts that it is taken. */
+void sched_world_create(struct sched_world *s, struct target t, const char *text);
+/* New reference, or NULL. */
+json_t *sched_world_pod(struct sched_world *s, const char *name);
+/* The node it is on, "" while it waits, "gone". The caller frees it. */
+char *sched_world_node_of(struct sched_world *s, const char *name);
+/* Asserts that it waits with this message. */
+void sched_world_assert_waits(struct sched_world *s, const char *name, const char *message);
+void sched_world_assert_on(struct sched_world *s, const char *name, const char *node);
+
+/* What the node does: the containers run; are gone; are gone after a deletion, and so is the pod.
+ */
+void sched_world_run_pod(struct sched_world *s, const char *name);
+void sched_world_end_pod(struct sched_world *s, const char *name, const char *phase);
+void sched_world_finish_deletion(struct sched_world *s, const char *name);
