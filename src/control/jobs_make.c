@@ -3,6 +3,7 @@
 
 #include "control/jobs_private.h"
 #include "kinds/pod_state.h"
+#include "kinds/queue.h"
 
 /* Kubernetes cuts the name so that what the server adds still fits. */
 enum {
@@ -106,6 +107,27 @@ static void add_tries(json_t *metadata, const struct job_pod *before)
         put_number(annotations, JOB_INDEX_IGNORED, before->ignored + is_ignored);
 }
 
+static void copy_missing(const json_t *from, json_t *to, const char *map, const char *key)
+{
+    const char *text = json_text_at(from, map, key, NULL);
+
+    if (text && !json_text_at(to, map, key, NULL))
+        json_put_text(json_object_at(to, map), key, text);
+}
+
+/* Where it waits, and whether it is on hold: the job's, unless the template has its own. */
+static void add_queue(json_t *pod, const struct job *j)
+{
+    const json_t *from = json_object_get(j->object, "metadata");
+    json_t *metadata = json_object_at(pod, "metadata");
+    const char *queue = queue_of(j->object);
+
+    if (queue && !queue_of(pod))
+        json_put_text(json_object_at(metadata, "labels"), QUEUE_LABEL, queue);
+    copy_missing(from, metadata, "annotations", QUEUE_HOLD);
+    copy_missing(from, metadata, "annotations", QUEUE_NOT_BEFORE);
+}
+
 /* `before`: the try of the same index that it replaces, or NULL. */
 static json_t *pod_tree(const struct job *j, int64_t index, const struct job_pod *before)
 {
@@ -120,6 +142,7 @@ static json_t *pod_tree(const struct job *j, int64_t index, const struct job_pod
     add_owner(metadata, j);
     add_finalizer(metadata);
     add_identity(metadata, j);
+    add_queue(pod, j);
     if (index >= 0)
         add_index(pod, j, index);
     if (index >= 0 && job_limits_index(j))

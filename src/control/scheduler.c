@@ -67,6 +67,19 @@ static void on_cycle(void *arg)
         scheduler_poke(s);
     else
         scheduler_tell_later(s);
+    queue_tree_touch(s->queues);
+}
+
+/* Queues before what waits in them. */
+static struct err *watch_queues(struct scheduler *s)
+{
+    const struct queue_tree_options o = {.loop = s->options.loop,
+                                         .cluster = s->options.cluster,
+                                         .engine = s->engine,
+                                         .on_change = scheduler_look_at_holds,
+                                         .arg = s};
+
+    return queue_tree_new(&o, &s->queues);
 }
 
 static struct err *watch_all(struct scheduler *s)
@@ -76,6 +89,7 @@ static struct err *watch_all(struct scheduler *s)
     const struct cluster_listener pods = {scheduler_put_pod, scheduler_remove_pod, s};
     const struct cluster_listener ledger = {scheduler_put_held, scheduler_remove_held, s};
 
+    TRY(watch_queues(s));
     TRY(cluster_watch(c, "", "nodes", &nodes, &s->nodes_watch));
     TRY(scheduler_watch_groups(s));
     s->is_loading = true;
@@ -97,6 +111,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->retry_timer = loop_timer_new(o->loop, on_retry, s);
     s->tell_timer = loop_timer_new(o->loop, scheduler_on_tell, s);
     s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
+    s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
     s->engine = mete_engine_new(&engine);
     if (!s->engine)
         e = err_new(ERR_INVALID, "there is no policy '%s'", o->policy);
@@ -137,6 +152,8 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->retry_timer);
     loop_timer_free(s->tell_timer);
     loop_timer_free(s->status_timer);
+    loop_timer_free(s->start_timer);
+    queue_tree_free(s->queues);
     mete_engine_free(s->engine);
     free(s);
 }

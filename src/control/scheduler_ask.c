@@ -22,6 +22,8 @@ uint64_t scheduler_ask_hash(const json_t *pod)
 
     for (const char *c = spec; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    for (const char *c = scheduler_queue_of(NULL, pod); *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     return hash;
 }
 
@@ -184,13 +186,6 @@ bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
            a->n_selector == b->n_selector && a->n_tolerations == b->n_tolerations &&
            requests_same(a, b) && texts_equal(a->gpu_models, b->gpu_models, a->n_gpu_models) &&
            selects_same(a, b) && tolerates_same(a, b);
-}
-
-const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod)
-{
-    (void)s;
-    (void)pod;
-    return "default";
 }
 
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,

@@ -96,6 +96,8 @@ void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
 {
     bool is_same = text_equal(code, p->wait.code);
 
+    free(p->queue);
+    free(p->gates);
     free(p->wait.message);
     p->wait = (struct sched_wait){
         .code = message ? code : NULL,
@@ -298,8 +300,11 @@ static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *
         leave_engine(s, p);
         return;
     }
-    if ((p->work || p->is_candidate) && p->asks == scheduler_ask_hash(pod))
+    if ((p->work || p->is_candidate) && p->asks == scheduler_ask_hash(pod)) {
+        if (p->work)
+            sched_work_hold(s, p->work);
         return;
+    }
     leave_engine(s, p);
     wait_for_turn(s, p, pod);
 }
@@ -342,6 +347,7 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
     if (!p)
         p = pod_new(s, key, pod);
     keep_tree(p, pod);
+    sched_pod_read_hold(p, pod);
     scheduler_join_group(s, p);
     if (pod_is_terminal(pod)) {
         put_ended(s, p, pod);

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "base/vec.h"
+#include "control/queue_tree.h"
 #include "control/scheduler.h"
 #include "kinds/gang.h"
 #include "kinds/pod_view.h"
@@ -40,7 +41,11 @@ struct sched_pod {
     int64_t job_id;
     int64_t submit_ns;
     uint64_t asks; /* a hash of what it asks for */
-    json_t *tree;  /* while it is looked at, and of members of gangs always */
+    char *queue;
+    enum mete_hold hold;   /* as its annotation says: of its user or an administrator */
+    char *gates;           /* that hold it, as text; NULL: none */
+    int64_t not_before_ns; /* realtime; 0: now */
+    json_t *tree;          /* while it is looked at, and of members of gangs always */
     struct sched_wait wait;
     struct sched_group *group; /* that starts its first pods together; NULL: none */
     bool is_candidate;         /* waits in its group */
@@ -74,8 +79,10 @@ struct sched_work {
     bool is_placed;  /* in the engine: by a decision, or bound */
     bool is_leaving; /* evicted: it is held until the last of its pods is gone */
     bool has_priority;
-    int32_t priority;             /* of the gang itself */
-    int64_t started_ns;           /* 0: not known */
+    int32_t priority;    /* of the gang itself */
+    int64_t started_ns;  /* 0: not known */
+    enum mete_hold hold; /* as the engine was told */
+    char *hold_text;
     VEC(struct sched_pod *) pods; /* those that are still there */
 };
 
@@ -140,6 +147,9 @@ struct scheduler {
     struct loop_timer *cycle_timer;
     struct loop_timer *retry_timer;
     struct loop_timer *tell_timer;
+    struct loop_timer *start_timer; /* for those that are not to start before a time: */
+    int64_t start_ns;               /* realtime; 0: not set */
+    struct queue_tree *queues;
     bool is_poked;
     bool is_held;
     int64_t retry_ns; /* the next delay after a failed bind */
@@ -251,6 +261,14 @@ void scheduler_remove_held(void *arg, const char *ns, const char *name, const js
 void scheduler_drop_stand_in(struct scheduler *s, const char *uuid);
 void scheduler_check_held(struct scheduler *s, const char *uuid);
 void sched_held_free(struct scheduler *s, struct sched_held *h);
+
+/* scheduler_queue.c */
+/* What its tree says of its queue, and of what holds it there. */
+void sched_pod_read_hold(struct sched_pod *p, const json_t *pod);
+/* Tells the engine what holds it, where that is something else than before. */
+void sched_work_hold(struct scheduler *s, struct sched_work *w);
+/* The same for all that wait: whom queues let in has changed, or a time has come. */
+void scheduler_look_at_holds(void *scheduler);
 
 /* scheduler_ask.c: a pod's tree as what the engine takes, in an arena. */
 struct arena;

@@ -71,8 +71,9 @@ static void refill(struct scheduler *s)
 }
 
 static json_t *condition_patch(const struct scheduler *s, const struct sched_pod *p,
-                               const char *message)
+                               const struct mete_reason *r)
 {
+    bool is_gated = r->code == METE_REASON_SCHEDULING_GATED;
     json_t *changes = json_object();
     json_t *condition = json_object();
     char stamp[STAMP_TEXT_SIZE];
@@ -81,8 +82,8 @@ static json_t *condition_patch(const struct scheduler *s, const struct sched_pod
     json_put_text(json_object_at(changes, "metadata"), "uid", p->uid);
     json_put_text(condition, "type", "PodScheduled");
     json_put_text(condition, "status", "False");
-    json_put_text(condition, "reason", "Unschedulable");
-    json_put_text(condition, "message", message);
+    json_put_text(condition, "reason", is_gated ? "SchedulingGated" : "Unschedulable");
+    json_put_text(condition, "message", r->message);
     if (!p->is_told)
         json_put_text(condition, "lastTransitionTime", stamp);
     (void)json_array_append_new(json_array_at(json_object_at(changes, "status"), "conditions"),
@@ -93,7 +94,7 @@ static json_t *condition_patch(const struct scheduler *s, const struct sched_pod
 static void write_reason(struct scheduler *s, const struct sched_pod *p,
                          const struct mete_reason *r)
 {
-    AUTO(json_freep) json_t *changes = condition_patch(s, p, r->message);
+    AUTO(json_freep) json_t *changes = condition_patch(s, p, r);
     AUTO(err_freep)
     struct err *e = cluster_patch(s->options.cluster, "pods", p->ns, p->name, "status", changes);
 

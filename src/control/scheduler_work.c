@@ -73,6 +73,7 @@ static void work_free(struct scheduler *s, struct sched_work *w)
         map_remove(by_key, s->gangs, w);
     map_remove(handle, s->works, w);
     vec_done(&w->pods);
+    free(w->hold_text);
     free(w->key);
     free(w->ns);
     free(w->name);
@@ -179,6 +180,7 @@ bool sched_work_wait(struct scheduler *s, struct sched_work *w)
         work_free(s, w);
         return false;
     }
+    sched_work_hold(s, w);
     VEC_EACH (&w->pods, p) {
         scheduler_list_waiting(s, *p);
     }

@@ -198,6 +198,8 @@ static struct err *bind_pod(struct change *c, const json_t *binding, struct choi
     if (*pod_node(c->before))
         return conflict(c, "pod %s is already assigned to node \"%s\"", c->key.name,
                         pod_node(c->before));
+    if (json_array_size(json_at(c->before, "spec", "schedulingGates", NULL)) > 0)
+        return conflict(c, "pod %s has non-empty .spec.schedulingGates", c->key.name);
     TRY(load_node(c, node, choice));
     TRY(choose(c, node, choice));
     return commit_binding(c, node, choice, done, arg);

@@ -60,6 +60,12 @@ static const struct field scheduling_group_fields[] = {
     F_END,
 };
 
+static const struct field gate_fields[] = {
+    F_STRING("name", "Whose gate it is.", .is_required = true, .size_max = 317),
+    F_END,
+};
+static const struct field gate_item = F_OBJECT(NULL, gate_fields, "One reason to wait.");
+
 const struct field pod_spec_fields[] = {
     F_LIST("volumes", &volume_item, "Directories that containers can mount.", .merge_key = "name",
            .is_unique = true, .items_max = 128),
@@ -118,7 +124,8 @@ const struct field pod_spec_fields[] = {
     F_REFUSED("overhead", "What its runtime needs."),
     F_ANY("topologySpreadConstraints", "How copies spread.", .support = FIELD_IGNORED),
     F_OBJECT("os", os_fields, "Its operating system."),
-    F_REFUSED("schedulingGates", "What must be removed before it is placed."),
+    F_LIST("schedulingGates", &gate_item, "What must be taken away before it is placed.",
+           .merge_key = "name", .is_unique = true, .items_max = 64),
     F_REFUSED("resourceClaims", "Devices claimed by DRA."),
     F_REFUSED("resources", "What all its containers ask for together."),
     F_OBJECT("workloadRef", workload_ref_fields, "The gang that it is of, of a v1alpha1 Workload."),

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/stamp.h"
+#include "kinds/pod_state.h"
 #include "kinds/pod_view.h"
 
 static void say(char ret[POD_STATUS_TEXT_SIZE], const char *prefix, const char *text)
@@ -87,7 +88,11 @@ void pod_status_text(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
 {
     const char *reason = json_text_at(pod, "status", "reason", NULL);
 
+    const char *scheduled = json_text(object_condition(pod, "PodScheduled"), "reason");
+
     say(ret, "", reason && *reason ? reason : pod_phase(pod));
+    if (text_equal(scheduled, "SchedulingGated") && !(reason && *reason))
+        say(ret, "", scheduled);
     if (!say_init(pod, ret))
         say_containers(pod, ret);
     if (!json_at(pod, "metadata", "deletionTimestamp", NULL))

@@ -73,10 +73,12 @@ struct err *pod_validate_update(const json_t *before, const json_t *after,
         cause_forbidden(&causes, PATH(at, "tolerations"),
                         "existing toleration can not be modified except its tolerationSeconds");
     check_deadline(was, is, at, &causes);
+    pod_check_gates(was, is, at, &causes);
     restore_images(spec, was, "containers");
     restore_images(spec, was, "initContainers");
     restore(spec, was, "activeDeadlineSeconds");
     restore(spec, was, "tolerations");
+    restore(spec, was, "schedulingGates");
     if (!json_equal(spec, was))
         cause_forbidden(&causes, at, rule);
     return causes_err(&causes, "Pod", name ? name : "");

@@ -263,6 +263,7 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
         validate_toleration(json_array_get(tolerations, i), PATH_INDEX(PATH(at, "tolerations"), i),
                             causes);
     pod_validate_security(spec, at, causes);
+    pod_validate_gates(spec, at, causes);
     validate_spread(spec, at, causes);
 }
 

@@ -551,7 +551,7 @@ static const struct proto_field pod_spec[] = {
     {35, "setHostnameAsFQDN", PROTO_BOOL, false, NULL},
     {36, "os", PROTO_MESSAGE, false, pod_os},
     {37, "hostUsers", PROTO_BOOL, false, NULL},
-    {38, "schedulingGates", PROTO_OPAQUE, false, NULL},
+    {38, "schedulingGates", PROTO_MESSAGE, true, local_object_reference},
     {39, "resourceClaims", PROTO_OPAQUE, false, NULL},
     {40, "resources", PROTO_OPAQUE, false, NULL},
     {41, "hostnameOverride", PROTO_STRING, false, NULL},

@@ -152,7 +152,6 @@ static void refuses_by_name_what_is_not_implemented(void **state)
         {"\"hostPID\":true,", "", "spec.hostPID"},
         {"\"hostIPC\":true,", "", "spec.hostIPC"},
         {"\"runtimeClassName\":\"kata\",", "", "spec.runtimeClassName"},
-        {"\"schedulingGates\":[{\"name\":\"a\"}],", "", "spec.schedulingGates"},
         {"\"overhead\":{\"cpu\":\"1\"},", "", "spec.overhead"},
         {"\"securityContext\":{\"seLinuxOptions\":{\"level\":\"s0\"}},", "",
          "spec.securityContext.seLinuxOptions"},
