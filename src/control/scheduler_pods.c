@@ -96,8 +96,6 @@ void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
 {
     bool is_same = text_equal(code, p->wait.code);
 
-    free(p->queue);
-    free(p->gates);
     free(p->wait.message);
     p->wait = (struct sched_wait){
         .code = message ? code : NULL,
@@ -136,6 +134,8 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
     clear_gpus(p);
     vec_done(&p->gpus);
     json_decref(p->tree);
+    free(p->queue);
+    free(p->gates);
     free(p->wait.message);
     free(p->told);
     free(p->node);

@@ -1,0 +1,398 @@
+/* Queue objects, and pods that wait in them, through the whole of control. */
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "control/control.h"
+#include "kinds/ledger.h"
+#include "kinds/pod_state.h"
+#include "kinds/queue.h"
+#include "test.h"
+#include "world.h"
+
+static struct world w;
+static struct control *control;
+
+static void start(void)
+{
+    const struct control_options options = {.loop = w.loop,
+                                            .store = w.store,
+                                            .objects = w.objects,
+                                            .node_grace_ns = 3600 * NS_PER_SEC};
+
+    world_must(control_new(&options, &control));
+    sim_loop_run(w.loop);
+}
+
+static void stop(void)
+{
+    control_free(control);
+    control = NULL;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    world_init(&w, 11);
+    start();
+    world_add_node(&w, "n", 4);
+    world_must(world_patch(
+        &w, (struct target){.kind = "nodes", .name = "n", .sub = "status", .who = &ours},
+        "{'status':{'allocatable':{'cpu':'8','memory':'16Gi','pods':'20','nvidia.com/gpu':'4'},"
+        "'conditions':[{'type':'Ready','status':'True','lastHeartbeatTime':'2026-01-01T00:00:01Z'}]"
+        "}}",
+        NULL));
+    sim_loop_run(w.loop);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    stop();
+    world_must(ledger_check(w.store));
+    world_done(&w);
+    return 0;
+}
+
+static struct target queue_target(const char *name)
+{
+    return (struct target){.group = "mete.dev", .kind = "queues", .name = name, .who = &root};
+}
+
+/* `spec` as JSON with ' for ". */
+static struct err *put_queue(const char *name, const char *spec)
+{
+    AUTO_FREE char *text = mem_format("{'metadata':{'name':'%s'},'spec':%s}", name, spec);
+    AUTO_FREE char *patch = mem_format("{'spec':%s}", spec);
+    AUTO(json_freep) json_t *there = world_get(&w, queue_target(name));
+    struct err *e = there ? world_patch(&w, queue_target(name), patch, NULL)
+                          : world_create(&w, queue_target(name), text, NULL);
+
+    sim_loop_run(w.loop);
+    return e;
+}
+
+/* Status is written a second after something changed. */
+static void settle(void)
+{
+    sim_loop_run(w.loop);
+    sim_loop_advance(w.loop, 3 * NS_PER_SEC);
+}
+
+static json_t *get_queue(const char *name)
+{
+    settle();
+    return world_get(&w, queue_target(name));
+}
+
+static void assert_active(const char *name, const char *status, const char *reason,
+                          const char *message)
+{
+    AUTO(json_freep) json_t *queue = get_queue(name);
+    const json_t *condition = object_condition(queue, "Active");
+
+    assert_string_equal(json_text(condition, "status"), status);
+    assert_string_equal(json_text(condition, "reason"), reason);
+    if (message)
+        assert_string_equal(json_text(condition, "message"), message);
+}
+
+/* `metadata` is what it says besides its name. */
+static void add_pod(const char *ns, const char *name, const char *metadata, int gpus)
+{
+    AUTO_FREE char *text = mem_format(
+        "{'metadata':{'name':'%s'%s},'spec':{'containers':[{'name':'main','image':'host',"
+        "'resources':{'limits':{'nvidia.com/gpu':%d}}}]}}",
+        name, metadata, gpus);
+
+    world_must(world_create(&w, (struct target){.kind = "pods", .ns = ns}, text, NULL));
+    sim_loop_run(w.loop);
+}
+
+static json_t *get_pod(const char *ns, const char *name)
+{
+    return world_get(&w, (struct target){.kind = "pods", .ns = ns, .name = name});
+}
+
+static void assert_runs(const char *ns, const char *name)
+{
+    AUTO(json_freep) json_t *pod = get_pod(ns, name);
+
+    assert_string_equal(pod_node(pod), "n");
+}
+
+static void assert_waits(const char *ns, const char *name, const char *message)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+    const json_t *condition;
+
+    sim_loop_advance(w.loop, 15 * NS_PER_SEC);
+    pod = get_pod(ns, name);
+    condition = object_condition(pod, "PodScheduled");
+    assert_string_equal(pod_node(pod), "");
+    assert_string_equal(json_text(condition, "message"), message);
+}
+
+static void end_pod(const char *ns, const char *name)
+{
+    world_must(world_patch(
+        &w, (struct target){.kind = "pods", .ns = ns, .name = name, .sub = "status", .who = &ours},
+        "{'status':{'phase':'Succeeded'}}", NULL));
+    sim_loop_run(w.loop);
+}
+
+static struct err *annotate(const struct kind_context *who, const char *name, const char *text)
+{
+    AUTO_FREE char *patch = mem_format("{'metadata':{'annotations':{%s}}}", text);
+    struct err *e =
+        world_patch(&w, (struct target){.kind = "pods", .name = name, .who = who}, patch, NULL);
+
+    sim_loop_run(w.loop);
+    return e;
+}
+
+static void the_tree_comes_in_any_order(void **state)
+{
+    (void)state;
+    world_must(put_queue("leaf", "{'parent':'middle','weight':2}"));
+    assert_active("leaf", "False", "ParentMissing", "there is no queue middle");
+    world_must(put_queue("middle", "{'parent':'top'}"));
+    assert_active("leaf", "False", "ParentMissing", "queue middle, above it, is not active");
+    world_must(put_queue("top", "{'quotas':[{'resource':'gpu','nominal':2,'borrowLimit':0}]}"));
+    assert_active("leaf", "True", "Ready", NULL);
+    add_pod("default", "a", ",'labels':{'mete.dev/queue':'leaf'}", 2);
+    add_pod("default", "b", ",'labels':{'mete.dev/queue':'leaf'}", 1);
+    assert_runs("default", "a");
+    assert_waits("default", "b", "needs 1 gpu; queue top holds 2 of 2");
+    world_must(world_delete(&w, queue_target("middle"), NULL, NULL));
+    assert_active("leaf", "False", "ParentMissing", "there is no queue middle");
+    assert_waits("default", "b", "there is no queue leaf");
+    world_must(put_queue("leaf", "{'parent':'root'}"));
+    assert_active("leaf", "True", "Ready", NULL);
+    assert_runs("default", "b");
+}
+
+static void queues_change_places(void **state)
+{
+    (void)state;
+    world_must(put_queue("a", "{}"));
+    world_must(put_queue("b", "{'parent':'a'}"));
+    world_refused(put_queue("a", "{'parent':'b'}"), 422,
+                  "Queue \"a\" is invalid: spec.parent: Invalid value: \"b\": that queue is below "
+                  "this one");
+    world_must(put_queue("b", "{'parent':'root'}"));
+    world_must(put_queue("a", "{'parent':'b'}"));
+    assert_active("a", "True", "Ready", NULL);
+    add_pod("default", "p", ",'labels':{'mete.dev/queue':'a'}", 1);
+    add_pod("default", "q", ",'labels':{'mete.dev/queue':'b'}", 1);
+    assert_runs("default", "p");
+    assert_waits("default", "q", "queue b holds queues: jobs go into one of these");
+}
+
+static void a_pod_has_its_queue_from_its_label_or_its_namespace(void **state)
+{
+    static const struct {
+        const char *metadata;
+        const char *queue; /* NULL: no label */
+    } cases[] = {
+        {"", "team"},
+        {",'labels':{'mete.dev/queue':'own'}", "own"},
+        {",'labels':{'kueue.x-k8s.io/queue-name':'theirs'}", "theirs"},
+        {",'labels':{'kueue.x-k8s.io/queue-name':'theirs','mete.dev/queue':'own'}", "own"},
+    };
+
+    (void)state;
+    world_must(world_create(&w, (struct target){.kind = "namespaces", .who = &root},
+                            "{'metadata':{'name':'t','annotations':{'mete.dev/queue':'team'}}}",
+                            NULL));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        AUTO_FREE char *name = mem_format("p%zu", i);
+        AUTO(json_freep) json_t *pod = NULL;
+
+        add_pod("t", name, cases[i].metadata, 0);
+        pod = get_pod("t", name);
+        assert_string_equal(json_text_at(pod, "metadata", "labels", QUEUE_LABEL, NULL),
+                            cases[i].queue);
+    }
+    assert_waits("t", "p0", "there is no queue team");
+    world_must(put_queue("team", "{}"));
+    assert_runs("t", "p0");
+    world_refused(world_patch(&w, (struct target){.kind = "pods", .ns = "t", .name = "p0"},
+                              "{'metadata':{'labels':{'mete.dev/queue':'own'}}}", NULL),
+                  422,
+                  "Pod \"p0\" is invalid: metadata.labels: Forbidden: a pod that has its place "
+                  "stays in its queue; one that waits can move");
+    world_must(put_queue("other", "{}"));
+    world_must(world_patch(&w, (struct target){.kind = "pods", .ns = "t", .name = "p1"},
+                           "{'metadata':{'labels':{'mete.dev/queue':'other'}}}", NULL));
+    sim_loop_run(w.loop);
+    assert_runs("t", "p1");
+}
+
+static void keeps_out_whom_a_queue_does_not_let_in(void **state)
+{
+    (void)state;
+    world_must(put_queue("lab", "{'namespaceSelector':{'matchLabels':{'lab':'x'}}}"));
+    add_pod("default", "a", ",'labels':{'mete.dev/queue':'lab'}", 1);
+    assert_waits("default", "a", "namespace default may not use queue lab");
+    world_must(world_patch(&w,
+                           (struct target){.kind = "namespaces", .name = "default", .who = &root},
+                           "{'metadata':{'labels':{'lab':'x'}}}", NULL));
+    sim_loop_run(w.loop);
+    assert_runs("default", "a");
+    world_must(put_queue("lab", "{'namespaceSelector':null,'namespaces':['kube-system']}"));
+    add_pod("default", "b", ",'labels':{'mete.dev/queue':'lab'}", 1);
+    assert_waits("default", "b", "namespace default may not use queue lab");
+    assert_runs("default", "a");
+    world_must(put_queue("lab", "{'namespaces':['default']}"));
+    assert_runs("default", "b");
+}
+
+static void what_is_held_waits_until_it_is_released(void **state)
+{
+    AUTO(json_freep) json_t *queue = NULL;
+
+    (void)state;
+    add_pod("default", "a", ",'annotations':{'mete.dev/hold':'user'}", 1);
+    assert_waits("default", "a", "put on hold by its user");
+    queue = get_queue("default");
+    assert_int_equal(json_int_at(queue, "status", "waiting", NULL), 1);
+    assert_int_equal(json_int_at(queue, "status", "onHold", NULL), 1);
+    world_must(annotate(&root, "a", "'mete.dev/hold':'admin'"));
+    assert_waits("default", "a", "put on hold by an administrator");
+    world_refused(annotate(&ann, "a", "'mete.dev/hold':null"), 422,
+                  "Pod \"a\" is invalid: metadata.annotations[mete.dev/hold]: Forbidden: an "
+                  "administrator has put it on hold, and releases it");
+    stop();
+    start();
+    assert_waits("default", "a", "put on hold by an administrator");
+    world_must(annotate(&root, "a", "'mete.dev/hold':null"));
+    assert_runs("default", "a");
+}
+
+static void starts_when_its_time_comes(void **state)
+{
+    (void)state;
+    add_pod("default", "a", ",'annotations':{'mete.dev/not-before':'2026-01-01T00:05:00Z'}", 1);
+    assert_waits("default", "a", "does not start before 2026-01-01T00:05:00Z");
+    sim_loop_advance(w.loop, 200 * NS_PER_SEC);
+    assert_waits("default", "a", "does not start before 2026-01-01T00:05:00Z");
+    sim_loop_advance(w.loop, 100 * NS_PER_SEC);
+    assert_runs("default", "a");
+}
+
+static void gates_hold_until_the_last_is_gone(void **state)
+{
+    const struct target t = {.kind = "pods", .name = "a"};
+    AUTO(json_freep) json_t *pod = NULL;
+
+    (void)state;
+    world_must(world_create(&w, (struct target){.kind = "pods"},
+                            "{'metadata':{'name':'a'},'spec':{'schedulingGates':[{'name':'x.io/g'},"
+                            "{'name':'y'}],'containers':[{'name':'main','image':'host'}]}}",
+                            NULL));
+    assert_waits("default", "a", "waits until its scheduling gates go: x.io/g, y");
+    pod = get_pod("default", "a");
+    assert_string_equal(json_text(object_condition(pod, "PodScheduled"), "reason"),
+                        "SchedulingGated");
+    world_refused(world_bind(&w, "default", "a", "n"), 409,
+                  "Operation cannot be fulfilled on pods \"a\": pod a has non-empty "
+                  ".spec.schedulingGates");
+    world_refused(
+        world_patch(&w, t, "{'spec':{'schedulingGates':[{'name':'z'}]}}", NULL), 422,
+        "Pod \"a\" is invalid: spec.schedulingGates[0]: Forbidden: only deletion is allowed, but "
+        "found new scheduling gate 'z'");
+    world_must(world_patch(
+        &w, t, "{'spec':{'schedulingGates':[{'$patch':'delete','name':'x.io/g'}]}}", NULL));
+    assert_waits("default", "a", "waits until its scheduling gates go: y");
+    world_must(world_patch(&w, t, "{'spec':{'schedulingGates':null}}", NULL));
+    sim_loop_run(w.loop);
+    assert_runs("default", "a");
+}
+
+static void shares_by_weight_and_tells_what_is_held(void **state)
+{
+    AUTO(json_freep) json_t *queue = NULL;
+    const json_t *quota;
+
+    (void)state;
+    world_must(put_queue("root", "{'fairness':{'order':'Shares','halfLife':'1h'}}"));
+    world_must(put_queue("a", "{'weight':3,'quotas':[{'resource':'gpu','nominal':1}]}"));
+    world_must(put_queue("b", "{}"));
+    add_pod("default", "all", "", 4);
+    for (int i = 0; i < 8; i++) {
+        AUTO_FREE char *name = mem_format("p%d", i);
+
+        add_pod("default", name,
+                i % 2 ? ",'labels':{'mete.dev/queue':'a'}" : ",'labels':{'mete.dev/queue':'b'}", 1);
+    }
+    end_pod("default", "all");
+    queue = get_queue("a");
+    assert_int_equal(json_int_at(queue, "status", "running", NULL), 3);
+    assert_int_equal(json_int_at(queue, "status", "waiting", NULL), 1);
+    assert_int_equal(json_int_at(queue, "status", "sharePpm", NULL), 750000);
+    assert_string_equal(json_text_at(queue, "status", "waitingSince", NULL),
+                        "2026-01-01T00:00:01Z");
+    quota = json_array_get(json_at(queue, "status", "quotas", NULL), 0);
+    assert_string_equal(json_text(quota, "resource"), "gpu");
+    assert_string_equal(json_text(quota, "nominal"), "1");
+    assert_string_equal(json_text(quota, "held"), "3");
+    assert_string_equal(json_text(quota, "borrowed"), "2");
+}
+
+static void a_stopped_queue_starts_nothing(void **state)
+{
+    (void)state;
+    world_must(put_queue("q", "{'stopped':true}"));
+    assert_active("q", "False", "Stopped", "nothing of it starts");
+    add_pod("default", "a", ",'labels':{'mete.dev/queue':'q'}", 1);
+    assert_waits("default", "a", "queue q is stopped");
+    world_must(put_queue("q", "{'stopped':false}"));
+    assert_runs("default", "a");
+    assert_active("q", "True", "Ready", NULL);
+}
+
+/* Kueue unsuspends a Job when it admits it; here it is not suspended, and its pods wait. */
+static void a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue(void **state)
+{
+    static const char form[] =
+        "{'metadata':{'name':'%s','labels':{'%s':'q'}},'spec':{'suspend':true,'template':{'spec':{"
+        "'restartPolicy':'Never','containers':[{'name':'main','image':'host'}]}}}}";
+    AUTO_FREE char *kueue = mem_format(form, "k", "kueue.x-k8s.io/queue-name");
+    AUTO_FREE char *own = mem_format(form, "o", "mete.dev/queue");
+    const struct target jobs = {.group = "batch", .kind = "jobs"};
+    AUTO(json_freep) json_t *job = NULL;
+    AUTO(json_freep) json_t *other = NULL;
+    AUTO(json_freep) json_t *queue = NULL;
+
+    (void)state;
+    world_must(put_queue("q", "{'stopped':true}"));
+    world_must(world_create(&w, jobs, kueue, NULL));
+    world_must(world_create(&w, jobs, own, NULL));
+    settle();
+    job = world_get(&w, (struct target){.group = "batch", .kind = "jobs", .name = "k"});
+    other = world_get(&w, (struct target){.group = "batch", .kind = "jobs", .name = "o"});
+    assert_false(json_bool_at(job, "spec", "suspend", NULL));
+    assert_true(json_bool_at(other, "spec", "suspend", NULL));
+    queue = get_queue("q");
+    assert_int_equal(json_int_at(queue, "status", "waiting", NULL), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_tree_comes_in_any_order),
+        TEST(queues_change_places),
+        TEST(a_pod_has_its_queue_from_its_label_or_its_namespace),
+        TEST(keeps_out_whom_a_queue_does_not_let_in),
+        TEST(what_is_held_waits_until_it_is_released),
+        TEST(starts_when_its_time_comes),
+        TEST(gates_hold_until_the_last_is_gone),
+        TEST(shares_by_weight_and_tells_what_is_held),
+        TEST(a_stopped_queue_starts_nothing),
+        TEST(a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
