@@ -219,11 +219,20 @@ struct mete_reason {
 /* Nobody keeps room: what fits starts. */
 #define METE_RESERVE_NONE UINT32_MAX
 
+/*
+ * Told what an engine is told and decides, a line of text for each call that changes it and for
+ * each cycle with decisions; the newline is part of it, and `text` is valid during the call only.
+ * The lines, in order, into another engine give the same decisions (`mete sim replay`).
+ */
+typedef void (*mete_record_fn)(void *arg, const char *text, size_t size);
+
 struct mete_options {
     const char *policy;     /* NULL: "binpack"; docs/placement.md names the others */
     uint32_t nodes_max;     /* node lines in a reason; 0: 8 */
     uint32_t reserve_depth; /* how many waiting workloads keep room; 0: 1 */
     uint64_t seed;          /* of the policy "random" */
+    mete_record_fn record;  /* NULL: nobody listens */
+    void *record_arg;
 };
 
 METE_API struct mete_engine *mete_engine_new(

@@ -9,6 +9,7 @@
 #include "engine/place.h"
 #include "engine/points.h"
 #include "engine/preempt.h"
+#include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/share.h"
@@ -223,7 +224,7 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
     bool has_tried = false;
     struct group *g;
 
-    while ((g = turn_next(e)) != NULL) {
+    for (e->turns = 0; (g = turn_next(e)) != NULL; e->turns++) {
         const struct workload *w = workload_of_group(g->at);
         bool may_start;
         bool may_fit;
@@ -234,6 +235,8 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
         }
         may_start = is_admitted(e, w);
         may_fit = may_start && is_fresh(e, g);
+        if (e->cut_after > 0 && e->turns == e->cut_after)
+            return true;
         if (may_fit && has_tried && budget > 0 && e->steps - first_step >= budget)
             return true;
         has_tried = has_tried || may_fit;
@@ -254,4 +257,7 @@ void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct m
     list_placements(e, ret);
     ret->evictions = e->evictions.at;
     ret->n_evictions = e->evictions.n;
+    record_call(e, RECORD_CYCLE, &(struct record_cycle){now_ns, ret->is_cut ? e->turns : 0});
+    if (ret->n_placements > 0 || ret->n_evictions > 0 || ret->is_cut)
+        record_call(e, RECORD_DECIDED, ret);
 }

@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "engine/policy.h"
+#include "engine/record.h"
 #include "engine/search.h"
 #include "engine/values.h"
 
@@ -243,6 +244,7 @@ enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand
         demand_free(e, d);
         return result;
     }
+    record_call(e, RECORD_DEMAND_SET, &(struct record_demand){demand, n, total});
     find_steps(d);
     fill_groups(d);
     d->total = total > 0 ? (int64_t)total : d->weight;

@@ -5,10 +5,26 @@
 #include "engine/demand.h"
 #include "engine/policy.h"
 #include "engine/queue.h"
+#include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
 #include "engine/values.h"
+
+/* With its options, the policy by its name: another version may have another default. */
+static void record_begin(struct mete_engine *e, const struct mete_options *options)
+{
+    struct mete_options o = {0};
+
+    if (!options || !options->record)
+        return;
+    o = *options;
+    o.policy = e->policy->name;
+    e->record = o.record;
+    e->record_arg = o.record_arg;
+    e->record_line = (struct buf){.cap = RECORD_LINE_MAX};
+    record_call(e, RECORD_ENGINE, &o);
+}
 
 struct mete_engine *mete_engine_new(const struct mete_options *options)
 {
@@ -40,6 +56,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e->decisions = arena_new();
     e->answers = arena_new();
     e->scratch = arena_new();
+    record_begin(e, options);
     return e;
 }
 
@@ -92,6 +109,7 @@ void mete_engine_free(struct mete_engine *e)
     arena_free(e->answers);
     arena_free(e->scratch);
     journal_done(&e->journal);
+    buf_done(&e->record_line);
     intern_free(e->texts);
     free(e);
 }

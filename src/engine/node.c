@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -399,6 +400,7 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
 
     if (result != METE_OK)
         return result;
+    record_call(e, RECORD_NODE_SET, node);
     n = node_make(e, node->name);
     reserve_drop_node(e, n);
     set_rooms(e, n, node);
@@ -417,6 +419,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
 
     if (!n || !n->is_present)
         return engine_refuse(e, METE_NOT_FOUND, "there is no node '%s'", name ? name : "");
+    record_call(e, RECORD_NODE_REMOVE, &(struct record_name){name});
     reserve_drop_node(e, n);
     vec_remove(&e->order, order_index(e, name));
     n->is_present = false;

@@ -1,5 +1,6 @@
 #include "engine/points.h"
 
+#include "engine/record.h"
 #include "engine/share.h"
 
 #define PERIOD_DEFAULT_NS  (INT64_C(300) * 1000000000)
@@ -138,6 +139,7 @@ enum mete_result mete_fairness_set(struct mete_engine *e, const struct mete_fair
     if ((unsigned)fairness->order > METE_ORDER_PRIORITY ||
         (unsigned)fairness->formula > METE_FAIR_TREE)
         return engine_refuse(e, METE_INVALID, "fairness: no such order or formula");
+    record_call(e, RECORD_FAIRNESS_SET, fairness);
     e->fairness = *fairness;
     e->points_ns = 0;
     queues_begin(e);

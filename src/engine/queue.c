@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "engine/preempt.h"
+#include "engine/record.h"
 
 enum {
     QUOTAS_MAX = 256
@@ -431,6 +432,7 @@ enum mete_result mete_queue_set(struct mete_engine *e, const struct mete_queue *
 
     if (result != METE_OK)
         return result;
+    record_call(e, RECORD_QUEUE_SET, from);
     q = queue_make(e, from->name);
     put_queue(e, q, parent, from);
     queues_begin(e);
@@ -452,6 +454,7 @@ enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
                              q->children.at[0]->name);
     if (text_equal(name, first.name))
         return mete_queue_set(e, &first);
+    record_call(e, RECORD_QUEUE_REMOVE, &(struct record_name){name});
     put_queue(e, q, e->root, &(struct mete_queue){.name = name});
     put_quotas(e, q, &(struct mete_queue){.name = name});
     unlist(q);

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/map.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "engine/intern.h"
 #include "engine/journal.h"
@@ -386,6 +387,11 @@ struct mete_engine {
     struct arena *decisions;
     struct arena *answers; /* of mete_why */
     struct arena *scratch; /* dead when a call returns */
+    mete_record_fn record; /* see record.h */
+    void *record_arg;
+    struct buf record_line;
+    uint64_t turns;     /* taken in this cycle */
+    uint64_t cut_after; /* so many, in place of a budget, as a recording has it; 0: as asked */
     char error[512];
 };
 

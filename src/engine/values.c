@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "base/str.h"
 #include "engine/policy.h"
+#include "engine/record.h"
 #include "engine/search.h"
 
 enum {
@@ -352,6 +353,7 @@ enum mete_result mete_values_set(struct mete_engine *e, const struct mete_values
                 (struct price){intern_ref(e->texts, values->prices[v->n_prices].model),
                                values->prices[v->n_prices].price_milli};
     }
+    record_call(e, RECORD_VALUES_SET, &(struct record_values){values});
     values_free(e, e->values);
     e->values = v;
     values_prepare(e);

@@ -7,6 +7,7 @@
 #include "engine/points.h"
 #include "engine/preempt.h"
 #include "engine/queue.h"
+#include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -126,6 +127,7 @@ enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_work
 
     if (result != METE_OK)
         return result;
+    record_call(e, RECORD_WORKLOAD_ADD, from);
     enter(e, w);
     group_wait(e, w);
     return METE_OK;
@@ -283,6 +285,7 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
         __builtin_add_overflow(placement->started_ns, from->time_limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
     enter(e, w);
+    record_call(e, RECORD_WORKLOAD_RESTORE, &(struct record_restore){from, placement});
     return METE_OK;
 }
 
@@ -314,6 +317,7 @@ enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id)
 
     if (!w || !w->is_placed)
         return engine_refuse(e, METE_NOT_FOUND, "workload %" PRIu64 " is not placed", id);
+    record_call(e, RECORD_WORKLOAD_UNPLACE, &(struct record_id){id});
     give_all(e, w);
     group_wait(e, w);
     e->version++;
@@ -326,6 +330,7 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
 
     if (!w)
         return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    record_call(e, RECORD_WORKLOAD_REMOVE, &(struct record_id){id});
     reserve_drop_of(e, w);
     preempt_forget(e, w);
     move_forget(e, w);
@@ -348,6 +353,7 @@ enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id, in
     if (at_ns < w->checkpoint_ns)
         return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": it has a later checkpoint",
                              id);
+    record_call(e, RECORD_WORKLOAD_CHECKPOINT, &(struct record_checkpoint){id, at_ns});
     w->checkpoint_ns = at_ns;
     e->version++;
     return METE_OK;

@@ -1,0 +1,51 @@
+#include "engine/record.h"
+#include "engine/state.h"
+
+enum mete_result record_apply(struct mete_engine *e, enum record_call call, const void *args,
+                              struct mete_decisions *ret)
+{
+    const struct record_restore *restore = args;
+    const struct record_checkpoint *checkpoint = args;
+    const struct record_demand *demand = args;
+    const struct record_values *values = args;
+    const struct record_cycle *cycle = args;
+    const struct record_name *name = args;
+    const struct record_id *id = args;
+
+    switch (call) {
+    case RECORD_NODE_SET:
+        return mete_node_set(e, args);
+    case RECORD_NODE_REMOVE:
+        return mete_node_remove(e, name->name);
+    case RECORD_DEMAND_SET:
+        return mete_demand_set(e, demand->demand, demand->n, demand->total);
+    case RECORD_VALUES_SET:
+        return mete_values_set(e, values->values);
+    case RECORD_QUEUE_SET:
+        return mete_queue_set(e, args);
+    case RECORD_QUEUE_REMOVE:
+        return mete_queue_remove(e, name->name);
+    case RECORD_FAIRNESS_SET:
+        return mete_fairness_set(e, args);
+    case RECORD_WORKLOAD_ADD:
+        return mete_workload_add(e, args);
+    case RECORD_WORKLOAD_RESTORE:
+        return mete_workload_restore(e, restore->workload, restore->placement);
+    case RECORD_WORKLOAD_UNPLACE:
+        return mete_workload_unplace(e, id->id);
+    case RECORD_WORKLOAD_REMOVE:
+        return mete_workload_remove(e, id->id);
+    case RECORD_WORKLOAD_CHECKPOINT:
+        return mete_workload_checkpoint(e, checkpoint->id, checkpoint->at_ns);
+    case RECORD_CYCLE:
+        e->cut_after = cycle->cut_after;
+        mete_cycle(e, cycle->now_ns, 0, ret);
+        e->cut_after = 0;
+        return METE_OK;
+    case RECORD_ENGINE:
+    case RECORD_DECIDED:
+    case RECORD_CALLS:
+        break;
+    }
+    return METE_OK;
+}

@@ -1,0 +1,99 @@
+/*
+ * record_types.h - what the public header's structs consist of, as tables: recordings are written
+ * and read by them
+ *
+ * A member that is 0, NULL or empty is not written, and what is not written reads as that: so a
+ * member may be added, but what 0 means of it must stay.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mete/engine.h"
+
+enum record_kind {
+    RECORD_BOOL,
+    RECORD_INT,     /* signed, of `size` bytes; enums too */
+    RECORD_UINT,    /* unsigned */
+    RECORD_TEXT,    /* const char *, NULL is none */
+    RECORD_STRUCT,  /* of `type`, in place */
+    RECORD_ONE,     /* const struct *, NULL is none */
+    RECORD_LIST,    /* const struct *, as many as the size_t at `count` says */
+    RECORD_TEXTS,   /* const char *const *, likewise */
+    RECORD_NUMBERS, /* const intN_t *, of `size` bytes each, likewise */
+    RECORD_TABLE,   /* likewise, METE_VALUES_SIZE of that many */
+};
+
+struct record_type;
+
+struct record_field {
+    const char *name;
+    enum record_kind kind;
+    uint32_t offset;
+    uint32_t size;
+    uint32_t count; /* offset */
+    const struct record_type *type;
+};
+
+struct record_type {
+    size_t size;
+    const struct record_field *fields;
+    size_t n_fields;
+};
+
+/* The arguments of calls that take more than one struct. */
+struct record_name {
+    const char *name;
+};
+
+struct record_id {
+    uint64_t id;
+};
+
+struct record_checkpoint {
+    uint64_t id;
+    int64_t at_ns;
+};
+
+struct record_restore {
+    const struct mete_workload *workload;
+    const struct mete_placement *placement;
+};
+
+struct record_cycle {
+    int64_t now_ns;
+    uint64_t cut_after; /* turns; 0: it was not. A budget counts what caches save, this does not. */
+};
+
+struct record_demand {
+    const struct mete_demand *demand;
+    size_t n;
+    uint64_t total;
+};
+
+struct record_values {
+    const struct mete_values *values;
+};
+
+enum record_call {
+    RECORD_ENGINE, /* begins with these options */
+    RECORD_NODE_SET,
+    RECORD_NODE_REMOVE,
+    RECORD_DEMAND_SET,
+    RECORD_VALUES_SET,
+    RECORD_QUEUE_SET,
+    RECORD_QUEUE_REMOVE,
+    RECORD_FAIRNESS_SET,
+    RECORD_WORKLOAD_ADD,
+    RECORD_WORKLOAD_RESTORE,
+    RECORD_WORKLOAD_UNPLACE,
+    RECORD_WORKLOAD_REMOVE,
+    RECORD_WORKLOAD_CHECKPOINT,
+    RECORD_CYCLE,
+    RECORD_DECIDED, /* by the cycle before it; none: nothing */
+    RECORD_CALLS
+};
+
+extern const char *const record_call_names[RECORD_CALLS];
+extern const struct record_type *const record_call_types[RECORD_CALLS];

@@ -1,0 +1,338 @@
+/*
+ * What an engine was told, told to another one, gives the same decisions; folded it gives what is
+ * held. A failing seed is printed; PROP_SEED=N replays it.
+ */
+#include "../prop.h"
+#include "base/err.h"
+#include "engine/record_fold.h"
+#include "engine/state.h"
+#include "engine_build.h"
+#include "sim/recording.h"
+#include "test.h"
+
+enum {
+    NODES = 3,
+    QUEUES = 4,
+    JOBS = 24,
+    STEPS = 80
+};
+
+static const char *const node_names[NODES] = {"n0", "n1", "n2"};
+static const char *const queue_names[QUEUES] = {"q0", "q1", "q2", "q3"};
+static const char *const users[] = {"ann", "bob \"x\" \\ \n eve"};
+
+struct world {
+    struct mete_engine *engine;
+    struct buf recording;
+    struct prop prop;
+    int64_t now_s;
+    bool is_there[JOBS + 1];
+    bool is_placed[JOBS + 1];
+};
+
+static void on_line(void *arg, const char *text, size_t size)
+{
+    struct world *w = arg;
+
+    buf_add(&w->recording, text, size);
+}
+
+static void put_node(struct world *w)
+{
+    size_t i = prop_below(&w->prop, NODES);
+
+    assert_int_equal(set_node(w->engine,
+                              (struct node_spec){
+                                  .name = node_names[i],
+                                  .gpus = 2 + 2 * (unsigned)i,
+                                  .model = i == 1 ? "t4" : "h100",
+                                  .sick = prop_chance(&w->prop, 10),
+                                  .label = prop_chance(&w->prop, 50) ? "ssd" : NULL,
+                                  .taint = prop_chance(&w->prop, 10) ? "ml" : NULL,
+                                  .is_cordoned = prop_chance(&w->prop, 10),
+                              }),
+                     METE_OK);
+}
+
+static void put_queue(struct world *w)
+{
+    size_t i = prop_below(&w->prop, QUEUES);
+    const struct mete_quota quota = {
+        .resource = "gpu",
+        .nominal = 1000 * (int64_t)prop_below(&w->prop, 6),
+        .borrow_limit =
+            prop_chance(&w->prop, 50) ? METE_UNLIMITED : 1000 * (int64_t)prop_below(&w->prop, 3),
+        .lend_limit = METE_UNLIMITED,
+    };
+
+    /* A parent that is not there, or a circle, is refused: then, too. */
+    (void)mete_queue_set(
+        w->engine,
+        &(struct mete_queue){
+            .name = queue_names[i],
+            .parent = i == 3 ? "q0" : NULL,
+            .weight = (uint32_t)prop_below(&w->prop, 3),
+            .quotas = &quota,
+            .n_quotas = 1,
+            .user_limits = {.running = (uint32_t)prop_below(&w->prop, 4)},
+            .reclaim = (enum mete_preempt)prop_below(&w->prop, 3),
+            .within = prop_chance(&w->prop, 50) ? METE_PREEMPT_LOWER_PRIORITY : METE_PREEMPT_NEVER,
+        });
+}
+
+static void put_job(struct world *w, uint64_t id)
+{
+    assert_int_equal(add_job(w->engine,
+                             (struct job_spec){
+                                 .id = id,
+                                 .gpus = (uint32_t)prop_below(&w->prop, 4),
+                                 .model = prop_chance(&w->prop, 20) ? "h100" : NULL,
+                                 .priority = (int32_t)prop_below(&w->prop, 3) - 1,
+                                 .submit_s = w->now_s,
+                                 .pods = 1 + (uint32_t)prop_below(&w->prop, 2),
+                                 .limit_s = (int64_t)prop_below(&w->prop, 30),
+                                 .queue = queue_names[prop_below(&w->prop, QUEUES)],
+                                 .user = users[prop_below(&w->prop, 2)],
+                                 .is_preemptible = prop_chance(&w->prop, 80),
+                             }),
+                     METE_OK);
+    w->is_there[id] = true;
+    w->is_placed[id] = false;
+}
+
+static void run_cycle(struct world *w)
+{
+    struct mete_decisions d;
+
+    w->now_s += (int64_t)prop_below(&w->prop, 5);
+    mete_cycle(w->engine, w->now_s * SECOND, prop_below(&w->prop, 10), &d);
+    for (size_t i = 0; i < d.n_placements; i++)
+        w->is_placed[d.placements[i].workload] = true;
+}
+
+static void ask(struct world *w)
+{
+    struct mete_reason r;
+
+    for (uint64_t id = 1; id <= JOBS; id++)
+        if (w->is_there[id])
+            assert_int_equal(mete_why(w->engine, id, w->now_s * SECOND, &r), METE_OK);
+}
+
+static void step_job(struct world *w)
+{
+    uint64_t id = 1 + prop_below(&w->prop, JOBS);
+
+    if (!w->is_there[id]) {
+        put_job(w, id);
+    } else if (w->is_placed[id] && prop_chance(&w->prop, 30)) {
+        assert_int_equal(mete_workload_unplace(w->engine, id), METE_OK);
+        w->is_placed[id] = false;
+    } else if (w->is_placed[id] && prop_chance(&w->prop, 20)) {
+        assert_int_equal(mete_workload_checkpoint(w->engine, id, w->now_s * SECOND), METE_OK);
+    } else if (prop_chance(&w->prop, 40)) {
+        assert_int_equal(mete_workload_remove(w->engine, id), METE_OK);
+        w->is_there[id] = false;
+    }
+}
+
+static void step(struct world *w)
+{
+    size_t kind = prop_below(&w->prop, 100);
+
+    if (kind < 50)
+        step_job(w);
+    else if (kind < 56)
+        put_node(w);
+    else if (kind < 60)
+        put_queue(w);
+    else if (kind < 62)
+        (void)mete_node_remove(w->engine, node_names[prop_below(&w->prop, NODES)]);
+    else if (kind < 63)
+        (void)mete_queue_remove(w->engine, queue_names[prop_below(&w->prop, QUEUES)]);
+    else if (kind < 65)
+        ask(w);
+    else
+        run_cycle(w);
+}
+
+static void run(struct world *w, uint64_t seed)
+{
+    *w = (struct world){.prop = {seed}, .now_s = 1000};
+    w->engine = mete_engine_new(
+        &(struct mete_options){.policy = "bestfit", .record = on_line, .record_arg = w});
+    if (prop_chance(&w->prop, 30))
+        assert_int_equal(
+            mete_fairness_set(w->engine,
+                              &(struct mete_fairness){
+                                  .formula = METE_FAIR_TREE,
+                                  .factors = {.age_points = 10, .fair_share_points = 100},
+                                  .half_life_ns = 100 * SECOND,
+                              }),
+            METE_OK);
+    for (int i = 0; i < STEPS; i++)
+        step(w);
+}
+
+static void world_done(struct world *w)
+{
+    mete_engine_free(w->engine);
+    buf_done(&w->recording);
+}
+
+static void gives_the_same_decisions(void **state)
+{
+    const struct prop_seeds seeds = prop_seeds(200);
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
+        struct recording_report r = {0};
+        struct mete_engine *again = NULL;
+        struct world w;
+
+        run(&w, seed);
+        assert_null(
+            recording_play("r", (struct str){w.recording.at, w.recording.size}, &r, &again));
+        if (r.differing > 0)
+            fail_msg("seed %llu: line %llu: %s, then %s", (unsigned long long)seed,
+                     (unsigned long long)r.first.line, r.first.now, r.first.then);
+        if (engine_hash(again) != engine_hash(w.engine))
+            fail_msg("seed %llu: another state", (unsigned long long)seed);
+        recording_report_done(&r);
+        mete_engine_free(again);
+        world_done(&w);
+    }
+}
+
+static void fold(struct str text, struct buf *ret)
+{
+    AUTO(record_fold_freep) struct record_fold *f = record_fold_new();
+
+    while (text.at) {
+        struct str line = str_cut(&text, '\n');
+
+        if (line.size > 0)
+            assert_null(record_fold_line(f, line));
+    }
+    record_fold_format(f, ret);
+}
+
+static void check_same_holders(uint64_t seed, struct mete_engine *a, struct mete_engine *b)
+{
+    for (size_t n = 0; n < NODES; n++)
+        for (int i = 0; i < 8; i++) {
+            char uuid[16];
+
+            (void)snprintf(uuid, sizeof(uuid), "%s-%d", node_names[n], i);
+            if (mete_gpu_holder(a, uuid) != mete_gpu_holder(b, uuid))
+                fail_msg("seed %llu: another holder of %s", (unsigned long long)seed, uuid);
+        }
+    assert_int_equal(mete_queue_count(a), mete_queue_count(b));
+    for (size_t i = 0; i < mete_queue_count(a); i++) {
+        struct mete_queue_view x;
+        struct mete_queue_view y;
+
+        assert_int_equal(mete_queue_view(a, i, &x), METE_OK);
+        assert_int_equal(mete_queue_view(b, i, &y), METE_OK);
+        assert_string_equal(x.name, y.name);
+        assert_int_equal(x.waiting, y.waiting);
+        assert_int_equal(x.running, y.running);
+    }
+}
+
+static void folds_to_what_is_held(void **state)
+{
+    const struct prop_seeds seeds = prop_seeds(200);
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
+        struct recording_report r = {0};
+        struct mete_engine *again = NULL;
+        AUTO(buf_done) struct buf folded = {0};
+        AUTO(buf_done) struct buf twice = {0};
+        struct world w;
+
+        run(&w, seed);
+        fold((struct str){w.recording.at, w.recording.size}, &folded);
+        fold((struct str){folded.at, folded.size}, &twice);
+        assert_string_equal(folded.at, twice.at);
+        assert_null(recording_play("r", (struct str){folded.at, folded.size}, &r, &again));
+        check_same_holders(seed, w.engine, again);
+        assert_null(mete_engine_check(again));
+        recording_report_done(&r);
+        mete_engine_free(again);
+        world_done(&w);
+    }
+}
+
+static void says_where_it_differs(void **state)
+{
+    static const char text[] =
+        "# a comment\n"
+        "engine policy=\"binpack\"\n"
+        "node_set name=\"a\" gpus=[{uuid=\"G0\" model=\"t4\" is_healthy=1}] is_ready=1\n"
+        "workload_add id=7 name=\"x/y\" pod_sets=[{count=1 gpus=1}]\n"
+        "cycle now_ns=5\n"
+        "decided placements=[{workload=7 pods=[{node=\"b\" gpus=[\"G0\"]}]}]\n"
+        "cycle now_ns=6\n";
+    struct recording_report r = {0};
+
+    (void)state;
+    assert_null(recording_play("r", STR(text), &r, NULL));
+    assert_int_equal(r.calls, 5);
+    assert_int_equal(r.cycles, 2);
+    assert_int_equal(r.decisions, 1);
+    assert_int_equal(r.differing, 1);
+    assert_int_equal(r.first.line, 5);
+    assert_string_equal(r.first.now,
+                        "decided placements=[{workload=7 pods=[{node=\"a\" gpus=[\"G0\"]}]}]");
+    assert_int_equal(r.first_ns, 5);
+    assert_int_equal(r.last_ns, 6);
+    recording_report_done(&r);
+}
+
+static void says_what_is_wrong(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"", "r: no recording: want the line 'engine' first"},
+        {"cycle now_ns=1\n", "r:1: want the line 'engine' first"},
+        {"engine policy=\"chess\"\n", "r:1: there is no policy 'chess'"},
+        {"engine\nengine\n", "r:2: a second beginning"},
+        {"engine\nfly\n", "r:2: 'fly' is no call of the engine"},
+        {"engine\ncycle now_ns=x\n", "r:2: cycle: now_ns: number 'x': want an integer from -9223372036854775808 to "
+         "9223372036854775807"},
+        {"engine\ncycle then_ns=1\n",
+         "r:2: cycle: 'then_ns' at byte 6 is no member of this, or not in its place"},
+        {"engine\ncycle cut_after=1 now_ns=1\n",
+         "r:2: cycle: 'now_ns' at byte 18 is no member of this, or not in its place"},
+        {"engine\nnode_remove name=\"a\n", "r:2: node_remove: name: want '\"' at byte 19"},
+        {"engine\nnode_remove name=\"\\q\"\n",
+         "r:2: node_remove: name: want \\\\, \\\" or \\xHH at byte 19"},
+        {"engine\nnode_set gpus=[{}\n", "r:2: node_set: gpus: want ' ' at byte 17"},
+        {"engine\nvalues_set values={idle=[1]}\n",
+         "r:2: values_set: values: idle: idle has 1 numbers: want as many as 0 steps need"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct recording_report r = {0};
+        AUTO(err_freep) struct err *e = recording_play("r", str_of(cases[i].text), &r, NULL);
+
+        assert_string_equal(err_message(e), cases[i].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gives_the_same_decisions),
+        cmocka_unit_test(folds_to_what_is_held),
+        cmocka_unit_test(says_where_it_differs),
+        cmocka_unit_test(says_what_is_wrong),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
