@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/preempt.h"
+#include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/why.h"
 
@@ -45,6 +46,7 @@ enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id, enum met
     if (text && !text_is_sane(text))
         return engine_refuse(e, METE_INVALID,
                              "workload %" PRIu64 ": what holds it is empty or too long", id);
+    record_call(e, RECORD_WORKLOAD_HOLD, &(struct record_hold){id, hold, text});
     waits = !w->is_placed;
     if (waits && hold != METE_HOLD_NONE) {
         reserve_drop_of(e, w);

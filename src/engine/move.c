@@ -1,6 +1,7 @@
 #include "engine/move.h"
 
 #include "engine/preempt.h"
+#include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/victims.h"
 #include "engine/why.h"
@@ -19,6 +20,7 @@ enum mete_result mete_moves_set(struct mete_engine *e, const struct mete_moves *
 {
     if (moves->horizon_ns < 0 || moves->restart_ns < 0)
         return engine_refuse(e, METE_INVALID, "moves: a time is negative");
+    record_call(e, RECORD_MOVES_SET, moves);
     e->moves = *moves;
     e->eased++; /* what did not pay may pay now */
     return METE_OK;

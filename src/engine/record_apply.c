@@ -10,6 +10,7 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
     const struct record_values *values = args;
     const struct record_cycle *cycle = args;
     const struct record_name *name = args;
+    const struct record_hold *hold = args;
     const struct record_id *id = args;
 
     switch (call) {
@@ -27,6 +28,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_queue_remove(e, name->name);
     case RECORD_FAIRNESS_SET:
         return mete_fairness_set(e, args);
+    case RECORD_MOVES_SET:
+        return mete_moves_set(e, args);
     case RECORD_WORKLOAD_ADD:
         return mete_workload_add(e, args);
     case RECORD_WORKLOAD_RESTORE:
@@ -37,6 +40,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_workload_remove(e, id->id);
     case RECORD_WORKLOAD_CHECKPOINT:
         return mete_workload_checkpoint(e, checkpoint->id, checkpoint->at_ns);
+    case RECORD_WORKLOAD_HOLD:
+        return mete_workload_hold(e, hold->id, hold->hold, hold->text);
     case RECORD_CYCLE:
         e->cut_after = cycle->cut_after;
         mete_cycle(e, cycle->now_ns, 0, ret);

@@ -12,9 +12,9 @@ struct kept {
     char *name;
     char *parent; /* of a queue, or NULL */
     char *line;
-    char *placed; /* of a workload: "placement={...}"; NULL: it waits */
-    int64_t checkpoint_ns;
-    size_t depth; /* of a queue, as far as known */
+    char *placed;              /* of a workload: "placement={...}"; NULL: it waits */
+    char *notes[RECORD_CALLS]; /* of a workload: the last line of each call about it */
+    size_t depth;              /* of a queue, as far as known */
 };
 
 struct record_fold {
@@ -37,7 +37,11 @@ struct record_fold *record_fold_new(void)
 
 static size_t size_of(const struct kept *k)
 {
-    return sizeof(*k) + strlen(k->line) + (k->placed ? strlen(k->placed) : 0);
+    size_t size = sizeof(*k) + strlen(k->line) + (k->placed ? strlen(k->placed) : 0);
+
+    for (size_t i = 0; i < RECORD_CALLS; i++)
+        size += k->notes[i] ? strlen(k->notes[i]) : 0;
+    return size;
 }
 
 static void drop(struct record_fold *f, struct kept **all, struct kept *k)
@@ -49,6 +53,8 @@ static void drop(struct record_fold *f, struct kept **all, struct kept *k)
     free(k->parent);
     free(k->line);
     free(k->placed);
+    for (size_t i = 0; i < RECORD_CALLS; i++)
+        free(k->notes[i]);
     free(k);
 }
 
@@ -183,23 +189,64 @@ static void keep_only(struct record_fold *f, enum record_call call, struct str l
     f->only[call] = mem_strndup(line.at, line.size);
 }
 
-static void take(struct record_fold *f, enum record_call call, const void *args, struct str line)
+/* It follows the line that made the workload. */
+static void note(struct record_fold *f, uint64_t id, enum record_call call, struct str line)
+{
+    struct kept *k = find_id(f, id);
+
+    if (!k)
+        return;
+    f->size -= size_of(k);
+    free(k->notes[call]);
+    k->notes[call] = mem_strndup(line.at, line.size);
+    f->size += size_of(k);
+}
+
+static void drop_id(struct record_fold *f, uint64_t id)
+{
+    struct kept *k = find_id(f, id);
+
+    if (k)
+        drop(f, &f->workloads, k);
+}
+
+static void take_workload(struct record_fold *f, enum record_call call, const void *args,
+                          struct str line)
 {
     const struct mete_workload *w = args;
-    const struct mete_decisions *d = args;
+    const struct record_id *id = args; /* what is about one begins with its id */
+
+    if (call == RECORD_WORKLOAD_ADD)
+        keep_workload(f, w->id, line);
+    else if (call == RECORD_WORKLOAD_RESTORE)
+        restore(f, args);
+    else if (call == RECORD_WORKLOAD_UNPLACE)
+        unplace(f, id->id);
+    else if (call == RECORD_WORKLOAD_REMOVE)
+        drop_id(f, id->id);
+    else
+        note(f, id->id, call, line);
+}
+
+static void take_decisions(struct record_fold *f, const struct mete_decisions *d)
+{
+    for (size_t i = 0; i < d->n_placements; i++)
+        place(f, &d->placements[i]);
+}
+
+static void take(struct record_fold *f, enum record_call call, const void *args, struct str line)
+{
     const struct mete_queue *q = args;
     const struct mete_node *node = args;
     const struct record_name *name = args;
-    const struct record_id *id = args;
-    const struct record_checkpoint *checkpoint = args;
     const struct record_cycle *cycle = args;
-    struct kept *k;
 
     switch (call) {
     case RECORD_ENGINE:
     case RECORD_DEMAND_SET:
     case RECORD_VALUES_SET:
     case RECORD_FAIRNESS_SET:
+    case RECORD_MOVES_SET:
         keep_only(f, call, line);
         return;
     case RECORD_NODE_SET:
@@ -215,30 +262,18 @@ static void take(struct record_fold *f, enum record_call call, const void *args,
         drop_name(f, &f->queues, name->name);
         return;
     case RECORD_WORKLOAD_ADD:
-        keep_workload(f, w->id, line);
-        return;
     case RECORD_WORKLOAD_RESTORE:
-        restore(f, args);
-        return;
     case RECORD_WORKLOAD_UNPLACE:
-        unplace(f, id->id);
-        return;
     case RECORD_WORKLOAD_REMOVE:
-        k = find_id(f, id->id);
-        if (k)
-            drop(f, &f->workloads, k);
-        return;
     case RECORD_WORKLOAD_CHECKPOINT:
-        k = find_id(f, checkpoint->id);
-        if (k)
-            k->checkpoint_ns = checkpoint->at_ns;
+    case RECORD_WORKLOAD_HOLD:
+        take_workload(f, call, args, line);
         return;
     case RECORD_CYCLE:
         f->now_ns = cycle->now_ns;
         return;
     case RECORD_DECIDED:
-        for (size_t i = 0; i < d->n_placements; i++)
-            place(f, &d->placements[i]);
+        take_decisions(f, args);
         return;
     case RECORD_CALLS:
         return;
@@ -294,9 +329,8 @@ static void add_workload(const struct kept *k, struct buf *out)
         buf_printf(out, "%s workload={%s} %s\n", record_call_names[RECORD_WORKLOAD_RESTORE],
                    arguments_of(k->line), k->placed);
     }
-    if (k->checkpoint_ns > 0)
-        record_format(out, RECORD_WORKLOAD_CHECKPOINT,
-                      &(struct record_checkpoint){k->id.id, k->checkpoint_ns});
+    for (size_t i = 0; i < RECORD_CALLS; i++)
+        add_line(out, k->notes[i]);
 }
 
 void record_fold_format(const struct record_fold *f, struct buf *out)
@@ -306,6 +340,7 @@ void record_fold_format(const struct record_fold *f, struct buf *out)
 
     add_line(out, f->only[RECORD_ENGINE]);
     add_line(out, f->only[RECORD_FAIRNESS_SET]);
+    add_line(out, f->only[RECORD_MOVES_SET]);
     add_queues(f, out);
     map_each (handle, f->nodes, k, next) {
         add_line(out, k->line);

@@ -221,6 +221,11 @@ static const struct record_field fairness_fields[] = {
 };
 TYPE(fairness, struct mete_fairness, 56);
 
+static const struct record_field moves_fields[] = {INT(struct mete_moves, horizon_ns),
+                                                   INT(struct mete_moves, restart_ns),
+                                                   UINT(struct mete_moves, moves_max)};
+TYPE(moves, struct mete_moves, 24);
+
 static const struct record_field name_fields[] = {TEXT(struct record_name, name)};
 TYPE(name, struct record_name, 8);
 
@@ -230,6 +235,10 @@ TYPE(id, struct record_id, 8);
 static const struct record_field checkpoint_fields[] = {UINT(struct record_checkpoint, id),
                                                         INT(struct record_checkpoint, at_ns)};
 TYPE(checkpoint, struct record_checkpoint, 16);
+
+static const struct record_field hold_fields[] = {
+    UINT(struct record_hold, id), INT(struct record_hold, hold), TEXT(struct record_hold, text)};
+TYPE(hold, struct record_hold, 24);
 
 static const struct record_field restore_fields[] = {
     ONE(struct record_restore, workload, &workload),
@@ -257,29 +266,25 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_QUEUE_SET] = "queue_set",
     [RECORD_QUEUE_REMOVE] = "queue_remove",
     [RECORD_FAIRNESS_SET] = "fairness_set",
+    [RECORD_MOVES_SET] = "moves_set",
     [RECORD_WORKLOAD_ADD] = "workload_add",
     [RECORD_WORKLOAD_RESTORE] = "workload_restore",
     [RECORD_WORKLOAD_UNPLACE] = "workload_unplace",
     [RECORD_WORKLOAD_REMOVE] = "workload_remove",
     [RECORD_WORKLOAD_CHECKPOINT] = "workload_checkpoint",
+    [RECORD_WORKLOAD_HOLD] = "workload_hold",
     [RECORD_CYCLE] = "cycle",
     [RECORD_DECIDED] = "decided",
 };
 
 const struct record_type *const record_call_types[RECORD_CALLS] = {
-    [RECORD_ENGINE] = &options,
-    [RECORD_NODE_SET] = &node,
-    [RECORD_NODE_REMOVE] = &name,
-    [RECORD_DEMAND_SET] = &demand_set,
-    [RECORD_VALUES_SET] = &values_set,
-    [RECORD_QUEUE_SET] = &queue,
-    [RECORD_QUEUE_REMOVE] = &name,
-    [RECORD_FAIRNESS_SET] = &fairness,
-    [RECORD_WORKLOAD_ADD] = &workload,
-    [RECORD_WORKLOAD_RESTORE] = &restore,
-    [RECORD_WORKLOAD_UNPLACE] = &id,
-    [RECORD_WORKLOAD_REMOVE] = &id,
-    [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
-    [RECORD_CYCLE] = &cycle,
+    [RECORD_ENGINE] = &options,           [RECORD_NODE_SET] = &node,
+    [RECORD_NODE_REMOVE] = &name,         [RECORD_DEMAND_SET] = &demand_set,
+    [RECORD_VALUES_SET] = &values_set,    [RECORD_QUEUE_SET] = &queue,
+    [RECORD_QUEUE_REMOVE] = &name,        [RECORD_FAIRNESS_SET] = &fairness,
+    [RECORD_MOVES_SET] = &moves,          [RECORD_WORKLOAD_ADD] = &workload,
+    [RECORD_WORKLOAD_RESTORE] = &restore, [RECORD_WORKLOAD_UNPLACE] = &id,
+    [RECORD_WORKLOAD_REMOVE] = &id,       [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
+    [RECORD_WORKLOAD_HOLD] = &hold,       [RECORD_CYCLE] = &cycle,
     [RECORD_DECIDED] = &decided,
 };

@@ -51,6 +51,12 @@ struct record_id {
     uint64_t id;
 };
 
+struct record_hold {
+    uint64_t id;
+    enum mete_hold hold;
+    const char *text;
+};
+
 struct record_checkpoint {
     uint64_t id;
     int64_t at_ns;
@@ -85,11 +91,13 @@ enum record_call {
     RECORD_QUEUE_SET,
     RECORD_QUEUE_REMOVE,
     RECORD_FAIRNESS_SET,
+    RECORD_MOVES_SET,
     RECORD_WORKLOAD_ADD,
     RECORD_WORKLOAD_RESTORE,
     RECORD_WORKLOAD_UNPLACE,
     RECORD_WORKLOAD_REMOVE,
     RECORD_WORKLOAD_CHECKPOINT,
+    RECORD_WORKLOAD_HOLD,
     RECORD_CYCLE,
     RECORD_DECIDED, /* by the cycle before it; none: nothing */
     RECORD_CALLS

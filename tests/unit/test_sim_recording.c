@@ -130,6 +130,10 @@ static void step_job(struct world *w)
         w->is_placed[id] = false;
     } else if (w->is_placed[id] && prop_chance(&w->prop, 20)) {
         assert_int_equal(mete_workload_checkpoint(w->engine, id, w->now_s * SECOND), METE_OK);
+    } else if (prop_chance(&w->prop, 20)) {
+        assert_int_equal(
+            mete_workload_hold(w->engine, id, (enum mete_hold)prop_below(&w->prop, 3), "\"wait\""),
+            METE_OK);
     } else if (prop_chance(&w->prop, 40)) {
         assert_int_equal(mete_workload_remove(w->engine, id), METE_OK);
         w->is_there[id] = false;
@@ -170,6 +174,9 @@ static void run(struct world *w, uint64_t seed)
                                   .half_life_ns = 100 * SECOND,
                               }),
             METE_OK);
+    if (prop_chance(&w->prop, 30))
+        assert_int_equal(
+            mete_moves_set(w->engine, &(struct mete_moves){.horizon_ns = 1000 * SECOND}), METE_OK);
     for (int i = 0; i < STEPS; i++)
         step(w);
 }
@@ -302,7 +309,8 @@ static void says_what_is_wrong(void **state)
         {"engine policy=\"chess\"\n", "r:1: there is no policy 'chess'"},
         {"engine\nengine\n", "r:2: a second beginning"},
         {"engine\nfly\n", "r:2: 'fly' is no call of the engine"},
-        {"engine\ncycle now_ns=x\n", "r:2: cycle: now_ns: number 'x': want an integer from -9223372036854775808 to "
+        {"engine\ncycle now_ns=x\n",
+         "r:2: cycle: now_ns: number 'x': want an integer from -9223372036854775808 to "
          "9223372036854775807"},
         {"engine\ncycle then_ns=1\n",
          "r:2: cycle: 'then_ns' at byte 6 is no member of this, or not in its place"},
