@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "engine/queue.h"
+#include "engine/record.h"
 
 static void unref_all(struct mete_engine *e, uint32_t *list, size_t n)
 {
@@ -301,6 +302,7 @@ enum mete_result mete_reservation_set(struct mete_engine *e, const struct mete_r
     at = find_index(e, r->name);
     if (!is_at(e, at, r->name) && e->bookings.n >= BOOKINGS_MAX)
         return engine_refuse(e, METE_INVALID, "over %d reservations", BOOKINGS_MAX);
+    record_call(e, RECORD_RESERVATION_SET, r);
     b = booking_read(e, r);
     if (is_at(e, at, r->name)) {
         if (b->gpus > 0)
@@ -321,6 +323,7 @@ enum mete_result mete_reservation_remove(struct mete_engine *e, const char *name
 
     if (at >= e->bookings.n || !is_at(e, at, name))
         return engine_refuse(e, METE_NOT_FOUND, "there is no reservation '%s'", name ? name : "");
+    record_call(e, RECORD_RESERVATION_REMOVE, &(struct record_name){name});
     drop(e, at);
     changed(e);
     return METE_OK;

@@ -30,6 +30,10 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_fairness_set(e, args);
     case RECORD_MOVES_SET:
         return mete_moves_set(e, args);
+    case RECORD_RESERVATION_SET:
+        return mete_reservation_set(e, args);
+    case RECORD_RESERVATION_REMOVE:
+        return mete_reservation_remove(e, name->name);
     case RECORD_WORKLOAD_ADD:
         return mete_workload_add(e, args);
     case RECORD_WORKLOAD_RESTORE:

@@ -22,6 +22,7 @@ struct record_fold {
     char *only[RECORD_CALLS]; /* of calls that replace what they said before */
     struct kept *nodes;
     struct kept *queues;
+    struct kept *reservations;
     struct kept *workloads;
     size_t size;
     int64_t now_ns;
@@ -70,6 +71,7 @@ void record_fold_free(struct record_fold *f)
         return;
     drop_all(f, &f->nodes);
     drop_all(f, &f->queues);
+    drop_all(f, &f->reservations);
     drop_all(f, &f->workloads);
     for (size_t i = 0; i < RECORD_CALLS; i++)
         free(f->only[i]);
@@ -239,6 +241,7 @@ static void take(struct record_fold *f, enum record_call call, const void *args,
     const struct mete_queue *q = args;
     const struct mete_node *node = args;
     const struct record_name *name = args;
+    const struct mete_reservation *r = args;
     const struct record_cycle *cycle = args;
 
     switch (call) {
@@ -260,6 +263,12 @@ static void take(struct record_fold *f, enum record_call call, const void *args,
         return;
     case RECORD_QUEUE_REMOVE:
         drop_name(f, &f->queues, name->name);
+        return;
+    case RECORD_RESERVATION_SET:
+        keep_name(f, &f->reservations, r->name, NULL, line);
+        return;
+    case RECORD_RESERVATION_REMOVE:
+        drop_name(f, &f->reservations, name->name);
         return;
     case RECORD_WORKLOAD_ADD:
     case RECORD_WORKLOAD_RESTORE:
@@ -343,6 +352,9 @@ void record_fold_format(const struct record_fold *f, struct buf *out)
     add_line(out, f->only[RECORD_MOVES_SET]);
     add_queues(f, out);
     map_each (handle, f->nodes, k, next) {
+        add_line(out, k->line);
+    }
+    map_each (handle, f->reservations, k, next) {
         add_line(out, k->line);
     }
     add_line(out, f->only[RECORD_VALUES_SET]);

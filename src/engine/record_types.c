@@ -120,8 +120,9 @@ static const struct record_field workload_fields[] = {
     INT(struct mete_workload, min_run_ns),
     INT(struct mete_workload, checkpoint_ns),
     LIST(struct mete_workload, pod_sets, n_pod_sets, &pod_set),
+    TEXT(struct mete_workload, reservation),
 };
-TYPE(workload, struct mete_workload, 96);
+TYPE(workload, struct mete_workload, 104);
 
 static const struct record_field pod_placement_fields[] = {
     UINT(struct mete_pod_placement, pod_set),
@@ -226,6 +227,20 @@ static const struct record_field moves_fields[] = {INT(struct mete_moves, horizo
                                                    UINT(struct mete_moves, moves_max)};
 TYPE(moves, struct mete_moves, 24);
 
+static const struct record_field reservation_fields[] = {
+    TEXT(struct mete_reservation, name),
+    INT(struct mete_reservation, start_ns),
+    INT(struct mete_reservation, end_ns),
+    TEXTS(struct mete_reservation, nodes, n_nodes),
+    UINT(struct mete_reservation, gpus),
+    TEXTS(struct mete_reservation, gpu_models, n_gpu_models),
+    TEXTS(struct mete_reservation, gpu_uuids, n_gpu_uuids),
+    TEXTS(struct mete_reservation, queues, n_queues),
+    TEXTS(struct mete_reservation, users, n_users),
+    BOOL(struct mete_reservation, is_maintenance),
+};
+TYPE(reservation, struct mete_reservation, 120);
+
 static const struct record_field name_fields[] = {TEXT(struct record_name, name)};
 TYPE(name, struct record_name, 8);
 
@@ -267,6 +282,8 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_QUEUE_REMOVE] = "queue_remove",
     [RECORD_FAIRNESS_SET] = "fairness_set",
     [RECORD_MOVES_SET] = "moves_set",
+    [RECORD_RESERVATION_SET] = "reservation_set",
+    [RECORD_RESERVATION_REMOVE] = "reservation_remove",
     [RECORD_WORKLOAD_ADD] = "workload_add",
     [RECORD_WORKLOAD_RESTORE] = "workload_restore",
     [RECORD_WORKLOAD_UNPLACE] = "workload_unplace",
@@ -282,7 +299,8 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_NODE_REMOVE] = &name,         [RECORD_DEMAND_SET] = &demand_set,
     [RECORD_VALUES_SET] = &values_set,    [RECORD_QUEUE_SET] = &queue,
     [RECORD_QUEUE_REMOVE] = &name,        [RECORD_FAIRNESS_SET] = &fairness,
-    [RECORD_MOVES_SET] = &moves,          [RECORD_WORKLOAD_ADD] = &workload,
+    [RECORD_MOVES_SET] = &moves,          [RECORD_RESERVATION_SET] = &reservation,
+    [RECORD_RESERVATION_REMOVE] = &name,  [RECORD_WORKLOAD_ADD] = &workload,
     [RECORD_WORKLOAD_RESTORE] = &restore, [RECORD_WORKLOAD_UNPLACE] = &id,
     [RECORD_WORKLOAD_REMOVE] = &id,       [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
     [RECORD_WORKLOAD_HOLD] = &hold,       [RECORD_CYCLE] = &cycle,

@@ -140,6 +140,28 @@ static void step_job(struct world *w)
     }
 }
 
+static void put_reservation(struct world *w)
+{
+    const char *const queue = "q1";
+    const bool has_gpus = prop_chance(&w->prop, 50);
+
+    if (prop_chance(&w->prop, 30)) {
+        (void)mete_reservation_remove(w->engine, "r0");
+        return;
+    }
+    (void)mete_reservation_set(
+        w->engine, &(struct mete_reservation){
+                       .name = prop_chance(&w->prop, 50) ? "r0" : "r1",
+                       .start_ns = (w->now_s + (int64_t)prop_below(&w->prop, 20)) * SECOND,
+                       .end_ns = (w->now_s + 20 + (int64_t)prop_below(&w->prop, 20)) * SECOND,
+                       .nodes = node_names,
+                       .n_nodes = !has_gpus,
+                       .gpus = has_gpus ? 2 : 0,
+                       .queues = &queue,
+                       .n_queues = 1,
+                   });
+}
+
 static void step(struct world *w)
 {
     size_t kind = prop_below(&w->prop, 100);
@@ -156,6 +178,8 @@ static void step(struct world *w)
         (void)mete_queue_remove(w->engine, queue_names[prop_below(&w->prop, QUEUES)]);
     else if (kind < 65)
         ask(w);
+    else if (kind < 67)
+        put_reservation(w);
     else
         run_cycle(w);
 }
