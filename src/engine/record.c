@@ -162,7 +162,7 @@ static void add_type(struct buf *out, const struct record_type *type, const char
     buf_add_char(out, '}');
 }
 
-void record_format(struct buf *out, enum record_call call, const void *args)
+void record_line_format(struct buf *out, enum record_call call, const void *args)
 {
     buf_add_text(out, record_call_names[call]);
     add_fields(out, record_call_types[call], args, " ");
@@ -174,6 +174,6 @@ void record_call(struct mete_engine *e, enum record_call call, const void *args)
     if (!e->record)
         return;
     buf_clear(&e->record_line);
-    record_format(&e->record_line, call, args);
+    record_line_format(&e->record_line, call, args);
     e->record(e->record_arg, e->record_line.at, e->record_line.size);
 }

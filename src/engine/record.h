@@ -20,14 +20,14 @@ enum {
 void record_call(struct mete_engine *e, enum record_call call, const void *args);
 
 /* Adds the line, with its newline. */
-void record_format(struct buf *out, enum record_call call, const void *args);
+void record_line_format(struct buf *out, enum record_call call, const void *args);
 
 /*
  * Reads a line (without its newline) into `a`; `*ret` is of the call's type. ERR_INVALID says what
  * is wrong at which byte.
  */
-struct err *record_parse(struct arena *a, struct str line, enum record_call *ret_call,
-                         void **ret) MUST_CHECK;
+struct err *record_line_parse(struct arena *a, struct str line, enum record_call *ret_call,
+                              void **ret) MUST_CHECK;
 
 /* Does it; `ret` is for what a cycle decides. The call is none of RECORD_ENGINE and RECORD_DECIDED.
  */

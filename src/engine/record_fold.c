@@ -152,7 +152,7 @@ static void place(struct record_fold *f, const struct mete_placement *from)
         return;
     if (placement.started_ns == 0)
         placement.started_ns = f->now_ns;
-    record_format(&line, RECORD_WORKLOAD_RESTORE, &(struct record_restore){NULL, &placement});
+    record_line_format(&line, RECORD_WORKLOAD_RESTORE, &(struct record_restore){NULL, &placement});
     f->size -= size_of(k);
     free(k->placed);
     k->placed = mem_strndup(arguments_of(line.at), strlen(arguments_of(line.at)) - 1);
@@ -178,7 +178,7 @@ static void restore(struct record_fold *f, const struct record_restore *r)
 
     if (!r->workload || !r->placement || find_id(f, r->workload->id))
         return;
-    record_format(&line, RECORD_WORKLOAD_ADD, r->workload);
+    record_line_format(&line, RECORD_WORKLOAD_ADD, r->workload);
     keep_workload(f, r->workload->id, (struct str){line.at, line.size - 1});
     placement = *r->placement;
     placement.workload = r->workload->id;
@@ -295,7 +295,7 @@ struct err *record_fold_line(struct record_fold *f, struct str line)
     void *args = NULL;
 
     arena_reset(f->scratch);
-    TRY(record_parse(f->scratch, line, &call, &args));
+    TRY(record_line_parse(f->scratch, line, &call, &args));
     take(f, call, args, line);
     return NULL;
 }

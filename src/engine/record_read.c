@@ -245,7 +245,8 @@ static struct err *read_type(struct reader *r, const struct record_type *type, c
     return end == '\0' ? NULL : read_char(r, end);
 }
 
-struct err *record_parse(struct arena *a, struct str line, enum record_call *ret_call, void **ret)
+struct err *record_line_parse(struct arena *a, struct str line, enum record_call *ret_call,
+                              void **ret)
 {
     struct reader r = {.arena = a, .line = line};
     struct str name = read_word(&r);

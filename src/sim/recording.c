@@ -51,7 +51,7 @@ static void note_cycle(struct player *p, const struct record_cycle *cycle,
         p->report.first_ns = cycle->now_ns;
     p->cycle_line = p->line;
     if (d->n_placements > 0 || d->n_evictions > 0 || d->is_cut) {
-        record_format(&p->now, RECORD_DECIDED, d);
+        record_line_format(&p->now, RECORD_DECIDED, d);
         p->now.size--; /* its newline */
     }
 }
@@ -73,7 +73,7 @@ static struct err *play_line(struct player *p, struct str line)
     void *args = NULL;
 
     arena_reset(p->arena);
-    TRY(record_parse(p->arena, line, &call, &args));
+    TRY(record_line_parse(p->arena, line, &call, &args));
     p->report.calls += call != RECORD_DECIDED;
     if (call == RECORD_ENGINE)
         return begin(p, args);

@@ -13,13 +13,13 @@ static void check_line(struct arena *a, struct str line)
     AUTO(buf_done) struct buf twice = {0};
     enum record_call call = RECORD_CALLS;
     void *args = NULL;
-    AUTO(err_freep) struct err *e = record_parse(a, line, &call, &args);
+    AUTO(err_freep) struct err *e = record_line_parse(a, line, &call, &args);
 
     if (e)
         return;
-    record_format(&once, call, args);
-    assert(!record_parse(a, (struct str){once.at, once.size - 1}, &call, &args));
-    record_format(&twice, call, args);
+    record_line_format(&once, call, args);
+    assert(!record_line_parse(a, (struct str){once.at, once.size - 1}, &call, &args));
+    record_line_format(&twice, call, args);
     assert(once.size == twice.size && memcmp(once.at, twice.at, once.size) == 0);
 }
 
