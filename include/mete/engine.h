@@ -85,6 +85,22 @@ struct mete_node {
     const char *cordon_reason; /* NULL: unknown */
 };
 
+/*
+ * Pods together: in one domain, which is the nodes with the same value of this label. A list of
+ * these goes from the narrowest to the widest, at most METE_DOMAINS_MAX: the first one in which all
+ * pods fit is taken, but none behind the first that is required. A domain of a narrower key lies
+ * within one of each required wider key. Of several domains that fit, the one with the fewest free
+ * gpus, then the first by name.
+ */
+struct mete_domain {
+    const char *key;  /* "rack", "nvidia.com/gpu.clique", "kubernetes.io/hostname", ... */
+    bool is_required; /* else preferred: wider, or anywhere, where no domain has room */
+};
+
+enum {
+    METE_DOMAINS_MAX = 8
+};
+
 /* Pods that ask for the same thing. A container's gpus are the first `gpus` of the pod's not yet
  * dealt. */
 struct mete_pod_set {
@@ -102,7 +118,9 @@ struct mete_pod_set {
     size_t n_selector;
     const struct mete_toleration *tolerations;
     size_t n_tolerations;
-    const char *node; /* NULL: any; else this one only */
+    const char *node;                  /* NULL: any; else this one only */
+    const struct mete_domain *domains; /* for the pods of this set, within those of the workload */
+    size_t n_domains;
 };
 
 /* Ids from here on mean nothing to people: texts say the workload's name in place of "job 12". */
@@ -123,6 +141,8 @@ struct mete_workload {
     const struct mete_pod_set *pod_sets;
     size_t n_pod_sets;
     const char *reservation; /* it runs in that one alone, within its time; NULL or "": anywhere */
+    const struct mete_domain *domains; /* for the pods of all sets */
+    size_t n_domains;
 };
 
 struct mete_pod_placement {
@@ -176,9 +196,10 @@ enum mete_reason_code {
     METE_REASON_SCHEDULING_GATED,
     METE_REASON_NOT_BEFORE,
     METE_REASON_QUEUE_STOPPED,
-    METE_REASON_QUOTA,        /* its queue, or one above it, holds what it may */
-    METE_REASON_USER_LIMIT,   /* its user does */
-    METE_REASON_NO_NODE_FITS, /* enough in all, but not on one node */
+    METE_REASON_QUOTA,          /* its queue, or one above it, holds what it may */
+    METE_REASON_USER_LIMIT,     /* its user does */
+    METE_REASON_NO_NODE_FITS,   /* enough in all, but not on one node */
+    METE_REASON_TOPOLOGY_SPLIT, /* fits, but not in one required domain */
     METE_REASON_GPUS_UNHEALTHY,
     METE_REASON_NODES_DRAINING, /* would fit on a cordoned or unready node */
     METE_REASON_PREEMPTING,     /* others were evicted for it and have not ended yet */

@@ -175,8 +175,17 @@ static bool requests_same(const struct mete_pod_set *a, const struct mete_pod_se
     return true;
 }
 
+static bool domains_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_domains; i++)
+        if (!text_equal(a->domains[i].key, b->domains[i].key) ||
+            a->domains[i].is_required != b->domains[i].is_required)
+            return false;
+    return true;
+}
+
 /* Pods that differ in a member that is not compared here would be placed as if they did not. */
-_Static_assert(sizeof(struct mete_pod_set) == 104, "compare the new members of a pod set too");
+_Static_assert(sizeof(struct mete_pod_set) == 120, "compare the new members of a pod set too");
 
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
 {
@@ -184,8 +193,9 @@ bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
            a->gpu_memory_bytes == b->gpu_memory_bytes && text_equal(a->node, b->node) &&
            a->n_requests == b->n_requests && a->n_gpu_models == b->n_gpu_models &&
            a->n_selector == b->n_selector && a->n_tolerations == b->n_tolerations &&
-           requests_same(a, b) && texts_equal(a->gpu_models, b->gpu_models, a->n_gpu_models) &&
-           selects_same(a, b) && tolerates_same(a, b);
+           a->n_domains == b->n_domains && domains_same(a, b) && requests_same(a, b) &&
+           texts_equal(a->gpu_models, b->gpu_models, a->n_gpu_models) && selects_same(a, b) &&
+           tolerates_same(a, b);
 }
 
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,

@@ -1,4 +1,5 @@
 #include "engine/booking.h"
+#include "engine/domain.h"
 #include "engine/place.h"
 #include "engine/preempt.h"
 #include "engine/queue.h"
@@ -55,8 +56,10 @@ static const char *check_used(const struct node *n)
     return NULL;
 }
 
-static const char *check_workload(const struct workload *w)
+static const char *check_workload(const struct mete_engine *e, const struct workload *w)
 {
+    if (w->is_placed && w->decided_at == e->labels_version && !domains_hold(w))
+        return "a workload was placed outside of a domain that it requires";
     for (size_t i = 0; i < w->n_pods; i++) {
         const struct pod *p = &w->pods[i];
 
@@ -189,7 +192,7 @@ const char *mete_engine_check(struct mete_engine *e)
         wrong = "a trial is open";
     map_each (handle, e->workload_map, w, next) {
         if (!wrong)
-            wrong = check_workload(w);
+            wrong = check_workload(e, w);
     }
     VEC_EACH (&e->moved, moved) {
         const struct workload *by = engine_workload(e, (*moved)->moved_for);
@@ -203,6 +206,8 @@ const char *mete_engine_check(struct mete_engine *e)
     }
     if (!wrong)
         wrong = bookings_check(e);
+    if (!wrong)
+        wrong = levels_check(e);
     return wrong ? wrong : search_check(e);
 }
 

@@ -30,6 +30,7 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns)
     group_unwait(e, w);
     reserve_drop_of(e, w);
     w->is_placed = true;
+    w->decided_at = e->labels_version;
     w->started_ns = now_ns;
     queue_placed(e, w);
     if (limit_ns == 0 || __builtin_add_overflow(now_ns, limit_ns, &w->end_ns))

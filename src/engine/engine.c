@@ -3,6 +3,7 @@
 
 #include "engine/booking.h"
 #include "engine/demand.h"
+#include "engine/domain.h"
 #include "engine/policy.h"
 #include "engine/queue.h"
 #include "engine/record.h"
@@ -49,6 +50,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e->journal.arg = e;
     e->epoch = 1;
     e->nodes_version = 1;
+    e->labels_version = 1;
     e->freed = 1;
     e->eased = 1;
     e->version = 1;
@@ -96,6 +98,8 @@ void mete_engine_free(struct mete_engine *e)
     values_free(e, e->values);
     free_maps(e);
     queues_free(e);
+    levels_free(e);
+    domain_search_free(e->domain_search);
     vec_done(&e->order);
     vec_done(&e->slots);
     vec_done(&e->free_slots);

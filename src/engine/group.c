@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/queue.h"
 #include "engine/state.h"
@@ -7,6 +8,23 @@
 enum {
     POD_SETS_MAX = 64
 };
+
+static enum mete_result check_domains(struct mete_engine *e, const struct mete_domain *list,
+                                      size_t n)
+{
+    if (n > METE_DOMAINS_MAX)
+        return engine_refuse(e, METE_INVALID, "%zu domains are asked for, at most %d", n,
+                             METE_DOMAINS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        if (!text_is_sane(list[i].key))
+            return engine_refuse(e, METE_INVALID, "domain %zu has no label key", i);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(list[i].key, list[k].key) == 0)
+                return engine_refuse(e, METE_INVALID, "domain '%s' is asked for twice",
+                                     list[i].key);
+    }
+    return METE_OK;
+}
 
 static enum mete_result check_counts(struct mete_engine *e, const struct mete_workload *w)
 {
@@ -27,6 +45,8 @@ static enum mete_result check_counts(struct mete_engine *e, const struct mete_wo
                 "pod set %zu: min_count %u of %u: workloads that grow and shrink are "
                 "not implemented",
                 i, set->min_count, set->count);
+        if (check_domains(e, set->domains, set->n_domains) != METE_OK)
+            return METE_INVALID;
         if (set->name && strlen(set->name) > TEXT_MAX)
             return engine_refuse(e, METE_INVALID, "pod set %zu: the name is over %d bytes", i,
                                  TEXT_MAX);
@@ -35,7 +55,29 @@ static enum mete_result check_counts(struct mete_engine *e, const struct mete_wo
     if (total > PODS_MAX)
         return engine_refuse(e, METE_INVALID, "%zu pods in one workload, at most %d", total,
                              PODS_MAX);
-    return METE_OK;
+    return check_domains(e, w->domains, w->n_domains);
+}
+
+static void asks_read(struct mete_engine *e, const struct mete_domain *list, size_t n,
+                      struct domain_asks *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        ret->keys[i] = intern_ref(e->texts, list[i].key);
+        ret->is_required[i] = list[i].is_required;
+    }
+    ret->n = n;
+}
+
+static void asks_unref(struct mete_engine *e, const struct domain_asks *asks)
+{
+    for (size_t i = 0; i < asks->n; i++)
+        intern_unref(e->texts, asks->keys[i]);
+}
+
+static void asks_ref(struct mete_engine *e, const struct domain_asks *asks)
+{
+    for (size_t i = 0; i < asks->n; i++)
+        (void)intern_ref(e->texts, intern_text(e->texts, asks->keys[i]));
 }
 
 static void group_free(struct mete_engine *e, struct group *g)
@@ -43,8 +85,10 @@ static void group_free(struct mete_engine *e, struct group *g)
     for (size_t i = 0; i < g->n_sets; i++) {
         shape_unref(e, g->sets[i].shape);
         intern_unref(e->texts, g->sets[i].name);
+        asks_unref(e, &g->sets[i].asks);
     }
     intern_unref(e->texts, g->booking);
+    asks_unref(e, &g->asks);
     free(g->sets);
     free(g->fill_order);
     free(g->words);
@@ -68,17 +112,28 @@ static void order_sets(struct group *g)
     }
 }
 
+typedef VEC(uint64_t) group_words;
+
+static void spell_asks(group_words *words, const struct domain_asks *asks)
+{
+    vec_add(words, asks->n);
+    for (size_t i = 0; i < asks->n; i++)
+        vec_add(words, (uint64_t)asks->keys[i] << 1 | asks->is_required[i]);
+}
+
 /* What makes two groups the same. Shapes are hash-consed, so their addresses serve. */
 static void spell(struct group *g)
 {
-    VEC(uint64_t) words = {0};
+    group_words words = {0};
 
+    spell_asks(&words, &g->asks);
     vec_add(&words, (uint64_t)g->time_limit_ns);
     vec_add(&words, (uint64_t)(uintptr_t)g->queue);
     vec_add(&words, (uint64_t)g->booking << 32 | g->user);
     for (size_t i = 0; i < g->n_sets; i++) {
         vec_add(&words, (uint64_t)(uintptr_t)g->sets[i].shape);
         vec_add(&words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
+        spell_asks(&words, &g->sets[i].asks);
     }
     g->words = words.at;
     g->size = words.n * sizeof(*words.at);
@@ -124,6 +179,8 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
             break;
         g->sets[i].name = set->name && *set->name ? intern_ref(e->texts, set->name) : 0;
         g->sets[i].count = set->count;
+        asks_read(e, set->domains, set->n_domains, &g->sets[i].asks);
+        g->has_asks = g->has_asks || set->n_domains > 0;
         g->n_pods += set->count;
         g->n_sets++;
     }
@@ -131,6 +188,8 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
         group_free(e, g);
         return result;
     }
+    asks_read(e, w->domains, w->n_domains, &g->asks);
+    g->has_asks = g->has_asks || w->n_domains > 0;
     *ret = consed(e, g);
     return METE_OK;
 }
@@ -146,9 +205,13 @@ struct group *group_for(struct mete_engine *e, const struct group *g, struct que
     copy->booking = g->booking ? intern_ref(e->texts, intern_text(e->texts, g->booking)) : 0;
     copy->n_sets = g->n_sets;
     copy->n_pods = g->n_pods;
+    copy->asks = g->asks;
+    copy->has_asks = g->has_asks;
+    asks_ref(e, &g->asks);
     copy->sets = mem_dup(g->sets, g->n_sets * sizeof(*g->sets));
     for (size_t i = 0; i < g->n_sets; i++) {
         copy->sets[i].shape->refs++;
+        asks_ref(e, &copy->sets[i].asks);
         if (copy->sets[i].name != 0)
             (void)intern_ref(e->texts, intern_text(e->texts, copy->sets[i].name));
     }
@@ -228,5 +291,6 @@ bool group_never_fits(struct mete_engine *e, struct group *g)
     g->never = false;
     for (size_t i = 0; i < g->n_sets && !g->never; i++)
         g->never = !set_fits_empty(e, &g->sets[i]);
+    g->never = g->never || domains_never_fit(e, g);
     return g->never;
 }

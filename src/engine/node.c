@@ -192,6 +192,9 @@ static void set_kind(struct mete_engine *e, struct node *n, const struct mete_no
                                    intern_ref(e->texts, t->value ? t->value : ""), t->effect};
     }
     qsort(labels, from->n_labels, sizeof(*labels), compare_labels);
+    if (from->n_labels != n->n_labels ||
+        (n->n_labels > 0 && memcmp(labels, n->labels, n->n_labels * sizeof(*labels)) != 0))
+        e->labels_version++;
     clear_kind(e, n);
     n->labels = labels;
     n->n_labels = from->n_labels;
@@ -367,6 +370,7 @@ static void order_insert(struct mete_engine *e, struct node *n)
     memmove(&e->order.at[at + 1], &e->order.at[at], (e->order.n - 1 - at) * sizeof(n));
     e->order.at[at] = n;
     n->is_present = true;
+    e->labels_version++;
     search_reset(e);
 }
 
@@ -428,6 +432,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     clear_kind(e, n);
     for (size_t i = 0; i < n->n_rooms; i++)
         n->rooms[i].capacity = 0;
+    e->labels_version++;
     search_reset(e);
     node_touch(e, n);
     note_change(e);

@@ -1,6 +1,7 @@
 #include "engine/place.h"
 
 #include "engine/booking.h"
+#include "engine/domain.h"
 #include "engine/policy.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -120,7 +121,8 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
     VEC_EACH (&e->reservations, r) {
         for (size_t i = 0; i < (*r)->n_nodes; i++) {
             struct node *n = (*r)->nodes[i].node;
-            uint64_t here = node_is_barred(e, n) ? 0 : search_key(e, n, s);
+            bool is_open = !node_is_barred(e, n) && scope_has(&a->scope, n);
+            uint64_t here = is_open ? search_key(e, n, s) : 0;
             enum reserve_answer answer;
 
             if (here <= *key)
@@ -139,13 +141,15 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
 
 /* The best of the booked nodes where no reservation is, within the bars; NULL where none is better
  * than `*key`. */
-static struct node *best_booked(struct mete_engine *e, const struct shape *s, uint64_t *key)
+static struct node *best_booked(struct mete_engine *e, const struct attempt *a,
+                                const struct shape *s, uint64_t *key)
 {
     struct node *best = NULL;
 
     for (size_t i = 0; i < e->booked.n; i += e->booked.at[i].node->n_booked) {
         struct node *n = e->booked.at[i].node;
-        uint64_t here = n->reservation ? 0 : search_key(e, n, s);
+        bool is_open = !n->reservation && scope_has(&a->scope, n);
+        uint64_t here = is_open ? search_key(e, n, s) : 0;
 
         if (here <= *key)
             continue;
@@ -181,14 +185,21 @@ static void take_chosen(struct mete_engine *e, const struct attempt *a, struct p
     take_gpus(e, p, s, n, chosen);
 }
 
+/* The best of the nodes where nothing is reserved or booked. */
+static struct node *best_open(struct mete_engine *e, const struct attempt *a, struct shape *s,
+                              uint64_t *key)
+{
+    return a->scope.level ? domain_best(e, &a->scope, s, key) : search_best(e, s, key);
+}
+
 static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
 {
     struct shape *s = a->shapes ? a->shapes[p->set] : a->w->group->sets[p->set].shape;
     uint64_t key = 0;
-    struct node *n = e->inside ? NULL : search_best(e, s, &key);
+    struct node *n = e->inside ? NULL : best_open(e, a, s, &key);
 
     if (e->booked.n > 0) {
-        struct node *booked = best_booked(e, s, &key);
+        struct node *booked = best_booked(e, a, s, &key);
 
         n = booked ? booked : n;
     }
@@ -203,6 +214,21 @@ static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
     return true;
 }
 
+bool place_set(struct mete_engine *e, struct attempt *a, uint32_t set)
+{
+    const struct group *g = a->w->group;
+    size_t first = 0;
+
+    for (uint32_t before = 0; before < set; before++)
+        first += g->sets[before].count;
+    for (uint32_t k = 0; k < g->sets[set].count; k++) {
+        if (!place_pod(e, a, &a->w->pods[first + k]))
+            return false;
+        a->n_placed++;
+    }
+    return true;
+}
+
 bool place_pods(struct mete_engine *e, struct attempt *a)
 {
     const struct group *g = a->w->group;
@@ -211,6 +237,7 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
     a->n_placed = 0;
     a->kept = NULL;
     a->block.code = METE_REASON_NONE;
+    a->scope = (struct scope){0};
     if (a->ignores_bookings) {
         bookings_unbar(e);
     } else {
@@ -218,18 +245,11 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
         if (booking_ask(e, a->w, a->now_ns) != BOOKING_OPEN)
             return false;
     }
-    for (size_t i = 0; i < g->n_sets; i++) {
-        uint32_t set = g->fill_order[i];
-        size_t first = 0;
-
-        for (uint32_t before = 0; before < set; before++)
-            first += g->sets[before].count;
-        for (uint32_t k = 0; k < g->sets[set].count; k++) {
-            if (!place_pod(e, a, &a->w->pods[first + k]))
-                return false;
-            a->n_placed++;
-        }
-    }
+    if (g->has_asks && !a->ignores_domains)
+        return domains_place(e, a);
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (!place_set(e, a, g->fill_order[i]))
+            return false;
     return queue_admits_placed(e, a->w, &a->block);
 }
 

@@ -3,6 +3,14 @@
 
 #include "engine/queue.h"
 
+struct level;
+
+/* The nodes of one domain; without a level all there are. */
+struct scope {
+    const struct level *level;
+    uint32_t domain;
+};
+
 /* What a workload asks for when it is tried. */
 struct attempt {
     struct mete_engine *e;
@@ -11,11 +19,19 @@ struct attempt {
     int64_t now_ns;
     bool ignores_reservations;
     bool ignores_bookings;
+    bool ignores_domains;
+    bool is_thorough;     /* also domains of which a count says that they have no room: for texts */
+    uint32_t relaxed_key; /* no domain of that label is required; 0 */
     bool is_turn; /* in a cycle: those had their turn before it whose reservation is confirmed */
 
     struct quota_block block;       /* out: the models that it would get are over a quota */
-    size_t n_placed;                /* out: how many of its pods found a node */
+    size_t n_placed;                /* out: how many of its pods found a node, at most */
     const struct reservation *kept; /* out: one that it had to keep out of, or NULL */
+
+    struct scope scope; /* while it is tried: where its pods may go, */
+    struct scope wide;  /* and those of all its sets */
+    size_t most_placed; /* and what was reached before */
+    unsigned n_returns;
 };
 
 /* The pod takes what the shape asks for on the node, and these gpus, which nobody holds. */
@@ -27,6 +43,9 @@ void place_on(struct mete_engine *e, struct pod *p, const struct shape *s, struc
 
 /* The pod's things are free again. */
 void pod_give(struct mete_engine *e, struct pod *p);
+
+/* The pods of one set, within the scope: false where one finds no node. For domain.c. */
+bool place_set(struct mete_engine *e, struct attempt *a, uint32_t set);
 
 /*
  * Places all pods, or as many as go: true when all. A trial must be open; undo it to take back.

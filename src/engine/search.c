@@ -100,7 +100,7 @@ static uint64_t leaf_key(struct mete_engine *e, uint32_t slot, const struct shap
     return search_key(e, e->slots.at[slot], s);
 }
 
-static struct node *node_of_key(const struct mete_engine *e, uint64_t key)
+struct node *search_node(const struct mete_engine *e, uint64_t key)
 {
     return key == 0 ? NULL : e->order.at[UINT32_MAX - (uint32_t)key];
 }
@@ -240,6 +240,27 @@ static void catch_up(struct mete_engine *e, struct shape *s)
     }
 }
 
+static bool has_cache(const struct mete_engine *e, const struct shape *s)
+{
+    return !s->is_scratch && !e->policy->is_random;
+}
+
+void search_prepare(struct mete_engine *e, struct shape *s)
+{
+    search_rank(e);
+    s->used_at = ++e->uses;
+    if (has_cache(e, s))
+        catch_up(e, s);
+}
+
+uint64_t search_key_there(struct mete_engine *e, const struct node *n, const struct shape *s)
+{
+    if (!has_cache(e, s))
+        return n->reservation || n->n_booked > 0 ? 0 : search_key(e, n, s);
+    e->steps++;
+    return s->tree ? s->tree[s->tree_room + n->rank] : 0;
+}
+
 static uint64_t scan(struct mete_engine *e, const struct shape *s)
 {
     uint64_t best = 0;
@@ -257,15 +278,15 @@ struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_k
 {
     search_rank(e);
     e->steps++;
-    if (s->is_scratch || e->policy->is_random) {
+    if (!has_cache(e, s)) {
         e->uses++;
         *ret_key = scan(e, s);
-        return node_of_key(e, *ret_key);
+        return search_node(e, *ret_key);
     }
     catch_up(e, s);
     s->used_at = ++e->uses;
     *ret_key = s->tree ? s->tree[1] : 0;
-    return node_of_key(e, *ret_key);
+    return search_node(e, *ret_key);
 }
 
 const char *search_check(struct mete_engine *e)

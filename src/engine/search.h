@@ -29,6 +29,15 @@ uint64_t search_key(struct mete_engine *e, const struct node *n, const struct sh
 /* The best of the nodes on which nothing is reserved or booked, or NULL; `*ret_key` its key. */
 struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_key);
 
+/*
+ * For searches of some of the nodes: search_prepare once, then the key of each that search_best
+ * would look at (0 where something is reserved), as long as nothing changes.
+ */
+void search_prepare(struct mete_engine *e, struct shape *s);
+uint64_t search_key_there(struct mete_engine *e, const struct node *n, const struct shape *s);
+/* Whose key it is; NULL for 0. */
+struct node *search_node(const struct mete_engine *e, uint64_t key);
+
 /* Is the place in the change log so old that not all since then is known? */
 bool search_is_behind(const struct mete_engine *e, uint64_t seen);
 /* The node that changed there; NULL where it is gone. */

@@ -191,10 +191,18 @@ struct shape {
     uint64_t used_at;
 };
 
+/* Label keys, the narrowest first; see struct mete_domain. */
+struct domain_asks {
+    uint32_t keys[METE_DOMAINS_MAX];
+    bool is_required[METE_DOMAINS_MAX];
+    size_t n;
+};
+
 struct group_set {
     struct shape *shape;
     uint32_t name;
     uint32_t count;
+    struct domain_asks asks;
 };
 
 /* Workloads of a queue that ask for the same thing, with the same time limit, and where the queue
@@ -210,6 +218,8 @@ struct group {
     size_t n_sets;
     uint32_t *fill_order; /* sets, the ones with most gpus first */
     size_t n_pods;
+    struct domain_asks asks;
+    bool has_asks; /* it, or one of its sets */
     int64_t time_limit_ns;
     struct queue *queue;
     int64_t *charge; /* what each takes of what counts, as of e->counted_at == charge_at */
@@ -261,8 +271,9 @@ struct workload {
     bool is_secured; /* placed within the nominal quotas: see preempt.c */
     int32_t priority;
     int32_t qos;
-    int64_t end_ns;     /* by its time limit, where placed; NEVER_NS */
-    int64_t started_ns; /* where placed; 0: not known */
+    int64_t end_ns;      /* by its time limit, where placed; NEVER_NS */
+    int64_t started_ns;  /* where placed; 0: not known */
+    uint64_t decided_at; /* e->labels_version when placed by a decision; 0 */
     int64_t min_run_ns;
     int64_t checkpoint_ns;
     struct queue *queue;
@@ -308,6 +319,8 @@ struct reservation {
 struct policy;
 struct demand;
 struct values;
+struct level;
+struct domain_search;
 
 /* What a holder gives back, and when. */
 struct holder {
@@ -374,7 +387,10 @@ struct mete_engine {
     uint32_t cpu;           /* the number of that resource's name */
     int64_t cpu_max;        /* the most that a node has: of cpu in 1/1000, of gpus */
     uint32_t gpus_max;
-    VEC(struct shape *) trees; /* that have one */
+    VEC(struct shape *) trees;  /* that have one */
+    VEC(struct level *) levels; /* in use lately; a cache, see topology.c */
+    struct domain_search *domain_search;
+    uint64_t labels_version; /* of the nodes */
     uint64_t steps;
     struct node_sums sums; /* of all nodes, as of: */
     uint64_t sums_seen;

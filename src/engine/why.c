@@ -31,6 +31,7 @@ static const struct {
     [METE_REASON_USER_LIMIT] = {"UserLimit", "quota"},
     [METE_REASON_PREEMPTING] = {"WaitingForPreempted", "place"},
     [METE_REASON_NO_NODE_FITS] = {"NoNodeFits", "place"},
+    [METE_REASON_TOPOLOGY_SPLIT] = {"TopologySplit", "place"},
     [METE_REASON_GPUS_UNHEALTHY] = {"GpusUnhealthy", "place"},
     [METE_REASON_NODES_DRAINING] = {"NodesDraining", "place"},
     [METE_REASON_RESERVED] = {"Reserved", "place"},
@@ -81,6 +82,7 @@ struct finding {
     enum mete_reason_code code;
     const struct reservation *kept; /* by whom, where that is the cause */
     struct attempt attempt;         /* as it failed */
+    size_t n_anywhere;              /* pods that found a node, domains apart */
     struct quota_block block;       /* where that is the cause */
     const struct booking *booking;  /* likewise, and where */
     const struct node *booked;
@@ -90,6 +92,18 @@ struct finding {
 static bool hold_leads(const struct workload *w, enum mete_reason_code quota)
 {
     return w->hold != METE_HOLD_NONE && (quota == METE_REASON_NONE || hold_code(w) < quota);
+}
+
+/* Nothing else is the cause. */
+static void find_domain(struct mete_engine *e, struct attempt *a, struct finding *ret)
+{
+    ret->n_anywhere = ret->attempt.n_placed;
+    if (!a->w->group->has_asks)
+        return;
+    a->ignores_domains = true;
+    if (place_would_fit(e, a))
+        ret->code = METE_REASON_TOPOLOGY_SPLIT;
+    ret->n_anywhere = a->n_placed;
 }
 
 static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
@@ -143,6 +157,8 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         ret->code = METE_REASON_GPUS_UNHEALTHY;
     else if (fits_with_all_nodes(e, &relaxed))
         ret->code = METE_REASON_NODES_DRAINING;
+    else
+        find_domain(e, &relaxed, ret);
 }
 
 /* "needs 2 H100", "needs 4 x 2 H100", "needs room": what the workload asks for, in short. */
@@ -213,6 +229,15 @@ static const char *draining_text(struct mete_engine *e, const struct finding *f,
                         n->is_ready ? "cordoned" : "not ready");
 }
 
+static const char *no_room_text(struct mete_engine *e, const struct finding *f,
+                                const struct shape *s, const struct answers *answers)
+{
+    struct attempt anywhere = f->attempt;
+
+    anywhere.n_placed = f->n_anywhere;
+    return why_place_text(e, &anywhere, s, answers);
+}
+
 static const char *message_of(struct mete_engine *e, const struct finding *f, const struct shape *s,
                               const struct answers *answers)
 {
@@ -245,7 +270,9 @@ static const char *message_of(struct mete_engine *e, const struct finding *f, co
     case METE_REASON_NODES_DRAINING:
         return draining_text(e, f, answers);
     case METE_REASON_NO_NODE_FITS:
-        return why_place_text(e, &f->attempt, s, answers);
+        return no_room_text(e, f, s, answers);
+    case METE_REASON_TOPOLOGY_SPLIT:
+        return why_domain_text(e, f->attempt.w->group, why_failed_set(&f->attempt), false);
     }
     return "";
 }

@@ -86,6 +86,11 @@ struct why_lines {
 void why_line(struct why_lines *l, const char *text);
 /* Only that: what is held starts once it is released. */
 void why_if_released(struct mete_engine *e, const struct attempt *a, struct why_lines *to);
+/* "needs 16 H100 in one rack; the most free in one is 12 (rack-3)", of the set or all of it; with
+ * `is_empty` for what no domain could ever hold. Some domain is required. */
+const char *why_domain_text(struct mete_engine *e, const struct group *g, uint32_t set,
+                            bool is_empty);
+void why_if_domains(struct mete_engine *e, const struct attempt *a, struct why_lines *to);
 void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
             struct why_lines *to);
 

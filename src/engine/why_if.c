@@ -201,15 +201,17 @@ static bool fits_without(struct lines *l, struct workload *w)
     return fits;
 }
 
-/* One of those that hold something on the nearest nodes. */
+/* One of those that hold something on the nearest nodes; for a domain also beside what fits. */
 static void if_ended(struct lines *l, const struct answers *answers)
 {
+    bool is_together = l->a->w->group->has_asks;
     size_t tries = 0;
 
     for (size_t i = 0; i < answers->n; i++) {
         const struct answer *a = &answers->at[i];
 
-        if (a->trouble != TROUBLE_SHORT_GPUS && a->trouble != TROUBLE_SHORT_ROOM)
+        if (a->trouble != TROUBLE_SHORT_GPUS && a->trouble != TROUBLE_SHORT_ROOM &&
+            !(is_together && a->trouble == TROUBLE_NONE))
             continue;
         for (const struct pod *p = a->node->pods; p && tries < TRIES_MAX; p = p->after, tries++)
             if (fits_without(l, p->workload))
@@ -221,10 +223,16 @@ static void if_ended(struct lines *l, const struct answers *answers)
 static void if_fewer_pods(struct lines *l)
 {
     const struct group *g = l->a->w->group;
+    struct attempt thorough = {.w = l->a->w, .now_ns = l->a->now_ns, .is_thorough = true};
+    size_t n_placed = l->a->n_placed;
 
-    if (g->n_sets == 1 && l->a->n_placed > 0 && l->a->n_placed < g->n_pods)
-        line_add(l, arena_format(l->e->answers, "it asks for %zu pods, not %zu", l->a->n_placed,
-                                 g->n_pods));
+    if (g->has_asks) {
+        (void)place_would_fit(l->e, &thorough); /* how many there would be in each domain */
+        n_placed = thorough.n_placed;
+    }
+    if (g->n_sets == 1 && n_placed > 0 && n_placed < g->n_pods)
+        line_add(l,
+                 arena_format(l->e->answers, "it asks for %zu pods, not %zu", n_placed, g->n_pods));
 }
 
 static void if_moved(struct lines *l)
@@ -241,6 +249,7 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
     struct lines l = {.e = e, .a = a, .to = to};
     const struct group *g = a->w->group;
 
+    why_if_domains(e, a, to);
     if (g->n_sets == 1) {
         const struct shape *own = g->sets[0].shape;
 

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "engine/booking.h"
+#include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
 #include "engine/reserve.h"
@@ -282,5 +283,7 @@ const char *why_never_text(struct mete_engine *e, const struct group *g, const s
             return arena_format(e->answers, "needs %s; all nodes together hold %" PRIu64,
                                 gang_text(e, g, g->fill_order[i]), held);
     }
+    if (domains_never_fit(e, g))
+        return why_domain_text(e, g, g->fill_order[0], true);
     return "no set of nodes can hold it";
 }

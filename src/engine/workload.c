@@ -306,6 +306,7 @@ static void give_all(struct mete_engine *e, struct workload *w)
         node_drop_unused(e, n);
     }
     w->is_placed = false;
+    w->decided_at = 0;
     w->started_ns = 0;
     w->end_ns = NEVER_NS;
     engine_freed(e);
