@@ -171,7 +171,7 @@ static void start_moved(struct mete_engine *e, const struct workload *w, int64_t
     moved = arena_alloc(e->decisions, e->moved.n * sizeof(*moved));
     n = move_take(e, w, moved);
     for (size_t i = 0; i < n; i++)
-        if (!moved[i]->is_placed && is_admitted(e, moved[i]))
+        if (!moved[i]->is_placed && moved[i]->hold == METE_HOLD_NONE && is_admitted(e, moved[i]))
             (void)place(e, moved[i], now_ns); /* else it waits for its turn */
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "engine/move.h"
 #include "engine/preempt.h"
 #include "engine/record.h"
 #include "engine/reserve.h"
@@ -51,6 +52,7 @@ enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id, enum met
     if (waits && hold != METE_HOLD_NONE) {
         reserve_drop_of(e, w);
         preempt_forget(e, w);
+        move_forget(e, w);
     }
     if (waits)
         group_unwait(e, w);

@@ -437,7 +437,7 @@ static void come_to_rest(struct model *m)
         run_cycle(m, false);
         check_all(m);
         for (uint64_t id = 1; id <= JOBS; id++)
-            CHECK(m, !moved[id] || m->jobs[id].is_placed);
+            CHECK(m, !moved[id] || m->jobs[id].is_placed || m->jobs[id].is_held);
         if (!carry_out(m, moved) && m->hash == hash)
             return;
     }
