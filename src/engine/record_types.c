@@ -92,6 +92,10 @@ static const struct record_field node_fields[] = {
 };
 TYPE(node, struct mete_node, 88);
 
+static const struct record_field domain_fields[] = {TEXT(struct mete_domain, key),
+                                                    BOOL(struct mete_domain, is_required)};
+TYPE(domain, struct mete_domain, 16);
+
 static const struct record_field pod_set_fields[] = {
     TEXT(struct mete_pod_set, name),
     UINT(struct mete_pod_set, count),
@@ -104,8 +108,9 @@ static const struct record_field pod_set_fields[] = {
     LIST(struct mete_pod_set, selector, n_selector, &label),
     LIST(struct mete_pod_set, tolerations, n_tolerations, &toleration),
     TEXT(struct mete_pod_set, node),
+    LIST(struct mete_pod_set, domains, n_domains, &domain),
 };
-TYPE(pod_set, struct mete_pod_set, 104);
+TYPE(pod_set, struct mete_pod_set, 120);
 
 static const struct record_field workload_fields[] = {
     UINT(struct mete_workload, id),
@@ -121,8 +126,9 @@ static const struct record_field workload_fields[] = {
     INT(struct mete_workload, checkpoint_ns),
     LIST(struct mete_workload, pod_sets, n_pod_sets, &pod_set),
     TEXT(struct mete_workload, reservation),
+    LIST(struct mete_workload, domains, n_domains, &domain),
 };
-TYPE(workload, struct mete_workload, 104);
+TYPE(workload, struct mete_workload, 120);
 
 static const struct record_field pod_placement_fields[] = {
     UINT(struct mete_pod_placement, pod_set),
