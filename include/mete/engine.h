@@ -394,6 +394,7 @@ struct mete_queue_view {
     uint32_t running;
     uint32_t held;      /* of those that wait: put on hold */
     int64_t oldest_ns;  /* when the one that is next was submitted; 0: none, or not known */
+    int64_t gpu_milli;  /* held, in 1/1000 of a gpu; 0 before the first mete_queue_set */
     uint64_t share_ppm; /* dominant share: held now, and used lately, of the cluster */
     const struct mete_quota_view *quotas;
     size_t n_quotas;

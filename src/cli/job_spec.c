@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "kinds/queue.h"
 #include "model/quantity.h"
 
 enum {
@@ -156,6 +157,20 @@ static struct err *check_utf8(const struct invocation *in)
     return NULL;
 }
 
+/* Where it waits, whether it may start, and who goes first. */
+static void add_queue(const struct invocation *in, json_t *metadata, json_t *spec)
+{
+    const char *queue = flag_text(in, "queue");
+    const char *class = flag_text(in, "priority");
+
+    if (queue)
+        json_put_text(json_object_at(metadata, "labels"), QUEUE_LABEL, queue);
+    if (flag_switch(in, "hold"))
+        json_put_text(json_object_at(metadata, "annotations"), QUEUE_HOLD, "user");
+    if (class)
+        json_put_text(spec, "priorityClassName", class);
+}
+
 static struct err *fill(const struct invocation *in, const char *ns, const char *cwd, json_t *pod)
 {
     const char *name = flag_text(in, "name");
@@ -167,6 +182,7 @@ static struct err *fill(const struct invocation *in, const char *ns, const char 
 
     json_put_text(metadata, "name", name ? name : made);
     json_put_text(metadata, "namespace", ns);
+    add_queue(in, metadata, spec);
     json_put_text(spec, "restartPolicy", "Never");
     (void)json_array_append_new(json_array_at(spec, "containers"), container);
     json_put_text(container, "name", "main");

@@ -9,6 +9,7 @@
 #include "cli/refusal.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
+#include "cli/waiting.h"
 
 static const char *or_word(const char *text, const char *word)
 {
@@ -128,6 +129,8 @@ static struct err *run_run(struct cli *c)
     AUTO_FREE char *id = NULL;
 
     TRY(session_open(c, &s));
+    if (flag_text(c->in, "queue"))
+        TRY(queue_must_exist(c, s, flag_text(c->in, "queue")));
     TRY(create(c, s, is_trial, &pod));
     if (is_trial)
         return tell_trial(c, s, pod);
@@ -166,6 +169,16 @@ static const struct flag run_flags[] = {
      .type = FLAG_DURATION,
      .value = "TIME",
      .doc = "ended after so long: 30m, 1h30m, 2d, or 90 (minutes), 1:30:00, 2-12"},
+    {.name = "queue",
+     .letter = 'q',
+     .type = FLAG_TEXT,
+     .value = "QUEUE",
+     .doc = "where it waits; else as its namespace says"},
+    {.name = "priority",
+     .type = FLAG_TEXT,
+     .value = "CLASS",
+     .doc = "a priority class: kubectl get priorityclasses"},
+    {.name = "hold", .type = FLAG_SWITCH, .doc = "it does not start before mete release"},
     {.name = "image",
      .type = FLAG_TEXT,
      .value = "IMAGE",

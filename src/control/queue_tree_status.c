@@ -28,11 +28,14 @@ static void add_quota(json_t *list, const struct mete_quota_view *v)
 static void put_view(json_t *status, const struct mete_queue_view *v)
 {
     json_t *quotas = json_array();
+    char gpus[QUANTITY_TEXT_SIZE];
     char stamp[STAMP_TEXT_SIZE];
 
     json_put_int(status, "waiting", v->waiting);
     json_put_int(status, "onHold", v->held);
     json_put_int(status, "running", v->running);
+    queue_amount_format("gpu", v->gpu_milli, gpus);
+    json_put_text(status, "gpus", gpus);
     json_put_int(status, "sharePpm", (int64_t)(v->share_ppm - v->share_ppm % SHARE_STEP));
     json_put(status, "waitingSince", json_null());
     if (v->oldest_ns > 0) {
@@ -75,7 +78,7 @@ static json_t *status_of(const struct queue_tree *q, const struct queue_entry *e
 /* A merge patch keeps what it does not name: what is gone is named. */
 static void drop_old(const json_t *was, json_t *is)
 {
-    static const char *const keys[] = {"waiting",  "onHold",       "running",
+    static const char *const keys[] = {"waiting",  "onHold",       "running", "gpus",
                                        "sharePpm", "waitingSince", "quotas"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

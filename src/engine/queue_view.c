@@ -79,6 +79,7 @@ enum mete_result mete_queue_view(struct mete_engine *e, size_t i, struct mete_qu
         .running = placed_in(q),
         .held = held_in(q),
         .oldest_ns = oldest_in(q),
+        .gpu_milli = e->counted.n > 0 ? q->cells[COUNTED_GPU].held : 0,
         .share_ppm = decay_scale(queue_share(e, q, NULL) * q->weight, 1000000, DECAY_ONE),
         .quotas = quotas,
     };
