@@ -61,13 +61,39 @@ struct mete_toleration {
     enum mete_effect effect;
 };
 
+/* How a gpu is dealt out. */
+enum mete_gpu_mode {
+    METE_GPU_WHOLE,    /* whole, or in capped shares */
+    METE_GPU_REPLICAS, /* in so many equal parts (time-slicing, MPS) that promise nothing but count
+                        */
+    METE_GPU_SLICES,   /* in MIG instances */
+};
+
+/* A MIG instance that the driver has. */
+struct mete_slice {
+    const char *profile; /* "1g.10gb" */
+    uint32_t start;      /* its first memory slice */
+    const char *uuid;    /* "MIG-..."; NULL: not known */
+};
+
+/*
+ * With is_flexible its MIG instances may be created and destroyed, by the geometry of its model and
+ * memory: those that nobody holds make room for others, and where nobody holds any it can be given
+ * whole or in shares, as one in mode METE_GPU_WHOLE can be given in slices. METE_INVALID where no
+ * geometry is known for it.
+ */
 struct mete_gpu {
     const char *uuid;
-    const char *model; /* "h100" */
-    int64_t memory_bytes;
-    int numa_node;   /* -1: unknown */
-    int link_group;  /* -1: none */
-    bool is_healthy; /* false: not given to new pods, held ones stay held */
+    const char *model;               /* "h100" */
+    int64_t memory_bytes;            /* that can be used: what the driver leaves */
+    int numa_node;                   /* -1: unknown */
+    int link_group;                  /* -1: none */
+    bool is_healthy;                 /* false: not given to new pods, held ones stay held */
+    enum mete_gpu_mode mode;         /* as it is now */
+    uint32_t replicas;               /* in that mode: 1 .. 256; else 0 */
+    const struct mete_slice *slices; /* in that mode: what the driver has */
+    size_t n_slices;
+    bool is_flexible;
 };
 
 struct mete_node {
@@ -101,6 +127,22 @@ enum {
     METE_DOMAINS_MAX = 8
 };
 
+/*
+ * Devices of one kind. Slices where `profile` is set ("1g.10gb", also "mig-1g.10gb.me"), with at
+ * least memory_bytes where that is not 0; replicas with is_replica; shares with gpu_milli 1 .. 999
+ * (memory_bytes as gpu_memory_bytes of a pod set), else whole gpus. Shares and replicas of one pod
+ * are on gpus that differ; slices may be on the same.
+ */
+struct mete_gpu_ask {
+    uint32_t count; /* 1 .. 64, as of all asks of a pod */
+    uint32_t gpu_milli;
+    int64_t memory_bytes;
+    const char *profile;
+    bool is_replica;
+    const char *const *models; /* one of these; none: any */
+    size_t n_models;
+};
+
 /* Pods that ask for the same thing. A container's gpus are the first `gpus` of the pod's not yet
  * dealt. */
 struct mete_pod_set {
@@ -121,6 +163,8 @@ struct mete_pod_set {
     const char *node;                  /* NULL: any; else this one only */
     const struct mete_domain *domains; /* for the pods of this set, within those of the workload */
     size_t n_domains;
+    const struct mete_gpu_ask *asks; /* instead of `gpus`: several kinds in one pod; at most 16 */
+    size_t n_asks;
 };
 
 /* Ids from here on mean nothing to people: texts say the workload's name in place of "job 12". */
@@ -145,12 +189,29 @@ struct mete_workload {
     size_t n_domains;
 };
 
+/* One of the devices of a pod that has asks. */
+struct mete_device {
+    uint32_t ask;        /* which of the pod set's */
+    const char *gpu;     /* uuid */
+    const char *profile; /* of a slice; else NULL */
+    uint32_t start;
+    const char *slice; /* uuid, where the driver has it */
+    bool must_create;  /* of a slice: the driver does not have it; instances in its place are
+                        * nobody's and to be destroyed first */
+};
+
+/*
+ * A whole gpu or a share may be on a gpu that is in slices so far: its instances, all nobody's, are
+ * to be destroyed first.
+ */
 struct mete_pod_placement {
     uint32_t pod_set;
     uint32_t pod; /* 0 .. count-1 within its set */
     const char *node;
-    const char *const *gpus; /* uuids */
+    const char *const *gpus; /* uuids; with devices: of each */
     size_t n_gpus;
+    const struct mete_device *devices; /* of a pod with asks, in their order: as many as gpus */
+    size_t n_devices;
 };
 
 struct mete_placement {
@@ -200,6 +261,7 @@ enum mete_reason_code {
     METE_REASON_USER_LIMIT,     /* its user does */
     METE_REASON_NO_NODE_FITS,   /* enough in all, but not on one node */
     METE_REASON_TOPOLOGY_SPLIT, /* fits, but not in one required domain */
+    METE_REASON_FRAGMENTED,     /* enough of a gpu is free, but not where a slice may start */
     METE_REASON_GPUS_UNHEALTHY,
     METE_REASON_NODES_DRAINING, /* would fit on a cordoned or unready node */
     METE_REASON_PREEMPTING,     /* others were evicted for it and have not ended yet */
@@ -334,7 +396,12 @@ METE_API const char *mete_values_id(const struct mete_engine *e);
 
 /* What a queue may hold, with all queues below it. */
 struct mete_quota {
-    const char *resource; /* as in requests, or "gpu" in 1/1000 of a gpu, or "gpu:MODEL" of those */
+    /*
+     * As in requests, or "gpu" in 1/1000 of a gpu, or "gpu:MODEL" of those. A slice counts by its
+     * compute slices (1g of seven: 142; where profiles of that name differ, the most), a replica by
+     * the replicas of its gpu.
+     */
+    const char *resource;
     int64_t nominal;      /* its own: what it gets back from those who borrowed it */
     int64_t borrow_limit; /* on top of that, of what others do not use */
     int64_t lend_limit;   /* of its own, what others may borrow */
@@ -618,6 +685,18 @@ struct mete_node_view {
 METE_API size_t mete_node_count(const struct mete_engine *e);
 METE_API enum mete_result mete_node_view(struct mete_engine *e, size_t i,
                                          struct mete_node_view *ret); /* by name order */
+
+/* A MIG instance of a gpu, held or not. */
+struct mete_slice_view {
+    const char *profile;
+    uint32_t start;
+    const char *slice; /* uuid; NULL: the driver does not have it as far as is known */
+    uint64_t holder;   /* the workload; 0: none */
+};
+/* Fills at most `max` in the order of their starts; returns how many there are. */
+METE_API size_t mete_gpu_slices(const struct mete_engine *e, const char *uuid,
+                                struct mete_slice_view *ret, size_t max);
+
 /* The workload that holds a gpu; 0: none. */
 METE_API uint64_t mete_gpu_holder(const struct mete_engine *e, const char *uuid);
 

@@ -1,3 +1,4 @@
+#include "engine/asks.h"
 #include "engine/booking.h"
 #include "engine/domain.h"
 #include "engine/place.h"
@@ -11,6 +12,8 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
     uint64_t held = 0;
     uint64_t shared = 0;
     uint64_t healthy = 0;
+    uint64_t wholes = 0;
+    uint64_t parted = 0;
     const struct pod *before = NULL;
 
     for (unsigned i = 0; i < n->n_gpus; i++) {
@@ -18,13 +21,16 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
 
         if (g->node != n || g->bit != i)
             return "a gpu is not where its node says";
-        if (n->free_milli[i] != (g->holder ? 0 : MILLI - g->milli_used))
+        if (n->free_milli[i] != gpu_free_milli(g))
             return "what is free of a gpu differs from what is used of it";
-        held |= (uint64_t)(g->holder || g->n_shares > 0) << i;
+        held |= (uint64_t)gpu_is_held(g) << i;
+        wholes |= (uint64_t)(!g->parts || g->parts->can_be_whole) << i;
+        parted |= (uint64_t)(g->parts != NULL) << i;
         shared |= (uint64_t)(g->n_shares > 0) << i;
         healthy |= (uint64_t)g->is_healthy << i;
     }
-    if (held != n->held || shared != n->shared || healthy != n->healthy)
+    if (held != n->held || shared != n->shared || healthy != n->healthy || wholes != n->wholes ||
+        parted != n->parted)
         return "a node's sets of gpus differ from its gpus";
     for (const struct pod *p = n->pods; p; p = p->after) {
         if (p->node != n || p->before != before || !p->workload->is_placed)
@@ -66,7 +72,7 @@ static const char *check_workload(const struct mete_engine *e, const struct work
         if ((p->node != NULL) != w->is_placed)
             return "some pods of a workload are placed and some are not";
         for (size_t k = 0; k < p->n_gpus; k++)
-            if (p->gpus[k]->holder != (shape_is_share(pod_shape(p)) ? NULL : p))
+            if (p->gpus[k]->holder != (pod_has_whole(p, k) ? p : NULL))
                 return "a gpu is listed by a pod and held by another";
     }
     if ((w->all.size > 0) == w->is_placed ||
@@ -110,12 +116,15 @@ static const char *check_shares(struct mete_engine *e, const struct gpu *g)
             const struct shape *s = pod_shape(p);
 
             for (size_t k = 0; k < p->n_gpus; k++) {
-                if (p->gpus[k] != g || !shape_is_share(s))
+                uint32_t milli_here = s->n_asks > 0 ? pod_ask(p, k)->milli : s->milli;
+                int64_t bytes_here = s->n_asks > 0 ? pod_ask(p, k)->bytes : s->gpu_bytes;
+
+                if (p->gpus[k] != g || !pod_has_share(p, k))
                     continue;
                 n_shares++;
-                milli += s->milli;
-                bytes += s->gpu_bytes;
-                memory_milli += s->gpu_bytes > 0 ? 0 : s->milli;
+                milli += milli_here;
+                bytes += bytes_here;
+                memory_milli += bytes_here > 0 ? 0 : milli_here;
             }
         }
     }
@@ -138,11 +147,13 @@ static const char *check_gpus(struct mete_engine *e)
             is_listed = is_listed || g->holder->gpus[i] == g;
         if (!is_listed)
             return "a gpu is held by a pod that does not list it";
-        if (!g->node && !g->holder && g->n_shares == 0)
+        if (!g->node && !g->holder && g->n_shares == 0 && (!g->parts || parts_are_free(g->parts)))
             return "a gpu is kept for nothing";
         if (g->holder && g->n_shares > 0)
             return "a gpu is held whole and in parts";
         wrong = check_shares(e, g);
+        if (!wrong && g->parts)
+            wrong = parts_check_all(e, g);
         if (wrong)
             return wrong;
     }
@@ -229,9 +240,12 @@ uint64_t engine_hash(const struct mete_engine *e)
             hash = mix(hash, (uint64_t)n->rooms[k].used);
         for (const struct pod *p = n->pods; p; p = p->after)
             hash = mix(mix(hash, p->workload->key.id), p->n_gpus);
-        for (uint32_t k = 0; k < n->n_gpus; k++)
+        for (uint32_t k = 0; k < n->n_gpus; k++) {
             hash = mix(mix(hash, n->free_milli[k]),
                        n->gpus[k]->holder ? n->gpus[k]->holder->workload->key.id : 0);
+            if (n->gpus[k]->parts)
+                hash = parts_hash(n->gpus[k]->parts, hash);
+        }
         hash = mix(hash, n->reservation ? n->reservation->owner->key.id : 0);
         if (n->reservation)
             hash = mix(hash, (uint64_t)n->reservation->nodes[n->reserved_at].extra_gpus);

@@ -4,6 +4,7 @@
  * is freed. The first ones that do not fit evict others where they may, or get reservations; the
  * rest works around these. One that is over a quota gets neither: room is not what it waits for.
  */
+#include "engine/asks.h"
 #include "engine/booking.h"
 #include "engine/move.h"
 #include "engine/place.h"
@@ -121,6 +122,30 @@ static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bo
         turn_end(e, g, NULL);
 }
 
+/* What is dealt to a pod with asks, device by device. */
+static const struct mete_device *list_devices(struct mete_engine *e, const struct pod *p)
+{
+    struct mete_device *devices = NULL;
+
+    if (pod_shape(p)->n_asks == 0)
+        return NULL;
+    devices = arena_alloc(e->decisions, (p->n_gpus + 1) * sizeof(*devices));
+    for (size_t i = 0; i < p->n_gpus; i++) {
+        const struct ask *a = pod_ask(p, i);
+        const struct gpu *g = p->gpus[i];
+
+        devices[i] =
+            (struct mete_device){.ask = (uint32_t)(a - pod_shape(p)->asks), .gpu = g->uuid};
+        if (a->kind != ASK_SLICE)
+            continue;
+        devices[i].profile = intern_text(e->texts, a->profile);
+        devices[i].start = pod_start(p, i);
+        devices[i].slice = parts_uuid(g->parts, a->profile, pod_start(p, i));
+        devices[i].must_create = !parts_has(g->parts, a->profile, pod_start(p, i));
+    }
+    return devices;
+}
+
 static const struct mete_pod_placement *list_pods(struct mete_engine *e, const struct workload *w)
 {
     struct mete_pod_placement *pods = arena_alloc(e->decisions, w->n_pods * sizeof(*pods));
@@ -137,6 +162,8 @@ static const struct mete_pod_placement *list_pods(struct mete_engine *e, const s
             .node = p->node->name,
             .gpus = gpus,
             .n_gpus = p->n_gpus,
+            .devices = list_devices(e, p),
+            .n_devices = pod_shape(p)->n_asks > 0 ? p->n_gpus : 0,
         };
     }
     return pods;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "engine/parts.h"
 #include "engine/policy.h"
 #include "engine/record.h"
 #include "engine/search.h"
@@ -271,7 +272,7 @@ static void count_node(struct mete_engine *e, struct node *n)
 
     if (n->is_present) {
         now.capacity = (int64_t)n->n_gpus * MILLI;
-        now.used = healthy_milli(n) - node_milli_free(n);
+        now.used = healthy_milli(n) - node_milli_free(n) - node_parts_milli_left(n);
         if (e->demand) {
             levels_of(e, n, &l);
             now.fragment = demand_fragment(e->demand, n, &l);

@@ -4,6 +4,7 @@
 #include "engine/booking.h"
 #include "engine/demand.h"
 #include "engine/domain.h"
+#include "engine/parts.h"
 #include "engine/policy.h"
 #include "engine/queue.h"
 #include "engine/record.h"
@@ -86,6 +87,7 @@ static void free_maps(struct mete_engine *e)
     map_each (handle, e->gpu_map, g, next_g) {
         g->holder = NULL;
         g->n_shares = 0;
+        parts_free(e, g);
         gpu_drop_unused(e, g);
     }
 }
@@ -107,6 +109,7 @@ void mete_engine_free(struct mete_engine *e)
     vec_done(&e->reservations);
     vec_done(&e->log);
     vec_done(&e->trees);
+    boards_free(e);
     vec_done(&e->placed);
     vec_done(&e->holders);
     arena_free(e->decisions);

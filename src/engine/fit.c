@@ -1,5 +1,7 @@
 #include "engine/fit.h"
 
+#include "engine/deal.h"
+
 bool fit_labels(const struct node *n, const struct shape *s)
 {
     size_t at = 0;
@@ -73,13 +75,19 @@ bool fit_rooms(const struct node *n, const struct shape *s, bool is_empty)
     return true;
 }
 
+bool fit_gpus_now(const struct node *n, const struct shape *s)
+{
+    struct choice c;
+
+    if (s->n_asks > 0)
+        return deal(n, s, DEAL_PACKED, &c);
+    return s->gpus == 0 || bits(fit_gpus(n, s)) >= s->gpus;
+}
+
 bool fit_now(const struct node *n, const struct shape *s)
 {
-    if (!node_takes_pods(n) || n->is_barred)
-        return false;
-    if (s->gpus > 0 && bits(fit_gpus(n, s)) < s->gpus)
-        return false;
-    return fit_rooms(n, s, false) && fit_kind(n, s);
+    return node_takes_pods(n) && !n->is_barred && fit_gpus_now(n, s) && fit_rooms(n, s, false) &&
+           fit_kind(n, s);
 }
 
 bool fit_share_memory(const struct gpu *g, const struct shape *s)
@@ -116,6 +124,8 @@ static uint64_t fit_empty_gpus(const struct node *n, const struct shape *s)
     uint64_t gpus = node_gpus_of(n, s);
     uint64_t slots = 0;
 
+    if (s->n_asks > 0)
+        return deal_empty(n, s);
     if (!shape_is_share(s))
         return bits(gpus) / s->gpus;
     for (uint64_t left = gpus; left; left &= left - 1) {
@@ -215,6 +225,16 @@ uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count)
     else if (!tightest(n->links, n->n_links, free, count))
         return gather(n, free, count);
     return lowest(free, count);
+}
+
+uint64_t devices_uncut(const struct node *n, uint64_t free, unsigned count)
+{
+    uint64_t uncut = free;
+
+    for (uint64_t left = free & n->parted; left; left &= left - 1)
+        if (n->gpus[__builtin_ctzll(left)]->parts->is_sliced)
+            uncut &= ~(left & -left);
+    return bits(uncut) >= count ? uncut : free;
 }
 
 uint64_t devices_best_fit(const struct node *n, const struct shape *s, uint64_t free)

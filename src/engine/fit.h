@@ -22,7 +22,10 @@ bool fit_share_memory(const struct gpu *g, const struct shape *s);
 /* Those of `gpus` that have room for one share. */
 uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus);
 
-/* The gpus that a pod of this shape could be given now. */
+/* Does the node have the gpus that a pod asks for now? */
+bool fit_gpus_now(const struct node *n, const struct shape *s);
+
+/* The gpus that a pod of this shape, which has no asks, could be given now. */
 static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
 {
     if (s->gpus == 0)
@@ -46,6 +49,9 @@ uint64_t fit_empty(const struct node *n, const struct shape *s);
  * lowest bits of those. `free` has at least `count`.
  */
 uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count);
+
+/* Those of `free` that are not cut into slices, where there are `count` of them; else all. */
+uint64_t devices_uncut(const struct node *n, uint64_t free, unsigned count);
 
 /* Shares: the gpus with the least left, the lowest bits of those. `free` has at least s->gpus. */
 uint64_t devices_best_fit(const struct node *n, const struct shape *s, uint64_t free);

@@ -1,5 +1,6 @@
 #include "engine/future.h"
 
+#include "engine/deal.h"
 #include "engine/fit.h"
 
 struct need *need_new(struct arena *a, const struct node *n)
@@ -11,11 +12,16 @@ struct need *need_new(struct arena *a, const struct node *n)
     return need;
 }
 
+unsigned future_gpus(const struct node *n, const struct shape *s)
+{
+    return s->n_asks > 0 ? deal_empty_gpus(n, s) : s->gpus;
+}
+
 void need_add(struct need *need, const struct shape *s)
 {
     if (s->gpus > 0)
         need->kind |= node_gpus_of(need->node, s);
-    need->gpus += s->gpus;
+    need->gpus += future_gpus(need->node, s);
     for (size_t i = 0; i < s->n_requests; i++)
         need->rooms[node_room(need->node, s->requests[i].resource) - need->node->rooms] +=
             s->requests[i].amount;
@@ -89,7 +95,10 @@ static int64_t time_until(const struct mete_engine *e, const struct node *n, uin
 static bool fits_alone(const struct node *n, const struct need *need, const struct shape *s,
                        uint64_t kind)
 {
-    if ((need ? need->gpus : 0) + (int64_t)s->gpus > (int64_t)bits(n->healthy & kind))
+    unsigned gpus = future_gpus(n, s);
+
+    if ((need ? need->gpus : 0) + (int64_t)gpus > (int64_t)bits(n->healthy & kind) ||
+        (gpus == 0 && s->gpus > 0))
         return false;
     for (size_t i = 0; i < s->n_requests; i++) {
         const struct room *room = node_room(n, s->requests[i].resource);
@@ -101,14 +110,31 @@ static bool fits_alone(const struct node *n, const struct need *need, const stru
     return true;
 }
 
+/* Gpus that have to come back before such a pod fits beside what is needed. A share, or slices,
+ * count as gpus here, unless they have room now. */
+static int64_t gpus_missing(const struct node *n, const struct need *need, const struct shape *s,
+                            uint64_t kind)
+{
+    uint64_t free = n->healthy & ~n->held & kind;
+    int64_t needed = need ? need->gpus : 0;
+    int64_t missing;
+
+    if (s->n_asks > 0) {
+        if (!need && fit_gpus_now(n, s))
+            return 0;
+        missing = needed + future_gpus(n, s) - (int64_t)bits(free);
+        return missing > 0 || need ? missing : 1;
+    }
+    if (!need)
+        free |= fit_gpus(n, s);
+    return needed + s->gpus - (int64_t)bits(free);
+}
+
 bool future_of(struct mete_engine *e, const struct node *n, const struct need *need,
                const struct shape *s, int64_t now_ns, struct future *ret)
 {
     uint64_t kind = (need ? need->kind : 0) | (s->gpus > 0 ? node_gpus_of(n, s) : 0);
-    /* a share counts as a gpu here, unless it has room now */
-    uint64_t free = need ? 0 : fit_gpus(n, s);
-    int64_t missing =
-        (need ? need->gpus : 0) + s->gpus - (int64_t)bits((n->healthy & ~n->held & kind) | free);
+    int64_t missing = gpus_missing(n, need, s, kind);
     bool has_holders = false;
 
     if (!fits_alone(n, need, s, kind))

@@ -19,6 +19,9 @@ struct future {
     unsigned missing_gpus; /* how many must be freed first */
 };
 
+/* On how many gpus of the node such a pod is, were it empty. */
+unsigned future_gpus(const struct node *n, const struct shape *s);
+
 /* One more pod on top of `need` (may be NULL). False where it does not fit even once all else is
  * gone. */
 bool future_of(struct mete_engine *e, const struct node *n, const struct need *need,

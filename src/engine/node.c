@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/parts.h"
 #include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -22,11 +23,12 @@ struct gpu *gpu_make(struct mete_engine *e, const char *uuid)
 
 void gpu_drop_unused(struct mete_engine *e, struct gpu *g)
 {
-    if (g->node || g->holder || g->n_shares > 0)
+    if (g->node || g->holder || g->n_shares > 0 || (g->parts && !parts_are_free(g->parts)))
         return;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
     map_remove(handle, e->gpu_map, g);
     intern_unref(e->texts, g->model);
+    parts_free(e, g);
     free(g->uuid);
     free(g);
 }
@@ -101,6 +103,8 @@ static void clear_gpus(struct mete_engine *e, struct node *n)
     n->healthy = 0;
     n->held = 0;
     n->shared = 0;
+    n->wholes = 0;
+    n->parted = 0;
 }
 
 void engine_node_free(struct mete_engine *e, struct node *n)
@@ -235,11 +239,16 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
     n->gpus[bit] = g;
     if (g->is_healthy)
         n->healthy |= UINT64_C(1) << bit;
-    if (g->holder || g->n_shares > 0)
+    parts_set(e, g, from);
+    if (g->parts)
+        n->parted |= UINT64_C(1) << bit;
+    if (!g->parts || g->parts->can_be_whole)
+        n->wholes |= UINT64_C(1) << bit;
+    if (gpu_is_held(g))
         n->held |= UINT64_C(1) << bit;
     if (g->n_shares > 0)
         n->shared |= UINT64_C(1) << bit;
-    n->free_milli[bit] = g->holder ? 0 : (uint16_t)(MILLI - g->milli_used);
+    n->free_milli[bit] = gpu_free_milli(g);
     group_add(&n->models, &n->n_models, (int)model, bit);
     if (g->numa_node >= 0)
         group_add(&n->numas, &n->n_numas, g->numa_node, bit);
@@ -313,10 +322,14 @@ static enum mete_result check_gpus(struct mete_engine *e, const struct mete_node
                              n->name, n->n_gpus, NODE_GPUS_MAX);
     for (size_t i = 0; i < n->n_gpus; i++) {
         const struct mete_gpu *g = &n->gpus[i];
+        enum mete_result result;
         const struct gpu *there;
 
         if (!text_is_sane(g->uuid) || (g->model && strlen(g->model) > TEXT_MAX))
             return engine_refuse(e, METE_INVALID, "node '%s': gpu %zu has no uuid", n->name, i);
+        result = parts_check(e, g, n->name);
+        if (result != METE_OK)
+            return result;
         for (size_t j = 0; j < i; j++)
             if (strcmp(g->uuid, n->gpus[j].uuid) == 0)
                 return engine_refuse(e, METE_INVALID, "node '%s': gpu '%s' is named twice", n->name,

@@ -1,5 +1,7 @@
 #include "engine/place.h"
 
+#include <assert.h>
+
 #include "engine/booking.h"
 #include "engine/domain.h"
 #include "engine/policy.h"
@@ -15,39 +17,41 @@ static void gpu_count(struct mete_engine *e, const struct gpu *g, const struct n
 
     if (!n)
         return;
-    SET(e, n->held, g->holder || g->n_shares > 0 ? n->held | bit : n->held & ~bit);
+    SET(e, n->held, gpu_is_held(g) ? n->held | bit : n->held & ~bit);
     SET(e, n->shared, g->n_shares > 0 ? n->shared | bit : n->shared & ~bit);
-    SET(e, n->free_milli[g->bit], g->holder ? 0 : (uint16_t)(MILLI - g->milli_used));
+    SET(e, n->free_milli[g->bit], gpu_free_milli(g));
     if (n != here)
         node_touch(e, n);
 }
 
-static void share_take(struct mete_engine *e, struct gpu *g, const struct shape *s)
+static void share_take(struct mete_engine *e, struct gpu *g, uint32_t milli, int64_t bytes)
 {
     SET(e, g->n_shares, g->n_shares + 1);
-    SET(e, g->milli_used, g->milli_used + s->milli);
-    if (s->gpu_bytes > 0)
-        SET(e, g->bytes_used, g->bytes_used + s->gpu_bytes);
+    SET(e, g->milli_used, g->milli_used + milli);
+    if (bytes > 0)
+        SET(e, g->bytes_used, g->bytes_used + bytes);
     else
-        SET(e, g->memory_milli_used, g->memory_milli_used + s->milli);
+        SET(e, g->memory_milli_used, g->memory_milli_used + milli);
 }
 
-static void share_give(struct mete_engine *e, struct gpu *g, const struct shape *s)
+static void share_give(struct mete_engine *e, struct gpu *g, uint32_t milli, int64_t bytes)
 {
     SET(e, g->n_shares, g->n_shares - 1);
-    SET(e, g->milli_used, g->milli_used - s->milli);
-    if (s->gpu_bytes > 0)
-        SET(e, g->bytes_used, g->bytes_used - s->gpu_bytes);
+    SET(e, g->milli_used, g->milli_used - milli);
+    if (bytes > 0)
+        SET(e, g->bytes_used, g->bytes_used - bytes);
     else
-        SET(e, g->memory_milli_used, g->memory_milli_used - s->milli);
+        SET(e, g->memory_milli_used, g->memory_milli_used - milli);
 }
 
 static void gpu_take(struct mete_engine *e, struct gpu *g, struct pod *p, const struct shape *s)
 {
     if (shape_is_share(s))
-        share_take(e, g, s);
+        share_take(e, g, s->milli, s->gpu_bytes);
     else
         SET(e, g->holder, p);
+    if (g->parts)
+        parts_leave(e, g->parts);
     gpu_count(e, g, p->node);
 }
 
@@ -55,9 +59,54 @@ static void gpu_give(struct mete_engine *e, struct gpu *g, const struct shape *s
                      const struct node *here)
 {
     if (shape_is_share(s))
-        share_give(e, g, s);
+        share_give(e, g, s->milli, s->gpu_bytes);
     else
         SET(e, g->holder, NULL);
+    gpu_count(e, g, here);
+}
+
+/* Of a pod with asks. */
+static void device_take(struct mete_engine *e, struct gpu *g, struct pod *p, const struct ask *a,
+                        unsigned start)
+{
+    switch (a->kind) {
+    case ASK_WHOLE:
+        SET(e, g->holder, p);
+        break;
+    case ASK_SHARE:
+        share_take(e, g, a->milli, a->bytes);
+        break;
+    case ASK_SLICE:
+        parts_take_slice(e, g->parts, p, a->profile, start);
+        break;
+    case ASK_REPLICA:
+        parts_count_replica(e, g->parts, 1);
+        break;
+    }
+    if (g->parts && (a->kind == ASK_WHOLE || a->kind == ASK_SHARE))
+        parts_leave(e, g->parts);
+    gpu_count(e, g, p->node);
+}
+
+static void device_give(struct mete_engine *e, struct pod *p, size_t i, const struct node *here)
+{
+    const struct ask *a = pod_ask(p, i);
+    struct gpu *g = p->gpus[i];
+
+    switch (a->kind) {
+    case ASK_WHOLE:
+        SET(e, g->holder, NULL);
+        break;
+    case ASK_SHARE:
+        share_give(e, g, a->milli, a->bytes);
+        break;
+    case ASK_SLICE:
+        parts_give_slice(e, g->parts, pod_start(p, i));
+        break;
+    case ASK_REPLICA:
+        parts_count_replica(e, g->parts, -1);
+        break;
+    }
     gpu_count(e, g, here);
 }
 
@@ -71,7 +120,10 @@ void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struc
     }
     SET(e, p->node, n);
     for (size_t i = 0; i < n_gpus; i++) {
-        gpu_take(e, gpus[i], p, s);
+        if (s->n_asks > 0)
+            device_take(e, gpus[i], p, &s->asks[pod_marks(p)[i] >> 4], pod_start(p, i));
+        else
+            gpu_take(e, gpus[i], p, s);
         SET(e, p->gpus[i], gpus[i]);
     }
     SET(e, p->n_gpus, n_gpus);
@@ -94,7 +146,10 @@ void pod_give(struct mete_engine *e, struct pod *p)
         SET(e, room->used, room->used - s->requests[i].amount);
     }
     for (size_t i = 0; i < p->n_gpus; i++)
-        gpu_give(e, p->gpus[i], s, n);
+        if (s->n_asks > 0)
+            device_give(e, p, i, n);
+        else
+            gpu_give(e, p->gpus[i], s, n);
     SET(e, p->n_gpus, 0);
     if (p->before)
         SET(e, p->before->after, p->after);
@@ -170,9 +225,29 @@ static void take_gpus(struct mete_engine *e, struct pod *p, const struct shape *
     pod_take(e, p, s, n, gpus, n_gpus);
 }
 
+/* Of a pod with asks: what policy_deal chooses. */
+static void take_devices(struct mete_engine *e, struct pod *p, const struct shape *s,
+                         struct node *n)
+{
+    struct gpu *gpus[ASK_DEVICES_MAX];
+    struct choice c = {0};
+    bool fits = policy_deal(e, n, s, &c);
+
+    assert(fits); /* the caller knows */
+    for (uint32_t i = 0; i < s->n_asks; i++)
+        for (uint32_t k = s->asks[i].first; k < s->asks[i].first + s->asks[i].count; k++) {
+            gpus[k] = n->gpus[c.at[k].bit];
+            SET(e, pod_marks(p)[k], (uint16_t)(i << 4 | c.at[k].start));
+        }
+    pod_take(e, p, s, n, gpus, s->gpus);
+}
+
 void place_on(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n)
 {
-    take_gpus(e, p, s, n, policy_devices(e, n, s));
+    if (s->n_asks > 0)
+        take_devices(e, p, s, n);
+    else
+        take_gpus(e, p, s, n, policy_devices(e, n, s));
 }
 
 static void take_chosen(struct mete_engine *e, const struct attempt *a, struct pod *p,
@@ -182,7 +257,10 @@ static void take_chosen(struct mete_engine *e, const struct attempt *a, struct p
 
     if (n->reservation)
         reserve_note(e, a, s, n, chosen);
-    take_gpus(e, p, s, n, chosen);
+    if (s->n_asks > 0)
+        take_devices(e, p, s, n);
+    else
+        take_gpus(e, p, s, n, chosen);
 }
 
 /* The best of the nodes where nothing is reserved or booked. */

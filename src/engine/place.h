@@ -34,7 +34,8 @@ struct attempt {
     unsigned n_returns;
 };
 
-/* The pod takes what the shape asks for on the node, and these gpus, which nobody holds. */
+/* The pod takes what the shape asks for on the node, and these gpus, which nobody holds. With asks
+ * the pod's marks say what it takes of each. */
 void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
               struct gpu *const *gpus, size_t n_gpus);
 

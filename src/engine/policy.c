@@ -4,15 +4,15 @@
 #include "engine/fit.h"
 
 static const struct policy policies[] = {
-    {"binpack", score_binpack, NULL, false},
-    {"spread", score_spread, NULL, false},
-    {"random", score_random, share_random, true},
-    {"dotprod", score_dotprod, NULL, false},
-    {"bestfit", score_bestfit, NULL, false},
-    {"gpupacking", score_gpupacking, NULL, false},
-    {"gpuclustering", score_gpuclustering, NULL, false},
-    {"fgd", score_fgd, share_fgd, false},
-    {"mete", score_mete, share_mete, false},
+    {"binpack", score_binpack, NULL, false, false},
+    {"spread", score_spread, NULL, false, true},
+    {"random", score_random, share_random, true, false},
+    {"dotprod", score_dotprod, NULL, false, false},
+    {"bestfit", score_bestfit, NULL, false, false},
+    {"gpupacking", score_gpupacking, NULL, false, false},
+    {"gpuclustering", score_gpuclustering, NULL, false, false},
+    {"fgd", score_fgd, share_fgd, false, false},
+    {"mete", score_mete, share_mete, false, false},
 };
 
 const struct policy *policy_find(const char *name)
@@ -25,12 +25,22 @@ const struct policy *policy_find(const char *name)
     return NULL;
 }
 
+bool policy_deal(const struct mete_engine *e, const struct node *n, const struct shape *s,
+                 struct choice *ret)
+{
+    return deal(n, s, e->policy->spreads ? DEAL_SPREAD : DEAL_PACKED, ret);
+}
+
 uint64_t policy_devices(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
-    uint64_t free = fit_gpus(n, s);
+    uint64_t free;
+    struct choice c;
 
+    if (s->n_asks > 0)
+        return policy_deal(e, n, s, &c) ? c.gpus : 0;
+    free = fit_gpus(n, s);
     if (!shape_is_share(s))
-        return devices_choose(n, free, s->gpus);
+        return devices_choose(n, devices_uncut(n, free, s->gpus), s->gpus);
     if (s->gpus == 1 && e->policy->share)
         return e->policy->share(e, n, s, free);
     return devices_best_fit(n, s, free);

@@ -1,7 +1,7 @@
 /* policy.h - which of the nodes that fit is the best one, and which of its gpus */
 #pragma once
 
-#include "engine/state.h"
+#include "engine/deal.h"
 
 struct policy {
     const char *name;
@@ -11,6 +11,7 @@ struct policy {
     uint64_t (*share)(const struct mete_engine *e, const struct node *n, const struct shape *s,
                       uint64_t free);
     bool is_random; /* each search gives other scores */
+    bool spreads;   /* slices and replicas go where the most is left */
 };
 
 /* NULL is the default. NULL where there is none of that name. */
@@ -18,6 +19,13 @@ const struct policy *policy_find(const char *name);
 
 /* The gpus that a pod of this shape gets on a node where it fits. */
 uint64_t policy_devices(const struct mete_engine *e, const struct node *n, const struct shape *s);
+
+/* The devices of a pod with asks; false: it does not fit. */
+bool policy_deal(const struct mete_engine *e, const struct node *n, const struct shape *s,
+                 struct choice *ret);
+
+/* score_asks.c: of a pod with asks. 0: its devices are not to be had; else the score and 1. */
+uint32_t score_asks(const struct mete_engine *e, const struct node *n, const struct shape *s);
 
 /*
  * What leads each score, above POLICY_BITS of the policy's own: fewest disliked taints, then gpus

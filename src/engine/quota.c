@@ -1,7 +1,13 @@
+#include "engine/asks.h"
 #include "engine/queue.h"
 
-static int64_t gpus_of(const struct shape *s)
+/* In 1/1000 of a gpu; with a model only what can be of no other. */
+static int64_t gpus_of(const struct shape *s, uint32_t model)
 {
+    if (s->n_asks > 0)
+        return asks_milli(s, model);
+    if (model != 0 && (s->n_models != 1 || s->models[0] != model))
+        return 0;
     return (int64_t)s->gpus * s->milli;
 }
 
@@ -15,9 +21,9 @@ static void charge_set(const struct mete_engine *e, const struct group_set *set,
         int64_t amount = 0;
 
         if (i == COUNTED_GPU)
-            amount = gpus_of(s);
+            amount = gpus_of(s, 0);
         else if (r->model != 0)
-            amount = s->n_models == 1 && s->models[0] == r->model ? gpus_of(s) : 0;
+            amount = gpus_of(s, r->model);
         for (size_t k = 0; amount == 0 && r->model == 0 && k < s->n_requests; k++)
             if (s->requests[k].resource == r->name)
                 amount = s->requests[k].amount;
@@ -47,20 +53,31 @@ void charge_of(struct mete_engine *e, const struct workload *w, struct shape *co
     g->charge_at = e->counted_at;
 }
 
+/* A replica's part of its gpu is known only when it is placed. */
+static bool has_replicas(const struct workload *w)
+{
+    for (size_t i = 0; i < w->group->n_sets; i++)
+        if (asks_have_replicas(w->group->sets[i].shape))
+            return true;
+    return false;
+}
+
 /* Which models it holds is known only now. */
 void charge_of_placed(struct mete_engine *e, const struct workload *w, struct charge *ret)
 {
+    bool is_unknown = e->counted.n > 0 && has_replicas(w);
+
     charge_of(e, w, NULL, ret);
     for (size_t i = 0; i < e->counted.n; i++) {
         const struct counted *r = &e->counted.at[i];
 
-        if (r->model == 0)
+        if (r->model == 0 && !(i == COUNTED_GPU && is_unknown))
             continue;
         ret->at[i] = 0;
         for (size_t k = 0; k < w->n_pods; k++)
             for (size_t n = 0; n < w->pods[k].n_gpus; n++)
-                if (w->pods[k].gpus[n]->model == r->model)
-                    ret->at[i] += pod_shape(&w->pods[k])->milli;
+                if (i == COUNTED_GPU || w->pods[k].gpus[n]->model == r->model)
+                    ret->at[i] += pod_device_milli(&w->pods[k], n);
     }
 }
 
@@ -314,7 +331,7 @@ bool queue_admits(struct mete_engine *e, const struct workload *w, const struct 
 
 bool queue_admits_placed(struct mete_engine *e, const struct workload *w, struct quota_block *ret)
 {
-    bool has_models = false;
+    bool has_models = e->counted.n > 0 && has_replicas(w);
     struct charge c;
 
     VEC_EACH (&e->counted, r) {

@@ -73,12 +73,24 @@ static const struct record_field toleration_fields[] = {
 };
 TYPE(toleration, struct mete_toleration, 24);
 
+static const struct record_field slice_fields[] = {TEXT(struct mete_slice, profile),
+                                                   UINT(struct mete_slice, start),
+                                                   TEXT(struct mete_slice, uuid)};
+TYPE(slice, struct mete_slice, 24);
+
 static const struct record_field gpu_fields[] = {
-    TEXT(struct mete_gpu, uuid),        TEXT(struct mete_gpu, model),
-    INT(struct mete_gpu, memory_bytes), INT(struct mete_gpu, numa_node),
-    INT(struct mete_gpu, link_group),   BOOL(struct mete_gpu, is_healthy),
+    TEXT(struct mete_gpu, uuid),
+    TEXT(struct mete_gpu, model),
+    INT(struct mete_gpu, memory_bytes),
+    INT(struct mete_gpu, numa_node),
+    INT(struct mete_gpu, link_group),
+    BOOL(struct mete_gpu, is_healthy),
+    INT(struct mete_gpu, mode),
+    UINT(struct mete_gpu, replicas),
+    LIST(struct mete_gpu, slices, n_slices, &slice),
+    BOOL(struct mete_gpu, is_flexible),
 };
-TYPE(gpu, struct mete_gpu, 40);
+TYPE(gpu, struct mete_gpu, 72);
 
 static const struct record_field node_fields[] = {
     TEXT(struct mete_node, name),
@@ -96,6 +108,13 @@ static const struct record_field domain_fields[] = {TEXT(struct mete_domain, key
                                                     BOOL(struct mete_domain, is_required)};
 TYPE(domain, struct mete_domain, 16);
 
+static const struct record_field ask_fields[] = {
+    UINT(struct mete_gpu_ask, count),       UINT(struct mete_gpu_ask, gpu_milli),
+    INT(struct mete_gpu_ask, memory_bytes), TEXT(struct mete_gpu_ask, profile),
+    BOOL(struct mete_gpu_ask, is_replica),  TEXTS(struct mete_gpu_ask, models, n_models),
+};
+TYPE(ask, struct mete_gpu_ask, 48);
+
 static const struct record_field pod_set_fields[] = {
     TEXT(struct mete_pod_set, name),
     UINT(struct mete_pod_set, count),
@@ -109,8 +128,9 @@ static const struct record_field pod_set_fields[] = {
     LIST(struct mete_pod_set, tolerations, n_tolerations, &toleration),
     TEXT(struct mete_pod_set, node),
     LIST(struct mete_pod_set, domains, n_domains, &domain),
+    LIST(struct mete_pod_set, asks, n_asks, &ask),
 };
-TYPE(pod_set, struct mete_pod_set, 120);
+TYPE(pod_set, struct mete_pod_set, 136);
 
 static const struct record_field workload_fields[] = {
     UINT(struct mete_workload, id),
@@ -130,13 +150,21 @@ static const struct record_field workload_fields[] = {
 };
 TYPE(workload, struct mete_workload, 120);
 
+static const struct record_field device_fields[] = {
+    UINT(struct mete_device, ask),     TEXT(struct mete_device, gpu),
+    TEXT(struct mete_device, profile), UINT(struct mete_device, start),
+    TEXT(struct mete_device, slice),   BOOL(struct mete_device, must_create),
+};
+TYPE(device, struct mete_device, 48);
+
 static const struct record_field pod_placement_fields[] = {
     UINT(struct mete_pod_placement, pod_set),
     UINT(struct mete_pod_placement, pod),
     TEXT(struct mete_pod_placement, node),
     TEXTS(struct mete_pod_placement, gpus, n_gpus),
+    LIST(struct mete_pod_placement, devices, n_devices, &device),
 };
-TYPE(pod_placement, struct mete_pod_placement, 32);
+TYPE(pod_placement, struct mete_pod_placement, 48);
 
 static const struct record_field placement_fields[] = {
     UINT(struct mete_placement, workload),

@@ -170,7 +170,7 @@ static bool plan_future(const struct plan *plan, const struct node *n, const str
 {
     const struct need *need = plan->by_rank[n->rank];
     uint64_t kind = (need ? need->kind : 0) | node_gpus_of(n, s);
-    int64_t gpus = (need ? need->gpus : 0) + s->gpus;
+    int64_t gpus = (need ? need->gpus : 0) + future_gpus(n, s);
 
     return future_of(plan->e, n, need, s, plan->now_ns, ret) &&
            booking_start(plan->e, plan->w, n, kind, gpus, &ret->start_ns);

@@ -55,9 +55,22 @@ void search_rank(struct mete_engine *e)
     e->ranked = e->epoch;
 }
 
+/* As search_key. */
+static uint64_t asks_key(const struct mete_engine *e, const struct node *n, const struct shape *s)
+{
+    uint32_t score;
+
+    if (!node_takes_pods(n) || n->is_barred || !fit_rooms(n, s, false) || !fit_kind(n, s))
+        return 0;
+    score = score_asks(e, n, s);
+    return score == 0 ? 0 : (uint64_t)score << 32 | (UINT32_MAX - n->rank);
+}
+
 uint64_t search_key(struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     e->steps++;
+    if (s->n_asks > 0)
+        return asks_key(e, n, s);
     if (!fit_now(n, s))
         return 0;
     return ((uint64_t)e->policy->score(e, n, s) + 1) << 32 | (UINT32_MAX - n->rank);
@@ -90,6 +103,8 @@ static bool fits_at_a_glance(const struct glance *g, const struct shape *s)
 {
     if (!g->is_open || s->cpu > g->cpu)
         return false;
+    if (s->n_asks > 0)
+        return true;
     return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->whole;
 }
 

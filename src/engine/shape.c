@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "engine/asks.h"
 #include "engine/fit.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -80,6 +81,10 @@ static enum mete_result check_tolerations(struct mete_engine *e, const struct me
 
 static enum mete_result check_gpus(struct mete_engine *e, const struct mete_pod_set *set)
 {
+    enum mete_result result = asks_check(e, set);
+
+    if (result != METE_OK)
+        return result;
     if (set->gpus > PODS_MAX)
         return engine_refuse(e, METE_INVALID, "a pod asks for %u gpus, at most %d", set->gpus,
                              PODS_MAX);
@@ -126,8 +131,16 @@ static int compare_numbers(const void *a, const void *b)
 /* The gpus that it asks for; nothing about them where it asks for none. */
 static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, struct shape *s)
 {
-    size_t n_models = set->gpus > 0 ? set->n_gpu_models : 0;
+    struct mete_pod_set plain;
+    size_t n_models;
 
+    if (!asks_are_plain(set, &plain)) {
+        s->models = mem_alloc(1);
+        asks_read(e, set, s);
+        return;
+    }
+    set = &plain;
+    n_models = set->gpus > 0 ? set->n_gpu_models : 0;
     s->gpus = set->gpus;
     s->milli = set->gpus > 0 && set->gpu_milli > 0 ? set->gpu_milli : MILLI;
     s->gpu_bytes = shape_is_share(s) ? set->gpu_memory_bytes : 0;
@@ -198,12 +211,30 @@ static void shape_free(struct mete_engine *e, struct shape *s)
     for (size_t i = 0; i < s->n_models; i++)
         intern_unref(e->texts, s->models[i]);
     intern_unref(e->texts, s->node);
+    asks_free(e, s);
     free(s->models);
     free(s->requests);
     free(s->selector);
     free(s->tolerations);
     free(s->words);
     free(s);
+}
+
+static void spell_asks(const struct shape *s, words *w)
+{
+    for (size_t i = 0; i < s->n_asks; i++) {
+        const struct ask *a = &s->asks[i];
+
+        vec_add(w, (uint32_t)a->kind);
+        vec_add(w, a->count);
+        vec_add(w, a->milli);
+        vec_add(w, (uint32_t)((uint64_t)a->bytes >> 32));
+        vec_add(w, (uint32_t)a->bytes);
+        vec_add(w, a->profile);
+        vec_add(w, (uint32_t)a->n_models);
+        for (size_t k = 0; k < a->n_models; k++)
+            vec_add(w, a->models[k]);
+    }
 }
 
 /* All that the shape says, as numbers. */
@@ -236,6 +267,8 @@ static void shape_spell(struct shape *s)
         vec_add(&w, s->tolerations[i].is_exists);
         vec_add(&w, s->tolerations[i].effect);
     }
+    vec_add(&w, (uint32_t)s->n_asks);
+    spell_asks(s, &w);
     s->words = w.at;
     s->n_words = w.n;
 }
@@ -282,6 +315,8 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .gpu_bytes = s->gpu_bytes,
         .models = s->models, /* what-ifs take all of them or none */
         .n_models = s->n_models,
+        .asks = asks_scratch(e, s),
+        .n_asks = s->n_asks,
         .node = s->node,
         .requests = arena_alloc(e->scratch, requests_size),
         .n_requests = s->n_requests,

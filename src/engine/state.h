@@ -81,6 +81,9 @@ struct request {
 
 struct node;
 struct pod;
+struct parts;
+struct ask;
+struct board;
 struct queue;
 struct counted;
 struct reservation;
@@ -103,6 +106,7 @@ struct gpu {
     uint32_t milli_used;
     uint32_t memory_milli_used; /* by shares that asked for as much memory as compute */
     int64_t bytes_used;         /* by the others */
+    struct parts *parts;        /* slices or replicas of it; NULL: none. parts.h */
 };
 
 /* Gpus of a node that belong together, as bits. */
@@ -114,7 +118,7 @@ struct gpu_group {
 /* Exists while it is in the cluster (is_present) or something is held on it. */
 struct node {
     uint64_t healthy;   /* bit i: gpus[i] may be given */
-    uint64_t held;      /* bit i: gpus[i] is held, all or a part of it */
+    uint64_t held;      /* bit i: gpus[i] is held, all or a part of it, or is never given whole */
     uint64_t shared;    /* bit i: of those, a part */
     struct room *rooms; /* by resource number */
     size_t n_rooms;
@@ -133,8 +137,10 @@ struct node {
     struct taint *taints;
     size_t n_taints;
     struct gpu *gpus[NODE_GPUS_MAX];
-    uint16_t free_milli[NODE_GPUS_MAX]; /* of a gpu that is held whole: 0 */
+    uint16_t free_milli[NODE_GPUS_MAX]; /* of a gpu that is held whole or in slices: 0 */
     uint64_t linked;                    /* gpus in a link group */
+    uint64_t wholes;                    /* gpus that can be given whole or in capped shares */
+    uint64_t parted;                    /* gpus that can be given in slices or replicas */
     struct gpu_group *links;
     struct gpu_group *numas;
     struct gpu_group *models;
@@ -172,6 +178,8 @@ struct shape {
     int64_t gpu_bytes; /* with a share; 0: as large a part as of the compute */
     uint32_t *models;  /* one of these, by number; none: any */
     size_t n_models;
+    struct ask *asks; /* several kinds in one pod; then gpus is how many, milli the most. asks.h */
+    size_t n_asks;
     uint32_t node;            /* interned name; 0: any */
     struct request *requests; /* by resource number */
     size_t n_requests;
@@ -390,7 +398,8 @@ struct mete_engine {
     VEC(struct shape *) trees;  /* that have one */
     VEC(struct level *) levels; /* in use lately; a cache, see topology.c */
     struct domain_search *domain_search;
-    uint64_t labels_version; /* of the nodes */
+    uint64_t labels_version;    /* of the nodes */
+    VEC(struct board *) boards; /* geometries in use */
     uint64_t steps;
     struct node_sums sums; /* of all nodes, as of: */
     uint64_t sums_seen;
@@ -459,18 +468,32 @@ static inline uint64_t node_gpus(const struct node *n)
     return n->n_gpus == NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n->n_gpus) - 1;
 }
 
-/* The gpus of a node that are of a model the shape takes. */
-static inline uint64_t node_gpus_of(const struct node *n, const struct shape *s)
+/* Its gpus of one of these models; of any where none is named. */
+static inline uint64_t node_gpus_of_models(const struct node *n, const uint32_t *models,
+                                           size_t n_models)
 {
     uint64_t ret = 0;
 
-    if (s->n_models == 0)
+    if (n_models == 0)
         return node_gpus(n);
     for (size_t i = 0; i < n->n_models; i++)
-        for (size_t k = 0; k < s->n_models; k++)
-            if (n->models[i].number == (int)s->models[k])
+        for (size_t k = 0; k < n_models; k++)
+            if (n->models[i].number == (int)models[k])
                 ret |= n->models[i].gpus;
     return ret;
+}
+
+/* asks.c: the gpus of which something may be given for one of the shape's asks. */
+uint64_t asks_gpus_of(const struct node *n, const struct shape *s);
+
+/* The gpus of a node that the shape takes, by model and by how they are dealt out. */
+static inline uint64_t node_gpus_of(const struct node *n, const struct shape *s)
+{
+    if (s->n_asks > 0)
+        return asks_gpus_of(n, s);
+    if (s->n_models == 0)
+        return n->wholes;
+    return node_gpus_of_models(n, s->models, s->n_models) & n->wholes;
 }
 
 static inline bool shape_is_share(const struct shape *s)

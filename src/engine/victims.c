@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "engine/asks.h"
 #include "engine/booking.h"
 #include "engine/fit.h"
 #include "engine/preempt.h"
@@ -73,7 +74,8 @@ static int64_t gpus_on(const struct workload *w, const struct node *n)
 
     for (size_t i = 0; i < w->n_pods; i++)
         if (w->pods[i].node == n)
-            milli += (int64_t)w->pods[i].n_gpus * pod_shape(&w->pods[i])->milli;
+            for (size_t k = 0; k < w->pods[i].n_gpus; k++)
+                milli += pod_device_milli(&w->pods[i], k);
     return milli;
 }
 
@@ -318,6 +320,35 @@ bool victims_make_room(struct victims *v)
     return queue_admits_placed(e, v->attempt.w, &v->attempt.block);
 }
 
+/* Of a pod with asks: is its place still free? */
+static bool device_fits_back(const struct pod *p, size_t i)
+{
+    const struct ask *a = pod_ask(p, i);
+    const struct gpu *g = p->gpus[i];
+    const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes};
+    uint16_t span;
+
+    switch (a->kind) {
+    case ASK_WHOLE:
+        return !g->holder && g->n_shares == 0 && !(g->parts && parts_block(g->parts));
+    case ASK_SHARE:
+        return !g->holder && !(g->parts && parts_block(g->parts)) &&
+               g->milli_used + a->milli <= MILLI && fit_share_memory(g, &one);
+    case ASK_SLICE:
+        span = parts_span(g->parts, a->profile, pod_start(p, i));
+        for (unsigned left = g->parts->held; left; left &= left - 1) {
+            unsigned at = (unsigned)__builtin_ctz(left);
+
+            if (parts_span(g->parts, g->parts->names[at], at) & span)
+                return false;
+        }
+        return !g->holder && g->n_shares == 0;
+    case ASK_REPLICA:
+        return g->parts->n_replicas < g->parts->replicas;
+    }
+    return false;
+}
+
 static bool fits_back(const struct pod *p, const struct node *n, size_t n_gpus)
 {
     const struct shape *s = pod_shape(p);
@@ -325,6 +356,12 @@ static bool fits_back(const struct pod *p, const struct node *n, size_t n_gpus)
     for (size_t i = 0; i < n_gpus; i++) {
         const struct gpu *g = p->gpus[i];
 
+        if (s->n_asks > 0 && !device_fits_back(p, i))
+            return false;
+        if (s->n_asks > 0)
+            continue;
+        if (g->parts && parts_block(g->parts))
+            return false;
         if (g->holder || (!shape_is_share(s) && g->n_shares > 0))
             return false;
         if (shape_is_share(s) && (g->milli_used + s->milli > MILLI || !fit_share_memory(g, s)))

@@ -32,6 +32,7 @@ static const struct {
     [METE_REASON_PREEMPTING] = {"WaitingForPreempted", "place"},
     [METE_REASON_NO_NODE_FITS] = {"NoNodeFits", "place"},
     [METE_REASON_TOPOLOGY_SPLIT] = {"TopologySplit", "place"},
+    [METE_REASON_FRAGMENTED] = {"Fragmented", "place"},
     [METE_REASON_GPUS_UNHEALTHY] = {"GpusUnhealthy", "place"},
     [METE_REASON_NODES_DRAINING] = {"NodesDraining", "place"},
     [METE_REASON_RESERVED] = {"Reserved", "place"},
@@ -159,6 +160,9 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         ret->code = METE_REASON_NODES_DRAINING;
     else
         find_domain(e, &relaxed, ret);
+    if (ret->code == METE_REASON_NO_NODE_FITS &&
+        why_is_fragmented(e, w->group->sets[why_failed_set(&ret->attempt)].shape))
+        ret->code = METE_REASON_FRAGMENTED;
 }
 
 /* "needs 2 H100", "needs 4 x 2 H100", "needs room": what the workload asks for, in short. */
@@ -269,6 +273,8 @@ static const char *message_of(struct mete_engine *e, const struct finding *f, co
         return unhealthy_text(e, f);
     case METE_REASON_NODES_DRAINING:
         return draining_text(e, f, answers);
+    case METE_REASON_FRAGMENTED:
+        return why_fragmented_text(e, s);
     case METE_REASON_NO_NODE_FITS:
         return no_room_text(e, f, s, answers);
     case METE_REASON_TOPOLOGY_SPLIT:
@@ -297,11 +303,11 @@ static void fill_head(struct workload *w, enum mete_reason_code code, int64_t no
     };
 }
 
-static const char *resource_of(struct mete_engine *e, const struct answer *a)
+static const char *resource_of(struct mete_engine *e, const struct shape *s, const struct answer *a)
 {
     if (a->trouble == TROUBLE_SHORT_GPUS || a->trouble == TROUBLE_SMALL_GPUS ||
         a->trouble == TROUBLE_UNHEALTHY)
-        return "nvidia.com/gpu";
+        return s->n_asks > 0 ? why_asks_resource(e, s) : "nvidia.com/gpu";
     if (a->trouble == TROUBLE_SHORT_ROOM || a->trouble == TROUBLE_SMALL_ROOM)
         return arena_strdup(e->answers, intern_text(e->texts, a->resource));
     return NULL;
@@ -321,7 +327,7 @@ static void fill_nodes(struct mete_engine *e, const struct shape *s, const struc
             continue; /* one node is asked for: the others have nothing to say */
         nodes[n] = (struct mete_node_reason){
             .node = arena_strdup(e->answers, a->node->name),
-            .resource = resource_of(e, a),
+            .resource = resource_of(e, s, a),
             .asked = a->asked,
             .free = a->free,
             .capacity = a->capacity,

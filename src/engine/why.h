@@ -49,6 +49,16 @@ uint32_t why_failed_set(const struct attempt *a);
 
 /* "8 H100", "1 gpu", "2 gpus" */
 const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count);
+/* why_asks.c, of pods with asks: "1 H100 and 2 x mig 1g.10gb" */
+const char *why_asks(struct mete_engine *e, const struct shape *s);
+const char *why_asks_resource(struct mete_engine *e, const struct shape *s);
+const char *why_asks_place_text(struct mete_engine *e, const struct shape *s,
+                                const struct answer *best);
+const char *why_asks_never_text(struct mete_engine *e, const struct shape *s);
+/* Is enough of some gpu free for a slice, but at no start where it may be? */
+bool why_is_fragmented(struct mete_engine *e, const struct shape *s);
+const char *why_fragmented_text(struct mete_engine *e, const struct shape *s);
+
 /* "12.5 cpu", "32Gi memory", "3 example.com/nic" */
 const char *why_amount(struct mete_engine *e, uint32_t resource, int64_t amount);
 /* The same without its noun. */
@@ -93,6 +103,11 @@ const char *why_domain_text(struct mete_engine *e, const struct group *g, uint32
 void why_if_domains(struct mete_engine *e, const struct attempt *a, struct why_lines *to);
 void why_if(struct mete_engine *e, const struct attempt *a, const struct answers *answers,
             struct why_lines *to);
+void why_if_asks(struct mete_engine *e, const struct attempt *a, const struct shape *own,
+                 struct why_lines *to);
+/* Would it start with this shape in place of that of its only set? On `*ret_node`, then. */
+bool why_try(struct mete_engine *e, const struct attempt *a, struct shape *s,
+             const char **ret_node);
 
 /* "needs 2 gpus; queue research holds 24 of 24" */
 const char *why_quota_text(struct mete_engine *e, const struct workload *w,

@@ -67,6 +67,13 @@ static bool try_shape(struct lines *l, struct shape *s, const char **ret_node)
     return try_as_is(&tried, ret_node);
 }
 
+bool why_try(struct mete_engine *e, const struct attempt *a, struct shape *s, const char **ret_node)
+{
+    struct lines l = {.e = e, .a = a};
+
+    return try_shape(&l, s, ret_node);
+}
+
 static void if_fewer_gpus(struct lines *l, const struct shape *own)
 {
     struct shape *s = shape_scratch(l->e, own);
@@ -253,7 +260,10 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
     if (g->n_sets == 1) {
         const struct shape *own = g->sets[0].shape;
 
-        if_fewer_gpus(&l, own);
+        if (own->n_asks > 0)
+            why_if_asks(e, a, own, to);
+        else
+            if_fewer_gpus(&l, own);
         if_less(&l, own);
         if_other_model(&l, own);
         if_without_label(&l, own);

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "engine/booking.h"
+#include "engine/deal.h"
 #include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
@@ -26,7 +27,7 @@ static bool answer_of_kind(const struct node *n, const struct shape *s, struct a
         *ret = small(n, TROUBLE_TAINT, 0, s->gpus, n->n_gpus);
     else if (s->gpus > 0 && of_kind == 0)
         *ret = small(n, TROUBLE_MODEL, 0, s->gpus, 0);
-    else if (of_kind < (int64_t)s->gpus)
+    else if (s->n_asks > 0 ? deal_empty(n, s) == 0 : of_kind < (int64_t)s->gpus)
         *ret = small(n, TROUBLE_SMALL_GPUS, 0, s->gpus, of_kind);
     else
         return false;
@@ -61,24 +62,24 @@ static void answer_of_open(const struct mete_engine *e, const struct attempt *a,
                            const struct node *n, const struct shape *s, struct answer *ret)
 {
     uint64_t kind = node_gpus_of(n, s);
-    uint64_t free = fit_gpus(n, s);
+    int64_t free = s->n_asks > 0 ? deal_free(n, s) : (int64_t)bits(fit_gpus(n, s));
 
     if (answer_of_kind(n, s, ret) || answer_of_rooms(n, s, true, ret))
         return;
     *ret = (struct answer){
         .node = n,
         .asked = s->gpus,
-        .free = (int64_t)bits(free),
+        .free = free,
         .capacity = (int64_t)bits(kind),
     };
     if (!n->is_ready) {
         ret->trouble = TROUBLE_NOT_READY;
     } else if (n->is_cordoned) {
         ret->trouble = TROUBLE_CORDONED;
-    } else if (s->gpus > bits(n->healthy & kind)) {
+    } else if (bits(n->healthy & kind) < (s->n_asks > 0 ? 1 : s->gpus)) {
         ret->trouble = TROUBLE_UNHEALTHY;
         ret->free = (int64_t)bits(n->healthy & kind);
-    } else if (s->gpus > bits(free)) {
+    } else if (!fit_gpus_now(n, s)) {
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {
         if (n->reservation && reserve_ask(a, s, n, policy_devices(e, n, s)) == RESERVE_KEPT)
@@ -100,7 +101,7 @@ static void answer_of(const struct mete_engine *e, const struct attempt *a, stru
     n->barred = barred;
     if (e->inside && is_whole)
         *ret = small(n, TROUBLE_OUTSIDE, 0, s->gpus, 0);
-    else if (ret->trouble <= TROUBLE_KEPT && (is_whole || bits(fit_gpus(n, s)) < s->gpus))
+    else if (ret->trouble <= TROUBLE_KEPT && (is_whole || !fit_gpus_now(n, s)))
         ret->trouble = TROUBLE_BOOKED;
 }
 
@@ -212,6 +213,8 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
     if (best->trouble == TROUBLE_KEPT)
         return arena_format(e->answers, "needs %s; %s is kept for %s", asked, best->node->name,
                             why_workload(e, best->node->reservation->owner));
+    if (s->n_asks > 0 && best->trouble == TROUBLE_SHORT_GPUS)
+        return why_asks_place_text(e, s, best);
     if (best->resource == 0 && best->free == 0)
         return arena_format(e->answers, "needs %s; none of %" PRId64 " is free", asked,
                             answers->kind_gpus);
@@ -245,6 +248,8 @@ static const char *never_node_text(struct mete_engine *e, const struct shape *s,
 {
     const char *asked = asked_text(e, s, best);
 
+    if (s->n_asks > 0 && (best->trouble == TROUBLE_SMALL_GPUS || best->trouble == TROUBLE_MODEL))
+        return why_asks_never_text(e, s);
     if (best->trouble == TROUBLE_SMALL_ROOM || best->trouble == TROUBLE_SMALL_GPUS)
         return arena_format(e->answers, "needs %s on one node; the largest has %s (%s)", asked,
                             best->resource ? why_number(e, best->resource, best->capacity)

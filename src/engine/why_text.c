@@ -29,6 +29,8 @@ const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count
 {
     const char *kind = s->n_models > 0 ? models_asked(e, s) : count == 1 ? "gpu" : "gpus";
 
+    if (s->n_asks > 0)
+        return why_asks(e, s);
     if (!shape_is_share(s))
         return arena_format(e->answers, "%" PRId64 " %s", count, kind);
     return arena_format(e->answers, "%" PRId64 " x %u/%d of %s %s", count, s->milli, MILLI,
@@ -208,12 +210,14 @@ static const char *missing_label_text(struct mete_engine *e, const struct shape 
     return "";
 }
 
-static const char *models_text(struct mete_engine *e, const struct node *n)
+static const char *models_text(struct mete_engine *e, const struct shape *s, const struct node *n)
 {
     const char *text = "";
 
     if (n->n_gpus == 0)
         return "no gpus";
+    if (s->n_asks > 0)
+        return "its gpus are of another model, or not dealt out so";
     for (size_t i = 0; i < n->n_models; i++)
         text = arena_format(e->answers, "%s%s%s", text, i == 0 ? "" : ", ",
                             intern_text(e->texts, (uint32_t)n->models[i].number));
@@ -247,11 +251,13 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
         return "not ready";
     case TROUBLE_SMALL_ROOM:
     case TROUBLE_SMALL_GPUS:
+        if (s->n_asks > 0 && a->resource == 0)
+            return "its gpus do not hold that even when empty";
         return arena_format(e->answers, "too small: has %s",
                             a->resource ? why_amount(e, a->resource, a->capacity)
                                         : why_gpus(e, s, a->capacity));
     case TROUBLE_MODEL:
-        return models_text(e, a->node);
+        return models_text(e, s, a->node);
     case TROUBLE_TAINT:
         return arena_format(e->answers, "taint %s is not tolerated",
                             why_taint(e, fit_taint(a->node, s)));

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "engine/asks.h"
 #include "engine/move.h"
 #include "engine/place.h"
 #include "engine/points.h"
@@ -17,6 +18,14 @@ static size_t slots_of(const struct shape *s)
     return s->gpus < NODE_GPUS_MAX ? s->gpus : NODE_GPUS_MAX;
 }
 
+/* Room for a pod's gpus, and for its marks where it has asks, in pointers. */
+static size_t block_of(const struct shape *s)
+{
+    size_t marks = s->n_asks > 0 ? s->gpus * sizeof(uint16_t) : 0;
+
+    return slots_of(s) + (marks + sizeof(struct gpu *) - 1) / sizeof(struct gpu *);
+}
+
 /* The pods and the room for the gpus of each, in one block. */
 static void make_pods(struct workload *w)
 {
@@ -26,7 +35,7 @@ static void make_pods(struct workload *w)
     struct pod *p;
 
     for (size_t i = 0; i < g->n_sets; i++)
-        n_slots += g->sets[i].count * slots_of(g->sets[i].shape);
+        n_slots += g->sets[i].count * block_of(g->sets[i].shape);
     w->n_pods = g->n_pods;
     w->pods = mem_alloc(w->n_pods * sizeof(*w->pods) + n_slots * sizeof(*slot));
     slot = (struct gpu **)(void *)(w->pods + w->n_pods);
@@ -34,7 +43,7 @@ static void make_pods(struct workload *w)
     for (uint32_t i = 0; i < g->n_sets; i++)
         for (uint32_t k = 0; k < g->sets[i].count; k++) {
             *p++ = (struct pod){.workload = w, .set = i, .index = k, .gpus = slot};
-            slot += slots_of(g->sets[i].shape);
+            slot += block_of(g->sets[i].shape);
         }
 }
 
@@ -153,9 +162,94 @@ static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape
 }
 
 /* What was given once is kept also where the memory has become too small since. */
-static bool has_room(const struct gpu *g, const struct shape *s)
+static bool has_room(const struct gpu *g, uint32_t milli)
 {
-    return g->milli_used + s->milli <= MILLI;
+    return g->milli_used + milli <= MILLI;
+}
+
+/* Nothing of a gpu but slices and replicas of it is beside these. */
+static enum mete_result check_parts(struct mete_engine *e, const struct gpu *g)
+{
+    if (g->holder || g->n_shares > 0)
+        return engine_refuse(e, METE_CONFLICT, "gpu '%s' is held whole or in shares", g->uuid);
+    return METE_OK;
+}
+
+static enum mete_result check_slice_at(struct mete_engine *e, const struct gpu *g,
+                                       const struct ask *a, const struct mete_device *d)
+{
+    const struct parts *p = g->parts;
+    uint16_t span = parts_span(p, a->profile, d->start);
+
+    for (unsigned left = p->held; left; left &= left - 1) {
+        unsigned at = (unsigned)__builtin_ctz(left);
+
+        if (parts_span(p, p->names[at], at) & span)
+            return engine_refuse(e, METE_CONFLICT,
+                                 "gpu '%s': a slice at %u is held by workload %" PRIu64
+                                 ", where one is to be at %u",
+                                 g->uuid, at, p->holders[at]->workload->key.id, d->start);
+    }
+    return p->n_replicas > 0
+               ? engine_refuse(e, METE_CONFLICT, "gpu '%s' is held in replicas", g->uuid)
+               : check_parts(e, g);
+}
+
+/* One device of a pod with asks. */
+static enum mete_result restore_device(struct mete_engine *e, struct pod *p, size_t i,
+                                       struct gpu *g, const struct mete_device *d)
+{
+    const struct ask *a = &pod_shape(p)->asks[d->ask];
+
+    SET(e, pod_marks(p)[i], (uint16_t)(d->ask << 4 | d->start));
+    switch (a->kind) {
+    case ASK_WHOLE:
+    case ASK_SHARE:
+        if (g->holder || (a->kind == ASK_WHOLE && g->n_shares > 0) || !has_room(g, a->milli) ||
+            (g->parts && !parts_are_free(g->parts)))
+            return engine_refuse(e, METE_CONFLICT, "gpu '%s' has too little left", g->uuid);
+        return METE_OK;
+    case ASK_SLICE:
+        (void)parts_make(g);
+        return check_slice_at(e, g, a, d);
+    case ASK_REPLICA:
+        return parts_make(g)->held
+                   ? engine_refuse(e, METE_CONFLICT, "gpu '%s' is held in slices", g->uuid)
+                   : check_parts(e, g);
+    }
+    return METE_OK;
+}
+
+/* The devices of a pod with asks, one after the other: slices of one gpu may be among them. */
+static enum mete_result restore_devices(struct mete_engine *e, struct pod *p, struct node *n,
+                                        const struct mete_pod_placement *at)
+{
+    struct gpu *gpus[ASK_DEVICES_MAX];
+
+    for (size_t i = 0; i < at->n_gpus; i++) {
+        enum mete_result result;
+
+        gpus[i] = gpu_make(e, at->devices[i].gpu);
+        result = restore_device(e, p, i, gpus[i], &at->devices[i]);
+        for (size_t k = 0; k < i && result == METE_OK; k++) {
+            const struct mete_device *other = &at->devices[k];
+            bool are_slices = pod_ask(p, i)->kind == ASK_SLICE && pod_ask(p, k)->kind == ASK_SLICE;
+            const struct parts *parts = gpus[i]->parts;
+
+            if (gpus[k] == gpus[i] &&
+                (!are_slices || (parts_span(parts, pod_ask(p, i)->profile, at->devices[i].start) &
+                                 parts_span(parts, pod_ask(p, k)->profile, other->start))))
+                result = engine_refuse(e, METE_INVALID, "gpu '%s' is named twice for the same part",
+                                       other->gpu);
+        }
+        if (result != METE_OK)
+            return result;
+    }
+    if (!make_rooms(e, n, pod_shape(p)))
+        return engine_refuse(e, METE_CONFLICT, "node '%s' holds more than can be counted",
+                             at->node);
+    pod_take(e, p, pod_shape(p), n, gpus, at->n_gpus);
+    return METE_OK;
 }
 
 static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
@@ -164,12 +258,17 @@ static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
     struct gpu *gpus[NODE_GPUS_MAX];
     struct node *n = node_make(e, at->node);
 
+    if (pod_shape(p)->n_asks > 0)
+        return restore_devices(e, p, n, at);
     for (size_t i = 0; i < at->n_gpus; i++) {
         const struct pod *holder;
 
         gpus[i] = gpu_make(e, at->gpus[i]);
         holder = gpus[i]->holder;
-        if (!holder && !has_room(gpus[i], pod_shape(p)))
+        if (!holder && gpus[i]->parts && !parts_are_free(gpus[i]->parts))
+            return engine_refuse(e, METE_CONFLICT, "gpu '%s' is held in slices or replicas",
+                                 at->gpus[i]);
+        if (!holder && !has_room(gpus[i], pod_shape(p)->milli))
             return engine_refuse(e, METE_CONFLICT, "gpu '%s' has too little left: %u/%d is used",
                                  at->gpus[i], gpus[i]->milli_used, MILLI);
         if (holder)
@@ -183,6 +282,27 @@ static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
         return engine_refuse(e, METE_CONFLICT, "node '%s' holds more than can be counted",
                              at->node);
     pod_take(e, p, pod_shape(p), n, gpus, at->n_gpus);
+    return METE_OK;
+}
+
+static enum mete_result check_devices(struct mete_engine *e, const struct workload *w,
+                                      const struct shape *s, const struct mete_pod_placement *p)
+{
+    if (p->n_gpus != p->n_devices)
+        return engine_refuse(e, METE_INVALID,
+                             "workload %" PRIu64
+                             ": pod %u has asks, and its placement not a device for each gpu",
+                             w->key.id, p->pod);
+    for (size_t i = 0; i < p->n_gpus; i++) {
+        const struct mete_device *d = &p->devices[i];
+
+        if (!text_is_sane(d->gpu) || d->ask >= s->n_asks || d->start >= MIG_UNITS_MAX)
+            return engine_refuse(e, METE_INVALID,
+                                 "workload %" PRIu64
+                                 ": device %zu of pod %u has no gpu, or no ask or start that can "
+                                 "be",
+                                 w->key.id, i, p->pod);
+    }
     return METE_OK;
 }
 
@@ -206,6 +326,13 @@ static enum mete_result check_placement(struct mete_engine *e, const struct work
                                  "workload %" PRIu64
                                  ": pod %u has no node, or more gpus than it asks for",
                                  w->key.id, p->pod);
+        if (g->sets[p->pod_set].shape->n_asks > 0) {
+            enum mete_result result = check_devices(e, w, g->sets[p->pod_set].shape, p);
+
+            if (result != METE_OK)
+                return result;
+            continue;
+        }
         for (size_t k = 0; k < p->n_gpus; k++)
             if (!text_is_sane(p->gpus[k]))
                 return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": a gpu has no uuid",
@@ -222,7 +349,7 @@ static void drop_unused(struct mete_engine *e, const struct mete_placement *plac
         struct node *n = engine_node(e, p->node);
 
         for (size_t k = 0; k < p->n_gpus; k++) {
-            struct gpu *g = engine_gpu(e, p->gpus[k]);
+            struct gpu *g = engine_gpu(e, p->n_devices > 0 ? p->devices[k].gpu : p->gpus[k]);
 
             if (g)
                 gpu_drop_unused(e, g);
@@ -301,8 +428,14 @@ static void give_all(struct mete_engine *e, struct workload *w)
 
         memcpy(gpus, p->gpus, n_gpus * sizeof(struct gpu *));
         pod_give(e, p);
-        for (size_t k = 0; k < n_gpus; k++)
-            gpu_drop_unused(e, gpus[k]);
+        for (size_t k = 0; k < n_gpus; k++) {
+            bool is_last = true; /* slices may be on the same one */
+
+            for (size_t later = k + 1; later < n_gpus; later++)
+                is_last = is_last && gpus[later] != gpus[k];
+            if (is_last)
+                gpu_drop_unused(e, gpus[k]);
+        }
         node_drop_unused(e, n);
     }
     w->is_placed = false;

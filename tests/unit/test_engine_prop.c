@@ -406,6 +406,7 @@ static void check_cause(struct model *m, uint64_t id, enum mete_reason_code code
     case METE_REASON_QUEUE_STOPPED:
     case METE_REASON_QUOTA:
     case METE_REASON_USER_LIMIT:
+    case METE_REASON_FRAGMENTED:
     case METE_REASON_PREEMPTING:
     case METE_REASON_TOPOLOGY_SPLIT:
     case METE_REASON_NOT_YET_EVALUATED:
