@@ -184,8 +184,23 @@ static bool domains_same(const struct mete_pod_set *a, const struct mete_pod_set
     return true;
 }
 
+static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_asks; i++) {
+        const struct mete_gpu_ask *one = &a->asks[i];
+        const struct mete_gpu_ask *other = &b->asks[i];
+
+        if (one->count != other->count || one->gpu_milli != other->gpu_milli ||
+            one->memory_bytes != other->memory_bytes || one->is_replica != other->is_replica ||
+            one->n_models != other->n_models || !text_equal(one->profile, other->profile) ||
+            !texts_equal(one->models, other->models, one->n_models))
+            return false;
+    }
+    return true;
+}
+
 /* Pods that differ in a member that is not compared here would be placed as if they did not. */
-_Static_assert(sizeof(struct mete_pod_set) == 120, "compare the new members of a pod set too");
+_Static_assert(sizeof(struct mete_pod_set) == 136, "compare the new members of a pod set too");
 
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
 {
@@ -193,7 +208,8 @@ bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
            a->gpu_memory_bytes == b->gpu_memory_bytes && text_equal(a->node, b->node) &&
            a->n_requests == b->n_requests && a->n_gpu_models == b->n_gpu_models &&
            a->n_selector == b->n_selector && a->n_tolerations == b->n_tolerations &&
-           a->n_domains == b->n_domains && domains_same(a, b) && requests_same(a, b) &&
+           a->n_domains == b->n_domains && a->n_asks == b->n_asks && domains_same(a, b) &&
+           asks_same(a, b) && requests_same(a, b) &&
            texts_equal(a->gpu_models, b->gpu_models, a->n_gpu_models) && selects_same(a, b) &&
            tolerates_same(a, b);
 }
