@@ -1,0 +1,180 @@
+"""Queues on the real server: shares by weight, borrowing, quotas, holds, moves, and what the commands tell of them."""
+
+import json
+import os
+import re
+
+from harness import Mete, check, equal, pod, wait
+
+GPU = "nvidia.com/gpu"
+
+
+def queue(name, **spec):
+    return json.dumps({"apiVersion": "mete.dev/v1", "kind": "Queue", "metadata": {"name": name}, "spec": spec})
+
+
+def put(m, name, **spec):
+    m.ok("apply", "-f", "-", stdin=queue(name, **spec))
+
+
+class Jobs:
+    """Pods of one gpu that run until they are told to end."""
+
+    def __init__(self, m):
+        self.m = m
+        self.dir = os.path.join(m.dir, "ends")
+        os.mkdir(self.dir)
+        os.chmod(self.dir, 0o755)
+
+    def submit(self, ns, name, gpus=1, metadata=None, **spec):
+        body = json.loads(pod(name, f"until [ -e {self.dir}/{ns}.{name} ]; do sleep 0.1; done", gpus=gpus, ns=ns,
+                              terminationGracePeriodSeconds=1, **spec))
+        body["metadata"].update(metadata or {})
+        self.m.ok("create", "-f", "-", stdin=json.dumps(body))
+
+    def end(self, ns, name):
+        with open(os.path.join(self.dir, f"{ns}.{name}"), "w"):
+            pass
+        self.m.wait_phase(name, "Succeeded", ns=ns)
+
+    def placed(self, ns):
+        items = self.m.object("pods", "-n", ns, "--field-selector", "status.phase!=Succeeded,status.phase!=Failed")["items"]
+        return [p["metadata"]["name"] for p in items if p["spec"].get("nodeName")]
+
+
+def status(m, name):
+    return m.object("queue", name).get("status", {})
+
+
+def namespace(m, name, **annotations):
+    m.ok("create", "namespace", name)
+    for key, value in annotations.items():
+        m.ok("annotate", "namespace", name, f"mete.dev/{key}={value}")
+
+
+def why(m, job, ns="default"):
+    r = m.mete("why", job, "-n", ns, "-o", "json")
+    check(r.code == 0, r)
+    return json.loads(r.out)["status"]["reason"]
+
+
+def wait_reason(m, job, code, ns="default"):
+    return wait(lambda: (r := why(m, job, ns)) and r["code"] == code and r, f"{job} waits as {code}")
+
+
+def test_two_namespaces_share_by_weight():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        for ns, weight in (("team-a", 3), ("team-b", 1)):
+            put(m, ns, weight=weight, stopped=True)
+            namespace(m, ns, queue=ns)
+        for ns in ("team-a", "team-b"):
+            for i in range(14):
+                jobs.submit(ns, f"p{i}")
+        wait(lambda: status(m, "team-a").get("waiting") == 14 and status(m, "team-b").get("waiting") == 14, "all wait")
+        check("queue team-a is stopped" in m.mete("why", "p0", "-n", "team-a").out)
+        for ns, weight in (("team-a", 3), ("team-b", 1)):
+            put(m, ns, weight=weight, stopped=False)
+        wait(lambda: len(jobs.placed("team-a")) + len(jobs.placed("team-b")) == 8, "all gpus are held")
+        # Whoever started alone for a moment gives its surplus back as jobs end.
+        ended = 0
+        while (len(jobs.placed("team-a")), len(jobs.placed("team-b"))) != (6, 2):
+            over = "team-a" if len(jobs.placed("team-a")) > 6 else "team-b"
+            jobs.end(over, jobs.placed(over)[0])
+            ended += 1
+            check(ended < 9, "no share of 6 to 2", jobs.placed("team-a"), jobs.placed("team-b"))
+            wait(lambda: len(jobs.placed("team-a")) + len(jobs.placed("team-b")) == 8, "all gpus are held")
+        for _ in range(3):  # and it stays so, whoever ends
+            for ns in ("team-a", "team-b"):
+                jobs.end(ns, jobs.placed(ns)[0])
+                wait(lambda: (len(jobs.placed("team-a")), len(jobs.placed("team-b"))) == (6, 2), "6 to 2")
+        wait(lambda: status(m, "team-a")["sharePpm"] == 750000 and status(m, "team-b")["sharePpm"] == 250000, "shares")
+        table = m.mete("queues").out
+        check(re.search(r"^team-a +3 +- +6 +- +75\.0% +\d+ +6 ", table, re.M), table)
+        put(m, "team-a", weight=1, stopped=False)
+        for _ in range(2):
+            jobs.end("team-a", jobs.placed("team-a")[0])
+            wait(lambda: len(jobs.placed("team-a")) + len(jobs.placed("team-b")) == 8, "all gpus are held")
+        equal((len(jobs.placed("team-a")), len(jobs.placed("team-b"))), (4, 4), "by the new weights")
+
+
+def test_quotas_are_told_with_their_numbers():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        put(m, "labs")
+        put(m, "research", parent="labs", quotas=[{"resource": "gpu", "nominal": 2, "borrowLimit": 1}],
+            userLimits={"running": 5})
+        label = {"labels": {"kueue.x-k8s.io/queue-name": "research"}}
+        for i in range(4):
+            jobs.submit("default", f"p{i}", metadata=label)
+        wait(lambda: len(jobs.placed("default")) == 3, "nominal and what it may borrow")
+        r = wait_reason(m, "p3", "QuotaExceeded")
+        equal(r["message"], "needs 1 gpu; queue research holds 3 of 3")
+        equal(r["class"], "quota")
+        check("queue research may hold 4 gpus, not 3" in r["wouldStartIf"], r)
+        jobs.submit("default", "big", gpus=4, metadata=label)
+        r = wait_reason(m, "big", "OverMaxQuota")
+        equal(r["message"], "needs 4 gpus; queue research may hold 3 at most")
+        text = m.mete("why", "p3").out
+        check("queue research, place 1 of 2" in text, text)
+        wait(lambda: status(m, "research").get("quotas") == [
+            {"resource": "gpu", "nominal": "2", "held": "3", "borrowed": "1"}], "what is held")
+        tree = m.mete("queues", "labs").out.splitlines()
+        check(re.match(r"labs +1 +- +3 ", tree[1]), tree)
+        check(re.match(r"  research +1 +2 +3 +1 +37\.5% +2 +3 +\S+ +active", tree[2]), tree)
+        refused = m.kubectl("apply", "-f", "-", stdin=queue("labs", parent="research"))
+        check(refused.code != 0 and "that queue is below this one" in refused.err, refused)
+        jobs.end("default", "p0")
+        wait(lambda: "p3" in jobs.placed("default"), "p3 starts once there is room")
+
+
+def test_a_missing_queue_and_one_that_lets_nobody_in():
+    with Mete("emulated:2xH100") as m:
+        jobs = Jobs(m)
+        jobs.submit("default", "lost", metadata={"labels": {"mete.dev/queue": "nowhere"}})
+        r = wait_reason(m, "lost", "NoSuchQueue")
+        equal((r["class"], r["message"]), ("yours", "there is no queue nowhere"))
+        put(m, "closed", namespaces=["kube-system"])
+        jobs.submit("default", "out", metadata={"labels": {"mete.dev/queue": "closed"}})
+        r = wait_reason(m, "out", "NotAllowed")
+        equal((r["class"], r["message"]), ("yours", "namespace default may not use queue closed"))
+        r = m.mete("run", "--queue", "nowhere", "-d", "--", "true")
+        check(r.code == 125 and 'there is no queue "nowhere"' in r.err and "try: mete queues" in r.err, r)
+        put(m, "nowhere")
+        wait(lambda: "lost" in jobs.placed("default"), "it starts when its queue is there")
+        put(m, "closed", namespaces=["default"])
+        wait(lambda: "out" in jobs.placed("default"), "and when it is let in")
+
+
+def test_hold_release_and_move():
+    with Mete("emulated:2xH100") as m:
+        jobs = Jobs(m)
+        jobs.submit("default", "first", gpus=2)
+        m.wait_phase("first", "Running")
+        for name in ("a", "b"):
+            jobs.submit("default", name, gpus=2)
+        r = m.mete("hold", "a")
+        check(r.code == 0 and re.search(r"job \d+ a is on hold", r.err), r)
+        r = wait_reason(m, "a", "HeldByYou")
+        equal((r["class"], r["position"]), ("held", 1))
+        r = m.mete("hold", "first")
+        check(r.code == 5 and "does not wait" in r.err, r)
+        jobs.end("default", "first")
+        wait(lambda: jobs.placed("default") == ["b"], "the next one starts")
+        m.stop()
+        m.start()
+        wait_reason(m, "a", "HeldByYou")
+        equal(m.mete("release", "a").code, 0)
+        jobs.end("default", "b")
+        wait(lambda: jobs.placed("default") == ["a"], "it starts once it is released")
+        put(m, "stopped", stopped=True)
+        r = m.mete("run", "-d", "--name", "moved", "--queue", "stopped", "--", "true")
+        equal(r.code, 0, r)
+        wait_reason(m, "moved", "QueueStopped")
+        r = m.mete("move", "moved", "nowhere")
+        check(r.code == 3 and 'there is no queue "nowhere"' in r.err, r)
+        r = m.mete("move", "moved", "default")
+        check(r.code == 0 and "is moved to queue default" in r.err, r)
+        m.wait_phase("moved", "Succeeded")
+        r = m.mete("move", "a", "stopped")
+        check(r.code == 5 and "does not wait" in r.err, r)
