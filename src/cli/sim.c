@@ -5,10 +5,20 @@
 struct word {
     const char *name;
     struct err *(*run)(struct cli *c);
+    bool takes_file;
 };
 
 static const struct word words[] = {
-    {"jobs", sim_jobs}, {"openb", sim_openb}, {"churn", sim_churn}, {"learn", sim_learn}};
+    {"jobs", sim_jobs, false},   {"openb", sim_openb, false},  {"churn", sim_churn, false},
+    {"learn", sim_learn, false}, {"record", sim_record, true}, {"replay", sim_replay, true},
+};
+
+static struct err *run_word(struct cli *c, const struct word *w)
+{
+    if (!w->takes_file && c->in->arguments.n > 1)
+        return cli_usage(c, "sim %s takes no \"%s\"", w->name, c->in->arguments.at[1]);
+    return w->run(c);
+}
 
 static struct err *sim_run(struct cli *c)
 {
@@ -18,10 +28,9 @@ static struct err *sim_run(struct cli *c)
         return cli_usage(c, "--from is not there yet: the cluster comes from --nodes");
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (text_equal(words[i].name, name))
-            return words[i].run(c);
-    if (text_equal(name, "record"))
-        return cli_usage(c, "sim record is not there yet");
-    return cli_usage(c, "sim has no \"%s\": want jobs, openb, churn or learn", name);
+            return run_word(c, &words[i]);
+    return cli_usage(c, "sim has no \"%s\": want jobs, openb, churn, learn, record or replay",
+                     name);
 }
 
 static const char *const formats[] = {"table", "json", "csv", NULL};
@@ -90,20 +99,24 @@ static const struct flag sim_flags[] = {
 
 const struct command command_sim = {
     .name = "sim",
-    .arguments = "jobs|openb|churn|learn",
+    .arguments = "jobs|openb|churn|learn|record FILE|replay FILE",
     .summary = "replay traces and compare policies, on paper",
     .doc =
         "jobs puts the jobs of a trace through a queue onto equal nodes of whole GPUs: fifo, sjf "
         "and srtf know the\n"
-        "true durations, mete knows estimates. Files may be gzipped; docs/simulator.md has the "
+        "true durations, mete knows estimates. record writes what the scheduler of a running Mete "
+        "was told and\n"
+        "decided; replay tells whether it decides the same again. Files may be gzipped; "
+        "docs/simulator.md has the\n"
         "formats.",
     .examples = {{"sim jobs --trace jobs.csv --nodes 13", "compares all queue policies"},
                  {"sim jobs --trace jobs.csv --nodes 13 --estimates sigma=1,seed=1 -o json",
                   "the same where durations are only guessed"},
                  {0}},
     .flags = sim_flags,
+    .groups = FLAGS_SERVER,
     .takes = TAKES_FILES,
     .n_min = 1,
-    .n_max = 1,
+    .n_max = 2,
     .run = sim_run,
 };

@@ -10,6 +10,8 @@ struct err *sim_jobs(struct cli *c) MUST_CHECK;
 struct err *sim_openb(struct cli *c) MUST_CHECK;
 struct err *sim_churn(struct cli *c) MUST_CHECK;
 struct err *sim_learn(struct cli *c) MUST_CHECK;
+struct err *sim_record(struct cli *c) MUST_CHECK;
+struct err *sim_replay(struct cli *c) MUST_CHECK;
 
 /* The table of policy mete: from a file, or learned from the trace, which is said. */
 struct err *sim_values_read(const char *path, struct value_table **ret) MUST_CHECK;

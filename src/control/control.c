@@ -9,11 +9,13 @@
 #include "control/gc.h"
 #include "control/jobs.h"
 #include "control/node_monitor.h"
+#include "control/recorder.h"
 #include "control/views.h"
 
 struct control {
     struct cluster *cluster;
     struct events *events;
+    struct recorder *recorder;
     struct scheduler *scheduler;
     struct boot *boot;
     struct node_monitor *monitor;
@@ -52,6 +54,9 @@ static struct err *start(struct control *c, const struct control_options *o)
     c->events = events_new(o->loop, c->cluster);
     scheduler.cluster = c->cluster;
     scheduler.events = c->events;
+    c->recorder = recorder_new(o->loop);
+    scheduler.record = recorder_line;
+    scheduler.record_arg = c->recorder;
     TRY(scheduler_new(&scheduler, &c->scheduler));
     TRY(boot_new(&boot, &c->boot));
     TRY(node_monitor_new(&monitor, &c->monitor));
@@ -93,6 +98,7 @@ void control_free(struct control *c)
     node_monitor_free(c->monitor);
     boot_free(c->boot);
     scheduler_free(c->scheduler);
+    recorder_free(c->recorder);
     events_free(c->events);
     cluster_free(c->cluster);
     free(c);
@@ -126,4 +132,17 @@ json_t *control_gpu(void *control, const char *ns, const char *name)
 
     (void)ns;
     return views_gpu(&c->views, name);
+}
+
+struct err *control_recording(void *control, const struct report_question *q, report_done_fn done,
+                              void *done_arg, struct report **ret)
+{
+    struct control *c = control;
+
+    return recorder_report(c->recorder, q, done, done_arg, ret);
+}
+
+void control_cancel_recording(struct report *r)
+{
+    recorder_cancel(r);
 }

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "kinds/report.h"
 #include "store/store.h"
 
 struct control;
@@ -31,3 +32,8 @@ json_t *control_workloads(void *control, const char *ns);
 json_t *control_workload(void *control, const char *ns, const char *name);
 json_t *control_gpus(void *control, const char *ns);
 json_t *control_gpu(void *control, const char *ns, const char *name);
+
+/* For struct report_maker: see recorder.h. */
+struct err *control_recording(void *control, const struct report_question *q, report_done_fn done,
+                              void *done_arg, struct report **ret) MUST_CHECK;
+void control_cancel_recording(struct report *r);

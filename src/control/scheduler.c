@@ -101,7 +101,8 @@ static struct err *watch_all(struct scheduler *s)
 
 struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **ret)
 {
-    const struct mete_options engine = {.policy = o->policy};
+    const struct mete_options engine = {
+        .policy = o->policy, .record = o->record, .record_arg = o->record_arg};
     struct scheduler *s = mem_alloc(sizeof(*s));
     struct err *e = NULL;
 

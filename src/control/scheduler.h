@@ -22,7 +22,9 @@ struct scheduler_options {
     struct loop *loop;
     struct cluster *cluster;
     struct events *events;
-    const char *policy; /* of the engine; NULL: its default */
+    const char *policy;    /* of the engine; NULL: its default */
+    mete_record_fn record; /* of the engine; NULL: nobody listens */
+    void *record_arg;
 };
 
 struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **ret) MUST_CHECK;

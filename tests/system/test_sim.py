@@ -8,7 +8,7 @@ import os
 import subprocess
 import tempfile
 
-from harness import METE, Skip, check, equal
+from harness import METE, Mete, Skip, check, equal
 
 TINY = """submit_s,duration_s,gpus,user
 0,100,4,ann
@@ -88,7 +88,8 @@ def test_sim_says_what_is_wrong():
             (["jobs", "--trace", broken, "--nodes", "9"], 1, "broken.csv.gz"),
             (["jobs", "--trace", f"{d}/none", "--nodes", "9"], 3, "no such file"),
             (["openb", "--nodes", path], 1, "no column 'cpu_milli'"),
-            (["record"], 2, "not there yet"),
+            (["record"], 2, "wants the FILE"),
+            (["replay", path], 1, "jobs.csv:1: 'submit_s,duration_s,gpus,user' is no call of the engine"),
             (["chess"], 2, "sim has no \"chess\""),
         ):
             r = sim(*words, "--gpus-per-node", "4")
@@ -153,6 +154,28 @@ def test_sim_churn_tiny():
         r = sim("churn", "--nodes", nodes, "--pods", bare, "--policies", "fgd")
         equal(r.returncode, 1, r)
         check("scheduled_time and deletion_time" in r.stderr, r)
+
+
+def test_sim_record_and_replay():
+    with Mete() as m, tempfile.TemporaryDirectory() as d:
+        path = f"{d}/recording.txt"
+        for gpus in ("5", "5", "3"):
+            equal(m.mete("run", "-d", "--gpus", gpus, "--image", "host", "--", "sleep", "0.3").code, 0)
+        equal(m.mete("run", "--gpus", "8", "--image", "host", "--", "true").code, 0)
+        r = m.mete("sim", "record", path, "-o", "json")
+        equal(r.code, 0, r)
+        row = json.loads(r.out)[0]
+        check(row["differing"] == 0 and row["decisions"] == 4, row)
+        check("decides the same, to the byte" in r.err, r)
+        r = sim("replay", path)
+        equal(r.returncode, 0, r)
+        with open(path, encoding="utf-8") as recorded:
+            text = recorded.read()
+        at = text.index("decided ")
+        write(path, text[:at] + text[at:].replace('gpus=["GPU', 'gpus=["XPU', 1))
+        r = sim("replay", path)
+        equal(r.returncode, 1, r)
+        check("differs in 1 of" in r.stderr and "XPU" in r.stderr, r)
 
 
 def test_sim_jobs_as_published():
