@@ -150,7 +150,7 @@ static uint64_t whole_gpus(const struct attempt *a, size_t at)
     for (size_t i = 0; i < g->n_sets; i++) {
         const struct shape *s = shape_of(a, g->fill_order[i]);
 
-        if ((at == ALL_SETS || at == i) && !shape_is_share(s))
+        if ((at == ALL_SETS || at == i) && !shape_is_share(s) && s->n_asks == 0)
             gpus += (uint64_t)s->gpus * g->sets[g->fill_order[i]].count;
     }
     return gpus;

@@ -40,6 +40,15 @@ bool domains_never_fit(struct mete_engine *e, const struct group *g);
  * how many. NULL set: of the workload. */
 size_t domain_required(const struct group *g, const struct group_set *set, uint32_t *ret_keys);
 
+/* Does it require any? */
+static inline bool domain_requires(const struct domain_asks *asks)
+{
+    for (size_t i = 0; i < asks->n; i++)
+        if (asks->is_required[i])
+            return true;
+    return false;
+}
+
 /* Does the workload hold to the domains that it requires, as its nodes are labeled? */
 bool domains_hold(const struct workload *w);
 

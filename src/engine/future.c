@@ -12,6 +12,16 @@ struct need *need_new(struct arena *a, const struct node *n)
     return need;
 }
 
+struct need *need_copy(struct arena *a, const struct need *from)
+{
+    struct need *need = arena_alloc(a, sizeof(*need));
+
+    *need = *from;
+    need->rooms = arena_alloc(a, from->node->n_rooms * sizeof(*need->rooms));
+    memcpy(need->rooms, from->rooms, from->node->n_rooms * sizeof(*need->rooms));
+    return need;
+}
+
 unsigned future_gpus(const struct node *n, const struct shape *s)
 {
     return s->n_asks > 0 ? deal_empty_gpus(n, s) : s->gpus;

@@ -12,6 +12,7 @@ struct need {
 };
 
 struct need *need_new(struct arena *a, const struct node *n);
+struct need *need_copy(struct arena *a, const struct need *from);
 void need_add(struct need *need, const struct shape *s);
 
 struct future {

@@ -352,7 +352,9 @@ static uint64_t bound_by_gpus(const struct level *l, uint32_t domain, const stru
 
 uint64_t level_bound(const struct level *l, uint32_t domain, const struct shape *s)
 {
-    uint64_t count = s->gpus > 0 ? bound_by_gpus(l, domain, s) : UINT64_MAX;
+    /* slices and replicas are not counted */
+    bool is_counted = s->gpus > 0 && s->n_asks == 0;
+    uint64_t count = is_counted ? bound_by_gpus(l, domain, s) : UINT64_MAX;
 
     if (s->cpu > 0 && l->n_vast == 0) {
         uint64_t by_cpu = (uint64_t)(l->domains[domain].free_cpu / s->cpu);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/booking.h"
+#include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/future.h"
 #include "engine/search.h"
@@ -157,7 +158,9 @@ struct plan {
     int64_t now_ns;
     const struct reservation *only; /* its nodes and no others; NULL: any */
     struct need **by_rank;          /* NULL where nothing is planned */
-    uint64_t *tree; /* a winner tree over the ranks for the set that is being planned */
+    struct node *const *nodes;      /* those that the set being planned may be on, by name */
+    size_t n_listed;
+    uint64_t *tree; /* a winner tree over these */
     size_t room;
     size_t n_nodes;
     int64_t start_ns;
@@ -176,9 +179,11 @@ static bool plan_future(const struct plan *plan, const struct node *n, const str
            booking_start(plan->e, plan->w, n, kind, gpus, &ret->start_ns);
 }
 
-/* The sooner and the fewer gpus to wait for, the larger; 0: not there at all. */
-static uint64_t plan_key(struct plan *plan, const struct node *n, const struct shape *s)
+/* The sooner and the fewer gpus to wait for, the larger, by its place in the list; 0: not there at
+ * all. */
+static uint64_t plan_key(struct plan *plan, size_t at, const struct shape *s)
 {
+    const struct node *n = plan->nodes[at];
     struct future f;
     uint64_t seconds;
     uint64_t start_max = (UINT64_C(1) << 32) - 1;
@@ -195,15 +200,15 @@ static uint64_t plan_key(struct plan *plan, const struct node *n, const struct s
     if (f.start_ns != NEVER_NS && seconds >= start_max)
         seconds = start_max - 1;
     return UINT64_C(1) << 62 | (start_max - seconds) << 28 |
-           (uint64_t)(NODE_GPUS_MAX + 1 - f.missing_gpus) << 21 | (NODES_MAX - n->rank);
+           (uint64_t)(NODE_GPUS_MAX + 1 - f.missing_gpus) << 21 | (NODES_MAX - at);
 }
 
-static void plan_set(struct plan *plan, uint32_t rank, uint64_t key)
+static void plan_set(struct plan *plan, size_t at, uint64_t key)
 {
     uint64_t *tree = plan->tree;
 
-    tree[plan->room + rank] = key;
-    for (size_t i = (plan->room + rank) / 2; i > 0; i /= 2)
+    tree[plan->room + at] = key;
+    for (size_t i = (plan->room + at) / 2; i > 0; i /= 2)
         tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
 }
 
@@ -211,12 +216,13 @@ static bool plan_pod(struct plan *plan, const struct shape *s)
 {
     struct mete_engine *e = plan->e;
     uint64_t key = plan->tree[1];
+    size_t at = NODES_MAX - (size_t)(key & ((1 << 21) - 1));
     struct node *n;
     struct future f;
 
     if (key == 0)
         return false;
-    n = e->order.at[NODES_MAX - (uint32_t)(key & ((1 << 21) - 1))];
+    n = plan->nodes[at];
     if (!plan_future(plan, n, s, &f))
         return false;
     if (f.start_ns > plan->start_ns)
@@ -226,18 +232,20 @@ static bool plan_pod(struct plan *plan, const struct shape *s)
         plan->n_nodes++;
     }
     need_add(plan->by_rank[n->rank], s);
-    plan_set(plan, n->rank, plan_key(plan, n, s));
+    plan_set(plan, at, plan_key(plan, at, s));
     return true;
 }
 
-/* Where the pods of one set would go. */
+/* Where the pods of one set would go, on the nodes that are listed. */
 static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
 {
-    const struct mete_engine *e = plan->e;
     uint64_t *tree = plan->tree;
 
-    for (uint32_t i = 0; i < e->order.n; i++)
-        tree[plan->room + i] = plan_key(plan, e->order.at[i], set->shape);
+    plan->room = 1;
+    while (plan->room < plan->n_listed)
+        plan->room *= 2;
+    for (size_t i = 0; i < plan->room; i++)
+        tree[plan->room + i] = i < plan->n_listed ? plan_key(plan, i, set->shape) : 0;
     for (size_t i = plan->room - 1; i > 0; i--)
         tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
     for (uint32_t i = 0; i < set->count; i++)
@@ -246,36 +254,148 @@ static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
     return true;
 }
 
-static void count_missing(struct plan *plan)
+static void list_nodes(struct plan *plan, const struct scope *scope)
 {
-    for (size_t i = 0; i < plan->e->order.n; i++) {
-        const struct need *need = plan->by_rank[i];
+    plan->nodes = scope->level ? domain_nodes(scope->level, scope->domain) : plan->e->order.at;
+    plan->n_listed = scope->level ? scope->level->domains[scope->domain].n_nodes : plan->e->order.n;
+}
+
+/* Gpus that must come free first, on these nodes. */
+static int64_t count_missing(const struct plan *plan, struct node *const *nodes, size_t n)
+{
+    int64_t missing = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct need *need = plan->by_rank[nodes[i]->rank];
         int64_t free;
 
         if (!need)
             continue;
         free = (int64_t)bits(need->node->healthy & ~need->node->held & need->kind);
-        plan->missing += need->gpus > free ? need->gpus - free : 0;
+        missing += need->gpus > free ? need->gpus - free : 0;
     }
+    return missing;
+}
+
+static bool plan_set_in(struct plan *plan, const struct group_set *set, const struct scope *outer);
+
+/* One set, or all of them, in one domain: within that, sets as they ask. */
+static bool plan_in(struct plan *plan, const struct group_set *set, const struct scope *scope)
+{
+    const struct group *g = plan->w->group;
+
+    if (set) {
+        list_nodes(plan, scope);
+        return plan_set_of_pods(plan, set);
+    }
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (!plan_set_in(plan, &g->sets[g->fill_order[i]], scope))
+            return false;
+    return true;
+}
+
+/* What planning in a domain may change. */
+struct saved {
+    struct plan plan;
+    struct need **needs; /* of the nodes of the domain */
+};
+
+static struct saved plan_save(struct plan *plan, const struct scope *scope)
+{
+    struct node *const *nodes = domain_nodes(scope->level, scope->domain);
+    size_t n = scope->level->domains[scope->domain].n_nodes;
+    struct saved ret = {*plan, arena_alloc(plan->e->scratch, (n + 1) * sizeof(struct need *))};
+
+    for (size_t i = 0; i < n; i++) {
+        struct need **need = &plan->by_rank[nodes[i]->rank];
+
+        ret.needs[i] = *need;
+        *need = *need ? need_copy(plan->e->scratch, *need) : NULL;
+    }
+    return ret;
+}
+
+static void plan_restore(struct plan *plan, const struct scope *scope, const struct saved *saved)
+{
+    struct node *const *nodes = domain_nodes(scope->level, scope->domain);
+
+    *plan = saved->plan;
+    for (size_t i = 0; i < scope->level->domains[scope->domain].n_nodes; i++)
+        plan->by_rank[nodes[i]->rank] = saved->needs[i];
+}
+
+/* The domain in which it would start soonest, with fewest gpus to wait for, the first by name;
+ * DOMAIN_NONE. */
+static uint32_t best_domain(struct plan *plan, const struct group_set *set, const struct level *l,
+                            const struct scope *outer)
+{
+    uint32_t best = DOMAIN_NONE;
+    int64_t best_start_ns = 0;
+    int64_t best_missing = 0;
+
+    for (uint32_t d = 0; d < l->n_domains; d++) {
+        struct scope scope = {l, d};
+        struct saved saved;
+
+        if (!domain_is_within(l, d, outer))
+            continue;
+        saved = plan_save(plan, &scope);
+        if (plan_in(plan, set, &scope)) {
+            int64_t missing =
+                count_missing(plan, domain_nodes(l, d), (size_t)l->domains[d].n_nodes);
+
+            if (best == DOMAIN_NONE || plan->start_ns < best_start_ns ||
+                (plan->start_ns == best_start_ns && missing < best_missing)) {
+                best = d;
+                best_start_ns = plan->start_ns;
+                best_missing = missing;
+            }
+        }
+        plan_restore(plan, &scope, &saved);
+    }
+    return best;
+}
+
+/* In the best of the domains that are required: of a set, or (NULL) of all of them. */
+static bool plan_together(struct plan *plan, const struct group_set *set, const struct scope *outer)
+{
+    const struct group *g = plan->w->group;
+    uint32_t keys[2 * METE_DOMAINS_MAX];
+    struct level *l = level_get(plan->e, keys, domain_required(g, set, keys));
+    uint32_t best;
+    bool is_planned;
+
+    l->pins++;
+    best = best_domain(plan, set, l, outer);
+    is_planned = best != DOMAIN_NONE && plan_in(plan, set, &(struct scope){l, best});
+    l->pins--;
+    return is_planned;
+}
+
+static bool plan_set_in(struct plan *plan, const struct group_set *set, const struct scope *outer)
+{
+    return domain_requires(&set->asks) ? plan_together(plan, set, outer)
+                                       : plan_in(plan, set, outer);
 }
 
 /* False: it can not be planned. */
 static bool plan_make(struct plan *plan)
 {
     const struct group *g = plan->w->group;
+    const struct scope anywhere = {0};
     struct mete_engine *e = plan->e;
+    size_t room = 1;
+    bool is_planned;
 
     plan->start_ns = plan->now_ns;
-    plan->room = 1;
-    while (plan->room < e->order.n)
-        plan->room *= 2;
+    while (room < e->order.n)
+        room *= 2;
     plan->by_rank = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(struct need *));
-    plan->tree = arena_alloc(e->scratch, 2 * plan->room * sizeof(*plan->tree));
-    for (size_t i = 0; i < g->n_sets; i++)
-        if (!plan_set_of_pods(plan, &g->sets[g->fill_order[i]]))
-            return false;
-    count_missing(plan);
-    return true;
+    plan->tree = arena_alloc(e->scratch, 2 * room * sizeof(*plan->tree));
+    is_planned = domain_requires(&g->asks) ? plan_together(plan, NULL, &anywhere)
+                                           : plan_in(plan, NULL, &anywhere);
+    plan->missing = count_missing(plan, e->order.at, e->order.n);
+    return is_planned;
 }
 
 /*

@@ -58,7 +58,7 @@ static struct asked asked_of(const struct group *g, uint32_t set)
             continue;
         ret.pods += each->count;
         ret.gpus += (int64_t)each->count * each->shape->gpus;
-        is_whole = is_whole && !shape_is_share(each->shape) &&
+        is_whole = is_whole && !shape_is_share(each->shape) && each->shape->n_asks == 0 &&
                    (each->shape->gpus == 0 || each->shape == ret.shape);
     }
     ret.gpus = is_whole ? ret.gpus : 0;
@@ -112,9 +112,9 @@ const char *why_domain_text(struct mete_engine *e, const struct group *g, uint32
     const struct level *l = level_get(e, a.keys, a.n_keys);
     const char *noun = noun_of(e, a.keys[0]);
     int64_t gpus = 0;
-    uint32_t best = most_gpus(l, a.shape, is_empty, &gpus);
+    uint32_t best = a.gpus > 0 ? most_gpus(l, a.shape, is_empty, &gpus) : DOMAIN_NONE;
 
-    if (best == DOMAIN_NONE)
+    if (l->n_domains == 0)
         return arena_format(e->answers, "needs %s in one %s; no node has the label %s",
                             pods_text(e, &a), noun, intern_text(e->texts, a.keys[0]));
     if (a.gpus > gpus)

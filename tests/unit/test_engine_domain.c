@@ -389,12 +389,59 @@ static void a_new_label_moves_a_node_to_another_domain(void **state)
     mete_engine_free(e);
 }
 
+static void hold_until(struct mete_engine *e, uint64_t id, const char *node, unsigned gpus,
+                       int64_t end_s)
+{
+    assert_int_equal(
+        restore_job(
+            e, (struct job_spec){.id = id, .gpus = gpus, .limit_s = end_s - 1, .restored_on = node},
+            1),
+        METE_OK);
+}
+
+static void room_is_kept_in_the_rack_that_is_free_first(void **state)
+{
+    const struct mete_options options = {.reserve_depth = 1};
+    struct mete_engine *e = mete_engine_new(&options);
+    static const char *const racks[] = {"r1", "r2"};
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const char *const names[] = {"a0", "a1", "b0", "b1"};
+
+        assert_int_equal(
+            put(e, (struct place){.name = names[i], .gpus = 4, .labels = {NULL, racks[i / 2]}}),
+            METE_OK);
+    }
+    hold_until(e, 1, "a0", 4, 5000);
+    hold_until(e, 2, "b1", 1, 1000);
+    hold_until(e, 3, "a1", 1, 200);
+    assert_int_equal(
+        add(e,
+            (struct gang){
+                .id = 11, .pods = 2, .gpus = 4, .domains = {{"rack", true}}, .n_domains = 1}),
+        METE_OK);
+    /* over nodes alone b0 and a1 would be free soonest; in one rack it is b0 and b1, at 1000 s */
+    assert_int_equal(add_job(e, (struct job_spec){.id = 12, .gpus = 3}), METE_OK);
+    assert_int_equal(add_job(e, (struct job_spec){.id = 13, .gpus = 3, .limit_s = 800}), METE_OK);
+    assert_int_equal(add_job(e, (struct job_spec){.id = 14, .gpus = 3, .limit_s = 950}), METE_OK);
+    assert_string_equal(cycle_text(e, 100, text, sizeof(text)), "12:a1(1,2,3) 13:b1(1,2,3)");
+    assert_null(mete_engine_check(e));
+    assert_int_equal(mete_workload_remove(e, 2), METE_OK);
+    assert_int_equal(mete_workload_remove(e, 13), METE_OK);
+    assert_string_equal(cycle_text(e, 900, text, sizeof(text)), "11:b0(0,1,2,3) 11:b1(0,1,2,3)");
+    assert_null(mete_engine_check(e));
+    mete_engine_free(e);
+}
+
 /* --- against a naive placer --- */
 
 struct model {
     struct mete_engine *engine;
     struct prop prop;
     uint64_t seed;
+    bool keeps_room; /* reservations are made: what fits may have to wait */
     struct place nodes[NODES];
     bool has_node[NODES];
     struct gang gangs[JOBS + 1];
@@ -556,6 +603,7 @@ static void add_random_gang(struct model *m, uint64_t id)
         .pods = 1 + (uint32_t)prop_below(&m->prop, PODS),
         .gpus = 1 + (uint32_t)prop_below(&m->prop, 3),
         .second = prop_chance(&m->prop, 30) ? 1 + (uint32_t)prop_below(&m->prop, PODS) : 0,
+        .limit_s = prop_chance(&m->prop, 50) ? 1 + (int64_t)prop_below(&m->prop, 30) : 0,
     };
     g->n_domains = random_domains(m, g->domains);
     if (prop_chance(&m->prop, 40))
@@ -625,7 +673,8 @@ static void check_waiting(struct model *m, uint64_t id)
     struct mete_reason r;
     bool would_fit;
 
-    CHECK(m, !naive_fits(m, g, NULL));
+    if (!m->keeps_room)
+        CHECK(m, !naive_fits(m, g, NULL));
     CHECK(m, mete_why(m->engine, id, 0, &r) == METE_OK);
     CHECK(m, engine_hash(m->engine) == hash);
     anywhere.n_domains = 0;
@@ -633,9 +682,9 @@ static void check_waiting(struct model *m, uint64_t id)
     would_fit = naive_fits(m, &anywhere, NULL);
     if (r.code == METE_REASON_TOPOLOGY_SPLIT)
         CHECK(m, would_fit);
-    if (r.code == METE_REASON_NO_NODE_FITS)
+    if (r.code == METE_REASON_NO_NODE_FITS && !m->keeps_room)
         CHECK(m, !would_fit);
-    for (size_t k = 0; k < KEYS; k++) {
+    for (size_t k = 0; k < KEYS && !m->keeps_room; k++) {
         char line[64];
         bool is_said = false;
 
@@ -685,9 +734,9 @@ static void step(struct model *m, int64_t now_s)
 static void run_seed(uint64_t seed)
 {
     static const char *const policies[] = {"binpack", "spread", "mete", "random"};
-    struct model m = {.prop = {seed}, .seed = seed};
+    struct model m = {.prop = {seed}, .seed = seed, .keeps_room = seed % 3 == 0};
     const struct mete_options options = {.policy = policies[seed % 4],
-                                         .reserve_depth = METE_RESERVE_NONE};
+                                         .reserve_depth = m.keeps_room ? 2 : METE_RESERVE_NONE};
 
     m.engine = mete_engine_new(&options);
     for (size_t i = 0; i < NODES; i++)
@@ -718,6 +767,7 @@ int main(void)
         cmocka_unit_test(says_that_free_gpus_of_a_domain_lie_apart),
         cmocka_unit_test(refuses_what_cannot_be_a_domain),
         cmocka_unit_test(a_new_label_moves_a_node_to_another_domain),
+        cmocka_unit_test(room_is_kept_in_the_rack_that_is_free_first),
         cmocka_unit_test(finds_a_domain_wherever_a_naive_search_does),
     };
 
