@@ -180,6 +180,7 @@ struct mete_workload {
     int64_t submit_ns;
     int64_t time_limit_ns; /* 0: none */
     bool is_preemptible;   /* it may be evicted */
+    bool never_preempts;   /* others are not evicted for it */
     int64_t min_run_ns;    /* not before it has run that long */
     int64_t checkpoint_ns; /* when it last saved its work; 0: never */
     const struct mete_pod_set *pod_sets;

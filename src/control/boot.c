@@ -20,7 +20,7 @@ static const struct {
     {"scheduling.k8s.io", "priorityclasses", "system-node-critical",
      "{\"value\":2000001000,\"description\":\"Used for system critical pods that must not be moved "
      "from their current node.\"}"},
-    {"mete.dev", "queues", "default", "{}"},
+    {"mete.dev", "queues", "default", "{\"spec\":{\"preemption\":{\"within\":\"LowerPriority\"}}}"},
 };
 enum {
     N_WANTED = sizeof(wanted) / sizeof(wanted[0])

@@ -39,6 +39,15 @@ struct cluster_write {
     bool must_change;        /* ERR_CONFLICT where the patch changes nothing */
 };
 
+/* A pod that ends so that another can start. */
+struct cluster_eviction {
+    const char *ns;
+    const char *name;
+    const char *uid;
+    const char *reason; /* of its condition DisruptionTarget */
+    const char *message;
+};
+
 struct cluster_ops {
     struct err *(*watch)(void *self, const char *group, const char *resource,
                          const struct cluster_listener *l, struct cluster_watch **ret);
@@ -57,6 +66,8 @@ struct cluster_ops {
                          const char *subresource, const json_t *patch);
     struct err *(*remove)(void *self, const char *resource, const char *ns, const char *name,
                           const char *if_uid);
+    struct err *(*check_budget)(void *self, const char *ns, const char *pod);
+    struct err *(*evict)(void *self, const struct cluster_eviction *e);
     void (*free)(void *self);
 };
 
@@ -145,6 +156,21 @@ static inline struct err *cluster_remove(struct cluster *c, const char *resource
                                          const char *name, const char *if_uid)
 {
     return c->ops->remove(c->self, resource, ns, name, if_uid);
+}
+
+/* ERR_BUSY where the pod's end would take from its PodDisruptionBudget what that has not. */
+static inline struct err *cluster_check_budget(struct cluster *c, const char *ns, const char *pod)
+{
+    return c->ops->check_budget(c->self, ns, pod);
+}
+
+/*
+ * With its own grace; a pod that nobody else makes anew comes back once it is gone
+ * (kinds/requeue.h: for our own store only). One that is being deleted already goes on with that.
+ */
+static inline struct err *cluster_evict(struct cluster *c, const struct cluster_eviction *e)
+{
+    return c->ops->evict(c->self, e);
 }
 
 /* Over our own store. Both are borrowed. */

@@ -1,6 +1,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/cluster.h"
+#include "kinds/disruption.h"
 
 enum {
     LIST_PAGE = 1024
@@ -234,6 +235,34 @@ static struct err *remove_object(void *self, const char *resource, const char *n
     return objects_delete(c->objects, &r, &how, NULL, NULL, &last, &is_gone);
 }
 
+static struct err *check_budget(void *self, const char *ns, const char *pod)
+{
+    const struct store_key key = {.group = "", .resource = "pods", .ns = ns, .name = pod};
+    struct over_store *c = self;
+    const struct store_object *o = store_get_applied(c->store, key);
+    AUTO(json_freep) json_t *tree = NULL;
+
+    if (!o)
+        return NULL;
+    TRY(objects_decode(o, &tree));
+    return disruption_check(c->store, tree);
+}
+
+static struct err *evict(void *self, const struct cluster_eviction *e)
+{
+    struct objects_request r = request_of("pods", e->ns, e->name);
+    struct delete_options how = {.grace_seconds = -1,
+                                 .if_uid = e->uid,
+                                 .disruption = e->reason,
+                                 .disruption_message = e->message,
+                                 .is_requeued = true};
+    struct over_store *c = self;
+    AUTO(json_freep) json_t *last = NULL;
+    bool is_gone = false;
+
+    return objects_delete(c->objects, &r, &how, NULL, NULL, &last, &is_gone);
+}
+
 static void free_self(void *self)
 {
     free(self);
@@ -249,6 +278,8 @@ static const struct cluster_ops ops = {
     .write_all = write_all,
     .patch = patch,
     .remove = remove_object,
+    .check_budget = check_budget,
+    .evict = evict,
     .free = free_self,
 };
 

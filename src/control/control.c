@@ -10,6 +10,7 @@
 #include "control/jobs.h"
 #include "control/node_monitor.h"
 #include "control/recorder.h"
+#include "control/requeue.h"
 #include "control/views.h"
 
 struct control {
@@ -23,6 +24,7 @@ struct control {
     struct jobs *jobs;
     struct cronjobs *cronjobs;
     struct budgets *budgets;
+    struct requeue *requeue;
     struct accounts *accounts;
     struct views views;
 };
@@ -33,6 +35,14 @@ static void on_ledger(void *arg, const struct err *e)
     struct control *c = arg;
 
     scheduler_hold(c->scheduler, e ? err_message(e) : NULL);
+}
+
+static struct err *start_requeue(struct control *c, const struct control_options *o)
+{
+    const struct requeue_options options = {
+        .loop = o->loop, .objects = o->objects, .cluster = c->cluster, .events = c->events};
+
+    return requeue_new(&options, &c->requeue);
 }
 
 static struct err *start(struct control *c, const struct control_options *o)
@@ -68,6 +78,7 @@ static struct err *start(struct control *c, const struct control_options *o)
     cronjobs.events = c->events;
     TRY(cronjobs_new(&cronjobs, &c->cronjobs));
     TRY(budgets_new(o->loop, o->objects, &c->budgets));
+    TRY(start_requeue(c, o));
     TRY(accounts_new(&accounts, &c->accounts));
     c->views = (struct views){.loop = o->loop, .cluster = c->cluster, .scheduler = c->scheduler};
     return NULL;
@@ -91,6 +102,7 @@ void control_free(struct control *c)
     if (!c)
         return;
     accounts_free(c->accounts);
+    requeue_free(c->requeue);
     budgets_free(c->budgets);
     cronjobs_free(c->cronjobs);
     jobs_free(c->jobs);

@@ -45,13 +45,16 @@ static void on_cycle(void *arg)
     struct scheduler *s = arg;
     struct arena *a;
     struct mete_placement *placements;
+    struct sched_eviction *evictions;
     struct mete_decisions d;
+    size_t n_evictions;
     size_t n;
     bool is_cut;
 
     s->is_poked = false;
     if (s->is_held)
         return;
+    scheduler_finish_evictions(s);
     scheduler_settle_groups(s);
     a = arena_new();
     mete_cycle(s->engine, loop_wall_ns(s->options.loop), CYCLE_STEPS, &d);
@@ -60,6 +63,10 @@ static void on_cycle(void *arg)
     placements = arena_alloc(a, (n + 1) * sizeof(*placements));
     for (size_t i = 0; i < n; i++)
         copy_placement(a, &d.placements[i], &placements[i]);
+    n_evictions = d.n_evictions;
+    evictions = arena_alloc(a, (n_evictions + 1) * sizeof(*evictions));
+    scheduler_read_evictions(s, a, &d, evictions);
+    scheduler_evict(s, evictions, n_evictions);
     for (size_t i = 0; i < n; i++)
         scheduler_carry_out(s, &placements[i]);
     arena_free(a);

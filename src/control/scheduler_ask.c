@@ -5,6 +5,7 @@
 #include "base/stamp.h"
 #include "control/scheduler_private.h"
 #include "kinds/pod_state.h"
+#include "kinds/requeue.h"
 
 enum {
     PORTS_MAX = 64 /* host ports of one pod */
@@ -214,6 +215,18 @@ bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
            tolerates_same(a, b);
 }
 
+bool scheduler_is_ours(const json_t *pod)
+{
+    static const char *const names[] = {"", "default-scheduler", "mete", "volcano",
+                                        "scheduler-plugins-scheduler"};
+    const char *scheduler = json_text_at(pod, "spec", "schedulerName", NULL);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!scheduler || text_equal(scheduler, names[i]))
+            return true;
+    return false;
+}
+
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
                    struct sched_ask *ret)
 {
@@ -233,6 +246,11 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .priority = (int32_t)priority, /* validated */
         .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),
         .time_limit_ns = limit_s > 0 ? limit_s * NS_PER_SEC : 0,
+        .is_preemptible =
+            scheduler_is_ours(pod) &&
+            !text_equal(json_text_at(pod, "metadata", "annotations", POD_PREEMPTIBLE, NULL),
+                        "false"),
+        .never_preempts = text_equal(json_text_at(pod, "spec", "preemptionPolicy", NULL), "Never"),
         .pod_sets = &ret->set,
         .n_pod_sets = 1,
     };

@@ -9,15 +9,20 @@
 #define RETRY_MIN_NS (INT64_C(250) * NS_PER_MS)
 #define RETRY_MAX_NS (INT64_C(30) * NS_PER_SEC)
 
+void sched_retry_later(struct scheduler *s)
+{
+    s->retry_ns = s->retry_ns == 0 ? RETRY_MIN_NS : s->retry_ns * 2;
+    if (s->retry_ns > RETRY_MAX_NS)
+        s->retry_ns = RETRY_MAX_NS;
+    loop_timer_set(s->retry_timer, s->retry_ns);
+}
+
 /* It could not be bound: it waits again in its old place, and is tried again on the next change or
  * a while later. */
 static void take_back(struct scheduler *s, struct sched_work *w)
 {
     sched_work_unplaced(s, w);
-    s->retry_ns = s->retry_ns == 0 ? RETRY_MIN_NS : s->retry_ns * 2;
-    if (s->retry_ns > RETRY_MAX_NS)
-        s->retry_ns = RETRY_MAX_NS;
-    loop_timer_set(s->retry_timer, s->retry_ns);
+    sched_retry_later(s);
 }
 
 /* A container's gpus are the first ones not yet dealt; an init container gets the first ones of

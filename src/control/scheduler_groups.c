@@ -153,12 +153,18 @@ static void choose_pod(struct forming *f, struct sched_pod *p)
     vec_add(&f->chosen, p);
 }
 
+/* What is being ended cannot be counted on. */
+static bool is_there(const struct sched_pod *p)
+{
+    return p->has_succeeded || (p->is_placed && !p->is_deleting);
+}
+
 static int64_t count_there(const struct forming *f, const char *task)
 {
     int64_t n = 0;
 
     VEC_EACH (&f->g->pods, p) {
-        if (((*p)->is_placed || (*p)->has_succeeded) && text_equal(task_of(*p), task))
+        if (is_there(*p) && text_equal(task_of(*p), task))
             n++;
     }
     return n;
@@ -299,9 +305,9 @@ static void sort_pods(struct forming *f)
 {
     VEC_EACH (&f->g->pods, p) {
         (*p)->is_chosen = false;
-        if ((*p)->is_placed || (*p)->has_succeeded)
+        if (is_there(*p))
             f->there++;
-        else if ((*p)->is_candidate)
+        else if ((*p)->is_candidate && !(*p)->is_placed)
             vec_add(&f->waiting, *p);
     }
     if (f->waiting.n > 1)

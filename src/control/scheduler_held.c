@@ -62,11 +62,19 @@ static void stand_in(struct scheduler *s, struct sched_held *h)
         S("error", mete_last_error(s->engine)));
 }
 
+/* What is kept for another until all of the gang that held it is gone. */
+static bool is_kept(const struct scheduler *s, const struct sched_held *h)
+{
+    const struct sched_work *w = scheduler_find_work(s, mete_gpu_holder(s->engine, h->uuid));
+
+    return w && w->is_leaving;
+}
+
 static void check(struct scheduler *s, struct sched_held *h)
 {
     if (is_accounted(s, h))
         drop(s, h);
-    else if (h->stand_in == 0)
+    else if (h->stand_in == 0 && !is_kept(s, h))
         stand_in(s, h);
 }
 
@@ -76,6 +84,16 @@ void scheduler_check_held(struct scheduler *s, const char *uuid)
 
     if (h)
         check(s, h);
+}
+
+void scheduler_check_all_held(struct scheduler *s)
+{
+    struct sched_held *h;
+    struct sched_held *next;
+
+    map_each (handle, s->held, h, next) {
+        check(s, h);
+    }
 }
 
 void sched_held_free(struct scheduler *s, struct sched_held *h)

@@ -28,8 +28,7 @@ static int64_t job_id_of(const json_t *pod)
     return e ? 0 : id;
 }
 
-/* 0: none, or not one */
-static int64_t stamp_of(const char *text)
+int64_t sched_stamp(const char *text)
 {
     AUTO(err_freep) struct err *e = NULL;
     int64_t ns = 0;
@@ -52,7 +51,7 @@ static struct sched_pod *pod_new(struct scheduler *s, const char *key, const jso
     p->uid = mem_strdup(uid ? uid : "");
     p->user = mem_strdup(user ? user : "");
     p->job_id = job_id_of(pod);
-    p->submit_ns = stamp_of(json_text_at(pod, "metadata", "creationTimestamp", NULL));
+    p->submit_ns = sched_stamp(json_text_at(pod, "metadata", "creationTimestamp", NULL));
     map_add(handle, s->pods, p->key, strlen(p->key), p);
     return p;
 }
@@ -230,7 +229,7 @@ static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
     const struct sched_work_name name = {
         .ns = p->ns, .name = is_gang ? placement : p->name, .is_gang = is_gang};
     struct sched_work *w = is_gang ? scheduler_find_gang(s, p->ns, placement) : NULL;
-    int64_t started_ns = stamp_of(json_text_at(pod, "status", "startTime", NULL));
+    int64_t started_ns = sched_stamp(json_text_at(pod, "status", "startTime", NULL));
 
     read_place(s, p, pod);
     if (w) {
@@ -243,15 +242,6 @@ static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
         sched_work_placed(s, w);
     else
         (void)sched_work_restore(s, w);
-}
-
-static bool is_ours(const json_t *pod)
-{
-    const char *scheduler = json_text_at(pod, "spec", "schedulerName", NULL);
-
-    return !scheduler || !*scheduler || text_equal(scheduler, "default-scheduler") ||
-           text_equal(scheduler, "mete") || text_equal(scheduler, "volcano") ||
-           text_equal(scheduler, "scheduler-plugins-scheduler");
 }
 
 struct device_check {
@@ -296,7 +286,7 @@ static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *
 {
     if (p->is_placed)
         return; /* its binding is on the way */
-    if (!is_ours(pod) || pod_is_deleting(pod)) {
+    if (!scheduler_is_ours(pod) || pod_is_deleting(pod)) {
         leave_engine(s, p);
         return;
     }
@@ -324,13 +314,15 @@ static void put_ended(struct scheduler *s, struct sched_pod *p, const json_t *po
     p->has_failed = !p->has_succeeded;
 }
 
-static void note_running(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+static void note_state(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     bool is_running = text_equal(pod_phase(pod), "Running");
+    bool is_deleting = pod_is_deleting(pod);
 
-    if (!p->group || p->is_running == is_running)
+    if (!p->group || (p->is_running == is_running && p->is_deleting == is_deleting))
         return;
     p->is_running = is_running;
+    p->is_deleting = is_deleting;
     sched_group_changed(s, p->group);
 }
 
@@ -353,11 +345,13 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
         put_ended(s, p, pod);
         return;
     }
-    if (*pod_node(pod))
+    if (*pod_node(pod)) {
         put_bound(s, p, pod);
-    else
+        sched_pod_note_eviction(s, p, pod);
+    } else {
         put_unbound(s, p, pod);
-    note_running(s, p, pod);
+    }
+    note_state(s, p, pod);
     if (!p->group && (!p->work || !p->work->is_gang))
         keep_tree(p, NULL);
 }

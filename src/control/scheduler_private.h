@@ -18,6 +18,8 @@ struct sched_container {
     bool is_init; /* shares the gpus of the others */
 };
 
+struct arena;
+
 /* Why a pod waits that the engine has not heard of. */
 struct sched_wait {
     const char *code; /* "WaitingForGang"; NULL: it does not */
@@ -53,9 +55,11 @@ struct sched_pod {
     bool has_succeeded;        /* and counts in its group */
     bool has_failed;
     bool is_running;
-    bool is_placed; /* by a decision, or bound */
-    bool is_bound;  /* the object says so */
-    char *node;     /* where it is placed, and with which gpus */
+    bool is_deleting;
+    bool is_evicted; /* marked for deletion, for another */
+    bool is_placed;  /* by a decision, or bound */
+    bool is_bound;   /* the object says so */
+    char *node;      /* where it is placed, and with which gpus */
     VEC(char *) gpus;
     VEC(struct sched_container) containers;
 
@@ -78,6 +82,10 @@ struct sched_work {
     bool is_keyed;
     bool is_placed;  /* in the engine: by a decision, or bound */
     bool is_leaving; /* evicted: it is held until the last of its pods is gone */
+    bool is_going;   /* the same, by the server that was here before */
+    bool is_dear;    /* a disruption budget forbids its end: it goes only where nobody else can */
+    int64_t gone_ns; /* realtime: when its grace is over, where it is going */
+    char *evicted_because; /* of one that has to go; NULL: none does */
     bool has_priority;
     int32_t priority;    /* of the gang itself */
     int64_t started_ns;  /* 0: not known */
@@ -164,7 +172,8 @@ struct scheduler {
     struct sched_door doors[GANG_DOORS];
     struct cluster_watch *group_watches[GANG_DOORS];
     struct loop_timer *status_timer;
-    bool is_loading; /* the first list of pods: gangs are told when all is read */
+    bool has_unevicted; /* of some that have to go not all pods were marked */
+    bool is_loading;    /* the first list of pods: gangs are told when all is read */
     struct sched_held *held;
     struct sched_port *ports;
     uint64_t next_unnamed;
@@ -223,6 +232,8 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w);
 void sched_work_placed(struct scheduler *s, struct sched_work *w);
 /* Its binding failed: it waits again. */
 void sched_work_unplaced(struct scheduler *s, struct sched_work *w);
+/* The engine is told of it anew: something about it is otherwise. */
+void sched_work_again(struct scheduler *s, struct sched_work *w);
 /* A bound pod of a gang that is there. */
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p);
 /* The pod is out of it, and of the engine. A gang that waits does so no more. */
@@ -235,6 +246,24 @@ struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns
 void sched_works_loaded(struct scheduler *s);
 void sched_works_free(struct scheduler *s);
 bool sched_name_is_gang(const char *placement); /* "volcano:train" */
+
+/* scheduler_evict.c */
+struct sched_eviction {
+    uint64_t id; /* of the workload that goes */
+    uint64_t by;
+    bool is_off; /* not all that were chosen with it may go */
+    const char *message;
+};
+/* As many as the decisions have; texts in the arena. */
+void scheduler_read_evictions(const struct scheduler *s, struct arena *a,
+                              const struct mete_decisions *d, struct sched_eviction *ret);
+void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n);
+/* Those that could not be written, and the rest of gangs that a server before this had begun with.
+ */
+void scheduler_finish_evictions(struct scheduler *s);
+bool sched_pod_is_preempted(const json_t *pod);
+/* Its tree may say that it was evicted before this server began. */
+void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const json_t *pod);
 
 /* scheduler_groups.c */
 struct err *scheduler_watch_groups(struct scheduler *s) MUST_CHECK;
@@ -251,6 +280,11 @@ const json_t *sched_group_definition(const struct scheduler *s, const struct sch
 /* scheduler_group_status.c */
 void scheduler_on_group_status(void *arg);
 
+/* An RFC 3339 time in ns; 0: none, or not one. */
+int64_t sched_stamp(const char *text);
+/* What failed is tried again after a while, longer each time. */
+void sched_retry_later(struct scheduler *s);
+
 /* scheduler_bind.c: a decision carried out, all of it or nothing. */
 void scheduler_carry_out(struct scheduler *s, const struct mete_placement *placement);
 
@@ -260,6 +294,7 @@ void scheduler_remove_held(void *arg, const char *ns, const char *name, const js
 /* The pod takes these over, or has just let go of them. */
 void scheduler_drop_stand_in(struct scheduler *s, const char *uuid);
 void scheduler_check_held(struct scheduler *s, const char *uuid);
+void scheduler_check_all_held(struct scheduler *s);
 void sched_held_free(struct scheduler *s, struct sched_held *h);
 
 /* scheduler_queue.c */
@@ -271,13 +306,14 @@ void sched_work_hold(struct scheduler *s, struct sched_work *w);
 void scheduler_look_at_holds(void *scheduler);
 
 /* scheduler_ask.c: a pod's tree as what the engine takes, in an arena. */
-struct arena;
 struct sched_ask {
     struct mete_pod_set set;
     struct mete_workload workload; /* but for its id */
 };
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
                    struct sched_ask *ret);
+/* Do we place it, and may we end it for another? */
+bool scheduler_is_ours(const json_t *pod);
 /* The queue that a pod waits in. Borrowed until the pod changes. */
 const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod);
 /* Do both ask for the same, their names and counts aside? */

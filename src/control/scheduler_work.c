@@ -25,6 +25,9 @@ struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns
     return w;
 }
 
+/* A start that long ago makes the run protected by nothing, and its loss larger than any other. */
+#define LONG_AGO_NS INT64_C(1)
+
 struct sched_work *scheduler_find_work(const struct scheduler *s, uint64_t id)
 {
     struct sched_work *w = NULL;
@@ -74,6 +77,7 @@ static void work_free(struct scheduler *s, struct sched_work *w)
     map_remove(handle, s->works, w);
     vec_done(&w->pods);
     free(w->hold_text);
+    free(w->evicted_because);
     free(w->key);
     free(w->ns);
     free(w->name);
@@ -112,16 +116,29 @@ static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, size_t *n
 }
 
 /* A gang waits since its first pod was made, goes by the lowest of their priorities unless it has
- * its own, and has a time limit where all of them have. */
+ * its own, has a time limit where all of them have, and preempts or is preempted where all may. */
 static void join(struct mete_workload *all, const struct mete_workload *one)
 {
     all->priority = one->priority < all->priority ? one->priority : all->priority;
+    all->is_preemptible = all->is_preemptible && one->is_preemptible;
+    all->never_preempts = all->never_preempts || one->never_preempts;
     all->submit_ns = one->submit_ns < all->submit_ns ? one->submit_ns : all->submit_ns;
     if (all->time_limit_ns != 0 && one->time_limit_ns != 0)
         all->time_limit_ns =
             one->time_limit_ns > all->time_limit_ns ? one->time_limit_ns : all->time_limit_ns;
     else
         all->time_limit_ns = 0;
+}
+
+/* It ends anyway: the first that others may have the room of. */
+static void put_going(struct sched_work *w, struct mete_workload *all)
+{
+    all->priority = INT32_MIN;
+    all->is_preemptible = true;
+    all->min_run_ns = 0;
+    all->checkpoint_ns = INT64_MAX; /* nothing more is lost */
+    all->time_limit_ns = w->gone_ns > LONG_AGO_NS ? w->gone_ns - LONG_AGO_NS : 0;
+    w->started_ns = LONG_AGO_NS;
 }
 
 static int compare_pods(const void *left, const void *right)
@@ -162,6 +179,10 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         all.name = arena_format(a, "%s/%s", w->ns, strchr(w->name, ':') + 1);
     if (w->has_priority)
         all.priority = w->priority;
+    if (w->is_going)
+        put_going(w, &all);
+    else if (w->is_dear && all.time_limit_ns > 0 && w->started_ns > LONG_AGO_NS)
+        all.time_limit_ns += w->started_ns - LONG_AGO_NS; /* it ends when it would have */
     if (w->pods.n > 1)
         qsort(w->pods.at, w->pods.n, sizeof(struct sched_pod *), compare_pods);
     return all;
@@ -203,8 +224,10 @@ static struct mete_placement placement_of(struct arena *a, const struct sched_wo
             .n_gpus = p->gpus.n,
         };
     }
-    return (struct mete_placement){
-        .workload = w->id, .pods = pods, .n_pods = w->pods.n, .started_ns = w->started_ns};
+    return (struct mete_placement){.workload = w->id,
+                                   .pods = pods,
+                                   .n_pods = w->pods.n,
+                                   .started_ns = w->is_dear ? LONG_AGO_NS : w->started_ns};
 }
 
 void sched_work_placed(struct scheduler *s, struct sched_work *w)
@@ -270,18 +293,26 @@ static void remove_from_engine(struct scheduler *s, const struct sched_work *w)
 
 void sched_work_end(struct scheduler *s, struct sched_work *w)
 {
+    bool was_leaving = w->is_leaving;
+
     remove_from_engine(s, w);
     work_free(s, w);
+    if (was_leaving)
+        scheduler_check_all_held(s); /* it had held more than its last pod did */
+}
+
+void sched_work_again(struct scheduler *s, struct sched_work *w)
+{
+    remove_from_engine(s, w);
+    (void)sched_work_restore(s, w);
 }
 
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p)
 {
     vec_add(&w->pods, p);
     p->work = w;
-    if (s->is_loading)
-        return;
-    remove_from_engine(s, w);
-    (void)sched_work_restore(s, w);
+    if (!s->is_loading)
+        sched_work_again(s, w);
 }
 
 void sched_work_leave(struct scheduler *s, struct sched_pod *p)
@@ -296,10 +327,8 @@ void sched_work_leave(struct scheduler *s, struct sched_pod *p)
         sched_work_end(s, w);
         return;
     }
-    if (w->is_leaving)
-        return;
-    remove_from_engine(s, w);
-    (void)sched_work_restore(s, w);
+    if (!w->is_leaving)
+        sched_work_again(s, w);
 }
 
 void sched_works_loaded(struct scheduler *s)

@@ -130,6 +130,7 @@ static void spell(struct group *g)
     vec_add(&words, (uint64_t)g->time_limit_ns);
     vec_add(&words, (uint64_t)(uintptr_t)g->queue);
     vec_add(&words, (uint64_t)g->booking << 32 | g->user);
+    vec_add(&words, g->never_preempts);
     for (size_t i = 0; i < g->n_sets; i++) {
         vec_add(&words, (uint64_t)(uintptr_t)g->sets[i].shape);
         vec_add(&words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
@@ -167,6 +168,7 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
         return result;
     g = mem_alloc(sizeof(*g));
     g->time_limit_ns = w->time_limit_ns;
+    g->never_preempts = w->never_preempts;
     g->queue = queue;
     g->user = user;
     g->booking = w->reservation && *w->reservation ? intern_ref(e->texts, w->reservation) : 0;
@@ -200,6 +202,7 @@ struct group *group_for(struct mete_engine *e, const struct group *g, struct que
     struct group *copy = mem_alloc(sizeof(*copy));
 
     copy->time_limit_ns = g->time_limit_ns;
+    copy->never_preempts = g->never_preempts;
     copy->queue = queue;
     copy->user = user;
     copy->booking = g->booking ? intern_ref(e->texts, intern_text(e->texts, g->booking)) : 0;

@@ -142,6 +142,7 @@ static const struct record_field workload_fields[] = {
     INT(struct mete_workload, submit_ns),
     INT(struct mete_workload, time_limit_ns),
     BOOL(struct mete_workload, is_preemptible),
+    BOOL(struct mete_workload, never_preempts),
     INT(struct mete_workload, min_run_ns),
     INT(struct mete_workload, checkpoint_ns),
     LIST(struct mete_workload, pod_sets, n_pod_sets, &pod_set),

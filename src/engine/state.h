@@ -213,8 +213,8 @@ struct group_set {
     struct domain_asks asks;
 };
 
-/* Workloads of a queue that ask for the same thing, with the same time limit, and where the queue
- * limits users of the same user: what fails for one fails for all. */
+/* Workloads of a queue that ask for the same thing, with the same time limit, that all may preempt
+ * or none, and where the queue limits users of the same user: what fails for one fails for all. */
 struct group {
     struct map_handle handle;
     void *words;
@@ -229,6 +229,7 @@ struct group {
     struct domain_asks asks;
     bool has_asks; /* it, or one of its sets */
     int64_t time_limit_ns;
+    bool never_preempts;
     struct queue *queue;
     int64_t *charge; /* what each takes of what counts, as of e->counted_at == charge_at */
     uint64_t charge_at;

@@ -278,6 +278,8 @@ static const char *cause_of_pod(const json_t *pod, const struct ending *end)
     if (text_equal(pod_phase(pod), "Succeeded"))
         return "Completed";
     if (text_equal(json_text(disruption, "status"), "True")) {
+        if (text_equal(json_text(disruption, "reason"), "PreemptionByScheduler"))
+            return "Preempted";
         reason = known_reason(json_text(disruption, "reason"));
         return reason ? reason : "Evicted";
     }

@@ -5,6 +5,7 @@
 #include "kinds/cause.h"
 #include "kinds/fields.h"
 #include "kinds/queue.h"
+#include "kinds/requeue.h"
 #include "kinds/tables.h"
 
 const struct kind *const kinds[] = {
@@ -103,7 +104,7 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 bool kind_is_reserved(const char *key)
 {
     static const char *const theirs[] = {"mete.dev/drain-reason", QUEUE_LABEL, QUEUE_HOLD,
-                                         QUEUE_NOT_BEFORE};
+                                         QUEUE_NOT_BEFORE, POD_REQUEUE};
 
     for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
         if (text_equal(key, theirs[i]))
@@ -111,8 +112,13 @@ bool kind_is_reserved(const char *key)
     return text_starts_with(key, "mete.dev/");
 }
 
+static bool is_kept_from(const char *key, bool is_admin)
+{
+    return kind_is_reserved(key) && !(is_admin && text_equal(key, POD_PREEMPTIBLE));
+}
+
 /* The members of `one` under mete.dev/ that `other` has not, or has otherwise. */
-static void find_reserved(json_t *one, const json_t *other, const struct path *at,
+static void find_reserved(json_t *one, const json_t *other, const struct path *at, bool is_admin,
                           struct causes *causes)
 {
     const char *key;
@@ -121,21 +127,21 @@ static void find_reserved(json_t *one, const json_t *other, const struct path *a
     json_object_foreach (one, key, value) {
         const json_t *same = json_object_get(other, key);
 
-        if (kind_is_reserved(key) && !(same && json_equal(value, same)))
+        if (is_kept_from(key, is_admin) && !(same && json_equal(value, same)))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
     }
 }
 
 /* Members that are gone; those that differ were found from the other side. */
-static void find_removed(json_t *before, const json_t *after, const struct path *at,
+static void find_removed(json_t *before, const json_t *after, const struct path *at, bool is_admin,
                          struct causes *causes)
 {
     const char *key;
     json_t *value;
 
     json_object_foreach (before, key, value)
-        if (kind_is_reserved(key) && !json_object_get(after, key))
+        if (is_kept_from(key, is_admin) && !json_object_get(after, key))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
 }
@@ -154,8 +160,8 @@ struct err *kind_check_reserved(const struct kind *k, const json_t *before, cons
         json_t *is = json_at(after, "metadata", maps[i], NULL);
         const struct path *at = PATH(PATH(NULL, "metadata"), maps[i]);
 
-        find_reserved(is, was, at, &causes);
-        find_removed(was, is, at, &causes);
+        find_reserved(is, was, at, c->is_admin, &causes);
+        find_removed(was, is, at, c->is_admin, &causes);
     }
     queue_check_hold(before, after, c->is_admin, &causes);
     return causes_err(&causes, k->kind, name ? name : "");

@@ -11,6 +11,7 @@
 #include "kinds/admit.h"
 #include "kinds/objects_private.h"
 #include "kinds/pod_state.h"
+#include "kinds/requeue.h"
 
 enum {
     GRACE_MAX_SECONDS = 31536000
@@ -178,11 +179,27 @@ static void mark(const struct deletion *d)
         begin_deletion(d, metadata);
     if (is_namespace(d->c->kind))
         json_put_text(json_object_at(d->c->after, "status"), "phase", "Terminating");
-    if (d->options->disruption)
+    if (d->options->disruption && !(d->options->is_requeued && pod_is_deleting(d->c->before)))
         (void)object_set_condition(d->c->after, "DisruptionTarget", "True", d->options->disruption,
                                    d->options->disruption_message, d->c->who.now_ns);
     if (d->grace == 0 && may_go_at_once(d))
         end_pod(d->c);
+}
+
+/* Whether the pod comes back: who deletes one that is to come back means it. */
+static void note_return(const struct deletion *d)
+{
+    struct change *c = d->c;
+
+    if (!is_pod(c->kind))
+        return;
+    if (!d->options->is_requeued) {
+        if (!c->who.is_system)
+            requeue_forget_in(c->objects->store, &c->txn, c->before);
+        return;
+    }
+    if (!pod_is_deleting(c->before) && !pod_is_over(c->before))
+        requeue_record_in(c->objects->store, &c->txn, c->before);
 }
 
 static struct err *delete_object(struct deletion *d, store_done_fn done, void *arg, json_t **ret)
@@ -195,6 +212,7 @@ static struct err *delete_object(struct deletion *d, store_done_fn done, void *a
     TRY(admit_removal(c));
     c->after = json_deep_copy(c->before);
     TRY(set_propagation(d));
+    note_return(d);
     d->grace = choose_grace(d);
     c->is_removal = d->grace == 0 && may_go_at_once(d) && !meta_has_finalizers(c, c->after);
     if (!c->is_removal)

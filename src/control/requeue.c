@@ -1,0 +1,191 @@
+/*
+ * requeue.c - records of pods to come, worked off
+ *
+ * A record is tried when it appears, when a pod of its name goes, and, where the creation is
+ * refused for something that may pass (a quota that is full), again and again at growing distances.
+ */
+#include "control/requeue.h"
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/stamp.h"
+#include "kinds/requeue.h"
+
+#define RETRY_MIN_NS NS_PER_SEC
+#define RETRY_MAX_NS (INT64_C(30) * NS_PER_SEC)
+
+/* A pod to come. */
+struct comeback {
+    struct map_handle handle; /* by key */
+    char *key;                /* "ns/name" */
+    char *ns;
+    char *name;
+    char *uid;        /* of the one that goes */
+    int64_t retry_ns; /* the delay before the next try; 0: it waits for the old one to go */
+    int64_t next_ns;  /* monotonic */
+};
+
+struct requeue {
+    struct requeue_options options;
+    struct cluster_watch *records_watch;
+    struct cluster_watch *pods_watch;
+    struct loop_timer *timer;
+    struct comeback *all;
+};
+
+static struct comeback *find(const struct requeue *r, const char *ns, const char *name)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct comeback *c = NULL;
+
+    map_find_text(handle, r->all, key, c);
+    return c;
+}
+
+static void comeback_free(struct requeue *r, struct comeback *c)
+{
+    map_remove(handle, r->all, c);
+    free(c->key);
+    free(c->ns);
+    free(c->name);
+    free(c->uid);
+    free(c);
+}
+
+static void tell_refused(const struct requeue *r, const struct comeback *c, const struct err *e)
+{
+    LOG(WARN, "pod cannot be made again yet", S("pod", c->key), E(e));
+    events_record(r->options.events, &(struct event){
+                                         .kind = "Pod",
+                                         .ns = c->ns,
+                                         .name = c->name,
+                                         .uid = c->uid,
+                                         .is_warning = true,
+                                         .reason = "FailedRequeue",
+                                         .message = err_message(e),
+                                         .component = "mete-scheduler",
+                                     });
+}
+
+static void later(struct requeue *r, struct comeback *c)
+{
+    c->retry_ns = c->retry_ns == 0 ? RETRY_MIN_NS : c->retry_ns * 2;
+    if (c->retry_ns > RETRY_MAX_NS)
+        c->retry_ns = RETRY_MAX_NS;
+    c->next_ns = loop_now_ns(r->options.loop) + c->retry_ns;
+    loop_timer_set(r->timer, RETRY_MIN_NS);
+}
+
+/* The record goes by its own watch. */
+static void try(struct requeue *r, struct comeback *c)
+{
+    bool is_over = false;
+    AUTO(err_freep)
+    struct err *e = requeue_make(r->options.objects, c->ns, c->name, &is_over);
+
+    if (!e && is_over) {
+        LOG(INFO, "pod queued again", S("pod", c->key));
+        return;
+    }
+    if (e && err_code(e) == ERR_CONFLICT)
+        return; /* it is told when the old one is gone */
+    if (e)
+        tell_refused(r, c, e);
+    later(r, c);
+}
+
+static void on_time(void *arg)
+{
+    struct requeue *r = arg;
+    int64_t now_ns = loop_now_ns(r->options.loop);
+    bool has_more = false;
+    struct comeback *c;
+    struct comeback *next;
+
+    map_each (handle, r->all, c, next) {
+        if (c->next_ns != 0 && c->next_ns <= now_ns) {
+            c->next_ns = 0;
+            try(r, c);
+        }
+        has_more = has_more || c->next_ns != 0;
+    }
+    if (has_more)
+        loop_timer_set(r->timer, RETRY_MIN_NS);
+}
+
+static void put_record(void *arg, const char *ns, const char *name, const json_t *record)
+{
+    struct requeue *r = arg;
+    struct comeback *c = find(r, ns, name);
+    const char *uid = json_text(record, "uid");
+
+    if (c)
+        comeback_free(r, c);
+    c = mem_alloc(sizeof(*c));
+    c->key = mem_format("%s/%s", ns, name);
+    c->ns = mem_strdup(ns);
+    c->name = mem_strdup(name);
+    c->uid = mem_strdup(uid ? uid : "");
+    map_add(handle, r->all, c->key, strlen(c->key), c);
+    try(r, c);
+}
+
+static void remove_record(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct requeue *r = arg;
+    struct comeback *c = find(r, ns, name);
+
+    (void)last;
+    if (c)
+        comeback_free(r, c);
+}
+
+static void put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
+{
+    (void)arg;
+    (void)ns;
+    (void)name;
+    (void)pod;
+}
+
+static void remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct requeue *r = arg;
+    struct comeback *c = find(r, ns, name);
+
+    (void)last;
+    if (c)
+        try(r, c);
+}
+
+struct err *requeue_new(const struct requeue_options *o, struct requeue **ret)
+{
+    struct requeue *r = mem_alloc(sizeof(*r));
+    const struct cluster_listener records = {put_record, remove_record, r};
+    const struct cluster_listener pods = {put_pod, remove_pod, r};
+    struct err *e;
+
+    r->options = *o;
+    r->timer = loop_timer_new(o->loop, on_time, r);
+    e = cluster_watch(o->cluster, "mete.dev", "requeues", &records, &r->records_watch);
+    if (!e)
+        e = cluster_watch(o->cluster, "", "pods", &pods, &r->pods_watch);
+    if (e) {
+        requeue_free(r);
+        return err_wrap(e, "requeue");
+    }
+    *ret = r;
+    return NULL;
+}
+
+void requeue_free(struct requeue *r)
+{
+    if (!r)
+        return;
+    cluster_unwatch(r->options.cluster, r->records_watch);
+    cluster_unwatch(r->options.cluster, r->pods_watch);
+    while (r->all)
+        comeback_free(r, r->all);
+    loop_timer_free(r->timer);
+    free(r);
+}
