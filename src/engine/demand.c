@@ -42,12 +42,19 @@ struct demand {
 void levels_of(const struct mete_engine *e, const struct node *n, struct levels *ret)
 {
     ret->n = 0;
+    ret->whole = 0;
+    ret->idle = 0;
     ret->cpu = node_cpu_free(e, n);
-    for (uint64_t left = n->healthy; left; left &= left - 1) {
+    for (uint64_t left = n->healthy & (~n->held | n->shared); left; left &= left - 1) {
         int bit = __builtin_ctzll(left);
+        uint16_t free = n->free_milli[bit];
 
-        ret->free[ret->n] = n->free_milli[bit];
-        ret->bit[ret->n++] = (uint16_t)bit;
+        if (free == 0)
+            continue;
+        ret->whole += free == MILLI;
+        ret->idle += free;
+        ret->free[ret->n] = free;
+        ret->bit[ret->n++] = (uint8_t)bit;
     }
 }
 
@@ -286,22 +293,19 @@ static void count_node(struct mete_engine *e, struct node *n)
 
 void mete_gpu_sums(struct mete_engine *e, struct mete_gpu_sums *ret)
 {
-    if (e->sums_epoch != e->epoch || search_is_behind(e, e->sums_seen)) {
+    if (e->sums_epoch != e->epoch) {
         e->sums = (struct node_sums){0};
         VEC_EACH (&e->order, n) {
             (*n)->sums = (struct node_sums){0};
             count_node(e, *n);
         }
     } else {
-        for (uint64_t i = e->sums_seen; i < e->log_end; i++) {
-            struct node *n = search_changed(e, i);
-
-            if (n)
-                count_node(e, n);
-        }
+        for (struct node *n = search_newest(e, e->sums_seen); n;
+             n = search_older(e, n, e->sums_seen))
+            count_node(e, n);
     }
     e->sums_epoch = e->epoch;
-    e->sums_seen = e->log_end;
+    e->sums_seen = e->changes;
     *ret = (struct mete_gpu_sums){
         .capacity = e->sums.capacity,
         .used = e->sums.used,

@@ -10,14 +10,6 @@
 
 #include "engine/state.h"
 
-/* A node as far as this goes. */
-struct levels {
-    unsigned n;                   /* healthy gpus */
-    uint16_t free[NODE_GPUS_MAX]; /* of each, in 1/1000 */
-    uint16_t bit[NODE_GPUS_MAX];  /* which of the node's it is */
-    int64_t cpu;                  /* free */
-};
-
 void levels_of(const struct mete_engine *e, const struct node *n, struct levels *ret);
 
 /* A kind of pod, in the order in which they were told. */

@@ -1,7 +1,7 @@
 /*
  * A trial in a domain fills it as the whole cluster would be filled: for each pod the best node.
  * The keys of its nodes are in a winner tree of their own (see search.c), which begins with what
- * the shape's cache knows and catches up from the change log. Only domains in which a count leaves
+ * the shape's cache knows and catches up as that does. Only domains in which a count leaves
  * room are tried; the count is never too low. When a later set finds no place, an earlier one goes
  * to its next domain, up to RETURNS_MAX times.
  */
@@ -22,7 +22,7 @@ enum {
 
 struct domain_search {
     const struct shape *shape; /* NULL: the tree says nothing */
-    uint64_t seen;             /* position in the change log */
+    uint64_t seen;             /* e->changes then */
     size_t room;
     VEC(uint64_t) tree;
 };
@@ -86,17 +86,15 @@ struct node *domain_best(struct mete_engine *e, const struct scope *scope, struc
     const struct level *l = scope->level;
 
     search_prepare(e, s);
-    if (ds->shape != s || e->policy->is_random || search_is_behind(e, ds->seen)) {
+    if (ds->shape != s || e->policy->is_random) {
         tree_make(e, scope, s);
-        ds->seen = e->log_end;
+        ds->seen = e->changes;
     }
-    for (; ds->seen < e->log_end; ds->seen++) {
-        const struct node *n = search_changed(e, ds->seen);
-
-        if (n && level_domain_of(l, n) == scope->domain)
+    for (const struct node *n = search_newest(e, ds->seen); n; n = search_older(e, n, ds->seen))
+        if (level_domain_of(l, n) == scope->domain)
             tree_set(ds, l->by_slot[n->slot].index - l->domains[scope->domain].first,
                      search_key_there(e, n, s));
-    }
+    ds->seen = e->changes;
     *ret_key = ds->tree.at[1];
     return search_node(e, *ret_key);
 }

@@ -38,6 +38,8 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e = mem_alloc(sizeof(*e));
     e->texts = intern_new();
     e->cpu = intern_ref(e->texts, "cpu");
+    e->memory = intern_ref(e->texts, "memory");
+    e->pods = intern_ref(e->texts, "pods");
     e->policy = policy;
     e->seed = options ? options->seed : 0;
     e->lines_max = options && options->nodes_max ? options->nodes_max : NODE_LINES_DEFAULT;
@@ -50,6 +52,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e->journal.on_mark = search_undone;
     e->journal.arg = e;
     e->epoch = 1;
+    e->newest = NO_SLOT;
     e->nodes_version = 1;
     e->labels_version = 1;
     e->freed = 1;
@@ -107,7 +110,6 @@ void mete_engine_free(struct mete_engine *e)
     vec_done(&e->free_slots);
     vec_done(&e->glances);
     vec_done(&e->reservations);
-    vec_done(&e->log);
     vec_done(&e->trees);
     boards_free(e);
     vec_done(&e->placed);

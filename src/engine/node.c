@@ -114,6 +114,7 @@ void engine_node_free(struct mete_engine *e, struct node *n)
     unref_rooms(e, n->rooms, n->n_rooms);
     map_remove(handle, e->node_map, n);
     intern_unref(e->texts, n->name_id);
+    search_drop_node(e, n);
     e->slots.at[n->slot] = NULL;
     vec_add(&e->free_slots, n->slot);
     free(n->name);

@@ -4,15 +4,15 @@
 #include "engine/fit.h"
 
 static const struct policy policies[] = {
-    {"binpack", score_binpack, NULL, false, false},
-    {"spread", score_spread, NULL, false, true},
-    {"random", score_random, share_random, true, false},
-    {"dotprod", score_dotprod, NULL, false, false},
-    {"bestfit", score_bestfit, NULL, false, false},
-    {"gpupacking", score_gpupacking, NULL, false, false},
-    {"gpuclustering", score_gpuclustering, NULL, false, false},
-    {"fgd", score_fgd, share_fgd, false, false},
-    {"mete", score_mete, share_mete, false, false},
+    {.name = "binpack", .score = score_binpack},
+    {.name = "spread", .score = score_spread, .spreads = true},
+    {.name = "random", .score = score_random, .share = share_random, .is_random = true},
+    {.name = "dotprod", .score = score_dotprod},
+    {.name = "bestfit", .score = score_bestfit},
+    {.name = "gpupacking", .score = score_gpupacking},
+    {.name = "gpuclustering", .score = score_gpuclustering},
+    {.name = "fgd", .score = score_fgd, .share = share_fgd},
+    {.name = "mete", .score = score_mete, .share = share_mete, .look = look_mete},
 };
 
 const struct policy *policy_find(const char *name)
@@ -50,8 +50,9 @@ uint32_t policy_lead(const struct node *n, const struct shape *s)
 {
     unsigned disliked = n->n_taints > 0 ? fit_disliked(n, s) : 0;
     uint32_t liked = disliked < 7 ? 7 - disliked : 0;
+    uint32_t quality = s->gpus <= 1 ? 2 : devices_quality(n, fit_gpus(n, s), s->gpus);
 
-    return (liked << 2 | devices_quality(n, fit_gpus(n, s), s->gpus)) << POLICY_BITS;
+    return (liked << 2 | quality) << POLICY_BITS;
 }
 
 int64_t node_milli_free(const struct node *n)

@@ -12,6 +12,8 @@ struct policy {
                       uint64_t free);
     bool is_random; /* each search gives other scores */
     bool spreads;   /* slices and replicas go where the most is left */
+    /* Adds to the glance what it makes of the node as it is. NULL: nothing. */
+    void (*look)(const struct mete_engine *e, const struct node *n, struct glance *g);
 };
 
 /* NULL is the default. NULL where there is none of that name. */
@@ -63,5 +65,6 @@ uint64_t share_fgd(const struct mete_engine *e, const struct node *n, const stru
 
 /* score_mete.c */
 uint32_t score_mete(const struct mete_engine *e, const struct node *n, const struct shape *s);
+void look_mete(const struct mete_engine *e, const struct node *n, struct glance *g);
 uint64_t share_mete(const struct mete_engine *e, const struct node *n, const struct shape *s,
                     uint64_t free);

@@ -5,60 +5,68 @@
  */
 #include "engine/fit.h"
 #include "engine/policy.h"
+#include "engine/search.h"
 #include "engine/values.h"
 
 struct best {
-    int64_t growth;
+    int64_t after; /* what the node then comes to, and the price */
     uint64_t gpus;
 };
 
-/* A share: the gpu where it grows least, the first on ties; gpus with as much left are alike. */
-static struct best best_share(const struct mete_engine *e, const struct node *n,
-                              const struct shape *s, struct levels *l, uint64_t free)
+static void levels_take(struct levels *l, uint64_t gpus, uint32_t milli)
 {
-    const struct values_rows *rows = values_rows_of(e, n);
-    struct best best = {.growth = INT64_MAX};
-
     for (unsigned i = 0; i < l->n; i++) {
-        bool is_known = !(free >> l->bit[i] & 1);
-        int64_t growth;
-
-        for (unsigned k = 0; k < i && !is_known; k++)
-            is_known = l->free[k] == l->free[i] && (free >> l->bit[k] & 1);
-        if (is_known)
+        if (!(gpus >> l->bit[i] & 1))
             continue;
-        l->free[i] = (uint16_t)(l->free[i] - s->milli);
-        growth = values_of(e, n, rows, l);
-        l->free[i] = (uint16_t)(l->free[i] + s->milli);
-        if (growth < best.growth)
-            best = (struct best){growth, UINT64_C(1) << l->bit[i]};
+        l->whole -= l->free[i] == MILLI;
+        l->free[i] = (uint16_t)(l->free[i] - milli);
+        l->idle -= milli;
+    }
+}
+
+/* Which gpus it takes matters for more than how much is free of each. */
+static struct best take(const struct mete_engine *e, const struct node *n, const struct glance *g,
+                        const struct shape *s, uint64_t gpus)
+{
+    struct levels l = g->levels;
+
+    l.cpu -= s->cpu;
+    levels_take(&l, gpus, s->milli);
+    return (struct best){values_of(e, n, g->rows, &l), gpus};
+}
+
+/* A share: the gpu after which it is least, the first on ties. */
+static struct best take_share(const struct mete_engine *e, const struct node *n,
+                              const struct glance *g, const struct shape *s, uint64_t free)
+{
+    struct best best = {.after = INT64_MAX};
+
+    if (values_are_simple(e, g->rows)) {
+        best.after = values_less_share(e->values, g->rows, &g->levels, s, free, &best.gpus);
+        return best;
+    }
+    for (uint64_t left = free; left; left &= left - 1) {
+        struct best here = take(e, n, g, s, left & -left);
+
+        best = here.after < best.after ? here : best;
     }
     return best;
 }
 
+/* `best.gpus` may be left open where the node comes to the same with any. */
 static struct best find_best(const struct mete_engine *e, const struct node *n,
-                             const struct shape *s, uint64_t free)
+                             const struct shape *s, const struct glance *g)
 {
-    const struct values_rows *rows = values_rows_of(e, n);
+    bool is_plain = g->is_plain && s->is_plain;
     struct best best = {0};
-    struct levels l;
-    int64_t before;
 
-    levels_of(e, n, &l);
-    before = values_of(e, n, rows, &l);
-    l.cpu -= s->cpu;
-    if (shape_is_share(s) && s->gpus == 1) {
-        best = best_share(e, n, s, &l, free);
-    } else {
-        if (s->gpus > 0)
-            best.gpus =
-                shape_is_share(s) ? devices_best_fit(n, s, free) : devices_choose(n, free, s->gpus);
-        for (unsigned i = 0; i < l.n; i++)
-            if (best.gpus >> l.bit[i] & 1)
-                l.free[i] = (uint16_t)(l.free[i] - s->milli);
-        best.growth = values_of(e, n, rows, &l);
-    }
-    best.growth += values_price(e, n, best.gpus) * s->milli * s->gpus - before;
+    if (shape_is_share(s) && s->gpus == 1)
+        best = take_share(e, n, g, s, is_plain ? UINT64_MAX : fit_gpus(n, s));
+    else if (!shape_is_share(s) && n->n_models <= 1 && values_are_simple(e, g->rows))
+        best = (struct best){values_less_whole(e->values, g->rows, &g->levels, s), n->healthy};
+    else
+        best = take(e, n, g, s, policy_devices(e, n, s));
+    best.after += values_price(e, n, best.gpus) * s->milli * s->gpus;
     return best;
 }
 
@@ -68,22 +76,33 @@ static struct best find_best(const struct mete_engine *e, const struct node *n,
  */
 #define STEP (INT64_C(20) * MILLI)
 
-uint32_t score_mete(const struct mete_engine *e, const struct node *n, const struct shape *s)
+static uint32_t score_of(int64_t growth)
 {
     static const int64_t middle = INT64_C(1) << (POLICY_BITS - 1);
-    int64_t growth;
-    int64_t steps;
+    int64_t steps = growth / STEP - (growth % STEP < 0); /* towards less */
+
+    steps = steps >= middle ? middle - 1 : steps <= -middle ? -middle + 1 : steps;
+    return (uint32_t)(middle - steps);
+}
+
+uint32_t score_mete(const struct mete_engine *e, const struct node *n, const struct shape *s)
+{
+    const struct glance *g = search_glance(e, n);
 
     if (!e->values)
         return score_fgd(e, n, s);
-    growth = find_best(e, n, s, fit_gpus(n, s)).growth;
-    steps = growth / STEP - (growth % STEP < 0); /* towards less */
-    steps = steps >= middle ? middle - 1 : steps <= -middle ? -middle + 1 : steps;
-    return policy_lead(n, s) | (uint32_t)(middle - steps);
+    return policy_lead(n, s) | score_of(find_best(e, n, s, g).after - g->value);
+}
+
+void look_mete(const struct mete_engine *e, const struct node *n, struct glance *g)
+{
+    g->rows = e->values ? values_rows_of(e, n) : NULL;
+    g->value = e->values ? values_of(e, n, g->rows, &g->levels) : 0;
 }
 
 uint64_t share_mete(const struct mete_engine *e, const struct node *n, const struct shape *s,
                     uint64_t free)
 {
-    return e->values ? find_best(e, n, s, free).gpus : share_fgd(e, n, s, free);
+    return e->values ? take_share(e, n, search_glance(e, n), s, free).gpus
+                     : share_fgd(e, n, s, free);
 }

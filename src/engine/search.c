@@ -1,29 +1,73 @@
 /*
- * A key is the score (plus 1, so that 0 says "does not fit") above the rank from behind, so that
- * the largest key is the best node and the first by name among equals. Leaf i of a tree with `room`
- * leaves is tree[room + i]; an inner node is the larger of its two; tree[1] is the winner.
+ * Leaf i of a tree with `room` leaves is tree[room + i]: the score of the node with rank i plus 1,
+ * so that 0 says "does not fit". An inner node is the larger of its two; tree[1] is the best score,
+ * and the first leaf that has it is found downwards, to the left where both have it.
  */
 #include "engine/search.h"
 
 #include <stdlib.h>
 
+#include "engine/demand.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
 
 enum {
-    LOG_ROOM = 1 << 13, /* changes; whoever is further behind looks at every node */
     TREES_MIN = 16,
     TREES_BYTES_MAX = 64 << 20,
 };
 
-static void log_change(struct mete_engine *e, const struct node *n)
+static void unlist(struct mete_engine *e, const struct glance *g)
 {
-    e->glances.at[n->slot].is_known = false;
-    if (e->log.n < LOG_ROOM)
-        vec_add(&e->log, n->slot);
+    if (g->changed_at == 0)
+        return;
+    if (g->newer == NO_SLOT)
+        e->newest = g->older;
     else
-        e->log.at[e->log_end % LOG_ROOM] = n->slot;
-    e->log_end++;
+        e->glances.at[g->newer].older = g->older;
+    if (g->older != NO_SLOT)
+        e->glances.at[g->older].newer = g->newer;
+}
+
+static void note_change(struct mete_engine *e, const struct node *n)
+{
+    struct glance *g = &e->glances.at[n->slot];
+
+    g->is_known = false;
+    if (e->newest != n->slot) {
+        unlist(e, g);
+        g->newer = NO_SLOT;
+        g->older = e->newest;
+        if (e->newest != NO_SLOT)
+            e->glances.at[e->newest].newer = n->slot;
+        e->newest = n->slot;
+    }
+    g->changed_at = ++e->changes;
+}
+
+void search_drop_node(struct mete_engine *e, const struct node *n)
+{
+    unlist(e, &e->glances.at[n->slot]);
+    e->glances.at[n->slot] = (struct glance){0};
+}
+
+static struct node *present_from(const struct mete_engine *e, uint32_t slot, uint64_t seen)
+{
+    while (slot != NO_SLOT && e->glances.at[slot].changed_at > seen) {
+        if (e->slots.at[slot]->is_present)
+            return e->slots.at[slot];
+        slot = e->glances.at[slot].older;
+    }
+    return NULL;
+}
+
+struct node *search_newest(const struct mete_engine *e, uint64_t seen)
+{
+    return present_from(e, e->newest, seen);
+}
+
+struct node *search_older(const struct mete_engine *e, const struct node *n, uint64_t seen)
+{
+    return present_from(e, e->glances.at[n->slot].older, seen);
 }
 
 void node_touch(struct mete_engine *e, struct node *n)
@@ -31,12 +75,12 @@ void node_touch(struct mete_engine *e, struct node *n)
     if (e->is_quiet)
         return;
     journal_mark(&e->journal, n);
-    log_change(e, n);
+    note_change(e, n);
 }
 
 void search_undone(void *arg, void *at)
 {
-    log_change(arg, at);
+    note_change(arg, at);
 }
 
 void search_reset(struct mete_engine *e)
@@ -55,69 +99,100 @@ void search_rank(struct mete_engine *e)
     e->ranked = e->epoch;
 }
 
-/* As search_key. */
-static uint64_t asks_key(const struct mete_engine *e, const struct node *n, const struct shape *s)
+static uint64_t key_of(uint32_t score, uint32_t rank)
 {
-    uint32_t score;
+    return score == 0 ? 0 : (uint64_t)score << 32 | (UINT32_MAX - rank);
+}
 
+/* As score_of. */
+static uint32_t score_of_asks(const struct mete_engine *e, const struct node *n,
+                              const struct shape *s)
+{
     if (!node_takes_pods(n) || n->is_barred || !fit_rooms(n, s, false) || !fit_kind(n, s))
         return 0;
-    score = score_asks(e, n, s);
-    return score == 0 ? 0 : (uint64_t)score << 32 | (UINT32_MAX - n->rank);
+    return score_asks(e, n, s);
+}
+
+/* The score plus 1, or 0. */
+static uint32_t score_of(struct mete_engine *e, const struct node *n, const struct shape *s)
+{
+    e->steps++;
+    if (s->n_asks > 0)
+        return score_of_asks(e, n, s);
+    return fit_now(n, s) ? e->policy->score(e, n, s) + 1 : 0;
 }
 
 uint64_t search_key(struct mete_engine *e, const struct node *n, const struct shape *s)
 {
-    e->steps++;
-    if (s->n_asks > 0)
-        return asks_key(e, n, s);
-    if (!fit_now(n, s))
-        return 0;
-    return ((uint64_t)e->policy->score(e, n, s) + 1) << 32 | (UINT32_MAX - n->rank);
+    return key_of(score_of(e, n, s), n->rank);
 }
 
-static const struct glance *glance(struct mete_engine *e, uint32_t slot)
+static int64_t room_free(const struct node *n, uint32_t resource)
 {
-    struct glance *g = &e->glances.at[slot];
-    const struct node *n = e->slots.at[slot];
+    const struct room *room = node_room(n, resource);
 
-    if (g->is_known)
-        return g;
-    *g = (struct glance){.is_known = true};
-    if (!n || !n->is_present)
-        return g;
+    return room && room->capacity > room->used ? room->capacity - room->used : 0;
+}
+
+/* Is there a share that asked for memory of its own? */
+static bool has_memory_shares(const struct node *n)
+{
+    for (uint64_t left = n->shared; left; left &= left - 1)
+        if (n->gpus[__builtin_ctzll(left)]->bytes_used > 0)
+            return true;
+    return false;
+}
+
+static void look(const struct mete_engine *e, const struct node *n, struct glance *g)
+{
+    g->is_known = true;
     /* reserved and booked nodes are searched apart, because who asks matters there */
     g->is_open = node_takes_pods(n) && !n->reservation && n->n_booked == 0;
-    g->whole = (uint16_t)bits(n->healthy & ~n->held);
-    g->rank = n->rank;
-    g->cpu = node_cpu_free(e, n);
-    for (uint64_t left = n->healthy; left; left &= left - 1) {
-        uint16_t free = n->free_milli[__builtin_ctzll(left)];
+    g->is_plain = n->n_taints == 0 && n->n_booked == 0 && !has_memory_shares(n);
+    g->rank = n->is_present ? n->rank : NO_SLOT;
+    g->memory = room_free(n, e->memory);
+    g->pods = room_free(n, e->pods);
+    levels_of(e, n, &g->levels);
+    g->largest = 0;
+    for (unsigned i = 0; i < g->levels.n; i++)
+        g->largest = g->levels.free[i] > g->largest ? g->levels.free[i] : g->largest;
+    if (e->policy->look)
+        e->policy->look(e, n, g);
+}
 
-        g->largest = free > g->largest ? free : g->largest;
-    }
+static const struct glance *glance(const struct mete_engine *e, uint32_t slot)
+{
+    struct glance *g = &e->glances.at[slot];
+
+    if (!g->is_known)
+        look(e, e->slots.at[slot], g);
     return g;
+}
+
+const struct glance *search_glance(const struct mete_engine *e, const struct node *n)
+{
+    return glance(e, n->slot);
 }
 
 static bool fits_at_a_glance(const struct glance *g, const struct shape *s)
 {
-    if (!g->is_open || s->cpu > g->cpu)
+    if (!g->is_open || s->cpu > g->levels.cpu || s->memory > g->memory || s->pods > g->pods)
         return false;
     if (s->n_asks > 0)
         return true;
-    return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->whole;
+    return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->levels.whole;
 }
 
-static uint64_t leaf_key(struct mete_engine *e, uint32_t slot, const struct shape *s)
+static uint32_t leaf_score(struct mete_engine *e, uint32_t slot, const struct shape *s)
 {
-    if (!fits_at_a_glance(glance(e, slot), s))
+    const struct glance *g = glance(e, slot);
+
+    if (!fits_at_a_glance(g, s))
         return 0;
-    return search_key(e, e->slots.at[slot], s);
-}
-
-struct node *search_node(const struct mete_engine *e, uint64_t key)
-{
-    return key == 0 ? NULL : e->order.at[UINT32_MAX - (uint32_t)key];
+    if (!g->is_plain || !s->is_plain || (shape_is_share(s) && s->gpus > 1))
+        return score_of(e, e->slots.at[slot], s);
+    e->steps++;
+    return e->policy->score(e, e->slots.at[slot], s) + 1;
 }
 
 static void tree_free(struct mete_engine *e, struct shape *s)
@@ -174,22 +249,37 @@ static void tree_make(struct mete_engine *e, struct shape *s)
     vec_add(&e->trees, s);
 }
 
-static void tree_set(struct shape *s, uint32_t rank, uint64_t key)
+static uint32_t larger(const uint32_t *tree, size_t i)
+{
+    return tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+}
+
+static void tree_set(struct shape *s, uint32_t rank, uint32_t score)
 {
     size_t i = s->tree_room + rank;
 
-    if (s->tree[i] == key)
+    if (s->tree[i] == score)
         return;
-    s->tree[i] = key;
+    s->tree[i] = score;
     for (i /= 2; i > 0; i /= 2) {
-        uint64_t left = s->tree[2 * i];
-        uint64_t right = s->tree[2 * i + 1];
-        uint64_t larger = left > right ? left : right;
+        uint32_t best = larger(s->tree, i);
 
-        if (s->tree[i] == larger)
-            break;
-        s->tree[i] = larger;
+        if (s->tree[i] == best)
+            return;
+        s->tree[i] = best;
     }
+}
+
+/* The key of the best node; 0: none. */
+static uint64_t tree_best(const struct shape *s)
+{
+    size_t i = 1;
+
+    if (!s->tree || s->tree[1] == 0)
+        return 0;
+    while (i < s->tree_room)
+        i = 2 * i + (s->tree[2 * i] < s->tree[2 * i + 1]);
+    return key_of(s->tree[1], (uint32_t)(i - s->tree_room));
 }
 
 /* Looks at every node. */
@@ -198,61 +288,53 @@ static void search_all(struct mete_engine *e, struct shape *s)
     bool fits = false;
 
     for (size_t i = 0; i < e->order.n; i++) {
-        uint64_t key = leaf_key(e, e->order.at[i]->slot, s);
+        uint32_t score = leaf_score(e, e->order.at[i]->slot, s);
 
-        if (key != 0 && !fits) {
+        if (score != 0 && !fits) {
             tree_make(e, s);
             fits = true;
         }
-        if (key != 0)
-            s->tree[s->tree_room + i] = key;
+        if (score != 0)
+            s->tree[s->tree_room + i] = score;
     }
     if (!fits) {
         tree_free(e, s);
         return;
     }
     for (size_t i = s->tree_room - 1; i > 0; i--)
-        s->tree[i] = s->tree[2 * i] > s->tree[2 * i + 1] ? s->tree[2 * i] : s->tree[2 * i + 1];
+        s->tree[i] = larger(s->tree, i);
     s->epoch = e->epoch;
 }
 
-bool search_is_behind(const struct mete_engine *e, uint64_t seen)
-{
-    return e->log_end - seen > LOG_ROOM;
-}
-
-static bool is_present(const struct mete_engine *e, uint32_t slot)
-{
-    return e->slots.at[slot] && e->slots.at[slot]->is_present;
-}
-
-struct node *search_changed(const struct mete_engine *e, uint64_t at)
-{
-    uint32_t slot = e->log.at[at % LOG_ROOM];
-
-    return is_present(e, slot) ? e->slots.at[slot] : NULL;
-}
-
-/* Brings a cache up to date. A shape that fitted nowhere stays without a tree until a node fits. */
+/* Brings the leaves up to date. A shape that fitted nowhere stays without a tree until a node fits.
+ */
 static void catch_up(struct mete_engine *e, struct shape *s)
 {
-    if (!s->is_known || search_is_behind(e, s->seen) || (s->tree && s->epoch != e->epoch)) {
-        search_all(e, s);
-        s->is_known = true;
-        s->seen = e->log_end;
-        return;
-    }
-    for (; s->seen < e->log_end; s->seen++) {
-        uint32_t slot = e->log.at[s->seen % LOG_ROOM];
-        uint64_t key = leaf_key(e, slot, s);
+    uint32_t slot = e->newest;
 
-        if (key != 0 && !s->tree) {
+    if (!s->is_known || (s->tree && s->epoch != e->epoch)) {
+        search_all(e, s);
+        slot = NO_SLOT;
+    }
+    while (slot != NO_SLOT && e->glances.at[slot].changed_at > s->seen) {
+        uint32_t score = leaf_score(e, slot, s);
+        const struct glance *g = &e->glances.at[slot];
+
+        if (score != 0 && !s->tree) {
             tree_make(e, s);
             s->epoch = e->epoch;
         }
-        if (s->tree && (key != 0 || is_present(e, slot)))
-            tree_set(s, glance(e, slot)->rank, key);
+        if (s->tree && g->rank != NO_SLOT)
+            tree_set(s, g->rank, score);
+        slot = g->older;
     }
+    s->is_known = true;
+    s->seen = e->changes;
+}
+
+struct node *search_node(const struct mete_engine *e, uint64_t key)
+{
+    return key == 0 ? NULL : e->order.at[UINT32_MAX - (uint32_t)key];
 }
 
 static bool has_cache(const struct mete_engine *e, const struct shape *s)
@@ -273,7 +355,7 @@ uint64_t search_key_there(struct mete_engine *e, const struct node *n, const str
     if (!has_cache(e, s))
         return n->reservation || n->n_booked > 0 ? 0 : search_key(e, n, s);
     e->steps++;
-    return s->tree ? s->tree[s->tree_room + n->rank] : 0;
+    return s->tree ? key_of(s->tree[s->tree_room + n->rank], n->rank) : 0;
 }
 
 static uint64_t scan(struct mete_engine *e, const struct shape *s)
@@ -299,28 +381,27 @@ struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_k
         return search_node(e, *ret_key);
     }
     catch_up(e, s);
+    *ret_key = tree_best(s);
     s->used_at = ++e->uses;
-    *ret_key = s->tree ? s->tree[1] : 0;
     return search_node(e, *ret_key);
 }
 
 const char *search_check(struct mete_engine *e)
 {
+    const char *wrong = NULL;
     struct shape *s;
     struct shape *next;
 
     search_rank(e);
     map_each (handle, e->shape_map, s, next) {
         uint64_t steps = e->steps;
-        uint64_t best;
 
         if (!s->is_known)
             continue;
         catch_up(e, s);
-        best = scan(e, s);
+        if (tree_best(s) != scan(e, s))
+            wrong = "a cached search differs from a search of every node";
         e->steps = steps;
-        if ((s->tree ? s->tree[1] : 0) != best)
-            return "a cached search differs from a search of every node";
     }
-    return NULL;
+    return wrong;
 }

@@ -3,8 +3,9 @@
  *
  * Each shape in use keeps a winner tree over the nodes by name: a leaf is the score of that node, 0
  * where the pod does not fit. Every change of a node goes to the change log; a search first brings
- * the leaves of the nodes that changed since the last one up to date. A shape that fits nowhere
- * keeps no tree at all, only the position in the log up to which that is known.
+ * the leaves of the nodes that changed since the last one up to date. It does not score them: such
+ * a leaf is what the node could be worth at most, and is scored when it wins. A shape that fits
+ * nowhere keeps no tree at all, only the position in the log up to which that is known.
  */
 #pragma once
 
@@ -38,10 +39,16 @@ uint64_t search_key_there(struct mete_engine *e, const struct node *n, const str
 /* Whose key it is; NULL for 0. */
 struct node *search_node(const struct mete_engine *e, uint64_t key);
 
-/* Is the place in the change log so old that not all since then is known? */
-bool search_is_behind(const struct mete_engine *e, uint64_t seen);
-/* The node that changed there; NULL where it is gone. */
-struct node *search_changed(const struct mete_engine *e, uint64_t at);
+/* What is seen of a node at once. Needs ranks. */
+const struct glance *search_glance(const struct mete_engine *e, const struct node *n);
+
+/* The nodes that changed after `seen` (e->changes then), each once, the last change first; NULL: no
+ * more. */
+struct node *search_newest(const struct mete_engine *e, uint64_t seen);
+struct node *search_older(const struct mete_engine *e, const struct node *n, uint64_t seen);
+
+/* The node is about to be freed. */
+void search_drop_node(struct mete_engine *e, const struct node *n);
 
 void search_forget(struct mete_engine *e, struct shape *s);
 

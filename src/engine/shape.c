@@ -159,6 +159,25 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
     qsort(s->models, s->n_models, sizeof(*s->models), compare_numbers);
 }
 
+/* What a glance at a node tells of. Whoever lets shapes ask for more adds it here. */
+static void find_plain(const struct mete_engine *e, struct shape *s)
+{
+    s->is_plain = s->node == 0 && s->n_selector == 0 && s->n_models == 0 && s->gpu_bytes == 0 &&
+                  s->n_asks == 0;
+    for (size_t i = 0; i < s->n_requests; i++) {
+        const struct request *r = &s->requests[i];
+
+        if (r->resource == e->cpu)
+            s->cpu = r->amount;
+        else if (r->resource == e->memory)
+            s->memory = r->amount;
+        else if (r->resource == e->pods)
+            s->pods = r->amount;
+        else
+            s->is_plain = false;
+    }
+}
+
 /* Interns what the set asks for. Every number in the shape is held by it. */
 static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set *set)
 {
@@ -171,8 +190,6 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
     s->tolerations = mem_alloc(set->n_tolerations * sizeof(*s->tolerations) + 1);
     for (size_t i = 0; i < set->n_requests; i++)
         if (set->requests[i].amount > 0) {
-            if (strcmp(set->requests[i].resource, "cpu") == 0)
-                s->cpu = set->requests[i].amount;
             s->requests[s->n_requests++] = (struct request){
                 intern_ref(e->texts, set->requests[i].resource), set->requests[i].amount};
         }
@@ -192,6 +209,7 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
     qsort(s->requests, s->n_requests, sizeof(*s->requests), compare_requests);
     qsort(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
     qsort(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
+    find_plain(e, s);
     return s;
 }
 

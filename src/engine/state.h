@@ -79,6 +79,7 @@ struct request {
     int64_t amount;
 };
 
+struct values_rows;
 struct node;
 struct pod;
 struct parts;
@@ -157,15 +158,35 @@ struct node {
     struct map_handle handle;
 };
 
-/* Of a node, side by side with those of the others: enough to see that most do not fit. */
+/* What is free of a node's gpus. */
+struct levels {
+    uint32_t n;                   /* healthy gpus of which something is free */
+    uint32_t whole;               /* of these, wholly free */
+    int64_t idle;                 /* the sum, in 1/1000 */
+    int64_t cpu;                  /* free, in 1/1000 */
+    uint16_t free[NODE_GPUS_MAX]; /* of each, in 1/1000 */
+    uint8_t bit[NODE_GPUS_MAX];   /* which of the node's it is */
+};
+
+/* Of a node, side by side with those of the others: enough to see that most do not fit, and of
+ * plain ones (see shape_is_plain) that they do. */
 struct glance {
     bool is_known;
     bool is_open;     /* takes pods, and nothing is reserved there */
-    uint16_t whole;   /* healthy gpus that are free */
-    uint16_t largest; /* the most that is free of one, in 1/1000 */
-    uint32_t rank;
-    int64_t cpu; /* free */
+    bool is_plain;    /* no taints, and no memory of shares to look at */
+    uint16_t largest; /* the most that is free of one gpu, in 1/1000 */
+    uint32_t rank;    /* NO_SLOT: it is not there */
+    uint32_t newer;   /* slots of those that changed next after it and before it, or NO_SLOT */
+    uint32_t older;
+    uint64_t changed_at; /* e->changes after its last change; 0: none yet, and not in the list */
+    int64_t memory;      /* free */
+    int64_t pods;
+    const struct values_rows *rows; /* of policy mete, and what it makes of the node as it is */
+    int64_t value;
+    struct levels levels;
 };
+
+#define NO_SLOT UINT32_MAX
 
 /* Pods that ask for the same thing: hash-consed. `words` is what makes two the same. */
 struct shape {
@@ -183,7 +204,10 @@ struct shape {
     uint32_t node;            /* interned name; 0: any */
     struct request *requests; /* by resource number */
     size_t n_requests;
-    int64_t cpu;            /* of these */
+    int64_t cpu; /* of these */
+    int64_t memory;
+    int64_t pods;
+    bool is_plain;          /* asks for nothing but gpus, shares of compute, cpu, memory and pods */
     struct label *selector; /* by key number */
     size_t n_selector;
     struct toleration *tolerations;
@@ -191,10 +215,10 @@ struct shape {
     bool is_scratch; /* made for a what-if: no cache */
 
     /* The cache: the best node at once. See search.c. */
-    uint64_t *tree;
+    uint32_t *tree;
     size_t tree_room;
     bool is_known;  /* the cache says something as of `seen` */
-    uint64_t seen;  /* position in the change log */
+    uint64_t seen;  /* e->changes then */
     uint64_t epoch; /* of the ranks in the tree */
     uint64_t used_at;
 };
@@ -384,17 +408,19 @@ struct mete_engine {
     bool is_booked_by_user;         /* one is for users: groups are of one user each */
     const struct booking *inside;   /* whoever the bars are for runs in it alone */
 
-    VEC(uint32_t) log; /* a ring of node slots; see search.c */
-    uint64_t log_end;
-    uint64_t epoch; /* which nodes are present */
+    uint64_t changes; /* of nodes */
+    uint32_t newest;  /* the slot of the node that changed last, or NO_SLOT; see search.c */
+    uint64_t epoch;   /* which nodes are present */
     uint64_t ranked;
     uint64_t nodes_version; /* what nodes are, held things apart */
     uint64_t freed;         /* something was freed, or a node got better: plans may be better now */
     uint64_t eased;         /* that, or a reservation went: what failed may fit now */
     uint64_t version;       /* anything */
     uint64_t uses;          /* of caches */
-    uint32_t cpu;           /* the number of that resource's name */
-    int64_t cpu_max;        /* the most that a node has: of cpu in 1/1000, of gpus */
+    uint32_t cpu;           /* the numbers of these resources' names */
+    uint32_t memory;
+    uint32_t pods;
+    int64_t cpu_max; /* the most that a node has: of cpu in 1/1000, of gpus */
     uint32_t gpus_max;
     VEC(struct shape *) trees;  /* that have one */
     VEC(struct level *) levels; /* in use lately; a cache, see topology.c */

@@ -13,6 +13,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "engine/ladder.h"
 #include "engine/policy.h"
 #include "engine/record.h"
 #include "engine/search.h"
@@ -34,8 +35,8 @@ struct price {
     int32_t price;
 };
 
+/* From so much free cpu on. */
 struct row {
-    int64_t cpu;  /* from so much free on */
     int32_t none; /* weight of the pods to which all idle gpu is a fragment, */
     int32_t several[METE_VALUES_WHOLE]; /* less those that run with so many whole gpus */
     int32_t single[METE_VALUES_LEVELS]; /* of those that need more of one gpu */
@@ -45,6 +46,8 @@ struct values_rows {
     uint32_t model; /* 0: any that no pod names */
     size_t n;
     struct row *rows;
+    int64_t *cpus; /* of each row; the first is of none */
+    struct ladder ladder;
 };
 
 struct values {
@@ -53,57 +56,13 @@ struct values {
     int64_t fragment_milli;
     int64_t *cpu_steps;
     size_t n_cpu_steps;
+    struct ladder ladder; /* over them */
     int32_t *idle;
     struct price *prices;
     size_t n_prices;
     struct values_rows *models; /* the first is of those that no pod names */
     size_t n_models;            /* 0: the demand has to be asked itself */
 };
-
-static size_t cpu_step(const struct values *v, int64_t cpu, int64_t idle)
-{
-    int64_t each = cpu < (INT64_C(1) << 50) ? cpu * MILLI / idle : cpu / idle * MILLI;
-    size_t low = 0;
-    size_t n = v->n_cpu_steps;
-
-    while (n > 0) {
-        size_t half = n / 2;
-
-        if (v->cpu_steps[low + half] <= each) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return low;
-}
-
-/* The last row from which on there is as much cpu. The first one is from none on. */
-static const struct row *row_of(const struct values_rows *rows, int64_t cpu)
-{
-    const struct row *at = rows->rows;
-    size_t n = rows->n;
-
-    while (n > 1) {
-        size_t half = n / 2;
-
-        if (at[half].cpu <= cpu)
-            at += half;
-        n -= half;
-    }
-    return at;
-}
-
-static int64_t fragment_of(const struct row *row, const struct levels *l, int64_t idle,
-                           unsigned whole)
-{
-    int64_t ret = idle * row->none - (int64_t)whole * MILLI * row->several[whole];
-
-    for (unsigned i = 0; i < l->n; i++)
-        ret += (int64_t)l->free[i] * row->single[l->free[i] / METE_VALUES_LEVEL_MILLI];
-    return ret;
-}
 
 const struct values_rows *values_rows_of(const struct mete_engine *e, const struct node *n)
 {
@@ -117,33 +76,118 @@ const struct values_rows *values_rows_of(const struct mete_engine *e, const stru
     return &v->models[0];
 }
 
+bool values_are_simple(const struct mete_engine *e, const struct values_rows *rows)
+{
+    return rows || e->values->fragment_milli == 0 || !e->demand;
+}
+
+/* A node comes to what its gpus do, each by a table that the sums over them choose. */
+struct sums {
+    const int32_t *idle;   /* by level */
+    const struct row *row; /* NULL: the fragment does not count */
+    int64_t value;
+    int64_t fragment;
+};
+
+/* Cpu for each whole idle gpu. */
+static size_t step_of(const struct values *v, int64_t cpu, int64_t idle)
+{
+    int64_t each = cpu < (INT64_C(1) << 50) ? cpu * MILLI / idle : cpu / idle * MILLI;
+
+    return ladder_count(&v->ladder, each);
+}
+
+static void add_gpu(struct sums *s, uint32_t free, int sign)
+{
+    uint32_t level = free / METE_VALUES_LEVEL_MILLI;
+
+    if (free == 0)
+        return;
+    s->value += sign * s->idle[level];
+    if (s->row)
+        s->fragment += (int64_t)sign * free * s->row->single[level];
+}
+
+/* The gpus as they are by the table for these sums; `idle` is over 0. */
+static struct sums sums_of(const struct values *v, const struct values_rows *rows,
+                           const struct levels *l, int64_t cpu, int64_t idle, unsigned whole)
+{
+    unsigned column = whole < METE_VALUES_WHOLE ? whole : METE_VALUES_WHOLE - 1;
+    size_t line = step_of(v, cpu, idle) * METE_VALUES_WHOLE + column;
+    struct sums ret = {.idle = v->idle + line * METE_VALUES_LEVELS};
+
+    if (rows && v->fragment_milli > 0) {
+        size_t n = ladder_count(&rows->ladder, cpu);
+
+        ret.row = &rows->rows[n > 0 ? n - 1 : 0];
+        ret.fragment = idle * ret.row->none - (int64_t)column * MILLI * ret.row->several[column];
+    }
+    for (unsigned i = 0; i < l->n; i++)
+        add_gpu(&ret, l->free[i], 1);
+    return ret;
+}
+
+static int64_t value_of(const struct values *v, const struct sums *s)
+{
+    return s->value + ((s->fragment * v->fragment_milli) >> WEIGHT_BITS);
+}
+
 int64_t values_of(const struct mete_engine *e, const struct node *n, const struct values_rows *rows,
                   const struct levels *l)
 {
     const struct values *v = e->values;
-    const int32_t *table;
-    int64_t idle = 0;
-    int64_t ret = 0;
-    unsigned whole = 0;
+    struct sums sums;
 
-    for (unsigned i = 0; i < l->n; i++) {
-        idle += l->free[i];
-        whole += l->free[i] == MILLI;
-    }
+    if (l->idle == 0)
+        return 0;
+    sums = sums_of(v, rows, l, l->cpu, l->idle, l->whole);
+    if (!values_are_simple(e, rows))
+        sums.value +=
+            demand_fragment(e->demand, n, l) / demand_weight(e->demand) * v->fragment_milli;
+    return value_of(v, &sums);
+}
+
+int64_t values_less_whole(const struct values *v, const struct values_rows *rows,
+                          const struct levels *l, const struct shape *s)
+{
+    int64_t idle = l->idle - (int64_t)s->gpus * MILLI;
+    struct sums sums;
+
     if (idle == 0)
         return 0;
-    if (whole >= METE_VALUES_WHOLE)
-        whole = METE_VALUES_WHOLE - 1;
-    table = v->idle + (cpu_step(v, l->cpu, idle) * METE_VALUES_WHOLE + whole) * METE_VALUES_LEVELS;
-    for (unsigned i = 0; i < l->n; i++)
-        if (l->free[i] > 0)
-            ret += table[l->free[i] / METE_VALUES_LEVEL_MILLI];
-    if (v->fragment_milli == 0 || !e->demand)
-        return ret;
-    if (rows)
-        return ret + ((fragment_of(row_of(rows, l->cpu), l, idle, whole) * v->fragment_milli) >>
-                      WEIGHT_BITS);
-    return ret + demand_fragment(e->demand, n, l) / demand_weight(e->demand) * v->fragment_milli;
+    sums = sums_of(v, rows, l, l->cpu - s->cpu, idle, l->whole - s->gpus);
+    for (uint32_t i = 0; i < s->gpus; i++)
+        add_gpu(&sums, MILLI, -1);
+    return value_of(v, &sums);
+}
+
+int64_t values_less_share(const struct values *v, const struct values_rows *rows,
+                          const struct levels *l, const struct shape *s, uint64_t free,
+                          uint64_t *ret)
+{
+    struct sums sums[2] = {0}; /* a gpu that others have a part of is taken, or a whole one */
+    int64_t idle = l->idle - s->milli;
+    int64_t least = INT64_MAX;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        bool is_whole = l->free[i] == MILLI;
+        struct sums after = {0};
+
+        if (l->free[i] < s->milli || !(free >> l->bit[i] & 1))
+            continue;
+        if (idle > 0 && !sums[is_whole].idle)
+            sums[is_whole] = sums_of(v, rows, l, l->cpu - s->cpu, idle, l->whole - is_whole);
+        if (idle > 0) {
+            after = sums[is_whole];
+            add_gpu(&after, l->free[i], -1);
+            add_gpu(&after, l->free[i] - s->milli, 1);
+        }
+        if (value_of(v, &after) < least) {
+            least = value_of(v, &after);
+            *ret = UINT64_C(1) << l->bit[i];
+        }
+    }
+    return least;
 }
 
 static int32_t price_of(const struct values *v, uint32_t model)
@@ -169,8 +213,10 @@ int64_t values_price(const struct mete_engine *e, const struct node *n, uint64_t
 
 static void forget_rows(struct values *v)
 {
-    for (size_t i = 0; i < v->n_models; i++)
+    for (size_t i = 0; i < v->n_models; i++) {
         free(v->models[i].rows);
+        free(v->models[i].cpus);
+    }
     free(v->models);
     v->models = NULL;
     v->n_models = 0;
@@ -179,17 +225,18 @@ static void forget_rows(struct values *v)
 /* Rows from no cpu on, and from each cpu that some kind asks for. */
 static size_t add_rows(struct values_rows *r, const struct demand_kind *kinds, size_t n)
 {
-    AUTO_FREE int64_t *cpus = mem_alloc((n + 1) * sizeof(*cpus));
     size_t n_cpus;
     size_t step;
 
+    r->cpus = mem_alloc((n + 1) * sizeof(*r->cpus));
     for (size_t i = 0; i < n; i++)
-        cpus[i + 1] = kinds[i].shape->cpu;
-    n_cpus = num_sort_unique(cpus, n + 1);
+        r->cpus[i + 1] = kinds[i].shape->cpu;
+    n_cpus = num_sort_unique(r->cpus, n + 1);
     step = n_cpus / ROWS_MAX + 1;
     r->rows = mem_alloc(n_cpus * sizeof(*r->rows));
     for (size_t i = 0; i < n_cpus; i += step)
-        r->rows[r->n++].cpu = cpus[i];
+        r->cpus[r->n++] = r->cpus[i];
+    ladder_init(&r->ladder, r->cpus, r->n);
     return r->n;
 }
 
@@ -228,7 +275,7 @@ static void add_model(struct mete_engine *e, uint32_t model)
     for (size_t i = add_rows(r, kinds, n); i-- > 0;)
         for (size_t k = 0; k < n; k++) {
             const struct shape *s = kinds[k].shape;
-            bool runs = is_taken(s, model) && s->cpu <= r->rows[i].cpu;
+            bool runs = is_taken(s, model) && s->cpu <= r->cpus[i];
 
             add_kind(&r->rows[i], s, runs, (int32_t)((kinds[k].weight << WEIGHT_BITS) / total));
         }
@@ -353,6 +400,8 @@ enum mete_result mete_values_set(struct mete_engine *e, const struct mete_values
                 (struct price){intern_ref(e->texts, values->prices[v->n_prices].model),
                                values->prices[v->n_prices].price_milli};
     }
+    if (v)
+        ladder_init(&v->ladder, v->cpu_steps, v->n_cpu_steps);
     record_call(e, RECORD_VALUES_SET, &(struct record_values){values});
     values_free(e, e->values);
     e->values = v;

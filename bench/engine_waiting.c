@@ -1,0 +1,144 @@
+/* What waits: plans for it, what it costs to have it, how much memory it takes, why it waits. */
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "bench/engine_bench.h"
+
+enum {
+    CLASSES = 96
+};
+
+/* Whole gpus 1, 1, 2, 4 or 8, in CLASSES kinds. */
+static void add(struct mete_engine *e, uint64_t id)
+{
+    static const uint32_t sizes[] = {1, 1, 2, 1, 4, 1, 2, 8};
+    uint64_t kind = bench_random() % CLASSES;
+
+    bench_add(e,
+              &(struct bench_job){.id = id,
+                                  .pods = 1,
+                                  .gpus = sizes[kind % 8],
+                                  .cpu_milli = 1000 + (int64_t)(kind / 8) * 100,
+                                  .limit_ns = (int64_t)(1 + kind % 5) * 3600 * 1000 * NS_PER_MS});
+}
+
+struct turns {
+    struct mete_engine *e;
+    uint64_t next; /* the id */
+    uint64_t n;
+    int64_t now_ns;
+};
+
+static void one_cycle(void *arg)
+{
+    struct turns *t = arg;
+    struct mete_decisions d;
+
+    mete_cycle(t->e, t->now_ns, 0, &d);
+}
+
+static void submits(void *arg)
+{
+    struct turns *t = arg;
+    struct mete_decisions d;
+
+    for (uint64_t i = 0; i < t->n; i++) {
+        add(t->e, t->next++);
+        mete_cycle(t->e, t->now_ns++, 0, &d);
+    }
+}
+
+/* Those that were placed first end, one by one. */
+static void ends(void *arg)
+{
+    struct turns *t = arg;
+    struct mete_decisions d;
+
+    for (uint64_t i = 1; i <= t->n; i++) {
+        bench_need(mete_workload_remove(t->e, i));
+        mete_cycle(t->e, t->now_ns++, 0, &d);
+    }
+}
+
+/* A full cluster and a thousand reservations: 10,000 wait, of all kinds. */
+void bench_plan(const struct bench *b)
+{
+    const size_t nodes = b->nodes > 0 ? b->nodes : 1000;
+    struct turns t = {.e = bench_cluster(&(struct mete_options){.reserve_depth = 100}, nodes),
+                      .next = 1,
+                      .now_ns = 1,
+                      .n = 100};
+
+    while (t.next <= nodes * GPUS)
+        add(t.e, t.next++);
+    one_cycle(&t);
+    for (int i = 0; i < 10000; i++)
+        add(t.e, t.next++);
+    t.now_ns++;
+    bench_say_ms("plan_for_10000_waiting", nodes, 1, bench_time(one_cycle, &t));
+    bench_say_ms("plan_after_a_submit", nodes, t.n, bench_time(submits, &t));
+    bench_say_ms("plan_after_an_end", nodes, t.n, bench_time(ends, &t));
+    mete_engine_free(t.e);
+}
+
+/* A full cluster, many waiting: a cycle that places nothing, and one after a job ended. */
+void bench_backlog(const struct bench *b)
+{
+    const size_t nodes = b->nodes > 0 ? b->nodes : 1000;
+    struct turns t = {.e = bench_cluster(NULL, nodes), .next = 1, .now_ns = 1, .n = 100};
+
+    while (t.next <= nodes * GPUS + 100000)
+        add(t.e, t.next++);
+    one_cycle(&t);
+    bench_say_ms("submit_behind_100000", nodes, t.n, bench_time(submits, &t));
+    bench_say_ms("end_before_100000", nodes, t.n, bench_time(ends, &t));
+    mete_engine_free(t.e);
+}
+
+static double held_bytes(void)
+{
+    const struct mallinfo2 m = mallinfo2();
+
+    return (double)(m.uordblks + m.hblkhd);
+}
+
+void bench_memory(const struct bench *b)
+{
+    enum {
+        WAITING = 1000000
+    };
+    const size_t nodes = b->nodes > 0 ? b->nodes : 10000;
+    double before = held_bytes();
+    struct turns t = {.e = bench_cluster(NULL, nodes), .next = 1, .now_ns = 1, .n = 1000};
+
+    bench_say("bytes_of_a_node", nodes, (held_bytes() - before) / (double)nodes, "bytes");
+    before = held_bytes();
+    while (t.next <= WAITING)
+        add(t.e, t.next++);
+    bench_say("bytes_of_a_waiting_workload", nodes, (held_bytes() - before) / WAITING, "bytes");
+    bench_say_ms("first_cycle_of_a_million", nodes, 1, bench_time(one_cycle, &t));
+    bench_say_ms("submit_behind_a_million", nodes, t.n, bench_time(submits, &t));
+    bench_say_ms("end_before_a_million", nodes, t.n, bench_time(ends, &t));
+    mete_engine_free(t.e);
+}
+
+static void ask(void *arg)
+{
+    struct turns *t = arg;
+    struct mete_reason r;
+
+    for (uint64_t i = 1; i <= t->n; i++)
+        bench_need(mete_why(t->e, t->next - i, 2, &r));
+}
+
+void bench_why(const struct bench *b)
+{
+    const size_t nodes = b->nodes > 0 ? b->nodes : 1000;
+    struct turns t = {.e = bench_cluster(NULL, nodes), .next = 1, .now_ns = 1, .n = 20};
+
+    while (t.next <= nodes * GPUS * 2)
+        add(t.e, t.next++);
+    one_cycle(&t);
+    bench_say_ms("why", nodes, t.n, bench_time(ask, &t));
+    mete_engine_free(t.e);
+}
