@@ -235,24 +235,16 @@ static void level_fill(struct mete_engine *e, struct level *l)
     for (size_t i = 0; i < l->n_nodes; i++)
         count_again(e, l, l->nodes[i]);
     l->labels_at = e->labels_version;
-    l->seen = e->log_end;
+    l->seen = e->changes;
     free(named);
     free(nodes);
 }
 
 void level_catch_up(struct mete_engine *e, struct level *l)
 {
-    if (search_is_behind(e, l->seen)) {
-        for (size_t i = 0; i < l->n_nodes; i++)
-            count_again(e, l, l->nodes[i]);
-        l->seen = e->log_end;
-    }
-    for (; l->seen < e->log_end; l->seen++) {
-        const struct node *n = search_changed(e, l->seen);
-
-        if (n)
-            count_again(e, l, n);
-    }
+    for (const struct node *n = search_newest(e, l->seen); n; n = search_older(e, n, l->seen))
+        count_again(e, l, n);
+    l->seen = e->changes;
 }
 
 static void level_free(struct mete_engine *e, struct level *l)

@@ -2,7 +2,7 @@
  * level.h - the nodes by the values of some of their labels: racks, blocks, NVLink domains
  *
  * A level is a cache: which nodes are in which domain, as of e->labels_version, and how much is
- * free in each, which catches up from the change log as the trees of shapes do.
+ * free in each, which catches up as the trees of shapes do.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ struct level {
     uint32_t gpus_max;
     uint32_t n_vast;    /* nodes with more free cpu than is summed up: the sums are no bound */
     uint64_t labels_at; /* e->labels_version */
-    uint64_t seen;      /* position in the change log */
+    uint64_t seen;      /* e->changes then */
     uint64_t used_at;
     unsigned pins; /* in use by that many: is not dropped */
 };

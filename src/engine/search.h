@@ -2,10 +2,9 @@
  * search.h - the best node for a shape, at the cost of what changed
  *
  * Each shape in use keeps a winner tree over the nodes by name: a leaf is the score of that node, 0
- * where the pod does not fit. Every change of a node goes to the change log; a search first brings
- * the leaves of the nodes that changed since the last one up to date. It does not score them: such
- * a leaf is what the node could be worth at most, and is scored when it wins. A shape that fits
- * nowhere keeps no tree at all, only the position in the log up to which that is known.
+ * where the pod does not fit. The nodes stand in a list by their last change, so a search looks
+ * once at each that changed since the last one, whatever happened to it in between. A shape that
+ * fits nowhere keeps no tree at all, only how many changes there were when that was found.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
  * Texts are interned, so filters compare numbers. Whatever a trial may change is written with
  * JOURNAL_SET, so that it can be undone; what only calls from outside change (nodes, orders,
  * shapes) is not, and no trial is open then. Caches (the trees of shapes) are functions of the rest
- * and catch up from the change log.
+ * and catch up with the nodes that changed.
  */
 #pragma once
 
