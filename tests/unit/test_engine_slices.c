@@ -1,0 +1,509 @@
+#include "base/attr.h"
+#include "base/mem.h"
+#include "engine/state.h"
+#include "slices_build.h"
+#include "test.h"
+
+#define H100_FLEXIBLE .model = "h100", .gib = 80, .is_flexible = true
+
+static void assert_sound(struct mete_engine *e)
+{
+    const char *wrong = mete_engine_check(e);
+
+    if (wrong)
+        fail_msg("%s", wrong);
+}
+
+#define ASSERT_CYCLE(e, want)                                                  \
+    do {                                                                       \
+        char text_[512];                                                       \
+        assert_string_equal(devices_text(e, 100, text_, sizeof(text_)), want); \
+        assert_sound(e);                                                       \
+    } while (0)
+
+static void cuts_a_gpu_so_that_large_slices_stay_possible(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{H100_FLEXIBLE}, {0}}), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    add_asks(e, (struct ask_job){.id = 2, .asks = {{.count = 1, .profile = "mig-1g.10gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@6+) 2:a(0:1g.10gb@4+)");
+    add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1, .profile = "3g.40gb"}}});
+    ASSERT_CYCLE(e, "3:a(0:3g.40gb@0+)");
+    add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .profile = "4g.40gb"}}});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_workload_remove(e, 3), METE_OK);
+    ASSERT_CYCLE(e, "4:a(0:4g.40gb@0+)");
+    mete_engine_free(e);
+}
+
+static void gives_the_instances_that_there_are_by_name(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct gpu_spec fixed[] = {{.model = "h100",
+                                      .gib = 80,
+                                      .profiles = {"1g.10gb", "1g.10gb", "3g.40gb"},
+                                      .starts = {0, 2, 4}},
+                                     {0}};
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", fixed), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 2, .profile = "1g.10gb"}}});
+    add_asks(e, (struct ask_job){.id = 2, .asks = {{.count = 1, .profile = "2g.20gb"}}});
+    add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    add_job(e, (struct job_spec){.id = 4, .gpus = 1});
+    add_job(e, (struct job_spec){.id = 5, .gpus = 1, .milli = 100});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@0=MIG-a-0-0 0:1g.10gb@2=MIG-a-0-2)");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    ASSERT_CYCLE(e, "3:a(0:1g.10gb@0=MIG-a-0-0)");
+    mete_engine_free(e);
+}
+
+static void what_nobody_holds_gives_way_and_what_is_held_stays(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct gpu_spec cut[] = {
+        {H100_FLEXIBLE, .profiles = {"1g.10gb", "1g.10gb", "2g.20gb"}, .starts = {0, 1, 4}}, {0}};
+    struct mete_slice_view views[8];
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", cut), METE_OK);
+    /* an instance that is there is taken where it costs no more than another */
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 1, .profile = "2g.20gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:2g.20gb@4=MIG-a-0-4)");
+    assert_int_equal(mete_gpu_slices(e, "a-0", views, 8), 3);
+    assert_string_equal(views[2].slice, "MIG-a-0-4");
+    assert_int_equal(views[2].holder, 1);
+    add_asks(e, (struct ask_job){.id = 2, .asks = {{.count = 1, .profile = "4g.40gb"}}});
+    ASSERT_CYCLE(e, "2:a(0:4g.40gb@0+)");
+    assert_int_equal(mete_gpu_slices(e, "a-0", views, 8), 2);
+    assert_int_equal(views[0].holder, 2);
+    assert_null(views[0].slice);
+    /* the driver has done it */
+    assert_int_equal(
+        set_sliced(e, "a",
+                   (struct gpu_spec[]){
+                       {H100_FLEXIBLE, .profiles = {"4g.40gb", "2g.20gb"}, .starts = {0, 4}}, {0}}),
+        METE_OK);
+    assert_int_equal(mete_gpu_slices(e, "a-0", views, 8), 2);
+    assert_string_equal(views[0].slice, "MIG-a-0-0");
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
+static void a_gpu_is_whole_again_once_nobody_holds_a_slice(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    struct mete_slice_view views[8];
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a",
+                                (struct gpu_spec[]){
+                                    {H100_FLEXIBLE, .profiles = {"1g.10gb"}, .starts = {6}}, {0}}),
+                     METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@6=MIG-a-0-6)");
+    add_job(e, (struct job_spec){.id = 2, .gpus = 1});
+    add_job(e, (struct job_spec){.id = 3, .gpus = 1, .milli = 500});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    ASSERT_CYCLE(e, "2:a(0)");
+    assert_int_equal(mete_gpu_slices(e, "a-0", views, 8), 0);
+    assert_int_equal(mete_workload_remove(e, 2), METE_OK);
+    ASSERT_CYCLE(e, "3:a(0)");
+    add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_workload_remove(e, 3), METE_OK);
+    ASSERT_CYCLE(e, "4:a(0:1g.10gb@6+)");
+    mete_engine_free(e);
+}
+
+static void several_kinds_in_one_pod(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    static const char *const h100[] = {"h100"};
+    const struct gpu_spec mixed[] = {{H100_FLEXIBLE},
+                                     {.model = "h100", .gib = 80},
+                                     {.model = "t4", .gib = 16, .replicas = 2},
+                                     {.model = "t4", .gib = 16},
+                                     {0}};
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", mixed), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1,
+                                 .asks = {{.count = 2, .profile = "1g.10gb"},
+                                          {.count = 1, .models = h100, .n_models = 1},
+                                          {.count = 1, .profile = "3g.40gb"},
+                                          {.count = 1, .gpu_milli = 300}}});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@0+ 0:1g.10gb@1+ 1 0:3g.40gb@4+ 3)");
+    add_asks(e, (struct ask_job){.id = 2, .asks = {{.count = 1, .is_replica = true}}});
+    add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1, .is_replica = true}}});
+    add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .is_replica = true}}});
+    add_job(e, (struct job_spec){.id = 5, .gpus = 1, .milli = 700});
+    ASSERT_CYCLE(e, "2:a(2) 3:a(2) 5:a(3)");
+    assert_int_equal(mete_workload_remove(e, 2), METE_OK);
+    ASSERT_CYCLE(e, "4:a(2)");
+    for (uint64_t id = 1; id <= 5; id++)
+        if (id != 2)
+            assert_int_equal(mete_workload_remove(e, id), METE_OK);
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
+static void a_plain_ask_is_a_plain_pod_set(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    assert_int_equal(set_node(e, (struct node_spec){.name = "a", .gpus = 4}), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 2}}});
+    add_job(e, (struct job_spec){.id = 2, .gpus = 2});
+    add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1, .gpu_milli = 500}}});
+    ASSERT_CYCLE(e, "1:a(0 1) 2:a(2 3)");
+    mete_engine_free(e);
+}
+
+/* The first ask would take the only instance that has the memory of the second. */
+static void tries_another_way_where_the_first_does_not_serve_all(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct gpu_spec fixed[] = {
+        {.model = "h100", .gib = 80, .profiles = {"1g.10gb"}, .starts = {0}},
+        {.model = "h100", .gib = 72, .profiles = {"1g.10gb"}, .starts = {0}},
+        {0}};
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", fixed), METE_OK);
+    add_asks(e, (struct ask_job){
+                    .id = 1,
+                    .asks = {{.count = 1, .profile = "1g.10gb"},
+                             {.count = 1, .profile = "1g.10gb", .memory_bytes = 9 * GIB + 1}}});
+    ASSERT_CYCLE(e, "1:a(1:1g.10gb@0=MIG-a-1-0 0:1g.10gb@0=MIG-a-0-0)");
+    mete_engine_free(e);
+}
+
+static void deals_the_large_slices_of_a_pod_first(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{H100_FLEXIBLE}, {0}}), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1,
+                                 .asks = {{.count = 1, .profile = "1g.10gb"},
+                                          {.count = 1, .profile = "2g.20gb"},
+                                          {.count = 1, .profile = "4g.40gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@6+ 0:2g.20gb@4+ 0:4g.40gb@0+)");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    add_asks(e, (struct ask_job){.id = 2,
+                                 .asks = {{.count = 4, .profile = "1g.10gb"},
+                                          {.count = 1, .profile = "1g.10gb+me"},
+                                          {.count = 1, .profile = "2g.20gb"}}});
+    ASSERT_CYCLE(e, "2:a(0:1g.10gb@6+ 0:1g.10gb@0+ 0:1g.10gb@1+ 0:1g.10gb@2+ 0:1g.10gb+me@3+ "
+                    "0:2g.20gb@4+)");
+    mete_engine_free(e);
+}
+
+static void counts_slices_and_replicas_for_quotas(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct mete_quota quota = {
+        .resource = "gpu", .nominal = 500, .borrow_limit = 0, .lend_limit = METE_UNLIMITED};
+    struct mete_gpu_sums sums;
+    struct mete_queue_view view;
+
+    (void)state;
+    assert_int_equal(
+        mete_queue_set(e, &(struct mete_queue){.name = "q", .quotas = &quota, .n_quotas = 1}),
+        METE_OK);
+    assert_int_equal(
+        set_sliced(
+            e, "a",
+            (struct gpu_spec[]){{H100_FLEXIBLE}, {.model = "t4", .gib = 16, .replicas = 5}, {0}}),
+        METE_OK);
+    for (uint64_t id = 1; id <= 4; id++)
+        add_asks(e, (struct ask_job){
+                        .id = id, .queue = "q", .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@6+) 2:a(0:1g.10gb@4+) 3:a(0:1g.10gb@5+)");
+    mete_gpu_sums(e, &sums);
+    assert_int_equal(sums.used, 3 * 142);
+    assert_int_equal(sums.capacity, 2000);
+    assert_int_equal(mete_workload_remove(e, 4), METE_OK);
+    /* 426 and 200 are more than 500: known when the replica's gpu is */
+    add_asks(e,
+             (struct ask_job){.id = 5, .queue = "q", .asks = {{.count = 1, .is_replica = true}}});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    ASSERT_CYCLE(e, "5:a(1)");
+    for (size_t i = 0; i < mete_queue_count(e); i++) {
+        assert_int_equal(mete_queue_view(e, i, &view), METE_OK);
+        if (strcmp(view.name, "q") == 0)
+            assert_int_equal(view.quotas[0].held, 2 * 142 + 200);
+    }
+    mete_gpu_sums(e, &sums);
+    assert_int_equal(sums.used, 2 * 142 + 200);
+    mete_engine_free(e);
+}
+
+static bool has_line(const struct mete_reason *r, const char *line)
+{
+    for (size_t i = 0; i < r->n_would_start_if; i++)
+        if (strcmp(r->would_start_if[i], line) == 0)
+            return true;
+    return false;
+}
+
+static void says_that_a_gpu_is_free_in_pieces(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    struct mete_reason r;
+    uint64_t hash;
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "gpu-01", (struct gpu_spec[]){{H100_FLEXIBLE}, {0}}), METE_OK);
+    /* the fixed start is what a restart found */
+    for (uint64_t id = 1; id <= 2; id++) {
+        struct ask_job job = {.id = id, .asks = {{.count = 1, .profile = "1g.10gb"}}};
+        const char *gpus[] = {"gpu-01-0"};
+        const struct mete_device d = {
+            .gpu = gpus[0], .profile = "1g.10gb", .start = id == 1 ? 2 : 6};
+        const struct mete_pod_placement pod = {
+            .node = "gpu-01", .gpus = gpus, .n_gpus = 1, .devices = &d, .n_devices = 1};
+        struct ask_parts parts;
+
+        assert_int_equal(mete_workload_restore(
+                             e, ask_parts(&job, &parts),
+                             &(struct mete_placement){.workload = id, .pods = &pod, .n_pods = 1}),
+                         METE_OK);
+    }
+    add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1, .profile = "3g.40gb"}}});
+    add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .profile = "7g.80gb"}}});
+    ASSERT_CYCLE(e, "");
+    hash = engine_hash(e);
+    assert_int_equal(mete_why(e, 3, 200 * SECOND, &r), METE_OK);
+    assert_int_equal(engine_hash(e), hash);
+    assert_string_equal(r.code_text, "Fragmented");
+    assert_string_equal(r.class_text, "place");
+    assert_string_equal(r.message,
+                        "needs mig 3g.40gb; no gpu has 4 free memory slices at a start the driver "
+                        "allows: gpu-01/0 has 6 free in pieces of 2, 3 and 1");
+    assert_true(has_line(&r, "it asks for mig 2g.20gb, not mig 3g.40gb (on gpu-01)"));
+    assert_true(has_line(&r, "job 1 ends"));
+    assert_true(has_line(&r, "job 2 ends"));
+    assert_false(has_line(&r, "it asks for 1 gpu, not mig 3g.40gb (on gpu-01)"));
+    assert_string_equal(r.nodes[0].resource, "nvidia.com/mig-3g.40gb");
+    assert_int_equal(mete_why(e, 4, 200 * SECOND, &r), METE_OK);
+    assert_string_equal(r.code_text, "NoNodeFits");
+    assert_string_equal(r.message, "needs mig 7g.80gb; nothing of that is free");
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
+static void says_what_no_node_could_ever_hold(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    struct mete_reason r;
+
+    (void)state;
+    assert_int_equal(
+        set_sliced(e, "a",
+                   (struct gpu_spec[]){{.model = "a30", .gib = 24, .is_flexible = true}, {0}}),
+        METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 1, .profile = "3g.40gb"}}});
+    add_asks(e, (struct ask_job){.id = 2,
+                                 .asks = {{.count = 3, .profile = "1g.6gb"},
+                                          {.count = 1, .profile = "2g.12gb"}}});
+    ASSERT_CYCLE(e, "");
+    for (uint64_t id = 1; id <= 2; id++) {
+        assert_int_equal(mete_why(e, id, 200 * SECOND, &r), METE_OK);
+        assert_string_equal(r.code_text, "NeverFits");
+    }
+    assert_string_equal(r.message, "needs 3 x mig 1g.6gb and mig 2g.12gb on one node; no node that "
+                                   "matches has that, even empty");
+    mete_engine_free(e);
+}
+
+static void a_slice_may_ask_for_its_memory(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    /* the driver leaves 72 GiB: a seventh slice has 9 GiB of these, not 9.75 */
+    assert_int_equal(
+        set_sliced(e, "a",
+                   (struct gpu_spec[]){{.model = "h100", .gib = 72, .is_flexible = true}, {0}}),
+        METE_OK);
+    add_asks(
+        e, (struct ask_job){
+               .id = 1, .asks = {{.count = 1, .profile = "1g.10gb", .memory_bytes = 9 * GIB + 1}}});
+    add_asks(
+        e, (struct ask_job){.id = 2,
+                            .asks = {{.count = 1, .profile = "1g.10gb", .memory_bytes = 9 * GIB}}});
+    ASSERT_CYCLE(e, "2:a(0:1g.10gb@6+)");
+    mete_engine_free(e);
+}
+
+static void spreads_where_the_policy_says_so(void **state)
+{
+    struct mete_engine *e = mete_engine_new(&(struct mete_options){.policy = "spread"});
+    const struct gpu_spec two[] = {{H100_FLEXIBLE}, {H100_FLEXIBLE}, {0}};
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", two), METE_OK);
+    for (uint64_t id = 1; id <= 3; id++)
+        add_asks(e, (struct ask_job){.id = id, .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@6+) 2:a(1:1g.10gb@6+) 3:a(0:1g.10gb@4+)");
+    mete_engine_free(e);
+}
+
+static void evicts_for_a_slice(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    assert_int_equal(
+        mete_queue_set(e, &(struct mete_queue){.name = "q", .within = METE_PREEMPT_LOWER_PRIORITY}),
+        METE_OK);
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{H100_FLEXIBLE}, {0}}), METE_OK);
+    for (uint64_t id = 1; id <= 7; id++)
+        add_asks(e, (struct ask_job){.id = id,
+                                     .queue = "q",
+                                     .is_preemptible = true,
+                                     .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@6+) 2:a(0:1g.10gb@4+) 3:a(0:1g.10gb@5+) 4:a(0:1g.10gb@0+) "
+                    "5:a(0:1g.10gb@1+) 6:a(0:1g.10gb@2+) 7:a(0:1g.10gb@3+)");
+    add_asks(
+        e, (struct ask_job){
+               .id = 8, .queue = "q", .priority = 9, .asks = {{.count = 1, .profile = "2g.20gb"}}});
+    ASSERT_CYCLE(e, "2 for 8 3 for 8");
+    assert_int_equal(mete_workload_unplace(e, 2), METE_OK);
+    assert_int_equal(mete_workload_unplace(e, 3), METE_OK);
+    ASSERT_CYCLE(e, "8:a(0:2g.20gb@4+)");
+    mete_engine_free(e);
+}
+
+static void refuses_what_cannot_be(void **state)
+{
+    static const struct {
+        struct gpu_spec gpu;
+        const char *message;
+    } gpus[] = {
+        {{.model = "t4", .gib = 16, .is_flexible = true},
+         "node 'x': gpu 'x-0' is flexible, and no MIG geometry is known of a 't4' with this "
+         "memory"},
+        {{.model = "h100", .gib = 80, .replicas = 1000},
+         "node 'x': gpu 'x-0': in mode replicas, and only there, want 1 to 256 of them, and not "
+         "is_flexible"},
+        {{H100_FLEXIBLE, .profiles = {"3g.40gb"}, .starts = {2}},
+         "gpu 'x-0': slice '3g.40gb' cannot start at 2"},
+        {{H100_FLEXIBLE, .profiles = {"3g.40gb", "1g.10gb"}, .starts = {0, 3}},
+         "gpu 'x-0': slice '1g.10gb' at 3 cannot be beside the others"},
+        {{H100_FLEXIBLE, .profiles = {"1g.11gb"}, .starts = {0}},
+         "gpu 'x-0': no slice of its model is '1g.11gb'"},
+        {{.model = "h100", .gib = 80, .profiles = {"huge"}, .starts = {0}},
+         "gpu 'x-0': slice 0: want a profile such as '1g.10gb', a start below 12 and a uuid or "
+         "none"},
+        {{.model = "h100", .gib = 80, .profiles = {"1g.10gb", "1g.10gb"}, .starts = {1, 1}},
+         "gpu 'x-0': two slices start at 1"},
+    };
+    static const struct {
+        struct mete_gpu_ask ask;
+        const char *message;
+    } asks[] = {
+        {{.count = 65}, "ask 0: count 65 is not within 1 .. 64"},
+        {{.count = 1, .profile = "big"}, "ask 0: want a profile such as '1g.10gb'"},
+        {{.count = 1, .profile = "1g.10gb", .gpu_milli = 5},
+         "ask 0: a slice or replica has no gpu_milli"},
+        {{.count = 1, .is_replica = true, .memory_bytes = 5},
+         "ask 0: a replica is no slice, and nobody promises it memory"},
+        {{.count = 1, .gpu_milli = 1001},
+         "ask 0: gpu_milli is not within 0 .. 1000, or memory_bytes not within 0 .. 2^60"},
+    };
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(gpus); i++) {
+        assert_int_equal(set_sliced(e, "x", (struct gpu_spec[]){gpus[i].gpu, {0}}), METE_INVALID);
+        assert_string_equal(mete_last_error(e), gpus[i].message);
+    }
+    for (size_t i = 0; i < COUNT(asks); i++) {
+        assert_int_equal(add_asks(e, (struct ask_job){.id = 1, .asks = {asks[i].ask}}),
+                         METE_INVALID);
+        assert_string_equal(mete_last_error(e), asks[i].message);
+    }
+    assert_int_equal(mete_node_count(e), 0);
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
+static enum mete_result restore_slice(struct mete_engine *e, uint64_t id, const char *profile,
+                                      uint32_t start, uint32_t ask)
+{
+    struct ask_job job = {.id = id, .asks = {{.count = 1, .profile = profile}}};
+    const char *gpus[] = {"a-0"};
+    const struct mete_device d = {.ask = ask, .gpu = "a-0", .profile = profile, .start = start};
+    const struct mete_pod_placement pod = {
+        .node = "a", .gpus = gpus, .n_gpus = 1, .devices = &d, .n_devices = 1};
+    struct ask_parts parts;
+
+    return mete_workload_restore(
+        e, ask_parts(&job, &parts),
+        &(struct mete_placement){.workload = id, .pods = &pod, .n_pods = 1});
+}
+
+static void takes_back_what_was_held_before_a_restart(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    assert_int_equal(restore_slice(e, 1, "3g.40gb", 4, 0), METE_OK); /* before its node */
+    assert_sound(e);
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{H100_FLEXIBLE}, {0}}), METE_OK);
+    assert_sound(e);
+    assert_int_equal(restore_slice(e, 2, "1g.10gb", 5, 0), METE_CONFLICT);
+    assert_string_equal(mete_last_error(e),
+                        "gpu 'a-0': a slice at 4 is held by workload 1, where one is to be at 5");
+    assert_int_equal(restore_slice(e, 2, "1g.10gb", 3, 1), METE_INVALID);
+    assert_int_equal(restore_slice(e, 2, "1g.10gb", 3, 0), METE_OK);
+    assert_int_equal(restore_job(e, (struct job_spec){.id = 3, .gpus = 1, .restored_on = "a"}, 1),
+                     METE_CONFLICT);
+    assert_sound(e);
+    add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .profile = "2g.20gb"}}});
+    ASSERT_CYCLE(e, "4:a(0:2g.20gb@0+)");
+    /* the gpu is told to be whole from now on: who holds a slice keeps it, and nobody else comes */
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 80}, {0}}),
+                     METE_OK);
+    add_job(e, (struct job_spec){.id = 5, .gpus = 1});
+    add_asks(e, (struct ask_job){.id = 6, .asks = {{.count = 1, .profile = "1g.10gb"}}});
+    ASSERT_CYCLE(e, "");
+    for (uint64_t id = 1; id <= 4; id++)
+        if (id != 3)
+            assert_int_equal(mete_workload_remove(e, id), METE_OK);
+    ASSERT_CYCLE(e, "5:a(0)");
+    mete_engine_free(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cuts_a_gpu_so_that_large_slices_stay_possible),
+        cmocka_unit_test(gives_the_instances_that_there_are_by_name),
+        cmocka_unit_test(what_nobody_holds_gives_way_and_what_is_held_stays),
+        cmocka_unit_test(a_gpu_is_whole_again_once_nobody_holds_a_slice),
+        cmocka_unit_test(several_kinds_in_one_pod),
+        cmocka_unit_test(a_plain_ask_is_a_plain_pod_set),
+        cmocka_unit_test(tries_another_way_where_the_first_does_not_serve_all),
+        cmocka_unit_test(deals_the_large_slices_of_a_pod_first),
+        cmocka_unit_test(counts_slices_and_replicas_for_quotas),
+        cmocka_unit_test(says_that_a_gpu_is_free_in_pieces),
+        cmocka_unit_test(says_what_no_node_could_ever_hold),
+        cmocka_unit_test(a_slice_may_ask_for_its_memory),
+        cmocka_unit_test(spreads_where_the_policy_says_so),
+        cmocka_unit_test(evicts_for_a_slice),
+        cmocka_unit_test(refuses_what_cannot_be),
+        cmocka_unit_test(takes_back_what_was_held_before_a_restart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
