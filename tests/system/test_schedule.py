@@ -1,0 +1,237 @@
+"""The scheduler on the real server: gangs start whole, high priorities take the place of low ones with grace, backfill."""
+
+import json
+import os
+import signal
+import time
+
+from harness import Mete, check, equal, pod, wait
+
+LABEL = "scheduling.x-k8s.io/pod-group"
+VOLCANO = "scheduling.k8s.io/group-name"
+
+
+class Jobs:
+    """Pods that run until they are told to end; what they do is written to files."""
+
+    def __init__(self, m):
+        self.m = m
+        self.dir = os.path.join(m.dir, "jobs")
+        os.mkdir(self.dir)
+        os.chmod(self.dir, 0o777)
+
+    def path(self, name, what):
+        return os.path.join(self.dir, f"{name}.{what}")
+
+    def submit(self, name, gpus, labels=None, annotations=None, command=None, **spec):
+        body = json.loads(pod(name, command or f"until [ -e {self.path(name, 'end')} ]; do sleep 0.05; done",
+                              gpus=gpus, **{"terminationGracePeriodSeconds": 1, **spec}))
+        body["metadata"].update(labels=labels or {}, annotations=annotations or {})
+        self.m.ok("create", "-f", "-", stdin=json.dumps(body))
+
+    def end(self, name):
+        with open(self.path(name, "end"), "w"):
+            pass
+        self.m.wait_phase(name, "Succeeded")
+
+    def uid(self, name):
+        r = self.m.kubectl("get", "pod", name, "-o", "jsonpath={.metadata.uid}")
+        return r.out if r.code == 0 else None
+
+    def is_placed(self, name):
+        r = self.m.kubectl("get", "pod", name, "-o", "jsonpath={.spec.nodeName}")
+        return r.code == 0 and r.out != ""
+
+
+def group(m, name, members, api="scheduling.x-k8s.io/v1alpha1"):
+    spec = {"minMember": members}
+    if api.startswith("scheduling.k8s.io/"):
+        spec = {"schedulingPolicy": {"gang": {"minCount": members}}}
+    m.ok("create", "-f", "-", stdin=json.dumps({"apiVersion": api, "kind": "PodGroup", "metadata": {"name": name},
+                                                "spec": spec}))
+
+
+def priority_class(m, name, value, **more):
+    m.ok("create", "-f", "-", stdin=json.dumps({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                                                "metadata": {"name": name}, "value": value, **more}))
+
+
+def why(m, job):
+    r = m.mete("why", job, "-o", "json")
+    check(r.code == 0, r)
+    return json.loads(r.out)["status"]["reason"]
+
+
+def test_a_gang_starts_whole_or_not_at_all():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        jobs.submit("first", 2)
+        m.wait_phase("first", "Running")
+        group(m, "train", 4)
+        names = [f"train-{i}" for i in range(4)]
+        for name in names[:3]:
+            jobs.submit(name, 2, labels={LABEL: "train"})
+        r = wait(lambda: (r := why(m, "train-0")) and r["code"] == "WaitingForGang" and "3 are" in r["message"] and r,
+                 "it waits for the fourth")
+        equal(r["message"], "waits for 4 pods of its group; 3 are there")
+        check(not any(jobs.is_placed(n) for n in names[:3]))
+        jobs.submit(names[3], 2, labels={LABEL: "train"})
+        wait(lambda: why(m, "train-0")["code"] == "NoNodeFits", "it is in the queue as a whole")
+        check(not any(jobs.is_placed(n) for n in names), "three would fit")
+        jobs.end("first")
+        for name in names:
+            m.wait_phase(name, "Running")
+        equal(len({g for n in names for g in json.loads(m.object("pod", n)["metadata"]["annotations"][
+            "mete.dev/devices"])["containers"]["main"]}), 8, "each its own gpus")
+        wait(lambda: m.object("podgroups.scheduling.x-k8s.io", "train")["status"].get("phase") == "Running", "status")
+        table = m.ok("get", "podgroups.scheduling.x-k8s.io")
+        equal(table.split("\n")[0].split(), ["NAME", "PHASE", "MINMEMBER", "RUNNING", "SUCCEEDED", "FAILED", "AGE"])
+        m.up.send_signal(signal.SIGKILL)
+        m.up.wait()
+        m.up.stdout.close()
+        m.start()
+        for name in names:
+            jobs.end(name)
+
+
+def test_every_door_makes_gangs():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        group(m, "v", 2, "scheduling.volcano.sh/v1beta1")
+        group(m, "n", 2, "scheduling.k8s.io/v1beta1")
+        m.ok("create", "-f", "-", stdin=json.dumps({
+            "apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "w"},
+            "spec": {"podGroupTemplates": [{"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}]}}))
+        doors = {"v": {"annotations": {VOLCANO: "v"}, "schedulerName": "volcano"},
+                 "n": {"schedulingGroup": {"podGroupName": "n"}},
+                 "w": {"workloadRef": {"name": "w", "podGroup": "workers"}}}
+        for door, fields in doors.items():
+            jobs.submit(f"{door}-0", 1, **fields)
+            wait(lambda: (r := why(m, f"{door}-0")) and r["code"] == "WaitingForGang", f"{door} waits")
+            jobs.submit(f"{door}-1", 1, **fields)
+            for i in range(2):
+                jobs.end(f"{door}-{i}")
+        wait(lambda: m.object("podgroups.scheduling.volcano.sh", "v").get("status", {}).get("phase") == "Completed",
+             "Volcano's phase")
+        conditions = {c["type"]: c["status"] for c in m.object("podgroups.scheduling.k8s.io", "n")["status"]["conditions"]}
+        equal(conditions, {"PodGroupInitiallyScheduled": "True", "PodGroupScheduled": "True"})
+        refused = m.kubectl("create", "-f", "-", stdin=json.dumps({
+            **json.loads(pod("mixed", "true", schedulingGroup={"podGroupName": "n"})),
+            "metadata": {"name": "mixed", "labels": {LABEL: "v"}}}))
+        check(refused.code != 0 and "a pod is of one group" in refused.err, refused)
+
+
+def test_a_high_gang_takes_the_place_of_a_low_one_which_finishes_later():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        priority_class(m, "urgent", 1000)
+        group(m, "low", 2)
+        group(m, "high", 2)
+        low, high = ["low-0", "low-1"], ["high-0", "high-1"]
+        for name in low:  # it saves its work when it is told to end, and says so
+            jobs.submit(name, 4, labels={LABEL: "low"}, terminationGracePeriodSeconds=30, command=f"""
+                trap 'echo saved >>{jobs.path(name, "saved")}; sleep 0.5; exit 0' TERM
+                echo started >>{jobs.path(name, "started")}
+                until [ -e {jobs.path(name, "end")} ]; do sleep 0.05; done""")
+        for name in low:
+            wait(lambda: os.path.exists(jobs.path(name, "started")), f"{name} has started")
+        uids = {name: jobs.uid(name) for name in low}
+        numbers = {name: m.object("pod", name)["metadata"]["labels"]["mete.dev/job-id"] for name in low}
+        for name in high:
+            jobs.submit(name, 4, labels={LABEL: "high"}, priorityClassName="urgent")
+        for name in high:
+            m.wait_phase(name, "Running")
+        for name in low:
+            check(os.path.exists(jobs.path(name, "saved")), "SIGTERM came first")
+            p = wait(lambda: jobs.uid(name) not in (None, uids[name]) and m.object("pod", name), "it is queued again")
+            equal(p["metadata"]["labels"]["mete.dev/job-id"], numbers[name])
+            equal(p["metadata"]["annotations"]["mete.dev/requeues"], "1")
+            check("nodeName" not in p["spec"], p["spec"])
+        events = m.object("events")["items"]
+        check(any(e["reason"] == "Preempted" and e["involvedObject"]["name"] == "low-0" and
+                  "which has a higher priority" in e["message"] for e in events), events)
+        for name in high:
+            jobs.end(name)
+        for name in low:
+            m.wait_phase(name, "Running")
+            jobs.end(name)
+            with open(jobs.path(name, "started")) as f:
+                equal(f.read(), "started\nstarted\n", "twice, and no more")
+
+
+def test_a_kill_in_the_middle_of_a_preemption():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        priority_class(m, "urgent", 1000)
+        ended = jobs.path("low", "may-end")
+        jobs.submit("low", 8, terminationGracePeriodSeconds=60, command=f"""
+            trap 'until [ -e {ended} ]; do sleep 0.05; done; exit 0' TERM
+            echo started >>{jobs.path("low", "started")}
+            until [ -e {jobs.path("low", "end")} ]; do sleep 0.05; done""")
+        wait(lambda: os.path.exists(jobs.path("low", "started")), "it runs")
+        jobs.submit("high", 8, priorityClassName="urgent")
+        wait(lambda: m.object("pod", "low")["metadata"].get("deletionTimestamp"), "it is told to end")
+        m.up.send_signal(signal.SIGKILL)
+        m.up.wait()
+        m.up.stdout.close()
+        m.start()
+        r = wait(lambda: (r := why(m, "high")) and r["code"] == "WaitingForPreempted" and r, "it waits for that one")
+        check("was evicted for it" in r["message"], r)
+        with open(ended, "w"):
+            pass
+        m.wait_phase("high", "Running")
+        wait(lambda: m.phase("low") == "Pending", "the low one waits again")
+        jobs.end("high")
+        jobs.end("low")
+
+
+def test_a_preempted_pod_of_a_job_is_made_again_and_ignored():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        priority_class(m, "urgent", 1000)
+        m.ok("create", "-f", "-", stdin=json.dumps({
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "sweep"},
+            "spec": {"backoffLimit": 0,
+                     "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [
+                         {"type": "DisruptionTarget", "status": "True"}]}]},
+                     "template": {"spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [
+                         {"name": "main", "image": "host", "resources": {"limits": {"nvidia.com/gpu": 8}},
+                          "command": ["sh", "-c", f"until [ -e {jobs.path('sweep', 'end')} ]; do sleep 0.05; done"]}]}}}}))
+        wait(lambda: [p for p in m.object("pods")["items"] if p["status"].get("phase") == "Running"], "it runs")
+        jobs.submit("high", 8, priorityClassName="urgent")
+        m.wait_phase("high", "Running")
+        jobs.end("high")
+        wait(lambda: [p for p in m.object("pods", "-l", "job-name=sweep")["items"]
+                      if p["status"].get("phase") == "Running"], "another pod of the job runs")
+        with open(jobs.path("sweep", "end"), "w"):
+            pass
+        wait(lambda: m.object("job", "sweep")["status"].get("succeeded") == 1, "the job is complete")
+        equal(m.object("job", "sweep")["status"].get("failed", 0), 0)
+
+
+def test_a_short_job_backfills_before_a_large_one_without_delaying_it():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        jobs.submit("first", 4, activeDeadlineSeconds=900)
+        m.wait_phase("first", "Running")
+        jobs.submit("large", 8)
+        wait(lambda: why(m, "large")["code"] == "NoNodeFits", "the large one waits, and room is kept for it")
+        jobs.submit("endless", 2)
+        wait(lambda: why(m, "endless")["code"] == "Reserved", "one without a limit would delay it")
+        jobs.submit("hour", 2, activeDeadlineSeconds=3600)
+        wait(lambda: why(m, "hour")["code"] == "Reserved", "so would one that is too long")
+        jobs.submit("short", 4, activeDeadlineSeconds=600)
+        m.wait_phase("short", "Running")
+        jobs.end("short")
+        jobs.submit("short-2", 4, activeDeadlineSeconds=600)
+        m.wait_phase("short-2", "Running")
+        check(not jobs.is_placed("large") and not jobs.is_placed("endless"))
+        jobs.end("first")
+        began = time.monotonic()
+        jobs.end("short-2")
+        m.wait_phase("large", "Running")
+        check(time.monotonic() - began < 30, "as soon as both have ended")
+        check(not jobs.is_placed("endless") and not jobs.is_placed("hour"))
+        jobs.end("large")
+        m.wait_phase("endless", "Running")
+        m.wait_phase("hour", "Running")
