@@ -43,6 +43,7 @@ const struct route routes[] = {
     INFO("/openapi/v2", handle_openapi_v2),
     INFO_BELOW("/openapi/v3", handle_openapi_v3),
     INFO("/apis/mete.dev/v1/accounting", handle_report),
+    INFO("/apis/mete.dev/v1/free", handle_report),
     INFO("/apis/mete.dev/v1/recording", handle_report),
     INFO("/apis/mete.dev/v1/usage", handle_report),
     {.method = "GET",

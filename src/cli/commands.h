@@ -20,6 +20,7 @@ extern const struct command command_cancel;
 extern const struct command command_hold;
 extern const struct command command_release;
 extern const struct command command_move;
+extern const struct command command_free_gpus;
 extern const struct command command_gpus;
 extern const struct command command_image;
 extern const struct command command_nodes;

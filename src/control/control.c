@@ -6,6 +6,7 @@
 #include "control/boot.h"
 #include "control/budgets.h"
 #include "control/cronjobs.h"
+#include "control/free.h"
 #include "control/gc.h"
 #include "control/jobs.h"
 #include "control/node_monitor.h"
@@ -114,6 +115,19 @@ void control_free(struct control *c)
     events_free(c->events);
     cluster_free(c->cluster);
     free(c);
+}
+
+struct err *control_free_begin(void *control, const struct report_question *q, report_done_fn done,
+                               void *done_arg, struct report **ret)
+{
+    struct control *c = control;
+
+    return free_begin(&c->views, q, done, done_arg, ret);
+}
+
+void control_free_cancel(struct report *r)
+{
+    free_cancel(r);
 }
 
 json_t *control_workloads(void *control, const char *ns)

@@ -27,6 +27,11 @@ struct control_options {
 struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;
 void control_free(struct control *c);
 
+/* The report of what could start now (free.h), for struct report_maker; `control` is its arg. */
+struct err *control_free_begin(void *control, const struct report_question *q, report_done_fn done,
+                               void *done_arg, struct report **ret) MUST_CHECK;
+void control_free_cancel(struct report *r);
+
 /* The views of mete.dev/v1 for struct api_view: new references. */
 json_t *control_workloads(void *control, const char *ns);
 json_t *control_workload(void *control, const char *ns, const char *name);

@@ -8,9 +8,8 @@
 #include "kinds/account_private.h"
 #include "kinds/pod_state.h"
 #include "kinds/pod_view.h"
+#include "kinds/queue.h"
 #include "kinds/txn.h"
-
-static const char queue_default[] = "default";
 
 /* ---- keys, and the clock that never goes back ---- */
 
@@ -129,6 +128,7 @@ void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t 
     }
     json_put_text(entry, "user", json_text_at(pod, "metadata", "annotations", POD_USER, NULL));
     json_put_text(entry, "jobId", json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL));
+    json_put_text(entry, "queue", queue_of(pod));
     json_put_int(entry, "fromNs", now_ns);
     json_put_int(entry, "attempt", 0);
     json_put(entry, "gpus", list);
@@ -331,6 +331,7 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     AUTO_FREE char *key =
         mem_format("%0*" PRId64 ".%0*" PRId64 ".%s.%" PRId64, ACCOUNT_TIME_DIGITS, span.to_ns,
                    ACCOUNT_TIME_DIGITS, span.from_ns, uid ? uid : "", attempt);
+    const char *queue = json_text(s->entry, "queue");
     json_t *gpus = json_object_get(s->entry, "gpus");
 
     json_put_text(row, "namespace", s->ns);
@@ -339,7 +340,7 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     json_put_int(row, "attempt", attempt);
     json_put_text(row, "user", json_text(s->entry, "user"));
     json_put_text(row, "jobId", json_text(s->entry, "jobId"));
-    json_put_text(row, "queue", queue_default);
+    json_put_text(row, "queue", queue ? queue : QUEUE_DEFAULT);
     if (!text_equal(s->placement, json_text(s->entry, "name")))
         json_put_text(row, "workload", s->placement);
     json_put_text(row, "node", json_text(s->entry, "node"));

@@ -3,6 +3,7 @@
 #include "base/num.h"
 #include "kinds/account_private.h"
 #include "kinds/pod_state.h"
+#include "kinds/queue.h"
 
 static const char *text_of(const json_t *tree, const char *key)
 {
@@ -80,13 +81,14 @@ bool account_stretch_read(const json_t *tree, struct account_stretch *ret)
 static void tell_open(const struct store_object *placement, const json_t *entry,
                       void (*fn)(void *arg, const struct account_row *row), void *arg)
 {
+    const char *queue = json_text(entry, "queue");
     const struct account_row row = {
         .tree = entry,
         .ns = placement->key.ns,
         .pod = text_of(entry, "name"),
         .uid = text_of(entry, "uid"),
         .user = text_of(entry, "user"),
-        .queue = "default",
+        .queue = queue ? queue : QUEUE_DEFAULT,
         .workload = placement->key.name,
         .node = text_of(entry, "node"),
         .gpus = json_object_get(entry, "gpus"),

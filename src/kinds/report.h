@@ -12,6 +12,7 @@
 struct report_question {
     const json_t *parameters; /* an object of texts, as asked */
     const json_t *namespaces; /* what of may be told: an array of names; NULL: of all */
+    const char *user;         /* who asks */
 };
 
 /* Exactly one of the two is not NULL; both are borrowed. */

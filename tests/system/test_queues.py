@@ -117,8 +117,8 @@ def test_quotas_are_told_with_their_numbers():
         equal(r["message"], "needs 4 gpus; queue research may hold 3 at most")
         text = m.mete("why", "p3").out
         check("queue research, place 1 of 2" in text, text)
-        wait(lambda: status(m, "research").get("quotas") == [
-            {"resource": "gpu", "nominal": "2", "held": "3", "borrowed": "1"}], "what is held")
+        wait(lambda: status(m, "labs").get("waiting") == 2, "both are counted")
+        equal(status(m, "research")["quotas"], [{"resource": "gpu", "nominal": "2", "held": "3", "borrowed": "1"}])
         tree = m.mete("queues", "labs").out.splitlines()
         check(re.match(r"labs +1 +- +3 ", tree[1]), tree)
         check(re.match(r"  research +1 +2 +3 +1 +37\.5% +2 +3 +\S+ +active", tree[2]), tree)
@@ -178,3 +178,29 @@ def test_hold_release_and_move():
         m.wait_phase("moved", "Succeeded")
         r = m.mete("move", "a", "stopped")
         check(r.code == 5 and "does not wait" in r.err, r)
+
+
+def test_free_tells_what_could_start():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        put(m, "small", quotas=[{"resource": "gpu", "nominal": 5, "borrowLimit": 0}])
+        namespace(m, "team", queue="small")
+        jobs.submit("team", "a", gpus=2)
+        wait(lambda: jobs.placed("team") == ["a"], "it starts")
+
+        def row(*words):
+            r = m.mete("free", *words)
+            check(r.code == 0, r)
+            return r.out.splitlines()[1].split()
+
+        equal(row(), ["h100", "6", "of", "8", "6", "6", "3", "1", "0"])
+        equal(row("-n", "team"), ["h100", "6", "of", "8", "3", "3", "1", "0", "0"], "within the quota of its queue")
+        equal(row("--queue", "small", "--gpus", "h100:3"), ["h100", "6", "of", "8", "3", "1"])
+        r = m.mete("free", "--gpus", "8")
+        check("a job of 8 GPUs in queue default would wait" in r.err, r)
+        models = json.loads(m.mete("free", "-o", "json").out)["items"]
+        equal((models[0]["largest"], models[0]["starts"][1]), (6, {"gpus": 2, "jobs": 3, "orMore": False}))
+        r = m.mete("free", "--queue", "nowhere")
+        check(r.code == 3 and 'there is no queue "nowhere"' in r.err, r)
+        usage = json.loads(m.mete("usage", "--by", "queue", "-o", "json").out)
+        check("small" in json.dumps(usage), usage)
