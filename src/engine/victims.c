@@ -4,6 +4,7 @@
 
 #include "engine/asks.h"
 #include "engine/booking.h"
+#include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/preempt.h"
 #include "engine/search.h"
@@ -13,6 +14,9 @@
 enum {
     NODE_HOLDERS_MAX = 256 /* of one node: more are not looked at */
 };
+
+/* Stands for all sets of a workload where one is expected. */
+#define ALL_SETS UINT32_MAX
 
 /* One workload on a node. */
 struct holding {
@@ -43,6 +47,9 @@ void victims_begin(struct victims *v)
     v->e->searches++;
     v->n_candidates = 0;
     v->tree = NULL;
+    v->spent = 0;
+    v->spent_max = 0;
+    v->attempt.scope = (struct scope){0};
     vec_clear(&v->e->victims);
 }
 
@@ -171,10 +178,10 @@ static uint64_t node_cost(struct victims *v, struct node *n, const struct shape 
     return cost;
 }
 
-static void tree_set(struct victims *v, uint32_t rank, uint64_t cost)
+static void tree_set(struct victims *v, size_t at, uint64_t cost)
 {
-    v->costs[rank] = cost;
-    for (size_t i = (v->room + rank) / 2; i > 0; i /= 2) {
+    v->costs[at] = cost;
+    for (size_t i = (v->room + at) / 2; i > 0; i /= 2) {
         uint32_t left = v->tree[2 * i];
         uint32_t right = v->tree[2 * i + 1];
 
@@ -184,13 +191,18 @@ static void tree_set(struct victims *v, uint32_t rank, uint64_t cost)
 
 static void tree_make(struct victims *v, const struct shape *shape)
 {
-    const struct mete_engine *e = v->e;
+    const struct scope *scope = &v->attempt.scope;
     struct holding list[NODE_HOLDERS_MAX];
     size_t n = 0;
 
+    v->nodes = scope->level ? domain_nodes(scope->level, scope->domain) : v->e->order.at;
+    v->n_listed = scope->level ? scope->level->domains[scope->domain].n_nodes : v->e->order.n;
+    v->room = 1;
+    while (v->room < v->n_listed)
+        v->room *= 2;
     for (uint32_t i = 0; i < v->room; i++) {
         v->tree[v->room + i] = i;
-        v->costs[i] = i < e->order.n ? node_cost(v, e->order.at[i], shape, list, &n) : COST_NEVER;
+        v->costs[i] = i < v->n_listed ? node_cost(v, v->nodes[i], shape, list, &n) : COST_NEVER;
     }
     for (size_t i = v->room - 1; i > 0; i--) {
         uint32_t left = v->tree[2 * i];
@@ -202,11 +214,17 @@ static void tree_make(struct victims *v, const struct shape *shape)
 
 static void cost_again(struct victims *v, struct node *n, const struct shape *shape)
 {
+    const struct scope *scope = &v->attempt.scope;
     struct holding list[NODE_HOLDERS_MAX];
     size_t count = 0;
+    size_t at;
 
-    if (v->tree && n->is_present)
-        tree_set(v, n->rank, node_cost(v, n, shape, list, &count));
+    if (!v->tree || !n->is_present || !scope_has(scope, n))
+        return;
+    at = scope->level
+             ? scope->level->by_slot[n->slot].index - scope->level->domains[scope->domain].first
+             : n->rank;
+    tree_set(v, at, node_cost(v, n, shape, list, &count));
 }
 
 /* All of it goes, in this trial. Where it was is kept for give_back. Nodes get their new cost, but
@@ -228,6 +246,8 @@ static void evict(struct victims *v, struct workload *w, const struct shape *sha
     w->was_on = nodes;
     w->had_gpus = counts;
     vec_add(&e->victims, w);
+    if (__builtin_add_overflow(v->spent, w->cost, &v->spent))
+        v->spent = COST_NEVER - 1;
     for (size_t i = 0; shape && i < w->n_pods; i++)
         if (nodes[i] != here && (i == 0 || nodes[i] != nodes[i - 1]))
             cost_again(v, nodes[i], shape);
@@ -276,13 +296,13 @@ static bool make_room_for(struct victims *v, struct pod *p, struct shape *shape)
 {
     struct mete_engine *e = v->e;
     struct holding list[NODE_HOLDERS_MAX];
-    uint32_t rank = v->tree[1];
+    uint32_t at = v->tree[1];
     struct node *n;
     size_t count = 0;
 
-    if (v->costs[rank] == COST_NEVER)
+    if (v->costs[at] == COST_NEVER || (v->spent_max > 0 && v->spent >= v->spent_max))
         return false;
-    n = e->order.at[rank];
+    n = v->nodes[at];
     if (node_cost(v, n, shape, list, &count) == COST_NEVER)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -292,31 +312,97 @@ static bool make_room_for(struct victims *v, struct pod *p, struct shape *shape)
     return true;
 }
 
+static bool make_set_in(struct victims *v, uint32_t set, const struct scope *outer);
+
+/* For one set, or (ALL_SETS) for all of them, in one domain: within that, sets as they ask. */
+static bool make_in(struct victims *v, uint32_t set, const struct scope *scope)
+{
+    const struct workload *w = v->attempt.w;
+    const struct group *g = w->group;
+
+    for (size_t i = 0; set == ALL_SETS && i < g->n_sets; i++)
+        if (!make_set_in(v, g->fill_order[i], scope))
+            return false;
+    if (set == ALL_SETS)
+        return true;
+    v->attempt.scope = *scope;
+    tree_make(v, g->sets[set].shape);
+    for (size_t k = 0; k < w->n_pods; k++)
+        if (w->pods[k].set == set && !make_room_for(v, &w->pods[k], g->sets[set].shape))
+            return false;
+    return true;
+}
+
+/* What it would cost there; nothing has changed then. COST_NEVER where there cannot be room. */
+static uint64_t cost_in(struct victims *v, uint32_t set, const struct scope *scope)
+{
+    struct mete_engine *e = v->e;
+    size_t mark = journal_open(&e->journal);
+    size_t n_victims = e->victims.n;
+    uint64_t spent = v->spent;
+    uint64_t cost = make_in(v, set, scope) ? v->spent : COST_NEVER;
+
+    journal_undo(&e->journal, mark);
+    for (size_t i = n_victims; i < e->victims.n; i++)
+        e->victims.at[i]->is_victim = false;
+    e->victims.n = n_victims;
+    v->spent = spent;
+    return cost;
+}
+
+/* In that of the required domains where it costs least, the first by name. */
+static bool make_together(struct victims *v, uint32_t set, const struct scope *outer)
+{
+    const struct group *g = v->attempt.w->group;
+    uint32_t keys[2 * METE_DOMAINS_MAX];
+    size_t n_keys = domain_required(g, set == ALL_SETS ? NULL : &g->sets[set], keys);
+    struct level *l = level_get(v->e, keys, n_keys);
+    uint64_t spent_max = v->spent_max;
+    uint32_t best = DOMAIN_NONE;
+    bool fits;
+
+    l->pins++;
+    for (uint32_t d = 0; d < l->n_domains; d++) {
+        struct scope scope = {l, d};
+        uint64_t cost = domain_is_within(l, d, outer) ? cost_in(v, set, &scope) : COST_NEVER;
+
+        if (cost == COST_NEVER || (v->spent_max > 0 && cost >= v->spent_max))
+            continue;
+        best = d;
+        v->spent_max = cost;
+        if (cost == v->spent)
+            break; /* there is room */
+    }
+    v->spent_max = spent_max;
+    fits = best != DOMAIN_NONE && make_in(v, set, &(struct scope){l, best});
+    l->pins--;
+    return fits;
+}
+
+static bool make_set_in(struct victims *v, uint32_t set, const struct scope *outer)
+{
+    return domain_requires(&v->attempt.w->group->sets[set].asks) ? make_together(v, set, outer)
+                                                                 : make_in(v, set, outer);
+}
+
 bool victims_make_room(struct victims *v)
 {
     struct mete_engine *e = v->e;
     const struct group *g = v->attempt.w->group;
+    const struct scope anywhere = {0};
+    size_t room = 1;
 
     if (booking_ask(e, v->attempt.w, v->attempt.now_ns) != BOOKING_OPEN)
         return false;
     bookings_bar(e, v->attempt.w, v->attempt.now_ns);
     search_rank(e);
-    v->room = 1;
-    while (v->room < e->order.n)
-        v->room *= 2;
-    v->costs = arena_alloc(e->scratch, v->room * sizeof(*v->costs));
-    v->tree = arena_alloc(e->scratch, 2 * v->room * sizeof(*v->tree));
-    for (size_t i = 0; i < g->n_sets; i++) {
-        const struct group_set *set = &g->sets[g->fill_order[i]];
-
-        tree_make(v, set->shape);
-        for (size_t k = 0; k < v->attempt.w->n_pods; k++) {
-            struct pod *p = &v->attempt.w->pods[k];
-
-            if (p->set == g->fill_order[i] && !make_room_for(v, p, set->shape))
-                return false;
-        }
-    }
+    while (room < e->order.n)
+        room *= 2;
+    v->costs = arena_alloc(e->scratch, room * sizeof(*v->costs));
+    v->tree = arena_alloc(e->scratch, 2 * room * sizeof(*v->tree));
+    if (!(domain_requires(&g->asks) ? make_together(v, ALL_SETS, &anywhere)
+                                    : make_in(v, ALL_SETS, &anywhere)))
+        return false;
     return queue_admits_placed(e, v->attempt.w, &v->attempt.block);
 }
 

@@ -17,10 +17,14 @@ struct victims {
     int64_t again_ns;       /* when the next one may be chosen */
     size_t n_candidates;
 
-    /* The nodes by what a pod more costs there. */
-    uint64_t *costs; /* by rank */
-    uint32_t *tree;  /* the rank with the least cost; see search.c */
+    /* The nodes of attempt.scope, by name, and what a pod more costs on each. */
+    struct node *const *nodes;
+    size_t n_listed;
+    uint64_t *costs; /* parallel to these */
+    uint32_t *tree;  /* the one with the least cost; see search.c */
     size_t room;
+    uint64_t spent;     /* the cost of all victims so far */
+    uint64_t spent_max; /* with that much another domain is better; 0: no limit */
 };
 
 /* Nobody is a candidate; e->victims is empty. */

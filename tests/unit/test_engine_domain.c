@@ -435,12 +435,97 @@ static void room_is_kept_in_the_rack_that_is_free_first(void **state)
     mete_engine_free(e);
 }
 
+static void may_evict(struct mete_engine *e)
+{
+    assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "default",
+                                                            .within = METE_PREEMPT_LOWER_PRIORITY}),
+                     METE_OK);
+}
+
+static void hold_weakly(struct mete_engine *e, uint64_t id, const char *node, unsigned gpus,
+                        unsigned at)
+{
+    assert_int_equal(restore_job(e,
+                                 (struct job_spec){.id = id,
+                                                   .gpus = gpus,
+                                                   .is_preemptible = true,
+                                                   .restored_at = at,
+                                                   .restored_on = node},
+                                 1),
+                     METE_OK);
+}
+
+/* The two cheapest are in two racks; one rack has one that stays. */
+static void evicts_in_one_rack_where_that_costs_least(void **state)
+{
+    struct mete_engine *e = cluster();
+    static const char *const nodes[] = {"a0", "a1", "b0", "b1", "c0", "c1", "d0", "d1"};
+
+    (void)state;
+    may_evict(e);
+    for (uint64_t i = 0; i < 8; i++) {
+        if (i == 0)
+            hold(e, i + 1, nodes[i], 4); /* stays */
+        else if (i == 3)                 /* two gpus: cheaper */
+            hold_weakly(e, i + 1, nodes[i], 2, 0);
+        else if (i != 6 && i != 7)
+            hold_weakly(e, i + 1, nodes[i], 4, 0);
+    }
+    hold_weakly(e, 7, "d0", 3, 0);
+    hold_weakly(e, 8, "d1", 2, 0);
+    hold_weakly(e, 9, "d1", 2, 2);
+    assert_int_equal(add(e, (struct gang){.id = 11,
+                                          .pods = 2,
+                                          .gpus = 4,
+                                          .priority = 1,
+                                          .domains = {{"rack", true}},
+                                          .n_domains = 1}),
+                     METE_OK);
+    /* r2 costs 4 + 2 gpus, r4 3 + 2 + 2, r3 8, r1 has one that stays */
+    assert_string_equal(cycle(e), "3 for 11 4 for 11");
+    assert_int_equal(mete_workload_remove(e, 3), METE_OK);
+    assert_string_equal(cycle(e), "");
+    assert_string_equal(why(e, 11).code_text, "WaitingForPreempted");
+    assert_int_equal(mete_workload_remove(e, 4), METE_OK);
+    assert_string_equal(cycle(e), "11:b0(0,1,2,3) 11:b1(0,1,2,3)");
+    mete_engine_free(e);
+}
+
+static void evicts_for_each_set_in_its_rack(void **state)
+{
+    struct mete_engine *e = cluster();
+    static const char *const nodes[] = {"a0", "a1", "b0", "b1", "c0", "c1", "d0", "d1"};
+
+    (void)state;
+    may_evict(e);
+    for (uint64_t i = 0; i < 8; i++)
+        if (i != 4)
+            hold_weakly(e, i + 1, nodes[i], 4, 0);
+    assert_int_equal(add(e, (struct gang){.id = 11,
+                                          .pods = 2,
+                                          .gpus = 4,
+                                          .second = 3,
+                                          .priority = 1,
+                                          .domains = {{"block", true}},
+                                          .n_domains = 1,
+                                          .set_domains = {{"rack", true}},
+                                          .n_set_domains = 1}),
+                     METE_OK);
+    assert_string_equal(cycle(e), "6 for 11 7 for 11");
+    assert_int_equal(mete_workload_remove(e, 6), METE_OK);
+    assert_int_equal(mete_workload_remove(e, 7), METE_OK);
+    assert_string_equal(cycle(e), "11:c0(0,1,2,3) 11:c1(0,1,2,3) 11:d0(0) 11:d0(1) 11:d0(2)");
+    mete_engine_free(e);
+}
+
 /* --- against a naive placer --- */
 
 struct model {
     struct mete_engine *engine;
     struct prop prop;
     uint64_t seed;
+    bool evicts;
+    size_t n_evicted;
     bool keeps_room; /* reservations are made: what fits may have to wait */
     struct place nodes[NODES];
     bool has_node[NODES];
@@ -603,6 +688,8 @@ static void add_random_gang(struct model *m, uint64_t id)
         .pods = 1 + (uint32_t)prop_below(&m->prop, PODS),
         .gpus = 1 + (uint32_t)prop_below(&m->prop, 3),
         .second = prop_chance(&m->prop, 30) ? 1 + (uint32_t)prop_below(&m->prop, PODS) : 0,
+        .priority = m->evicts ? (int32_t)prop_below(&m->prop, 3) : 0,
+        .is_preemptible = m->evicts && prop_chance(&m->prop, 80),
         .limit_s = prop_chance(&m->prop, 50) ? 1 + (int64_t)prop_below(&m->prop, 30) : 0,
     };
     g->n_domains = random_domains(m, g->domains);
@@ -619,13 +706,10 @@ static void remove_gang(struct model *m, uint64_t id)
     m->is_placed[id] = false;
 }
 
-static void run_cycle(struct model *m, int64_t now_s)
+static void note_placed(struct model *m, const struct mete_decisions *d)
 {
-    struct mete_decisions d;
-
-    mete_cycle(m->engine, now_s * SECOND, 0, &d);
-    for (size_t i = 0; i < d.n_placements; i++) {
-        const struct mete_placement *p = &d.placements[i];
+    for (size_t i = 0; i < d->n_placements; i++) {
+        const struct mete_placement *p = &d->placements[i];
 
         m->is_placed[p->workload] = true;
         for (size_t k = 0; k < p->n_pods; k++) {
@@ -636,6 +720,37 @@ static void run_cycle(struct model *m, int64_t now_s)
             m->node[p->workload][k] = (int)node;
         }
     }
+}
+
+/* Those that are evicted go at once, and whoever that was for starts. */
+static void run_cycle(struct model *m, int64_t now_s)
+{
+    struct mete_decisions d;
+    struct mete_eviction evictions[JOBS];
+    size_t n;
+
+    mete_cycle(m->engine, now_s * SECOND, 0, &d);
+    note_placed(m, &d);
+    n = d.n_evictions;
+    m->n_evicted += n;
+    CHECK(m, n <= JOBS && (n == 0 || m->evicts));
+    for (size_t i = 0; i < n; i++)
+        evictions[i] = d.evictions[i];
+    for (size_t i = 0; i < n; i++)
+        remove_gang(m, evictions[i].workload);
+    if (n == 0)
+        return;
+    mete_cycle(m->engine, now_s * SECOND, 0, &d);
+    note_placed(m, &d);
+    for (size_t i = 0; i < n; i++)
+        CHECK(m, m->is_placed[evictions[i].by]);
+    for (size_t i = 0; i < d.n_evictions; i++) {
+        CHECK(m, i < JOBS);
+        evictions[i] = d.evictions[i];
+    }
+    n = d.n_evictions;
+    for (size_t i = 0; i < n; i++)
+        remove_gang(m, evictions[i].workload);
 }
 
 static bool all_same(const struct model *m, uint64_t id, size_t first, size_t end,
@@ -731,7 +846,8 @@ static void step(struct model *m, int64_t now_s)
     }
 }
 
-static void run_seed(uint64_t seed)
+/* How many were evicted. */
+static size_t run_seed(uint64_t seed)
 {
     static const char *const policies[] = {"binpack", "spread", "mete", "random"};
     struct model m = {.prop = {seed}, .seed = seed, .keeps_room = seed % 3 == 0};
@@ -739,20 +855,27 @@ static void run_seed(uint64_t seed)
                                          .reserve_depth = m.keeps_room ? 2 : METE_RESERVE_NONE};
 
     m.engine = mete_engine_new(&options);
+    m.evicts = seed % 5 == 0;
+    m.keeps_room = m.keeps_room || m.evicts;
+    if (m.evicts)
+        may_evict(m.engine);
     for (size_t i = 0; i < NODES; i++)
         set_random_node(&m, i);
     for (int64_t i = 1; i <= STEPS; i++)
         step(&m, i);
     mete_engine_free(m.engine);
+    return m.n_evicted;
 }
 
 static void finds_a_domain_wherever_a_naive_search_does(void **state)
 {
     struct prop_seeds seeds = prop_seeds(300);
+    size_t n_evicted = 0;
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
-        run_seed(seed);
+        n_evicted += run_seed(seed);
+    assert_true(n_evicted > 0 || seeds.end - seeds.first < 100);
 }
 
 int main(void)
@@ -768,6 +891,8 @@ int main(void)
         cmocka_unit_test(refuses_what_cannot_be_a_domain),
         cmocka_unit_test(a_new_label_moves_a_node_to_another_domain),
         cmocka_unit_test(room_is_kept_in_the_rack_that_is_free_first),
+        cmocka_unit_test(evicts_in_one_rack_where_that_costs_least),
+        cmocka_unit_test(evicts_for_each_set_in_its_rack),
         cmocka_unit_test(finds_a_domain_wherever_a_naive_search_does),
     };
 
