@@ -183,6 +183,7 @@ struct mete_workload {
     bool never_preempts;   /* others are not evicted for it */
     int64_t min_run_ns;    /* not before it has run that long */
     int64_t checkpoint_ns; /* when it last saved its work; 0: never */
+    int64_t estimate_ns;   /* how long it is expected to run; 0: as its time limit */
     const struct mete_pod_set *pod_sets;
     size_t n_pod_sets;
     const char *reservation; /* it runs in that one alone, within its time; NULL or "": anywhere */
@@ -418,6 +419,7 @@ enum mete_preempt {
     METE_PREEMPT_NEVER,
     METE_PREEMPT_LOWER_PRIORITY,
     METE_PREEMPT_ANY,
+    METE_PREEMPT_LATER, /* of at most its priority, and behind it in the order of the queue */
 };
 
 /*
@@ -434,7 +436,7 @@ struct mete_queue {
     struct mete_limits user_limits; /* of each user in it */
     int64_t time_limit_ns;          /* of a workload, which must have one then; 0: none */
     enum mete_preempt reclaim; /* whom its workloads evict in queues above their nominal quota */
-    enum mete_preempt within;  /* and in the queue itself: never, or lower priority */
+    enum mete_preempt within;  /* and in the queue itself: never, lower priority, or later */
     int64_t min_run_ns;        /* its workloads are not evicted before they have run that long */
     bool is_stopped;           /* nothing of it starts */
 };
@@ -562,6 +564,13 @@ struct mete_fairness {
     struct mete_factors factors;
     int64_t half_life_ns; /* of what was used; 0: it does not count */
     int64_t period_ns;    /* how often points are found anew; 0: 5 minutes */
+    /*
+     * Of those with the same points, by the gpu time that they are expected to take: those that
+     * together are a tenth of all work first, the smallest first; one in a hundred, the largest,
+     * as if submitted 30 days later; the others by submission, a gpu second counting as 1/32 s.
+     * What runs longer than expected counts as half done.
+     */
+    bool by_size;
 };
 
 METE_API enum mete_result mete_fairness_set(struct mete_engine *e,
@@ -612,6 +621,9 @@ METE_API enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id,
                                              enum mete_hold hold, const char *text);
 
 /* It has saved its work: evicting it costs what it does from here on. */
+METE_API enum mete_result mete_workload_estimate(struct mete_engine *e, uint64_t id,
+                                                 int64_t estimate_ns);
+
 METE_API enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id,
                                                    int64_t at_ns);
 

@@ -8,6 +8,8 @@ bool order_before(const struct order_key *a, const struct order_key *b)
 {
     if (a->points != b->points)
         return a->points > b->points;
+    if (a->due_s != b->due_s)
+        return a->due_s < b->due_s;
     if (a->submit_ns != b->submit_ns)
         return a->submit_ns < b->submit_ns;
     return a->id < b->id;

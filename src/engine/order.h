@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What decides the order: more points, then earlier, then smaller id (unique). */
+/* What decides the order: more points, then what is due before (sizes.h; 0: all alike), then
+ * earlier, then smaller id (unique). */
 struct order_key {
     int64_t points;
+    int64_t due_s;
     int64_t submit_ns;
     uint64_t id;
 };

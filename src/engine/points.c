@@ -1,5 +1,6 @@
 #include "engine/points.h"
 
+#include "engine/due.h"
 #include "engine/record.h"
 #include "engine/share.h"
 
@@ -88,6 +89,7 @@ static void order_anew(struct mete_engine *e, const struct queue *q, int64_t now
         struct order_key key = w->key;
 
         key.points = points_of(e, w, now_ns);
+        key.due_s = due_of(e, w);
         is_in_order = is_in_order && (keys.n == 0 || order_before(&keys.at[keys.n - 1], &key));
         vec_add(&all, w);
         vec_add(&keys, key);
@@ -115,7 +117,8 @@ void points_begin(struct mete_engine *e, int64_t now_ns)
     struct queue *next;
     struct queue *q;
 
-    if (e->points_ns != 0 && (!is_moving(f) || now_ns - e->points_ns < period_ns))
+    if (e->points_ns != 0 &&
+        ((!is_moving(f) && !e->fairness.by_size) || now_ns - e->points_ns < period_ns))
         return;
     if (e->points_ns == 0 && e->counted.n == 0)
         return; /* as they were made */
@@ -125,6 +128,7 @@ void points_begin(struct mete_engine *e, int64_t now_ns)
         }
         share_find(e);
     }
+    due_check(e, now_ns);
     map_each (handle, e->queue_map, q, next) {
         order_anew(e, q, now_ns);
     }
@@ -143,6 +147,7 @@ enum mete_result mete_fairness_set(struct mete_engine *e, const struct mete_fair
     e->fairness = *fairness;
     e->points_ns = 0;
     queues_begin(e);
+    due_switch(e);
     e->eased++;
     e->version++;
     return METE_OK;

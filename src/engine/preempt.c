@@ -5,11 +5,12 @@
  * of its queue and of those above it: it is found when it is placed, or later when others have
  * ended, and stays until it ends. Then there are two rules. Reclaim: one that would be secured, and
  * whose queue really is below its nominal quota, evicts unsecured ones in other queues. Priority:
- * one evicts others of its own queue with a lower priority; secured ones only if it will be secured
- * itself.
+ * one evicts others of its own queue with a lower priority, or of the same that stand behind it in
+ * the order, as the queue says; secured ones only if it will be secured itself.
  *
- * It cannot go round in a circle. Count, for each priority from the largest down, the secured
- * workloads of at least that priority; behind these numbers, in the same way, the placed ones.
+ * It cannot go round in a circle. Count, for each priority and place in the order from the first
+ * down, the secured workloads that stand at least there; behind these numbers, in the same way, the
+ * placed ones.
  * Read as one word, each decision makes it larger: placing adds to it and takes nothing away; by
  * reclaim it gains a secured workload and loses only unsecured ones; by priority it gains a secured
  * one at that priority and loses only at lower ones, or it keeps all of the first half and gains a
@@ -41,6 +42,21 @@ static unsigned common_depth(const struct queue *a, const struct queue *b)
     return a->depth;
 }
 
+static bool may_go(const struct workload *w, const struct workload *own, enum mete_preempt rule)
+{
+    switch (rule) {
+    case METE_PREEMPT_ANY:
+        return w->queue != own->queue || w->priority < own->priority;
+    case METE_PREEMPT_LOWER_PRIORITY:
+        return w->priority < own->priority;
+    case METE_PREEMPT_LATER:
+        return w->priority <= own->priority && order_before(&own->key, &w->key);
+    case METE_PREEMPT_NEVER:
+        break;
+    }
+    return false;
+}
+
 static void mark_in(struct search *s, const struct queue *q)
 {
     const struct workload *own = s->victims.attempt.w;
@@ -52,7 +68,7 @@ static void mark_in(struct search *s, const struct queue *q)
         (!is_own && (depth < s->least_depth || depth > s->most_depth)))
         return;
     for (struct workload *w = q->first_placed; w; w = w->placed_after) {
-        if ((is_own || rule == METE_PREEMPT_LOWER_PRIORITY) && w->priority >= own->priority)
+        if (!may_go(w, own, rule))
             continue;
         if (!w->is_secured || (is_own && !s->spares_secured))
             victims_allow(&s->victims, w);

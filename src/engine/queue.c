@@ -99,6 +99,7 @@ void queues_free(struct mete_engine *e)
     }
     vec_done(&e->counted);
     vec_done(&e->victims);
+    free(e->sizes);
     vec_done(&e->moved);
     vec_done(&e->preemptors);
     vec_done(&e->evictions);
@@ -294,6 +295,9 @@ static enum mete_result check_quotas(struct mete_engine *e, const struct mete_qu
 {
     size_t n_new = e->counted.n;
 
+    if ((unsigned)from->reclaim > METE_PREEMPT_ANY || (unsigned)from->within > METE_PREEMPT_LATER)
+        return engine_refuse(e, METE_INVALID, "queue '%s': whom it may evict makes no sense",
+                             from->name);
     if (from->n_quotas > QUOTAS_MAX)
         return engine_refuse(e, METE_INVALID, "queue '%s': over %d quotas", from->name, QUOTAS_MAX);
     for (size_t i = 0; i < from->n_quotas; i++) {

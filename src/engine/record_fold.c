@@ -275,6 +275,7 @@ static void take(struct record_fold *f, enum record_call call, const void *args,
     case RECORD_WORKLOAD_UNPLACE:
     case RECORD_WORKLOAD_REMOVE:
     case RECORD_WORKLOAD_CHECKPOINT:
+    case RECORD_WORKLOAD_ESTIMATE:
     case RECORD_WORKLOAD_HOLD:
         take_workload(f, call, args, line);
         return;

@@ -145,11 +145,12 @@ static const struct record_field workload_fields[] = {
     BOOL(struct mete_workload, never_preempts),
     INT(struct mete_workload, min_run_ns),
     INT(struct mete_workload, checkpoint_ns),
+    INT(struct mete_workload, estimate_ns),
     LIST(struct mete_workload, pod_sets, n_pod_sets, &pod_set),
     TEXT(struct mete_workload, reservation),
     LIST(struct mete_workload, domains, n_domains, &domain),
 };
-TYPE(workload, struct mete_workload, 120);
+TYPE(workload, struct mete_workload, 128);
 
 static const struct record_field device_fields[] = {
     UINT(struct mete_device, ask),     TEXT(struct mete_device, gpu),
@@ -254,8 +255,9 @@ static const struct record_field fairness_fields[] = {
     STRUCT(struct mete_fairness, factors, &factors),
     INT(struct mete_fairness, half_life_ns),
     INT(struct mete_fairness, period_ns),
+    BOOL(struct mete_fairness, by_size),
 };
-TYPE(fairness, struct mete_fairness, 56);
+TYPE(fairness, struct mete_fairness, 64);
 
 static const struct record_field moves_fields[] = {INT(struct mete_moves, horizon_ns),
                                                    INT(struct mete_moves, restart_ns),
@@ -285,6 +287,10 @@ TYPE(id, struct record_id, 8);
 static const struct record_field checkpoint_fields[] = {UINT(struct record_checkpoint, id),
                                                         INT(struct record_checkpoint, at_ns)};
 TYPE(checkpoint, struct record_checkpoint, 16);
+
+static const struct record_field estimate_fields[] = {UINT(struct record_estimate, id),
+                                                      INT(struct record_estimate, estimate_ns)};
+TYPE(estimate, struct record_estimate, 16);
 
 static const struct record_field hold_fields[] = {
     UINT(struct record_hold, id), INT(struct record_hold, hold), TEXT(struct record_hold, text)};
@@ -324,20 +330,31 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_WORKLOAD_UNPLACE] = "workload_unplace",
     [RECORD_WORKLOAD_REMOVE] = "workload_remove",
     [RECORD_WORKLOAD_CHECKPOINT] = "workload_checkpoint",
+    [RECORD_WORKLOAD_ESTIMATE] = "workload_estimate",
     [RECORD_WORKLOAD_HOLD] = "workload_hold",
     [RECORD_CYCLE] = "cycle",
     [RECORD_DECIDED] = "decided",
 };
 
 const struct record_type *const record_call_types[RECORD_CALLS] = {
-    [RECORD_ENGINE] = &options,           [RECORD_NODE_SET] = &node,
-    [RECORD_NODE_REMOVE] = &name,         [RECORD_DEMAND_SET] = &demand_set,
-    [RECORD_VALUES_SET] = &values_set,    [RECORD_QUEUE_SET] = &queue,
-    [RECORD_QUEUE_REMOVE] = &name,        [RECORD_FAIRNESS_SET] = &fairness,
-    [RECORD_MOVES_SET] = &moves,          [RECORD_RESERVATION_SET] = &reservation,
-    [RECORD_RESERVATION_REMOVE] = &name,  [RECORD_WORKLOAD_ADD] = &workload,
-    [RECORD_WORKLOAD_RESTORE] = &restore, [RECORD_WORKLOAD_UNPLACE] = &id,
-    [RECORD_WORKLOAD_REMOVE] = &id,       [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
-    [RECORD_WORKLOAD_HOLD] = &hold,       [RECORD_CYCLE] = &cycle,
+    [RECORD_ENGINE] = &options,
+    [RECORD_NODE_SET] = &node,
+    [RECORD_NODE_REMOVE] = &name,
+    [RECORD_DEMAND_SET] = &demand_set,
+    [RECORD_VALUES_SET] = &values_set,
+    [RECORD_QUEUE_SET] = &queue,
+    [RECORD_QUEUE_REMOVE] = &name,
+    [RECORD_FAIRNESS_SET] = &fairness,
+    [RECORD_MOVES_SET] = &moves,
+    [RECORD_RESERVATION_SET] = &reservation,
+    [RECORD_RESERVATION_REMOVE] = &name,
+    [RECORD_WORKLOAD_ADD] = &workload,
+    [RECORD_WORKLOAD_RESTORE] = &restore,
+    [RECORD_WORKLOAD_UNPLACE] = &id,
+    [RECORD_WORKLOAD_REMOVE] = &id,
+    [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
+    [RECORD_WORKLOAD_ESTIMATE] = &estimate,
+    [RECORD_WORKLOAD_HOLD] = &hold,
+    [RECORD_CYCLE] = &cycle,
     [RECORD_DECIDED] = &decided,
 };

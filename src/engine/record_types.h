@@ -62,6 +62,11 @@ struct record_checkpoint {
     int64_t at_ns;
 };
 
+struct record_estimate {
+    uint64_t id;
+    int64_t estimate_ns;
+};
+
 struct record_restore {
     const struct mete_workload *workload;
     const struct mete_placement *placement;
@@ -99,6 +104,7 @@ enum record_call {
     RECORD_WORKLOAD_UNPLACE,
     RECORD_WORKLOAD_REMOVE,
     RECORD_WORKLOAD_CHECKPOINT,
+    RECORD_WORKLOAD_ESTIMATE,
     RECORD_WORKLOAD_HOLD,
     RECORD_CYCLE,
     RECORD_DECIDED, /* by the cycle before it; none: nothing */

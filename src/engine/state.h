@@ -309,6 +309,7 @@ struct workload {
     uint64_t decided_at; /* e->labels_version when placed by a decision; 0 */
     int64_t min_run_ns;
     int64_t checkpoint_ns;
+    int64_t estimate_ns; /* of a run, doubled when it was outlived; 0: not known */
     struct queue *queue;
     uint32_t user;
     struct workload *placed_before; /* in its queue */
@@ -389,6 +390,7 @@ struct mete_engine {
     uint64_t counted_at;         /* which those are */
     uint64_t capacities_at;      /* e->nodes_version of their capacities */
     struct mete_fairness fairness;
+    struct sizes *sizes; /* learned; NULL where the order does not go by size */
     struct mete_moves moves;
     uint64_t cycles; /* begun, those apart that go on with one that was cut */
     bool was_cut;

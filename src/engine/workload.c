@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/asks.h"
+#include "engine/due.h"
 #include "engine/move.h"
 #include "engine/place.h"
 #include "engine/points.h"
@@ -59,7 +60,8 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
                                  "workload %" PRIu64
                                  ": a name, queue, user or reservation is over %d bytes",
                                  w->id, TEXT_MAX);
-    if (w->submit_ns < 0 || w->time_limit_ns < 0 || w->min_run_ns < 0 || w->checkpoint_ns < 0)
+    if (w->submit_ns < 0 || w->time_limit_ns < 0 || w->min_run_ns < 0 || w->checkpoint_ns < 0 ||
+        w->estimate_ns < 0)
         return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": a time is negative", w->id);
     return METE_OK;
 }
@@ -85,7 +87,8 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
         return result;
     }
     w = mem_alloc(sizeof(*w));
-    w->key = (struct order_key){from->priority, from->submit_ns, from->id};
+    w->key =
+        (struct order_key){.points = from->priority, .submit_ns = from->submit_ns, .id = from->id};
     w->group = g;
     w->queue = queue;
     w->user = user;
@@ -94,11 +97,13 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     w->is_preemptible = from->is_preemptible;
     w->min_run_ns = from->min_run_ns;
     w->checkpoint_ns = from->checkpoint_ns;
+    w->estimate_ns = from->estimate_ns > 0 ? from->estimate_ns : from->time_limit_ns;
     w->end_ns = NEVER_NS;
     w->since_ns = from->submit_ns;
     w->name = mem_strdup(from->name ? from->name : "");
     make_pods(w);
     w->key.points = points_of(e, w, e->now_ns);
+    w->key.due_s = due_of(e, w);
     *ret = w;
     return METE_OK;
 }
@@ -126,6 +131,7 @@ static enum mete_result make_new(struct mete_engine *e, const struct mete_worklo
 static void enter(struct mete_engine *e, struct workload *w)
 {
     map_add(handle, e->workload_map, &w->key.id, sizeof(w->key.id), w);
+    due_learn(e, w);
     e->version++;
 }
 
@@ -453,6 +459,7 @@ enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id)
         return engine_refuse(e, METE_NOT_FOUND, "workload %" PRIu64 " is not placed", id);
     record_call(e, RECORD_WORKLOAD_UNPLACE, &(struct record_id){id});
     give_all(e, w);
+    due_stopped(e, w);
     group_wait(e, w);
     e->version++;
     return METE_OK;

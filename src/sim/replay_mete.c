@@ -1,13 +1,6 @@
 /*
- * Mete's order, which knows estimates only. A job's size is its estimated gpu time; what is small
- * and what is among the largest is learned from the jobs submitted so far (sizes.h).
- *
- *   small ones      come first, the smallest first: together they are a tenth of the work, so the
- *                   others lose a tenth at most, and most jobs do not wait
- *   the others      in order of submission, larger ones as if a 32nd of their size later: by age,
- *                   since what is passed over forever is what waits longest
- *   the largest     one in a hundred, as if 30 days later: they would hold up all others, and after
- *                   that time nothing that is submitted passes them any more
+ * Mete's order by size (engine/sizes.h), which knows estimates only: a job's size is its estimated
+ * gpu time.
  *
  * In this order all jobs fill the pool, also around one that does not fit. A running job that has
  * no place in it is preempted and pays. A job that outlives its estimate counts as half done, which
@@ -17,16 +10,11 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "engine/sizes.h"
 #include "sim/line.h"
 #include "sim/replay_private.h"
-#include "sim/sizes.h"
-
-#define DAY_S     INT64_C(86400)
-#define SMALL_KEY (-(INT64_C(1) << 60)) /* of size 0: before all others */
 
 enum {
-    SIZE_DELAY = 32,    /* gpu seconds that put a job a second later */
-    LARGEST_DELAY = 30, /* days */
     ROUNDS = 2
 };
 
@@ -66,12 +54,7 @@ static int64_t size_of(const struct order *o, uint32_t job)
 
 static int64_t key_of(const struct order *o, uint32_t job)
 {
-    const int64_t size = size_of(o, job);
-    const int64_t due = o->r->options->jobs[job].submit_s + size / SIZE_DELAY;
-
-    if (size < o->sizes.small_below)
-        return SMALL_KEY + size;
-    return size < o->sizes.largest_from ? due : due + LARGEST_DELAY * DAY_S;
+    return sizes_due(&o->sizes, size_of(o, job), o->r->options->jobs[job].submit_s);
 }
 
 static void set_place(struct order *o, uint32_t job)

@@ -73,6 +73,7 @@ struct job_spec {
     bool is_preemptible;
     int64_t min_run_s;
     int64_t checkpoint_s;
+    int64_t estimate_s;
     int32_t qos;
     uint32_t pods;         /* 0: 1 */
     const char *label;     /* of key "disk" */
@@ -128,6 +129,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .is_preemptible = s.is_preemptible,
         .min_run_ns = s.min_run_s * SECOND,
         .checkpoint_ns = s.checkpoint_s * SECOND,
+        .estimate_ns = s.estimate_s * SECOND,
         .submit_ns = (s.submit_s ? s.submit_s : (int64_t)s.id) * SECOND,
         .time_limit_ns = s.limit_s * SECOND,
         .pod_sets = &p->set,

@@ -3,7 +3,7 @@
 #include "sim/openb_run.h"
 #include "sim/parallel.h"
 #include "sim/replay.h"
-#include "sim/sizes.h"
+#include "engine/sizes.h"
 #include "sim/summary.h"
 #include "test.h"
 

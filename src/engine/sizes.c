@@ -1,9 +1,16 @@
-#include "sim/sizes.h"
+#include "engine/sizes.h"
 
 /* What made small 3 % to 30 % of the work, and the largest 0.5 % to 2 % of the jobs, was tried:
  * docs/simulator.md. */
-static const double small_share = 0.1;
-static const uint64_t largest_one_in = 100;
+enum {
+    SMALL_ONE_IN = 10,    /* of the work */
+    LARGEST_ONE_IN = 100, /* of the jobs */
+    SIZE_DELAY = 32,      /* gpu seconds that put a job a second later */
+    LARGEST_DELAY = 30    /* days */
+};
+
+#define DAY_S     INT64_C(86400)
+#define SMALL_DUE (-(INT64_C(1) << 60)) /* of size 0: before all others */
 
 /* Sizes up to 15 have a step each, larger ones eight steps an octave. */
 static unsigned step_of(int64_t size)
@@ -28,12 +35,12 @@ static int64_t size_of(unsigned step)
 
 static int64_t find_small(const struct sizes *s)
 {
-    double work = 0;
+    uint64_t work = 0;
     unsigned step = 0;
 
     for (; step < SIZES_STEPS - 1; step++) {
         work += s->work[step];
-        if (work > small_share * s->total)
+        if (work > s->total / SMALL_ONE_IN)
             break;
     }
     return size_of(step);
@@ -46,7 +53,7 @@ static int64_t find_largest(const struct sizes *s)
 
     while (step > 0) {
         count += s->count[step - 1];
-        if (count * largest_one_in > s->n)
+        if (count * LARGEST_ONE_IN > s->n)
             break;
         step--;
     }
@@ -55,12 +62,24 @@ static int64_t find_largest(const struct sizes *s)
 
 void sizes_add(struct sizes *s, int64_t size)
 {
+    const uint64_t counted = size < 0 ? 0 : (uint64_t)(size < SIZE_MAX_S ? size : SIZE_MAX_S);
     const unsigned step = step_of(size);
 
+    if (s->total > UINT64_MAX - counted)
+        return; /* enough is known */
     s->count[step]++;
     s->n++;
-    s->work[step] += (double)size;
-    s->total += (double)size;
+    s->work[step] += counted;
+    s->total += counted;
     s->small_below = find_small(s);
     s->largest_from = find_largest(s);
+}
+
+int64_t sizes_due(const struct sizes *s, int64_t size, int64_t submit_s)
+{
+    const int64_t due = submit_s + size / SIZE_DELAY;
+
+    if (size < s->small_below)
+        return SMALL_DUE + size;
+    return size < s->largest_from ? due : due + LARGEST_DELAY * DAY_S;
 }
