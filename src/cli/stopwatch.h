@@ -5,3 +5,6 @@
 
 /* Monotonic ns; only differences mean something. */
 int64_t stopwatch_ns(void);
+
+/* Processor time of this process, of all its threads. */
+int64_t stopwatch_processor_ns(void);

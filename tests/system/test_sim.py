@@ -116,6 +116,36 @@ def test_sim_openb_tiny():
         check("seed 3: no order of arrival" in r.stderr, r)
 
 
+def test_sim_published_tiny():
+    with tempfile.TemporaryDirectory() as d:
+        nodes = write(f"{d}/openb_node_list_gpu_node.csv", "sn,cpu_milli,memory_mib,gpu,model\n"
+                      "a,4000,1024,1,T4\nb,4000,1024,1,T4\n")
+        pods = write(f"{d}/openb_pod_list_half.csv.gz", "cpu_milli,memory_mib,num_gpu,gpu_milli\n1000,1,1,500\n")
+        arrivals = write(f"{d}/arrivals_half.txt", "1 0 0 0 0 0 0\n")
+        ranks = write(f"{d}/noderank_half.txt.gz", "1 1 0\n")
+        r = sim("openb", "--nodes", nodes, "--pods", pods, "--arrivals", arrivals, "--noderank", ranks, "--policies", "fgd",
+                "--seeds", "1", "-o", "csv")
+        equal(r.returncode, 0, r)
+        published = [line.split(",") for line in r.stdout.splitlines()]
+        for line in published[1:]:  # the columns between the arrivals have no value here; published files have all
+            for k, cell in enumerate(line):
+                line[k] = cell or "0.0000"
+        write(f"{d}/published_half.csv", "\n".join(",".join(line) for line in published) + "\n")
+        words = ["openb", "--published", d, "--seeds", "1", "-o", "json"]
+        r = sim(*words, "--policies", "fgd,bestfit")
+        equal(r.returncode, 1, r)  # two pods of a half are no curve of 131 points
+        rows = json.loads(r.stdout)
+        equal([(x["variant"], x["policy"]) for x in rows], [("half", "fgd"), ("half", "bestfit")], r)
+        check("largest" in rows[0] and "gain_100" not in rows[0] and not rows[0]["ok"], rows)
+        equal((rows[1]["gain_100"], rows[1]["worst_130"], rows[1]["ok"]), (0.0, 0.0, True), rows)
+        os.remove(ranks)
+        r = sim(*words)
+        equal(r.returncode, 3, r)
+        check("no noderank_half.txt, nor noderank_half.txt.gz" in r.stderr, r)
+        r = sim("openb", "--published", "/nowhere")
+        equal(r.returncode, 3, r)
+
+
 def test_sim_what_if_and_report():
     with tempfile.TemporaryDirectory() as d:
         path, page = write(f"{d}/jobs.csv", TINY), f"{d}/page.html"
