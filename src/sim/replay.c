@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "sim/replay_private.h"
 
-static const char *const names[] = {"fifo", "sjf", "srtf", "mete"};
+static const char *const names[] = {"fifo", "sjf", "srtf", "mete", "engine"};
 
 struct err *replay_policy_parse(struct str text, enum replay_policy *ret)
 {
@@ -16,7 +16,7 @@ struct err *replay_policy_parse(struct str text, enum replay_policy *ret)
             return NULL;
         }
     }
-    return err_new(ERR_INVALID, "policy '" STR_FMT "': want fifo, sjf, srtf or mete",
+    return err_new(ERR_INVALID, "policy '" STR_FMT "': want fifo, sjf, srtf, mete or engine",
                    STR_ARG(text));
 }
 
@@ -43,7 +43,7 @@ int64_t replay_next_end(struct replay *r)
     return heap_first(&r->ends) ? heap_first(&r->ends)->key : NEVER;
 }
 
-static void note_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
+void replay_note_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
 {
     if (r->done[job].start_s < 0)
         r->done[job].start_s = now_s;
@@ -55,7 +55,7 @@ bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
 {
     if (!pool_take(r->pool, r->options->jobs[job].gpus, &r->holds[job]))
         return false;
-    note_start(r, job, now_s, run_s);
+    replay_note_start(r, job, now_s, run_s);
     return true;
 }
 
@@ -64,7 +64,7 @@ void replay_start_planned(struct replay *r, uint32_t job, int64_t now_s, int64_t
     const bool is_free = pool_take_same(r->pool, &r->holds[job]);
 
     assert(is_free);
-    note_start(r, job, now_s, run_s);
+    replay_note_start(r, job, now_s, run_s);
 }
 
 int64_t replay_preemption_cost(uint32_t gpus)
@@ -143,6 +143,9 @@ static void run_policy(struct replay *r, enum replay_policy policy)
         break;
     case REPLAY_METE:
         replay_mete(r);
+        break;
+    case REPLAY_ENGINE:
+        replay_engine(r);
         break;
     }
 }

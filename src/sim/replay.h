@@ -15,10 +15,11 @@
 #include "sim/pool.h"
 
 enum replay_policy {
-    REPLAY_FIFO, /* by submit time; starts end at the first that does not fit */
-    REPLAY_SJF,  /* by true duration, likewise */
-    REPLAY_SRTF, /* by true remaining time, with preemption and its cost */
-    REPLAY_METE, /* by due time with backfill, knowing estimates only: see replay_mete.c */
+    REPLAY_FIFO,   /* by submit time; starts end at the first that does not fit */
+    REPLAY_SJF,    /* by true duration, likewise */
+    REPLAY_SRTF,   /* by true remaining time, with preemption and its cost */
+    REPLAY_METE,   /* by size, knowing estimates only: see replay_mete.c */
+    REPLAY_ENGINE, /* the same order, by the engine as a server runs it: see replay_engine.c */
 };
 
 struct replay_options {
@@ -39,7 +40,7 @@ struct replay_job {
     uint32_t preemptions;
 };
 
-/* "fifo", "sjf", "srtf", "mete". ERR_INVALID: what is known. */
+/* "fifo", "sjf", "srtf", "mete", "engine". ERR_INVALID: what is known. */
 struct err *replay_policy_parse(struct str text, enum replay_policy *ret) MUST_CHECK;
 const char *replay_policy_name(enum replay_policy policy);
 

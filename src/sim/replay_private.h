@@ -26,6 +26,8 @@ int64_t replay_next_end(struct replay *r);
 bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
 /* The same on what `holds` says already, which is free. */
 void replay_start_planned(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
+/* It has started, wherever it is. */
+void replay_note_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
 /* What the protocol charges a job of that many gpus, in seconds of all of them. */
 int64_t replay_preemption_cost(uint32_t gpus);
 /* Takes a running job's gpus away: its end is not before it starts again. */
@@ -36,3 +38,4 @@ void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint3
 
 void replay_srtf(struct replay *r);
 void replay_mete(struct replay *r);
+void replay_engine(struct replay *r);

@@ -1,0 +1,174 @@
+/*
+ * The engine itself, as a server runs it: its order by size, knowing estimates only, and evictions
+ * of whoever stands later. A job of up to a node's gpus is one pod, a larger one a gang of whole
+ * nodes and what is left over. What was done before a preemption is kept, and the job pays.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "mete/engine.h"
+#include "sim/replay_private.h"
+
+enum {
+    NODE_NAME_SIZE = 16,
+    PERIOD_S = 60 /* how often those that outlived their estimate are looked for */
+};
+
+/* What is known of a job. */
+struct known {
+    int64_t estimate_s;
+    int64_t ran_s;    /* in earlier runs */
+    int64_t began_s;  /* of this run */
+    int64_t paying_s; /* what this run begins with */
+    int64_t remain_s; /* truly, with what is to be paid */
+};
+
+struct live {
+    struct replay *r;
+    struct mete_engine *engine;
+    struct known *known;
+    int64_t now_s;
+};
+
+static void add_node(struct live *l, uint32_t index)
+{
+    const uint32_t n_gpus = l->r->options->gpus_per_node;
+    struct mete_gpu *gpus = mem_alloc(n_gpus * sizeof(*gpus));
+    char(*uuids)[2 * NODE_NAME_SIZE] = mem_alloc(n_gpus * sizeof(*uuids));
+    char name[NODE_NAME_SIZE];
+    enum mete_result result;
+
+    (void)snprintf(name, sizeof(name), "node-%04" PRIu32, index);
+    for (uint32_t i = 0; i < n_gpus; i++) {
+        (void)snprintf(uuids[i], sizeof(uuids[i]), "%s/%02" PRIu32, name, i);
+        gpus[i] = (struct mete_gpu){.uuid = uuids[i],
+                                    .model = "gpu",
+                                    .numa_node = -1,
+                                    .link_group = -1,
+                                    .is_healthy = true};
+    }
+    result = mete_node_set(
+        l->engine,
+        &(struct mete_node){.name = name, .gpus = gpus, .n_gpus = n_gpus, .is_ready = true});
+    assert(result == METE_OK);
+    (void)result;
+    free(gpus);
+    free(uuids);
+}
+
+static void submit(struct live *l, uint32_t job)
+{
+    const struct sim_job *j = &l->r->options->jobs[job];
+    const uint32_t most = l->r->options->gpus_per_node;
+    const uint32_t whole = j->gpus > most ? j->gpus / most : 0;
+    const uint32_t rest = j->gpus - whole * most;
+    struct mete_pod_set sets[2];
+    size_t n = 0;
+    enum mete_result result;
+
+    if (whole > 0)
+        sets[n++] = (struct mete_pod_set){.name = "nodes", .count = whole, .gpus = most};
+    if (rest > 0)
+        sets[n++] = (struct mete_pod_set){.name = "rest", .count = 1, .gpus = rest};
+    l->known[job] = (struct known){.estimate_s = j->estimate_s, .remain_s = j->duration_s};
+    result = mete_workload_add(l->engine, &(struct mete_workload){
+                                              .id = (uint64_t)job + 1,
+                                              .name = "job",
+                                              .submit_ns = j->submit_s * NS_PER_SEC,
+                                              .is_preemptible = true,
+                                              .estimate_ns = j->estimate_s * NS_PER_SEC,
+                                              .pod_sets = sets,
+                                              .n_pod_sets = n,
+                                          });
+    assert(result == METE_OK);
+    (void)result;
+}
+
+static void on_end(void *arg, uint32_t job)
+{
+    struct live *l = arg;
+
+    (void)mete_workload_remove(l->engine, (uint64_t)job + 1); /* it runs there */
+}
+
+static void preempt(struct live *l, uint32_t job)
+{
+    const int64_t cost = replay_preemption_cost(l->r->options->jobs[job].gpus);
+    struct known *k = &l->known[job];
+    const int64_t held_s = l->now_s - k->began_s;
+    const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
+    int64_t estimate_s = k->estimate_s;
+
+    replay_stop(l->r, job);
+    l->r->done[job].lost_s += cost;
+    k->ran_s += progress_s;
+    k->paying_s = k->paying_s - (held_s - progress_s) + cost;
+    k->remain_s += cost - held_s;
+    (void)mete_workload_unplace(l->engine, (uint64_t)job + 1); /* it runs there */
+    while (k->estimate_s <= k->ran_s)
+        k->estimate_s *= 2;
+    if (k->estimate_s != estimate_s)
+        (void)mete_workload_estimate(l->engine, (uint64_t)job + 1, k->estimate_s * NS_PER_SEC);
+}
+
+/* Until nothing more is decided: what has to go is gone at once. */
+static void decide(struct live *l)
+{
+    VEC(uint32_t) evicted = {0};
+    struct mete_decisions d = {.n_placements = 1};
+
+    while (d.n_placements > 0 || evicted.n > 0) {
+        VEC_EACH (&evicted, job) {
+            preempt(l, *job);
+        }
+        vec_clear(&evicted);
+        mete_cycle(l->engine, l->now_s * NS_PER_SEC, 0, &d);
+        for (size_t i = 0; i < d.n_placements; i++) {
+            const uint32_t job = (uint32_t)(d.placements[i].workload - 1);
+
+            l->known[job].began_s = l->now_s;
+            replay_note_start(l->r, job, l->now_s, l->known[job].remain_s);
+        }
+        for (size_t i = 0; i < d.n_evictions; i++)
+            vec_add(&evicted, (uint32_t)(d.evictions[i].workload - 1));
+    }
+    vec_done(&evicted);
+}
+
+static void set_up(struct live *l)
+{
+    const struct mete_options options = {.reserve_depth = METE_RESERVE_NONE};
+    const struct mete_fairness fairness = {.by_size = true, .period_ns = PERIOD_S * NS_PER_SEC};
+    const struct mete_queue queue = {.name = "default", .within = METE_PREEMPT_LATER};
+    enum mete_result result;
+
+    l->engine = mete_engine_new(&options);
+    result = mete_fairness_set(l->engine, &fairness);
+    assert(result == METE_OK);
+    result = mete_queue_set(l->engine, &queue);
+    assert(result == METE_OK);
+    (void)result;
+    for (uint32_t i = 0; i < l->r->options->nodes; i++)
+        add_node(l, i);
+}
+
+void replay_engine(struct replay *r)
+{
+    struct live l = {.r = r, .known = mem_alloc(r->options->n * sizeof(*l.known))};
+
+    set_up(&l);
+    while (r->ended < r->options->n) {
+        const int64_t end_s = replay_next_end(r);
+
+        l.now_s = replay_next_arrival(r) < end_s ? replay_next_arrival(r) : end_s;
+        replay_release(r, l.now_s, on_end, &l);
+        for (; replay_next_arrival(r) == l.now_s; r->arrived++)
+            submit(&l, (uint32_t)r->arrived);
+        decide(&l);
+    }
+    mete_engine_free(l.engine);
+    free(l.known);
+}
