@@ -1,12 +1,19 @@
 /*
  * eviction.c - pods/eviction: a deletion that asks the pod's disruption budget first
  *
+ * With the annotation mete.dev/requeue: "now" the pod is made again once it is gone, where no
+ * controller does that.
+ *
  * The budget is counted and the pod marked in one turn, by what is applied: two evictions never
  * take the same room.
  */
 #include "api/body.h"
 #include "api/handlers.h"
+#include "base/mem.h"
 #include "kinds/disruption.h"
+#include "kinds/pod_state.h"
+#include "kinds/pod_view.h"
+#include "kinds/requeue.h"
 
 static struct err *check_eviction(const struct call *c, const json_t *body)
 {
@@ -26,21 +33,35 @@ static struct err *check_eviction(const struct call *c, const json_t *body)
     return NULL;
 }
 
-static struct err *check_budget(const struct call *c)
+static struct err *load_pod(const struct call *c, json_t **ret)
 {
     const struct store_object *o =
         store_get_applied(core_store(c->core), objects_key(c->kind, c->ns, c->name));
-    AUTO(json_freep) json_t *pod = NULL;
 
-    if (!o)
-        return objects_not_found(c->kind, c->name);
-    TRY(objects_decode(o, &pod));
-    return disruption_check(core_store(c->core), pod);
+    return o ? objects_decode(o, ret) : objects_not_found(c->kind, c->name);
+}
+
+/* Only one that has its place gives it up, and only one that is not going anyway comes back. */
+static struct err *check_requeue(const struct call *c, const json_t *pod)
+{
+    const char *why = NULL;
+
+    if (pod_is_terminal(pod))
+        why = "it has ended";
+    else if (pod_is_deleting(pod))
+        why = "it is being deleted";
+    else if (!*pod_node(pod))
+        why = "it waits already";
+    else if (!pod_has_controller(pod) && !pod_is_requeued(pod))
+        why = "its annotation " POD_REQUEUE " says never";
+    return why ? err_new(ERR_CONFLICT, "pod %s cannot be requeued: %s", c->name, why) : NULL;
 }
 
 struct err *handle_eviction(struct call *c)
 {
     AUTO(json_freep) json_t *body = NULL;
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO_FREE char *by = NULL;
     struct delete_options o = {0};
     bool is_known = false;
 
@@ -49,9 +70,17 @@ struct err *handle_eviction(struct call *c)
         return NULL;
     TRY(check_eviction(c, body));
     TRY(delete_options_parse(c, json_object_get(body, "deleteOptions"), &o));
-    TRY(check_budget(c));
+    TRY(load_pod(c, &pod));
+    TRY(disruption_check(core_store(c->core), pod));
     o.disruption = "EvictionByEvictionAPI";
     o.disruption_message = "Eviction API: evicting";
+    if (text_equal(json_text_at(body, "metadata", "annotations", POD_REQUEUE, NULL), "now")) {
+        TRY(check_requeue(c, pod));
+        by = mem_format("Requeued by %s", c->who.user);
+        o.disruption = POD_REQUEUED;
+        o.disruption_message = by;
+        o.is_requeued = true;
+    }
     c->subresource = NULL;
     return delete_with(c, &o, 201);
 }

@@ -19,6 +19,7 @@ extern const struct command command_cp;
 extern const struct command command_cancel;
 extern const struct command command_hold;
 extern const struct command command_release;
+extern const struct command command_requeue;
 extern const struct command command_move;
 extern const struct command command_free_gpus;
 extern const struct command command_gpus;

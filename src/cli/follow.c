@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "client/informer.h"
 #include "kinds/pod_state.h"
+#include "kinds/requeue.h"
 
 #define SECOND_SIGNAL_NS (2 * NS_PER_SEC)
 #define VERDICT_NS       (5 * NS_PER_SEC)
@@ -78,9 +79,18 @@ static void finish_ended(struct follow *f)
     finish(f, NULL);
 }
 
+/* It ends for another, or by mete requeue, and is made again once it is gone. */
+static bool comes_back(const json_t *pod)
+{
+    const char *reason = json_text(object_condition(pod, "DisruptionTarget"), "reason");
+
+    return pod_is_deleting(pod) && pod_is_requeued(pod) &&
+           (text_equal(reason, POD_PREEMPTED) || text_equal(reason, POD_REQUEUED));
+}
+
 static void look_for_end(struct follow *f)
 {
-    if (job_of(f->pod).is_ended && (f->is_log_over || !f->log))
+    if (job_of(f->pod).is_ended && (f->is_log_over || !f->log) && !comes_back(f->pod))
         finish_ended(f);
 }
 
@@ -185,10 +195,9 @@ static void on_verdict(void *arg, const struct err *e, const struct client_reply
 
 static void ask_verdict(struct follow *f, const char *message)
 {
-    const char *placement = json_text_at(f->pod, "metadata", "annotations", POD_PLACEMENT, NULL);
     struct job job = job_of(f->pod);
-    AUTO_FREE char *path = path_format("/apis/mete.dev/v1/namespaces/%s/workloads/%s", job.ns,
-                                       placement ? placement : job.name);
+    AUTO_FREE char *path =
+        path_format("/apis/mete.dev/v1/namespaces/%s/workloads/%s", job.ns, job.name);
     const struct client_request r = {.method = "GET", .path = path};
 
     if (f->verdict || !message[0] || text_equal(f->message, message))
@@ -205,18 +214,48 @@ static char *detail_of(const struct job *job)
     return mem_strdup(job->reason);
 }
 
+/* The next pod of the job: its output begins anew. */
+static void begin_again(struct follow *f)
+{
+    log_stream_free(TAKE(f->log));
+    f->is_log_over = false;
+    free(f->message);
+    f->message = NULL;
+}
+
+static void say_that_it_comes_back(struct follow *f)
+{
+    progress_quiet(f->progress);
+    cli_say(f->options.cli, "%s  %s: it is queued again once it has ended", f->name,
+            json_text(object_condition(f->pod, "DisruptionTarget"), "message"));
+}
+
+/* False: the pod is not the one that is followed. */
+static bool take_pod(struct follow *f, const json_t *pod)
+{
+    bool is_same = text_equal(json_text_at(pod, "metadata", "uid", NULL),
+                              json_text_at(f->pod, "metadata", "uid", NULL));
+    bool came_back = comes_back(f->pod);
+
+    if (!is_same && !came_back)
+        return false;
+    if (!is_same)
+        begin_again(f);
+    json_decref(f->pod);
+    f->pod = json_deep_copy(pod);
+    if (!came_back && comes_back(f->pod))
+        say_that_it_comes_back(f);
+    return true;
+}
+
 static void on_pod(void *arg, const json_t *pod)
 {
     struct follow *f = arg;
     AUTO_FREE char *detail = NULL;
     struct job job;
 
-    if (f->is_over || f->is_left ||
-        !text_equal(json_text_at(pod, "metadata", "uid", NULL),
-                    json_text_at(f->pod, "metadata", "uid", NULL)))
+    if (f->is_over || f->is_left || !take_pod(f, pod) || comes_back(f->pod))
         return;
-    json_decref(f->pod);
-    f->pod = json_deep_copy(pod);
     job = job_of(f->pod);
     detail = detail_of(&job);
     if (!job.is_ended)
@@ -236,8 +275,10 @@ static void on_removed(void *arg, const json_t *pod)
 {
     struct follow *f = arg;
 
-    if (f->is_over || !text_equal(json_text_at(pod, "metadata", "uid", NULL),
-                                  json_text_at(f->pod, "metadata", "uid", NULL)))
+    if (f->is_over ||
+        !text_equal(json_text_at(pod, "metadata", "uid", NULL),
+                    json_text_at(f->pod, "metadata", "uid", NULL)) ||
+        comes_back(f->pod))
         return;
     if (job_of(f->pod).is_ended) {
         finish_ended(f);

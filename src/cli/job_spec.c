@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "kinds/queue.h"
+#include "kinds/requeue.h"
 #include "model/quantity.h"
 
 enum {
@@ -167,6 +168,8 @@ static void add_queue(const struct invocation *in, json_t *metadata, json_t *spe
         json_put_text(json_object_at(metadata, "labels"), QUEUE_LABEL, queue);
     if (flag_switch(in, "hold"))
         json_put_text(json_object_at(metadata, "annotations"), QUEUE_HOLD, "user");
+    if (flag_switch(in, "no-requeue"))
+        json_put_text(json_object_at(metadata, "annotations"), POD_REQUEUE, "never");
     if (class)
         json_put_text(spec, "priorityClassName", class);
 }

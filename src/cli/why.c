@@ -185,16 +185,13 @@ static struct err *get_workload(struct session *s, const char *word, json_t **re
 {
     AUTO(json_freep) json_t *pod = NULL;
     AUTO_FREE char *path = NULL;
-    const char *placement;
     struct job job;
 
     TRY(job_find_whole(s, word, &pod));
     if (batch_is(pod))
         TRY(choose_pod(s, &pod));
     job = job_of(pod);
-    placement = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
-    path = path_format("/apis/mete.dev/v1/namespaces/%s/workloads/%s", job.ns,
-                       placement ? placement : job.name);
+    path = path_format("/apis/mete.dev/v1/namespaces/%s/workloads/%s", job.ns, job.name);
     return session_get(s, path, ret);
 }
 

@@ -16,8 +16,7 @@
 #include "base/log.h"
 #include "control/scheduler_private.h"
 #include "kinds/pod_state.h"
-
-#define REASON "PreemptionByScheduler" /* as in Kubernetes */
+#include "kinds/requeue.h"
 
 /* "job 12", or its name where it has no number of its own. */
 static char *name_of(const struct scheduler *s, uint64_t id)
@@ -62,7 +61,7 @@ static void tell(struct scheduler *s, const struct sched_pod *p, const char *mes
 static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *message)
 {
     const struct cluster_eviction what = {
-        .ns = p->ns, .name = p->name, .uid = p->uid, .reason = REASON, .message = message};
+        .ns = p->ns, .name = p->name, .uid = p->uid, .reason = POD_PREEMPTED, .message = message};
     AUTO(err_freep) struct err *e = cluster_evict(s->options.cluster, &what);
     bool is_gone = e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT);
 
@@ -165,7 +164,7 @@ bool sched_pod_is_preempted(const json_t *pod)
     const json_t *condition = object_condition(pod, "DisruptionTarget");
 
     return pod_is_deleting(pod) && text_equal(json_text(condition, "status"), "True") &&
-           text_equal(json_text(condition, "reason"), REASON);
+           text_equal(json_text(condition, "reason"), POD_PREEMPTED);
 }
 
 /* By the server that was here before. */

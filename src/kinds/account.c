@@ -9,6 +9,7 @@
 #include "kinds/pod_state.h"
 #include "kinds/pod_view.h"
 #include "kinds/queue.h"
+#include "kinds/requeue.h"
 #include "kinds/txn.h"
 
 /* ---- keys, and the clock that never goes back ---- */
@@ -278,7 +279,7 @@ static const char *cause_of_pod(const json_t *pod, const struct ending *end)
     if (text_equal(pod_phase(pod), "Succeeded"))
         return "Completed";
     if (text_equal(json_text(disruption, "status"), "True")) {
-        if (text_equal(json_text(disruption, "reason"), "PreemptionByScheduler"))
+        if (text_equal(json_text(disruption, "reason"), POD_PREEMPTED))
             return "Preempted";
         reason = known_reason(json_text(disruption, "reason"));
         return reason ? reason : "Evicted";

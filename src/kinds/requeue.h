@@ -19,6 +19,10 @@ struct txn;
 #define POD_REQUEUE     "mete.dev/requeue"     /* annotation, anybody's: "never" */
 #define POD_PREEMPTIBLE "mete.dev/preemptible" /* annotation, administrators': "false" */
 
+/* Reasons of the condition DisruptionTarget of one that ends so. */
+#define POD_PREEMPTED "PreemptionByScheduler" /* as in Kubernetes */
+#define POD_REQUEUED  "RequeuedByUser"
+
 /* Whether somebody makes it anew who is not us. */
 bool pod_has_controller(const json_t *pod);
 /* Whether it comes back when it is ended for others. */

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from harness import Mete, check, equal, pod, wait
+from harness import METE, Mete, check, equal, pod, wait
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 VOLCANO = "scheduling.k8s.io/group-name"
@@ -235,3 +235,34 @@ def test_a_short_job_backfills_before_a_large_one_without_delaying_it():
         jobs.end("large")
         m.wait_phase("endless", "Running")
         m.wait_phase("hour", "Running")
+
+
+def test_requeue_by_hand_and_who_opts_out():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        priority_class(m, "urgent", 1000)
+        run = m.spawn([METE, "run", "--gpus", "8", "--name", "train", "--", "sh", "-c",
+                       f"echo started; until [ -e {jobs.path('train', 'end')} ]; do sleep 0.05; done; exit 7"])
+        m.wait_phase("train", "Running")
+        r = m.mete("requeue", "train", "--grace", "1")
+        check(r.code == 0 and "ends, and is queued again" in r.err, r)
+        wait(lambda: m.object("pod", "train")["metadata"]["annotations"].get("mete.dev/requeues") == "1",
+                     "it is made again")
+        m.wait_phase("train", "Running")
+        with open(jobs.path("train", "end"), "w"):
+            pass
+        said, talk = run.communicate(timeout=60)
+        equal(run.returncode, 7, "mete run stays with the job", talk)
+        equal(said.count("started\n"), 2, said, talk)
+        check("Requeued by root: it is queued again once it has ended" in talk, talk)
+        r = m.mete("run", "-d", "--no-requeue", "--gpus", "8", "--name", "once", "--", "sleep", "1000")
+        check(r.code == 0, r)
+        m.wait_phase("once", "Running")
+        r = m.mete("requeue", "once")
+        check(r.code == 5 and "its annotation mete.dev/requeue says never" in r.err, r)
+        jobs.submit("high", 8, priorityClassName="urgent")
+        m.wait_phase("high", "Running")
+        check(m.phase("once") is None, "it does not come back")
+        jobs.end("high")
+        r = m.mete("requeue", "high")
+        check(r.code == 5 and "it has ended" in r.err, r)

@@ -106,6 +106,49 @@ static void what_is_no_loss_may_go(void **state)
     api_world_done(&a);
 }
 
+static json_t *requeue(struct api_world *a, int status, const char *name)
+{
+    AUTO_FREE char *path = mem_format(PODS "/%s/eviction", name);
+    AUTO_FREE char *body =
+        mem_format("{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'%s',"
+                   "'annotations':{'mete.dev/requeue':'now'}}}",
+                   name);
+
+    return post(a, status, path, body);
+}
+
+static void a_pod_that_is_requeued_leaves_its_record(void **state)
+{
+    const struct store_key record = {
+        .group = "mete.dev", .resource = "requeues", .ns = "default", .name = "w0"};
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(json_freep) json_t *again = NULL;
+    AUTO(json_freep) json_t *waits = NULL;
+    struct api_world a;
+
+    (void)state;
+    begin(&a);
+    add_pod(&a, "w0", true);
+    json_decref(requeue(&a, 201, "w0"));
+    pod = api_expect(&a, 200, (struct question){.target = PODS "/w0"});
+    assert_string_equal(json_text(object_condition(pod, "DisruptionTarget"), "reason"),
+                        "RequeuedByUser");
+    assert_string_equal(json_text(object_condition(pod, "DisruptionTarget"), "message"),
+                        "Requeued by root");
+    assert_non_null(store_get(a.w.store, record));
+    again = requeue(&a, 409, "w0");
+    assert_string_equal(json_text(again, "message"),
+                        "pod w0 cannot be requeued: it is being deleted");
+    json_decref(post(&a, 201, PODS,
+                     "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'w1'},'spec':"
+                     "{'containers':[{'name':'c','image':'host'}]}}"));
+    waits = requeue(&a, 409, "w1");
+    assert_string_equal(json_text(waits, "message"), "pod w1 cannot be requeued: it waits already");
+    json_decref(api_expect(&a, 200, (struct question){.method = "DELETE", .target = PODS "/w0"}));
+    assert_null(store_get(a.w.store, record)); /* who deletes it means it */
+    api_world_done(&a);
+}
+
 static void bad_budgets_and_evictions_are_refused(void **state)
 {
     static const struct {
@@ -242,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_eviction_leaves_what_the_budget_says),
         cmocka_unit_test(what_is_no_loss_may_go),
+        cmocka_unit_test(a_pod_that_is_requeued_leaves_its_record),
         cmocka_unit_test(bad_budgets_and_evictions_are_refused),
         cmocka_unit_test(who_may_do_what_is_told_truly),
         cmocka_unit_test(questions_about_others_are_for_administrators),
