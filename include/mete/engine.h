@@ -301,8 +301,9 @@ struct mete_reason {
     size_t n_would_start_if;
 };
 
-/* Nobody keeps room: what fits starts. */
+/* Nobody keeps room: what fits starts. All do. */
 #define METE_RESERVE_NONE UINT32_MAX
+#define METE_RESERVE_ALL  (UINT32_MAX - 1)
 
 /*
  * Told what an engine is told and decides, a line of text for each call that changes it and for
@@ -312,9 +313,18 @@ struct mete_reason {
 typedef void (*mete_record_fn)(void *arg, const char *text, size_t size);
 
 struct mete_options {
-    const char *policy;     /* NULL: "binpack"; docs/placement.md names the others */
-    uint32_t nodes_max;     /* node lines in a reason; 0: 8 */
-    uint32_t reserve_depth; /* how many waiting workloads keep room; 0: 1 */
+    const char *policy; /* NULL: "binpack"; docs/placement.md names the others */
+    uint32_t nodes_max; /* node lines in a reason; 0: 8 */
+    /*
+     * How many waiting workloads, in their order, keep room; 0: 1. One (EASY backfill): the nodes
+     * on which it will fit soonest. More (conservative backfill): each has a time and nodes of its
+     * own beside those before it, by time limits; those whose time is not known, because somebody
+     * without a limit is in the way, keep room as with 1, the first of them. A time once found
+     * moves only forward, except where limits are exceeded, nodes are lost or somebody with more
+     * points comes.
+     */
+    uint32_t reserve_depth;
+    int64_t plan_period_ns; /* how often, at most, earlier times are looked for; 0: 30 s */
     uint64_t seed;          /* of the policy "random" */
     mete_record_fn record;  /* NULL: nobody listens */
     void *record_arg;
@@ -439,6 +449,7 @@ struct mete_queue {
     enum mete_preempt within;  /* and in the queue itself: never, lower priority, or later */
     int64_t min_run_ns;        /* its workloads are not evicted before they have run that long */
     bool is_stopped;           /* nothing of it starts */
+    uint32_t reserve_depth;    /* as in mete_options, of its own workloads; 0: with all others */
 };
 
 /* Adds a queue or makes it as given. What is held in it stays held, also where it is over a limit.

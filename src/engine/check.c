@@ -1,5 +1,6 @@
 #include "engine/asks.h"
 #include "engine/booking.h"
+#include "engine/claim.h"
 #include "engine/domain.h"
 #include "engine/place.h"
 #include "engine/preempt.h"
@@ -218,6 +219,8 @@ const char *mete_engine_check(struct mete_engine *e)
     if (!wrong)
         wrong = bookings_check(e);
     if (!wrong)
+        wrong = claims_check(e);
+    if (!wrong)
         wrong = levels_check(e);
     return wrong ? wrong : search_check(e);
 }
@@ -250,5 +253,5 @@ uint64_t engine_hash(const struct mete_engine *e)
         if (n->reservation)
             hash = mix(hash, (uint64_t)n->reservation->nodes[n->reserved_at].extra_gpus);
     }
-    return queues_hash(e, bookings_hash(e, hash));
+    return queues_hash(e, bookings_hash(e, claims_hash(e, hash)));
 }

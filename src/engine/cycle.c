@@ -6,6 +6,7 @@
  */
 #include "engine/asks.h"
 #include "engine/booking.h"
+#include "engine/claim.h"
 #include "engine/move.h"
 #include "engine/place.h"
 #include "engine/points.h"
@@ -16,13 +17,26 @@
 #include "engine/share.h"
 #include "engine/turn.h"
 
+/* A gang whose time has come, but for which the policy chose other nodes than those that were found
+ * for all of it. */
+static bool place_as_claimed(struct mete_engine *e, struct attempt *a, size_t mark)
+{
+    if (!a->w->claim || a->w->claim->start_ns > a->now_ns || a->w->n_pods < 2)
+        return false;
+    journal_undo(&e->journal, mark);
+    (void)journal_open(&e->journal);
+    a->follows_claim = true;
+    return place_pods(e, a);
+}
+
 static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true};
     size_t mark = journal_open(&e->journal);
     int64_t limit_ns = w->group->time_limit_ns;
+    bool had_claim = w->claim != NULL;
 
-    if (!place_pods(e, &a)) {
+    if (!place_pods(e, &a) && !place_as_claimed(e, &a, mark)) {
         journal_undo(&e->journal, mark);
         w->group->failed_kept = a.kept != NULL;
         return false;
@@ -37,18 +51,49 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns)
     if (limit_ns == 0 || __builtin_add_overflow(now_ns, limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
     w->code = METE_REASON_NONE;
+    if (!had_claim)
+        claims_yield(e, w);
     vec_add(&e->placed, w);
     e->version++;
+    return true;
+}
+
+static uint32_t depth_of(const struct mete_engine *e, const struct workload *w)
+{
+    uint32_t own = w->queue->reserve_depth;
+
+    if (own == 0)
+        return e->reserve_depth;
+    return own == METE_RESERVE_NONE ? 0 : own;
+}
+
+/* True: it has its time. */
+static bool claim_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
+{
+    struct reservation *r = reserve_of(e, w);
+
+    if (group_never_fits(e, w->group) || !claim_keep(e, w, now_ns))
+        return false;
+    if (r && !r->is_preempting)
+        reserve_drop(e, r);
     return true;
 }
 
 /* The next in order does not fit. True: it has its reservation, so go on with those behind it. */
 static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
+    uint32_t *n_reserved = w->queue->reserve_depth > 0 ? &w->queue->n_reserved : &e->n_reserved;
     struct reservation *r = reserve_of(e, w);
 
-    if (e->n_reserved >= e->reserve_depth || booking_ask(e, w, now_ns) != BOOKING_OPEN)
+    if (*n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN)
         return false;
+    if (claims_in_use(e) && claim_room(e, w, now_ns)) {
+        ++*n_reserved;
+        return true;
+    }
+    if (claims_in_use(e) && e->has_unknown)
+        return false; /* the first of those is enough */
+    e->has_unknown = true;
     if (r && !r->is_stale && r->planned_at == e->freed) {
         r->is_confirmed = true;
     } else if (group_never_fits(e, w->group)) {
@@ -58,8 +103,8 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
         (void)reserve_make(e, w,
                            now_ns); /* also where no plan is found: the next in line is not it */
     }
-    e->n_reserved++;
-    if (e->n_reserved == e->reserve_depth)
+    ++*n_reserved;
+    if (e->n_reserved == e->reserve_depth && e->n_own_depths == 0)
         reserve_drop_unconfirmed(e);
     return true;
 }
@@ -233,16 +278,31 @@ static void begin(struct mete_engine *e, int64_t now_ns)
     vec_clear(&e->placed);
     vec_clear(&e->evictions);
     e->n_reserved = 0;
+    e->has_unknown = false;
+    VEC_EACH (&e->queues, q) {
+        (*q)->n_reserved = 0;
+    }
     e->cycles += !e->was_cut;
     share_begin(e, now_ns);
     e->now_ns = now_ns;
     bookings_begin(e, now_ns);
+    claims_begin(e, now_ns);
     points_begin(e, now_ns);
     VEC_EACH (&e->reservations, r) {
         (*r)->is_confirmed = (*r)->is_preempting;
     }
     start_preemptors(e, now_ns);
     turns_begin(e);
+}
+
+/* All of its workloads have their times, and nobody can be evicted for them. */
+static bool may_skip(const struct mete_engine *e, const struct group *g)
+{
+    const struct queue *q = g->queue;
+    uint32_t depth = q->reserve_depth > 0 ? q->reserve_depth : e->reserve_depth;
+
+    return depth == METE_RESERVE_ALL && claims_suffice(e, g) && q->reclaim == METE_PREEMPT_NEVER &&
+           q->within == METE_PREEMPT_NEVER;
 }
 
 /* True: it was cut. */
@@ -267,6 +327,12 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
             return true;
         if (may_fit && has_tried && budget > 0 && e->steps - first_step >= budget)
             return true;
+        if (!may_start)
+            claim_drop_of(e, w);
+        if (may_start && !may_fit && may_skip(e, g)) {
+            turn_end(e, g, NULL);
+            continue;
+        }
         has_tried = has_tried || may_fit;
         take_turn(e, g, may_start, may_fit, now_ns);
     }
@@ -279,6 +345,7 @@ void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct m
     begin(e, now_ns);
     ret->is_cut = take_turns(e, now_ns, budget);
     e->was_cut = ret->is_cut;
+    claims_end(e);
     if (!ret->is_cut)
         reserve_drop_unconfirmed(e);
     share_end(e);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "engine/booking.h"
+#include "engine/claim.h"
 #include "engine/demand.h"
 #include "engine/domain.h"
 #include "engine/parts.h"
@@ -47,6 +48,8 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         options && options->reserve_depth ? options->reserve_depth : RESERVE_DEPTH_DEFAULT;
     if (e->reserve_depth == METE_RESERVE_NONE)
         e->reserve_depth = 0;
+    e->plan_period_ns =
+        options && options->plan_period_ns > 0 ? options->plan_period_ns : PLAN_PERIOD_NS;
     e->root = queue_new("");
     e->root->cells = mem_alloc(1);
     e->journal.on_mark = search_undone;
@@ -77,6 +80,7 @@ static void free_maps(struct mete_engine *e)
 
     while (e->reservations.n > 0)
         reserve_drop(e, e->reservations.at[0]);
+    claims_drop_all(e);
     bookings_free(e);
     map_each (handle, e->workload_map, w, next_w) {
         map_remove(handle, e->workload_map, w);
@@ -114,6 +118,7 @@ void mete_engine_free(struct mete_engine *e)
     boards_free(e);
     vec_done(&e->placed);
     vec_done(&e->holders);
+    vec_done(&e->claims);
     arena_free(e->decisions);
     arena_free(e->answers);
     arena_free(e->scratch);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "engine/claim.h"
 #include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/queue.h"
@@ -87,6 +88,7 @@ static void group_free(struct mete_engine *e, struct group *g)
         intern_unref(e->texts, g->sets[i].name);
         asks_unref(e, &g->sets[i].asks);
     }
+    outlook_free(g);
     intern_unref(e->texts, g->booking);
     asks_unref(e, &g->asks);
     free(g->sets);
@@ -265,6 +267,7 @@ void group_wait(struct mete_engine *e, struct workload *w)
     w->queue->n_on_hold += w->hold != METE_HOLD_NONE;
     order_add(&w->queue->waiting, &w->all, &w->key);
     e->n_waiting++;
+    w->group->n_claims += w->claim != NULL;
 }
 
 void group_unwait(struct mete_engine *e, struct workload *w)
@@ -274,6 +277,7 @@ void group_unwait(struct mete_engine *e, struct workload *w)
     w->queue->n_on_hold -= w->hold != METE_HOLD_NONE;
     order_remove(&w->queue->waiting, &w->all);
     e->n_waiting--;
+    w->group->n_claims -= w->claim != NULL;
 }
 
 /* Each set by itself, over all nodes: necessary for several sets, exact for one. */

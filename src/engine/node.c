@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/claim.h"
 #include "engine/parts.h"
 #include "engine/record.h"
 #include "engine/reserve.h"
@@ -112,6 +113,7 @@ void engine_node_free(struct mete_engine *e, struct node *n)
     clear_gpus(e, n);
     clear_kind(e, n);
     unref_rooms(e, n->rooms, n->n_rooms);
+    timeline_free(n);
     map_remove(handle, e->node_map, n);
     intern_unref(e->texts, n->name_id);
     search_drop_node(e, n);

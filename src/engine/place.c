@@ -3,7 +3,9 @@
 #include <assert.h>
 
 #include "engine/booking.h"
+#include "engine/claim.h"
 #include "engine/domain.h"
+#include "engine/fit.h"
 #include "engine/policy.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -180,7 +182,7 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
             uint64_t here = is_open ? search_key(e, n, s) : 0;
             enum reserve_answer answer;
 
-            if (here <= *key)
+            if (here <= *key || !claim_allows(e, a, s, n))
                 continue;
             answer = reserve_ask(a, s, n, policy_devices(e, n, s));
             if (answer == RESERVE_KEPT)
@@ -196,8 +198,8 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
 
 /* The best of the booked nodes where no reservation is, within the bars; NULL where none is better
  * than `*key`. */
-static struct node *best_booked(struct mete_engine *e, const struct attempt *a,
-                                const struct shape *s, uint64_t *key)
+static struct node *best_booked(struct mete_engine *e, struct attempt *a, const struct shape *s,
+                                uint64_t *key)
 {
     struct node *best = NULL;
 
@@ -206,7 +208,7 @@ static struct node *best_booked(struct mete_engine *e, const struct attempt *a,
         bool is_open = !n->reservation && scope_has(&a->scope, n);
         uint64_t here = is_open ? search_key(e, n, s) : 0;
 
-        if (here <= *key)
+        if (here <= *key || !claim_allows(e, a, s, n))
             continue;
         *key = here;
         best = n;
@@ -270,11 +272,49 @@ static struct node *best_open(struct mete_engine *e, const struct attempt *a, st
     return a->scope.level ? domain_best(e, &a->scope, s, key) : search_best(e, s, key);
 }
 
+/* The same, as far as claims allow. */
+static struct node *best_allowed(struct mete_engine *e, struct attempt *a, struct shape *s,
+                                 uint64_t *ret_key)
+{
+    struct node *best = best_open(e, a, s, ret_key);
+
+    if (!best || claim_allows(e, a, s, best))
+        return best;
+    best = NULL;
+    *ret_key = 0;
+    search_prepare(e, s);
+    VEC_EACH (&e->order, n) {
+        uint64_t key = scope_has(&a->scope, *n) ? search_key_there(e, *n, s) : 0;
+
+        if (key <= *ret_key || !claim_allows(e, a, s, *n))
+            continue;
+        *ret_key = key;
+        best = *n;
+    }
+    return best;
+}
+
+/* Where its claim has it, if that is still so; the parts are in the order of the placing. */
+static struct node *claimed_node(struct mete_engine *e, struct attempt *a, const struct shape *s)
+{
+    struct node *n = a->w->claim->parts.at[a->n_placed].node;
+
+    return fit_now(n, s) && !node_is_barred(e, n) && claim_allows(e, a, s, n) ? n : NULL;
+}
+
 static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
 {
     struct shape *s = a->shapes ? a->shapes[p->set] : a->w->group->sets[p->set].shape;
     uint64_t key = 0;
-    struct node *n = e->inside ? NULL : best_open(e, a, s, &key);
+    struct node *n;
+
+    if (a->follows_claim) {
+        n = claimed_node(e, a, s);
+        if (n)
+            take_chosen(e, a, p, s, n);
+        return n != NULL;
+    }
+    n = e->inside ? NULL : best_allowed(e, a, s, &key);
 
     if (e->booked.n > 0) {
         struct node *booked = best_booked(e, a, s, &key);
@@ -314,6 +354,7 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
     a->e = e;
     a->n_placed = 0;
     a->kept = NULL;
+    a->kept_by = NULL;
     a->block.code = METE_REASON_NONE;
     a->scope = (struct scope){0};
     if (a->ignores_bookings) {
@@ -323,6 +364,9 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
         if (booking_ask(e, a->w, a->now_ns) != BOOKING_OPEN)
             return false;
     }
+    if (e->claims.n > 0)
+        SET(e, a->w->end_ns,
+            claim_end_ns(a->w, a->now_ns)); /* its pods are in the way of each other only so long */
     if (g->has_asks && !a->ignores_domains)
         return domains_place(e, a);
     for (size_t i = 0; i < g->n_sets; i++)

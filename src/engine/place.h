@@ -22,11 +22,13 @@ struct attempt {
     bool ignores_domains;
     bool is_thorough;     /* also domains of which a count says that they have no room: for texts */
     uint32_t relaxed_key; /* no domain of that label is required; 0 */
+    bool follows_claim; /* each pod goes where the claim says */
     bool is_turn; /* in a cycle: those had their turn before it whose reservation is confirmed */
 
     struct quota_block block;       /* out: the models that it would get are over a quota */
     size_t n_placed;                /* out: how many of its pods found a node, at most */
     const struct reservation *kept; /* out: one that it had to keep out of, or NULL */
+    const struct workload *kept_by; /* out: likewise, who has a claim */
 
     struct scope scope; /* while it is tried: where its pods may go, */
     struct scope wide;  /* and those of all its sets */

@@ -244,9 +244,22 @@ static void settle_tree(struct mete_engine *e, struct queue *q, unsigned depth, 
     }
 }
 
+static void count_depths(struct mete_engine *e)
+{
+    e->n_deep_queues = 0;
+    e->n_own_depths = 0;
+    VEC_EACH (&e->queues, q) {
+        uint32_t depth = (*q)->reserve_depth;
+
+        e->n_own_depths += depth > 0;
+        e->n_deep_queues += depth > 1 && depth != METE_RESERVE_NONE;
+    }
+}
+
 /* Plans are by the order as it was. */
 void queues_changed(struct mete_engine *e)
 {
+    count_depths(e);
     settle_tree(e, e->root, 0, e->is_booked_by_user);
     recount(e);
     e->eased++;
@@ -421,6 +434,7 @@ static void put_queue(struct mete_engine *e, struct queue *q, struct queue *pare
     q->reclaim = from->reclaim;
     q->within = from->within;
     q->is_stopped = from->is_stopped;
+    q->reserve_depth = from->reserve_depth;
 }
 
 void queue_default(struct mete_engine *e)

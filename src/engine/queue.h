@@ -68,7 +68,11 @@ struct queue {
     enum mete_preempt reclaim;
     enum mete_preempt within;
     bool is_stopped;
+    uint32_t reserve_depth; /* 0: with all others */
+    uint32_t n_reserved;    /* of its own depth, in this cycle */
     bool has_quotas;
+    uint64_t asked_at; /* e->asks when `is_before` was found: see claim_find.c */
+    bool is_before;
     bool splits_users; /* it or one above it limits users: groups are of one user */
 
     struct queue_cell *cells; /* by number of the resource */

@@ -189,12 +189,11 @@ TYPE(decided, struct mete_decisions, 40);
 
 /* But for where recordings go. */
 static const struct record_field options_fields[] = {
-    TEXT(struct mete_options, policy),
-    UINT(struct mete_options, nodes_max),
-    UINT(struct mete_options, reserve_depth),
+    TEXT(struct mete_options, policy),        UINT(struct mete_options, nodes_max),
+    UINT(struct mete_options, reserve_depth), INT(struct mete_options, plan_period_ns),
     UINT(struct mete_options, seed),
 };
-TYPE(options, struct mete_options, 40);
+TYPE(options, struct mete_options, 48);
 
 static const struct record_field demand_fields[] = {ONE(struct mete_demand, set, &pod_set),
                                                     UINT(struct mete_demand, weight)};
@@ -238,6 +237,7 @@ static const struct record_field queue_fields[] = {
     INT(struct mete_queue, within),
     INT(struct mete_queue, min_run_ns),
     BOOL(struct mete_queue, is_stopped),
+    UINT(struct mete_queue, reserve_depth),
 };
 TYPE(queue, struct mete_queue, 104);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/booking.h"
+#include "engine/claim.h"
 #include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/future.h"
@@ -130,8 +131,9 @@ void reserve_drop_unconfirmed(struct mete_engine *e)
             reserve_drop(e, e->reservations.at[i - 1]);
 }
 
-void reserve_drop_node(struct mete_engine *e, const struct node *n)
+void reserve_drop_node(struct mete_engine *e, struct node *n)
 {
+    claims_drop_node(e, n);
     if (n->reservation)
         reserve_drop(e, n->reservation);
 }
@@ -140,6 +142,7 @@ void reserve_drop_of(struct mete_engine *e, const struct workload *w)
 {
     struct reservation *r = reserve_of(e, w);
 
+    claim_drop_of(e, w);
     if (r)
         reserve_drop(e, r);
 }

@@ -42,7 +42,8 @@ void reserve_put(struct mete_engine *e, struct reservation *r);
 
 void reserve_drop(struct mete_engine *e, struct reservation *r);
 void reserve_drop_unconfirmed(struct mete_engine *e);
-void reserve_drop_node(struct mete_engine *e, const struct node *n);
+/* Claims too, as the next. */
+void reserve_drop_node(struct mete_engine *e, struct node *n);
 void reserve_drop_of(struct mete_engine *e, const struct workload *w);
 void reserve_drop_group(struct mete_engine *e, const struct group *g);
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "engine/claim.h"
 #include "engine/demand.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
@@ -33,6 +34,8 @@ static void note_change(struct mete_engine *e, const struct node *n)
     struct glance *g = &e->glances.at[n->slot];
 
     g->is_known = false;
+    if (n->timeline)
+        n->timeline->is_stale = true;
     if (e->newest != n->slot) {
         unlist(e, g);
         g->newer = NO_SLOT;

@@ -35,6 +35,8 @@ enum {
 
 #define AMOUNT_MAX (INT64_C(1) << 60)
 
+#define PLAN_PERIOD_NS (30 * INT64_C(1000000000))
+
 /* The end of something that does not end as far as anybody knows. */
 #define NEVER_NS INT64_MAX
 
@@ -90,6 +92,9 @@ struct counted;
 struct reservation;
 struct booking;
 struct booked;
+struct claim;
+struct outlook;
+struct timeline;
 
 /* Exists while it is on a node or held. */
 struct gpu {
@@ -127,6 +132,7 @@ struct node {
     uint32_t reserved_at;            /* which of the reservation's nodes this is */
     uint32_t first_booked;           /* in e->booked */
     uint32_t n_booked;               /* there; 0: it is in the trees */
+    struct timeline *timeline;       /* where something is claimed here; or NULL */
     uint64_t barred;                 /* bit i: gpus[i] is not for whoever is asked for now */
     bool is_barred;                  /* nothing here is */
     bool is_present;
@@ -270,6 +276,9 @@ struct group {
     bool never;          /* could not be held by the cluster, empty and healthy */
     bool failed_kept;    /* a reservation was in the way: only for those behind its owner */
 
+    uint32_t n_claims;       /* of those that wait */
+    struct outlook *outlook; /* of one pod; or NULL */
+
     /* In a cycle. */
     bool has_failed;
     struct order_link *at; /* whose turn it is */
@@ -315,6 +324,7 @@ struct workload {
     struct workload *placed_before; /* in its queue */
     struct workload *placed_after;
     int64_t *charged;     /* what is counted of it, by counted resource; NULL: nothing */
+    struct claim *claim;  /* where it waits; or NULL */
     uint64_t billed;      /* the dominant part of it */
     uint64_t evicted_by;  /* placed, but to go for that workload; 0 */
     uint64_t moved_for;   /* evicted to start elsewhere when that one has; 0 */
@@ -404,6 +414,18 @@ struct mete_engine {
     bool may_secure;                   /* something secured has gone: others may take its place */
     bool is_quiet;                     /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
+    VEC(struct claim *) claims;
+    uint64_t unclaimed;             /* claims that were given up */
+    uint64_t asks;                  /* for room beside claims */
+    uint64_t yields;                /* of claims to somebody before them */
+    uint64_t improved_at;           /* e->freed and the above when all claims were looked at last */
+    int64_t improved_ns;            /* and when */
+    int64_t plan_period_ns;         /* how often, at most */
+    bool is_improving;              /* in this cycle */
+    bool was_improving;             /* in the one that was cut */
+    uint32_t n_own_depths;          /* queues with a depth of their own */
+    uint32_t n_deep_queues;         /* of these, over 1 */
+    bool has_unknown;               /* in this cycle: one without a known time keeps room */
     VEC(struct booking *) bookings; /* by name */
     VEC(struct booked) booked;      /* by node, then as above */
     uint64_t booked_at;             /* e->nodes_version of these; 0: to be made anew */

@@ -81,7 +81,8 @@ static bool fits_with_all_nodes(struct mete_engine *e, struct attempt *a)
 
 struct finding {
     enum mete_reason_code code;
-    const struct reservation *kept; /* by whom, where that is the cause */
+    const struct reservation *kept; /* where that is the cause; NULL: by a claim */
+    const struct workload *kept_by; /* and by whom */
     struct attempt attempt;         /* as it failed */
     size_t n_anywhere;              /* pods that found a node, domains apart */
     struct quota_block block;       /* where that is the cause */
@@ -144,10 +145,11 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         return;
     }
     relaxed.ignores_reservations = true;
-    if (ret->attempt.kept && place_would_fit(e, &relaxed)) {
+    if ((ret->attempt.kept || ret->attempt.kept_by) && place_would_fit(e, &relaxed)) {
         ret->kept = ret->attempt.kept;
-        ret->code = ret->kept->owner->priority > w->priority ? METE_REASON_HIGHER_PRIORITY
-                                                             : METE_REASON_RESERVED;
+        ret->kept_by = ret->kept ? ret->kept->owner : ret->attempt.kept_by;
+        ret->code = ret->kept_by->priority > w->priority ? METE_REASON_HIGHER_PRIORITY
+                                                         : METE_REASON_RESERVED;
         return;
     }
     relaxed.ignores_reservations = false;
@@ -197,10 +199,10 @@ static const char *kept_text(struct mete_engine *e, const struct finding *f)
     if (f->booking)
         return arena_format(e->answers, "%s; %s", asked,
                             why_booked_text(e, f->booking, f->booked->name, f->attempt.now_ns));
-    if (!f->kept)
+    if (!f->kept_by)
         return why_own_booking_text(e, f->attempt.w, f->attempt.now_ns);
-    owner = f->kept->owner;
-    if (f->code == METE_REASON_RESERVED)
+    owner = f->kept_by;
+    if (f->code == METE_REASON_RESERVED && f->kept)
         return arena_format(e->answers, "%s; the room on %s is kept for %s", asked,
                             f->kept->nodes[0].node->name, why_workload(e, owner));
     return arena_format(e->answers, "%s; the room is kept for %s (priority %d)", asked,

@@ -29,6 +29,7 @@ struct answer {
     int64_t asked;
     int64_t free;
     int64_t capacity;
+    const struct workload *kept_by; /* TROUBLE_KEPT */
 };
 
 /* The answers of the nodes that come nearest, at most `max` (not 0), best first; in the scratch

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "engine/booking.h"
+#include "engine/claim.h"
 #include "engine/deal.h"
 #include "engine/domain.h"
 #include "engine/fit.h"
@@ -11,7 +12,7 @@
 static struct answer small(const struct node *n, enum trouble t, uint32_t resource, int64_t asked,
                            int64_t capacity)
 {
-    return (struct answer){n, t, resource, asked, 0, capacity};
+    return (struct answer){n, t, resource, asked, 0, capacity, NULL};
 }
 
 /* What would stand in the way even if the node were empty, healthy and ready. */
@@ -58,8 +59,23 @@ static bool answer_of_rooms(const struct node *n, const struct shape *s, bool is
     return false;
 }
 
-static void answer_of_open(const struct mete_engine *e, const struct attempt *a,
-                           const struct node *n, const struct shape *s, struct answer *ret)
+/* Whose room it is. */
+static void find_keeper(struct mete_engine *e, const struct attempt *a, struct node *n,
+                        const struct shape *s, struct answer *ret)
+{
+    struct attempt own = *a;
+
+    own.kept_by = NULL;
+    if (n->reservation && reserve_ask(a, s, n, policy_devices(e, n, s)) == RESERVE_KEPT)
+        ret->kept_by = n->reservation->owner;
+    else if (!claim_allows(e, &own, s, n))
+        ret->kept_by = own.kept_by;
+    if (ret->kept_by)
+        ret->trouble = TROUBLE_KEPT;
+}
+
+static void answer_of_open(struct mete_engine *e, const struct attempt *a, struct node *n,
+                           const struct shape *s, struct answer *ret)
 {
     uint64_t kind = node_gpus_of(n, s);
     int64_t free = s->n_asks > 0 ? deal_free(n, s) : (int64_t)bits(fit_gpus(n, s));
@@ -82,14 +98,13 @@ static void answer_of_open(const struct mete_engine *e, const struct attempt *a,
     } else if (!fit_gpus_now(n, s)) {
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {
-        if (n->reservation && reserve_ask(a, s, n, policy_devices(e, n, s)) == RESERVE_KEPT)
-            ret->trouble = TROUBLE_KEPT;
+        find_keeper(e, a, n, s, ret);
     }
 }
 
 /* Bars count only where nothing else is in the way. For one that runs in a reservation alone what
  * is outside of it does not exist. */
-static void answer_of(const struct mete_engine *e, const struct attempt *a, struct node *n,
+static void answer_of(struct mete_engine *e, const struct attempt *a, struct node *n,
                       const struct shape *s, struct answer *ret)
 {
     uint64_t barred = n->barred;
@@ -212,7 +227,7 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
                             why_barred_text(e, best->node));
     if (best->trouble == TROUBLE_KEPT)
         return arena_format(e->answers, "needs %s; %s is kept for %s", asked, best->node->name,
-                            why_workload(e, best->node->reservation->owner));
+                            why_workload(e, best->kept_by));
     if (s->n_asks > 0 && best->trouble == TROUBLE_SHORT_GPUS)
         return why_asks_place_text(e, s, best);
     if (best->resource == 0 && best->free == 0)

@@ -232,8 +232,7 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
     case TROUBLE_NONE:
         return "fits, but not together with the other pods";
     case TROUBLE_KEPT:
-        return arena_format(e->answers, "kept for %s",
-                            why_workload(e, a->node->reservation->owner));
+        return arena_format(e->answers, "kept for %s", why_workload(e, a->kept_by));
     case TROUBLE_BOOKED:
     case TROUBLE_OUTSIDE:
         return why_barred_text(e, a->node);

@@ -1,0 +1,122 @@
+/*
+ * claim.h - what a workload that waits will take: where, and from when to when
+ *
+ * The plan of conservative backfill: each workload in order, up to a depth, claims the earliest
+ * time at which it fits beside what runs, by time limits, and beside the claims of those before it.
+ * Those behind may start where that leaves all claims what they need. A claim moves to an earlier
+ * time only, so nobody is ever delayed by who comes later. What has no known end has no claim: see
+ * reserve.h.
+ */
+#pragma once
+
+#include "engine/place.h"
+
+/* So many pods of a kind on a node. */
+struct claimed {
+    struct node *node;
+    const struct shape *shape;
+    uint32_t count;
+};
+
+struct claim {
+    struct workload *owner;
+    int64_t start_ns;
+    int64_t end_ns; /* NEVER_NS: no time limit */
+    VEC(struct claimed) parts;
+    uint64_t made_at;    /* e->cycles */
+    uint64_t yielded_at; /* e->yields when it was looked at */
+    size_t index;        /* in e->claims */
+};
+
+/* A claim's start or end on a node. */
+struct edge {
+    int64_t at_ns;
+    const struct claim *claim;
+    const struct shape *shape;
+    uint32_t count;
+    bool is_end;
+};
+
+/* What a holder on a node gives back. */
+struct ending {
+    int64_t at_ns;
+    uint64_t gpus; /* bits */
+    const struct pod *pod;
+};
+
+/* A node's future: made at its first claim, gone with its last. */
+struct timeline {
+    VEC(struct edge) edges;     /* by time, ends first */
+    VEC(struct ending) endings; /* by time */
+    bool is_stale;              /* of the endings */
+};
+
+/* A lower bound of when a group's pod could start on each node. */
+struct outlook {
+    int64_t *from;  /* by rank */
+    uint32_t *tree; /* the rank with the least; see search.c */
+    size_t room;
+    uint64_t seen; /* position in the change log */
+    uint64_t epoch;
+};
+
+/* Is room kept by claims? */
+bool claims_in_use(const struct mete_engine *e);
+
+/* At the start of a cycle: claims that are due have their turn, also where their kind has failed;
+ * when something was freed and a period is over all are looked at for an earlier time. */
+void claims_begin(struct mete_engine *e, int64_t now_ns);
+void claims_end(struct mete_engine *e);
+
+/* `w`, which cannot start now, has a claim for a later time; else false: its time is not known. */
+bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns);
+
+/* Have all of the group that wait a claim that needs no look in this cycle? */
+bool claims_suffice(const struct mete_engine *e, const struct group *g);
+
+/* Until when it counts, were it to start now: one whose claim is due, until that ends. It may be
+ * late by a moment, and who comes next is not pushed back for that before it is true. */
+int64_t claim_end_ns(const struct workload *w, int64_t now_ns);
+
+/* May a pod of this shape be on the node from now on, beside the claims that bind `a->w`? Says in
+ * a->kept_by who is in the way. */
+bool claim_allows(struct mete_engine *e, struct attempt *a, const struct shape *s, struct node *n);
+
+/* `w` has been placed over the claims of some behind it: they are to claim anew. */
+void claims_yield(struct mete_engine *e, const struct workload *w);
+
+void claim_drop_of(struct mete_engine *e, const struct workload *w);
+void claims_drop_node(struct mete_engine *e, struct node *n);
+void claims_drop_all(struct mete_engine *e);
+void outlook_free(struct group *g);
+
+/* NULL, or what does not add up. */
+const char *claims_check(const struct mete_engine *e);
+uint64_t claims_hash(const struct mete_engine *e, uint64_t hash);
+
+/* claim_find.c */
+/* Who looks for room: `own` (may be NULL) is what it has found so far. */
+struct asker {
+    struct mete_engine *e;
+    const struct workload *w;
+    const struct claim *own;
+    int64_t now_ns;
+    int64_t length_ns;              /* NEVER_NS: no time limit */
+    bool saw_behind;                /* out: claims of those behind it are there */
+    const struct workload *kept_by; /* out: whose claim was first in the way */
+};
+
+/* In the order; between queues asked for once an asker. */
+bool claim_is_before(const struct asker *a, const struct workload *owner);
+
+struct timeline *timeline_of(struct mete_engine *e, struct node *n);
+void timeline_add(struct mete_engine *e, struct node *n, const struct claim *c,
+                  const struct claimed *part);
+void timeline_drop(struct node *n, const struct claim *c);
+void timeline_free(struct node *n);
+
+/* The earliest time from `from_ns` on at which such a pod fits there for as long as it may run;
+ * NEVER_NS. */
+int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns);
+/* The same, but only whether it is now. */
+bool claim_fits_now(struct asker *a, struct node *n, const struct shape *s);
