@@ -26,6 +26,7 @@
 struct search {
     struct victims victims;
     bool spares_secured;
+    bool has_secured;     /* some of them may go */
     unsigned least_depth; /* of the queue above both: reclaim is for those in between */
     unsigned most_depth;  /* 0 with least_depth over it: no reclaim */
 };
@@ -70,8 +71,10 @@ static void mark_in(struct search *s, const struct queue *q)
     for (struct workload *w = q->first_placed; w; w = w->placed_after) {
         if (!may_go(w, own, rule))
             continue;
-        if (!w->is_secured || (is_own && !s->spares_secured))
-            victims_allow(&s->victims, w);
+        if (w->is_secured && (!is_own || s->spares_secured))
+            continue;
+        victims_allow(&s->victims, w);
+        s->has_secured = s->has_secured || w->is_secured;
     }
 }
 
@@ -157,7 +160,7 @@ bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
     s.victims.again_ns = NEVER_NS;
     charge_of(e, w, NULL, &s.victims.charge);
     r = find_victims(&s);
-    if (!r) {
+    if (!r && s.has_secured) {
         s.spares_secured = true;
         r = find_victims(&s);
     }

@@ -21,7 +21,8 @@ enum {
 /* One workload on a node. */
 struct holding {
     struct workload *w;
-    uint64_t rate; /* cost for each 1/1000 gpu there */
+    uint64_t rate;   /* cost for each 1/1000 gpu there */
+    unsigned n_gpus; /* of which it holds something there */
 };
 
 static int64_t protected_until(const struct workload *w)
@@ -75,15 +76,19 @@ static bool is_candidate(const struct victims *v, const struct workload *w)
     return w->marked_at == v->e->searches && !w->is_victim;
 }
 
-static int64_t gpus_on(const struct workload *w, const struct node *n)
+static void count_here(struct holding *h, const struct node *n)
 {
     int64_t milli = 0;
 
-    for (size_t i = 0; i < w->n_pods; i++)
-        if (w->pods[i].node == n)
-            for (size_t k = 0; k < w->pods[i].n_gpus; k++)
-                milli += pod_device_milli(&w->pods[i], k);
-    return milli;
+    for (size_t i = 0; i < h->w->n_pods; i++) {
+        const struct pod *p = &h->w->pods[i];
+
+        for (size_t k = 0; p->node == n && k < p->n_gpus; k++) {
+            milli += pod_device_milli(p, k);
+            h->n_gpus++;
+        }
+    }
+    h->rate = h->w->cost / (milli > 0 ? (uint64_t)milli : 1);
 }
 
 /* Those who may be evicted there, the cheapest for what they hold first, then by id. */
@@ -94,15 +99,13 @@ static size_t list_holdings(const struct victims *v, const struct node *n, struc
     for (const struct pod *p = n->pods; p && count < NODE_HOLDERS_MAX; p = p->after) {
         struct holding h = {.w = p->workload};
         bool is_known = false;
-        int64_t milli;
         size_t at;
 
         for (size_t i = 0; i < count; i++)
             is_known = is_known || list[i].w == h.w;
         if (is_known || !is_candidate(v, h.w))
             continue;
-        milli = gpus_on(h.w, n);
-        h.rate = h.w->cost / (milli > 0 ? (uint64_t)milli : 1);
+        count_here(&h, n);
         for (at = count++;
              at > 0 && (list[at - 1].rate > h.rate ||
                         (list[at - 1].rate == h.rate && list[at - 1].w->key.id > h.w->key.id));
@@ -120,6 +123,19 @@ static void give_here(struct mete_engine *e, struct workload *w, const struct no
             pod_give(e, &w->pods[i]);
 }
 
+/* Were all of them gone: could there be enough whole gpus? Cheap, and rarely so. */
+static bool may_suffice(const struct node *n, const struct shape *shape, const struct holding *list,
+                        size_t count)
+{
+    unsigned gpus = bits(n->healthy & ~n->held);
+
+    if (shape_is_share(shape) || shape->n_asks > 0)
+        return count > 0;
+    for (size_t i = 0; i < count; i++)
+        gpus += list[i].n_gpus;
+    return count > 0 && gpus >= shape->gpus;
+}
+
 /* The cheapest one that suffices alone, or the first ones until it fits. `ret` has their number. */
 static uint64_t choose(struct victims *v, struct node *n, const struct shape *shape,
                        struct holding *list, size_t *ret)
@@ -128,9 +144,12 @@ static uint64_t choose(struct victims *v, struct node *n, const struct shape *sh
     size_t count = list_holdings(v, n, list);
     uint64_t cost = COST_NEVER;
     uint64_t sum = 0;
-    size_t mark = journal_open(&e->journal);
+    size_t mark;
 
     *ret = 0;
+    if (!may_suffice(n, shape, list, count))
+        return COST_NEVER;
+    mark = journal_open(&e->journal);
     for (size_t i = 0; i < count && cost == COST_NEVER; i++) {
         give_here(e, list[i].w, n);
         sum += list[i].w->cost;
@@ -140,7 +159,7 @@ static uint64_t choose(struct victims *v, struct node *n, const struct shape *sh
         *ret = i + 1;
     }
     journal_undo(&e->journal, mark);
-    for (size_t i = 0; i<count && * ret> 1; i++) {
+    for (size_t i = 0; *ret > 1 && i < count; i++) {
         bool fits;
 
         if (list[i].w->cost >= cost)
