@@ -58,6 +58,9 @@ static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "namespaces/status", "get"},
     {ROLE_VIEW, "gpus", READ},
     {ROLE_VIEW, "queues", READ},
+    {ROLE_VIEW, "queues/status", "get"},
+    {ROLE_VIEW, "reservations", READ},
+    {ROLE_VIEW, "reservations/status", "get"},
     {ROLE_VIEW, "priorityclasses", READ},
 };
 

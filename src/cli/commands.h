@@ -27,6 +27,7 @@ extern const struct command command_image;
 extern const struct command command_nodes;
 extern const struct command command_events;
 extern const struct command command_queues;
+extern const struct command command_reserve;
 extern const struct command command_quota;
 extern const struct command command_usage;
 extern const struct command command_version;

@@ -163,6 +163,7 @@ static void add_queue(const struct invocation *in, json_t *metadata, json_t *spe
 {
     const char *queue = flag_text(in, "queue");
     const char *class = flag_text(in, "priority");
+    const char *reservation = flag_text(in, "reservation");
 
     if (queue)
         json_put_text(json_object_at(metadata, "labels"), QUEUE_LABEL, queue);
@@ -170,6 +171,8 @@ static void add_queue(const struct invocation *in, json_t *metadata, json_t *spe
         json_put_text(json_object_at(metadata, "annotations"), QUEUE_HOLD, "user");
     if (flag_switch(in, "no-requeue"))
         json_put_text(json_object_at(metadata, "annotations"), POD_REQUEUE, "never");
+    if (reservation)
+        json_put_text(json_object_at(metadata, "annotations"), QUEUE_RESERVATION, reservation);
     if (class)
         json_put_text(spec, "priorityClassName", class);
 }

@@ -75,6 +75,7 @@ static void on_cycle(void *arg)
     else
         scheduler_tell_later(s);
     queue_tree_touch(s->queues);
+    reservations_touch(s->reservations);
 }
 
 /* Queues before what waits in them. */
@@ -87,6 +88,22 @@ static struct err *watch_queues(struct scheduler *s)
                                          .arg = s};
 
     return queue_tree_new(&o, &s->queues);
+}
+
+static void on_reservation(void *arg)
+{
+    scheduler_poke(arg);
+}
+
+static struct err *watch_reservations(struct scheduler *s)
+{
+    const struct reservations_options o = {.loop = s->options.loop,
+                                           .cluster = s->options.cluster,
+                                           .engine = s->engine,
+                                           .on_change = on_reservation,
+                                           .arg = s};
+
+    return reservations_new(&o, &s->reservations);
 }
 
 static struct err *watch_all(struct scheduler *s)
@@ -103,6 +120,7 @@ static struct err *watch_all(struct scheduler *s)
     TRY(cluster_watch(c, "", "pods", &pods, &s->pods_watch));
     s->is_loading = false;
     sched_works_loaded(s);
+    TRY(watch_reservations(s)); /* what is held is known when their gpus are picked */
     return cluster_watch(c, "mete.dev", "ledger", &ledger, &s->ledger_watch);
 }
 
@@ -162,6 +180,7 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->status_timer);
     loop_timer_free(s->start_timer);
     queue_tree_free(s->queues);
+    reservations_free(s->reservations);
     mete_engine_free(s->engine);
     free(s);
 }

@@ -25,6 +25,8 @@ uint64_t scheduler_ask_hash(const json_t *pod)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     for (const char *c = scheduler_queue_of(NULL, pod); *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    for (const char *c = scheduler_reservation_of(pod); *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     return hash;
 }
 
@@ -242,6 +244,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .name = arena_format(a, "%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
                              json_text_at(pod, "metadata", "name", NULL)),
         .queue = arena_strdup(a, scheduler_queue_of(s, pod)),
+        .reservation = arena_strdup(a, scheduler_reservation_of(pod)),
         .user = user ? user : "",
         .priority = (int32_t)priority, /* validated */
         .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),

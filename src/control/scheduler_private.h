@@ -5,6 +5,7 @@
 #include "base/stamp.h"
 #include "base/vec.h"
 #include "control/queue_tree.h"
+#include "control/reservations.h"
 #include "control/scheduler.h"
 #include "kinds/gang.h"
 #include "kinds/pod_view.h"
@@ -158,6 +159,7 @@ struct scheduler {
     struct loop_timer *start_timer; /* for those that are not to start before a time: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
+    struct reservations *reservations;
     bool is_poked;
     bool is_held;
     int64_t retry_ns; /* the next delay after a failed bind */
@@ -318,6 +320,8 @@ bool scheduler_is_ours(const json_t *pod);
 const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod);
 /* Do both ask for the same, their names and counts aside? */
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b);
+/* The reservation that it runs in, "": in none only. Borrowed as above. */
+const char *scheduler_reservation_of(const json_t *pod);
 uint64_t scheduler_ask_hash(const json_t *pod);
 /* Containers and their gpus. */
 void scheduler_read_containers(struct sched_pod *p, const json_t *pod);

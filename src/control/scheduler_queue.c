@@ -17,6 +17,13 @@ const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod)
     return queue ? queue : QUEUE_DEFAULT;
 }
 
+const char *scheduler_reservation_of(const json_t *pod)
+{
+    const char *name = json_text_at(pod, "metadata", "annotations", QUEUE_RESERVATION, NULL);
+
+    return name ? name : "";
+}
+
 /* "waits until its scheduling gates go: a, b"; NULL where it has none. */
 static char *gates_text(const json_t *pod)
 {

@@ -34,6 +34,7 @@ const struct kind *const kinds[] = {
     &kind_job,
     &kind_gpu,
     &kind_queue,
+    &kind_reservation,
     &kind_workload,
     &kind_node_metrics,
     &kind_pod_metrics,
@@ -103,8 +104,8 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 
 bool kind_is_reserved(const char *key)
 {
-    static const char *const theirs[] = {"mete.dev/drain-reason", QUEUE_LABEL, QUEUE_HOLD,
-                                         QUEUE_NOT_BEFORE, POD_REQUEUE};
+    static const char *const theirs[] = {"mete.dev/drain-reason", QUEUE_LABEL,       QUEUE_HOLD,
+                                         QUEUE_NOT_BEFORE,        QUEUE_RESERVATION, POD_REQUEUE};
 
     for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
         if (text_equal(key, theirs[i]))

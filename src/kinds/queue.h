@@ -13,6 +13,7 @@
 #define QUEUE_KUEUE_LABEL "kueue.x-k8s.io/queue-name" /* the same, in Kueue's words */
 #define QUEUE_HOLD        "mete.dev/hold"             /* annotation: "user" or "admin" */
 #define QUEUE_NOT_BEFORE  "mete.dev/not-before"       /* annotation: a time, RFC 3339 */
+#define QUEUE_RESERVATION "mete.dev/reservation"      /* annotation: it runs in that one only */
 #define QUEUE_DEFAULT     "default"
 #define QUEUE_ROOT        "root" /* what is said of all queues: spec.fairness */
 

@@ -23,6 +23,7 @@ extern const struct kind kind_podgroup_volcano;
 extern const struct kind kind_priority;
 extern const struct kind kind_queue;
 extern const struct kind kind_quota;
+extern const struct kind kind_reservation;
 extern const struct kind kind_secret;
 extern const struct kind kind_self_access_review;
 extern const struct kind kind_serviceaccount;

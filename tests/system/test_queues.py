@@ -204,3 +204,38 @@ def test_free_tells_what_could_start():
         check(r.code == 3 and 'there is no queue "nowhere"' in r.err, r)
         usage = json.loads(m.mete("usage", "--by", "queue", "-o", "json").out)
         check("small" in json.dumps(usage), usage)
+
+
+def test_a_reservation_keeps_room():
+    with Mete("emulated:4xH100") as m:
+        jobs = Jobs(m)
+        put(m, "lab")
+        r = m.mete("reserve", "demo", "--gpus", "h100:3", "--start", "+1h", "--duration", "1h", "--queue", "lab")
+        check(r.code == 0 and "reservation demo: 2" in r.err, r)
+        jobs.submit("default", "open", gpus=2)
+        r = wait_reason(m, "open", "Reserved")
+        check("is reserved from" in r["message"] and "(demo)" in r["message"], r)
+        jobs.submit("default", "short", gpus=2, activeDeadlineSeconds=600)
+        wait(lambda: jobs.placed("default") == ["short"], "what ends before it may start there")
+        wait(lambda: re.search(r"^demo +pending .* h100:3 +queue lab +3 +", m.mete("reserve", "ls").out, re.M), "it is shown")
+        m.stop()
+        m.start()
+        wait_reason(m, "open", "Reserved")
+        jobs.submit("default", "theirs", metadata={"labels": {"mete.dev/queue": "lab"}})
+        wait(lambda: "theirs" in jobs.placed("default"), "those it is for may use it at any time")
+        r = m.mete("reserve", "early", "--nodes", "vm", "--start", "+90m", "--duration", "1h", "--user", "ann")
+        equal(r.code, 0, r)
+        name = m.object("nodes")["items"][0]["metadata"]["name"]
+        r = m.mete("reserve", "clash", "--nodes", name, "--start", "+90m", "--duration", "1h", "--user", "ann")
+        wait(lambda: "refused" in m.mete("reserve", "ls").out, "two at once are refused")
+        equal(m.mete("reserve", "rm", "demo", "clash", "early").code, 0)
+        jobs.end("default", "short")
+        wait(lambda: "open" in jobs.placed("default"), "it starts once nothing is kept")
+        for words, says in ((["x"], "--nodes A,B or --gpus N"), (["x", "--gpus", "2"], "say for whom"),
+                            (["x", "--gpus", "2", "--user", "a"], "wants --duration"),
+                            (["x", "--gpus", "2", "--user", "a", "--duration", "1h", "--start", "2001-01-01T10:00"], "over already"),
+                            (["rm"], "rm wants NAME")):
+            r = m.mete("reserve", *words)
+            check(r.code == 2 and says in r.err, words, r)
+        r = m.mete("reserve", "rm", "nothing")
+        check(r.code == 3 and 'there is no reservation "nothing"' in r.err, r)

@@ -374,6 +374,90 @@ static void a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue(void 
     assert_int_equal(json_int_at(queue, "status", "waiting", NULL), 1);
 }
 
+static struct target reservation_target(const char *name)
+{
+    return (struct target){.group = "mete.dev", .kind = "reservations", .name = name, .who = &root};
+}
+
+/* Times are minutes after the clock's begin. */
+static struct err *put_reservation(const char *name, int from, int to, const char *rest)
+{
+    AUTO_FREE char *text = mem_format(
+        "{'metadata':{'name':'%s'},'spec':{'startTime':'2026-01-01T00:%02d:00Z','endTime':"
+        "'2026-01-01T00:%02d:00Z',%s}}",
+        name, from, to, rest);
+    struct err *e = world_create(&w, reservation_target(name), text, NULL);
+
+    sim_loop_run(w.loop);
+    return e;
+}
+
+static void assert_phase(const char *name, const char *phase, const char *message)
+{
+    AUTO(json_freep) json_t *r = NULL;
+
+    settle();
+    r = world_get(&w, reservation_target(name));
+    assert_string_equal(json_text_at(r, "status", "phase", NULL), phase);
+    if (message)
+        assert_string_equal(json_text_at(r, "status", "message", NULL), message);
+}
+
+static void a_reservation_keeps_its_room_and_its_gpus(void **state)
+{
+    AUTO(json_freep) json_t *before = NULL;
+    AUTO(json_freep) json_t *after = NULL;
+
+    (void)state;
+    world_must(put_reservation("r", 10, 20, "'gpus':3,'queues':['lab']"));
+    assert_phase("r", "pending", NULL);
+    before = world_get(&w, reservation_target("r"));
+    assert_int_equal(json_int_at(before, "status", "gpus", NULL), 3);
+    assert_int_equal(json_array_size(json_at(before, "status", "gpuUuids", NULL)), 3);
+    add_pod("default", "small", "", 1);
+    assert_runs("default", "small"); /* on the gpu that is left */
+    add_pod("default", "long", "", 1);
+    assert_waits(
+        "default", "long",
+        "needs 1 gpu; n is reserved from 2026-01-01T00:10:00Z to 2026-01-01T00:20:00Z (r); "
+        "it might still run then");
+    stop();
+    start();
+    assert_phase("r", "pending", NULL);
+    after = world_get(&w, reservation_target("r"));
+    assert_true(json_equal(json_at(before, "status", "gpuUuids", NULL),
+                           json_at(after, "status", "gpuUuids", NULL)));
+    world_must(put_queue("lab", "{}"));
+    add_pod("default", "theirs",
+            ",'labels':{'mete.dev/queue':'lab'},'annotations':{'mete.dev/reservation':'r'}", 2);
+    sim_loop_advance(w.loop, 60 * NS_PER_SEC);
+    {
+        AUTO(json_freep) json_t *pod = get_pod("default", "theirs");
+
+        assert_string_equal(pod_node(pod), ""); /* it has not begun */
+    }
+    sim_loop_advance(w.loop, 600 * NS_PER_SEC);
+    assert_runs("default", "theirs");
+    assert_phase("r", "active", NULL);
+    end_pod("default", "theirs");
+    sim_loop_advance(w.loop, 600 * NS_PER_SEC);
+    assert_phase("r", "ended", NULL);
+    assert_runs("default", "long"); /* nobody else's any more */
+}
+
+static void what_is_in_the_way_of_a_reservation_is_told(void **state)
+{
+    (void)state;
+    world_must(put_reservation("a", 10, 20, "'nodes':['n'],'users':['ann']"));
+    world_must(put_reservation("b", 15, 25, "'nodes':['n'],'users':['bob']"));
+    assert_phase("b", "refused", "reservation 'b': node 'n' is in reservation 'a' at that time");
+    world_must(world_delete(&w, reservation_target("a"), NULL, NULL));
+    sim_loop_run(w.loop);
+    assert_phase("b", "pending", NULL);
+    world_must(put_reservation("m", 15, 25, "'nodes':['n'],'maintenance':true"));
+    assert_phase("m", "pending", NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -388,6 +472,8 @@ int main(void)
         TEST(gates_hold_until_the_last_is_gone),
         TEST(shares_by_weight_and_tells_what_is_held),
         TEST(a_stopped_queue_starts_nothing),
+        TEST(a_reservation_keeps_its_room_and_its_gpus),
+        TEST(what_is_in_the_way_of_a_reservation_is_told),
         TEST(a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue),
     };
 
