@@ -14,7 +14,7 @@ struct sip {
 static uint64_t key0 = UINT64_C(0x0706050403020100);
 static uint64_t key1 = UINT64_C(0x0f0e0d0c0b0a0908);
 
-static uint64_t rotate(uint64_t x, unsigned bits)
+static inline uint64_t rotate(uint64_t x, unsigned bits)
 {
     return (x << bits) | (x >> (64 - bits));
 }
@@ -27,7 +27,7 @@ static uint64_t read_word(const uint8_t *at)
     return le64toh(word);
 }
 
-static void sip_round(struct sip *s)
+static inline void sip_round(struct sip *s)
 {
     s->v0 += s->v1;
     s->v1 = rotate(s->v1, 13) ^ s->v0;
@@ -41,7 +41,7 @@ static void sip_round(struct sip *s)
     s->v2 = rotate(s->v2, 32);
 }
 
-static void sip_word(struct sip *s, uint64_t word)
+static inline void sip_word(struct sip *s, uint64_t word)
 {
     s->v3 ^= word;
     sip_round(s);

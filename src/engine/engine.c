@@ -122,6 +122,7 @@ void mete_engine_free(struct mete_engine *e)
     arena_free(e->decisions);
     arena_free(e->answers);
     arena_free(e->scratch);
+    vec_done(&e->words);
     journal_done(&e->journal);
     buf_done(&e->record_line);
     intern_free(e->texts);

@@ -114,47 +114,52 @@ static void order_sets(struct group *g)
     }
 }
 
-typedef VEC(uint64_t) group_words;
-
-static void spell_asks(group_words *words, const struct domain_asks *asks)
+static void spell(struct words *words, uint64_t number)
 {
-    vec_add(words, asks->n);
+    vec_add(words, (uint32_t)(number >> 32));
+    vec_add(words, (uint32_t)number);
+}
+
+static void spell_asks(struct words *words, const struct domain_asks *asks)
+{
+    spell(words, asks->n);
     for (size_t i = 0; i < asks->n; i++)
-        vec_add(words, (uint64_t)asks->keys[i] << 1 | asks->is_required[i]);
+        spell(words, (uint64_t)asks->keys[i] << 1 | asks->is_required[i]);
 }
 
 /* What makes two groups the same. Shapes are hash-consed, so their addresses serve. */
-static void spell(struct group *g)
+static void group_spell(const struct group *g, struct words *words)
 {
-    group_words words = {0};
-
-    spell_asks(&words, &g->asks);
-    vec_add(&words, (uint64_t)g->time_limit_ns);
-    vec_add(&words, (uint64_t)(uintptr_t)g->queue);
-    vec_add(&words, (uint64_t)g->booking << 32 | g->user);
-    vec_add(&words, g->never_preempts);
+    vec_clear(words);
+    spell_asks(words, &g->asks);
+    spell(words, (uint64_t)g->time_limit_ns);
+    spell(words, (uint64_t)(uintptr_t)g->queue);
+    spell(words, (uint64_t)g->booking << 32 | g->user);
+    spell(words, g->never_preempts);
     for (size_t i = 0; i < g->n_sets; i++) {
-        vec_add(&words, (uint64_t)(uintptr_t)g->sets[i].shape);
-        vec_add(&words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
-        spell_asks(&words, &g->sets[i].asks);
+        spell(words, (uint64_t)(uintptr_t)g->sets[i].shape);
+        spell(words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
+        spell_asks(words, &g->sets[i].asks);
     }
-    g->words = words.at;
-    g->size = words.n * sizeof(*words.at);
 }
 
 /* The one that is there already, or `g`. */
 static struct group *consed(struct mete_engine *e, struct group *g)
 {
     struct group *found = NULL;
+    struct words *words = &e->words;
+    size_t size;
 
-    spell(g);
-    map_find(handle, e->group_map, g->words, g->size, found);
+    group_spell(g, words);
+    size = words->n * sizeof(*words->at);
+    map_find(handle, e->group_map, words->at, size, found);
     if (found) {
         group_free(e, g);
         g = found;
     } else {
         order_sets(g);
-        map_add(handle, e->group_map, g->words, g->size, g);
+        g->words = mem_dup(words->at, size);
+        map_add(handle, e->group_map, g->words, size, g);
     }
     g->refs++;
     return g;

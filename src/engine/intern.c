@@ -12,8 +12,14 @@ struct text {
     char at[];
 };
 
+enum {
+    RECENT = 256
+};
+
 struct intern {
     struct text *by_text;
+    struct text
+        *recent[RECENT];      /* found lately, by a hash that is cheap: few are asked for often */
     VEC(struct text *) by_id; /* [0] is not used */
     VEC(uint32_t) unused;
 };
@@ -43,11 +49,25 @@ void intern_free(struct intern *in)
     free(in);
 }
 
-static struct text *find(const struct intern *in, const char *at)
+static struct text **recent_of(struct intern *in, const char *at)
 {
+    uint32_t hash = 2166136261; /* FNV-1a */
+
+    for (; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * 16777619;
+    return &in->recent[hash % RECENT];
+}
+
+static struct text *find(struct intern *in, const char *at)
+{
+    struct text **recent = recent_of(in, at);
     struct text *text = NULL;
 
+    if (*recent && strcmp((*recent)->at, at) == 0)
+        return *recent;
     map_find_text(handle, in->by_text, at, text);
+    if (text)
+        *recent = text;
     return text;
 }
 
@@ -63,9 +83,10 @@ static uint32_t free_id(struct intern *in)
 uint32_t intern_ref(struct intern *in, const char *at)
 {
     struct text *text = find(in, at);
-    size_t size = strlen(at);
 
     if (!text) {
+        size_t size = strlen(at);
+
         text = mem_alloc(sizeof(*text) + size + 1);
         memcpy(text->at, at, size + 1);
         text->id = free_id(in);
@@ -76,7 +97,7 @@ uint32_t intern_ref(struct intern *in, const char *at)
     return text->id;
 }
 
-uint32_t intern_find(const struct intern *in, const char *at)
+uint32_t intern_find(struct intern *in, const char *at)
 {
     const struct text *text = find(in, at);
 
@@ -94,6 +115,8 @@ void intern_unref(struct intern *in, uint32_t id)
     if (--text->refs > 0)
         return;
     map_remove(handle, in->by_text, text);
+    if (*recent_of(in, text->at) == text)
+        *recent_of(in, text->at) = NULL;
     in->by_id.at[id] = NULL;
     vec_add(&in->unused, id);
     free(text);

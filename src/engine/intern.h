@@ -12,7 +12,7 @@ void intern_free(struct intern *in);
 uint32_t intern_ref(struct intern *in, const char *text);
 
 /* The number of `text` where somebody holds it, else 0. */
-uint32_t intern_find(const struct intern *in, const char *text);
+uint32_t intern_find(struct intern *in, const char *text);
 
 /* Lets go of one hold; the last one frees the number for another text. Accepts 0. */
 void intern_unref(struct intern *in, uint32_t id);

@@ -35,17 +35,6 @@ void journal_done(struct journal *j)
     vec_done(&j->notes);
 }
 
-void journal_note(struct journal *j, void *at, size_t size)
-{
-    struct journal_note note = {.at = at, .size = (uint32_t)size};
-
-    if (j->depth == 0)
-        return;
-    assert(size <= sizeof(note.old));
-    memcpy(&note.old, at, size);
-    vec_add(&j->notes, note);
-}
-
 void journal_mark(struct journal *j, void *at)
 {
     if (j->depth > 0)

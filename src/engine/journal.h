@@ -7,9 +7,11 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/vec.h"
 
@@ -32,9 +34,19 @@ void journal_keep(struct journal *j, size_t mark);
 void journal_undo(struct journal *j, size_t mark);
 void journal_done(struct journal *j);
 
-/* Notes `size` (at most 8) bytes at `at`. Nothing where no trial is open. */
-void journal_note(struct journal *j, void *at, size_t size);
 void journal_mark(struct journal *j, void *at);
+
+/* Notes `size` (at most 8) bytes at `at`. Nothing where no trial is open. */
+static inline void journal_note(struct journal *j, void *at, size_t size)
+{
+    struct journal_note note = {.at = at, .size = (uint32_t)size};
+
+    if (j->depth == 0)
+        return;
+    assert(size <= sizeof(note.old));
+    memcpy(&note.old, at, size);
+    vec_add(&j->notes, note);
+}
 
 #define JOURNAL_SET(j, place, value)                \
     do {                                            \

@@ -9,8 +9,6 @@
 #include "engine/search.h"
 #include "engine/state.h"
 
-typedef VEC(uint32_t) words;
-
 static int compare_requests(const void *a, const void *b)
 {
     const struct request *x = a;
@@ -120,6 +118,18 @@ static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_s
     return result == METE_OK ? check_tolerations(e, set) : result;
 }
 
+/* Sorts; most lists come in order. */
+static void sort(void *at, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    const char *item = at;
+
+    for (size_t i = 1; i < n; i++, item += size)
+        if (compare(item, item + size) > 0) {
+            qsort(at, n, size, compare);
+            return;
+        }
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a;
@@ -135,7 +145,6 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
     size_t n_models;
 
     if (!asks_are_plain(set, &plain)) {
-        s->models = mem_alloc(1);
         asks_read(e, set, s);
         return;
     }
@@ -144,7 +153,6 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
     s->gpus = set->gpus;
     s->milli = set->gpus > 0 && set->gpu_milli > 0 ? set->gpu_milli : MILLI;
     s->gpu_bytes = shape_is_share(s) ? set->gpu_memory_bytes : 0;
-    s->models = mem_alloc(n_models * sizeof(*s->models) + 1);
     for (size_t i = 0; i < n_models; i++) {
         uint32_t model = intern_ref(e->texts, set->gpu_models[i]);
         bool is_there = false;
@@ -156,7 +164,7 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
         else
             s->models[s->n_models++] = model;
     }
-    qsort(s->models, s->n_models, sizeof(*s->models), compare_numbers);
+    sort(s->models, s->n_models, sizeof(*s->models), compare_numbers);
 }
 
 /* What a glance at a node tells of. Whoever lets shapes ask for more adds it here. */
@@ -178,16 +186,31 @@ static void find_plain(const struct mete_engine *e, struct shape *s)
     }
 }
 
+/* A shape with room for its lists, in one block. */
+static struct shape *shape_new(const struct mete_pod_set *set)
+{
+    size_t n_models = set->n_gpu_models;
+    struct shape *s;
+
+    for (size_t i = 0; i < set->n_asks; i++)
+        n_models += set->asks[i].n_models;
+    s = mem_alloc(sizeof(*s) + set->n_requests * sizeof(*s->requests) +
+                  set->n_selector * sizeof(*s->selector) +
+                  set->n_tolerations * sizeof(*s->tolerations) + n_models * sizeof(*s->models));
+    s->requests = (struct request *)(void *)(s + 1);
+    s->selector = (struct label *)(void *)(s->requests + set->n_requests);
+    s->tolerations = (struct toleration *)(void *)(s->selector + set->n_selector);
+    s->models = (uint32_t *)(void *)(s->tolerations + set->n_tolerations);
+    return s;
+}
+
 /* Interns what the set asks for. Every number in the shape is held by it. */
 static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set *set)
 {
-    struct shape *s = mem_alloc(sizeof(*s));
+    struct shape *s = shape_new(set);
 
     read_gpus(e, set, s);
     s->node = set->node ? intern_ref(e->texts, set->node) : 0;
-    s->requests = mem_alloc(set->n_requests * sizeof(*s->requests) + 1);
-    s->selector = mem_alloc(set->n_selector * sizeof(*s->selector) + 1);
-    s->tolerations = mem_alloc(set->n_tolerations * sizeof(*s->tolerations) + 1);
     for (size_t i = 0; i < set->n_requests; i++)
         if (set->requests[i].amount > 0) {
             s->requests[s->n_requests++] = (struct request){
@@ -206,9 +229,9 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
             .effect = t->any_effect ? EFFECT_ANY : (uint32_t)t->effect,
         };
     }
-    qsort(s->requests, s->n_requests, sizeof(*s->requests), compare_requests);
-    qsort(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
-    qsort(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
+    sort(s->requests, s->n_requests, sizeof(*s->requests), compare_requests);
+    sort(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
+    sort(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
     find_plain(e, s);
     return s;
 }
@@ -230,15 +253,11 @@ static void shape_free(struct mete_engine *e, struct shape *s)
         intern_unref(e->texts, s->models[i]);
     intern_unref(e->texts, s->node);
     asks_free(e, s);
-    free(s->models);
-    free(s->requests);
-    free(s->selector);
-    free(s->tolerations);
     free(s->words);
     free(s);
 }
 
-static void spell_asks(const struct shape *s, words *w)
+static void spell_asks(const struct shape *s, struct words *w)
 {
     for (size_t i = 0; i < s->n_asks; i++) {
         const struct ask *a = &s->asks[i];
@@ -256,39 +275,36 @@ static void spell_asks(const struct shape *s, words *w)
 }
 
 /* All that the shape says, as numbers. */
-static void shape_spell(struct shape *s)
+static void shape_spell(const struct shape *s, struct words *w)
 {
-    words w = {0};
-
-    vec_add(&w, s->gpus);
-    vec_add(&w, s->milli);
-    vec_add(&w, (uint32_t)((uint64_t)s->gpu_bytes >> 32));
-    vec_add(&w, (uint32_t)s->gpu_bytes);
-    vec_add(&w, (uint32_t)s->n_models);
+    vec_clear(w);
+    vec_add(w, s->gpus);
+    vec_add(w, s->milli);
+    vec_add(w, (uint32_t)((uint64_t)s->gpu_bytes >> 32));
+    vec_add(w, (uint32_t)s->gpu_bytes);
+    vec_add(w, (uint32_t)s->n_models);
     for (size_t i = 0; i < s->n_models; i++)
-        vec_add(&w, s->models[i]);
-    vec_add(&w, s->node);
-    vec_add(&w, (uint32_t)s->n_requests);
+        vec_add(w, s->models[i]);
+    vec_add(w, s->node);
+    vec_add(w, (uint32_t)s->n_requests);
     for (size_t i = 0; i < s->n_requests; i++) {
-        vec_add(&w, s->requests[i].resource);
-        vec_add(&w, (uint32_t)((uint64_t)s->requests[i].amount >> 32));
-        vec_add(&w, (uint32_t)s->requests[i].amount);
+        vec_add(w, s->requests[i].resource);
+        vec_add(w, (uint32_t)((uint64_t)s->requests[i].amount >> 32));
+        vec_add(w, (uint32_t)s->requests[i].amount);
     }
-    vec_add(&w, (uint32_t)s->n_selector);
+    vec_add(w, (uint32_t)s->n_selector);
     for (size_t i = 0; i < s->n_selector; i++) {
-        vec_add(&w, s->selector[i].key);
-        vec_add(&w, s->selector[i].value);
+        vec_add(w, s->selector[i].key);
+        vec_add(w, s->selector[i].value);
     }
     for (size_t i = 0; i < s->n_tolerations; i++) {
-        vec_add(&w, s->tolerations[i].key);
-        vec_add(&w, s->tolerations[i].value);
-        vec_add(&w, s->tolerations[i].is_exists);
-        vec_add(&w, s->tolerations[i].effect);
+        vec_add(w, s->tolerations[i].key);
+        vec_add(w, s->tolerations[i].value);
+        vec_add(w, s->tolerations[i].is_exists);
+        vec_add(w, s->tolerations[i].effect);
     }
-    vec_add(&w, (uint32_t)s->n_asks);
-    spell_asks(s, &w);
-    s->words = w.at;
-    s->n_words = w.n;
+    vec_add(w, (uint32_t)s->n_asks);
+    spell_asks(s, w);
 }
 
 enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *set,
@@ -296,17 +312,20 @@ enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *se
 {
     enum mete_result result = check_set(e, set);
     struct shape *found = NULL;
+    struct words *w = &e->words;
     struct shape *s;
 
     if (result != METE_OK)
         return result;
     s = shape_read(e, set);
-    shape_spell(s);
-    map_find(handle, e->shape_map, s->words, s->n_words * sizeof(*s->words), found);
-    if (found)
+    shape_spell(s, w);
+    map_find(handle, e->shape_map, w->at, w->n * sizeof(*w->at), found);
+    if (found) {
         shape_free(e, s);
-    else
-        map_add(handle, e->shape_map, s->words, s->n_words * sizeof(*s->words), s);
+    } else {
+        s->words = mem_dup(w->at, w->n * sizeof(*w->at));
+        map_add(handle, e->shape_map, s->words, w->n * sizeof(*w->at), s);
+    }
     *ret = found ? found : s;
     (*ret)->refs++;
     return METE_OK;

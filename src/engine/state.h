@@ -194,11 +194,17 @@ struct glance {
 
 #define NO_SLOT UINT32_MAX
 
+/* What something says, as numbers: what makes two the same. */
+struct words {
+    uint32_t *at;
+    size_t n;
+    size_t room;
+};
+
 /* Pods that ask for the same thing: hash-consed. `words` is what makes two the same. */
 struct shape {
     struct map_handle handle;
     uint32_t *words;
-    size_t n_words;
     unsigned refs;
     uint32_t gpus;
     uint32_t milli;    /* of each: MILLI, or a share */
@@ -247,8 +253,7 @@ struct group_set {
  * or none, and where the queue limits users of the same user: what fails for one fails for all. */
 struct group {
     struct map_handle handle;
-    void *words;
-    size_t size;
+    uint32_t *words;
     unsigned refs;
     uint32_t user;    /* 0: of any */
     uint32_t booking; /* the name of the one in which alone it runs; 0: none */
@@ -468,6 +473,7 @@ struct mete_engine {
     struct buf record_line;
     uint64_t turns;     /* taken in this cycle */
     uint64_t cut_after; /* so many, in place of a budget, as a recording has it; 0: as asked */
+    struct words words; /* of what is being read */
     char error[512];
 };
 

@@ -71,6 +71,8 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
 {
     enum mete_result result = check_workload(e, from);
     struct group *g = NULL;
+    const char *name = from->name ? from->name : "";
+    size_t name_size;
     struct workload *w;
     struct queue *queue;
     uint32_t user;
@@ -86,7 +88,9 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
         queue_unref(e, queue);
         return result;
     }
-    w = mem_alloc(sizeof(*w));
+    name_size = strlen(name) + 1;
+    w = mem_alloc(sizeof(*w) + name_size);
+    w->name = memcpy(w + 1, name, name_size);
     w->key =
         (struct order_key){.points = from->priority, .submit_ns = from->submit_ns, .id = from->id};
     w->group = g;
@@ -100,7 +104,6 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     w->estimate_ns = from->estimate_ns > 0 ? from->estimate_ns : from->time_limit_ns;
     w->end_ns = NEVER_NS;
     w->since_ns = from->submit_ns;
-    w->name = mem_strdup(from->name ? from->name : "");
     make_pods(w);
     w->key.points = points_of(e, w, e->now_ns);
     w->key.due_s = due_of(e, w);
@@ -114,7 +117,6 @@ void workload_free(struct mete_engine *e, struct workload *w)
     intern_unref(e->texts, w->user);
     queue_unref(e, w->queue);
     free(w->pods);
-    free(w->name);
     free(w->hold_text);
     free(w->charged);
     free(w);
