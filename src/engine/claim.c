@@ -258,8 +258,9 @@ static bool still_fits(struct mete_engine *e, struct claim *c, int64_t now_ns)
     return n == c->parts.n;
 }
 
-/* Those behind `a->w` on the node that it leaves too little have to claim anew. */
-static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64_t end_ns)
+/* Those behind `a->w`, or all, on the node that it leaves too little have to claim anew. */
+static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64_t end_ns,
+                  bool from_all)
 {
     uint64_t round = ++a->e->yields;
 
@@ -267,7 +268,7 @@ static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64
         struct claim *c = n->timeline->edges.at[i++].claim->owner->claim;
 
         if (c->yielded_at == round || c->owner == a->w || !overlaps(c, start_ns, end_ns) ||
-            claim_is_before(a, c->owner))
+            (!from_all && claim_is_before(a, c->owner)))
             continue;
         c->yielded_at = round;
         if (!still_fits(a->e, c, a->now_ns))
@@ -276,13 +277,13 @@ static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64
     }
 }
 
-void claims_yield(struct mete_engine *e, const struct workload *w)
+void claims_yield(struct mete_engine *e, const struct workload *w, bool from_all)
 {
     struct asker a = asker_of(e, w, e->now_ns);
 
     for (size_t i = 0; e->claims.n > 0 && i < w->n_pods; i++)
         if (w->pods[i].node && (i == 0 || w->pods[i].node != w->pods[i - 1].node))
-            yield(&a, w->pods[i].node, e->now_ns, w->end_ns);
+            yield(&a, w->pods[i].node, e->now_ns, w->end_ns, from_all);
 }
 
 static void enter(struct asker *a, struct workload *w, struct claim *c)
@@ -296,7 +297,7 @@ static void enter(struct asker *a, struct workload *w, struct claim *c)
     w->group->n_claims++;
     e->version++;
     for (size_t i = 0; a->saw_behind && i < c->parts.n; i++)
-        yield(a, c->parts.at[i].node, c->start_ns, c->end_ns);
+        yield(a, c->parts.at[i].node, c->start_ns, c->end_ns, false);
 }
 
 static void improve(struct mete_engine *e, struct workload *w, int64_t now_ns)
@@ -396,7 +397,7 @@ bool claim_allows(struct mete_engine *e, struct attempt *a, const struct shape *
 {
     struct asker asker;
 
-    if (!n->timeline || n->timeline->edges.n == 0 || a->ignores_reservations)
+    if (!n->timeline || n->timeline->edges.n == 0 || a->ignores_reservations || a->ignores_claims)
         return true;
     asker = asker_of(e, a->w, a->now_ns);
     if (asker.length_ns != NEVER_NS)

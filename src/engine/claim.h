@@ -82,8 +82,8 @@ int64_t claim_end_ns(const struct workload *w, int64_t now_ns);
  * a->kept_by who is in the way. */
 bool claim_allows(struct mete_engine *e, struct attempt *a, const struct shape *s, struct node *n);
 
-/* `w` has been placed over the claims of some behind it: they are to claim anew. */
-void claims_yield(struct mete_engine *e, const struct workload *w);
+/* `w` has been placed over the claims of some behind it, or of anybody: they are to claim anew. */
+void claims_yield(struct mete_engine *e, const struct workload *w, bool from_all);
 
 void claim_drop_of(struct mete_engine *e, const struct workload *w);
 void claims_drop_node(struct mete_engine *e, struct node *n);

@@ -29,9 +29,9 @@ static bool place_as_claimed(struct mete_engine *e, struct attempt *a, size_t ma
     return place_pods(e, a);
 }
 
-static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns)
+static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, bool has_made_room)
 {
-    struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true};
+    struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true, .ignores_claims = has_made_room};
     size_t mark = journal_open(&e->journal);
     int64_t limit_ns = w->group->time_limit_ns;
     bool had_claim = w->claim != NULL;
@@ -52,7 +52,7 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns)
         w->end_ns = NEVER_NS;
     w->code = METE_REASON_NONE;
     if (!had_claim)
-        claims_yield(e, w);
+        claims_yield(e, w, has_made_room);
     vec_add(&e->placed, w);
     e->version++;
     return true;
@@ -150,7 +150,7 @@ static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bo
     struct order_link *next = order_next(g->at);
 
     if (may_fit) {
-        if (place(e, w, now_ns)) {
+        if (place(e, w, now_ns, false)) {
             turn_end(e, g, next);
             return;
         }
@@ -244,7 +244,7 @@ static void start_moved(struct mete_engine *e, const struct workload *w, int64_t
     n = move_take(e, w, moved);
     for (size_t i = 0; i < n; i++)
         if (!moved[i]->is_placed && moved[i]->hold == METE_HOLD_NONE && is_admitted(e, moved[i]))
-            (void)place(e, moved[i], now_ns); /* else it waits for its turn */
+            (void)place(e, moved[i], now_ns, true); /* else it waits for its turn */
 }
 
 /* Those whose victims are all gone: what was kept for them is theirs before anybody has a turn. */
@@ -259,7 +259,7 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
             continue;
         }
         preempt_forget(e, w);
-        if (is_admitted(e, w) && place(e, w, now_ns)) {
+        if (is_admitted(e, w) && place(e, w, now_ns, true)) {
             start_moved(e, w, now_ns);
             continue;
         }

@@ -22,7 +22,8 @@ struct attempt {
     bool ignores_domains;
     bool is_thorough;     /* also domains of which a count says that they have no room: for texts */
     uint32_t relaxed_key; /* no domain of that label is required; 0 */
-    bool follows_claim; /* each pod goes where the claim says */
+    bool ignores_claims;  /* its room was made for it */
+    bool follows_claim;   /* each pod goes where the claim says */
     bool is_turn; /* in a cycle: those had their turn before it whose reservation is confirmed */
 
     struct quota_block block;       /* out: the models that it would get are over a quota */
