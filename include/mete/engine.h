@@ -198,8 +198,8 @@ struct mete_device {
     const char *profile; /* of a slice; else NULL */
     uint32_t start;
     const char *slice; /* uuid, where the driver has it */
-    bool must_create;  /* of a slice: the driver does not have it; instances in its place are
-                        * nobody's and to be destroyed first */
+    bool must_create;  /* of a slice: the driver does not have it; those that it has and that this
+                        * one cannot be beside are nobody's, and to be destroyed first */
 };
 
 /*

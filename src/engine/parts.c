@@ -230,18 +230,23 @@ static void count_held(struct mete_engine *e, struct parts *p)
     SET(e, p->held_milli, milli < MILLI ? milli : MILLI);
 }
 
-/* Instances that nobody holds give way. */
-static uint16_t there_beside(const struct parts *p, uint32_t name, unsigned start)
+/* On a flexible gpu, those of the driver's instances that can be beside what is held; where they
+ * cannot they are nobody's, and give way. */
+static uint16_t there_beside_held(const struct parts *p)
 {
-    uint16_t span = parts_span(p, name, start);
     uint16_t there = p->there;
 
-    for (unsigned left = there; left; left &= left - 1) {
+    for (unsigned left = p->is_flexible ? there : 0; left; left &= left - 1) {
         unsigned at = (unsigned)__builtin_ctz(left);
+        int profile = parts_profile(p, p->told[at].name);
+        bool stays;
 
-        if (at == start && p->told[at].name == name)
-            continue;
-        if (!(p->held >> at & 1) && (parts_span(p, p->told[at].name, at) & span))
+        if (p->held >> at & 1)
+            stays = p->names[at] == p->told[at].name;
+        else
+            stays = profile >= 0 &&
+                    (mig_starts(p->board->geometry, p->held_state, (unsigned)profile) >> at & 1);
+        if (!stays)
             there = (uint16_t)(there & ~(1u << at));
     }
     return there;
@@ -272,9 +277,8 @@ void parts_set(struct mete_engine *e, struct gpu *g, const struct mete_gpu *from
         t->uuid = s->uuid ? mem_strdup(s->uuid) : NULL;
         p->there |= (uint16_t)(1u << s->start);
     }
-    for (unsigned left = p->held; left; left &= left - 1)
-        p->there = there_beside(p, p->names[__builtin_ctz(left)], (unsigned)__builtin_ctz(left));
     count_held(e, p);
+    p->there = there_beside_held(p);
 }
 
 bool parts_has(const struct parts *p, uint32_t name, unsigned start)
@@ -290,15 +294,12 @@ const char *parts_uuid(const struct parts *p, uint32_t name, unsigned start)
 void parts_take_slice(struct mete_engine *e, struct parts *p, struct pod *pod, uint32_t name,
                       unsigned start)
 {
-    uint16_t there = there_beside(p, name, start);
-
-    if (there != p->there)
-        SET(e, p->there, there);
     SET(e, p->held, (uint16_t)(p->held | 1u << start));
     SET(e, p->names[start], name);
     SET(e, p->holders[start], pod);
     SET(e, p->is_sliced, true);
     count_held(e, p);
+    SET(e, p->there, there_beside_held(p));
 }
 
 void parts_give_slice(struct mete_engine *e, struct parts *p, unsigned start)

@@ -187,9 +187,9 @@ uint16_t mig_starts(const struct mig_geometry *g, struct mig_state s, unsigned p
 
     if (!media_allows(s.media, p->media))
         return 0;
-    for (unsigned start = 0; start < g->units; start++)
-        if ((p->starts >> start & 1) && !(s.occupied & span(p, start)))
-            ret = (uint16_t)(ret | 1u << start);
+    for (unsigned left = p->starts; left; left &= left - 1)
+        if (!(s.occupied & span(p, (unsigned)__builtin_ctz(left))))
+            ret |= (uint16_t)(left & -left);
     return ret;
 }
 
@@ -233,24 +233,32 @@ static size_t index_of(const struct mig_geometry *g, struct mig_state s)
     return (size_t)s.media << g->units | s.occupied;
 }
 
-static int best_start(const struct mig_geometry *g, struct mig_state s, unsigned profile)
+unsigned mig_table_value(const struct mig_table *t, struct mig_state s)
 {
-    uint16_t starts = mig_starts(g, s, profile);
+    return t->values[index_of(t->geometry, s)];
+}
+
+static int best_start(const struct mig_table *t, struct mig_state s, unsigned profile)
+{
     unsigned most = 0;
     int best = -1;
 
-    for (unsigned start = 0; start < g->units; start++) {
-        unsigned value;
+    for (unsigned left = mig_starts(t->geometry, s, profile); left; left &= left - 1) {
+        int start = __builtin_ctz(left);
+        unsigned value =
+            mig_table_value(t, mig_state_add(t->geometry, s, profile, (unsigned)start));
 
-        if (!(starts >> start & 1))
-            continue;
-        value = mig_state_value(g, mig_state_add(g, s, profile, start));
         if (best >= 0 && value <= most)
             continue;
-        best = (int)start;
+        best = start;
         most = value;
     }
     return best;
+}
+
+static struct mig_state state_at(const struct mig_geometry *g, size_t i)
+{
+    return (struct mig_state){(uint16_t)(i & ((1u << g->units) - 1)), (uint8_t)(i >> g->units)};
 }
 
 struct mig_table *mig_table_new(const struct mig_geometry *g)
@@ -261,13 +269,11 @@ struct mig_table *mig_table_new(const struct mig_geometry *g)
     t->geometry = g;
     t->values = mem_alloc(n);
     t->starts = mem_alloc(n * g->n_profiles);
-    for (size_t i = 0; i < n; i++) {
-        struct mig_state s = {(uint16_t)(i & ((1u << g->units) - 1)), (uint8_t)(i >> g->units)};
-
-        t->values[i] = (uint8_t)mig_state_value(g, s);
+    for (size_t i = 0; i < n; i++)
+        t->values[i] = (uint8_t)mig_state_value(g, state_at(g, i));
+    for (size_t i = 0; i < n; i++)
         for (unsigned k = 0; k < g->n_profiles; k++)
-            t->starts[k * n + i] = (int8_t)best_start(g, s, k);
-    }
+            t->starts[k * n + i] = (int8_t)best_start(t, state_at(g, i), k);
     return t;
 }
 
@@ -283,11 +289,6 @@ void mig_table_free(struct mig_table *t)
 const struct mig_geometry *mig_table_geometry(const struct mig_table *t)
 {
     return t->geometry;
-}
-
-unsigned mig_table_value(const struct mig_table *t, struct mig_state s)
-{
-    return t->values[index_of(t->geometry, s)];
 }
 
 int mig_table_start(const struct mig_table *t, struct mig_state s, unsigned profile)
