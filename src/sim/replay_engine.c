@@ -14,7 +14,7 @@
 
 enum {
     NODE_NAME_SIZE = 16,
-    PERIOD_S = 60 /* how often those that outlived their estimate are looked for */
+    PERIOD_S = 300 /* how often those that outlived their estimate are looked for */
 };
 
 /* What is known of a job. */
