@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "control/queue_read.h"
 #include "control/queue_tree_private.h"
 #include "kinds/queue.h"
 
@@ -45,76 +46,6 @@ static void set_problem(struct queue_entry *entry, const char *problem, char *me
     entry->message = message;
 }
 
-/* Validated: what does not parse does not come here, and counts as 0. */
-static int64_t duration_at(const json_t *from, const char *key)
-{
-    const char *text = json_text(from, key);
-    int64_t ns = 0;
-    AUTO(err_freep) struct err *e = text ? num_parse_duration(str_of(text), &ns) : NULL;
-
-    return e ? 0 : ns;
-}
-
-static int64_t amount_at(const json_t *from, const char *resource, const char *key, int64_t absent)
-{
-    const char *text = json_text(from, key);
-    int64_t amount = absent;
-    AUTO(err_freep) struct err *e = text ? queue_amount(resource, text, &amount) : NULL;
-
-    return e ? absent : amount;
-}
-
-static enum mete_preempt preempt_of(const char *text)
-{
-    if (text_equal(text, "Any"))
-        return METE_PREEMPT_ANY;
-    return text_equal(text, "LowerPriority") ? METE_PREEMPT_LOWER_PRIORITY : METE_PREEMPT_NEVER;
-}
-
-static struct mete_limits limits_of(const json_t *limits)
-{
-    return (struct mete_limits){.gpu_milli = amount_at(limits, "gpu", "gpus", 0),
-                                .running = (uint32_t)json_int(limits, "running", 0)};
-}
-
-static void read_quotas(struct arena *a, const json_t *list, struct mete_queue *ret)
-{
-    struct mete_quota *quotas = arena_alloc(a, (json_array_size(list) + 1) * sizeof(*quotas));
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *quota = json_array_get(list, i);
-        const char *resource = json_text(quota, "resource");
-
-        quotas[i] = (struct mete_quota){
-            .resource = resource,
-            .nominal = amount_at(quota, resource, "nominal", 0),
-            .borrow_limit = amount_at(quota, resource, "borrowLimit", METE_UNLIMITED),
-            .lend_limit = amount_at(quota, resource, "lendLimit", METE_UNLIMITED),
-        };
-    }
-    ret->quotas = quotas;
-    ret->n_quotas = json_array_size(list);
-}
-
-static void read_queue(struct arena *a, const struct queue_entry *entry, struct mete_queue *ret)
-{
-    const json_t *spec = json_object_get(entry->object, "spec");
-
-    *ret = (struct mete_queue){
-        .name = entry->name,
-        .parent = parent_of(entry),
-        .weight = (uint32_t)json_int(spec, "weight", 1),
-        .limits = limits_of(json_object_get(spec, "limits")),
-        .user_limits = limits_of(json_object_get(spec, "userLimits")),
-        .time_limit_ns = duration_at(spec, "timeLimit"),
-        .reclaim = preempt_of(json_text_at(spec, "preemption", "reclaim", NULL)),
-        .within = preempt_of(json_text_at(spec, "preemption", "within", NULL)),
-        .min_run_ns = duration_at(spec, "minRunTime"),
-        .is_stopped = json_bool(spec, "stopped", false),
-    };
-    read_quotas(a, json_object_get(spec, "quotas"), ret);
-}
-
 static void set_fed(struct queue_entry *entry)
 {
     json_decref(entry->fed);
@@ -136,7 +67,7 @@ static bool put(struct queue_tree *q, struct queue_entry *entry)
         return true;
     }
     a = arena_new();
-    read_queue(a, entry, &queue);
+    queue_read(a, entry->name, entry->object, &queue);
     is_taken = mete_queue_set(q->options.engine, &queue) == METE_OK;
     arena_free(a);
     if (!is_taken) {
@@ -206,24 +137,9 @@ static void tell(struct queue_tree *q, struct queue_entry *entry)
 static void feed_fairness(const struct queue_tree *q)
 {
     const struct queue_entry *root = queue_tree_find(q, QUEUE_ROOT);
-    const json_t *said = root ? json_at(root->object, "spec", "fairness", NULL) : NULL;
-    const json_t *factors = json_object_get(said, "factors");
-    const struct mete_fairness fairness = {
-        .order = text_equal(json_text(said, "order"), "Priority") ? METE_ORDER_PRIORITY
-                                                                  : METE_ORDER_SHARES,
-        .formula =
-            text_equal(json_text(said, "formula"), "FairTree") ? METE_FAIR_TREE : METE_FAIR_CLASSIC,
-        .factors = {.class_points = (int32_t)json_int(factors, "class", 0),
-                    .qos_points = (int32_t)json_int(factors, "qos", 0),
-                    .age_points = (int32_t)json_int(factors, "age", 0),
-                    .fair_share_points = (int32_t)json_int(factors, "fairShare", 0),
-                    .size_points = (int32_t)json_int(factors, "size", 0),
-                    .favors_small = json_bool(factors, "favorsSmall", false),
-                    .age_max_ns = duration_at(factors, "ageMax")},
-        .half_life_ns = duration_at(said, "halfLife"),
-        .period_ns = duration_at(said, "period"),
-    };
+    struct mete_fairness fairness;
 
+    queue_read_fairness(root ? root->object : NULL, &fairness);
     if (mete_fairness_set(q->options.engine, &fairness) != METE_OK)
         LOG(ERROR, "fairness was refused", S("error", mete_last_error(q->options.engine)));
 }

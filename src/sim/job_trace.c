@@ -8,6 +8,12 @@
 #include "sim/chance.h"
 #include "sim/csv.h"
 
+enum {
+    MILLI = 1000,
+    JOB_PODS_MAX = 16384,
+    MIB_MAX = 1 << 30
+};
+
 struct user {
     const char *name;
     uint32_t index;
@@ -17,34 +23,68 @@ struct user {
 struct job_trace {
     struct arena *arena;
     VEC(struct sim_job) jobs;
+    VEC(struct sim_ask) asks;
     VEC(const char *) users;
     struct user *by_name;
+    const char *needs_cluster;
 };
 
 /* Where a format keeps what; CSV_NONE: nowhere. */
 struct columns {
     size_t submit, duration, gpus, vc, user;
+    size_t queue, priority, limit, milli, gpu_memory, model, pods, min_pods, cpu, memory, preempt;
 };
 
 static const char *const own_columns[] = {"submit_s", "duration_s", "gpus",    "user",
                                           "queue",    "priority",   "limit_s", NULL};
+/* Of these a pool of equal nodes knows nothing. */
+static const char *const cluster_columns[] = {"gpu_milli",  "gpu_memory_mib", "model",
+                                              "pods",       "min_pods",       "cpu_milli",
+                                              "memory_mib", "preemptible",    NULL};
 static const char *const itp_columns[] = {"job",        "submit_s",   "duration_s",
                                           "num_gpu",    "model",      "batch_size",
                                           "iterations", "deadline_s", NULL};
 static const char *const philly_columns[] = {"submit_s", "duration_s", "num_gpu", "vc", NULL};
 
-/* The first column that is none of `known`; CSV_NONE: all are. */
-static size_t find_strange(const struct csv *c, const char *const *known)
+static bool is_listed(const char *const *names, struct str name)
 {
-    for (size_t i = 0; i < c->n_columns; i++) {
-        bool is_known = false;
+    for (size_t i = 0; names[i]; i++)
+        if (str_equal(name, str_of(names[i])))
+            return true;
+    return false;
+}
 
-        for (size_t j = 0; known[j]; j++)
-            is_known = is_known || str_equal(c->columns[i], str_of(known[j]));
-        if (!is_known)
+/* The first column that is neither of `known` nor of `more`; CSV_NONE: all are. */
+static size_t find_strange(const struct csv *c, const char *const *known, const char *const *more)
+{
+    for (size_t i = 0; i < c->n_columns; i++)
+        if (!is_listed(known, c->columns[i]) && !is_listed(more, c->columns[i]))
             return i;
-    }
     return CSV_NONE;
+}
+
+/* itp's model is that of a network, not of a gpu. */
+static void find_asked(const struct csv *c, bool is_own, struct columns *ret)
+{
+    const struct {
+        const char *name;
+        size_t *at;
+    } all[] = {
+        {"queue", &ret->queue},
+        {"priority", &ret->priority},
+        {"limit_s", &ret->limit},
+        {"gpu_milli", &ret->milli},
+        {"gpu_memory_mib", &ret->gpu_memory},
+        {"model", &ret->model},
+        {"pods", &ret->pods},
+        {"min_pods", &ret->min_pods},
+        {"cpu_milli", &ret->cpu},
+        {"memory_mib", &ret->memory},
+        {"preemptible", &ret->preempt},
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        *all[i].at = is_own ? csv_find(c, all[i].name) : CSV_NONE;
 }
 
 static struct err *read_columns(const struct csv *c, struct columns *ret)
@@ -56,12 +96,14 @@ static struct err *read_columns(const struct csv *c, struct columns *ret)
     TRY(csv_need(c, "submit_s", &ret->submit));
     TRY(csv_need(c, "duration_s", &ret->duration));
     TRY(csv_need(c, is_own || csv_find(c, "num_gpu") == CSV_NONE ? "gpus" : "num_gpu", &ret->gpus));
-    strange = find_strange(c, is_own ? own_columns : known);
+    strange =
+        is_own ? find_strange(c, own_columns, cluster_columns) : find_strange(c, known, known);
     if (strange != CSV_NONE)
         return csv_error(c, "column '" STR_FMT "' is not replayed: see docs/simulator.md",
                          STR_ARG(c->columns[strange]));
     ret->vc = csv_find(c, "vc");
-    ret->user = csv_find(c, "user");
+    ret->user = csv_find(c, ret->vc != CSV_NONE ? "vc" : "user");
+    find_asked(c, is_own, ret);
     return NULL;
 }
 
@@ -80,9 +122,66 @@ static uint32_t intern_user(struct job_trace *t, struct str name)
     return u->index;
 }
 
+static const char *keep_text(struct job_trace *t, struct str text)
+{
+    return text.size > 0 ? arena_strndup(t->arena, text.at, text.size) : "";
+}
+
+static struct err *read_ask(struct job_trace *t, const struct csv *c, const struct columns *at,
+                            struct sim_ask *ret)
+{
+    int64_t priority = 0;
+    int64_t milli = MILLI;
+    int64_t gpu_mib = 0;
+    int64_t mib = 0;
+    int64_t pods = 0;
+    int64_t min_pods = 0;
+    int64_t is_preemptible = 1;
+
+    TRY(csv_optional(c, at->priority, INT32_MIN, INT32_MAX, &priority));
+    TRY(csv_optional(c, at->limit, 0, JOB_TIME_MAX_S, &ret->limit_s));
+    TRY(csv_optional(c, at->milli, 1, MILLI, &milli));
+    TRY(csv_optional(c, at->gpu_memory, 0, MIB_MAX, &gpu_mib));
+    TRY(csv_optional(c, at->pods, 0, JOB_PODS_MAX, &pods));
+    TRY(csv_optional(c, at->min_pods, 0, pods > 0 ? pods : 0, &min_pods));
+    TRY(csv_optional(c, at->cpu, 0, MIB_MAX, &ret->cpu_milli));
+    TRY(csv_optional(c, at->memory, 0, MIB_MAX, &mib));
+    TRY(csv_optional(c, at->preempt, 0, 1, &is_preemptible));
+    ret->queue = keep_text(t, csv_text(c, at->queue));
+    ret->model = keep_text(t, csv_text(c, at->model));
+    ret->priority = (int32_t)priority;
+    ret->gpu_milli = (uint32_t)milli;
+    ret->gpu_bytes = gpu_mib << 20;
+    ret->memory_bytes = mib << 20;
+    ret->pods = (uint32_t)pods;
+    ret->min_pods = (uint32_t)min_pods;
+    ret->is_preemptible = is_preemptible != 0;
+    return NULL;
+}
+
+static bool is_same_ask(const struct sim_ask *a, const struct sim_ask *b)
+{
+    return text_equal(a->queue, b->queue) && text_equal(a->model, b->model) &&
+           a->limit_s == b->limit_s && a->gpu_bytes == b->gpu_bytes &&
+           a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes &&
+           a->priority == b->priority && a->gpu_milli == b->gpu_milli && a->pods == b->pods &&
+           a->min_pods == b->min_pods && a->is_preemptible == b->is_preemptible;
+}
+
+/* Mostly what the first or the one before asked for. */
+static uint32_t keep_ask(struct job_trace *t, const struct sim_ask *ask)
+{
+    if (is_same_ask(&t->asks.at[0], ask))
+        return 0;
+    if (!is_same_ask(&t->asks.at[t->asks.n - 1], ask))
+        vec_add(&t->asks, *ask);
+    return (uint32_t)t->asks.n - 1;
+}
+
 static struct err *read_job(struct job_trace *t, const struct csv *c, const struct columns *at,
                             const char *vc)
 {
+    struct sim_ask ask = {0};
     struct sim_job j = {0};
     int64_t gpus = 0;
 
@@ -91,13 +190,28 @@ static struct err *read_job(struct job_trace *t, const struct csv *c, const stru
     TRY(csv_int64(c, at->submit, 0, JOB_TIME_MAX_S, &j.submit_s));
     TRY(csv_int64(c, at->duration, 0, JOB_TIME_MAX_S, &j.duration_s));
     TRY(csv_int64(c, at->gpus, 1, JOB_GPUS_MAX, &gpus));
+    TRY(read_ask(t, c, at, &ask));
     if (t->jobs.n == JOBS_MAX)
         return csv_error(c, "over %d jobs", JOBS_MAX);
+    if (ask.pods > 0 && gpus % ask.pods != 0)
+        return csv_error(c, "%d gpus are not as many for each of %u pods", (int)gpus, ask.pods);
     j.duration_s = j.duration_s > 0 ? j.duration_s : 1;
+    if (ask.limit_s > 0 && j.duration_s > ask.limit_s)
+        j.duration_s = ask.limit_s; /* it is ended then */
     j.estimate_s = j.duration_s;
     j.gpus = (uint32_t)gpus;
+    j.milli = gpus * ask.gpu_milli;
     j.user = intern_user(t, csv_text(c, at->user));
+    j.ask = keep_ask(t, &ask);
     vec_add(&t->jobs, j);
+    return NULL;
+}
+
+static const char *find_needed(const struct csv *c)
+{
+    for (size_t i = 0; cluster_columns[i]; i++)
+        if (csv_find(c, "gpus") != CSV_NONE && csv_find(c, cluster_columns[i]) != CSV_NONE)
+            return cluster_columns[i];
     return NULL;
 }
 
@@ -150,6 +264,9 @@ struct err *job_trace_parse(const char *file, struct str text,
     t->arena = arena_new();
     TRY(csv_open(&c, file, text));
     TRY(read_columns(&c, &at));
+    t->needs_cluster = find_needed(&c);
+    vec_add(&t->asks,
+            (struct sim_ask){.queue = "", .model = "", .gpu_milli = MILLI, .is_preemptible = true});
     if (options->vc && at.vc == CSV_NONE)
         return csv_error(&c, "no column 'vc': only philly's traces have virtual clusters");
     for (;;) {
@@ -177,6 +294,7 @@ void job_trace_free(struct job_trace *t)
     map_each (handle, t->by_name, u, tmp)
         map_remove(handle, t->by_name, u);
     vec_done(&t->jobs);
+    vec_done(&t->asks);
     vec_done(&t->users);
     arena_free(t->arena);
     free(t);
@@ -190,6 +308,16 @@ size_t job_trace_count(const struct job_trace *t)
 const struct sim_job *job_trace_jobs(const struct job_trace *t)
 {
     return t->jobs.at;
+}
+
+const struct sim_ask *job_trace_asks(const struct job_trace *t)
+{
+    return t->asks.at;
+}
+
+const char *job_trace_needs_cluster(const struct job_trace *t)
+{
+    return t->needs_cluster;
 }
 
 size_t job_trace_user_count(const struct job_trace *t)

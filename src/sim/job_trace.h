@@ -2,12 +2,13 @@
  * job_trace.h - jobs that were once submitted: when, for how long, with how many gpus
  *
  * Three formats, told apart by their header:
- *   own     submit_s,duration_s,gpus and, each if wanted, user,queue,priority,limit_s
- * (docs/simulator.md) itp job,submit_s,duration_s,num_gpu,model,batch_size,iterations,deadline_s
- *   philly  submit_s,duration_s,num_gpu,vc
+ *   own     submit_s,duration_s,gpus and, each if wanted, those of docs/simulator.md
+ *   itp     job,submit_s,duration_s,num_gpu,model,batch_size,iterations,deadline_s
+ *   philly  submit_s,duration_s,num_gpu,vc (whose users are the virtual clusters)
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,8 +27,30 @@ struct sim_job {
     int64_t submit_s;
     int64_t duration_s; /* at least 1 */
     int64_t estimate_s; /* what is known of the duration before it ran; at least 1 */
-    uint32_t gpus;      /* at least 1 */
+    int64_t milli;      /* gpus of all its pods, in 1/1000 */
+    uint32_t gpus;      /* of all its pods, at least 1; each may be a share */
     uint32_t user;      /* index into `users` */
+    uint32_t ask;       /* index into what is asked for */
+};
+
+static inline double sim_job_gpus(const struct sim_job *j)
+{
+    return (double)j->milli / 1000;
+}
+
+/* What a job says beside: the pool of equal nodes has none of it, a cluster has. */
+struct sim_ask {
+    const char *queue;    /* "": none */
+    const char *model;    /* "": any */
+    int64_t limit_s;      /* 0: none; it is ended then */
+    int64_t gpu_bytes;    /* of each gpu, with a share; 0: as large a part as of the compute */
+    int64_t cpu_milli;    /* of each pod */
+    int64_t memory_bytes; /* of each pod */
+    int32_t priority;
+    uint32_t gpu_milli; /* of each gpu; 1000: all of it */
+    uint32_t pods;      /* a gang; 0: as the cluster's nodes make it */
+    uint32_t min_pods;  /* 0: all */
+    bool is_preemptible;
 };
 
 /* Jobs by submit time, those of one second as in the file. */
@@ -49,6 +72,12 @@ static inline void job_trace_freep(struct job_trace **t)
 
 size_t job_trace_count(const struct job_trace *t);
 const struct sim_job *job_trace_jobs(const struct job_trace *t);
+
+/* Of sim_job.ask. The first is what jobs ask for that say nothing. */
+const struct sim_ask *job_trace_asks(const struct job_trace *t);
+
+/* The first column of the header that a pool of equal nodes cannot replay; NULL: none. */
+const char *job_trace_needs_cluster(const struct job_trace *t);
 
 /* Users that the trace names; one, "", where it names none. */
 size_t job_trace_user_count(const struct job_trace *t);

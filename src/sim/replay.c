@@ -43,12 +43,19 @@ int64_t replay_next_end(struct replay *r)
     return heap_first(&r->ends) ? heap_first(&r->ends)->key : NEVER;
 }
 
+static void note_move(const struct replay *r, int64_t at_s, uint32_t job, bool runs)
+{
+    if (r->options->moved)
+        r->options->moved(r->options->moved_arg, at_s, job, runs);
+}
+
 void replay_note_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
 {
     if (r->done[job].start_s < 0)
         r->done[job].start_s = now_s;
     r->done[job].end_s = now_s + run_s;
     heap_add(&r->ends, now_s + run_s, job);
+    note_move(r, now_s, job, true);
 }
 
 bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s)
@@ -74,9 +81,17 @@ int64_t replay_preemption_cost(uint32_t gpus)
     return gpus <= 8 ? 30 : 60;
 }
 
-void replay_stop(struct replay *r, uint32_t job)
+/* The engine's replays have no pool. */
+static void give_back(struct replay *r, uint32_t job)
 {
-    pool_give(r->pool, &r->holds[job]);
+    if (r->pool)
+        pool_give(r->pool, &r->holds[job]);
+}
+
+void replay_stop(struct replay *r, uint32_t job, int64_t now_s)
+{
+    give_back(r, job);
+    note_move(r, now_s, job, false);
     r->done[job].end_s = -1;
     r->done[job].preemptions++;
 }
@@ -87,7 +102,8 @@ void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint3
         const uint32_t job = heap_first(&r->ends)->job;
 
         heap_drop_first(&r->ends);
-        pool_give(r->pool, &r->holds[job]);
+        give_back(r, job);
+        note_move(r, r->done[job].end_s, job, false);
         r->ended++;
         if (fn)
             fn(arg, job);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,10 +28,19 @@ struct replay_options {
     size_t n;
     uint32_t nodes;
     uint32_t gpus_per_node;
+    double gpus; /* of all nodes, where these are not alike; 0: nodes x gpus_per_node */
     /* Called now and then with how many jobs have ended; may be NULL. */
     void (*progress)(void *arg, size_t ended);
     void *arg;
+    /* Called when a job begins to run and when it ends or is preempted, by time; may be NULL. */
+    void (*moved)(void *arg, int64_t at_s, uint32_t job, bool runs);
+    void *moved_arg;
 };
+
+static inline double replay_gpus(const struct replay_options *o)
+{
+    return o->gpus > 0 ? o->gpus : (double)o->nodes * o->gpus_per_node;
+}
 
 /* What became of a job. */
 struct replay_job {

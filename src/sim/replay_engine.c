@@ -102,7 +102,7 @@ static void preempt(struct live *l, uint32_t job)
     const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
     int64_t estimate_s = k->estimate_s;
 
-    replay_stop(l->r, job);
+    replay_stop(l->r, job, l->now_s);
     l->r->done[job].lost_s += cost;
     k->ran_s += progress_s;
     k->paying_s = k->paying_s - (held_s - progress_s) + cost;

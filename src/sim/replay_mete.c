@@ -167,7 +167,7 @@ static void preempt(struct order *o, uint32_t job)
     const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
 
     line_remove(&o->running, job);
-    replay_stop(o->r, job);
+    replay_stop(o->r, job, o->now_s);
     o->r->done[job].lost_s += cost;
     k->run_s += progress_s;
     k->paying_s = k->paying_s - (held_s - progress_s) + cost;

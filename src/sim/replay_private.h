@@ -31,7 +31,7 @@ void replay_note_start(struct replay *r, uint32_t job, int64_t now_s, int64_t ru
 /* What the protocol charges a job of that many gpus, in seconds of all of them. */
 int64_t replay_preemption_cost(uint32_t gpus);
 /* Takes a running job's gpus away: its end is not before it starts again. */
-void replay_stop(struct replay *r, uint32_t job);
+void replay_stop(struct replay *r, uint32_t job, int64_t now_s);
 /* Releases what ends at `now_s`; each job that does is told to `fn` (which may be NULL). */
 void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint32_t job),
                     void *arg);

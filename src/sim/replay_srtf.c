@@ -91,7 +91,7 @@ static void preempt(struct srtf *s, uint32_t job)
     const int64_t remain = done->end_s - SEEN_LATER_S - s->now_s + cost;
 
     line_remove(&s->running, job);
-    replay_stop(s->r, job);
+    replay_stop(s->r, job, s->now_s);
     done->lost_s += cost;
     add_waiting(s, job, remain);
 }

@@ -1,6 +1,7 @@
 #include "sim/summary.h"
 
 #include "base/mem.h"
+#include "sim/groups.h"
 
 int64_t replay_job_wait(const struct sim_job *job, const struct replay_job *done)
 {
@@ -52,26 +53,53 @@ static void add_jcts(struct summary *s, int64_t *jcts, size_t n)
     s->p99_jct_s = nearest_rank(jcts, n, 99);
 }
 
-void summary_make(const struct replay_options *options, const struct replay_job *done,
-                  struct summary *ret)
+/* All but makespan and utilization, of the `n` jobs that `which` lists. */
+static void sum_up(const struct replay_options *options, const struct replay_job *done,
+                   const uint32_t *which, size_t n, struct summary *ret)
 {
-    const size_t n = options->n;
-    AUTO_FREE int64_t *values = mem_alloc(n * sizeof(*values));
-    const double gpus = (double)options->nodes * options->gpus_per_node;
-    double gpu_s = 0;
-    int64_t last_s = 0;
+    AUTO_FREE int64_t *values = mem_alloc(n * sizeof(*values) + 1);
 
     *ret = (struct summary){.jobs = n};
+    if (n == 0)
+        return;
     for (size_t i = 0; i < n; i++) {
-        values[i] = replay_job_wait(&options->jobs[i], &done[i]);
-        gpu_s += (double)options->jobs[i].gpus * (double)options->jobs[i].duration_s;
-        last_s = done[i].end_s > last_s ? done[i].end_s : last_s;
-        ret->preemptions += done[i].preemptions;
+        const struct sim_job *job = &options->jobs[which[i]];
+        const struct replay_job *d = &done[which[i]];
+
+        values[i] = replay_job_wait(job, d);
+        ret->gpu_s += sim_job_gpus(job) * (double)job->duration_s;
+        ret->lost_s += sim_job_gpus(job) * (double)d->lost_s;
+        ret->preemptions += d->preemptions;
     }
     add_waits(ret, values, n);
     for (size_t i = 0; i < n; i++)
-        values[i] = done[i].end_s - options->jobs[i].submit_s;
+        values[i] = done[which[i]].end_s - options->jobs[which[i]].submit_s;
     add_jcts(ret, values, n);
+}
+
+void summary_of_group(const struct replay_options *options, const struct replay_job *done,
+                      const uint32_t *of, uint32_t group, struct summary *ret)
+{
+    AUTO_FREE uint32_t *which = mem_alloc((options->n + 1) * sizeof(*which));
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < options->n; i++)
+        if (of[i] == group)
+            which[n++] = i;
+    sum_up(options, done, which, n, ret);
+}
+
+void summary_make(const struct replay_options *options, const struct replay_job *done,
+                  struct summary *ret)
+{
+    AUTO_FREE uint32_t *which = mem_alloc((options->n + 1) * sizeof(*which));
+    int64_t last_s = 0;
+
+    for (uint32_t i = 0; i < options->n; i++) {
+        which[i] = i;
+        last_s = done[i].end_s > last_s ? done[i].end_s : last_s;
+    }
+    sum_up(options, done, which, options->n, ret);
     ret->makespan_s = last_s - options->jobs[0].submit_s;
-    ret->utilization = gpu_s / (gpus * (double)ret->makespan_s);
+    ret->utilization = ret->gpu_s / (replay_gpus(options) * (double)ret->makespan_s);
 }

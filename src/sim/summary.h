@@ -13,6 +13,8 @@ struct summary {
     double utilization; /* gpu time of the jobs / gpu time from the first submit to the last end */
     uint64_t preemptions;
     int64_t makespan_s;
+    double gpu_s;  /* gpu time of the jobs */
+    double lost_s; /* beside it, paid for preemptions */
 };
 
 void summary_make(const struct replay_options *options, const struct replay_job *done,

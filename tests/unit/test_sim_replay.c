@@ -13,8 +13,11 @@ enum {
 
 static struct sim_job job(int64_t submit_s, int64_t duration_s, uint32_t gpus)
 {
-    return (struct sim_job){
-        .submit_s = submit_s, .duration_s = duration_s, .estimate_s = duration_s, .gpus = gpus};
+    return (struct sim_job){.submit_s = submit_s,
+                            .duration_s = duration_s,
+                            .estimate_s = duration_s,
+                            .milli = (int64_t)gpus * 1000,
+                            .gpus = gpus};
 }
 
 static void run(enum replay_policy policy, const struct sim_job *jobs, size_t n,

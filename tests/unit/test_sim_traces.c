@@ -21,8 +21,14 @@ static void says_what_is_wrong_with_jobs(void **state)
          "f:1: no column 'gpus': the header has submit_s,duration_s"},
         {"submit_s,duration_s,gpus\n", NULL, "f: no jobs: want a record a line after the header"},
         {"submit_s,duration_s,gpus,gpus\n", NULL, "f:1: column 'gpus' is there twice"},
-        {"submit_s,duration_s,gpus,gpu_milli\n1,2,3,4\n", NULL,
-         "f:1: column 'gpu_milli' is not replayed: see docs/simulator.md"},
+        {"submit_s,duration_s,gpus,colour\n1,2,3,4\n", NULL,
+         "f:1: column 'colour' is not replayed: see docs/simulator.md"},
+        {"submit_s,duration_s,gpus,gpu_milli\n1,2,3,0\n", NULL,
+         "f:2: gpu_milli: number '0': want an integer from 1 to 1000"},
+        {"submit_s,duration_s,gpus,pods\n1,2,3,2\n", NULL,
+         "f:2: 3 gpus are not as many for each of 2 pods"},
+        {"submit_s,duration_s,gpus,pods,min_pods\n1,2,4,2,3\n", NULL,
+         "f:2: min_pods: number '3': want an integer from 0 to 2"},
         {"submit_s,duration_s,gpus\n1,2\n", NULL, "f:2: 2 fields: want 3, as the header has"},
         {"submit_s,duration_s,gpus\n1,2,3\n1,-2,3\n", NULL,
          "f:3: duration_s: number '-2': want an integer from 0 to 8589934592"},
@@ -78,6 +84,34 @@ static void reads_each_format_sorted_by_submit_time(void **state)
         if (i == 0)
             assert_string_equal(job_trace_user(t, jobs[0].user), "bob");
     }
+}
+
+static void reads_what_clusters_know(void **state)
+{
+    AUTO(job_trace_freep) struct job_trace *t = NULL;
+    const struct sim_ask *ask;
+
+    (void)state;
+    assert_null(parse_jobs("submit_s,duration_s,gpus,queue,priority,limit_s,gpu_milli,"
+                           "gpu_memory_mib,model,pods,min_pods,cpu_milli,memory_mib,preemptible\n"
+                           "1,900,4,q,-3,600,250,1024,h100,2,1,500,64,0\n2,5,1,,,,,,,,,,,\n",
+                           NULL, &t));
+    assert_string_equal(job_trace_needs_cluster(t), "gpu_milli");
+    ask = &job_trace_asks(t)[job_trace_jobs(t)[0].ask];
+    assert_string_equal(ask->queue, "q");
+    assert_string_equal(ask->model, "h100");
+    assert_int_equal(ask->priority, -3);
+    assert_int_equal(ask->limit_s, 600);
+    assert_int_equal(ask->gpu_milli, 250);
+    assert_int_equal(ask->gpu_bytes, INT64_C(1) << 30);
+    assert_int_equal(ask->pods, 2);
+    assert_int_equal(ask->min_pods, 1);
+    assert_int_equal(ask->cpu_milli, 500);
+    assert_int_equal(ask->memory_bytes, 64 << 20);
+    assert_false(ask->is_preemptible);
+    assert_int_equal(job_trace_jobs(t)[0].milli, 1000);
+    assert_int_equal(job_trace_jobs(t)[0].duration_s, 600); /* its limit ends it */
+    assert_int_equal(job_trace_jobs(t)[1].ask, 0);          /* says nothing */
 }
 
 static void errs_the_same_for_the_same_seed_with_a_median_of_one(void **state)
@@ -192,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_wrong_with_jobs),
         cmocka_unit_test(reads_each_format_sorted_by_submit_time),
+        cmocka_unit_test(reads_what_clusters_know),
         cmocka_unit_test(errs_the_same_for_the_same_seed_with_a_median_of_one),
         cmocka_unit_test(reads_nodes_pods_and_orders),
         cmocka_unit_test(says_what_is_wrong_with_orders),

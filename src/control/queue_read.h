@@ -1,0 +1,15 @@
+/* queue_read.h - what a Queue object says, as the engine takes it */
+#pragma once
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "mete/engine.h"
+
+/* `object` is validated; texts are borrowed from it, lists are in the arena. */
+void queue_read(struct arena *a, const char *name, const json_t *object, struct mete_queue *ret);
+
+/* The queue above it, or NULL. */
+const char *queue_read_parent(const json_t *object);
+
+/* What the queue `root` says of all; NULL: nothing. */
+void queue_read_fairness(const json_t *root, struct mete_fairness *ret);

@@ -1,0 +1,62 @@
+/*
+ * cluster.h - nodes and queues for a replay on the engine itself: written by people, or those of a
+ * running Mete
+ *
+ * Kept as lines of engine/record.h, so that whatever the engine can be told of nodes and queues
+ * comes along.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "mete/engine.h"
+
+/* What ran or waited in a running Mete, where its end can be told: it has a time limit. */
+struct cluster_job {
+    uint64_t id;
+    int64_t left_ns; /* until it ends, once it runs */
+    bool runs;
+};
+
+struct cluster;
+
+struct cluster *cluster_new(void);
+void cluster_free(struct cluster *c); /* accepts NULL */
+static inline void cluster_freep(struct cluster **c)
+{
+    cluster_free(*c);
+}
+
+/*
+ * Adds what a document {"kind": "Cluster", "nodes": [{"name", "count", "gpus", "model",
+ * "gpuMemory", "cpu", "memory", "labels"}]} says; docs/simulator.md has what they mean.
+ * ERR_INVALID: what is wrong, and what would be right.
+ */
+struct err *cluster_add_nodes(struct cluster *c, const json_t *document) MUST_CHECK;
+
+/* More nodes of one kind, named PREFIX-0 and so on. */
+struct err *cluster_add_like(struct cluster *c, const char *prefix, uint32_t count, uint32_t gpus,
+                             const char *model) MUST_CHECK;
+/* The last ones go. ERR_INVALID: there are not so many. */
+struct err *cluster_remove_last(struct cluster *c, uint32_t count) MUST_CHECK;
+
+/* A queue as the engine takes it; parents first. */
+void cluster_add_queue(struct cluster *c, const struct mete_queue *queue);
+void cluster_set_fairness(struct cluster *c, const struct mete_fairness *fairness);
+
+/*
+ * Adds nodes, queues and jobs of a recording. `ret_left_out`: so many jobs have no time limit, so
+ * nobody knows how long they take: they are not in the cluster.
+ */
+struct err *cluster_add_recording(struct cluster *c, struct str recording,
+                                  size_t *ret_left_out) MUST_CHECK;
+
+size_t cluster_node_count(const struct cluster *c);
+double cluster_gpus(const struct cluster *c);        /* of all nodes */
+uint32_t cluster_gpus_most(const struct cluster *c); /* of one node */
+int64_t cluster_now_ns(const struct cluster *c);     /* of the recording; else 0 */
+const struct cluster_job *cluster_jobs(const struct cluster *c, size_t *ret_count);
+
+/* Tells it all to an engine. ERR_INVALID: what it refuses. */
+struct err *cluster_apply(const struct cluster *c, struct mete_engine *e) MUST_CHECK;
+/* As given, or {0}. */
+struct mete_fairness cluster_fairness(const struct cluster *c);

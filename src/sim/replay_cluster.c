@@ -1,0 +1,336 @@
+#include "sim/replay_cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "sim/replay_private.h"
+
+/* Ids of the trace's jobs: a running Mete has none like these. */
+#define FIRST_ID (UINT64_C(1) << 61)
+
+static const char *const orders[] = {"engine", "priority", "fifo", "sjf"};
+static const char default_placement[] = "binpack";
+
+/* What is known of a job, and how much of it is left. */
+struct known {
+    int64_t began_s;
+    int64_t remain_s; /* truly, with what is to be paid */
+    int64_t paying_s; /* what this run begins with */
+};
+
+struct live {
+    struct replay r; /* without a pool */
+    const struct cluster_replay *asked;
+    struct mete_engine *engine;
+    struct known *known;
+    struct heap waiting;      /* of the strict orders: what the engine was not told yet */
+    struct heap others;       /* by their end: jobs of the cluster itself */
+    struct cluster_job *jobs; /* these */
+    size_t n_jobs;
+    size_t n_others; /* that run */
+    bool has_head;   /* of the strict orders: the engine has one that waits */
+    int64_t now_s;
+    int64_t base_ns; /* of second 0 */
+};
+
+struct err *cluster_policy_parse(struct str text, struct cluster_policy *ret)
+{
+    struct str placement = text;
+    struct str order = str_cut(&placement, ':');
+
+    if (placement.at && (placement.size == 0 || placement.size >= sizeof(ret->placement)))
+        return err_new(ERR_INVALID, "policy '" STR_FMT "': want ORDER:PLACEMENT", STR_ARG(text));
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        if (!str_equal(order, str_of(orders[i])))
+            continue;
+        *ret = (struct cluster_policy){.order = (enum cluster_order)i};
+        (void)snprintf(ret->placement, sizeof(ret->placement), "%.*s",
+                       placement.at ? (int)placement.size : (int)strlen(default_placement),
+                       placement.at ? placement.at : default_placement);
+        return NULL;
+    }
+    return err_new(ERR_INVALID,
+                   "policy '" STR_FMT "': on a cluster want engine, priority, fifo or "
+                   "sjf, and if wanted :PLACEMENT",
+                   STR_ARG(text));
+}
+
+static bool is_strict(const struct live *l)
+{
+    return l->asked->policy.order == CLUSTER_FIFO || l->asked->policy.order == CLUSTER_SJF;
+}
+
+static int64_t ns_of(const struct live *l, int64_t s)
+{
+    return l->base_ns + (s - l->r.options->jobs[0].submit_s) * NS_PER_SEC;
+}
+
+/* As many whole nodes as it takes and what is left over, or the pods that it names. */
+static size_t list_sets(const struct live *l, const struct sim_job *j, const struct sim_ask *ask,
+                        struct mete_pod_set sets[2])
+{
+    const uint32_t most = cluster_gpus_most(l->asked->cluster);
+    const uint32_t whole = j->gpus > most && most > 0 ? j->gpus / most : 0;
+    const uint32_t rest = j->gpus - whole * most;
+    size_t n = 0;
+
+    if (ask->pods > 0) {
+        sets[0] = (struct mete_pod_set){.name = "pods",
+                                        .count = ask->pods,
+                                        .min_count = ask->min_pods,
+                                        .gpus = j->gpus / ask->pods};
+        return 1;
+    }
+    if (whole > 0)
+        sets[n++] = (struct mete_pod_set){.name = "nodes", .count = whole, .gpus = most};
+    if (rest > 0)
+        sets[n++] = (struct mete_pod_set){.name = "rest", .count = 1, .gpus = rest};
+    return n;
+}
+
+static struct err *refused(const struct live *l, uint32_t job, const char *why)
+{
+    return err_new(ERR_INVALID, "the job submitted at %" PRId64 " s, of %u gpus: %s",
+                   l->r.options->jobs[job].submit_s, l->r.options->jobs[job].gpus, why);
+}
+
+static struct err *submit(struct live *l, uint32_t job)
+{
+    const struct sim_job *j = &l->r.options->jobs[job];
+    const struct sim_ask *ask = &job_trace_asks(l->asked->trace)[j->ask];
+    const struct mete_amount requests[] = {{"cpu", ask->cpu_milli}, {"memory", ask->memory_bytes}};
+    struct mete_pod_set sets[2];
+    size_t n = list_sets(l, j, ask, sets);
+    char name[32];
+
+    for (size_t i = 0; i < n; i++) {
+        sets[i].requests = requests;
+        sets[i].n_requests = 2;
+        sets[i].gpu_milli = ask->gpu_milli;
+        sets[i].gpu_memory_bytes = ask->gpu_bytes;
+        sets[i].gpu_models = &ask->model;
+        sets[i].n_gpu_models = *ask->model ? 1 : 0;
+    }
+    (void)snprintf(name, sizeof(name), "trace/%" PRIu32, job);
+    if (mete_workload_add(l->engine,
+                          &(struct mete_workload){
+                              .id = FIRST_ID + job,
+                              .name = name,
+                              .queue = *ask->queue ? ask->queue : NULL,
+                              .user = job_trace_user(l->asked->trace, j->user),
+                              .priority = is_strict(l) ? 0 : ask->priority,
+                              .submit_ns = ns_of(l, j->submit_s),
+                              .time_limit_ns = ask->limit_s * NS_PER_SEC,
+                              .estimate_ns = l->asked->is_guessed ? j->estimate_s * NS_PER_SEC : 0,
+                              .is_preemptible = ask->is_preemptible && !is_strict(l),
+                              .pod_sets = sets,
+                              .n_pod_sets = n,
+                          }) != METE_OK)
+        return refused(l, job, mete_last_error(l->engine));
+    return NULL;
+}
+
+/* The strict orders: the engine knows one that waits. */
+static struct err *submit_head(struct live *l)
+{
+    uint32_t job;
+
+    if (l->has_head || !heap_first(&l->waiting))
+        return NULL;
+    job = heap_first(&l->waiting)->job;
+    heap_drop_first(&l->waiting);
+    l->has_head = true;
+    return submit(l, job);
+}
+
+static struct err *arrive(struct live *l, uint32_t job)
+{
+    const struct sim_job *j = &l->r.options->jobs[job];
+
+    l->known[job].remain_s = j->duration_s;
+    if (!is_strict(l))
+        return submit(l, job);
+    heap_add(&l->waiting, l->asked->policy.order == CLUSTER_SJF ? j->duration_s : 0, job);
+    return NULL;
+}
+
+static void on_end(void *arg, uint32_t job)
+{
+    struct live *l = arg;
+
+    (void)mete_workload_remove(l->engine, FIRST_ID + job); /* it runs there */
+}
+
+static void preempt(struct live *l, uint32_t job)
+{
+    const int64_t cost = replay_preemption_cost(l->r.options->jobs[job].gpus);
+    struct known *k = &l->known[job];
+    const int64_t held_s = l->now_s - k->began_s;
+    const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
+
+    replay_stop(&l->r, job, l->now_s);
+    l->r.done[job].lost_s += cost;
+    k->paying_s = k->paying_s - (held_s - progress_s) + cost;
+    k->remain_s += cost - held_s;
+}
+
+static struct cluster_job *find_other(struct live *l, uint64_t id)
+{
+    for (size_t i = 0; i < l->n_jobs; i++)
+        if (l->jobs[i].id == id)
+            return &l->jobs[i];
+    return NULL;
+}
+
+static int64_t seconds_up(int64_t ns)
+{
+    return (ns + NS_PER_SEC - 1) / NS_PER_SEC;
+}
+
+static void start_other(struct live *l, struct cluster_job *other)
+{
+    other->runs = true;
+    l->n_others++;
+    heap_add(&l->others, l->now_s + seconds_up(other->left_ns), (uint32_t)(other - l->jobs));
+}
+
+static void started(struct live *l, uint64_t id)
+{
+    struct cluster_job *other;
+    uint32_t job;
+
+    if (id >= FIRST_ID && id - FIRST_ID < l->r.options->n) {
+        job = (uint32_t)(id - FIRST_ID);
+        l->known[job].began_s = l->now_s;
+        l->has_head = false;
+        replay_note_start(&l->r, job, l->now_s, l->known[job].remain_s);
+        return;
+    }
+    other = find_other(l, id);
+    if (other)
+        start_other(l, other);
+}
+
+/* A job of the cluster itself goes for good: how far it was nobody knows. */
+static void evict(struct live *l, uint64_t id)
+{
+    if (id >= FIRST_ID && id - FIRST_ID < l->r.options->n) {
+        preempt(l, (uint32_t)(id - FIRST_ID));
+        (void)mete_workload_unplace(l->engine, id); /* it runs there */
+    } else {
+        (void)mete_workload_remove(l->engine, id); /* as above */
+    }
+}
+
+/* Until nothing more is decided: what has to go is gone at once. */
+static struct err *decide(struct live *l)
+{
+    VEC(uint64_t) evicted = {0};
+    struct mete_decisions d = {.is_cut = true};
+    struct err *e = NULL;
+
+    while (!e && (d.n_placements > 0 || d.is_cut || evicted.n > 0)) {
+        VEC_EACH (&evicted, id) {
+            evict(l, *id);
+        }
+        vec_clear(&evicted);
+        e = submit_head(l);
+        if (e)
+            break;
+        mete_cycle(l->engine, ns_of(l, l->now_s), 0, &d);
+        for (size_t i = 0; i < d.n_placements; i++)
+            started(l, d.placements[i].workload);
+        for (size_t i = 0; i < d.n_evictions; i++)
+            vec_add(&evicted, d.evictions[i].workload);
+    }
+    vec_done(&evicted);
+    return e;
+}
+
+/* Their end is not a job's: they only give back what they held. */
+static void release_others(struct live *l)
+{
+    while (heap_first(&l->others) && heap_first(&l->others)->key <= l->now_s) {
+        (void)mete_workload_remove(l->engine, l->jobs[heap_first(&l->others)->job].id);
+        heap_drop_first(&l->others); /* evicted ones are not there any more: refused, and fine */
+    }
+}
+
+/* Nothing happens any more, and some have not ended: the first of them, and why. */
+static struct err *stuck(struct live *l)
+{
+    uint32_t job = 0;
+    struct mete_reason reason;
+
+    while (l->r.done[job].end_s >= 0)
+        job++;
+    if (mete_why_brief(l->engine, FIRST_ID + job, ns_of(l, l->now_s), &reason) != METE_OK)
+        return refused(l, job, "never starts: one before it does not");
+    return err_wrap(err_new(ERR_INVALID, "%s: %s", reason.code_text, reason.message),
+                    "the job submitted at %" PRId64 " s, of %u gpus, never starts",
+                    l->r.options->jobs[job].submit_s, l->r.options->jobs[job].gpus);
+}
+
+static struct err *step(struct live *l)
+{
+    const int64_t end_s = replay_next_end(&l->r);
+    const int64_t other_s = heap_first(&l->others) ? heap_first(&l->others)->key : NEVER;
+
+    l->now_s = replay_next_arrival(&l->r) < end_s ? replay_next_arrival(&l->r) : end_s;
+    if (other_s < l->now_s)
+        l->now_s = other_s;
+    if (l->now_s == NEVER)
+        return stuck(l);
+    release_others(l);
+    replay_release(&l->r, l->now_s, on_end, l);
+    for (; replay_next_arrival(&l->r) == l->now_s; l->r.arrived++)
+        TRY(arrive(l, (uint32_t)l->r.arrived));
+    return decide(l);
+}
+
+static struct err *set_up(struct live *l)
+{
+    const struct cluster_replay *asked = l->asked;
+    struct mete_fairness fairness = cluster_fairness(asked->cluster);
+    const struct mete_options options = {.policy = asked->policy.placement};
+    const struct cluster_job *jobs = cluster_jobs(asked->cluster, &l->n_jobs);
+
+    l->engine = mete_engine_new(&options);
+    if (!l->engine)
+        return err_new(ERR_INVALID, "there is no placement '%s'", asked->policy.placement);
+    if (asked->policy.order == CLUSTER_PRIORITY)
+        fairness.order = METE_ORDER_PRIORITY;
+    if (mete_fairness_set(l->engine, &fairness) != METE_OK)
+        return err_new(ERR_INVALID, "%s", mete_last_error(l->engine));
+    TRY(cluster_apply(asked->cluster, l->engine));
+    l->base_ns = cluster_now_ns(asked->cluster) > 0 ? cluster_now_ns(asked->cluster) : NS_PER_SEC;
+    l->now_s = asked->options.jobs[0].submit_s;
+    l->jobs = mem_dup(jobs, l->n_jobs * sizeof(*jobs) + 1);
+    for (size_t i = 0; i < l->n_jobs; i++)
+        if (l->jobs[i].runs)
+            start_other(l, &l->jobs[i]);
+    return NULL;
+}
+
+struct err *cluster_replay_run(const struct cluster_replay *asked, struct replay_job *ret)
+{
+    const struct replay_options *o = &asked->options;
+    struct live l = {.asked = asked, .r = {.options = o, .done = ret}};
+    struct err *e;
+
+    l.known = mem_alloc(o->n * sizeof(*l.known));
+    for (size_t i = 0; i < o->n; i++)
+        ret[i] = (struct replay_job){.start_s = -1, .end_s = -1};
+    e = set_up(&l);
+    while (!e && l.r.ended < o->n)
+        e = step(&l);
+    mete_engine_free(l.engine);
+    free(l.known);
+    free(l.jobs);
+    heap_done(&l.waiting);
+    heap_done(&l.others);
+    heap_done(&l.r.ends);
+    return e;
+}
