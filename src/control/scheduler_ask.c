@@ -15,18 +15,26 @@ enum {
 #define AMOUNT_MAX (INT64_C(1) << 60)
 #define GPUS_MAX   INT64_C(16384)
 
+/* FNV-1a */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 /* json_put_text and the like keep insertion order, so equal specs have equal texts. */
 uint64_t scheduler_ask_hash(const json_t *pod)
 {
     AUTO_FREE char *spec = json_format(json_object_get(pod, "spec"));
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), spec);
+    struct topology_level levels[TOPOLOGY_MAX];
+    size_t n = topology_read(pod, NULL, levels);
 
-    for (const char *c = spec; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    for (const char *c = scheduler_queue_of(NULL, pod); *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    for (const char *c = scheduler_reservation_of(pod); *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    hash = hash_text(hash, scheduler_queue_of(NULL, pod));
+    hash = hash_text(hash, scheduler_reservation_of(pod));
+    for (size_t i = 0; i < n; i++)
+        hash = hash_text(hash_text(hash, levels[i].is_required ? "!" : "?"), levels[i].key);
     return hash;
 }
 

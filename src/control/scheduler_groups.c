@@ -225,11 +225,11 @@ static void keep_waiting(struct scheduler *s, struct sched_pod *p, const char *c
 }
 
 /* Is there a workload of just these, and does it wait? */
-static bool is_formed(const pod_list *chosen)
+static bool is_formed(const pod_list *chosen, const char *topology)
 {
     const struct sched_work *w = chosen->n > 0 ? chosen->at[0]->work : NULL;
 
-    if (!w || w->is_placed || w->pods.n != chosen->n)
+    if (!w || w->is_placed || w->pods.n != chosen->n || !text_equal(w->topology, topology))
         return false;
     VEC_EACH (chosen, p) {
         if ((*p)->work != w)
@@ -259,8 +259,10 @@ static void read_priority(struct scheduler *s, const struct gang_rules *rules,
 static void queue_gang(struct scheduler *s, struct forming *f)
 {
     struct sched_work_name name = {.ns = f->g->ns, .name = f->g->name, .is_gang = true};
+    AUTO_FREE char *topology = sched_topology_format(&f->rules);
+    struct sched_work *w;
 
-    if (is_formed(&f->chosen))
+    if (is_formed(&f->chosen, topology))
         return;
     VEC_EACH (&f->chosen, p) {
         if ((*p)->work)
@@ -268,7 +270,9 @@ static void queue_gang(struct scheduler *s, struct forming *f)
         sched_pod_wait(s, *p, NULL, NULL, NULL);
     }
     read_priority(s, &f->rules, &name);
-    if (sched_work_wait(s, sched_work_new(s, &name, f->chosen.at, f->chosen.n)))
+    w = sched_work_new(s, &name, f->chosen.at, f->chosen.n);
+    w->topology = TAKE(topology);
+    if (sched_work_wait(s, w))
         return;
     VEC_EACH (&f->chosen, p) {
         keep_waiting(s, *p, "GangRefused", mete_last_error(s->engine));
@@ -330,6 +334,8 @@ static void settle(struct scheduler *s, struct sched_group *g)
     VEC_EACH (&f.waiting, p) {
         if (f.missing)
             keep_waiting(s, *p, code, f.missing);
+        else if (f.chosen.n > 0 && !(*p)->is_chosen && sched_topology_binds(&f.rules, *p))
+            keep_waiting(s, *p, code, "waits for the first pods of its group");
         else if (f.chosen.n <= 1 || !(*p)->is_chosen)
             queue_alone(s, *p);
     }
@@ -374,6 +380,21 @@ static void ensure_group(struct scheduler *s, enum gang_door door, const char *n
         (void)group_new(s, ns, full, &ref);
 }
 
+/* What its annotations ask for. */
+static bool is_together_same(const json_t *was, const json_t *is)
+{
+    struct topology_level a[TOPOLOGY_MAX];
+    struct topology_level b[TOPOLOGY_MAX];
+    size_t n = topology_read(was, NULL, a);
+
+    if (topology_read(is, NULL, b) != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (a[i].is_required != b[i].is_required || !text_equal(a[i].key, b[i].key))
+            return false;
+    return true;
+}
+
 static void put_definition(struct scheduler *s, enum gang_door door, const json_t *object)
 {
     const char *ns = json_text_at(object, "metadata", "namespace", NULL);
@@ -388,7 +409,8 @@ static void put_definition(struct scheduler *s, enum gang_door door, const json_
         d->key = mem_strdup(key);
         map_add(handle, s->definitions, d->key, strlen(d->key), d);
     } else {
-        is_same = json_equal(json_object_get(d->tree, "spec"), json_object_get(object, "spec"));
+        is_same = json_equal(json_object_get(d->tree, "spec"), json_object_get(object, "spec")) &&
+                  is_together_same(d->tree, object);
     }
     json_decref(d->tree);
     d->tree = json_incref((json_t *)(uintptr_t)object);

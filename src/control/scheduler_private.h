@@ -20,6 +20,7 @@ struct sched_container {
 };
 
 struct arena;
+struct sched_ask;
 
 /* Why a pod waits that the engine has not heard of. */
 struct sched_wait {
@@ -89,6 +90,7 @@ struct sched_work {
     char *evicted_because; /* of one that has to go; NULL: none does */
     bool has_priority;
     int32_t priority;    /* of the gang itself */
+    char *topology;      /* its domains, when it was made */
     int64_t started_ns;  /* 0: not known */
     enum mete_hold hold; /* as the engine was told */
     char *hold_text;
@@ -279,6 +281,17 @@ void scheduler_settle_groups(struct scheduler *s);
 void scheduler_groups_free(struct scheduler *s);
 const json_t *sched_group_definition(const struct scheduler *s, const struct sched_group *g);
 
+/* scheduler_topology.c */
+void sched_topology_of_group(const struct scheduler *s, struct arena *a,
+                             const struct sched_group *g, struct mete_workload *ret);
+/* Its own domains; where it waits and others of its group have their nodes, also their labels. */
+void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const struct sched_pod *p,
+                           struct sched_ask *ask);
+/* Must the pods that come later wait for the first of the group, to know where they belong? */
+bool sched_topology_binds(const struct gang_rules *rules, const struct sched_pod *p);
+/* The domains of a group as a text, to see a change. The caller frees it. */
+char *sched_topology_format(const struct gang_rules *rules);
+
 /* scheduler_group_status.c */
 void scheduler_on_group_status(void *arg);
 
@@ -310,6 +323,7 @@ void scheduler_look_at_holds(void *scheduler);
 /* scheduler_ask.c: a pod's tree as what the engine takes, in an arena. */
 struct sched_ask {
     struct mete_pod_set set;
+    const char *podset; /* NULL: pods that ask for the same are of one set; else of this one */
     struct mete_workload workload; /* but for its id */
 };
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,

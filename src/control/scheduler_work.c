@@ -77,6 +77,7 @@ static void work_free(struct scheduler *s, struct sched_work *w)
     map_remove(handle, s->works, w);
     vec_done(&w->pods);
     free(w->hold_text);
+    free(w->topology);
     free(w->evicted_because);
     free(w->key);
     free(w->ns);
@@ -98,11 +99,11 @@ static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
 }
 
 /* Pods that ask for the same are one set, in which each has its number. */
-static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, size_t *n,
-                       const struct mete_pod_set *asked)
+static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, const char **podsets,
+                       size_t *n, const struct sched_ask *asked)
 {
     for (size_t i = 0; i < *n; i++) {
-        if (!sched_set_equal(&sets[i], asked))
+        if (!text_equal(podsets[i], asked->podset) || !sched_set_equal(&sets[i], &asked->set))
             continue;
         p->set = (uint32_t)i;
         p->index = sets[i].count++;
@@ -110,7 +111,8 @@ static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, size_t *n
     }
     p->set = (uint32_t)*n;
     p->index = 0;
-    sets[*n] = *asked;
+    sets[*n] = asked->set;
+    podsets[*n] = asked->podset;
     sets[*n].name = *n == 0 ? "main" : p->name;
     sets[(*n)++].count = 1;
 }
@@ -155,6 +157,7 @@ static int compare_pods(const void *left, const void *right)
 static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct sched_work *w)
 {
     struct mete_pod_set *sets = arena_alloc(a, w->pods.n * sizeof(*sets));
+    const char **podsets = arena_alloc(a, w->pods.n * sizeof(*podsets));
     struct mete_workload all = {0};
 
     for (size_t i = 0; i < w->pods.n; i++) {
@@ -162,10 +165,11 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         struct sched_ask ask;
 
         scheduler_ask(s, a, p->tree, &ask);
+        sched_topology_of_pod(s, a, p, &ask);
         add_ports(s, &ask.set);
         if (ask.set.gpus < p->gpus.n)
             ask.set.gpus = (uint32_t)p->gpus.n; /* by another's Binding */
-        put_in_set(p, sets, &all.n_pod_sets, &ask.set);
+        put_in_set(p, sets, podsets, &all.n_pod_sets, &ask);
         if (i == 0) {
             ask.workload.n_pod_sets = all.n_pod_sets;
             all = ask.workload;
@@ -175,6 +179,8 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
     }
     all.id = w->id;
     all.pod_sets = sets;
+    if (w->is_gang)
+        sched_topology_of_group(s, a, w->pods.at[0]->group, &all);
     if (w->is_gang)
         all.name = arena_format(a, "%s/%s", w->ns, strchr(w->name, ':') + 1);
     if (w->has_priority)

@@ -102,15 +102,18 @@ bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rul
     const json_t *spec = json_object_get(object, "spec");
 
     *ret = (struct gang_rules){0};
+    ret->n_together = topology_read(object, NULL, ret->together);
     switch (ref->door) {
     case GANG_WORKLOAD:
         spec = find_part(object, ref->part);
         if (!spec)
             return false;
         read_native(spec, ret);
+        ret->n_together = topology_read(object, spec, ret->together);
         return true;
     case GANG_PODGROUP:
         read_native(spec, ret);
+        ret->n_together = topology_read(object, spec, ret->together);
         return true;
     case GANG_VOLCANO:
         ret->tasks = json_object_get(spec, "minTaskMember");

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "kinds/cause.h"
+#include "kinds/topology.h"
 
 enum gang_door {
     GANG_WORKLOAD,     /* spec.workloadRef: a pod group inside a Workload */
@@ -49,6 +49,8 @@ struct gang_rules {
     const char *class_name; /* PriorityClass of the gang, or NULL */
     bool has_priority;      /* a number of its own */
     int32_t priority;
+    struct topology_level together[TOPOLOGY_MAX]; /* domains of all its pods */
+    size_t n_together;
 };
 
 /* False: the object has no such part. */

@@ -5,6 +5,7 @@
 #include "kinds/cause.h"
 #include "kinds/fields.h"
 #include "kinds/tables.h"
+#include "kinds/topology.h"
 #include "model/names.h"
 
 enum {
@@ -34,9 +35,22 @@ static const struct field disruption_fields[] = {
     F_END,
 };
 
+static const struct field topology_fields[] = {
+    F_STRING("key", "All its pods are on nodes with the same value of this label.",
+             .is_required = true, .check = name_check_qualified),
+    F_END,
+};
+static const struct field topology_item = F_OBJECT(NULL, topology_fields, "A domain of nodes.");
+
+static const struct field constraints_fields[] = {
+    F_LIST("topology", &topology_item, "The domain that its pods share.", .items_max = 1),
+    F_END,
+};
+
 #define GROUP_FIELDS                                                                              \
     F_OBJECT("schedulingPolicy", policy_fields, "When its pods may start.", .is_required = true), \
-        F_REFUSED("schedulingConstraints", "How near to each other its pods must be."),           \
+        F_OBJECT("schedulingConstraints", constraints_fields,                                     \
+                 "How near to each other its pods must be."),                                     \
         F_REFUSED("resourceClaims", "Devices claimed by DRA."),                                   \
         F_OBJECT("disruptionMode", disruption_fields, "What ends for others."),                   \
         F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",          \
@@ -138,6 +152,7 @@ static void validate_workload(const json_t *object, struct causes *causes)
     const json_t *list = json_at(object, "spec", "podGroupTemplates", NULL);
     const struct path *at = PATH(PATH(NULL, "spec"), "podGroupTemplates");
 
+    topology_validate(object, NULL, causes);
     if (list && json_array_size(list) == 0)
         cause_required(causes, at, "must have at least one item");
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -146,6 +161,7 @@ static void validate_workload(const json_t *object, struct causes *causes)
 
 static void validate_podgroup(const json_t *object, struct causes *causes)
 {
+    topology_validate(object, NULL, causes);
     validate_group(json_object_get(object, "spec"), PATH(NULL, "spec"), causes);
 }
 

@@ -3,6 +3,7 @@
 #include "kinds/cause.h"
 #include "kinds/fields.h"
 #include "kinds/tables.h"
+#include "kinds/topology.h"
 #include "kinds/value.h"
 #include "model/names.h"
 
@@ -77,6 +78,11 @@ static json_t *coscheduling_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
+static void coscheduling_validate(const json_t *object, struct causes *causes)
+{
+    topology_validate(object, NULL, causes);
+}
+
 const struct kind kind_podgroup_coscheduling = {
     .group = "scheduling.x-k8s.io",
     .version = "v1alpha1",
@@ -90,6 +96,7 @@ const struct kind kind_podgroup_coscheduling = {
     .fields = coscheduling_fields,
     .columns = coscheduling_columns,
     .cells = coscheduling_cells,
+    .validate = coscheduling_validate,
     .doc = "Pods that start together, as scheduler-plugins has them.",
 };
 
@@ -172,6 +179,7 @@ static void volcano_validate(const json_t *object, struct causes *causes)
 {
     const char *class = json_text_at(object, "spec", "priorityClassName", NULL);
 
+    topology_validate(object, NULL, causes);
     if (class && text_starts_with(class, "system-"))
         cause_forbidden(causes, PATH(PATH(NULL, "spec"), "priorityClassName"),
                         "system classes are named by pods themselves");

@@ -270,5 +270,6 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
 void pod_validate(const json_t *pod, struct causes *causes)
 {
     gang_validate_pod(pod, causes);
+    topology_validate(pod, NULL, causes);
     pod_spec_validate(json_object_get(pod, "spec"), PATH(NULL, "spec"), causes);
 }

@@ -4,6 +4,7 @@
 #include "kinds/pod_fields.h"
 #include "kinds/pod_rules.h"
 #include "kinds/pod_state.h"
+#include "kinds/topology.h"
 
 enum {
     CONTAINERS_TEXT_MAX = 4096
@@ -40,6 +41,7 @@ void template_validate(const json_t *template, const struct path *at, struct cau
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
         validate_reserved(json_at(template, "metadata", maps[i], NULL),
                           PATH(PATH(at, "metadata"), maps[i]), causes);
+    topology_validate(template, at, causes);
     pod_spec_validate(json_object_get(template, "spec"), PATH(at, "spec"), causes);
 }
 

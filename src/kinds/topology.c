@@ -1,0 +1,58 @@
+#include "kinds/topology.h"
+
+#include "model/names.h"
+
+static const char *annotation(const json_t *object, const char *key)
+{
+    const char *text = json_text_at(object, "metadata", "annotations", key, NULL);
+
+    return text && *text ? text : NULL;
+}
+
+static void add(struct topology_level *list, size_t *n, const char *key, bool is_required)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (text_equal(list[i].key, key)) {
+            list[i].is_required = list[i].is_required || is_required;
+            return;
+        }
+    if (key)
+        list[(*n)++] = (struct topology_level){key, is_required};
+}
+
+size_t topology_read(const json_t *object, const json_t *spec,
+                     struct topology_level ret[TOPOLOGY_MAX])
+{
+    const json_t *native = json_at(spec, "schedulingConstraints", "topology", NULL);
+    size_t n = 0;
+
+    add(ret, &n, annotation(object, TOPOLOGY_PREFERRED), false);
+    add(ret, &n, annotation(object, TOPOLOGY_REQUIRED), true);
+    add(ret, &n, json_text(json_array_get(native, 0), "key"), true);
+    return n;
+}
+
+static void validate_key(const json_t *object, const struct path *at, const char *key,
+                         struct causes *causes)
+{
+    const char *value = json_text_at(object, "metadata", "annotations", key, NULL);
+
+    if (value)
+        cause_take(causes, PATH_KEY(at, key), value, name_check_qualified(value));
+}
+
+void topology_validate(const json_t *object, const struct path *at, struct causes *causes)
+{
+    static const char *const others[] = {
+        "kueue.x-k8s.io/podset-slice-required-topology",
+        "kueue.x-k8s.io/podset-slice-size",
+        "kueue.x-k8s.io/podset-group-name",
+    };
+    const struct path *here = PATH(PATH(at, "metadata"), "annotations");
+
+    validate_key(object, here, TOPOLOGY_REQUIRED, causes);
+    validate_key(object, here, TOPOLOGY_PREFERRED, causes);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (json_at(object, "metadata", "annotations", others[i], NULL))
+            cause_forbidden(causes, PATH_KEY(here, others[i]), cause_not_implemented);
+}

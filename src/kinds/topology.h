@@ -1,0 +1,29 @@
+/*
+ * topology.h - which pods are to be together: in one domain, the nodes with the same value of a
+ * label
+ *
+ * Said by annotations, in the words of Kueue: of a pod (in the template of a Job, ...) for the pods
+ * of its set, of a PodGroup or Workload for all of a group. A native PodGroup says it in its spec.
+ */
+#pragma once
+
+#include "kinds/cause.h"
+
+#define TOPOLOGY_REQUIRED  "kueue.x-k8s.io/podset-required-topology"
+#define TOPOLOGY_PREFERRED "kueue.x-k8s.io/podset-preferred-topology"
+
+enum {
+    TOPOLOGY_MAX = 3 /* of one object: preferred, required, and that of its spec */
+};
+
+struct topology_level {
+    const char *key; /* of a node label; borrowed */
+    bool is_required;
+};
+
+/* The narrowest first. `spec` is that of a native group, or NULL. How many there are. */
+size_t topology_read(const json_t *object, const json_t *spec,
+                     struct topology_level ret[TOPOLOGY_MAX]);
+
+/* Causes for annotations that cannot be, or that would restrict and are not implemented. */
+void topology_validate(const json_t *object, const struct path *at, struct causes *causes);
