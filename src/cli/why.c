@@ -1,4 +1,4 @@
-/* The order of what is said is fixed: verdict, arithmetic, places, when, what would help. */
+/* The order of what is said is fixed: verdict, arithmetic, places, quota, when, what would help. */
 #include "cli/why.h"
 
 #include <inttypes.h>
@@ -49,26 +49,35 @@ static void add_verdict(struct buf *b, const json_t *workload, int64_t now_ns)
     buf_add_text(b, "\n\n");
 }
 
-/* "2 GPUs", "12 cpu"; NULL where it is not known. The caller frees it. */
-static char *amount(const json_t *entry, const char *key)
+/* "5 of 8"; of cpu in cores, of memory in Mi; NULL where it is not known. The caller frees it. */
+static char *room_of(const json_t *node)
 {
-    const json_t *n = json_object_get(entry, key);
-    const char *resource = json_text(entry, "resource");
-    bool is_gpu = text_equal(resource, "nvidia.com/gpu");
+    const json_t *capacity = json_object_get(node, "capacity");
+    const char *resource = json_text(node, "resource");
+    int64_t unit = text_equal(resource, "cpu")      ? 1000
+                   : text_equal(resource, "memory") ? 1 << 20
+                                                    : 1;
 
-    if (!json_is_integer(n))
+    if (!json_is_integer(capacity))
         return NULL;
-    return mem_format("%" PRId64 " %s", (int64_t)json_integer_value(n),
-                      is_gpu     ? "GPUs"
-                      : resource ? resource
-                                 : "");
+    return mem_format("%" PRId64 " of %" PRId64 "%s", json_int(node, "free", 0) / unit,
+                      (int64_t)json_integer_value(capacity) / unit, unit == 1 << 20 ? " Mi" : "");
 }
 
-static void add_places(struct buf *b, const json_t *blocking, bool is_all)
+static const char *resource_of(const json_t *node)
 {
+    const char *resource = json_text(node, "resource");
+
+    return !resource || text_equal(resource, "nvidia.com/gpu") ? "GPUs" : resource;
+}
+
+static void add_places(struct buf *b, const json_t *reason, bool is_all)
+{
+    const json_t *nodes = json_object_get(reason, "nodes");
+    size_t n = json_array_size(nodes);
+    int64_t left_out = json_int(reason, "nodesLeftOut", 0);
     struct listing l;
-    size_t n = json_array_size(blocking);
-    json_t *entry;
+    json_t *node;
     size_t i;
 
     if (n == 0)
@@ -76,24 +85,53 @@ static void add_places(struct buf *b, const json_t *blocking, bool is_all)
     listing_init(&l, "");
     listing_column(&l, "  node");
     listing_column(&l, "#free");
-    listing_column(&l, "#asked");
+    listing_column(&l, "of");
     listing_column(&l, "why not");
-    json_array_foreach (blocking, i, entry) {
-        AUTO_FREE char *node = mem_format("  %s", or_dash(json_text(entry, "node")));
-        AUTO_FREE char *room = amount(entry, "best");
-        AUTO_FREE char *asked = amount(entry, "asked");
+    json_array_foreach (nodes, i, node) {
+        AUTO_FREE char *name = mem_format("  %s", or_dash(json_text(node, "name")));
+        AUTO_FREE char *room = room_of(node);
 
         if (i < NODES_SHOWN || is_all)
-            listing_add(
-                &l,
-                json_pack("[s, s?, s?, s]", node, room, asked, or_dash(json_text(entry, "why"))),
-                NULL);
+            listing_add(&l,
+                        json_pack("[s, s?, s, s]", name, room, resource_of(node),
+                                  or_dash(json_text(node, "text"))),
+                        NULL);
     }
     listing_format(&l, OUTPUT_TABLE, true, 0, b);
     if (n > NODES_SHOWN && !is_all)
-        buf_printf(b, "  %zu more nodes; --all shows them\n", n - NODES_SHOWN);
+        buf_printf(b, "  %zu more, shown by --all", n - NODES_SHOWN);
+    else if (left_out > 0)
+        buf_printf(b, "  %" PRId64 " more that are no nearer", left_out);
+    if ((n > NODES_SHOWN && !is_all) || left_out > 0)
+        buf_add_char(b, '\n');
     buf_add_char(b, '\n');
     listing_done(&l);
+}
+
+/* Everybody sees the numbers of the own queue and those above it. */
+static void add_quotas(struct buf *b, const json_t *reason)
+{
+    const char *class = json_text(reason, "class");
+    const char *code = json_text(reason, "code");
+    bool is_cause = text_equal(class, "quota") || text_equal(code, "OverMaxQuota");
+    json_t *quota;
+    size_t i;
+
+    json_array_foreach (json_object_get(reason, "quotas"), i, quota) {
+        const char *resource = json_text(quota, "resource");
+        const char *limit = json_text(quota, "borrowLimit");
+
+        buf_printf(b, "  Quota %s: holds %s of its own %s%s", or_dash(json_text(quota, "queue")),
+                   or_dash(json_text(quota, "held")), or_dash(json_text(quota, "nominal")),
+                   text_equal(resource, "gpu") ? " GPUs" : "");
+        if (!text_equal(resource, "gpu"))
+            buf_printf(b, " %s", or_dash(resource));
+        buf_printf(b, ", may borrow %s.%s\n",
+                   !limit                   ? "what others leave"
+                   : text_equal(limit, "0") ? "nothing"
+                                            : limit,
+                   is_cause ? "" : " Not the cause.");
+    }
 }
 
 static void add_help(struct buf *b, const json_t *reason)
@@ -116,15 +154,21 @@ static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int6
 {
     const json_t *reason = json_at(workload, "status", "reason", NULL);
     const char *evaluated = json_text(reason, "evaluatedAt");
+    const char *values = json_text(reason, "values");
     char age[STAMP_TEXT_SIZE];
 
     buf_printf(b, "  %s: %s\n\n", or_dash(json_text(reason, "code")),
                or_dash(json_text(reason, "message")));
-    add_places(b, json_object_get(reason, "blocking"), is_all);
+    add_places(b, reason, is_all);
+    add_quotas(b, reason);
     add_help(b, reason);
     stamp_format_age(age_of(evaluated, now_ns), age);
     if (evaluated)
-        buf_printf(b, "  Evaluated %s ago.\n", age);
+        buf_printf(b, "  Evaluated %s ago.", age);
+    if (values)
+        buf_printf(b, "   Nodes are chosen by what was learned, table %s.", values);
+    if (evaluated || values)
+        buf_add_char(b, '\n');
 }
 
 static void add_other(struct buf *b, const json_t *workload)

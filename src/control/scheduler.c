@@ -4,7 +4,8 @@
 #include "control/scheduler_private.h"
 
 enum {
-    CYCLE_STEPS = 1 << 20 /* then the loop gets its turn */
+    CYCLE_STEPS = 1 << 20, /* then the loop gets its turn */
+    NODES_MAX = 64         /* that a reason names */
 };
 
 void scheduler_poke(struct scheduler *s)
@@ -126,8 +127,10 @@ static struct err *watch_all(struct scheduler *s)
 
 struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **ret)
 {
-    const struct mete_options engine = {
-        .policy = o->policy, .record = o->record, .record_arg = o->record_arg};
+    const struct mete_options engine = {.policy = o->policy,
+                                        .nodes_max = NODES_MAX,
+                                        .record = o->record,
+                                        .record_arg = o->record_arg};
     struct scheduler *s = mem_alloc(sizeof(*s));
     struct err *e = NULL;
 

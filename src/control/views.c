@@ -8,18 +8,6 @@
 #include "control/scheduler_private.h"
 #include "kinds/pod_state.h"
 
-static void put_stamp(json_t *o, const char *key, int64_t ns)
-{
-    char stamp[STAMP_TEXT_SIZE];
-
-    if (ns <= 0) {
-        json_put(o, key, json_null());
-        return;
-    }
-    stamp_format(ns, stamp);
-    json_put_text(o, key, stamp);
-}
-
 static json_t *text_or_null(const char *text)
 {
     json_t *value = text ? json_string(text) : NULL;
@@ -85,79 +73,6 @@ static json_t *spec_tree(const struct views *v, const json_t *pod)
                                 set); /* a fresh object: cannot fail */
     arena_free(a);
     return spec;
-}
-
-static json_t *blocking_tree(const struct mete_reason *r)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < r->n_nodes && json_array_size(list) == 0; i++) {
-        const struct mete_node_reason *n = &r->nodes[i];
-        json_t *o;
-
-        if (!n->resource)
-            continue;
-        o = json_object();
-        json_put_text(o, "resource", n->resource);
-        json_put_int(o, "asked", n->asked);
-        json_put_int(o, "best", n->free);
-        json_put_text(o, "node", n->node);
-        put_stamp(o, "until", n->until_ns);
-        json_put_text(o, "why", n->text);
-        (void)json_array_append_new(list, o); /* as above */
-    }
-    return list;
-}
-
-static json_t *nodes_tree(const struct mete_reason *r)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < r->n_nodes; i++) {
-        const struct mete_node_reason *n = &r->nodes[i];
-        json_t *o = json_object();
-
-        json_put_text(o, "name", n->node);
-        json_put_int(o, "free", n->free);
-        json_put_int(o, "capacity", n->capacity);
-        json_put(o, "text", text_or_null(n->text));
-        (void)json_array_append_new(list, o); /* as above */
-    }
-    return list;
-}
-
-/* The contract of ux.md, 4.3: all members are always there. */
-static json_t *reason_tree(const struct mete_reason *r)
-{
-    json_t *o = json_object();
-    json_t *would;
-
-    json_put_text(o, "code", r->code_text);
-    json_put_text(o, "class", r->class_text);
-    json_put(o, "message", text_or_null(r->message));
-    put_stamp(o, "since", r->since_ns);
-    put_stamp(o, "evaluatedAt", r->evaluated_ns);
-    json_put(o, "blocking", blocking_tree(r));
-    json_put(o, "nodes", nodes_tree(r));
-    json_put_int(o, "nodesLeftOut", (int64_t)r->nodes_left_out);
-    would = json_array_at(o, "wouldStartIf");
-    for (size_t i = 0; i < r->n_would_start_if; i++)
-        (void)json_array_append_new(would, text_or_null(r->would_start_if[i])); /* as above */
-    json_put_int(o, "position", r->position);
-    json_put_int(o, "queueLength", r->waiting);
-    json_put(o, "estimate", json_null());
-    return o;
-}
-
-/* NULL where the scheduler does not know of it. */
-static json_t *reason_of(struct views *v, const json_t *pod, bool is_brief)
-{
-    const char *uid = json_text_at(pod, "metadata", "uid", NULL);
-    AUTO_FREE char *key = mem_format("%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
-                                     json_text_at(pod, "metadata", "name", NULL));
-    struct mete_reason r;
-
-    return scheduler_why(v->scheduler, key, uid ? uid : "", is_brief, &r) ? reason_tree(&r) : NULL;
 }
 
 static bool add_gpu(void *arg, const char *container, const char *uuid)
@@ -239,7 +154,7 @@ static json_t *workload_tree(struct views *v, const json_t *pod, bool is_brief)
     static const char *const copied[] = {"name", "namespace", "uid", "creationTimestamp",
                                          "resourceVersion"};
     const char *phase = phase_of(pod);
-    json_t *reason = text_equal(phase, "waiting") ? reason_of(v, pod, is_brief) : NULL;
+    json_t *reason = text_equal(phase, "waiting") ? views_reason(v, pod, is_brief) : NULL;
     json_t *o = json_object();
     json_t *metadata;
     json_t *status;

@@ -17,5 +17,8 @@ struct views {
 json_t *views_workloads(struct views *v, const char *ns);
 /* With the nodes and what would help, or NULL. */
 json_t *views_workload(struct views *v, const char *ns, const char *name);
+/* Why a pod waits; brief: for lists. NULL where it does not, or the scheduler does not know of it.
+ */
+json_t *views_reason(struct views *v, const json_t *pod, bool is_brief);
 json_t *views_gpus(struct views *v);
 json_t *views_gpu(struct views *v, const char *uuid);

@@ -43,12 +43,23 @@ static const struct field blocking_item =
 
 static const struct field node_fields[] = {
     F_STRING("name", "The node.", .size_max = 253),
+    F_STRING("resource", "What is short there; null: gpus, or nothing.", .size_max = 320),
     F_INT("free", "What it has left of what is short, or of gpus."),
     F_INT("capacity", "What it has of that in all."),
     F_STRING("text", "Why not there, and who holds what.", .size_max = 1024),
     F_END,
 };
 static const struct field node_item = F_OBJECT(NULL, node_fields, "One node's answer.");
+
+static const struct field quota_fields[] = {
+    F_STRING("queue", "The queue.", .size_max = 253),
+    F_STRING("resource", "What it has a quota of.", .size_max = 320),
+    F_QUANTITY("held", "How much of it is held."),
+    F_QUANTITY("nominal", "Its own."),
+    F_QUANTITY("borrowLimit", "What it may hold on top of that; null: no limit."),
+    F_END,
+};
+static const struct field quota_item = F_OBJECT(NULL, quota_fields, "One quota of one queue.");
 
 static const struct field estimate_fields[] = {
     F_TIME("from", "Not before."),
@@ -69,6 +80,8 @@ static const struct field reason_fields[] = {
     F_LIST("wouldStartIf", &string_item, "Changes with which it would start now.", .items_max = 16),
     F_INT("position", "Its place in the queue, from 1."),
     F_INT("queueLength", "How many wait there."),
+    F_LIST("quotas", &quota_item, "What its queue and those above it hold of their own."),
+    F_STRING("values", "The table that policy mete places by.", .size_max = 128),
     F_OBJECT("estimate", estimate_fields, "When it starts, by what is known."),
     F_END,
 };

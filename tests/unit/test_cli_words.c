@@ -353,8 +353,18 @@ static void a_reason_is_told_in_its_order(void **state)
         "    position: 3\n"
         "    queueLength: 41\n"
         "    blocking:\n"
-        "    - {node: n1, resource: nvidia.com/gpu, best: 5, asked: 8, why: \"3 short\\e[2J\"}\n"
-        "    - {node: n2, resource: nvidia.com/gpu, asked: 8, why: drained}\n"
+        "    - {node: n1, resource: nvidia.com/gpu, best: 5, asked: 8, why: 3 short}\n"
+        "    nodes:\n"
+        "    - {name: n1, resource: nvidia.com/gpu, free: 5, capacity: 8, text: \"3 "
+        "short\\e[2J\"}\n"
+        "    - {name: n2, resource: cpu, free: 1500, capacity: 64000, text: drained}\n"
+        "    nodesLeftOut: 4\n"
+        "    quotas:\n"
+        "    - {queue: research, resource: gpu, held: '24', nominal: '32', borrowLimit: null}\n"
+        "    - {queue: labs, resource: memory, held: 1Gi, nominal: 2Gi, borrowLimit: '0'}\n"
+        "    values: 3f2a\n"
+        "    estimate: {from: '2026-01-01T14:20:00Z', to: '2026-01-01T16:05:00Z', basis: from time "
+        "limits}\n"
         "    wouldStartIf: [it asks for 5 gpus, job 4 ends]\n");
     int64_t now_ns = 0;
     AUTO_FREE char *text = NULL;
@@ -363,14 +373,21 @@ static void a_reason_is_told_in_its_order(void **state)
     assert_null(stamp_parse(STR("2026-01-01T00:12:00Z"), &now_ns));
     text = why_format(workload, false, now_ns);
     assert_string_equal(
-        text, "job 12 train   waiting 12m   queue research, place 3 of 41\n\n"
-              "  NoNodeFits: needs 8 H100 on one node; the most free on one node is 5 (n1)\n\n"
-              "  node     free    asked   why not\n"
-              "  n1     5 GPUs   8 GPUs   3 short\n"
-              "  n2          -   8 GPUs   drained\n\n"
-              "  Would start now with:  it asks for 5 gpus\n"
-              "                    or:  job 4 ends\n"
-              "  Evaluated 2s ago.\n");
+        text,
+        "job 12 train   waiting 12m   queue research, place 3 of 41\n\n"
+        "  NoNodeFits: needs 8 H100 on one node; the most free on one node is 5 (n1)\n\n"
+        "  node      free   of     why not\n"
+        "  n1      5 of 8   GPUs   3 short\n"
+        "  n2     1 of 64   cpu    drained\n"
+        "  4 more that are no nearer\n\n"
+        "  Quota research: holds 24 of its own 32 GPUs, may borrow what others leave. Not the "
+        "cause.\n"
+        "  Quota labs: holds 1Gi of its own 2Gi memory, may borrow nothing. Not the cause.\n"
+        "  Start estimate: 2026-01-01T14:20:00Z to 2026-01-01T16:05:00Z (from time limits; not "
+        "a promise)\n"
+        "  Would start now with:  it asks for 5 gpus\n"
+        "                    or:  job 4 ends\n"
+        "  Evaluated 2s ago.   Nodes are chosen by what was learned, table 3f2a.\n");
 }
 
 static void a_refusal_is_told_in_numbers(void **state)
