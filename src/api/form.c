@@ -29,10 +29,26 @@ static void add_json(const json_t *json, struct buf *b)
     buf_add_text(b, text);
 }
 
+/* As clients of the form's version know it. New reference. */
+static json_t *in_version(const struct form *f, const json_t *tree)
+{
+    json_t *own;
+
+    if (!f->kind->from_kept)
+        return json_incref((json_t *)(uintptr_t)tree);
+    own = json_deep_copy(tree);
+    f->kind->from_kept(own);
+    return own;
+}
+
 static json_t *table_of(const struct form *f, struct core *core, const json_t *trees,
                         int64_t revision)
 {
-    return table_format(f->kind, trees, revision, f->include, loop_wall_ns(core_loop(core)));
+    AUTO(json_freep) json_t *own = json_array();
+
+    for (size_t i = 0; i < json_array_size(trees); i++)
+        (void)json_array_append_new(own, in_version(f, json_array_get(trees, i))); /* not NULL */
+    return table_format(f->kind, own, revision, f->include, loop_wall_ns(core_loop(core)));
 }
 
 static int64_t version_of(const json_t *tree)
@@ -60,8 +76,7 @@ void form_add_tree(const struct form *f, struct core *core, const json_t *tree, 
         json_put_text(out, "apiVersion", "meta.k8s.io/v1");
         json_object_set(out, "metadata", json_object_get(tree, "metadata"));
     } else {
-        add_json(tree, b);
-        return;
+        out = in_version(f, tree);
     }
     add_json(out, b);
 }
@@ -74,7 +89,7 @@ void form_add_object(const struct form *f, struct core *core, const struct store
 
     if (version > 0)
         as.version = version;
-    if (f->as == AS_OBJECT) {
+    if (f->as == AS_OBJECT && !f->kind->from_kept) {
         objects_format(&as, b);
         return;
     }

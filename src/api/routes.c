@@ -120,7 +120,7 @@ static size_t resource_begin(const struct request_target *t, const char **ret_gr
 /* Splits namespaces/NS/PLURAL/NAME/SUB, and namespaces/NAME/status, which are told apart by the
  * third word only. */
 static struct err *match_resource(const struct request_target *t, size_t i, const char *group,
-                                  struct route_match *ret)
+                                  const char *version, struct route_match *ret)
 {
     struct route_match m = {0};
     bool is_scoped = segment_is(t, i, "namespaces") && t->n - i > 2 &&
@@ -130,7 +130,7 @@ static struct err *match_resource(const struct request_target *t, size_t i, cons
         m.ns = t->segments[i + 1];
         i += 2;
     }
-    m.kind = kind_find(group, t->segments[i]);
+    m.kind = kind_find_version(group, version, t->segments[i]);
     m.name = i + 1 < t->n ? t->segments[i + 1] : NULL;
     m.subresource = i + 2 < t->n ? t->segments[i + 2] : NULL;
     if (!m.kind || i + 3 < t->n)
@@ -199,9 +199,7 @@ struct err *routes_find(struct arena *a, const char *method, const struct reques
     size_t begin = is_whole_path(t) ? 0 : resource_begin(t, &group, &version);
 
     if (begin > 0)
-        TRY(match_resource(t, begin, group, &m));
-    if (m.kind && !text_equal(m.kind->version, version))
-        return not_found_path();
+        TRY(match_resource(t, begin, group, version, &m));
     for (size_t i = 0; i < routes_count; i++) {
         if (!fits(&routes[i], t, &m))
             continue;

@@ -28,6 +28,11 @@ const struct kind *const kinds[] = {
     &kind_priority,
     &kind_gang,
     &kind_podgroup,
+    &kind_gang_v1alpha3,
+    &kind_podgroup_v1alpha3,
+    &kind_gang_v1alpha2,
+    &kind_podgroup_v1alpha2,
+    &kind_gang_v1alpha1,
     &kind_podgroup_volcano,
     &kind_podgroup_coscheduling,
     &kind_cronjob,
@@ -48,7 +53,17 @@ enum {
 const struct kind *kind_find(const char *group, const char *plural)
 {
     for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural))
+        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural) &&
+            !kinds[i]->kept_as)
+            return kinds[i];
+    return NULL;
+}
+
+const struct kind *kind_find_version(const char *group, const char *version, const char *plural)
+{
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural) &&
+            text_equal(kinds[i]->version, version))
             return kinds[i];
     return NULL;
 }

@@ -113,13 +113,20 @@ struct kind {
     int64_t grace_seconds; /* default of deletionGracePeriodSeconds; 0: deleted at once */
     struct err *(*check_name)(const char *name); /* of metadata.name; NULL: an RFC 1123 subdomain */
     const char *doc;
+    /* Another version of a kind: that one's form is stored. Both change `object`, of which nothing
+     * may be shared: into that form, and back. */
+    const struct kind *kept_as; /* NULL: as it is */
+    void (*to_kept)(json_t *object);
+    void (*from_kept)(json_t *object);
 };
 
 /* All kinds, in discovery order. */
 extern const struct kind *const kinds[];
 extern const size_t kinds_count;
 
-const struct kind *kind_find(const char *group, const char *plural); /* plural name */
+/* By its plural name, in the version that is stored. */
+const struct kind *kind_find(const char *group, const char *plural);
+const struct kind *kind_find_version(const char *group, const char *version, const char *plural);
 const struct kind *kind_find_by_kind(const char *api_version, const char *kind);
 
 enum field_validation {

@@ -1,16 +1,13 @@
-/*
- * kind_gang.c - scheduling.k8s.io Workload and PodGroup, in the form of v1beta1 (which v1alpha3 has
- * too)
- */
+/* kind_gang.c - scheduling.k8s.io/v1beta1 Workload and PodGroup: the form that is stored */
 #include "kinds/cause.h"
 #include "kinds/fields.h"
+#include "kinds/gang_fields.h"
 #include "kinds/tables.h"
 #include "kinds/topology.h"
 #include "model/names.h"
 
 enum {
-    MEMBERS_MAX = 100000,
-    TEMPLATES_MAX = 8
+    MEMBERS_MAX = 100000
 };
 
 static const char *const preemption_policies[] = {"PreemptLowerPriority", "Never", NULL};
@@ -23,7 +20,7 @@ static const struct field gang_fields[] = {
     F_END,
 };
 
-static const struct field policy_fields[] = {
+const struct field gang_policy_fields[] = {
     F_OBJECT("basic", basic_fields, "Each pod starts by itself."),
     F_OBJECT("gang", gang_fields, "So many start together."),
     F_END,
@@ -42,22 +39,23 @@ static const struct field topology_fields[] = {
 };
 static const struct field topology_item = F_OBJECT(NULL, topology_fields, "A domain of nodes.");
 
-static const struct field constraints_fields[] = {
+const struct field gang_constraints_fields[] = {
     F_LIST("topology", &topology_item, "The domain that its pods share.", .items_max = 1),
     F_END,
 };
 
-#define GROUP_FIELDS                                                                              \
-    F_OBJECT("schedulingPolicy", policy_fields, "When its pods may start.", .is_required = true), \
-        F_OBJECT("schedulingConstraints", constraints_fields,                                     \
-                 "How near to each other its pods must be."),                                     \
-        F_REFUSED("resourceClaims", "Devices claimed by DRA."),                                   \
-        F_OBJECT("disruptionMode", disruption_fields, "What ends for others."),                   \
-        F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",          \
-                 .check = name_check_subdomain),                                                  \
-        F_REFUSED("priority", "Its priority: comes from its class."),                             \
-        F_STRING("preemptionPolicy", "Whether others may be ended for it: as its pods say.",      \
-                 .support = FIELD_IGNORED, .harmless = "\"PreemptLowerPriority\"",                \
+#define GROUP_FIELDS                                                                         \
+    F_OBJECT("schedulingPolicy", gang_policy_fields, "When its pods may start.",             \
+             .is_required = true),                                                           \
+        F_OBJECT("schedulingConstraints", gang_constraints_fields,                           \
+                 "How near to each other its pods must be."),                                \
+        F_REFUSED("resourceClaims", "Devices claimed by DRA."),                              \
+        F_OBJECT("disruptionMode", disruption_fields, "What ends for others."),              \
+        F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",     \
+                 .check = name_check_subdomain),                                             \
+        F_REFUSED("priority", "Its priority: comes from its class."),                        \
+        F_STRING("preemptionPolicy", "Whether others may be ended for it: as its pods say.", \
+                 .support = FIELD_IGNORED, .harmless = "\"PreemptLowerPriority\"",           \
                  .values = preemption_policies)
 
 static const struct field template_fields[] = {
@@ -68,7 +66,7 @@ static const struct field template_fields[] = {
 static const struct field template_item =
     F_OBJECT(NULL, template_fields, "What a group of pods is like.");
 
-static const struct field controller_fields[] = {
+const struct field gang_controller_fields[] = {
     F_STRING("apiGroup", "The group of the controller.", .size_max = 253),
     F_STRING("kind", "Its kind.", .is_required = true, .size_max = 128),
     F_STRING("name", "Its name.", .is_required = true, .size_max = 253),
@@ -76,14 +74,14 @@ static const struct field controller_fields[] = {
 };
 
 static const struct field workload_spec[] = {
-    F_OBJECT("controllerRef", controller_fields, "Whose pods these are; not used."),
+    F_OBJECT("controllerRef", gang_controller_fields, "Whose pods these are; not used."),
     F_LIST("podGroupTemplates", &template_item, "The groups of pods in it.", .merge_key = "name",
-           .is_unique = true, .is_required = true, .items_max = TEMPLATES_MAX),
+           .is_unique = true, .is_required = true, .items_max = GANG_TEMPLATES_MAX),
     F_REFUSED("compositePodGroupTemplates", "Groups of groups."),
     F_END,
 };
 
-static const struct field workload_fields[] = {
+const struct field gang_workload_fields[] = {
     F_TYPE_AND_METADATA,
     F_OBJECT("spec", workload_spec, "Its groups of pods.", .is_required = true),
     F_END,
@@ -115,17 +113,17 @@ static const struct field condition_fields[] = {
 static const struct field condition_item =
     F_OBJECT(NULL, condition_fields, "One observation about the group.");
 
-static const struct field podgroup_status[] = {
+const struct field gang_podgroup_status[] = {
     F_LIST("conditions", &condition_item, "Observations about it.", .merge_key = "type",
            .items_max = 16),
     F_ANY("resourceClaimStatuses", "Kept, not used."),
     F_END,
 };
 
-static const struct field podgroup_fields[] = {
+const struct field gang_podgroup_fields[] = {
     F_TYPE_AND_METADATA,
     F_OBJECT("spec", podgroup_spec, "When its pods may start.", .is_required = true),
-    F_OBJECT("status", podgroup_status, "What has become of its pods."),
+    F_OBJECT("status", gang_podgroup_status, "What has become of its pods."),
     F_END,
 };
 
@@ -165,22 +163,29 @@ static void validate_podgroup(const json_t *object, struct causes *causes)
     validate_group(json_object_get(object, "spec"), PATH(NULL, "spec"), causes);
 }
 
-#define KIND_WORKLOAD(of_version)                                                                  \
-    {                                                                                              \
-        .group = "scheduling.k8s.io", .version = (of_version),                                     \
-        .api_version = "scheduling.k8s.io/" of_version, .kind = "Workload", .plural = "workloads", \
-        .singular = "workload", .is_namespaced = true, .fields = workload_fields,                  \
-        .validate = validate_workload, .doc = "Groups of pods that start together."                \
-    }
+const struct kind kind_gang = {
+    .group = "scheduling.k8s.io",
+    .version = "v1beta1",
+    .api_version = "scheduling.k8s.io/v1beta1",
+    .kind = "Workload",
+    .plural = "workloads",
+    .singular = "workload",
+    .is_namespaced = true,
+    .fields = gang_workload_fields,
+    .validate = validate_workload,
+    .doc = "Groups of pods that start together.",
+};
 
-#define KIND_PODGROUP(of_version)                                                                  \
-    {                                                                                              \
-        .group = "scheduling.k8s.io", .version = (of_version),                                     \
-        .api_version = "scheduling.k8s.io/" of_version, .kind = "PodGroup", .plural = "podgroups", \
-        .singular = "podgroup", .is_namespaced = true, .has_status = true,                         \
-        .fields = podgroup_fields, .validate = validate_podgroup,                                  \
-        .doc = "Pods that start together."                                                         \
-    }
-
-const struct kind kind_gang = KIND_WORKLOAD("v1beta1");
-const struct kind kind_podgroup = KIND_PODGROUP("v1beta1");
+const struct kind kind_podgroup = {
+    .group = "scheduling.k8s.io",
+    .version = "v1beta1",
+    .api_version = "scheduling.k8s.io/v1beta1",
+    .kind = "PodGroup",
+    .plural = "podgroups",
+    .singular = "podgroup",
+    .is_namespaced = true,
+    .has_status = true,
+    .fields = gang_podgroup_fields,
+    .validate = validate_podgroup,
+    .doc = "Pods that start together.",
+};

@@ -389,12 +389,25 @@ struct err *change_create(struct change *c, json_t *object)
     return meta_check_owners(c);
 }
 
+static struct err *create_version(struct objects *o, const struct objects_request *r,
+                                  json_t *object, store_done_fn done, void *arg, json_t **ret)
+{
+    const struct objects_request own = version_kept(r);
+
+    TRY(version_take(r, object));
+    TRY(objects_create(o, &own, object, done, arg, ret));
+    version_give(r, ret);
+    return NULL;
+}
+
 struct err *objects_create(struct objects *o, const struct objects_request *r, json_t *object,
                            store_done_fn done, void *arg, json_t **ret)
 {
     struct change c;
     struct err *e;
 
+    if (r->kind->kept_as)
+        return create_version(o, r, object, done, arg, ret);
     if (text_equal(r->subresource, "binding") && is_pod(r->kind))
         return bind_create(o, r, object, done, arg, ret);
     if (r->subresource || r->kind->is_view)

@@ -67,7 +67,8 @@ struct delete_options {
      * and message, in the same write. */
     const char *disruption;
     const char *disruption_message;
-    bool is_requeued; /* a pod that nobody else makes anew is made again once it is gone: requeue.h */
+    bool is_requeued; /* a pod that nobody else makes anew is made again once it is gone: requeue.h
+                       */
 };
 
 /*

@@ -225,7 +225,7 @@ struct err *objects_delete(struct objects *o, const struct objects_request *r,
                            const struct delete_options *options, store_done_fn done, void *arg,
                            json_t **ret, bool *ret_is_gone)
 {
-    struct objects_request request = *r;
+    struct objects_request request = r->kind->kept_as ? version_kept(r) : *r;
     struct deletion d = {.options = options};
     struct change c;
     struct err *e;
@@ -238,6 +238,8 @@ struct err *objects_delete(struct objects *o, const struct objects_request *r,
     e = delete_object(&d, done, arg, ret);
     if (!e)
         *ret_is_gone = c.is_removal;
+    if (!e && r->kind->kept_as)
+        version_give(r, ret);
     change_done(&c);
     return e;
 }

@@ -132,12 +132,25 @@ static struct err *update(struct change *c, json_t *object, store_done_fn done, 
     return change_commit(c, done, arg, ret);
 }
 
+static struct err *update_version(struct objects *o, const struct objects_request *r,
+                                  json_t *object, store_done_fn done, void *arg, json_t **ret)
+{
+    const struct objects_request own = version_kept(r);
+
+    TRY(version_take(r, object));
+    TRY(objects_update(o, &own, object, done, arg, ret));
+    version_give(r, ret);
+    return NULL;
+}
+
 struct err *objects_update(struct objects *o, const struct objects_request *r, json_t *object,
                            store_done_fn done, void *arg, json_t **ret)
 {
     struct change c;
     struct err *e;
 
+    if (r->kind->kept_as)
+        return update_version(o, r, object, done, arg, ret);
     change_init(&c, o, r);
     e = update(&c, object, done, arg, ret);
     change_done(&c);
@@ -194,9 +207,14 @@ struct err *change_patch(struct change *c, enum patch_type type, const json_t *p
 struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
                           const json_t *patch, store_done_fn done, void *arg, json_t **ret)
 {
+    AUTO(json_freep) json_t *patched = NULL;
     struct change c;
     struct err *e;
 
+    if (r->kind->kept_as) {
+        TRY(version_patch(o, r, type, patch, &patched));
+        return update_version(o, r, patched, done, arg, ret);
+    }
     change_init(&c, o, r);
     e = change_patch(&c, type, patch);
     if (!e)

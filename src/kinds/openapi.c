@@ -144,13 +144,29 @@ static json_t *format_kind(const struct kind *k)
 }
 
 /* "io.k8s.api.core.v1.Pod", "io.k8s.api.batch.v1.Job", "dev.mete.v1.Gpu" */
+/* "sh.volcano.scheduling.v1beta1.PodGroup" */
+static char *reversed_name(const struct kind *k)
+{
+    AUTO_FREE char *group = mem_strdup("");
+    struct str rest = str_of(k->group);
+
+    while (rest.at) {
+        struct str part = str_cut(&rest, '.');
+        char *longer = mem_format(STR_FMT "%s%s", STR_ARG(part), *group ? "." : "", group);
+
+        free(group);
+        group = longer;
+    }
+    return mem_format("%s.%s.%s", group, k->version, k->kind);
+}
+
 static char *schema_name(const struct kind *k)
 {
     struct str rest = str_of(k->group);
     struct str first = str_cut(&rest, '.');
 
-    if (text_equal(k->group, "mete.dev"))
-        return mem_format("dev.mete.%s.%s", k->version, k->kind);
+    if (rest.at && !text_ends_with(k->group, ".k8s.io"))
+        return reversed_name(k);
     if (first.size == 0)
         first = STR("core");
     return mem_format("io.k8s.api." STR_FMT ".%s.%s", STR_ARG(first), k->version, k->kind);

@@ -100,8 +100,11 @@ def test_every_door_makes_gangs():
         group(m, "v", 2, "scheduling.volcano.sh/v1beta1")
         group(m, "n", 2, "scheduling.k8s.io/v1beta1")
         m.ok("create", "-f", "-", stdin=json.dumps({
-            "apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "w"},
-            "spec": {"podGroupTemplates": [{"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}]}}))
+            "apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "Workload", "metadata": {"name": "w"},
+            "spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 2}}}]}}))
+        equal(m.object("workloads.v1alpha1.scheduling.k8s.io", "w")["spec"]["podGroups"][0]["name"], "workers")
+        equal(m.object("workloads.v1beta1.scheduling.k8s.io", "w")["spec"]["podGroupTemplates"][0]["name"], "workers")
+        equal(m.object("podgroups.v1alpha2.scheduling.k8s.io", "n")["apiVersion"], "scheduling.k8s.io/v1alpha2")
         doors = {"v": {"annotations": {VOLCANO: "v"}, "schedulerName": "volcano"},
                  "n": {"schedulingGroup": {"podGroupName": "n"}},
                  "w": {"workloadRef": {"name": "w", "podGroup": "workers"}}}

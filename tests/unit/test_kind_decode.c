@@ -31,7 +31,10 @@ static void finds_kinds_by_both_names(void **state)
     assert_null(kind_find_by_kind("v2", "Pod"));
     for (size_t i = 0; i < kinds_count; i++) {
         assert_non_null(kinds[i]->doc);
-        assert_ptr_equal(kind_find(kinds[i]->group, kinds[i]->plural), kinds[i]);
+        assert_ptr_equal(kind_find(kinds[i]->group, kinds[i]->plural),
+                         kinds[i]->kept_as ? kinds[i]->kept_as : kinds[i]);
+        assert_ptr_equal(kind_find_version(kinds[i]->group, kinds[i]->version, kinds[i]->plural),
+                         kinds[i]);
     }
 }
 
