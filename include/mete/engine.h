@@ -143,6 +143,67 @@ struct mete_gpu_ask {
     size_t n_models;
 };
 
+enum mete_operator {
+    METE_OP_IN,             /* has the key, with one of the values */
+    METE_OP_NOT_IN,         /* with none of the values, or has no such key */
+    METE_OP_EXISTS,         /* has the key */
+    METE_OP_DOES_NOT_EXIST, /* has it not */
+    METE_OP_GREATER,        /* its value is a whole number over that of the only value */
+    METE_OP_LESS,           /* under it */
+};
+
+/* A condition on labels, as in Kubernetes. */
+struct mete_requirement {
+    const char *key;
+    enum mete_operator op;
+    const char *const *values;
+    size_t n_values;
+};
+
+/* All of these hold for a node. One without any requirement holds for none. */
+struct mete_node_term {
+    const struct mete_requirement *labels;
+    size_t n_labels;
+    const struct mete_requirement
+        *names; /* METE_OP_IN and METE_OP_NOT_IN of its name; keys not read */
+    size_t n_names;
+};
+
+/* A node for which the term holds is the better by so much. */
+struct mete_node_wish {
+    uint32_t weight; /* 1 .. 100 */
+    struct mete_node_term term;
+};
+
+enum mete_rule_kind {
+    METE_RULE_TOGETHER, /* where such pods are (pod affinity) */
+    METE_RULE_APART,    /* where none are; and none comes where it is (pod anti-affinity) */
+    METE_RULE_SPREAD,   /* evenly with such pods (topology spread constraint) */
+};
+
+/*
+ * Where a pod may be by where other pods are, as in Kubernetes. Nodes with the same value of the
+ * label `topology` are one domain. Pods of one workload count for each other.
+ */
+struct mete_pod_rule {
+    enum mete_rule_kind kind;
+    uint32_t weight; /* 0: it must hold; else it is better by so much: 1 .. 100 */
+    const char *topology;
+    /* Such pods: all of these hold for their labels (none: any), and they are in one of these
+     * namespaces. */
+    const struct mete_requirement *labels;
+    size_t n_labels;
+    bool matches_none; /* no pod is such a pod */
+    const char *const *namespaces;
+    size_t n_namespaces;
+    bool any_namespace;
+    /* Of METE_RULE_SPREAD. */
+    uint32_t max_skew;     /* so many more than in the domain with the fewest; not 0 */
+    uint32_t min_domains;  /* with fewer domains, the fewest is 0; 0: 1 */
+    bool counts_all_nodes; /* also those that its selector and node terms keep it away from */
+    bool counts_no_tainted_nodes; /* not those whose taints keep it away */
+};
+
 /* Pods that ask for the same thing. A container's gpus are the first `gpus` of the pod's not yet
  * dealt. */
 struct mete_pod_set {
@@ -165,6 +226,15 @@ struct mete_pod_set {
     size_t n_domains;
     const struct mete_gpu_ask *asks; /* instead of `gpus`: several kinds in one pod; at most 16 */
     size_t n_asks;
+    const struct mete_node_term *node_terms; /* one of these must hold; none: no matter */
+    size_t n_node_terms;
+    const struct mete_node_wish *node_wishes;
+    size_t n_node_wishes;
+    const char *ns;                  /* NULL: "" */
+    const struct mete_label *labels; /* of the pods, for the rules of others and their own */
+    size_t n_labels;
+    const struct mete_pod_rule *rules;
+    size_t n_rules;
 };
 
 /* Ids from here on mean nothing to people: texts say the workload's name in place of "job 12". */
@@ -345,7 +415,7 @@ METE_API enum mete_result mete_node_remove(struct mete_engine *e, const char *na
 
 /* Pods of one kind and how many of them are asked for, in any unit. */
 struct mete_demand {
-    const struct mete_pod_set *set; /* its count, name and node are not looked at */
+    const struct mete_pod_set *set; /* its count, name, node and rules are not looked at */
     uint64_t weight;
 };
 
@@ -630,6 +700,16 @@ enum mete_hold {
  */
 METE_API enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id,
                                              enum mete_hold hold, const char *text);
+
+struct mete_pod_labels {
+    const struct mete_label *labels;
+    size_t n_labels;
+};
+
+/* The labels of its pods are these from here on, of each of its sets. What is placed stays where it
+ * is. */
+METE_API enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
+                                              const struct mete_pod_labels *sets, size_t n_sets);
 
 /* It has saved its work: evicting it costs what it does from here on. */
 METE_API enum mete_result mete_workload_estimate(struct mete_engine *e, uint64_t id,

@@ -211,7 +211,7 @@ static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b
 }
 
 /* Pods that differ in a member that is not compared here would be placed as if they did not. */
-_Static_assert(sizeof(struct mete_pod_set) == 136, "compare the new members of a pod set too");
+_Static_assert(sizeof(struct mete_pod_set) == 208, "compare the new members of a pod set too");
 
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
 {
@@ -222,7 +222,7 @@ bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
            a->n_domains == b->n_domains && a->n_asks == b->n_asks && domains_same(a, b) &&
            asks_same(a, b) && requests_same(a, b) &&
            texts_equal(a->gpu_models, b->gpu_models, a->n_gpu_models) && selects_same(a, b) &&
-           tolerates_same(a, b);
+           tolerates_same(a, b) && scheduler_affinity_same(a, b);
 }
 
 bool scheduler_is_ours(const json_t *pod)
@@ -248,6 +248,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
     list_requests(a, pod, &ret->set);
     list_selector(a, pod, &ret->set);
     list_tolerations(a, pod, &ret->set);
+    scheduler_ask_affinity(a, pod, &ret->set);
     ret->workload = (struct mete_workload){
         .name = arena_format(a, "%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
                              json_text_at(pod, "metadata", "name", NULL)),

@@ -331,6 +331,8 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
     struct scheduler *s = arg;
     AUTO_FREE char *key = mem_format("%s/%s", ns, name);
     struct sched_pod *p = scheduler_find_pod(s, key);
+    uint64_t labels = scheduler_label_hash(pod);
+    bool has_new_labels;
 
     if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL))) {
         forget(s, p);
@@ -338,6 +340,8 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
     }
     if (!p)
         p = pod_new(s, key, pod);
+    has_new_labels = p->work && p->labels != labels;
+    p->labels = labels;
     keep_tree(p, pod);
     sched_pod_read_hold(p, pod);
     scheduler_join_group(s, p);
@@ -352,6 +356,8 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
         put_unbound(s, p, pod);
     }
     note_state(s, p, pod);
+    if (has_new_labels && p->work)
+        scheduler_relabel(s, p->work);
     if (!p->group && (!p->work || !p->work->is_gang))
         keep_tree(p, NULL);
 }

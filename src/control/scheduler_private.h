@@ -44,7 +44,8 @@ struct sched_pod {
     uint32_t index;
     int64_t job_id;
     int64_t submit_ns;
-    uint64_t asks; /* a hash of what it asks for */
+    uint64_t asks;   /* a hash of what it asks for */
+    uint64_t labels; /* the same of its labels */
     char *queue;
     enum mete_hold hold;   /* as its annotation says: of its user or an administrator */
     char *gates;           /* that hold it, as text; NULL: none */
@@ -332,11 +333,22 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
 bool scheduler_is_ours(const json_t *pod);
 /* The queue that a pod waits in. Borrowed until the pod changes. */
 const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod);
-/* Do both ask for the same, their names and counts aside? */
+/* Do both ask for the same, their names, counts and labels aside? */
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b);
 /* The reservation that it runs in, "": in none only. Borrowed as above. */
 const char *scheduler_reservation_of(const json_t *pod);
 uint64_t scheduler_ask_hash(const json_t *pod);
+
+/* scheduler_affinity.c */
+void scheduler_ask_affinity(struct arena *a, const json_t *pod, struct mete_pod_set *set);
+/* Those that rules see. Borrowed from the pod. */
+const struct mete_label *scheduler_labels(struct arena *a, const json_t *pod, bool is_gang,
+                                          size_t *ret_count);
+bool scheduler_affinity_same(const struct mete_pod_set *a, const struct mete_pod_set *b);
+bool scheduler_labels_same(const struct mete_pod_set *a, const struct mete_pod_set *b);
+uint64_t scheduler_label_hash(const json_t *pod);
+/* Tells the engine the labels of its pods, whose trees are there. */
+void scheduler_relabel(struct scheduler *s, const struct sched_work *w);
 /* Containers and their gpus. */
 void scheduler_read_containers(struct sched_pod *p, const json_t *pod);
 

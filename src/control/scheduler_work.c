@@ -98,12 +98,18 @@ static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
             scheduler_add_port(s, set->requests[i].resource);
 }
 
-/* Pods that ask for the same are one set, in which each has its number. */
+/* Beyond so many sets of a gang labels keep pods that ask for the same apart no more. */
+enum {
+    LABELED_SETS_MAX = 32
+};
+
+/* Pods that ask for the same, with the same labels, are one set, in which each has its number. */
 static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, const char **podsets,
                        size_t *n, const struct sched_ask *asked)
 {
     for (size_t i = 0; i < *n; i++) {
-        if (!text_equal(podsets[i], asked->podset) || !sched_set_equal(&sets[i], &asked->set))
+        if (!text_equal(podsets[i], asked->podset) || !sched_set_equal(&sets[i], &asked->set) ||
+            (*n < LABELED_SETS_MAX && !scheduler_labels_same(&sets[i], &asked->set)))
             continue;
         p->set = (uint32_t)i;
         p->index = sets[i].count++;
@@ -169,6 +175,8 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         add_ports(s, &ask.set);
         if (ask.set.gpus < p->gpus.n)
             ask.set.gpus = (uint32_t)p->gpus.n; /* by another's Binding */
+        if (w->is_gang)
+            ask.set.labels = scheduler_labels(a, p->tree, true, &ask.set.n_labels);
         put_in_set(p, sets, podsets, &all.n_pod_sets, &ask);
         if (i == 0) {
             ask.workload.n_pod_sets = all.n_pod_sets;

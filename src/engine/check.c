@@ -2,6 +2,7 @@
 #include "engine/booking.h"
 #include "engine/claim.h"
 #include "engine/domain.h"
+#include "engine/near.h"
 #include "engine/place.h"
 #include "engine/preempt.h"
 #include "engine/queue.h"
@@ -222,6 +223,8 @@ const char *mete_engine_check(struct mete_engine *e)
         wrong = claims_check(e);
     if (!wrong)
         wrong = levels_check(e);
+    if (!wrong)
+        wrong = near_check(e);
     return wrong ? wrong : search_check(e);
 }
 
@@ -233,7 +236,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 
 uint64_t engine_hash(const struct mete_engine *e)
 {
-    uint64_t hash = e->order.n;
+    uint64_t hash = e->order.n + near_hash(e);
 
     for (size_t i = 0; i < e->order.n; i++) {
         const struct node *n = e->order.at[i];

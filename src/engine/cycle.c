@@ -8,6 +8,7 @@
 #include "engine/booking.h"
 #include "engine/claim.h"
 #include "engine/move.h"
+#include "engine/near.h"
 #include "engine/place.h"
 #include "engine/points.h"
 #include "engine/preempt.h"
@@ -54,6 +55,10 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
     if (!had_claim)
         claims_yield(e, w, has_made_room);
     vec_add(&e->placed, w);
+    if (near_helps(w)) {
+        e->eased++;
+        e->has_helped = true;
+    }
     e->version++;
     return true;
 }
@@ -79,15 +84,33 @@ static bool claim_room(struct mete_engine *e, struct workload *w, int64_t now_ns
     return true;
 }
 
+/* Rules about other pods that must hold? */
+static bool has_rules(const struct group *g)
+{
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (near_restricts(g->sets[i].ties, g->sets[i].shape))
+            return true;
+    return false;
+}
+
+/* Is it other pods that are in its way, not what they hold? Room kept for it would not help. */
+static bool is_kept_apart(struct mete_engine *e, struct workload *w, int64_t now_ns)
+{
+    struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true, .ignores_others = true};
+
+    return has_rules(w->group) && place_would_fit(e, &a);
+}
+
 /* The next in order does not fit. True: it has its reservation, so go on with those behind it. */
 static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     uint32_t *n_reserved = w->queue->reserve_depth > 0 ? &w->queue->n_reserved : &e->n_reserved;
     struct reservation *r = reserve_of(e, w);
 
-    if (*n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN)
+    if (*n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN ||
+        is_kept_apart(e, w, now_ns))
         return false;
-    if (claims_in_use(e) && claim_room(e, w, now_ns)) {
+    if (claims_in_use(e) && !has_rules(w->group) && claim_room(e, w, now_ns)) {
         ++*n_reserved;
         return true;
     }
@@ -339,11 +362,24 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
     return false;
 }
 
+/* Again where one that was placed may be what another that had its turn waits for. */
+static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
+{
+    for (;;) {
+        e->has_helped = false;
+        if (take_turns(e, now_ns, budget))
+            return true;
+        if (!e->has_helped)
+            return false;
+        turns_begin(e);
+    }
+}
+
 void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret)
 {
     *ret = (struct mete_decisions){0};
     begin(e, now_ns);
-    ret->is_cut = take_turns(e, now_ns, budget);
+    ret->is_cut = take_all_turns(e, now_ns, budget);
     e->was_cut = ret->is_cut;
     claims_end(e);
     if (!ret->is_cut)

@@ -243,6 +243,7 @@ enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand
         struct mete_pod_set set = *demand[i].set;
 
         set.node = NULL;
+        set.n_rules = 0; /* they say nothing of a node by itself */
         d->kinds[i].weight = (int64_t)demand[i].weight;
         result = shape_make(e, &set, &d->kinds[i].shape);
         if (result == METE_OK)

@@ -6,6 +6,7 @@
 #include "engine/demand.h"
 #include "engine/domain.h"
 #include "engine/parts.h"
+#include "engine/near.h"
 #include "engine/policy.h"
 #include "engine/queue.h"
 #include "engine/record.h"
@@ -106,6 +107,9 @@ void mete_engine_free(struct mete_engine *e)
     demand_free(e, e->demand);
     values_free(e, e->values);
     free_maps(e);
+    near_free(e);
+    near_question_free(e->question);
+    vec_done(&e->keys);
     queues_free(e);
     levels_free(e);
     domain_search_free(e->domain_search);

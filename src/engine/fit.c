@@ -1,6 +1,7 @@
 #include "engine/fit.h"
 
 #include "engine/deal.h"
+#include "engine/node_rules.h"
 
 bool fit_labels(const struct node *n, const struct shape *s)
 {
@@ -14,6 +15,11 @@ bool fit_labels(const struct node *n, const struct shape *s)
             return false;
     }
     return true;
+}
+
+bool fit_wanted(const struct node *n, const struct shape *s)
+{
+    return fit_labels(n, s) && (!s->nodes || node_rules_hold(s->nodes, n));
 }
 
 static bool tolerates(const struct toleration *t, const struct taint *taint)
@@ -55,7 +61,7 @@ bool fit_kind(const struct node *n, const struct shape *s)
 {
     if (s->node != 0 && s->node != n->name_id)
         return false;
-    return fit_labels(n, s) && !fit_taint(n, s);
+    return fit_wanted(n, s) && !fit_taint(n, s);
 }
 
 bool fit_rooms(const struct node *n, const struct shape *s, bool is_empty)

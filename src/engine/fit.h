@@ -4,6 +4,8 @@
 #include "engine/state.h"
 
 bool fit_labels(const struct node *n, const struct shape *s);
+/* Its labels and the node terms. */
+bool fit_wanted(const struct node *n, const struct shape *s);
 
 /* The first taint that keeps pods away and is not tolerated, or NULL. */
 const struct taint *fit_taint(const struct node *n, const struct shape *s);

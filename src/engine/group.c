@@ -3,6 +3,7 @@
 #include "engine/claim.h"
 #include "engine/domain.h"
 #include "engine/fit.h"
+#include "engine/near.h"
 #include "engine/queue.h"
 #include "engine/state.h"
 
@@ -87,6 +88,7 @@ static void group_free(struct mete_engine *e, struct group *g)
         shape_unref(e, g->sets[i].shape);
         intern_unref(e->texts, g->sets[i].name);
         asks_unref(e, &g->sets[i].asks);
+        ties_unref(e, g->sets[i].ties);
     }
     outlook_free(g);
     intern_unref(e->texts, g->booking);
@@ -138,6 +140,7 @@ static void group_spell(const struct group *g, struct words *words)
     spell(words, g->never_preempts);
     for (size_t i = 0; i < g->n_sets; i++) {
         spell(words, (uint64_t)(uintptr_t)g->sets[i].shape);
+        spell(words, (uint64_t)(uintptr_t)g->sets[i].ties);
         spell(words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
         spell_asks(words, &g->sets[i].asks);
     }
@@ -203,8 +206,8 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
     return METE_OK;
 }
 
-struct group *group_for(struct mete_engine *e, const struct group *g, struct queue *queue,
-                        uint32_t user)
+static struct group *copy_of(struct mete_engine *e, const struct group *g, struct queue *queue,
+                             uint32_t user, struct ties *const *ties)
 {
     struct group *copy = mem_alloc(sizeof(*copy));
 
@@ -222,10 +225,24 @@ struct group *group_for(struct mete_engine *e, const struct group *g, struct que
     for (size_t i = 0; i < g->n_sets; i++) {
         copy->sets[i].shape->refs++;
         asks_ref(e, &copy->sets[i].asks);
+        copy->sets[i].ties = ties ? ties[i] : g->sets[i].ties;
+        if (copy->sets[i].ties)
+            copy->sets[i].ties->refs++;
         if (copy->sets[i].name != 0)
             (void)intern_ref(e->texts, intern_text(e->texts, copy->sets[i].name));
     }
     return consed(e, copy);
+}
+
+struct group *group_for(struct mete_engine *e, const struct group *g, struct queue *queue,
+                        uint32_t user)
+{
+    return copy_of(e, g, queue, user, NULL);
+}
+
+struct group *group_tied(struct mete_engine *e, const struct group *g, struct ties *const *ties)
+{
+    return copy_of(e, g, g->queue, g->user, ties);
 }
 
 void group_unref(struct mete_engine *e, struct group *g)

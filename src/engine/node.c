@@ -4,6 +4,7 @@
 #include "engine/claim.h"
 #include "engine/parts.h"
 #include "engine/record.h"
+#include "engine/near.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -424,7 +425,9 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
     n = node_make(e, node->name);
     reserve_drop_node(e, n);
     set_rooms(e, n, node);
+    near_node_leave(e, n);
     set_kind(e, n, node);
+    near_node_enter(e, n);
     set_gpus(e, n, node);
     if (!n->is_present)
         order_insert(e, n);
@@ -444,6 +447,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     vec_remove(&e->order, order_index(e, name));
     n->is_present = false;
     n->n_booked = 0; /* and e->booked is made anew */
+    near_node_leave(e, n);
     clear_gpus(e, n);
     clear_kind(e, n);
     for (size_t i = 0; i < n->n_rooms; i++)

@@ -6,6 +6,7 @@
 #include "engine/claim.h"
 #include "engine/domain.h"
 #include "engine/fit.h"
+#include "engine/near.h"
 #include "engine/policy.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -134,6 +135,8 @@ void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struc
     if (n->pods)
         SET(e, n->pods->before, p);
     SET(e, n->pods, p);
+    if (e->near)
+        near_count(e, pod_ties(p), s, n, 1);
     node_touch(e, n);
 }
 
@@ -159,6 +162,8 @@ void pod_give(struct mete_engine *e, struct pod *p)
         SET(e, n->pods, p->after);
     if (p->after)
         SET(e, p->after->before, p->before);
+    if (e->near)
+        near_count(e, pod_ties(p), s, n, -1);
     SET(e, p->node, NULL);
     SET(e, p->before, NULL);
     SET(e, p->after, NULL);
@@ -167,10 +172,11 @@ void pod_give(struct mete_engine *e, struct pod *p)
 
 /*
  * The best of the nodes that are reserved, as far as this workload may use them; what somebody else
- * keeps is touched only where nothing else fits. `*key` is that of the best other node.
+ * keeps is touched only where nothing else fits. `*key` is that of the best other node. With
+ * `is_near` rules about other pods were asked for.
  */
 static struct node *best_reserved(struct mete_engine *e, struct attempt *a, const struct shape *s,
-                                  uint64_t *key)
+                                  bool is_near, uint64_t *key)
 {
     bool has_other = *key != 0;
     struct node *best = NULL;
@@ -182,6 +188,8 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
             uint64_t here = is_open ? search_key(e, n, s) : 0;
             enum reserve_answer answer;
 
+            if (is_near)
+                here = near_key(e, n, here);
             if (here <= *key || !claim_allows(e, a, s, n))
                 continue;
             answer = reserve_ask(a, s, n, policy_devices(e, n, s));
@@ -199,7 +207,7 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
 /* The best of the booked nodes where no reservation is, within the bars; NULL where none is better
  * than `*key`. */
 static struct node *best_booked(struct mete_engine *e, struct attempt *a, const struct shape *s,
-                                uint64_t *key)
+                                bool is_near, uint64_t *key)
 {
     struct node *best = NULL;
 
@@ -208,6 +216,8 @@ static struct node *best_booked(struct mete_engine *e, struct attempt *a, const 
         bool is_open = !n->reservation && scope_has(&a->scope, n);
         uint64_t here = is_open ? search_key(e, n, s) : 0;
 
+        if (is_near)
+            here = near_key(e, n, here);
         if (here <= *key || !claim_allows(e, a, s, n))
             continue;
         *key = here;
@@ -295,34 +305,43 @@ static struct node *best_allowed(struct mete_engine *e, struct attempt *a, struc
 }
 
 /* Where its claim has it, if that is still so; the parts are in the order of the placing. */
-static struct node *claimed_node(struct mete_engine *e, struct attempt *a, const struct shape *s)
+static struct node *claimed_node(struct mete_engine *e, struct attempt *a, const struct pod *p,
+                                 const struct shape *s, bool is_near)
 {
     struct node *n = a->w->claim->parts.at[a->n_placed].node;
 
+    if (is_near)
+        near_ask(e, pod_ties(p), s);
+    if (is_near && !near_allows(e, n, NULL))
+        return NULL;
     return fit_now(n, s) && !node_is_barred(e, n) && claim_allows(e, a, s, n) ? n : NULL;
 }
 
 static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
 {
     struct shape *s = a->shapes ? a->shapes[p->set] : a->w->group->sets[p->set].shape;
+    bool is_near = !a->ignores_others && near_concerns(pod_ties(p), s);
     uint64_t key = 0;
-    struct node *n;
+    struct node *n = NULL;
 
     if (a->follows_claim) {
-        n = claimed_node(e, a, s);
+        n = claimed_node(e, a, p, s, is_near);
         if (n)
             take_chosen(e, a, p, s, n);
         return n != NULL;
     }
-    n = e->inside ? NULL : best_allowed(e, a, s, &key);
+    if (is_near)
+        n = near_best(e, a, pod_ties(p), s, &key);
+    else if (!e->inside)
+        n = best_allowed(e, a, s, &key);
 
     if (e->booked.n > 0) {
-        struct node *booked = best_booked(e, a, s, &key);
+        struct node *booked = best_booked(e, a, s, is_near, &key);
 
         n = booked ? booked : n;
     }
     if (e->reservations.n > 0) {
-        struct node *reserved = best_reserved(e, a, s, &key);
+        struct node *reserved = best_reserved(e, a, s, is_near, &key);
 
         n = reserved ? reserved : n;
     }

@@ -24,6 +24,7 @@ struct attempt {
     uint32_t relaxed_key; /* no domain of that label is required; 0 */
     bool ignores_claims;  /* its room was made for it */
     bool follows_claim;   /* each pod goes where the claim says */
+    bool ignores_others;  /* rules about other pods */
     bool is_turn; /* in a cycle: those had their turn before it whose reservation is confirmed */
 
     struct quota_block block;       /* out: the models that it would get are over a quota */

@@ -20,6 +20,7 @@
  */
 #include "engine/preempt.h"
 
+#include "engine/near.h"
 #include "engine/reserve.h"
 #include "engine/victims.h"
 

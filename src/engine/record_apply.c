@@ -12,6 +12,7 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
     const struct record_cycle *cycle = args;
     const struct record_name *name = args;
     const struct record_hold *hold = args;
+    const struct record_label *label = args;
     const struct record_id *id = args;
 
     switch (call) {
@@ -49,6 +50,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_workload_estimate(e, estimate->id, estimate->estimate_ns);
     case RECORD_WORKLOAD_HOLD:
         return mete_workload_hold(e, hold->id, hold->hold, hold->text);
+    case RECORD_WORKLOAD_LABEL:
+        return mete_workload_label(e, label->id, label->sets, label->n);
     case RECORD_CYCLE:
         e->cut_after = cycle->cut_after;
         mete_cycle(e, cycle->now_ns, 0, ret);

@@ -277,6 +277,7 @@ static void take(struct record_fold *f, enum record_call call, const void *args,
     case RECORD_WORKLOAD_CHECKPOINT:
     case RECORD_WORKLOAD_ESTIMATE:
     case RECORD_WORKLOAD_HOLD:
+    case RECORD_WORKLOAD_LABEL:
         take_workload(f, call, args, line);
         return;
     case RECORD_CYCLE:

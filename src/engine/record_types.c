@@ -114,6 +114,43 @@ static const struct record_field ask_fields[] = {
     BOOL(struct mete_gpu_ask, is_replica),  TEXTS(struct mete_gpu_ask, models, n_models),
 };
 TYPE(ask, struct mete_gpu_ask, 48);
+static const struct record_field requirement_fields[] = {
+    TEXT(struct mete_requirement, key),
+    INT(struct mete_requirement, op),
+    TEXTS(struct mete_requirement, values, n_values),
+};
+TYPE(requirement, struct mete_requirement, 32);
+
+static const struct record_field node_term_fields[] = {
+    LIST(struct mete_node_term, labels, n_labels, &requirement),
+    LIST(struct mete_node_term, names, n_names, &requirement),
+};
+TYPE(node_term, struct mete_node_term, 32);
+
+static const struct record_field node_wish_fields[] = {
+    UINT(struct mete_node_wish, weight),
+    STRUCT(struct mete_node_wish, term, &node_term),
+};
+TYPE(node_wish, struct mete_node_wish, 40);
+
+static const struct record_field pod_rule_fields[] = {
+    INT(struct mete_pod_rule, kind),
+    UINT(struct mete_pod_rule, weight),
+    TEXT(struct mete_pod_rule, topology),
+    LIST(struct mete_pod_rule, labels, n_labels, &requirement),
+    BOOL(struct mete_pod_rule, matches_none),
+    TEXTS(struct mete_pod_rule, namespaces, n_namespaces),
+    BOOL(struct mete_pod_rule, any_namespace),
+    UINT(struct mete_pod_rule, max_skew),
+    UINT(struct mete_pod_rule, min_domains),
+    BOOL(struct mete_pod_rule, counts_all_nodes),
+    BOOL(struct mete_pod_rule, counts_no_tainted_nodes),
+};
+TYPE(pod_rule, struct mete_pod_rule, 72);
+
+static const struct record_field pod_labels_fields[] = {
+    LIST(struct mete_pod_labels, labels, n_labels, &label)};
+TYPE(pod_labels, struct mete_pod_labels, 16);
 
 static const struct record_field pod_set_fields[] = {
     TEXT(struct mete_pod_set, name),
@@ -129,8 +166,13 @@ static const struct record_field pod_set_fields[] = {
     TEXT(struct mete_pod_set, node),
     LIST(struct mete_pod_set, domains, n_domains, &domain),
     LIST(struct mete_pod_set, asks, n_asks, &ask),
+    LIST(struct mete_pod_set, node_terms, n_node_terms, &node_term),
+    LIST(struct mete_pod_set, node_wishes, n_node_wishes, &node_wish),
+    TEXT(struct mete_pod_set, ns),
+    LIST(struct mete_pod_set, labels, n_labels, &label),
+    LIST(struct mete_pod_set, rules, n_rules, &pod_rule),
 };
-TYPE(pod_set, struct mete_pod_set, 136);
+TYPE(pod_set, struct mete_pod_set, 208);
 
 static const struct record_field workload_fields[] = {
     UINT(struct mete_workload, id),
@@ -296,6 +338,10 @@ static const struct record_field hold_fields[] = {
     UINT(struct record_hold, id), INT(struct record_hold, hold), TEXT(struct record_hold, text)};
 TYPE(hold, struct record_hold, 24);
 
+static const struct record_field label_set_fields[] = {
+    UINT(struct record_label, id), LIST(struct record_label, sets, n, &pod_labels)};
+TYPE(label_set, struct record_label, 24);
+
 static const struct record_field restore_fields[] = {
     ONE(struct record_restore, workload, &workload),
     ONE(struct record_restore, placement, &placement),
@@ -332,6 +378,7 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_WORKLOAD_CHECKPOINT] = "workload_checkpoint",
     [RECORD_WORKLOAD_ESTIMATE] = "workload_estimate",
     [RECORD_WORKLOAD_HOLD] = "workload_hold",
+    [RECORD_WORKLOAD_LABEL] = "workload_label",
     [RECORD_CYCLE] = "cycle",
     [RECORD_DECIDED] = "decided",
 };
@@ -355,6 +402,7 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
     [RECORD_WORKLOAD_ESTIMATE] = &estimate,
     [RECORD_WORKLOAD_HOLD] = &hold,
+    [RECORD_WORKLOAD_LABEL] = &label_set,
     [RECORD_CYCLE] = &cycle,
     [RECORD_DECIDED] = &decided,
 };

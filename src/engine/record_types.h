@@ -67,6 +67,12 @@ struct record_estimate {
     int64_t estimate_ns;
 };
 
+struct record_label {
+    uint64_t id;
+    const struct mete_pod_labels *sets;
+    size_t n;
+};
+
 struct record_restore {
     const struct mete_workload *workload;
     const struct mete_placement *placement;
@@ -106,6 +112,7 @@ enum record_call {
     RECORD_WORKLOAD_CHECKPOINT,
     RECORD_WORKLOAD_ESTIMATE,
     RECORD_WORKLOAD_HOLD,
+    RECORD_WORKLOAD_LABEL,
     RECORD_CYCLE,
     RECORD_DECIDED, /* by the cycle before it; none: nothing */
     RECORD_CALLS

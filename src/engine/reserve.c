@@ -7,6 +7,7 @@
 #include "engine/domain.h"
 #include "engine/fit.h"
 #include "engine/future.h"
+#include "engine/near.h"
 #include "engine/search.h"
 #include "engine/turn.h"
 
@@ -168,6 +169,7 @@ struct plan {
     size_t n_nodes;
     int64_t start_ns;
     int64_t missing; /* gpus that must come free first */
+    bool has_rules;  /* about other pods, that must hold: near_ask was asked */
 };
 
 /* When one more pod fits there, between bookings. False: never. */
@@ -196,7 +198,8 @@ static uint64_t plan_key(struct plan *plan, size_t at, const struct shape *s)
     plan->e->steps++;
     if (n->reservation && n->reservation->owner != plan->w && n->reservation->is_confirmed)
         return 0;
-    if (!node_takes_pods(n) || !fit_kind(n, s) || !plan_future(plan, n, s, &f))
+    if (!node_takes_pods(n) || !fit_kind(n, s) ||
+        (plan->has_rules && !near_allows(plan->e, n, NULL)) || !plan_future(plan, n, s, &f))
         return 0;
     seconds =
         f.start_ns == NEVER_NS ? start_max : (uint64_t)((f.start_ns - plan->now_ns) / 1000000000);
@@ -215,8 +218,21 @@ static void plan_set(struct plan *plan, size_t at, uint64_t key)
         tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
 }
 
-static bool plan_pod(struct plan *plan, const struct shape *s)
+static void plan_ask(struct plan *plan, const struct group_set *set)
 {
+    uint64_t *tree = plan->tree;
+
+    if (plan->has_rules)
+        near_ask(plan->e, set->ties, set->shape);
+    for (size_t i = 0; i < plan->room; i++)
+        tree[plan->room + i] = i < plan->n_listed ? plan_key(plan, i, set->shape) : 0;
+    for (size_t i = plan->room - 1; i > 0; i--)
+        tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+}
+
+static bool plan_pod(struct plan *plan, const struct group_set *set)
+{
+    const struct shape *s = set->shape;
     struct mete_engine *e = plan->e;
     uint64_t key = plan->tree[1];
     size_t at = NODES_MAX - (size_t)(key & ((1 << 21) - 1));
@@ -235,6 +251,11 @@ static bool plan_pod(struct plan *plan, const struct shape *s)
         plan->n_nodes++;
     }
     need_add(plan->by_rank[n->rank], s);
+    if (plan->has_rules) { /* it counts for the next one, in all of its domain */
+        near_count(e, set->ties, s, n, 1);
+        plan_ask(plan, set);
+        return true;
+    }
     plan_set(plan, at, plan_key(plan, at, s));
     return true;
 }
@@ -242,17 +263,13 @@ static bool plan_pod(struct plan *plan, const struct shape *s)
 /* Where the pods of one set would go, on the nodes that are listed. */
 static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
 {
-    uint64_t *tree = plan->tree;
-
     plan->room = 1;
     while (plan->room < plan->n_listed)
         plan->room *= 2;
-    for (size_t i = 0; i < plan->room; i++)
-        tree[plan->room + i] = i < plan->n_listed ? plan_key(plan, i, set->shape) : 0;
-    for (size_t i = plan->room - 1; i > 0; i--)
-        tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+    plan->has_rules = near_restricts(set->ties, set->shape);
+    plan_ask(plan, set);
     for (uint32_t i = 0; i < set->count; i++)
-        if (!plan_pod(plan, set->shape))
+        if (!plan_pod(plan, set))
             return false;
     return true;
 }
@@ -339,10 +356,12 @@ static uint32_t best_domain(struct plan *plan, const struct group_set *set, cons
     for (uint32_t d = 0; d < l->n_domains; d++) {
         struct scope scope = {l, d};
         struct saved saved;
+        size_t mark;
 
         if (!domain_is_within(l, d, outer))
             continue;
         saved = plan_save(plan, &scope);
+        mark = journal_open(&plan->e->journal);
         if (plan_in(plan, set, &scope)) {
             int64_t missing =
                 count_missing(plan, domain_nodes(l, d), (size_t)l->domains[d].n_nodes);
@@ -354,6 +373,7 @@ static uint32_t best_domain(struct plan *plan, const struct group_set *set, cons
                 best_missing = missing;
             }
         }
+        journal_undo(&plan->e->journal, mark);
         plan_restore(plan, &scope, &saved);
     }
     return best;
@@ -389,14 +409,17 @@ static bool plan_make(struct plan *plan)
     struct mete_engine *e = plan->e;
     size_t room = 1;
     bool is_planned;
+    size_t mark;
 
     plan->start_ns = plan->now_ns;
     while (room < e->order.n)
         room *= 2;
     plan->by_rank = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(struct need *));
     plan->tree = arena_alloc(e->scratch, 2 * room * sizeof(*plan->tree));
+    mark = journal_open(&e->journal); /* of pods that count for each other */
     is_planned = domain_requires(&g->asks) ? plan_together(plan, NULL, &anywhere)
                                            : plan_in(plan, NULL, &anywhere);
+    journal_undo(&e->journal, mark);
     plan->missing = count_missing(plan, e->order.at, e->order.n);
     return is_planned;
 }

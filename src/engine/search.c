@@ -389,6 +389,27 @@ struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_k
     return search_node(e, *ret_key);
 }
 
+const uint64_t *search_keys(struct mete_engine *e, struct shape *s)
+{
+    search_rank(e);
+    e->steps++;
+    vec_clear(&e->keys);
+    if (!has_cache(e, s) || e->inside) {
+        e->uses++;
+        VEC_EACH (&e->order, n) {
+            bool is_apart = (*n)->reservation || (*n)->n_booked > 0 || e->inside;
+
+            vec_add(&e->keys, is_apart ? 0 : search_key(e, *n, s));
+        }
+        return e->keys.at;
+    }
+    catch_up(e, s);
+    s->used_at = ++e->uses;
+    for (size_t i = 0; i < e->order.n; i++)
+        vec_add(&e->keys, s->tree ? key_of(s->tree[s->tree_room + i], (uint32_t)i) : 0);
+    return e->keys.at;
+}
+
 const char *search_check(struct mete_engine *e)
 {
     const char *wrong = NULL;

@@ -37,6 +37,9 @@ void search_prepare(struct mete_engine *e, struct shape *s);
 uint64_t search_key_there(struct mete_engine *e, const struct node *n, const struct shape *s);
 /* Whose key it is; NULL for 0. */
 struct node *search_node(const struct mete_engine *e, uint64_t key);
+/* The keys of all nodes by rank, 0 of those on which something is reserved, or set aside. Valid
+ * until the next call. */
+const uint64_t *search_keys(struct mete_engine *e, struct shape *s);
 
 /* What is seen of a node at once. Needs ranks. */
 const struct glance *search_glance(const struct mete_engine *e, const struct node *n);

@@ -6,6 +6,8 @@
 
 #include "engine/asks.h"
 #include "engine/fit.h"
+#include "engine/near.h"
+#include "engine/node_rules.h"
 #include "engine/search.h"
 #include "engine/state.h"
 
@@ -115,7 +117,11 @@ static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_s
     result = check_requests(e, set);
     if (result == METE_OK)
         result = check_selector(e, set);
-    return result == METE_OK ? check_tolerations(e, set) : result;
+    if (result == METE_OK)
+        result = check_tolerations(e, set);
+    if (result == METE_OK)
+        result = node_rules_check(e, set);
+    return result == METE_OK ? near_rules_check(e, set) : result;
 }
 
 /* Sorts; most lists come in order. */
@@ -171,7 +177,7 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
 static void find_plain(const struct mete_engine *e, struct shape *s)
 {
     s->is_plain = s->node == 0 && s->n_selector == 0 && s->n_models == 0 && s->gpu_bytes == 0 &&
-                  s->n_asks == 0;
+                  s->n_asks == 0 && !s->nodes;
     for (size_t i = 0; i < s->n_requests; i++) {
         const struct request *r = &s->requests[i];
 
@@ -232,6 +238,8 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
     sort(s->requests, s->n_requests, sizeof(*s->requests), compare_requests);
     sort(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
     sort(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
+    s->nodes = node_rules_read(e, set);
+    s->near = near_rules_read(e, set);
     find_plain(e, s);
     return s;
 }
@@ -253,6 +261,9 @@ static void shape_free(struct mete_engine *e, struct shape *s)
         intern_unref(e->texts, s->models[i]);
     intern_unref(e->texts, s->node);
     asks_free(e, s);
+    node_rules_free(e, s->nodes);
+    near_detach(e, s);
+    near_rules_free(e, s->near);
     free(s->words);
     free(s);
 }
@@ -305,6 +316,8 @@ static void shape_spell(const struct shape *s, struct words *w)
     }
     vec_add(w, (uint32_t)s->n_asks);
     spell_asks(s, w);
+    node_rules_spell(s->nodes, w);
+    near_rules_spell(s->near, w);
 }
 
 enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *set,
@@ -325,6 +338,7 @@ enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *se
     } else {
         s->words = mem_dup(w->at, w->n * sizeof(*w->at));
         map_add(handle, e->shape_map, s->words, w->n * sizeof(*w->at), s);
+        near_attach(e, s);
     }
     *ret = found ? found : s;
     (*ret)->refs++;
@@ -363,6 +377,8 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         /* room for one more, which is what what-ifs add */
         .tolerations = arena_alloc(e->scratch, tolerations_size + sizeof(*s->tolerations)),
         .n_tolerations = s->n_tolerations,
+        .nodes = s->nodes,
+        .near = s->near,
         .is_scratch = true,
     };
     memcpy(copy->requests, s->requests, requests_size);

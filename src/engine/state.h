@@ -95,6 +95,12 @@ struct booked;
 struct claim;
 struct outlook;
 struct timeline;
+struct node_rules;
+struct near;
+struct near_question;
+struct near_rules;
+struct pod_labels;
+struct ties;
 
 /* Exists while it is on a node or held. */
 struct gpu {
@@ -224,7 +230,9 @@ struct shape {
     size_t n_selector;
     struct toleration *tolerations;
     size_t n_tolerations;
-    bool is_scratch; /* made for a what-if: no cache */
+    struct node_rules *nodes; /* NULL: none */
+    struct near_rules *near;  /* NULL: none; see near.h */
+    bool is_scratch;          /* made for a what-if: no cache */
 
     /* The cache: the best node at once. See search.c. */
     uint32_t *tree;
@@ -244,6 +252,7 @@ struct domain_asks {
 
 struct group_set {
     struct shape *shape;
+    struct ties *ties; /* NULL: nobody's rules look at such pods; see near.h */
     uint32_t name;
     uint32_t count;
     struct domain_asks asks;
@@ -313,6 +322,7 @@ struct workload {
     struct group *group;
     struct pod *pods;
     size_t n_pods;
+    struct pod_labels *labels; /* of each set; NULL: none */
     bool is_placed;
     bool is_preemptible;
     bool is_secured; /* placed within the nominal quotas: see preempt.c */
@@ -382,8 +392,10 @@ struct mete_engine {
     struct intern *texts;
     struct journal journal;
     const struct policy *policy;
-    struct demand *demand; /* NULL: not known */
-    struct values *values; /* NULL: nothing learned */
+    struct demand *demand;          /* NULL: not known */
+    struct near *near;              /* NULL: no rules about other pods */
+    struct near_question *question; /* NULL: none was asked */
+    struct values *values;          /* NULL: nothing learned */
     uint64_t seed;
     uint32_t lines_max;
     uint32_t reserve_depth;
@@ -456,12 +468,14 @@ struct mete_engine {
     struct domain_search *domain_search;
     uint64_t labels_version;    /* of the nodes */
     VEC(struct board *) boards; /* geometries in use */
+    VEC(uint64_t) keys;         /* by rank, for search_keys */
     uint64_t steps;
     struct node_sums sums; /* of all nodes, as of: */
     uint64_t sums_seen;
     uint64_t sums_epoch;
 
     VEC(struct workload *) placed; /* in this cycle */
+    bool has_helped;               /* one of them, maybe, those who wait for such pods near them */
     VEC(struct mete_eviction) evictions;
     VEC(struct holder) holders; /* of one node, while it is looked at */
     uint32_t n_reserved;        /* in this cycle */
@@ -575,6 +589,8 @@ void group_unref(struct mete_engine *e, struct group *g);
 /* The same in another queue, or for another user (0: any). */
 struct group *group_for(struct mete_engine *e, const struct group *g, struct queue *queue,
                         uint32_t user);
+/* The same with these ties in place of its own, a list as long as its sets. */
+struct group *group_tied(struct mete_engine *e, const struct group *g, struct ties *const *ties);
 void group_wait(struct mete_engine *e, struct workload *w);
 void group_unwait(struct mete_engine *e, struct workload *w);
 

@@ -6,6 +6,7 @@
 #include "engine/booking.h"
 #include "engine/domain.h"
 #include "engine/fit.h"
+#include "engine/near.h"
 #include "engine/preempt.h"
 #include "engine/search.h"
 
@@ -187,7 +188,8 @@ static uint64_t node_cost(struct victims *v, struct node *n, const struct shape 
     v->e->steps++;
     *ret = 0;
     if (!node_takes_pods(n) || node_is_barred(v->e, n) ||
-        (r && r->is_confirmed && r->owner != v->attempt.w) || fit_empty(n, shape) == 0)
+        (r && r->is_confirmed && r->owner != v->attempt.w) || fit_empty(n, shape) == 0 ||
+        (v->has_rules && !near_allows(v->e, n, NULL)))
         return COST_NEVER;
     if (fit_now(n, shape))
         return 0;
@@ -331,6 +333,15 @@ static bool make_room_for(struct victims *v, struct pod *p, struct shape *shape)
     return true;
 }
 
+/* Nodes from which the rules about other pods keep these are out of the question: that somebody
+ * who is in the way there would go is not tried. */
+static void tree_ask(struct victims *v, const struct group_set *set)
+{
+    if (v->has_rules)
+        near_ask(v->e, set->ties, set->shape);
+    tree_make(v, set->shape);
+}
+
 static bool make_set_in(struct victims *v, uint32_t set, const struct scope *outer);
 
 /* For one set, or (ALL_SETS) for all of them, in one domain: within that, sets as they ask. */
@@ -345,10 +356,16 @@ static bool make_in(struct victims *v, uint32_t set, const struct scope *scope)
     if (set == ALL_SETS)
         return true;
     v->attempt.scope = *scope;
-    tree_make(v, g->sets[set].shape);
-    for (size_t k = 0; k < w->n_pods; k++)
-        if (w->pods[k].set == set && !make_room_for(v, &w->pods[k], g->sets[set].shape))
+    v->has_rules = near_restricts(g->sets[set].ties, g->sets[set].shape);
+    tree_ask(v, &g->sets[set]);
+    for (size_t k = 0; k < w->n_pods; k++) {
+        if (w->pods[k].set != set)
+            continue;
+        if (!make_room_for(v, &w->pods[k], g->sets[set].shape))
             return false;
+        if (v->has_rules)
+            tree_ask(v, &g->sets[set]); /* it counts for the next one, in all of its domain */
+    }
     return true;
 }
 
@@ -490,7 +507,7 @@ static bool give_back(struct victims *v, struct workload *w)
             pod_take(e, p, pod_shape(p), w->was_on[i], p->gpus, w->had_gpus[i]);
     }
     queue_count_held(e, w, w->charged, 1);
-    if (!fits || !queue_admits(e, v->attempt.w, &v->charge, NULL)) {
+    if (!fits || !queue_admits(e, v->attempt.w, &v->charge, NULL) || !near_holds(e, v->attempt.w)) {
         journal_undo(&e->journal, mark);
         return false;
     }

@@ -1,6 +1,7 @@
 /* why.h - the parts of mete_why; all texts are in e->answers */
 #pragma once
 
+#include "engine/near.h"
 #include "engine/place.h"
 
 /* What stands between a pod and a node, the least first. */
@@ -8,6 +9,7 @@ enum trouble {
     TROUBLE_NONE,   /* fits */
     TROUBLE_KEPT,   /* fits, but is reserved for another */
     TROUBLE_BOOKED, /* fits, but for a reservation made in advance */
+    TROUBLE_NEAR,   /* fits, but for other pods that are there, or are not */
     TROUBLE_SHORT_GPUS,
     TROUBLE_SHORT_ROOM,
     TROUBLE_UNHEALTHY,
@@ -19,6 +21,7 @@ enum trouble {
     TROUBLE_TAINT,
     TROUBLE_LABEL,
     TROUBLE_OUTSIDE, /* of the reservation that it runs in alone */
+    TROUBLE_TERMS,   /* the node terms */
     TROUBLE_NAME,
 };
 
@@ -30,6 +33,7 @@ struct answer {
     int64_t free;
     int64_t capacity;
     const struct workload *kept_by; /* TROUBLE_KEPT */
+    struct near_refusal refusal;    /* of TROUBLE_NEAR */
 };
 
 /* The answers of the nodes that come nearest, at most `max` (not 0), best first; in the scratch
@@ -68,6 +72,12 @@ const char *why_number(struct mete_engine *e, uint32_t resource, int64_t amount)
 const char *why_workload(struct mete_engine *e, const struct workload *w);
 const char *why_label(struct mete_engine *e, const struct label *l);
 const char *why_taint(struct mete_engine *e, const struct taint *t);
+/* "pod anti-affinity app=x on kubernetes.io/hostname" */
+const char *why_rule(struct mete_engine *e, const struct near_rule *r);
+/* That, and what is there: "...: job 12 is there". */
+const char *why_near_text(struct mete_engine *e, const struct near_refusal *r);
+/* "zone in (a, b),spot or metadata.name=n1" */
+const char *why_terms(struct mete_engine *e, const struct node_rules *r);
 
 /* The line of one node. */
 const char *why_node_text(struct mete_engine *e, const struct shape *s,

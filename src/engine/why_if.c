@@ -6,6 +6,7 @@
 
 #include "engine/fit.h"
 #include "engine/move.h"
+#include "engine/node_rules.h"
 #include "engine/search.h"
 #include "engine/why.h"
 
@@ -116,6 +117,91 @@ static void if_without_label(struct lines *l, const struct shape *own)
     }
 }
 
+static void if_without_terms(struct lines *l, const struct shape *own)
+{
+    struct node_rules *without;
+    struct shape *s;
+    const char *node = NULL;
+
+    if (!own->nodes || own->nodes->n_terms == 0)
+        return;
+    s = shape_scratch(l->e, own);
+    without = arena_alloc(l->e->scratch, sizeof(*without));
+    *without = *own->nodes;
+    without->n_terms = 0;
+    s->nodes = without;
+    if (try_shape(l, s, &node))
+        line_add(l, arena_format(l->e->answers, "it does not ask for the node affinity %s (on %s)",
+                                 why_terms(l->e, own->nodes), node));
+}
+
+/* The same without the rules of one kind that must hold, or without the only one. */
+static struct near_rules *rules_without(struct mete_engine *e, const struct near_rules *own,
+                                        enum mete_rule_kind kind, const struct near_rule *only)
+{
+    struct near_rules *ret = arena_alloc(e->scratch, sizeof(*ret));
+
+    ret->has_wishes = own->has_wishes;
+    ret->at = arena_alloc(e->scratch, own->n * sizeof(*ret->at));
+    for (size_t i = 0; i < own->n; i++) {
+        const struct near_rule *r = &own->at[i];
+
+        if (r->weight > 0 || (only ? r != only : r->kind != kind))
+            ret->at[ret->n++] = *r;
+    }
+    return ret;
+}
+
+static void if_without_rules(struct lines *l, const struct shape *own, enum mete_rule_kind kind,
+                             const struct near_rule *only)
+{
+    static const char *const all[] = {"pod affinity", "pod anti-affinity", "topology spread"};
+    struct shape *s = shape_scratch(l->e, own);
+    const char *node = NULL;
+
+    s->near = rules_without(l->e, own->near, kind, only);
+    if (try_shape(l, s, &node))
+        line_add(l, arena_format(l->e->answers, "it does not ask for %s (on %s)",
+                                 only ? why_rule(l->e, only) : all[kind], node));
+}
+
+/* Several of "together" and of "spread" say what each other counts: these go together. */
+static void if_elsewhere(struct lines *l, const struct shape *own)
+{
+    size_t n[METE_RULE_SPREAD + 1] = {0};
+    const struct near_rule *last[METE_RULE_SPREAD + 1] = {0};
+
+    for (size_t i = 0; own->near && i < own->near->n; i++) {
+        const struct near_rule *r = &own->near->at[i];
+
+        if (r->weight > 0)
+            continue;
+        n[r->kind]++;
+        last[r->kind] = r;
+        if (r->kind == METE_RULE_APART && n[r->kind] <= TRIES_MAX)
+            if_without_rules(l, own, METE_RULE_APART, r);
+    }
+    if (n[METE_RULE_TOGETHER] > 0)
+        if_without_rules(l, own, METE_RULE_TOGETHER,
+                         n[METE_RULE_TOGETHER] == 1 ? last[METE_RULE_TOGETHER] : NULL);
+    if (n[METE_RULE_SPREAD] > 0)
+        if_without_rules(l, own, METE_RULE_SPREAD,
+                         n[METE_RULE_SPREAD] == 1 ? last[METE_RULE_SPREAD] : NULL);
+}
+
+/* Nodes that a spread counts depend on what the pod asks of nodes: then that is not tried apart. */
+static bool counts_by_wants(const struct shape *s, bool taints)
+{
+    for (size_t i = 0; s->near && i < s->near->n; i++) {
+        const struct near_rule *r = &s->near->at[i];
+
+        if (r->kind == METE_RULE_SPREAD && r->weight == 0 &&
+            (taints ? r->counts_no_tainted_nodes : !r->counts_all_nodes))
+            return true;
+    }
+    return false;
+}
+
 /* The taint of each node that is otherwise right, each only once. */
 static void if_tolerated(struct lines *l, const struct shape *own)
 {
@@ -123,7 +209,7 @@ static void if_tolerated(struct lines *l, const struct shape *own)
 
     for (size_t i = 0; i < l->e->order.n && tries < TRIES_MAX; i++) {
         struct node *n = l->e->order.at[i];
-        const struct taint *t = node_takes_pods(n) && fit_labels(n, own) ? fit_taint(n, own) : NULL;
+        const struct taint *t = node_takes_pods(n) && fit_wanted(n, own) ? fit_taint(n, own) : NULL;
         struct shape *s;
         const char *node = NULL;
 
@@ -218,7 +304,7 @@ static void if_ended(struct lines *l, const struct answers *answers)
         const struct answer *a = &answers->at[i];
 
         if (a->trouble != TROUBLE_SHORT_GPUS && a->trouble != TROUBLE_SHORT_ROOM &&
-            !(is_together && a->trouble == TROUBLE_NONE))
+            a->trouble != TROUBLE_NEAR && !(is_together && a->trouble == TROUBLE_NONE))
             continue;
         for (const struct pod *p = a->node->pods; p && tries < TRIES_MAX; p = p->after, tries++)
             if (fits_without(l, p->workload))
@@ -266,8 +352,13 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
             if_fewer_gpus(&l, own);
         if_less(&l, own);
         if_other_model(&l, own);
-        if_without_label(&l, own);
-        if_tolerated(&l, own);
+        if_elsewhere(&l, own);
+        if (!counts_by_wants(own, false)) {
+            if_without_label(&l, own);
+            if_without_terms(&l, own);
+        }
+        if (!counts_by_wants(own, true))
+            if_tolerated(&l, own);
     }
     if_fewer_pods(&l);
     if_uncordoned(&l, answers);

@@ -12,7 +12,8 @@
 static struct answer small(const struct node *n, enum trouble t, uint32_t resource, int64_t asked,
                            int64_t capacity)
 {
-    return (struct answer){n, t, resource, asked, 0, capacity, NULL};
+    return (struct answer){
+        .node = n, .trouble = t, .resource = resource, .asked = asked, .capacity = capacity};
 }
 
 /* What would stand in the way even if the node were empty, healthy and ready. */
@@ -24,6 +25,8 @@ static bool answer_of_kind(const struct node *n, const struct shape *s, struct a
         *ret = small(n, TROUBLE_NAME, 0, s->gpus, n->n_gpus);
     else if (!fit_labels(n, s))
         *ret = small(n, TROUBLE_LABEL, 0, s->gpus, n->n_gpus);
+    else if (!fit_wanted(n, s))
+        *ret = small(n, TROUBLE_TERMS, 0, s->gpus, n->n_gpus);
     else if (fit_taint(n, s))
         *ret = small(n, TROUBLE_TAINT, 0, s->gpus, n->n_gpus);
     else if (s->gpus > 0 && of_kind == 0)
@@ -74,8 +77,9 @@ static void find_keeper(struct mete_engine *e, const struct attempt *a, struct n
         ret->trouble = TROUBLE_KEPT;
 }
 
+/* With `has_rules` near_ask was asked. */
 static void answer_of_open(struct mete_engine *e, const struct attempt *a, struct node *n,
-                           const struct shape *s, struct answer *ret)
+                           const struct shape *s, bool has_rules, struct answer *ret)
 {
     uint64_t kind = node_gpus_of(n, s);
     int64_t free = s->n_asks > 0 ? deal_free(n, s) : (int64_t)bits(fit_gpus(n, s));
@@ -99,20 +103,22 @@ static void answer_of_open(struct mete_engine *e, const struct attempt *a, struc
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {
         find_keeper(e, a, n, s, ret);
+        if (ret->trouble == TROUBLE_NONE && has_rules && !near_allows(e, n, &ret->refusal))
+            ret->trouble = TROUBLE_NEAR;
     }
 }
 
 /* Bars count only where nothing else is in the way. For one that runs in a reservation alone what
  * is outside of it does not exist. */
 static void answer_of(struct mete_engine *e, const struct attempt *a, struct node *n,
-                      const struct shape *s, struct answer *ret)
+                      const struct shape *s, bool has_rules, struct answer *ret)
 {
     uint64_t barred = n->barred;
     bool is_whole = node_is_barred(e, n);
 
     if (!e->inside)
         n->barred = 0;
-    answer_of_open(e, a, n, s, ret);
+    answer_of_open(e, a, n, s, has_rules, ret);
     n->barred = barred;
     if (e->inside && is_whole)
         *ret = small(n, TROUBLE_OUTSIDE, 0, s->gpus, 0);
@@ -132,17 +138,30 @@ static bool is_nearer(const struct answer *b, const struct answer *a)
     return b->capacity > a->capacity;
 }
 
+static const struct ties *ties_of(const struct group *g, const struct shape *s)
+{
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (g->sets[i].shape == s)
+            return g->sets[i].ties;
+    return NULL;
+}
+
 void answers_find(struct mete_engine *e, const struct attempt *a, const struct shape *s, size_t max,
                   struct answers *ret)
 {
+    const struct ties *ties = ties_of(a->w->group, s);
+    bool has_rules = near_restricts(ties, s);
+
     bookings_bar(e, a->w, a->now_ns);
     *ret = (struct answers){.n_nodes = e->order.n};
+    if (has_rules)
+        near_ask(e, ties, s);
     ret->at = arena_alloc(e->scratch, (max + 1) * sizeof(*ret->at));
     for (size_t i = 0; i < e->order.n; i++) {
         struct answer here = {0};
         size_t at = ret->n;
 
-        answer_of(e, a, e->order.at[i], s, &here);
+        answer_of(e, a, e->order.at[i], s, has_rules, &here);
         if (here.trouble < TROUBLE_SMALL_ROOM)
             ret->kind_gpus += here.capacity;
         while (at > 0 && is_nearer(&here, &ret->at[at - 1])) {
@@ -214,6 +233,9 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
     if (a->w->group->n_pods > 1)
         return gang_place_text(e, a);
     asked = asked_text(e, s, best);
+    if (best->trouble == TROUBLE_NEAR)
+        return arena_format(e->answers, "%s (%s)", why_near_text(e, &best->refusal),
+                            best->node->name);
     if (best->trouble == TROUBLE_NOT_READY)
         return arena_format(e->answers, "needs %s; %s is not ready", asked, best->node->name);
     if (best->trouble == TROUBLE_CORDONED)
@@ -278,6 +300,9 @@ static const char *never_node_text(struct mete_engine *e, const struct shape *s,
                             why_taint(e, fit_taint(best->node, s)), best->node->name);
     if (best->trouble == TROUBLE_LABEL)
         return never_label_text(e, s);
+    if (best->trouble == TROUBLE_TERMS)
+        return arena_format(e->answers, "no node meets its node affinity: %s",
+                            why_terms(e, s->nodes));
     if (best->trouble == TROUBLE_NAME)
         return arena_format(e->answers, "there is no node %s", intern_text(e->texts, s->node));
     return NULL;

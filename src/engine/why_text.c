@@ -236,6 +236,8 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
     case TROUBLE_BOOKED:
     case TROUBLE_OUTSIDE:
         return why_barred_text(e, a->node);
+    case TROUBLE_NEAR:
+        return why_near_text(e, &a->refusal);
     case TROUBLE_SHORT_GPUS:
         return arena_format(e->answers, "%" PRId64 " short%s", missing, holders_text(e, s, a));
     case TROUBLE_SHORT_ROOM:
@@ -262,6 +264,8 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
                             why_taint(e, fit_taint(a->node, s)));
     case TROUBLE_LABEL:
         return missing_label_text(e, s, a->node);
+    case TROUBLE_TERMS:
+        return arena_format(e->answers, "node affinity is not met: %s", why_terms(e, s->nodes));
     case TROUBLE_NAME:
         return "not the node that is asked for";
     }

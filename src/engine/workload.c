@@ -5,6 +5,7 @@
 #include "engine/asks.h"
 #include "engine/due.h"
 #include "engine/move.h"
+#include "engine/near.h"
 #include "engine/place.h"
 #include "engine/points.h"
 #include "engine/preempt.h"
@@ -95,6 +96,8 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
         (struct order_key){.points = from->priority, .submit_ns = from->submit_ns, .id = from->id};
     w->group = g;
     w->queue = queue;
+    w->labels = pod_labels_read(e, from);
+    near_join(e, w);
     w->user = user;
     w->priority = from->priority;
     w->qos = from->qos;
@@ -113,12 +116,15 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
 
 void workload_free(struct mete_engine *e, struct workload *w)
 {
+    size_t n_sets = w->group->n_sets;
+
     group_unref(e, w->group);
     intern_unref(e->texts, w->user);
     queue_unref(e, w->queue);
     free(w->pods);
     free(w->hold_text);
     free(w->charged);
+    pod_labels_free(e, w->labels, n_sets);
     free(w);
 }
 
@@ -416,6 +422,8 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
     w->is_placed = true;
     w->started_ns = placement->started_ns;
     queue_placed(e, w);
+    if (near_helps(w))
+        e->eased++;
     if (from->time_limit_ns > 0 && placement->started_ns > 0 &&
         __builtin_add_overflow(placement->started_ns, from->time_limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
