@@ -26,6 +26,8 @@ static enum mete_preempt preempt_of(const char *text)
 {
     if (text_equal(text, "Any"))
         return METE_PREEMPT_ANY;
+    if (text_equal(text, "Later"))
+        return METE_PREEMPT_LATER;
     return text_equal(text, "LowerPriority") ? METE_PREEMPT_LOWER_PRIORITY : METE_PREEMPT_NEVER;
 }
 
@@ -76,6 +78,7 @@ void queue_read(struct arena *a, const char *name, const json_t *object, struct 
         .within = preempt_of(json_text_at(spec, "preemption", "within", NULL)),
         .min_run_ns = duration_at(spec, "minRunTime"),
         .is_stopped = json_bool(spec, "stopped", false),
+        .reserve_depth = (uint32_t)json_int(spec, "reserveDepth", 0),
     };
     read_quotas(a, json_object_get(spec, "quotas"), ret);
 }
@@ -99,5 +102,6 @@ void queue_read_fairness(const json_t *root, struct mete_fairness *ret)
                     .age_max_ns = duration_at(factors, "ageMax")},
         .half_life_ns = duration_at(said, "halfLife"),
         .period_ns = duration_at(said, "period"),
+        .by_size = json_bool(said, "bySize", false),
     };
 }

@@ -17,7 +17,7 @@ enum {
 };
 
 static const char *const reclaims[] = {"Never", "LowerPriority", "Any", NULL};
-static const char *const withins[] = {"Never", "LowerPriority", NULL};
+static const char *const withins[] = {"Never", "LowerPriority", "Later", NULL};
 static const char *const orders[] = {"Shares", "Priority", NULL};
 static const char *const formulas[] = {"Classic", "FairTree", NULL};
 
@@ -81,6 +81,8 @@ static const struct field fairness_fields[] = {
     F_STRING("formula", "Of a user's fair share, as Slurm has them.", .fallback = "\"Classic\"",
              .values = formulas),
     F_DURATION("halfLife", "Of what was used; 0s: it does not count.", .fallback = "\"0s\""),
+    F_BOOL("bySize",
+           "Of those with the same points small jobs go first, and one in a hundred last."),
     F_DURATION("period", "How often points are found anew.", .fallback = "\"5m\""),
     F_OBJECT("factors", factors_fields, "Points of what waits; more go first."),
     F_END,
@@ -98,6 +100,8 @@ static const struct field spec_fields[] = {
     F_OBJECT("preemption", preemption_fields, "Whom its jobs may end to start."),
     F_DURATION("minRunTime", "Its jobs are not ended for others before."),
     F_BOOL("stopped", "Nothing of it starts."),
+    F_INT("reserveDepth", "How many of its jobs that wait keep room; with all others: 1.", .min = 1,
+          .max = DEPTH_MAX),
     F_LIST("namespaces", &string_item, "Whose pods may be in it.", .is_set_list = true),
     F_OBJECT("namespaceSelector", label_selector_fields,
              "The same by labels of the namespace; with neither: all."),

@@ -239,3 +239,29 @@ def test_a_reservation_keeps_room():
             check(r.code == 2 and says in r.err, words, r)
         r = m.mete("reserve", "rm", "nothing")
         check(r.code == 3 and 'there is no reservation "nothing"' in r.err, r)
+
+
+def test_what_was_borrowed_is_given_back():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        put(m, "a", quotas=[{"resource": "gpu", "nominal": 4}], preemption={"reclaim": "Any"})
+        put(m, "b", quotas=[{"resource": "gpu", "nominal": 4}], preemption={"reclaim": "Any"}, minRunTime="1s")
+        for ns in ("a", "b"):
+            namespace(m, ns, queue=ns)
+        for i in range(8):
+            jobs.submit("b", f"b{i}")
+        wait(lambda: len(jobs.placed("b")) == 8, "b borrows what a does not use")
+        wait(lambda: status(m, "b").get("quotas") == [{"resource": "gpu", "nominal": "4", "held": "8", "borrowed": "4"}],
+             "four of them borrowed")
+        for name in jobs.placed("b"):
+            m.wait_phase(name, "Running", ns="b")
+        jobs.submit("a", "big", gpus=4)
+        m.wait_phase("big", "Running", ns="a")
+        wait(lambda: len(jobs.placed("b")) == 4, "b keeps its nominal quota")
+        wait(lambda: status(m, "b").get("waiting") == 4, "who had to go waits again")
+        equal(status(m, "b")["quotas"][0]["borrowed"], "0")
+        jobs.submit("a", "more", gpus=1)
+        wait_reason(m, "more", "NoNodeFits", ns="a")
+        jobs.end("a", "big")
+        m.wait_phase("more", "Running", ns="a")
+        wait(lambda: len(jobs.placed("b")) == 7, "what is left is borrowed again")

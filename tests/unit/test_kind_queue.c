@@ -60,7 +60,7 @@ static void says_what_is_wrong_with_a_queue(void **state)
          "\"LowerPriority\", \"Any\""},
         {"a", "{\"preemption\":{\"within\":\"Any\"}}",
          "spec.preemption.within: Unsupported value: \"Any\": supported values: \"Never\", "
-         "\"LowerPriority\""},
+         "\"LowerPriority\", \"Later\""},
         {"a", "{\"limits\":{\"gpus\":\"-2\"}}",
          "spec.limits.gpus: Invalid value: \"-2\": must be greater than or equal to 0"},
         {"a", "{\"userLimits\":{\"running\":0}}",
