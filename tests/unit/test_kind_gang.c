@@ -152,8 +152,8 @@ static void says_what_is_wrong(void **state)
          "by pods themselves"},
         {"v1beta1", "podgroups",
          "{'schedulingPolicy':{'basic':{}},'parentCompositePodGroupName':'y'}", 422,
-         "PodGroup \"x\" is invalid: spec.parentCompositePodGroupName: Forbidden: not implemented "
-         "yet"},
+         "PodGroup \"x\" is invalid: spec.parentCompositePodGroupName: Forbidden: is not "
+         "implemented by mete yet"},
         {"v1alpha2", "workloads", "{'podGroupTemplates':[]}", 422,
          "Workload \"x\" is invalid: spec.podGroupTemplates: Required value: must have at least "
          "one item"},
