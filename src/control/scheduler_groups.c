@@ -14,8 +14,11 @@
 #include "base/vec.h"
 #include "control/scheduler_private.h"
 #include "kinds/pod_state.h"
+#include "store/store.h"
 
 typedef VEC(struct sched_pod *) pod_list;
+
+static const char refused[] = "GangRefused";
 
 static char *definition_key(enum gang_door door, const char *ns, const char *name)
 {
@@ -221,7 +224,7 @@ static void keep_waiting(struct scheduler *s, struct sched_pod *p, const char *c
 {
     if (p->work)
         sched_work_leave(s, p);
-    sched_pod_wait(s, p, code, "held", mem_strdup(why));
+    sched_pod_wait(s, p, code, code == refused ? "yours" : "held", mem_strdup(why));
 }
 
 /* Is there a workload of just these, and does it wait? */
@@ -238,7 +241,7 @@ static bool is_formed(const pod_list *chosen, const char *topology)
     return true;
 }
 
-/* A class that is not there says nothing, and is told in the group's events by who wrote it. */
+/* A class that is not there says nothing: its pods' priorities count. */
 static void read_priority(struct scheduler *s, const struct gang_rules *rules,
                           struct sched_work_name *name)
 {
@@ -275,7 +278,7 @@ static void queue_gang(struct scheduler *s, struct forming *f)
     if (sched_work_wait(s, w))
         return;
     VEC_EACH (&f->chosen, p) {
-        keep_waiting(s, *p, "GangRefused", mete_last_error(s->engine));
+        keep_waiting(s, *p, refused, mete_last_error(s->engine));
     }
 }
 
@@ -318,6 +321,26 @@ static void sort_pods(struct forming *f)
         qsort(f->waiting.at, f->waiting.n, sizeof(struct sched_pod *), compare_pods);
 }
 
+/* It is bound in one transaction: an entry for each pod, gpu and node, and the placement's. */
+static bool is_too_large(struct forming *f)
+{
+    size_t n = 1;
+
+    VEC_EACH (&f->chosen, p) {
+        n += 2;
+        VEC_EACH (&(*p)->containers, c) {
+            n += c->gpus;
+        }
+    }
+    if (n <= STORE_TXN_OPS_MAX)
+        return false;
+    f->missing = mem_format("is a gang of %zu pods, with their gpus and nodes %zu entries to bind "
+                            "at once; at most %d",
+                            f->chosen.n, n, (int)STORE_TXN_OPS_MAX);
+    vec_clear(&f->chosen);
+    return true;
+}
+
 static void settle(struct scheduler *s, struct sched_group *g)
 {
     struct forming f = {.g = g};
@@ -329,6 +352,8 @@ static void settle(struct scheduler *s, struct sched_group *g)
         code = "NoSuchGroup";
     else
         choose(&f);
+    if (is_too_large(&f))
+        code = refused;
     if (f.chosen.n > 1)
         queue_gang(s, &f);
     VEC_EACH (&f.waiting, p) {

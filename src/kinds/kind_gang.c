@@ -151,8 +151,6 @@ static void validate_workload(const json_t *object, struct causes *causes)
     const struct path *at = PATH(PATH(NULL, "spec"), "podGroupTemplates");
 
     topology_validate(object, NULL, causes);
-    if (list && json_array_size(list) == 0)
-        cause_required(causes, at, "must have at least one item");
     for (size_t i = 0; i < json_array_size(list); i++)
         validate_group(json_array_get(list, i), PATH_INDEX(at, i), causes);
 }

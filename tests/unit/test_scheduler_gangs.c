@@ -204,6 +204,19 @@ static void a_pod_group_in_a_workload_is_a_gang_for_each_replica(void **state)
     sched_world_assert_waits(&s, "c0", "waits for its group: the Workload w has no pod group none");
 }
 
+static void a_gang_that_no_transaction_holds_is_refused(void **state)
+{
+    (void)state;
+    sched_world_add_node(&s, "a", 1);
+    add_group(COSCHEDULING, "g", 2);
+    add_member(COSCHEDULING, "g", "p0", 4000);
+    add_member(COSCHEDULING, "g", "p1", 100);
+    sched_world_advance(&s, 15);
+    sched_world_assert_waits(&s, "p1",
+                             "is a gang of 2 pods, with their gpus and nodes 4105 entries to bind "
+                             "at once; at most 4096");
+}
+
 static void two_ways_to_name_a_group_are_refused(void **state)
 {
     (void)state;
@@ -379,6 +392,7 @@ int main(void)
         TEST(volcanos_tasks_are_all_in_the_gang),
         TEST(a_group_that_is_not_there_is_the_reason),
         TEST(a_pod_group_in_a_workload_is_a_gang_for_each_replica),
+        TEST(a_gang_that_no_transaction_holds_is_refused),
         TEST(two_ways_to_name_a_group_are_refused),
         TEST(a_member_that_goes_is_replaced_by_the_next),
         TEST(a_gang_is_a_gang_after_a_restart),
