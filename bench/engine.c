@@ -23,6 +23,7 @@ static const struct {
     {"steady_binpack", bench_steady_binpack},
     {"steady_one_class", bench_steady_one},
     {"steady_shares", bench_steady_shares},
+    {"steady_slices", bench_steady_slices},
     {"steady_queues", bench_steady_queues},
     {"gangs", bench_gangs},
     {"gang_preempts", bench_gang_preempts},
@@ -55,7 +56,7 @@ void bench_need_not(struct err *e)
     exit(1);
 }
 
-static void add_node(struct mete_engine *e, size_t i)
+static void add_node(struct mete_engine *e, size_t i, bool is_flexible)
 {
     const struct mete_amount capacity[] = {
         {"cpu", 128000}, {"memory", INT64_C(768) << 30}, {"pods", 110}};
@@ -76,7 +77,8 @@ static void add_node(struct mete_engine *e, size_t i)
                                     .memory_bytes = INT64_C(80) << 30,
                                     .numa_node = k / 4,
                                     .link_group = 0,
-                                    .is_healthy = true};
+                                    .is_healthy = true,
+                                    .is_flexible = is_flexible};
     }
     bench_need(mete_node_set(e, &(struct mete_node){.name = name,
                                                     .capacity = capacity,
@@ -88,15 +90,26 @@ static void add_node(struct mete_engine *e, size_t i)
                                                     .is_ready = true}));
 }
 
-struct mete_engine *bench_cluster(const struct mete_options *options, size_t nodes)
+static struct mete_engine *cluster(const struct mete_options *options, size_t nodes,
+                                   bool is_flexible)
 {
     struct mete_engine *e = mete_engine_new(options);
 
     if (!e)
         abort();
     for (size_t i = 0; i < nodes; i++)
-        add_node(e, i);
+        add_node(e, i, is_flexible);
     return e;
+}
+
+struct mete_engine *bench_cluster(const struct mete_options *options, size_t nodes)
+{
+    return cluster(options, nodes, false);
+}
+
+struct mete_engine *bench_flexible_cluster(const struct mete_options *options, size_t nodes)
+{
+    return cluster(options, nodes, true);
 }
 
 void bench_add(struct mete_engine *e, const struct bench_job *job)
@@ -104,7 +117,10 @@ void bench_add(struct mete_engine *e, const struct bench_job *job)
     const struct mete_amount requests[] = {{"cpu", job->cpu_milli > 0 ? job->cpu_milli : 1000},
                                            {"memory", INT64_C(8) << 30},
                                            {"pods", 1}};
+    const struct mete_gpu_ask ask = {.count = 1, .profile = job->profile};
     const struct mete_pod_set set = {.count = job->pods,
+                                     .asks = job->profile ? &ask : NULL,
+                                     .n_asks = job->profile ? 1 : 0,
                                      .requests = requests,
                                      .n_requests = 3,
                                      .gpus = job->gpus,

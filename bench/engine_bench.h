@@ -33,6 +33,8 @@ void bench_need_not(struct err *e);
 
 /* `nodes` nodes "node-00000" of 8 gpus, labeled with a rack of 200 and a block of 1,000. */
 struct mete_engine *bench_cluster(const struct mete_options *options, size_t nodes);
+/* The same, whose gpus may be cut into MIG slices. */
+struct mete_engine *bench_flexible_cluster(const struct mete_options *options, size_t nodes);
 
 /* What a job of these figures is; {0} apart from id and pods is a pod of no gpu. */
 struct bench_job {
@@ -42,6 +44,7 @@ struct bench_job {
     uint32_t gpus;
     uint32_t gpu_milli;
     int64_t gpu_bytes;
+    const char *profile; /* one slice, in place of gpus */
     int64_t cpu_milli;
     int64_t limit_ns;
     int32_t priority;
@@ -68,6 +71,7 @@ void bench_steady_openb(const struct bench *b);
 void bench_steady_binpack(const struct bench *b);
 void bench_steady_one(const struct bench *b);
 void bench_steady_shares(const struct bench *b);
+void bench_steady_slices(const struct bench *b);
 void bench_steady_queues(const struct bench *b);
 
 /* engine_gangs.c */

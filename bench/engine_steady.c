@@ -14,6 +14,7 @@
 
 enum {
     FULL_MILLI = 900, /* of each gpu */
+    FULL_MILLI_SLICES = 750,
     NODES = 5000,
     TURNS = 100000,
     QUEUES = 64
@@ -32,6 +33,7 @@ struct steady {
     uint64_t id;
     int64_t used;
     int64_t full;
+    int64_t full_milli; /* 0: FULL_MILLI */
     uint64_t turns;
     uint64_t failed;
     /* A pod comes: its gpu in 1/1000, negative where it was not placed. */
@@ -83,7 +85,7 @@ static void measure(struct steady *s, const char *figure, size_t nodes, uint64_t
 {
     int64_t ns;
 
-    s->full = (int64_t)nodes * GPUS * FULL_MILLI;
+    s->full = (int64_t)nodes * GPUS * (s->full_milli > 0 ? s->full_milli : FULL_MILLI);
     while (s->used < s->full)
         come(s);
     for (s->turns = n_turns / 10; s->turns > 0; s->turns--)
@@ -219,6 +221,31 @@ static int64_t come_share(struct steady *s)
 
     return try(s, (struct bench_job){
                       .gpus = 1, .gpu_milli = share, .gpu_bytes = r & 16 ? 0 : (INT64_C(8) << 30)});
+}
+
+/* Slices of an H100 in the mix of a cluster of notebooks and small services. Some of a full gpu is
+ * never of use: 3g and 3g leave a slice of compute. So it counts as full earlier. */
+static int64_t come_slice(struct steady *s)
+{
+    static const struct {
+        const char *profile;
+        int64_t milli;
+    } kinds[] = {{"1g.10gb", 142}, {"1g.10gb", 142}, {"1g.10gb", 142}, {"1g.20gb", 142},
+                 {"2g.20gb", 285}, {"2g.20gb", 285}, {"3g.40gb", 428}, {"4g.40gb", 571}};
+    uint64_t i = bench_random() % (sizeof(kinds) / sizeof(kinds[0]));
+
+    return try(s, (struct bench_job){.profile = kinds[i].profile}) < 0 ? -1 : kinds[i].milli;
+}
+
+void bench_steady_slices(const struct bench *b)
+{
+    const size_t nodes = b->nodes > 0 ? b->nodes : NODES;
+    struct steady s = {.e = bench_flexible_cluster(
+                           &(struct mete_options){.reserve_depth = METE_RESERVE_NONE}, nodes),
+                       .full_milli = FULL_MILLI_SLICES,
+                       .come = come_slice};
+
+    measure(&s, "steady_slices", nodes, b->turns > 0 ? b->turns : TURNS);
 }
 
 static void steady(const struct bench *b, const char *figure, int64_t (*fn)(struct steady *s))

@@ -25,8 +25,22 @@ struct deal {
     uint8_t items[ASK_DEVICES_MAX]; /* the slices, by ask, the largest first */
     size_t n_items;
     unsigned tries;
+    const struct board *board; /* the last one asked for a profile, ... */
+    uint32_t name;             /* ... and which */
+    int profile;
     struct choice *ret;
 };
+
+/* As parts_profile: gpus of a node mostly have the same board. */
+static int profile_of(struct deal *d, const struct parts *p, uint32_t name)
+{
+    if (p->board != d->board || name != d->name) {
+        d->board = p->board;
+        d->name = name;
+        d->profile = parts_profile(p, name);
+    }
+    return d->profile;
+}
 
 static void give(struct deal *d, const struct ask *a, uint64_t gpus)
 {
@@ -179,7 +193,7 @@ static void offer_flexible(struct deal *d, const struct ask *a, int bit, uint64_
 {
     const struct gpu *g = d->n->gpus[bit];
     const struct parts *p = g->parts;
-    int profile = parts_profile(p, a->profile);
+    int profile = profile_of(d, p, a->profile);
     const struct left *l = left_of(d, bit);
     unsigned before;
     uint16_t starts;
@@ -219,7 +233,7 @@ static void offer_fixed(struct deal *d, const struct ask *a, int bit, uint64_t a
 {
     const struct gpu *g = d->n->gpus[bit];
     const struct parts *p = g->parts;
-    int profile = parts_profile(p, a->profile);
+    int profile = profile_of(d, p, a->profile);
     const struct left *l = left_of(d, bit);
     unsigned size = profile >= 0 ? p->board->geometry->profiles[profile].size : 1;
 
@@ -418,6 +432,9 @@ bool deal(const struct node *n, const struct shape *s, enum deal_how how, struct
     d.known = 0;
     d.n_items = 0;
     d.tries = 0;
+    d.board = NULL;
+    d.name = 0;
+    d.profile = -1;
     d.ret = ret;
     ret->gpus = 0;
     ret->loss = 0;
@@ -452,7 +469,7 @@ static uint64_t empty_of(struct deal *d, const struct ask *a)
 
 uint64_t deal_empty(const struct node *n, const struct shape *s)
 {
-    struct deal d = {.n = n, .s = s, .how = DEAL_EMPTY, .healthy = node_gpus(n)};
+    struct deal d = {.n = n, .s = s, .how = DEAL_EMPTY, .healthy = node_gpus(n), .profile = -1};
     uint64_t least = UINT64_MAX;
     struct choice c;
 
@@ -515,7 +532,7 @@ static const char *pieces_text(struct arena *a, uint16_t free)
 bool deal_fragments(struct arena *a, const struct node *n, const struct shape *s, unsigned *ret_bit,
                     struct room_for_slice *ret)
 {
-    struct deal d = {.n = n, .s = s, .how = DEAL_PACKED, .healthy = n->healthy};
+    struct deal d = {.n = n, .s = s, .how = DEAL_PACKED, .healthy = n->healthy, .profile = -1};
     uint16_t free = 0;
 
     *ret = (struct room_for_slice){0};
