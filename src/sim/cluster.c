@@ -73,6 +73,7 @@ struct node_kind {
     int64_t gpu_bytes;
     int64_t cpu_milli;
     int64_t memory_bytes;
+    bool is_flexible;
     struct mete_label labels[LABELS_MAX];
     size_t n_labels;
 };
@@ -92,7 +93,8 @@ static void add_node(struct cluster *c, const struct node_kind *k, const char *n
                                     .memory_bytes = k->gpu_bytes,
                                     .numa_node = -1,
                                     .link_group = -1,
-                                    .is_healthy = true};
+                                    .is_healthy = true,
+                                    .is_flexible = k->is_flexible};
     }
     vec_add(&c->nodes, (struct cluster_node){line_of(RECORD_NODE_SET,
                                                      &(struct mete_node){
@@ -199,8 +201,8 @@ static struct err *check_keys(const json_t *o, const char *const *known)
 
 static struct err *read_node(struct cluster *c, const json_t *node)
 {
-    static const char *const known[] = {"name", "count",  "gpus",   "model", "gpuMemory",
-                                        "cpu",  "memory", "labels", NULL};
+    static const char *const known[] = {"name",      "count", "gpus",   "model",  "mig",
+                                        "gpuMemory", "cpu",   "memory", "labels", NULL};
     struct node_kind k = {.gpus = 8,
                           .model = "gpu",
                           .gpu_bytes = INT64_C(80) << 30,
@@ -218,6 +220,9 @@ static struct err *read_node(struct cluster *c, const json_t *node)
         k.model = json_text(node, "model");
     if (!k.model || !*k.model)
         return err_new(ERR_INVALID, "model: want a text");
+    if (json_object_get(node, "mig") && !text_equal(json_text(node, "mig"), "flexible"))
+        return err_new(ERR_INVALID, "mig: want 'flexible': slices are made as jobs ask for them");
+    k.is_flexible = json_object_get(node, "mig") != NULL;
     TRY(read_count(node, "count", 1, NODES_MAX, &count));
     TRY(read_count(node, "gpus", 0, GPUS_MAX, &k.gpus));
     TRY(read_quantity(node, "gpuMemory", false, &k.gpu_bytes));

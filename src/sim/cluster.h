@@ -28,7 +28,7 @@ static inline void cluster_freep(struct cluster **c)
 
 /*
  * Adds what a document {"kind": "Cluster", "nodes": [{"name", "count", "gpus", "model",
- * "gpuMemory", "cpu", "memory", "labels"}]} says; docs/simulator.md has what they mean.
+ * "mig", "gpuMemory", "cpu", "memory", "labels"}]} says; docs/simulator.md has what they mean.
  * ERR_INVALID: what is wrong, and what would be right.
  */
 struct err *cluster_add_nodes(struct cluster *c, const json_t *document) MUST_CHECK;

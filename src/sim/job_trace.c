@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/mig.h"
 #include "sim/chance.h"
 #include "sim/csv.h"
 
@@ -32,15 +33,16 @@ struct job_trace {
 /* Where a format keeps what; CSV_NONE: nowhere. */
 struct columns {
     size_t submit, duration, gpus, vc, user;
-    size_t queue, priority, limit, milli, gpu_memory, model, pods, min_pods, cpu, memory, preempt;
+    size_t queue, priority, limit, milli, gpu_memory, model, mig, pods, min_pods, cpu, memory,
+        preempt;
 };
 
 static const char *const own_columns[] = {"submit_s", "duration_s", "gpus",    "user",
                                           "queue",    "priority",   "limit_s", NULL};
 /* Of these a pool of equal nodes knows nothing. */
-static const char *const cluster_columns[] = {"gpu_milli",  "gpu_memory_mib", "model",
-                                              "pods",       "min_pods",       "cpu_milli",
-                                              "memory_mib", "preemptible",    NULL};
+static const char *const cluster_columns[] = {
+    "gpu_milli", "gpu_memory_mib", "model",      "mig",         "pods",
+    "min_pods",  "cpu_milli",      "memory_mib", "preemptible", NULL};
 static const char *const itp_columns[] = {"job",        "submit_s",   "duration_s",
                                           "num_gpu",    "model",      "batch_size",
                                           "iterations", "deadline_s", NULL};
@@ -76,6 +78,7 @@ static void find_asked(const struct csv *c, bool is_own, struct columns *ret)
         {"gpu_milli", &ret->milli},
         {"gpu_memory_mib", &ret->gpu_memory},
         {"model", &ret->model},
+        {"mig", &ret->mig},
         {"pods", &ret->pods},
         {"min_pods", &ret->min_pods},
         {"cpu_milli", &ret->cpu},
@@ -127,6 +130,21 @@ static const char *keep_text(struct job_trace *t, struct str text)
     return text.size > 0 ? arena_strndup(t->arena, text.at, text.size) : "";
 }
 
+/* "1g.10gb" out of any way to write it; "" for none. */
+static struct err *read_mig(struct job_trace *t, const struct csv *c, size_t at, const char **ret)
+{
+    const char *text = keep_text(t, csv_text(c, at));
+    char name[MIG_NAME_SIZE];
+
+    *ret = "";
+    if (!*text)
+        return NULL;
+    if (!mig_name_read(text, name))
+        return csv_error(c, "mig '%.64s': want a profile such as '1g.10gb'", text);
+    *ret = arena_strdup(t->arena, name);
+    return NULL;
+}
+
 static struct err *read_ask(struct job_trace *t, const struct csv *c, const struct columns *at,
                             struct sim_ask *ret)
 {
@@ -149,6 +167,9 @@ static struct err *read_ask(struct job_trace *t, const struct csv *c, const stru
     TRY(csv_optional(c, at->preempt, 0, 1, &is_preemptible));
     ret->queue = keep_text(t, csv_text(c, at->queue));
     ret->model = keep_text(t, csv_text(c, at->model));
+    TRY(read_mig(t, c, at->mig, &ret->mig));
+    if (*ret->mig && milli < MILLI)
+        return csv_error(c, "a slice of a gpu (mig) is no share of one (gpu_milli)");
     ret->priority = (int32_t)priority;
     ret->gpu_milli = (uint32_t)milli;
     ret->gpu_bytes = gpu_mib << 20;
@@ -162,7 +183,7 @@ static struct err *read_ask(struct job_trace *t, const struct csv *c, const stru
 static bool is_same_ask(const struct sim_ask *a, const struct sim_ask *b)
 {
     return text_equal(a->queue, b->queue) && text_equal(a->model, b->model) &&
-           a->limit_s == b->limit_s && a->gpu_bytes == b->gpu_bytes &&
+           text_equal(a->mig, b->mig) && a->limit_s == b->limit_s && a->gpu_bytes == b->gpu_bytes &&
            a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes &&
            a->priority == b->priority && a->gpu_milli == b->gpu_milli && a->pods == b->pods &&
            a->min_pods == b->min_pods && a->is_preemptible == b->is_preemptible;
@@ -200,7 +221,7 @@ static struct err *read_job(struct job_trace *t, const struct csv *c, const stru
         j.duration_s = ask.limit_s; /* it is ended then */
     j.estimate_s = j.duration_s;
     j.gpus = (uint32_t)gpus;
-    j.milli = gpus * ask.gpu_milli;
+    j.milli = gpus * (*ask.mig ? (int64_t)mig_name_milli(ask.mig) : ask.gpu_milli);
     j.user = intern_user(t, csv_text(c, at->user));
     j.ask = keep_ask(t, &ask);
     vec_add(&t->jobs, j);
@@ -266,7 +287,7 @@ struct err *job_trace_parse(const char *file, struct str text,
     TRY(read_columns(&c, &at));
     t->needs_cluster = find_needed(&c);
     vec_add(&t->asks,
-            (struct sim_ask){.queue = "", .model = "", .gpu_milli = MILLI, .is_preemptible = true});
+            (struct sim_ask){.queue = "", .model = "", .mig = "", .gpu_milli = MILLI, .is_preemptible = true});
     if (options->vc && at.vc == CSV_NONE)
         return csv_error(&c, "no column 'vc': only philly's traces have virtual clusters");
     for (;;) {

@@ -42,6 +42,7 @@ static inline double sim_job_gpus(const struct sim_job *j)
 struct sim_ask {
     const char *queue;    /* "": none */
     const char *model;    /* "": any */
+    const char *mig;      /* "": none; else `gpus` counts slices of this profile */
     int64_t limit_s;      /* 0: none; it is ended then */
     int64_t gpu_bytes;    /* of each gpu, with a share; 0: as large a part as of the compute */
     int64_t cpu_milli;    /* of each pod */

@@ -76,6 +76,10 @@ static size_t list_sets(const struct live *l, const struct sim_job *j, const str
     const uint32_t rest = j->gpus - whole * most;
     size_t n = 0;
 
+    if (*ask->mig && ask->pods == 0) {
+        sets[0] = (struct mete_pod_set){.name = "slices", .count = 1, .gpus = j->gpus};
+        return 1;
+    }
     if (ask->pods > 0) {
         sets[0] = (struct mete_pod_set){.name = "pods",
                                         .count = ask->pods,
@@ -101,6 +105,7 @@ static struct err *submit(struct live *l, uint32_t job)
     const struct sim_job *j = &l->r.options->jobs[job];
     const struct sim_ask *ask = &job_trace_asks(l->asked->trace)[j->ask];
     const struct mete_amount requests[] = {{"cpu", ask->cpu_milli}, {"memory", ask->memory_bytes}};
+    struct mete_gpu_ask slices = {.profile = ask->mig, .models = &ask->model};
     struct mete_pod_set sets[2];
     size_t n = list_sets(l, j, ask, sets);
     char name[32];
@@ -108,6 +113,15 @@ static struct err *submit(struct live *l, uint32_t job)
     for (size_t i = 0; i < n; i++) {
         sets[i].requests = requests;
         sets[i].n_requests = 2;
+        if (*ask->mig) {
+            slices.count = sets[i].gpus;
+            slices.memory_bytes = ask->gpu_bytes;
+            slices.n_models = *ask->model ? 1 : 0;
+            sets[i].gpus = 0;
+            sets[i].asks = &slices;
+            sets[i].n_asks = 1;
+            continue; /* there is one set */
+        }
         sets[i].gpu_milli = ask->gpu_milli;
         sets[i].gpu_memory_bytes = ask->gpu_bytes;
         sets[i].gpu_models = &ask->model;
@@ -307,7 +321,9 @@ static struct err *set_up(struct live *l)
     TRY(cluster_apply(asked->cluster, l->engine));
     l->base_ns = cluster_now_ns(asked->cluster) > 0 ? cluster_now_ns(asked->cluster) : NS_PER_SEC;
     l->now_s = asked->options.jobs[0].submit_s;
-    l->jobs = mem_dup(jobs, l->n_jobs * sizeof(*jobs) + 1);
+    l->jobs = mem_alloc(l->n_jobs * sizeof(*jobs) + 1);
+    if (l->n_jobs > 0)
+        memcpy(l->jobs, jobs, l->n_jobs * sizeof(*jobs));
     for (size_t i = 0; i < l->n_jobs; i++)
         if (l->jobs[i].runs)
             start_other(l, &l->jobs[i]);

@@ -29,6 +29,10 @@ static void says_what_is_wrong_with_jobs(void **state)
          "f:2: 3 gpus are not as many for each of 2 pods"},
         {"submit_s,duration_s,gpus,pods,min_pods\n1,2,4,2,3\n", NULL,
          "f:2: min_pods: number '3': want an integer from 0 to 2"},
+        {"submit_s,duration_s,gpus,mig\n1,2,3,small\n", NULL,
+         "f:2: mig 'small': want a profile such as '1g.10gb'"},
+        {"submit_s,duration_s,gpus,mig,gpu_milli\n1,2,3,1g.10gb,500\n", NULL,
+         "f:2: a slice of a gpu (mig) is no share of one (gpu_milli)"},
         {"submit_s,duration_s,gpus\n1,2\n", NULL, "f:2: 2 fields: want 3, as the header has"},
         {"submit_s,duration_s,gpus\n1,2,3\n1,-2,3\n", NULL,
          "f:3: duration_s: number '-2': want an integer from 0 to 8589934592"},
@@ -112,6 +116,20 @@ static void reads_what_clusters_know(void **state)
     assert_int_equal(job_trace_jobs(t)[0].milli, 1000);
     assert_int_equal(job_trace_jobs(t)[0].duration_s, 600); /* its limit ends it */
     assert_int_equal(job_trace_jobs(t)[1].ask, 0);          /* says nothing */
+}
+
+static void reads_slices(void **state)
+{
+    AUTO(job_trace_freep) struct job_trace *t = NULL;
+
+    (void)state;
+    assert_null(
+        parse_jobs("submit_s,duration_s,gpus,mig\n1,900,3,mig-1g.10gb.me\n2,5,1,\n", NULL, &t));
+    assert_string_equal(job_trace_needs_cluster(t), "mig");
+    assert_string_equal(job_trace_asks(t)[job_trace_jobs(t)[0].ask].mig, "1g.10gb+me");
+    assert_int_equal(job_trace_jobs(t)[0].milli, 3 * 142);
+    assert_int_equal(job_trace_jobs(t)[1].ask, 0);
+    assert_int_equal(job_trace_jobs(t)[1].milli, 1000);
 }
 
 static void errs_the_same_for_the_same_seed_with_a_median_of_one(void **state)
@@ -227,6 +245,7 @@ int main(void)
         cmocka_unit_test(says_what_is_wrong_with_jobs),
         cmocka_unit_test(reads_each_format_sorted_by_submit_time),
         cmocka_unit_test(reads_what_clusters_know),
+        cmocka_unit_test(reads_slices),
         cmocka_unit_test(errs_the_same_for_the_same_seed_with_a_median_of_one),
         cmocka_unit_test(reads_nodes_pods_and_orders),
         cmocka_unit_test(says_what_is_wrong_with_orders),
