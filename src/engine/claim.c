@@ -4,6 +4,7 @@
 
 #include "engine/booking.h"
 #include "engine/search.h"
+#include "engine/turn.h"
 
 enum {
     LOOKS_MAX = 20000, /* at nodes, for one gang: with more it has no claim */
@@ -14,13 +15,37 @@ bool claims_in_use(const struct mete_engine *e)
     return e->reserve_depth > 1 || e->n_deep_queues > 0;
 }
 
+/*
+ * Whether the claims of each queue are before `w`: for its own by the last of them, for another by
+ * the first that waits there. True: all are.
+ */
+static bool ask_queues(struct mete_engine *e, const struct workload *w)
+{
+    bool are_before = true;
+
+    VEC_EACH (&e->queues, each) {
+        struct queue *q = *each;
+
+        if (q->n_claims == 0)
+            continue;
+        if (q == w->queue || e->fairness.order == METE_ORDER_PRIORITY)
+            q->is_before = order_before(&q->last_claim, &w->key);
+        else
+            q->is_before = turn_is_before(e, workload_of_all(order_first(&q->waiting)), w);
+        are_before = are_before && q->is_before;
+    }
+    return are_before;
+}
+
 static struct asker asker_of(struct mete_engine *e, const struct workload *w, int64_t now_ns)
 {
     int64_t limit_ns = w->group->time_limit_ns;
 
-    e->asks++;
-    return (struct asker){
+    struct asker a = {
         .e = e, .w = w, .now_ns = now_ns, .length_ns = limit_ns > 0 ? limit_ns : NEVER_NS};
+
+    a.all_bind = ask_queues(e, w) || w->claim;
+    return a;
 }
 
 static void claim_free(struct claim *c)
@@ -47,6 +72,7 @@ static void claim_drop(struct mete_engine *e, struct claim *c)
     e->claims.at[c->index] = last;
     last->index = c->index;
     w->claim = NULL;
+    w->queue->n_claims--;
     if (w->in_group.size > 0)
         w->group->n_claims--;
     claim_free(c);
@@ -65,6 +91,13 @@ void claims_drop_all(struct mete_engine *e)
 {
     while (e->claims.n > 0)
         claim_drop(e, e->claims.at[e->claims.n - 1]);
+}
+
+void claims_drop_queue(struct mete_engine *e, const struct queue *q)
+{
+    for (size_t i = e->claims.n; i > 0; i--)
+        if (e->claims.at[i - 1]->owner->queue == q)
+            claim_drop(e, e->claims.at[i - 1]);
 }
 
 void claims_drop_node(struct mete_engine *e, struct node *n)
@@ -159,6 +192,8 @@ static bool find_single(struct asker *a, struct claim *c, int64_t before_ns)
     const struct shape *s = g->sets[0].shape;
     struct outlook *o = outlook_of(e, g, a->now_ns);
 
+    if (!a->all_bind)
+        outlook_begin(e, o, a->now_ns); /* what is known is by claims that do not matter to it */
     for (;;) {
         uint32_t rank = o->tree[1];
         int64_t from_ns = o->from[rank] > a->now_ns ? o->from[rank] : a->now_ns;
@@ -166,7 +201,7 @@ static bool find_single(struct asker *a, struct claim *c, int64_t before_ns)
 
         if (from_ns >= before_ns)
             return false;
-        at_ns = claim_find(a, e->order.at[rank], s, a->now_ns);
+        at_ns = claim_find(a, e->order.at[rank], s, from_ns);
         if (at_ns > from_ns) {
             outlook_put(o, rank, at_ns);
             continue;
@@ -295,6 +330,8 @@ static void enter(struct asker *a, struct workload *w, struct claim *c)
     vec_add(&e->claims, c);
     w->claim = c;
     w->group->n_claims++;
+    if (w->queue->n_claims++ == 0 || order_before(&w->queue->last_claim, &w->key))
+        w->queue->last_claim = w->key;
     e->version++;
     for (size_t i = 0; a->saw_behind && i < c->parts.n; i++)
         yield(a, c->parts.at[i].node, c->start_ns, c->end_ns, false);

@@ -48,7 +48,11 @@ struct ending {
 struct timeline {
     VEC(struct edge) edges;     /* by time, ends first */
     VEC(struct ending) endings; /* by time */
-    bool is_stale;              /* of the endings */
+    bool is_stale;              /* the endings; there are no rows then */
+    int64_t *rows;              /* see claim_levels.c; NULL: not known */
+    size_t row_size;
+    size_t n_rows;
+    size_t rows_room;
 };
 
 /* A lower bound of when a group's pod could start on each node. */
@@ -88,6 +92,7 @@ void claims_yield(struct mete_engine *e, const struct workload *w, bool from_all
 void claim_drop_of(struct mete_engine *e, const struct workload *w);
 void claims_drop_node(struct mete_engine *e, struct node *n);
 void claims_drop_all(struct mete_engine *e);
+void claims_drop_queue(struct mete_engine *e, const struct queue *q);
 void outlook_free(struct group *g);
 
 /* NULL, or what does not add up. */
@@ -102,6 +107,7 @@ struct asker {
     const struct claim *own;
     int64_t now_ns;
     int64_t length_ns;              /* NEVER_NS: no time limit */
+    bool all_bind;                  /* nobody with a claim is behind it, or it has one itself */
     bool saw_behind;                /* out: claims of those behind it are there */
     const struct workload *kept_by; /* out: whose claim was first in the way */
 };
@@ -114,6 +120,17 @@ void timeline_add(struct mete_engine *e, struct node *n, const struct claim *c,
                   const struct claimed *part);
 void timeline_drop(struct node *n, const struct claim *c);
 void timeline_free(struct node *n);
+
+/* claim_levels.c: gpus of one model each as good as another, whole ones only */
+bool levels_serve(const struct node *n, const struct shape *s);
+/* As claim_find, where all claims bind; the endings are not stale. */
+int64_t levels_search(struct timeline *t, const struct node *n, const struct shape *s,
+                      int64_t length_ns, int64_t from_ns);
+void levels_claim(struct timeline *t, const struct node *n, const struct claim *c,
+                  const struct claimed *part);
+void levels_forget(struct timeline *t);
+/* The row of that moment. */
+size_t levels_find(const struct timeline *t, int64_t at_ns);
 
 /* The earliest time from `from_ns` on at which such a pod fits there for as long as it may run;
  * NEVER_NS. */

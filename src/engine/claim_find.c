@@ -39,6 +39,8 @@ void timeline_add(struct mete_engine *e, struct node *n, const struct claim *c,
     insert(t, (struct edge){c->start_ns, c, part->shape, part->count, false});
     if (c->end_ns != NEVER_NS)
         insert(t, (struct edge){c->end_ns, c, part->shape, part->count, true});
+    if (!t->is_stale)
+        levels_claim(t, n, c, part);
 }
 
 void timeline_drop(struct node *n, const struct claim *c)
@@ -49,8 +51,10 @@ void timeline_drop(struct node *n, const struct claim *c)
     for (size_t i = 0; t && i < t->edges.n; i++)
         if (t->edges.at[i].claim != c)
             t->edges.at[kept++] = t->edges.at[i];
-    if (t)
-        t->edges.n = kept;
+    if (!t)
+        return;
+    t->edges.n = kept;
+    levels_forget(t);
 }
 
 void timeline_free(struct node *n)
@@ -59,6 +63,7 @@ void timeline_free(struct node *n)
         return;
     vec_done(&n->timeline->edges);
     vec_done(&n->timeline->endings);
+    levels_forget(n->timeline);
     free(n->timeline);
     n->timeline = NULL;
 }
@@ -92,6 +97,7 @@ static void find_endings(struct timeline *t, const struct node *n)
         t->endings.at[at] = h;
     }
     find_gpus(t, n);
+    levels_forget(t);
     t->is_stale = false;
 }
 
@@ -102,11 +108,7 @@ bool claim_is_before(const struct asker *a, const struct workload *owner)
     if (q == a->w->queue || a->e->fairness.order == METE_ORDER_PRIORITY) {
         return order_before(&owner->key, &a->w->key);
     }
-    if (q->asked_at != a->e->asks) {
-        q->asked_at = a->e->asks;
-        q->is_before = turn_is_before(a->e, owner, a->w);
-    }
-    return q->is_before;
+    return q->is_before; /* as of asker_of */
 }
 
 /* Has the claim to be kept free for its owner? For all who have a claim themselves; others take no
@@ -248,6 +250,25 @@ static int64_t sweep(struct asker *a, struct node *n, const struct shape *s, int
     }
 }
 
+static bool has_claim_on(const struct workload *w, const struct node *n)
+{
+    for (size_t i = 0; w->claim && i < w->claim->parts.n; i++)
+        if (w->claim->parts.at[i].node == n)
+            return true;
+    return false;
+}
+
+static int64_t search(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns)
+{
+    struct timeline *t = timeline_of(a->e, n);
+
+    if (!a->all_bind || a->own || !levels_serve(n, s) || has_claim_on(a->w, n))
+        return sweep(a, n, s, from_ns, false);
+    if (t->is_stale)
+        find_endings(t, n);
+    return levels_search(t, n, s, a->length_ns, from_ns > a->now_ns ? from_ns : a->now_ns);
+}
+
 int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns)
 {
     a->e->steps++;
@@ -255,7 +276,7 @@ int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64
         (n->reservation && n->reservation->owner != a->w && n->reservation->is_confirmed))
         return NEVER_NS;
     for (;;) {
-        int64_t at_ns = sweep(a, n, s, from_ns, false);
+        int64_t at_ns = search(a, n, s, from_ns);
         int64_t booked_ns = at_ns;
 
         if (at_ns == NEVER_NS ||

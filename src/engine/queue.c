@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "engine/claim.h"
 #include "engine/preempt.h"
 #include "engine/record.h"
 
@@ -482,6 +483,7 @@ enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
             break;
         }
     q->is_present = false;
+    claims_drop_queue(e, q);
     regroup(e, q, false);
     queues_changed(e);
     drop_unused(e, q);

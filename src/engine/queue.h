@@ -71,9 +71,10 @@ struct queue {
     uint32_t reserve_depth; /* 0: with all others */
     uint32_t n_reserved;    /* of its own depth, in this cycle */
     bool has_quotas;
-    uint64_t asked_at; /* e->asks when `is_before` was found: see claim_find.c */
-    bool is_before;
-    bool splits_users; /* it or one above it limits users: groups are of one user */
+    uint32_t n_claims;           /* of those that wait */
+    struct order_key last_claim; /* nobody who has one is behind this */
+    bool is_before;              /* these, before who asks */
+    bool splits_users;           /* it or one above it limits users: groups are of one user */
 
     struct queue_cell *cells; /* by number of the resource */
     uint32_t n_running;       /* with those below */

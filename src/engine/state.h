@@ -433,7 +433,6 @@ struct mete_engine {
     VEC(struct reservation *) reservations;
     VEC(struct claim *) claims;
     uint64_t unclaimed;             /* claims that were given up */
-    uint64_t asks;                  /* for room beside claims */
     uint64_t yields;                /* of claims to somebody before them */
     uint64_t improved_at;           /* e->freed and the above when all claims were looked at last */
     int64_t improved_ns;            /* and when */
