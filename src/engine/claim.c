@@ -293,7 +293,8 @@ static bool still_fits(struct mete_engine *e, struct claim *c, int64_t now_ns)
     return n == c->parts.n;
 }
 
-/* Those behind `a->w`, or all, on the node that it leaves too little have to claim anew. */
+/* Those behind `a->w`, or all, on the node that it leaves too little have to claim anew; each once
+ * a cycle, as the order between queues is not always one. */
 static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64_t end_ns,
                   bool from_all)
 {
@@ -302,8 +303,8 @@ static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64
     for (size_t i = 0; n->timeline && i < n->timeline->edges.n;) {
         struct claim *c = n->timeline->edges.at[i++].claim->owner->claim;
 
-        if (c->yielded_at == round || c->owner == a->w || !overlaps(c, start_ns, end_ns) ||
-            (!from_all && claim_is_before(a, c->owner)))
+        if (c->yielded_at == round || c->made_at == a->e->cycles || c->owner == a->w ||
+            !overlaps(c, start_ns, end_ns) || (!from_all && claim_is_before(a, c->owner)))
             continue;
         c->yielded_at = round;
         if (!still_fits(a->e, c, a->now_ns))

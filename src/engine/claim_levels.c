@@ -95,8 +95,8 @@ void levels_forget(struct timeline *t)
 /* Is each gpu as good as another, and each shape within the room for it? */
 bool levels_serve(const struct node *n, const struct shape *s)
 {
-    return n->n_models <= 1 && s->milli == MILLI && s->n_asks == 0 && s->n_requests <= ROOMS_MAX &&
-           n->barred == 0;
+    return n->n_models <= 1 && (s->gpus == 0 || node_gpus_of(n, s) != 0) && s->milli == MILLI &&
+           s->n_asks == 0 && s->n_requests <= ROOMS_MAX && n->barred == 0;
 }
 
 static void make(struct timeline *t, const struct node *n)
