@@ -148,7 +148,7 @@ enum mete_operator {
     METE_OP_NOT_IN,         /* with none of the values, or has no such key */
     METE_OP_EXISTS,         /* has the key */
     METE_OP_DOES_NOT_EXIST, /* has it not */
-    METE_OP_GREATER,        /* its value is a whole number over that of the only value */
+    METE_OP_GREATER,        /* both its value and the only one are whole numbers, and it is over that */
     METE_OP_LESS,           /* under it */
 };
 

@@ -34,7 +34,6 @@ static bool read_number(const char *text, int64_t *ret)
 static const char *values_wrong(const struct mete_requirement *r)
 {
     bool takes_values = r->op == METE_OP_IN || r->op == METE_OP_NOT_IN;
-    int64_t number = 0;
 
     if (r->n_values > LIST_MAX)
         return "names too many values";
@@ -47,8 +46,6 @@ static const char *values_wrong(const struct mete_requirement *r)
     for (size_t i = 0; i < r->n_values; i++)
         if (!r->values[i] || strnlen(r->values[i], TEXT_MAX + 1) > TEXT_MAX)
             return "has a value that is missing or too long";
-    if (takes_number(r->op) && !read_number(r->values[0], &number))
-        return "compares with what is not a whole number";
     return NULL;
 }
 
@@ -87,7 +84,7 @@ void requirements_read(struct intern *texts, const struct mete_requirement *list
         for (size_t k = 0; k < r->n_values; k++)
             r->values[k] = intern_ref(texts, list[i].values[k]);
         if (takes_number(r->op))
-            (void)read_number(list[i].values[0], &r->number); /* is one: requirements_wrong */
+            r->is_number = read_number(list[i].values[0], &r->number);
     }
 }
 
@@ -174,9 +171,11 @@ static bool holds(const struct intern *texts, const struct requirement *r, const
     case METE_OP_DOES_NOT_EXIST:
         return !l;
     case METE_OP_GREATER:
-        return l && read_number(intern_text(texts, l->value), &number) && number > r->number;
+        return l && r->is_number && read_number(intern_text(texts, l->value), &number) &&
+               number > r->number;
     case METE_OP_LESS:
-        return l && read_number(intern_text(texts, l->value), &number) && number < r->number;
+        return l && r->is_number && read_number(intern_text(texts, l->value), &number) &&
+               number < r->number;
     }
     return false;
 }

@@ -13,7 +13,8 @@ struct requirement {
     enum mete_operator op;
     uint32_t *values;
     size_t n_values;
-    int64_t number; /* of METE_OP_GREATER and METE_OP_LESS */
+    int64_t number; /* of METE_OP_GREATER and METE_OP_LESS, */
+    bool is_number; /* where the text is one; else they never hold */
 };
 
 struct requirements {

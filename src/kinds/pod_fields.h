@@ -5,6 +5,8 @@
 
 extern const struct field container_item;              /* pod_container_fields.c */
 extern const struct field volume_item;                 /* pod_volume_fields.c */
+extern const struct field pod_affinity_fields[];       /* pod_affinity_fields.c */
+extern const struct field pod_spread_item;             /* pod_affinity_fields.c */
 extern const struct field pod_status_fields[];         /* pod_status_fields.c */
 extern const struct field pod_spec_fields[];           /* pod_spec_fields.c */
 extern const struct field probe_fields[];              /* pod_probe_fields.c */

@@ -13,6 +13,11 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
 struct err *pod_validate_update(const json_t *before, const json_t *after,
                                 const struct kind_context *c) MUST_CHECK; /* pod_update.c */
 
+/* affinity and topologySpreadConstraints (pod_affinity.c) */
+void pod_validate_affinity(const json_t *spec, const struct path *at, struct causes *causes);
+/* Does a term about other pods look at other namespaces, or could it? */
+bool pod_crosses_namespaces(const json_t *pod);
+
 /* Before a pod is placed, all its scheduling gates are gone; none comes later (pod_gates.c). */
 void pod_validate_gates(const json_t *spec, const struct path *at, struct causes *causes);
 void pod_check_gates(const json_t *was, const json_t *is, const struct path *at,

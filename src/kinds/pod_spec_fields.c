@@ -22,20 +22,6 @@ static const struct field toleration_fields[] = {
 static const struct field toleration_item =
     F_OBJECT(NULL, toleration_fields, "A taint that does not keep the pod away.");
 
-static const struct field affinity_rules[] = {
-    F_REFUSED("requiredDuringSchedulingIgnoredDuringExecution", "What must hold."),
-    F_ANY("preferredDuringSchedulingIgnoredDuringExecution", "What is better.",
-          .support = FIELD_IGNORED),
-    F_END,
-};
-
-static const struct field affinity_fields[] = {
-    F_OBJECT("nodeAffinity", affinity_rules, "Towards nodes."),
-    F_OBJECT("podAffinity", affinity_rules, "Towards nodes with certain pods."),
-    F_OBJECT("podAntiAffinity", affinity_rules, "Away from nodes with certain pods."),
-    F_END,
-};
-
 static const struct field local_reference_fields[] = {
     F_STRING("name", "The name of the object.", .size_max = 253),
     F_END,
@@ -106,7 +92,7 @@ const struct field pod_spec_fields[] = {
     F_STRING("subdomain", "Its DNS subdomain.", .support = FIELD_IGNORED, .size_max = 63),
     F_BOOL("setHostnameAsFQDN", "Whether its host name is qualified.", .support = FIELD_IGNORED,
            .harmless = "false"),
-    F_OBJECT("affinity", affinity_fields, "Where it wants to be."),
+    F_OBJECT("affinity", pod_affinity_fields, "Where it wants to be."),
     F_STRING("schedulerName", "Who places it.", .fallback = "\"default-scheduler\"",
              .size_max = 253),
     F_LIST("tolerations", &toleration_item, "Taints that do not keep it away.", .items_max = 128),
@@ -122,7 +108,8 @@ const struct field pod_spec_fields[] = {
     F_BOOL("enableServiceLinks", "Whether services are in its environment: there are none.",
            .fallback = "true"),
     F_REFUSED("overhead", "What its runtime needs."),
-    F_ANY("topologySpreadConstraints", "How copies spread.", .support = FIELD_IGNORED),
+    F_LIST("topologySpreadConstraints", &pod_spread_item, "How copies spread.",
+           .merge_key = "topologyKey", .items_max = 32),
     F_OBJECT("os", os_fields, "Its operating system."),
     F_LIST("schedulingGates", &gate_item, "What must be taken away before it is placed.",
            .merge_key = "name", .is_unique = true, .items_max = 64),

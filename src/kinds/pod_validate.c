@@ -237,18 +237,6 @@ static void validate_toleration(const json_t *toleration, const struct path *at,
                       "effect must be 'NoExecute' when `tolerationSeconds` is set");
 }
 
-static void validate_spread(const json_t *spec, const struct path *at, struct causes *causes)
-{
-    const json_t *list = json_object_get(spec, "topologySpreadConstraints");
-
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (!text_equal(json_text(json_array_get(list, i), "whenUnsatisfiable"), "ScheduleAnyway"))
-            cause_forbidden(
-                causes,
-                PATH(PATH_INDEX(PATH(at, "topologySpreadConstraints"), i), "whenUnsatisfiable"),
-                cause_not_implemented);
-}
-
 void pod_spec_validate(const json_t *spec, const struct path *at, struct causes *causes)
 {
     const json_t *volumes = json_object_get(spec, "volumes");
@@ -264,7 +252,7 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
                             causes);
     pod_validate_security(spec, at, causes);
     pod_validate_gates(spec, at, causes);
-    validate_spread(spec, at, causes);
+    pod_validate_affinity(spec, at, causes);
 }
 
 void pod_validate(const json_t *pod, struct causes *causes)

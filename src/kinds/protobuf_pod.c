@@ -418,8 +418,13 @@ static const struct proto_field preferred_scheduling_term[] = {
     {0},
 };
 
+static const struct proto_field node_selector[] = {
+    {1, "nodeSelectorTerms", PROTO_MESSAGE, true, node_selector_term},
+    {0},
+};
+
 static const struct proto_field node_affinity[] = {
-    {1, "requiredDuringSchedulingIgnoredDuringExecution", PROTO_OPAQUE, false, NULL},
+    {1, "requiredDuringSchedulingIgnoredDuringExecution", PROTO_MESSAGE, false, node_selector},
     {2, "preferredDuringSchedulingIgnoredDuringExecution", PROTO_MESSAGE, true,
      preferred_scheduling_term},
     {0},
@@ -442,14 +447,14 @@ static const struct proto_field weighted_pod_affinity_term[] = {
 };
 
 static const struct proto_field pod_affinity[] = {
-    {1, "requiredDuringSchedulingIgnoredDuringExecution", PROTO_OPAQUE, false, NULL},
+    {1, "requiredDuringSchedulingIgnoredDuringExecution", PROTO_MESSAGE, true, pod_affinity_term},
     {2, "preferredDuringSchedulingIgnoredDuringExecution", PROTO_MESSAGE, true,
      weighted_pod_affinity_term},
     {0},
 };
 
 static const struct proto_field pod_anti_affinity[] = {
-    {1, "requiredDuringSchedulingIgnoredDuringExecution", PROTO_OPAQUE, false, NULL},
+    {1, "requiredDuringSchedulingIgnoredDuringExecution", PROTO_MESSAGE, true, pod_affinity_term},
     {2, "preferredDuringSchedulingIgnoredDuringExecution", PROTO_MESSAGE, true,
      weighted_pod_affinity_term},
     {0},

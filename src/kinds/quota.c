@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kinds/pod_rules.h"
 #include "kinds/pod_view.h"
 
 static bool is_pod_kind(const struct kind *k)
@@ -56,7 +57,7 @@ static bool scope_matches(const char *scope, const json_t *expression, const jso
         return !is_best_effort(pod);
     if (text_equal(scope, "PriorityClass"))
         return class_matches(expression, pod);
-    return false; /* CrossNamespacePodAffinity: no pod here has it */
+    return text_equal(scope, "CrossNamespacePodAffinity") && pod_crosses_namespaces(pod);
 }
 
 bool quota_covers(const json_t *quota, const struct kind *k, const json_t *object)

@@ -155,11 +155,12 @@ static void refuses_by_name_what_is_not_implemented(void **state)
         {"\"overhead\":{\"cpu\":\"1\"},", "", "spec.overhead"},
         {"\"securityContext\":{\"seLinuxOptions\":{\"level\":\"s0\"}},", "",
          "spec.securityContext.seLinuxOptions"},
-        {"\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
-         "{\"nodeSelectorTerms\":[{}]}}},",
-         "", "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"},
-        {"\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":\"DoNotSchedule\"}],", "",
-         "spec.topologySpreadConstraints[0].whenUnsatisfiable"},
+        {"\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
+         "[{\"labelSelector\":{},\"topologyKey\":\"z\",\"namespaceSelector\":{\"matchLabels\":"
+         "{\"a\":\"b\"}}}]}},",
+         "",
+         "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]."
+         "namespaceSelector"},
         {"", ",\"resources\":{\"limits\":{\"nvidia.com/mig-1g.10gb\":1}}",
          "spec.containers[0].resources.limits[nvidia.com/mig-1g.10gb]"},
     };
