@@ -33,7 +33,7 @@ struct server {
     struct api *api;
     struct meter *meter;
     struct api_view views[4]; /* the api borrows them */
-    struct report_maker reports[4];
+    struct report_maker reports[5];
     const char *prices[3]; /* the meter does */
     char *own_prices;
     struct host_roots host_roots;
@@ -205,6 +205,10 @@ static struct err *open_doors(struct server *s)
     s->reports[3] = (struct report_maker){.path = "/apis/mete.dev/v1/free",
                                           .begin = control_free_begin,
                                           .cancel = control_free_cancel,
+                                          .arg = s->control};
+    s->reports[4] = (struct report_maker){.path = "/apis/mete.dev/v1/what-if",
+                                          .begin = control_what_if_begin,
+                                          .cancel = control_what_if_cancel,
                                           .arg = s->control};
     return api_new(&api, &s->api);
 }

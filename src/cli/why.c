@@ -290,6 +290,8 @@ static struct err *why_run(struct cli *c)
     struct err *e;
 
     TRY(session_open(c, &s));
+    if (flag_repeated(c->in, "if", 0))
+        return why_if_changed(c, s);
     if (c->in->arguments.n == 0)
         return why_all(c, s);
     TRY(get_workload(s, c->in->arguments.at[0], &workload));
@@ -310,6 +312,12 @@ static const struct flag why_flags[] = {
     {.name = "all",
      .type = FLAG_SWITCH,
      .doc = "every node, not only the eight nearest to having room"},
+    {.name = "if",
+     .type = FLAG_TEXT,
+     .value = "CHANGE",
+     .is_repeated = true,
+     .doc = "who would start then: \"end JOB\", \"add 2 NODE\" (so many more like it), "
+            "\"drain NODE\", \"resume NODE\""},
     {0},
 };
 
@@ -319,9 +327,11 @@ const struct command command_why = {
     .summary = "tell why a job waits, and what would let it start",
     .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. Without one: a line for each "
            "job that "
-           "waits.",
+           "waits. With --if: who would start in the next turn if all of that changed at once, "
+           "found by a trial; it ends with the first for which room would be kept.",
     .examples = {{"why 12", "tells the cause with its numbers, the nodes, and what would help"},
                  {"why train -o json", "the same for programs"},
+                 {"why --if 'end 7' --if 'resume gpu-02'", "lists who would start then"},
                  {0}},
     .flags = why_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,

@@ -13,6 +13,7 @@
 #include "control/recorder.h"
 #include "control/requeue.h"
 #include "control/views.h"
+#include "control/what_if.h"
 
 struct control {
     struct cluster *cluster;
@@ -128,6 +129,19 @@ struct err *control_free_begin(void *control, const struct report_question *q, r
 void control_free_cancel(struct report *r)
 {
     free_cancel(r);
+}
+
+struct err *control_what_if_begin(void *control, const struct report_question *q,
+                                  report_done_fn done, void *done_arg, struct report **ret)
+{
+    struct control *c = control;
+
+    return what_if_begin(&c->views, q, done, done_arg, ret);
+}
+
+void control_what_if_cancel(struct report *r)
+{
+    what_if_cancel(r);
 }
 
 json_t *control_workloads(void *control, const char *ns)

@@ -31,6 +31,11 @@ void control_free(struct control *c);
 struct err *control_free_begin(void *control, const struct report_question *q, report_done_fn done,
                                void *done_arg, struct report **ret) MUST_CHECK;
 void control_free_cancel(struct report *r);
+/* The report of who would start if something changed (what_if.h), in the same way. */
+struct err *control_what_if_begin(void *control, const struct report_question *q,
+                                  report_done_fn done, void *done_arg,
+                                  struct report **ret) MUST_CHECK;
+void control_what_if_cancel(struct report *r);
 
 /* The views of mete.dev/v1 for struct api_view: new references. */
 json_t *control_workloads(void *control, const char *ns);

@@ -189,21 +189,28 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
     n->gpus = list;
 }
 
-/* A node that the engine refuses is not used, and the log says why. */
-static void tell_engine(struct scheduler *s, struct sched_node *n)
+/* As the engine takes it, in the arena. */
+static void describe(struct arena *a, const struct sched_node *n, struct mete_node *ret)
 {
-    struct arena *a = arena_new();
-    struct mete_node node = {
+    *ret = (struct mete_node){
         .name = n->name,
         .is_ready = json_bool(n->facts, "isReady", false),
         .is_cordoned = json_bool(n->facts, "isCordoned", false),
         .cordon_reason = json_text(n->facts, "reason"),
     };
+    list_amounts(a, n->facts, ret);
+    list_labels(a, n->facts, ret);
+    list_taints(a, n->facts, ret);
+    list_gpus(a, n->facts, ret);
+}
 
-    list_amounts(a, n->facts, &node);
-    list_labels(a, n->facts, &node);
-    list_taints(a, n->facts, &node);
-    list_gpus(a, n->facts, &node);
+/* A node that the engine refuses is not used, and the log says why. */
+static void tell_engine(struct scheduler *s, struct sched_node *n)
+{
+    struct arena *a = arena_new();
+    struct mete_node node;
+
+    describe(a, n, &node);
     n->is_refused = mete_node_set(s->engine, &node) != METE_OK;
     if (n->is_refused) {
         LOG(ERROR, "node cannot be used", S("node", n->name),
@@ -219,6 +226,20 @@ static struct sched_node *find_node(const struct scheduler *s, const char *name)
 
     map_find_text(handle, s->nodes, name, n);
     return n;
+}
+
+bool scheduler_describe_node(struct arena *a, const struct scheduler *s, const char *name,
+                             struct mete_node *ret)
+{
+    const struct sched_node *n = find_node(s, name);
+
+    if (!n)
+        return false;
+    describe(a, n, ret);
+    ret->is_ready = true; /* one like it, and new */
+    ret->is_cordoned = false;
+    ret->cordon_reason = NULL;
+    return true;
 }
 
 void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *object)

@@ -201,6 +201,9 @@ void scheduler_remove_node(void *arg, const char *ns, const char *name, const js
 /* Host ports are things of which each node has one. */
 void scheduler_add_port(struct scheduler *s, const char *resource);
 void sched_node_free(struct scheduler *s, struct sched_node *n);
+/* A new one like it, in the arena; false: there is none of that name. */
+bool scheduler_describe_node(struct arena *a, const struct scheduler *s, const char *name,
+                             struct mete_node *ret);
 
 /* scheduler_pods.c */
 void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t *pod);

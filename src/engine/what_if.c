@@ -254,6 +254,7 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
 {
     struct what_if f = {.e = e, .now_ns = now_ns};
     enum mete_result result = METE_OK;
+    mete_record_fn record = e->record;
     size_t mark;
 
     *ret = (struct mete_what_if){0};
@@ -265,6 +266,7 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
         return result;
     arena_reset(e->answers);
     arena_reset(e->scratch);
+    e->record = NULL; /* nothing happens */
     result = add_all(&f, changes, n);
     if (result == METE_OK) {
         mark = journal_open(&e->journal);
@@ -278,6 +280,7 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
         }
     }
     remove_added(&f);
+    e->record = record;
     vec_done(&f.started);
     vec_done(&f.cancelled);
     vec_done(&f.displaced);

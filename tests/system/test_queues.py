@@ -265,3 +265,30 @@ def test_what_was_borrowed_is_given_back():
         jobs.end("a", "big")
         m.wait_phase("more", "Running", ns="a")
         wait(lambda: len(jobs.placed("b")) == 7, "what is left is borrowed again")
+
+
+def test_what_if_tells_who_would_start():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        jobs.submit("default", "large", gpus=6)
+        m.wait_phase("large", "Running")
+        jobs.submit("default", "four", gpus=4)
+        jobs.submit("default", "eight", gpus=8)
+        wait(lambda: why(m, "eight")["position"] == 2, "both to wait")
+
+        r = m.mete("why", "four", "--if", "end large")
+        check(r.code == 0 and re.search(r"default +four +started", r.out) and "eight" not in r.out, r)
+        check("would start" in r.err, r)
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        r = m.mete("why", "--if", f"add 2 {node}", "-o", "json")
+        equal([(i["name"], i["becomes"]) for i in json.loads(r.out)["items"]], [("four", "started"), ("eight", "started")])
+        r = m.mete("why", "--if", f"drain {node}")
+        check(re.search(r"default +large +waiting", r.out), r)
+        r = m.mete("why", "eight", "--if", "resume " + node)
+        check("nothing would start" in r.err and "would not start by that" in r.err, r)
+        equal(jobs.placed("default"), ["large"])
+
+        for change, said in (("end nobody", "nobody"), ("add 0 " + node, "number"), ("add 1 nowhere", "nowhere"),
+                             ("explode", "end NS/POD"), ("drain nowhere", "nowhere")):
+            r = m.mete("why", "--if", change)
+            check(r.code != 0 and said in r.err, change, r)
