@@ -118,9 +118,9 @@ const struct command *command_find(const char *name)
 /* What later versions bring (docs of the commands): refused by name, so that nobody takes them for
  * misspelt. */
 static const char *const planned[] = {
-    "submit",   "topo",    "top",      "audit", "explain", "login",  "context", "token",
-    "backup",   "upgrade", "sbatch",   "srun",  "salloc",  "squeue", "sinfo",   "scancel",
-    "scontrol", "sacct",   "sacctmgr", "sprio", "sstat",   "sshare", NULL,
+    "submit",  "top",      "audit", "explain", "login",  "context", "token",   "backup",
+    "upgrade", "sbatch",   "srun",  "salloc",  "squeue", "sinfo",   "scancel", "scontrol",
+    "sacct",   "sacctmgr", "sprio", "sstat",   "sshare", NULL,
 };
 
 bool command_is_planned(const char *name)

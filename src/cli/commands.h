@@ -25,6 +25,7 @@ extern const struct command command_free_gpus;
 extern const struct command command_gpus;
 extern const struct command command_image;
 extern const struct command command_nodes;
+extern const struct command command_topo;
 extern const struct command command_events;
 extern const struct command command_queues;
 extern const struct command command_reserve;

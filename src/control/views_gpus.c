@@ -4,8 +4,8 @@
 #include "kinds/pod_state.h"
 
 /* {from, to, ...}: members of the node's annotation and what they are called here. */
-static const char *const spec_members[] = {"uuid",        "index", "product",  "model",
-                                           "memoryBytes", "pci",   "numaNode", "emulated"};
+static const char *const spec_members[] = {
+    "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
 
 static void copy_member(json_t *to, const json_t *from, const char *key)
 {

@@ -13,6 +13,7 @@ static const struct field spec_fields[] = {
     F_INT("memoryBytes", "Its memory."),
     F_STRING("pci", "Its PCI address.", .size_max = 32),
     F_INT("numaNode", "The NUMA node that it is near to."),
+    F_INT("linkGroup", "Those of its node with the same number reach each other over NVLink."),
     F_BOOL("emulated", "Whether it does not really exist."),
     F_END,
 };

@@ -1,0 +1,77 @@
+"""Gangs in one rack on the real server, and `mete topo`."""
+
+import json
+
+from harness import Mete, check, equal, pod, wait
+
+LABEL = "scheduling.x-k8s.io/pod-group"
+REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+
+
+def group(m, name, members, annotations=None):
+    m.ok("create", "-f", "-", stdin=json.dumps({
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
+        "metadata": {"name": name, "annotations": annotations or {}}, "spec": {"minMember": members}}))
+
+
+def submit(m, name, of, gpus, annotations=None):
+    body = json.loads(pod(name, "sleep 1000", gpus=gpus, terminationGracePeriodSeconds=1))
+    body["metadata"].update(labels={LABEL: of}, annotations=annotations or {})
+    m.ok("create", "-f", "-", stdin=json.dumps(body))
+
+
+def why(m, job):
+    r = m.mete("why", job, "-o", "json")
+    check(r.code == 0, r)
+    return json.loads(r.out)["status"]["reason"]
+
+
+def test_a_gang_waits_for_a_domain_and_starts_in_it():
+    with Mete("emulated:8xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        group(m, "train", 2)
+        for name in ("train-0", "train-1"):
+            submit(m, name, "train", 2, {REQUIRED: "rack"})
+        r = wait(lambda: (r := why(m, "train-0")) and r["code"] == "NeverFits" and r, "no machine has a rack")
+        equal(r["message"], "needs 2 x 2 gpus in one rack; no node has the label rack")
+        r = m.mete("topo")
+        check(r.code == 0 and "rack" not in r.out and "node" in r.out and "8 of 8" in r.out, r)
+        m.ok("label", "node", node, "rack=r1")
+        for name in ("train-0", "train-1"):
+            m.wait_phase(name, "Running")
+
+        r = m.mete("topo")
+        lines = [line.split() for line in r.out.splitlines()]
+        equal(lines[1][:5], ["rack", "r1", "4", "of", "8"], r)
+        equal(lines[2][:5], ["node", node, "4", "of", "8"], r)
+        check(any(line[:2] == ["link", "group"] for line in lines[3:]), r)
+        r = m.mete("topo", "-o", "json")
+        rack, machine, links = json.loads(r.out)["items"][:3]
+        equal(rack["spec"], {"level": "rack", "key": "rack", "depth": 0})
+        equal(rack["status"]["gpusFree"], 4)
+        equal(machine["status"]["state"], "ready")
+        equal(sum(d["isFree"] for d in machine["status"]["devices"]), 4)
+        equal(links["spec"]["level"], "link group")
+        r = m.mete("topo", "--levels", "no key")
+        check(r.code == 2 and '"no key" is no label' in r.err, r)
+
+        group(m, "wide", 3, {REQUIRED: "rack"})
+        for i in range(3):
+            submit(m, f"wide-{i}", "wide", 2)
+        r = wait(lambda: (r := why(m, "wide-0")) and r["code"] == "NoNodeFits" and r, "4 of 6 are free")
+        equal(r["message"], "needs 3 x 2 gpus at once; there is room for 2")
+        m.ok("delete", "pod", "train-0", "train-1")
+        for i in range(3):
+            m.wait_phase(f"wide-{i}", "Running")
+
+
+def test_what_is_not_implemented_of_topology_is_refused():
+    with Mete("emulated:8xH100") as m:
+        body = json.loads(pod("p", "true"))
+        for key, value, says in (
+                (REQUIRED, "no key", "Invalid value"),
+                ("kueue.x-k8s.io/podset-slice-size", "2", "is not implemented"),
+        ):
+            body["metadata"]["annotations"] = {key: value}
+            r = m.kubectl("create", "-f", "-", stdin=json.dumps(body))
+            check(r.code == 1 and key in r.err and says in r.err, r)
