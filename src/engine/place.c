@@ -314,7 +314,10 @@ static struct node *claimed_node(struct mete_engine *e, struct attempt *a, const
         near_ask(e, pod_ties(p), s);
     if (is_near && !near_allows(e, n, NULL))
         return NULL;
-    return fit_now(n, s) && !node_is_barred(e, n) && claim_allows(e, a, s, n) ? n : NULL;
+    return scope_has(&a->scope, n) && fit_now(n, s) && !node_is_barred(e, n) &&
+                   claim_allows(e, a, s, n)
+               ? n
+               : NULL;
 }
 
 static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
