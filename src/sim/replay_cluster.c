@@ -291,12 +291,13 @@ static struct err *step(struct live *l)
 {
     const int64_t end_s = replay_next_end(&l->r);
     const int64_t other_s = heap_first(&l->others) ? heap_first(&l->others)->key : NEVER;
+    int64_t next_s = replay_next_arrival(&l->r) < end_s ? replay_next_arrival(&l->r) : end_s;
 
-    l->now_s = replay_next_arrival(&l->r) < end_s ? replay_next_arrival(&l->r) : end_s;
-    if (other_s < l->now_s)
-        l->now_s = other_s;
-    if (l->now_s == NEVER)
+    if (other_s < next_s)
+        next_s = other_s;
+    if (next_s == NEVER)
         return stuck(l);
+    l->now_s = next_s;
     release_others(l);
     replay_release(&l->r, l->now_s, on_end, l);
     for (; replay_next_arrival(&l->r) == l->now_s; l->r.arrived++)
