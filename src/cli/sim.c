@@ -24,8 +24,8 @@ static struct err *sim_run(struct cli *c)
 {
     const char *name = c->in->arguments.at[0];
 
-    if (flag_text(c->in, "from"))
-        return cli_usage(c, "--from is not there yet: the cluster comes from --nodes");
+    if (flag_text(c->in, "from") && !text_equal(name, "jobs"))
+        return cli_usage(c, "--from is for sim jobs");
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (text_equal(words[i].name, name))
             return run_word(c, &words[i]);
@@ -33,6 +33,7 @@ static struct err *sim_run(struct cli *c)
                      name);
 }
 
+static const char *const groups[] = {"size", "user", NULL};
 static const char *const formats[] = {"table", "json", "csv", NULL};
 
 static const struct flag sim_flags[] = {
@@ -89,7 +90,24 @@ static const struct flag sim_flags[] = {
      .type = FLAG_TEXT,
      .value = "FILE.html",
      .doc = "also write a page with plots that needs nothing else"},
-    {.name = "from", .type = FLAG_TEXT, .value = "live", .is_hidden = true, .doc = "not there yet"},
+    {.name = "cluster",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "jobs: on these nodes and queues, by the engine itself"},
+    {.name = "from",
+     .type = FLAG_TEXT,
+     .value = "live",
+     .doc = "jobs: the same on those of a running Mete"},
+    {.name = "by",
+     .type = FLAG_TEXT,
+     .value = "GROUP",
+     .values = groups,
+     .doc = "jobs: a line for each size of job, or each user"},
+    {.name = "price", .type = FLAG_TEXT, .value = "P", .doc = "jobs: what an hour of a gpu costs"},
+    {.name = "prices",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "jobs: the same by model, in the form of docs/accounting.md"},
     {.name = "output",
      .letter = 'o',
      .type = FLAG_TEXT,

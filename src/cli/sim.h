@@ -34,8 +34,8 @@ struct err *sim_print(struct cli *c, const struct sim_column *columns, size_t n,
 /* The i-th of a list "a,b,c"; false past the end. */
 bool sim_list_at(const char *list, size_t i, struct str *ret);
 
-/* Says on a terminal how far a long run is: "mete: sim: WHAT 40 of 60". Silent in the first second
- * and between tenths of one. {0} to begin with. */
+/* Says how far a long run is, "mete: sim: WHAT 40 of 60": on a terminal in one line, rewritten each
+ * tenth of a second after the first one; else a line each half minute. {0} to begin with. */
 struct sim_progress {
     struct cli *cli;
     const char *what;

@@ -110,8 +110,15 @@ void sim_progress_show(struct sim_progress *p, size_t done)
     const int64_t now = stopwatch_ns();
     const struct terminal *t = &p->cli->terminal;
 
-    if (!t->err || t->is_plain || now - p->began_ns < NS_PER_SEC ||
-        now - p->said_ns < NS_PER_SEC / 10)
+    if (!t->err || t->is_plain) { /* a line each half minute */
+        if (now - (p->said_ns ? p->said_ns : p->began_ns) < 30 * NS_PER_SEC)
+            return;
+        p->said_ns = now;
+        cli_say(p->cli, "sim: %s: %zu of %zu, %" PRId64 " s", p->what, done, p->total,
+                (now - p->began_ns) / NS_PER_SEC);
+        return;
+    }
+    if (now - p->began_ns < NS_PER_SEC || now - p->said_ns < NS_PER_SEC / 10)
         return;
     p->said_ns = now;
     (void)fprintf(p->cli->err, "\r\033[Kmete: sim: %s: %zu of %zu, %" PRId64 " s", p->what, done,
@@ -121,7 +128,7 @@ void sim_progress_show(struct sim_progress *p, size_t done)
 
 void sim_progress_end(struct sim_progress *p)
 {
-    if (p->said_ns != 0)
+    if (p->said_ns != 0 && p->cli->terminal.err && !p->cli->terminal.is_plain)
         (void)fputs("\r\033[K", p->cli->err);
     p->said_ns = 0;
 }

@@ -71,7 +71,7 @@ static int64_t ns_of(const struct live *l, int64_t s)
 static size_t list_sets(const struct live *l, const struct sim_job *j, const struct sim_ask *ask,
                         struct mete_pod_set sets[2])
 {
-    const uint32_t most = cluster_gpus_most(l->asked->cluster);
+    const uint32_t most = sim_cluster_gpus_most(l->asked->cluster);
     const uint32_t whole = j->gpus > most && most > 0 ? j->gpus / most : 0;
     const uint32_t rest = j->gpus - whole * most;
     size_t n = 0;
@@ -137,7 +137,7 @@ static struct err *submit(struct live *l, uint32_t job)
                               .priority = is_strict(l) ? 0 : ask->priority,
                               .submit_ns = ns_of(l, j->submit_s),
                               .time_limit_ns = ask->limit_s * NS_PER_SEC,
-                              .estimate_ns = l->asked->is_guessed ? j->estimate_s * NS_PER_SEC : 0,
+                              .estimate_ns = j->estimate_s * NS_PER_SEC,
                               .is_preemptible = ask->is_preemptible && !is_strict(l),
                               .pod_sets = sets,
                               .n_pod_sets = n,
@@ -308,9 +308,9 @@ static struct err *step(struct live *l)
 static struct err *set_up(struct live *l)
 {
     const struct cluster_replay *asked = l->asked;
-    struct mete_fairness fairness = cluster_fairness(asked->cluster);
+    struct mete_fairness fairness = sim_cluster_fairness(asked->cluster);
     const struct mete_options options = {.policy = asked->policy.placement};
-    const struct cluster_job *jobs = cluster_jobs(asked->cluster, &l->n_jobs);
+    const struct cluster_job *jobs = sim_cluster_jobs(asked->cluster, &l->n_jobs);
 
     l->engine = mete_engine_new(&options);
     if (!l->engine)
@@ -319,8 +319,9 @@ static struct err *set_up(struct live *l)
         fairness.order = METE_ORDER_PRIORITY;
     if (mete_fairness_set(l->engine, &fairness) != METE_OK)
         return err_new(ERR_INVALID, "%s", mete_last_error(l->engine));
-    TRY(cluster_apply(asked->cluster, l->engine));
-    l->base_ns = cluster_now_ns(asked->cluster) > 0 ? cluster_now_ns(asked->cluster) : NS_PER_SEC;
+    TRY(sim_cluster_apply(asked->cluster, l->engine));
+    l->base_ns =
+        sim_cluster_now_ns(asked->cluster) > 0 ? sim_cluster_now_ns(asked->cluster) : NS_PER_SEC;
     l->now_s = asked->options.jobs[0].submit_s;
     l->jobs = mem_alloc(l->n_jobs * sizeof(*jobs) + 1);
     if (l->n_jobs > 0)

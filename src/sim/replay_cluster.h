@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "sim/cluster.h"
 #include "sim/replay.h"
+#include "sim/sim_cluster.h"
 
 enum cluster_order {
     CLUSTER_ENGINE,
@@ -28,10 +28,9 @@ struct cluster_policy {
 struct err *cluster_policy_parse(struct str text, struct cluster_policy *ret) MUST_CHECK;
 
 struct cluster_replay {
-    const struct cluster *cluster;
+    const struct sim_cluster *cluster;
     const struct job_trace *trace;
     struct cluster_policy policy;
-    bool is_guessed; /* what is known of a duration is an estimate, else a limit or nothing */
     struct replay_options options; /* nodes and gpus_per_node are not looked at */
 };
 

@@ -82,7 +82,7 @@ def test_sim_says_what_is_wrong():
             (["jobs", "--nodes", "2"], 2, "wants --trace FILE"),
             (["jobs", "--trace", path], 2, "wants --nodes N"),
             (["jobs", "--trace", path, "--nodes", "1"], 1, "wants 8 gpus: the pool has 4"),
-            (["jobs", "--trace", path, "--nodes", "9", "--policies", "lifo"], 2, "want fifo, sjf, srtf or mete"),
+            (["jobs", "--trace", path, "--nodes", "9", "--policies", "lifo"], 2, "want fifo, sjf, srtf, mete or engine"),
             (["jobs", "--trace", path, "--nodes", "9", "--estimates", "sigma=9"], 2, "--estimates: sigma"),
             (["jobs", "--trace", bad, "--nodes", "9"], 1, "bad.csv:2: 2 fields: want 3"),
             (["jobs", "--trace", broken, "--nodes", "9"], 1, "broken.csv.gz"),
@@ -114,6 +114,97 @@ def test_sim_openb_tiny():
         r = sim(*words, "--seeds", "3")
         equal(r.returncode, 1, r)
         check("seed 3: no order of arrival" in r.stderr, r)
+
+
+CLUSTER = """apiVersion: mete.dev/v1
+kind: Cluster
+nodes:
+- {name: big, count: 2, gpus: 8, model: h100, cpu: 64, memory: 512Gi}
+- {name: small, gpus: 4, model: a100}
+---
+apiVersion: mete.dev/v1
+kind: Queue
+metadata: {name: prod}
+spec: {parent: all, quotas: [{resource: gpu, nominal: "16"}], preemption: {reclaim: Any}}
+---
+apiVersion: mete.dev/v1
+kind: Queue
+metadata: {name: research}
+spec: {parent: all, quotas: [{resource: gpu, nominal: "4"}]}
+---
+apiVersion: mete.dev/v1
+kind: Queue
+metadata: {name: all}
+spec: {quotas: [{resource: gpu, nominal: "20"}]}
+"""
+ASKING = """submit_s,duration_s,gpus,user,queue,model,gpu_milli,pods,limit_s,priority
+0,1000,8,ann,research,,,,,
+0,1000,8,bob,research,,,,,
+20,300,16,eve,prod,h100,,2,,
+30,90,4,dan,prod,a100,,,50,5
+40,100,1,ann,research,a100,500,,,
+40,100,1,ann,research,a100,500,,,
+"""
+
+
+def test_sim_jobs_on_a_cluster():
+    with tempfile.TemporaryDirectory() as d:
+        jobs, cluster = write(f"{d}/jobs.csv", ASKING), write(f"{d}/cluster.yaml", CLUSTER)
+        words = ["jobs", "--trace", jobs, "--cluster", cluster]
+        r = sim(*words, "--policies", "engine,engine:fgd,fifo", "--price", "2", "-o", "json")
+        equal(r.returncode, 0, r)
+        rows = json.loads(r.stdout)
+        equal([row["policy"] for row in rows], ["engine", "engine:fgd", "fifo"], r)
+        for row in rows[:2]:
+            users = {u["user"]: u for u in row["by_user"]}
+            # prod's gang takes its nominal quota back at once; the limit ends dan's job after 50 s.
+            equal((row["preemptions"], users["eve"]["mean_wait_s"], users["dan"]["mean_jct_s"]), (2, 0, 50), row)
+            equal(users["eve"]["share"], 1.0, row)
+            check(0 < row["jain"] < 1 and row["idle_cost"] > 0, row)
+            # 20 s of what was preempted are kept, but each paid 30 s of 8 gpus.
+            hours = (8 * 1000 * 2 + 16 * 300 + 4 * 50 + 2 * 0.5 * 100 + 2 * 8 * 30) / 3600
+            check(abs(row["cost"] - 2 * hours) < 1e-6, row)
+            equal([(s["size"], s["jobs"]) for s in row["by_size"]], [("<1", 2), ("2-4", 1), ("5-8", 2), ("9-16", 1)], row)
+        fifo = {u["user"]: u for u in rows[2]["by_user"]}
+        equal((fifo["eve"]["mean_wait_s"], rows[2]["preemptions"]), (980, 0), r)
+        r = sim(*words, "--policies", "fifo", "--by", "user", "-o", "csv")
+        lines = list(csv.DictReader(io.StringIO(r.stdout)))
+        equal([line["group"] for line in lines], ["ann", "bob", "eve", "dan"], r)
+        r = sim(*words, "--policies", "engine", "--what-if", "add 2 x 8xH100", "--report", f"{d}/x.html", "-o", "json")
+        equal([(row["nodes"], row["preemptions"]) for row in json.loads(r.stdout)], [(3, 2), (5, 0)], r)
+        with open(f"{d}/x.html", encoding="utf-8") as page:
+            check(page.read().count("<svg") == 4, "two curves, and the users' shares of two runs")
+        prices = write(f"{d}/prices.yaml", "currency: EUR\ngpuHour: {h100: 9, default: 1}\n")
+        row = json.loads(sim(*words, "--policies", "engine", "--prices", prices, "-o", "json").stdout)[0]
+        check(row["currency"] == "EUR" and abs(row["cost"] - (hours + 8 * 16 * 300 / 3600)) < 1e-6, row)
+
+
+def test_sim_cluster_says_what_is_wrong():
+    with tempfile.TemporaryDirectory() as d:
+        jobs, cluster = write(f"{d}/jobs.csv", ASKING), write(f"{d}/cluster.yaml", CLUSTER)
+        for text, code, message in (
+            ("kind: Cluster\nnodes: [{name: a, colour: red}]", 1, "nodes[0]: 'colour' is not known"),
+            ("kind: Cluster\nnodes: [{name: a, gpus: 65}]", 1, "gpus: want a number from 0 to 64"),
+            ("kind: Cluster\nnodes: [{name: a, cpu: lots}]", 1, "cpu: "),
+            ("kind: Pod", 1, "kind 'Pod': want Cluster or Queue"),
+            (CLUSTER.replace("parent: all", "parent: none", 1), 1, "queue prod: its parent is not there"),
+            (CLUSTER.replace("count: 2", "count: 1"), 1, "never starts: NeverFits"),
+            (CLUSTER.replace("name: prod", "name: dev"), 1, "never starts: NoSuchQueue"),
+        ):
+            r = sim("jobs", "--trace", jobs, "--cluster", write(f"{d}/wrong.yaml", text), "--policies", "engine")
+            equal(r.returncode, code, r)
+            check(message in r.stderr, message, r)
+        for words, message in (
+            (["--nodes", "3"], "knows no 'gpu_milli'"),
+            (["--cluster", cluster, "--nodes", "3"], "a cluster has its own"),
+            (["--cluster", cluster, "--policies", "srtf"], "want engine, priority, fifo or sjf"),
+            (["--cluster", cluster, "--policies", "fifo:chess"], "there is no placement 'chess'"),
+            (["--cluster", cluster, "--price", "x"], "--price: "),
+            (["--cluster", cluster, "--what-if", "remove 3"], "there are 3 nodes"),
+            (["--from", "dead"], "want live"),
+        ):
+            r = sim("jobs", "--trace", jobs, *words)
+            check(r.returncode in (1, 2) and message in r.stderr, message, r)
 
 
 def test_sim_published_tiny():
@@ -158,7 +249,7 @@ def test_sim_what_if_and_report():
         equal(rows[1]["mean_jct_s"], (100 + 50 + 59 + 68) / 4, r)
         with open(page, encoding="utf-8") as text:
             html = text.read()
-        check(html.count("<svg") == 2 and "fifo, 3 nodes" in html and "http" not in html, html[:2000])
+        check(html.count("<svg") == 4 and "fifo, 3 nodes" in html and "http" not in html, html[:2000])
         for change, text in (("add 1 x 8xH100", "all are alike"), ("paint it", "no change"), ("remove 2", "0 nodes")):
             r = sim(*words, "--what-if", change)
             equal(r.returncode, 2, r)
@@ -197,6 +288,16 @@ def test_sim_record_and_replay():
         row = json.loads(r.out)[0]
         check(row["differing"] == 0 and row["decisions"] == 4, row)
         check("decides the same, to the byte" in r.err, r)
+        head, *lines = TINY.splitlines()
+        limited = [f"{head},limit_s", *(f"{line},{line.split(',')[1]}" for line in lines)]
+        jobs = write(f"{d}/jobs.csv", "\n".join(limited) + "\n")
+        r = m.mete("sim", "jobs", "--trace", jobs, "--from", "live", "--policies", "fifo,engine", "-o", "json")
+        equal(r.code, 0, r)
+        live = json.loads(r.out)
+        # 8 gpus, as the pool of test_sim_jobs_tiny: the jobs with 4, 8, 2 and 1.
+        equal([(x["nodes"], x["mean_jct_s"]) for x in live[:1]], [(1, (100 + 149 + 158 + 167) / 4)], r)
+        # The engine starts what ends by its limit in front of the job that waits for all gpus.
+        equal(live[1]["mean_jct_s"], (100 + 149 + 10 + 20) / 4, r)
         r = sim("replay", path)
         equal(r.returncode, 0, r)
         with open(path, encoding="utf-8") as recorded:

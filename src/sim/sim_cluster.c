@@ -1,4 +1,4 @@
-#include "sim/cluster.h"
+#include "sim/sim_cluster.h"
 
 #include <inttypes.h>
 
@@ -21,7 +21,7 @@ struct cluster_node {
     uint32_t gpus;
 };
 
-struct cluster {
+struct sim_cluster {
     VEC(struct cluster_node) nodes;
     VEC(char *) queues; /* lines */
     VEC(char *) others; /* after the nodes */
@@ -30,12 +30,12 @@ struct cluster {
     int64_t now_ns;
 };
 
-struct cluster *cluster_new(void)
+struct sim_cluster *sim_cluster_new(void)
 {
-    return mem_alloc(sizeof(struct cluster));
+    return mem_alloc(sizeof(struct sim_cluster));
 }
 
-void cluster_free(struct cluster *c)
+void sim_cluster_free(struct sim_cluster *c)
 {
     if (!c)
         return;
@@ -78,7 +78,7 @@ struct node_kind {
     size_t n_labels;
 };
 
-static void add_node(struct cluster *c, const struct node_kind *k, const char *name)
+static void add_node(struct sim_cluster *c, const struct node_kind *k, const char *name)
 {
     struct mete_amount capacity[] = {{"cpu", k->cpu_milli}, {"memory", k->memory_bytes}};
     AUTO_FREE struct mete_gpu *gpus = mem_alloc((size_t)k->gpus * sizeof(*gpus) + 1);
@@ -110,7 +110,7 @@ static void add_node(struct cluster *c, const struct node_kind *k, const char *n
                                              (uint32_t)k->gpus});
 }
 
-static struct err *add_nodes(struct cluster *c, const struct node_kind *k, int64_t count)
+static struct err *add_nodes(struct sim_cluster *c, const struct node_kind *k, int64_t count)
 {
     if (count + (int64_t)c->nodes.n > NODES_MAX)
         return err_new(ERR_INVALID, "over %d nodes", NODES_MAX);
@@ -199,7 +199,7 @@ static struct err *check_keys(const json_t *o, const char *const *known)
     return NULL;
 }
 
-static struct err *read_node(struct cluster *c, const json_t *node)
+static struct err *read_node(struct sim_cluster *c, const json_t *node)
 {
     static const char *const known[] = {"name",      "count", "gpus",   "model",  "mig",
                                         "gpuMemory", "cpu",   "memory", "labels", NULL};
@@ -232,7 +232,7 @@ static struct err *read_node(struct cluster *c, const json_t *node)
     return add_nodes(c, &k, count);
 }
 
-struct err *cluster_add_nodes(struct cluster *c, const json_t *document)
+struct err *sim_cluster_add_nodes(struct sim_cluster *c, const json_t *document)
 {
     static const char *const known[] = {"apiVersion", "kind", "nodes", NULL};
     const json_t *nodes = json_object_get(document, "nodes");
@@ -251,8 +251,8 @@ struct err *cluster_add_nodes(struct cluster *c, const json_t *document)
     return NULL;
 }
 
-struct err *cluster_add_like(struct cluster *c, const char *prefix, uint32_t count, uint32_t gpus,
-                             const char *model)
+struct err *sim_cluster_add_like(struct sim_cluster *c, const char *prefix, uint32_t count,
+                                 uint32_t gpus, const char *model)
 {
     const struct node_kind k = {.name = prefix,
                                 .model = model,
@@ -264,7 +264,7 @@ struct err *cluster_add_like(struct cluster *c, const char *prefix, uint32_t cou
     return add_nodes(c, &k, count);
 }
 
-struct err *cluster_remove_last(struct cluster *c, uint32_t count)
+struct err *sim_cluster_remove_last(struct sim_cluster *c, uint32_t count)
 {
     if (count >= c->nodes.n)
         return err_new(ERR_INVALID, "there are %zu nodes", c->nodes.n);
@@ -273,14 +273,14 @@ struct err *cluster_remove_last(struct cluster *c, uint32_t count)
     return NULL;
 }
 
-void cluster_add_queue(struct cluster *c, const struct mete_queue *queue)
+void sim_cluster_add_queue(struct sim_cluster *c, const struct mete_queue *queue)
 {
     char *line = line_of(RECORD_QUEUE_SET, queue);
 
     vec_add(&c->queues, line);
 }
 
-void cluster_set_fairness(struct cluster *c, const struct mete_fairness *fairness)
+void sim_cluster_set_fairness(struct sim_cluster *c, const struct mete_fairness *fairness)
 {
     c->fairness = *fairness;
 }
@@ -288,7 +288,7 @@ void cluster_set_fairness(struct cluster *c, const struct mete_fairness *fairnes
 /* ---- a running Mete ---- */
 
 /* False: nobody knows when it ends. */
-static bool add_job(struct cluster *c, const struct mete_workload *w, int64_t started_ns)
+static bool add_job(struct sim_cluster *c, const struct mete_workload *w, int64_t started_ns)
 {
     const int64_t ran_ns = started_ns > 0 ? c->now_ns - started_ns : 0;
 
@@ -302,8 +302,8 @@ static bool add_job(struct cluster *c, const struct mete_workload *w, int64_t st
     return true;
 }
 
-static void take_line(struct cluster *c, enum record_call call, const void *args, struct str line,
-                      size_t *left_out)
+static void take_line(struct sim_cluster *c, enum record_call call, const void *args,
+                      struct str line, size_t *left_out)
 {
     const struct record_restore *restore = args;
     const struct mete_node *node = args;
@@ -332,7 +332,8 @@ static void take_line(struct cluster *c, enum record_call call, const void *args
         ++*left_out;
 }
 
-struct err *cluster_add_recording(struct cluster *c, struct str recording, size_t *ret_left_out)
+struct err *sim_cluster_add_recording(struct sim_cluster *c, struct str recording,
+                                      size_t *ret_left_out)
 {
     AUTO(record_fold_freep) struct record_fold *fold = record_fold_new();
     AUTO(arena_freep) struct arena *a = arena_new();
@@ -366,12 +367,12 @@ struct err *cluster_add_recording(struct cluster *c, struct str recording, size_
 
 /* ---- all of it ---- */
 
-size_t cluster_node_count(const struct cluster *c)
+size_t sim_cluster_node_count(const struct sim_cluster *c)
 {
     return c->nodes.n;
 }
 
-double cluster_gpus(const struct cluster *c)
+double sim_cluster_gpus(const struct sim_cluster *c)
 {
     double sum = 0;
 
@@ -381,7 +382,7 @@ double cluster_gpus(const struct cluster *c)
     return sum;
 }
 
-uint32_t cluster_gpus_most(const struct cluster *c)
+uint32_t sim_cluster_gpus_most(const struct sim_cluster *c)
 {
     uint32_t most = 0;
 
@@ -391,18 +392,18 @@ uint32_t cluster_gpus_most(const struct cluster *c)
     return most;
 }
 
-int64_t cluster_now_ns(const struct cluster *c)
+int64_t sim_cluster_now_ns(const struct sim_cluster *c)
 {
     return c->now_ns;
 }
 
-const struct cluster_job *cluster_jobs(const struct cluster *c, size_t *ret_count)
+const struct cluster_job *sim_cluster_jobs(const struct sim_cluster *c, size_t *ret_count)
 {
     *ret_count = c->jobs.n;
     return c->jobs.at;
 }
 
-struct mete_fairness cluster_fairness(const struct cluster *c)
+struct mete_fairness sim_cluster_fairness(const struct sim_cluster *c)
 {
     return c->fairness;
 }
@@ -420,7 +421,7 @@ static struct err *apply_line(struct arena *a, struct mete_engine *e, const char
     return NULL;
 }
 
-struct err *cluster_apply(const struct cluster *c, struct mete_engine *e)
+struct err *sim_cluster_apply(const struct sim_cluster *c, struct mete_engine *e)
 {
     AUTO(arena_freep) struct arena *a = arena_new();
 
