@@ -7,7 +7,7 @@
 static const char *replay(const char *nodes, const char *jobs, int64_t *ends)
 {
     static char message[256];
-    AUTO(cluster_freep) struct cluster *c = cluster_new();
+    AUTO(sim_cluster_freep) struct sim_cluster *c = sim_cluster_new();
     AUTO(job_trace_freep) struct job_trace *t = NULL;
     AUTO(err_freep) struct err *e = NULL;
     json_t *document = json_loads(nodes, 0, NULL);
@@ -21,7 +21,7 @@ static const char *replay(const char *nodes, const char *jobs, int64_t *ends)
     asked.trace = t;
     asked.options.jobs = job_trace_jobs(t);
     asked.options.n = job_trace_count(t);
-    e = cluster_add_nodes(c, document);
+    e = sim_cluster_add_nodes(c, document);
     if (!e)
         e = cluster_replay_run(&asked, done);
     json_decref(document);
