@@ -673,6 +673,24 @@ struct mete_moves {
 
 METE_API enum mete_result mete_moves_set(struct mete_engine *e, const struct mete_moves *moves);
 
+/* What a user's workloads in a queue held together, from `from_ns` to `to_ns`. */
+struct mete_used {
+    const char *queue;
+    const char *user;
+    const struct mete_amount *amounts; /* as in struct mete_quota: "gpu" in 1/1000 */
+    size_t n_amounts;
+    int64_t from_ns;
+    int64_t to_ns;
+    int64_t now_ns; /* realtime, as of cycles; not before to_ns */
+};
+
+/*
+ * Counts towards what was used lately what the engine did not see: before its first cycle, as read
+ * back after a restart. By the nodes and the half-life as they are then; nothing where that is 0.
+ * METE_NOT_FOUND: no such queue.
+ */
+METE_API enum mete_result mete_usage_add(struct mete_engine *e, const struct mete_used *used);
+
 METE_API enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *w);
 /* A workload that is placed already, as read back after a restart. Nodes that are not known yet are
  * fine. */

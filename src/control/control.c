@@ -10,6 +10,7 @@
 #include "control/gc.h"
 #include "control/jobs.h"
 #include "control/node_monitor.h"
+#include "control/past_usage.h"
 #include "control/recorder.h"
 #include "control/requeue.h"
 #include "control/views.h"
@@ -28,6 +29,7 @@ struct control {
     struct budgets *budgets;
     struct requeue *requeue;
     struct accounts *accounts;
+    struct past_usage *past_usage;
     struct views views;
 };
 
@@ -62,6 +64,8 @@ static struct err *start(struct control *c, const struct control_options *o)
     struct cronjobs_options cronjobs = {.loop = o->loop};
     struct scheduler_options scheduler = {.loop = o->loop, .policy = o->policy};
 
+    struct past_usage_options past = {.loop = o->loop, .store = o->store};
+
     c->cluster = cluster_store_new(o->store, o->objects);
     c->events = events_new(o->loop, c->cluster);
     scheduler.cluster = c->cluster;
@@ -70,6 +74,9 @@ static struct err *start(struct control *c, const struct control_options *o)
     scheduler.record = recorder_line;
     scheduler.record_arg = c->recorder;
     TRY(scheduler_new(&scheduler, &c->scheduler));
+    past.cluster = c->cluster;
+    past.engine = scheduler_engine(c->scheduler);
+    c->past_usage = past_usage_new(&past);
     TRY(boot_new(&boot, &c->boot));
     TRY(node_monitor_new(&monitor, &c->monitor));
     TRY(gc_new(&gc, &c->gc));
@@ -111,6 +118,7 @@ void control_free(struct control *c)
     gc_free(c->gc);
     node_monitor_free(c->monitor);
     boot_free(c->boot);
+    past_usage_free(c->past_usage);
     scheduler_free(c->scheduler);
     recorder_free(c->recorder);
     events_free(c->events);

@@ -103,6 +103,8 @@ static bool may_put(const struct queue_tree *q, const struct queue_entry *entry)
 
 static bool step(struct queue_tree *q, struct queue_entry *entry)
 {
+    if (is_root(entry->name))
+        return false;
     if (is_active(q, entry))
         return !entry->is_settled && may_put(q, entry) && put(q, entry);
     return entry->fed && take_out(q, entry);

@@ -148,6 +148,8 @@ bool queue_admits_placed(struct mete_engine *e, const struct workload *w, struct
 struct queue_user *queue_user(const struct queue *q, uint32_t user);
 /* What it holds of a counted resource, as a part of the cluster. */
 uint64_t queue_part(const struct mete_engine *e, const struct queue *q, size_t i);
+/* An amount as a part of the cluster. */
+uint64_t queue_part_of(int64_t amount, int64_t capacity);
 /* Its user is known in its queue and those above it. */
 void queue_users_make(struct mete_engine *e, const struct workload *w);
 void queue_user_free(struct mete_engine *e, struct queue *q, struct queue_user *u);

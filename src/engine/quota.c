@@ -123,7 +123,7 @@ void queue_count_held(struct mete_engine *e, struct workload *w, const int64_t *
     }
 }
 
-static uint64_t part_of(int64_t amount, int64_t capacity)
+uint64_t queue_part_of(int64_t amount, int64_t capacity)
 {
     if (amount <= 0)
         return 0;
@@ -134,7 +134,7 @@ static uint64_t part_of(int64_t amount, int64_t capacity)
 
 uint64_t queue_part(const struct mete_engine *e, const struct queue *q, size_t i)
 {
-    return part_of(q->cells[i].held, e->counted.at[i].capacity);
+    return queue_part_of(q->cells[i].held, e->counted.at[i].capacity);
 }
 
 uint64_t queue_share(const struct mete_engine *e, const struct queue *q, const struct charge *c)
@@ -145,7 +145,8 @@ uint64_t queue_share(const struct mete_engine *e, const struct queue *q, const s
         uint64_t here = q->cells[i].usage.lately;
 
         if (q->cells[i].held > 0 || (c && c->at[i] > 0))
-            here += part_of(q->cells[i].held + (c ? c->at[i] / 2 : 0), e->counted.at[i].capacity);
+            here +=
+                queue_part_of(q->cells[i].held + (c ? c->at[i] / 2 : 0), e->counted.at[i].capacity);
         most = here > most ? here : most;
     }
     return most / q->weight;
@@ -349,7 +350,7 @@ static uint64_t bill(const struct mete_engine *e, const int64_t *charge)
     uint64_t most = 0;
 
     for (size_t i = 0; i < e->counted.n; i++) {
-        uint64_t here = charge[i] > 0 ? part_of(charge[i], e->counted.at[i].capacity) : 0;
+        uint64_t here = charge[i] > 0 ? queue_part_of(charge[i], e->counted.at[i].capacity) : 0;
 
         most = here > most ? here : most;
     }

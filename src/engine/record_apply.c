@@ -36,6 +36,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_reservation_set(e, args);
     case RECORD_RESERVATION_REMOVE:
         return mete_reservation_remove(e, name->name);
+    case RECORD_USAGE_ADD:
+        return mete_usage_add(e, args);
     case RECORD_WORKLOAD_ADD:
         return mete_workload_add(e, args);
     case RECORD_WORKLOAD_RESTORE:

@@ -280,6 +280,8 @@ static void take(struct record_fold *f, enum record_call call, const void *args,
     case RECORD_WORKLOAD_LABEL:
         take_workload(f, call, args, line);
         return;
+    case RECORD_USAGE_ADD: /* what was used lately begins anew */
+        return;
     case RECORD_CYCLE:
         f->now_ns = cycle->now_ns;
         return;

@@ -320,6 +320,16 @@ static const struct record_field reservation_fields[] = {
 };
 TYPE(reservation, struct mete_reservation, 120);
 
+static const struct record_field used_fields[] = {
+    TEXT(struct mete_used, queue),
+    TEXT(struct mete_used, user),
+    LIST(struct mete_used, amounts, n_amounts, &amount),
+    INT(struct mete_used, from_ns),
+    INT(struct mete_used, to_ns),
+    INT(struct mete_used, now_ns),
+};
+TYPE(used, struct mete_used, 56);
+
 static const struct record_field name_fields[] = {TEXT(struct record_name, name)};
 TYPE(name, struct record_name, 8);
 
@@ -371,6 +381,7 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_MOVES_SET] = "moves_set",
     [RECORD_RESERVATION_SET] = "reservation_set",
     [RECORD_RESERVATION_REMOVE] = "reservation_remove",
+    [RECORD_USAGE_ADD] = "usage_add",
     [RECORD_WORKLOAD_ADD] = "workload_add",
     [RECORD_WORKLOAD_RESTORE] = "workload_restore",
     [RECORD_WORKLOAD_UNPLACE] = "workload_unplace",
@@ -395,6 +406,7 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_MOVES_SET] = &moves,
     [RECORD_RESERVATION_SET] = &reservation,
     [RECORD_RESERVATION_REMOVE] = &name,
+    [RECORD_USAGE_ADD] = &used,
     [RECORD_WORKLOAD_ADD] = &workload,
     [RECORD_WORKLOAD_RESTORE] = &restore,
     [RECORD_WORKLOAD_UNPLACE] = &id,

@@ -240,6 +240,8 @@ void share_begin(struct mete_engine *e, int64_t now_ns)
 
     if (e->fairness.half_life_ns == 0 || passed_ns <= 0)
         return;
+    if (e->folded_ns == 0) /* nothing was seen before */
+        e->folded_ns = e->now_ns > 0 ? e->now_ns : now_ns;
     begin_queue(e, e->root, passed_ns);
     map_each (handle, e->queue_map, q, next) {
         begin_queue(e, q, passed_ns);

@@ -520,6 +520,67 @@ static void what_is_held_keeps_no_room(void **state)
     CYCLE(7, "3:a(2,3)");
 }
 
+/* The share of a queue, in millionths; held and used lately. */
+static int64_t share_of(const char *name)
+{
+    struct mete_queue_view v = {0};
+
+    for (size_t i = 0; i < mete_queue_count(engine); i++) {
+        OK(mete_queue_view(engine, i, &v));
+        if (strcmp(v.name, name) == 0)
+            return (int64_t)v.share_ppm;
+    }
+    fail_msg("there is no queue %s", name);
+    return 0;
+}
+
+static void set_up_usage(void)
+{
+    OK(mete_queue_set(engine, &(struct mete_queue){.name = "top"}));
+    OK(mete_queue_set(engine, &(struct mete_queue){.name = "x", .parent = "top"}));
+    OK(mete_fairness_set(engine, &(struct mete_fairness){.half_life_ns = 100 * SECOND}));
+    NODE(.name = "a", .gpus = 8);
+}
+
+/* An engine that is told what was used says what one says that has seen it. */
+static void knows_what_was_used_before_it_was_there(void **state)
+{
+    static const struct mete_amount held = {"gpu", 4000};
+    struct mete_used used = {.queue = "x",
+                             .user = "ann",
+                             .amounts = &held,
+                             .n_amounts = 1,
+                             .from_ns = 1000 * SECOND,
+                             .to_ns = 1100 * SECOND,
+                             .now_ns = 1150 * SECOND};
+    int64_t seen;
+
+    set_up_usage();
+    CYCLE(999, "");
+    JOB(.id = 1, .gpus = 4, .queue = "x");
+    CYCLE(1000, "1:a(0,1,2,3)");
+    CYCLE(1099, "");
+    END(1);
+    CYCLE(1100, "");
+    CYCLE(1150, "");
+    seen = share_of("top");
+    assert_in_range(seen, 170000, 180000); /* half of a half, and 50 s more: 0.177 */
+    (void)teardown(state);
+    (void)setup(state);
+    set_up_usage();
+    OK(mete_usage_add(engine, &used));
+    CYCLE(1150, "");
+    assert_in_range(share_of("top"), seen - 2000, seen + 2000);
+    assert_in_range(share_of("x"), seen - 2000, seen + 2000);
+    CYCLE(1250, "");
+    assert_in_range(share_of("x"), seen / 2 - 2000, seen / 2 + 2000);
+    OK(mete_usage_add(engine, &used)); /* late: as old as it is by then */
+    used.queue = "none";
+    assert_int_equal(mete_usage_add(engine, &used), METE_NOT_FOUND);
+    used = (struct mete_used){.queue = "x", .from_ns = 2, .to_ns = 1, .now_ns = 3};
+    assert_int_equal(mete_usage_add(engine, &used), METE_INVALID);
+}
+
 static uint32_t starts(struct job_spec s, uint32_t max)
 {
     struct job_parts parts;
@@ -581,6 +642,7 @@ int main(void)
         TEST(holds_again_what_gives_up_its_place),
         TEST(what_is_held_keeps_no_room),
         TEST(counts_what_could_start_now),
+        TEST(knows_what_was_used_before_it_was_there),
         TEST(shows_what_queues_hold),
     };
 

@@ -374,6 +374,38 @@ static void a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue(void 
     assert_int_equal(json_int_at(queue, "status", "waiting", NULL), 1);
 }
 
+static int64_t share_of(const char *name)
+{
+    AUTO(json_freep) json_t *queue = get_queue(name);
+
+    return json_int_at(queue, "status", "sharePpm", NULL);
+}
+
+/* Of what ended, and of what runs on. */
+static void what_was_used_lately_outlives_the_server(void **state)
+{
+    int64_t before;
+    int64_t after;
+
+    (void)state;
+    world_must(put_queue("root", "{'fairness':{'halfLife':'100s'}}"));
+    world_must(put_queue("x", "{}"));
+    world_must(put_queue("y", "{}"));
+    add_pod("default", "ends", ",'labels':{'mete.dev/queue':'x'}", 2);
+    add_pod("default", "stays", ",'labels':{'mete.dev/queue':'y'}", 1);
+    sim_loop_advance(w.loop, 100 * NS_PER_SEC);
+    end_pod("default", "ends");
+    sim_loop_advance(w.loop, NS_PER_SEC);
+    before = share_of("x");
+    assert_in_range(before, 220000, 260000); /* half of the two gpus of four */
+    stop();
+    start();
+    add_pod("default", "poke", "", 0); /* shares are told after a cycle */
+    after = share_of("x");
+    assert_in_range(after, before - 20000, before + 5000); /* some seconds older */
+    assert_in_range(share_of("y"), 360000, 400000);        /* a quarter held, half of it used */
+}
+
 static struct target reservation_target(const char *name)
 {
     return (struct target){.group = "mete.dev", .kind = "reservations", .name = name, .who = &root};
@@ -472,6 +504,7 @@ int main(void)
         TEST(gates_hold_until_the_last_is_gone),
         TEST(shares_by_weight_and_tells_what_is_held),
         TEST(a_stopped_queue_starts_nothing),
+        TEST(what_was_used_lately_outlives_the_server),
         TEST(a_reservation_keeps_its_room_and_its_gpus),
         TEST(what_is_in_the_way_of_a_reservation_is_told),
         TEST(a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue),
