@@ -369,6 +369,11 @@ struct mete_reason {
     size_t nodes_left_out;
     const char *const *would_start_if; /* each found by re-running the placement */
     size_t n_would_start_if;
+    /* When it is likely to start: between these, as far as is known now; 0: not known. Not a
+     * promise: who comes later may stand before it. Not in lists (mete_why_brief). */
+    int64_t estimate_from_ns;
+    int64_t estimate_to_ns;
+    const char *estimate_basis; /* "time limits of running jobs", "reservation"; NULL: not known */
 };
 
 /* Nobody keeps room: what fits starts. All do. */

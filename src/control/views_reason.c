@@ -63,6 +63,20 @@ static json_t *nodes_tree(const struct mete_reason *r)
     return list;
 }
 
+/* null where nothing is known. */
+static json_t *estimate_tree(const struct mete_reason *r)
+{
+    json_t *o;
+
+    if (!r->estimate_basis)
+        return json_null();
+    o = json_object();
+    put_stamp(o, "from", r->estimate_from_ns);
+    put_stamp(o, "to", r->estimate_to_ns);
+    json_put_text(o, "basis", r->estimate_basis);
+    return o;
+}
+
 /* All members are always there. */
 static json_t *reason_tree(const struct mete_reason *r)
 {
@@ -82,7 +96,7 @@ static json_t *reason_tree(const struct mete_reason *r)
         (void)json_array_append_new(would, text_or_null(r->would_start_if[i])); /* as above */
     json_put_int(o, "position", r->position);
     json_put_int(o, "queueLength", r->waiting);
-    json_put(o, "estimate", json_null());
+    json_put(o, "estimate", estimate_tree(r));
     return o;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/booking.h"
+#include "engine/foresee.h"
 #include "engine/search.h"
 #include "engine/turn.h"
 
@@ -41,10 +42,12 @@ static struct asker asker_of(struct mete_engine *e, const struct workload *w, in
 {
     int64_t limit_ns = w->group->time_limit_ns;
 
-    struct asker a = {
-        .e = e, .w = w, .now_ns = now_ns, .length_ns = limit_ns > 0 ? limit_ns : NEVER_NS};
+    struct asker a = {.e = e,
+                      .w = w,
+                      .now_ns = now_ns,
+                      .length_ns = limit_ns > 0 ? claim_length_ns(e, limit_ns) : NEVER_NS};
 
-    a.all_bind = ask_queues(e, w) || w->claim;
+    a.all_bind = e->is_foreseeing || ask_queues(e, w) || w->claim;
     return a;
 }
 
@@ -148,6 +151,7 @@ static void outlook_begin(const struct mete_engine *e, struct outlook *o, int64_
     }
     o->seen = e->changes;
     o->epoch = e->epoch;
+    o->pass = e->pass;
 }
 
 /* What has changed since may have room from now on. */
@@ -158,7 +162,7 @@ static struct outlook *outlook_of(struct mete_engine *e, struct group *g, int64_
     search_rank(e);
     if (!o)
         o = g->outlook = mem_alloc(sizeof(*o));
-    if (o->room == 0 || o->epoch != e->epoch) {
+    if (o->room == 0 || o->epoch != e->epoch || o->pass != e->pass) {
         outlook_begin(e, o, now_ns);
         return o;
     }
@@ -322,17 +326,24 @@ void claims_yield(struct mete_engine *e, const struct workload *w, bool from_all
             yield(&a, w->pods[i].node, e->now_ns, w->end_ns, from_all);
 }
 
-static void enter(struct asker *a, struct workload *w, struct claim *c)
+static void list(struct mete_engine *e, struct claim *c)
 {
-    struct mete_engine *e = a->e;
+    struct workload *w = c->owner;
 
     c->index = e->claims.n;
-    c->made_at = e->cycles;
     vec_add(&e->claims, c);
     w->claim = c;
     w->group->n_claims++;
     if (w->queue->n_claims++ == 0 || order_before(&w->queue->last_claim, &w->key))
         w->queue->last_claim = w->key;
+}
+
+static void enter(struct asker *a, struct claim *c)
+{
+    struct mete_engine *e = a->e;
+
+    c->made_at = e->cycles;
+    list(e, c);
     e->version++;
     for (size_t i = 0; a->saw_behind && i < c->parts.n; i++)
         yield(a, c->parts.at[i].node, c->start_ns, c->end_ns, false);
@@ -354,7 +365,7 @@ static void improve(struct mete_engine *e, struct workload *w, int64_t now_ns)
         return;
     }
     claim_drop(e, old);
-    enter(&a, w, c);
+    enter(&a, c);
 }
 
 /* What is in parts of gpus or in domains is not planned for. */
@@ -387,8 +398,66 @@ bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns)
         claim_free(c);
         return false;
     }
-    enter(&a, w, c);
+    enter(&a, c);
     return true;
+}
+
+int64_t claim_length_ns(const struct mete_engine *e, int64_t limit_ns)
+{
+    return e->use_of_limit == 0 ? limit_ns : limit_ns / USE_STEPS * e->use_of_limit + 1;
+}
+
+/* The plan is by other ends now. */
+static void turn_page(struct mete_engine *e)
+{
+    e->pass++;
+    VEC_EACH (&e->order, n) {
+        if ((*n)->timeline)
+            (*n)->timeline->is_stale = true;
+    }
+}
+
+struct claims_aside claims_put_aside(struct mete_engine *e, uint32_t use)
+{
+    struct claims_aside aside = {mem_alloc(e->claims.n * sizeof(struct claim *) + 1), e->claims.n,
+                                 e->eased, e->version, e->unclaimed};
+
+    VEC_EACH (&e->claims, c) {
+        struct workload *w = (*c)->owner;
+
+        aside.at[c - e->claims.at] = *c;
+        VEC_EACH (&(*c)->parts, part) {
+            timeline_drop(part->node, *c);
+        }
+        w->claim = NULL;
+        w->group->n_claims -= w->in_group.size > 0;
+        w->queue->n_claims--;
+    }
+    e->claims.n = 0;
+    e->is_foreseeing = true;
+    e->use_of_limit = use;
+    turn_page(e);
+    return aside;
+}
+
+void claims_put_back(struct mete_engine *e, struct claims_aside *aside)
+{
+    claims_drop_all(e);
+    for (size_t i = 0; i < aside->n; i++) {
+        struct claim *c = aside->at[i];
+
+        list(e, c);
+        VEC_EACH (&c->parts, part) {
+            timeline_add(e, part->node, c, part);
+        }
+    }
+    free(aside->at);
+    e->is_foreseeing = false;
+    e->use_of_limit = 0;
+    e->eased = aside->eased;
+    e->version = aside->version;
+    e->unclaimed = aside->unclaimed;
+    turn_page(e);
 }
 
 void claims_begin(struct mete_engine *e, int64_t now_ns)

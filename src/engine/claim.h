@@ -60,7 +60,8 @@ struct outlook {
     int64_t *from;  /* by rank */
     uint32_t *tree; /* the rank with the least; see search.c */
     size_t room;
-    uint64_t seen; /* position in the change log */
+    uint64_t seen; /* e->changes */
+    uint64_t pass;
     uint64_t epoch;
 };
 
@@ -94,6 +95,21 @@ void claims_drop_node(struct mete_engine *e, struct node *n);
 void claims_drop_all(struct mete_engine *e);
 void claims_drop_queue(struct mete_engine *e, const struct queue *q);
 void outlook_free(struct group *g);
+
+/* Nothing is claimed for now; all count `use` of USE_STEPS of the time limits, 0: all of it. What
+ * is claimed meanwhile is given up when they are put back, and nobody has noticed. */
+struct claims_aside {
+    struct claim **at;
+    size_t n;
+    uint64_t eased;
+    uint64_t version;
+    uint64_t unclaimed;
+};
+struct claims_aside claims_put_aside(struct mete_engine *e, uint32_t use);
+void claims_put_back(struct mete_engine *e, struct claims_aside *aside);
+
+/* How much of that time counts. */
+int64_t claim_length_ns(const struct mete_engine *e, int64_t limit_ns);
 
 /* NULL, or what does not add up. */
 const char *claims_check(const struct mete_engine *e);

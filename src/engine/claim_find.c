@@ -84,11 +84,18 @@ static void find_gpus(struct timeline *t, const struct node *n)
     }
 }
 
-static void find_endings(struct timeline *t, const struct node *n)
+static int64_t end_of(const struct mete_engine *e, const struct workload *w)
+{
+    if (e->use_of_limit == 0 || w->end_ns == NEVER_NS)
+        return w->end_ns;
+    return w->end_ns - w->group->time_limit_ns + claim_length_ns(e, w->group->time_limit_ns);
+}
+
+static void find_endings(const struct mete_engine *e, struct timeline *t, const struct node *n)
 {
     vec_clear(&t->endings);
     for (const struct pod *p = n->pods; p; p = p->after) {
-        struct ending h = {.at_ns = p->workload->end_ns, .pod = p};
+        struct ending h = {.at_ns = end_of(e, p->workload), .pod = p};
         size_t at = t->endings.n;
 
         vec_add(&t->endings, h);
@@ -119,7 +126,7 @@ static bool binds(struct asker *a, const struct claim *c)
 
     if (c->owner == a->w)
         return c == a->own;
-    if (a->w->claim)
+    if (a->w->claim || a->all_bind)
         return true;
     is_before = claim_is_before(a, c->owner);
     a->saw_behind = a->saw_behind || !is_before;
@@ -211,7 +218,7 @@ static int64_t sweep(struct asker *a, struct node *n, const struct shape *s, int
     size_t ending = 0;
 
     if (t->is_stale)
-        find_endings(t, n);
+        find_endings(a->e, t, n);
     if (!level_begin(&level, n, s))
         return NEVER_NS;
     for (int64_t at_ns = a->now_ns;;) {
@@ -265,7 +272,7 @@ static int64_t search(struct asker *a, struct node *n, const struct shape *s, in
     if (!a->all_bind || a->own || !levels_serve(n, s) || has_claim_on(a->w, n))
         return sweep(a, n, s, from_ns, false);
     if (t->is_stale)
-        find_endings(t, n);
+        find_endings(a->e, t, n);
     return levels_search(t, n, s, a->length_ns, from_ns > a->now_ns ? from_ns : a->now_ns);
 }
 
@@ -273,7 +280,8 @@ int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64
 {
     a->e->steps++;
     if (!node_takes_pods(n) || !fit_kind(n, s) ||
-        (n->reservation && n->reservation->owner != a->w && n->reservation->is_confirmed))
+        (n->reservation && n->reservation->owner != a->w && n->reservation->is_confirmed &&
+         !a->e->is_foreseeing))
         return NEVER_NS;
     for (;;) {
         int64_t at_ns = search(a, n, s, from_ns);

@@ -437,6 +437,10 @@ struct mete_engine {
     uint64_t improved_at;           /* e->freed and the above when all claims were looked at last */
     int64_t improved_ns;            /* and when */
     int64_t plan_period_ns;         /* how often, at most */
+    uint64_t pass;                  /* which plan: what outlooks say of another is of no use */
+    bool is_foreseeing;             /* it is one that will be given up */
+    uint32_t use_of_limit;          /* of FORESEE steps that count, 0: all of it */
+    uint32_t uses_of_limit[64];     /* see foresee.c */
     bool is_improving;              /* in this cycle */
     bool was_improving;             /* in the one that was cut */
     uint32_t n_own_depths;          /* queues with a depth of their own */

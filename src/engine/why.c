@@ -9,6 +9,7 @@
 
 #include "engine/booking.h"
 #include "engine/fit.h"
+#include "engine/foresee.h"
 #include "engine/future.h"
 #include "engine/preempt.h"
 #include "engine/search.h"
@@ -360,6 +361,7 @@ static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
     answers_find(e, &f.attempt, s, e->lines_max, &answers);
     fill_head(w, f.code, now_ns, ret);
     ret->message = message_of(e, &f, s, &answers);
+    foresee(e, w, now_ns, ret);
     if (f.block.code == METE_REASON_NONE)
         fill_nodes(e, s, &answers, now_ns, ret);
     if (f.code == METE_REASON_NOT_YET_EVALUATED)

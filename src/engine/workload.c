@@ -4,6 +4,7 @@
 
 #include "engine/asks.h"
 #include "engine/due.h"
+#include "engine/foresee.h"
 #include "engine/move.h"
 #include "engine/near.h"
 #include "engine/place.h"
@@ -485,6 +486,7 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
     reserve_drop_of(e, w);
     preempt_forget(e, w);
     move_forget(e, w);
+    foresee_ended(e, w);
     if (w->is_placed)
         give_all(e, w);
     else
