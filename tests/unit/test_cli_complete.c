@@ -55,7 +55,7 @@ static void knows_what_may_stand_next(void **state)
         {"cancel|train|te", "test"},
         {"drain|", "gpu-01"},
         {"drain|gpu-01|--reas", "--reason"},
-        {"get|po", "pods poddisruptionbudgets"},
+        {"get|po", "pods poddisruptionbudgets podgroups"},
         {"exec|t", "train test"},
         {"exec|train|--|t", ""},
         {"cp|tr", "train :files"},
