@@ -8,6 +8,9 @@ enum {
     NODES_MAX = 64         /* that a reason names */
 };
 
+/* Time alone changes what may be ended for others, and who goes first. */
+#define TICK_NS (INT64_C(10) * NS_PER_SEC)
+
 void scheduler_poke(struct scheduler *s)
 {
     if (s->is_poked)
@@ -41,16 +44,39 @@ static void copy_placement(struct arena *a, const struct mete_placement *from,
     ret->pods = pods;
 }
 
+/* What a cycle decided, copied. */
+struct decided {
+    struct mete_placement *placements;
+    size_t n_placements;
+    struct sched_eviction *evictions;
+    size_t n_evictions;
+    bool is_cut;
+};
+
+static struct decided decide(struct scheduler *s, struct arena *a)
+{
+    struct mete_decisions d;
+    struct decided ret;
+
+    mete_cycle(s->engine, loop_wall_ns(s->options.loop), CYCLE_STEPS, &d);
+    ret = (struct decided){
+        .placements = arena_alloc(a, (d.n_placements + 1) * sizeof(*ret.placements)),
+        .n_placements = d.n_placements,
+        .evictions = arena_alloc(a, (d.n_evictions + 1) * sizeof(*ret.evictions)),
+        .n_evictions = d.n_evictions,
+        .is_cut = d.is_cut,
+    };
+    for (size_t i = 0; i < d.n_placements; i++)
+        copy_placement(a, &d.placements[i], &ret.placements[i]);
+    scheduler_read_evictions(s, a, &d, ret.evictions);
+    return ret;
+}
+
 static void on_cycle(void *arg)
 {
     struct scheduler *s = arg;
+    struct decided d;
     struct arena *a;
-    struct mete_placement *placements;
-    struct sched_eviction *evictions;
-    struct mete_decisions d;
-    size_t n_evictions;
-    size_t n;
-    bool is_cut;
 
     s->is_poked = false;
     if (s->is_held)
@@ -58,23 +84,17 @@ static void on_cycle(void *arg)
     scheduler_finish_evictions(s);
     scheduler_settle_groups(s);
     a = arena_new();
-    mete_cycle(s->engine, loop_wall_ns(s->options.loop), CYCLE_STEPS, &d);
-    n = d.n_placements;
-    is_cut = d.is_cut;
-    placements = arena_alloc(a, (n + 1) * sizeof(*placements));
-    for (size_t i = 0; i < n; i++)
-        copy_placement(a, &d.placements[i], &placements[i]);
-    n_evictions = d.n_evictions;
-    evictions = arena_alloc(a, (n_evictions + 1) * sizeof(*evictions));
-    scheduler_read_evictions(s, a, &d, evictions);
-    scheduler_evict(s, evictions, n_evictions);
-    for (size_t i = 0; i < n; i++)
-        scheduler_carry_out(s, &placements[i]);
+    d = decide(s, a);
+    scheduler_evict(s, d.evictions, d.n_evictions);
+    for (size_t i = 0; i < d.n_placements; i++)
+        scheduler_carry_out(s, &d.placements[i]);
     arena_free(a);
-    if (is_cut)
+    if (d.is_cut)
         scheduler_poke(s);
     else
         scheduler_tell_later(s);
+    if (s->told || s->untold)
+        loop_timer_set(s->tick_timer, TICK_NS);
     queue_tree_touch(s->queues);
     reservations_touch(s->reservations);
 }
@@ -138,6 +158,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->options.policy = NULL; /* not kept */
     s->cycle_timer = loop_timer_new(o->loop, on_cycle, s);
     s->retry_timer = loop_timer_new(o->loop, on_retry, s);
+    s->tick_timer = loop_timer_new(o->loop, on_retry, s);
     s->tell_timer = loop_timer_new(o->loop, scheduler_on_tell, s);
     s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
@@ -180,6 +201,7 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->cycle_timer);
     loop_timer_free(s->retry_timer);
     loop_timer_free(s->tell_timer);
+    loop_timer_free(s->tick_timer);
     loop_timer_free(s->status_timer);
     loop_timer_free(s->start_timer);
     queue_tree_free(s->queues);

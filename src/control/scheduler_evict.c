@@ -30,6 +30,9 @@ static char *name_of(const struct scheduler *s, uint64_t id)
 
 static char *message_of(const struct scheduler *s, const struct mete_eviction *e)
 {
+    const struct sched_work *by_work = scheduler_find_work(s, e->by);
+    const struct sched_work *victim = scheduler_find_work(s, e->workload);
+    bool is_higher = by_work && victim && by_work->asked_priority > victim->asked_priority;
     AUTO_FREE char *by = name_of(s, e->by);
 
     switch (e->reason) {
@@ -40,7 +43,8 @@ static char *message_of(const struct scheduler *s, const struct mete_eviction *e
     case METE_EVICTED_PRIORITY:
         break;
     }
-    return mem_format("Preempted by %s, which has a higher priority", by);
+    return mem_format("Preempted by %s, which %s", by,
+                      is_higher ? "has a higher priority" : "goes first in the queue");
 }
 
 static void tell(struct scheduler *s, const struct sched_pod *p, const char *message)

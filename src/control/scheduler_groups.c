@@ -259,6 +259,16 @@ static void read_priority(struct scheduler *s, const struct gang_rules *rules,
     name->priority = (int32_t)json_int(class, "value", 0); /* validated */
 }
 
+void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
+                               struct sched_work_name *name)
+{
+    const json_t *definition = sched_group_definition(s, g);
+    struct gang_rules rules;
+
+    if (definition && gang_read(&g->ref, definition, &rules))
+        read_priority(s, &rules, name);
+}
+
 static void queue_gang(struct scheduler *s, struct forming *f)
 {
     struct sched_work_name name = {.ns = f->g->ns, .name = f->g->name, .is_gang = true};

@@ -226,7 +226,7 @@ static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     const char *placement = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
     bool is_gang = sched_name_is_gang(placement);
-    const struct sched_work_name name = {
+    struct sched_work_name name = {
         .ns = p->ns, .name = is_gang ? placement : p->name, .is_gang = is_gang};
     struct sched_work *w = is_gang ? scheduler_find_gang(s, p->ns, placement) : NULL;
     int64_t started_ns = sched_stamp(json_text_at(pod, "status", "startTime", NULL));
@@ -236,6 +236,8 @@ static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
         sched_work_grow(s, w, p);
         return;
     }
+    if (is_gang && p->group)
+        sched_group_read_priority(s, p->group, &name);
     w = sched_work_new(s, &name, &p, 1);
     w->started_ns = started_ns;
     if (is_gang && s->is_loading)

@@ -90,10 +90,11 @@ struct sched_work {
     int64_t gone_ns; /* realtime: when its grace is over, where it is going */
     char *evicted_because; /* of one that has to go; NULL: none does */
     bool has_priority;
-    int32_t priority;    /* of the gang itself */
-    char *topology;      /* its domains, when it was made */
-    int64_t started_ns;  /* 0: not known */
-    enum mete_hold hold; /* as the engine was told */
+    int32_t priority;       /* of the gang itself */
+    int32_t asked_priority; /* as the engine was told when it was queued or placed */
+    char *topology;         /* its domains, when it was made */
+    int64_t started_ns;     /* 0: not known */
+    enum mete_hold hold;    /* as the engine was told */
     char *hold_text;
     VEC(struct sched_pod *) pods; /* those that are still there */
 };
@@ -159,6 +160,7 @@ struct scheduler {
     struct loop_timer *cycle_timer;
     struct loop_timer *retry_timer;
     struct loop_timer *tell_timer;
+    struct loop_timer *tick_timer;
     struct loop_timer *start_timer; /* for those that are not to start before a time: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
@@ -283,6 +285,9 @@ void sched_group_changed(struct scheduler *s, struct sched_group *g);
 /* Makes gangs of what has changed. */
 void scheduler_settle_groups(struct scheduler *s);
 void scheduler_groups_free(struct scheduler *s);
+/* Fills in the priority that the group itself has, if any. */
+void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
+                               struct sched_work_name *name);
 const json_t *sched_group_definition(const struct scheduler *s, const struct sched_group *g);
 
 /* scheduler_topology.c */

@@ -193,6 +193,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         all.name = arena_format(a, "%s/%s", w->ns, strchr(w->name, ':') + 1);
     if (w->has_priority)
         all.priority = w->priority;
+    w->asked_priority = all.priority;
     if (w->is_going)
         put_going(w, &all);
     else if (w->is_dear && all.time_limit_ns > 0 && w->started_ns > LONG_AGO_NS)
