@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/quota_queue.h"
 #include "cli/session.h"
 #include "model/quantity.h"
 
@@ -92,12 +93,17 @@ static void make_columns(struct listing *l)
         listing_column(l, names[i]);
 }
 
+static const char *prefix_of(const json_t *object)
+{
+    return json_text(object, "queue") ? "queue" : "resourcequota";
+}
+
 static const char *wanted_name(const struct cli *c)
 {
     return c->in->arguments.n > 0 ? c->in->arguments.at[0] : NULL;
 }
 
-static struct err *print(struct cli *c, const json_t *quotas, const char *where)
+static struct err *print(struct cli *c, struct session *s, const json_t *quotas, const char *where)
 {
     const char *wanted = wanted_name(c);
     struct listing l;
@@ -108,13 +114,20 @@ static struct err *print(struct cli *c, const json_t *quotas, const char *where)
 
     listing_init(&l, "QuotaUseList");
     l.api_version = "mete.dev/v1";
-    l.prefix = "resourcequota";
+    l.prefix_of = prefix_of;
     make_columns(&l);
     json_array_foreach (quotas, i, quota) {
         if (wanted && !text_equal(json_text_at(quota, "metadata", "name", NULL), wanted))
             continue;
         is_found = true;
         add_quota(&l, quota, output_format_of(c->in) == OUTPUT_NAME);
+    }
+    if (!wanted && !flag_switch(c->in, "all-namespaces"))
+        e = quota_add_queues(s, session_namespace(s), output_format_of(c->in) == OUTPUT_NAME, &l);
+    is_found = is_found || json_array_size(l.objects) > 0;
+    if (e) {
+        listing_done(&l);
+        return e;
     }
     if (wanted && !is_found) {
         cli_try(c, "mete quota -A   lists them");
@@ -147,7 +160,7 @@ static struct err *quota_run(struct cli *c)
     }
     q.path = path;
     TRY(session_list(s, &q, &list));
-    e = print(c, json_object_get(list.first, "items"), where);
+    e = print(c, s, json_object_get(list.first, "items"), where);
     json_decref(list.first);
     return e;
 }
@@ -156,6 +169,7 @@ const struct command command_quota = {
     .name = "quota",
     .arguments = "[QUOTA]",
     .summary = "show what namespaces may use, and how much of it is free",
+    .doc = "Of one namespace also what its queue, and those above it, hold of their own.",
     .examples = {{"quota", "what your namespace may use, and does"},
                  {"quota -A -o json", "every namespace, for programs"},
                  {0}},

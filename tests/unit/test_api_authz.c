@@ -74,6 +74,11 @@ static void roles_hold_what_they_say(void **state)
         {"create update patch delete deletecollection", "resourcequotas", "a", ""},
         {"update patch", "resourcequotas/status", "a", ""},
         {"create update patch delete deletecollection", "limitranges", "a", ""},
+        {"get list watch", "queues", NULL, "ver"},
+        {"get list watch", "reservations", NULL, "ver"},
+        {"create update patch delete deletecollection", "queues", NULL, ""},
+        {"create update patch delete deletecollection", "reservations", NULL, ""},
+        {"update patch", "queues/status", NULL, ""},
         {"get list watch", "priorityclasses", NULL, "ver"},
         {"create update patch delete deletecollection", "priorityclasses", NULL, ""},
     };
