@@ -189,7 +189,7 @@ static void the_first_of_its_own_kind_may_start_and_the_others_follow(void **sta
     assert_string_equal(r.message, "pod affinity app=y on zone: no such pod is there (a)");
     assert_true(would_start_if(&r, "it does not ask for pod affinity app=y on zone (on a)"));
     POD(.id = 5, .app = "y", .zone = "z2"); /* behind it in the order: then it is its turn again */
-    CYCLE(11, "5:b 4:b");
+    CYCLE(11, "5:b 4:b 3:b(0,1,2,3,4,5,6,7)"); /* by job 4, which is an x, too */
 }
 
 static void spreads_and_says_the_skew(void **state)
