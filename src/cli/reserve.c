@@ -72,7 +72,7 @@ static struct err *read_start(const char *text, int64_t now_ns, int64_t *ret_ns)
         return moment_parse(str_of(text), now_ns, local_zone, ret_ns);
     TRY(read_day(str_of("today"), str_of(text), now_ns, ret_ns));
     if (*ret_ns < now_ns)
-        *ret_ns += 24 * 60 * 60 * NS_PER_SEC;
+        *ret_ns += INT64_C(86400) * NS_PER_SEC;
     return NULL;
 }
 
@@ -334,9 +334,7 @@ static const struct flag reserve_flags[] = {
      .value = "USER",
      .is_repeated = true,
      .doc = "for the jobs of this user"},
-    {.name = "maintenance",
-     .type = FLAG_SWITCH,
-     .doc = "for nobody: the machines are to be empty"},
+    {.name = "maintenance", .type = FLAG_SWITCH, .doc = "for nobody: the machines are to be empty"},
     {0},
 };
 
