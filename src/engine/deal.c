@@ -544,6 +544,7 @@ bool deal_fragments(struct arena *a, const struct node *n, const struct shape *s
             const struct gpu *g = n->gpus[bit];
             int profile = parts_profile(g->parts, s->asks[i].profile);
             const struct mig_geometry *geometry;
+            struct mig_state silent; /* nobody has the video engines */
             uint16_t here;
 
             if (profile < 0 || !g->parts->is_flexible || !is_open(&d, g) ||
@@ -551,7 +552,9 @@ bool deal_fragments(struct arena *a, const struct node *n, const struct shape *s
                 continue;
             geometry = g->parts->board->geometry;
             here = (uint16_t)(~g->parts->held_state.occupied & ((1u << geometry->units) - 1));
-            if (bits(here) < geometry->profiles[profile].size || bits(here) <= bits(free))
+            silent = (struct mig_state){.occupied = g->parts->held_state.occupied};
+            if (bits(here) < geometry->profiles[profile].size || bits(here) <= bits(free) ||
+                mig_starts(geometry, silent, (unsigned)profile) != 0)
                 continue;
             free = here;
             *ret_bit = bit;

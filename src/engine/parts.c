@@ -346,26 +346,46 @@ size_t mete_gpu_slices(const struct mete_engine *e, const char *uuid, struct met
     return n;
 }
 
-/* How often pods hold a replica, or the instance that starts there. */
-static size_t times_held(struct mete_engine *e, const struct gpu *g, bool is_replica,
-                         unsigned start)
+static unsigned bits_of(unsigned set)
 {
-    struct node *n;
-    struct node *next;
+    return (unsigned)__builtin_popcount(set);
+}
+
+/* How often the pod has that instance of the gpu. */
+static size_t times_listed(const struct gpu *g, const struct pod *p, uint32_t name, unsigned start)
+{
     size_t ret = 0;
 
-    map_each (handle, e->node_map, n, next) {
-        for (const struct pod *p = n->pods; p; p = p->after)
-            for (size_t i = 0; i < p->n_gpus && pod_shape(p)->n_asks > 0; i++) {
-                enum ask_kind kind = pod_ask(p, i)->kind;
+    for (size_t i = 0; p->node && i < p->n_gpus && pod_shape(p)->n_asks > 0; i++)
+        ret += p->gpus[i] == g && pod_ask(p, i)->kind == ASK_SLICE && pod_start(p, i) == start &&
+               pod_ask(p, i)->profile == name;
+    return ret;
+}
 
-                if (p->gpus[i] != g)
-                    continue;
-                ret += is_replica && kind == ASK_REPLICA;
-                ret += !is_replica && kind == ASK_SLICE && pod_start(p, i) == start &&
-                       g->parts->holders[start] == p &&
-                       g->parts->names[start] == pod_ask(p, i)->profile;
-            }
+/* Devices of pods on the node that are of this gpu and of that kind. */
+static size_t devices_on(const struct node *n, const struct gpu *g, enum ask_kind kind)
+{
+    size_t ret = 0;
+
+    for (const struct pod *p = n ? n->pods : NULL; p; p = p->after)
+        for (size_t i = 0; i < p->n_gpus && pod_shape(p)->n_asks > 0; i++)
+            ret += p->gpus[i] == g && pod_ask(p, i)->kind == kind;
+    return ret;
+}
+
+/* Mostly all of them are on the gpu's own node. */
+static size_t devices_of(struct mete_engine *e, const struct gpu *g, enum ask_kind kind,
+                         size_t expected)
+{
+    size_t ret = devices_on(g->node, g, kind);
+    struct node *n;
+    struct node *next;
+
+    if (ret == expected)
+        return ret;
+    ret = 0;
+    map_each (handle, e->node_map, n, next) {
+        ret += devices_on(n, g, kind);
     }
     return ret;
 }
@@ -383,13 +403,15 @@ const char *parts_check_all(struct mete_engine *e, const struct gpu *g)
             return "a slice is held by nobody";
         if (!p->holders[i])
             continue;
-        if (times_held(e, g, false, i) != 1)
+        if (times_listed(g, p->holders[i], p->names[i], i) != 1)
             return "a slice is not held once by the pod that it names";
         if (p->is_flexible && (occupied & parts_span(p, p->names[i], i)))
             return "two slices of a gpu overlap";
         occupied |= parts_span(p, p->names[i], i);
     }
-    if (times_held(e, g, true, 0) != p->n_replicas)
+    if (devices_of(e, g, ASK_SLICE, bits_of(p->held)) != bits_of(p->held))
+        return "a pod has a slice that its gpu does not know";
+    if (devices_of(e, g, ASK_REPLICA, p->n_replicas) != p->n_replicas)
         return "the replicas of a gpu do not add up";
     if (!parts_are_free(p) && (g->holder || g->n_shares > 0))
         return "a gpu is held in parts and whole";

@@ -39,8 +39,9 @@ uint64_t policy_devices(const struct mete_engine *e, const struct node *n, const
     if (s->n_asks > 0)
         return policy_deal(e, n, s, &c) ? c.gpus : 0;
     free = fit_gpus(n, s);
+    free = devices_uncut(n, free, s->gpus);
     if (!shape_is_share(s))
-        return devices_choose(n, devices_uncut(n, free, s->gpus), s->gpus);
+        return devices_choose(n, free, s->gpus);
     if (s->gpus == 1 && e->policy->share)
         return e->policy->share(e, n, s, free);
     return devices_best_fit(n, s, free);
