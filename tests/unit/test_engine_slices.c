@@ -300,6 +300,29 @@ static void says_that_a_gpu_is_free_in_pieces(void **state)
     mete_engine_free(e);
 }
 
+static void says_what_else_would_start(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct gpu_spec gpus[] = {
+        {.model = "h100", .gib = 80, .profiles = {"3g.40gb", "2g.20gb"}, .starts = {0, 4}},
+        {.model = "h100", .gib = 80},
+        {0}};
+    struct mete_reason r;
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", gpus), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 1, .profile = "3g.40gb"}}});
+    add_asks(e, (struct ask_job){.id = 2, .asks = {{.count = 1, .profile = "3g.40gb"}}});
+    ASSERT_CYCLE(e, "1:a(0:3g.40gb@0=MIG-a-0-0)");
+    assert_int_equal(mete_why(e, 2, 200 * SECOND, &r), METE_OK);
+    assert_string_equal(r.code_text, "NoNodeFits");
+    assert_true(has_line(&r, "it asks for mig 2g.20gb, not mig 3g.40gb (on a)"));
+    assert_true(has_line(&r, "it asks for 1 gpu, not mig 3g.40gb (on a)"));
+    assert_true(has_line(&r, "job 1 ends"));
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
 static void says_what_no_node_could_ever_hold(void **state)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -497,6 +520,7 @@ int main(void)
         cmocka_unit_test(deals_the_large_slices_of_a_pod_first),
         cmocka_unit_test(counts_slices_and_replicas_for_quotas),
         cmocka_unit_test(says_that_a_gpu_is_free_in_pieces),
+        cmocka_unit_test(says_what_else_would_start),
         cmocka_unit_test(says_what_no_node_could_ever_hold),
         cmocka_unit_test(a_slice_may_ask_for_its_memory),
         cmocka_unit_test(spreads_where_the_policy_says_so),

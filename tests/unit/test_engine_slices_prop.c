@@ -48,11 +48,22 @@ struct card {
     int has[UNITS]; /* by start: profile and 1; 0 */
 };
 
+/* What happened at all, over all seeds. */
+struct tally {
+    size_t evictions;
+    size_t created;
+    size_t there; /* slices given that the driver had */
+    size_t fragmented;
+    size_t explained;
+};
+
 struct model {
+    struct tally *tally;
     struct mete_engine *engine;
     struct prop prop;
     uint64_t seed;
     int64_t now_s;
+    bool is_crowded; /* room is kept, and others are evicted */
     struct card cards[NODES][GPUS];
     int n_cards[NODES];
     struct job jobs[JOBS + 1];
@@ -217,8 +228,10 @@ static void carry_out(struct model *m, int node, int gpu, const struct mete_gpu_
     if (is_slice(a) && !d->must_create) {
         CHECK(m, c->has[d->start] == number + 1);
         CHECK(m, d->slice && strcmp(d->slice, uuid) == 0);
+        m->tally->there++;
         return;
     }
+    m->tally->created += is_slice(a);
     CHECK(m, c->is_flexible || !is_slice(a));
     for (unsigned i = 0; i < UNITS; i++) {
         const struct mig_profile *p = c->has[i] > 0 ? &c->geometry->profiles[c->has[i] - 1] : NULL;
@@ -292,6 +305,34 @@ static bool fits(const struct model *m, const struct job *j)
     return false;
 }
 
+/* They go at once, and wait again or are gone for good. */
+static void take_evictions(struct model *m, const struct mete_decisions *d)
+{
+    uint64_t evicted[JOBS];
+    size_t n = 0;
+
+    CHECK(m, d->n_evictions <= JOBS);
+    for (; n < d->n_evictions; n++) {
+        const struct job *by = &m->jobs[d->evictions[n].by];
+
+        evicted[n] = d->evictions[n].workload;
+        m->tally->evictions++;
+        CHECK(m, m->jobs[evicted[n]].is_placed && by->is_there && !by->is_placed);
+        CHECK(m, by->spec.priority > m->jobs[evicted[n]].spec.priority);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct job *j = &m->jobs[evicted[i]];
+
+        if (prop_chance(&m->prop, 50)) {
+            CHECK(m, mete_workload_remove(m->engine, evicted[i]) == METE_OK);
+            *j = (struct job){0};
+        } else {
+            CHECK(m, mete_workload_unplace(m->engine, evicted[i]) == METE_OK);
+            j->is_placed = false;
+        }
+    }
+}
+
 static void run_cycle(struct model *m)
 {
     struct mete_decisions d;
@@ -299,6 +340,11 @@ static void run_cycle(struct model *m)
     mete_cycle(m->engine, ++m->now_s * SECOND, 0, &d);
     for (size_t i = 0; i < d.n_placements; i++)
         take_decision(m, &d.placements[i]);
+    if (m->is_crowded) {
+        take_evictions(m, &d);
+        return;
+    }
+    CHECK(m, d.n_evictions == 0);
     for (int id = 1; id <= JOBS; id++) {
         const struct job *j = &m->jobs[id];
 
@@ -414,6 +460,12 @@ static void put_job(struct model *m, int id)
     }
     j->is_there = true;
     j->spec = (struct ask_job){.id = (uint64_t)id, .cpu = 1000};
+    if (m->is_crowded) {
+        j->spec.cpu = 1000 * (1 + (int64_t)prop_below(&m->prop, 24));
+        j->spec.priority = (int32_t)prop_below(&m->prop, 3);
+        j->spec.is_preemptible = prop_chance(&m->prop, 70);
+        j->spec.queue = "q";
+    }
     make_ask(m, j, 0);
     for (int i = 1; i < 4 && prop_chance(&m->prop, 35); i++)
         make_ask(m, j, i);
@@ -470,14 +522,21 @@ static void compare(struct model *m, struct mete_engine *other)
         }
 }
 
-static struct mete_engine *new_engine(void)
+static struct mete_engine *new_engine(struct model *m)
 {
-    return mete_engine_new(&(struct mete_options){.reserve_depth = METE_RESERVE_NONE});
+    struct mete_engine *e = mete_engine_new(
+        &(struct mete_options){.reserve_depth = m->is_crowded ? 2 : METE_RESERVE_NONE});
+
+    if (m->is_crowded)
+        CHECK(m, mete_queue_set(
+                     e, &(struct mete_queue){.name = "q", .within = METE_PREEMPT_LOWER_PRIORITY}) ==
+                     METE_OK);
+    return e;
 }
 
 static void restart(struct model *m)
 {
-    struct mete_engine *e = new_engine();
+    struct mete_engine *e = new_engine(m);
     bool nodes_first = prop_chance(&m->prop, 50);
 
     for (int i = 0; i < NODES; i++) /* the old one knows what the driver has by now, too */
@@ -512,6 +571,9 @@ static void ask_why(struct model *m)
         return;
     CHECK(m, mete_why(m->engine, (uint64_t)id, m->now_s * SECOND, &r) == METE_OK);
     CHECK(m, engine_hash(m->engine) == hash);
+    m->tally->fragmented += r.code == METE_REASON_FRAGMENTED;
+    if (m->is_crowded)
+        return;
     CHECK(m, r.code == METE_REASON_NEVER_FITS || r.code == METE_REASON_NO_NODE_FITS ||
                  r.code == METE_REASON_FRAGMENTED || r.code == METE_REASON_NOT_YET_EVALUATED);
     if (r.code == METE_REASON_NOT_YET_EVALUATED || r.n_would_start_if == 0 ||
@@ -522,6 +584,7 @@ static void ask_why(struct model *m)
             put_job(m, k);
     run_cycle(m);
     CHECK(m, m->jobs[id].is_placed);
+    m->tally->explained++;
 }
 
 static void step(struct model *m)
@@ -551,14 +614,16 @@ static void step(struct model *m)
         restart(m);
 }
 
-static void run_seed(uint64_t seed)
+static void run_seed(uint64_t seed, struct tally *tally)
 {
     struct model *m = mem_alloc(sizeof(*m));
     const char *wrong;
 
     m->seed = seed;
+    m->tally = tally;
     m->prop = (struct prop){seed};
-    m->engine = new_engine();
+    m->is_crowded = prop_chance(&m->prop, 50);
+    m->engine = new_engine(m);
     for (int i = 0; i < NODES; i++) {
         m->n_cards[i] = 1 + (int)prop_below(&m->prop, GPUS);
         for (int k = 0; k < m->n_cards[i]; k++)
@@ -578,10 +643,15 @@ static void run_seed(uint64_t seed)
 static void deals_out_only_what_there_is(void **state)
 {
     struct prop_seeds seeds = prop_seeds(1000);
+    struct tally tally = {0};
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
-        run_seed(seed);
+        run_seed(seed, &tally);
+    if (seeds.end - seeds.first < 100)
+        return;
+    assert_true(tally.evictions > 0 && tally.created > 0 && tally.there > 0);
+    assert_true(tally.fragmented > 0 && tally.explained > 0);
 }
 
 int main(void)
