@@ -8,18 +8,22 @@ enum {
     WORDS_MAX = 16
 };
 
-/* Splits at spaces; words keep pointing into `line`. */
+/* Splits at spaces, but for those between quotes; words keep pointing into `line`. */
 static size_t split(char *line, const char *words[WORDS_MAX])
 {
     size_t n = 0;
-    struct str rest = str_of(line);
 
-    while (rest.at) {
-        struct str word = str_cut(&rest, ' ');
+    for (char *at = line; *at;) {
+        char until = *at == '\'' ? '\'' : ' ';
+        char *end;
 
+        at += until == '\'';
+        end = strchrnul(at, until);
         assert_true(n < WORDS_MAX);
-        line[word.at + word.size - line] = '\0';
-        words[n++] = word.at;
+        words[n++] = at;
+        at = end + (*end == '\'');
+        at += strspn(at, " ");
+        *end = '\0';
     }
     return n;
 }
