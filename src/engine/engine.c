@@ -117,6 +117,7 @@ void mete_engine_free(struct mete_engine *e)
     vec_done(&e->slots);
     vec_done(&e->free_slots);
     vec_done(&e->glances);
+    vec_done(&e->details);
     vec_done(&e->reservations);
     vec_done(&e->trees);
     boards_free(e);

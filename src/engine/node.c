@@ -51,6 +51,7 @@ struct node *node_make(struct mete_engine *e, const char *name)
         n->slot = (uint32_t)e->slots.n;
         vec_add(&e->slots, n);
         vec_add(&e->glances, (struct glance){0});
+        vec_add(&e->details, (struct detail){0});
     }
     map_add(handle, e->node_map, n->name, strlen(n->name), n);
     return n;

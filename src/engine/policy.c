@@ -12,7 +12,11 @@ static const struct policy policies[] = {
     {.name = "gpupacking", .score = score_gpupacking},
     {.name = "gpuclustering", .score = score_gpuclustering},
     {.name = "fgd", .score = score_fgd, .share = share_fgd},
-    {.name = "mete", .score = score_mete, .share = share_mete, .look = look_mete},
+    {.name = "mete",
+     .score = score_mete,
+     .share = share_mete,
+     .look = look_mete,
+     .score_plain = score_mete_plain},
 };
 
 const struct policy *policy_find(const char *name)

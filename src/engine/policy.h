@@ -12,8 +12,12 @@ struct policy {
                       uint64_t free);
     bool is_random; /* each search gives other scores */
     bool spreads;   /* slices and replicas go where the most is left */
-    /* Adds to the glance what it makes of the node as it is. NULL: nothing. */
-    void (*look)(const struct mete_engine *e, const struct node *n, struct glance *g);
+    /* Adds to the detail what it makes of the node as it is. NULL: nothing. */
+    void (*look)(const struct mete_engine *e, const struct node *n, struct detail *d);
+    /* As `score`, where the detail is simple, of a plain node and a plain shape that asks for at
+     * most one gpu. */
+    uint32_t (*score_plain)(const struct mete_engine *e, const struct detail *d,
+                            const struct shape *s);
 };
 
 /* NULL is the default. NULL where there is none of that name. */
@@ -38,6 +42,9 @@ enum {
 };
 
 uint32_t policy_lead(const struct node *n, const struct shape *s);
+
+/* The lead where nothing is disliked and one gpu, or none, is asked for. */
+#define POLICY_LEAD_PLAIN (UINT32_C(30) << POLICY_BITS)
 
 /* In 1/1000 of a gpu: all that is free on the healthy ones. */
 int64_t node_milli_free(const struct node *n);
@@ -65,6 +72,8 @@ uint64_t share_fgd(const struct mete_engine *e, const struct node *n, const stru
 
 /* score_mete.c */
 uint32_t score_mete(const struct mete_engine *e, const struct node *n, const struct shape *s);
-void look_mete(const struct mete_engine *e, const struct node *n, struct glance *g);
+void look_mete(const struct mete_engine *e, const struct node *n, struct detail *d);
+uint32_t score_mete_plain(const struct mete_engine *e, const struct detail *d,
+                          const struct shape *s);
 uint64_t share_mete(const struct mete_engine *e, const struct node *n, const struct shape *s,
                     uint64_t free);

@@ -25,49 +25,44 @@ static void levels_take(struct levels *l, uint64_t gpus, uint32_t milli)
 }
 
 /* Which gpus it takes matters for more than how much is free of each. */
-static struct best take(const struct mete_engine *e, const struct node *n, const struct glance *g,
+static struct best take(const struct mete_engine *e, const struct node *n, const struct detail *d,
                         const struct shape *s, uint64_t gpus)
 {
-    struct levels l = g->levels;
+    struct levels l = d->levels;
 
     l.cpu -= s->cpu;
     levels_take(&l, gpus, s->milli);
-    return (struct best){values_of(e, n, g->rows, &l), gpus};
+    return (struct best){values_of(e, n, d->rows, &l), gpus};
 }
 
 /* A share: the gpu after which it is least, the first on ties. */
 static struct best take_share(const struct mete_engine *e, const struct node *n,
-                              const struct glance *g, const struct shape *s, uint64_t free)
+                              const struct detail *d, const struct shape *s, uint64_t free)
 {
     struct best best = {.after = INT64_MAX};
 
-    if (values_are_simple(e, g->rows)) {
-        best.after = values_less_share(e->values, g->rows, &g->levels, s, free, &best.gpus);
+    if (d->is_simple) {
+        best.after = values_less_share(e->values, d->rows, &d->levels, s, free, &best.gpus);
         return best;
     }
     for (uint64_t left = free; left; left &= left - 1) {
-        struct best here = take(e, n, g, s, left & -left);
+        struct best here = take(e, n, d, s, left & -left);
 
         best = here.after < best.after ? here : best;
     }
     return best;
 }
 
-/* `best.gpus` may be left open where the node comes to the same with any. */
-static struct best find_best(const struct mete_engine *e, const struct node *n,
-                             const struct shape *s, const struct glance *g)
+static int64_t find_growth(const struct mete_engine *e, const struct node *n, const struct shape *s,
+                           const struct detail *d)
 {
-    bool is_plain = g->is_plain && s->is_plain;
-    struct best best = {0};
+    struct best best;
 
     if (shape_is_share(s) && s->gpus == 1)
-        best = take_share(e, n, g, s, is_plain ? UINT64_MAX : fit_gpus(n, s));
-    else if (!shape_is_share(s) && n->n_models <= 1 && values_are_simple(e, g->rows))
-        best = (struct best){values_less_whole(e->values, g->rows, &g->levels, s), n->healthy};
+        best = take_share(e, n, d, s, fit_gpus(n, s));
     else
-        best = take(e, n, g, s, policy_devices(e, n, s));
-    best.after += values_price(e, n, best.gpus) * s->milli * s->gpus;
-    return best;
+        best = take(e, n, d, s, policy_devices(e, n, s));
+    return best.after + values_price(e, n, best.gpus) * s->milli * s->gpus - d->value;
 }
 
 /*
@@ -87,22 +82,38 @@ static uint32_t score_of(int64_t growth)
 
 uint32_t score_mete(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
-    const struct glance *g = search_glance(e, n);
-
     if (!e->values)
         return score_fgd(e, n, s);
-    return policy_lead(n, s) | score_of(find_best(e, n, s, g).after - g->value);
+    return policy_lead(n, s) | score_of(find_growth(e, n, s, search_detail(e, n)));
 }
 
-void look_mete(const struct mete_engine *e, const struct node *n, struct glance *g)
+uint32_t score_mete_plain(const struct mete_engine *e, const struct detail *d,
+                          const struct shape *s)
 {
-    g->rows = e->values ? values_rows_of(e, n) : NULL;
-    g->value = e->values ? values_of(e, n, g->rows, &g->levels) : 0;
+    uint64_t gpu = 0;
+    int64_t after;
+
+    if (shape_is_share(s))
+        after = values_less_share(e->values, d->rows, &d->levels, s, UINT64_MAX, &gpu);
+    else
+        after = values_less_whole(e->values, d->rows, &d->levels, s);
+    return POLICY_LEAD_PLAIN | score_of(after + d->price * s->milli * s->gpus - d->value);
+}
+
+void look_mete(const struct mete_engine *e, const struct node *n, struct detail *d)
+{
+    d->is_simple = false;
+    if (!e->values)
+        return;
+    d->rows = values_rows_of(e, n);
+    d->is_simple = n->n_models <= 1 && values_are_simple(e, d->rows);
+    d->price = values_price(e, n, node_gpus(n));
+    d->value = values_of(e, n, d->rows, &d->levels);
 }
 
 uint64_t share_mete(const struct mete_engine *e, const struct node *n, const struct shape *s,
                     uint64_t free)
 {
-    return e->values ? take_share(e, n, search_glance(e, n), s, free).gpus
+    return e->values ? take_share(e, n, search_detail(e, n), s, free).gpus
                      : share_fgd(e, n, s, free);
 }

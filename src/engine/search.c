@@ -1,8 +1,3 @@
-/*
- * Leaf i of a tree with `room` leaves is tree[room + i]: the score of the node with rank i plus 1,
- * so that 0 says "does not fit". An inner node is the larger of its two; tree[1] is the best score,
- * and the first leaf that has it is found downwards, to the left where both have it.
- */
 #include "engine/search.h"
 
 #include <stdlib.h>
@@ -11,6 +6,7 @@
 #include "engine/demand.h"
 #include "engine/fit.h"
 #include "engine/policy.h"
+#include "engine/winners.h"
 
 enum {
     TREES_MIN = 16,
@@ -148,19 +144,24 @@ static bool has_memory_shares(const struct node *n)
 
 static void look(const struct mete_engine *e, const struct node *n, struct glance *g)
 {
+    struct detail *d = &e->details.at[n->slot];
+    struct levels *l = &d->levels;
+
+    levels_of(e, n, l);
     g->is_known = true;
     /* reserved and booked nodes are searched apart, because who asks matters there */
     g->is_open = node_takes_pods(n) && !n->reservation && n->n_booked == 0;
     g->is_plain = n->n_taints == 0 && n->n_booked == 0 && !has_memory_shares(n);
+    g->whole = (uint8_t)l->whole;
     g->rank = n->is_present ? n->rank : NO_SLOT;
+    g->cpu = l->cpu;
     g->memory = room_free(n, e->memory);
     g->pods = room_free(n, e->pods);
-    levels_of(e, n, &g->levels);
     g->largest = 0;
-    for (unsigned i = 0; i < g->levels.n; i++)
-        g->largest = g->levels.free[i] > g->largest ? g->levels.free[i] : g->largest;
+    for (unsigned i = 0; i < l->n; i++)
+        g->largest = l->free[i] > g->largest ? l->free[i] : g->largest;
     if (e->policy->look)
-        e->policy->look(e, n, g);
+        e->policy->look(e, n, d);
 }
 
 static const struct glance *glance(const struct mete_engine *e, uint32_t slot)
@@ -172,18 +173,19 @@ static const struct glance *glance(const struct mete_engine *e, uint32_t slot)
     return g;
 }
 
-const struct glance *search_glance(const struct mete_engine *e, const struct node *n)
+const struct detail *search_detail(const struct mete_engine *e, const struct node *n)
 {
-    return glance(e, n->slot);
+    (void)glance(e, n->slot);
+    return &e->details.at[n->slot];
 }
 
 static bool fits_at_a_glance(const struct glance *g, const struct shape *s)
 {
-    if (!g->is_open || s->cpu > g->levels.cpu || s->memory > g->memory || s->pods > g->pods)
+    if (!g->is_open || s->cpu > g->cpu || s->memory > g->memory || s->pods > g->pods)
         return false;
     if (s->n_asks > 0)
         return true;
-    return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->levels.whole;
+    return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->whole;
 }
 
 static uint32_t leaf_score(struct mete_engine *e, uint32_t slot, const struct shape *s)
@@ -195,6 +197,8 @@ static uint32_t leaf_score(struct mete_engine *e, uint32_t slot, const struct sh
     if (!g->is_plain || !s->is_plain || (shape_is_share(s) && s->gpus > 1))
         return score_of(e, e->slots.at[slot], s);
     e->steps++;
+    if (s->gpus <= 1 && e->details.at[slot].is_simple)
+        return e->policy->score_plain(e, &e->details.at[slot], s) + 1;
     return e->policy->score(e, e->slots.at[slot], s) + 1;
 }
 
@@ -202,9 +206,8 @@ static void tree_free(struct mete_engine *e, struct shape *s)
 {
     if (!s->tree)
         return;
-    free(s->tree);
+    winners_free(s->tree);
     s->tree = NULL;
-    s->tree_room = 0;
     for (size_t i = 0; i < e->trees.n; i++)
         if (e->trees.at[i] == s) {
             vec_remove(&e->trees, i);
@@ -232,57 +235,26 @@ static void drop_oldest_tree(struct mete_engine *e)
 
 static void tree_make(struct mete_engine *e, struct shape *s)
 {
-    size_t room = 1;
-    size_t trees_max;
+    size_t trees_max = TREES_BYTES_MAX / winners_bytes(e->order.n);
 
-    while (room < e->order.n)
-        room *= 2;
-    if (s->tree && s->tree_room == room) {
-        memset(s->tree, 0, 2 * room * sizeof(*s->tree));
+    if (s->tree && s->tree->n == e->order.n) {
+        winners_clear(s->tree);
         return;
     }
     tree_free(e, s);
-    trees_max = TREES_BYTES_MAX / (2 * room * sizeof(*s->tree));
-    if (trees_max < TREES_MIN)
-        trees_max = TREES_MIN;
-    if (e->trees.n >= trees_max)
+    if (e->trees.n >= (trees_max < TREES_MIN ? TREES_MIN : trees_max))
         drop_oldest_tree(e);
-    s->tree = mem_alloc(2 * room * sizeof(*s->tree));
-    s->tree_room = room;
+    s->tree = winners_new(e->order.n);
     vec_add(&e->trees, s);
-}
-
-static uint32_t larger(const uint32_t *tree, size_t i)
-{
-    return tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
-}
-
-static void tree_set(struct shape *s, uint32_t rank, uint32_t score)
-{
-    size_t i = s->tree_room + rank;
-
-    if (s->tree[i] == score)
-        return;
-    s->tree[i] = score;
-    for (i /= 2; i > 0; i /= 2) {
-        uint32_t best = larger(s->tree, i);
-
-        if (s->tree[i] == best)
-            return;
-        s->tree[i] = best;
-    }
 }
 
 /* The key of the best node; 0: none. */
 static uint64_t tree_best(const struct shape *s)
 {
-    size_t i = 1;
+    size_t rank = 0;
+    uint32_t score = s->tree ? winners_best(s->tree, &rank) : 0;
 
-    if (!s->tree || s->tree[1] == 0)
-        return 0;
-    while (i < s->tree_room)
-        i = 2 * i + (s->tree[2 * i] < s->tree[2 * i + 1]);
-    return key_of(s->tree[1], (uint32_t)(i - s->tree_room));
+    return key_of(score, (uint32_t)rank);
 }
 
 /* Looks at every node. */
@@ -298,15 +270,23 @@ static void search_all(struct mete_engine *e, struct shape *s)
             fits = true;
         }
         if (score != 0)
-            s->tree[s->tree_room + i] = score;
+            winners_set(s->tree, i, score);
     }
     if (!fits) {
         tree_free(e, s);
         return;
     }
-    for (size_t i = s->tree_room - 1; i > 0; i--)
-        s->tree[i] = larger(s->tree, i);
     s->epoch = e->epoch;
+}
+
+/* Tells the processor what is looked at next. */
+static void fetch(const struct mete_engine *e, const struct shape *s, uint32_t slot)
+{
+    const struct glance *g = &e->glances.at[slot];
+
+    __builtin_prefetch(&e->details.at[slot].levels);
+    if (s->tree && g->rank != NO_SLOT)
+        winners_fetch(s->tree, g->rank);
 }
 
 /* Brings the leaves up to date. A shape that fitted nowhere stays without a tree until a node fits.
@@ -323,12 +303,14 @@ static void catch_up(struct mete_engine *e, struct shape *s)
         uint32_t score = leaf_score(e, slot, s);
         const struct glance *g = &e->glances.at[slot];
 
+        if (g->older != NO_SLOT)
+            fetch(e, s, g->older);
         if (score != 0 && !s->tree) {
             tree_make(e, s);
             s->epoch = e->epoch;
         }
         if (s->tree && g->rank != NO_SLOT)
-            tree_set(s, g->rank, score);
+            winners_set(s->tree, g->rank, score);
         slot = g->older;
     }
     s->is_known = true;
@@ -358,7 +340,7 @@ uint64_t search_key_there(struct mete_engine *e, const struct node *n, const str
     if (!has_cache(e, s))
         return n->reservation || n->n_booked > 0 ? 0 : search_key(e, n, s);
     e->steps++;
-    return s->tree ? key_of(s->tree[s->tree_room + n->rank], n->rank) : 0;
+    return s->tree ? key_of(winners_get(s->tree, n->rank), n->rank) : 0;
 }
 
 static uint64_t scan(struct mete_engine *e, const struct shape *s)

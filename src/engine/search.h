@@ -41,8 +41,8 @@ struct node *search_node(const struct mete_engine *e, uint64_t key);
  * until the next call. */
 const uint64_t *search_keys(struct mete_engine *e, struct shape *s);
 
-/* What is seen of a node at once. Needs ranks. */
-const struct glance *search_glance(const struct mete_engine *e, const struct node *n);
+/* What is kept of a node as it is. Needs ranks. */
+const struct detail *search_detail(const struct mete_engine *e, const struct node *n);
 
 /* The nodes that changed after `seen` (e->changes then), each once, the last change first; NULL: no
  * more. */

@@ -82,6 +82,7 @@ struct request {
 };
 
 struct values_rows;
+struct winners;
 struct node;
 struct pod;
 struct parts;
@@ -181,20 +182,28 @@ struct levels {
 };
 
 /* Of a node, side by side with those of the others: enough to see that most do not fit, and of
- * plain ones (see shape_is_plain) that they do. */
+ * plain ones (see find_plain) that they do. */
 struct glance {
     bool is_known;
     bool is_open;     /* takes pods, and nothing is reserved there */
     bool is_plain;    /* no taints, and no memory of shares to look at */
+    uint8_t whole;    /* gpus that are free */
     uint16_t largest; /* the most that is free of one gpu, in 1/1000 */
     uint32_t rank;    /* NO_SLOT: it is not there */
     uint32_t newer;   /* slots of those that changed next after it and before it, or NO_SLOT */
     uint32_t older;
     uint64_t changed_at; /* e->changes after its last change; 0: none yet, and not in the list */
-    int64_t memory;      /* free */
+    int64_t cpu;         /* free */
+    int64_t memory;
     int64_t pods;
-    const struct values_rows *rows; /* of policy mete, and what it makes of the node as it is */
-    int64_t value;
+};
+
+/* More of it, for those that fit. */
+struct detail {
+    bool is_simple;                 /* all that the policy goes by is here: see its score_plain */
+    const struct values_rows *rows; /* of policy mete */
+    int64_t price;                  /* for 1/1000 of its gpus */
+    int64_t value;                  /* what it comes to as it is */
     struct levels levels;
 };
 
@@ -235,11 +244,10 @@ struct shape {
     bool is_scratch;          /* made for a what-if: no cache */
 
     /* The cache: the best node at once. See search.c. */
-    uint32_t *tree;
-    size_t tree_room;
-    bool is_known;  /* the cache says something as of `seen` */
-    uint64_t seen;  /* e->changes then */
-    uint64_t epoch; /* of the ranks in the tree */
+    struct winners *tree; /* by rank: the score of the node plus 1, 0: it does not fit */
+    bool is_known;        /* the cache says something as of `seen` */
+    uint64_t seen;        /* e->changes then */
+    uint64_t epoch;       /* of the ranks in the tree */
     uint64_t used_at;
 };
 
@@ -405,6 +413,7 @@ struct mete_engine {
     VEC(struct node *) slots; /* NULL where unused */
     VEC(uint32_t) free_slots;
     VEC(struct glance) glances; /* by slot; a cache */
+    VEC(struct detail) details;
     struct gpu *gpu_map;
     struct shape *shape_map;
     struct group *group_map;

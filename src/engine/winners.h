@@ -1,0 +1,54 @@
+/*
+ * winners.h - the largest of many numbers, which change one by one; of equal ones the first
+ *
+ * A tree in which the largest of sixteen goes up: a change looks at one line of the processor's
+ * cache for each step up that it is felt, which mostly is none.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WINNERS_STEPS_MAX = 16
+};
+
+struct winners {
+    size_t n;
+    unsigned steps;                  /* up to the last sixteen */
+    uint32_t *at;                    /* in `block`, on a line */
+    size_t first[WINNERS_STEPS_MAX]; /* of each step's numbers; the ones given are first */
+    unsigned char block[];
+};
+
+/* `n` zeros. The caller frees it. */
+struct winners *winners_new(size_t n);
+void winners_free(struct winners *w);
+
+/* As new. */
+void winners_clear(struct winners *w);
+
+size_t winners_bytes(size_t n);
+
+/* Sets one that is something else now. */
+void winners_change(struct winners *w, size_t i, uint32_t number);
+
+static inline void winners_set(struct winners *w, size_t i, uint32_t number)
+{
+    if (w->at[i] != number)
+        winners_change(w, i, number);
+}
+
+static inline uint32_t winners_get(const struct winners *w, size_t i)
+{
+    return w->at[i];
+}
+
+/* Tells the processor that a number is about to be set. */
+static inline void winners_fetch(const struct winners *w, size_t i)
+{
+    __builtin_prefetch(&w->at[i], 1);
+}
+
+/* The largest, and in `ret` the first place where it is. */
+uint32_t winners_best(const struct winners *w, size_t *ret);
