@@ -388,7 +388,7 @@ const uint64_t *search_keys(struct mete_engine *e, struct shape *s)
     catch_up(e, s);
     s->used_at = ++e->uses;
     for (size_t i = 0; i < e->order.n; i++)
-        vec_add(&e->keys, s->tree ? key_of(s->tree[s->tree_room + i], (uint32_t)i) : 0);
+        vec_add(&e->keys, s->tree ? key_of(winners_get(s->tree, i), (uint32_t)i) : 0);
     return e->keys.at;
 }
 
