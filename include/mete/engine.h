@@ -148,8 +148,8 @@ enum mete_operator {
     METE_OP_NOT_IN,         /* with none of the values, or has no such key */
     METE_OP_EXISTS,         /* has the key */
     METE_OP_DOES_NOT_EXIST, /* has it not */
-    METE_OP_GREATER,        /* both its value and the only one are whole numbers, and it is over that */
-    METE_OP_LESS,           /* under it */
+    METE_OP_GREATER, /* both its value and the only one are whole numbers, and it is over that */
+    METE_OP_LESS,    /* under it */
 };
 
 /* A condition on labels, as in Kubernetes. */
@@ -235,6 +235,9 @@ struct mete_pod_set {
     size_t n_labels;
     const struct mete_pod_rule *rules;
     size_t n_rules;
+    /* Whole gpus of one kind that all reach each other: in one link group of the node, which is
+     * rather so without this. Room that is kept for such a pod counts all gpus of a node. */
+    bool is_linked;
 };
 
 /* Ids from here on mean nothing to people: texts say the workload's name in place of "job 12". */

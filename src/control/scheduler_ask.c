@@ -31,6 +31,7 @@ uint64_t scheduler_ask_hash(const json_t *pod)
     struct topology_level levels[TOPOLOGY_MAX];
     size_t n = topology_read(pod, NULL, levels);
 
+    hash = hash_text(hash, topology_is_linked(pod) ? "linked" : "");
     hash = hash_text(hash, scheduler_queue_of(NULL, pod));
     hash = hash_text(hash, scheduler_reservation_of(pod));
     for (size_t i = 0; i < n; i++)
@@ -211,11 +212,11 @@ static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b
 }
 
 /* Pods that differ in a member that is not compared here would be placed as if they did not. */
-_Static_assert(sizeof(struct mete_pod_set) == 208, "compare the new members of a pod set too");
+_Static_assert(sizeof(struct mete_pod_set) == 216, "compare the new members of a pod set too");
 
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
 {
-    return a->gpus == b->gpus && a->gpu_milli == b->gpu_milli &&
+    return a->gpus == b->gpus && a->is_linked == b->is_linked && a->gpu_milli == b->gpu_milli &&
            a->gpu_memory_bytes == b->gpu_memory_bytes && text_equal(a->node, b->node) &&
            a->n_requests == b->n_requests && a->n_gpu_models == b->n_gpu_models &&
            a->n_selector == b->n_selector && a->n_tolerations == b->n_tolerations &&
@@ -248,6 +249,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
     list_requests(a, pod, &ret->set);
     list_selector(a, pod, &ret->set);
     list_tolerations(a, pod, &ret->set);
+    ret->set.is_linked = topology_is_linked(pod);
     scheduler_ask_affinity(a, pod, &ret->set);
     ret->workload = (struct mete_workload){
         .name = arena_format(a, "%s/%s", json_text_at(pod, "metadata", "namespace", NULL),

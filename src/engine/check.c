@@ -66,7 +66,7 @@ static const char *check_used(const struct node *n)
 
 static const char *check_workload(const struct mete_engine *e, const struct workload *w)
 {
-    if (w->is_placed && w->decided_at == e->labels_version && !domains_hold(w))
+    if (w->is_placed && w->decided_at == e->labels_version && !(domains_hold(w) && links_hold(w)))
         return "a workload was placed outside of a domain that it requires";
     for (size_t i = 0; i < w->n_pods; i++) {
         const struct pod *p = &w->pods[i];

@@ -368,13 +368,13 @@ static void improve(struct mete_engine *e, struct workload *w, int64_t now_ns)
     enter(&a, c);
 }
 
-/* What is in parts of gpus or in domains is not planned for. */
+/* What is in parts of gpus, in link groups or in domains is not planned for. */
 static bool is_claimable(const struct group *g)
 {
     bool has_asks = g->has_asks;
 
     for (size_t i = 0; i < g->n_sets; i++)
-        has_asks = has_asks || g->sets[i].shape->n_asks > 0;
+        has_asks = has_asks || g->sets[i].shape->n_asks > 0 || g->sets[i].shape->is_linked;
     return !has_asks;
 }
 

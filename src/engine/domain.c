@@ -368,3 +368,15 @@ bool domains_hold(const struct workload *w)
             return false;
     return asks_hold(w, &g->asks, ALL_SETS);
 }
+
+bool links_hold(const struct workload *w)
+{
+    for (size_t i = 0; i < w->n_pods; i++) {
+        const struct pod *p = &w->pods[i];
+
+        for (size_t k = 0; k < p->n_gpus && pod_shape(p)->is_linked; k++)
+            if (p->gpus[k]->link_group < 0 || p->gpus[k]->link_group != p->gpus[0]->link_group)
+                return false;
+    }
+    return true;
+}

@@ -51,5 +51,7 @@ static inline bool domain_requires(const struct domain_asks *asks)
 
 /* Does the workload hold to the domains that it requires, as its nodes are labeled? */
 bool domains_hold(const struct workload *w);
+/* And to the link groups? */
+bool links_hold(const struct workload *w);
 
 void domain_search_free(struct domain_search *s);

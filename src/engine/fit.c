@@ -124,6 +124,18 @@ uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus)
     return ret;
 }
 
+unsigned fit_together(const struct node *n, const struct shape *s, uint64_t gpus)
+{
+    unsigned most = 0;
+
+    if (!s->is_linked)
+        return bits(gpus);
+    for (size_t i = 0; i < n->n_links; i++)
+        if (bits(n->links[i].gpus & gpus) > most)
+            most = bits(n->links[i].gpus & gpus);
+    return most;
+}
+
 /* How many such pods the gpus of an empty node hold. */
 static uint64_t fit_empty_gpus(const struct node *n, const struct shape *s)
 {
@@ -132,6 +144,10 @@ static uint64_t fit_empty_gpus(const struct node *n, const struct shape *s)
 
     if (s->n_asks > 0)
         return deal_empty(n, s);
+    for (size_t i = 0; s->is_linked && i < n->n_links; i++)
+        slots += bits(n->links[i].gpus & gpus) / s->gpus;
+    if (s->is_linked)
+        return slots;
     if (!shape_is_share(s))
         return bits(gpus) / s->gpus;
     for (uint64_t left = gpus; left; left &= left - 1) {
@@ -176,6 +192,11 @@ static uint64_t tightest(const struct gpu_group *groups, size_t n, uint64_t free
             best = here;
     }
     return best;
+}
+
+uint64_t fit_linked(const struct node *n, uint64_t gpus, unsigned count)
+{
+    return tightest(n->links, n->n_links, gpus, count);
 }
 
 static uint64_t lowest(uint64_t set, unsigned count)

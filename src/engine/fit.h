@@ -27,15 +27,24 @@ uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus);
 /* Does the node have the gpus that a pod asks for now? */
 bool fit_gpus_now(const struct node *n, const struct shape *s);
 
+/* Those of `gpus` in the link group with the fewest of them that has `count`; 0 where none has. */
+uint64_t fit_linked(const struct node *n, uint64_t gpus, unsigned count);
+
+/* How many of `gpus` one pod could have at once: for linked ones the most in one link group. */
+unsigned fit_together(const struct node *n, const struct shape *s, uint64_t gpus);
+
 /* The gpus that a pod of this shape, which has no asks, could be given now. */
 static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
 {
+    uint64_t free;
+
     if (s->gpus == 0)
         return 0;
     if (shape_is_share(s))
         return fit_shares(n, s,
                           n->healthy & (~n->held | n->shared) & node_gpus_of(n, s) & ~n->barred);
-    return n->healthy & ~n->held & node_gpus_of(n, s) & ~n->barred;
+    free = n->healthy & ~n->held & node_gpus_of(n, s) & ~n->barred;
+    return s->is_linked ? fit_linked(n, free, s->gpus) : free;
 }
 
 /* Everything, now, within the bars of bookings. A reservation on the node is not looked at. */

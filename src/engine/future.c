@@ -108,7 +108,8 @@ static bool fits_alone(const struct node *n, const struct need *need, const stru
     unsigned gpus = future_gpus(n, s);
 
     if ((need ? need->gpus : 0) + (int64_t)gpus > (int64_t)bits(n->healthy & kind) ||
-        (gpus == 0 && s->gpus > 0))
+        (gpus == 0 && s->gpus > 0) ||
+        (s->is_linked && fit_together(n, s, n->healthy & node_gpus_of(n, s)) < s->gpus))
         return false;
     for (size_t i = 0; i < s->n_requests; i++) {
         const struct room *room = node_room(n, s->requests[i].resource);

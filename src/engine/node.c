@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "engine/claim.h"
+#include "engine/near.h"
 #include "engine/parts.h"
 #include "engine/record.h"
-#include "engine/near.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/state.h"
@@ -237,6 +237,8 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
     g->model = model;
     g->memory_bytes = from->memory_bytes;
     g->numa_node = from->numa_node;
+    if (g->link_group != from->link_group)
+        e->labels_version++; /* what was decided before is not held against it */
     g->link_group = from->link_group;
     g->is_healthy = from->is_healthy;
     g->node = n;

@@ -171,8 +171,9 @@ static const struct record_field pod_set_fields[] = {
     TEXT(struct mete_pod_set, ns),
     LIST(struct mete_pod_set, labels, n_labels, &label),
     LIST(struct mete_pod_set, rules, n_rules, &pod_rule),
+    BOOL(struct mete_pod_set, is_linked),
 };
-TYPE(pod_set, struct mete_pod_set, 208);
+TYPE(pod_set, struct mete_pod_set, 216);
 
 static const struct record_field workload_fields[] = {
     UINT(struct mete_workload, id),

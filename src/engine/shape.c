@@ -82,9 +82,12 @@ static enum mete_result check_tolerations(struct mete_engine *e, const struct me
 static enum mete_result check_gpus(struct mete_engine *e, const struct mete_pod_set *set)
 {
     enum mete_result result = asks_check(e, set);
+    struct mete_pod_set plain;
 
     if (result != METE_OK)
         return result;
+    if (set->is_linked && (!asks_are_plain(set, &plain) || plain.gpu_milli % MILLI != 0))
+        return engine_refuse(e, METE_INVALID, "only whole gpus of one kind can be linked");
     if (set->gpus > PODS_MAX)
         return engine_refuse(e, METE_INVALID, "a pod asks for %u gpus, at most %d", set->gpus,
                              PODS_MAX);
@@ -159,6 +162,7 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
     s->gpus = set->gpus;
     s->milli = set->gpus > 0 && set->gpu_milli > 0 ? set->gpu_milli : MILLI;
     s->gpu_bytes = shape_is_share(s) ? set->gpu_memory_bytes : 0;
+    s->is_linked = set->is_linked && set->gpus > 1;
     for (size_t i = 0; i < n_models; i++) {
         uint32_t model = intern_ref(e->texts, set->gpu_models[i]);
         bool is_there = false;
@@ -176,8 +180,8 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
 /* What a glance at a node tells of. Whoever lets shapes ask for more adds it here. */
 static void find_plain(const struct mete_engine *e, struct shape *s)
 {
-    s->is_plain = s->node == 0 && s->n_selector == 0 && s->n_models == 0 && s->gpu_bytes == 0 &&
-                  s->n_asks == 0 && !s->nodes;
+    s->is_plain = !s->is_linked && s->node == 0 && s->n_selector == 0 && s->n_models == 0 &&
+                  s->gpu_bytes == 0 && s->n_asks == 0 && !s->nodes;
     for (size_t i = 0; i < s->n_requests; i++) {
         const struct request *r = &s->requests[i];
 
@@ -289,7 +293,7 @@ static void spell_asks(const struct shape *s, struct words *w)
 static void shape_spell(const struct shape *s, struct words *w)
 {
     vec_clear(w);
-    vec_add(w, s->gpus);
+    vec_add(w, s->gpus | (uint32_t)s->is_linked << 31);
     vec_add(w, s->milli);
     vec_add(w, (uint32_t)((uint64_t)s->gpu_bytes >> 32));
     vec_add(w, (uint32_t)s->gpu_bytes);
@@ -369,6 +373,7 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .asks = asks_scratch(e, s),
         .n_asks = s->n_asks,
         .node = s->node,
+        .is_linked = s->is_linked,
         .requests = arena_alloc(e->scratch, requests_size),
         .n_requests = s->n_requests,
         .cpu = s->cpu,

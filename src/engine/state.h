@@ -241,6 +241,7 @@ struct shape {
     size_t n_tolerations;
     struct node_rules *nodes; /* NULL: none */
     struct near_rules *near;  /* NULL: none; see near.h */
+    bool is_linked;           /* more than one gpu, all in one link group */
     bool is_scratch;          /* made for a what-if: no cache */
 
     /* The cache: the best node at once. See search.c. */

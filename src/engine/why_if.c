@@ -91,6 +91,18 @@ static void if_fewer_gpus(struct lines *l, const struct shape *own)
     }
 }
 
+static void if_not_linked(struct lines *l, const struct shape *own)
+{
+    struct shape *s = shape_scratch(l->e, own);
+    const char *node = NULL;
+
+    if (!own->is_linked)
+        return;
+    s->is_linked = false;
+    if (try_shape(l, s, &node))
+        line_add(l, arena_format(l->e->answers, "its gpus need not be linked (on %s)", node));
+}
+
 static void if_other_model(struct lines *l, const struct shape *own)
 {
     struct shape *s = shape_scratch(l->e, own);
@@ -351,6 +363,7 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
         else
             if_fewer_gpus(&l, own);
         if_less(&l, own);
+        if_not_linked(&l, own);
         if_other_model(&l, own);
         if_elsewhere(&l, own);
         if (!counts_by_wants(own, false)) {

@@ -19,7 +19,7 @@ static struct answer small(const struct node *n, enum trouble t, uint32_t resour
 /* What would stand in the way even if the node were empty, healthy and ready. */
 static bool answer_of_kind(const struct node *n, const struct shape *s, struct answer *ret)
 {
-    int64_t of_kind = (int64_t)bits(node_gpus_of(n, s));
+    int64_t of_kind = fit_together(n, s, node_gpus_of(n, s));
 
     if (s->node != 0 && s->node != n->name_id)
         *ret = small(n, TROUBLE_NAME, 0, s->gpus, n->n_gpus);
@@ -29,7 +29,7 @@ static bool answer_of_kind(const struct node *n, const struct shape *s, struct a
         *ret = small(n, TROUBLE_TERMS, 0, s->gpus, n->n_gpus);
     else if (fit_taint(n, s))
         *ret = small(n, TROUBLE_TAINT, 0, s->gpus, n->n_gpus);
-    else if (s->gpus > 0 && of_kind == 0)
+    else if (s->gpus > 0 && node_gpus_of(n, s) == 0)
         *ret = small(n, TROUBLE_MODEL, 0, s->gpus, 0);
     else if (s->n_asks > 0 ? deal_empty(n, s) == 0 : of_kind < (int64_t)s->gpus)
         *ret = small(n, TROUBLE_SMALL_GPUS, 0, s->gpus, of_kind);
@@ -77,12 +77,20 @@ static void find_keeper(struct mete_engine *e, const struct attempt *a, struct n
         ret->trouble = TROUBLE_KEPT;
 }
 
+/* Of one kind: how many of them such a pod could have, were they enough. */
+static int64_t free_of(const struct node *n, const struct shape *s)
+{
+    if (!s->is_linked)
+        return (int64_t)bits(fit_gpus(n, s));
+    return fit_together(n, s, n->healthy & ~n->held & ~n->barred & node_gpus_of(n, s));
+}
+
 /* With `has_rules` near_ask was asked. */
 static void answer_of_open(struct mete_engine *e, const struct attempt *a, struct node *n,
                            const struct shape *s, bool has_rules, struct answer *ret)
 {
     uint64_t kind = node_gpus_of(n, s);
-    int64_t free = s->n_asks > 0 ? deal_free(n, s) : (int64_t)bits(fit_gpus(n, s));
+    int64_t free = s->n_asks > 0 ? deal_free(n, s) : free_of(n, s);
 
     if (answer_of_kind(n, s, ret) || answer_of_rooms(n, s, true, ret))
         return;
@@ -90,15 +98,15 @@ static void answer_of_open(struct mete_engine *e, const struct attempt *a, struc
         .node = n,
         .asked = s->gpus,
         .free = free,
-        .capacity = (int64_t)bits(kind),
+        .capacity = fit_together(n, s, kind),
     };
     if (!n->is_ready) {
         ret->trouble = TROUBLE_NOT_READY;
     } else if (n->is_cordoned) {
         ret->trouble = TROUBLE_CORDONED;
-    } else if (bits(n->healthy & kind) < (s->n_asks > 0 ? 1 : s->gpus)) {
+    } else if (fit_together(n, s, n->healthy & kind) < (s->n_asks > 0 ? 1 : s->gpus)) {
         ret->trouble = TROUBLE_UNHEALTHY;
-        ret->free = (int64_t)bits(n->healthy & kind);
+        ret->free = fit_together(n, s, n->healthy & kind);
     } else if (!fit_gpus_now(n, s)) {
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {

@@ -32,7 +32,8 @@ const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count
     if (s->n_asks > 0)
         return why_asks(e, s);
     if (!shape_is_share(s))
-        return arena_format(e->answers, "%" PRId64 " %s", count, kind);
+        return arena_format(e->answers, "%" PRId64 " %s%s", count, s->is_linked ? "linked " : "",
+                            kind);
     return arena_format(e->answers, "%" PRId64 " x %u/%d of %s %s", count, s->milli, MILLI,
                         s->n_models > 0 ? "one" : "a", s->n_models > 0 ? kind : "gpu");
 }

@@ -7,6 +7,7 @@
 #include "kinds/queue.h"
 #include "kinds/requeue.h"
 #include "kinds/tables.h"
+#include "kinds/topology.h"
 
 const struct kind *const kinds[] = {
     &kind_configmap,
@@ -120,7 +121,8 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 bool kind_is_reserved(const char *key)
 {
     static const char *const theirs[] = {"mete.dev/drain-reason", QUEUE_LABEL,       QUEUE_HOLD,
-                                         QUEUE_NOT_BEFORE,        QUEUE_RESERVATION, POD_REQUEUE};
+                                         QUEUE_NOT_BEFORE,        QUEUE_RESERVATION, POD_REQUEUE,
+                                         TOPOLOGY_GPU_LINK};
 
     for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
         if (text_equal(key, theirs[i]))

@@ -1,5 +1,6 @@
 #include "kinds/topology.h"
 
+#include "kinds/pod_view.h"
 #include "model/names.h"
 
 static const char *annotation(const json_t *object, const char *key)
@@ -32,6 +33,32 @@ size_t topology_read(const json_t *object, const json_t *spec,
     return n;
 }
 
+bool topology_is_linked(const json_t *pod)
+{
+    return text_equal(annotation(pod, TOPOLOGY_GPU_LINK), "required");
+}
+
+static void validate_link(const json_t *object, const struct path *at, struct causes *causes)
+{
+    static const char *const words[] = {"required", "preferred", NULL};
+    const char *value = json_text_at(object, "metadata", "annotations", TOPOLOGY_GPU_LINK, NULL);
+    struct pod_requests asked;
+
+    if (!value)
+        return;
+    if (!text_equal(value, words[0]) && !text_equal(value, words[1])) {
+        cause_unsupported(causes, PATH_KEY(at, TOPOLOGY_GPU_LINK), value, words);
+        return;
+    }
+    asked = pod_requests(object);
+    for (size_t i = 0; i < asked.n_others && text_equal(value, "required"); i++)
+        if (text_starts_with(asked.others[i].name, "nvidia.com/")) {
+            cause_forbidden(causes, PATH_KEY(at, TOPOLOGY_GPU_LINK),
+                            "only whole gpus of one kind can be linked");
+            return;
+        }
+}
+
 static void validate_key(const json_t *object, const struct path *at, const char *key,
                          struct causes *causes)
 {
@@ -52,6 +79,7 @@ void topology_validate(const json_t *object, const struct path *at, struct cause
 
     validate_key(object, here, TOPOLOGY_REQUIRED, causes);
     validate_key(object, here, TOPOLOGY_PREFERRED, causes);
+    validate_link(object, here, causes);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (json_at(object, "metadata", "annotations", others[i], NULL))
             cause_forbidden(causes, PATH_KEY(here, others[i]), cause_not_implemented);

@@ -12,6 +12,9 @@
 #define TOPOLOGY_REQUIRED  "kueue.x-k8s.io/podset-required-topology"
 #define TOPOLOGY_PREFERRED "kueue.x-k8s.io/podset-preferred-topology"
 
+/* Annotation of a pod, "required": its gpus are in one link group of the node. */
+#define TOPOLOGY_GPU_LINK "mete.dev/gpu-link"
+
 enum {
     TOPOLOGY_MAX = 3 /* of one object: preferred, required, and that of its spec */
 };
@@ -24,6 +27,8 @@ struct topology_level {
 /* The narrowest first. `spec` is that of a native group, or NULL. How many there are. */
 size_t topology_read(const json_t *object, const json_t *spec,
                      struct topology_level ret[TOPOLOGY_MAX]);
+
+bool topology_is_linked(const json_t *pod);
 
 /* Causes for annotations that cannot be, or that would restrict and are not implemented. */
 void topology_validate(const json_t *object, const struct path *at, struct causes *causes);

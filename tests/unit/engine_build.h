@@ -64,6 +64,7 @@ struct job_spec {
     const char *model;
     uint32_t milli; /* of each gpu; 0: all */
     int64_t gpu_bytes;
+    bool is_linked;
     int64_t cpu; /* milli; 0: 1 cpu */
     int32_t priority;
     int64_t submit_s; /* 0: the id */
@@ -109,6 +110,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .requests = p->requests,
         .n_requests = 2,
         .gpus = s.gpus,
+        .is_linked = s.is_linked,
         .gpu_milli = s.milli,
         .gpu_memory_bytes = s.gpu_bytes,
         .gpu_models = p->models,

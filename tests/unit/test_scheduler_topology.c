@@ -161,6 +161,7 @@ static void what_cannot_be_a_domain_is_refused(void **state)
     } cases[] = {
         {"'kueue.x-k8s.io/podset-required-topology':'no key'",
          "metadata.annotations[kueue.x-k8s.io/podset-required-topology]: Invalid value"},
+        {"'mete.dev/gpu-link':'yes'", "metadata.annotations[mete.dev/gpu-link]: Unsupported value"},
         {"'kueue.x-k8s.io/podset-slice-size':'2'",
          "metadata.annotations[kueue.x-k8s.io/podset-slice-size]: Forbidden: is not implemented"},
     };
@@ -190,14 +191,29 @@ static void a_pod_by_itself_is_in_one_rack(void **state)
     sched_world_assert_on(&s, "p", "a0");
 }
 
+/* Emulated gpus of a test have no link groups: see test_engine_linked.c for where they go. */
+static void gpus_that_are_to_be_linked_wait_for_a_group(void **state)
+{
+    (void)state;
+    sched_world_create(&s, pods,
+                       "{'metadata':{'name':'p','annotations':{'mete.dev/gpu-link':'required'}},"
+                       "'spec':{'containers':[{'name':'main','image':'host','resources':"
+                       "{'limits':{'nvidia.com/gpu':'2'}}}]}}");
+    sched_world_assert_waits(&s, "p", "needs 2 linked gpus on one node; the largest has 0 (a0)");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(pods_of_one_set_are_in_one_rack),        TEST(a_rack_that_is_full_is_the_reason),
-        TEST(a_native_group_says_it_in_its_spec),     TEST(pods_that_differ_share_a_rack),
-        TEST(one_that_is_replaced_stays_in_the_rack), TEST(what_cannot_be_a_domain_is_refused),
+        TEST(pods_of_one_set_are_in_one_rack),
+        TEST(a_rack_that_is_full_is_the_reason),
+        TEST(a_native_group_says_it_in_its_spec),
+        TEST(pods_that_differ_share_a_rack),
+        TEST(one_that_is_replaced_stays_in_the_rack),
+        TEST(what_cannot_be_a_domain_is_refused),
         TEST(a_pod_by_itself_is_in_one_rack),
+        TEST(gpus_that_are_to_be_linked_wait_for_a_group),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
