@@ -62,9 +62,12 @@ static const char *listing_of(const struct command *command)
     case TAKES_JOBS:
     case TAKES_JOB:
     case TAKES_PLACES:
+    case TAKES_JOBS_QUEUE:
         return "mete ps -a   lists jobs";
     case TAKES_NODES:
         return "mete nodes   lists them";
+    case TAKES_QUEUES:
+        return "mete queues   lists them";
     case TAKES_NOTHING:
     case TAKES_KINDS:
     case TAKES_COMMANDS:

@@ -50,8 +50,10 @@ enum flag_group {
 enum takes {
     TAKES_NOTHING, /* that a shell could know */
     TAKES_JOBS,
-    TAKES_JOB,    /* the first; what follows is no job */
-    TAKES_PLACES, /* jobs and files */
+    TAKES_JOB,        /* the first; what follows is no job */
+    TAKES_PLACES,     /* jobs and files */
+    TAKES_JOBS_QUEUE, /* jobs, then one queue */
+    TAKES_QUEUES,
     TAKES_NODES,
     TAKES_KINDS, /* the first */
     TAKES_COMMANDS,

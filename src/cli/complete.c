@@ -69,6 +69,8 @@ static void offer_values(const struct completion *c, const struct flag *f)
         offer(c, f->values[i], "");
     if (text_equal(f->name, "namespace") || (f->value && text_equal(f->value, "NAMESPACE")))
         offer_live(c, LIVE_NAMESPACES);
+    else if (text_equal(f->name, "queue"))
+        offer_live(c, LIVE_QUEUES);
     else if (text_equal(f->name, "node"))
         offer_live(c, LIVE_NODES);
     else if (f->value && (text_starts_with(f->value, "FILE") || text_starts_with(f->value, "DIR")))
@@ -157,6 +159,14 @@ static void offer_arguments(const struct completion *c, const struct command *co
     case TAKES_PLACES:
         offer_live(c, LIVE_JOBS);
         buf_add_text(c->out, ":files\n");
+        return;
+    case TAKES_JOBS_QUEUE:
+        offer_live(c, LIVE_JOBS);
+        if (at > 0)
+            offer_live(c, LIVE_QUEUES);
+        return;
+    case TAKES_QUEUES:
+        offer_live(c, LIVE_QUEUES);
         return;
     case TAKES_NODES:
         offer_live(c, LIVE_NODES);

@@ -7,7 +7,8 @@
 enum live {
     LIVE_JOBS,
     LIVE_NODES,
-    LIVE_NAMESPACES
+    LIVE_NAMESPACES,
+    LIVE_QUEUES
 };
 
 /* Adds names as lines to `b`; knows nothing when the server does not answer at once. */

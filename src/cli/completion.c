@@ -116,6 +116,21 @@ static void on_answer(void *arg, const struct err *e, const struct client_reply 
     session_stop(a->session);
 }
 
+static char *live_path(const struct session *s, enum live which)
+{
+    switch (which) {
+    case LIVE_JOBS:
+        return path_format("/api/v1/namespaces/%s/pods?limit=500", session_namespace(s));
+    case LIVE_NODES:
+        return path_format("/api/v1/nodes?limit=500");
+    case LIVE_NAMESPACES:
+        return path_format("/api/v1/namespaces?limit=500");
+    case LIVE_QUEUES:
+        return path_format("/apis/mete.dev/v1/queues?limit=500");
+    }
+    return NULL;
+}
+
 /* Where the server does not answer at once, nothing is known: that is no error at a prompt. */
 static void add_live(void *arg, enum live which, struct buf *b)
 {
@@ -128,9 +143,7 @@ static void add_live(void *arg, enum live which, struct buf *b)
 
     if (e)
         return;
-    path = which == LIVE_JOBS
-               ? path_format("/api/v1/namespaces/%s/pods?limit=500", session_namespace(s))
-               : path_format("/api/v1/%s?limit=500", which == LIVE_NODES ? "nodes" : "namespaces");
+    path = live_path(s, which);
     r.path = path;
     client_send(session_client(s), &r, on_answer, &a, &a.call);
     e = session_run(s);

@@ -107,7 +107,7 @@ const struct command command_move = {
                  {"move 12 13 default", "two jobs"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
-    .takes = TAKES_JOBS,
+    .takes = TAKES_JOBS_QUEUE,
     .n_min = 2,
     .n_max = SIZE_MAX,
     .run = move_run,

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
+#include "kinds/queue.h"
 
 enum {
     LIMIT_TABLE = 50,
@@ -29,6 +30,13 @@ static json_t *time_of(const struct job *job, int64_t now_ns)
     return json_string(text);
 }
 
+static const char *queue_name_of(const json_t *job)
+{
+    const char *queue = queue_of(job);
+
+    return queue ? queue : QUEUE_DEFAULT;
+}
+
 static json_t *row_of(const json_t *pod, bool has_ns, int64_t now_ns)
 {
     struct job job = job_of(pod);
@@ -39,6 +47,7 @@ static json_t *row_of(const json_t *pod, bool has_ns, int64_t now_ns)
         (void)json_array_append_new(row, text_or_null(job.ns));
     (void)json_array_append_new(row, text_or_null(job.name));
     (void)json_array_append_new(row, text_or_null(job.user));
+    (void)json_array_append_new(row, text_or_null(queue_name_of(pod)));
     (void)json_array_append_new(row, text_or_null(job.state));
     (void)json_array_append_new(row, json_integer(job.gpus));
     (void)json_array_append_new(row, text_or_null(job.node));
@@ -85,8 +94,9 @@ static json_t *object_of(const json_t *pod)
     json_put_text(metadata, "namespace", job.ns);
     json_put_text(metadata, "uid", json_text_at(pod, "metadata", "uid", NULL));
     json_put(object, "spec",
-             json_pack("{s:o, s:o, s:I}", "jobId", job.id[0] ? json_string(job.id) : json_null(),
-                       "user", text_or_null(job.user), "gpus", (json_int_t)job.gpus));
+             json_pack("{s:s, s:o, s:o, s:I}", "queue", queue_name_of(pod), "jobId",
+                       job.id[0] ? json_string(job.id) : json_null(), "user",
+                       text_or_null(job.user), "gpus", (json_int_t)job.gpus));
     json_put(object, "status", status);
     if (batch_is(pod))
         json_put(status, "pods", pods_of(pod));
@@ -111,6 +121,7 @@ static void make_columns(struct listing *l, bool has_ns)
         listing_column(l, "NAMESPACE");
     listing_column(l, "NAME");
     listing_column(l, "!USER");
+    listing_column(l, "!QUEUE");
     listing_column(l, "STATE");
     listing_column(l, "#GPUS");
     listing_column(l, "NODE");

@@ -228,6 +228,7 @@ const struct command command_queues = {
                  {"queues research -o json", "one and those below it, for programs"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,
+    .takes = TAKES_QUEUES,
     .n_max = 1,
     .run = queues_run,
 };

@@ -10,6 +10,7 @@
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "kinds/pod_state.h"
+#include "kinds/queue.h"
 
 struct moment {
     int64_t at_ns;
@@ -104,6 +105,7 @@ static void add_fact(struct buf *b, const char *name, const char *text)
 static void add_facts(struct buf *b, const json_t *pod, const json_t *gpus)
 {
     struct job job = job_of(pod);
+    const char *queue = queue_of(pod);
     AUTO_FREE char *indices = job_gpu_indices(pod, gpus);
     AUTO_FREE char *wanted =
         mem_format("%" PRId64 "%s%s", job.gpus, indices ? ": GPU " : "", indices ? indices : "");
@@ -113,6 +115,7 @@ static void add_facts(struct buf *b, const json_t *pod, const json_t *gpus)
     buf_printf(b, "job %s %s   %s\n\n", job.id, job.name, job.state);
     add_fact(b, "namespace", job.ns);
     add_fact(b, "user", job.user);
+    add_fact(b, "queue", queue ? queue : QUEUE_DEFAULT);
     add_fact(b, "node", job.node);
     add_fact(b, "gpus", wanted);
     add_fact(b, "exit code", code);

@@ -15,12 +15,14 @@ struct err *admit_priority(struct change *c) MUST_CHECK;
 void admit_keep_priority(struct change *c);
 
 /*
- * Creation of a pod: its queue by its namespace, where it says none. Of a Job in Kueue's words: it
- * is not suspended, as Kueue has it once it admits it; its pods wait instead.
+ * Creation of a pod or Job: its queue by its namespace, where it says none. Of a Job in Kueue's
+ * words: it is not suspended, as Kueue has it once it admits it; its pods wait instead.
  */
 struct err *admit_queue(struct change *c) MUST_CHECK;
 /* A queue is not below itself; a pod that has its place stays in its queue. */
 struct err *admit_check_queue(const struct change *c) MUST_CHECK;
+/* The queue of those that name none stays. */
+struct err *admit_queue_removal(const struct change *c) MUST_CHECK;
 
 /* Creation of a pod: requests and limits that the namespace's LimitRanges give by themselves. */
 struct err *admit_limits(struct change *c) MUST_CHECK;

@@ -122,6 +122,7 @@ struct err *admit_check(const struct change *c)
 
 struct err *admit_removal(const struct change *c)
 {
+    TRY(admit_queue_removal(c));
     if (is_class(c->kind) && text_starts_with(c->key.name, "system-"))
         return forbidden(c, "this is a system priority class and cannot be deleted");
     return NULL;

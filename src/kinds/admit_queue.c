@@ -55,7 +55,7 @@ struct err *admit_queue(struct change *c)
 
     if (is_job(c->kind))
         unsuspend(c);
-    if (!is_pod(c->kind))
+    if (!is_pod(c->kind) && !is_job(c->kind))
         return NULL;
     own = queue_of(c->after);
     if (!own)
@@ -117,4 +117,11 @@ struct err *admit_check_queue(const struct change *c)
     if (is_queue(c->kind))
         return check_above(c);
     return is_pod(c->kind) && c->before ? check_stays(c) : NULL;
+}
+
+struct err *admit_queue_removal(const struct change *c)
+{
+    if (is_queue(c->kind) && text_equal(c->key.name, QUEUE_DEFAULT))
+        return forbidden(c, "what names no queue is in this one; it can be changed and stopped");
+    return NULL;
 }

@@ -293,3 +293,48 @@ def test_what_if_tells_who_would_start():
                              ("explode", "end NS/POD"), ("drain nowhere", "nowhere")):
             r = m.mete("why", "--if", change)
             check(r.code != 0 and said in r.err, change, r)
+
+
+def job(name, queue, label="mete.dev/queue", **spec):
+    return json.dumps({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "labels": {label: queue}},
+        "spec": {"completions": 2, "parallelism": 2, **spec, "template": {"spec": {
+            "restartPolicy": "Never", "containers": [{"name": "main", "image": "host", "command": ["true"]}]}}}})
+
+
+def test_jobs_and_their_pods():
+    with Mete("emulated:2xH100") as m:
+        put(m, "q")
+        m.ok("create", "-f", "-", stdin=job("kueue", "q", "kueue.x-k8s.io/queue-name", suspend=True))
+        m.ok("wait", "--for=condition=Complete", "job/kueue", "--timeout=60s")
+        labels = m.ok("get", "pods", "-l", "job-name=kueue", "-o", r"jsonpath={.items[*].metadata.labels.mete\.dev/queue}")
+        equal(labels.split(), ["q", "q"])
+        put(m, "stopped", stopped=True)
+        m.ok("create", "-f", "-", stdin=job("held", "stopped"))
+        wait(lambda: status(m, "stopped").get("waiting") == 2, "its pods wait")
+        r = m.mete("hold", "job/held")
+        check(r.code == 0 and re.search(r"job \d+ held is on hold", r.err), r)
+        wait(lambda: status(m, "stopped").get("onHold") == 2, "both are held")
+        r = m.mete("move", "job/held", "q")
+        equal(r.code, 0, r)
+        wait(lambda: status(m, "q").get("onHold") == 2 and status(m, "stopped").get("waiting") == 0, "both are moved")
+        check(re.search(r"^ *\d+ +held +\S+ +q ", m.mete("ps", "-o", "wide").out, re.M), m.mete("ps", "-o", "wide"))
+        equal(m.mete("release", "job/held").code, 0)
+        m.ok("wait", "--for=condition=Complete", "job/held", "--timeout=60s")
+
+
+def test_gates_and_times():
+    with Mete("emulated:1xH100") as m:
+        jobs = Jobs(m)
+        jobs.submit("default", "gated", schedulingGates=[{"name": "example.com/check"}])
+        r = wait_reason(m, "gated", "SchedulingGated")
+        equal(r["message"], "waits until its scheduling gates go: example.com/check")
+        wait(lambda: m.ok("get", "pod", "gated", "--no-headers").split()[2] == "SchedulingGated", "kubectl shows it")
+        jobs.submit("default", "late", metadata={"annotations": {"mete.dev/not-before": "2999-01-01T00:00:00Z"}})
+        r = wait_reason(m, "late", "NotBefore")
+        equal(r["message"], "does not start before 2999-01-01T00:00:00Z")
+        m.ok("patch", "pod", "gated", "--type=json", "-p", '[{"op": "remove", "path": "/spec/schedulingGates"}]')
+        m.wait_phase("gated", "Running")
+        m.ok("annotate", "pod", "late", "mete.dev/not-before=2001-01-01T00:00:00Z", "--overwrite")
+        jobs.end("default", "gated")
+        m.wait_phase("late", "Running")

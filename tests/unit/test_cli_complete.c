@@ -7,7 +7,8 @@ static void add_names(void *arg, enum live which, struct buf *b)
 {
     static const char *const names[] = {[LIVE_JOBS] = "train\ntest\n",
                                         [LIVE_NODES] = "gpu-01\n",
-                                        [LIVE_NAMESPACES] = "default\nteam-a\n"};
+                                        [LIVE_NAMESPACES] = "default\nteam-a\n",
+                                        [LIVE_QUEUES] = "research\n"};
 
     (void)arg;
     buf_add_text(b, names[which]);

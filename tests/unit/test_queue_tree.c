@@ -161,6 +161,10 @@ static void the_tree_comes_in_any_order(void **state)
     add_pod("default", "b", ",'labels':{'mete.dev/queue':'leaf'}", 1);
     assert_runs("default", "a");
     assert_waits("default", "b", "needs 1 gpu; queue top holds 2 of 2");
+    world_refused(
+        world_delete(&w, queue_target("default"), NULL, NULL), 403,
+        "queues.mete.dev \"default\" is forbidden: what names no queue is in this one; it "
+        "can be changed and stopped");
     world_must(world_delete(&w, queue_target("middle"), NULL, NULL));
     assert_active("leaf", "False", "ParentMissing", "there is no queue middle");
     assert_waits("default", "b", "there is no queue leaf");
