@@ -43,3 +43,5 @@ extern const struct command command_sim;
 /* Roles of mete up. */
 extern const struct command command_server;
 extern const struct command command_node;
+/* Of the server. */
+extern const struct command command_learn_values;

@@ -10,5 +10,9 @@ enum {
     ROLE_FD_TLS = 7,
 };
 
+/* How often the server may learn, and after how many arrivals. */
+#define LEARN_EVERY "1h"
+#define LEARN_AFTER "1000"
+
 #define ROLE_READY_SERVER 's'
 #define ROLE_READY_NODE   'n'

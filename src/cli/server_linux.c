@@ -11,8 +11,10 @@
 #include "base/log.h"
 #include "base/loop_linux.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/learning.h"
 #include "cli/role_linux.h"
 #include "control/control.h"
 #include "kinds/objects.h"
@@ -30,6 +32,7 @@ struct server {
     struct store *store;
     struct objects *objects;
     struct control *control;
+    struct learning *learning;
     struct api *api;
     struct meter *meter;
     struct api_view views[4]; /* the api borrows them */
@@ -48,6 +51,7 @@ static void server_done(struct server *s)
 {
     api_free(s->api);
     meter_free(s->meter);
+    learning_free(s->learning);
     control_free(s->control);
     store_free(s->store);
     objects_free(s->objects);
@@ -168,7 +172,7 @@ static struct err *open_doors(struct server *s)
     AUTO_FREE char *ca_path = mem_format("%s/ca.crt", s->pki);
     AUTO(buf_done) struct buf ca = {0};
     struct control_options control = {
-        .loop = s->role.loop, .store = s->store, .objects = s->objects};
+        .loop = s->role.loop, .store = s->store, .policy = "mete", .objects = s->objects};
     const struct api_options api = {
         .loop = s->role.loop,
         .store = s->store,
@@ -213,6 +217,20 @@ static struct err *open_doors(struct server *s)
     return api_new(&api, &s->api);
 }
 
+static struct err *open_learning(struct server *s, const struct cli *c)
+{
+    AUTO_FREE char *dir = mem_format("%s/learned", s->dir);
+    struct learning_options o = {.loop = s->role.loop,
+                                 .control = s->control,
+                                 .dir = dir,
+                                 .self_path = c->self_path,
+                                 .after = flag_count(c->in, "learn-after", 0)};
+
+    TRY(num_parse_duration(str_of(flag_text(c->in, "learn-every")), &o.every_ns));
+    s->learning = learning_new(&o);
+    return NULL;
+}
+
 static struct err *server_run(struct cli *c)
 {
     struct server s = {0};
@@ -234,6 +252,8 @@ static struct err *server_run(struct cli *c)
         open_meter(&s);
         e = open_doors(&s);
     }
+    if (!e)
+        e = open_learning(&s, c);
     if (!e)
         e = role_ready(&s.role, ROLE_READY_SERVER);
     if (!e)

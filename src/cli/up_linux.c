@@ -208,7 +208,8 @@ static struct err *start_server(struct up *u)
     struct child_spec spec = {
         .name = "server",
         .argv = {u->cli->self_path, "server", "--data", u->dir.path, "--log-level",
-                 u->options.log_level, "--log-format", u->options.log_format, NULL},
+                 u->options.log_level, "--log-format", u->options.log_format, "--learn-every",
+                 u->options.learn_every, "--learn-after", u->options.learn_after, NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
                 [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd,
                 [ROLE_FD_UNIX] = u->unix_fd, [ROLE_FD_TLS] = u->tls_fd},

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/log_limits.h"
+#include "cli/roles.h"
 #include "cli/up.h"
 
 enum {
@@ -31,6 +32,10 @@ struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
     return NULL;
 }
 
+enum {
+    LEARN_AFTER_MAX = 1000000
+};
+
 static const char *const config_keys[] = {"apiVersion",
                                           "kind",
                                           "data",
@@ -42,6 +47,8 @@ static const char *const config_keys[] = {"apiVersion",
                                           "runtime",
                                           "containerLogMaxSize",
                                           "containerLogMaxFiles",
+                                          "learnEvery",
+                                          "learnAfter",
                                           NULL};
 static const char *const config_planned[] = {"dashboard", "metrics", NULL};
 
@@ -99,6 +106,18 @@ static struct err *check_gpus(const char *gpus)
                    "gpus \"%s\": want auto, none or emulated:PROFILE (emulated:8xH100)", gpus);
 }
 
+static struct err *check_learning(const struct up_options *o)
+{
+    int64_t every_ns = 0;
+    int64_t after = 0;
+    struct err *e = num_parse_duration(str_of(o->learn_every), &every_ns);
+
+    if (e)
+        return err_wrap(e, "learnEvery");
+    e = num_parse_int64(str_of(o->learn_after), 1, LEARN_AFTER_MAX, &after);
+    return e ? err_wrap(e, "learnAfter") : NULL;
+}
+
 static struct err *check_words(const struct up_options *o)
 {
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -109,6 +128,7 @@ static struct err *check_words(const struct up_options *o)
 
     TRY(check_gpus(o->gpus));
     TRY(log_limits_parse(o->log_max_size, o->log_max_files, &limits));
+    TRY(check_learning(o));
     if (!is_among(levels, o->log_level))
         return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
                        o->log_level);
@@ -151,6 +171,8 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.log_format = choose(given->log_format, config, "logFormat", "text");
     o.log_max_size = choose(given->log_max_size, config, "containerLogMaxSize", LOG_LIMIT_SIZE);
     o.log_max_files = choose(given->log_max_files, config, "containerLogMaxFiles", LOG_LIMIT_FILES);
+    o.learn_every = choose(NULL, config, "learnEvery", LEARN_EVERY);
+    o.learn_after = choose(NULL, config, "learnAfter", LEARN_AFTER);
     e = check_words(&o);
     if (!e)
         e = read_roots(given, config, &o.host_roots);
@@ -172,6 +194,8 @@ void up_options_done(struct up_options *o)
     free(o->runtime);
     free(o->log_max_size);
     free(o->log_max_files);
+    free(o->learn_every);
+    free(o->learn_after);
     host_roots_done(&o->host_roots);
     *o = (struct up_options){0};
 }

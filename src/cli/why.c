@@ -155,6 +155,7 @@ static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int6
     const json_t *reason = json_at(workload, "status", "reason", NULL);
     const char *evaluated = json_text(reason, "evaluatedAt");
     const char *values = json_text(reason, "values");
+    const char *at = json_text(reason, "valuesAt");
     char age[STAMP_TEXT_SIZE];
 
     buf_printf(b, "  %s: %s\n\n", or_dash(json_text(reason, "code")),
@@ -166,7 +167,11 @@ static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int6
     if (evaluated)
         buf_printf(b, "  Evaluated %s ago.", age);
     if (values)
-        buf_printf(b, "   Nodes are chosen by what was learned, table %s.", values);
+        buf_printf(b, "   Nodes are chosen by what was learned, table %s", values);
+    if (values && at)
+        buf_printf(b, " (from %" PRId64 " arrivals, %s)", json_int(reason, "valuesFrom", 0), at);
+    if (values)
+        buf_add_char(b, '.');
     if (evaluated || values)
         buf_add_char(b, '\n');
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/accounts.h"
+#include "control/arrivals.h"
 #include "control/boot.h"
 #include "control/budgets.h"
 #include "control/cronjobs.h"
@@ -19,6 +20,7 @@
 struct control {
     struct cluster *cluster;
     struct events *events;
+    struct arrivals *arrivals;
     struct recorder *recorder;
     struct scheduler *scheduler;
     struct boot *boot;
@@ -49,6 +51,15 @@ static struct err *start_requeue(struct control *c, const struct control_options
     return requeue_new(&options, &c->requeue);
 }
 
+/* What the engine was told or decided. */
+static void on_line(void *arg, const char *text, size_t size)
+{
+    struct control *c = arg;
+
+    recorder_line(c->recorder, text, size);
+    arrivals_line(c->arrivals, text, size);
+}
+
 static struct err *start(struct control *c, const struct control_options *o)
 {
     const struct boot_options boot = {.loop = o->loop, .objects = o->objects};
@@ -71,8 +82,9 @@ static struct err *start(struct control *c, const struct control_options *o)
     scheduler.cluster = c->cluster;
     scheduler.events = c->events;
     c->recorder = recorder_new(o->loop);
-    scheduler.record = recorder_line;
-    scheduler.record_arg = c->recorder;
+    c->arrivals = arrivals_new();
+    scheduler.record = on_line;
+    scheduler.record_arg = c;
     TRY(scheduler_new(&scheduler, &c->scheduler));
     past.cluster = c->cluster;
     past.engine = scheduler_engine(c->scheduler);
@@ -121,6 +133,7 @@ void control_free(struct control *c)
     past_usage_free(c->past_usage);
     scheduler_free(c->scheduler);
     recorder_free(c->recorder);
+    arrivals_free(c->arrivals);
     events_free(c->events);
     cluster_free(c->cluster);
     free(c);
@@ -193,4 +206,20 @@ struct err *control_recording(void *control, const struct report_question *q, re
 void control_cancel_recording(struct report *r)
 {
     recorder_cancel(r);
+}
+
+struct arrivals *control_arrivals(struct control *c)
+{
+    return c->arrivals;
+}
+
+struct mete_engine *control_engine(struct control *c)
+{
+    return scheduler_engine(c->scheduler);
+}
+
+void control_set_learned(struct control *c, uint64_t pods, int64_t at_ns)
+{
+    c->views.learned_pods = pods;
+    c->views.learned_ns = at_ns;
 }

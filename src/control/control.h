@@ -47,3 +47,11 @@ json_t *control_gpu(void *control, const char *ns, const char *name);
 struct err *control_recording(void *control, const struct report_question *q, report_done_fn done,
                               void *done_arg, struct report **ret) MUST_CHECK;
 void control_cancel_recording(struct report *r);
+
+/* What is asked for, as seen by the scheduler; borrowed, as is its engine. */
+struct arrivals;
+struct mete_engine;
+struct arrivals *control_arrivals(struct control *c);
+struct mete_engine *control_engine(struct control *c);
+/* From how many arrivals the engine's table of values was learned, and when: told by views. */
+void control_set_learned(struct control *c, uint64_t pods, int64_t at_ns);

@@ -12,6 +12,8 @@ struct views {
     struct loop *loop;
     struct cluster *cluster;
     struct scheduler *scheduler;
+    uint64_t learned_pods; /* what the engine's values were learned from; 0: nothing */
+    int64_t learned_ns;
 };
 
 json_t *views_workloads(struct views *v, const char *ns);

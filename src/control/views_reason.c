@@ -163,5 +163,9 @@ json_t *views_reason(struct views *v, const json_t *pod, bool is_brief)
         return reason;
     json_put(reason, "quotas", quotas_tree(e, queue ? queue : QUEUE_DEFAULT));
     json_put(reason, "values", text_or_null(mete_values_id(e)));
+    if (mete_values_id(e) && v->learned_ns > 0) {
+        json_put_int(reason, "valuesFrom", (int64_t)v->learned_pods);
+        put_stamp(reason, "valuesAt", v->learned_ns);
+    }
     return reason;
 }

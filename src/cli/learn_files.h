@@ -1,0 +1,12 @@
+/* learn_files.h - what the server and `mete learn-values` agree on: files in one directory */
+#pragma once
+
+#define LEARN_NODES  "nodes.csv" /* as sim/openb.h reads them */
+#define LEARN_PODS   "pods.csv"
+#define LEARN_STATE  "arrivals.json"
+#define LEARN_VALUES "values" /* in use; sim/value_table.h */
+#define LEARN_NEW    "values.new"
+
+enum {
+    LEARN_NOT_BETTER = 3 /* exit code: there is no values.new */
+};
