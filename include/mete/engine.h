@@ -209,7 +209,7 @@ struct mete_pod_rule {
 struct mete_pod_set {
     const char *name;
     uint32_t count;
-    uint32_t min_count;                 /* 0 means count */
+    uint32_t min_count;                 /* it starts with so many; 0 means count */
     const struct mete_amount *requests; /* of one pod, gpus not included */
     size_t n_requests;
     uint32_t gpus;            /* of one pod */
@@ -310,6 +310,9 @@ struct mete_eviction {
     uint64_t workload;
     uint64_t by;
     enum mete_eviction_reason reason;
+    bool is_of_pod; /* only this one of its pods; see mete_workload_shrink */
+    uint32_t pod_set;
+    uint32_t pod;
 };
 
 struct mete_decisions {
@@ -736,6 +739,16 @@ struct mete_pod_labels {
  * is. */
 METE_API enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
                                               const struct mete_pod_labels *sets, size_t n_sets);
+
+/*
+ * One of its pods has ended, or was evicted alone: what it held is free, and it waits again. Only
+ * of pods beyond the min_count, which are those with the larger numbers: they come behind all
+ * others in the queue, may be evicted at any time where the queue's `within` or another's `reclaim`
+ * lets anybody be, and before anybody else, and evict nobody. Each comes in a placement of its own,
+ * which names only what is added.
+ */
+METE_API enum mete_result mete_workload_shrink(struct mete_engine *e, uint64_t id, uint32_t pod_set,
+                                               uint32_t pod);
 
 /* It has saved its work: evicting it costs what it does from here on. */
 METE_API enum mete_result mete_workload_estimate(struct mete_engine *e, uint64_t id,

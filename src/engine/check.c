@@ -2,6 +2,7 @@
 #include "engine/booking.h"
 #include "engine/claim.h"
 #include "engine/domain.h"
+#include "engine/extra.h"
 #include "engine/near.h"
 #include "engine/place.h"
 #include "engine/preempt.h"
@@ -66,6 +67,8 @@ static const char *check_used(const struct node *n)
 
 static const char *check_workload(const struct mete_engine *e, const struct workload *w)
 {
+    if (extras_check_state(w))
+        return extras_check_state(w);
     if (w->is_placed && w->decided_at == e->labels_version && !(domains_hold(w) && links_hold(w)))
         return "a workload was placed outside of a domain that it requires";
     for (size_t i = 0; i < w->n_pods; i++) {

@@ -7,6 +7,7 @@
 #include "engine/asks.h"
 #include "engine/booking.h"
 #include "engine/claim.h"
+#include "engine/extra.h"
 #include "engine/move.h"
 #include "engine/near.h"
 #include "engine/place.h"
@@ -51,7 +52,10 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
     queue_placed(e, w);
     if (limit_ns == 0 || __builtin_add_overflow(now_ns, limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
+    if (w->whole)
+        w->end_ns = w->whole->end_ns;
     w->code = METE_REASON_NONE;
+    extras_release(e, w);
     if (!had_claim)
         claims_yield(e, w, has_made_room);
     vec_add(&e->placed, w);
@@ -107,7 +111,7 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
     uint32_t *n_reserved = w->queue->reserve_depth > 0 ? &w->queue->n_reserved : &e->n_reserved;
     struct reservation *r = reserve_of(e, w);
 
-    if (*n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN ||
+    if (w->whole || *n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN ||
         is_kept_apart(e, w, now_ns))
         return false;
     if (claims_in_use(e) && !has_rules(w->group) && claim_room(e, w, now_ns)) {
@@ -225,8 +229,8 @@ static const struct mete_pod_placement *list_pods(struct mete_engine *e, const s
         for (size_t k = 0; k < p->n_gpus; k++)
             gpus[k] = p->gpus[k]->uuid;
         pods[i] = (struct mete_pod_placement){
-            .pod_set = p->set,
-            .pod = p->index,
+            .pod_set = w->whole ? w->as_set : p->set,
+            .pod = w->whole ? w->as_pod : p->index,
             .node = p->node->name,
             .gpus = gpus,
             .n_gpus = p->n_gpus,
@@ -246,7 +250,7 @@ static void list_placements(struct mete_engine *e, struct mete_decisions *ret)
         const struct workload *w = e->placed.at[i];
 
         placements[i] = (struct mete_placement){
-            .workload = w->key.id,
+            .workload = workload_id(w),
             .pods = list_pods(e, w),
             .n_pods = w->n_pods,
         };
@@ -318,6 +322,20 @@ static void begin(struct mete_engine *e, int64_t now_ns)
     turns_begin(e);
 }
 
+/* What was placed in this cycle takes what is left over for it. */
+static void start_extras(struct mete_engine *e, int64_t now_ns)
+{
+    for (size_t i = 0, n = e->placed.n; i < n; i++) {
+        const struct workload *w = e->placed.at[i];
+
+        VEC_EACH (&w->extras, x) {
+            if ((*x)->is_placed || !is_admitted(e, *x) || place(e, *x, now_ns, false))
+                continue;
+            (*x)->group->failed_at = e->eased;
+        }
+    }
+}
+
 /* All of its workloads have their times, and nobody can be evicted for them. */
 static bool may_skip(const struct mete_engine *e, const struct group *g)
 {
@@ -382,8 +400,10 @@ void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct m
     ret->is_cut = take_all_turns(e, now_ns, budget);
     e->was_cut = ret->is_cut;
     claims_end(e);
-    if (!ret->is_cut)
+    if (!ret->is_cut) {
         reserve_drop_unconfirmed(e);
+        start_extras(e, now_ns);
+    }
     share_end(e);
     list_placements(e, ret);
     ret->evictions = e->evictions.at;

@@ -5,8 +5,9 @@
 #include "engine/claim.h"
 #include "engine/demand.h"
 #include "engine/domain.h"
-#include "engine/parts.h"
+#include "engine/extra.h"
 #include "engine/near.h"
+#include "engine/parts.h"
 #include "engine/policy.h"
 #include "engine/queue.h"
 #include "engine/record.h"
@@ -87,6 +88,7 @@ static void free_maps(struct mete_engine *e)
         map_remove(handle, e->workload_map, w);
         if (!w->is_placed)
             group_unwait(e, w);
+        vec_done(&w->extras);
         workload_free(e, w);
     }
     map_each (handle, e->node_map, n, next_n) {
@@ -170,7 +172,7 @@ struct workload *engine_workload(const struct mete_engine *e, uint64_t id)
     struct workload *w = NULL;
 
     map_find(handle, e->workload_map, &id, sizeof(id), w);
-    return w;
+    return w && !w->whole ? w : NULL; /* those are nobody's to name */
 }
 
 bool text_is_sane(const char *text)
@@ -182,5 +184,5 @@ uint64_t mete_gpu_holder(const struct mete_engine *e, const char *uuid)
 {
     const struct gpu *g = uuid ? engine_gpu(e, uuid) : NULL;
 
-    return g && g->holder ? g->holder->workload->key.id : 0;
+    return g && g->holder ? workload_id(g->holder->workload) : 0;
 }

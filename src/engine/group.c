@@ -2,6 +2,7 @@
 
 #include "engine/claim.h"
 #include "engine/domain.h"
+#include "engine/extra.h"
 #include "engine/fit.h"
 #include "engine/near.h"
 #include "engine/queue.h"
@@ -41,12 +42,6 @@ static enum mete_result check_counts(struct mete_engine *e, const struct mete_wo
         if (set->count == 0 || set->count > PODS_MAX)
             return engine_refuse(e, METE_INVALID, "pod set %zu: count %u is not within 1 .. %d", i,
                                  set->count, PODS_MAX);
-        if (set->min_count != 0 && set->min_count != set->count)
-            return engine_refuse(
-                e, METE_INVALID,
-                "pod set %zu: min_count %u of %u: workloads that grow and shrink are "
-                "not implemented",
-                i, set->min_count, set->count);
         if (check_domains(e, set->domains, set->n_domains) != METE_OK)
             return METE_INVALID;
         if (set->name && strlen(set->name) > TEXT_MAX)
@@ -57,6 +52,8 @@ static enum mete_result check_counts(struct mete_engine *e, const struct mete_wo
     if (total > PODS_MAX)
         return engine_refuse(e, METE_INVALID, "%zu pods in one workload, at most %d", total,
                              PODS_MAX);
+    if (extras_check(e, w) != METE_OK)
+        return METE_INVALID;
     return check_domains(e, w->domains, w->n_domains);
 }
 
@@ -142,6 +139,7 @@ static void group_spell(const struct group *g, struct words *words)
         spell(words, (uint64_t)(uintptr_t)g->sets[i].shape);
         spell(words, (uint64_t)(uintptr_t)g->sets[i].ties);
         spell(words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
+        spell(words, g->sets[i].n_extras);
         spell_asks(words, &g->sets[i].asks);
     }
 }
@@ -190,10 +188,11 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
         if (result != METE_OK)
             break;
         g->sets[i].name = set->name && *set->name ? intern_ref(e->texts, set->name) : 0;
-        g->sets[i].count = set->count;
+        g->sets[i].count = extra_least(set);
+        g->sets[i].n_extras = set->count - extra_least(set);
         asks_read(e, set->domains, set->n_domains, &g->sets[i].asks);
         g->has_asks = g->has_asks || set->n_domains > 0;
-        g->n_pods += set->count;
+        g->n_pods += extra_least(set);
         g->n_sets++;
     }
     if (result != METE_OK) {
@@ -287,6 +286,8 @@ void group_wait(struct mete_engine *e, struct workload *w)
     if (w->hold == METE_HOLD_NONE)
         enter(w);
     w->queue->n_on_hold += w->hold != METE_HOLD_NONE;
+    w->queue->n_extras += w->whole != NULL;
+    w->queue->n_extras_on_hold += w->whole && w->hold != METE_HOLD_NONE;
     order_add(&w->queue->waiting, &w->all, &w->key);
     e->n_waiting++;
     w->group->n_claims += w->claim != NULL;
@@ -297,6 +298,8 @@ void group_unwait(struct mete_engine *e, struct workload *w)
     if (w->hold == METE_HOLD_NONE)
         leave(w);
     w->queue->n_on_hold -= w->hold != METE_HOLD_NONE;
+    w->queue->n_extras -= w->whole != NULL;
+    w->queue->n_extras_on_hold -= w->whole && w->hold != METE_HOLD_NONE;
     order_remove(&w->queue->waiting, &w->all);
     e->n_waiting--;
     w->group->n_claims -= w->claim != NULL;

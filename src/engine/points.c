@@ -65,7 +65,11 @@ static int64_t add(int64_t a, int64_t b)
 int64_t points_of(struct mete_engine *e, const struct workload *w, int64_t now_ns)
 {
     const struct mete_factors *f = factors_of(e);
-    int64_t points = (int64_t)f->class_points * w->priority;
+    int64_t points;
+
+    if (w->whole)
+        return INT64_MIN; /* behind everybody */
+    points = (int64_t)f->class_points * w->priority;
 
     if (f == &only_class)
         return points;

@@ -80,7 +80,9 @@ struct queue {
     uint32_t n_running;       /* with those below */
     struct queue_user *users;
     struct order waiting;
-    uint32_t n_on_hold;         /* of these */
+    uint32_t n_on_hold; /* of these */
+    uint32_t n_extras;  /* pods beyond the least that wait, which nobody counts */
+    uint32_t n_extras_on_hold;
     VEC(struct group *) groups; /* some wait */
     struct workload *first_placed;
     struct workload *last_placed;

@@ -8,7 +8,7 @@ size_t mete_queue_count(const struct mete_engine *e)
 
 static uint32_t waiting_in(const struct queue *q)
 {
-    uint32_t n = (uint32_t)order_count(&q->waiting);
+    uint32_t n = (uint32_t)order_count(&q->waiting) - q->n_extras;
 
     VEC_EACH (&q->children, child) {
         n += waiting_in(*child);
@@ -18,7 +18,7 @@ static uint32_t waiting_in(const struct queue *q)
 
 static uint32_t held_in(const struct queue *q)
 {
-    uint32_t n = q->n_on_hold;
+    uint32_t n = q->n_on_hold - q->n_extras_on_hold;
 
     VEC_EACH (&q->children, child) {
         n += held_in(*child);
@@ -37,7 +37,7 @@ static int64_t oldest_in(const struct queue *q)
 
     for (size_t i = 0; at && i < LOOK_MAX && workload_of_all(at)->hold != METE_HOLD_NONE; i++)
         at = order_next(at);
-    if (at && workload_of_all(at)->hold == METE_HOLD_NONE)
+    if (at && workload_of_all(at)->hold == METE_HOLD_NONE && !workload_of_all(at)->whole)
         oldest_ns = at->key->submit_ns;
     VEC_EACH (&q->children, child) {
         int64_t below_ns = oldest_in(*child);
@@ -53,7 +53,7 @@ static uint32_t placed_in(const struct queue *q)
     uint32_t n = 0;
 
     for (const struct workload *w = q->first_placed; w; w = w->placed_after)
-        n++;
+        n += w->whole == NULL;
     VEC_EACH (&q->children, child) {
         n += placed_in(*child);
     }

@@ -113,8 +113,10 @@ void queue_count_held(struct mete_engine *e, struct workload *w, const int64_t *
     for (struct queue *q = w->queue; q; q = q->parent) {
         struct queue_user *u = queue_user(q, w->user);
 
-        SET(e, q->n_running, q->n_running + (uint32_t)sign);
-        SET(e, u->n_running, u->n_running + (uint32_t)sign);
+        if (!w->whole) {
+            SET(e, q->n_running, q->n_running + (uint32_t)sign);
+            SET(e, u->n_running, u->n_running + (uint32_t)sign);
+        }
         SET(e, u->gpu_milli, u->gpu_milli + sign * charge[COUNTED_GPU]);
         SET(e, u->billed, u->billed + (uint64_t)sign * w->billed);
         for (size_t i = 0; i < e->counted.n; i++)
@@ -206,7 +208,8 @@ void queues_secure(struct mete_engine *e)
     e->may_secure = false;
     VEC_EACH (&e->queues, q) {
         for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
-            if (w->evicted_by == 0 && !w->is_secured && queue_would_secure(e, w, w->charged))
+            if (w->evicted_by == 0 && !w->is_secured && !w->whole &&
+                queue_would_secure(e, w, w->charged))
                 secure(e, w);
     }
 }
@@ -262,12 +265,13 @@ static void ask_queue(const struct queue *q, const struct workload *w, struct qu
 
 /* Of a queue, or of a user in it. */
 static void ask_limits(const struct queue *q, const struct mete_limits *limits, uint32_t running,
-                       int64_t gpu_milli, const struct charge *c, struct quota_block *ret)
+                       int64_t gpu_milli, const struct charge *c, bool is_extra,
+                       struct quota_block *ret)
 {
     bool is_user = limits == &q->user_limits;
     enum mete_reason_code code = is_user ? METE_REASON_USER_LIMIT : METE_REASON_QUOTA;
 
-    if (limits->running > 0 && running >= limits->running)
+    if (limits->running > 0 && running >= limits->running && !is_extra)
         block(ret, (struct quota_block){code, q, "workloads", RESOURCES_MAX, 1, running,
                                         limits->running});
     if (limits->gpu_milli > 0 && c->at[COUNTED_GPU] > limits->gpu_milli - gpu_milli &&
@@ -318,9 +322,10 @@ bool queue_admits(struct mete_engine *e, const struct workload *w, const struct 
         const struct queue_user *u = queue_user(q, w->user);
 
         ask_queue(q, w, &b);
-        ask_limits(q, &q->limits, q->n_running, q->cells[COUNTED_GPU].held, c, &b);
+        ask_limits(q, &q->limits, q->n_running, q->cells[COUNTED_GPU].held, c, w->whole, &b);
         if (q->user_limits.running > 0 || q->user_limits.gpu_milli > 0)
-            ask_limits(q, &q->user_limits, u ? u->n_running : 0, u ? u->gpu_milli : 0, c, &b);
+            ask_limits(q, &q->user_limits, u ? u->n_running : 0, u ? u->gpu_milli : 0, c, w->whole,
+                       &b);
     }
     for (size_t i = 0; i < e->counted.n; i++)
         if (c->at[i] > 0)
@@ -411,7 +416,7 @@ void queue_count_placed(struct mete_engine *e, struct workload *w)
     charge_of_placed(e, w, &c);
     w->charged = mem_dup(c.at, e->counted.n * sizeof(*c.at));
     w->billed = bill(e, w->charged);
-    w->is_secured = queue_would_secure(e, w, w->charged);
+    w->is_secured = !w->whole && queue_would_secure(e, w, w->charged);
     queue_count_held(e, w, w->charged, 1);
 }
 

@@ -263,7 +263,8 @@ struct group_set {
     struct shape *shape;
     struct ties *ties; /* NULL: nobody's rules look at such pods; see near.h */
     uint32_t name;
-    uint32_t count;
+    uint32_t count;    /* that it needs at least */
+    uint32_t n_extras; /* more that it may have: see extra.h */
     struct domain_asks asks;
 };
 
@@ -358,6 +359,10 @@ struct workload {
     uint64_t cost;        /* of evicting it */
     struct node **was_on; /* of each pod, where it is a victim; in the scratch arena */
     size_t *had_gpus;
+    VEC(struct workload *) extras; /* its pods beyond the least: see extra.h */
+    struct workload *whole;        /* of an extra; else NULL */
+    uint32_t as_set;               /* which of its pods */
+    uint32_t as_pod;
     enum mete_hold hold;        /* waits in its queue, but not in its group */
     char *hold_text;            /* NULL: none of its own */
     enum mete_reason_code code; /* the last one said, and since when */
@@ -420,6 +425,7 @@ struct mete_engine {
     struct group *group_map;
     struct workload *workload_map;
     size_t n_waiting;
+    uint64_t n_extras_made;
     struct queue *root;
     struct queue *queue_map;     /* by name, those gone but named by workloads too */
     VEC(struct queue *) queues;  /* present, by name */
@@ -611,6 +617,15 @@ void group_unwait(struct mete_engine *e, struct workload *w);
 bool group_never_fits(struct mete_engine *e, struct group *g);
 
 /* workload.c */
+/* It is there, in no order yet. */
+void workload_enter(struct mete_engine *e, struct workload *w);
+/* In the places that it is said to have; nothing changed where that fails. */
+enum mete_result workload_restore_pods(struct mete_engine *e, struct workload *w,
+                                       const struct mete_placement *placement);
+/* Restored: it counts from here on. */
+void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_ns);
+/* What it holds is free again. */
+void workload_give(struct mete_engine *e, struct workload *w);
 void workload_free(struct mete_engine *e, struct workload *w);
 /* A workload outside of the engine's orders, for questions. */
 enum mete_result workload_make(struct mete_engine *e, const struct mete_workload *from,

@@ -5,6 +5,7 @@
 #include "engine/asks.h"
 #include "engine/booking.h"
 #include "engine/domain.h"
+#include "engine/extra.h"
 #include "engine/fit.h"
 #include "engine/near.h"
 #include "engine/preempt.h"
@@ -31,6 +32,8 @@ static int64_t protected_until(const struct workload *w)
     int64_t run_ns = w->min_run_ns > w->queue->min_run_ns ? w->min_run_ns : w->queue->min_run_ns;
     int64_t until_ns = 0;
 
+    if (w->whole)
+        return 0;
     return __builtin_add_overflow(w->started_ns, run_ns, &until_ns) ? NEVER_NS : until_ns;
 }
 
@@ -41,6 +44,8 @@ static uint64_t cost_of(const struct workload *w, int64_t now_ns)
     uint64_t gpus = w->charged[COUNTED_GPU] > 0 ? (uint64_t)w->charged[COUNTED_GPU] : 1;
     uint64_t cost = decay_scale(lost_ms + 1, gpus, 1);
 
+    if (w->whole)
+        return 1; /* the rest goes on */
     return cost < COST_NEVER / 4 ? cost : COST_NEVER / 4;
 }
 
@@ -555,9 +560,12 @@ void victims_decide(struct mete_engine *e, struct workload *w, bool is_move)
         victim->evicted_by = w->key.id;
         w->n_evicting++;
         vec_add(&e->evictions, (struct mete_eviction){
-                                   .workload = victim->key.id,
+                                   .workload = workload_id(victim),
                                    .by = w->key.id,
                                    .reason = reason_of(victim, w, is_move),
+                                   .is_of_pod = victim->whole != NULL,
+                                   .pod_set = victim->as_set,
+                                   .pod = victim->as_pod,
                                });
     }
     preempt_count(e, w);

@@ -92,7 +92,8 @@ static void displace(struct what_if *f, struct workload *w)
         queue_count_held(f->e, w, w->charged, -1);
     for (size_t i = 0; i < w->n_pods; i++)
         pod_give(f->e, &w->pods[i]);
-    vec_add(&f->displaced, w);
+    if (!w->whole)
+        vec_add(&f->displaced, w);
 }
 
 static void end(struct what_if *f, struct workload *w)
@@ -136,7 +137,7 @@ static bool start(struct what_if *f, struct workload *w)
     struct charge c;
     size_t mark;
 
-    if (!is_admitted(f, w))
+    if (w->whole || !is_admitted(f, w))
         return false;
     mark = journal_open(&e->journal);
     if (!place_pods(e, &a)) {
@@ -175,7 +176,7 @@ static void start_waiting(struct what_if *f)
             turn_end(e, g, next);
             continue;
         }
-        if (!may_pass(f, w))
+        if (!w->whole && !may_pass(f, w))
             return;
         turn_end(e, g, NULL);
     }

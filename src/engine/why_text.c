@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
+#include "engine/extra.h"
 #include "engine/fit.h"
 #include "engine/why.h"
 
@@ -90,9 +91,9 @@ const char *why_amount(struct mete_engine *e, uint32_t resource, int64_t amount)
 
 const char *why_workload(struct mete_engine *e, const struct workload *w)
 {
-    if (w->key.id >= METE_ID_UNNAMED)
+    if (workload_id(w) >= METE_ID_UNNAMED)
         return w->name;
-    return arena_format(e->answers, "job %" PRIu64, w->key.id);
+    return arena_format(e->answers, "job %" PRIu64, workload_id(w));
 }
 
 const char *why_label(struct mete_engine *e, const struct label *l)

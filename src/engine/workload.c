@@ -4,6 +4,7 @@
 
 #include "engine/asks.h"
 #include "engine/due.h"
+#include "engine/extra.h"
 #include "engine/foresee.h"
 #include "engine/move.h"
 #include "engine/near.h"
@@ -132,15 +133,18 @@ void workload_free(struct mete_engine *e, struct workload *w)
 static enum mete_result make_new(struct mete_engine *e, const struct mete_workload *from,
                                  struct workload **ret)
 {
+    if (from->id >= EXTRA_IDS)
+        return engine_refuse(e, METE_INVALID, "workload id %" PRIu64 " is over 2^63 - 1", from->id);
     if (from->id != 0 && engine_workload(e, from->id))
         return engine_refuse(e, METE_EXISTS, "workload %" PRIu64 " is there already", from->id);
     return workload_make(e, from, ret);
 }
 
-static void enter(struct mete_engine *e, struct workload *w)
+void workload_enter(struct mete_engine *e, struct workload *w)
 {
     map_add(handle, e->workload_map, &w->key.id, sizeof(w->key.id), w);
-    due_learn(e, w);
+    if (!w->whole)
+        due_learn(e, w);
     e->version++;
 }
 
@@ -152,8 +156,9 @@ enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_work
     if (result != METE_OK)
         return result;
     record_call(e, RECORD_WORKLOAD_ADD, from);
-    enter(e, w);
+    workload_enter(e, w);
     group_wait(e, w);
+    extras_make(e, w, from);
     return METE_OK;
 }
 
@@ -203,7 +208,7 @@ static enum mete_result check_slice_at(struct mete_engine *e, const struct gpu *
             return engine_refuse(e, METE_CONFLICT,
                                  "gpu '%s': a slice at %u is held by workload %" PRIu64
                                  ", where one is to be at %u",
-                                 g->uuid, at, p->holders[at]->workload->key.id, d->start);
+                                 g->uuid, at, workload_id(p->holders[at]->workload), d->start);
     }
     return p->n_replicas > 0
                ? engine_refuse(e, METE_CONFLICT, "gpu '%s' is held in replicas", g->uuid)
@@ -288,7 +293,7 @@ static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
                                  at->gpus[i], gpus[i]->milli_used, MILLI);
         if (holder)
             return engine_refuse(e, METE_CONFLICT, "gpu '%s' is held by workload %" PRIu64,
-                                 at->gpus[i], holder->workload->key.id);
+                                 at->gpus[i], workload_id(holder->workload));
         for (size_t k = 0; k < i; k++)
             if (gpus[k] == gpus[i])
                 return engine_refuse(e, METE_INVALID, "gpu '%s' is named twice", at->gpus[i]);
@@ -374,8 +379,8 @@ static void drop_unused(struct mete_engine *e, const struct mete_placement *plac
     }
 }
 
-static enum mete_result restore_pods(struct mete_engine *e, struct workload *w,
-                                     const struct mete_placement *placement)
+enum mete_result workload_restore_pods(struct mete_engine *e, struct workload *w,
+                                       const struct mete_placement *placement)
 {
     enum mete_result result = check_placement(e, w, placement);
     size_t mark;
@@ -406,34 +411,81 @@ static enum mete_result restore_pods(struct mete_engine *e, struct workload *w,
     return result;
 }
 
+void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_ns)
+{
+    w->is_placed = true;
+    w->started_ns = started_ns;
+    queue_placed(e, w);
+    if (near_helps(w))
+        e->eased++;
+}
+
+/* Without the pods beyond what it needs at least; one that is of no set or has too large a number
+ * is in it, to be refused. */
+static struct mete_placement least_of(struct mete_engine *e, const struct workload *w,
+                                      const struct mete_placement *from)
+{
+    struct mete_pod_placement *pods = arena_alloc(e->scratch, (from->n_pods + 1) * sizeof(*pods));
+    struct mete_placement ret = *from;
+
+    ret.pods = pods;
+    ret.n_pods = 0;
+    for (size_t i = 0; i < from->n_pods; i++) {
+        const struct mete_pod_placement *p = &from->pods[i];
+        const struct group_set *set =
+            p->pod_set < w->group->n_sets ? &w->group->sets[p->pod_set] : NULL;
+
+        if (!set || p->pod < set->count || p->pod >= set->count + set->n_extras)
+            pods[ret.n_pods++] = *p;
+    }
+    return ret;
+}
+
+/* All of it, wherever it is. */
+static void drop(struct mete_engine *e, struct workload *w)
+{
+    extras_free(e, w);
+    if (w->is_placed)
+        workload_give(e, w);
+    else
+        group_unwait(e, w);
+    map_remove(handle, e->workload_map, w);
+    workload_free(e, w);
+    e->version++;
+}
+
 enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_workload *from,
                                        const struct mete_placement *placement)
 {
+    struct mete_placement least;
     struct workload *w = NULL;
     enum mete_result result = make_new(e, from, &w);
 
     if (result != METE_OK)
         return result;
     assert(w); /* made, as METE_OK says */
-    result = restore_pods(e, w, placement);
+    least = least_of(e, w, placement);
+    result = workload_restore_pods(e, w, &least);
     if (result != METE_OK) {
         workload_free(e, w);
         return result;
     }
-    w->is_placed = true;
-    w->started_ns = placement->started_ns;
-    queue_placed(e, w);
-    if (near_helps(w))
-        e->eased++;
+    workload_placed(e, w, placement->started_ns);
     if (from->time_limit_ns > 0 && placement->started_ns > 0 &&
         __builtin_add_overflow(placement->started_ns, from->time_limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
-    enter(e, w);
+    workload_enter(e, w);
+    extras_make(e, w, from);
+    result = extras_restore(e, w, placement);
+    if (result != METE_OK) {
+        drop(e, w);
+        return result;
+    }
     record_call(e, RECORD_WORKLOAD_RESTORE, &(struct record_restore){from, placement});
     return METE_OK;
 }
 
-static void give_all(struct mete_engine *e, struct workload *w)
+void workload_give(struct mete_engine *e, struct workload *w)
 {
     preempt_gone(e, w);
     queue_given(e, w);
@@ -469,7 +521,8 @@ enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id)
     if (!w || !w->is_placed)
         return engine_refuse(e, METE_NOT_FOUND, "workload %" PRIu64 " is not placed", id);
     record_call(e, RECORD_WORKLOAD_UNPLACE, &(struct record_id){id});
-    give_all(e, w);
+    extras_hold(e, w);
+    workload_give(e, w);
     due_stopped(e, w);
     group_wait(e, w);
     e->version++;
@@ -487,13 +540,7 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
     preempt_forget(e, w);
     move_forget(e, w);
     foresee_ended(e, w);
-    if (w->is_placed)
-        give_all(e, w);
-    else
-        group_unwait(e, w);
-    map_remove(handle, e->workload_map, w);
-    workload_free(e, w);
-    e->version++;
+    drop(e, w);
     return METE_OK;
 }
 
