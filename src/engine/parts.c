@@ -219,7 +219,7 @@ static void count_held(struct mete_engine *e, struct parts *p)
         unsigned start = (unsigned)__builtin_ctz(left);
         int profile = parts_profile(p, p->names[start]);
 
-        if (profile >= 0) {
+        if (p->board && profile >= 0) {
             state = mig_state_add(p->board->geometry, state, (unsigned)profile, start);
             milli += mig_profile_milli(p->board->geometry, (unsigned)profile);
         } else {
@@ -246,7 +246,7 @@ static uint16_t there_beside_held(const struct parts *p)
         if (p->held >> at & 1)
             stays = p->names[at] == p->told[at].name;
         else
-            stays = profile >= 0 &&
+            stays = p->board && profile >= 0 &&
                     (mig_starts(p->board->geometry, p->held_state, (unsigned)profile) >> at & 1);
         if (!stays)
             there = (uint16_t)(there & ~(1u << at));

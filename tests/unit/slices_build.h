@@ -13,11 +13,11 @@ enum {
 struct gpu_spec {
     const char *model; /* NULL: no more gpus */
     int64_t gib;
-    bool is_flexible;
-    uint32_t replicas;
-    bool is_sick;
     const char *profiles[SLICES_TOLD]; /* what the driver has, ... */
     uint32_t starts[SLICES_TOLD];
+    uint32_t replicas;
+    bool is_flexible;
+    bool is_sick;
     bool is_sliced; /* also where that is nothing */
 };
 

@@ -359,6 +359,7 @@ static void cut(struct model *m, struct card *c)
 {
     struct used u = {0};
 
+    CHECK(m, c->geometry->n_profiles > 0);
     for (int tries = 0; tries < 6; tries++) {
         unsigned p = (unsigned)prop_below(&m->prop, c->geometry->n_profiles);
         unsigned start = (unsigned)prop_below(&m->prop, UNITS);
@@ -439,6 +440,7 @@ static void make_ask(struct model *m, struct job *j, int i)
                             : prop_chance(&m->prop, 50) ? "a30"
                                                         : "rtxpro",
                             0);
+        CHECK(m, g && g->n_profiles > 0);
         (void)snprintf(j->profiles[i], sizeof(j->profiles[i]), "%s",
                        g->profiles[prop_below(&m->prop, g->n_profiles)].name);
         a->profile = j->profiles[i];
@@ -558,14 +560,27 @@ static void restart(struct model *m)
     m->engine = e;
 }
 
+/* "job 12 ends" */
+static bool says_end(const char *line, uint64_t *ret)
+{
+    const char *digits = line + 4;
+    size_t size;
+
+    if (strncmp(line, "job ", 4) != 0)
+        return false;
+    size = strspn(digits, "0123456789");
+    for (size_t i = 0; i < size; i++)
+        *ret = *ret * 10 + (uint64_t)(digits[i] - '0');
+    return strcmp(digits + size, " ends") == 0;
+}
+
 /* Asking why tries much and changes nothing; who is said to be in the way is. */
 static void ask_why(struct model *m)
 {
     int id = 1 + (int)prop_below(&m->prop, JOBS);
     uint64_t hash = engine_hash(m->engine);
     struct mete_reason r;
-    unsigned long long other = 0;
-    char word[8];
+    uint64_t other = 0;
 
     if (!m->jobs[id].is_there || m->jobs[id].is_placed)
         return;
@@ -577,7 +592,7 @@ static void ask_why(struct model *m)
     CHECK(m, r.code == METE_REASON_NEVER_FITS || r.code == METE_REASON_NO_NODE_FITS ||
                  r.code == METE_REASON_FRAGMENTED || r.code == METE_REASON_NOT_YET_EVALUATED);
     if (r.code == METE_REASON_NOT_YET_EVALUATED || r.n_would_start_if == 0 ||
-        sscanf(r.would_start_if[r.n_would_start_if - 1], "job %llu %7s", &other, word) != 2)
+        !says_end(r.would_start_if[r.n_would_start_if - 1], &other))
         return;
     for (int k = 1; k <= JOBS; k++)
         if (m->jobs[k].is_there && k != id && (!m->jobs[k].is_placed || k == (int)other))

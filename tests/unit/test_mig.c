@@ -151,6 +151,7 @@ static void a_table_says_what_trying_says(void **state)
         const struct mig_geometry *g = mig_geometry_at(i);
         struct mig_table *t = mig_table_new(g);
 
+        assert_true(g->n_profiles > 0);
         for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
             struct prop prop = {seed};
             struct mig_state s = {0};
