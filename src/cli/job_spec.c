@@ -1,6 +1,7 @@
 #include "cli/job_spec.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -164,9 +165,13 @@ static void add_queue(const struct invocation *in, json_t *metadata, json_t *spe
     const char *queue = flag_text(in, "queue");
     const char *class = flag_text(in, "priority");
     const char *reservation = flag_text(in, "reservation");
+    int64_t expected_ns = flag_duration_ns(in, "expect", 0);
+    AUTO_FREE char *expected = mem_format("%" PRId64 "s", expected_ns / NS_PER_SEC);
 
     if (queue)
         json_put_text(json_object_at(metadata, "labels"), QUEUE_LABEL, queue);
+    if (expected_ns > 0)
+        json_put_text(json_object_at(metadata, "annotations"), QUEUE_EXPECTED, expected);
     if (flag_switch(in, "hold"))
         json_put_text(json_object_at(metadata, "annotations"), QUEUE_HOLD, "user");
     if (flag_switch(in, "no-requeue"))

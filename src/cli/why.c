@@ -321,8 +321,8 @@ static const struct flag why_flags[] = {
      .type = FLAG_TEXT,
      .value = "CHANGE",
      .is_repeated = true,
-     .doc = "who would start then: \"end JOB\", \"add 2 NODE\" (so many more like it), "
-            "\"drain NODE\", \"resume NODE\""},
+     .doc = "who would start then: end:JOB, add:2:NODE (so many more like it), drain:NODE, "
+            "resume:NODE"},
     {0},
 };
 
@@ -336,7 +336,7 @@ const struct command command_why = {
            "found by a trial; it ends with the first for which room would be kept.",
     .examples = {{"why 12", "tells the cause with its numbers, the nodes, and what would help"},
                  {"why train -o json", "the same for programs"},
-                 {"why --if 'end 7' --if 'resume gpu-02'", "lists who would start then"},
+                 {"why --if end:7 --if resume:gpu-02", "lists who would start then"},
                  {0}},
     .flags = why_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,

@@ -12,7 +12,7 @@ static void add_end(struct buf *changes, const json_t *pod)
 {
     const struct job job = job_of(pod);
 
-    buf_printf(changes, "end %s/%s;", job.ns, job.name);
+    buf_printf(changes, "end:%s/%s;", job.ns, job.name);
 }
 
 /* A job by its number or name; of a Job all its pods. */
@@ -41,8 +41,8 @@ static struct err *read_changes(struct cli *c, struct session *s, struct buf *ch
     for (size_t i = 0; (text = flag_repeated(c->in, "if", i)) != NULL; i++) {
         if (strchr(text, ';'))
             return cli_usage(c, "--if \"%s\": one change each", text);
-        if (strncmp(text, "end ", strlen("end ")) == 0)
-            TRY(add_job(s, text + strlen("end "), changes));
+        if (strncmp(text, "end:", strlen("end:")) == 0)
+            TRY(add_job(s, text + strlen("end:"), changes));
         else
             buf_printf(changes, "%s;", text);
     }

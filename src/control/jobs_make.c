@@ -126,6 +126,9 @@ static void add_queue(json_t *pod, const struct job *j)
         json_put_text(json_object_at(metadata, "labels"), QUEUE_LABEL, queue);
     copy_missing(from, metadata, "annotations", QUEUE_HOLD);
     copy_missing(from, metadata, "annotations", QUEUE_NOT_BEFORE);
+    copy_missing(from, metadata, "annotations", QUEUE_EXPECTED);
+    copy_missing(from, metadata, "annotations", QUEUE_TIME_LIMIT);
+    copy_missing(from, metadata, "labels", QUEUE_KUEUE_LIMIT);
 }
 
 /* `before`: the try of the same index that it replaces, or NULL. */

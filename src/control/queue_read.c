@@ -105,3 +105,14 @@ void queue_read_fairness(const json_t *root, struct mete_fairness *ret)
         .by_size = json_bool(said, "bySize", false),
     };
 }
+
+void queue_read_moves(const json_t *root, struct mete_moves *ret)
+{
+    const json_t *said = root ? json_at(root, "spec", "moves", NULL) : NULL;
+
+    *ret = (struct mete_moves){
+        .horizon_ns = duration_at(said, "horizon"),
+        .restart_ns = duration_at(said, "restart"),
+        .moves_max = (uint32_t)json_int(said, "max", 0),
+    };
+}

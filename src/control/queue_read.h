@@ -13,3 +13,4 @@ const char *queue_read_parent(const json_t *object);
 
 /* What the queue `root` says of all; NULL: nothing. */
 void queue_read_fairness(const json_t *root, struct mete_fairness *ret);
+void queue_read_moves(const json_t *root, struct mete_moves *ret);

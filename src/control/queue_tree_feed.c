@@ -136,14 +136,18 @@ static void tell(struct queue_tree *q, struct queue_entry *entry)
         S("cause", entry->message));
 }
 
-static void feed_fairness(const struct queue_tree *q)
+static void feed_root(const struct queue_tree *q)
 {
     const struct queue_entry *root = queue_tree_find(q, QUEUE_ROOT);
     struct mete_fairness fairness;
+    struct mete_moves moves;
 
     queue_read_fairness(root ? root->object : NULL, &fairness);
     if (mete_fairness_set(q->options.engine, &fairness) != METE_OK)
         LOG(ERROR, "fairness was refused", S("error", mete_last_error(q->options.engine)));
+    queue_read_moves(root ? root->object : NULL, &moves);
+    if (mete_moves_set(q->options.engine, &moves) != METE_OK)
+        LOG(ERROR, "moves were refused", S("error", mete_last_error(q->options.engine)));
 }
 
 /* As often as it helps: a queue that moves may have to wait for another one to move away first. */
@@ -173,7 +177,7 @@ void queue_tree_feed(struct queue_tree *q)
     vec_done(&all);
     if (root && (!root->fed || !root->object ||
                  !json_equal(root->fed, json_object_get(root->object, "spec")))) {
-        feed_fairness(q);
+        feed_root(q);
         if (root->object) {
             set_fed(root);
         } else {

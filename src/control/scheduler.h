@@ -40,8 +40,8 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
                    struct mete_reason *ret);
 
 /*
- * What if: `changes` are texts, "end NS/POD", "add N NODE" (so many more like it), "drain NODE",
- * "resume NODE". `*ret` is new: who would start then, and who would have to go (names of
+ * What if: `changes` are texts, "end:NS/POD", "add:N:NODE" (so many more like it), "drain:NODE",
+ * "resume:NODE". `*ret` is new: who would start then, and who would have to go (names of
  * `namespaces` only, NULL: of all; the others are counted).
  */
 struct err *scheduler_what_if(struct scheduler *s, const json_t *changes, const json_t *namespaces,

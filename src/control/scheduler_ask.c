@@ -34,6 +34,7 @@ uint64_t scheduler_ask_hash(const json_t *pod)
     hash = hash_text(hash, topology_is_linked(pod) ? "linked" : "");
     hash = hash_text(hash, scheduler_queue_of(NULL, pod));
     hash = hash_text(hash, scheduler_reservation_of(pod));
+    hash = (hash ^ (uint64_t)scheduler_expected_ns(pod)) * UINT64_C(0x100000001b3);
     for (size_t i = 0; i < n; i++)
         hash = hash_text(hash_text(hash, levels[i].is_required ? "!" : "?"), levels[i].key);
     return hash;
@@ -260,6 +261,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .priority = (int32_t)priority, /* validated */
         .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),
         .time_limit_ns = limit_s > 0 ? limit_s * NS_PER_SEC : 0,
+        .estimate_ns = scheduler_expected_ns(pod),
         .is_preemptible =
             scheduler_is_ours(pod) &&
             !text_equal(json_text_at(pod, "metadata", "annotations", POD_PREEMPTIBLE, NULL),

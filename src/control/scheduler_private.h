@@ -344,6 +344,8 @@ const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod);
 /* Do both ask for the same, their names, counts and labels aside? */
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b);
 /* The reservation that it runs in, "": in none only. Borrowed as above. */
+/* How long it is expected to run, by its annotation; 0: it does not say. */
+int64_t scheduler_expected_ns(const json_t *pod);
 const char *scheduler_reservation_of(const json_t *pod);
 uint64_t scheduler_ask_hash(const json_t *pod);
 

@@ -1,5 +1,6 @@
 /* scheduler_queue.c - the queue of what waits, and what holds it there */
 #include "base/log.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "base/str.h"
 #include "control/scheduler_private.h"
@@ -169,4 +170,13 @@ void scheduler_look_at_holds(void *arg)
             sched_work_hold(s, w);
     }
     scheduler_poke(s);
+}
+
+int64_t scheduler_expected_ns(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "metadata", "annotations", QUEUE_EXPECTED, NULL);
+    int64_t ns = 0;
+    AUTO(err_freep) struct err *e = text ? num_parse_duration(str_of(text), &ns) : NULL;
+
+    return e ? 0 : ns; /* validated */
 }

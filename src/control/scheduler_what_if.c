@@ -29,14 +29,14 @@ static struct err *read_end(struct question *q, const char *key, struct mete_cha
 
 static struct err *read_add(struct question *q, struct str rest, struct mete_change *ret)
 {
-    struct str number = str_cut(&rest, ' ');
+    struct str number = str_cut(&rest, ':');
     struct mete_node *like = arena_alloc(q->a, sizeof(*like));
     const char *name = arena_format(q->a, STR_FMT, STR_ARG(rest));
     int64_t count = 0;
 
     TRY(num_parse_int64(number, 1, ADDED_MAX, &count));
     if (!scheduler_describe_node(q->a, q->s, name, like))
-        return err_new(ERR_NOT_FOUND, "there is no node %.256s: add N NODE means N more like NODE",
+        return err_new(ERR_NOT_FOUND, "there is no node %.256s: add:N:NODE means N more like NODE",
                        name);
     *ret = (struct mete_change){.kind = METE_CHANGE_ADD, .like = like, .count = (uint32_t)count};
     return NULL;
@@ -45,7 +45,7 @@ static struct err *read_add(struct question *q, struct str rest, struct mete_cha
 static struct err *read_change(struct question *q, const char *text, struct mete_change *ret)
 {
     struct str rest = str_of(text);
-    struct str verb = str_cut(&rest, ' ');
+    struct str verb = str_cut(&rest, ':');
     const char *name = arena_format(q->a, STR_FMT, STR_ARG(rest));
 
     if (str_equal(verb, str_of("end")))
@@ -59,7 +59,7 @@ static struct err *read_change(struct question *q, const char *text, struct mete
     if (str_equal(verb, str_of("resume")))
         return NULL;
     return err_new(ERR_BAD_REQUEST,
-                   "change \"%.256s\": want end NS/POD, add N NODE, drain NODE or resume NODE",
+                   "change \"%.256s\": want end:NS/POD, add:N:NODE, drain:NODE or resume:NODE",
                    text);
 }
 

@@ -1,4 +1,6 @@
 /* admit_queue.c - the queue of what is submitted, and the tree of queues */
+#include "base/num.h"
+#include "base/stamp.h"
 #include "kinds/admit.h"
 #include "kinds/cause.h"
 #include "kinds/pod_state.h"
@@ -49,6 +51,33 @@ static void unsuspend(struct change *c)
         json_put_bool(spec, "suspend", false);
 }
 
+static int64_t limit_of(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "metadata", "annotations", QUEUE_TIME_LIMIT, NULL);
+    const char *seconds = json_text_at(pod, "metadata", "labels", QUEUE_KUEUE_LIMIT, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t limit = 0;
+
+    if (text) {
+        e = num_parse_duration(str_of(text), &limit);
+        limit /= NS_PER_SEC;
+    } else if (seconds) {
+        e = num_parse_int64(str_of(seconds), 1, INT32_MAX,
+                            &limit); /* not ours: else it says nothing */
+    }
+    return e || limit > INT32_MAX ? 0 : limit;
+}
+
+/* As its annotation or Kueue's label says, where its spec does not. */
+static void put_time_limit(json_t *pod)
+{
+    json_t *spec = json_object_get(pod, "spec");
+    int64_t limit = limit_of(pod);
+
+    if (limit > 0 && spec && !json_object_get(spec, "activeDeadlineSeconds"))
+        json_put_int(spec, "activeDeadlineSeconds", limit);
+}
+
 struct err *admit_queue(struct change *c)
 {
     const char *own;
@@ -57,6 +86,7 @@ struct err *admit_queue(struct change *c)
         unsuspend(c);
     if (!is_pod(c->kind) && !is_job(c->kind))
         return NULL;
+    put_time_limit(c->after);
     own = queue_of(c->after);
     if (!own)
         return put_queue_of_namespace(c);

@@ -120,9 +120,9 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 
 bool kind_is_reserved(const char *key)
 {
-    static const char *const theirs[] = {"mete.dev/drain-reason", QUEUE_LABEL,       QUEUE_HOLD,
-                                         QUEUE_NOT_BEFORE,        QUEUE_RESERVATION, POD_REQUEUE,
-                                         TOPOLOGY_GPU_LINK};
+    static const char *const theirs[] = {
+        "mete.dev/drain-reason", QUEUE_LABEL,      QUEUE_HOLD,  QUEUE_NOT_BEFORE, QUEUE_RESERVATION,
+        QUEUE_EXPECTED,          QUEUE_TIME_LIMIT, POD_REQUEUE, TOPOLOGY_GPU_LINK};
 
     for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
         if (text_equal(key, theirs[i]))
@@ -181,6 +181,6 @@ struct err *kind_check_reserved(const struct kind *k, const json_t *before, cons
         find_reserved(is, was, at, c->is_admin, &causes);
         find_removed(was, is, at, c->is_admin, &causes);
     }
-    queue_check_hold(before, after, c->is_admin, &causes);
+    queue_check_annotations(before, after, c->is_admin, &causes);
     return causes_err(&causes, k->kind, name ? name : "");
 }

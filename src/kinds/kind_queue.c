@@ -13,7 +13,8 @@
 enum {
     WEIGHT_MAX = 1000000,
     POINTS_MAX = 1000000000,
-    DEPTH_MAX = 1000
+    DEPTH_MAX = 1000,
+    MOVES_MAX = 64
 };
 
 static const char *const reclaims[] = {"Never", "LowerPriority", "Any", NULL};
@@ -88,6 +89,15 @@ static const struct field fairness_fields[] = {
     F_END,
 };
 
+static const struct field moves_fields[] = {
+    F_DURATION("horizon", "Waiting longer counts as that; 0s: nothing is moved.",
+               .fallback = "\"0s\""),
+    F_DURATION("restart", "What a restart costs each, beside the work since its last checkpoint.",
+               .fallback = "\"5m\""),
+    F_INT("max", "Jobs moved for one that waits.", .min = 1, .max = MOVES_MAX, .fallback = "8"),
+    F_END,
+};
+
 static const struct field spec_fields[] = {
     F_STRING("parent", "The queue above it; none where it is left out.", .size_max = 253),
     F_INT("weight", "Of its share, beside the others below the same parent.", .min = 1,
@@ -106,6 +116,9 @@ static const struct field spec_fields[] = {
     F_OBJECT("namespaceSelector", label_selector_fields,
              "The same by labels of the namespace; with neither: all."),
     F_OBJECT("fairness", fairness_fields, "How turns are taken in all queues; in `root` only."),
+    F_OBJECT("moves", moves_fields,
+             "When jobs are moved together, so that one that waits has its room in one piece; in "
+             "`root` only."),
     F_END,
 };
 
@@ -274,11 +287,11 @@ static void validate_root(const json_t *object, const struct path *at, struct ca
     json_t *value;
 
     json_object_foreach (json_object_get(object, "spec"), key, value) {
-        if (text_equal(key, "fairness") ||
+        if (text_equal(key, "fairness") || text_equal(key, "moves") ||
             (text_equal(key, "weight") && json_integer_value(value) == 1))
             continue;
         cause_forbidden(causes, PATH(at, key),
-                        "the queue root has spec.fairness only: no job is in it");
+                        "the queue root has spec.fairness and spec.moves only: no job is in it");
     }
 }
 
@@ -301,6 +314,8 @@ static void validate(const json_t *object, struct causes *causes)
                             PATH(at, "namespaceSelector"), causes);
     if (json_object_get(spec, "fairness"))
         cause_forbidden(causes, PATH(at, "fairness"), "is set in the queue root, for all queues");
+    if (json_object_get(spec, "moves"))
+        cause_forbidden(causes, PATH(at, "moves"), "is set in the queue root, for all queues");
 }
 
 const struct kind kind_queue = {

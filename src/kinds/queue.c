@@ -1,6 +1,7 @@
 #include "kinds/queue.h"
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "kinds/cause.h"
 #include "kinds/label_selector.h"
@@ -76,8 +77,21 @@ static const char *annotation(const json_t *object, const char *key)
     return json_text_at(object, "metadata", "annotations", key, NULL);
 }
 
-void queue_check_hold(const json_t *before, const json_t *after, bool is_admin,
-                      struct causes *causes)
+static void check_duration(const json_t *object, const char *key, const struct path *at,
+                           struct causes *causes)
+{
+    const char *text = annotation(object, key);
+    int64_t ns = 0;
+    struct err *e = text ? num_parse_duration(str_of(text), &ns) : NULL;
+
+    if (e)
+        cause_take(causes, PATH_KEY(at, key), text, e);
+    else if (text && ns < NS_PER_SEC)
+        cause_invalid(causes, PATH_KEY(at, key), text, "must be at least a second");
+}
+
+void queue_check_annotations(const json_t *before, const json_t *after, bool is_admin,
+                             struct causes *causes)
 {
     static const char *const mine[] = {"user", NULL};
     static const char *const all[] = {"user", "admin", NULL};
@@ -90,6 +104,8 @@ void queue_check_hold(const json_t *before, const json_t *after, bool is_admin,
 
     if (e)
         cause_take(causes, PATH_KEY(at, QUEUE_NOT_BEFORE), start, e);
+    check_duration(after, QUEUE_EXPECTED, at, causes);
+    check_duration(after, QUEUE_TIME_LIMIT, at, causes);
     if (text_equal(was, is))
         return;
     if (text_equal(was, "admin") && !is_admin)

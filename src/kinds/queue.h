@@ -9,13 +9,17 @@
 #include "kinds/kind.h"
 #include "model/quantity.h"
 
-#define QUEUE_LABEL       "mete.dev/queue"            /* of a pod, Job or namespace */
-#define QUEUE_KUEUE_LABEL "kueue.x-k8s.io/queue-name" /* the same, in Kueue's words */
-#define QUEUE_HOLD        "mete.dev/hold"             /* annotation: "user" or "admin" */
-#define QUEUE_NOT_BEFORE  "mete.dev/not-before"       /* annotation: a time, RFC 3339 */
-#define QUEUE_RESERVATION "mete.dev/reservation"      /* annotation: it runs in that one only */
+#define QUEUE_LABEL       "mete.dev/queue"             /* of a pod, Job or namespace */
+#define QUEUE_KUEUE_LABEL "kueue.x-k8s.io/queue-name"  /* the same, in Kueue's words */
+#define QUEUE_HOLD        "mete.dev/hold"              /* annotation: "user" or "admin" */
+#define QUEUE_NOT_BEFORE  "mete.dev/not-before"        /* annotation: a time, RFC 3339 */
+#define QUEUE_RESERVATION "mete.dev/reservation"       /* annotation: it runs in that one only */
+#define QUEUE_EXPECTED    "mete.dev/expected-run-time" /* annotation: a duration */
+#define QUEUE_TIME_LIMIT \
+    "mete.dev/time-limit" /* annotation: a duration; at creation the pod's limit */
+#define QUEUE_KUEUE_LIMIT "kueue.x-k8s.io/max-exec-time-seconds" /* label: the same */
 #define QUEUE_DEFAULT     "default"
-#define QUEUE_ROOT        "root" /* what is said of all queues: spec.fairness */
+#define QUEUE_ROOT        "root" /* what is said of all queues: spec.fairness, spec.moves */
 
 enum {
     QUEUE_QUOTAS_MAX = 61 /* as many resources as the engine counts in all */
@@ -41,5 +45,5 @@ bool queue_lets_in(const json_t *queue, const json_t *ns);
  * "admin", which no user takes away. And a time to wait for is one.
  */
 struct causes;
-void queue_check_hold(const json_t *before, const json_t *after, bool is_admin,
-                      struct causes *causes);
+void queue_check_annotations(const json_t *before, const json_t *after, bool is_admin,
+                             struct causes *causes);

@@ -277,20 +277,20 @@ def test_what_if_tells_who_would_start():
         jobs.submit("default", "eight", gpus=8)
         wait(lambda: why(m, "eight")["position"] == 2, "both to wait")
 
-        r = m.mete("why", "four", "--if", "end large")
+        r = m.mete("why", "four", "--if", "end:large")
         check(r.code == 0 and re.search(r"default +four +started", r.out) and "eight" not in r.out, r)
         check("would start" in r.err, r)
         node = m.object("nodes")["items"][0]["metadata"]["name"]
-        r = m.mete("why", "--if", f"add 2 {node}", "-o", "json")
+        r = m.mete("why", "--if", f"add:2:{node}", "-o", "json")
         equal([(i["name"], i["becomes"]) for i in json.loads(r.out)["items"]], [("four", "started"), ("eight", "started")])
-        r = m.mete("why", "--if", f"drain {node}")
+        r = m.mete("why", "--if", f"drain:{node}")
         check(re.search(r"default +large +waiting", r.out), r)
-        r = m.mete("why", "eight", "--if", "resume " + node)
+        r = m.mete("why", "eight", "--if", "resume:" + node)
         check("nothing would start" in r.err and "would not start by that" in r.err, r)
         equal(jobs.placed("default"), ["large"])
 
-        for change, said in (("end nobody", "nobody"), ("add 0 " + node, "number"), ("add 1 nowhere", "nowhere"),
-                             ("explode", "end NS/POD"), ("drain nowhere", "nowhere")):
+        for change, said in (("end:nobody", "nobody"), ("add:0:" + node, "number"), ("add:1:nowhere", "nowhere"),
+                             ("explode", "end:NS/POD"), ("drain:nowhere", "nowhere")):
             r = m.mete("why", "--if", change)
             check(r.code != 0 and said in r.err, change, r)
 
@@ -338,3 +338,28 @@ def test_gates_and_times():
         m.ok("annotate", "pod", "late", "mete.dev/not-before=2001-01-01T00:00:00Z", "--overwrite")
         jobs.end("default", "gated")
         m.wait_phase("late", "Running")
+
+
+def test_small_jobs_go_first_where_the_order_is_by_size():
+    with Mete("emulated:1xH100") as m:
+        jobs = Jobs(m)
+        put(m, "root", fairness={"bySize": True})
+        jobs.submit("default", "first")
+        m.wait_phase("first", "Running")
+        for name, expected in (("long-1", "10h"), ("long-2", "10h"), ("short", "5m")):
+            jobs.submit("default", name, metadata={"annotations": {"mete.dev/expected-run-time": expected}})
+        wait(lambda: why(m, "short")["position"] == 1, "the short one is next")
+        equal(why(m, "long-1")["position"], 2)
+        jobs.end("default", "first")
+        m.wait_phase("short", "Running")
+
+
+def test_a_time_limit_can_be_an_annotation_or_a_label():
+    with Mete("emulated:1xH100") as m:
+        jobs = Jobs(m)
+        jobs.submit("default", "a", metadata={"annotations": {"mete.dev/time-limit": "90m"}})
+        jobs.submit("default", "b", metadata={"labels": {"kueue.x-k8s.io/max-exec-time-seconds": "120"}})
+        jobs.submit("default", "c", metadata={"annotations": {"mete.dev/time-limit": "90m"}}, activeDeadlineSeconds=60)
+        equal([m.object("pod", name)["spec"]["activeDeadlineSeconds"] for name in "abc"], [5400, 120, 60])
+        r = m.kubectl("annotate", "pod", "a", "mete.dev/expected-run-time=soon")
+        check(r.code != 0 and "mete.dev/expected-run-time" in r.err, r)
