@@ -800,7 +800,8 @@ struct mete_what_if {
 /*
  * What if all of that changed at once (at most 256 changes): who would start in the next cycle?
  * Those listed do; the list ends with the first whose room would be kept or made, as what may pass
- * it is not foreseen. Nothing changes. Valid until the next call that asks or changes anything.
+ * it is not foreseen. With a reserve_depth over 1 they have room, but one may still wait where it
+ * would delay another. Nothing changes. Valid until the next call that asks or changes anything.
  */
 METE_API enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *changes,
                                        size_t n, int64_t now_ns, struct mete_what_if *ret);

@@ -2,6 +2,7 @@
  * What if: changes made in a trial, in which those who wait start in their turn; then all of it is
  * undone. Nodes to be added are the exception: they are really there meanwhile, and then removed.
  */
+#include "engine/claim.h"
 #include "engine/place.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -256,6 +257,7 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
     struct what_if f = {.e = e, .now_ns = now_ns};
     enum mete_result result = METE_OK;
     mete_record_fn record = e->record;
+    struct claims_aside claims;
     size_t mark;
 
     *ret = (struct mete_what_if){0};
@@ -268,6 +270,8 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
     arena_reset(e->answers);
     arena_reset(e->scratch);
     e->record = NULL; /* nothing happens */
+    claims =
+        claims_put_aside(e, 0); /* who would be kept out by them comes after the end of the list */
     result = add_all(&f, changes, n);
     if (result == METE_OK) {
         mark = journal_open(&e->journal);
@@ -281,6 +285,7 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
         }
     }
     remove_added(&f);
+    claims_put_back(e, &claims);
     e->record = record;
     vec_done(&f.started);
     vec_done(&f.cancelled);
