@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "cli/commands.h"
 #include "cli/job_spec.h"
 #include "cli/output.h"
@@ -36,6 +37,7 @@ static struct err *read_asked(struct cli *c, struct asked *ret)
 static struct err *get_report(struct cli *c, struct session *s, const struct asked *a, json_t **ret)
 {
     const char *queue = flag_text(c->in, "queue");
+    int64_t limit_ns = flag_duration_ns(c->in, "time", 0);
     struct buf path = {0};
     struct err *e;
 
@@ -46,6 +48,8 @@ static struct err *get_report(struct cli *c, struct session *s, const struct ask
         buf_add_text(&path, "&queue=");
         client_add_escaped(&path, str_of(queue));
     }
+    if (limit_ns > 0)
+        buf_printf(&path, "&time=%" PRId64 "s", (limit_ns + NS_PER_SEC - 1) / NS_PER_SEC);
     if (a->gpus > 0)
         buf_printf(&path, "&gpus=%" PRId64, a->gpus);
     e = session_get(s, path.at, ret);
@@ -135,6 +139,22 @@ static struct err *print(struct cli *c, const json_t *report, const struct asked
     return e;
 }
 
+/* Free, and yet not for a job without an end. */
+static void say_kept(struct cli *c, const json_t *models)
+{
+    json_t *model;
+    size_t i;
+
+    if (flag_duration_ns(c->in, "time", 0) > 0)
+        return;
+    json_array_foreach (models, i, model)
+        if (json_int(model, "largest", 0) < json_int(model, "mostOnOneNode", 0)) {
+            cli_say(c, "more is free than may be used: quotas, or room that is kept for others, "
+                       "around which a job with a time limit may fit: mete free --time 30m");
+            return;
+        }
+}
+
 static struct err *free_run(struct cli *c)
 {
     AUTO(session_freep) struct session *s = NULL;
@@ -152,8 +172,10 @@ static struct err *free_run(struct cli *c)
         return NULL;
     }
     TRY(print(c, report, &a));
-    if (a.gpus == 0)
+    if (a.gpus == 0) {
+        say_kept(c, models);
         return NULL;
+    }
     cli_say(c, "a job of %" PRId64 " GPUs in queue %s %s", a.gpus, json_text(report, "queue"),
             could_start(models, a.model) ? "could start now" : "would wait");
     return NULL;
@@ -170,6 +192,11 @@ static const struct flag free_flags[] = {
      .type = FLAG_TEXT,
      .value = "QUEUE",
      .doc = "within the quotas of this one; else that of the namespace"},
+    {.name = "time",
+     .letter = 't',
+     .type = FLAG_DURATION,
+     .value = "TIME",
+     .doc = "jobs with this time limit, which fit before room that is kept for later"},
     {0},
 };
 
@@ -181,6 +208,7 @@ const struct command command_free_gpus = {
            "many jobs of N GPUs could start beside each other.",
     .examples = {{"free", "jobs of 1, 2, 4 and 8 GPUs"},
                  {"free --gpus h100:4 --queue research", "would such a job start now?"},
+                 {"free --time 30m", "jobs of at most half an hour"},
                  {0}},
     .flags = free_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,

@@ -121,11 +121,10 @@ static void add_quotas(struct buf *b, const json_t *reason)
         const char *resource = json_text(quota, "resource");
         const char *limit = json_text(quota, "borrowLimit");
 
-        buf_printf(b, "  Quota %s: holds %s of its own %s%s", or_dash(json_text(quota, "queue")),
-                   or_dash(json_text(quota, "held")), or_dash(json_text(quota, "nominal")),
-                   text_equal(resource, "gpu") ? " GPUs" : "");
-        if (!text_equal(resource, "gpu"))
-            buf_printf(b, " %s", or_dash(resource));
+        buf_printf(b, "  Quota %s: holds %s %s, owns %s", or_dash(json_text(quota, "queue")),
+                   or_dash(json_text(quota, "held")),
+                   text_equal(resource, "gpu") ? "GPUs" : or_dash(resource),
+                   or_dash(json_text(quota, "nominal")));
         buf_printf(b, ", may borrow %s.%s\n",
                    !limit                   ? "what others leave"
                    : text_equal(limit, "0") ? "nothing"

@@ -39,6 +39,7 @@ struct report {
     void *arg;
     char *queue;
     char *user;
+    int64_t time_limit_ns;
     uint32_t sizes[SIZES_MAX];
     size_t n_sizes;
 };
@@ -61,6 +62,13 @@ static struct err *read_sizes(const char *text, struct report *r)
         r->sizes[r->n_sizes++] = (uint32_t)n;
     }
     return NULL;
+}
+
+static struct err *read_time(const char *text, struct report *r)
+{
+    struct err *e = text && *text ? num_parse_duration(str_of(text), &r->time_limit_ns) : NULL;
+
+    return e ? err_wrap(e, "parameter time") : NULL;
 }
 
 static bool is_allowed(const json_t *namespaces, const char *ns)
@@ -177,6 +185,7 @@ static uint32_t count_starts(const struct report *r, const char *model, uint32_t
                                       .name = "free",
                                       .queue = r->queue,
                                       .user = r->user,
+                                      .time_limit_ns = r->time_limit_ns,
                                       .submit_ns = loop_wall_ns(r->views->loop),
                                       .pod_sets = &set,
                                       .n_pod_sets = 1};
@@ -234,6 +243,8 @@ static json_t *make_report(const struct report *r)
     json_put_text(report, "kind", "FreeReport");
     json_put_text(report, "queue", r->queue);
     json_put_text(report, "user", r->user);
+    json_put(report, "timeLimitSeconds",
+             r->time_limit_ns > 0 ? json_integer(r->time_limit_ns / NS_PER_SEC) : json_null());
     json_put_text(report, "at", stamp);
     models = json_array_at(report, "models");
     for (size_t k = 0; k < all.n; k++)
@@ -268,6 +279,8 @@ struct err *free_begin(struct views *v, const struct report_question *q, report_
 
     *r = (struct report){.views = v, .done = done, .arg = done_arg};
     e = read_sizes(json_text(q->parameters, "gpus"), r);
+    if (!e)
+        e = read_time(json_text(q->parameters, "time"), r);
     if (!e)
         e = read_queue(v, q, r);
     if (e) {

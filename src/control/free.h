@@ -3,8 +3,8 @@
  * each size, one beside the other, within the quotas of the queue that is asked about
  *
  * GET /apis/mete.dev/v1/free with `queue`, or `namespace` (its queue; "default"), and `gpus` (a
- * list with commas, "1,2,4,8"). Found by placing them in the engine; a job asks for little besides
- * gpus, and has no time limit.
+ * list with commas, "1,2,4,8") and `time` (their time limit, "30m"; none). Found by placing them in
+ * the engine; a job asks for little besides gpus.
  */
 #pragma once
 

@@ -203,6 +203,13 @@ def test_free_tells_what_could_start():
         wait(lambda: re.search(r"^team +queue small +gpu +2 +5 +3$", m.mete("quota", "-n", "team").out, re.M), "mete quota")
         r = m.mete("free", "--queue", "nowhere")
         check(r.code == 3 and 'there is no queue "nowhere"' in r.err, r)
+        jobs.submit("default", "short", activeDeadlineSeconds=3600)
+        m.wait_phase("short", "Running")
+        jobs.submit("default", "all", gpus=8)  # it waits until both have ended
+        wait_reason(m, "all", "NoNodeFits")
+        jobs.end("team", "a")
+        wait(lambda: row()[1:] == ["7", "of", "8", "0", "0", "0", "0", "0"], "room is kept for it")
+        equal(row("--time", "30m")[4:], ["7", "7", "3", "1", "0"], "what ends before it may start fits")
         usage = json.loads(m.mete("usage", "--by", "queue", "-o", "json").out)
         check("small" in json.dumps(usage), usage)
 
