@@ -369,9 +369,9 @@ static void settle(struct scheduler *s, struct sched_group *g)
     VEC_EACH (&f.waiting, p) {
         if (f.missing)
             keep_waiting(s, *p, code, f.missing);
-        else if (f.chosen.n > 0 && !(*p)->is_chosen && sched_topology_binds(&f.rules, *p))
-            keep_waiting(s, *p, code, "waits for the first pods of its group");
-        else if (f.chosen.n <= 1 || !(*p)->is_chosen)
+        else if (f.chosen.n > 0 && !(*p)->is_chosen)
+            keep_waiting(s, *p, code, "waits for the first pods of its group to start");
+        else if (f.chosen.n <= 1)
             queue_alone(s, *p);
     }
     free(f.missing);

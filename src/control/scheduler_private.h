@@ -296,8 +296,6 @@ void sched_topology_of_group(const struct scheduler *s, struct arena *a,
 /* Its own domains; where it waits and others of its group have their nodes, also their labels. */
 void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const struct sched_pod *p,
                            struct sched_ask *ask);
-/* Must the pods that come later wait for the first of the group, to know where they belong? */
-bool sched_topology_binds(const struct gang_rules *rules, const struct sched_pod *p);
 /* The domains of a group as a text, to see a change. The caller frees it. */
 char *sched_topology_format(const struct gang_rules *rules);
 

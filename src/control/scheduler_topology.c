@@ -118,20 +118,6 @@ void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const str
         pin(s, a, p, NULL, rules.together, rules.n_together, &ask->set);
 }
 
-bool sched_topology_binds(const struct gang_rules *rules, const struct sched_pod *p)
-{
-    struct topology_level own[TOPOLOGY_MAX];
-    size_t n = topology_read(p->tree, NULL, own);
-
-    for (size_t i = 0; i < rules->n_together; i++)
-        if (rules->together[i].is_required)
-            return true;
-    for (size_t i = 0; i < n; i++)
-        if (own[i].is_required)
-            return true;
-    return false;
-}
-
 char *sched_topology_format(const struct gang_rules *rules)
 {
     struct buf text = {0};

@@ -6,7 +6,7 @@
 #include "kinds/pod_state.h"
 #include "test.h"
 
-static void start(struct sched_world *s)
+void sched_world_start(struct sched_world *s)
 {
     const struct control_options options = {.loop = s->w.loop,
                                             .store = s->w.store,
@@ -20,7 +20,7 @@ static void start(struct sched_world *s)
 void sched_world_init(struct sched_world *s, uint64_t seed)
 {
     world_init(&s->w, seed);
-    start(s);
+    sched_world_start(s);
 }
 
 void sched_world_done(struct sched_world *s)
@@ -31,11 +31,17 @@ void sched_world_done(struct sched_world *s)
     world_done(&s->w);
 }
 
-void sched_world_restart(struct sched_world *s)
+void sched_world_stop(struct sched_world *s)
 {
     control_free(s->control);
+    s->control = NULL;
     world_restart(&s->w);
-    start(s);
+}
+
+void sched_world_restart(struct sched_world *s)
+{
+    sched_world_stop(s);
+    sched_world_start(s);
 }
 
 void sched_world_advance(struct sched_world *s, int64_t seconds)

@@ -15,7 +15,10 @@ struct sched_world {
 void sched_world_init(struct sched_world *s, uint64_t seed);
 /* Checks the ledger too. */
 void sched_world_done(struct sched_world *s);
-/* The server's process ends at once and another begins: what is durable is there. */
+/* The server's process ends at once: what is durable is there. */
+void sched_world_stop(struct sched_world *s);
+/* Another begins. */
+void sched_world_start(struct sched_world *s);
 void sched_world_restart(struct sched_world *s);
 void sched_world_advance(struct sched_world *s, int64_t seconds);
 

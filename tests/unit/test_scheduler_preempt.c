@@ -274,12 +274,11 @@ static void a_pod_that_went_while_nobody_looked_comes_back(void **state)
     (void)state;
     add((struct ask){.name = "low", .gpus = 8});
     add((struct ask){.name = "high", .gpus = 8, .class = "high"});
-    control_free(s.control);
-    s.control = NULL;
+    sched_world_stop(&s);
     world_must(world_delete(&s.w, (struct target){.kind = "pods", .name = "low", .who = &ours},
                             &now, NULL));
     sched_world_assert_on(&s, "low", "gone");
-    sched_world_restart(&s);
+    sched_world_start(&s);
     sched_world_assert_on(&s, "low", "");
     sched_world_assert_on(&s, "high", "a");
 }
@@ -291,8 +290,7 @@ static void a_gang_that_was_half_evicted_goes_whole(void **state)
     add_group("g", 2);
     add((struct ask){.name = "g0", .gpus = 4, .group = "g"});
     add((struct ask){.name = "g1", .gpus = 4, .group = "g"});
-    control_free(s.control);
-    s.control = NULL;
+    sched_world_stop(&s);
     {
         const struct delete_options evict = {.grace_seconds = -1,
                                              .disruption = "PreemptionByScheduler",
@@ -302,7 +300,7 @@ static void a_gang_that_was_half_evicted_goes_whole(void **state)
         world_must(world_delete(&s.w, (struct target){.kind = "pods", .name = "g0", .who = &ours},
                                 &evict, NULL));
     }
-    sched_world_restart(&s);
+    sched_world_start(&s);
     assert_true(is_leaving("g1"));
     sched_world_finish_deletion(&s, "g0");
     sched_world_finish_deletion(&s, "g1");
