@@ -357,11 +357,11 @@ static void run_cycle(struct model *m)
 /* As many as go, by chance. */
 static void cut(struct model *m, struct card *c)
 {
+    const unsigned n = c->geometry->n_profiles;
     struct used u = {0};
 
-    CHECK(m, c->geometry->n_profiles > 0);
-    for (int tries = 0; tries < 6; tries++) {
-        unsigned p = (unsigned)prop_below(&m->prop, c->geometry->n_profiles);
+    for (int tries = 0; n > 0 && tries < 6; tries++) {
+        unsigned p = (unsigned)prop_below(&m->prop, n);
         unsigned start = (unsigned)prop_below(&m->prop, UNITS);
         const char *name = c->geometry->profiles[p].name;
         struct card flexible = *c;
@@ -440,7 +440,10 @@ static void make_ask(struct model *m, struct job *j, int i)
                             : prop_chance(&m->prop, 50) ? "a30"
                                                         : "rtxpro",
                             0);
-        CHECK(m, g && g->n_profiles > 0);
+        if (!g || g->n_profiles == 0) {
+            fail_msg("there is no geometry of a model of the table");
+            return;
+        }
         (void)snprintf(j->profiles[i], sizeof(j->profiles[i]), "%s",
                        g->profiles[prop_below(&m->prop, g->n_profiles)].name);
         a->profile = j->profiles[i];
