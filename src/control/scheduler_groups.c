@@ -198,9 +198,21 @@ static void choose_tasks(struct forming *f)
     }
 }
 
+/* What is asked for may be of those that run alone. */
+static void forget_succeeded(struct forming *f)
+{
+    VEC_EACH (&f->g->pods, p) {
+        f->there -= is_there(*p) && (*p)->has_succeeded;
+    }
+}
+
 static void choose(struct forming *f)
 {
-    int64_t need = f->rules.min - f->there;
+    int64_t need;
+
+    if (f->rules.counts_what_runs)
+        forget_succeeded(f);
+    need = f->rules.min - f->there;
 
     if (f->rules.tasks)
         choose_tasks(f);
@@ -430,6 +442,22 @@ static bool is_together_same(const json_t *was, const json_t *is)
     return true;
 }
 
+/* Most Jobs are no gang, and those that are say so when they are made. */
+static bool is_of_use(enum gang_door door, const json_t *object)
+{
+    struct topology_level levels[TOPOLOGY_MAX];
+
+    return door != GANG_JOB ||
+           topology_read(json_at(object, "spec", "template", NULL), NULL, levels) > 0;
+}
+
+/* How many more of a Job's pods there are to be. */
+static bool is_progress_same(enum gang_door door, const json_t *was, const json_t *is)
+{
+    return door != GANG_JOB || json_int_at(was, "status", "succeeded", NULL) ==
+                                   json_int_at(is, "status", "succeeded", NULL);
+}
+
 static void put_definition(struct scheduler *s, enum gang_door door, const json_t *object)
 {
     const char *ns = json_text_at(object, "metadata", "namespace", NULL);
@@ -438,6 +466,8 @@ static void put_definition(struct scheduler *s, enum gang_door door, const json_
     struct sched_definition *d = NULL;
     bool is_same = false;
 
+    if (!is_of_use(door, object))
+        return;
     map_find_text(handle, s->definitions, key, d);
     if (!d) {
         d = mem_alloc(sizeof(*d));
@@ -445,11 +475,11 @@ static void put_definition(struct scheduler *s, enum gang_door door, const json_
         map_add(handle, s->definitions, d->key, strlen(d->key), d);
     } else {
         is_same = json_equal(json_object_get(d->tree, "spec"), json_object_get(object, "spec")) &&
-                  is_together_same(d->tree, object);
+                  is_together_same(d->tree, object) && is_progress_same(door, d->tree, object);
     }
     json_decref(d->tree);
     d->tree = json_incref((json_t *)(uintptr_t)object);
-    if (door != GANG_WORKLOAD)
+    if (door != GANG_WORKLOAD && door != GANG_JOB)
         ensure_group(s, door, ns, name);
     if (!is_same)
         definition_changed(s, key);
@@ -470,8 +500,9 @@ static void remove_definition(struct scheduler *s, enum gang_door door, const ch
     struct sched_definition *d = NULL;
 
     map_find_text(handle, s->definitions, key, d);
-    if (d)
-        definition_free(s, d);
+    if (!d)
+        return;
+    definition_free(s, d);
     definition_changed(s, key);
 }
 

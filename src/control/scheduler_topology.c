@@ -49,7 +49,7 @@ static const char *value_there(const struct scheduler *s, struct arena *a,
     VEC_EACH (&p->group->pods, other) {
         const char *value;
 
-        if (*other == p || !(*other)->is_placed ||
+        if (*other == p || !(*other)->is_placed || (*other)->is_deleting ||
             (set && !text_equal(set, set_of(a, (*other)->tree))))
             continue;
         value = label_of(s, (*other)->node, key);

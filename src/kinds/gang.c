@@ -7,11 +7,30 @@ const struct gang_source gang_sources[GANG_DOORS] = {
     [GANG_PODGROUP] = {"native", "scheduling.k8s.io", "podgroups", "PodGroup"},
     [GANG_COSCHEDULING] = {"coscheduling", "scheduling.x-k8s.io", "podgroups", "PodGroup"},
     [GANG_VOLCANO] = {"volcano", "scheduling.volcano.sh", "podgroups", "PodGroup"},
+    [GANG_JOB] = {"job", "batch", "jobs", "Job"},
 };
 
 static const char *text_of(const char *text)
 {
     return text && *text ? text : NULL;
+}
+
+/* The Job that made it, where its pods are to be together; else NULL. */
+static const char *job_of(const json_t *pod)
+{
+    const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
+    struct topology_level levels[TOPOLOGY_MAX];
+
+    if (topology_read(pod, NULL, levels) == 0)
+        return NULL;
+    for (size_t i = 0; i < json_array_size(owners); i++) {
+        const json_t *owner = json_array_get(owners, i);
+
+        if (json_bool(owner, "controller", false) && text_equal(json_text(owner, "kind"), "Job") &&
+            text_starts_with(json_text(owner, "apiVersion"), "batch/"))
+            return text_of(json_text(owner, "name"));
+    }
+    return NULL;
 }
 
 /* What the pod says at one door. */
@@ -35,6 +54,9 @@ static bool read_ref(const json_t *pod, enum gang_door door, struct gang_ref *re
         break;
     case GANG_VOLCANO:
         ret->name = text_of(json_text_at(metadata, "annotations", GANG_VOLCANO_ANNOTATION, NULL));
+        break;
+    case GANG_JOB:
+        ret->name = job_of(pod);
         break;
     case GANG_DOORS:
         break;
@@ -60,7 +82,7 @@ void gang_validate_pod(const json_t *pod, struct causes *causes)
     };
     const char *first = NULL;
 
-    for (enum gang_door door = GANG_WORKLOAD; door < GANG_DOORS; door++) {
+    for (enum gang_door door = GANG_WORKLOAD; door < GANG_JOB; door++) {
         struct gang_ref ref;
         AUTO(buf_done) struct buf detail = {0};
 
@@ -97,6 +119,20 @@ static void read_native(const json_t *spec, struct gang_rules *ret)
     ret->priority = (int32_t)json_integer_value(priority); /* validated */
 }
 
+/* As many as it runs at once, of those that have not succeeded. */
+static void read_job(const json_t *job, struct gang_rules *ret)
+{
+    const json_t *spec = json_object_get(job, "spec");
+    int64_t left = json_int(spec, "completions", INT64_MAX);
+
+    if (left != INT64_MAX)
+        left -= json_int_at(job, "status", "succeeded", NULL);
+    ret->min = json_int(spec, "parallelism", 1);
+    if (ret->min > left)
+        ret->min = left > 0 ? left : 0;
+    ret->counts_what_runs = true;
+}
+
 bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rules *ret)
 {
     const json_t *spec = json_object_get(object, "spec");
@@ -119,6 +155,9 @@ bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rul
         ret->tasks = json_object_get(spec, "minTaskMember");
         ret->class_name = text_of(json_text(spec, "priorityClassName"));
         ret->min = json_int(spec, "minMember", 0);
+        return true;
+    case GANG_JOB:
+        read_job(object, ret);
         return true;
     case GANG_COSCHEDULING:
     case GANG_DOORS:

@@ -13,6 +13,7 @@ enum gang_door {
     GANG_PODGROUP,     /* spec.schedulingGroup: a PodGroup of scheduling.k8s.io */
     GANG_COSCHEDULING, /* its label: a PodGroup of scheduling.x-k8s.io */
     GANG_VOLCANO,      /* its annotation: a PodGroup of scheduling.volcano.sh */
+    GANG_JOB,          /* none of these: a Job whose template has annotations of topology.h */
     GANG_DOORS
 };
 
@@ -45,6 +46,7 @@ void gang_validate_pod(const json_t *pod, struct causes *causes);
 /* What an object says of a group. All borrowed from it. */
 struct gang_rules {
     int64_t min;            /* so many start together; 0: each by itself */
+    bool counts_what_runs;  /* ones that have succeeded are not of these any more */
     const json_t *tasks;    /* and so many of each task, or NULL */
     const char *class_name; /* PriorityClass of the gang, or NULL */
     bool has_priority;      /* a number of its own */

@@ -75,3 +75,33 @@ def test_what_is_not_implemented_of_topology_is_refused():
             body["metadata"]["annotations"] = {key: value}
             r = m.kubectl("create", "-f", "-", stdin=json.dumps(body))
             check(r.code == 1 and key in r.err and says in r.err, r)
+
+
+def test_the_pods_of_a_job_that_are_to_be_together_start_together():
+    with Mete("emulated:8xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        m.ok("label", "node", node, "rack=r1")
+        m.ok("create", "-f", "-", stdin=pod("first", "sleep 1000", gpus=1, terminationGracePeriodSeconds=1))
+        m.wait_phase("first", "Running")
+        template = json.loads(pod("x", "sleep 1000", gpus=4, terminationGracePeriodSeconds=1, restartPolicy="Never"))
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"},
+               "spec": {"parallelism": 2, "completions": 2, "backoffLimit": 3,
+                        "template": {"metadata": {"annotations": {REQUIRED: "rack"}}, "spec": template["spec"]}}}
+        m.ok("create", "-f", "-", stdin=json.dumps(job))
+
+        def pods():
+            items = m.object("pods", "-l", "batch.kubernetes.io/job-name=train")["items"]
+            return [p for p in items if not p["metadata"].get("deletionTimestamp")]
+
+        wait(lambda: len(pods()) == 2, "the Job has made its pods")
+        name = pods()[0]["metadata"]["name"]
+        r = wait(lambda: (r := why(m, name)) and r["code"] == "NoNodeFits" and r, "7 of 8 are free")
+        equal(r["message"], "needs 2 x 4 gpus at once; there is room for 1")
+        check(not any(p["spec"].get("nodeName") for p in pods()), "one would fit")
+        m.ok("delete", "pod", "first")
+        wait(lambda: [p["status"]["phase"] for p in pods()] == ["Running"] * 2, "both run")
+
+        m.ok("delete", "pod", pods()[1]["metadata"]["name"])
+        wait(lambda: [p["status"]["phase"] for p in pods()] == ["Running"] * 2, "the one that went is made anew")
+        m.ok("delete", "job", "train")
+        wait(lambda: not pods(), "they go with their Job")
