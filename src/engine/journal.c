@@ -16,16 +16,32 @@ void journal_keep(struct journal *j, size_t mark)
         vec_clear(&j->notes);
 }
 
+/* Sizes that are known make one move each. */
+static void put_back(const struct journal *j, const struct journal_note *note)
+{
+    switch (note->size) {
+    case 0:
+        j->on_mark(j->arg, note->at);
+        break;
+    case 8:
+        memcpy(note->at, &note->old, 8);
+        break;
+    case 4:
+        memcpy(note->at, &note->old, 4);
+        break;
+    default:
+        memcpy(note->at, &note->old, note->size);
+        break;
+    }
+}
+
 void journal_undo(struct journal *j, size_t mark)
 {
     assert(j->depth > 0 && mark <= j->notes.n);
     while (j->notes.n > mark) {
         const struct journal_note note = j->notes.at[--j->notes.n];
 
-        if (note.size == 0)
-            j->on_mark(j->arg, note.at);
-        else
-            memcpy(note.at, &note.old, note.size);
+        put_back(j, &note);
     }
     j->depth--;
 }

@@ -127,6 +127,13 @@ static void unlist(struct queue *q)
         }
 }
 
+/* From the `i`th on: what is before it is where it was. */
+static void number_present(struct mete_engine *e, size_t i)
+{
+    for (; i < e->queues.n; i++)
+        e->queues.at[i]->place = (uint32_t)i + 1;
+}
+
 static void list_present(struct mete_engine *e, struct queue *q)
 {
     size_t at = e->queues.n;
@@ -135,6 +142,7 @@ static void list_present(struct mete_engine *e, struct queue *q)
     for (; at > 0 && strcmp(e->queues.at[at - 1]->name, q->name) > 0; at--)
         e->queues.at[at] = e->queues.at[at - 1];
     e->queues.at[at] = q;
+    number_present(e, at);
 }
 
 /* The groups of a queue that limits users are of one user each. */
@@ -480,8 +488,10 @@ enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
     for (size_t i = 0; i < e->queues.n; i++)
         if (e->queues.at[i] == q) {
             vec_remove(&e->queues, i);
+            number_present(e, i);
             break;
         }
+    q->place = 0;
     q->is_present = false;
     claims_drop_queue(e, q);
     regroup(e, q, false);

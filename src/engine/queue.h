@@ -56,7 +56,8 @@ struct queue {
     struct map_handle handle;
     char *name; /* "" of the root */
     bool is_present;
-    unsigned refs; /* workloads */
+    uint32_t place; /* among those present, by name, from 1; 0: it is not there */
+    unsigned refs;  /* workloads */
     struct queue *parent;
     VEC(struct queue *) children; /* by name */
     unsigned depth;               /* of the root 0 */

@@ -319,13 +319,14 @@ bool queue_admits(struct mete_engine *e, const struct workload *w, const struct 
     if (!queue_is_leaf(w->queue))
         b = (struct quota_block){.code = METE_REASON_NO_SUCH_QUEUE, .queue = w->queue};
     for (const struct queue *q = w->queue; q && e->counted.n > 0; q = q->parent) {
-        const struct queue_user *u = queue_user(q, w->user);
-
         ask_queue(q, w, &b);
         ask_limits(q, &q->limits, q->n_running, q->cells[COUNTED_GPU].held, c, w->whole, &b);
-        if (q->user_limits.running > 0 || q->user_limits.gpu_milli > 0)
+        if (q->user_limits.running > 0 || q->user_limits.gpu_milli > 0) {
+            const struct queue_user *u = queue_user(q, w->user);
+
             ask_limits(q, &q->user_limits, u ? u->n_running : 0, u ? u->gpu_milli : 0, c, w->whole,
                        &b);
+        }
     }
     for (size_t i = 0; i < e->counted.n; i++)
         if (c->at[i] > 0)

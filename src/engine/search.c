@@ -151,7 +151,7 @@ static void look(const struct mete_engine *e, const struct node *n, struct glanc
     g->is_known = true;
     /* reserved and booked nodes are searched apart, because who asks matters there */
     g->is_open = node_takes_pods(n) && !n->reservation && n->n_booked == 0;
-    g->is_plain = n->n_taints == 0 && n->n_booked == 0 && !has_memory_shares(n);
+    g->is_plain = n->n_taints == 0 && n->n_booked == 0 && n->parted == 0 && !has_memory_shares(n);
     g->whole = (uint8_t)l->whole;
     g->rank = n->is_present ? n->rank : NO_SLOT;
     g->cpu = l->cpu;

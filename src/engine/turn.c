@@ -32,6 +32,8 @@ static bool queue_is_first(const struct queue *a, const struct queue *b)
         return b->is_over;
     if (a->share != b->share)
         return a->share < b->share;
+    if (a->place > 0 && b->place > 0)
+        return a->place < b->place;
     return strcmp(a->name, b->name) < 0;
 }
 
@@ -184,7 +186,7 @@ static struct queue place_of(struct mete_engine *e, const struct workload *w,
                              const struct queue *top)
 {
     const struct queue *head = below(w->queue, top);
-    struct queue ret = {.name = head->name, .is_over = true};
+    struct queue ret = {.name = head->name, .place = head->place, .is_over = true};
     struct charge c;
 
     charge_of(e, w, NULL, &c);

@@ -168,7 +168,7 @@ static uint64_t choose(struct victims *v, struct node *n, const struct shape *sh
     for (size_t i = 0; *ret > 1 && i < count; i++) {
         bool fits;
 
-        if (list[i].w->cost >= cost)
+        if (list[i].w->cost >= cost || !may_suffice(n, shape, &list[i], 1))
             continue;
         mark = journal_open(&e->journal);
         give_here(e, list[i].w, n);

@@ -91,7 +91,7 @@ uint32_t winners_best(const struct winners *w, size_t *ret)
     uint32_t best = largest_of(&w->at[w->first[w->steps]]);
     size_t i = 0;
 
-    for (unsigned step = w->steps + 1; step-- > 0;) {
+    for (unsigned step = w->steps + 1; best > 0 && step-- > 0;) {
         const uint32_t *block = &w->at[w->first[step] + i * FAN];
 
         for (i *= FAN; *block != best; block++)

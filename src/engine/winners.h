@@ -50,5 +50,5 @@ static inline void winners_fetch(const struct winners *w, size_t i)
     __builtin_prefetch(&w->at[i], 1);
 }
 
-/* The largest, and in `ret` the first place where it is. */
+/* The largest, and in `ret` the first place where it is; 0 where that is 0. */
 uint32_t winners_best(const struct winners *w, size_t *ret);
