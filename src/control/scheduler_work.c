@@ -266,6 +266,7 @@ void sched_work_unplaced(struct scheduler *s, struct sched_work *w)
         sched_pod_unplace(s, *p);
         scheduler_list_waiting(s, *p);
     }
+    sched_work_hold(s, w); /* somebody may have put it on hold meanwhile */
 }
 
 /* The ledger's word counts for what its pods hold. */
@@ -294,6 +295,7 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w)
         give_up(s, w);
         return false;
     }
+    w->hold = METE_HOLD_NONE; /* as the engine has it now */
     sched_work_placed(s, w);
     scheduler_poke(s);
     return true;

@@ -378,6 +378,38 @@ static void a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue(void 
     assert_int_equal(json_int_at(queue, "status", "waiting", NULL), 1);
 }
 
+/* What is said of all queues at run time counts from the next cycle on. */
+static void fairness_is_set_at_run_time(void **state)
+{
+    static const char high[] =
+        "{'metadata':{'name':'high'},'value':1000,'preemptionPolicy':'Never'}";
+
+    (void)state;
+    world_must(world_create(
+        &w, (struct target){.group = "scheduling.k8s.io", .kind = "priorityclasses", .who = &root},
+        high, NULL));
+    world_must(put_queue("a", "{'weight':1000}"));
+    world_must(put_queue("b", "{}"));
+    add_pod("default", "all", "", 4);
+    add_pod("default", "low", ",'labels':{'mete.dev/queue':'a'}", 4);
+    world_must(world_create(&w, (struct target){.kind = "pods"},
+                            "{'metadata':{'name':'first','labels':{'mete.dev/queue':'b'}},'spec':{"
+                            "'priorityClassName':'high','containers':[{'name':'main','image':"
+                            "'host','resources':{'limits':{'nvidia.com/gpu':4}}}]}}",
+                            NULL));
+    world_must(put_queue("root", "{'fairness':{'order':'Priority'}}"));
+    end_pod("default", "all");
+    assert_runs("default", "first"); /* by shares it would be the other */
+    end_pod("default", "first");
+    assert_runs("default", "low");
+    add_pod("default", "one", ",'labels':{'mete.dev/queue':'a'}", 4);
+    add_pod("default", "two", ",'labels':{'mete.dev/queue':'b'}", 4);
+    world_must(world_delete(&w, queue_target("root"), NULL, NULL));
+    sim_loop_run(w.loop);
+    end_pod("default", "low");
+    assert_runs("default", "one"); /* by weight again */
+}
+
 static int64_t share_of(const char *name)
 {
     AUTO(json_freep) json_t *queue = get_queue(name);
@@ -508,6 +540,7 @@ int main(void)
         TEST(gates_hold_until_the_last_is_gone),
         TEST(shares_by_weight_and_tells_what_is_held),
         TEST(a_stopped_queue_starts_nothing),
+        TEST(fairness_is_set_at_run_time),
         TEST(what_was_used_lately_outlives_the_server),
         TEST(a_reservation_keeps_its_room_and_its_gpus),
         TEST(what_is_in_the_way_of_a_reservation_is_told),
