@@ -9,6 +9,7 @@
 
 enum {
     LOOKS_MAX = 20000, /* at nodes, for one gang: with more it has no claim */
+    OUTLOOKS_BYTES_MAX = 64 << 20,
 };
 
 bool claims_in_use(const struct mete_engine *e)
@@ -109,14 +110,31 @@ void claims_drop_node(struct mete_engine *e, struct node *n)
         claim_drop(e, n->timeline->edges.at[0].claim->owner->claim);
 }
 
-void outlook_free(struct group *g)
+static size_t outlook_bytes(const struct outlook *o)
+{
+    return o->room * (sizeof(*o->from) + 2 * sizeof(*o->tree));
+}
+
+void outlook_free(struct mete_engine *e, struct group *g)
 {
     if (!g->outlook)
         return;
+    e->outlooks_bytes -= outlook_bytes(g->outlook);
     free(g->outlook->from);
     free(g->outlook->tree);
     free(g->outlook);
     g->outlook = NULL;
+}
+
+/* They are made anew where they are needed. */
+static void outlooks_free(struct mete_engine *e)
+{
+    struct group *next;
+    struct group *g;
+
+    map_each (handle, e->group_map, g, next) {
+        outlook_free(e, g);
+    }
 }
 
 static void outlook_put(struct outlook *o, uint32_t rank, int64_t from_ns)
@@ -130,13 +148,15 @@ static void outlook_put(struct outlook *o, uint32_t rank, int64_t from_ns)
     }
 }
 
-static void outlook_begin(const struct mete_engine *e, struct outlook *o, int64_t now_ns)
+static void outlook_begin(struct mete_engine *e, struct outlook *o, int64_t now_ns)
 {
     size_t room = 1;
 
     while (room < e->order.n)
         room *= 2;
+    e->outlooks_bytes -= outlook_bytes(o);
     o->room = room;
+    e->outlooks_bytes += outlook_bytes(o);
     o->from = mem_realloc(o->from, room * sizeof(*o->from));
     o->tree = mem_realloc(o->tree, 2 * room * sizeof(*o->tree));
     for (uint32_t i = 0; i < room; i++) {
@@ -160,6 +180,8 @@ static struct outlook *outlook_of(struct mete_engine *e, struct group *g, int64_
     struct outlook *o = g->outlook;
 
     search_rank(e);
+    if (!o && e->outlooks_bytes > OUTLOOKS_BYTES_MAX)
+        outlooks_free(e);
     if (!o)
         o = g->outlook = mem_alloc(sizeof(*o));
     if (o->room == 0 || o->epoch != e->epoch || o->pass != e->pass) {
@@ -442,6 +464,9 @@ struct claims_aside claims_put_aside(struct mete_engine *e, uint32_t use)
 
 void claims_put_back(struct mete_engine *e, struct claims_aside *aside)
 {
+    VEC_EACH (&e->claims, c) {
+        outlook_free(e, (*c)->owner->group);
+    }
     claims_drop_all(e);
     for (size_t i = 0; i < aside->n; i++) {
         struct claim *c = aside->at[i];

@@ -94,7 +94,7 @@ void claim_drop_of(struct mete_engine *e, const struct workload *w);
 void claims_drop_node(struct mete_engine *e, struct node *n);
 void claims_drop_all(struct mete_engine *e);
 void claims_drop_queue(struct mete_engine *e, const struct queue *q);
-void outlook_free(struct group *g);
+void outlook_free(struct mete_engine *e, struct group *g);
 
 /* Nothing is claimed for now; all count `use` of USE_STEPS of the time limits, 0: all of it. What
  * is claimed meanwhile is given up when they are put back, and nobody has noticed. */

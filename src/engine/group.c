@@ -87,7 +87,7 @@ static void group_free(struct mete_engine *e, struct group *g)
         asks_unref(e, &g->sets[i].asks);
         ties_unref(e, g->sets[i].ties);
     }
-    outlook_free(g);
+    outlook_free(e, g);
     intern_unref(e->texts, g->booking);
     asks_unref(e, &g->asks);
     free(g->sets);

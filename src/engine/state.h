@@ -448,11 +448,12 @@ struct mete_engine {
     bool is_quiet;                     /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
     VEC(struct claim *) claims;
-    uint64_t unclaimed;             /* claims that were given up */
-    uint64_t yields;                /* of claims to somebody before them */
-    uint64_t improved_at;           /* e->freed and the above when all claims were looked at last */
-    int64_t improved_ns;            /* and when */
-    int64_t plan_period_ns;         /* how often, at most */
+    uint64_t unclaimed;     /* claims that were given up */
+    uint64_t yields;        /* of claims to somebody before them */
+    uint64_t improved_at;   /* e->freed and the above when all claims were looked at last */
+    int64_t improved_ns;    /* and when */
+    int64_t plan_period_ns; /* how often, at most */
+    size_t outlooks_bytes;
     uint64_t pass;                  /* which plan: what outlooks say of another is of no use */
     bool is_foreseeing;             /* it is one that will be given up */
     uint32_t use_of_limit;          /* of FORESEE steps that count, 0: all of it */

@@ -6,7 +6,8 @@
 #include "base/mem.h"
 #include "sim/replay_private.h"
 
-static const char *const names[] = {"fifo", "sjf", "srtf", "mete", "engine"};
+static const char *const names[] = {"fifo",   "sjf",  "srtf",        "mete",
+                                    "engine", "easy", "conservative"};
 
 struct err *replay_policy_parse(struct str text, enum replay_policy *ret)
 {
@@ -16,7 +17,8 @@ struct err *replay_policy_parse(struct str text, enum replay_policy *ret)
             return NULL;
         }
     }
-    return err_new(ERR_INVALID, "policy '" STR_FMT "': want fifo, sjf, srtf, mete or engine",
+    return err_new(ERR_INVALID,
+                   "policy '" STR_FMT "': want fifo, sjf, srtf, mete, engine, easy or conservative",
                    STR_ARG(text));
 }
 
@@ -161,7 +163,9 @@ static void run_policy(struct replay *r, enum replay_policy policy)
         replay_mete(r);
         break;
     case REPLAY_ENGINE:
-        replay_engine(r);
+    case REPLAY_EASY:
+    case REPLAY_CONSERVATIVE:
+        replay_engine(r, policy);
         break;
     }
 }

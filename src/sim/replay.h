@@ -21,6 +21,8 @@ enum replay_policy {
     REPLAY_SRTF,   /* by true remaining time, with preemption and its cost */
     REPLAY_METE,   /* by size, knowing estimates only: see replay_mete.c */
     REPLAY_ENGINE, /* the same order, by the engine as a server runs it: see replay_engine.c */
+    REPLAY_EASY,   /* the engine by submit time, backfill around the first; estimates as limits */
+    REPLAY_CONSERVATIVE, /* the same, with a plan for all that wait */
 };
 
 struct replay_options {
@@ -50,7 +52,7 @@ struct replay_job {
     uint32_t preemptions;
 };
 
-/* "fifo", "sjf", "srtf", "mete", "engine". ERR_INVALID: what is known. */
+/* "fifo", "sjf", "srtf", "mete", "engine", "easy", "conservative". ERR_INVALID: what is known. */
 struct err *replay_policy_parse(struct str text, enum replay_policy *ret) MUST_CHECK;
 const char *replay_policy_name(enum replay_policy policy);
 

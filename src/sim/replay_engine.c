@@ -1,6 +1,7 @@
 /*
  * The engine itself, as a server runs it: its order by size, knowing estimates only, and evictions
- * of whoever stands later. A job of up to a node's gpus is one pod, a larger one a gang of whole
+ * of whoever stands later; or by submit time with backfill, estimates being time limits that nobody
+ * enforces. A job of up to a node's gpus is one pod, a larger one a gang of whole
  * nodes and what is left over. What was done before a preemption is kept, and the job pays.
  */
 #include <assert.h>
@@ -30,6 +31,7 @@ struct live {
     struct replay *r;
     struct mete_engine *engine;
     struct known *known;
+    enum replay_policy policy;
     int64_t now_s;
 };
 
@@ -65,6 +67,7 @@ static void submit(struct live *l, uint32_t job)
     const uint32_t most = l->r->options->gpus_per_node;
     const uint32_t whole = j->gpus > most ? j->gpus / most : 0;
     const uint32_t rest = j->gpus - whole * most;
+    const bool by_size = l->policy == REPLAY_ENGINE;
     struct mete_pod_set sets[2];
     size_t n = 0;
     enum mete_result result;
@@ -74,15 +77,17 @@ static void submit(struct live *l, uint32_t job)
     if (rest > 0)
         sets[n++] = (struct mete_pod_set){.name = "rest", .count = 1, .gpus = rest};
     l->known[job] = (struct known){.estimate_s = j->estimate_s, .remain_s = j->duration_s};
-    result = mete_workload_add(l->engine, &(struct mete_workload){
-                                              .id = (uint64_t)job + 1,
-                                              .name = "job",
-                                              .submit_ns = j->submit_s * NS_PER_SEC,
-                                              .is_preemptible = true,
-                                              .estimate_ns = j->estimate_s * NS_PER_SEC,
-                                              .pod_sets = sets,
-                                              .n_pod_sets = n,
-                                          });
+    result =
+        mete_workload_add(l->engine, &(struct mete_workload){
+                                         .id = (uint64_t)job + 1,
+                                         .name = "job",
+                                         .submit_ns = j->submit_s * NS_PER_SEC,
+                                         .is_preemptible = true,
+                                         .estimate_ns = j->estimate_s * NS_PER_SEC,
+                                         .time_limit_ns = by_size ? 0 : j->estimate_s * NS_PER_SEC,
+                                         .pod_sets = sets,
+                                         .n_pod_sets = n,
+                                     });
     assert(result == METE_OK);
     (void)result;
 }
@@ -138,26 +143,41 @@ static void decide(struct live *l)
     vec_done(&evicted);
 }
 
-static void set_up(struct live *l)
+static uint32_t depth_of(enum replay_policy policy)
 {
-    const struct mete_options options = {.reserve_depth = METE_RESERVE_NONE};
+    if (policy == REPLAY_ENGINE)
+        return METE_RESERVE_NONE;
+    return policy == REPLAY_EASY ? 1 : METE_RESERVE_ALL;
+}
+
+/* Its order by size, with evictions. */
+static void order_by_size(struct live *l)
+{
     const struct mete_fairness fairness = {.by_size = true, .period_ns = PERIOD_S * NS_PER_SEC};
     const struct mete_queue queue = {.name = "default", .within = METE_PREEMPT_LATER};
-    enum mete_result result;
+    enum mete_result result = mete_fairness_set(l->engine, &fairness);
 
-    l->engine = mete_engine_new(&options);
-    result = mete_fairness_set(l->engine, &fairness);
     assert(result == METE_OK);
     result = mete_queue_set(l->engine, &queue);
     assert(result == METE_OK);
     (void)result;
+}
+
+static void set_up(struct live *l)
+{
+    const struct mete_options options = {.reserve_depth = depth_of(l->policy)};
+
+    l->engine = mete_engine_new(&options);
+    if (l->policy == REPLAY_ENGINE)
+        order_by_size(l);
     for (uint32_t i = 0; i < l->r->options->nodes; i++)
         add_node(l, i);
 }
 
-void replay_engine(struct replay *r)
+void replay_engine(struct replay *r, enum replay_policy policy)
 {
-    struct live l = {.r = r, .known = mem_alloc(r->options->n * sizeof(*l.known))};
+    struct live l = {
+        .r = r, .policy = policy, .known = mem_alloc(r->options->n * sizeof(*l.known))};
 
     set_up(&l);
     while (r->ended < r->options->n) {

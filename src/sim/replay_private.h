@@ -38,4 +38,4 @@ void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint3
 
 void replay_srtf(struct replay *r);
 void replay_mete(struct replay *r);
-void replay_engine(struct replay *r);
+void replay_engine(struct replay *r, enum replay_policy policy);

@@ -82,7 +82,7 @@ def test_sim_says_what_is_wrong():
             (["jobs", "--nodes", "2"], 2, "wants --trace FILE"),
             (["jobs", "--trace", path], 2, "wants --nodes N"),
             (["jobs", "--trace", path, "--nodes", "1"], 1, "wants 8 gpus: the pool has 4"),
-            (["jobs", "--trace", path, "--nodes", "9", "--policies", "lifo"], 2, "want fifo, sjf, srtf, mete or engine"),
+            (["jobs", "--trace", path, "--nodes", "9", "--policies", "lifo"], 2, "want fifo, sjf, srtf, mete, engine, easy or conservative"),
             (["jobs", "--trace", path, "--nodes", "9", "--estimates", "sigma=9"], 2, "--estimates: sigma"),
             (["jobs", "--trace", bad, "--nodes", "9"], 1, "bad.csv:2: 2 fields: want 3"),
             (["jobs", "--trace", broken, "--nodes", "9"], 1, "broken.csv.gz"),

@@ -239,7 +239,8 @@ static void take_evictions(struct world *w, const struct mete_decisions *d)
     size_t n = d->n_evictions;
 
     HOLDS(w, n <= JOBS * PODS);
-    memcpy(list, d->evictions, n * sizeof(*list));
+    for (size_t i = 0; i < n; i++)
+        list[i] = d->evictions[i];
     for (size_t i = 0; i < n; i++) {
         uint64_t id = list[i].workload;
 
