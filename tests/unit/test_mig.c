@@ -176,7 +176,7 @@ static void a_table_says_what_trying_says(void **state)
                     assert_true(other < value || (other == value && (int)at >= best));
                 }
                 do
-                    best = (int)prop_below(&prop, g->units);
+                    best = (int)prop_below(&prop, MIG_UNITS_MAX);
                 while (!(starts >> best & 1));
                 s = mig_state_add(g, s, p, (unsigned)best);
             }
