@@ -231,6 +231,21 @@ static const char *sets_wrong(const struct workload *w, const struct mete_pod_la
     return wrong;
 }
 
+static void set_labels(struct mete_engine *e, struct workload *w,
+                       const struct mete_pod_labels *sets, size_t n_sets)
+{
+    if (!w->labels)
+        w->labels = mem_alloc(n_sets * sizeof(*w->labels));
+    for (size_t i = 0; i < n_sets; i++) {
+        if (w->labels[i].ns == 0)
+            w->labels[i].ns = intern_ref(e->texts, "");
+        clear_labels(e, &w->labels[i]);
+        read_labels(e, sets[i].labels, sets[i].n_labels, &w->labels[i]);
+    }
+    if (e->near)
+        retie(e, w);
+}
+
 enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
                                      const struct mete_pod_labels *sets, size_t n_sets)
 {
@@ -243,17 +258,12 @@ enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
     if (wrong)
         return engine_refuse(e, METE_INVALID, "labels of workload %" PRIu64 ": %s", id, wrong);
     record_call(e, RECORD_WORKLOAD_LABEL, &(struct record_label){id, sets, n_sets});
-    if (!w->labels)
-        w->labels = mem_alloc(n_sets * sizeof(*w->labels));
-    for (size_t i = 0; i < n_sets; i++) {
-        if (w->labels[i].ns == 0)
-            w->labels[i].ns = intern_ref(e->texts, "");
-        clear_labels(e, &w->labels[i]);
-        read_labels(e, sets[i].labels, sets[i].n_labels, &w->labels[i]);
+    set_labels(e, w, sets, n_sets);
+    VEC_EACH (&w->extras, x) {
+        set_labels(e, *x, &sets[(*x)->as_set], 1);
     }
     if (!e->near)
         return METE_OK;
-    retie(e, w);
     engine_freed(e); /* what waits may fit now */
     e->version++;
     return METE_OK;
