@@ -116,30 +116,47 @@ static void put_queue(struct mete_engine *e, const char *name, int64_t nominal_m
                .name = name, .quotas = &quota, .n_quotas = 1, .reclaim = METE_PREEMPT_ANY}));
 }
 
+struct preemption {
+    struct mete_engine *e;
+    size_t evictions;
+};
+
 static void preempt(void *arg)
 {
-    struct mete_engine *e = arg;
+    const struct preemption *p = arg;
     struct mete_decisions d;
 
-    mete_cycle(e, INT64_C(1000) * NS_PER_MS, 0, &d);
-    if (d.n_evictions != UINT64_C(512) * 4)
+    mete_cycle(p->e, INT64_C(1000) * NS_PER_MS, 0, &d);
+    if (d.n_evictions != p->evictions)
         abort();
 }
 
 /* All gpus are borrowed; a gang of 512 pods comes to take back what its queue owns. */
-void bench_gang_preempts(const struct bench *b)
+static void gang_preempts(const struct bench *b, const char *figure, const struct bench_job *gang)
 {
     const size_t nodes = b->nodes > 0 ? b->nodes : NODES;
-    struct mete_engine *e = bench_cluster(NULL, nodes);
+    struct preemption p = {bench_cluster(NULL, nodes), (size_t)gang->pods * gang->gpus};
+    struct bench_job job = *gang;
     struct mete_decisions d;
     uint64_t id = 1;
 
-    put_queue(e, "owner", (int64_t)nodes * GPUS * 1000);
-    put_queue(e, "borrower", 0);
+    put_queue(p.e, "owner", (int64_t)nodes * GPUS * 1000);
+    put_queue(p.e, "borrower", 0);
     for (; id <= nodes * GPUS; id++)
-        bench_add(e, &(struct bench_job){.id = id, .queue = "borrower", .pods = 1, .gpus = 1});
-    mete_cycle(e, 1, 0, &d);
-    bench_add(e, &(struct bench_job){.id = id, .queue = "owner", .pods = 512, .gpus = 4});
-    bench_say_ms("gang_of_512_preempts", nodes, 1, bench_time(preempt, e));
-    mete_engine_free(e);
+        bench_add(p.e, &(struct bench_job){.id = id, .queue = "borrower", .pods = 1, .gpus = 1});
+    mete_cycle(p.e, 1, 0, &d);
+    job.id = id;
+    job.queue = "owner";
+    bench_add(p.e, &job);
+    bench_say_ms(figure, nodes, 1, bench_time(preempt, &p));
+    mete_engine_free(p.e);
+}
+
+void bench_gang_preempts(const struct bench *b)
+{
+    static const struct mete_domain rack = {"rack", true};
+
+    gang_preempts(b, "gang_of_512_preempts", &(struct bench_job){.pods = 512, .gpus = 4});
+    gang_preempts(b, "gang_of_512_preempts_in_rack",
+                  &(struct bench_job){.pods = 512, .gpus = 2, .domains = &rack, .n_domains = 1});
 }

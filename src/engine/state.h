@@ -357,6 +357,7 @@ struct workload {
     uint64_t marked_at;   /* a candidate in this search for victims */
     bool is_victim;       /* in this search */
     uint64_t cost;        /* of evicting it */
+    uint64_t devices;     /* that it has gpus of, or parts of them */
     struct node **was_on; /* of each pod, where it is a victim; in the scratch arena */
     size_t *had_gpus;
     VEC(struct workload *) extras; /* its pods beyond the least: see extra.h */

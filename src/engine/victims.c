@@ -11,8 +11,6 @@
 #include "engine/preempt.h"
 #include "engine/search.h"
 
-#define COST_NEVER UINT64_MAX
-
 enum {
     NODE_HOLDERS_MAX = 256 /* of one node: more are not looked at */
 };
@@ -74,12 +72,10 @@ void victims_allow(struct victims *v, struct workload *w)
     w->marked_at = v->e->searches;
     w->is_victim = false;
     w->cost = cost_of(w, v->attempt.now_ns);
+    w->devices = 0;
+    for (size_t i = 0; i < w->n_pods; i++)
+        w->devices += w->pods[i].n_gpus;
     v->n_candidates++;
-}
-
-static bool is_candidate(const struct victims *v, const struct workload *w)
-{
-    return w->marked_at == v->e->searches && !w->is_victim;
 }
 
 static void count_here(struct holding *h, const struct node *n)
@@ -109,7 +105,7 @@ static size_t list_holdings(const struct victims *v, const struct node *n, struc
 
         for (size_t i = 0; i < count; i++)
             is_known = is_known || list[i].w == h.w;
-        if (is_known || !is_candidate(v, h.w))
+        if (is_known || !victims_may_take(v, h.w))
             continue;
         count_here(&h, n);
         for (at = count++;
@@ -295,7 +291,8 @@ static struct workload *cheapest_of(const struct victims *v, const struct quota_
         if (!is_below(*q, b->queue))
             continue;
         for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
-            if (is_candidate(v, w) && (b->counted >= e->counted.n || w->charged[b->counted] > 0) &&
+            if (victims_may_take(v, w) &&
+                (b->counted >= e->counted.n || w->charged[b->counted] > 0) &&
                 (!best || w->cost < best->cost ||
                  (w->cost == best->cost && w->key.id < best->key.id)))
                 best = w;
@@ -391,7 +388,21 @@ static uint64_t cost_in(struct victims *v, uint32_t set, const struct scope *sco
     return cost;
 }
 
-/* In that of the required domains where it costs least, the first by name. */
+static uint64_t whole_gpus(const struct group *g, uint32_t set)
+{
+    uint64_t gpus = 0;
+
+    for (uint32_t i = 0; i < g->n_sets; i++) {
+        const struct shape *s = g->sets[i].shape;
+
+        if ((set == ALL_SETS || set == i) && s->n_asks == 0 && !shape_is_share(s))
+            gpus += (uint64_t)s->gpus * g->sets[i].count;
+    }
+    return gpus;
+}
+
+/* In that of the required domains where it costs least, of those the first by what it costs at
+ * least and by name. */
 static bool make_together(struct victims *v, uint32_t set, const struct scope *outer)
 {
     const struct group *g = v->attempt.w->group;
@@ -400,16 +411,19 @@ static bool make_together(struct victims *v, uint32_t set, const struct scope *o
     struct level *l = level_get(v->e, keys, n_keys);
     uint64_t spent_max = v->spent_max;
     uint32_t best = DOMAIN_NONE;
+    struct victims_domain *list = NULL;
+    size_t n;
     bool fits;
 
     l->pins++;
-    for (uint32_t d = 0; d < l->n_domains; d++) {
-        struct scope scope = {l, d};
-        uint64_t cost = domain_is_within(l, d, outer) ? cost_in(v, set, &scope) : COST_NEVER;
+    n = victims_order(v, l, outer, whole_gpus(g, set), &list);
+    for (size_t i = 0; i < n && (v->spent_max == 0 || list[i].cost < v->spent_max); i++) {
+        struct scope scope = {l, list[i].domain};
+        uint64_t cost = cost_in(v, set, &scope);
 
         if (cost == COST_NEVER || (v->spent_max > 0 && cost >= v->spent_max))
             continue;
-        best = d;
+        best = list[i].domain;
         v->spent_max = cost;
         if (cost == v->spent)
             break; /* there is room */

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "engine/level.h"
 #include "engine/place.h"
 
 struct victims {
@@ -27,6 +28,25 @@ struct victims {
     uint64_t spent;     /* the cost of all victims so far */
     uint64_t spent_max; /* with that much another domain is better; 0: no limit */
 };
+
+#define COST_NEVER UINT64_MAX
+
+/* May it be chosen still? */
+static inline bool victims_may_take(const struct victims *v, const struct workload *w)
+{
+    return w->marked_at == v->e->searches && !w->is_victim;
+}
+
+/* A domain, and what room for the gpus there costs at least, with what is spent already. */
+struct victims_domain {
+    uint64_t cost;
+    uint32_t domain;
+};
+
+/* Those of the level within the outer scope where there can be room for so many whole gpus, the
+ * cheapest first, then by name; how many. In the scratch arena. victims_bound.c */
+size_t victims_order(const struct victims *v, const struct level *l, const struct scope *outer,
+                     uint64_t gpus, struct victims_domain **ret);
 
 /* Nobody is a candidate; e->victims is empty. */
 void victims_begin(struct victims *v);
