@@ -152,6 +152,35 @@ static void gang_preempts(const struct bench *b, const char *figure, const struc
     mete_engine_free(p.e);
 }
 
+static void keep_room(void *arg)
+{
+    struct mete_decisions d;
+
+    mete_cycle(arg, INT64_C(1000) * NS_PER_MS, 0, &d);
+    if (d.n_placements != 0)
+        abort();
+}
+
+/* All gpus are held by jobs with time limits; room is kept for a gang of 512 pods. */
+static void gang_keeps_room(const struct bench *b, const char *figure, const struct bench_job *gang)
+{
+    const size_t nodes = b->nodes > 0 ? b->nodes : NODES;
+    struct mete_engine *e = bench_cluster(NULL, nodes);
+    struct bench_job job = *gang;
+    struct mete_decisions d;
+
+    for (job.id = 1; job.id <= nodes * GPUS; job.id++)
+        bench_add(e, &(struct bench_job){.id = job.id,
+                                         .pods = 1,
+                                         .gpus = 1,
+                                         .limit_ns = (int64_t)(1000 + bench_random() % 100000) *
+                                                     NS_PER_MS * 1000});
+    mete_cycle(e, 1, 0, &d);
+    bench_add(e, &job);
+    bench_say_ms(figure, nodes, 1, bench_time(keep_room, e));
+    mete_engine_free(e);
+}
+
 void bench_gang_preempts(const struct bench *b)
 {
     static const struct mete_domain rack = {"rack", true};
@@ -159,4 +188,7 @@ void bench_gang_preempts(const struct bench *b)
     gang_preempts(b, "gang_of_512_preempts", &(struct bench_job){.pods = 512, .gpus = 4});
     gang_preempts(b, "gang_of_512_preempts_in_rack",
                   &(struct bench_job){.pods = 512, .gpus = 2, .domains = &rack, .n_domains = 1});
+    gang_keeps_room(b, "gang_of_512_keeps_room", &(struct bench_job){.pods = 512, .gpus = 2});
+    gang_keeps_room(b, "gang_of_512_keeps_room_in_rack",
+                    &(struct bench_job){.pods = 512, .gpus = 2, .domains = &rack, .n_domains = 1});
 }
