@@ -144,6 +144,9 @@ static void add_help(struct buf *b, const json_t *reason)
     if (from || to)
         buf_printf(b, "  Start estimate: %s to %s (%s; not a promise)\n", or_dash(from),
                    or_dash(to), or_dash(json_text(estimate, "basis")));
+    if ((from || to || json_array_size(json_object_get(reason, "quotas")) > 0) &&
+        json_array_size(json_object_get(reason, "wouldStartIf")) > 0)
+        buf_add_char(b, '\n');
     json_array_foreach (json_object_get(reason, "wouldStartIf"), i, change)
         buf_printf(b, "  %s  %s\n", i == 0 ? "Would start now with:" : "                  or:",
                    or_dash(json_string_value(change)));

@@ -384,7 +384,7 @@ static void a_reason_is_told_in_its_order(void **state)
         "cause.\n"
         "  Quota labs: holds 1Gi memory, owns 2Gi, may borrow nothing. Not the cause.\n"
         "  Start estimate: 2026-01-01T14:20:00Z to 2026-01-01T16:05:00Z (from time limits; not "
-        "a promise)\n"
+        "a promise)\n\n"
         "  Would start now with:  it asks for 5 gpus\n"
         "                    or:  job 4 ends\n"
         "  Evaluated 2s ago.   Nodes are chosen by what was learned, table 3f2a.\n");
