@@ -64,6 +64,15 @@ static char *room_of(const json_t *node)
                       (int64_t)json_integer_value(capacity) / unit, unit == 1 << 20 ? " Mi" : "");
 }
 
+/* "3 short; job 4 holds 3; room by 2026-01-01T14:20:00Z". The caller frees it. */
+static char *why_not_of(const json_t *node)
+{
+    const char *until = json_text(node, "until");
+
+    return mem_format("%s%s%s", or_dash(json_text(node, "text")), until ? "; room by " : "",
+                      until ? until : "");
+}
+
 static const char *resource_of(const json_t *node)
 {
     const char *resource = json_text(node, "resource");
@@ -90,12 +99,10 @@ static void add_places(struct buf *b, const json_t *reason, bool is_all)
     json_array_foreach (nodes, i, node) {
         AUTO_FREE char *name = mem_format("  %s", or_dash(json_text(node, "name")));
         AUTO_FREE char *room = room_of(node);
+        AUTO_FREE char *text = why_not_of(node);
 
         if (i < NODES_SHOWN || is_all)
-            listing_add(&l,
-                        json_pack("[s, s?, s, s]", name, room, resource_of(node),
-                                  or_dash(json_text(node, "text"))),
-                        NULL);
+            listing_add(&l, json_pack("[s, s?, s, s]", name, room, resource_of(node), text), NULL);
     }
     listing_format(&l, OUTPUT_TABLE, true, 0, b);
     if (n > NODES_SHOWN && !is_all)

@@ -57,6 +57,7 @@ static json_t *nodes_tree(const struct mete_reason *r)
         json_put_text(o, "resource", n->resource);
         json_put_int(o, "free", n->free);
         json_put_int(o, "capacity", n->capacity);
+        put_stamp(o, "until", n->until_ns);
         json_put(o, "text", text_or_null(n->text));
         (void)json_array_append_new(list, o); /* as above */
     }

@@ -46,6 +46,7 @@ static const struct field node_fields[] = {
     F_STRING("resource", "What is short there; null: gpus, or nothing.", .size_max = 320),
     F_INT("free", "What it has left of what is short, or of gpus."),
     F_INT("capacity", "What it has of that in all."),
+    F_TIME("until", "When there is room at the latest, by time limits."),
     F_STRING("text", "Why not there, and who holds what.", .size_max = 1024),
     F_END,
 };
