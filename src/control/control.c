@@ -81,7 +81,7 @@ static struct err *start(struct control *c, const struct control_options *o)
     c->events = events_new(o->loop, c->cluster);
     scheduler.cluster = c->cluster;
     scheduler.events = c->events;
-    c->recorder = recorder_new(o->loop);
+    c->recorder = recorder_new(o->loop, &(struct recorder_options){0});
     c->arrivals = arrivals_new();
     scheduler.record = on_line;
     scheduler.record_arg = c;

@@ -10,11 +10,11 @@
 #include "engine/record_fold.h"
 
 enum {
-    PIECE_MIN = 1 << 20, /* bytes of text */
+    PIECE_BYTES = 1 << 20,
     PIECES_MAX = 64,
     STATE_MAX = 16 << 20,
     FOLD_STEP = 64 << 10, /* bytes of text in a turn of the loop */
-    TEXT_CAP = PIECE_MIN + RECORD_LINE_MAX,
+    TEXT_CAP = 4 << 20 | RECORD_LINE_MAX,
 };
 
 /* Nothing is folded for so long after somebody asked, so that he gets the pieces that he was told
@@ -29,6 +29,7 @@ struct piece {
 
 struct recorder {
     struct loop *loop;
+    struct recorder_options options;
     struct loop_timer *fold_timer;
     struct record_fold *state;
     struct buf text; /* of the last piece, which is not compressed yet */
@@ -99,7 +100,7 @@ static void close_piece(struct recorder *r)
     vec_add(&r->pieces, (struct piece){mem_realloc(at, size), size, r->text.size});
     buf_done(&r->text);
     r->text = (struct buf){.cap = TEXT_CAP};
-    if (r->pieces.n > PIECES_MAX)
+    if (r->pieces.n > r->options.pieces_max)
         loop_timer_set(r->fold_timer, 0);
 }
 
@@ -110,7 +111,7 @@ void recorder_line(void *recorder, const char *text, size_t size)
     if (r->is_off)
         return;
     buf_add(&r->text, text, size);
-    if (r->text.size >= PIECE_MIN)
+    if (r->text.size >= r->options.piece_bytes)
         close_piece(r);
 }
 
@@ -154,22 +155,26 @@ static void on_fold(void *arg)
     const int64_t since_ns = loop_now_ns(r->loop) - r->asked_ns;
     AUTO(err_freep) struct err *e = NULL;
 
-    if (r->asked_ns > 0 && since_ns < ASKED_NS && r->pieces.n < 2 * PIECES_MAX) {
+    if (r->asked_ns > 0 && since_ns < ASKED_NS && r->pieces.n < 2 * r->options.pieces_max) {
         loop_timer_set(r->fold_timer, ASKED_NS - since_ns);
         return;
     }
     e = fold_some(r);
     if (e)
         turn_off(r, err_message(e));
-    else if (r->folding || r->pieces.n > PIECES_MAX)
+    else if (r->folding || r->pieces.n > r->options.pieces_max)
         loop_timer_set(r->fold_timer, 0);
 }
 
-struct recorder *recorder_new(struct loop *l)
+struct recorder *recorder_new(struct loop *l, const struct recorder_options *o)
 {
     struct recorder *r = mem_alloc(sizeof(*r));
 
     r->loop = l;
+    r->options = (struct recorder_options){
+        .piece_bytes = o->piece_bytes > 0 ? o->piece_bytes : PIECE_BYTES,
+        .pieces_max = o->pieces_max > 0 ? o->pieces_max : PIECES_MAX,
+    };
     r->fold_timer = loop_timer_new(l, on_fold, r);
     r->state = record_fold_new();
     r->text = (struct buf){.cap = TEXT_CAP};

@@ -1,8 +1,8 @@
 /*
  * recorder.h - what the scheduler's engine was told and decided, kept for whoever asks
  *
- * From the start on, in pieces of a MiB that are compressed; when there are PIECES_MAX of them, the
- * oldest are folded into the state that they come to, a part in each turn of the loop. So what is
+ * From the start on, in pieces that are compressed; when there are too many of them, the oldest are
+ * folded into the state that they come to, a part in each turn of the loop. So what is
  * kept is bounded, and a recording begins with the server or with such a state. Where the state
  * alone is over STATE_MAX, nothing is kept any more, and whoever asks is told.
  */
@@ -13,7 +13,12 @@
 
 struct recorder;
 
-struct recorder *recorder_new(struct loop *l);
+struct recorder_options {
+    size_t piece_bytes; /* of text; 0: 1 MiB */
+    size_t pieces_max;  /* 0: 64 */
+};
+
+struct recorder *recorder_new(struct loop *l, const struct recorder_options *o);
 void recorder_free(struct recorder *r); /* accepts NULL */
 
 /* For struct mete_options. */

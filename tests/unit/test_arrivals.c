@@ -15,6 +15,7 @@ static struct mete_engine *engine_for(struct arrivals *a)
 static void submit(struct mete_engine *e, uint64_t id, uint32_t gpus, uint32_t pods)
 {
     assert_int_equal(add_job(e, (struct job_spec){.id = id,
+                                                  .submit_s = 1,
                                                   .gpus = gpus,
                                                   .pods = pods,
                                                   .milli = gpus == 1 ? 250 : 0,
