@@ -325,11 +325,12 @@ static void widen(struct range *r, int64_t value)
     r->high = value > r->high ? value : r->high;
 }
 
-static struct raw raw_of(const struct near_question *q, const struct node *n)
+static struct raw raw_of(const struct mete_engine *e, const struct near_question *q,
+                         const struct node *n)
 {
     struct raw raw = {.has_no_spread = has_no_spread(q, n)};
 
-    raw.nodes = q->shape->nodes ? node_rules_wishes(q->shape->nodes, n) : 0;
+    raw.nodes = q->shape->nodes ? node_rules_wishes(e, q->shape->nodes, n) : 0;
     raw.pods = raw_pods(q, n);
     return raw;
 }
@@ -343,7 +344,7 @@ static void weigh(struct mete_engine *e, const uint64_t *keys)
     q->nodes = q->pods = q->spread = empty;
     vec_clear(&q->raws);
     for (size_t i = 0; i < e->order.n; i++)
-        vec_add(&q->raws, keys[i] ? raw_of(q, e->order.at[i]) : (struct raw){0});
+        vec_add(&q->raws, keys[i] ? raw_of(e, q, e->order.at[i]) : (struct raw){0});
     vec_clear(&q->seen);
     for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++)
         if (is_wished_spread(&q->shape->near->at[i]))

@@ -57,6 +57,7 @@ struct node_rules *node_rules_read(struct mete_engine *e, const struct mete_pod_
     r->n_terms = set->n_node_terms;
     r->wishes = mem_alloc(set->n_node_wishes * sizeof(*r->wishes) + 1);
     r->n_wishes = set->n_node_wishes;
+    r->sums = mem_alloc(sizeof(*r->sums));
     for (size_t i = 0; i < r->n_terms; i++)
         read_term(e->texts, &set->node_terms[i], &r->terms[i]);
     for (size_t i = 0; i < r->n_wishes; i++) {
@@ -80,6 +81,8 @@ void node_rules_free(struct mete_engine *e, struct node_rules *r)
         term_done(e->texts, &r->terms[i]);
     for (size_t i = 0; i < r->n_wishes; i++)
         term_done(e->texts, &r->wishes[i].term);
+    vec_done(&r->sums->at);
+    free(r->sums);
     free(r->terms);
     free(r->wishes);
     free(r);
@@ -121,12 +124,26 @@ bool node_rules_hold(const struct node_rules *r, const struct node *n)
     return r->n_terms == 0;
 }
 
-uint32_t node_rules_wishes(const struct node_rules *r, const struct node *n)
+static void forget_sums(const struct mete_engine *e, struct wish_sums *sums)
+{
+    vec_clear(&sums->at);
+    while (sums->at.n < e->slots.n)
+        vec_add(&sums->at, UINT32_MAX);
+    sums->known_at = e->nodes_version;
+}
+
+uint32_t node_rules_wishes(const struct mete_engine *e, const struct node_rules *r,
+                           const struct node *n)
 {
     uint32_t sum = 0;
 
+    if (r->sums->known_at != e->nodes_version)
+        forget_sums(e, r->sums);
+    if (r->sums->at.at[n->slot] != UINT32_MAX)
+        return r->sums->at.at[n->slot];
     for (size_t i = 0; i < r->n_wishes; i++)
         if (term_holds(r->texts, &r->wishes[i].term, n))
             sum += r->wishes[i].weight;
+    r->sums->at.at[n->slot] = sum;
     return sum;
 }

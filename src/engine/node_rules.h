@@ -22,12 +22,19 @@ struct node_wish {
     struct node_term term;
 };
 
+/* What the wishes come to, by slot of the node: a cache. */
+struct wish_sums {
+    VEC(uint32_t) at;  /* UINT32_MAX: not known */
+    uint64_t known_at; /* e->nodes_version */
+};
+
 struct node_rules {
     const struct intern *texts;
     struct node_term *terms; /* one of these must hold, where there are any */
     size_t n_terms;
     struct node_wish *wishes;
     size_t n_wishes;
+    struct wish_sums *sums; /* shared with what-ifs */
 };
 
 enum mete_result node_rules_check(struct mete_engine *e, const struct mete_pod_set *set);
@@ -39,4 +46,5 @@ void node_rules_spell(const struct node_rules *r, struct words *to); /* accepts 
 /* May the pod be there? */
 bool node_rules_hold(const struct node_rules *r, const struct node *n);
 /* The weights of the wishes that hold there. */
-uint32_t node_rules_wishes(const struct node_rules *r, const struct node *n);
+uint32_t node_rules_wishes(const struct mete_engine *e, const struct node_rules *r,
+                           const struct node *n);

@@ -7,6 +7,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/near.h"
+#include "engine/record.h"
 #include "engine/state.h"
 #include "engine_build.h"
 #include "near_naive.h"
@@ -22,6 +23,7 @@ struct model {
     uint64_t seed;
     int64_t now_s;
     struct near_model near;
+    struct buf recording;
 };
 
 #define CHECK(m, condition)                                                               \
@@ -364,23 +366,62 @@ static void step(struct model *m)
         fail_msg("seed %llu: %s", (unsigned long long)m->seed, wrong);
 }
 
+static void on_line(void *arg, const char *line, size_t size)
+{
+    struct model *m = arg;
+
+    buf_add(&m->recording, line, size);
+}
+
+/* What was told to the engine makes another the same. */
+static void replay(struct model *m, const struct mete_options *options)
+{
+    struct mete_engine *again = mete_engine_new(options);
+    struct arena *a = arena_new();
+    const char *end = m->recording.at + m->recording.size;
+
+    for (const char *at = m->recording.at; at < end;) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        enum record_call call = RECORD_CALLS;
+        struct mete_decisions d;
+        void *args = NULL;
+        AUTO(err_freep)
+        struct err *e =
+            record_line_parse(a, (struct str){at, (size_t)(line_end - at)}, &call, &args);
+
+        if (e)
+            fail_msg("seed %llu: %s", (unsigned long long)m->seed, err_message(e));
+        if (call != RECORD_ENGINE && call != RECORD_DECIDED)
+            CHECK(m, record_apply(again, call, args, &d) == METE_OK);
+        at = line_end + 1;
+    }
+    CHECK(m, engine_hash(again) == engine_hash(m->engine));
+    mete_engine_free(again);
+    arena_free(a);
+}
+
 static void run_seed(uint64_t seed, const char *policy)
 {
     struct model *m = mem_alloc(sizeof(*m));
+    struct mete_options options = {.policy = policy, .reserve_depth = METE_RESERVE_NONE};
 
-    m->engine = mete_engine_new(
-        &(struct mete_options){.policy = policy, .reserve_depth = METE_RESERVE_NONE});
+    options.record = on_line;
+    options.record_arg = m;
+    m->engine = mete_engine_new(&options);
+    options.record = NULL;
     m->prop.state = seed;
     m->seed = seed;
     for (int i = 0; i < NODES; i++)
         change_node(m);
     for (int i = 0; i < STEPS; i++)
         step(m);
+    replay(m, &options);
     for (int id = 1; id <= PODS; id++)
         if (m->near.pods[id].is_there)
             CHECK(m, mete_workload_remove(m->engine, (uint64_t)id) == METE_OK);
     CHECK(m, !m->engine->near || m->engine->near->tallies.n == 0);
     mete_engine_free(m->engine);
+    buf_done(&m->recording);
     free(m);
 }
 
