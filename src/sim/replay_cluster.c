@@ -127,21 +127,22 @@ static struct err *submit(struct live *l, uint32_t job)
         sets[i].gpu_models = &ask->model;
         sets[i].n_gpu_models = *ask->model ? 1 : 0;
     }
+    if (ask->min_pods > 0 && ask->min_pods < ask->pods)
+        return refused(l, job, "min_pods: jobs that grow and shrink are not replayed");
     (void)snprintf(name, sizeof(name), "trace/%" PRIu32, job);
-    if (mete_workload_add(l->engine,
-                          &(struct mete_workload){
-                              .id = FIRST_ID + job,
-                              .name = name,
-                              .queue = *ask->queue ? ask->queue : NULL,
-                              .user = job_trace_user(l->asked->trace, j->user),
-                              .priority = is_strict(l) ? 0 : ask->priority,
-                              .submit_ns = ns_of(l, j->submit_s),
-                              .time_limit_ns = ask->limit_s * NS_PER_SEC,
-                              .estimate_ns = j->estimate_s * NS_PER_SEC,
-                              .is_preemptible = ask->is_preemptible && !is_strict(l),
-                              .pod_sets = sets,
-                              .n_pod_sets = n,
-                          }) != METE_OK)
+    if (mete_workload_add(l->engine, &(struct mete_workload){
+                                         .id = FIRST_ID + job,
+                                         .name = name,
+                                         .queue = *ask->queue ? ask->queue : NULL,
+                                         .user = job_trace_user(l->asked->trace, j->user),
+                                         .priority = is_strict(l) ? 0 : ask->priority,
+                                         .submit_ns = ns_of(l, j->submit_s),
+                                         .time_limit_ns = ask->limit_s * NS_PER_SEC,
+                                         .estimate_ns = j->estimate_s * NS_PER_SEC,
+                                         .is_preemptible = ask->is_preemptible && !is_strict(l),
+                                         .pod_sets = sets,
+                                         .n_pod_sets = n,
+                                     }) != METE_OK)
         return refused(l, job, mete_last_error(l->engine));
     return NULL;
 }
