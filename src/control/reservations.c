@@ -9,6 +9,7 @@
 #include "base/vec.h"
 
 static const int64_t settle_ns = NS_PER_SEC; /* between two looks at what was picked */
+static const int64_t keep_ns = INT64_C(86400) * NS_PER_SEC; /* after the end, for people to see */
 
 struct entry {
     struct map_handle handle;
@@ -140,6 +141,14 @@ static void take_out(struct reservations *r, struct entry *entry)
     entry->is_fed = false;
 }
 
+/* When its object goes by itself. */
+static int64_t gone_ns(const struct entry *entry)
+{
+    int64_t at_ns = INT64_MAX;
+
+    return __builtin_add_overflow(entry->end_ns, keep_ns, &at_ns) ? INT64_MAX : at_ns;
+}
+
 /* The engine sees by its cycles what the time is. */
 static void wake_next(struct reservations *r)
 {
@@ -149,10 +158,11 @@ static void wake_next(struct reservations *r)
     struct entry *next;
 
     map_each (handle, r->entries, entry, next) {
-        int64_t at_ns = entry->start_ns > now_ns ? entry->start_ns : entry->end_ns;
+        const int64_t times_ns[] = {entry->start_ns, entry->end_ns, gone_ns(entry)};
 
-        if (at_ns > now_ns && at_ns < next_ns)
-            next_ns = at_ns;
+        for (size_t i = 0; i < sizeof(times_ns) / sizeof(times_ns[0]); i++)
+            if (times_ns[i] > now_ns && times_ns[i] < next_ns)
+                next_ns = times_ns[i];
     }
     if (next_ns != INT64_MAX)
         loop_timer_set(r->time_timer, next_ns - now_ns);
@@ -285,6 +295,17 @@ static void tell(struct reservations *r, struct entry *entry)
         LOG(WARN, "status of a reservation was not written", S("reservation", entry->name), E(e));
 }
 
+static void drop(const struct reservations *r, const struct entry *entry)
+{
+    const char *uid = json_text_at(entry->object, "metadata", "uid", NULL);
+    AUTO(err_freep)
+    struct err *e =
+        cluster_remove(r->options.cluster, "reservations.mete.dev", "", entry->name, uid);
+
+    if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT)
+        LOG(WARN, "reservation that is over was not removed", S("reservation", entry->name), E(e));
+}
+
 static void on_status(void *arg)
 {
     struct reservations *r = arg;
@@ -293,7 +314,10 @@ static void on_status(void *arg)
 
     r->is_status_due = false;
     map_each (handle, r->entries, entry, next) {
-        tell(r, entry);
+        if (gone_ns(entry) <= loop_wall_ns(r->options.loop))
+            drop(r, entry);
+        else
+            tell(r, entry);
     }
 }
 

@@ -1,8 +1,9 @@
 /*
  * reservations.h - Reservation objects to the engine, what it picked for them onto their status
  *
- * What was picked is given to the engine again after a restart. Where the engine refuses one (its
- * nodes are another's at that time) its status says so, and it is tried again when others change.
+ * One that is over goes a day later. What was picked is given to the engine again after a restart.
+ * Where the engine refuses one (its nodes are another's at that time) its status says so, and it is
+ * tried again when others change.
  */
 #pragma once
 

@@ -511,6 +511,9 @@ static void a_reservation_keeps_its_room_and_its_gpus(void **state)
     sim_loop_advance(w.loop, 600 * NS_PER_SEC);
     assert_phase("r", "ended", NULL);
     assert_runs("default", "long"); /* nobody else's any more */
+    sim_loop_advance(w.loop, 86400 * NS_PER_SEC);
+    settle();
+    assert_null(world_get(&w, reservation_target("r")));
 }
 
 static void what_is_in_the_way_of_a_reservation_is_told(void **state)
