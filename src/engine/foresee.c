@@ -10,6 +10,7 @@
 
 #include "engine/booking.h"
 #include "engine/claim.h"
+#include "engine/reserve.h"
 #include "engine/search.h"
 #include "engine/turn.h"
 
@@ -116,7 +117,7 @@ void foresee(struct mete_engine *e, struct workload *w, int64_t now_ns, struct m
     if (to_ns == NEVER_NS)
         return;
     is_booked = b && b->start_ns == to_ns;
-    if (!claims_in_use(e) && !is_booked && to_ns > now_ns)
+    if (!claims_in_use(e) && !reserve_of(e, w) && !is_booked && to_ns > now_ns)
         to_ns += (to_ns - now_ns) / 5;
     ret->estimate_to_ns = to_ns > now_ns ? to_ns : now_ns;
     ret->estimate_from_ns = use > 0 ? start_of(e, w, now_ns, use) : now_ns;

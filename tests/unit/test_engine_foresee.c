@@ -84,7 +84,7 @@ static void says_when_a_reservation_begins(void **state)
     assert_string_equal(r.estimate_basis, "reservation");
     JOB(.id = 2, .gpus = 1, .limit_s = 1001);
     CYCLE(1000, "");
-    assert_int_equal(why(engine, 2, 1000).estimate_to_ns / SECOND, 3400);
+    assert_int_equal(why(engine, 2, 1000).estimate_to_ns / SECOND, 3000);
 }
 
 /* How much of their limits jobs use, nine in ten, is learned from those that ended. */
@@ -102,7 +102,7 @@ static void learns_how_much_of_the_limits_is_used(void **state)
     JOB(.id = 51, .gpus = 8, .limit_s = 100);
     CYCLE(10000, "50:a(0,1,2,3,4,5,6,7)");
     assert_int_equal(why(engine, 51, 10000).estimate_from_ns / SECOND, 10000 + 3100);
-    assert_int_equal(why(engine, 51, 10000).estimate_to_ns / SECOND, 10000 + 7680);
+    assert_int_equal(why(engine, 51, 10000).estimate_to_ns / SECOND, 10000 + 6400);
 }
 
 /*
