@@ -281,9 +281,16 @@ void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
         read_priority(s, &rules, name);
 }
 
+/* Those that start together now are no part of those that did before and are still going. */
+static char *placement_name(const struct forming *f)
+{
+    return mem_format("%s:%.8s", f->g->name, f->chosen.at[0]->uid);
+}
+
 static void queue_gang(struct scheduler *s, struct forming *f)
 {
-    struct sched_work_name name = {.ns = f->g->ns, .name = f->g->name, .is_gang = true};
+    AUTO_FREE char *placement = placement_name(f);
+    struct sched_work_name name = {.ns = f->g->ns, .name = placement, .is_gang = true};
     AUTO_FREE char *topology = sched_topology_format(&f->rules);
     struct sched_work *w;
 

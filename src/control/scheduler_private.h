@@ -80,7 +80,7 @@ struct sched_work {
     uint64_t id;
     char *key; /* "ns/name" */
     char *ns;
-    char *name; /* of its placement: the pod's, or a gang's: "volcano:train" */
+    char *name; /* of its placement: the pod's, or a gang's: "volcano:train:0b5e7a21" */
     bool is_gang;
     bool is_keyed;
     bool is_placed;  /* in the engine: by a decision, or bound */
@@ -106,7 +106,7 @@ struct sched_group {
     struct sched_group *next;
     char *key; /* "ns/volcano:train" */
     char *ns;
-    char *name;          /* of a gang's placement: "volcano:train" */
+    char *name;          /* begins that of a gang's placement: "volcano:train" */
     char *object;        /* "2/ns/train": its definition's key */
     struct gang_ref ref; /* texts of its own */
     char *ref_name;
@@ -255,7 +255,7 @@ struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns
 /* All pods have been read: the gangs among them are complete. */
 void sched_works_loaded(struct scheduler *s);
 void sched_works_free(struct scheduler *s);
-bool sched_name_is_gang(const char *placement); /* "volcano:train" */
+bool sched_name_is_gang(const char *placement); /* "volcano:train:0b5e7a21" */
 
 /* scheduler_evict.c */
 struct sched_eviction {

@@ -159,6 +159,15 @@ static int compare_pods(const void *left, const void *right)
     return a->index < b->index ? -1 : 1;
 }
 
+/* "train" of "volcano:train:0b5e7a21" */
+static const char *title_of(struct arena *a, const char *name)
+{
+    const char *first = strchr(name, ':') + 1;
+    const char *last = strrchr(name, ':');
+
+    return arena_strndup(a, first, last > first ? (size_t)(last - first) : strlen(first));
+}
+
 /* Also says of each pod which of which set it is, and orders them by that. */
 static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct sched_work *w)
 {
@@ -190,7 +199,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
     if (w->is_gang)
         sched_topology_of_group(s, a, w->pods.at[0]->group, &all);
     if (w->is_gang)
-        all.name = arena_format(a, "%s/%s", w->ns, strchr(w->name, ':') + 1);
+        all.name = arena_format(a, "%s/%s", w->ns, title_of(a, w->name));
     if (w->has_priority)
         all.priority = w->priority;
     w->asked_priority = all.priority;

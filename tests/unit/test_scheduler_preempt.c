@@ -308,6 +308,30 @@ static void a_gang_that_was_half_evicted_goes_whole(void **state)
     sched_world_assert_on(&s, "g1", "a");
 }
 
+/* Pods of the same group that have started meanwhile are another gang, also after a restart. */
+static void a_gang_that_starts_while_another_of_its_group_goes_is_spared(void **state)
+{
+    (void)state;
+    add_group("g", 2);
+    for (int i = 0; i < 4; i++) {
+        AUTO_FREE char *name = mem_format("g%d", i);
+
+        add((struct ask){.name = name, .gpus = 4, .group = "g"});
+    }
+    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    assert_true(is_leaving("g0"));
+    sched_world_add_node(&s, "b", 8);
+    sched_world_assert_on(&s, "g2", "b");
+    sched_world_assert_on(&s, "g3", "b");
+    sched_world_restart(&s);
+    assert_true(is_leaving("g1"));
+    assert_false(is_leaving("g2"));
+    sched_world_finish_deletion(&s, "g0");
+    sched_world_finish_deletion(&s, "g1");
+    sched_world_assert_on(&s, "high", "a");
+    assert_false(is_leaving("g3"));
+}
+
 static void one_for_which_the_quota_is_full_comes_back_later(void **state)
 {
     const struct target quota = {.kind = "resourcequotas", .name = "q", .who = &root};
@@ -366,6 +390,7 @@ int main(void)
         TEST(it_comes_back_whenever_the_server_is_killed),
         TEST(a_pod_that_went_while_nobody_looked_comes_back),
         TEST(a_gang_that_was_half_evicted_goes_whole),
+        TEST(a_gang_that_starts_while_another_of_its_group_goes_is_spared),
         TEST(one_for_which_the_quota_is_full_comes_back_later),
         TEST(nothing_comes_back_into_a_namespace_that_goes),
     };
