@@ -192,9 +192,9 @@ static void choose_tasks(struct forming *f)
             missing--;
         }
         if (missing > 0 && !f->missing)
-            f->missing = mem_format("waits for %" PRId64 " pods of task %s of its group; %" PRId64
-                                    " are there",
-                                    want, task, want - missing);
+            f->missing = mem_format(
+                "waits for %" PRId64 " pod%s of task %s of its group; %" PRId64 " %s there", want,
+                want == 1 ? "" : "s", task, want - missing, want - missing == 1 ? "is" : "are");
     }
 }
 

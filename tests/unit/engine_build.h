@@ -72,6 +72,7 @@ struct job_spec {
     const char *queue; /* NULL: "default" */
     const char *user;  /* NULL: "ann" */
     bool is_preemptible;
+    bool never_preempts;
     int64_t min_run_s;
     int64_t checkpoint_s;
     int64_t estimate_s;
@@ -131,6 +132,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .priority = s.priority,
         .qos = s.qos,
         .is_preemptible = s.is_preemptible,
+        .never_preempts = s.never_preempts,
         .min_run_ns = s.min_run_s * SECOND,
         .checkpoint_ns = s.checkpoint_s * SECOND,
         .estimate_ns = s.estimate_s * SECOND,

@@ -334,6 +334,20 @@ static void preempts_lower_priority_in_its_queue(void **state)
     CYCLE(13, "");
 }
 
+static void one_that_never_preempts_waits_and_others_do(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 2);
+    QUEUE("x", 4, 0, ALL, .within = METE_PREEMPT_LOWER_PRIORITY);
+    JOB(.id = 1, .gpus = 1, .queue = "x", .is_preemptible = true);
+    JOB(.id = 2, .gpus = 1, .queue = "x", .is_preemptible = true);
+    CYCLE(10, "1:a(0) 2:a(1)");
+    JOB(.id = 3, .gpus = 1, .queue = "x", .priority = 2, .never_preempts = true);
+    CYCLE(11, "");
+    JOB(.id = 4, .gpus = 1, .queue = "x", .priority = 3);
+    CYCLE(12, "1 for 4");
+}
+
 static void evicts_what_costs_least_and_whole_gangs(void **state)
 {
     (void)state;
@@ -634,6 +648,7 @@ int main(void)
         TEST(reclaims_what_others_borrowed),
         TEST(reclaims_only_where_it_may),
         TEST(preempts_lower_priority_in_its_queue),
+        TEST(one_that_never_preempts_waits_and_others_do),
         TEST(evicts_what_costs_least_and_whole_gangs),
         TEST(a_preemptor_that_goes_lets_go_of_the_room),
         TEST(refuses_queues_that_cannot_be),

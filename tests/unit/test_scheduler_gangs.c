@@ -158,7 +158,7 @@ static void volcanos_tasks_are_all_in_the_gang(void **state)
                        "'worker':1}}}");
     add_member_with(VOLCANO, "g", "w0", 1, ",'volcano.sh/task-spec':'worker'");
     add_member_with(VOLCANO, "g", "w1", 1, ",'volcano.sh/task-spec':'worker'");
-    sched_world_assert_waits(&s, "w0", "waits for 1 pods of task ps of its group; 0 are there");
+    sched_world_assert_waits(&s, "w0", "waits for 1 pod of task ps of its group; 0 are there");
     add_member_with(VOLCANO, "g", "ps", 1, ",'volcano.sh/task-spec':'ps'");
     sched_world_assert_on(&s, "w0", "a");
     sched_world_assert_on(&s, "ps", "a");
