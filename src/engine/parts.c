@@ -123,6 +123,8 @@ struct parts *parts_make(struct gpu *g)
     if (!g->parts) {
         g->parts = mem_alloc(sizeof(*g->parts));
         g->parts->can_be_whole = true;
+        if (g->node)
+            g->node->parted |= UINT64_C(1) << g->bit;
     }
     return g->parts;
 }

@@ -505,6 +505,16 @@ static void takes_back_what_was_held_before_a_restart(void **state)
             assert_int_equal(mete_workload_remove(e, id), METE_OK);
     ASSERT_CYCLE(e, "5:a(0)");
     mete_engine_free(e);
+    e = mete_engine_new(NULL);
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 80}, {0}}),
+                     METE_OK);
+    assert_int_equal(restore_slice(e, 1, "3g.40gb", 4, 0), METE_OK); /* of a gpu that is whole */
+    assert_sound(e);
+    add_job(e, (struct job_spec){.id = 2, .gpus = 1});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    ASSERT_CYCLE(e, "2:a(0)");
+    mete_engine_free(e);
 }
 
 int main(void)
