@@ -326,6 +326,7 @@ enum mete_result mete_reservation_remove(struct mete_engine *e, const char *name
     record_call(e, RECORD_RESERVATION_REMOVE, &(struct record_name){name});
     drop(e, at);
     changed(e);
+    bookings_ready(e);
     return METE_OK;
 }
 

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/booking.h"
 #include "engine/claim.h"
 #include "engine/near.h"
 #include "engine/parts.h"
@@ -436,6 +437,7 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
         order_insert(e, n);
     node_touch(e, n);
     note_change(e);
+    bookings_ready(e); /* picks are made when something happens, not when somebody asks */
     return METE_OK;
 }
 
@@ -460,6 +462,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     node_touch(e, n);
     note_change(e);
     node_drop_unused(e, n);
+    bookings_ready(e);
     return METE_OK;
 }
 

@@ -128,7 +128,8 @@ static void put_job(struct world *w, uint64_t id)
                                  .model = prop_chance(&w->prop, 20) ? "h100" : NULL,
                                  .priority = (int32_t)prop_below(&w->prop, 3) - 1,
                                  .submit_s = w->now_s,
-                                 .pods = 1 + (uint32_t)prop_below(&w->prop, 2),
+                                 .pods = 1 + (uint32_t)prop_below(&w->prop, 3),
+                                 .least = prop_chance(&w->prop, 40),
                                  .limit_s = (int64_t)prop_below(&w->prop, 30),
                                  .queue = queue_names[prop_below(&w->prop, QUEUES)],
                                  .user = users[prop_below(&w->prop, 2)],
@@ -165,6 +166,9 @@ static void step_job(struct world *w)
     } else if (w->is_placed[id] && prop_chance(&w->prop, 30)) {
         assert_int_equal(mete_workload_unplace(w->engine, id), METE_OK);
         w->is_placed[id] = false;
+    } else if (w->is_placed[id] && prop_chance(&w->prop, 40)) {
+        /* refused where it has no such pod, or that may not go */
+        (void)mete_workload_shrink(w->engine, id, 0, 1 + (uint32_t)prop_below(&w->prop, 2));
     } else if (w->is_placed[id] && prop_chance(&w->prop, 20)) {
         assert_int_equal(mete_workload_checkpoint(w->engine, id, w->now_s * SECOND), METE_OK);
     } else if (prop_chance(&w->prop, 20)) {
