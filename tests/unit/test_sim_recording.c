@@ -229,7 +229,10 @@ static void run(struct world *w, uint64_t seed)
 {
     *w = (struct world){.prop = {seed}, .now_s = 1000};
     w->engine = mete_engine_new(
-        &(struct mete_options){.policy = "bestfit", .record = on_line, .record_arg = w});
+        &(struct mete_options){.policy = "bestfit",
+                               .reserve_depth = seed % 3 == 0 ? METE_RESERVE_ALL : 0,
+                               .record = on_line,
+                               .record_arg = w});
     if (prop_chance(&w->prop, 30))
         assert_int_equal(
             mete_fairness_set(w->engine,
