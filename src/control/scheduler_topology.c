@@ -42,17 +42,23 @@ static const char *label_of(const struct scheduler *s, const char *node, const c
     return n ? json_text_at(n->facts, "labels", key, NULL) : NULL;
 }
 
+/* Of whom labels are looked for. */
+struct member {
+    const struct scheduler *s;
+    struct arena *a;
+    const struct sched_pod *pod;
+};
+
 /* The value that one of its group has at its node, of its set (NULL: of any). */
-static const char *value_there(const struct scheduler *s, struct arena *a,
-                               const struct sched_pod *p, const char *set, const char *key)
+static const char *value_there(const struct member *m, const char *set, const char *key)
 {
-    VEC_EACH (&p->group->pods, other) {
+    VEC_EACH (&m->pod->group->pods, other) {
         const char *value;
 
-        if (*other == p || !(*other)->is_placed || (*other)->is_deleting ||
-            (set && !text_equal(set, set_of(a, (*other)->tree))))
+        if (*other == m->pod || !(*other)->is_placed || (*other)->is_deleting ||
+            (set && !text_equal(set, set_of(m->a, (*other)->tree))))
             continue;
-        value = label_of(s, (*other)->node, key);
+        value = label_of(m->s, (*other)->node, key);
         if (value)
             return value;
     }
@@ -60,24 +66,23 @@ static const char *value_there(const struct scheduler *s, struct arena *a,
 }
 
 /* It goes where the others are, of its set (NULL: of any). */
-static void pin(const struct scheduler *s, struct arena *a, const struct sched_pod *p,
-                const char *set, const struct topology_level *levels, size_t n,
-                struct mete_pod_set *ret)
+static void pin(const struct member *m, const char *set, const struct topology_level *levels,
+                size_t n, struct mete_pod_set *ret)
 {
-    struct mete_label *list = arena_alloc(a, (ret->n_selector + n + 1) * sizeof(*list));
+    struct mete_label *list = arena_alloc(m->a, (ret->n_selector + n + 1) * sizeof(*list));
     size_t count = ret->n_selector;
 
     for (size_t i = 0; i < count; i++)
         list[i] = ret->selector[i];
     for (size_t i = 0; i < n; i++) {
-        const char *value = levels[i].is_required ? value_there(s, a, p, set, levels[i].key) : NULL;
+        const char *value = levels[i].is_required ? value_there(m, set, levels[i].key) : NULL;
         bool is_new = value != NULL;
 
         for (size_t k = 0; k < count; k++)
             is_new = is_new && !text_equal(list[k].key, levels[i].key);
         if (is_new)
             list[count++] =
-                (struct mete_label){arena_strdup(a, levels[i].key), arena_strdup(a, value)};
+                (struct mete_label){arena_strdup(m->a, levels[i].key), arena_strdup(m->a, value)};
     }
     ret->selector = list;
     ret->n_selector = count;
@@ -99,6 +104,7 @@ void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const str
                            struct sched_ask *ask)
 {
     const json_t *definition = p->group ? sched_group_definition(s, p->group) : NULL;
+    const struct member m = {s, a, p};
     struct topology_level own[TOPOLOGY_MAX];
     struct gang_rules rules = {0};
     size_t n;
@@ -113,9 +119,9 @@ void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const str
     }
     if (p->is_placed)
         return;
-    pin(s, a, p, ask->podset, own, n, &ask->set);
+    pin(&m, ask->podset, own, n, &ask->set);
     if (definition && gang_read(&p->group->ref, definition, &rules))
-        pin(s, a, p, NULL, rules.together, rules.n_together, &ask->set);
+        pin(&m, NULL, rules.together, rules.n_together, &ask->set);
 }
 
 char *sched_topology_format(const struct gang_rules *rules)

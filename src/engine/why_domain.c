@@ -141,7 +141,7 @@ static void add_key(uint32_t *keys, size_t *n, uint32_t key)
     for (size_t i = 0; i < *n; i++)
         if (keys[i] == key)
             return;
-    if (*n < 2 * METE_DOMAINS_MAX)
+    if (*n < (size_t)2 * METE_DOMAINS_MAX)
         keys[(*n)++] = key;
 }
 
