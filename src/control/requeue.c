@@ -185,6 +185,7 @@ void requeue_free(struct requeue *r)
     cluster_unwatch(r->options.cluster, r->records_watch);
     cluster_unwatch(r->options.cluster, r->pods_watch);
     while (r->all)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         comeback_free(r, r->all);
     loop_timer_free(r->timer);
     free(r);

@@ -61,6 +61,7 @@ static void group_free(struct scheduler *s, struct sched_group *g)
 {
     if (g->is_changed)
         LIST_REMOVE(s->changed_groups, g);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
     map_remove(handle, s->groups, g);
     vec_done(&g->pods);
     free(g->key);
@@ -236,7 +237,7 @@ static void keep_waiting(struct scheduler *s, struct sched_pod *p, const char *c
 {
     if (p->work)
         sched_work_leave(s, p);
-    sched_pod_wait(s, p, code, code == refused ? "yours" : "held", mem_strdup(why));
+    sched_pod_wait(s, p, code, code == refused ? "yours" : "held", why);
 }
 
 /* Is there a workload of just these, and does it wait? */

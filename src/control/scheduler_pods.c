@@ -91,18 +91,19 @@ static void keep_tree(struct sched_pod *p, const json_t *pod)
 }
 
 void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
-                    const char *class_text, char *message)
+                    const char *class_text, const char *message)
 {
     bool is_same = text_equal(code, p->wait.code);
+    char *copy = message ? mem_strdup(message) : NULL;
 
     free(p->wait.message);
     p->wait = (struct sched_wait){
-        .code = message ? code : NULL,
+        .code = copy ? code : NULL,
         .class_text = class_text,
-        .message = message,
+        .message = copy,
         .since_ns = is_same ? p->wait.since_ns : loop_wall_ns(s->options.loop),
     };
-    if (message)
+    if (copy)
         scheduler_list_waiting(s, p);
 }
 

@@ -219,7 +219,7 @@ void sched_pod_unplace(struct scheduler *s, struct sched_pod *p);
 /* Why it waits, where the engine does not know of it; `message` is taken, NULL: it does not wait.
  */
 void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
-                    const char *class_text, char *message);
+                    const char *class_text, const char *message);
 /* Queues it as a workload of its own. */
 void sched_pod_queue(struct scheduler *s, struct sched_pod *p);
 

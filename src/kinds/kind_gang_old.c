@@ -235,12 +235,12 @@ static const struct field workload_v1alpha1[] = {
 /* ---- the kinds ---- */
 
 #define WORKLOAD_OF(v)                                                                        \
-    .group = "scheduling.k8s.io", .version = v, .api_version = "scheduling.k8s.io/" v,        \
+    .group = "scheduling.k8s.io", .version = (v), .api_version = "scheduling.k8s.io/" v,      \
     .kind = "Workload", .plural = "workloads", .singular = "workload", .is_namespaced = true, \
     .kept_as = &kind_gang, .doc = "Groups of pods that start together."
 
 #define PODGROUP_OF(v)                                                                        \
-    .group = "scheduling.k8s.io", .version = v, .api_version = "scheduling.k8s.io/" v,        \
+    .group = "scheduling.k8s.io", .version = (v), .api_version = "scheduling.k8s.io/" v,      \
     .kind = "PodGroup", .plural = "podgroups", .singular = "podgroup", .is_namespaced = true, \
     .has_status = true, .kept_as = &kind_podgroup, .doc = "Pods that start together."
 
