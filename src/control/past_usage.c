@@ -60,6 +60,7 @@ static struct user_time *find_user(struct past_usage *p, const struct account_ro
 
 static void user_free(struct past_usage *p, struct user_time *u)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, p->users, u);
     free(u->key);
     free(u->queue);
@@ -225,6 +226,7 @@ void past_usage_free(struct past_usage *p)
     loop_timer_free(p->timer);
     store_list_done(&p->placements);
     while (p->users)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
         user_free(p, p->users);
     free(p);
 }

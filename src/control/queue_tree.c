@@ -24,6 +24,7 @@ static struct queue_space *find_space(const struct queue_tree *q, const char *na
 
 static void entry_free(struct queue_tree *q, struct queue_entry *entry)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, q->entries, entry);
     json_decref(entry->object);
     json_decref(entry->fed);
@@ -35,6 +36,7 @@ static void entry_free(struct queue_tree *q, struct queue_entry *entry)
 
 static void space_free(struct queue_tree *q, struct queue_space *space)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, q->spaces, space);
     json_decref(space->object);
     free(space->name);
@@ -183,8 +185,10 @@ void queue_tree_free(struct queue_tree *q)
     cluster_unwatch(q->options.cluster, q->queues_watch);
     cluster_unwatch(q->options.cluster, q->spaces_watch);
     while (q->entries)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
         entry_free(q, q->entries);
     while (q->spaces)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as above */
         space_free(q, q->spaces);
     free(q);
 }

@@ -41,6 +41,7 @@ static struct entry *find(const struct reservations *r, const char *name)
 
 static void entry_free(struct reservations *r, struct entry *entry)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, r->entries, entry);
     json_decref(entry->object);
     free(entry->problem);
@@ -351,6 +352,7 @@ void reservations_free(struct reservations *r)
     loop_timer_free(r->time_timer);
     cluster_unwatch(r->options.cluster, r->watch);
     while (r->entries)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
         entry_free(r, r->entries);
     free(r);
 }

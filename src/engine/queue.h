@@ -56,34 +56,35 @@ struct queue {
     struct map_handle handle;
     char *name; /* "" of the root */
     bool is_present;
-    uint32_t place; /* among those present, by name, from 1; 0: it is not there */
-    unsigned refs;  /* workloads */
+    bool is_stopped;
+    bool has_quotas;
+    bool splits_users; /* it or one above it limits users: groups are of one user */
+    bool is_before;    /* claims are, before who asks */
+    bool is_over;      /* in a cycle: see turn.c */
+    uint32_t place;    /* among those present, by name, from 1; 0: it is not there */
+    unsigned refs;     /* workloads */
+    unsigned depth;    /* of the root 0 */
     struct queue *parent;
     VEC(struct queue *) children; /* by name */
-    unsigned depth;               /* of the root 0 */
     uint32_t weight;
+    uint32_t reserve_depth; /* 0: with all others */
+    uint32_t n_reserved;    /* of its own depth, in this cycle */
+    uint32_t n_claims;      /* of those that wait */
     struct mete_limits limits;
     struct mete_limits user_limits;
     int64_t time_limit_ns;
     int64_t min_run_ns;
     enum mete_preempt reclaim;
     enum mete_preempt within;
-    bool is_stopped;
-    uint32_t reserve_depth; /* 0: with all others */
-    uint32_t n_reserved;    /* of its own depth, in this cycle */
-    bool has_quotas;
-    uint32_t n_claims;           /* of those that wait */
     struct order_key last_claim; /* nobody who has one is behind this */
-    bool is_before;              /* these, before who asks */
-    bool splits_users;           /* it or one above it limits users: groups are of one user */
 
     struct queue_cell *cells; /* by number of the resource */
-    uint32_t n_running;       /* with those below */
     struct queue_user *users;
     struct order waiting;
     uint32_t n_on_hold; /* of these */
     uint32_t n_extras;  /* pods beyond the least that wait, which nobody counts */
     uint32_t n_extras_on_hold;
+    uint32_t n_running;         /* with those below */
     VEC(struct group *) groups; /* some wait */
     struct workload *first_placed;
     struct workload *last_placed;
@@ -91,7 +92,6 @@ struct queue {
     /* In a cycle: see turn.c. */
     VEC(struct group *) turns;
     VEC(struct queue *) heads;
-    bool is_over;
     uint64_t share;
 };
 
