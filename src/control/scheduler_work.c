@@ -327,10 +327,29 @@ void sched_work_end(struct scheduler *s, struct sched_work *w)
         scheduler_check_all_held(s); /* it had held more than its last pod did */
 }
 
+/* Of a pod by itself the tree is not kept. False: it is gone, which is told soon. */
+static bool load_tree(struct scheduler *s, struct sched_work *w)
+{
+    struct sched_pod *p = w->pods.at[0];
+
+    p->tree = cluster_get(s->options.cluster, "", "pods", p->ns, p->name);
+    if (p->tree && text_equal(json_text_at(p->tree, "metadata", "uid", NULL), p->uid))
+        return true;
+    json_decref(TAKE(p->tree));
+    return false;
+}
+
 void sched_work_again(struct scheduler *s, struct sched_work *w)
 {
+    struct sched_pod *p = w->pods.at[0];
+    bool is_loaded = !p->tree;
+
+    if (is_loaded && !load_tree(s, w))
+        return;
     remove_from_engine(s, w);
     (void)sched_work_restore(s, w);
+    if (is_loaded)
+        json_decref(TAKE(p->tree));
 }
 
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p)

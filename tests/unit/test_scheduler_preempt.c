@@ -246,6 +246,37 @@ static void a_budget_spares_where_others_can_go(void **state)
     assert_true(is_leaving("spared")); /* nobody else is there */
 }
 
+/* What it holds beside its gpus is counted as before. */
+static void one_that_was_spared_still_holds_what_it_did(void **state)
+{
+    static const char pod[] =
+        "{'metadata':{'name':'%s','labels':{'app':'%s'}},'spec':{'containers':[{'name':'m','image':"
+        "'host','resources':{'requests':{'cpu':'%d'},'limits':{'nvidia.com/gpu':'%d'}}}]}}";
+    AUTO_FREE char *spared = mem_format(pod, "spared", "x", 60, 4);
+    AUTO_FREE char *large = mem_format(pod, "large", "y", 10, 0);
+
+    (void)state;
+    sched_world_create(&s, (struct target){.group = "policy", .kind = "poddisruptionbudgets"},
+                       "{'metadata':{'name':'b'},'spec':{'minAvailable':1,'selector':"
+                       "{'matchLabels':{'app':'x'}}}}");
+    add((struct ask){.name = "other", .gpus = 4});
+    sched_world_advance(&s, 20);
+    sched_world_create(&s, (struct target){.kind = "pods"}, spared);
+    world_must(world_patch(
+        &s.w, (struct target){.kind = "pods", .name = "spared", .sub = "status", .who = &ours},
+        "{'status':{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}}", NULL));
+    sched_world_advance(&s, 1);
+    add((struct ask){.name = "high", .gpus = 4, .class = "high"});
+    assert_true(is_leaving("other"));
+    assert_false(is_leaving("spared"));
+    sched_world_finish_deletion(&s, "other");
+    sched_world_assert_on(&s, "high", "a");
+    sched_world_create(&s, (struct target){.kind = "pods"}, large);
+    sched_world_assert_on(&s, "large", "");
+    sched_world_end_pod(&s, "spared", "Succeeded");
+    sched_world_assert_on(&s, "large", "a");
+}
+
 /* The record is what the crash leaves; each step is done by the next server. */
 static void it_comes_back_whenever_the_server_is_killed(void **state)
 {
@@ -387,6 +418,7 @@ int main(void)
         TEST(who_deletes_it_meanwhile_means_it),
         TEST(a_gang_goes_whole_and_its_room_is_kept),
         TEST(a_budget_spares_where_others_can_go),
+        TEST(one_that_was_spared_still_holds_what_it_did),
         TEST(it_comes_back_whenever_the_server_is_killed),
         TEST(a_pod_that_went_while_nobody_looked_comes_back),
         TEST(a_gang_that_was_half_evicted_goes_whole),
