@@ -348,11 +348,11 @@ static void check_pod(struct prop_world *w, const struct job_spec *job,
     }
 }
 
-static void run_cycle(struct prop_world *w)
+static void run_cycle(struct prop_world *w, int64_t later_s)
 {
     struct mete_decisions d;
 
-    w->now_s += 1 + (int64_t)prop_below(&w->prop, 10);
+    w->now_s += later_s;
     mete_cycle(w->engine, w->now_s * SECOND, 0, &d);
     for (int i = 0; i < BOOKINGS; i++)
         w->bookings[i].is_there = w->bookings[i].is_there && w->bookings[i].spec.to_s > w->now_s;
@@ -437,7 +437,8 @@ static void run_seed(uint64_t seed)
 {
     struct prop_world w = {.seed = seed, .prop = {seed}, .now_s = 100};
 
-    w.engine = mete_engine_new(NULL);
+    w.engine =
+        mete_engine_new(&(struct mete_options){.reserve_depth = seed % 2 ? METE_RESERVE_ALL : 1});
     for (int i = 0; i < NODES; i++)
         OK(set_node(w.engine, (struct node_spec){.name = node_names[i], .gpus = GPUS}));
     for (int i = 0; i < 80; i++) {
@@ -449,9 +450,11 @@ static void run_seed(uint64_t seed)
         else if (kind < 70)
             put_job(&w, 1 + prop_below(&w.prop, JOBS));
         read_bookings(&w);
-        run_cycle(&w);
+        run_cycle(&w, 1 + (int64_t)prop_below(&w.prop, 10));
+        run_cycle(&w, 0); /* what plans gave up in the one before is to be had in this */
         hash = engine_hash(w.engine);
-        check_first(&w);
+        if (i % 8 == 0)
+            check_first(&w);
         assert_true(engine_hash(w.engine) == hash);
         if (mete_engine_check(w.engine))
             fail_msg("seed %llu: %s", (unsigned long long)seed, mete_engine_check(w.engine));
@@ -461,7 +464,7 @@ static void run_seed(uint64_t seed)
 
 static void nobody_overlaps_a_reservation_that_is_not_for_him(void **state)
 {
-    struct prop_seeds seeds = prop_seeds(300);
+    struct prop_seeds seeds = prop_seeds(100);
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)

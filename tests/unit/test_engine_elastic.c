@@ -352,7 +352,7 @@ static unsigned run_seed(uint64_t seed)
 
 static void stays_between_the_least_and_the_most(void **state)
 {
-    struct prop_seeds seeds = prop_seeds(300);
+    struct prop_seeds seeds = prop_seeds(100);
     unsigned n_shrunk = 0;
 
     (void)state;
