@@ -124,11 +124,16 @@ static bool deal_replicas(struct deal *d, const struct ask *a)
 
         for (uint64_t left = gpus & ~chosen; left; left &= left - 1) {
             int bit = __builtin_ctzll(left);
-            const struct parts *p = n->gpus[bit]->parts;
+            const struct gpu *g = n->gpus[bit];
+            const struct parts *p = g->parts;
             uint32_t free = p->replicas - (d->how == DEAL_EMPTY ? 0 : p->n_replicas);
             uint32_t rank = d->how == DEAL_SPREAD ? REPLICAS_MAX - free : free;
 
-            if (p->replicas == 0 || (d->how != DEAL_EMPTY && p->n_replicas >= p->replicas))
+            if (p->replicas == 0)
+                continue;
+            /* held whole or shared from before it came to that mode: closed, too */
+            if (d->how != DEAL_EMPTY &&
+                (p->n_replicas >= p->replicas || g->holder || g->n_shares > 0))
                 continue;
             if (rank < best_rank) {
                 best_rank = rank;
