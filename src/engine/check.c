@@ -86,6 +86,20 @@ static const char *check_workload(const struct mete_engine *e, const struct work
     return NULL;
 }
 
+static bool largest_are_right(const struct mete_engine *e)
+{
+    int64_t cpu = 0;
+    uint32_t gpus = 0;
+
+    VEC_EACH (&e->order, n) {
+        const struct room *room = node_room(*n, e->cpu);
+
+        cpu = room && room->capacity > cpu ? room->capacity : cpu;
+        gpus = (*n)->n_gpus > gpus ? (*n)->n_gpus : gpus;
+    }
+    return cpu == e->cpu_max && gpus == e->gpus_max;
+}
+
 static const char *check_nodes(struct mete_engine *e)
 {
     const char *wrong = NULL;
@@ -99,6 +113,8 @@ static const char *check_nodes(struct mete_engine *e)
         if (wrong)
             return wrong;
     }
+    if (!largest_are_right(e))
+        return "the largest node is another one";
     for (size_t i = 0; i < e->order.n; i++)
         if (!e->order.at[i]->is_present ||
             (i > 0 && strcmp(e->order.at[i - 1]->name, e->order.at[i]->name) >= 0))

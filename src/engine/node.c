@@ -395,24 +395,44 @@ static void order_insert(struct mete_engine *e, struct node *n)
     search_reset(e);
 }
 
-/* Policies compare with the largest node. */
-static void find_largest(struct mete_engine *e)
+/* What policies compare with that of the largest node; nothing of one that is not there. */
+struct node_size {
+    int64_t cpu;
+    uint32_t gpus;
+};
+
+static struct node_size size_of(const struct mete_engine *e, const struct node *n)
 {
+    const struct room *room = n->is_present ? node_room(n, e->cpu) : NULL;
+
+    return (struct node_size){room ? room->capacity : 0, n->is_present ? n->n_gpus : 0};
+}
+
+static void enlarge(struct mete_engine *e, struct node_size size)
+{
+    e->cpu_max = size.cpu > e->cpu_max ? size.cpu : e->cpu_max;
+    e->gpus_max = size.gpus > e->gpus_max ? size.gpus : e->gpus_max;
+}
+
+/* All nodes are looked at only where one of the largest became smaller. */
+static void find_largest(struct mete_engine *e, struct node_size was, struct node_size is)
+{
+    if ((was.cpu < e->cpu_max || is.cpu >= was.cpu) &&
+        (was.gpus < e->gpus_max || is.gpus >= was.gpus)) {
+        enlarge(e, is);
+        return;
+    }
     e->cpu_max = 0;
     e->gpus_max = 0;
     VEC_EACH (&e->order, n) {
-        const struct room *room = node_room(*n, e->cpu);
-
-        if (room && room->capacity > e->cpu_max)
-            e->cpu_max = room->capacity;
-        if ((*n)->n_gpus > e->gpus_max)
-            e->gpus_max = (*n)->n_gpus;
+        enlarge(e, size_of(e, *n));
     }
 }
 
-static void note_change(struct mete_engine *e)
+/* `was` is what the node had before. */
+static void note_change(struct mete_engine *e, const struct node *n, struct node_size was)
 {
-    find_largest(e);
+    find_largest(e, was, size_of(e, n));
     e->nodes_version++;
     engine_freed(e);
     e->version++;
@@ -421,12 +441,14 @@ static void note_change(struct mete_engine *e)
 enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *node)
 {
     enum mete_result result = check_node(e, node);
+    struct node_size was;
     struct node *n;
 
     if (result != METE_OK)
         return result;
     record_call(e, RECORD_NODE_SET, node);
     n = node_make(e, node->name);
+    was = size_of(e, n);
     reserve_drop_node(e, n);
     set_rooms(e, n, node);
     near_node_leave(e, n);
@@ -436,7 +458,7 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
     if (!n->is_present)
         order_insert(e, n);
     node_touch(e, n);
-    note_change(e);
+    note_change(e, n, was);
     bookings_ready(e); /* picks are made when something happens, not when somebody asks */
     return METE_OK;
 }
@@ -444,9 +466,11 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
 enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
 {
     struct node *n = name ? engine_node(e, name) : NULL;
+    struct node_size was;
 
     if (!n || !n->is_present)
         return engine_refuse(e, METE_NOT_FOUND, "there is no node '%s'", name ? name : "");
+    was = size_of(e, n);
     record_call(e, RECORD_NODE_REMOVE, &(struct record_name){name});
     reserve_drop_node(e, n);
     vec_remove(&e->order, order_index(e, name));
@@ -460,7 +484,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     e->labels_version++;
     search_reset(e);
     node_touch(e, n);
-    note_change(e);
+    note_change(e, n, was);
     node_drop_unused(e, n);
     bookings_ready(e);
     return METE_OK;
