@@ -446,7 +446,8 @@ struct mete_engine {
     VEC(struct workload *) moved;      /* evicted, to start elsewhere: see move.h */
     VEC(struct workload *) preemptors; /* that wait for theirs, in the order of the decisions */
     bool may_secure;                   /* something secured has gone: others may take its place */
-    bool is_quiet;                     /* what changes now is undone before anybody searches */
+    bool has_helped; /* one that was placed, maybe, those who wait for such pods near them */
+    bool is_quiet;   /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
     VEC(struct claim *) claims;
     uint64_t unclaimed;     /* claims that were given up */
@@ -496,7 +497,6 @@ struct mete_engine {
     uint64_t sums_epoch;
 
     VEC(struct workload *) placed; /* in this cycle */
-    bool has_helped;               /* one of them, maybe, those who wait for such pods near them */
     VEC(struct mete_eviction) evictions;
     VEC(struct holder) holders; /* of one node, while it is looked at */
     uint32_t n_reserved;        /* in this cycle */

@@ -115,6 +115,7 @@ static void topology_unref(struct mete_engine *e, struct topology *t)
 
         if (!d)
             continue;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
         map_remove(handle, t->domains, d);
         intern_unref(e->texts, d->value);
         free(d);
