@@ -111,6 +111,13 @@ static bool deal_shares(struct deal *d, const struct ask *a)
     return true;
 }
 
+/* Is one free? What is still held from another mode goes first. */
+static bool has_replica(const struct gpu *g)
+{
+    return g->parts->n_replicas < g->parts->replicas && g->parts->held == 0 && !g->holder &&
+           g->n_shares == 0;
+}
+
 static bool deal_replicas(struct deal *d, const struct ask *a)
 {
     const struct node *n = d->n;
@@ -129,11 +136,7 @@ static bool deal_replicas(struct deal *d, const struct ask *a)
             uint32_t free = p->replicas - (d->how == DEAL_EMPTY ? 0 : p->n_replicas);
             uint32_t rank = d->how == DEAL_SPREAD ? REPLICAS_MAX - free : free;
 
-            if (p->replicas == 0)
-                continue;
-            /* held whole or shared from before it came to that mode: closed, too */
-            if (d->how != DEAL_EMPTY &&
-                (p->n_replicas >= p->replicas || g->holder || g->n_shares > 0))
+            if (p->replicas == 0 || (d->how != DEAL_EMPTY && !has_replica(g)))
                 continue;
             if (rank < best_rank) {
                 best_rank = rank;
@@ -263,10 +266,11 @@ static uint64_t sliceable(const struct deal *d, const struct ask *a)
            node_gpus_of_models(d->n, a->models, a->n_models);
 }
 
-/* Is the gpu free of what is whole or a share? */
+/* Is the gpu free of what is no slice? */
 static bool is_open(const struct deal *d, const struct gpu *g)
 {
-    return g->parts->replicas == 0 && (d->how == DEAL_EMPTY || (!g->holder && g->n_shares == 0));
+    return g->parts->replicas == 0 &&
+           (d->how == DEAL_EMPTY || (!g->holder && g->n_shares == 0 && g->parts->n_replicas == 0));
 }
 
 static struct option find_option(struct deal *d, const struct ask *a, uint64_t after)

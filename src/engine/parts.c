@@ -5,7 +5,6 @@
 #include "base/num.h"
 #include "engine/asks.h"
 #include "engine/extra.h"
-#include "engine/extra.h"
 
 static const struct board *board_of(struct mete_engine *e, const struct mig_geometry *g)
 {
@@ -419,6 +418,8 @@ const char *parts_check_all(struct mete_engine *e, const struct gpu *g)
         return "the replicas of a gpu do not add up";
     if (!parts_are_free(p) && (g->holder || g->n_shares > 0))
         return "a gpu is held in parts and whole";
+    if (p->held != 0 && p->n_replicas > 0)
+        return "a gpu is held in slices and replicas";
     count_held(e, &again);
     if (again.held_milli != milli || again.held_state.occupied != state.occupied ||
         again.held_state.media != state.media)
@@ -437,7 +438,8 @@ uint64_t parts_hash(const struct parts *p, uint64_t hash)
     for (unsigned left = p->held; left; left &= left - 1) {
         unsigned at = (unsigned)__builtin_ctz(left);
 
-        hash = num_scatter(hash ^ p->names[at]) ^ p->holders[at]->workload->key.id;
+        hash = num_scatter(hash ^ (uint64_t)(parts_profile(p, p->names[at]) + 1)) ^
+               p->holders[at]->workload->key.id;
     }
     return hash;
 }

@@ -483,9 +483,10 @@ static bool device_fits_back(const struct pod *p, size_t i)
             if (parts_span(g->parts, g->parts->names[at], at) & span)
                 return false;
         }
-        return !g->holder && g->n_shares == 0;
+        return !g->holder && g->n_shares == 0 && g->parts->n_replicas == 0;
     case ASK_REPLICA:
-        return g->parts->n_replicas < g->parts->replicas;
+        return g->parts->n_replicas < g->parts->replicas && g->parts->held == 0 && !g->holder &&
+               g->n_shares == 0;
     }
     return false;
 }
