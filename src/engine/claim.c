@@ -194,12 +194,12 @@ static struct outlook *outlook_of(struct mete_engine *e, struct group *g, int64_
     return o;
 }
 
-static void put_part(struct mete_engine *e, struct claim *c, struct node *n, const struct shape *s)
+static void put_part(struct claim *c, struct node *n, const struct shape *s)
 {
     struct claimed part = {n, s, 1};
 
     vec_add(&c->parts, part);
-    timeline_add(e, n, c, &part);
+    timeline_add(n, c, &part);
 }
 
 static void set_times(struct claim *c, int64_t start_ns, int64_t length_ns)
@@ -233,7 +233,7 @@ static bool find_single(struct asker *a, struct claim *c, int64_t before_ns)
             continue;
         }
         set_times(c, at_ns, a->length_ns);
-        put_part(e, c, e->order.at[rank], s);
+        put_part(c, e->order.at[rank], s);
         return true;
     }
 }
@@ -257,7 +257,7 @@ static bool find_at(struct asker *a, struct claim *c, size_t *looks, int64_t *re
                 ++*looks;
                 if (at_ns != c->start_ns)
                     break;
-                put_part(e, c, e->order.at[k], set->shape);
+                put_part(c, e->order.at[k], set->shape);
                 left--;
             }
             if (left > 0 && at_ns < *ret_next)
@@ -311,11 +311,11 @@ static bool still_fits(struct mete_engine *e, struct claim *c, int64_t now_ns)
     }
     while (n < c->parts.n &&
            claim_find(&a, c->parts.at[n].node, c->parts.at[n].shape, c->start_ns) == c->start_ns) {
-        timeline_add(e, c->parts.at[n].node, c, &c->parts.at[n]);
+        timeline_add(c->parts.at[n].node, c, &c->parts.at[n]);
         n++;
     }
     for (size_t i = n; i < c->parts.n; i++)
-        timeline_add(e, c->parts.at[i].node, c, &c->parts.at[i]); /* as it was */
+        timeline_add(c->parts.at[i].node, c, &c->parts.at[i]); /* as it was */
     return n == c->parts.n;
 }
 
@@ -473,7 +473,7 @@ void claims_put_back(struct mete_engine *e, struct claims_aside *aside)
 
         list(e, c);
         VEC_EACH (&c->parts, part) {
-            timeline_add(e, part->node, c, part);
+            timeline_add(part->node, c, part);
         }
     }
     free(aside->at);

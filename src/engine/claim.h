@@ -131,9 +131,8 @@ struct asker {
 /* In the order; between queues asked for once an asker. */
 bool claim_is_before(const struct asker *a, const struct workload *owner);
 
-struct timeline *timeline_of(struct mete_engine *e, struct node *n);
-void timeline_add(struct mete_engine *e, struct node *n, const struct claim *c,
-                  const struct claimed *part);
+struct timeline *timeline_of(struct node *n);
+void timeline_add(struct node *n, const struct claim *c, const struct claimed *part);
 void timeline_drop(struct node *n, const struct claim *c);
 void timeline_free(struct node *n);
 

@@ -8,9 +8,8 @@
 #include "engine/search.h"
 #include "engine/turn.h"
 
-struct timeline *timeline_of(struct mete_engine *e, struct node *n)
+struct timeline *timeline_of(struct node *n)
 {
-    (void)e;
     if (!n->timeline) {
         n->timeline = mem_alloc(sizeof(*n->timeline));
         n->timeline->is_stale = true;
@@ -31,10 +30,9 @@ static void insert(struct timeline *t, struct edge edge)
     t->edges.at[at] = edge;
 }
 
-void timeline_add(struct mete_engine *e, struct node *n, const struct claim *c,
-                  const struct claimed *part)
+void timeline_add(struct node *n, const struct claim *c, const struct claimed *part)
 {
-    struct timeline *t = timeline_of(e, n);
+    struct timeline *t = timeline_of(n);
 
     insert(t, (struct edge){c->start_ns, c, part->shape, part->count, false});
     if (c->end_ns != NEVER_NS)
@@ -211,7 +209,7 @@ static int64_t after(int64_t at_ns, int64_t length_ns)
 static int64_t sweep(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns,
                      bool only_now)
 {
-    struct timeline *t = timeline_of(a->e, n);
+    struct timeline *t = timeline_of(n);
     int64_t start_ns = NEVER_NS; /* of the stretch that goes on */
     struct level level;
     size_t edge = 0;
@@ -267,7 +265,7 @@ static bool has_claim_on(const struct workload *w, const struct node *n)
 
 static int64_t search(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns)
 {
-    struct timeline *t = timeline_of(a->e, n);
+    struct timeline *t = timeline_of(n);
 
     if (!a->all_bind || a->own || !levels_serve(n, s) || has_claim_on(a->w, n))
         return sweep(a, n, s, from_ns, false);
