@@ -790,6 +790,8 @@ static void check_waiting(struct model *m, uint64_t id)
 
     if (!m->keeps_room)
         CHECK(m, !naive_fits(m, g, NULL));
+    if (!prop_chance(&m->prop, 15))
+        return; /* reasons are dear */
     CHECK(m, mete_why(m->engine, id, 0, &r) == METE_OK);
     CHECK(m, engine_hash(m->engine) == hash);
     anywhere.n_domains = 0;
