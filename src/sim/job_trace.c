@@ -287,7 +287,8 @@ struct err *job_trace_parse(const char *file, struct str text,
     TRY(read_columns(&c, &at));
     t->needs_cluster = find_needed(&c);
     vec_add(&t->asks,
-            (struct sim_ask){.queue = "", .model = "", .mig = "", .gpu_milli = MILLI, .is_preemptible = true});
+            (struct sim_ask){
+                .queue = "", .model = "", .mig = "", .gpu_milli = MILLI, .is_preemptible = true});
     if (options->vc && at.vc == CSV_NONE)
         return csv_error(&c, "no column 'vc': only philly's traces have virtual clusters");
     for (;;) {

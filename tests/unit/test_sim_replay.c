@@ -1,9 +1,9 @@
 #include "base/mem.h"
+#include "engine/sizes.h"
 #include "sim/chance.h"
 #include "sim/openb_run.h"
 #include "sim/parallel.h"
 #include "sim/replay.h"
-#include "engine/sizes.h"
 #include "sim/summary.h"
 #include "test.h"
 
