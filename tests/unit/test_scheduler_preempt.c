@@ -407,6 +407,40 @@ static void nothing_comes_back_into_a_namespace_that_goes(void **state)
     assert_null(store_get(s.w.store, record));
 }
 
+/* Half of each of two nodes is free: one of the small ones goes, and all run. */
+static void a_job_moves_for_one_that_needs_a_whole_node(void **state)
+{
+    AUTO(json_freep) json_t *small = NULL;
+    AUTO(json_freep) json_t *other = NULL;
+    const char *moved;
+
+    (void)state;
+    sched_world_add_node(&s, "b", 8);
+    sched_world_create(
+        &s, (struct target){.group = "mete.dev", .kind = "queues", .who = &root},
+        "{'metadata':{'name':'root'},'spec':{'moves':{'horizon':'1h','restart':'1m'}}}");
+    add((struct ask){.name = "first", .gpus = 4});
+    add((struct ask){.name = "small", .gpus = 4});
+    add((struct ask){.name = "other", .gpus = 4});
+    sched_world_run_pod(&s, "first");
+    sched_world_run_pod(&s, "small");
+    sched_world_run_pod(&s, "other");
+    small = sched_world_pod(&s, "small");
+    other = sched_world_pod(&s, "other");
+    assert_string_not_equal(pod_node(small), pod_node(other));
+    sched_world_end_pod(&s, "first", "Succeeded");
+    sched_world_advance(&s, 10);
+    add((struct ask){.name = "large", .gpus = 8});
+    moved = is_leaving("small") ? "small" : "other";
+    assert_true(is_leaving(moved));
+    assert_int_not_equal(is_leaving("small"), is_leaving("other"));
+    assert_int_equal(count_events("Preempted", "Preempted by job 4, for which it moves elsewhere"),
+                     1);
+    sched_world_finish_deletion(&s, moved);
+    sched_world_assert_on(&s, "large", pod_node(text_equal(moved, "small") ? small : other));
+    sched_world_assert_on(&s, moved, pod_node(text_equal(moved, "small") ? other : small));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -425,6 +459,7 @@ int main(void)
         TEST(a_gang_that_starts_while_another_of_its_group_goes_is_spared),
         TEST(one_for_which_the_quota_is_full_comes_back_later),
         TEST(nothing_comes_back_into_a_namespace_that_goes),
+        TEST(a_job_moves_for_one_that_needs_a_whole_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
