@@ -102,6 +102,44 @@ def test_pods_spread_over_machines_and_go_to_others():
         m.wait_phase("with", "Running")
 
 
+def test_what_counts_for_a_rule():
+    with Mete("emulated:8xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        add_node(m, "elsewhere")
+        create(m, manifest("x0", {"app": "x", "rev": "1"}, nodeName=node))
+        m.wait_phase("x0", "Running")
+
+        def spread(name, labels=None, node_selector=None, **more):
+            create(m, manifest(name, {"app": "x", **(labels or {})}, topologySpreadConstraints=[{**SPREAD[0], **more}],
+                               **({"nodeSelector": node_selector} if node_selector else {})))
+
+        here = {"kubernetes.io/hostname": node}
+        spread("of-here", node_selector=here, nodeAffinityPolicy="Ignore")
+        check("skew would be 2 of at most 1" in waits(m, "of-here"))
+        spread("one-of-two", nodeTaintsPolicy="Honor", minDomains=2)
+        check("skew would be 2 of at most 1" in waits(m, "one-of-two"))
+        spread("newer", {"rev": "2"}, matchLabelKeys=["rev"])
+        m.wait_phase("newer", "Running")
+        spread("here", node_selector=here, nodeAffinityPolicy="Honor")
+        m.wait_phase("here", "Running")
+
+        def apart(name, team, **rules):
+            create(m, manifest(name, {"kind": "t", "team": team}, affinity={"podAntiAffinity": rules}))
+
+        rule = {"labelSelector": {"matchLabels": {"kind": "t"}}, "topologyKey": "kubernetes.io/hostname"}
+        others = {REQUIRED: [{**rule, "mismatchLabelKeys": ["team"]}]}
+        apart("a0", "a", **others)
+        m.wait_phase("a0", "Running")
+        apart("a1", "a", **others)
+        m.wait_phase("a1", "Running")
+        apart("b0", "b", **others)
+        check("pod anti-affinity" in waits(m, "b0"))
+        apart("b1", "b", **{PREFERRED: [{"weight": 100, "podAffinityTerm": rule}]})
+        check("pod anti-affinity of job" in waits(m, "b1"))  # of those who are there: they want no other team
+        m.ok("delete", "pod", "a0", "a1", "b0")
+        m.wait_phase("b1", "Running")  # a wish keeps nobody away
+
+
 def test_what_is_wrong_is_said_and_what_is_not_there_is_refused():
     with Mete("emulated:8xH100") as m:
         term = {"labelSelector": {}, "topologyKey": "rack", "namespaceSelector": {"matchLabels": {"team": "a"}}}

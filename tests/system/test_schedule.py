@@ -124,6 +124,28 @@ def test_every_door_makes_gangs():
         check(refused.code != 0 and "a pod is of one group" in refused.err, refused)
 
 
+def test_copies_of_a_group_are_gangs_of_their_own():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        m.ok("create", "-f", "-", stdin=json.dumps({
+            "apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "Workload", "metadata": {"name": "w"},
+            "spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 2}}}]}}))
+
+        def submit(name, copy):
+            jobs.submit(name, 1, workloadRef={"name": "w", "podGroup": "workers", "podGroupReplicaKey": copy})
+
+        submit("a-0", "a")
+        submit("b-0", "b")
+        for name in ("a-0", "b-0"):
+            wait(lambda: (r := why(m, name)) and r["code"] == "WaitingForGang", f"{name} waits for its own")
+        submit("b-1", "b")
+        for name in ("b-0", "b-1"):
+            m.wait_phase(name, "Running")
+        equal(why(m, "a-0")["code"], "WaitingForGang")
+        for name in ("b-0", "b-1"):
+            jobs.end(name)
+
+
 def test_a_high_gang_takes_the_place_of_a_low_one_which_finishes_later():
     with Mete("emulated:8xH100") as m:
         jobs = Jobs(m)
