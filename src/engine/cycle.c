@@ -157,17 +157,6 @@ static bool is_fresh(const struct mete_engine *e, const struct group *g)
     return g->failed_kept && e->counted.n > 0 && g->kept_at != e->cycles && has_unconfirmed(e);
 }
 
-/* By its quotas, before anything is tried. */
-static bool is_admitted(struct mete_engine *e, const struct workload *w)
-{
-    struct charge c;
-
-    if (e->counted.n == 0)
-        return true;
-    charge_of(e, w, NULL, &c);
-    return queue_admits(e, w, &c, NULL);
-}
-
 /* The one whose turn it is is placed, or others are evicted for it, or it gets a reservation, or
  * its group is through for this cycle. */
 static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bool may_fit,
@@ -270,7 +259,8 @@ static void start_moved(struct mete_engine *e, const struct workload *w, int64_t
     moved = arena_alloc(e->decisions, e->moved.n * sizeof(*moved));
     n = move_take(e, w, moved);
     for (size_t i = 0; i < n; i++)
-        if (!moved[i]->is_placed && moved[i]->hold == METE_HOLD_NONE && is_admitted(e, moved[i]))
+        if (!moved[i]->is_placed && moved[i]->hold == METE_HOLD_NONE &&
+            queue_may_start(e, moved[i], NULL))
             (void)place(e, moved[i], now_ns, true); /* else it waits for its turn */
 }
 
@@ -286,7 +276,7 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
             continue;
         }
         preempt_forget(e, w);
-        if (is_admitted(e, w) && place(e, w, now_ns, true)) {
+        if (queue_may_start(e, w, NULL) && place(e, w, now_ns, true)) {
             start_moved(e, w, now_ns);
             continue;
         }
@@ -329,7 +319,7 @@ static void start_extras(struct mete_engine *e, int64_t now_ns)
         const struct workload *w = e->placed.at[i];
 
         VEC_EACH (&w->extras, x) {
-            if ((*x)->is_placed || !is_admitted(e, *x) || place(e, *x, now_ns, false))
+            if ((*x)->is_placed || !queue_may_start(e, *x, NULL) || place(e, *x, now_ns, false))
                 continue;
             (*x)->group->failed_at = e->eased;
         }
@@ -362,7 +352,7 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
             turn_end(e, g, order_next(g->at));
             continue;
         }
-        may_start = is_admitted(e, w);
+        may_start = queue_may_start(e, w, NULL);
         may_fit = may_start && is_fresh(e, g);
         if (e->cut_after > 0 && e->turns == e->cut_after)
             return true;

@@ -54,16 +54,6 @@ static uint32_t least_use(const struct mete_engine *e)
     return 0;
 }
 
-static bool may_start(struct mete_engine *e, const struct workload *w)
-{
-    struct charge c;
-
-    if (e->counted.n == 0)
-        return true;
-    charge_of(e, w, NULL, &c);
-    return queue_admits(e, w, &c, NULL);
-}
-
 /* The turns until it has its own, or until `depth` others have claims. False: they are too many, or
  * its time is not known. */
 static bool plan(struct mete_engine *e, struct workload *w, int64_t now_ns, uint32_t depth)
@@ -77,7 +67,8 @@ static bool plan(struct mete_engine *e, struct workload *w, int64_t now_ns, uint
         if (first == w)
             return claim_keep(e, w, now_ns);
         turn_end(e, g,
-                 may_start(e, first) && claim_keep(e, first, now_ns) ? order_next(g->at) : NULL);
+                 queue_may_start(e, first, NULL) && claim_keep(e, first, now_ns) ? order_next(g->at)
+                                                                                 : NULL);
         if (g == w->group && !first->claim)
             return false;
     }

@@ -91,14 +91,10 @@ static bool choose(struct plan *p)
 static bool place_again(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct attempt a = {.e = e, .w = w, .now_ns = now_ns, .is_turn = true};
-    struct charge c;
 
-    charge_of(e, w, NULL, &c);
-    if (!queue_admits(e, w, &c, NULL) || !place_pods(e, &a))
+    if (!queue_may_start(e, w, NULL) || !place_pods(e, &a))
         return false; /* as one in a queue that is gone since */
-    charge_of_placed(e, w, &c);
-    queue_users_make(e, w);
-    queue_count_held(e, w, c.at, 1);
+    queue_count_trial(e, w);
     return true;
 }
 

@@ -145,6 +145,8 @@ void queue_count_held(struct mete_engine *e, struct workload *w, const int64_t *
 /* May it start? Fills `ret` (may be NULL) where not. */
 bool queue_admits(struct mete_engine *e, const struct workload *w, const struct charge *c,
                   struct quota_block *ret);
+/* The same for what it asks for, before anything is tried; `shapes` as in charge_of. */
+bool queue_may_start(struct mete_engine *e, const struct workload *w, struct shape *const *shapes);
 /* The models that it got, in a trial, are within the quotas of models. */
 bool queue_admits_placed(struct mete_engine *e, const struct workload *w, struct quota_block *ret);
 /* NULL where the user holds nothing there and did not lately. */
@@ -156,6 +158,8 @@ uint64_t queue_part_of(int64_t amount, int64_t capacity);
 /* Its user is known in its queue and those above it. */
 void queue_users_make(struct mete_engine *e, const struct workload *w);
 void queue_user_free(struct mete_engine *e, struct queue *q, struct queue_user *u);
+/* In a trial: what it got counts in its queues. */
+void queue_count_trial(struct mete_engine *e, struct workload *w);
 /* Counts what a placed workload holds. */
 void queue_count_placed(struct mete_engine *e, struct workload *w);
 /* Placed and counted; and gone again. */

@@ -336,6 +336,16 @@ bool queue_admits(struct mete_engine *e, const struct workload *w, const struct 
     return b.code == METE_REASON_NONE;
 }
 
+bool queue_may_start(struct mete_engine *e, const struct workload *w, struct shape *const *shapes)
+{
+    struct charge c;
+
+    if (e->counted.n == 0)
+        return true;
+    charge_of(e, w, shapes, &c);
+    return queue_admits(e, w, &c, NULL);
+}
+
 bool queue_admits_placed(struct mete_engine *e, const struct workload *w, struct quota_block *ret)
 {
     bool has_models = e->counted.n > 0 && has_replicas(w);
@@ -404,6 +414,17 @@ void queue_users_make(struct mete_engine *e, const struct workload *w)
         (void)intern_ref(e->texts, intern_text(e->texts, w->user));
         map_add(handle, q->users, &u->user, sizeof(u->user), u);
     }
+}
+
+void queue_count_trial(struct mete_engine *e, struct workload *w)
+{
+    struct charge c;
+
+    if (e->counted.n == 0)
+        return;
+    charge_of_placed(e, w, &c);
+    queue_users_make(e, w);
+    queue_count_held(e, w, c.at, 1);
 }
 
 void queue_count_placed(struct mete_engine *e, struct workload *w)

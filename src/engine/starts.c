@@ -14,10 +14,7 @@ static bool start(struct mete_engine *e, struct workload *w, int64_t now_ns)
     charge_of(e, w, NULL, &c);
     if (!queue_admits(e, w, &c, NULL) || !place_pods(e, &a))
         return false;
-    if (e->counted.n == 0)
-        return true;
-    charge_of_placed(e, w, &c);
-    queue_count_held(e, w, c.at, 1);
+    queue_count_trial(e, w);
     return true;
 }
 

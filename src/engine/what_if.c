@@ -121,35 +121,20 @@ static void resume(struct what_if *f, struct node *n)
     node_touch(f->e, n);
 }
 
-static bool is_admitted(const struct what_if *f, const struct workload *w)
-{
-    struct charge c;
-
-    if (f->e->counted.n == 0)
-        return true;
-    charge_of(f->e, w, NULL, &c);
-    return queue_admits(f->e, w, &c, NULL);
-}
-
 static bool start(struct what_if *f, struct workload *w)
 {
     struct attempt a = {.e = f->e, .w = w, .now_ns = f->now_ns, .is_turn = true};
     struct mete_engine *e = f->e;
-    struct charge c;
     size_t mark;
 
-    if (w->whole || !is_admitted(f, w))
+    if (w->whole || !queue_may_start(e, w, NULL))
         return false;
     mark = journal_open(&e->journal);
     if (!place_pods(e, &a)) {
         journal_undo(&e->journal, mark);
         return false;
     }
-    if (e->counted.n > 0) {
-        charge_of_placed(e, w, &c);
-        queue_users_make(e, w);
-        queue_count_held(e, w, c.at, 1);
-    }
+    queue_count_trial(e, w);
     journal_keep(&e->journal, mark);
     vec_add(&f->started, w->key.id);
     return true;
@@ -160,7 +145,8 @@ static bool may_pass(const struct what_if *f, const struct workload *w)
 {
     if (w->queue->reclaim != METE_PREEMPT_NEVER || w->queue->within != METE_PREEMPT_NEVER)
         return false;
-    return f->e->reserve_depth == 0 || !is_admitted(f, w) || group_never_fits(f->e, w->group);
+    return f->e->reserve_depth == 0 || !queue_may_start(f->e, w, NULL) ||
+           group_never_fits(f->e, w->group);
 }
 
 static void start_waiting(struct what_if *f)
@@ -269,9 +255,8 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
         return result;
     arena_reset(e->answers);
     arena_reset(e->scratch);
-    e->record = NULL; /* nothing happens */
-    claims =
-        claims_put_aside(e, 0); /* who would be kept out by them comes after the end of the list */
+    e->record = NULL;                /* nothing happens */
+    claims = claims_put_aside(e, 0); /* what they keep changes with what changes */
     result = add_all(&f, changes, n);
     if (result == METE_OK) {
         mark = journal_open(&e->journal);

@@ -130,10 +130,8 @@ static bool fits_relaxed(struct mete_engine *e, const struct attempt *a, uint32_
 {
     struct attempt with = {
         .w = a->w, .now_ns = a->now_ns, .relaxed_key = key, .ignores_domains = key == 0};
-    struct charge c;
 
-    charge_of(e, a->w, NULL, &c);
-    return (e->counted.n == 0 || queue_admits(e, a->w, &c, NULL)) && place_would_fit(e, &with);
+    return queue_may_start(e, a->w, NULL) && place_would_fit(e, &with);
 }
 
 static void add_key(uint32_t *keys, size_t *n, uint32_t key)

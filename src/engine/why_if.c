@@ -34,22 +34,11 @@ static void line_add(const struct lines *l, const char *text)
     why_line(l->to, text);
 }
 
-/* By its quotas, with what it would ask for. */
-static bool is_admitted(struct mete_engine *e, const struct attempt *a)
-{
-    struct charge c;
-
-    if (e->counted.n == 0)
-        return true;
-    charge_of(e, a->w, a->shapes, &c);
-    return queue_admits(e, a->w, &c, NULL);
-}
-
 static bool try_as_is(struct lines *l, const char **ret_node)
 {
     struct attempt a = {.e = l->e, .w = l->a->w, .now_ns = l->a->now_ns, .shapes = l->a->shapes};
     size_t mark = journal_open(&l->e->journal);
-    bool fits = is_admitted(l->e, &a) && place_pods(l->e, &a);
+    bool fits = queue_may_start(l->e, a.w, a.shapes) && place_pods(l->e, &a);
 
     if (fits && ret_node)
         *ret_node = arena_strdup(l->e->answers, a.w->pods[0].node->name);

@@ -122,10 +122,8 @@ const char *why_preempting_text(struct mete_engine *e, const struct workload *w)
 static bool starts(struct mete_engine *e, const struct attempt *from)
 {
     struct attempt a = {.w = from->w, .now_ns = from->now_ns};
-    struct charge c;
 
-    charge_of(e, a.w, NULL, &c);
-    return queue_admits(e, a.w, &c, NULL) && place_pods(e, &a);
+    return queue_may_start(e, a.w, NULL) && place_pods(e, &a);
 }
 
 static bool starts_without(struct mete_engine *e, const struct attempt *a, struct workload *w)
