@@ -24,6 +24,15 @@
         .name = NULL \
     }
 
+/* meta/v1 Condition; `types` says which there are. */
+#define F_CONDITION(types)                                                                  \
+    F_STRING("type", types, .is_required = true, .size_max = 316),                          \
+        F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16), \
+        F_INT("observedGeneration", "The generation it was seen at."),                      \
+        F_TIME("lastTransitionTime", "When the status changed last."),                      \
+        F_STRING("reason", "A word for programs.", .size_max = 1024),                       \
+        F_STRING("message", "A sentence for people.")
+
 #define F_TYPE_AND_METADATA                                                             \
     F_STRING("apiVersion", "The version of this form of the object.", .size_max = 256), \
         F_STRING("kind", "The kind of the object.", .size_max = 128),                   \

@@ -101,13 +101,7 @@ static const struct field podgroup_spec[] = {
 };
 
 static const struct field condition_fields[] = {
-    F_STRING("type", "PodGroupInitiallyScheduled, PodGroupScheduled or DisruptionTarget.",
-             .is_required = true, .size_max = 316),
-    F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16),
-    F_INT("observedGeneration", "The generation it was seen at."),
-    F_TIME("lastTransitionTime", "When the status changed last."),
-    F_STRING("reason", "A word for programs.", .size_max = 1024),
-    F_STRING("message", "A sentence for people."),
+    F_CONDITION("PodGroupInitiallyScheduled, PodGroupScheduled or DisruptionTarget."),
     F_END,
 };
 static const struct field condition_item =

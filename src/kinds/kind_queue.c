@@ -132,12 +132,7 @@ static const struct field held_fields[] = {
 static const struct field held_item = F_OBJECT(NULL, held_fields, "One resource.");
 
 static const struct field condition_fields[] = {
-    F_STRING("type", "Active.", .is_required = true, .size_max = 316),
-    F_STRING("status", "True or False.", .is_required = true, .size_max = 16),
-    F_INT("observedGeneration", "The generation it was seen at."),
-    F_TIME("lastTransitionTime", "When the status changed last."),
-    F_STRING("reason", "A word for programs.", .size_max = 1024),
-    F_STRING("message", "A sentence for people."),
+    F_CONDITION("Active."),
     F_END,
 };
 static const struct field condition_item =

@@ -98,6 +98,19 @@ void replay_stop(struct replay *r, uint32_t job, int64_t now_s)
     r->done[job].preemptions++;
 }
 
+int64_t replay_preempt(struct replay *r, uint32_t job, struct replay_run *run, int64_t now_s)
+{
+    const int64_t cost = replay_preemption_cost(r->options->jobs[job].gpus);
+    const int64_t held_s = now_s - run->began_s;
+    const int64_t progress_s = held_s > run->paying_s ? held_s - run->paying_s : 0;
+
+    replay_stop(r, job, now_s);
+    r->done[job].lost_s += cost;
+    run->paying_s = run->paying_s - (held_s - progress_s) + cost;
+    run->remain_s += cost - held_s;
+    return progress_s;
+}
+
 void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint32_t job), void *arg)
 {
     while (replay_next_end(r) <= now_s) {

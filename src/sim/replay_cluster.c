@@ -13,18 +13,11 @@
 static const char *const orders[] = {"engine", "priority", "fifo", "sjf"};
 static const char default_placement[] = "binpack";
 
-/* What is known of a job, and how much of it is left. */
-struct known {
-    int64_t began_s;
-    int64_t remain_s; /* truly, with what is to be paid */
-    int64_t paying_s; /* what this run begins with */
-};
-
 struct live {
     struct replay r; /* without a pool */
     const struct cluster_replay *asked;
     struct mete_engine *engine;
-    struct known *known;
+    struct replay_run *runs;  /* of each job */
     struct heap waiting;      /* of the strict orders: what the engine was not told yet */
     struct heap others;       /* by their end: jobs of the cluster itself */
     struct cluster_job *jobs; /* these */
@@ -71,11 +64,6 @@ static int64_t ns_of(const struct live *l, int64_t s)
 static size_t list_sets(const struct live *l, const struct sim_job *j, const struct sim_ask *ask,
                         struct mete_pod_set sets[2])
 {
-    const uint32_t most = sim_cluster_gpus_most(l->asked->cluster);
-    const uint32_t whole = j->gpus > most && most > 0 ? j->gpus / most : 0;
-    const uint32_t rest = j->gpus - whole * most;
-    size_t n = 0;
-
     if (*ask->mig && ask->pods == 0) {
         sets[0] = (struct mete_pod_set){.name = "slices", .count = 1, .gpus = j->gpus};
         return 1;
@@ -87,11 +75,7 @@ static size_t list_sets(const struct live *l, const struct sim_job *j, const str
                                         .gpus = j->gpus / ask->pods};
         return 1;
     }
-    if (whole > 0)
-        sets[n++] = (struct mete_pod_set){.name = "nodes", .count = whole, .gpus = most};
-    if (rest > 0)
-        sets[n++] = (struct mete_pod_set){.name = "rest", .count = 1, .gpus = rest};
-    return n;
+    return replay_pod_sets(j->gpus, sim_cluster_gpus_most(l->asked->cluster), sets);
 }
 
 static struct err *refused(const struct live *l, uint32_t job, const char *why)
@@ -164,7 +148,7 @@ static struct err *arrive(struct live *l, uint32_t job)
 {
     const struct sim_job *j = &l->r.options->jobs[job];
 
-    l->known[job].remain_s = j->duration_s;
+    l->runs[job].remain_s = j->duration_s;
     if (!is_strict(l))
         return submit(l, job);
     heap_add(&l->waiting, l->asked->policy.order == CLUSTER_SJF ? j->duration_s : 0, job);
@@ -180,15 +164,7 @@ static void on_end(void *arg, uint32_t job)
 
 static void preempt(struct live *l, uint32_t job)
 {
-    const int64_t cost = replay_preemption_cost(l->r.options->jobs[job].gpus);
-    struct known *k = &l->known[job];
-    const int64_t held_s = l->now_s - k->began_s;
-    const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
-
-    replay_stop(&l->r, job, l->now_s);
-    l->r.done[job].lost_s += cost;
-    k->paying_s = k->paying_s - (held_s - progress_s) + cost;
-    k->remain_s += cost - held_s;
+    (void)replay_preempt(&l->r, job, &l->runs[job], l->now_s); /* the engine knows no progress */
 }
 
 static struct cluster_job *find_other(struct live *l, uint64_t id)
@@ -218,9 +194,9 @@ static void started(struct live *l, uint64_t id)
 
     if (id >= FIRST_ID && id - FIRST_ID < l->r.options->n) {
         job = (uint32_t)(id - FIRST_ID);
-        l->known[job].began_s = l->now_s;
+        l->runs[job].began_s = l->now_s;
         l->has_head = false;
-        replay_note_start(&l->r, job, l->now_s, l->known[job].remain_s);
+        replay_note_start(&l->r, job, l->now_s, l->runs[job].remain_s);
         return;
     }
     other = find_other(l, id);
@@ -339,14 +315,14 @@ struct err *cluster_replay_run(const struct cluster_replay *asked, struct replay
     struct live l = {.asked = asked, .r = {.options = o, .done = ret}};
     struct err *e;
 
-    l.known = mem_alloc(o->n * sizeof(*l.known));
+    l.runs = mem_alloc(o->n * sizeof(*l.runs));
     for (size_t i = 0; i < o->n; i++)
         ret[i] = (struct replay_job){.start_s = -1, .end_s = -1};
     e = set_up(&l);
     while (!e && l.r.ended < o->n)
         e = step(&l);
     mete_engine_free(l.engine);
-    free(l.known);
+    free(l.runs);
     free(l.jobs);
     heap_done(&l.waiting);
     heap_done(&l.others);

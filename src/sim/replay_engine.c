@@ -1,8 +1,8 @@
 /*
  * The engine itself, as a server runs it: its order by size, knowing estimates only, and evictions
  * of whoever stands later; or by submit time with backfill, estimates being time limits that nobody
- * enforces. A job of up to a node's gpus is one pod, a larger one a gang of whole
- * nodes and what is left over. What was done before a preemption is kept, and the job pays.
+ * enforces. A job of up to a node's gpus is one pod, a larger one a gang of whole nodes and what is
+ * left over. What was done before a preemption is kept, and the job pays.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -21,10 +21,8 @@ enum {
 /* What is known of a job. */
 struct known {
     int64_t estimate_s;
-    int64_t ran_s;    /* in earlier runs */
-    int64_t began_s;  /* of this run */
-    int64_t paying_s; /* what this run begins with */
-    int64_t remain_s; /* truly, with what is to be paid */
+    int64_t ran_s; /* in earlier runs */
+    struct replay_run run;
 };
 
 struct live {
@@ -61,22 +59,28 @@ static void add_node(struct live *l, uint32_t index)
     free(uuids);
 }
 
+size_t replay_pod_sets(uint32_t gpus, uint32_t most, struct mete_pod_set ret[2])
+{
+    const uint32_t whole = gpus > most && most > 0 ? gpus / most : 0;
+    const uint32_t rest = gpus - whole * most;
+    size_t n = 0;
+
+    if (whole > 0)
+        ret[n++] = (struct mete_pod_set){.name = "nodes", .count = whole, .gpus = most};
+    if (rest > 0)
+        ret[n++] = (struct mete_pod_set){.name = "rest", .count = 1, .gpus = rest};
+    return n;
+}
+
 static void submit(struct live *l, uint32_t job)
 {
     const struct sim_job *j = &l->r->options->jobs[job];
-    const uint32_t most = l->r->options->gpus_per_node;
-    const uint32_t whole = j->gpus > most ? j->gpus / most : 0;
-    const uint32_t rest = j->gpus - whole * most;
     const bool by_size = l->policy == REPLAY_ENGINE;
     struct mete_pod_set sets[2];
-    size_t n = 0;
+    const size_t n = replay_pod_sets(j->gpus, l->r->options->gpus_per_node, sets);
     enum mete_result result;
 
-    if (whole > 0)
-        sets[n++] = (struct mete_pod_set){.name = "nodes", .count = whole, .gpus = most};
-    if (rest > 0)
-        sets[n++] = (struct mete_pod_set){.name = "rest", .count = 1, .gpus = rest};
-    l->known[job] = (struct known){.estimate_s = j->estimate_s, .remain_s = j->duration_s};
+    l->known[job] = (struct known){.estimate_s = j->estimate_s, .run.remain_s = j->duration_s};
     result =
         mete_workload_add(l->engine, &(struct mete_workload){
                                          .id = (uint64_t)job + 1,
@@ -101,17 +105,10 @@ static void on_end(void *arg, uint32_t job)
 
 static void preempt(struct live *l, uint32_t job)
 {
-    const int64_t cost = replay_preemption_cost(l->r->options->jobs[job].gpus);
     struct known *k = &l->known[job];
-    const int64_t held_s = l->now_s - k->began_s;
-    const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
     int64_t estimate_s = k->estimate_s;
 
-    replay_stop(l->r, job, l->now_s);
-    l->r->done[job].lost_s += cost;
-    k->ran_s += progress_s;
-    k->paying_s = k->paying_s - (held_s - progress_s) + cost;
-    k->remain_s += cost - held_s;
+    k->ran_s += replay_preempt(l->r, job, &k->run, l->now_s);
     (void)mete_workload_unplace(l->engine, (uint64_t)job + 1); /* it runs there */
     while (k->estimate_s <= k->ran_s)
         k->estimate_s *= 2;
@@ -134,8 +131,8 @@ static void decide(struct live *l)
         for (size_t i = 0; i < d.n_placements; i++) {
             const uint32_t job = (uint32_t)(d.placements[i].workload - 1);
 
-            l->known[job].began_s = l->now_s;
-            replay_note_start(l->r, job, l->now_s, l->known[job].remain_s);
+            l->known[job].run.began_s = l->now_s;
+            replay_note_start(l->r, job, l->now_s, l->known[job].run.remain_s);
         }
         for (size_t i = 0; i < d.n_evictions; i++)
             vec_add(&evicted, (uint32_t)(d.evictions[i].workload - 1));

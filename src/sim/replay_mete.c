@@ -21,11 +21,8 @@ enum {
 /* What is known of a job. */
 struct known {
     int64_t estimate_s;
-    int64_t run_s;   /* progress in earlier runs */
-    int64_t began_s; /* of this run */
-    int64_t
-        paying_s; /* of what a run begins with: paid for a preemption before it makes progress */
-    int64_t remain_s; /* truly, with what is to be paid */
+    int64_t run_s; /* progress in earlier runs */
+    struct replay_run run;
     struct place place;
 };
 
@@ -66,7 +63,7 @@ static void submit(struct order *o, uint32_t job)
 {
     const struct sim_job *j = &o->r->options->jobs[job];
 
-    o->known[job] = (struct known){.estimate_s = j->estimate_s, .remain_s = j->duration_s};
+    o->known[job] = (struct known){.estimate_s = j->estimate_s, .run.remain_s = j->duration_s};
     sizes_add(&o->sizes, size_of(o, job));
     set_place(o, job);
     waiting_add(&o->waiting, j->gpus, &o->known[job].place);
@@ -82,7 +79,7 @@ static void on_end(void *arg, uint32_t job)
 /* When a running job outlives its estimate. */
 static int64_t outlives_at(const struct known *k)
 {
-    return k->began_s + k->paying_s + k->estimate_s - k->run_s;
+    return k->run.began_s + k->run.paying_s + k->estimate_s - k->run_s;
 }
 
 /* Half done, however often that takes. */
@@ -161,17 +158,10 @@ static void plan(struct order *o)
 
 static void preempt(struct order *o, uint32_t job)
 {
-    const int64_t cost = replay_preemption_cost(gpus_of(o, job));
     struct known *k = &o->known[job];
-    const int64_t held_s = o->now_s - k->began_s;
-    const int64_t progress_s = held_s > k->paying_s ? held_s - k->paying_s : 0;
 
     line_remove(&o->running, job);
-    replay_stop(o->r, job, o->now_s);
-    o->r->done[job].lost_s += cost;
-    k->run_s += progress_s;
-    k->paying_s = k->paying_s - (held_s - progress_s) + cost;
-    k->remain_s += cost - held_s;
+    k->run_s += replay_preempt(o->r, job, &k->run, o->now_s);
     estimate_again(k, k->run_s);
     set_place(o, job);
     waiting_add(&o->waiting, gpus_of(o, job), &k->place);
@@ -182,8 +172,8 @@ static void start(struct order *o, const struct place *w)
     struct known *k = &o->known[w->job];
 
     waiting_remove(&o->waiting, gpus_of(o, w->job), w);
-    k->began_s = o->now_s;
-    replay_start_planned(o->r, w->job, o->now_s, k->remain_s);
+    k->run.began_s = o->now_s;
+    replay_start_planned(o->r, w->job, o->now_s, k->run.remain_s);
     line_add(&o->running, &k->place);
 }
 

@@ -1,6 +1,7 @@
 /* replay_private.h - what the replays share */
 #pragma once
 
+#include "mete/engine.h"
 #include "sim/heap.h"
 #include "sim/replay.h"
 
@@ -28,13 +29,26 @@ bool replay_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
 void replay_start_planned(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
 /* It has started, wherever it is. */
 void replay_note_start(struct replay *r, uint32_t job, int64_t now_s, int64_t run_s);
+/* A run of a job that may be preempted. */
+struct replay_run {
+    int64_t began_s;
+    int64_t paying_s; /* what it begins with, for preemptions: no progress is made meanwhile */
+    int64_t remain_s; /* truly, with what is to be paid */
+};
+
 /* What the protocol charges a job of that many gpus, in seconds of all of them. */
 int64_t replay_preemption_cost(uint32_t gpus);
+/* The job stops, and pays before it goes on. Returns the seconds of progress that it made. */
+int64_t replay_preempt(struct replay *r, uint32_t job, struct replay_run *run, int64_t now_s);
 /* Takes a running job's gpus away: its end is not before it starts again. */
 void replay_stop(struct replay *r, uint32_t job, int64_t now_s);
 /* Releases what ends at `now_s`; each job that does is told to `fn` (which may be NULL). */
 void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint32_t job),
                     void *arg);
+
+/* A job as the engine takes it: one pod where a node of `most` gpus has as many, else as many whole
+ * nodes as it takes and a pod for the rest. Returns how many of `ret` are filled. */
+size_t replay_pod_sets(uint32_t gpus, uint32_t most, struct mete_pod_set ret[2]);
 
 void replay_srtf(struct replay *r);
 void replay_mete(struct replay *r);
