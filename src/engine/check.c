@@ -7,6 +7,7 @@
 #include "engine/place.h"
 #include "engine/preempt.h"
 #include "engine/queue.h"
+#include "engine/recent.h"
 #include "engine/search.h"
 #include "engine/state.h"
 
@@ -242,6 +243,8 @@ const char *mete_engine_check(struct mete_engine *e)
         wrong = claims_check(e);
     if (!wrong)
         wrong = levels_check(e);
+    if (!wrong)
+        wrong = recent_check(e);
     if (!wrong)
         wrong = near_check(e);
     return wrong ? wrong : search_check(e);

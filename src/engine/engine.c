@@ -10,6 +10,7 @@
 #include "engine/parts.h"
 #include "engine/policy.h"
 #include "engine/queue.h"
+#include "engine/recent.h"
 #include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -40,6 +41,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         return NULL;
     e = mem_alloc(sizeof(*e));
     e->texts = intern_new();
+    e->recent = recent_new();
     e->cpu = intern_ref(e->texts, "cpu");
     e->memory = intern_ref(e->texts, "memory");
     e->pods = intern_ref(e->texts, "pods");
@@ -109,6 +111,7 @@ void mete_engine_free(struct mete_engine *e)
     demand_free(e, e->demand);
     values_free(e, e->values);
     free_maps(e);
+    recent_free(e->recent);
     near_free(e);
     near_question_free(e->question);
     vec_done(&e->keys);

@@ -6,6 +6,7 @@
 #include "engine/fit.h"
 #include "engine/near.h"
 #include "engine/queue.h"
+#include "engine/recent.h"
 #include "engine/state.h"
 
 enum {
@@ -248,6 +249,7 @@ void group_unref(struct mete_engine *e, struct group *g)
 {
     if (!g || --g->refs > 0)
         return;
+    recent_forget(g);
     map_remove(handle, e->group_map, g);
     group_free(e, g);
 }

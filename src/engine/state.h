@@ -82,6 +82,7 @@ struct request {
 };
 
 struct values_rows;
+struct recent;
 struct winners;
 struct node;
 struct pod;
@@ -274,6 +275,7 @@ struct group {
     struct map_handle handle;
     uint32_t *words;
     unsigned refs;
+    struct group **recent; /* where recent.c has it; or NULL */
     uint32_t user;    /* 0: of any */
     uint32_t booking; /* the name of the one in which alone it runs; 0: none */
     struct group_set *sets;
@@ -424,6 +426,7 @@ struct mete_engine {
     struct gpu *gpu_map;
     struct shape *shape_map;
     struct group *group_map;
+    struct recent *recent; /* groups; a cache */
     struct workload *workload_map;
     size_t n_waiting;
     uint64_t n_extras_made;

@@ -12,6 +12,7 @@
 #include "engine/points.h"
 #include "engine/preempt.h"
 #include "engine/queue.h"
+#include "engine/recent.h"
 #include "engine/record.h"
 #include "engine/reserve.h"
 #include "engine/search.h"
@@ -69,6 +70,30 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
     return METE_OK;
 }
 
+/* The group that it is in from now on; its queue counts it. `user` is the number of its user. */
+static enum mete_result join_group(struct mete_engine *e, const struct mete_workload *from,
+                                   uint32_t user, struct group **ret)
+{
+    struct group *g = recent_find(e, from, user);
+    enum mete_result result = METE_OK;
+    struct queue *queue;
+
+    if (g) {
+        g->refs++;
+        g->queue->refs++;
+        *ret = g;
+        return METE_OK;
+    }
+    queue = queue_make(e, from->queue && *from->queue ? from->queue : "default");
+    queue->refs++;
+    result = group_make(e, from, queue, queue->splits_users ? user : 0, ret);
+    if (result == METE_OK)
+        recent_note(e, from, *ret);
+    else
+        queue_unref(e, queue);
+    return result;
+}
+
 enum mete_result workload_make(struct mete_engine *e, const struct mete_workload *from,
                                struct workload **ret)
 {
@@ -77,18 +102,14 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     const char *name = from->name ? from->name : "";
     size_t name_size;
     struct workload *w;
-    struct queue *queue;
     uint32_t user;
 
     if (result != METE_OK)
         return result;
-    queue = queue_make(e, from->queue && *from->queue ? from->queue : "default");
-    queue->refs++;
     user = intern_ref(e->texts, from->user ? from->user : "");
-    result = group_make(e, from, queue, queue->splits_users ? user : 0, &g);
+    result = join_group(e, from, user, &g);
     if (result != METE_OK) {
         intern_unref(e->texts, user);
-        queue_unref(e, queue);
         return result;
     }
     name_size = strlen(name) + 1;
@@ -97,7 +118,7 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     w->key =
         (struct order_key){.points = from->priority, .submit_ns = from->submit_ns, .id = from->id};
     w->group = g;
-    w->queue = queue;
+    w->queue = g->queue;
     w->labels = pod_labels_read(e, from);
     near_join(e, w);
     w->user = user;
