@@ -60,6 +60,8 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
     e->journal.arg = e;
     e->epoch = 1;
     e->newest = NO_SLOT;
+    for (unsigned tier = 0; tier < TIERS; tier++)
+        e->tiers[tier] = NO_SLOT;
     e->nodes_version = 1;
     e->labels_version = 1;
     e->freed = 1;

@@ -17,12 +17,37 @@ static void unlist(struct mete_engine *e, const struct glance *g)
 {
     if (g->changed_at == 0)
         return;
-    if (g->newer == NO_SLOT)
-        e->newest = g->older;
+    if (g->all.newer == NO_SLOT)
+        e->newest = g->all.older;
     else
-        e->glances.at[g->newer].older = g->older;
-    if (g->older != NO_SLOT)
-        e->glances.at[g->older].newer = g->newer;
+        e->glances.at[g->all.newer].all.older = g->all.older;
+    if (g->all.older != NO_SLOT)
+        e->glances.at[g->all.older].all.newer = g->all.newer;
+}
+
+static void leave_tier(struct mete_engine *e, const struct glance *g)
+{
+    if (g->told_at == 0)
+        return;
+    if (g->same.newer == NO_SLOT)
+        e->tiers[g->tier] = g->same.older;
+    else
+        e->glances.at[g->same.newer].same.older = g->same.older;
+    if (g->same.older != NO_SLOT)
+        e->glances.at[g->same.older].same.newer = g->same.newer;
+}
+
+static void enter_tier(struct mete_engine *e, uint32_t slot, unsigned tier)
+{
+    struct glance *g = &e->glances.at[slot];
+    uint32_t head = e->tiers[tier];
+
+    g->same = (struct change_link){.newer = NO_SLOT, .older = head};
+    if (head != NO_SLOT)
+        e->glances.at[head].same.newer = slot;
+    e->tiers[tier] = slot;
+    g->tier = tier;
+    g->told_at = e->changes;
 }
 
 static void note_change(struct mete_engine *e, const struct node *n)
@@ -34,10 +59,9 @@ static void note_change(struct mete_engine *e, const struct node *n)
         n->timeline->is_stale = true;
     if (e->newest != n->slot) {
         unlist(e, g);
-        g->newer = NO_SLOT;
-        g->older = e->newest;
+        g->all = (struct change_link){.newer = NO_SLOT, .older = e->newest};
         if (e->newest != NO_SLOT)
-            e->glances.at[e->newest].newer = n->slot;
+            e->glances.at[e->newest].all.newer = n->slot;
         e->newest = n->slot;
     }
     g->changed_at = ++e->changes;
@@ -46,6 +70,7 @@ static void note_change(struct mete_engine *e, const struct node *n)
 void search_drop_node(struct mete_engine *e, const struct node *n)
 {
     unlist(e, &e->glances.at[n->slot]);
+    leave_tier(e, &e->glances.at[n->slot]);
     e->glances.at[n->slot] = (struct glance){0};
 }
 
@@ -54,7 +79,7 @@ static struct node *present_from(const struct mete_engine *e, uint32_t slot, uin
     while (slot != NO_SLOT && e->glances.at[slot].changed_at > seen) {
         if (e->slots.at[slot]->is_present)
             return e->slots.at[slot];
-        slot = e->glances.at[slot].older;
+        slot = e->glances.at[slot].all.older;
     }
     return NULL;
 }
@@ -66,7 +91,7 @@ struct node *search_newest(const struct mete_engine *e, uint64_t seen)
 
 struct node *search_older(const struct mete_engine *e, const struct node *n, uint64_t seen)
 {
-    return present_from(e, e->glances.at[n->slot].older, seen);
+    return present_from(e, e->glances.at[n->slot].all.older, seen);
 }
 
 void node_touch(struct mete_engine *e, struct node *n)
@@ -179,13 +204,49 @@ const struct detail *search_detail(const struct mete_engine *e, const struct nod
     return &e->details.at[n->slot];
 }
 
+static bool has_gpus(const struct glance *g, const struct shape *s)
+{
+    if (s->n_asks > 0)
+        return true;
+    return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->whole;
+}
+
+static unsigned tier_of_wholes(unsigned whole)
+{
+    return TIER_TENTHS + (whole < TIER_WHOLES ? whole : TIER_WHOLES);
+}
+
+static unsigned tier_of_share(unsigned milli)
+{
+    return milli > 0 ? 1 + milli * TIER_TENTHS / MILLI : 0;
+}
+
+/* The first in which nodes may have the gpus. */
+static unsigned tier_for(const struct shape *s)
+{
+    if (s->n_asks > 0 || s->gpus == 0)
+        return 0;
+    return shape_is_share(s) ? tier_of_share(s->milli) : tier_of_wholes(s->gpus);
+}
+
+/* Brings those that changed into their tiers. */
+static void tell(struct mete_engine *e)
+{
+    for (uint32_t slot = e->newest; slot != NO_SLOT && e->glances.at[slot].changed_at > e->told;
+         slot = e->glances.at[slot].all.older) {
+        const struct glance *g = glance(e, slot);
+
+        leave_tier(e, g);
+        enter_tier(e, slot, g->whole > 0 ? tier_of_wholes(g->whole) : tier_of_share(g->largest));
+    }
+    e->told = e->changes;
+}
+
 static bool fits_at_a_glance(const struct glance *g, const struct shape *s)
 {
     if (!g->is_open || s->cpu > g->cpu || s->memory > g->memory || s->pods > g->pods)
         return false;
-    if (s->n_asks > 0)
-        return true;
-    return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->whole;
+    return has_gpus(g, s);
 }
 
 static uint32_t leaf_score(struct mete_engine *e, uint32_t slot, const struct shape *s)
@@ -248,12 +309,24 @@ static void tree_make(struct mete_engine *e, struct shape *s)
     vec_add(&e->trees, s);
 }
 
+/* The leaf of a node that has the gpus: those of others are not brought up to date. */
+static uint32_t tree_get(const struct mete_engine *e, const struct shape *s, size_t rank)
+{
+    uint32_t score = s->tree ? winners_get(s->tree, rank) : 0;
+
+    return score > 0 && has_gpus(glance(e, e->order.at[rank]->slot), s) ? score : 0;
+}
+
 /* The key of the best node; 0: none. */
-static uint64_t tree_best(const struct shape *s)
+static uint64_t tree_best(const struct mete_engine *e, const struct shape *s)
 {
     size_t rank = 0;
-    uint32_t score = s->tree ? winners_best(s->tree, &rank) : 0;
+    uint32_t score;
 
+    if (!s->tree)
+        return 0;
+    while ((score = winners_best(s->tree, &rank)) != tree_get(e, s, rank))
+        winners_set(s->tree, rank, 0);
     return key_of(score, (uint32_t)rank);
 }
 
@@ -289,30 +362,37 @@ static void fetch(const struct mete_engine *e, const struct shape *s, uint32_t s
         winners_fetch(s->tree, g->rank);
 }
 
-/* Brings the leaves up to date. A shape that fitted nowhere stays without a tree until a node fits.
- */
-static void catch_up(struct mete_engine *e, struct shape *s)
+/* Looks at the nodes of a tier that changed. */
+static void catch_up_tier(struct mete_engine *e, struct shape *s, unsigned tier)
 {
-    uint32_t slot = e->newest;
+    uint32_t slot = e->tiers[tier];
 
-    if (!s->is_known || (s->tree && s->epoch != e->epoch)) {
-        search_all(e, s);
-        slot = NO_SLOT;
-    }
-    while (slot != NO_SLOT && e->glances.at[slot].changed_at > s->seen) {
+    while (slot != NO_SLOT && e->glances.at[slot].told_at > s->seen) {
         uint32_t score = leaf_score(e, slot, s);
         const struct glance *g = &e->glances.at[slot];
 
-        if (g->older != NO_SLOT)
-            fetch(e, s, g->older);
+        if (g->same.older != NO_SLOT)
+            fetch(e, s, g->same.older);
         if (score != 0 && !s->tree) {
             tree_make(e, s);
             s->epoch = e->epoch;
         }
         if (s->tree && g->rank != NO_SLOT)
             winners_set(s->tree, g->rank, score);
-        slot = g->older;
+        slot = g->same.older;
     }
+}
+
+/* Brings the leaves up to date, of nodes that may have the gpus. A shape that fitted nowhere stays
+ * without a tree until a node fits. */
+static void catch_up(struct mete_engine *e, struct shape *s)
+{
+    tell(e);
+    if (!s->is_known || (s->tree && s->epoch != e->epoch))
+        search_all(e, s);
+    else
+        for (unsigned tier = tier_for(s); tier < TIERS; tier++)
+            catch_up_tier(e, s, tier);
     s->is_known = true;
     s->seen = e->changes;
 }
@@ -340,7 +420,7 @@ uint64_t search_key_there(struct mete_engine *e, const struct node *n, const str
     if (!has_cache(e, s))
         return n->reservation || n->n_booked > 0 ? 0 : search_key(e, n, s);
     e->steps++;
-    return s->tree ? key_of(winners_get(s->tree, n->rank), n->rank) : 0;
+    return key_of(tree_get(e, s, n->rank), n->rank);
 }
 
 static uint64_t scan(struct mete_engine *e, const struct shape *s)
@@ -366,7 +446,7 @@ struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_k
         return search_node(e, *ret_key);
     }
     catch_up(e, s);
-    *ret_key = tree_best(s);
+    *ret_key = tree_best(e, s);
     s->used_at = ++e->uses;
     return search_node(e, *ret_key);
 }
@@ -388,7 +468,7 @@ const uint64_t *search_keys(struct mete_engine *e, struct shape *s)
     catch_up(e, s);
     s->used_at = ++e->uses;
     for (size_t i = 0; i < e->order.n; i++)
-        vec_add(&e->keys, s->tree ? key_of(winners_get(s->tree, i), (uint32_t)i) : 0);
+        vec_add(&e->keys, key_of(tree_get(e, s, i), (uint32_t)i));
     return e->keys.at;
 }
 
@@ -405,7 +485,7 @@ const char *search_check(struct mete_engine *e)
         if (!s->is_known)
             continue;
         catch_up(e, s);
-        if (tree_best(s) != scan(e, s))
+        if (tree_best(e, s) != scan(e, s))
             wrong = "a cached search differs from a search of every node";
         e->steps = steps;
     }

@@ -2,9 +2,11 @@
  * search.h - the best node for a shape, at the cost of what changed
  *
  * Each shape in use keeps a winner tree over the nodes by name: a leaf is the score of that node, 0
- * where the pod does not fit. The nodes stand in a list by their last change, so a search looks
- * once at each that changed since the last one, whatever happened to it in between. A shape that
- * fits nowhere keeps no tree at all, only how many changes there were when that was found.
+ * where the pod does not fit. The nodes stand in lists by their last change, one for each amount of
+ * free gpus (a tier), so a search looks once at each that changed since the last one and may have
+ * the gpus, whatever happened to it in between. The leaves of the others stay as they were, and are
+ * cleared when one turns out the best. A shape that fits nowhere keeps no tree at all, only how
+ * many changes there were when that was found.
  */
 #pragma once
 

@@ -182,6 +182,20 @@ struct levels {
     uint8_t bit[NODE_GPUS_MAX];   /* which of the node's it is */
 };
 
+/* Where nodes of which something is free stand by how much: nothing, tenths of one gpu, so many
+ * whole gpus or more. Who needs more than a tier has need not look at the nodes there. */
+enum {
+    TIER_TENTHS = 10,
+    TIER_WHOLES = 8,
+    TIERS = 1 + TIER_TENTHS + TIER_WHOLES
+};
+
+/* A place in one of the lists of nodes by their last change. */
+struct change_link {
+    uint32_t newer; /* slots of those before and behind it, or NO_SLOT */
+    uint32_t older;
+};
+
 /* Of a node, side by side with those of the others: enough to see that most do not fit, and of
  * plain ones (see find_plain) that they do. */
 struct glance {
@@ -191,9 +205,11 @@ struct glance {
     uint8_t whole;    /* gpus that are free */
     uint16_t largest; /* the most that is free of one gpu, in 1/1000 */
     uint32_t rank;    /* NO_SLOT: it is not there */
-    uint32_t newer;   /* slots of those that changed next after it and before it, or NO_SLOT */
-    uint32_t older;
-    uint64_t changed_at; /* e->changes after its last change; 0: none yet, and not in the list */
+    struct change_link all;
+    struct change_link same; /* in its tier */
+    uint32_t tier;
+    uint64_t changed_at; /* e->changes after its last change; 0: none yet, and in no list */
+    uint64_t told_at;    /* e->changes when it came into its tier; 0: not yet */
     int64_t cpu;         /* free */
     int64_t memory;
     int64_t pods;
@@ -276,8 +292,8 @@ struct group {
     uint32_t *words;
     unsigned refs;
     struct group **recent; /* where recent.c has it; or NULL */
-    uint32_t user;    /* 0: of any */
-    uint32_t booking; /* the name of the one in which alone it runs; 0: none */
+    uint32_t user;         /* 0: of any */
+    uint32_t booking;      /* the name of the one in which alone it runs; 0: none */
     struct group_set *sets;
     size_t n_sets;
     uint32_t *fill_order; /* sets, the ones with most gpus first */
@@ -474,9 +490,11 @@ struct mete_engine {
     bool is_booked_by_user;         /* one is for users: groups are of one user each */
     const struct booking *inside;   /* whoever the bars are for runs in it alone */
 
-    uint64_t changes; /* of nodes */
-    uint32_t newest;  /* the slot of the node that changed last, or NO_SLOT; see search.c */
-    uint64_t epoch;   /* which nodes are present */
+    uint64_t changes;      /* of nodes */
+    uint32_t newest;       /* the slot of the node that changed last, or NO_SLOT; see search.c */
+    uint32_t tiers[TIERS]; /* likewise, of those in each */
+    uint64_t told;         /* e->changes up to which nodes are in their tiers */
+    uint64_t epoch;        /* which nodes are present */
     uint64_t ranked;
     uint64_t nodes_version; /* what nodes are, held things apart */
     uint64_t freed;         /* something was freed, or a node got better: plans may be better now */
