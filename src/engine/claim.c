@@ -485,6 +485,15 @@ void claims_put_back(struct mete_engine *e, struct claims_aside *aside)
     turn_page(e);
 }
 
+/* Its time has come: it, or one of its group, is to be tried. */
+static void reopen(struct mete_engine *e, const struct claim *c)
+{
+    c->owner->group->failed_at = 0;
+    VEC_EACH (&c->parts, part) {
+        node_touch(e, part->node);
+    }
+}
+
 void claims_begin(struct mete_engine *e, int64_t now_ns)
 {
     if (!claims_in_use(e)) {
@@ -493,7 +502,7 @@ void claims_begin(struct mete_engine *e, int64_t now_ns)
     }
     VEC_EACH (&e->claims, c) {
         if (!e->was_cut && (*c)->start_ns <= now_ns)
-            (*c)->owner->group->failed_at = 0;
+            reopen(e, *c);
     }
     e->is_improving = e->was_improving;
     if (e->improved_at != e->freed + e->unclaimed && now_ns - e->improved_ns >= e->plan_period_ns) {
@@ -513,6 +522,46 @@ void claims_end(struct mete_engine *e)
 bool claims_suffice(const struct mete_engine *e, const struct group *g)
 {
     return !e->is_improving && g->n_claims > 0 && g->n_claims == order_count(&g->waiting);
+}
+
+static bool is_among(struct workload *const *all, size_t n, const struct workload *w)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i] == w)
+            return true;
+    return false;
+}
+
+size_t claim_kin(const struct mete_engine *e, const struct workload *w,
+                 struct workload *kin[static CLAIM_KIN_MAX])
+{
+    uint64_t seen = w->group->tried_at;
+    size_t n_kin = 0;
+
+    if (!w->claim || w->group->n_claims < 2)
+        return 0;
+    for (const struct node *n = search_newest(e, seen); n; n = search_older(e, n, seen)) {
+        for (size_t i = 0; n->timeline && i < n->timeline->edges.n; i++) {
+            struct workload *owner = n->timeline->edges.at[i].claim->owner;
+
+            if (owner->group != w->group || owner == w || is_among(kin, n_kin, owner))
+                continue;
+            if (n_kin == CLAIM_KIN_MAX)
+                return n_kin;
+            kin[n_kin++] = owner;
+        }
+    }
+    return n_kin;
+}
+
+void claims_swap(struct workload *a, struct workload *b)
+{
+    struct claim *of_a = a->claim;
+
+    a->claim = b->claim;
+    b->claim = of_a;
+    a->claim->owner = a;
+    b->claim->owner = b;
 }
 
 int64_t claim_end_ns(const struct workload *w, int64_t now_ns)

@@ -79,6 +79,18 @@ bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns);
 /* Have all of the group that wait a claim that needs no look in this cycle? */
 bool claims_suffice(const struct mete_engine *e, const struct group *g);
 
+/* Those of its group behind `w`, which cannot start, who have claims on nodes that changed since one
+ * of the group was tried: what they claimed may do now, for whoever of the group is first. At most
+ * CLAIM_KIN_MAX. */
+enum {
+    CLAIM_KIN_MAX = 64
+};
+size_t claim_kin(const struct mete_engine *e, const struct workload *w,
+                 struct workload *kin[static CLAIM_KIN_MAX]);
+
+/* Two of one group, both with a claim, take each other's. */
+void claims_swap(struct workload *a, struct workload *b);
+
 /* Until when it counts, were it to start now: one whose claim is due, until that ends. It may be
  * late by a moment, and who comes next is not pushed back for that before it is true. */
 int64_t claim_end_ns(const struct workload *w, int64_t now_ns);

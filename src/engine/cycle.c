@@ -67,6 +67,27 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
     return true;
 }
 
+/* As is, or with what one of its group has claimed, which has its claim then. */
+static bool try_place(struct mete_engine *e, struct workload *w, int64_t now_ns)
+{
+    struct workload *kin[CLAIM_KIN_MAX];
+    size_t n_kin;
+
+    if (place(e, w, now_ns, false))
+        return true;
+    n_kin = claim_kin(e, w, kin);
+    for (size_t i = 0; i < n_kin; i++) {
+        claims_swap(w, kin[i]);
+        if (place(e, w, now_ns, false))
+            return true;
+        claims_swap(w, kin[i]);
+    }
+    w->group->failed_at = e->eased;
+    w->group->tried_at = e->changes;
+    w->group->kept_at = e->cycles;
+    return false;
+}
+
 static uint32_t depth_of(const struct mete_engine *e, const struct workload *w)
 {
     uint32_t own = w->queue->reserve_depth;
@@ -166,12 +187,10 @@ static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bo
     struct order_link *next = order_next(g->at);
 
     if (may_fit) {
-        if (place(e, w, now_ns, false)) {
+        if (try_place(e, w, now_ns)) {
             turn_end(e, g, next);
             return;
         }
-        g->failed_at = e->eased;
-        g->kept_at = e->cycles;
     }
     g->has_failed = true;
     if (preempt_for(e, w, now_ns))
@@ -289,25 +308,31 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
     }
 }
 
-static void begin(struct mete_engine *e, int64_t now_ns)
+/* Nobody has had a turn. */
+static void forget_turns(struct mete_engine *e)
 {
-    arena_reset(e->decisions);
-    vec_clear(&e->placed);
-    vec_clear(&e->evictions);
     e->n_reserved = 0;
     e->has_unknown = false;
     VEC_EACH (&e->queues, q) {
         (*q)->n_reserved = 0;
     }
+    VEC_EACH (&e->reservations, r) {
+        (*r)->is_confirmed = (*r)->is_preempting;
+    }
+}
+
+static void begin(struct mete_engine *e, int64_t now_ns)
+{
+    arena_reset(e->decisions);
+    vec_clear(&e->placed);
+    vec_clear(&e->evictions);
     e->cycles += !e->was_cut;
     share_begin(e, now_ns);
     e->now_ns = now_ns;
     bookings_begin(e, now_ns);
     claims_begin(e, now_ns);
     points_begin(e, now_ns);
-    VEC_EACH (&e->reservations, r) {
-        (*r)->is_confirmed = (*r)->is_preempting;
-    }
+    forget_turns(e);
     start_preemptors(e, now_ns);
     turns_begin(e);
 }
@@ -370,15 +395,19 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
     return false;
 }
 
-/* Again where one that was placed may be what another that had its turn waits for. */
+/* Again where one that was placed, or a claim that was given up, may be what another that had its
+ * turn waits for. It ends: who gives up a claim has another for the rest of the cycle, or none. */
 static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
     for (;;) {
+        uint64_t unclaimed = e->unclaimed;
+
         e->has_helped = false;
         if (take_turns(e, now_ns, budget))
             return true;
-        if (!e->has_helped)
+        if (!e->has_helped && e->unclaimed == unclaimed)
             return false;
+        forget_turns(e);
         turns_begin(e);
     }
 }

@@ -309,6 +309,7 @@ struct group {
     size_t waiting_index; /* in queue->groups, while any wait */
 
     uint64_t failed_at;  /* e->eased when its first could not be placed: skipped until that moves */
+    uint64_t tried_at;   /* e->changes then */
     uint64_t kept_at;    /* e->cycles when it was tried again though it had failed */
     uint64_t stuck_at;   /* e->version when nobody could be evicted for it, ... */
     int64_t stuck_ns;    /* ... before this moment */

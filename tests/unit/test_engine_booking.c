@@ -451,7 +451,6 @@ static void run_seed(uint64_t seed)
             put_job(&w, 1 + prop_below(&w.prop, JOBS));
         read_bookings(&w);
         run_cycle(&w, 1 + (int64_t)prop_below(&w.prop, 10));
-        run_cycle(&w, 0); /* what plans gave up in the one before is to be had in this */
         hash = engine_hash(w.engine);
         if (i % 8 == 0)
             check_first(&w);
