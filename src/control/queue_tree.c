@@ -45,10 +45,13 @@ static void space_free(struct queue_tree *q, struct queue_space *space)
 
 void queue_tree_touch(struct queue_tree *q)
 {
+    int64_t due_ns = q->told_ns + settle_ns;
+    int64_t now_ns = loop_now_ns(q->options.loop);
+
     if (q->is_status_due)
         return;
     q->is_status_due = true;
-    loop_timer_set(q->status_timer, settle_ns);
+    loop_timer_set(q->status_timer, q->told_ns > 0 && due_ns > now_ns ? due_ns - now_ns : 0);
 }
 
 static void forget_gone(struct queue_tree *q)

@@ -29,6 +29,7 @@ struct queue_tree {
     struct cluster_watch *queues_watch;
     struct cluster_watch *spaces_watch;
     struct loop_timer *status_timer;
+    int64_t told_ns; /* when the statuses were written last; 0: not yet */
     bool is_status_due;
     bool is_loading; /* the first list: fed when all is read */
 };

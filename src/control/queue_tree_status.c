@@ -128,6 +128,7 @@ void queue_tree_on_status(void *arg)
     struct mete_queue_view v;
 
     q->is_status_due = false;
+    q->told_ns = loop_now_ns(q->options.loop);
     for (size_t i = 0; i < mete_queue_count(e); i++) {
         if (mete_queue_view(e, i, &v) != METE_OK)
             break; /* counted: does not happen */
