@@ -126,15 +126,27 @@ void bench_memory(const struct bench *b)
     mete_engine_free(t.e);
 }
 
+/* The `n` from that one on. */
 static void ask(void *arg)
 {
     struct turns *t = arg;
     struct mete_reason r;
 
-    for (uint64_t i = 1; i <= t->n; i++)
-        bench_need(mete_why(t->e, t->next - i, 2, &r));
+    for (uint64_t i = 0; i < t->n; i++)
+        bench_need(mete_why(t->e, t->next + i, t->now_ns, &r));
 }
 
+static uint64_t find_waiting(struct mete_engine *e, uint32_t position)
+{
+    struct mete_reason r = {0};
+    uint64_t id = 0;
+
+    while (r.position != position)
+        bench_need(mete_why_brief(e, ++id, 2, &r));
+    return id;
+}
+
+/* Of the 100th, and of those so far behind that nothing is said of their start. */
 void bench_why(const struct bench *b)
 {
     const size_t nodes = b->nodes > 0 ? b->nodes : 1000;
@@ -143,6 +155,11 @@ void bench_why(const struct bench *b)
     while (t.next <= nodes * GPUS * 2)
         add(t.e, t.next++);
     one_cycle(&t);
-    bench_say_ms("why", nodes, t.n, bench_time(ask, &t));
+    t.now_ns++;
+    t.next -= t.n;
+    bench_say_ms("why_of_the_last", nodes, t.n, bench_time(ask, &t));
+    t.n = 1;
+    t.next = find_waiting(t.e, 100);
+    bench_say_ms("why_of_the_100th", nodes, t.n, bench_time(ask, &t));
     mete_engine_free(t.e);
 }

@@ -4,12 +4,12 @@
 
 #include "engine/booking.h"
 #include "engine/foresee.h"
+#include "engine/outlook.h"
 #include "engine/search.h"
 #include "engine/turn.h"
 
 enum {
     LOOKS_MAX = 20000, /* at nodes, for one gang: with more it has no claim */
-    OUTLOOKS_BYTES_MAX = 64 << 20,
 };
 
 bool claims_in_use(const struct mete_engine *e)
@@ -108,90 +108,6 @@ void claims_drop_node(struct mete_engine *e, struct node *n)
 {
     while (n->timeline && n->timeline->edges.n > 0)
         claim_drop(e, n->timeline->edges.at[0].claim->owner->claim);
-}
-
-static size_t outlook_bytes(const struct outlook *o)
-{
-    return o->room * (sizeof(*o->from) + 2 * sizeof(*o->tree));
-}
-
-void outlook_free(struct mete_engine *e, struct group *g)
-{
-    if (!g->outlook)
-        return;
-    e->outlooks_bytes -= outlook_bytes(g->outlook);
-    free(g->outlook->from);
-    free(g->outlook->tree);
-    free(g->outlook);
-    g->outlook = NULL;
-}
-
-/* They are made anew where they are needed. */
-static void outlooks_free(struct mete_engine *e)
-{
-    struct group *next;
-    struct group *g;
-
-    map_each (handle, e->group_map, g, next) {
-        outlook_free(e, g);
-    }
-}
-
-static void outlook_put(struct outlook *o, uint32_t rank, int64_t from_ns)
-{
-    o->from[rank] = from_ns;
-    for (size_t i = (o->room + rank) / 2; i > 0; i /= 2) {
-        uint32_t left = o->tree[2 * i];
-        uint32_t right = o->tree[2 * i + 1];
-
-        o->tree[i] = o->from[right] < o->from[left] ? right : left;
-    }
-}
-
-static void outlook_begin(struct mete_engine *e, struct outlook *o, int64_t now_ns)
-{
-    size_t room = 1;
-
-    while (room < e->order.n)
-        room *= 2;
-    e->outlooks_bytes -= outlook_bytes(o);
-    o->room = room;
-    e->outlooks_bytes += outlook_bytes(o);
-    o->from = mem_realloc(o->from, room * sizeof(*o->from));
-    o->tree = mem_realloc(o->tree, 2 * room * sizeof(*o->tree));
-    for (uint32_t i = 0; i < room; i++) {
-        o->from[i] = i < e->order.n ? now_ns : NEVER_NS;
-        o->tree[room + i] = i;
-    }
-    for (size_t i = room - 1; i > 0; i--) {
-        uint32_t left = o->tree[2 * i];
-        uint32_t right = o->tree[2 * i + 1];
-
-        o->tree[i] = o->from[right] < o->from[left] ? right : left;
-    }
-    o->seen = e->changes;
-    o->epoch = e->epoch;
-    o->pass = e->pass;
-}
-
-/* What has changed since may have room from now on. */
-static struct outlook *outlook_of(struct mete_engine *e, struct group *g, int64_t now_ns)
-{
-    struct outlook *o = g->outlook;
-
-    search_rank(e);
-    if (!o && e->outlooks_bytes > OUTLOOKS_BYTES_MAX)
-        outlooks_free(e);
-    if (!o)
-        o = g->outlook = mem_alloc(sizeof(*o));
-    if (o->room == 0 || o->epoch != e->epoch || o->pass != e->pass) {
-        outlook_begin(e, o, now_ns);
-        return o;
-    }
-    for (const struct node *n = search_newest(e, o->seen); n; n = search_older(e, n, o->seen))
-        outlook_put(o, n->rank, now_ns);
-    o->seen = e->changes;
-    return o;
 }
 
 static void put_part(struct claim *c, struct node *n, const struct shape *s)

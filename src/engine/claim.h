@@ -55,16 +55,6 @@ struct timeline {
     size_t rows_room;
 };
 
-/* A lower bound of when a group's pod could start on each node. */
-struct outlook {
-    int64_t *from;  /* by rank */
-    uint32_t *tree; /* the rank with the least; see search.c */
-    size_t room;
-    uint64_t seen; /* e->changes */
-    uint64_t pass;
-    uint64_t epoch;
-};
-
 /* Is room kept by claims? */
 bool claims_in_use(const struct mete_engine *e);
 
@@ -106,7 +96,6 @@ void claim_drop_of(struct mete_engine *e, const struct workload *w);
 void claims_drop_node(struct mete_engine *e, struct node *n);
 void claims_drop_all(struct mete_engine *e);
 void claims_drop_queue(struct mete_engine *e, const struct queue *q);
-void outlook_free(struct mete_engine *e, struct group *g);
 
 /* Nothing is claimed for now; all count `use` of USE_STEPS of the time limits, 0: all of it. What
  * is claimed meanwhile is given up when they are put back, and nobody has noticed. */

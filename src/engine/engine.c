@@ -131,6 +131,7 @@ void mete_engine_free(struct mete_engine *e)
     vec_done(&e->placed);
     vec_done(&e->holders);
     vec_done(&e->claims);
+    vec_done(&e->outlooks);
     arena_free(e->decisions);
     arena_free(e->answers);
     arena_free(e->scratch);

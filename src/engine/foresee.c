@@ -54,12 +54,38 @@ static uint32_t least_use(const struct mete_engine *e)
     return 0;
 }
 
+/*
+ * Are more before it than are looked at, for certain? Of one pod and with a limit the first of a
+ * kind has a time beside any number of these, or none of that kind ever has. Leaves claims.
+ */
+static bool is_out_of_sight(struct mete_engine *e, const struct workload *w, int64_t now_ns)
+{
+    turns_begin(e);
+    for (size_t n = 0; n < AHEAD_MAX; n++) {
+        struct group *g = turn_next(e);
+        struct workload *first = g ? workload_of_group(g->at) : NULL;
+        bool has_time;
+
+        if (!g || first == w || first->whole || g->n_pods > 1 || g->time_limit_ns == 0)
+            return false;
+        has_time =
+            queue_may_start(e, first, NULL) && (g->n_claims > 0 || claim_keep(e, first, now_ns));
+        turn_end(e, g, has_time ? order_next(g->at) : NULL);
+    }
+    return true;
+}
+
 /* The turns until it has its own, or until `depth` others have claims. False: they are too many, or
  * its time is not known. */
 static bool plan(struct mete_engine *e, struct workload *w, int64_t now_ns, uint32_t depth)
 {
     struct group *g;
 
+    if (depth > 1 && order_place(&w->all) >= AHEAD_MAX) {
+        if (is_out_of_sight(e, w, now_ns))
+            return false;
+        claims_drop_all(e);
+    }
     turns_begin(e);
     for (size_t n = 0; n < AHEAD_MAX && (g = turn_next(e)) != NULL; n++) {
         struct workload *first = e->claims.n < depth ? workload_of_group(g->at) : w;

@@ -1,10 +1,10 @@
 #include <stdlib.h>
 
-#include "engine/claim.h"
 #include "engine/domain.h"
 #include "engine/extra.h"
 #include "engine/fit.h"
 #include "engine/near.h"
+#include "engine/outlook.h"
 #include "engine/queue.h"
 #include "engine/recent.h"
 #include "engine/state.h"

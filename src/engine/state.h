@@ -475,6 +475,7 @@ struct mete_engine {
     uint64_t improved_at;   /* e->freed and the above when all claims were looked at last */
     int64_t improved_ns;    /* and when */
     int64_t plan_period_ns; /* how often, at most */
+    VEC(struct group *) outlooks; /* that have one */
     size_t outlooks_bytes;
     uint64_t pass;                  /* which plan: what outlooks say of another is of no use */
     bool is_foreseeing;             /* it is one that will be given up */

@@ -1,4 +1,6 @@
 /* Estimated starts: where they come from, and how often they hold. */
+#include <inttypes.h>
+
 #include "../prop.h"
 #include "engine/state.h"
 #include "engine_build.h"
@@ -234,6 +236,75 @@ static void four_in_five_estimates_hold(void **state)
     }
 }
 
+enum {
+    WAITING = 30,
+    PLACES = 6
+};
+
+/* Of one seed; with `label` all nodes have it, and all jobs ask for it. */
+static struct mete_engine *crowded(uint64_t seed, const char *label)
+{
+    static const char *const names[PLACES] = {"p0", "p1", "p2", "p3", "p4", "p5"};
+    static const char *const models[] = {"h100", "h100", "a100"};
+    struct mete_engine *e = mete_engine_new(NULL);
+    struct prop prop = {seed};
+    struct mete_decisions d;
+
+    for (size_t i = 0; i < PLACES; i++)
+        OK(set_node(e, (struct node_spec){.name = names[i],
+                                          .gpus = 4u << prop_below(&prop, 2),
+                                          .model = models[prop_below(&prop, 3)],
+                                          .sick = prop_chance(&prop, 20) ? 1 : 0,
+                                          .cpu = 8000 << prop_below(&prop, 2),
+                                          .label = label,
+                                          .taint = prop_chance(&prop, 30) ? "batch" : NULL,
+                                          .is_cordoned = prop_chance(&prop, 10)}));
+    for (uint64_t id = 1; id <= PLACES * 4 + WAITING; id++)
+        OK(add_job(
+            e,
+            (struct job_spec){
+                .id = id,
+                .gpus = (uint32_t)prop_below(&prop, 9),
+                .model = prop_chance(&prop, 30) ? models[prop_below(&prop, 3)] : NULL,
+                .milli = prop_chance(&prop, 10) ? 500 : 0,
+                .cpu = (int64_t)(1 + prop_below(&prop, 4)) * 1000,
+                .priority = (int32_t)prop_below(&prop, 3),
+                .limit_s = prop_chance(&prop, 95) ? 100 * (1 + (int64_t)prop_below(&prop, 5)) : 0,
+                .pods = prop_chance(&prop, 10) ? 2 : 1,
+                .label = label,
+                .tolerates = prop_chance(&prop, 40) ? "batch" : NULL}));
+    mete_cycle(e, 1000 * SECOND, 0, &d);
+    return e;
+}
+
+/* Of those that ask for a label it is found out alone, for each group, when each may start. */
+static void tells_the_same_where_groups_learn_from_others(void **state)
+{
+    struct prop_seeds seeds = prop_seeds(20);
+    size_t told = 0;
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
+        struct mete_engine *e = crowded(seed, NULL);
+        struct mete_engine *alone = crowded(seed, "ssd");
+
+        for (uint64_t id = 1; id <= PLACES * 4 + WAITING; id++) {
+            struct mete_reason r = why(e, id, 1050);
+            struct mete_reason want = why(alone, id, 1050);
+
+            if (r.estimate_from_ns != want.estimate_from_ns ||
+                r.estimate_to_ns != want.estimate_to_ns)
+                fail_msg("seed %" PRIu64 ": job %" PRIu64 " starts by %" PRId64 " s, not %" PRId64,
+                         seed, id, r.estimate_to_ns / SECOND, want.estimate_to_ns / SECOND);
+            told += r.estimate_to_ns > 0;
+        }
+        mete_engine_free(e);
+        mete_engine_free(alone);
+    }
+    print_message("%zu were told when\n", told);
+    assert_true(told > 10 * (seeds.end - seeds.first));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(says_when_a_reservation_begins, setup, teardown),
         cmocka_unit_test_setup_teardown(learns_how_much_of_the_limits_is_used, setup, teardown),
         cmocka_unit_test(four_in_five_estimates_hold),
+        cmocka_unit_test(tells_the_same_where_groups_learn_from_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
