@@ -10,6 +10,8 @@
 struct txn {
     VEC(struct store_op) ops;
     VEC(char *) texts;
+    uint32_t *slots; /* where many are in it: numbers of operations + 1 by their keys' hashes */
+    size_t n_slots;  /* a power of two, 0: not that many */
 };
 
 void txn_put(struct txn *t, struct store_key key, const json_t *object, int64_t if_version);

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/vec.h"
+#include "store/storage.h"
 
 static struct store_change *place(const struct history *h, uint64_t number)
 {
@@ -78,6 +79,19 @@ uint64_t history_after(const struct history *h, int64_t revision)
             high = middle;
     }
     return low;
+}
+
+int64_t history_whole(const struct history *h, int64_t revision)
+{
+    uint64_t end = history_after(h, revision);
+    int64_t first;
+    int64_t last;
+
+    if (end == h->first)
+        return revision;
+    first = place(h, end - 1)->revision;
+    last = first + storage_extra_revisions(end - history_after(h, first - 1));
+    return revision > last ? revision : last;
 }
 
 void history_drop(struct history *h, int64_t revision)

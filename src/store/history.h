@@ -22,6 +22,9 @@ const struct store_change *history_at(const struct history *h, uint64_t number);
 /* The number of the first kept change with a revision above `revision`; `end` if there is none. */
 uint64_t history_after(const struct history *h, int64_t revision);
 
+/* `revision`, or where it is of a transaction that takes several, the last of these. */
+int64_t history_whole(const struct history *h, int64_t revision);
+
 /* Forgets the changes up to and including `revision`. */
 void history_drop(struct history *h, int64_t revision);
 

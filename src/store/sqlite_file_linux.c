@@ -4,6 +4,10 @@
  * one pass in order of id. Compacting deletes the rows that were replaced, and the deletions
  * themselves.
  *
+ * A row's id is storage_place: its revision and its place in the transaction. Of a transaction with
+ * more changes than places the later rows are under the ids of the revisions after its own, and
+ * say so beside their type; a file that has such rows is of format 2.
+ *
  * SQLite's own checkpoint after a commit ignores a sync that fails. It is switched off:
  * sqlite_file_checkpoint takes its place, and the first failed sync ends the work with this file.
  */
@@ -22,13 +26,14 @@
 
 #define APPLICATION_ID   0x4d657465 /* "Mete" */
 #define FORMAT           1
-#define ORDINAL_BITS     12 /* STORE_TXN_OPS_MAX */
+#define FORMAT_LARGE     2 /* may have rows of transactions that take several revisions */
+#define TYPE_BITS        2 /* of the column `type`; over them, how many revisions behind its id */
 #define CHECKPOINT_PAGES 1000
 #define LOG_BYTES_MAX    (INT64_C(1) << 30)
 #define SMALL_BYTES      (INT64_C(1) << 20)
 #define RESERVE_BYTES    (INT64_C(8) << 20)
 
-_Static_assert(STORE_TXN_OPS_MAX == 1 << ORDINAL_BITS, "an ordinal fits in its bits");
+_Static_assert(STORE_TXN_OPS_MAX <= UINT16_MAX + 1, "an ordinal fits in its type");
 
 enum statement {
     BEGIN,
@@ -38,6 +43,7 @@ enum statement {
     FORGET_REPLACED,
     FORGET_DELETIONS,
     SET_COMPACTED,
+    SET_FORMAT,
     STATEMENTS
 };
 
@@ -48,8 +54,9 @@ static const char *const statement_texts[STATEMENTS] = {
     [INSERT] = "INSERT INTO changes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [FORGET_REPLACED] = ("DELETE FROM changes WHERE id IN (SELECT before FROM changes"
                          " WHERE id >= ?1 AND id < ?2 AND before <> 0)"),
-    [FORGET_DELETIONS] = "DELETE FROM changes WHERE id >= ?1 AND id < ?2 AND type = ?3",
+    [FORGET_DELETIONS] = "DELETE FROM changes WHERE id >= ?1 AND id < ?2 AND type & 3 = ?3",
     [SET_COMPACTED] = "UPDATE state SET compacted = ?1, sum = ?2",
+    [SET_FORMAT] = "PRAGMA user_version = 2",
 };
 
 static const char connection_text[] = "PRAGMA locking_mode = EXCLUSIVE;"
@@ -64,8 +71,8 @@ static const char connection_text[] = "PRAGMA locking_mode = EXCLUSIVE;"
 static const char schema_text[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE changes ("
-    " id INTEGER PRIMARY KEY," /* revision * 4096 + place in the transaction */
-    " type INTEGER NOT NULL,"
+    " id INTEGER PRIMARY KEY,"   /* revision * 4096 + place in the transaction */
+    " type INTEGER NOT NULL,"    /* and revisions behind its id * 4 */
     " before INTEGER NOT NULL,"  /* id of the row that it replaced, or 0 */
     " created INTEGER NOT NULL," /* revision */
     " grp TEXT NOT NULL, resource TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL,"
@@ -80,6 +87,7 @@ struct sqlite_file {
     char *path;
     struct reserve *reserve;
     int64_t compacted;
+    int64_t format;
     int wal_pages;
     int checkpoint_pages;
     int checkpoint_at; /* pages */
@@ -184,6 +192,7 @@ static struct err *make_schema(struct sqlite_file *f)
                    "COMMIT",
                    (int64_t)sum_int64(CHECKSUM_START, 0), APPLICATION_ID, FORMAT);
 
+    f->format = FORMAT;
     if (reserve_was_made(f->reserve))
         return damaged(f, err_new(ERR_INTERNAL, "it is empty or missing, but was not"));
     TRY(use_wal(f));
@@ -208,13 +217,14 @@ static struct err *check_format(struct sqlite_file *f)
                        "'%s' is another program's database (application id %" PRId64
                        "): use another data directory",
                        f->path, application);
-    if (format > FORMAT)
+    if (format > FORMAT_LARGE)
         return err_new(ERR_INTERNAL,
                        "'%s' was written by a newer mete (format %" PRId64
                        ", this one knows up to %d): use that version, or restore an older backup",
-                       f->path, format, FORMAT);
-    if (format != FORMAT)
+                       f->path, format, FORMAT_LARGE);
+    if (format < FORMAT)
         return damaged(f, err_new(ERR_INTERNAL, "its format is %" PRId64, format));
+    f->format = format;
     return use_wal(f);
 }
 
@@ -320,24 +330,30 @@ void sqlite_file_close(struct sqlite_file *f)
 
 /* Reading */
 
-static int64_t row_id(int64_t revision, unsigned ordinal)
-{
-    return (revision << ORDINAL_BITS) | (int64_t)ordinal;
-}
-
 static int64_t id_revision(int64_t id)
 {
-    return id >> ORDINAL_BITS;
+    return id >> STORAGE_PLACE_BITS;
 }
 
 struct row {
     int64_t id;
-    int64_t type;
+    int64_t type; /* as in its column */
     int64_t before;
     int64_t created;
     struct store_key key;
     struct str bytes;
 };
+
+static int64_t row_type(const struct row *r)
+{
+    return r->type & ((1 << TYPE_BITS) - 1);
+}
+
+/* How many revisions its transaction's is behind that of its id. */
+static int64_t row_behind(const struct row *r)
+{
+    return r->type >> TYPE_BITS;
+}
 
 static uint64_t row_sum(const struct row *r)
 {
@@ -377,8 +393,10 @@ static struct err *read_row(sqlite3_stmt *s, struct row *ret)
     if (!r.key.group || !r.key.resource || !r.key.ns || !r.key.name ||
         (int64_t)row_sum(&r) != sqlite3_column_int64(s, 9))
         return err_new(ERR_INTERNAL, "change %" PRId64 " does not have its checksum", r.id);
-    if (r.id <= 0 || r.before < 0 || r.before >= r.id || r.type < STORE_CREATED ||
-        r.type > STORE_DELETED)
+    if (r.id <= 0 || r.before < 0 || r.before >= r.id || r.type < 0 ||
+        row_type(&r) > STORE_DELETED ||
+        row_behind(&r) > storage_extra_revisions(STORE_TXN_OPS_MAX) ||
+        row_behind(&r) >= id_revision(r.id))
         return err_new(ERR_INTERNAL, "change %" PRId64 " makes no sense", r.id);
     *ret = r;
     return NULL;
@@ -388,12 +406,12 @@ static struct err *load_row(const struct row *row, storage_load_fn fn, void *arg
 {
     struct store_object *o = object_new(&row->key, row->bytes);
     struct err *e;
-    struct storage_record record = {.revision = id_revision(row->id),
-                                    .type = (enum store_change_type)row->type,
+    struct storage_record record = {.revision = id_revision(row->id) - row_behind(row),
+                                    .type = (enum store_change_type)row_type(row),
                                     .object = o,
-                                    .before_version = id_revision(row->before)};
+                                    .before_place = row->before};
 
-    record.ordinal = (uint16_t)(row->id & (STORE_TXN_OPS_MAX - 1));
+    record.ordinal = (uint16_t)(row->id - storage_place(record.revision, 0)); /* was checked */
     o->version = record.revision;
     o->ordinal = record.ordinal;
     o->created_revision = row->created;
@@ -472,15 +490,16 @@ static int write_record(struct sqlite_file *f, const struct storage_record *reco
 {
     const struct store_object *o = record->object;
     sqlite3_stmt *s = f->statements[INSERT];
-    struct row row = {.id = row_id(record->revision, record->ordinal),
-                      .type = record->type,
+    int64_t behind = record->ordinal >> STORAGE_PLACE_BITS;
+    struct row row = {.id = storage_place(record->revision, record->ordinal),
+                      .type = (int64_t)record->type | behind << TYPE_BITS,
                       .created = o->created_revision,
                       .key = o->key,
                       .bytes = STR("")};
     int rc;
 
     if (record->before)
-        row.before = row_id(record->before->version, record->before->ordinal);
+        row.before = storage_place(record->before->version, record->before->ordinal);
     if (record->type != STORE_DELETED)
         row.bytes = o->bytes;
     rc = bind_row(s, &row);
@@ -490,9 +509,9 @@ static int write_record(struct sqlite_file *f, const struct storage_record *reco
 static int forget(struct sqlite_file *f, enum statement which, int64_t through)
 {
     sqlite3_stmt *s = f->statements[which];
-    int rc = sqlite3_bind_int64(s, 1, row_id(f->compacted + 1, 0));
+    int rc = sqlite3_bind_int64(s, 1, storage_place(f->compacted + 1, 0));
 
-    rc = rc ? rc : sqlite3_bind_int64(s, 2, row_id(through + 1, 0));
+    rc = rc ? rc : sqlite3_bind_int64(s, 2, storage_place(through + 1, 0));
     if (which == FORGET_DELETIONS)
         rc = rc ? rc : sqlite3_bind_int64(s, 3, STORE_DELETED);
     return rc ? rc : step(s);
@@ -509,10 +528,21 @@ static int compact(struct sqlite_file *f, int64_t through)
     return rc ? rc : step(s);
 }
 
+/* Does it need the format that knows transactions of several revisions? */
+static bool is_larger(const struct sqlite_file *f, const struct storage_batch *batch)
+{
+    for (size_t i = 0; i < batch->n && f->format < FORMAT_LARGE; i++)
+        if (batch->records[i].ordinal >> STORAGE_PLACE_BITS > 0)
+            return true;
+    return false;
+}
+
 static int write_all(struct sqlite_file *f, const struct storage_batch *batch)
 {
     int rc = step(f->statements[BEGIN]);
 
+    if (rc == SQLITE_OK && is_larger(f, batch))
+        rc = step(f->statements[SET_FORMAT]);
     for (size_t i = 0; i < batch->n && rc == SQLITE_OK; i++)
         rc = write_record(f, &batch->records[i]);
     if (rc == SQLITE_OK && batch->compact_through > f->compacted)
@@ -536,6 +566,8 @@ static enum storage_result write_once(struct sqlite_file *f, const struct storag
     }
     if (result == STORAGE_DURABLE && batch->compact_through > f->compacted)
         f->compacted = batch->compact_through;
+    if (result == STORAGE_DURABLE && is_larger(f, batch))
+        f->format = FORMAT_LARGE;
     return result;
 }
 

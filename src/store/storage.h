@@ -9,21 +9,41 @@
 
 #include "store/store.h"
 
+/*
+ * Where the disk keeps a change: places ascend, and a transaction with more changes than one
+ * revision has places for takes those of the revisions after its own, which nobody else has.
+ */
+enum {
+    STORAGE_PLACE_BITS = 12
+};
+
+static inline int64_t storage_place(int64_t revision, unsigned ordinal)
+{
+    return (revision << STORAGE_PLACE_BITS) + (int64_t)ordinal;
+}
+
+/* How many revisions beyond its own a transaction of `n` changes takes. */
+static inline int64_t storage_extra_revisions(uint64_t n)
+{
+    return n > 0 ? (int64_t)((n - 1) >> STORAGE_PLACE_BITS) : 0;
+}
+
 /* One change as the disk keeps it. */
 struct storage_record {
     int64_t revision;
     enum store_change_type type;
     const struct store_object *object; /* after the change; for a deletion the last one */
     const struct store_object *before; /* NULL for a creation, and in `load` */
-    int64_t before_version;            /* 0 for a creation */
+    int64_t before_place;              /* 0 for a creation */
     uint16_t ordinal;                  /* place in its transaction: (revision, ordinal) is unique */
 };
 
 struct storage_batch {
     const struct storage_record *records; /* in order of (revision, ordinal) */
     size_t n;
-    int64_t revision;        /* the highest in it */
-    int64_t compact_through; /* forget changes up to this revision; 0: nothing */
+    int64_t revision;        /* the highest in it, or taken by it */
+    int64_t compact_through; /* forget changes up to this revision, the last that a transaction
+                              * takes; 0: nothing */
     bool is_probe;           /* see whether a disk that was full has room for the reserve again */
 };
 

@@ -71,7 +71,8 @@ static void compact_by_size(struct store *s)
     int64_t revision = 0;
 
     if (s->compacted == s->compacted_on_disk && s->history.bytes > s->options.history_max_bytes)
-        revision = history_excess(&s->history, s->options.history_max_bytes / 8 * 7);
+        revision = history_whole(&s->history,
+                                 history_excess(&s->history, s->options.history_max_bytes / 8 * 7));
     if (revision > s->compacted)
         s->compacted = revision;
 }
@@ -191,6 +192,7 @@ static int64_t next_compaction(const struct store *s)
 
         through = through < seen ? through : seen;
     }
+    through = history_whole(h, through);
     return through > s->compacted_on_disk ? through : 0;
 }
 
@@ -300,7 +302,7 @@ static int64_t txn_bytes(const struct store_op *ops, size_t n)
 {
     int64_t bytes = TXN_OVERHEAD_BYTES * (int64_t)(n + 1);
 
-    for (size_t i = 0; i < n; i++) /* 4096 times 16 MiB at most: no overflow */
+    for (size_t i = 0; i < n; i++) /* 32768 times 16 MiB at most: no overflow */
         bytes += ops[i].type == STORE_PUT ? (int64_t)ops[i].bytes.size : 0;
     return bytes;
 }
@@ -370,7 +372,7 @@ static void apply(struct store *s, const struct store_op *op, int64_t revision, 
     r.type = op->type == STORE_DELETE ? STORE_DELETED : now ? STORE_UPDATED : STORE_CREATED;
     r.object = store_object_ref(op->type == STORE_DELETE ? now : state);
     if (now) {
-        r.before_version = now->version;
+        r.before_place = storage_place(now->version, now->ordinal);
         (void)store_object_ref(now);
     }
     vec_add(&s->open.records, r);
@@ -391,14 +393,15 @@ struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, 
             apply(s, &ops[i], revision, ordinal++);
     }
     if (ordinal > 0) {
-        s->applied_revision = revision;
-        s->open.revision = revision;
+        s->applied_revision = revision + storage_extra_revisions(ordinal);
+        s->open.revision = s->applied_revision;
+    } else {
+        revision = s->applied_revision;
     }
     s->open.bytes += txn_bytes(ops, n);
-    vec_add(&s->open.waiters,
-            (struct waiter){.revision = s->applied_revision, .done = done, .arg = arg});
+    vec_add(&s->open.waiters, (struct waiter){.revision = revision, .done = done, .arg = arg});
     if (ret_revision)
-        *ret_revision = s->applied_revision;
+        *ret_revision = revision;
     store_schedule(s);
     return NULL;
 }
@@ -417,15 +420,16 @@ static struct err *on_load(void *arg, const struct storage_record *r)
     struct store_change change = {
         .type = r->type, .revision = r->revision, .object = r->object, .before = before};
     AUTO_FREE char *text = key_format(key);
+    int64_t place = before ? storage_place(before->version, before->ordinal) : 0;
 
     if (r->revision <= s->compacted_on_disk)
         return before || r->type == STORE_DELETED
                    ? err_new(ERR_INTERNAL, "%s is there twice before revision %" PRId64, text,
                              s->compacted_on_disk)
                    : NULL;
-    if ((before ? before->version : 0) != r->before_version ||
-        (r->type == STORE_CREATED) != (before == NULL))
-        return err_new(ERR_INTERNAL, "%s lacks its version %" PRId64, text, r->before_version);
+    if (place != r->before_place || (r->type == STORE_CREATED) != (before == NULL))
+        return err_new(ERR_INTERNAL, "%s lacks its version %" PRId64, text,
+                       r->before_place >> STORAGE_PLACE_BITS);
     if (r->type == STORE_DELETED)
         change.object = before;
     history_add(&s->history, &change);
@@ -528,6 +532,6 @@ void store_compact(struct store *s, int64_t revision)
         revision = s->revision;
     if (revision <= s->compacted)
         return;
-    s->compacted = revision;
+    s->compacted = history_whole(&s->history, revision);
     store_schedule(s);
 }

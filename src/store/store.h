@@ -68,7 +68,7 @@ struct store_op {
 };
 
 enum {
-    STORE_TXN_OPS_MAX = 4096,
+    STORE_TXN_OPS_MAX = 32768,
     STORE_KEY_BYTES_MAX = 2048,        /* of all four parts together */
     STORE_BYTES_MAX = 16 << 20,        /* of one object */
     STORE_PENDING_BYTES_MAX = 64 << 20 /* accepted and not durable yet */
@@ -126,7 +126,8 @@ bool store_is_full(const struct store *s);
  *
  * On success `*ret_revision` (may be NULL) is the revision it will have and `done` (may be NULL) is
  * called exactly once, later, never from inside. A transaction that changes nothing takes no
- * revision and is done at the present one.
+ * revision and is done at the present one; a very large one takes several, of which it has the
+ * first and no other transaction the rest.
  */
 struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, store_done_fn done,
                          void *arg, int64_t *ret_revision) MUST_CHECK;

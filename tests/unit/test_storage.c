@@ -263,7 +263,7 @@ static void refuses_what_it_does_not_understand_and_says_what_to_do(void **state
         const char *message; /* after the path */
     } cases[] = {
         {"PRAGMA user_version = 7",
-         " was written by a newer mete (format 7, this one knows up to 1): use that version, or "
+         " was written by a newer mete (format 7, this one knows up to 2): use that version, or "
          "restore an older backup"},
         {"PRAGMA application_id = 5",
          " is another program's database (application id 5): use another data directory"},
