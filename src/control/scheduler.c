@@ -161,6 +161,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->tick_timer = loop_timer_new(o->loop, on_retry, s);
     s->tell_timer = loop_timer_new(o->loop, scheduler_on_tell, s);
     s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
+    s->shrink_timer = loop_timer_new(o->loop, scheduler_tell_shrunk, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
     s->engine = mete_engine_new(&engine);
     if (!s->engine)
@@ -203,6 +204,7 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->tell_timer);
     loop_timer_free(s->tick_timer);
     loop_timer_free(s->status_timer);
+    loop_timer_free(s->shrink_timer);
     loop_timer_free(s->start_timer);
     queue_tree_free(s->queues);
     reservations_free(s->reservations);

@@ -370,6 +370,7 @@ void scheduler_relabel(struct scheduler *s, const struct sched_work *w)
     struct mete_pod_labels *sets = arena_alloc(a, (w->pods.n + 1) * sizeof(*sets));
     size_t n = 0;
 
+    scheduler_tell_shrunk(s);
     VEC_EACH (&w->pods, p) {
         if ((*p)->set < n || !(*p)->tree)
             continue; /* they are in the order of their sets */

@@ -67,7 +67,7 @@ static bool is_kept(const struct scheduler *s, const struct sched_held *h)
 {
     const struct sched_work *w = scheduler_find_work(s, mete_gpu_holder(s->engine, h->uuid));
 
-    return w && w->is_leaving;
+    return w && (w->is_leaving || w->is_shrunk);
 }
 
 static void check(struct scheduler *s, struct sched_held *h)

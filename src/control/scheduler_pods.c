@@ -225,13 +225,15 @@ static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *p
 /* It is on a node, whoever put it there; where it was bound with others, they are a gang. */
 static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
-    const char *placement = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
+    const char *part = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
+    AUTO_FREE char *placement = part ? mem_strndup(part, strcspn(part, "/")) : NULL;
     bool is_gang = sched_name_is_gang(placement);
     struct sched_work_name name = {
         .ns = p->ns, .name = is_gang ? placement : p->name, .is_gang = is_gang};
     struct sched_work *w = is_gang ? scheduler_find_gang(s, p->ns, placement) : NULL;
     int64_t started_ns = sched_stamp(json_text_at(pod, "status", "startTime", NULL));
 
+    scheduler_tell_shrunk(s);
     read_place(s, p, pod);
     if (w) {
         sched_work_grow(s, w, p);

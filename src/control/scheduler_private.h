@@ -86,6 +86,7 @@ struct sched_work {
     bool is_placed;  /* in the engine: by a decision, or bound */
     bool is_leaving; /* evicted: it is held until the last of its pods is gone */
     bool is_going;   /* the same, by the server that was here before */
+    bool is_shrunk;  /* pods have left that the engine is still to be told of */
     bool is_dear;    /* a disruption budget forbids its end: it goes only where nobody else can */
     int64_t gone_ns; /* realtime: when its grace is over, where it is going */
     char *evicted_because; /* of one that has to go; NULL: none does */
@@ -161,6 +162,7 @@ struct scheduler {
     struct loop_timer *retry_timer;
     struct loop_timer *tell_timer;
     struct loop_timer *tick_timer;
+    struct loop_timer *shrink_timer;
     struct loop_timer *start_timer; /* for those that are not to start before a time: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
@@ -179,6 +181,7 @@ struct scheduler {
     struct sched_door doors[GANG_DOORS];
     struct cluster_watch *group_watches[GANG_DOORS];
     struct loop_timer *status_timer;
+    bool has_shrunk;
     bool has_unevicted; /* of some that have to go not all pods were marked */
     bool is_loading;    /* the first list of pods: gangs are told when all is read */
     struct sched_held *held;
@@ -248,6 +251,8 @@ void sched_work_again(struct scheduler *s, struct sched_work *w);
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p);
 /* The pod is out of it, and of the engine. A gang that waits does so no more. */
 void sched_work_leave(struct scheduler *s, struct sched_pod *p);
+/* The engine is told now what has left large gangs: before what somebody else has put elsewhere. */
+void scheduler_tell_shrunk(void *scheduler);
 /* Out of the engine with all its pods, and freed. */
 void sched_work_end(struct scheduler *s, struct sched_work *w);
 struct sched_work *scheduler_find_work(const struct scheduler *s, uint64_t id);

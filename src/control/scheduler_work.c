@@ -3,7 +3,8 @@
  *
  * A placed gang that loses a pod is told to the engine again without it; one that is being evicted
  * is not: all that it held is kept together, for the one that it makes room for, until the last of
- * its pods is gone.
+ * its pods is gone. As all of them are told anew, a large gang whose pods go one after the other is
+ * told of now and then only.
  */
 #include <stdlib.h>
 
@@ -24,6 +25,11 @@ struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns
     map_find_text(by_key, s->gangs, key, w);
     return w;
 }
+
+enum {
+    PODS_AT_ONCE = 64 /* in a gang that is told of whenever it loses one */
+};
+#define SHRINK_NS NS_PER_SEC
 
 /* A start that long ago makes the run protected by nothing, and its loss larger than any other. */
 #define LONG_AGO_NS INT64_C(1)
@@ -346,6 +352,7 @@ void sched_work_again(struct scheduler *s, struct sched_work *w)
 
     if (is_loaded && !load_tree(s, w))
         return;
+    w->is_shrunk = false;
     remove_from_engine(s, w);
     (void)sched_work_restore(s, w);
     if (is_loaded)
@@ -358,6 +365,34 @@ void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod
     p->work = w;
     if (!s->is_loading)
         sched_work_again(s, w);
+}
+
+void scheduler_tell_shrunk(void *scheduler)
+{
+    struct scheduler *s = scheduler;
+    struct sched_work *w;
+    struct sched_work *next;
+
+    if (!s->has_shrunk)
+        return;
+    s->has_shrunk = false;
+    map_each (handle, s->works, w, next) {
+        if (w->is_shrunk && !w->is_leaving)
+            sched_work_again(s, w);
+    }
+    scheduler_check_all_held(s);
+}
+
+static void shrink(struct scheduler *s, struct sched_work *w)
+{
+    if (w->pods.n < PODS_AT_ONCE) {
+        sched_work_again(s, w);
+        return;
+    }
+    w->is_shrunk = true;
+    if (!s->has_shrunk)
+        loop_timer_set(s->shrink_timer, SHRINK_NS);
+    s->has_shrunk = true;
 }
 
 void sched_work_leave(struct scheduler *s, struct sched_pod *p)
@@ -373,7 +408,7 @@ void sched_work_leave(struct scheduler *s, struct sched_pod *p)
         return;
     }
     if (!w->is_leaving)
-        sched_work_again(s, w);
+        shrink(s, w);
 }
 
 void sched_works_loaded(struct scheduler *s)

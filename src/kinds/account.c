@@ -437,7 +437,7 @@ void account_restarts_in(const struct store *s, struct txn *t, const json_t *bef
     entry = e ? NULL : entry_of(placement, json_text(metadata, "uid"));
     if (!entry || restarts <= json_int(entry, "attempt", 0))
         return;
-    subject.placement = key.name;
+    subject.placement = json_text(placement, "workload");
     subject.entry = entry;
     ending = ending_of_restart(before, end->pod);
     to_ns = end_of(entry, end);

@@ -78,8 +78,9 @@ bool account_stretch_read(const json_t *tree, struct account_stretch *ret)
 
 /* ---- what goes on ---- */
 
-static void tell_open(const struct store_object *placement, const json_t *entry,
-                      void (*fn)(void *arg, const struct account_row *row), void *arg)
+static void tell_open(const struct store_object *placement, const char *workload,
+                      const json_t *entry, void (*fn)(void *arg, const struct account_row *row),
+                      void *arg)
 {
     const char *queue = json_text(entry, "queue");
     const struct account_row row = {
@@ -89,7 +90,7 @@ static void tell_open(const struct store_object *placement, const json_t *entry,
         .uid = text_of(entry, "uid"),
         .user = text_of(entry, "user"),
         .queue = queue ? queue : QUEUE_DEFAULT,
-        .workload = placement->key.name,
+        .workload = workload ? workload : placement->key.name,
         .node = text_of(entry, "node"),
         .gpus = json_object_get(entry, "gpus"),
         .job_id = number_of(json_text(entry, "jobId")),
@@ -114,7 +115,7 @@ void account_each_open(const struct store_object *placement,
     if (e)
         return;
     json_array_foreach (json_object_get(tree, "pods"), i, entry)
-        tell_open(placement, entry, fn, arg);
+        tell_open(placement, json_text(tree, "workload"), entry, fn, arg);
 }
 
 /* ---- one gpu ---- */

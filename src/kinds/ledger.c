@@ -28,12 +28,19 @@ static struct store_key node_key(const char *name)
     return (struct store_key){.group = "", .resource = "nodes", .ns = "", .name = name};
 }
 
+enum {
+    PODS_OF_PART = 64
+};
+
 /* One call of ledger_bind. */
 struct binding {
     struct store *store;
     const struct ledger_placement *p;
     struct txn txn;
-    json_t *entries; /* what the placement says of the pods */
+    char *part;      /* of the placement: its name */
+    json_t *entries; /* what it says of its pods */
+    json_t *gpus;    /* of the node of the pod before */
+    const char *node;
 };
 
 static json_t *gpu_list(const struct ledger_container *c)
@@ -166,22 +173,27 @@ static struct err *take_container(struct binding *b, const struct ledger_pod *po
     return NULL;
 }
 
-/* The node must be there in this very transaction; `*ret` is its list of gpus. */
-static struct err *check_node(struct binding *b, const struct ledger_pod *pod, json_t **ret)
+/* The node must be there in this very transaction; its list of gpus is known from here on. */
+static struct err *check_node(struct binding *b, const struct ledger_pod *pod)
 {
     const struct store_object *o = store_get_applied(b->store, node_key(pod->node));
     AUTO(json_freep) json_t *node = NULL;
     const char *gpus;
 
+    if (text_equal(b->node, pod->node))
+        return NULL;
+    json_decref(TAKE(b->gpus));
+    b->node = NULL;
     if (!o)
         return err_new(ERR_CONFLICT, "node \"%s\" is gone", pod->node);
     if (!txn_has(&b->txn, node_key(pod->node)))
         txn_check(&b->txn, node_key(pod->node), STORE_EXISTS);
     TRY(json_parse(o->bytes, &node));
     gpus = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
-    if (!gpus)
-        return NULL;
-    return json_parse(str_of(gpus), ret);
+    if (gpus)
+        TRY(json_parse(str_of(gpus), &b->gpus));
+    b->node = pod->node;
+    return NULL;
 }
 
 static struct err *check_pod(const struct ledger_pod *pod, const json_t *tree)
@@ -212,12 +224,11 @@ static void project(const struct binding *b, const struct ledger_pod *pod, json_
     if (devices)
         json_put_text(json_object_at(metadata, "annotations"), POD_DEVICES, devices);
     if (!text_equal(pod->name, b->p->workload))
-        json_put_text(json_object_at(metadata, "annotations"), POD_PLACEMENT, b->p->workload);
+        json_put_text(json_object_at(metadata, "annotations"), POD_PLACEMENT, b->part);
     (void)object_set_condition(tree, "PodScheduled", "True", NULL, NULL, b->p->now_ns);
 }
 
-static void add_entry(struct binding *b, const struct ledger_pod *pod, const json_t *tree,
-                      const json_t *node_gpus)
+static void add_entry(struct binding *b, const struct ledger_pod *pod, const json_t *tree)
 {
     json_t *entry = json_object();
     json_t *containers;
@@ -233,7 +244,7 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod, const jso
         json_put(container, "gpus", gpu_list(&pod->containers[i]));
         (void)json_array_append_new(containers, container); /* a fresh object: cannot fail */
     }
-    account_open(entry, tree, node_gpus, b->p->now_ns);
+    account_open(entry, tree, b->gpus, b->p->now_ns);
     (void)json_array_append_new(b->entries, entry); /* as above */
 }
 
@@ -241,7 +252,6 @@ static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
 {
     struct store_key key = pod_key(b->p->ns, pod->name);
     const struct store_object *o = store_get_applied(b->store, key);
-    AUTO(json_freep) json_t *gpus = NULL;
     AUTO(json_freep) json_t *tree = NULL;
 
     if (!o)
@@ -250,18 +260,18 @@ static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
         return err_new(ERR_CONFLICT, "pod %s is named twice in the placement", pod->name);
     TRY(json_parse(o->bytes, &tree));
     TRY(check_pod(pod, tree));
-    TRY(check_node(b, pod, &gpus));
+    TRY(check_node(b, pod));
     for (size_t c = 0; c < pod->n_containers; c++)
-        TRY(take_container(b, pod, c, gpus));
+        TRY(take_container(b, pod, c, b->gpus));
     project(b, pod, tree);
     txn_put(&b->txn, key, tree, o->version);
-    add_entry(b, pod, tree, gpus);
+    add_entry(b, pod, tree);
     return NULL;
 }
 
-static struct err *put_placement(struct binding *b)
+static struct err *put_part(struct binding *b)
 {
-    struct store_key key = placement_key(b->p->ns, b->p->workload);
+    struct store_key key = placement_key(b->p->ns, b->part);
     const struct store_object *o = store_get_applied(b->store, key);
     AUTO(json_freep) json_t *placement = NULL;
 
@@ -277,11 +287,26 @@ static struct err *put_placement(struct binding *b)
     return NULL;
 }
 
+static void begin_part(struct binding *b, size_t number)
+{
+    free(b->part);
+    b->part =
+        number == 0 ? mem_strdup(b->p->workload) : mem_format("%s/%zu", b->p->workload, number);
+    json_decref(b->entries);
+    b->entries = json_array();
+}
+
 static struct err *bind_all(struct binding *b, store_done_fn done, void *arg)
 {
-    for (size_t i = 0; i < b->p->n_pods; i++)
+    size_t n = b->p->n_pods;
+
+    for (size_t i = 0; i < n; i++) {
+        if (i % PODS_OF_PART == 0)
+            begin_part(b, i / PODS_OF_PART);
         TRY(bind_pod(b, &b->p->pods[i]));
-    TRY(put_placement(b));
+        if (i + 1 == n || (i + 1) % PODS_OF_PART == 0)
+            TRY(put_part(b));
+    }
     return txn_commit(&b->txn, b->store, done, arg, NULL);
 }
 
@@ -293,9 +318,10 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
 
     if (p->n_pods == 0)
         return err_new(ERR_INVALID, "placement %s/%s has no pods", p->ns, p->workload);
-    b.entries = json_array();
     e = bind_all(&b, done, arg);
     json_decref(b.entries);
+    json_decref(b.gpus);
+    free(b.part);
     txn_done(&b.txn);
     return e;
 }
@@ -330,6 +356,7 @@ static void leave_placement(const struct release *r, const char *ns, const char 
     const struct store_object *o = store_get_applied(r->store, key);
     AUTO(json_freep) json_t *placement = NULL;
     AUTO(err_freep) struct err *e = NULL;
+    const char *workload;
     json_t *pods;
     size_t before;
 
@@ -338,6 +365,7 @@ static void leave_placement(const struct release *r, const char *ns, const char 
     e = json_parse(o->bytes, &placement);
     if (e)
         return; /* ledger_check tells about it */
+    workload = json_text(placement, "workload");
     pods = json_array_at(placement, "pods");
     before = json_array_size(pods);
     for (size_t i = before; i-- > 0;) {
@@ -345,7 +373,7 @@ static void leave_placement(const struct release *r, const char *ns, const char 
 
         if (!text_equal(json_text(entry, "uid"), r->uid))
             continue;
-        account_close(r->txn, ns, name, entry, r->end);
+        account_close(r->txn, ns, workload ? workload : name, entry, r->end);
         (void)json_array_remove(pods, i); /* `i` is in range */
     }
     if (json_array_size(pods) == before)

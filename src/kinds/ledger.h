@@ -2,7 +2,8 @@
  * ledger.h - who holds which gpu: the one function that gives devices away
  *
  * Internal objects of group "mete.dev", never served for writing:
- *   placements/<ns>/<name>   one a workload:
+ *   placements/<ns>/<name>   one a workload, of a large one "<name>/1" and so on beside it, each
+ *                            with some of its pods, so that the end of one costs what a few do:
  * {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[uuid...]}],
  *                            "fromNs","attempt","gpus":[{"uuid","model"}]}]}   (account.h)
  *   ledger//<gpu uuid>       one a gpu that is held:

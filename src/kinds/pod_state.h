@@ -7,8 +7,9 @@
 #define POD_JOB_ID  "mete.dev/job-id"  /* label: an int64 that only grows */
 #define POD_USER    "mete.dev/user"    /* annotation: who submitted it */
 #define POD_DEVICES "mete.dev/devices" /* annotation: {"containers":{"NAME":["GPU-..."]}} */
-#define POD_PLACEMENT \
-    "mete.dev/placement" /* annotation: the placement's name, where it is not the pod's */
+#define POD_PLACEMENT                                                                              \
+    "mete.dev/placement" /* annotation: the placement's name, where it is not the pod's; with "/1" \
+                          * and so on where it is that part of it (ledger.h) */
 #define POD_HOST_PATHS "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
 #define NODE_GPUS      "mete.dev/gpus"       /* annotation of a node: its gpus, a JSON array */
 

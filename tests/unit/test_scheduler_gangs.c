@@ -103,6 +103,48 @@ static void a_gang_starts_when_all_of_it_is_there(void **state)
     }
 }
 
+enum {
+    LARGE_PODS = 1024,
+    LARGE_GPUS = 8
+};
+
+/* Over 10,000 entries, in one transaction of the store: one revision, or nothing. */
+static void a_gang_of_a_thousand_pods_is_bound_at_once(void **state)
+{
+    int64_t version = 0;
+
+    (void)state;
+    for (int i = 0; i < LARGE_PODS - 1; i++) {
+        AUTO_FREE char *name = mem_format("n%04d", i);
+
+        sched_world_add_node(&s, name, LARGE_GPUS);
+    }
+    add_group(COSCHEDULING, "g", LARGE_PODS);
+    for (int i = 0; i < LARGE_PODS; i++) {
+        AUTO_FREE char *name = mem_format("p%04d", i);
+
+        add_member(COSCHEDULING, "g", name, LARGE_GPUS);
+    }
+    sched_world_advance(&s, 20);
+    sched_world_assert_on(&s, "p0000", "");
+    sched_world_add_node(&s, "last", LARGE_GPUS);
+    for (int i = 0; i < LARGE_PODS; i++) {
+        AUTO_FREE char *name = mem_format("p%04d", i);
+        const struct store_object *o = store_get(
+            s.w.store, (struct store_key){
+                           .group = "", .resource = "pods", .ns = "default", .name = name});
+        AUTO_FREE char *on = sched_world_node_of(&s, name);
+
+        assert_non_null(o);
+        assert_string_not_equal(on, "");
+        assert_true(i == 0 || o->version == version);
+        version = o->version;
+    }
+    world_must(ledger_check(s.w.store));
+    sched_world_restart(&s);
+    world_must(ledger_check(s.w.store));
+}
+
 static void a_gang_that_does_not_fit_whole_does_not_start(void **state)
 {
     (void)state;
@@ -209,12 +251,12 @@ static void a_gang_that_no_transaction_holds_is_refused(void **state)
     (void)state;
     sched_world_add_node(&s, "a", 1);
     add_group(COSCHEDULING, "g", 2);
-    add_member(COSCHEDULING, "g", "p0", 4000);
-    add_member(COSCHEDULING, "g", "p1", 100);
+    add_member(COSCHEDULING, "g", "p0", 32000);
+    add_member(COSCHEDULING, "g", "p1", 1000);
     sched_world_advance(&s, 15);
     sched_world_assert_waits(&s, "p1",
-                             "is a gang of 2 pods, with their gpus and nodes 4105 entries to bind "
-                             "at once; at most 4096");
+                             "is a gang of 2 pods, with their gpus and nodes 33005 entries to bind "
+                             "at once; at most 32768");
 }
 
 static void two_ways_to_name_a_group_are_refused(void **state)
@@ -386,6 +428,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_gang_starts_when_all_of_it_is_there),
+        TEST(a_gang_of_a_thousand_pods_is_bound_at_once),
         TEST(a_gang_that_does_not_fit_whole_does_not_start),
         TEST(pods_that_differ_are_one_gang),
         TEST(later_pods_of_a_group_start_by_themselves),
