@@ -9,11 +9,14 @@
 #include "cli/session.h"
 #include "kinds/pod_state.h"
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): it takes them */
 void findings_add(struct findings *f, const char *check, enum finding_state state, char *text,
                   char *fix)
 {
-    vec_add(&f->list, (struct finding){.check = check, .state = state, .text = text, .fix = fix});
+    struct finding here = {.check = check, .state = state};
+
+    here.text = text;
+    here.fix = fix;
+    vec_add(&f->list, here);
 }
 
 void findings_done(struct findings *f)

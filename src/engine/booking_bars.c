@@ -142,7 +142,7 @@ static void set_bars(struct mete_engine *e)
             n->barred = e->inside ? node_gpus(n) : 0;
             n->is_barred = e->inside != NULL;
         }
-        if (b->booking == e->inside) {
+        if (e->inside && b->booking == e->inside) {
             n->barred &= ~b->gpus;
             n->is_barred = false;
         }

@@ -107,7 +107,7 @@ void claims_drop_queue(struct mete_engine *e, const struct queue *q)
 void claims_drop_node(struct mete_engine *e, struct node *n)
 {
     while (n->timeline && n->timeline->edges.n > 0)
-        claim_drop(e, n->timeline->edges.at[0].claim->owner->claim);
+        claim_drop(e, timeline_claim(n->timeline, 0));
 }
 
 static void put_part(struct claim *c, struct node *n, const struct shape *s)
@@ -243,7 +243,7 @@ static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64
     uint64_t round = ++a->e->yields;
 
     for (size_t i = 0; n->timeline && i < n->timeline->edges.n;) {
-        struct claim *c = n->timeline->edges.at[i++].claim->owner->claim;
+        struct claim *c = timeline_claim(n->timeline, i++);
 
         if (c->yielded_at == round || c->made_at == a->e->cycles || c->owner == a->w ||
             !overlaps(c, start_ns, end_ns) || (!from_all && claim_is_before(a, c->owner)))

@@ -136,6 +136,8 @@ struct timeline *timeline_of(struct node *n);
 void timeline_add(struct node *n, const struct claim *c, const struct claimed *part);
 void timeline_drop(struct node *n, const struct claim *c);
 void timeline_free(struct node *n);
+/* Whose edge that is. */
+struct claim *timeline_claim(const struct timeline *t, size_t edge);
 
 /* claim_levels.c: gpus of one model each as good as another, whole ones only */
 bool levels_serve(const struct node *n, const struct shape *s);

@@ -66,6 +66,11 @@ void timeline_free(struct node *n)
     n->timeline = NULL;
 }
 
+struct claim *timeline_claim(const struct timeline *t, size_t edge)
+{
+    return t->edges.at[edge].claim->owner->claim;
+}
+
 /* A gpu comes back with the last of those who have a part of it. */
 static void find_gpus(struct timeline *t, const struct node *n)
 {

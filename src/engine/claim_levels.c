@@ -52,9 +52,17 @@ size_t levels_find(const struct timeline *t, int64_t at_ns)
     return low;
 }
 
-static void add(struct timeline *t, const struct node *n, size_t from, size_t to, int64_t gpus,
-                const struct shape *s, int64_t count)
+/* So many gpus more, and `count` times the other things of a shape. */
+struct change {
+    int64_t gpus;
+    const struct shape *shape;
+    int64_t count;
+};
+
+static void add(struct timeline *t, const struct node *n, size_t from, size_t to,
+                const struct change *c)
 {
+    const struct shape *s = c->shape;
     size_t rooms[ROOMS_MAX];
 
     for (size_t k = 0; k < s->n_requests; k++) {
@@ -63,16 +71,19 @@ static void add(struct timeline *t, const struct node *n, size_t from, size_t to
         rooms[k] = room ? (size_t)(room - n->rooms) : n->n_rooms;
     }
     for (size_t i = from; i < to; i++) {
-        row(t, i)[ROW_GPUS] += gpus;
+        row(t, i)[ROW_GPUS] += c->gpus;
         for (size_t k = 0; k < s->n_requests; k++)
             if (rooms[k] < n->n_rooms)
-                row(t, i)[ROW_ROOMS + rooms[k]] += count * s->requests[k].amount;
+                row(t, i)[ROW_ROOMS + rooms[k]] += c->count * s->requests[k].amount;
     }
 }
 
 void levels_claim(struct timeline *t, const struct node *n, const struct claim *c,
                   const struct claimed *part)
 {
+    struct change taken = {.gpus = -(int64_t)part->count * part->shape->gpus,
+                           .shape = part->shape,
+                           .count = -(int64_t)part->count};
     size_t from;
     size_t to;
 
@@ -80,8 +91,7 @@ void levels_claim(struct timeline *t, const struct node *n, const struct claim *
         return;
     from = split(t, c->start_ns);
     to = c->end_ns == NEVER_NS ? t->n_rows : split(t, c->end_ns);
-    add(t, n, from, to, -(int64_t)part->count * part->shape->gpus, part->shape,
-        -(int64_t)part->count);
+    add(t, n, from, to, &taken);
 }
 
 void levels_forget(struct timeline *t)
@@ -111,9 +121,10 @@ static void make(struct timeline *t, const struct node *n)
         row(t, 0)[ROW_ROOMS + i] = n->rooms[i].capacity - n->rooms[i].used;
     for (size_t i = 0; i < t->endings.n && t->endings.at[i].at_ns != NEVER_NS; i++) {
         const struct ending *h = &t->endings.at[i];
+        struct change back = {(int64_t)bits(h->gpus & n->healthy), pod_shape(h->pod), 1};
         size_t from = split(t, h->at_ns);
 
-        add(t, n, from, t->n_rows, (int64_t)bits(h->gpus & n->healthy), pod_shape(h->pod), 1);
+        add(t, n, from, t->n_rows, &back);
     }
     for (size_t i = 0; i < t->edges.n; i++) {
         const struct edge *edge = &t->edges.at[i];

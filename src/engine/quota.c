@@ -263,22 +263,27 @@ static void ask_queue(const struct queue *q, const struct workload *w, struct qu
     }
 }
 
+/* What a queue, or a user in it, has. */
+struct has {
+    uint32_t running; /* 0 before one more pod of a workload that runs: it counts as one */
+    int64_t gpu_milli;
+};
+
 /* Of a queue, or of a user in it. */
-static void ask_limits(const struct queue *q, const struct mete_limits *limits, uint32_t running,
-                       int64_t gpu_milli, const struct charge *c, bool is_extra,
-                       struct quota_block *ret)
+static void ask_limits(const struct queue *q, const struct mete_limits *limits,
+                       const struct has *has, const struct charge *c, struct quota_block *ret)
 {
     bool is_user = limits == &q->user_limits;
     enum mete_reason_code code = is_user ? METE_REASON_USER_LIMIT : METE_REASON_QUOTA;
 
-    if (limits->running > 0 && running >= limits->running && !is_extra)
-        block(ret, (struct quota_block){code, q, "workloads", RESOURCES_MAX, 1, running,
+    if (limits->running > 0 && has->running >= limits->running)
+        block(ret, (struct quota_block){code, q, "workloads", RESOURCES_MAX, 1, has->running,
                                         limits->running});
-    if (limits->gpu_milli > 0 && c->at[COUNTED_GPU] > limits->gpu_milli - gpu_milli &&
+    if (limits->gpu_milli > 0 && c->at[COUNTED_GPU] > limits->gpu_milli - has->gpu_milli &&
         c->at[COUNTED_GPU] > 0)
         block(ret, (struct quota_block){
                        c->at[COUNTED_GPU] > limits->gpu_milli ? METE_REASON_OVER_MAX : code, q,
-                       "gpu", COUNTED_GPU, c->at[COUNTED_GPU], gpu_milli, limits->gpu_milli});
+                       "gpu", COUNTED_GPU, c->at[COUNTED_GPU], has->gpu_milli, limits->gpu_milli});
 }
 
 /*
@@ -319,13 +324,15 @@ bool queue_admits(struct mete_engine *e, const struct workload *w, const struct 
     if (!queue_is_leaf(w->queue))
         b = (struct quota_block){.code = METE_REASON_NO_SUCH_QUEUE, .queue = w->queue};
     for (const struct queue *q = w->queue; q && e->counted.n > 0; q = q->parent) {
+        struct has has = {w->whole ? 0 : q->n_running, q->cells[COUNTED_GPU].held};
+
         ask_queue(q, w, &b);
-        ask_limits(q, &q->limits, q->n_running, q->cells[COUNTED_GPU].held, c, w->whole, &b);
+        ask_limits(q, &q->limits, &has, c, &b);
         if (q->user_limits.running > 0 || q->user_limits.gpu_milli > 0) {
             const struct queue_user *u = queue_user(q, w->user);
 
-            ask_limits(q, &q->user_limits, u ? u->n_running : 0, u ? u->gpu_milli : 0, c, w->whole,
-                       &b);
+            has = (struct has){u && !w->whole ? u->n_running : 0, u ? u->gpu_milli : 0};
+            ask_limits(q, &q->user_limits, &has, c, &b);
         }
     }
     for (size_t i = 0; i < e->counted.n; i++)

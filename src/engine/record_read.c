@@ -14,7 +14,9 @@ static struct err *read_type(struct reader *r, const struct record_type *type, c
 
 static char peek(const struct reader *r)
 {
-    return r->at < r->line.size ? r->line.at[r->at] : '\0';
+    if (r->at < r->line.size)
+        return r->line.at[r->at];
+    return '\0';
 }
 
 static struct err *wrong(const struct reader *r, const char *want)

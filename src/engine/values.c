@@ -103,7 +103,7 @@ static void add_gpu(struct sums *s, uint32_t free, int sign)
 
     if (free == 0)
         return;
-    s->value += sign * s->idle[level];
+    s->value += (int64_t)sign * s->idle[level];
     if (s->row)
         s->fragment += (int64_t)sign * free * s->row->single[level];
 }
@@ -166,6 +166,7 @@ int64_t values_less_share(const struct values *v, const struct values_rows *rows
                           uint64_t *ret)
 {
     struct sums sums[2] = {0}; /* a gpu that others have a part of is taken, or a whole one */
+    bool has_sums[2] = {false, false};
     int64_t idle = l->idle - s->milli;
     int64_t least = INT64_MAX;
 
@@ -175,8 +176,9 @@ int64_t values_less_share(const struct values *v, const struct values_rows *rows
 
         if (l->free[i] < s->milli || !(free >> l->bit[i] & 1))
             continue;
-        if (idle > 0 && !sums[is_whole].idle)
+        if (idle > 0 && !has_sums[is_whole])
             sums[is_whole] = sums_of(v, rows, l, l->cpu - s->cpu, idle, l->whole - is_whole);
+        has_sums[is_whole] = idle > 0;
         if (idle > 0) {
             after = sums[is_whole];
             add_gpu(&after, l->free[i], -1);

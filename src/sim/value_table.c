@@ -192,7 +192,7 @@ static struct err *read_head(struct reader *r, struct value_table *t)
     TRY(read_end(r));
     (void)next_line(r);
     TRY(read_key(r, "id"));
-    if (!is_word(r->words, sizeof(t->id) - 1))
+    if (!r->words.at || !is_word(r->words, sizeof(t->id) - 1))
         return malformed(r, "an id of 1 to 63 printable bytes");
     memcpy(t->id, r->words.at, r->words.size);
     TRY(read_line(r, "pods", INT64_MAX, &n));
