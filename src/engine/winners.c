@@ -6,44 +6,49 @@
 
 #include "base/mem.h"
 
+/* A line of the processor's cache. */
 enum {
-    FAN = 16,
-    LINE_BYTES = 64 /* FAN numbers */
+    NUMBERS = 16,
+    KEYS = 8,
+    LINE_BYTES = 64
 };
 
-static size_t blocks_of(size_t n)
+static size_t lines_of(size_t n, size_t each)
 {
-    return n > 0 ? (n + FAN - 1) / FAN : 1;
+    return n > 0 ? (n + each - 1) / each : 1;
 }
 
-/* How many numbers there are in all. */
-static size_t size_of(size_t n)
+static size_t numbers_bytes(size_t n)
 {
-    size_t size = 0;
+    return lines_of(n, NUMBERS) * LINE_BYTES;
+}
 
-    for (;;) {
-        n = blocks_of(n);
-        size += n * FAN;
-        if (n == 1)
-            return size;
-    }
+static size_t keys_bytes(size_t n)
+{
+    size_t lines = 1;
+
+    for (n = lines_of(n, NUMBERS); n > 1; n = lines_of(n, KEYS))
+        lines += lines_of(n, KEYS);
+    return lines * LINE_BYTES;
 }
 
 size_t winners_bytes(size_t n)
 {
-    return sizeof(struct winners) + size_of(n) * sizeof(uint32_t) + LINE_BYTES;
+    return sizeof(struct winners) + numbers_bytes(n) + keys_bytes(n) + LINE_BYTES;
 }
 
 struct winners *winners_new(size_t n)
 {
     struct winners *w = mem_alloc(winners_bytes(n));
     uintptr_t misfit = (uintptr_t)w->block % LINE_BYTES;
+    unsigned char *at = w->block + (LINE_BYTES - misfit) % LINE_BYTES;
 
     w->n = n;
-    w->at = (uint32_t *)(void *)(w->block + (LINE_BYTES - misfit) % LINE_BYTES);
-    for (size_t left = blocks_of(n); left > 1; left = blocks_of(left)) {
+    w->at = (uint32_t *)(void *)at;
+    w->keys = (uint64_t *)(void *)(at + numbers_bytes(n));
+    for (size_t left = lines_of(n, NUMBERS); left > 1; left = lines_of(left, KEYS)) {
         assert(w->steps + 1 < WINNERS_STEPS_MAX);
-        w->first[w->steps + 1] = w->first[w->steps] + left * FAN;
+        w->first[w->steps + 1] = w->first[w->steps] + lines_of(left, KEYS) * KEYS;
         w->steps++;
     }
     return w;
@@ -56,47 +61,66 @@ void winners_free(struct winners *w)
 
 void winners_clear(struct winners *w)
 {
-    memset(w->at, 0, size_of(w->n) * sizeof(*w->at));
+    memset(w->at, 0, numbers_bytes(w->n) + keys_bytes(w->n));
 }
 
-static uint32_t largest_of(const uint32_t *block)
+/* In the order of what is better: the number, then an earlier place; 0 for a 0. */
+static uint64_t key_of(uint32_t number, size_t i)
 {
-    uint32_t ret = block[0];
+    return number == 0 ? 0 : (uint64_t)number << 32 | (UINT32_MAX - (uint32_t)i);
+}
 
-    for (int i = 1; i < FAN; i++)
-        ret = block[i] > ret ? block[i] : ret;
-    return ret;
+/* `a` is before `b`. */
+static size_t better(const uint32_t *at, size_t a, size_t b)
+{
+    return at[b] > at[a] ? b : a;
+}
+
+static size_t best_of_four(const uint32_t *at, size_t i)
+{
+    return better(at, better(at, i, i + 1), better(at, i + 2, i + 3));
+}
+
+static uint64_t best_number(const struct winners *w, size_t line)
+{
+    const uint32_t *at = &w->at[line * NUMBERS];
+    size_t early = better(at, best_of_four(at, 0), best_of_four(at, 4));
+    size_t late = better(at, best_of_four(at, 8), best_of_four(at, 12));
+    size_t best = better(at, early, late);
+
+    return key_of(at[best], line * NUMBERS + best);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t best_key(const uint64_t *at)
+{
+    return larger(larger(larger(at[0], at[1]), larger(at[2], at[3])),
+                  larger(larger(at[4], at[5]), larger(at[6], at[7])));
 }
 
 void winners_change(struct winners *w, size_t i, uint32_t number)
 {
-    for (unsigned step = 0;; step++, i /= FAN) {
-        uint32_t *at = &w->at[w->first[step] + i];
-        uint32_t old = *at;
-        uint32_t above;
+    uint64_t old = key_of(w->at[i], i); /* of what is below, and is `key` now */
+    uint64_t key = key_of(number, i);
+    size_t line = i / NUMBERS;
 
-        *at = number;
-        if (step == w->steps || old == number)
+    w->at[i] = number;
+    for (unsigned step = 0;; step++, line /= KEYS) {
+        uint64_t *here = &w->keys[w->first[step] + line];
+        uint64_t was = *here;
+
+        if (key < was && old != was)
+            return; /* another one is the best, then as now */
+        if (key < was)
+            key = step == 0 ? best_number(w, line)
+                            : best_key(&w->keys[w->first[step - 1] + line * KEYS]);
+        *here = key;
+        if (step == w->steps || key == was)
             return;
-        above = w->at[w->first[step + 1] + i / FAN];
-        if (number < above && old < above)
-            return;
-        if (number < above)
-            number = largest_of(&w->at[w->first[step] + i / FAN * FAN]);
+        old = was;
     }
-}
-
-uint32_t winners_best(const struct winners *w, size_t *ret)
-{
-    uint32_t best = largest_of(&w->at[w->first[w->steps]]);
-    size_t i = 0;
-
-    for (unsigned step = w->steps + 1; best > 0 && step-- > 0;) {
-        const uint32_t *block = &w->at[w->first[step] + i * FAN];
-
-        for (i *= FAN; *block != best; block++)
-            i++;
-    }
-    *ret = i;
-    return best;
 }

@@ -1,8 +1,9 @@
 /*
  * winners.h - the largest of many numbers, which change one by one; of equal ones the first
  *
- * A tree in which the largest of sixteen goes up: a change looks at one line of the processor's
- * cache for each step up that it is felt, which mostly is none.
+ * A tree in which the largest of a line of the processor's cache goes up, with its place: a change
+ * looks at one line for each step up that it is felt, which mostly is none, and the largest of all
+ * is at hand.
  */
 #pragma once
 
@@ -15,13 +16,14 @@ enum {
 
 struct winners {
     size_t n;
-    unsigned steps;                  /* up to the last sixteen */
-    uint32_t *at;                    /* in `block`, on a line */
-    size_t first[WINNERS_STEPS_MAX]; /* of each step's numbers; the ones given are first */
+    unsigned steps;                  /* up to the only key */
+    uint32_t *at;                    /* the numbers, in `block`, on a line */
+    uint64_t *keys;                  /* behind them: of the largest of a line below, see key_of */
+    size_t first[WINNERS_STEPS_MAX]; /* of each step's keys */
     unsigned char block[];
 };
 
-/* `n` zeros. The caller frees it. */
+/* `n` zeros, at most 2^32. The caller frees it. */
 struct winners *winners_new(size_t n);
 void winners_free(struct winners *w);
 
@@ -51,4 +53,10 @@ static inline void winners_fetch(const struct winners *w, size_t i)
 }
 
 /* The largest, and in `ret` the first place where it is; 0 where that is 0. */
-uint32_t winners_best(const struct winners *w, size_t *ret);
+static inline uint32_t winners_best(const struct winners *w, size_t *ret)
+{
+    uint64_t key = w->keys[w->first[w->steps]];
+
+    *ret = key == 0 ? 0 : UINT32_MAX - (uint32_t)key;
+    return (uint32_t)(key >> 32);
+}
