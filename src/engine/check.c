@@ -209,7 +209,7 @@ const char *mete_engine_check(struct mete_engine *e)
 {
     const char *wrong = check_nodes(e);
     struct workload *w;
-    struct workload *next;
+    size_t at;
     struct queue *next_q;
     struct queue *q;
 
@@ -223,7 +223,7 @@ const char *mete_engine_check(struct mete_engine *e)
     }
     if (!wrong && e->journal.depth != 0)
         wrong = "a trial is open";
-    map_each (handle, e->workload_map, w, next) {
+    id_map_each (&e->workloads, at, w) {
         if (!wrong)
             wrong = check_workload(e, w);
     }

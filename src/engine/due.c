@@ -70,16 +70,16 @@ void due_check(struct mete_engine *e, int64_t now_ns)
 
 void due_switch(struct mete_engine *e)
 {
-    struct workload *next;
+    size_t at;
     struct workload *w;
 
     free(e->sizes);
     e->sizes = e->fairness.by_size ? mem_alloc(sizeof(*e->sizes)) : NULL;
-    map_each (handle, e->workload_map, w, next) {
+    id_map_each (&e->workloads, at, w) {
         if (e->sizes && w->estimate_ns > 0)
             sizes_add(e->sizes, size_of(e, w));
     }
-    map_each (handle, e->workload_map, w, next) {
+    id_map_each (&e->workloads, at, w) {
         if (w->is_placed)
             w->key.due_s = due_of(e, w); /* those that wait: points_begin */
     }

@@ -78,7 +78,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
 static void free_maps(struct mete_engine *e)
 {
     struct workload *w;
-    struct workload *next_w;
+    size_t at;
     struct node *n;
     struct node *next_n;
     struct gpu *g;
@@ -88,8 +88,7 @@ static void free_maps(struct mete_engine *e)
         reserve_drop(e, e->reservations.at[0]);
     claims_drop_all(e);
     bookings_free(e);
-    map_each (handle, e->workload_map, w, next_w) {
-        map_remove(handle, e->workload_map, w);
+    id_map_each (&e->workloads, at, w) {
         if (!w->is_placed)
             group_unwait(e, w);
         vec_done(&w->extras);
@@ -113,6 +112,7 @@ void mete_engine_free(struct mete_engine *e)
     demand_free(e, e->demand);
     values_free(e, e->values);
     free_maps(e);
+    id_map_done(&e->workloads);
     recent_free(e->recent);
     near_free(e);
     near_question_free(e->question);
@@ -175,9 +175,8 @@ struct gpu *engine_gpu(const struct mete_engine *e, const char *uuid)
 
 struct workload *engine_workload(const struct mete_engine *e, uint64_t id)
 {
-    struct workload *w = NULL;
+    struct workload *w = id_map_find(&e->workloads, id);
 
-    map_find(handle, e->workload_map, &id, sizeof(id), w);
     return w && !w->whole ? w : NULL; /* those are nobody's to name */
 }
 

@@ -128,7 +128,7 @@ void extras_free(struct mete_engine *e, struct workload *w)
             workload_give(e, *x);
         else
             group_unwait(e, *x);
-        map_remove(handle, e->workload_map, *x);
+        id_map_remove(&e->workloads, (*x)->key.id);
         workload_free(e, *x);
     }
     vec_done(&w->extras);

@@ -15,9 +15,9 @@ struct counted_tally {
 static const char *check_ties(struct mete_engine *e)
 {
     struct workload *w;
-    struct workload *next;
+    size_t at;
 
-    map_each (handle, e->workload_map, w, next) {
+    id_map_each (&e->workloads, at, w) {
         for (size_t i = 0; i < w->group->n_sets; i++) {
             struct pod_labels labels = workload_labels(e, w, i);
             const struct ties *ties = w->group->sets[i].ties;

@@ -13,41 +13,34 @@ enum {
     TREES_BYTES_MAX = 64 << 20,
 };
 
+/* `head`: the first slot of a list. */
+static void leave(struct mete_engine *e, uint32_t *head, enum change_list list,
+                  const struct glance *g)
+{
+    struct change_link link = g->links[list];
+
+    if (link.newer == NO_SLOT)
+        *head = link.older;
+    else
+        e->glances.at[link.newer].links[list].older = link.older;
+    if (link.older != NO_SLOT)
+        e->glances.at[link.older].links[list].newer = link.newer;
+}
+
+static void enter(struct mete_engine *e, uint32_t *head, enum change_list list, uint32_t slot)
+{
+    e->glances.at[slot].links[list] = (struct change_link){.newer = NO_SLOT, .older = *head};
+    if (*head != NO_SLOT)
+        e->glances.at[*head].links[list].newer = slot;
+    *head = slot;
+}
+
 static void unlist(struct mete_engine *e, const struct glance *g)
 {
-    if (g->changed_at == 0)
-        return;
-    if (g->all.newer == NO_SLOT)
-        e->newest = g->all.older;
-    else
-        e->glances.at[g->all.newer].all.older = g->all.older;
-    if (g->all.older != NO_SLOT)
-        e->glances.at[g->all.older].all.newer = g->all.newer;
-}
-
-static void leave_tier(struct mete_engine *e, const struct glance *g)
-{
-    if (g->told_at == 0)
-        return;
-    if (g->same.newer == NO_SLOT)
-        e->tiers[g->tier] = g->same.older;
-    else
-        e->glances.at[g->same.newer].same.older = g->same.older;
-    if (g->same.older != NO_SLOT)
-        e->glances.at[g->same.older].same.newer = g->same.newer;
-}
-
-static void enter_tier(struct mete_engine *e, uint32_t slot, unsigned tier)
-{
-    struct glance *g = &e->glances.at[slot];
-    uint32_t head = e->tiers[tier];
-
-    g->same = (struct change_link){.newer = NO_SLOT, .older = head};
-    if (head != NO_SLOT)
-        e->glances.at[head].same.newer = slot;
-    e->tiers[tier] = slot;
-    g->tier = tier;
-    g->told_at = e->changes;
+    if (g->changed_at > 0)
+        leave(e, &e->newest, CHANGE_ALL, g);
+    if (g->tier != TIER_NONE)
+        leave(e, &e->tiers[g->tier], CHANGE_TIER, g);
 }
 
 static void note_change(struct mete_engine *e, const struct node *n)
@@ -58,11 +51,9 @@ static void note_change(struct mete_engine *e, const struct node *n)
     if (n->timeline)
         n->timeline->is_stale = true;
     if (e->newest != n->slot) {
-        unlist(e, g);
-        g->all = (struct change_link){.newer = NO_SLOT, .older = e->newest};
-        if (e->newest != NO_SLOT)
-            e->glances.at[e->newest].all.newer = n->slot;
-        e->newest = n->slot;
+        if (g->changed_at > 0)
+            leave(e, &e->newest, CHANGE_ALL, g);
+        enter(e, &e->newest, CHANGE_ALL, n->slot);
     }
     g->changed_at = ++e->changes;
 }
@@ -70,17 +61,25 @@ static void note_change(struct mete_engine *e, const struct node *n)
 void search_drop_node(struct mete_engine *e, const struct node *n)
 {
     unlist(e, &e->glances.at[n->slot]);
-    leave_tier(e, &e->glances.at[n->slot]);
     e->glances.at[n->slot] = (struct glance){0};
+}
+
+/* The next in the list of all. */
+static uint32_t older(const struct mete_engine *e, uint32_t slot)
+{
+    return e->glances.at[slot].links[CHANGE_ALL].older;
+}
+
+static bool is_newer(const struct mete_engine *e, uint32_t slot, uint64_t seen)
+{
+    return slot != NO_SLOT && e->glances.at[slot].changed_at > seen;
 }
 
 static struct node *present_from(const struct mete_engine *e, uint32_t slot, uint64_t seen)
 {
-    while (slot != NO_SLOT && e->glances.at[slot].changed_at > seen) {
+    for (; is_newer(e, slot, seen); slot = older(e, slot))
         if (e->slots.at[slot]->is_present)
             return e->slots.at[slot];
-        slot = e->glances.at[slot].all.older;
-    }
     return NULL;
 }
 
@@ -91,7 +90,7 @@ struct node *search_newest(const struct mete_engine *e, uint64_t seen)
 
 struct node *search_older(const struct mete_engine *e, const struct node *n, uint64_t seen)
 {
-    return present_from(e, e->glances.at[n->slot].all.older, seen);
+    return present_from(e, older(e, n->slot), seen);
 }
 
 void node_touch(struct mete_engine *e, struct node *n)
@@ -189,7 +188,7 @@ static void look(const struct mete_engine *e, const struct node *n, struct glanc
         e->policy->look(e, n, d);
 }
 
-static const struct glance *glance(const struct mete_engine *e, uint32_t slot)
+static struct glance *glance(const struct mete_engine *e, uint32_t slot)
 {
     struct glance *g = &e->glances.at[slot];
 
@@ -211,33 +210,40 @@ static bool has_gpus(const struct glance *g, const struct shape *s)
     return shape_is_share(s) ? s->milli <= g->largest : s->gpus <= g->whole;
 }
 
-static unsigned tier_of_wholes(unsigned whole)
+static uint8_t tier_of_wholes(unsigned whole)
 {
-    return TIER_TENTHS + (whole < TIER_WHOLES ? whole : TIER_WHOLES);
+    return (uint8_t)(TIER_NOTHING + TIER_TENTHS + (whole < TIER_WHOLES ? whole : TIER_WHOLES));
 }
 
-static unsigned tier_of_share(unsigned milli)
+static uint8_t tier_of_share(unsigned milli)
 {
-    return milli > 0 ? 1 + milli * TIER_TENTHS / MILLI : 0;
+    return (uint8_t)(TIER_NOTHING + (milli > 0 ? 1 + milli * TIER_TENTHS / MILLI : 0));
 }
 
 /* The first in which nodes may have the gpus. */
 static unsigned tier_for(const struct shape *s)
 {
     if (s->n_asks > 0 || s->gpus == 0)
-        return 0;
+        return TIER_NOTHING;
     return shape_is_share(s) ? tier_of_share(s->milli) : tier_of_wholes(s->gpus);
 }
 
-/* Brings those that changed into their tiers. */
+/* Brings those that changed into their tiers, the last change first there too. */
 static void tell(struct mete_engine *e)
 {
-    for (uint32_t slot = e->newest; slot != NO_SLOT && e->glances.at[slot].changed_at > e->told;
-         slot = e->glances.at[slot].all.older) {
-        const struct glance *g = glance(e, slot);
+    uint32_t slot = e->newest;
 
-        leave_tier(e, g);
-        enter_tier(e, slot, g->whole > 0 ? tier_of_wholes(g->whole) : tier_of_share(g->largest));
+    if (!is_newer(e, slot, e->told))
+        return;
+    while (is_newer(e, older(e, slot), e->told))
+        slot = older(e, slot);
+    for (; slot != NO_SLOT; slot = e->glances.at[slot].links[CHANGE_ALL].newer) {
+        struct glance *g = glance(e, slot);
+
+        if (g->tier != TIER_NONE)
+            leave(e, &e->tiers[g->tier], CHANGE_TIER, g);
+        g->tier = g->whole > 0 ? tier_of_wholes(g->whole) : tier_of_share(g->largest);
+        enter(e, &e->tiers[g->tier], CHANGE_TIER, slot);
     }
     e->told = e->changes;
 }
@@ -362,24 +368,31 @@ static void fetch(const struct mete_engine *e, const struct shape *s, uint32_t s
         winners_fetch(s->tree, g->rank);
 }
 
+static void set_leaf(struct mete_engine *e, struct shape *s, uint32_t slot)
+{
+    uint32_t score = leaf_score(e, slot, s);
+    uint32_t rank = e->glances.at[slot].rank;
+
+    if (score != 0 && !s->tree) {
+        tree_make(e, s);
+        s->epoch = e->epoch;
+    }
+    if (s->tree && rank != NO_SLOT)
+        winners_set(s->tree, rank, score);
+}
+
 /* Looks at the nodes of a tier that changed. */
 static void catch_up_tier(struct mete_engine *e, struct shape *s, unsigned tier)
 {
     uint32_t slot = e->tiers[tier];
 
-    while (slot != NO_SLOT && e->glances.at[slot].told_at > s->seen) {
-        uint32_t score = leaf_score(e, slot, s);
-        const struct glance *g = &e->glances.at[slot];
+    while (is_newer(e, slot, s->seen)) {
+        uint32_t next = e->glances.at[slot].links[CHANGE_TIER].older;
 
-        if (g->same.older != NO_SLOT)
-            fetch(e, s, g->same.older);
-        if (score != 0 && !s->tree) {
-            tree_make(e, s);
-            s->epoch = e->epoch;
-        }
-        if (s->tree && g->rank != NO_SLOT)
-            winners_set(s->tree, g->rank, score);
-        slot = g->same.older;
+        if (next != NO_SLOT)
+            fetch(e, s, next);
+        set_leaf(e, s, slot);
+        slot = next;
     }
 }
 

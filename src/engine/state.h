@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/id_map.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -185,31 +186,37 @@ struct levels {
 /* Where nodes of which something is free stand by how much: nothing, tenths of one gpu, so many
  * whole gpus or more. Who needs more than a tier has need not look at the nodes there. */
 enum {
+    TIER_NONE,    /* not known yet */
+    TIER_NOTHING, /* free */
     TIER_TENTHS = 10,
     TIER_WHOLES = 8,
-    TIERS = 1 + TIER_TENTHS + TIER_WHOLES
+    TIERS = 1 + TIER_NOTHING + TIER_TENTHS + TIER_WHOLES
 };
 
-/* A place in one of the lists of nodes by their last change. */
+/* A place in a list of nodes by their last change. */
 struct change_link {
     uint32_t newer; /* slots of those before and behind it, or NO_SLOT */
     uint32_t older;
 };
 
-/* Of a node, side by side with those of the others: enough to see that most do not fit, and of
- * plain ones (see find_plain) that they do. */
+enum change_list {
+    CHANGE_ALL,
+    CHANGE_TIER, /* those of its tier */
+    CHANGE_LISTS
+};
+
+/* Of a node, in a line of the processor's cache, side by side with those of the others: enough to
+ * see that most do not fit, and of plain ones (see find_plain) that they do. */
 struct glance {
     bool is_known;
     bool is_open;     /* takes pods, and nothing is reserved there */
     bool is_plain;    /* no taints, and no memory of shares to look at */
     uint8_t whole;    /* gpus that are free */
     uint16_t largest; /* the most that is free of one gpu, in 1/1000 */
-    uint32_t rank;    /* NO_SLOT: it is not there */
-    struct change_link all;
-    struct change_link same; /* in its tier */
-    uint32_t tier;
+    uint8_t tier;
+    uint32_t rank; /* NO_SLOT: it is not there */
+    struct change_link links[CHANGE_LISTS];
     uint64_t changed_at; /* e->changes after its last change; 0: none yet, and in no list */
-    uint64_t told_at;    /* e->changes when it came into its tier; 0: not yet */
     int64_t cpu;         /* free */
     int64_t memory;
     int64_t pods;
@@ -344,7 +351,6 @@ struct pod {
 };
 
 struct workload {
-    struct map_handle handle; /* by id */
     struct order_key key;
     struct order_link all;
     struct order_link in_group;
@@ -444,7 +450,7 @@ struct mete_engine {
     struct shape *shape_map;
     struct group *group_map;
     struct recent *recent; /* groups; a cache */
-    struct workload *workload_map;
+    struct id_map workloads;
     size_t n_waiting;
     uint64_t n_extras_made;
     struct queue *root;

@@ -200,11 +200,11 @@ static void settle(struct mete_engine *e)
     struct near *near = e->near;
     bool is_full = near->n_unused > UNUSED_MAX && near->n_unused > near->tallies.n / 2;
     struct workload *w;
-    struct workload *next;
+    size_t at;
 
     if (near->fresh.n == 0 && !is_full)
         return;
-    map_each (handle, e->workload_map, w, next) {
+    id_map_each (&e->workloads, at, w) {
         if (is_full || is_new_to(e, w))
             retie(e, w);
     }

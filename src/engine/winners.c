@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 
-/* A line of the processor's cache. */
+/* Of a line of the processor's cache. */
 enum {
-    NUMBERS = 16,
+    NUMBERS = WINNERS_NUMBERS,
     KEYS = 8,
     LINE_BYTES = 64
 };

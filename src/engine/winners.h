@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum {
-    WINNERS_STEPS_MAX = 16
+    WINNERS_STEPS_MAX = 16,
+    WINNERS_NUMBERS = 16 /* on a line */
 };
 
 struct winners {
@@ -50,6 +51,7 @@ static inline uint32_t winners_get(const struct winners *w, size_t i)
 static inline void winners_fetch(const struct winners *w, size_t i)
 {
     __builtin_prefetch(&w->at[i], 1);
+    __builtin_prefetch(&w->keys[i / WINNERS_NUMBERS], 1);
 }
 
 /* The largest, and in `ret` the first place where it is; 0 where that is 0. */

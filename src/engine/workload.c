@@ -163,7 +163,7 @@ static enum mete_result make_new(struct mete_engine *e, const struct mete_worklo
 
 void workload_enter(struct mete_engine *e, struct workload *w)
 {
-    map_add(handle, e->workload_map, &w->key.id, sizeof(w->key.id), w);
+    id_map_add(&e->workloads, w->key.id, w);
     if (!w->whole)
         due_learn(e, w);
     e->version++;
@@ -470,7 +470,7 @@ static void drop(struct mete_engine *e, struct workload *w)
         workload_give(e, w);
     else
         group_unwait(e, w);
-    map_remove(handle, e->workload_map, w);
+    id_map_remove(&e->workloads, w->key.id);
     workload_free(e, w);
     e->version++;
 }
