@@ -316,12 +316,17 @@ static bool is_claimable(const struct group *g)
     return !has_asks;
 }
 
+bool claim_is_late(const struct mete_engine *e, const struct workload *w, int64_t now_ns)
+{
+    return w->claim && w->claim->start_ns <= now_ns && w->claim->made_at != e->cycles;
+}
+
 bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct claim *c;
     struct asker a;
 
-    if (w->claim && (w->claim->start_ns > now_ns || w->claim->made_at == e->cycles)) {
+    if (w->claim && !claim_is_late(e, w, now_ns)) {
         if (e->is_improving && w->claim->made_at != e->cycles)
             improve(e, w, now_ns);
         return true;

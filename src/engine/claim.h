@@ -69,6 +69,9 @@ bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns);
 /* Have all of the group that wait a claim that needs no look in this cycle? */
 bool claims_suffice(const struct mete_engine *e, const struct group *g);
 
+/* The time of its claim has come, so it starts now or claims anew. */
+bool claim_is_late(const struct mete_engine *e, const struct workload *w, int64_t now_ns);
+
 /* Those of its group behind `w`, which cannot start, who have claims on nodes that changed since one
  * of the group was tried: what they claimed may do now, for whoever of the group is first. At most
  * CLAIM_KIN_MAX. */

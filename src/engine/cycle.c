@@ -82,6 +82,11 @@ static bool try_place(struct mete_engine *e, struct workload *w, int64_t now_ns)
             return true;
         claims_swap(w, kin[i]);
     }
+    if (claim_is_late(e, w, now_ns)) {
+        claim_drop_of(e, w); /* so that those behind it do not bind it */
+        if (place(e, w, now_ns, false))
+            return true;
+    }
     w->group->failed_at = e->eased;
     w->group->tried_at = e->changes;
     w->group->kept_at = e->cycles;
