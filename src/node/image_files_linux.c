@@ -120,7 +120,7 @@ static struct err *keep(struct image_files *s, struct archive *a, struct archive
     struct member *m = NULL;
 
     TRY(plain_name(raw, &name));
-    if (type == AE_IFDIR || *name == '\0')
+    if (type == AE_IFDIR || !name || *name == '\0')
         return NULL;
     if (archive_entry_hardlink(entry) || (type != AE_IFREG && type != AE_IFLNK))
         return err_new(ERR_INVALID, "archive: member '%s' is no file, directory or symbolic link",
@@ -175,6 +175,7 @@ void image_files_free(struct image_files *s)
     if (!s)
         return;
     map_each (handle, s->members, m, next) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
         map_remove(handle, s->members, m);
         free(m->name);
         free(m->path);

@@ -39,7 +39,7 @@ static size_t fit_of(const char *key, const struct image_name *image)
     struct str place = place_of(key);
     struct str repository = str_of(image->repository);
 
-    if (place.size == 0 || !str_starts_with(repository, place))
+    if (place.size == 0 || !repository.at || !str_starts_with(repository, place))
         return 0;
     return place.size == repository.size || repository.at[place.size] == '/' ? place.size : 0;
 }
@@ -49,8 +49,8 @@ static bool is_plain(const char *text)
     return text && *text && strlen(text) <= LOGIN_MAX && !strpbrk(text, "\r\n");
 }
 
-/* "auth" is base64 of USER:PASSWORD, and stands before the two by themselves. */
-static void read_login(const json_t *entry, struct pull_login *ret)
+/* "auth" is base64 of USER:PASSWORD, and stands before the two by themselves. False: no login. */
+static bool read_login(const json_t *entry, struct pull_login *ret)
 {
     const char *auth = json_text(entry, "auth");
     AUTO_FREE char *username = NULL;
@@ -75,10 +75,11 @@ static void read_login(const json_t *entry, struct pull_login *ret)
         password = mem_strdup(json_text(entry, "password") ? json_text(entry, "password") : "");
     }
     if (!is_plain(username))
-        return;
+        return false;
     pull_login_done(ret);
     ret->username = TAKE(username);
     ret->password = TAKE(password);
+    return true;
 }
 
 void pull_secret_read(struct str text, const struct image_name *image, struct pull_login *ret,
@@ -93,17 +94,10 @@ void pull_secret_read(struct str text, const struct image_name *image, struct pu
     if (e)
         return;
     json_object_foreach (auths, key, entry) {
-        struct pull_login login = {0};
         size_t fit = fit_of(key, image);
 
-        if (fit <= *ret_fit)
-            continue;
-        read_login(entry, &login);
-        if (!login.username)
-            continue;
-        pull_login_done(ret);
-        *ret = login;
-        *ret_fit = fit;
+        if (fit > *ret_fit && read_login(entry, ret))
+            *ret_fit = fit;
     }
 }
 

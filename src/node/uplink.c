@@ -52,6 +52,7 @@ static struct lane *find_lane(const struct uplink *u, uint32_t id)
 
 static void lane_free(struct uplink *u, struct lane *lane)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, u->lanes, lane);
     free(lane);
 }
@@ -153,7 +154,7 @@ static struct err *take_open(struct uplink *u, const struct frame *f)
     e = json_parse(f->payload, &question);
     if (!e)
         e = check_open(u, question, &service);
-    if (e) {
+    if (!service) {
         send_refusal(u, f->stream, err_http(e), err_message(e));
         return NULL;
     }

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; !e && i < sizeof(times) / sizeof(times[0]); i++) {
         int64_t offset = zone_offset(z, times[i]);
 
-        assert(offset > -8 * 86400 && offset < 8 * 86400);
+        assert(offset > INT64_C(-8) * 86400 && offset < INT64_C(8) * 86400);
     }
     zone_free(z);
     return 0;
