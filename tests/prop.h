@@ -67,3 +67,10 @@ static inline struct prop_seeds prop_seeds(uint64_t cases)
         return (struct prop_seeds){.first = seed, .end = seed + 1};
     return (struct prop_seeds){.first = 1, .end = prop_number("PROP_CASES", cases) + 1};
 }
+
+/* Of a model, whose member `seed` is told when that is not so; needs test.h. */
+#define CHECK(model, condition)                                                               \
+    do {                                                                                      \
+        if (!(condition))                                                                     \
+            fail_msg("seed %llu: not so: %s", (unsigned long long)(model)->seed, #condition); \
+    } while (0)

@@ -99,7 +99,7 @@ static void match_flag(void *arg, const struct flag *f)
         s->found = f;
 }
 
-static const struct flag *find_flag(const struct command *c, struct str name, char letter)
+const struct flag *command_find_flag(const struct command *c, struct str name, char letter)
 {
     struct search s = {.name = name, .letter = letter};
 
@@ -345,7 +345,7 @@ static struct err *parse_long(struct parser *p, const char *word)
     const char *equals = strchr(word, '=');
     struct str name = {.at = word + 2,
                        .size = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2};
-    const struct flag *f = find_flag(p->in->command, name, 0);
+    const struct flag *f = command_find_flag(p->in->command, name, 0);
     const char *text = equals ? equals + 1 : NULL;
     bool is_on = true;
 
@@ -364,7 +364,7 @@ static struct err *parse_long(struct parser *p, const char *word)
 static struct err *parse_letters(struct parser *p, const char *word)
 {
     for (const char *at = word + 1; *at; at++) {
-        const struct flag *f = find_flag(p->in->command, (struct str){0}, *at);
+        const struct flag *f = command_find_flag(p->in->command, (struct str){0}, *at);
         const char *text = at + 1;
 
         if (*at == 'h') {
@@ -453,7 +453,7 @@ static const struct given *last_given(const struct invocation *in, const char *n
 {
     const struct given *found = NULL;
 
-    *ret_flag = find_flag(in->command, str_of(name), 0);
+    *ret_flag = command_find_flag(in->command, str_of(name), 0);
     assert(*ret_flag);
     for (size_t i = 0; i < in->given.n; i++)
         if (in->given.at[i].flag == *ret_flag)
@@ -500,7 +500,7 @@ int64_t flag_duration_ns(const struct invocation *in, const char *name, int64_t 
 
 const char *flag_repeated(const struct invocation *in, const char *name, size_t i)
 {
-    const struct flag *f = find_flag(in->command, str_of(name), 0);
+    const struct flag *f = command_find_flag(in->command, str_of(name), 0);
 
     assert(f && f->is_repeated);
     for (size_t at = 0; at < in->given.n; at++)

@@ -133,6 +133,9 @@ const char *flag_repeated(const struct invocation *in, const char *name, size_t 
 void command_each_flag(const struct command *c, void (*fn)(void *arg, const struct flag *f),
                        void *arg);
 
+/* By its name, or by its letter (0: none); NULL: the command has no such flag. */
+const struct flag *command_find_flag(const struct command *c, struct str name, char letter);
+
 /*
  * A time limit: "30m", "1h30m", or as sbatch reads it: "90" (minutes), "M:S", "H:M:S", "D-H",
  * "D-H:M", "D-H:M:S". ERR_BAD_REQUEST otherwise, and for 0.

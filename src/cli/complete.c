@@ -77,33 +77,14 @@ static void offer_values(const struct completion *c, const struct flag *f)
         buf_add_text(c->out, ":files\n");
 }
 
-struct search {
-    struct str name;
-    char letter;
-    const struct flag *found;
-};
-
-static void match_flag(void *arg, const struct flag *f)
-{
-    struct search *s = arg;
-
-    if (s->letter ? f->letter == s->letter : str_equal(s->name, str_of(f->name)))
-        s->found = f;
-}
-
 /* The flag that `word` begins; NULL: none, or one whose value stands in the same word. */
 static const struct flag *flag_of(const struct command *c, const char *word)
 {
-    struct search s = {0};
-
     if (text_starts_with(word, "--"))
-        s.name = (struct str){word + 2, strcspn(word + 2, "=")};
-    else if (word[0] == '-' && word[1] && !word[2])
-        s.letter = word[1];
-    else
-        return NULL;
-    command_each_flag(c, match_flag, &s);
-    return s.found;
+        return command_find_flag(c, (struct str){word + 2, strcspn(word + 2, "=")}, 0);
+    if (word[0] == '-' && word[1] && !word[2])
+        return command_find_flag(c, (struct str){0}, word[1]);
+    return NULL;
 }
 
 static bool waits_for_value(const struct command *c, const char *word)

@@ -76,30 +76,23 @@ static bool deal_wholes(struct deal *d, const struct ask *a)
     return true;
 }
 
-/* The gpu with the least left that is enough; those that can be cut into slices last. */
-static bool deal_shares(struct deal *d, const struct ask *a)
+/* It cannot be that one. */
+static const uint32_t NO_RANK = UINT32_MAX;
+
+/* So many gpus, each that of the least rank; in ranks[bit], of those in `gpus`. */
+static bool give_least(struct deal *d, const struct ask *a, uint64_t gpus, const uint32_t *ranks)
 {
-    const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1};
-    const struct node *n = d->n;
-    uint64_t gpus = wholes(d, a);
     uint64_t chosen = 0;
 
-    if (d->how != DEAL_EMPTY)
-        gpus = fit_shares(n, &one,
-                          gpus | (n->wholes & d->healthy & n->shared & ~d->taken &
-                                  node_gpus_of_models(n, a->models, a->n_models)));
     for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t least = UINT32_MAX;
+        uint32_t least = NO_RANK;
         int best = -1;
 
         for (uint64_t left = gpus & ~chosen; left; left &= left - 1) {
             int bit = __builtin_ctzll(left);
-            uint32_t rank = (uint32_t)n->free_milli[bit] << 1 | (n->parted >> bit & 1);
 
-            if (d->how == DEAL_EMPTY && n->gpus[bit]->memory_bytes < a->bytes)
-                continue;
-            if (rank < least) {
-                least = rank;
+            if (ranks[bit] < least) {
+                least = ranks[bit];
                 best = bit;
             }
         }
@@ -109,6 +102,28 @@ static bool deal_shares(struct deal *d, const struct ask *a)
     }
     give(d, a, chosen);
     return true;
+}
+
+/* The gpu with the least left that is enough; those that can be cut into slices last. */
+static bool deal_shares(struct deal *d, const struct ask *a)
+{
+    const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1};
+    const struct node *n = d->n;
+    uint64_t gpus = wholes(d, a);
+    uint32_t ranks[NODE_GPUS_MAX];
+
+    if (d->how != DEAL_EMPTY)
+        gpus = fit_shares(n, &one,
+                          gpus | (n->wholes & d->healthy & n->shared & ~d->taken &
+                                  node_gpus_of_models(n, a->models, a->n_models)));
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        int bit = __builtin_ctzll(left);
+        bool is_small = d->how == DEAL_EMPTY && n->gpus[bit]->memory_bytes < a->bytes;
+
+        ranks[bit] =
+            is_small ? NO_RANK : (uint32_t)n->free_milli[bit] << 1 | (n->parted >> bit & 1);
+    }
+    return give_least(d, a, gpus, ranks);
 }
 
 /* Is one free? What is still held from another mode goes first. */
@@ -123,32 +138,20 @@ static bool deal_replicas(struct deal *d, const struct ask *a)
     const struct node *n = d->n;
     uint64_t gpus = n->parted & d->healthy & ~d->taken & ~d->sliced &
                     node_gpus_of_models(n, a->models, a->n_models);
-    uint64_t chosen = 0;
+    uint32_t ranks[NODE_GPUS_MAX];
 
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t best_rank = UINT32_MAX;
-        int best = -1;
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        int bit = __builtin_ctzll(left);
+        const struct gpu *g = n->gpus[bit];
+        const struct parts *p = g->parts;
+        uint32_t free = p->replicas - (d->how == DEAL_EMPTY ? 0 : p->n_replicas);
 
-        for (uint64_t left = gpus & ~chosen; left; left &= left - 1) {
-            int bit = __builtin_ctzll(left);
-            const struct gpu *g = n->gpus[bit];
-            const struct parts *p = g->parts;
-            uint32_t free = p->replicas - (d->how == DEAL_EMPTY ? 0 : p->n_replicas);
-            uint32_t rank = d->how == DEAL_SPREAD ? REPLICAS_MAX - free : free;
-
-            if (p->replicas == 0 || (d->how != DEAL_EMPTY && !has_replica(g)))
-                continue;
-            if (rank < best_rank) {
-                best_rank = rank;
-                best = bit;
-            }
-        }
-        if (best < 0)
-            return false;
-        chosen |= UINT64_C(1) << best;
+        if (p->replicas == 0 || (d->how != DEAL_EMPTY && !has_replica(g)))
+            ranks[bit] = NO_RANK;
+        else
+            ranks[bit] = d->how == DEAL_SPREAD ? REPLICAS_MAX - free : free;
     }
-    give(d, a, chosen);
-    return true;
+    return give_least(d, a, gpus, ranks);
 }
 
 /* One slice somewhere. The smaller the key, the better. */

@@ -1,33 +1,14 @@
 /* Conservative backfill: each that waits has its time, and nobody behind it takes it away. */
 #include "../prop.h"
 #include "engine/claim.h"
-#include "engine_build.h"
-#include "test.h"
+#include "engine_one.h"
 
-static struct mete_engine *engine;
-static char text[65536];
-
-static int setup(void **state)
+static int setup_plan(void **state)
 {
     (void)state;
     engine = mete_engine_new(&(struct mete_options){.reserve_depth = METE_RESERVE_ALL});
     return 0;
 }
-
-static int teardown(void **state)
-{
-    (void)state;
-    if (mete_engine_check(engine))
-        fail_msg("%s", mete_engine_check(engine));
-    mete_engine_free(engine);
-    return 0;
-}
-
-#define OK(call)         assert_int_equal(call, METE_OK)
-#define NODE(...)        OK(set_node(engine, (struct node_spec){__VA_ARGS__}))
-#define JOB(...)         OK(add_job(engine, (struct job_spec){__VA_ARGS__}))
-#define CYCLE(now, want) assert_string_equal(cycle_text(engine, now, text, sizeof(text)), want)
-#define END(id)          OK(mete_workload_remove(engine, id))
 
 /* When its claim starts; 0: it has none. */
 static int64_t claim_s(uint64_t id)
@@ -306,14 +287,18 @@ static void nobody_is_delayed_by_those_behind_him(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gives_each_its_time_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(fills_holes_that_delay_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(moves_forward_when_somebody_ends_early, setup, teardown),
-        cmocka_unit_test_setup_teardown(gangs_claim_all_their_nodes_at_one_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_comes_with_more_points_goes_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_late_job_takes_all_claims_with_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(keeps_out_of_reservations_made_in_advance, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_queue_may_have_a_depth_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(gives_each_its_time_in_order, setup_plan, teardown),
+        cmocka_unit_test_setup_teardown(fills_holes_that_delay_nobody, setup_plan, teardown),
+        cmocka_unit_test_setup_teardown(moves_forward_when_somebody_ends_early, setup_plan,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(gangs_claim_all_their_nodes_at_one_time, setup_plan,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_comes_with_more_points_goes_first, setup_plan,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_late_job_takes_all_claims_with_it, setup_plan, teardown),
+        cmocka_unit_test_setup_teardown(keeps_out_of_reservations_made_in_advance, setup_plan,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_queue_may_have_a_depth_of_its_own, setup_plan, teardown),
         cmocka_unit_test(nobody_is_delayed_by_those_behind_him),
     };
 

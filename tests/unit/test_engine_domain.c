@@ -535,12 +535,6 @@ struct model {
     int node[JOBS + 1][2 * PODS];
 };
 
-#define CHECK(m, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(m)->seed, #condition); \
-    } while (0)
-
 static const char *const node_names[NODES] = {"n00", "n01", "n02", "n03", "n04", "n05",
                                               "n06", "n07", "n08", "n09", "n10", "n11"};
 static const char *const values[] = {"u", "v", "w"};

@@ -3,32 +3,7 @@
 
 #include "../prop.h"
 #include "engine/state.h"
-#include "engine_build.h"
-#include "test.h"
-
-static struct mete_engine *engine;
-static char text[65536];
-
-static int setup(void **state)
-{
-    (void)state;
-    engine = mete_engine_new(NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    if (mete_engine_check(engine))
-        fail_msg("%s", mete_engine_check(engine));
-    mete_engine_free(engine);
-    return 0;
-}
-
-#define OK(call)         assert_int_equal(call, METE_OK)
-#define NODE(...)        OK(set_node(engine, (struct node_spec){__VA_ARGS__}))
-#define JOB(...)         OK(add_job(engine, (struct job_spec){__VA_ARGS__}))
-#define CYCLE(now, want) assert_string_equal(cycle_text(engine, now, text, sizeof(text)), want)
+#include "engine_one.h"
 
 static struct mete_reason why(struct mete_engine *e, uint64_t id, int64_t now_s)
 {

@@ -111,12 +111,6 @@ struct model {
     unsigned gpus[JOBS + 1];
 };
 
-#define CHECK(m, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(m)->seed, #condition); \
-    } while (0)
-
 static const char *const names[NODES] = {"n0", "n1", "n2", "n3"};
 
 static void add_random_node(struct model *m, int node)

@@ -131,12 +131,6 @@ struct world {
     bool is_moved[JOBS + 1];
 };
 
-#define CHECK(w, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(w)->seed, #condition); \
-    } while (0)
-
 static void run_cycle(struct world *w)
 {
     struct mete_decisions d;

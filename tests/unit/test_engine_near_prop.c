@@ -26,12 +26,6 @@ struct model {
     struct buf recording;
 };
 
-#define CHECK(m, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(m)->seed, #condition); \
-    } while (0)
-
 static const char *const zones[] = {"za", "zb", "zc", NULL};
 static const char *const disks[] = {"ssd", "hdd", NULL};
 static const char *const cores[] = {"8", "16", "many", NULL};

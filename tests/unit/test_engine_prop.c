@@ -39,12 +39,6 @@ struct model {
     struct model_job jobs[JOBS + 1]; /* by id */
 };
 
-#define CHECK(m, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(m)->seed, #condition); \
-    } while (0)
-
 static unsigned bits_of(unsigned set)
 {
     return (unsigned)__builtin_popcount(set);

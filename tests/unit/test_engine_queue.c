@@ -1,31 +1,5 @@
 #include "engine/place.h"
-#include "engine_build.h"
-#include "test.h"
-
-static struct mete_engine *engine;
-static char text[65536];
-
-static int setup(void **state)
-{
-    (void)state;
-    engine = mete_engine_new(NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    if (mete_engine_check(engine))
-        fail_msg("%s", mete_engine_check(engine));
-    mete_engine_free(engine);
-    return 0;
-}
-
-#define OK(call)         assert_int_equal(call, METE_OK)
-#define NODE(...)        OK(set_node(engine, (struct node_spec){__VA_ARGS__}))
-#define JOB(...)         OK(add_job(engine, (struct job_spec){__VA_ARGS__}))
-#define CYCLE(now, want) assert_string_equal(cycle_text(engine, now, text, sizeof(text)), want)
-#define END(id)          OK(mete_workload_remove(engine, id))
+#include "engine_one.h"
 
 /* A queue with a quota of gpus. */
 #define QUEUE(queue_name, own, borrows, lends, ...)                                              \

@@ -63,12 +63,6 @@ struct model {
     struct model_job jobs[JOBS + 1]; /* by id */
 };
 
-#define CHECK(m, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(m)->seed, #condition); \
-    } while (0)
-
 static void note(struct model *m, uint64_t value)
 {
     m->hash = (m->hash ^ value) * UINT64_C(0x100000001b3);

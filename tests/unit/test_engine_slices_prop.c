@@ -69,12 +69,6 @@ struct model {
     struct job jobs[JOBS + 1];
 };
 
-#define CHECK(m, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(m)->seed, #condition); \
-    } while (0)
-
 static const char *const node_names[NODES] = {"n0", "n1", "n2", "n3"};
 
 static bool is_slice(const struct mete_gpu_ask *a)

@@ -116,12 +116,6 @@ struct world {
     bool is_exact; /* nobody has a claim, which a change may move */
 };
 
-#define CHECK(w, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(w)->seed, #condition); \
-    } while (0)
-
 static void put_node(struct world *w, int i)
 {
     CHECK(w, set_node(w->engine, (struct node_spec){.name = node_names[i],

@@ -32,12 +32,6 @@ struct model {
     struct model_queue queues[QUEUES];
 };
 
-#define CHECK(m, condition)                                                               \
-    do {                                                                                  \
-        if (!(condition))                                                                 \
-            fail_msg("seed %llu: not so: %s", (unsigned long long)(m)->seed, #condition); \
-    } while (0)
-
 static void on_change(void *arg)
 {
     (void)arg;
