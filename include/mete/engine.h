@@ -254,6 +254,14 @@ struct mete_workload {
     int64_t time_limit_ns; /* 0: none */
     bool is_preemptible;   /* it may be evicted */
     bool never_preempts;   /* others are not evicted for it */
+    /*
+     * Its pods are beyond what another workload needs at least, as those of a pod set beyond its
+     * min_count are (mete_workload_shrink): behind all others in its queue, not counted among the
+     * workloads that run, evicted before anybody else wherever evicting is allowed, evicting
+     * nobody. Its priority, never_preempts and min_run_ns are not looked at, and it has no pods
+     * beyond a min_count of its own.
+     */
+    bool is_extra;
     int64_t min_run_ns;    /* not before it has run that long */
     int64_t checkpoint_ns; /* when it last saved its work; 0: never */
     int64_t estimate_ns;   /* how long it is expected to run; 0: as its time limit */

@@ -209,6 +209,7 @@ void scheduler_free(struct scheduler *s)
     queue_tree_free(s->queues);
     reservations_free(s->reservations);
     mete_engine_free(s->engine);
+    free(s->why_text);
     free(s);
 }
 
@@ -260,9 +261,17 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
     }
     if (!p->work)
         return false;
+    free(s->why_text);
+    s->why_text = NULL;
     result = is_brief ? mete_why_brief(s->engine, p->work->id, now_ns, ret)
                       : mete_why(s->engine, p->work->id, now_ns, ret);
-    return result == METE_OK && ret->code != METE_REASON_NONE;
+    if (result != METE_OK || ret->code == METE_REASON_NONE)
+        return false;
+    if (p->work->is_extra) {
+        s->why_text = mem_format("beyond the minimum of its group; %s", ret->message);
+        ret->message = s->why_text;
+    }
+    return true;
 }
 
 struct mete_engine *scheduler_engine(struct scheduler *s)

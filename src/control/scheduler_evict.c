@@ -35,6 +35,8 @@ static char *message_of(const struct scheduler *s, const struct mete_eviction *e
     bool is_higher = by_work && victim && by_work->asked_priority > victim->asked_priority;
     AUTO_FREE char *by = name_of(s, e->by);
 
+    if (victim && victim->is_extra)
+        return mem_format("Preempted by %s: its group goes on without it", by);
     switch (e->reason) {
     case METE_EVICTED_RECLAIM:
         return mem_format("Preempted by %s, whose queue takes back what it had lent", by);
@@ -108,6 +110,12 @@ static void begin(struct scheduler *s, struct sched_work *w, const char *because
     free(w->evicted_because);
     w->evicted_because = mem_strdup(because);
     evict_work(s, w);
+}
+
+void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char *because)
+{
+    if (!is_spared(s, w))
+        begin(s, w, because);
 }
 
 /* None of those who would go for the same one. */

@@ -3,8 +3,9 @@
  *
  * Of a group whose object asks for `min`, the pods that have a node or have succeeded count; as
  * many as are missing, the first by the time of their creation, form one workload, and until they
- * are there none of them is in the queue. Pods beyond that are workloads by themselves. It is found
- * anew whenever a pod or the object has changed, and what did not change keeps its place.
+ * are there none of them is in the queue. Pods beyond that are workloads by themselves
+ * (scheduler_elastic.c). It is found anew whenever a pod or the object has changed, and what did
+ * not change keeps its place.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -122,16 +123,18 @@ void scheduler_leave_group(struct scheduler *s, struct sched_pod *p)
     sched_group_changed(s, g);
 }
 
-static int compare_pods(const void *left, const void *right)
+int sched_pod_compare(const struct sched_pod *a, const struct sched_pod *b)
 {
-    const struct sched_pod *a = *(struct sched_pod *const *)left;
-    const struct sched_pod *b = *(struct sched_pod *const *)right;
-
     if (a->submit_ns != b->submit_ns)
         return a->submit_ns < b->submit_ns ? -1 : 1;
     if (a->job_id != b->job_id)
         return a->job_id < b->job_id ? -1 : 1;
     return strcmp(a->name, b->name);
+}
+
+static int compare_pods(const void *left, const void *right)
+{
+    return sched_pod_compare(*(struct sched_pod *const *)left, *(struct sched_pod *const *)right);
 }
 
 /* One attempt to make a gang. */
@@ -144,7 +147,7 @@ struct forming {
     char *missing;    /* why none may start, or NULL */
 };
 
-static const char *task_of(const struct sched_pod *p)
+const char *sched_pod_task(const struct sched_pod *p)
 {
     const char *task = json_text_at(p->tree, "metadata", "annotations", GANG_VOLCANO_TASK, NULL);
 
@@ -168,7 +171,7 @@ static int64_t count_there(const struct forming *f, const char *task)
     int64_t n = 0;
 
     VEC_EACH (&f->g->pods, p) {
-        if (is_there(*p) && text_equal(task_of(*p), task))
+        if (is_there(*p) && text_equal(sched_pod_task(*p), task))
             n++;
     }
     return n;
@@ -187,7 +190,7 @@ static void choose_tasks(struct forming *f)
         VEC_EACH (&f->waiting, p) {
             if (missing <= 0)
                 break;
-            if ((*p)->is_chosen || !text_equal(task_of(*p), task))
+            if ((*p)->is_chosen || !text_equal(sched_pod_task(*p), task))
                 continue;
             choose_pod(f, *p);
             missing--;
@@ -312,14 +315,14 @@ static void queue_gang(struct scheduler *s, struct forming *f)
     }
 }
 
-static void queue_alone(struct scheduler *s, struct sched_pod *p)
+static void queue_alone(struct scheduler *s, struct sched_pod *p, bool is_extra)
 {
-    if (p->work && p->work->pods.n == 1)
+    if (p->work && p->work->pods.n == 1 && p->work->is_extra == is_extra)
         return;
     if (p->work)
         sched_work_leave(s, p);
     sched_pod_wait(s, p, NULL, NULL, NULL);
-    sched_pod_queue(s, p);
+    sched_pod_queue(s, p, is_extra);
 }
 
 /* The reason that none of them may start, or NULL. The caller frees it. */
@@ -375,13 +378,18 @@ static void settle(struct scheduler *s, struct sched_group *g)
 {
     struct forming f = {.g = g};
     const char *code = "WaitingForGang";
+    bool is_elastic = false;
 
+    sched_group_end_rest(s, g);
     sort_pods(&f);
     f.missing = find_rules(s, &f);
-    if (f.missing)
+    if (f.missing) {
         code = "NoSuchGroup";
-    else
+    } else {
         choose(&f);
+        is_elastic = sched_rules_are_elastic(&f.rules);
+        sched_group_sort_extras(s, g, &f.rules);
+    }
     if (is_too_large(&f))
         code = refused;
     if (f.chosen.n > 1)
@@ -392,7 +400,7 @@ static void settle(struct scheduler *s, struct sched_group *g)
         else if (f.chosen.n > 0 && !(*p)->is_chosen)
             keep_waiting(s, *p, code, "waits for the first pods of its group to start");
         else if (f.chosen.n <= 1)
-            queue_alone(s, *p);
+            queue_alone(s, *p, is_elastic && !(*p)->is_chosen);
     }
     free(f.missing);
     vec_done(&f.waiting);

@@ -165,9 +165,9 @@ static void read_told(struct sched_pod *p, const json_t *pod)
     p->told = mem_strdup(message);
 }
 
-void sched_pod_queue(struct scheduler *s, struct sched_pod *p)
+void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra)
 {
-    const struct sched_work_name name = {.ns = p->ns, .name = p->name};
+    const struct sched_work_name name = {.ns = p->ns, .name = p->name, .is_extra = is_extra};
 
     (void)sched_work_wait(s, sched_work_new(s, &name, &p, 1));
 }
@@ -181,7 +181,7 @@ static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t
     if (p->group)
         sched_group_changed(s, p->group); /* it comes to the queue with the others */
     else
-        sched_pod_queue(s, p);
+        sched_pod_queue(s, p, false);
 }
 
 struct device_list {

@@ -55,6 +55,7 @@ struct sched_pod {
     struct sched_group *group; /* that starts its first pods together; NULL: none */
     bool is_candidate;         /* waits in its group */
     bool is_chosen;            /* for its gang */
+    bool is_needed;            /* is there, and one of the least that its group needs */
     bool has_succeeded;        /* and counts in its group */
     bool has_failed;
     bool is_running;
@@ -86,6 +87,7 @@ struct sched_work {
     bool is_placed;  /* in the engine: by a decision, or bound */
     bool is_leaving; /* evicted: it is held until the last of its pods is gone */
     bool is_going;   /* the same, by the server that was here before */
+    bool is_extra;   /* its pod is beyond what its group needs at least */
     bool is_shrunk;  /* pods have left that the engine is still to be told of */
     bool is_dear;    /* a disruption budget forbids its end: it goes only where nobody else can */
     int64_t gone_ns; /* realtime: when its grace is over, where it is going */
@@ -187,6 +189,7 @@ struct scheduler {
     struct sched_held *held;
     struct sched_port *ports;
     uint64_t next_unnamed;
+    char *why_text; /* the message of the last reason, where it is not the engine's */
 
     struct sched_pod *untold; /* wait, and were never told why */
     struct sched_pod *told;   /* wait, the ones told or looked at longest ago first */
@@ -223,14 +226,15 @@ void sched_pod_unplace(struct scheduler *s, struct sched_pod *p);
  */
 void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
                     const char *class_text, const char *message);
-/* Queues it as a workload of its own. */
-void sched_pod_queue(struct scheduler *s, struct sched_pod *p);
+/* Queues it as a workload of its own; `is_extra`: beyond what its group needs. */
+void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra);
 
 /* scheduler_work.c */
 struct sched_work_name {
     const char *ns;
     const char *name;
     bool is_gang;
+    bool is_extra;
     bool has_priority;
     int32_t priority;
 };
@@ -273,6 +277,8 @@ struct sched_eviction {
 void scheduler_read_evictions(const struct scheduler *s, struct arena *a,
                               const struct mete_decisions *d, struct sched_eviction *ret);
 void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n);
+/* It goes as another of its group does, where no disruption budget forbids it. */
+void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char *because);
 /* Those that could not be written, and the rest of gangs that a server before this had begun with.
  */
 void scheduler_finish_evictions(struct scheduler *s);
@@ -294,6 +300,17 @@ void scheduler_groups_free(struct scheduler *s);
 void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
                                struct sched_work_name *name);
 const json_t *sched_group_definition(const struct scheduler *s, const struct sched_group *g);
+int sched_pod_compare(const struct sched_pod *a, const struct sched_pod *b); /* first come first */
+const char *sched_pod_task(const struct sched_pod *p);                       /* or NULL */
+
+/* scheduler_elastic.c */
+/* May a group have pods beyond those that it needs? */
+bool sched_rules_are_elastic(const struct gang_rules *rules);
+/* Tells the engine of those that have a node which of them are beyond what the group needs. */
+void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
+                             const struct gang_rules *rules);
+/* Where its gang is being ended for another, the rest of it goes too. */
+void sched_group_end_rest(struct scheduler *s, struct sched_group *g);
 
 /* scheduler_topology.c */
 void sched_topology_of_group(const struct scheduler *s, struct arena *a,

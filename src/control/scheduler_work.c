@@ -61,6 +61,7 @@ struct sched_work *sched_work_new(struct scheduler *s, const struct sched_work_n
     w->ns = mem_strdup(name->ns);
     w->name = mem_strdup(name->name);
     w->is_gang = name->is_gang;
+    w->is_extra = name->is_extra;
     w->priority = name->priority;
     w->has_priority = name->has_priority;
     for (size_t i = 0; i < n; i++) {
@@ -208,7 +209,8 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         all.name = arena_format(a, "%s/%s", w->ns, title_of(a, w->name));
     if (w->has_priority)
         all.priority = w->priority;
-    w->asked_priority = all.priority;
+    all.is_extra = w->is_extra;
+    w->asked_priority = w->is_extra ? INT32_MIN : all.priority;
     if (w->is_going)
         put_going(w, &all);
     else if (w->is_dear && all.time_limit_ns > 0 && w->started_ns > LONG_AGO_NS)

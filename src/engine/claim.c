@@ -332,7 +332,7 @@ bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns)
         return true;
     }
     claim_drop_of(e, w);
-    if (w->whole || !is_claimable(w->group))
+    if (w->is_extra || !is_claimable(w->group))
         return false;
     a = asker_of(e, w, now_ns);
     c = mem_alloc(sizeof(*c));

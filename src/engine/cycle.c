@@ -137,7 +137,7 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
     uint32_t *n_reserved = w->queue->reserve_depth > 0 ? &w->queue->n_reserved : &e->n_reserved;
     struct reservation *r = reserve_of(e, w);
 
-    if (w->whole || *n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN ||
+    if (w->is_extra || *n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN ||
         is_kept_apart(e, w, now_ns))
         return false;
     if (claims_in_use(e) && !has_rules(w->group) && claim_room(e, w, now_ns)) {

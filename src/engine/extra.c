@@ -12,6 +12,11 @@ enum mete_result extras_check(struct mete_engine *e, const struct mete_workload 
     for (size_t i = 0; i < w->n_pod_sets; i++) {
         const struct mete_pod_set *set = &w->pod_sets[i];
 
+        if (w->is_extra && extra_least(set) < set->count)
+            return engine_refuse(e, METE_INVALID,
+                                 "pod set %zu: min_count %u of %u: all pods of an extra are beyond "
+                                 "the least",
+                                 i, set->min_count, set->count);
         if (set->min_count > set->count)
             return engine_refuse(e, METE_INVALID, "pod set %zu: min_count %u is over its count %u",
                                  i, set->min_count, set->count);
@@ -24,20 +29,28 @@ enum mete_result extras_check(struct mete_engine *e, const struct mete_workload 
     return METE_OK;
 }
 
+struct mete_workload extra_of(const struct mete_workload *from)
+{
+    struct mete_workload w = *from;
+
+    w.is_extra = true;
+    w.priority = INT32_MIN;
+    w.never_preempts = true;
+    w.min_run_ns = 0;
+    return w;
+}
+
 static void make(struct mete_engine *e, struct workload *whole, const struct mete_workload *from,
                  uint32_t set, uint32_t pod)
 {
     struct mete_pod_set one = from->pod_sets[set];
-    struct mete_workload w = *from;
+    struct mete_workload w = extra_of(from);
     struct workload *extra = NULL;
 
     one.count = 1;
     one.min_count = 0;
-    w.id = EXTRA_IDS + ++e->n_extras_made;
-    w.priority = INT32_MIN;
     w.is_preemptible = true;
-    w.never_preempts = true;
-    w.min_run_ns = 0;
+    w.id = EXTRA_IDS + ++e->n_extras_made;
     w.pod_sets = &one;
     w.n_pod_sets = 1;
     if (workload_make(e, &w, &extra) != METE_OK)
@@ -45,7 +58,6 @@ static void make(struct mete_engine *e, struct workload *whole, const struct met
     extra->whole = whole;
     extra->as_set = set;
     extra->as_pod = pod;
-    extra->key.points = INT64_MIN;
     extra->hold = whole->is_placed ? METE_HOLD_NONE : METE_HOLD_GATED;
     vec_add(&whole->extras, extra);
     workload_enter(e, extra);
@@ -165,7 +177,7 @@ const char *extras_check_state(const struct workload *w)
         return "a pod beyond the least is placed, and the rest is not";
     if (w->whole && !w->is_placed && (w->hold == METE_HOLD_NONE) != w->whole->is_placed)
         return "a pod beyond the least waits though the rest does, or not though it does not";
-    if (w->whole && (w->is_secured || w->claim))
-        return "a pod beyond the least is secured or has a claim";
+    if (w->is_extra && (w->is_secured || w->claim || w->key.points != INT64_MIN))
+        return "a pod beyond the least is secured, has a claim, or is not behind all others";
     return NULL;
 }

@@ -4,7 +4,8 @@
  * What a workload needs at least is one as any other. Each pod beyond that is an extra: inside it
  * is a workload of its own, of one pod, behind everybody in its queue, that waits only while the
  * whole is placed, is never secured, evicts nobody, and is evicted before others wherever evicting
- * is allowed. Outside all are one: see workload_id.
+ * is allowed. Outside all are one: see workload_id. A caller that keeps count itself says of a
+ * workload of its own that it is_extra: then it is the same, but has its name, and waits by itself.
  */
 #pragma once
 
@@ -23,6 +24,9 @@ static inline uint32_t extra_least(const struct mete_pod_set *set)
 {
     return set->min_count > 0 ? set->min_count : set->count;
 }
+
+/* `from` as one that is_extra. */
+struct mete_workload extra_of(const struct mete_workload *from);
 
 /* METE_INVALID, with a message, where it cannot be. */
 enum mete_result extras_check(struct mete_engine *e, const struct mete_workload *w);

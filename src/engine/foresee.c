@@ -66,7 +66,7 @@ static bool is_out_of_sight(struct mete_engine *e, const struct workload *w, int
         struct workload *first = g ? workload_of_group(g->at) : NULL;
         bool has_time;
 
-        if (!g || first == w || first->whole || g->n_pods > 1 || g->time_limit_ns == 0)
+        if (!g || first == w || first->is_extra || g->n_pods > 1 || g->time_limit_ns == 0)
             return false;
         has_time =
             queue_may_start(e, first, NULL) && (g->n_claims > 0 || claim_keep(e, first, now_ns));

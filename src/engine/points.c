@@ -67,7 +67,7 @@ int64_t points_of(struct mete_engine *e, const struct workload *w, int64_t now_n
     const struct mete_factors *f = factors_of(e);
     int64_t points;
 
-    if (w->whole)
+    if (w->is_extra)
         return INT64_MIN; /* behind everybody */
     points = (int64_t)f->class_points * w->priority;
 

@@ -37,7 +37,7 @@ static int64_t oldest_in(const struct queue *q)
 
     for (size_t i = 0; at && i < LOOK_MAX && workload_of_all(at)->hold != METE_HOLD_NONE; i++)
         at = order_next(at);
-    if (at && workload_of_all(at)->hold == METE_HOLD_NONE && !workload_of_all(at)->whole)
+    if (at && workload_of_all(at)->hold == METE_HOLD_NONE && !workload_of_all(at)->is_extra)
         oldest_ns = at->key->submit_ns;
     VEC_EACH (&q->children, child) {
         int64_t below_ns = oldest_in(*child);
@@ -53,7 +53,7 @@ static uint32_t placed_in(const struct queue *q)
     uint32_t n = 0;
 
     for (const struct workload *w = q->first_placed; w; w = w->placed_after)
-        n += w->whole == NULL;
+        n += !w->is_extra;
     VEC_EACH (&q->children, child) {
         n += placed_in(*child);
     }

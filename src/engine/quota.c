@@ -113,7 +113,7 @@ void queue_count_held(struct mete_engine *e, struct workload *w, const int64_t *
     for (struct queue *q = w->queue; q; q = q->parent) {
         struct queue_user *u = queue_user(q, w->user);
 
-        if (!w->whole) {
+        if (!w->is_extra) {
             SET(e, q->n_running, q->n_running + (uint32_t)sign);
             SET(e, u->n_running, u->n_running + (uint32_t)sign);
         }
@@ -208,7 +208,7 @@ void queues_secure(struct mete_engine *e)
     e->may_secure = false;
     VEC_EACH (&e->queues, q) {
         for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
-            if (w->evicted_by == 0 && !w->is_secured && !w->whole &&
+            if (w->evicted_by == 0 && !w->is_secured && !w->is_extra &&
                 queue_would_secure(e, w, w->charged))
                 secure(e, w);
     }
@@ -324,14 +324,14 @@ bool queue_admits(struct mete_engine *e, const struct workload *w, const struct 
     if (!queue_is_leaf(w->queue))
         b = (struct quota_block){.code = METE_REASON_NO_SUCH_QUEUE, .queue = w->queue};
     for (const struct queue *q = w->queue; q && e->counted.n > 0; q = q->parent) {
-        struct has has = {w->whole ? 0 : q->n_running, q->cells[COUNTED_GPU].held};
+        struct has has = {w->is_extra ? 0 : q->n_running, q->cells[COUNTED_GPU].held};
 
         ask_queue(q, w, &b);
         ask_limits(q, &q->limits, &has, c, &b);
         if (q->user_limits.running > 0 || q->user_limits.gpu_milli > 0) {
             const struct queue_user *u = queue_user(q, w->user);
 
-            has = (struct has){u && !w->whole ? u->n_running : 0, u ? u->gpu_milli : 0};
+            has = (struct has){u && !w->is_extra ? u->n_running : 0, u ? u->gpu_milli : 0};
             ask_limits(q, &q->user_limits, &has, c, &b);
         }
     }
@@ -445,7 +445,7 @@ void queue_count_placed(struct mete_engine *e, struct workload *w)
     charge_of_placed(e, w, &c);
     w->charged = mem_dup(c.at, e->counted.n * sizeof(*c.at));
     w->billed = bill(e, w->charged);
-    w->is_secured = !w->whole && queue_would_secure(e, w, w->charged);
+    w->is_secured = !w->is_extra && queue_would_secure(e, w, w->charged);
     queue_count_held(e, w, w->charged, 1);
 }
 

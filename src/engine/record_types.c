@@ -186,6 +186,7 @@ static const struct record_field workload_fields[] = {
     INT(struct mete_workload, time_limit_ns),
     BOOL(struct mete_workload, is_preemptible),
     BOOL(struct mete_workload, never_preempts),
+    BOOL(struct mete_workload, is_extra),
     INT(struct mete_workload, min_run_ns),
     INT(struct mete_workload, checkpoint_ns),
     INT(struct mete_workload, estimate_ns),

@@ -386,7 +386,8 @@ struct workload {
     struct node **was_on; /* of each pod, where it is a victim; in the scratch arena */
     size_t *had_gpus;
     VEC(struct workload *) extras; /* its pods beyond the least: see extra.h */
-    struct workload *whole;        /* of an extra; else NULL */
+    bool is_extra;                 /* beyond what something else needs at least */
+    struct workload *whole;        /* of an extra that is of a workload here; else NULL */
     uint32_t as_set;               /* which of its pods */
     uint32_t as_pod;
     enum mete_hold hold;        /* waits in its queue, but not in its group */
@@ -476,11 +477,11 @@ struct mete_engine {
     bool is_quiet;   /* what changes now is undone before anybody searches */
     VEC(struct reservation *) reservations;
     VEC(struct claim *) claims;
-    uint64_t unclaimed;     /* claims that were given up */
-    uint64_t yields;        /* of claims to somebody before them */
-    uint64_t improved_at;   /* e->freed and the above when all claims were looked at last */
-    int64_t improved_ns;    /* and when */
-    int64_t plan_period_ns; /* how often, at most */
+    uint64_t unclaimed;           /* claims that were given up */
+    uint64_t yields;              /* of claims to somebody before them */
+    uint64_t improved_at;         /* e->freed and the above when all claims were looked at last */
+    int64_t improved_ns;          /* and when */
+    int64_t plan_period_ns;       /* how often, at most */
     VEC(struct group *) outlooks; /* that have one */
     size_t outlooks_bytes;
     uint64_t pass;                  /* which plan: what outlooks say of another is of no use */

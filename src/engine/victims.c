@@ -30,7 +30,7 @@ static int64_t protected_until(const struct workload *w)
     int64_t run_ns = w->min_run_ns > w->queue->min_run_ns ? w->min_run_ns : w->queue->min_run_ns;
     int64_t until_ns = 0;
 
-    if (w->whole)
+    if (w->is_extra)
         return 0;
     return __builtin_add_overflow(w->started_ns, run_ns, &until_ns) ? NEVER_NS : until_ns;
 }
@@ -42,7 +42,7 @@ static uint64_t cost_of(const struct workload *w, int64_t now_ns)
     uint64_t gpus = w->charged[COUNTED_GPU] > 0 ? (uint64_t)w->charged[COUNTED_GPU] : 1;
     uint64_t cost = decay_scale(lost_ms + 1, gpus, 1);
 
-    if (w->whole)
+    if (w->is_extra)
         return 1; /* the rest goes on */
     return cost < COST_NEVER / 4 ? cost : COST_NEVER / 4;
 }

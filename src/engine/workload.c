@@ -98,6 +98,7 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
                                struct workload **ret)
 {
     enum mete_result result = check_workload(e, from);
+    struct mete_workload extra;
     struct group *g = NULL;
     const char *name = from->name ? from->name : "";
     size_t name_size;
@@ -106,6 +107,10 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
 
     if (result != METE_OK)
         return result;
+    if (from->is_extra) {
+        extra = extra_of(from);
+        from = &extra;
+    }
     user = intern_ref(e->texts, from->user ? from->user : "");
     result = join_group(e, from, user, &g);
     if (result != METE_OK) {
@@ -125,6 +130,7 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     w->priority = from->priority;
     w->qos = from->qos;
     w->is_preemptible = from->is_preemptible;
+    w->is_extra = from->is_extra;
     w->min_run_ns = from->min_run_ns;
     w->checkpoint_ns = from->checkpoint_ns;
     w->estimate_ns = from->estimate_ns > 0 ? from->estimate_ns : from->time_limit_ns;

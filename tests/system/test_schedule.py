@@ -124,6 +124,50 @@ def test_every_door_makes_gangs():
         check(refused.code != 0 and "a pod is of one group" in refused.err, refused)
 
 
+def test_a_group_grows_as_room_comes_and_gives_back_first():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        for door, api, fields in (
+                ("v", "scheduling.volcano.sh/v1beta1", {"annotations": {VOLCANO: "v"}, "schedulerName": "volcano"}),
+                ("n", "scheduling.k8s.io/v1beta1", {"schedulingGroup": {"podGroupName": "n"}}),
+                ("c", "scheduling.x-k8s.io/v1alpha1", {"labels": {LABEL: "c"}})):
+            jobs.submit(f"{door}-first", 4)
+            m.wait_phase(f"{door}-first", "Running")
+            group(m, door, 2, api)
+            names = [f"{door}-{i}" for i in range(4)]
+            for name in names:
+                jobs.submit(name, 2, **fields)
+            for name in names[:2]:
+                m.wait_phase(name, "Running")
+            r = wait(lambda: (r := why(m, names[3])) and r["code"] != "WaitingForGang" and r, "it waits for room")
+            check(r["message"].startswith("beyond the minimum of its group; needs 2 "), r)
+            jobs.end(f"{door}-first")
+            for name in names:
+                m.wait_phase(name, "Running")
+            uids = {name: jobs.uid(name) for name in names}
+            jobs.submit(f"{door}-second", 2)
+            m.wait_phase(f"{door}-second", "Running")
+            gone = wait(lambda: [n for n in names if jobs.uid(n) not in (None, uids[n])], "one was given back")
+            check(len(gone) == 1 and gone[0] in names[2:], gone)
+            wait(lambda: "beyond the minimum" in why(m, gone[0])["message"], "it waits again")
+            events = m.object("events")["items"]
+            check(any(e["reason"] == "Preempted" and e["involvedObject"]["name"] == gone[0] and
+                      "its group goes on without it" in e["message"] for e in events), events)
+            m.up.send_signal(signal.SIGKILL)
+            m.up.wait()
+            m.up.stdout.close()
+            m.start()
+            jobs.submit(f"{door}-third", 2)
+            m.wait_phase(f"{door}-third", "Running")
+            equal({n: jobs.uid(n) for n in names[:2]}, {n: uids[n] for n in names[:2]}, "what it needs stays")
+            for name in (f"{door}-second", f"{door}-third"):
+                jobs.end(name)
+            for name in names:
+                m.wait_phase(name, "Running")
+            for name in names:
+                jobs.end(name)
+
+
 def test_copies_of_a_group_are_gangs_of_their_own():
     with Mete("emulated:8xH100") as m:
         jobs = Jobs(m)

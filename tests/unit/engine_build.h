@@ -73,6 +73,7 @@ struct job_spec {
     const char *user;  /* NULL: "ann" */
     bool is_preemptible;
     bool never_preempts;
+    bool is_extra;
     int64_t min_run_s;
     int64_t checkpoint_s;
     int64_t estimate_s;
@@ -133,6 +134,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .qos = s.qos,
         .is_preemptible = s.is_preemptible,
         .never_preempts = s.never_preempts,
+        .is_extra = s.is_extra,
         .min_run_ns = s.min_run_s * SECOND,
         .checkpoint_ns = s.checkpoint_s * SECOND,
         .estimate_ns = s.estimate_s * SECOND,

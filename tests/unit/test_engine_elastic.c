@@ -109,6 +109,41 @@ static void shrinks_before_others_are_evicted(void **state)
     }
 }
 
+/* The caller keeps count: pods beyond the least under ids of their own. */
+static void extras_of_the_callers_wait_behind_all_and_go_before_all(void **state)
+{
+    const struct mete_quota quota = {"gpu", 4000, 0, METE_UNLIMITED};
+    struct mete_reason r = {0};
+    struct mete_decisions d;
+    struct mete_queue_view v;
+
+    (void)state;
+    OK(mete_queue_set(engine, &(struct mete_queue){.name = "q",
+                                                   .quotas = &quota,
+                                                   .n_quotas = 1,
+                                                   .limits = {.running = 2},
+                                                   .within = METE_PREEMPT_LOWER_PRIORITY}));
+    NODE(.name = "a", .gpus = 4);
+    JOB(.id = 5, .gpus = 1, .queue = "q", .priority = 9, .is_preemptible = true, .is_extra = true);
+    JOB(.id = 6, .gpus = 4, .queue = "q", .priority = 9, .is_extra = true);
+    JOB(.id = 1, .gpus = 1, .queue = "q", .priority = 1, .is_preemptible = true);
+    JOB(.id = 7, .gpus = 1, .queue = "q", .min_run_s = 1000, .is_preemptible = true,
+        .is_extra = true);
+    CYCLE(10, "1:a(0) 5:a(1) 7:a(2)");
+    OK(mete_why(engine, 6, 11 * SECOND, &r));
+    assert_string_equal(r.code_text, "QuotaExceeded");
+    OK(mete_queue_view(engine, 1, &v));
+    assert_int_equal(v.running, 1); /* of two, the extras not counted */
+    JOB(.id = 3, .gpus = 2, .queue = "q");
+    mete_cycle(engine, 12 * SECOND, 0, &d);
+    assert_int_equal(d.n_evictions, 1);
+    assert_true(d.evictions[0].workload == 5 || d.evictions[0].workload == 7);
+    assert_false(d.evictions[0].is_of_pod);
+    OK(mete_workload_unplace(engine, d.evictions[0].workload));
+    assert_true(strncmp(cycle_text(engine, 13, text, sizeof(text)), "3:a(", 4) == 0);
+    CYCLE(14, ""); /* it evicts nobody */
+}
+
 static void comes_back_with_the_pods_that_it_had(void **state)
 {
     const char *const gpus[] = {"a-0", "a-2"};
@@ -156,6 +191,12 @@ static void says_what_is_wrong(void **state)
                         "pod set 0: min_count 2 of 3: pods that come and go are not implemented "
                         "within domains");
     parts.workload.n_domains = 0;
+    parts.workload.is_extra = true;
+    assert_int_equal(mete_workload_add(engine, &parts.workload), METE_INVALID);
+    assert_string_equal(mete_last_error(engine),
+                        "pod set 0: min_count 2 of 3: all pods of an extra "
+                        "are beyond the least");
+    parts.workload.is_extra = false;
     parts.workload.id = UINT64_C(1) << 63;
     assert_int_equal(mete_workload_add(engine, &parts.workload), METE_INVALID);
 }
@@ -189,11 +230,12 @@ struct world {
 static void put(struct world *w, uint64_t id)
 {
     uint32_t pods = 1 + (uint32_t)prop_below(&w->prop, PODS);
+    bool is_extra = prop_chance(&w->prop, 20);
 
     w->is_there[id] = true;
     w->placed[id] = 0;
     w->most[id] = pods;
-    w->least[id] = 1 + (uint32_t)prop_below(&w->prop, pods);
+    w->least[id] = is_extra ? pods : 1 + (uint32_t)prop_below(&w->prop, pods);
     HOLDS(w, add_job(w->engine, (struct job_spec){
                                     .id = id,
                                     .gpus = (uint32_t)prop_below(&w->prop, 4),
@@ -205,6 +247,7 @@ static void put(struct world *w, uint64_t id)
                                     .priority = (int32_t)prop_below(&w->prop, 3),
                                     .limit_s = prop_chance(&w->prop, 50) ? 20 : 0,
                                     .is_preemptible = prop_chance(&w->prop, 70),
+                                    .is_extra = is_extra,
                                 }) == METE_OK);
 }
 
@@ -343,6 +386,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(grows_only_into_what_is_left_over, setup, teardown),
         cmocka_unit_test_setup_teardown(gives_one_pod_back_and_takes_it_again, setup, teardown),
         cmocka_unit_test_setup_teardown(shrinks_before_others_are_evicted, setup, teardown),
+        cmocka_unit_test_setup_teardown(extras_of_the_callers_wait_behind_all_and_go_before_all,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(comes_back_with_the_pods_that_it_had, setup, teardown),
         cmocka_unit_test_setup_teardown(says_what_is_wrong, setup, teardown),
         cmocka_unit_test(stays_between_the_least_and_the_most),

@@ -131,8 +131,8 @@ static void a_gang_of_a_thousand_pods_is_bound_at_once(void **state)
     for (int i = 0; i < LARGE_PODS; i++) {
         AUTO_FREE char *name = mem_format("p%04d", i);
         const struct store_object *o = store_get(
-            s.w.store, (struct store_key){
-                           .group = "", .resource = "pods", .ns = "default", .name = name});
+            s.w.store,
+            (struct store_key){.group = "", .resource = "pods", .ns = "default", .name = name});
         AUTO_FREE char *on = sched_world_node_of(&s, name);
 
         assert_non_null(o);
@@ -186,7 +186,8 @@ static void later_pods_of_a_group_start_by_themselves(void **state)
     add_member(VOLCANO, "g", "p2", 1);
     add_member(VOLCANO, "g", "p3", 1);
     sched_world_assert_on(&s, "p2", "a");
-    sched_world_assert_waits(&s, "p3", "needs 1 gpu; none of 3 is free");
+    sched_world_assert_waits(&s, "p3",
+                             "beyond the minimum of its group; needs 1 gpu; none of 3 is free");
     sched_world_end_pod(&s, "p0", "Succeeded");
     sched_world_assert_on(&s, "p3", "a");
 }
