@@ -113,12 +113,14 @@ bool fit_share_memory(const struct gpu *g, const struct shape *s)
 
 uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus)
 {
+    uint64_t unsized = s->gpu_bytes == 0 ? ~n->sized : 0; /* memory goes with compute there */
     uint64_t ret = 0;
 
     for (uint64_t left = gpus; left; left &= left - 1) {
         int bit = __builtin_ctzll(left);
 
-        if (n->free_milli[bit] >= s->milli && fit_share_memory(n->gpus[bit], s))
+        if (n->free_milli[bit] >= s->milli &&
+            ((unsized >> bit & 1) || fit_share_memory(n->gpus[bit], s)))
             ret |= left & -left;
     }
     return ret;

@@ -107,6 +107,7 @@ static void clear_gpus(struct mete_engine *e, struct node *n)
     n->healthy = 0;
     n->held = 0;
     n->shared = 0;
+    n->sized = 0;
     n->wholes = 0;
     n->parted = 0;
 }
@@ -256,6 +257,8 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
         n->held |= UINT64_C(1) << bit;
     if (g->n_shares > 0)
         n->shared |= UINT64_C(1) << bit;
+    if (g->bytes_used > 0)
+        n->sized |= UINT64_C(1) << bit;
     n->free_milli[bit] = gpu_free_milli(g);
     group_add(&n->models, &n->n_models, (int)model, bit);
     if (g->numa_node >= 0)

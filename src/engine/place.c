@@ -11,6 +11,12 @@
 #include "engine/reserve.h"
 #include "engine/search.h"
 
+static void set_bit(struct mete_engine *e, uint64_t *bits, uint64_t bit, bool is_set)
+{
+    if (((*bits & bit) != 0) != is_set)
+        SET(e, *bits, *bits ^ bit);
+}
+
 /* The node's own account of one of its gpus, after that changed. `here` is touched by the caller.
  */
 static void gpu_count(struct mete_engine *e, const struct gpu *g, const struct node *here)
@@ -20,8 +26,9 @@ static void gpu_count(struct mete_engine *e, const struct gpu *g, const struct n
 
     if (!n)
         return;
-    SET(e, n->held, gpu_is_held(g) ? n->held | bit : n->held & ~bit);
-    SET(e, n->shared, g->n_shares > 0 ? n->shared | bit : n->shared & ~bit);
+    set_bit(e, &n->held, bit, gpu_is_held(g));
+    set_bit(e, &n->shared, bit, g->n_shares > 0);
+    set_bit(e, &n->sized, bit, g->bytes_used > 0);
     SET(e, n->free_milli[g->bit], gpu_free_milli(g));
     if (n != here)
         node_touch(e, n);

@@ -157,15 +157,6 @@ static int64_t room_free(const struct node *n, uint32_t resource)
     return room && room->capacity > room->used ? room->capacity - room->used : 0;
 }
 
-/* Is there a share that asked for memory of its own? */
-static bool has_memory_shares(const struct node *n)
-{
-    for (uint64_t left = n->shared; left; left &= left - 1)
-        if (n->gpus[__builtin_ctzll(left)]->bytes_used > 0)
-            return true;
-    return false;
-}
-
 static void look(const struct mete_engine *e, const struct node *n, struct glance *g)
 {
     struct detail *d = &e->details.at[n->slot];
@@ -175,7 +166,7 @@ static void look(const struct mete_engine *e, const struct node *n, struct glanc
     g->is_known = true;
     /* reserved and booked nodes are searched apart, because who asks matters there */
     g->is_open = node_takes_pods(n) && !n->reservation && n->n_booked == 0;
-    g->is_plain = n->n_taints == 0 && n->n_booked == 0 && n->parted == 0 && !has_memory_shares(n);
+    g->is_plain = n->n_taints == 0 && n->n_booked == 0 && n->parted == 0 && n->sized == 0;
     g->whole = (uint8_t)l->whole;
     g->rank = n->is_present ? n->rank : NO_SLOT;
     g->cpu = l->cpu;

@@ -135,6 +135,7 @@ struct node {
     uint64_t healthy;   /* bit i: gpus[i] may be given */
     uint64_t held;      /* bit i: gpus[i] is held, all or a part of it, or is never given whole */
     uint64_t shared;    /* bit i: of those, a part */
+    uint64_t sized;     /* bit i: of those, a part that asked for memory of its own */
     struct room *rooms; /* by resource number */
     size_t n_rooms;
     struct reservation *reservation; /* the one that keeps room here */
@@ -350,50 +351,52 @@ struct pod {
     size_t n_gpus;
 };
 
+/* What its end looks at comes first: most that end were not touched for a while. Its pods and name
+ * are in the same block of memory, behind it. */
 struct workload {
     struct order_key key;
-    struct order_link all;
-    struct order_link in_group;
     struct group *group;
+    struct queue *queue;
     struct pod *pods;
     size_t n_pods;
-    struct pod_labels *labels; /* of each set; NULL: none */
+    struct workload *placed_before; /* in its queue */
+    struct workload *placed_after;
+    int64_t *charged;              /* what is counted of it, by counted resource; NULL: nothing */
+    struct claim *claim;           /* where it waits; or NULL */
+    struct workload *whole;        /* of an extra that is of a workload here; else NULL */
+    VEC(struct workload *) extras; /* its pods beyond the least: see extra.h */
+    struct pod_labels *labels;     /* of each set; NULL: none */
+    char *hold_text;               /* NULL: none of its own */
+    int64_t end_ns;                /* by its time limit, where placed; NEVER_NS */
+    int64_t started_ns;            /* where placed; 0: not known */
+    uint64_t decided_at;           /* e->labels_version when placed by a decision; 0 */
+    uint64_t evicted_by;           /* placed, but to go for that workload; 0 */
+    uint64_t moved_for;            /* evicted to start elsewhere when that one has; 0 */
+    uint64_t billed;               /* the dominant part of what it is charged */
+    uint32_t n_evicting;           /* how many have to go for this one */
+    uint32_t user;
     bool is_placed;
     bool is_preemptible;
     bool is_secured; /* placed within the nominal quotas: see preempt.c */
+    bool is_victim;  /* in this search */
+    bool is_extra;   /* beyond what something else needs at least */
     int32_t priority;
     int32_t qos;
-    int64_t end_ns;      /* by its time limit, where placed; NEVER_NS */
-    int64_t started_ns;  /* where placed; 0: not known */
-    uint64_t decided_at; /* e->labels_version when placed by a decision; 0 */
+    enum mete_hold hold; /* waits in its queue, but not in its group */
+    struct order_link all;
+    struct order_link in_group;
     int64_t min_run_ns;
     int64_t checkpoint_ns;
-    int64_t estimate_ns; /* of a run, doubled when it was outlived; 0: not known */
-    struct queue *queue;
-    uint32_t user;
-    struct workload *placed_before; /* in its queue */
-    struct workload *placed_after;
-    int64_t *charged;     /* what is counted of it, by counted resource; NULL: nothing */
-    struct claim *claim;  /* where it waits; or NULL */
-    uint64_t billed;      /* the dominant part of it */
-    uint64_t evicted_by;  /* placed, but to go for that workload; 0 */
-    uint64_t moved_for;   /* evicted to start elsewhere when that one has; 0 */
-    uint32_t n_evicting;  /* how many have to go for this one */
+    int64_t estimate_ns;  /* of a run, doubled when it was outlived; 0: not known */
     uint64_t marked_at;   /* a candidate in this search for victims */
-    bool is_victim;       /* in this search */
     uint64_t cost;        /* of evicting it */
     uint64_t devices;     /* that it has gpus of, or parts of them */
     struct node **was_on; /* of each pod, where it is a victim; in the scratch arena */
     size_t *had_gpus;
-    VEC(struct workload *) extras; /* its pods beyond the least: see extra.h */
-    bool is_extra;                 /* beyond what something else needs at least */
-    struct workload *whole;        /* of an extra that is of a workload here; else NULL */
-    uint32_t as_set;               /* which of its pods */
+    uint32_t as_set; /* of an extra: which of the pods */
     uint32_t as_pod;
-    enum mete_hold hold;        /* waits in its queue, but not in its group */
-    char *hold_text;            /* NULL: none of its own */
-    enum mete_reason_code code; /* the last one said, and since when */
-    int64_t since_ns;
+    int64_t since_ns; /* the code below was the last one said, and since when */
+    enum mete_reason_code code;
     char *name;
 };
 

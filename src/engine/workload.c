@@ -31,20 +31,25 @@ static size_t block_of(const struct shape *s)
     return slots_of(s) + (marks + sizeof(struct gpu *) - 1) / sizeof(struct gpu *);
 }
 
-/* The pods and the room for the gpus of each, in one block. */
-static void make_pods(struct workload *w)
+/* The pods and the room for the gpus of each. */
+static size_t pods_bytes(const struct group *g)
 {
-    const struct group *g = w->group;
     size_t n_slots = 0;
-    struct gpu **slot;
-    struct pod *p;
 
     for (size_t i = 0; i < g->n_sets; i++)
         n_slots += g->sets[i].count * block_of(g->sets[i].shape);
+    return g->n_pods * sizeof(struct pod) + n_slots * sizeof(struct gpu *);
+}
+
+/* Behind the workload, where there is room for them. */
+static void make_pods(struct workload *w)
+{
+    const struct group *g = w->group;
+    struct pod *p = (struct pod *)(void *)(w + 1);
+    struct gpu **slot = (struct gpu **)(void *)(p + g->n_pods);
+
     w->n_pods = g->n_pods;
-    w->pods = mem_alloc(w->n_pods * sizeof(*w->pods) + n_slots * sizeof(*slot));
-    slot = (struct gpu **)(void *)(w->pods + w->n_pods);
-    p = w->pods;
+    w->pods = p;
     for (uint32_t i = 0; i < g->n_sets; i++)
         for (uint32_t k = 0; k < g->sets[i].count; k++) {
             *p++ = (struct pod){.workload = w, .set = i, .index = k, .gpus = slot};
@@ -101,7 +106,7 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     struct mete_workload extra;
     struct group *g = NULL;
     const char *name = from->name ? from->name : "";
-    size_t name_size;
+    size_t name_size = strlen(name) + 1;
     struct workload *w;
     uint32_t user;
 
@@ -117,9 +122,8 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
         intern_unref(e->texts, user);
         return result;
     }
-    name_size = strlen(name) + 1;
-    w = mem_alloc(sizeof(*w) + name_size);
-    w->name = memcpy(w + 1, name, name_size);
+    w = mem_alloc(sizeof(*w) + pods_bytes(g) + name_size);
+    w->name = memcpy((char *)(w + 1) + pods_bytes(g), name, name_size);
     w->key =
         (struct order_key){.points = from->priority, .submit_ns = from->submit_ns, .id = from->id};
     w->group = g;
@@ -150,7 +154,6 @@ void workload_free(struct mete_engine *e, struct workload *w)
     group_unref(e, w->group);
     intern_unref(e->texts, w->user);
     queue_unref(e, w->queue);
-    free(w->pods);
     free(w->hold_text);
     free(w->charged);
     pod_labels_free(e, w->labels, n_sets);
