@@ -34,7 +34,7 @@ static bool is_plain(struct mete_engine *e, const struct mete_workload *w)
            set->n_gpu_models == 0 && set->n_selector == 0 && set->n_tolerations == 0 &&
            !set->node && set->n_domains == 0 && set->n_asks == 0 && set->n_node_terms == 0 &&
            set->n_node_wishes == 0 && set->n_rules == 0 && !set->is_linked &&
-           near_rules_check(e, set) == METE_OK;
+           near_rules_check(e, set) == METE_OK && extras_check(e, w) == METE_OK;
 }
 
 static bool has_requests(const struct mete_engine *e, const struct shape *s,

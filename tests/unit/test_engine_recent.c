@@ -177,6 +177,11 @@ static void what_makes_no_sense_is_refused_though_the_like_was_read(void **state
     is_refused(&p, "a label without a key");
     p.workload.n_pod_sets = 0;
     is_refused(&p, "no pod sets");
+    p.set.count = 2;
+    p.set.min_count = 1;
+    (void)add(&p);
+    p.workload.is_extra = true;
+    is_refused(&p, "more beyond what is beyond the least");
 }
 
 static void what_is_gone_is_read_again(void **state)
