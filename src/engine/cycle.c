@@ -373,7 +373,7 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
     bool has_tried = false;
     struct group *g;
 
-    for (e->turns = 0; (g = turn_next(e)) != NULL; e->turns++) {
+    for (; (g = turn_next(e)) != NULL; e->turns++) {
         const struct workload *w = workload_of_group(g->at);
         bool may_start;
         bool may_fit;
@@ -404,6 +404,7 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
  * turn waits for. It ends: who gives up a claim has another for the rest of the cycle, or none. */
 static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
+    e->turns = 0; /* of all rounds: a recording tells after how many it was cut */
     for (;;) {
         uint64_t unclaimed = e->unclaimed;
 
