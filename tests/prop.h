@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ static inline uint64_t prop_next(struct prop *p)
 /* In [0, n); n is not 0. */
 static inline size_t prop_below(struct prop *p, size_t n)
 {
+    assert(n > 0);
     return (size_t)(prop_next(p) % n);
 }
 

@@ -473,6 +473,7 @@ static int model_time(sqlite3_vfs *vfs, double *ret)
     return SQLITE_OK;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): SQLite says how it looks */
 static int model_last_error(sqlite3_vfs *vfs, int size, char *ret)
 {
     (void)vfs;

@@ -191,6 +191,7 @@ static void call_io(struct sim_loop *s, struct sim_io *io, short events)
     bool writable = io->wants_write && ((events & POLLOUT) || is_broken);
 
     assert(!(events & POLLNVAL)); /* closed before its io was freed */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): utlist; it is in the list */
     LIST_REMOVE(s->ios, io);
     LIST_ADD(s->ios, io);
     io->fn(io->arg, io->fd, readable, writable); /* may free io */

@@ -12,10 +12,10 @@ static void on_ready(void *arg)
 
 static struct boot *start(struct world *w, size_t *n_ready)
 {
-    struct boot_options options = {
-        .loop = w->loop, .objects = w->objects, .on_ready = on_ready, .arg = n_ready};
+    struct boot_options options = {.loop = w->loop, .objects = w->objects, .on_ready = on_ready};
     struct boot *b = NULL;
 
+    options.arg = n_ready;
     world_must(boot_new(&options, &b));
     assert_int_equal(*n_ready, 0);
     return b;

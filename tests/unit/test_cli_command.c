@@ -30,12 +30,13 @@ static size_t split(char *line, const char *words[WORDS_MAX])
 
 static struct err *parse(const char *line, char **ret_line, struct invocation *in)
 {
-    const char *words[WORDS_MAX];
+    const char *words[WORDS_MAX] = {NULL};
     const struct command *c;
     size_t n;
 
     *ret_line = mem_strdup(line);
     n = split(*ret_line, words);
+    assert_true(n > 0);
     c = command_find(words[0]);
     assert_non_null(c);
     return invocation_parse(c, n - 1, words + 1, in);

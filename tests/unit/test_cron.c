@@ -205,7 +205,7 @@ static void agrees_with_counting_minutes(void **state)
         struct cron c = parse(schedules[i % COUNT(schedules)]);
         AUTO(zone_freep) struct zone *z = load(zones[i / COUNT(schedules) % COUNT(zones)]);
         int64_t at = seconds(begins[i / COUNT(schedules) / COUNT(zones)]);
-        int64_t end = at + 4 * 86400;
+        int64_t end = at + INT64_C(4) * 86400;
         int64_t next = 0;
 
         assert_true(cron_next(&c, z, at, &next));

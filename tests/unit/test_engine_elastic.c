@@ -256,7 +256,7 @@ static void take_evictions(struct world *w, const struct mete_decisions *d)
     struct mete_eviction list[JOBS * PODS];
     size_t n = d->n_evictions;
 
-    HOLDS(w, n <= JOBS * PODS);
+    HOLDS(w, n <= (size_t)JOBS * PODS);
     for (size_t i = 0; i < n; i++)
         list[i] = d->evictions[i];
     for (size_t i = 0; i < n; i++) {

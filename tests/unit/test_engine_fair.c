@@ -83,8 +83,8 @@ static void shares_converge_to_weights(void **state)
         for (int64_t now_s = 1; now_s <= STREAM_S; now_s++)
             stream_second(&s, now_s);
         for (unsigned q = 0; q < STREAM_QUEUES; q++) {
-            int64_t got = (int64_t)(s.used[q] * 1000 / (STREAM_S * STREAM_GPUS));
-            int64_t due = (int64_t)(s.weights[q] * 1000 / weights);
+            int64_t got = (int64_t)(s.used[q] * 1000 / (UINT64_C(1) * STREAM_S * STREAM_GPUS));
+            int64_t due = (int64_t)(UINT64_C(1000) * s.weights[q] / weights);
             int64_t most = fairness.half_life_ns > 0 ? 20 : 1000 / STREAM_GPUS;
 
             if (got < due - most || got > due + most)

@@ -41,7 +41,7 @@ static const char *const topologies[] = {"host", "zone", "disk"};
 static void tell_node(struct model *m, int node)
 {
     const struct model_node *n = &m->near.nodes[node];
-    const struct mete_amount capacity[] = {{"cpu", CPUS * 1000}};
+    const struct mete_amount capacity[] = {{"cpu", INT64_C(1000) * CPUS}};
     const struct mete_taint taint = {"dedicated", "x", METE_NO_SCHEDULE};
     struct mete_label labels[4] = {{"host", near_names[node]}};
     size_t n_labels = 1;

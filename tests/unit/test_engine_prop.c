@@ -442,6 +442,7 @@ static bool says_end(const char *line, uint64_t *ret)
     unsigned long long id = 0;
     char word[8];
 
+    /* NOLINTNEXTLINE(cert-err34-c): the engine wrote it, of a small number */
     if (sscanf(line, "job %llu %7s", &id, word) != 2 || strcmp(word, "ends") != 0)
         return false;
     *ret = id;
@@ -473,6 +474,7 @@ static bool do_line(struct model *m, uint64_t id, const char *line)
         spec.label = NULL;
     else if (strncmp(line, "it tolerates", 12) == 0)
         spec.tolerates = "ml";
+    /* NOLINTNEXTLINE(cert-err34-c): as above */
     else if (spec.gpus > 0 && !strstr(line, "pods") && !strstr(line, "cpu") &&
              sscanf(line, "it asks for %u", &gpus) == 1)
         spec.gpus = gpus;

@@ -2,13 +2,13 @@
 #include "engine_one.h"
 
 /* A queue with a quota of gpus. */
-#define QUEUE(queue_name, own, borrows, lends, ...)                                              \
-    OK(mete_queue_set(engine,                                                                    \
-                      &(struct mete_queue){                                                      \
-                          .name = (queue_name),                                                  \
-                          .quotas = &(struct mete_quota){"gpu", (own)*1000, (borrows), (lends)}, \
-                          .n_quotas = 1,                                                         \
-                          __VA_ARGS__}))
+#define QUEUE(queue_name, own, borrows, lends, ...)                                             \
+    OK(mete_queue_set(                                                                          \
+        engine, &(struct mete_queue){.name = (queue_name),                                      \
+                                     .quotas = &(struct mete_quota){"gpu", (own)*INT64_C(1000), \
+                                                                    (borrows), (lends)},        \
+                                     .n_quotas = 1,                                             \
+                                     __VA_ARGS__}))
 #define GPUS(n) ((n)*INT64_C(1000))
 #define ALL     METE_UNLIMITED
 

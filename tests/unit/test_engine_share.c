@@ -11,8 +11,8 @@ static void halves_again_and_again(void **state)
     assert_true(decay_exp2(0, 7) == EXP2_ONE);
     assert_true(decay_exp2(7, 7) == EXP2_ONE / 2);
     assert_true(decay_exp2(14, 7) == EXP2_ONE / 4);
-    assert_true(decay_exp2(62 * 7, 7) == 2);
-    assert_true(decay_exp2(63 * 7, 7) == 0);
+    assert_true(decay_exp2(UINT64_C(62) * 7, 7) == 2);
+    assert_true(decay_exp2(UINT64_C(63) * 7, 7) == 0);
     assert_true(decay_exp2(UINT64_MAX, 1) == 0);
     /* 2^-0.5, 2^-0.1, 2^-3.3, to nine digits */
     assert_int_equal(decay_scale(decay_exp2(1, 2), 1000000000, EXP2_ONE), 707106781);

@@ -9,11 +9,12 @@
 #include "engine_build.h"
 #include "test.h"
 
+#define HOUR INT64_C(3600)
+
 enum {
     NODES = 3,
     GPUS = 4,
     JOBS = 30,
-    HOUR = 3600,
 };
 
 static struct mete_engine *by_size(enum mete_preempt within)

@@ -277,13 +277,13 @@ static void old_events_go(void **state)
                             "{'metadata':{'name':'new'},'involvedObject':{'namespace':'default'},"
                             "'reason':'R','lastTimestamp':'2026-01-01T00:50:00Z'}",
                             NULL));
-    sim_loop_advance(w.loop, 59 * 60 * SEC);
+    sim_loop_advance(w.loop, INT64_C(59) * 60 * SEC);
     {
         AUTO(json_freep) json_t *there = world_get(&w, event);
 
         assert_non_null(there);
     }
-    sim_loop_advance(w.loop, 2 * 60 * SEC);
+    sim_loop_advance(w.loop, INT64_C(2) * 60 * SEC);
     assert_null(world_get(&w, event));
     event.name = "new";
     {

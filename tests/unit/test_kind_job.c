@@ -68,89 +68,90 @@ static void parallelism_alone_leaves_completions_open(void **state)
     assert_null(json_at(job, "spec", "completions", NULL));
 }
 
+static const struct {
+    const char *spec;
+    const char *message; /* after `Job.batch "j" is invalid: ` */
+} wrong_jobs[] = {
+    {"'completions':1",
+     "[spec.template.spec.containers: Required value, spec.template.spec.restartPolicy: "
+     "Required value: valid values: \"OnFailure\", \"Never\"]"},
+    {"'parallelism':-1," TEMPLATE,
+     "spec.parallelism: Invalid value: -1: must be greater than or equal to 0"},
+    {"'template':{'spec':{'containers':[{'name':'main','image':'host'}]}}",
+     "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", "
+     "\"Never\""},
+    {"'template':{'spec':{'restartPolicy':'Never','containers':[]}}",
+     "spec.template.spec.containers: Required value"},
+    {"'template':{'metadata':{'labels':{'mete.dev/job-id':'7'}},'spec':{'restartPolicy':"
+     "'Never','containers':[{'name':'main','image':'host'}]}}",
+     "spec.template.metadata.labels[mete.dev/job-id]: Forbidden: names under mete.dev/ are set "
+     "by the system only"},
+    {"'completionMode':'Sorted'," TEMPLATE,
+     "spec.completionMode: Unsupported value: \"Sorted\": supported values: \"NonIndexed\", "
+     "\"Indexed\""},
+    {"'parallelism':1,'completionMode':'Indexed'," TEMPLATE,
+     "spec.completions: Required value: when completion mode is Indexed"},
+    {"'parallelism':100001," INDEXED,
+     "spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when "
+     "completion mode is Indexed"},
+    {"'backoffLimitPerIndex':1," TEMPLATE,
+     "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode"},
+    {"'maxFailedIndexes':1," INDEXED,
+     "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"},
+    {"'backoffLimitPerIndex':1,'maxFailedIndexes':4," INDEXED,
+     "spec.maxFailedIndexes: Invalid value: 4: must be less than or equal to completions"},
+    {"'managedBy':'me.io/x'," TEMPLATE,
+     "spec.managedBy: Forbidden: is not implemented by mete yet"},
+    {"'manualSelector':true," TEMPLATE, "spec.selector: Required value"},
+    {"'manualSelector':true,'selector':{'matchLabels':{'a':'b'}}," TEMPLATE,
+     "spec.template.metadata.labels: Invalid value: \"{}\": `selector` does not match "
+     "template `labels`"},
+    {"'podFailurePolicy':{'rules':[{'action':'Retry','onExitCodes':{'operator':'In','values':"
+     "[1]}}]}," TEMPLATE,
+     "spec.podFailurePolicy.rules[0].action: Unsupported value: \"Retry\": supported values: "
+     "\"Count\", \"FailIndex\", \"FailJob\", \"Ignore\""},
+    {"'podFailurePolicy':{'rules':[{'action':'FailIndex','onExitCodes':{'operator':'In',"
+     "'values':[1]}}]}," INDEXED,
+     "spec.podFailurePolicy.rules[0].action: Invalid value: \"FailIndex\": requires the "
+     "backoffLimitPerIndex to be set"},
+    {"'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'In','values':"
+     "[0]}}]}," TEMPLATE,
+     "spec.podFailurePolicy.rules[0].onExitCodes.values[0]: Invalid value: 0: must not be 0 "
+     "for the In operator"},
+    {"'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'In','values':"
+     "[2,1]}}]}," TEMPLATE,
+     "spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: \"\": must be ordered"},
+    {"'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'containerName':'x',"
+     "'operator':'In','values':[1]}}]}," TEMPLATE,
+     "spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: \"x\": must be "
+     "one of the container or initContainer names in the pod template"},
+    {"'podFailurePolicy':{'rules':[{'action':'Ignore'}]}," TEMPLATE,
+     "spec.podFailurePolicy.rules[0]: Invalid value: \"\": specifying one of OnExitCodes and "
+     "OnPodConditions is required"},
+    {"'successPolicy':{'rules':[{'succeededCount':1}]}," TEMPLATE,
+     "spec.successPolicy: Invalid value: \"\": requires indexed completion mode"},
+    {"'successPolicy':{'rules':[]}," INDEXED,
+     "spec.successPolicy.rules: Required value: at least one rules must be specified when the "
+     "successPolicy is specified"},
+    {"'successPolicy':{'rules':[{'succeededIndexes':'2-1'}]}," INDEXED,
+     "spec.successPolicy.rules[0].succeededIndexes: Invalid value: \"2-1\": indexes: range 2-1 "
+     "does not ascend"},
+    {"'successPolicy':{'rules':[{'succeededIndexes':'0-1','succeededCount':3}]}," INDEXED,
+     "spec.successPolicy.rules[0].succeededCount: Invalid value: 3: must be less than or equal "
+     "to 2 (the number of indexes in the specified succeededIndexes field)"},
+};
+
 static void says_what_is_wrong(void **state)
 {
-    static const struct {
-        const char *spec;
-        const char *message; /* after `Job.batch "j" is invalid: ` */
-    } cases[] = {
-        {"'completions':1",
-         "[spec.template.spec.containers: Required value, spec.template.spec.restartPolicy: "
-         "Required value: valid values: \"OnFailure\", \"Never\"]"},
-        {"'parallelism':-1," TEMPLATE,
-         "spec.parallelism: Invalid value: -1: must be greater than or equal to 0"},
-        {"'template':{'spec':{'containers':[{'name':'main','image':'host'}]}}",
-         "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", "
-         "\"Never\""},
-        {"'template':{'spec':{'restartPolicy':'Never','containers':[]}}",
-         "spec.template.spec.containers: Required value"},
-        {"'template':{'metadata':{'labels':{'mete.dev/job-id':'7'}},'spec':{'restartPolicy':"
-         "'Never','containers':[{'name':'main','image':'host'}]}}",
-         "spec.template.metadata.labels[mete.dev/job-id]: Forbidden: names under mete.dev/ are set "
-         "by the system only"},
-        {"'completionMode':'Sorted'," TEMPLATE,
-         "spec.completionMode: Unsupported value: \"Sorted\": supported values: \"NonIndexed\", "
-         "\"Indexed\""},
-        {"'parallelism':1,'completionMode':'Indexed'," TEMPLATE,
-         "spec.completions: Required value: when completion mode is Indexed"},
-        {"'parallelism':100001," INDEXED,
-         "spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when "
-         "completion mode is Indexed"},
-        {"'backoffLimitPerIndex':1," TEMPLATE,
-         "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode"},
-        {"'maxFailedIndexes':1," INDEXED,
-         "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"},
-        {"'backoffLimitPerIndex':1,'maxFailedIndexes':4," INDEXED,
-         "spec.maxFailedIndexes: Invalid value: 4: must be less than or equal to completions"},
-        {"'managedBy':'me.io/x'," TEMPLATE,
-         "spec.managedBy: Forbidden: is not implemented by mete yet"},
-        {"'manualSelector':true," TEMPLATE, "spec.selector: Required value"},
-        {"'manualSelector':true,'selector':{'matchLabels':{'a':'b'}}," TEMPLATE,
-         "spec.template.metadata.labels: Invalid value: \"{}\": `selector` does not match "
-         "template `labels`"},
-        {"'podFailurePolicy':{'rules':[{'action':'Retry','onExitCodes':{'operator':'In','values':"
-         "[1]}}]}," TEMPLATE,
-         "spec.podFailurePolicy.rules[0].action: Unsupported value: \"Retry\": supported values: "
-         "\"Count\", \"FailIndex\", \"FailJob\", \"Ignore\""},
-        {"'podFailurePolicy':{'rules':[{'action':'FailIndex','onExitCodes':{'operator':'In',"
-         "'values':[1]}}]}," INDEXED,
-         "spec.podFailurePolicy.rules[0].action: Invalid value: \"FailIndex\": requires the "
-         "backoffLimitPerIndex to be set"},
-        {"'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'In','values':"
-         "[0]}}]}," TEMPLATE,
-         "spec.podFailurePolicy.rules[0].onExitCodes.values[0]: Invalid value: 0: must not be 0 "
-         "for the In operator"},
-        {"'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'operator':'In','values':"
-         "[2,1]}}]}," TEMPLATE,
-         "spec.podFailurePolicy.rules[0].onExitCodes.values: Invalid value: \"\": must be ordered"},
-        {"'podFailurePolicy':{'rules':[{'action':'Count','onExitCodes':{'containerName':'x',"
-         "'operator':'In','values':[1]}}]}," TEMPLATE,
-         "spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: \"x\": must be "
-         "one of the container or initContainer names in the pod template"},
-        {"'podFailurePolicy':{'rules':[{'action':'Ignore'}]}," TEMPLATE,
-         "spec.podFailurePolicy.rules[0]: Invalid value: \"\": specifying one of OnExitCodes and "
-         "OnPodConditions is required"},
-        {"'successPolicy':{'rules':[{'succeededCount':1}]}," TEMPLATE,
-         "spec.successPolicy: Invalid value: \"\": requires indexed completion mode"},
-        {"'successPolicy':{'rules':[]}," INDEXED,
-         "spec.successPolicy.rules: Required value: at least one rules must be specified when the "
-         "successPolicy is specified"},
-        {"'successPolicy':{'rules':[{'succeededIndexes':'2-1'}]}," INDEXED,
-         "spec.successPolicy.rules[0].succeededIndexes: Invalid value: \"2-1\": indexes: range 2-1 "
-         "does not ascend"},
-        {"'successPolicy':{'rules':[{'succeededIndexes':'0-1','succeededCount':3}]}," INDEXED,
-         "spec.successPolicy.rules[0].succeededCount: Invalid value: 3: must be less than or equal "
-         "to 2 (the number of indexes in the specified succeededIndexes field)"},
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        AUTO_FREE char *text = mem_format("{'metadata':{'name':'j'},'spec':{%s}}", cases[i].spec);
-        AUTO_FREE char *want = mem_format("Job \"j\" is invalid: %s", cases[i].message);
+    for (size_t i = 0; i < COUNT(wrong_jobs); i++) {
+        AUTO_FREE char *text =
+            mem_format("{'metadata':{'name':'j'},'spec':{%s}}", wrong_jobs[i].spec);
+        AUTO_FREE char *want = mem_format("Job \"j\" is invalid: %s", wrong_jobs[i].message);
         AUTO(err_freep) struct err *e = world_create(&w, JOB(NULL, &ann), text, NULL);
 
         if (!e)
-            fail_msg("taken: %s", cases[i].spec);
+            fail_msg("taken: %s", wrong_jobs[i].spec);
         assert_string_equal(err_message(e), want);
         assert_int_equal(err_http(e), 422);
     }
@@ -185,7 +186,7 @@ static void changes_only_what_may_change(void **state)
 
         if ((e != NULL) != (cases[i].message != NULL))
             fail_msg("%s: %s", cases[i].patch, e ? err_message(e) : "taken");
-        if (e)
+        if (e && cases[i].message)
             assert_non_null(strstr(err_message(e), cases[i].message));
     }
     after = world_get(&w, JOB("j", &ann));

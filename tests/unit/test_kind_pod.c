@@ -195,101 +195,100 @@ static void accepts_what_says_nothing(void **state)
     assert_true(json_bool_at(pod, "spec", "hostNetwork", NULL));
 }
 
+static const struct {
+    const char *spec;
+    const char *container;
+    const char *cause;
+} at_odds[] = {
+    {"", ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+     "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
+    {"\"volumes\":[{\"name\":\"v\"}],",
+     ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"},{\"name\":\"v\",\"mountPath\":"
+     "\"/v\"}]",
+     "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/v\": must be unique"},
+    {"\"volumes\":[{\"name\":\"v\"}],",
+     ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/proc/self\"}]",
+     "spec.containers[0].volumeMounts[0].mountPath: Invalid value: \"/proc/self\": must not be "
+     "/, nor below /proc, /sys and /dev other than /dev/shm"},
+    {"", ",\"workingDir\":\"../x\"",
+     "spec.containers[0].workingDir: Invalid value: \"../x\": must be an absolute path"},
+    {"\"volumes\":[{\"name\":\"v\"}],",
+     ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/a/../../etc\"}]",
+     "spec.containers[0].volumeMounts[0].mountPath: Invalid value: \"/a/../../etc\": must not "
+     "contain '..'"},
+    {"\"volumes\":[{\"name\":\"v\"},{\"name\":\"v\"}],", "",
+     "spec.volumes[1].name: Duplicate value: \"v\""},
+    {"\"volumes\":[{\"name\":\"v\",\"emptyDir\":{},\"secret\":{\"secretName\":\"s\"}}],", "",
+     "spec.volumes[0].secret: Forbidden: may not specify more than 1 volume type"},
+    {"\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"m\",\"items\":[{\"key\":\"k\","
+     "\"path\":\"../../etc/passwd\"}]}}],",
+     "",
+     "spec.volumes[0].configMap.items[0].path: Invalid value: \"../../etc/passwd\": must not "
+     "contain '..'"},
+    {"\"volumes\":[{\"name\":\"v\",\"secret\":{\"secretName\":\"m\",\"items\":[{\"key\":\"k\","
+     "\"path\":\"/etc/passwd\"}]}}],",
+     "",
+     "spec.volumes[0].secret.items[0].path: Invalid value: \"/etc/passwd\": must be a relative "
+     "path"},
+    {"\"initContainers\":[{\"name\":\"a\",\"image\":\"host\"}],", "",
+     "spec.initContainers[0].name: Duplicate value: \"a\""},
+    {"",
+     ",\"env\":[{\"name\":\"A\",\"value\":\"1\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"
+     "\"metadata.name\"}}}]",
+     "spec.containers[0].env[0].valueFrom: Invalid value: \"\": may not be specified when "
+     "`value` is not empty"},
+    {"", ",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.x\"}}}]",
+     "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: \"spec.x\": "
+     "supported values: \"metadata.name\", "},
+    {"", ",\"env\":[{\"name\":\"A=B\"}]",
+     "spec.containers[0].env[0].name: Invalid value: \"A=B\": a valid environment variable "
+     "name"},
+    {"", ",\"resources\":{\"limits\":{\"nvidia.com/gpu\":0.5}}",
+     "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an "
+     "integer"},
+    {"", ",\"resources\":{\"limits\":{\"nvidia.com/gpu\":-1}}",
+     "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"-1\": must be "
+     "greater than or equal to 0"},
+    {"",
+     ",\"resources\":{\"limits\":{\"nvidia.com/gpu\":2},\"requests\":"
+     "{\"nvidia.com/gpu\":1}}",
+     "spec.containers[0].resources.requests: Invalid value: \"1\": must be equal to "
+     "nvidia.com/gpu limit of 2"},
+    {"", ",\"resources\":{\"limits\":{\"cpu\":1},\"requests\":{\"cpu\":2}}",
+     "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal "
+     "to cpu limit of 1"},
+    {"", ",\"resources\":{\"limits\":{\"gpu\":1}}",
+     "spec.containers[0].resources.limits[gpu]: Invalid value: \"gpu\": must be a standard "
+     "resource for containers"},
+    {"\"tolerations\":[{\"key\":\"a\",\"operator\":\"Exists\",\"value\":\"b\"}],", "",
+     "spec.tolerations[0].operator: Invalid value: \"b\": value must be empty when `operator` "
+     "is 'Exists'"},
+    {"\"tolerations\":[{\"operator\":\"Equal\"}],", "",
+     "spec.tolerations[0].operator: Invalid value: \"Equal\": operator must be Exists when "
+     "`key` is empty"},
+    {"\"tolerations\":[{\"key\":\"a\",\"effect\":\"NoSchedule\",\"tolerationSeconds\":1}],", "",
+     "spec.tolerations[0].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute'"},
+    {"\"priorityClassName\":\"Gold\",", "", "spec.priorityClassName: Invalid value: \"Gold\": "},
+    {"\"hostNetwork\":true,", ",\"ports\":[{\"containerPort\":80,\"hostPort\":81}]",
+     "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when "
+     "`hostNetwork` is true"},
+    {"",
+     ",\"ports\":[{\"containerPort\":1,\"hostPort\":80},{\"containerPort\":2,"
+     "\"hostPort\":80}]",
+     "spec.containers[0].ports[1].hostPort: Duplicate value: \"80\""},
+};
+
 static void checks_fields_against_each_other(void **state)
 {
-    static const struct {
-        const char *spec;
-        const char *container;
-        const char *cause;
-    } cases[] = {
-        {"", ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
-         "spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
-        {"\"volumes\":[{\"name\":\"v\"}],",
-         ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"},{\"name\":\"v\",\"mountPath\":"
-         "\"/v\"}]",
-         "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/v\": must be unique"},
-        {"\"volumes\":[{\"name\":\"v\"}],",
-         ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/proc/self\"}]",
-         "spec.containers[0].volumeMounts[0].mountPath: Invalid value: \"/proc/self\": must not be "
-         "/, nor below /proc, /sys and /dev other than /dev/shm"},
-        {"", ",\"workingDir\":\"../x\"",
-         "spec.containers[0].workingDir: Invalid value: \"../x\": must be an absolute path"},
-        {"\"volumes\":[{\"name\":\"v\"}],",
-         ",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/a/../../etc\"}]",
-         "spec.containers[0].volumeMounts[0].mountPath: Invalid value: \"/a/../../etc\": must not "
-         "contain '..'"},
-        {"\"volumes\":[{\"name\":\"v\"},{\"name\":\"v\"}],", "",
-         "spec.volumes[1].name: Duplicate value: \"v\""},
-        {"\"volumes\":[{\"name\":\"v\",\"emptyDir\":{},\"secret\":{\"secretName\":\"s\"}}],", "",
-         "spec.volumes[0].secret: Forbidden: may not specify more than 1 volume type"},
-        {"\"volumes\":[{\"name\":\"v\",\"configMap\":{\"name\":\"m\",\"items\":[{\"key\":\"k\","
-         "\"path\":\"../../etc/passwd\"}]}}],",
-         "",
-         "spec.volumes[0].configMap.items[0].path: Invalid value: \"../../etc/passwd\": must not "
-         "contain '..'"},
-        {"\"volumes\":[{\"name\":\"v\",\"secret\":{\"secretName\":\"m\",\"items\":[{\"key\":\"k\","
-         "\"path\":\"/etc/passwd\"}]}}],",
-         "",
-         "spec.volumes[0].secret.items[0].path: Invalid value: \"/etc/passwd\": must be a relative "
-         "path"},
-        {"\"initContainers\":[{\"name\":\"a\",\"image\":\"host\"}],", "",
-         "spec.initContainers[0].name: Duplicate value: \"a\""},
-        {"",
-         ",\"env\":[{\"name\":\"A\",\"value\":\"1\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"
-         "\"metadata.name\"}}}]",
-         "spec.containers[0].env[0].valueFrom: Invalid value: \"\": may not be specified when "
-         "`value` is not empty"},
-        {"", ",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.x\"}}}]",
-         "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: \"spec.x\": "
-         "supported values: \"metadata.name\", "},
-        {"", ",\"env\":[{\"name\":\"A=B\"}]",
-         "spec.containers[0].env[0].name: Invalid value: \"A=B\": a valid environment variable "
-         "name"},
-        {"", ",\"resources\":{\"limits\":{\"nvidia.com/gpu\":0.5}}",
-         "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an "
-         "integer"},
-        {"", ",\"resources\":{\"limits\":{\"nvidia.com/gpu\":-1}}",
-         "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"-1\": must be "
-         "greater than or equal to 0"},
-        {"",
-         ",\"resources\":{\"limits\":{\"nvidia.com/gpu\":2},\"requests\":"
-         "{\"nvidia.com/gpu\":1}}",
-         "spec.containers[0].resources.requests: Invalid value: \"1\": must be equal to "
-         "nvidia.com/gpu limit of 2"},
-        {"", ",\"resources\":{\"limits\":{\"cpu\":1},\"requests\":{\"cpu\":2}}",
-         "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal "
-         "to cpu limit of 1"},
-        {"", ",\"resources\":{\"limits\":{\"gpu\":1}}",
-         "spec.containers[0].resources.limits[gpu]: Invalid value: \"gpu\": must be a standard "
-         "resource for containers"},
-        {"\"tolerations\":[{\"key\":\"a\",\"operator\":\"Exists\",\"value\":\"b\"}],", "",
-         "spec.tolerations[0].operator: Invalid value: \"b\": value must be empty when `operator` "
-         "is 'Exists'"},
-        {"\"tolerations\":[{\"operator\":\"Equal\"}],", "",
-         "spec.tolerations[0].operator: Invalid value: \"Equal\": operator must be Exists when "
-         "`key` is empty"},
-        {"\"tolerations\":[{\"key\":\"a\",\"effect\":\"NoSchedule\",\"tolerationSeconds\":1}],", "",
-         "spec.tolerations[0].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute'"},
-        {"\"priorityClassName\":\"Gold\",", "",
-         "spec.priorityClassName: Invalid value: \"Gold\": "},
-        {"\"hostNetwork\":true,", ",\"ports\":[{\"containerPort\":80,\"hostPort\":81}]",
-         "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when "
-         "`hostNetwork` is true"},
-        {"",
-         ",\"ports\":[{\"containerPort\":1,\"hostPort\":80},{\"containerPort\":2,"
-         "\"hostPort\":80}]",
-         "spec.containers[0].ports[1].hostPort: Duplicate value: \"80\""},
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        AUTO_FREE char *text = pod_text(cases[i].spec, cases[i].container);
+    for (size_t i = 0; i < COUNT(at_odds); i++) {
+        AUTO_FREE char *text = pod_text(at_odds[i].spec, at_odds[i].container);
         json_t *pod = NULL;
         AUTO(err_freep) struct err *e = make(text, &pod);
 
         if (!e)
             fail_msg("%s was accepted", text);
-        if (!strstr(err_message(e), cases[i].cause))
+        if (!strstr(err_message(e), at_odds[i].cause))
             fail_msg("%s", err_message(e));
     }
 }
@@ -334,7 +333,7 @@ static void few_fields_of_a_pod_may_change(void **state)
 
         if (!e != !cases[i].cause)
             fail_msg("%s: %s", cases[i].patch, e ? err_message(e) : "was accepted");
-        if (e && !strstr(err_message(e), cases[i].cause))
+        if (e && cases[i].cause && !strstr(err_message(e), cases[i].cause))
             fail_msg("%s", err_message(e));
     }
 }

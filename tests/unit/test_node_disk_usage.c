@@ -57,10 +57,10 @@ static void counts_blocks_and_inodes_of_a_tree(void **state)
     (void)state;
     assert_null(e);
     write_bytes(below, "one", MIB);
-    write_bytes(dir, "two", 2 * MIB);
+    write_bytes(dir, "two", INT64_C(2) * MIB);
     u = measure(dir);
     assert_int_equal(u.inodes, 5);
-    assert_true(u.bytes >= 3 * MIB && u.bytes < 3 * MIB + 64 * 1024);
+    assert_true(u.bytes >= INT64_C(3) * MIB && u.bytes < INT64_C(3) * MIB + 65536);
     remove_dir(dir);
 }
 
@@ -78,10 +78,10 @@ static void counts_a_hard_link_once_and_a_hole_not_at_all(void **state)
     assert_int_equal(link(one, again), 0);
     fd = open(hole, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, 64 * MIB), 0);
+    assert_int_equal(ftruncate(fd, INT64_C(64) * MIB), 0);
     u = measure(dir);
     assert_int_equal(u.inodes, 3);
-    assert_true(u.bytes >= MIB && u.bytes < 2 * MIB);
+    assert_true(u.bytes >= MIB && u.bytes < INT64_C(2) * MIB);
     remove_dir(dir);
 }
 

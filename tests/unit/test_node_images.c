@@ -1,4 +1,5 @@
 /* How a pod comes to its images: policies, reasons, Events and back-off as the kubelet has them. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -102,7 +103,7 @@ static void answer(struct fake_images *f, struct node_world *w, const struct err
 {
     struct image_pull p = f->pull;
 
-    assert_non_null(p.done);
+    assert(p.done);
     f->pull = (struct image_pull){0};
     f->is_there = f->is_there || !e;
     p.done(p.arg, e, e ? NULL : ID);

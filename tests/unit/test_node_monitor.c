@@ -107,7 +107,7 @@ static void nobodys_wall_clock_counts(void **state)
     sim_loop_step_wall(w.loop, 86400 * SEC);
     sim_loop_advance(w.loop, 10 * SEC);
     beat(&w, "True", 2); /* the node's own clock went back */
-    sim_loop_step_wall(w.loop, -2 * 86400 * SEC);
+    sim_loop_step_wall(w.loop, INT64_C(-2) * 86400 * SEC);
     sim_loop_advance(w.loop, 35 * SEC);
     is_now(&w, "True", "");
     node_monitor_free(m);

@@ -24,7 +24,8 @@ static void put(struct node_world *w)
     AUTO(json_freep) json_t *pod = NULL;
 
     for (char *c = spec; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
+        if (*c == '\'')
+            *c = '"';
     pod = node_world_pod(spec, "{}");
     node_world_put(w, pod);
 }

@@ -34,7 +34,7 @@ static void check_all(const struct rights *cases, size_t n, const char *image)
                      e ? err_message(e) : "created");
         if (e) {
             assert_int_equal(err_http(e), cases[i].http);
-            if (!strstr(err_message(e), cases[i].part))
+            if (cases[i].part && !strstr(err_message(e), cases[i].part))
                 fail_msg("%s", err_message(e));
         }
         world_done(&w);

@@ -56,7 +56,7 @@ static struct err *open_storage(const struct fixture *f, struct storage **ret)
                                              .dir = f->dir ? f->dir : "/disk",
                                              .vfs = f->disk ? DISK_MODEL_VFS : NULL,
                                              .is_threaded = !f->disk,
-                                             .reserve_bytes = 256 * 1024,
+                                             .reserve_bytes = INT64_C(256) * 1024,
                                              .checkpoint_pages = f->disk ? 30 : 0};
 
     return storage_sqlite_new(&options, ret);

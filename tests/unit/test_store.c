@@ -373,7 +373,7 @@ static void a_full_disk_takes_back_what_was_accepted_and_recovers_by_itself(void
     sim_loop_run(f->loop);
     land(f, STORAGE_DURABLE_LOW);
     sim_loop_advance(f->loop, SECOND_NS);
-    assert_true(f->hand.batch->is_probe && f->hand.batch->n == 0);
+    assert_true(f->hand.batch && f->hand.batch->is_probe && f->hand.batch->n == 0);
     land(f, STORAGE_DURABLE_LOW);
     assert_true(store_is_full(f->store));
     sim_loop_advance(f->loop, SECOND_NS);

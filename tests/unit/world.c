@@ -88,7 +88,8 @@ json_t *manifest(const char *text)
     json_t *tree = NULL;
 
     for (char *c = copy; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
+        if (*c == '\'')
+            *c = '"';
     world_must(json_parse(str_of(copy), &tree));
     return tree;
 }
