@@ -1,5 +1,7 @@
 #include "engine/fit.h"
 
+#include <limits.h>
+
 #include "engine/deal.h"
 #include "engine/node_rules.h"
 
@@ -185,13 +187,17 @@ uint64_t fit_empty(const struct node *n, const struct shape *s)
 /* The group with the fewest of `free` that still has `count`, as bits; 0 where none has. */
 static uint64_t tightest(const struct gpu_group *groups, size_t n, uint64_t free, unsigned count)
 {
+    unsigned fewest = UINT_MAX;
     uint64_t best = 0;
 
     for (size_t i = 0; i < n; i++) {
         uint64_t here = groups[i].gpus & free;
+        unsigned n_here = bits(here);
 
-        if (bits(here) >= count && (best == 0 || bits(here) < bits(best)))
-            best = here;
+        if (n_here < count || n_here >= fewest)
+            continue;
+        fewest = n_here;
+        best = here;
     }
     return best;
 }

@@ -120,14 +120,22 @@ static void device_give(struct mete_engine *e, struct pod *p, size_t i, const st
     gpu_count(e, g, here);
 }
 
+/* What one pod asks for, for which there are rooms; these and the requests are in one order. */
+static void count_rooms(struct mete_engine *e, struct node *n, const struct shape *s, int sign)
+{
+    struct room *room = n->rooms;
+
+    for (size_t i = 0; i < s->n_requests; i++) {
+        while (room->resource != s->requests[i].resource)
+            room++;
+        SET(e, room->used, room->used + sign * s->requests[i].amount);
+    }
+}
+
 void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struct node *n,
               struct gpu *const *gpus, size_t n_gpus)
 {
-    for (size_t i = 0; i < s->n_requests; i++) {
-        struct room *room = node_room(n, s->requests[i].resource);
-
-        SET(e, room->used, room->used + s->requests[i].amount);
-    }
+    count_rooms(e, n, s, 1);
     SET(e, p->node, n);
     for (size_t i = 0; i < n_gpus; i++) {
         if (s->n_asks > 0)
@@ -152,11 +160,7 @@ void pod_give(struct mete_engine *e, struct pod *p)
     const struct shape *s = pod_shape(p);
     struct node *n = p->node;
 
-    for (size_t i = 0; i < s->n_requests; i++) {
-        struct room *room = node_room(n, s->requests[i].resource);
-
-        SET(e, room->used, room->used - s->requests[i].amount);
-    }
+    count_rooms(e, n, s, -1);
     for (size_t i = 0; i < p->n_gpus; i++)
         if (s->n_asks > 0)
             device_give(e, p, i, n);

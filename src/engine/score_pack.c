@@ -40,7 +40,7 @@ static uint32_t whole_left(const struct mete_engine *e, const struct node *n, co
 {
     uint64_t free = n->healthy & ~n->held;
 
-    return s->gpus == 0 ? bits(free) : bits(free & ~policy_devices(e, n, s));
+    return shape_is_share(s) ? bits(free & ~policy_devices(e, n, s)) : bits(free) - s->gpus;
 }
 
 /* What a share leaves of its gpu, at most FULL. */
