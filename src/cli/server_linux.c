@@ -40,6 +40,7 @@ struct server {
     const char *prices[3]; /* the meter does */
     char *own_prices;
     struct host_roots host_roots;
+    struct network_tiers network_tiers;
     char *dir;
     char *pki;
     char *users;
@@ -58,6 +59,7 @@ static void server_done(struct server *s)
     storage_free(s->storage);
     role_done(&s->role);
     host_roots_done(&s->host_roots);
+    network_tiers_done(&s->network_tiers);
     free(s->dir);
     free(s->pki);
     free(s->users);
@@ -124,8 +126,10 @@ static struct err *open_store(struct server *s)
     const struct storage_sqlite_options storage = {
         .loop = s->role.loop, .dir = s->dir, .is_threaded = true};
     struct store_options store = {.loop = s->role.loop, .on_fatal = on_fatal, .arg = s};
-    struct objects_options objects = {
-        .loop = s->role.loop, .random = make_random, .host_roots = &s->host_roots};
+    struct objects_options objects = {.loop = s->role.loop,
+                                      .random = make_random,
+                                      .host_roots = &s->host_roots,
+                                      .network_tiers = &s->network_tiers};
 
     TRY(storage_sqlite_new(&storage, &s->storage));
     store.storage = s->storage;
@@ -245,6 +249,8 @@ static struct err *server_run(struct cli *c)
     e = role_init(&s.role, c, "server");
     if (!e)
         e = role_host_roots(c, &s.host_roots);
+    if (!e)
+        e = network_tiers_parse(flag_text(c->in, "network-tiers"), &s.network_tiers);
     raise_descriptors();
     if (!e)
         e = open_store(&s);

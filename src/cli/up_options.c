@@ -3,6 +3,7 @@
 #include "cli/log_limits.h"
 #include "cli/roles.h"
 #include "cli/up.h"
+#include "kinds/network_tiers.h"
 
 enum {
     PORT_MAX = 65535
@@ -49,6 +50,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "containerLogMaxFiles",
                                           "learnEvery",
                                           "learnAfter",
+                                          "networkTiers",
                                           NULL};
 static const char *const config_planned[] = {"dashboard", "metrics", NULL};
 
@@ -118,6 +120,15 @@ static struct err *check_learning(const struct up_options *o)
     return e ? err_wrap(e, "learnAfter") : NULL;
 }
 
+static struct err *check_tiers(const struct up_options *o)
+{
+    struct network_tiers tiers = {0};
+    struct err *e = network_tiers_parse(o->network_tiers, &tiers);
+
+    network_tiers_done(&tiers);
+    return e ? err_wrap(e, "networkTiers") : NULL;
+}
+
 static struct err *check_words(const struct up_options *o)
 {
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -129,6 +140,7 @@ static struct err *check_words(const struct up_options *o)
     TRY(check_gpus(o->gpus));
     TRY(log_limits_parse(o->log_max_size, o->log_max_files, &limits));
     TRY(check_learning(o));
+    TRY(check_tiers(o));
     if (!is_among(levels, o->log_level))
         return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
                        o->log_level);
@@ -173,6 +185,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.log_max_files = choose(given->log_max_files, config, "containerLogMaxFiles", LOG_LIMIT_FILES);
     o.learn_every = choose(NULL, config, "learnEvery", LEARN_EVERY);
     o.learn_after = choose(NULL, config, "learnAfter", LEARN_AFTER);
+    o.network_tiers = choose(NULL, config, "networkTiers", "");
     e = check_words(&o);
     if (!e)
         e = read_roots(given, config, &o.host_roots);
@@ -196,6 +209,7 @@ void up_options_done(struct up_options *o)
     free(o->log_max_files);
     free(o->learn_every);
     free(o->learn_after);
+    free(o->network_tiers);
     host_roots_done(&o->host_roots);
     *o = (struct up_options){0};
 }

@@ -550,7 +550,8 @@ void victims_spare(struct victims *v)
     struct mete_engine *e = v->e;
     size_t n = 0;
 
-    qsort(e->victims.at, e->victims.n, sizeof(struct workload *), more_expensive);
+    if (e->victims.n > 1)
+        qsort(e->victims.at, e->victims.n, sizeof(struct workload *), more_expensive);
     for (size_t i = 0; i < e->victims.n; i++)
         if (!give_back(v, e->victims.at[i]))
             e->victims.at[n++] = e->victims.at[i];

@@ -24,6 +24,9 @@ struct err *admit_check_queue(const struct change *c) MUST_CHECK;
 /* The queue of those that name none stays. */
 struct err *admit_queue_removal(const struct change *c) MUST_CHECK;
 
+/* What a PodGroup of Volcano says of tiers, as labels of nodes: network_tiers.h. */
+struct err *admit_network_topology(struct change *c) MUST_CHECK;
+
 /* Creation of a pod: requests and limits that the namespace's LimitRanges give by themselves. */
 struct err *admit_limits(struct change *c) MUST_CHECK;
 

@@ -106,6 +106,17 @@ static const char *const volcano_phases[] = {"Pending", "Inqueue",   "Running",
 static const struct field count_item =
     F_INT(NULL, "So many of that task.", .min = 0, .max = MEMBERS_MAX);
 
+static const char *const network_modes[] = {"hard", "soft", NULL};
+
+static const struct field network_fields[] = {
+    F_STRING("mode", "hard: within one domain of that tier; soft: rather so.",
+             .values = network_modes, .fallback = "\"hard\""),
+    F_INT("highestTierAllowed", "The widest tier that all its pods may share: 1 is the nearest.",
+          .min = 1, .max = NETWORK_TIERS_MAX),
+    F_STRING("highestTierName", "The same by its label.", .check = name_check_qualified),
+    F_END,
+};
+
 static const struct field volcano_spec[] = {
     F_INT("minMember", "How many of its pods start together.", .min = 0, .max = MEMBERS_MAX),
     F_MAP("minTaskMember", &count_item, "And how many of each task among them.", .items_max = 64),
@@ -115,7 +126,7 @@ static const struct field volcano_spec[] = {
              .check = name_check_subdomain),
     F_MAP("minResources", &quantity_item,
           "Implied: what its pods ask for is there, or none of them starts.", .items_max = 64),
-    F_REFUSED("networkTopology", "How near to each other its pods must be."),
+    F_OBJECT("networkTopology", network_fields, "How near to each other its pods must be."),
     F_REFUSED("subGroupPolicy", "Groups within the group."),
     F_END,
 };

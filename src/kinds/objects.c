@@ -27,6 +27,7 @@ struct objects *objects_new(const struct objects_options *options)
     o->random = options->random;
     o->arg = options->arg;
     o->host_roots = options->host_roots;
+    o->network_tiers = options->network_tiers;
     o->api_host = options->api_host ? mem_strdup(options->api_host) : NULL;
     o->api_port = options->api_port ? mem_strdup(options->api_port) : NULL;
     o->trees = tree_cache_new();
@@ -385,6 +386,7 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(kind_default(c->kind, c->after, &c->who));
     TRY(admit_limits(c));
     TRY(kind_validate(c->kind, c->after));
+    TRY(admit_network_topology(c));
     TRY(admit_check(c));
     return meta_check_owners(c);
 }

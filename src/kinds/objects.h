@@ -14,6 +14,7 @@
 #pragma once
 
 #include "kinds/kind.h"
+#include "kinds/network_tiers.h"
 #include "model/host_roots.h"
 #include "store/store.h"
 
@@ -27,6 +28,7 @@ struct objects_options {
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
     const struct host_roots *host_roots; /* where hostPaths may be, whoever asks; NULL: nowhere */
+    const struct network_tiers *network_tiers; /* network_tiers.h; borrowed; NULL: none */
     /* Where pods find the API, put into the environment of those that get a token; NULL: nowhere.
      */
     const char *api_host;

@@ -10,9 +10,10 @@ struct objects {
     struct loop *loop;
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
-    struct tree_cache *trees;            /* of quotas, limit ranges and priority classes */
-    const struct host_roots *host_roots; /* NULL: none */
-    char *api_host;                      /* NULL: not known */
+    struct tree_cache *trees;                  /* of quotas, limit ranges and priority classes */
+    const struct host_roots *host_roots;       /* NULL: none */
+    const struct network_tiers *network_tiers; /* NULL: none */
+    char *api_host;                            /* NULL: not known */
     char *api_port;
     int64_t job_next; /* the next job id; 0: not read from the store yet */
     struct account_clock clock;

@@ -94,6 +94,7 @@ static struct err *update_rules(struct change *c)
     admit_keep_priority(c);
     TRY(kind_default(c->kind, c->after, &c->who));
     TRY(kind_validate(c->kind, c->after));
+    TRY(admit_network_topology(c));
     TRY(admit_check(c));
     TRY(meta_check_owners(c));
     if (!c->request->subresource && c->kind->validate_update)

@@ -3,6 +3,10 @@
 #include "kinds/pod_view.h"
 #include "model/names.h"
 
+const char *const topology_tier_names[NETWORK_TIERS_MAX] = {
+    "mete.dev/network-tier-1", "mete.dev/network-tier-2", "mete.dev/network-tier-3",
+    "mete.dev/network-tier-4"};
+
 static const char *annotation(const json_t *object, const char *key)
 {
     const char *text = json_text_at(object, "metadata", "annotations", key, NULL);
@@ -30,6 +34,9 @@ size_t topology_read(const json_t *object, const json_t *spec,
     add(ret, &n, annotation(object, TOPOLOGY_PREFERRED), false);
     add(ret, &n, annotation(object, TOPOLOGY_REQUIRED), true);
     add(ret, &n, json_text(json_array_get(native, 0), "key"), true);
+    for (size_t i = 0; i < NETWORK_TIERS_MAX; i++)
+        add(ret, &n, annotation(object, topology_tier_names[i]), false);
+    add(ret, &n, annotation(object, TOPOLOGY_TIER_REQUIRED), true);
     return n;
 }
 

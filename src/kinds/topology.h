@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kinds/cause.h"
+#include "kinds/network_tiers.h"
 
 #define TOPOLOGY_REQUIRED  "kueue.x-k8s.io/podset-required-topology"
 #define TOPOLOGY_PREFERRED "kueue.x-k8s.io/podset-preferred-topology"
@@ -15,8 +16,14 @@
 /* Annotation of a pod, "required": its gpus are in one link group of the node. */
 #define TOPOLOGY_GPU_LINK "mete.dev/gpu-link"
 
+/* Annotations of a PodGroup, the server's own: the labels of its tiers (network_tiers.h), the
+ * narrowest first, and the one that is required. */
+#define TOPOLOGY_TIER_REQUIRED "mete.dev/network-tier-required"
+extern const char *const topology_tier_names[NETWORK_TIERS_MAX];
+
 enum {
-    TOPOLOGY_MAX = 3 /* of one object: preferred, required, and that of its spec */
+    /* Of one object: preferred, required, that of its spec, and tiers. */
+    TOPOLOGY_MAX = 3 + NETWORK_TIERS_MAX
 };
 
 struct topology_level {

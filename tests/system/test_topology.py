@@ -1,6 +1,7 @@
 """Gangs in one rack on the real server, and `mete topo`."""
 
 import json
+import tempfile
 
 from harness import Mete, check, equal, pod, wait
 
@@ -75,6 +76,49 @@ def test_what_is_not_implemented_of_topology_is_refused():
             body["metadata"]["annotations"] = {key: value}
             r = m.kubectl("create", "-f", "-", stdin=json.dumps(body))
             check(r.code == 1 and key in r.err and says in r.err, r)
+
+
+def volcano(m, name, members, topology):
+    return m.kubectl("create", "-f", "-", stdin=json.dumps({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name},
+        "spec": {"minMember": members, "networkTopology": topology}}))
+
+
+def test_volcanos_tiers_are_labels_that_the_configuration_names():
+    with Mete("emulated:8xH100") as m:
+        r = volcano(m, "v", 2, {"mode": "hard", "highestTierAllowed": 1})
+        check(r.code == 1 and "spec.networkTopology: Forbidden: not implemented without tiers" in r.err, r)
+    with tempfile.TemporaryDirectory() as d:
+        path = f"{d}/mete.yaml"
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("apiVersion: mete.dev/v1\nkind: Config\nnetworkTiers: rack,block\n")
+        with Mete("emulated:8xH100", arguments=("--config", path)) as m:
+            node = m.object("nodes")["items"][0]["metadata"]["name"]
+            r = volcano(m, "v", 2, {"mode": "hard", "highestTierAllowed": 3})
+            check(r.code == 1 and "highestTierAllowed: Invalid value: 3: there are 2 tiers" in r.err, r)
+            r = volcano(m, "v", 2, {"mode": "hard", "highestTierName": "block"})
+            check(r.code == 0, r)
+            equal(m.object("podgroups.scheduling.volcano.sh", "v")["spec"]["networkTopology"],
+                  {"mode": "hard", "highestTierName": "block"})
+            for name in ("v-0", "v-1"):
+                body = json.loads(pod(name, "sleep 1000", gpus=2, terminationGracePeriodSeconds=1))
+                body["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "v"}
+                m.ok("create", "-f", "-", stdin=json.dumps(body))
+            r = wait(lambda: (r := why(m, "v-0")) and r["code"] == "NeverFits" and r, "no machine is in a block")
+            equal(r["message"], "needs 2 x 2 gpus in one block; no node has the label block")
+            m.ok("label", "node", node, "block=k1")
+            for name in ("v-0", "v-1"):
+                m.wait_phase(name, "Running")
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("apiVersion: mete.dev/v1\nkind: Config\nnetworkTiers: rack,rack\n")
+            m.stop()
+            r = m.mete("up", "--config", path, "--data", m.data, "--gpus", "none", "--listen", "127.0.0.1:0")
+            check(r.code != 0 and 'networkTiers: "rack" is tier 1 already' in r.err, r)
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("apiVersion: mete.dev/v1\nkind: Config\n")
+            m.start()
+            equal(m.object("podgroups.scheduling.volcano.sh", "v")["metadata"]["annotations"][
+                "mete.dev/network-tier-required"], "block")
 
 
 def test_the_pods_of_a_job_that_are_to_be_together_start_together():

@@ -43,8 +43,11 @@ static void random_bytes_of(void *arg, void *ret, size_t size)
 static void open_store(struct world *w)
 {
     struct store_options options = {.loop = w->loop, .storage = w->disk, .on_fatal = on_fatal};
-    struct objects_options objects = {
-        .loop = w->loop, .random = random_bytes_of, .arg = w, .host_roots = &w->host_roots};
+    struct objects_options objects = {.loop = w->loop,
+                                      .random = random_bytes_of,
+                                      .arg = w,
+                                      .host_roots = &w->host_roots,
+                                      .network_tiers = &w->network_tiers};
 
     world_must(store_open(&options, &w->store));
     objects.store = w->store;
@@ -80,6 +83,7 @@ void world_done(struct world *w)
     mem_storage_free(w->disk);
     sim_loop_free(w->loop);
     host_roots_done(&w->host_roots);
+    network_tiers_done(&w->network_tiers);
 }
 
 json_t *manifest(const char *text)

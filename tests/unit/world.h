@@ -14,10 +14,11 @@ struct world {
     struct storage *disk;
     struct store *store;
     struct objects *objects;
-    uint64_t random;              /* state of the generator */
-    size_t n_done;                /* writes that were told to be durable */
-    size_t n_failed;              /* writes whose done told an error */
-    struct host_roots host_roots; /* what objects offer to hostPaths */
+    uint64_t random;                    /* state of the generator */
+    size_t n_done;                      /* writes that were told to be durable */
+    size_t n_failed;                    /* writes whose done told an error */
+    struct host_roots host_roots;       /* what objects offer to hostPaths */
+    struct network_tiers network_tiers; /* and to Volcano's networkTopology */
 };
 
 /* With the namespaces default and kube-system. */
