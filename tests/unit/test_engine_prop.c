@@ -486,8 +486,8 @@ static bool do_line(struct model *m, uint64_t id, const char *line)
         spec.label = NULL;
     else if (strncmp(line, "it tolerates", 12) == 0)
         spec.tolerates = "ml";
-    /* NOLINTNEXTLINE(cert-err34-c): as above */
     else if (spec.gpus > 0 && !strstr(line, "pods") && !strstr(line, "cpu") &&
+             /* NOLINTNEXTLINE(cert-err34-c): as above */
              sscanf(line, "it asks for %u", &gpus) == 1)
         spec.gpus = gpus;
     else
