@@ -77,6 +77,14 @@ static const char *listing_of(const struct command *command)
     return "mete get KIND -A   lists what there is";
 }
 
+static const char *state_of(const struct command *command)
+{
+    if (command && (command->takes == TAKES_JOB || command->takes == TAKES_JOBS ||
+                    command->takes == TAKES_JOBS_QUEUE))
+        return "mete show JOB   tells how it is";
+    return "mete get KIND NAME -o yaml   shows what is there";
+}
+
 /* The line to try where the command knew none; NULL: there is none. */
 static char *default_hint(const struct cli *c, int code, const char *message)
 {
@@ -86,9 +94,11 @@ static char *default_hint(const struct cli *c, int code, const char *message)
     case EXIT_USAGE:
         return name ? mem_format("mete %s --help", name) : mem_strdup("mete --help");
     case EXIT_NOT_FOUND:
-        return text_ends_with(message, "no such file or directory")
-                   ? NULL
-                   : mem_strdup(listing_of(c->in ? c->in->command : NULL));
+        if (text_ends_with(message, "no such file or directory"))
+            return NULL;
+        return mem_strdup(text_starts_with(message, "there is no node ")
+                              ? "mete nodes   lists them"
+                              : listing_of(c->in ? c->in->command : NULL));
     case EXIT_DENIED:
         return mem_strdup("sudo mete ...   or ask an administrator: docs/users.md");
     case EXIT_UNREACHABLE:
@@ -96,7 +106,7 @@ static char *default_hint(const struct cli *c, int code, const char *message)
     case EXIT_TIMED_OUT:
         return mem_strdup("the same again: what was asked may still have been done");
     case EXIT_CONFLICT:
-        return mem_strdup("mete get KIND NAME -o yaml   shows what is there");
+        return mem_strdup(state_of(c->in ? c->in->command : NULL));
     default:
         return NULL;
     }

@@ -160,7 +160,7 @@ static void add_container_state(struct buf *b, const json_t *status)
     else if (json_at(status, "state", "running", NULL))
         buf_add_text(b, "running");
     else
-        buf_printf(b, "waiting %s", waiting ? waiting : "");
+        buf_printf(b, "waiting%s%s", waiting ? " " : "", waiting ? waiting : "");
     if (restarts > 0)
         buf_printf(b, ", started again %" PRId64 " times", restarts);
     buf_add_char(b, '\n');

@@ -275,12 +275,13 @@ static struct err *why_all(struct cli *c, struct session *s)
     listing_column(&l, "REASON");
     json_array_foreach (json_object_get(list, "items"), i, workload) {
         const json_t *reason = json_at(workload, "status", "reason", NULL);
+        json_int_t place = json_int(reason, "position", 0);
 
         listing_add(&l,
-                    json_pack("[I, s?, I, s?, s?]",
+                    json_pack("[I, s?, o, s?, s?]",
                               (json_int_t)json_int_at(workload, "spec", "jobId", NULL),
                               json_text_at(workload, "metadata", "name", NULL),
-                              (json_int_t)json_int(reason, "position", 0),
+                              place > 0 ? json_integer(place) : json_null(),
                               json_text(reason, "code"), json_text(reason, "message")),
                     workload);
     }

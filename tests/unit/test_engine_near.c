@@ -143,6 +143,7 @@ static void keeps_apart_and_says_who_is_there(void **state)
     assert_string_equal(r.message, "pod anti-affinity of job 1 keeps away app=x on host (a)");
     assert_string_equal(r.nodes[1].text, "pod anti-affinity of job 2 keeps away app=x on host");
     assert_true(would_start_if(&r, "job 1 ends"));
+    assert_int_equal(r.estimate_to_ns, 0); /* no plan knows */
     OK(mete_workload_remove(engine, 1));
     CYCLE(11, "3:a");
 }
