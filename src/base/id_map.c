@@ -37,7 +37,7 @@ void id_map_add(struct id_map *m, uint64_t id, void *item)
     struct id_slot *slot;
 
     assert(id != 0 && item);
-    if (m->n >= m->size / 2)
+    if (m->n >= m->size / 8 * 5)
         grow(m);
     slot = &m->slots[place_of(m, id)];
     assert(slot->id == 0);

@@ -64,12 +64,6 @@ void winners_clear(struct winners *w)
     memset(w->at, 0, numbers_bytes(w->n) + keys_bytes(w->n));
 }
 
-/* In the order of what is better: the number, then an earlier place; 0 for a 0. */
-static uint64_t key_of(uint32_t number, size_t i)
-{
-    return number == 0 ? 0 : (uint64_t)number << 32 | (UINT32_MAX - (uint32_t)i);
-}
-
 /* `a` is before `b`. */
 static size_t better(const uint32_t *at, size_t a, size_t b)
 {
@@ -88,7 +82,7 @@ static uint64_t best_number(const struct winners *w, size_t line)
     size_t late = better(at, best_of_four(at, 8), best_of_four(at, 12));
     size_t best = better(at, early, late);
 
-    return key_of(at[best], line * NUMBERS + best);
+    return winners_key(at[best], line * NUMBERS + best);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -102,13 +96,8 @@ static uint64_t best_key(const uint64_t *at)
                   larger(larger(at[4], at[5]), larger(at[6], at[7])));
 }
 
-void winners_change(struct winners *w, size_t i, uint32_t number)
+void winners_change(struct winners *w, size_t line, uint64_t old, uint64_t key)
 {
-    uint64_t old = key_of(w->at[i], i); /* of what is below, and is `key` now */
-    uint64_t key = key_of(number, i);
-    size_t line = i / NUMBERS;
-
-    w->at[i] = number;
     for (unsigned step = 0;; step++, line /= KEYS) {
         uint64_t *here = &w->keys[w->first[step] + line];
         uint64_t was = *here;

@@ -19,7 +19,7 @@ struct winners {
     size_t n;
     unsigned steps;                  /* up to the only key */
     uint32_t *at;                    /* the numbers, in `block`, on a line */
-    uint64_t *keys;                  /* behind them: of the largest of a line below, see key_of */
+    uint64_t *keys;                  /* behind them: of the largest of a line below */
     size_t first[WINNERS_STEPS_MAX]; /* of each step's keys */
     unsigned char block[];
 };
@@ -33,13 +33,28 @@ void winners_clear(struct winners *w);
 
 size_t winners_bytes(size_t n);
 
-/* Sets one that is something else now. */
-void winners_change(struct winners *w, size_t i, uint32_t number);
+/* In the order of what is better: the number, then an earlier place; 0 for a 0. */
+static inline uint64_t winners_key(uint32_t number, size_t i)
+{
+    uint32_t place = UINT32_MAX - (uint32_t)i;
 
+    return (uint64_t)number << 32 | (number > 0 ? place : 0);
+}
+
+/* A number of that line, the best or better than it, was `old` and is `key` now. */
+void winners_change(struct winners *w, size_t line, uint64_t old, uint64_t key);
+
+/* Whether it is something else than before is not asked: that is hard to foresee for the processor,
+ * whether it is the best of its line is not. */
 static inline void winners_set(struct winners *w, size_t i, uint32_t number)
 {
-    if (w->at[i] != number)
-        winners_change(w, i, number);
+    uint64_t best = w->keys[i / WINNERS_NUMBERS];
+    uint64_t old = winners_key(w->at[i], i);
+    uint64_t key = winners_key(number, i);
+
+    w->at[i] = number;
+    if (key > best || old == best)
+        winners_change(w, i / WINNERS_NUMBERS, old, key);
 }
 
 static inline uint32_t winners_get(const struct winners *w, size_t i)
