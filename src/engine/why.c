@@ -109,29 +109,37 @@ static void find_domain(struct mete_engine *e, struct attempt *a, struct finding
     ret->n_anywhere = a->n_placed;
 }
 
-static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
+/* What is the cause whatever room there is. False: nothing of that sort. */
+static bool find_beforehand(struct mete_engine *e, struct workload *w, struct finding *ret)
 {
-    struct attempt relaxed = {.e = e, .w = w, .now_ns = now_ns};
     struct charge c;
 
-    *ret = (struct finding){.code = METE_REASON_NO_NODE_FITS, .attempt = relaxed};
     if (group_never_fits(e, w->group)) {
         ret->code = METE_REASON_NEVER_FITS;
-        return;
+        return true;
     }
     if (preempt_is_pending(e, w)) {
         ret->code = w->n_evicting > 0 ? METE_REASON_PREEMPTING : METE_REASON_NOT_YET_EVALUATED;
         (void)place_would_fit(e, &ret->attempt); /* for the nodes */
-        return;
+        return true;
     }
     charge_of(e, w, NULL, &c);
-    if (!queue_admits(e, w, &c, &ret->block) || w->hold != METE_HOLD_NONE) {
-        if (hold_leads(w, ret->block.code))
-            ret->block = (struct quota_block){.code = hold_code(w)};
-        ret->code = ret->block.code;
-        (void)place_would_fit(e, &ret->attempt); /* for the nodes */
+    if (queue_admits(e, w, &c, &ret->block) && w->hold == METE_HOLD_NONE)
+        return false;
+    if (hold_leads(w, ret->block.code))
+        ret->block = (struct quota_block){.code = hold_code(w)};
+    ret->code = ret->block.code;
+    (void)place_would_fit(e, &ret->attempt); /* for the nodes */
+    return true;
+}
+
+static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
+{
+    struct attempt relaxed = {.e = e, .w = w, .now_ns = now_ns};
+
+    *ret = (struct finding){.code = METE_REASON_NO_NODE_FITS, .attempt = relaxed};
+    if (find_beforehand(e, w, ret))
         return;
-    }
     if (place_would_fit(e, &ret->attempt)) {
         ret->code = METE_REASON_NOT_YET_EVALUATED;
         return;
@@ -408,6 +416,25 @@ static bool is_users_own(struct mete_engine *e, const struct workload *w)
 
 /* All that wait in a group have the same cause, so it is found once for each state of the engine.
  */
+static void renew_brief(struct mete_engine *e, struct workload *w, int64_t now_ns)
+{
+    struct answers answers = {0};
+    struct group *g = w->group;
+    const struct shape *s;
+    struct finding f;
+
+    arena_reset(e->answers);
+    arena_reset(e->scratch);
+    find(e, w, now_ns, &f);
+    s = g->sets[why_failed_set(&f.attempt)].shape;
+    answers_find(e, &f.attempt, s, e->lines_max, &answers);
+    free(g->brief);
+    g->brief = mem_strdup(message_of(e, &f, s, &answers));
+    g->brief_code = f.code;
+    g->brief_at = e->version;
+    g->brief_ns = now_ns;
+}
+
 enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_ns,
                                 struct mete_reason *ret)
 {
@@ -434,22 +461,8 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
         ret->message = hold_text(w);
         return METE_OK;
     }
-    if (g->brief_at != e->version || (e->bookings.n > 0 && g->brief_ns != now_ns)) {
-        struct answers answers = {0};
-        const struct shape *s;
-        struct finding f;
-
-        arena_reset(e->answers);
-        arena_reset(e->scratch);
-        find(e, w, now_ns, &f);
-        s = g->sets[why_failed_set(&f.attempt)].shape;
-        answers_find(e, &f.attempt, s, e->lines_max, &answers);
-        free(g->brief);
-        g->brief = mem_strdup(message_of(e, &f, s, &answers));
-        g->brief_code = f.code;
-        g->brief_at = e->version;
-        g->brief_ns = now_ns;
-    }
+    if (g->brief_at != e->version || (e->bookings.n > 0 && g->brief_ns != now_ns))
+        renew_brief(e, w, now_ns);
     fill_head(w, g->brief_code, now_ns, ret);
     ret->message = g->brief;
     return METE_OK;

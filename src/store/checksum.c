@@ -30,3 +30,12 @@ uint64_t checksum_add(uint64_t sum, const void *bytes, size_t size)
     memcpy(&word, at, size);
     return mix(sum, le64toh(word));
 }
+
+uint64_t checksum_add_int64(uint64_t sum, int64_t number)
+{
+    uint8_t bytes[8];
+
+    for (unsigned i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)((uint64_t)number >> (8 * i));
+    return checksum_add(sum, bytes, sizeof(bytes));
+}

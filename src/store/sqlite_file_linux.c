@@ -22,18 +22,16 @@
 #include "store/checksum.h"
 #include "store/object.h"
 #include "store/reserve_linux.h"
+#include "store/sqlite_row_linux.h"
 #include "store/vfs_file_linux.h"
 
 #define APPLICATION_ID   0x4d657465 /* "Mete" */
 #define FORMAT           1
 #define FORMAT_LARGE     2 /* may have rows of transactions that take several revisions */
-#define TYPE_BITS        2 /* of the column `type`; over them, how many revisions behind its id */
 #define CHECKPOINT_PAGES 1000
 #define LOG_BYTES_MAX    (INT64_C(1) << 30)
 #define SMALL_BYTES      (INT64_C(1) << 20)
 #define RESERVE_BYTES    (INT64_C(8) << 20)
-
-_Static_assert(STORE_TXN_OPS_MAX <= UINT16_MAX + 1, "an ordinal fits in its type");
 
 enum statement {
     BEGIN,
@@ -174,15 +172,6 @@ static struct err *use_wal(struct sqlite_file *f)
     return NULL;
 }
 
-static uint64_t sum_int64(uint64_t sum, int64_t number)
-{
-    uint8_t bytes[8];
-
-    for (unsigned i = 0; i < sizeof(bytes); i++)
-        bytes[i] = (uint8_t)((uint64_t)number >> (8 * i));
-    return checksum_add(sum, bytes, sizeof(bytes));
-}
-
 static struct err *make_schema(struct sqlite_file *f)
 {
     AUTO_FREE char *finish =
@@ -190,7 +179,7 @@ static struct err *make_schema(struct sqlite_file *f)
                    "PRAGMA application_id = %d;"
                    "PRAGMA user_version = %d;"
                    "COMMIT",
-                   (int64_t)sum_int64(CHECKSUM_START, 0), APPLICATION_ID, FORMAT);
+                   (int64_t)checksum_add_int64(CHECKSUM_START, 0), APPLICATION_ID, FORMAT);
 
     f->format = FORMAT;
     if (reserve_was_made(f->reserve))
@@ -330,103 +319,13 @@ void sqlite_file_close(struct sqlite_file *f)
 
 /* Reading */
 
-static int64_t id_revision(int64_t id)
-{
-    return id >> STORAGE_PLACE_BITS;
-}
-
-struct row {
-    int64_t id;
-    int64_t type; /* as in its column */
-    int64_t before;
-    int64_t created;
-    struct store_key key;
-    struct str bytes;
-};
-
-static int64_t row_type(const struct row *r)
-{
-    return r->type & ((1 << TYPE_BITS) - 1);
-}
-
-/* How many revisions its transaction's is behind that of its id. */
-static int64_t row_behind(const struct row *r)
-{
-    return r->type >> TYPE_BITS;
-}
-
-static uint64_t row_sum(const struct row *r)
-{
-    const char *const texts[] = {r->key.group, r->key.resource, r->key.ns, r->key.name};
-    uint64_t sum = CHECKSUM_START;
-
-    sum = sum_int64(sum, r->id);
-    sum = sum_int64(sum, r->type);
-    sum = sum_int64(sum, r->before);
-    sum = sum_int64(sum, r->created);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        sum = checksum_add(sum, texts[i], strlen(texts[i]));
-    return checksum_add(sum, r->bytes.at, r->bytes.size);
-}
-
-/* NULL where the column holds no text or a NUL. Valid until the next step. */
-static const char *column_text(sqlite3_stmt *s, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(s, column);
-
-    return text && strlen(text) == (size_t)sqlite3_column_bytes(s, column) ? text : NULL;
-}
-
-static struct err *read_row(sqlite3_stmt *s, struct row *ret)
-{
-    struct row r = {.id = sqlite3_column_int64(s, 0),
-                    .type = sqlite3_column_int64(s, 1),
-                    .before = sqlite3_column_int64(s, 2),
-                    .created = sqlite3_column_int64(s, 3)};
-
-    r.key.group = column_text(s, 4);
-    r.key.resource = column_text(s, 5);
-    r.key.ns = column_text(s, 6);
-    r.key.name = column_text(s, 7);
-    r.bytes.at = sqlite3_column_blob(s, 8); /* NULL for no bytes */
-    r.bytes.size = (size_t)sqlite3_column_bytes(s, 8);
-    if (!r.key.group || !r.key.resource || !r.key.ns || !r.key.name ||
-        (int64_t)row_sum(&r) != sqlite3_column_int64(s, 9))
-        return err_new(ERR_INTERNAL, "change %" PRId64 " does not have its checksum", r.id);
-    if (r.id <= 0 || r.before < 0 || r.before >= r.id || r.type < 0 ||
-        row_type(&r) > STORE_DELETED ||
-        row_behind(&r) > storage_extra_revisions(STORE_TXN_OPS_MAX) ||
-        row_behind(&r) >= id_revision(r.id))
-        return err_new(ERR_INTERNAL, "change %" PRId64 " makes no sense", r.id);
-    *ret = r;
-    return NULL;
-}
-
-static struct err *load_row(const struct row *row, storage_load_fn fn, void *arg)
-{
-    struct store_object *o = object_new(&row->key, row->bytes);
-    struct err *e;
-    struct storage_record record = {.revision = id_revision(row->id) - row_behind(row),
-                                    .type = (enum store_change_type)row_type(row),
-                                    .object = o,
-                                    .before_place = row->before};
-
-    record.ordinal = (uint16_t)(row->id - storage_place(record.revision, 0)); /* was checked */
-    o->version = record.revision;
-    o->ordinal = record.ordinal;
-    o->created_revision = row->created;
-    e = fn(arg, &record);
-    store_object_unref(o);
-    return e;
-}
-
 static struct err *read_compacted(struct sqlite_file *f)
 {
     int64_t sum = 0;
 
     TRY(read_int64(f, "SELECT sum FROM state", &sum));
     TRY(read_int64(f, "SELECT compacted FROM state", &f->compacted));
-    if ((int64_t)sum_int64(CHECKSUM_START, f->compacted) != sum)
+    if ((int64_t)checksum_add_int64(CHECKSUM_START, f->compacted) != sum)
         return damaged(f, err_new(ERR_INTERNAL, "its state does not have its checksum"));
     return NULL;
 }
@@ -435,7 +334,7 @@ struct err *sqlite_file_load(struct sqlite_file *f, storage_load_fn fn, void *ar
                              int64_t *ret_revision, int64_t *ret_compacted)
 {
     AUTO(finalizep) sqlite3_stmt *s = NULL;
-    struct row row = {0};
+    struct sqlite_row row = {0};
     int rc;
 
     TRY(read_compacted(f));
@@ -443,16 +342,17 @@ struct err *sqlite_file_load(struct sqlite_file *f, storage_load_fn fn, void *ar
     if (sqlite3_prepare_v2(f->db, "SELECT * FROM changes ORDER BY id", -1, &s, NULL) != SQLITE_OK)
         return sqlite_error(f, "read");
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct err *e = read_row(s, &row);
+        struct err *e = sqlite_row_read(s, &row);
 
         if (!e)
-            e = load_row(&row, fn, arg);
+            e = sqlite_row_load(&row, fn, arg);
         if (e)
             return damaged(f, e);
     }
     if (rc != SQLITE_DONE)
         return sqlite_error(f, "read");
-    *ret_revision = id_revision(row.id) > f->compacted ? id_revision(row.id) : f->compacted;
+    *ret_revision =
+        sqlite_row_revision(row.id) > f->compacted ? sqlite_row_revision(row.id) : f->compacted;
     return NULL;
 }
 
@@ -466,43 +366,12 @@ static int step(sqlite3_stmt *s)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int bind_text(sqlite3_stmt *s, int column, const char *text)
-{
-    return sqlite3_bind_text(s, column, text, (int)strlen(text), SQLITE_STATIC);
-}
-
-static int bind_row(sqlite3_stmt *s, const struct row *r)
-{
-    int rc = sqlite3_bind_int64(s, 1, r->id);
-
-    rc = rc ? rc : sqlite3_bind_int64(s, 2, r->type);
-    rc = rc ? rc : sqlite3_bind_int64(s, 3, r->before);
-    rc = rc ? rc : sqlite3_bind_int64(s, 4, r->created);
-    rc = rc ? rc : bind_text(s, 5, r->key.group);
-    rc = rc ? rc : bind_text(s, 6, r->key.resource);
-    rc = rc ? rc : bind_text(s, 7, r->key.ns);
-    rc = rc ? rc : bind_text(s, 8, r->key.name);
-    rc = rc ? rc : sqlite3_bind_blob(s, 9, r->bytes.at, (int)r->bytes.size, SQLITE_STATIC);
-    return rc ? rc : sqlite3_bind_int64(s, 10, (int64_t)row_sum(r));
-}
-
 static int write_record(struct sqlite_file *f, const struct storage_record *record)
 {
-    const struct store_object *o = record->object;
     sqlite3_stmt *s = f->statements[INSERT];
-    int64_t behind = record->ordinal >> STORAGE_PLACE_BITS;
-    struct row row = {.id = storage_place(record->revision, record->ordinal),
-                      .type = (int64_t)record->type | behind << TYPE_BITS,
-                      .created = o->created_revision,
-                      .key = o->key,
-                      .bytes = STR("")};
-    int rc;
+    struct sqlite_row row = sqlite_row_of(record);
+    int rc = sqlite_row_bind(s, &row);
 
-    if (record->before)
-        row.before = storage_place(record->before->version, record->before->ordinal);
-    if (record->type != STORE_DELETED)
-        row.bytes = o->bytes;
-    rc = bind_row(s, &row);
     return rc ? rc : step(s);
 }
 
@@ -524,7 +393,7 @@ static int compact(struct sqlite_file *f, int64_t through)
 
     rc = rc ? rc : forget(f, FORGET_DELETIONS, through);
     rc = rc ? rc : sqlite3_bind_int64(s, 1, through);
-    rc = rc ? rc : sqlite3_bind_int64(s, 2, (int64_t)sum_int64(CHECKSUM_START, through));
+    rc = rc ? rc : sqlite3_bind_int64(s, 2, (int64_t)checksum_add_int64(CHECKSUM_START, through));
     return rc ? rc : step(s);
 }
 
