@@ -350,11 +350,12 @@ static void search_all(struct mete_engine *e, struct shape *s)
 }
 
 /* Tells the processor what is looked at next. */
-static void fetch(const struct mete_engine *e, const struct shape *s, uint32_t slot)
+static ALWAYS_INLINE void fetch(const struct mete_engine *e, const struct shape *s, uint32_t slot)
 {
     const struct glance *g = &e->glances.at[slot];
 
-    __builtin_prefetch(&e->details.at[slot].levels);
+    __builtin_prefetch(&e->details.at[slot]);
+    __builtin_prefetch(&e->details.at[slot].levels.free);
     if (s->tree && g->rank != NO_SLOT)
         winners_fetch(s->tree, g->rank);
 }

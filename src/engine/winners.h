@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/attr.h"
+
 enum {
     WINNERS_STEPS_MAX = 16,
     WINNERS_NUMBERS = 16 /* on a line */
@@ -63,7 +65,7 @@ static inline uint32_t winners_get(const struct winners *w, size_t i)
 }
 
 /* Tells the processor that a number is about to be set. */
-static inline void winners_fetch(const struct winners *w, size_t i)
+static ALWAYS_INLINE void winners_fetch(const struct winners *w, size_t i)
 {
     __builtin_prefetch(&w->at[i], 1);
     __builtin_prefetch(&w->keys[i / WINNERS_NUMBERS], 1);
