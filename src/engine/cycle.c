@@ -400,8 +400,9 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
     return false;
 }
 
-/* Again where one that was placed, or a claim that was given up, may be what another that had its
- * turn waits for. It ends: who gives up a claim has another for the rest of the cycle, or none. */
+/* Again where one that was placed, or a claim or a reservation that was given up, may be what
+ * another that had its turn waits for. It ends: who gives up a claim has another for the rest of
+ * the cycle, or none, and what is reserved is the same again unless somebody was placed. */
 static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
     e->turns = 0; /* of all rounds: a recording tells after how many it was cut */
@@ -411,8 +412,9 @@ static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budge
         e->has_helped = false;
         if (take_turns(e, now_ns, budget))
             return true;
-        if (!e->has_helped && e->unclaimed == unclaimed)
+        if (!e->has_helped && e->unclaimed == unclaimed && !has_unconfirmed(e))
             return false;
+        reserve_drop_unconfirmed(e);
         forget_turns(e);
         turns_begin(e);
     }
@@ -425,10 +427,8 @@ void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct m
     ret->is_cut = take_all_turns(e, now_ns, budget);
     e->was_cut = ret->is_cut;
     claims_end(e);
-    if (!ret->is_cut) {
-        reserve_drop_unconfirmed(e);
+    if (!ret->is_cut)
         start_extras(e, now_ns);
-    }
     share_end(e);
     list_placements(e, ret);
     ret->evictions = e->evictions.at;
