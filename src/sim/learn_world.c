@@ -192,25 +192,6 @@ void world_done(struct world *w)
     *w = (struct world){0};
 }
 
-void world_clear(struct world *w, struct chance *c)
-{
-    memcpy(w->nodes, w->empty, w->n_nodes * sizeof(*w->nodes));
-    for (size_t i = w->n_nodes - 1; i > 0; i--) {
-        size_t k = (size_t)chance_below(c, i + 1);
-        struct world_node n = w->nodes[i];
-
-        w->nodes[i] = w->nodes[k];
-        w->nodes[k] = n;
-    }
-    w->used_milli = 0;
-    w->n_changes = 0;
-    for (size_t i = 0; i < w->n_classes; i++) {
-        w->seen[i] = NOT_SEEN;
-        w->classes[i].asked_milli = 0;
-        w->classes[i].denied_milli = 0;
-    }
-}
-
 uint32_t world_draw(const struct world *w, struct chance *c)
 {
     uint64_t at = chance_below(c, w->up_to[w->in->n_kinds - 1]);
@@ -257,16 +238,20 @@ static int64_t idle_of(const struct world_node *n, uint32_t *ret_whole)
         idle += n->free[i];
         whole += n->free[i] == WHOLE;
     }
-    *ret_whole = whole < METE_VALUES_WHOLE ? whole : METE_VALUES_WHOLE - 1;
+    *ret_whole = whole;
     return idle;
 }
 
-static size_t entry_of(const struct world *w, const struct world_node *n, int64_t idle,
-                       uint32_t whole)
+static uint32_t column_of(uint32_t whole)
 {
-    size_t cpu = steps_up_to(w->cpu_steps, w->n_cpu_steps, n->cpu_milli * WHOLE / idle);
+    return whole < METE_VALUES_WHOLE ? whole : METE_VALUES_WHOLE - 1;
+}
 
-    return (cpu * METE_VALUES_WHOLE + whole) * METE_VALUES_LEVELS;
+static size_t entry_of(const struct world *w, int64_t cpu, int64_t idle, uint32_t whole)
+{
+    size_t step = steps_up_to(w->cpu_steps, w->n_cpu_steps, cpu * WHOLE / idle);
+
+    return (step * METE_VALUES_WHOLE + column_of(whole)) * METE_VALUES_LEVELS;
 }
 
 size_t world_entry(const struct world *w, const struct world_node *n)
@@ -274,33 +259,59 @@ size_t world_entry(const struct world *w, const struct world_node *n)
     uint32_t whole;
     int64_t idle = idle_of(n, &whole);
 
-    return idle > 0 ? entry_of(w, n, idle, whole) : 0;
+    return idle > 0 ? entry_of(w, n->cpu_milli, idle, whole) : 0;
+}
+
+/* A node comes to what its gpus do, each by tables that the sums over them choose. */
+struct sums {
+    const int32_t *table; /* by level */
+    const int32_t *single;
+    int64_t value;
+    int64_t fragment;
+};
+
+static void add_gpu(struct sums *s, uint32_t free, int sign)
+{
+    const uint32_t level = free / METE_VALUES_LEVEL_MILLI;
+
+    if (free == 0)
+        return;
+    s->value += sign * s->table[level];
+    s->fragment += (int64_t)sign * free * s->single[level];
+}
+
+/* The gpus as they are by the tables for these sums; `idle` is over 0. */
+static struct sums sums_of(const struct world *w, const struct world_node *n, int64_t cpu,
+                           int64_t idle, uint32_t whole)
+{
+    const struct world_fragment *f = &w->fragments[n->model];
+    const uint32_t column = column_of(whole);
+    const size_t row = steps_up_to(f->cpus, f->n_cpus, cpu);
+    struct sums ret = {.table = w->idle + entry_of(w, cpu, idle, whole),
+                       .single = f->single[row],
+                       .fragment =
+                           idle * f->none[row] - (int64_t)column * WHOLE * f->several[row][column]};
+
+    for (uint32_t i = 0; i < n->gpus; i++)
+        add_gpu(&ret, n->free[i], 1);
+    return ret;
+}
+
+static int64_t value_of(const struct world *w, const struct sums *s)
+{
+    return s->value + s->fragment * w->fragment_milli / WEIGHT_UNIT;
 }
 
 static int64_t world_value(const struct world *w, const struct world_node *n)
 {
     uint32_t whole;
     const int64_t idle = idle_of(n, &whole);
-    const struct world_fragment *f = &w->fragments[n->model];
-    const int32_t *table;
-    const int32_t *single;
-    size_t row;
-    int64_t value = 0;
-    int64_t fragment;
+    struct sums sums;
 
     if (idle == 0)
         return 0;
-    table = w->idle + entry_of(w, n, idle, whole);
-    row = steps_up_to(f->cpus, f->n_cpus, n->cpu_milli);
-    single = f->single[row];
-    fragment = idle * f->none[row] - (int64_t)whole * WHOLE * f->several[row][whole];
-    for (uint32_t i = 0; i < n->gpus; i++) {
-        const uint32_t level = n->free[i] / METE_VALUES_LEVEL_MILLI;
-
-        value += n->free[i] > 0 ? table[level] : 0;
-        fragment += (int64_t)n->free[i] * single[level];
-    }
-    return value + fragment * w->fragment_milli / WEIGHT_UNIT;
+    sums = sums_of(w, n, n->cpu_milli, idle, whole);
+    return value_of(w, &sums);
 }
 
 /* The gpus with least left that do, on a node that has enough of them. */
@@ -331,54 +342,53 @@ static void take(struct world_node *n, const struct world_class *c, uint64_t gpu
     }
 }
 
-static void give_back(struct world_node *n, const struct world_class *c, uint64_t gpus)
+/* What the node comes to with a share on the gpu that is best for it. */
+static int64_t with_share(const struct world *w, const struct world_node *n,
+                          const struct world_class *c, uint64_t *ret_gpus)
 {
-    n->cpu_milli += c->cpu_milli;
-    for (; gpus != 0; gpus &= gpus - 1) {
-        uint32_t i = (uint32_t)__builtin_ctzll(gpus);
+    struct sums sums[2] = {0}; /* a gpu that others have a part of is taken, or a whole one */
+    uint32_t whole;
+    const int64_t idle = idle_of(n, &whole) - c->gpu_milli;
+    int64_t least = INT64_MAX;
 
-        n->free[i] = (uint16_t)(n->free[i] + c->gpu_milli);
+    for (uint32_t i = 0, last = 0; i < n->gpus; i++) {
+        const bool is_whole = n->free[i] == WHOLE;
+        struct sums after = {0};
+
+        if (n->free[i] < c->gpu_milli || n->free[i] == last)
+            continue;
+        last = n->free[i];
+        if (idle > 0) {
+            if (!sums[is_whole].table)
+                sums[is_whole] = sums_of(w, n, n->cpu_milli - c->cpu_milli, idle, whole - is_whole);
+            after = sums[is_whole];
+            add_gpu(&after, n->free[i], -1);
+            add_gpu(&after, n->free[i] - c->gpu_milli, 1);
+        }
+        if (value_of(w, &after) < least) {
+            least = value_of(w, &after);
+            *ret_gpus = UINT64_C(1) << i;
+        }
     }
+    return least;
 }
 
-/* By what the value grows with the pod on these gpus; the node is as before again. */
-static int64_t growth_on(const struct world *w, struct world_node *n, const struct world_class *c,
-                         uint64_t gpus)
+/* By what the value grows with the pod on the gpus that are best for it. */
+static int32_t best_growth(const struct world *w, const struct world_node *n,
+                           const struct world_class *c, uint64_t *ret_gpus)
 {
-    int64_t ret;
-
-    take(n, c, gpus);
-    ret = world_value(w, n);
-    give_back(n, c, gpus);
-    return ret;
-}
-
-static int32_t best_growth(const struct world *w, struct world_node *n, const struct world_class *c,
-                           uint64_t *ret_gpus)
-{
-    int64_t best = INT64_MAX;
-    const int64_t before = world_value(w, n);
+    int64_t best;
 
     if (c->gpus == 1 && c->gpu_milli < WHOLE) {
-        uint32_t last = 0;
-
-        for (uint32_t i = 0; i < n->gpus; i++) {
-            int64_t growth;
-
-            if (n->free[i] < c->gpu_milli || n->free[i] == last)
-                continue;
-            last = n->free[i];
-            growth = growth_on(w, n, c, UINT64_C(1) << i);
-            if (growth < best) {
-                best = growth;
-                *ret_gpus = UINT64_C(1) << i;
-            }
-        }
+        best = with_share(w, n, c, ret_gpus);
     } else {
+        struct world_node after = *n;
+
         *ret_gpus = best_fit(n, c);
-        best = growth_on(w, n, c, *ret_gpus);
+        take(&after, c, *ret_gpus);
+        best = world_value(w, &after);
     }
-    best += (int64_t)w->price_milli[n->model] * c->gpu_milli * c->gpus - before;
+    best += (int64_t)w->price_milli[n->model] * c->gpu_milli * c->gpus - n->value;
     return best >= INT32_MAX ? INT32_MAX - 1 : best < -INT32_MAX ? -INT32_MAX : (int32_t)best;
 }
 
@@ -426,23 +436,58 @@ static void note_change(struct world *w, size_t node)
     w->changes[w->n_changes++] = (uint32_t)node;
 }
 
+void world_clear(struct world *w, struct chance *c)
+{
+    memcpy(w->nodes, w->empty, w->n_nodes * sizeof(*w->nodes));
+    for (size_t i = w->n_nodes - 1; i > 0; i--) {
+        size_t k = (size_t)chance_below(c, i + 1);
+        struct world_node n = w->nodes[i];
+
+        w->nodes[i] = w->nodes[k];
+        w->nodes[k] = n;
+    }
+    for (size_t i = 0; i < w->n_nodes; i++)
+        w->nodes[i].value = world_value(w, &w->nodes[i]);
+    w->used_milli = 0;
+    w->n_changes = 0;
+    for (size_t i = 0; i < w->n_classes; i++) {
+        w->seen[i] = NOT_SEEN;
+        w->classes[i].asked_milli = 0;
+        w->classes[i].denied_milli = 0;
+    }
+}
+
+/* The first of the cheapest nodes that have the memory, or SIZE_MAX. */
+static size_t cheapest(const struct world *w, const int32_t *costs, int64_t memory)
+{
+    int32_t least = INT32_MAX;
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < w->n_nodes; i++)
+        least = costs[i] < least ? costs[i] : least;
+    for (size_t i = 0; i < w->n_nodes && least < INT32_MAX; i++)
+        if (costs[i] == least && w->nodes[i].memory_mib >= memory)
+            return i;
+    least = INT32_MAX;
+    for (size_t i = 0; i < w->n_nodes; i++)
+        if (costs[i] < least && w->nodes[i].memory_mib >= memory) {
+            least = costs[i];
+            best = i;
+        }
+    return best;
+}
+
 size_t world_place(struct world *w, uint32_t kind)
 {
     const size_t class = w->class_of[kind];
     struct world_class *c = &w->classes[class];
     const int64_t memory = w->in->kinds[kind].memory_mib;
     const int64_t milli = (int64_t)c->gpus * c->gpu_milli;
-    const int32_t *costs = &w->costs[class * w->n_nodes];
-    int32_t least = INT32_MAX;
-    size_t best = SIZE_MAX;
+    size_t best;
     uint64_t gpus = 0;
 
     catch_up(w, class);
-    for (size_t i = 0; i < w->n_nodes; i++)
-        if (costs[i] < least && w->nodes[i].memory_mib >= memory) {
-            least = costs[i];
-            best = i;
-        }
+    best = cheapest(w, &w->costs[class * w->n_nodes], memory);
     c->asked_milli += milli;
     if (best == SIZE_MAX) {
         c->denied_milli += milli;
@@ -451,6 +496,7 @@ size_t world_place(struct world *w, uint32_t kind)
     (void)best_growth(w, &w->nodes[best], c, &gpus);
     take(&w->nodes[best], c, gpus);
     w->nodes[best].memory_mib -= memory;
+    w->nodes[best].value = world_value(w, &w->nodes[best]);
     w->used_milli += milli;
     note_change(w, best);
     return best;

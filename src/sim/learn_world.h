@@ -20,6 +20,7 @@ struct world_node {
     int64_t memory_mib;
     uint32_t gpus;
     uint32_t model;
+    int64_t value; /* what it comes to as it is */
     uint16_t free[LEARN_GPUS_MAX];
 };
 
