@@ -139,6 +139,8 @@ struct timeline *timeline_of(struct node *n);
 void timeline_add(struct node *n, const struct claim *c, const struct claimed *part);
 void timeline_drop(struct node *n, const struct claim *c);
 void timeline_free(struct node *n);
+/* When the first of those ends who hold something there; NEVER_NS. */
+int64_t timeline_first_end(const struct mete_engine *e, struct node *n);
 /* Whose edge that is. */
 struct claim *timeline_claim(const struct timeline *t, size_t edge);
 

@@ -111,6 +111,15 @@ static void find_endings(const struct mete_engine *e, struct timeline *t, const 
     t->is_stale = false;
 }
 
+int64_t timeline_first_end(const struct mete_engine *e, struct node *n)
+{
+    struct timeline *t = timeline_of(n);
+
+    if (t->is_stale)
+        find_endings(e, t, n);
+    return t->endings.n > 0 ? t->endings.at[0].at_ns : NEVER_NS;
+}
+
 bool claim_is_before(const struct asker *a, const struct workload *owner)
 {
     struct queue *q = owner->queue;

@@ -1,13 +1,16 @@
 /*
  * In a plan that is only foreseen each group begins anew, and so the search of every node for each
  * of them is what it costs. Where one has looked already that asks no more, and has a claim no
- * longer, none can start before it would.
+ * longer, none can start before it would; else none starts before somebody ends, where the gpus
+ * that are free are too few.
  */
 #include "engine/outlook.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/claim.h"
+#include "engine/fit.h"
 #include "engine/search.h"
 
 enum {
@@ -80,18 +83,42 @@ static void set_room(struct mete_engine *e, struct outlook *o)
     o->tree = mem_realloc(o->tree, 2 * room * sizeof(*o->tree));
 }
 
-void outlook_begin(struct mete_engine *e, struct outlook *o, int64_t now_ns)
+static void begin(struct mete_engine *e, struct outlook *o)
 {
-    set_room(e, o);
-    for (uint32_t i = 0; i < o->room; i++) {
-        o->from[i] = i < e->order.n ? now_ns : NEVER_NS;
+    for (uint32_t i = 0; i < o->room; i++)
         o->tree[o->room + i] = i;
-    }
     for (size_t i = o->room - 1; i > 0; i--)
         sum_up(o, i);
     o->seen = e->changes;
     o->epoch = e->epoch;
     o->pass = e->pass;
+}
+
+void outlook_begin(struct mete_engine *e, struct outlook *o, int64_t now_ns)
+{
+    set_room(e, o);
+    for (uint32_t i = 0; i < o->room; i++)
+        o->from[i] = i < e->order.n ? now_ns : NEVER_NS;
+    begin(e, o);
+}
+
+/* Where too few gpus are free now somebody has to end first. Who is over his time may end now: of
+ * such nodes the first by name is taken, whoever has waited longer there. */
+static void begin_by_ends(struct mete_engine *e, struct outlook *o, const struct shape *s,
+                          int64_t now_ns)
+{
+    set_room(e, o);
+    for (uint32_t i = 0; i < o->room; i++)
+        o->from[i] = NEVER_NS;
+    VEC_EACH (&e->order, at) {
+        struct node *n = *at;
+        bool is_short =
+            s->milli == MILLI && bits(n->healthy & (~n->held | fit_gpus(n, s))) < s->gpus;
+        int64_t end_ns = is_short ? timeline_first_end(e, n) : now_ns;
+
+        o->from[n->rank] = end_ns > now_ns ? end_ns : now_ns;
+    }
+    begin(e, o);
 }
 
 static bool has_amount(const struct shape *s, const struct request *least)
@@ -189,6 +216,8 @@ struct outlook *outlook_of(struct mete_engine *e, struct group *g, int64_t now_n
     like = find_like(e, g);
     if (like)
         begin_like(e, o, like);
+    else if (e->is_foreseeing)
+        begin_by_ends(e, o, g->sets[0].shape, now_ns);
     else
         outlook_begin(e, o, now_ns);
     return o;

@@ -38,6 +38,20 @@ static void says_when_by_the_time_limits_of_those_before(void **state)
     CYCLE(1020, "");
 }
 
+static void takes_the_first_of_those_that_may_be_free_at_any_moment(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 1, .label = "ssd");
+    NODE(.name = "b", .gpus = 1);
+    JOB(.id = 1, .gpus = 1, .limit_s = 100, .label = "ssd");
+    JOB(.id = 2, .gpus = 1, .limit_s = 50);
+    CYCLE(1000, "1:a(0) 2:b(0)");
+    JOB(.id = 3, .gpus = 1, .limit_s = 100);
+    JOB(.id = 4, .gpus = 1, .limit_s = 100, .label = "ssd");
+    CYCLE(1001, "");
+    assert_int_equal(why(engine, 4, 1200).estimate_to_ns / SECOND, 1300 + 20); /* behind 3, on a */
+}
+
 static void says_when_a_reservation_begins(void **state)
 {
     const char *const node = "a";
@@ -285,6 +299,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(says_when_by_the_time_limits_of_those_before, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(takes_the_first_of_those_that_may_be_free_at_any_moment,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(says_when_a_reservation_begins, setup, teardown),
         cmocka_unit_test_setup_teardown(learns_how_much_of_the_limits_is_used, setup, teardown),
         cmocka_unit_test(four_in_five_estimates_hold),
