@@ -25,6 +25,24 @@ static void take_back(struct scheduler *s, struct sched_work *w)
     sched_retry_later(s);
 }
 
+/* More than the store takes at once, whenever it is tried: its pods say so until something about
+ * the group is otherwise. */
+static void refuse(struct scheduler *s, struct sched_work *w, const struct err *why)
+{
+    AUTO_FREE char *text = mem_format("cannot be bound at once: %s", err_message(why));
+    VEC(struct sched_pod *) pods = {0};
+
+    VEC_EACH (&w->pods, p) {
+        vec_add(&pods, *p);
+    }
+    sched_work_unplaced(s, w);
+    sched_work_end(s, w);
+    VEC_EACH (&pods, p) {
+        sched_pod_wait(s, *p, "GangRefused", "yours", text);
+    }
+    vec_done(&pods);
+}
+
 /* A container's gpus are the first ones not yet dealt; an init container gets the first ones of
  * all. */
 static size_t deal(struct arena *a, const struct sched_pod *p, struct ledger_container **ret)
@@ -115,7 +133,10 @@ void scheduler_carry_out(struct scheduler *s, const struct mete_placement *at)
     e = bind_work(s, w);
     if (e) {
         LOG(WARN, "workload was not bound", S("workload", w->key), U("pods", w->pods.n), E(e));
-        take_back(s, w);
+        if (w->is_gang && err_code(e) == ERR_TOO_LARGE)
+            refuse(s, w, e);
+        else
+            take_back(s, w);
         return;
     }
     s->retry_ns = 0;

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "kinds/ledger.h"
 #include "kinds/pod_state.h"
@@ -260,6 +262,48 @@ static void a_gang_that_no_transaction_holds_is_refused(void **state)
                              "at once; at most 32768");
 }
 
+/* 64 MiB may wait for the disk at once. Takes a minute: METE_TEST_LARGE=1. */
+static void a_gang_of_very_large_pods_is_refused_and_holds_nothing(void **state)
+{
+    enum {
+        ARGUMENT = 1040000,
+        MANY = 70
+    };
+    AUTO_FREE char *argument = mem_alloc(ARGUMENT + 1);
+    AUTO_FREE char *on = NULL;
+    AUTO(json_freep) json_t *pod = NULL;
+    const char *message;
+
+    (void)state;
+    if (!getenv("METE_TEST_LARGE"))
+        skip();
+    memset(argument, 'x', ARGUMENT);
+    sched_world_add_node(&s, "a", 8);
+    for (int i = 0; i < MANY; i++) {
+        AUTO_FREE char *text =
+            mem_format("{'metadata':{'name':'p%d','labels':{'scheduling.x-k8s.io/pod-group':'g'}},"
+                       "'spec':{'containers':[{'name':'main','image':'host','args':['%s']}]}}",
+                       i, argument);
+
+        world_must(world_create(&s.w, (struct target){.kind = "pods"}, text, NULL));
+    }
+    add_group(COSCHEDULING, "g", MANY);
+    sched_world_advance(&s, 40);
+    pod = sched_world_pod(&s, "p7");
+    message = json_text(object_condition(pod, "PodScheduled"), "message");
+    assert_true(text_starts_with(message, "cannot be bound at once: transaction of "));
+    sched_world_assert_on(&s, "p7", "");
+    add_pod("other", 8);
+    on = sched_world_node_of(&s, "other");
+    assert_string_equal(on, "a");
+    world_must(world_delete(
+        &s.w, (struct target){.group = "scheduling.x-k8s.io", .kind = "podgroups", .name = "g"},
+        NULL, NULL));
+    sched_world_advance(&s, 20);
+    sched_world_assert_waits(&s, "p7",
+                             "waits for its group: there is no podgroups.scheduling.x-k8s.io g");
+}
+
 static void two_ways_to_name_a_group_are_refused(void **state)
 {
     (void)state;
@@ -437,6 +481,7 @@ int main(void)
         TEST(a_group_that_is_not_there_is_the_reason),
         TEST(a_pod_group_in_a_workload_is_a_gang_for_each_replica),
         TEST(a_gang_that_no_transaction_holds_is_refused),
+        TEST(a_gang_of_very_large_pods_is_refused_and_holds_nothing),
         TEST(two_ways_to_name_a_group_are_refused),
         TEST(a_member_that_goes_is_replaced_by_the_next),
         TEST(a_gang_is_a_gang_after_a_restart),
