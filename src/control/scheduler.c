@@ -72,6 +72,34 @@ static struct decided decide(struct scheduler *s, struct arena *a)
     return ret;
 }
 
+static void forget_placement(struct decided *d, uint64_t id)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_placements; i++)
+        if (d->placements[i].workload != id)
+            d->placements[n++] = d->placements[i];
+    d->n_placements = n;
+}
+
+/*
+ * Room that was made for one may be given to it and at once be needed for somebody who has come
+ * since and goes before it: what was not bound yet is not ended, but waits again.
+ */
+static void drop_passing(struct scheduler *s, struct decided *d)
+{
+    for (size_t i = 0; i < d->n_evictions; i++) {
+        const struct sched_work *w = scheduler_find_work(s, d->evictions[i].id);
+
+        if (!w || w->is_placed)
+            continue;
+        forget_placement(d, w->id);
+        (void)mete_workload_unplace(s->engine, w->id); /* it is placed there, and no more */
+        d->evictions[i].id = 0;
+        scheduler_poke(s);
+    }
+}
+
 static void on_cycle(void *arg)
 {
     struct scheduler *s = arg;
@@ -85,6 +113,7 @@ static void on_cycle(void *arg)
     scheduler_settle_groups(s);
     a = arena_new();
     d = decide(s, a);
+    drop_passing(s, &d);
     scheduler_evict(s, d.evictions, d.n_evictions);
     for (size_t i = 0; i < d.n_placements; i++)
         scheduler_carry_out(s, &d.placements[i]);

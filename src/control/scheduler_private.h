@@ -268,7 +268,7 @@ bool sched_name_is_gang(const char *placement); /* "volcano:train:0b5e7a21" */
 
 /* scheduler_evict.c */
 struct sched_eviction {
-    uint64_t id; /* of the workload that goes */
+    uint64_t id; /* of the workload that goes; 0: none */
     uint64_t by;
     bool is_off; /* not all that were chosen with it may go */
     const char *message;

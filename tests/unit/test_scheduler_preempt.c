@@ -102,6 +102,33 @@ static size_t count_events(const char *reason, const char *message)
     return n;
 }
 
+/* It was given the room that was made for it in the very cycle in which that was taken from it. */
+static void one_that_is_passed_before_it_was_bound_goes_on_waiting(void **state)
+{
+    AUTO_FREE char *uid = NULL;
+    AUTO_FREE char *same = NULL;
+
+    (void)state;
+    add_class("middle", 500, "PreemptLowerPriority");
+    add((struct ask){.name = "low", .gpus = 8});
+    add((struct ask){.name = "middle", .gpus = 8, .class = "middle"});
+    assert_true(is_leaving("low"));
+    uid = uid_of("middle");
+    world_must(world_create(&s.w, (struct target){.kind = "pods"},
+                            "{'metadata':{'name':'high'},'spec':{'priorityClassName':'high',"
+                            "'containers':[{'name':'main','image':'host','resources':{'limits':{"
+                            "'nvidia.com/gpu':'8'}}}]}}",
+                            NULL));
+    sched_world_finish_deletion(&s, "low");
+    sched_world_assert_on(&s, "high", "a");
+    sched_world_assert_on(&s, "middle", "");
+    same = uid_of("middle");
+    assert_string_equal(same, uid);
+    assert_false(is_leaving("middle"));
+    sched_world_end_pod(&s, "high", "Succeeded");
+    sched_world_assert_on(&s, "middle", "a");
+}
+
 static void a_higher_priority_ends_a_lower_one_which_comes_back(void **state)
 {
     AUTO(json_freep) json_t *leaves = NULL;
@@ -445,6 +472,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(one_that_is_passed_before_it_was_bound_goes_on_waiting),
         TEST(a_higher_priority_ends_a_lower_one_which_comes_back),
         TEST(a_class_that_never_preempts_waits),
         TEST(what_an_administrator_protects_is_not_ended),

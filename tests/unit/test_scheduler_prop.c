@@ -141,7 +141,7 @@ static void add_group(struct run *r)
 
     if (r->n_groups == GROUPS)
         return;
-    g->min = 2 + (int)prop_below(&r->prop, 3);
+    g->min = 1 + (int)prop_below(&r->prop, 4);
     text = mem_format("{'metadata':{'name':'g%zu'},'spec':{'minMember':%d}}", r->n_groups, g->min);
     world_must(world_create(
         &r->s.w, (struct target){.group = "scheduling.x-k8s.io", .kind = "podgroups"}, text, NULL));
