@@ -269,7 +269,7 @@ static void a_gang_of_very_large_pods_is_refused_and_holds_nothing(void **state)
         ARGUMENT = 1040000,
         MANY = 70
     };
-    AUTO_FREE char *argument = mem_alloc(ARGUMENT + 1);
+    AUTO_FREE char *argument = NULL;
     AUTO_FREE char *on = NULL;
     AUTO(json_freep) json_t *pod = NULL;
     const char *message;
@@ -277,6 +277,7 @@ static void a_gang_of_very_large_pods_is_refused_and_holds_nothing(void **state)
     (void)state;
     if (!getenv("METE_TEST_LARGE"))
         skip();
+    argument = mem_alloc(ARGUMENT + 1);
     memset(argument, 'x', ARGUMENT);
     sched_world_add_node(&s, "a", 8);
     for (int i = 0; i < MANY; i++) {
