@@ -185,6 +185,7 @@ enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_work
 
     if (result != METE_OK)
         return result;
+    assert(w); /* made, as METE_OK says */
     record_call(e, RECORD_WORKLOAD_ADD, from);
     workload_enter(e, w);
     group_wait(e, w);
