@@ -21,11 +21,11 @@
 enum {
     WHOLE = 1000,
     EPISODES_FIRST = 24, /* in which prices are found, if there can be any; and of each start */
-    STARTS = 4,
+    STARTS = 6,
     EPISODES_EACH = 5, /* between two tables that are compared, of the best start */
     TABLES = 5,
     TRIALS = 5,  /* episodes in which prices or starts are compared */
-    PLAYS = 300, /* episodes in which the best is polished */
+    PLAYS = 240, /* episodes in which the best is polished */
     HORIZON_PCT = 130,
     FRAGMENT_MILLI = 100, /* a tenth of the fragment guards what was never seen */
     PRICES_MAX = 8
