@@ -276,7 +276,7 @@ static void add_gpu(struct sums *s, uint32_t free, int sign)
 
     if (free == 0)
         return;
-    s->value += sign * s->table[level];
+    s->value += (int64_t)sign * s->table[level];
     s->fragment += (int64_t)sign * free * s->single[level];
 }
 
