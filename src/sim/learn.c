@@ -6,16 +6,14 @@
  *
  * Prices of models are found first: they rise where pods that name a model are denied while others
  * hold it, and fall where it stays idle. Then whole sets of prices, none among them, play the same
- * arrivals, and the best stays. So do the tables of several starts, and several points on the
- * way of the best one: they differ by some tenths of a point. What is best is polished
- * (learn_polish.h).
+ * arrivals, and the best stays. So do the tables of several starts, and several points on the way
+ * of the best one: they differ by some tenths of a point.
  */
 #include "sim/learn.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "sim/learn_polish.h"
 #include "sim/learn_world.h"
 
 enum {
@@ -24,8 +22,7 @@ enum {
     STARTS = 6,
     EPISODES_EACH = 5, /* between two tables that are compared, of the best start */
     TABLES = 5,
-    TRIALS = 5,  /* episodes in which prices or starts are compared */
-    PLAYS = 240, /* episodes in which the best is polished */
+    TRIALS = 5, /* episodes in which prices or tables are compared */
     HORIZON_PCT = 130,
     FRAGMENT_MILLI = 100, /* a tenth of the fragment guards what was never seen */
     PRICES_MAX = 8
@@ -237,13 +234,13 @@ static void move_prices(struct learner *l, double rate)
     set_prices(&l->world, l->prices);
 }
 
-/* Fills the cluster. */
-static struct polish_used play(struct learner *l, struct chance *c, bool learns, double rate)
+/* Fills the cluster. Used gpu, in shares of the capacity: the mean of that at 100 % and the end. */
+static double play(struct learner *l, struct chance *c, bool learns, double rate)
 {
     struct world *w = &l->world;
     const int64_t end = w->capacity_milli / 100 * HORIZON_PCT;
     int64_t asked = 0;
-    struct polish_used used = {0};
+    double used = 0;
     bool is_past = false;
 
     world_clear(w, c);
@@ -259,7 +256,7 @@ static struct polish_used play(struct learner *l, struct chance *c, bool learns,
         if (is_past || asked < w->capacity_milli)
             continue;
         is_past = true;
-        used.at_100 = w->used_milli;
+        used = (double)w->used_milli;
         if (learns)
             note_at_100(l);
         if (rate > 0)
@@ -269,8 +266,7 @@ static struct polish_used play(struct learner *l, struct chance *c, bool learns,
         add_visits(l);
         make_table(l);
     }
-    used.at_end = w->used_milli;
-    return used;
+    return (used + (double)w->used_milli) / 2 / (double)w->capacity_milli;
 }
 
 static void learn(struct learner *l, int episodes, bool moves_prices)
@@ -280,17 +276,14 @@ static void learn(struct learner *l, int episodes, bool moves_prices)
 }
 
 /* How well table and prices as they are do: the same arrivals each time. */
-static int64_t judge(struct learner *l)
+static double judge(struct learner *l)
 {
     struct chance c = chance_of(l->world.in->seed + 1);
-    int64_t sum = 0;
+    double sum = 0;
 
-    for (int i = 0; i < TRIALS; i++) {
-        const struct polish_used used = play(l, &c, false, 0);
-
-        sum += used.at_100 + used.at_end;
-    }
-    return sum;
+    for (int i = 0; i < TRIALS; i++)
+        sum += play(l, &c, false, 0);
+    return sum / TRIALS;
 }
 
 /* How much of each model is asked for by pods that name it, if as much as there is was asked for.
@@ -321,12 +314,12 @@ static void choose_prices(struct learner *l)
                                                  {0, 0.1}, {0, 0.3}, {0, 0.6}, {0.5, 0.1}};
     double load[LEARN_MODELS_MAX] = {0};
     double best[LEARN_MODELS_MAX] = {0};
-    int64_t best_used = -1;
+    double best_used = -1;
 
     load_prices(&l->world, load);
     for (int i = 0; i < PRICES_MAX; i++) {
         double prices[LEARN_MODELS_MAX] = {0};
-        int64_t used;
+        double used;
 
         for (size_t m = 0; m < l->world.in->n_models; m++) {
             double price = scales[i][0] * l->prices[m] + scales[i][1] * load[m];
@@ -349,7 +342,7 @@ struct learned {
     double *sums;
     double *counts;
     int32_t *idle;
-    int64_t used; /* by it, in judge; under 0: nothing was learned */
+    double used; /* by it, in judge; under 0: nothing was learned */
 };
 
 static void learned_done(struct learned *b)
@@ -360,7 +353,7 @@ static void learned_done(struct learned *b)
 }
 
 /* Keeps what the learner has where it is better than what is kept. */
-static void keep_better(const struct learner *l, struct learned *best, int64_t used)
+static void keep_better(const struct learner *l, struct learned *best, double used)
 {
     if (used <= best->used)
         return;
@@ -398,28 +391,6 @@ static void choose_table(struct learner *l)
     }
     take_back(l, &best);
     learned_done(&best);
-}
-
-static struct polish_used play_way(void *who, const struct polish_way *way, uint64_t seed)
-{
-    struct learner *l = who;
-    struct chance c = chance_of(seed);
-
-    l->world.idle = way->idle;
-    memcpy(l->world.price_milli, way->price_milli, way->n_prices * sizeof(*way->price_milli));
-    return play(l, &c, false, 0);
-}
-
-static void polish_table(struct learner *l)
-{
-    const size_t n_prices = l->has_named ? l->world.in->n_models : 0;
-    int32_t prices[LEARN_MODELS_MAX];
-    struct polish_way way = {l->idle, l->size, prices, n_prices};
-
-    memcpy(prices, l->world.price_milli, sizeof(prices));
-    polish(&way, l->world.in->seed + 2, PLAYS, play_way, l);
-    l->world.idle = l->idle;
-    memcpy(l->world.price_milli, prices, sizeof(prices));
 }
 
 static struct value_table *table_of(struct learner *l)
@@ -494,7 +465,6 @@ struct err *learn_values(const struct learn_input *in, struct value_table **ret)
         choose_prices(&l);
     }
     choose_table(&l);
-    polish_table(&l);
     *ret = table_of(&l);
     learner_done(&l);
     return NULL;
