@@ -44,8 +44,8 @@ async function aTerminalHasASize() {
   out.emit('resize');
   stdin.push('while [ "$(stty size)" != "20 99" ]; do :; done; stty size\n');
   await wait(() => out.text.includes('\n20 99'), 'its new size');
-  stdin.push('sleep 1000\n');
-  await wait(() => out.text.includes('sleep 1000'), 'it is typed');
+  stdin.push('sh -c "echo run""ning; exec sleep 1000"\n');
+  await wait(() => out.text.includes('running'), 'what is to be interrupted runs');
   stdin.push('\x03');
   stdin.push('exit 9\n');
   const done = await session;
