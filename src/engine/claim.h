@@ -72,12 +72,12 @@ bool claims_suffice(const struct mete_engine *e, const struct group *g);
 /* The time of its claim has come, so it starts now or claims anew. */
 bool claim_is_late(const struct mete_engine *e, const struct workload *w, int64_t now_ns);
 
-/* Those of its group behind `w`, which cannot start, who have claims on nodes that changed since
- * one of the group was tried: what they claimed may do now, for whoever of the group is first. At
- * most CLAIM_KIN_MAX. */
 enum {
     CLAIM_KIN_MAX = 64
 };
+
+/* Those of its group behind `w`, which cannot start, who have claims on nodes that changed since
+ * one of the group was tried: what they claimed may do now, for whoever of the group is first. */
 size_t claim_kin(const struct mete_engine *e, const struct workload *w,
                  struct workload *kin[static CLAIM_KIN_MAX]);
 

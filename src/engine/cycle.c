@@ -114,21 +114,12 @@ static bool claim_room(struct mete_engine *e, struct workload *w, int64_t now_ns
     return true;
 }
 
-/* Rules about other pods that must hold? */
-static bool has_rules(const struct group *g)
-{
-    for (size_t i = 0; i < g->n_sets; i++)
-        if (near_restricts(g->sets[i].ties, g->sets[i].shape))
-            return true;
-    return false;
-}
-
 /* Is it other pods that are in its way, not what they hold? Room kept for it would not help. */
 static bool is_kept_apart(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true, .ignores_others = true};
 
-    return has_rules(w->group) && place_would_fit(e, &a);
+    return near_restricts_group(w->group) && place_would_fit(e, &a);
 }
 
 /* The next in order does not fit. True: it has its reservation, so go on with those behind it. */
@@ -140,7 +131,7 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
     if (w->is_extra || *n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN ||
         is_kept_apart(e, w, now_ns))
         return false;
-    if (claims_in_use(e) && !has_rules(w->group) && claim_room(e, w, now_ns)) {
+    if (claims_in_use(e) && !near_restricts_group(w->group) && claim_room(e, w, now_ns)) {
         ++*n_reserved;
         return true;
     }

@@ -119,15 +119,6 @@ static bool is_of_place(enum mete_reason_code code)
            code == METE_REASON_HIGHER_PRIORITY || code == METE_REASON_NOT_YET_EVALUATED;
 }
 
-/* Plans know nothing of rules about other pods. */
-static bool has_rules(const struct group *g)
-{
-    for (size_t i = 0; i < g->n_sets; i++)
-        if (near_restricts(g->sets[i].ties, g->sets[i].shape))
-            return true;
-    return false;
-}
-
 void foresee(struct mete_engine *e, struct workload *w, int64_t now_ns, struct mete_reason *ret)
 {
     static const char by_limits[] = "time limits of running jobs";
@@ -136,7 +127,7 @@ void foresee(struct mete_engine *e, struct workload *w, int64_t now_ns, struct m
     bool is_booked;
     int64_t to_ns;
 
-    if (!is_of_place(ret->code) || has_rules(w->group))
+    if (!is_of_place(ret->code) || near_restricts_group(w->group)) /* plans know no such rules */
         return;
     if (w->group->booking != 0 && !b)
         return;

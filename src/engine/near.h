@@ -184,6 +184,8 @@ bool near_helps(const struct workload *w);
 bool near_concerns(const struct ties *ties, const struct shape *s);
 /* One that must hold? */
 bool near_restricts(const struct ties *ties, const struct shape *s);
+/* Any of a group's pods? */
+bool near_restricts_group(const struct group *g);
 void near_ask(struct mete_engine *e, const struct ties *ties, const struct shape *s);
 
 enum near_answer {

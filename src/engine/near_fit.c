@@ -75,6 +75,14 @@ bool near_restricts(const struct ties *ties, const struct shape *s)
     return false;
 }
 
+bool near_restricts_group(const struct group *g)
+{
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (near_restricts(g->sets[i].ties, g->sets[i].shape))
+            return true;
+    return false;
+}
+
 static bool has_wishes(const struct ties *ties, const struct shape *s)
 {
     if ((s->near && s->near->has_wishes) || (s->nodes && s->nodes->n_wishes > 0))
