@@ -666,9 +666,10 @@ struct mete_fairness {
     int64_t period_ns;    /* how often points are found anew; 0: 5 minutes */
     /*
      * Of those with the same points, by the gpu time that they are expected to take: those that
-     * together are a tenth of all work first, the smallest first; one in a hundred, the largest,
-     * as if submitted 30 days later; the others by submission, a gpu second counting as 1/32 s.
-     * What runs longer than expected counts as half done.
+     * together are a sixteenth of all work first, the smallest first; one in a hundred, the
+     * largest, as if submitted 30 days later; the others by submission, a gpu second counting as
+     * 1/32 s. What runs longer than expected is expected to run a quarter longer, a minute at
+     * least.
      */
     bool by_size;
 };

@@ -40,12 +40,6 @@ void due_learn(struct mete_engine *e, struct workload *w)
     w->key.due_s = due_of(e, w);
 }
 
-static void double_estimate(struct workload *w, int64_t ran_ns)
-{
-    while (w->estimate_ns <= ran_ns && w->estimate_ns < INT64_MAX / 2)
-        w->estimate_ns *= 2;
-}
-
 void due_stopped(struct mete_engine *e, struct workload *w)
 {
     if (e->fairness.by_size)
@@ -62,7 +56,7 @@ void due_check(struct mete_engine *e, int64_t now_ns)
 
             if (w->estimate_ns == 0 || ran_ns < w->estimate_ns)
                 continue;
-            double_estimate(w, ran_ns);
+            w->estimate_ns = sizes_estimate(w->estimate_ns, ran_ns, 60 * NS_PER_SEC);
             w->key.due_s = due_of(e, w);
         }
     }

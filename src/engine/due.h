@@ -1,8 +1,8 @@
 /*
  * due.h - the order by size: where each workload stands in it, by what it is expected to run
  *
- * Who outlives its estimate counts as half done, however often that takes: that may make it a
- * larger one, and it steps back.
+ * Who outlives its estimate is expected to run a quarter longer, however often that takes: that may
+ * make it a larger one, and it steps back.
  */
 #pragma once
 

@@ -1,9 +1,8 @@
 #include "engine/sizes.h"
 
-/* What made small 3 % to 30 % of the work, and the largest 0.5 % to 2 % of the jobs, was tried:
- * docs/simulator.md. */
+/* What else was tried: docs/simulator.md. */
 enum {
-    SMALL_ONE_IN = 10,    /* of the work */
+    SMALL_ONE_IN = 16,    /* of the work */
     LARGEST_ONE_IN = 100, /* of the jobs */
     SIZE_DELAY = 32,      /* gpu seconds that put a job a second later */
     LARGEST_DELAY = 30    /* days */
@@ -82,4 +81,11 @@ int64_t sizes_due(const struct sizes *s, int64_t size, int64_t submit_s)
     if (size < s->small_below)
         return SMALL_DUE + size;
     return size < s->largest_from ? due : due + LARGEST_DELAY * DAY_S;
+}
+
+int64_t sizes_estimate(int64_t estimate, int64_t ran, int64_t minute)
+{
+    while (estimate <= ran && estimate < INT64_MAX / 2)
+        estimate += estimate / 4 > minute ? estimate / 4 : minute;
+    return estimate;
 }

@@ -387,7 +387,7 @@ struct workload {
     struct order_link in_group;
     int64_t min_run_ns;
     int64_t checkpoint_ns;
-    int64_t estimate_ns;  /* of a run, doubled when it was outlived; 0: not known */
+    int64_t estimate_ns;  /* of a run, raised when it was outlived; 0: not known */
     uint64_t marked_at;   /* a candidate in this search for victims */
     uint64_t cost;        /* of evicting it */
     uint64_t devices;     /* that it has gpus of, or parts of them */

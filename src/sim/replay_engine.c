@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "engine/sizes.h"
 #include "mete/engine.h"
 #include "sim/replay_private.h"
 
@@ -106,14 +107,15 @@ static void on_end(void *arg, uint32_t job)
 static void preempt(struct live *l, uint32_t job)
 {
     struct known *k = &l->known[job];
-    int64_t estimate_s = k->estimate_s;
+    int64_t estimate_s;
 
     k->ran_s += replay_preempt(l->r, job, &k->run, l->now_s);
     (void)mete_workload_unplace(l->engine, (uint64_t)job + 1); /* it runs there */
-    while (k->estimate_s <= k->ran_s)
-        k->estimate_s *= 2;
-    if (k->estimate_s != estimate_s)
-        (void)mete_workload_estimate(l->engine, (uint64_t)job + 1, k->estimate_s * NS_PER_SEC);
+    estimate_s = sizes_estimate(k->estimate_s, k->ran_s, 60);
+    if (estimate_s == k->estimate_s)
+        return;
+    k->estimate_s = estimate_s;
+    (void)mete_workload_estimate(l->engine, (uint64_t)job + 1, estimate_s * NS_PER_SEC);
 }
 
 /* Until nothing more is decided: what has to go is gone at once. */

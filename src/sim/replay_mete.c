@@ -3,8 +3,9 @@
  * gpu time.
  *
  * In this order all jobs fill the pool, also around one that does not fit. A running job that has
- * no place in it is preempted and pays. A job that outlives its estimate counts as half done, which
- * may make it a larger one: who is late steps back, and errors of estimates do not stay.
+ * no place in it is preempted and pays. A job that outlives its estimate is expected to run a
+ * quarter longer, which may make it a larger one: who is late steps back, and errors of estimates
+ * do not stay.
  */
 #include <assert.h>
 
@@ -82,13 +83,6 @@ static int64_t outlives_at(const struct known *k)
     return k->run.began_s + k->run.paying_s + k->estimate_s - k->run_s;
 }
 
-/* Half done, however often that takes. */
-static void estimate_again(struct known *k, int64_t run_s)
-{
-    while (k->estimate_s <= run_s)
-        k->estimate_s *= 2;
-}
-
 static void estimate_late_ones(struct order *o)
 {
     for (size_t i = 0; i < o->running.places.n;) {
@@ -99,7 +93,7 @@ static void estimate_late_ones(struct order *o)
             i++;
             continue;
         }
-        estimate_again(k, k->estimate_s);
+        k->estimate_s = sizes_estimate(k->estimate_s, k->estimate_s, 60);
         line_remove(&o->running, job);
         set_place(o, job);
         line_add(&o->running, &k->place);
@@ -134,25 +128,28 @@ static void choose(struct order *o, const struct place *w)
 /* Who shall run: all jobs in their order, each where it is or where there is room. */
 static void plan(struct order *o)
 {
+    const struct place *w;
     size_t at = 0;
 
     vec_clear(&o->chosen);
     vec_clear(&o->left_out);
     pool_clear(o->plan);
     waiting_rewind(&o->waiting);
+    w = waiting_peek(&o->waiting, fits_plan, o->plan);
     for (;;) {
-        const struct place *w = waiting_peek(&o->waiting, fits_plan, o->plan);
         const struct place *r = at < o->running.places.n ? &o->running.places.at[at] : NULL;
 
         if (r && (!w || r->key <= w->key)) {
             if (!pool_take_same(o->plan, &o->r->holds[r->job]))
                 vec_add(&o->left_out, r->job);
             at++;
-        } else if (w) {
-            choose(o, w);
-        } else {
-            return;
+            continue;
         }
+        if (!w)
+            return;
+        if (pool_fits(o->plan, gpus_of(o, w->job))) /* still */
+            choose(o, w);
+        w = waiting_peek(&o->waiting, fits_plan, o->plan);
     }
 }
 
@@ -162,7 +159,7 @@ static void preempt(struct order *o, uint32_t job)
 
     line_remove(&o->running, job);
     k->run_s += replay_preempt(o->r, job, &k->run, o->now_s);
-    estimate_again(k, k->run_s);
+    k->estimate_s = sizes_estimate(k->estimate_s, k->run_s, 60);
     set_place(o, job);
     waiting_add(&o->waiting, gpus_of(o, job), &k->place);
 }

@@ -188,6 +188,16 @@ static void knows_small_from_large(void **state)
     assert_true(s->largest_from > 10000 && s->largest_from <= 1000000);
 }
 
+static void who_is_late_is_expected_to_take_a_quarter_longer(void **state)
+{
+    (void)state;
+    assert_int_equal(sizes_estimate(1000, 999, 60), 1000);
+    assert_int_equal(sizes_estimate(1000, 1000, 60), 1250);
+    assert_int_equal(sizes_estimate(1000, 1500, 60), 1562);
+    assert_int_equal(sizes_estimate(1, 100, 60), 121);
+    assert_true(sizes_estimate(INT64_MAX / 2, INT64_MAX, 60) >= INT64_MAX / 2);
+}
+
 static void openb_counts_attempts_by_what_was_asked_for(void **state)
 {
     const struct openb_run_options options = {.policy = "bestfit", .seed = 1};
@@ -247,6 +257,7 @@ int main(void)
         cmocka_unit_test(refuses_a_job_larger_than_the_pool),
         cmocka_unit_test(sums_up),
         cmocka_unit_test(knows_small_from_large),
+        cmocka_unit_test(who_is_late_is_expected_to_take_a_quarter_longer),
         cmocka_unit_test(openb_counts_attempts_by_what_was_asked_for),
         cmocka_unit_test(runs_side_by_side_what_shares_nothing),
     };
