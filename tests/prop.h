@@ -2,7 +2,7 @@
  * prop.h - properties over seeds: a generator, and which seeds to run
  *
  * PROP_CASES=N runs N seeds instead of the test's own number, PROP_SEED=N only that one (to
- * replay). A test prints the seed of what failed.
+ * replay), both of them so many from that one on. A test prints the seed of what failed.
  */
 #pragma once
 
@@ -66,7 +66,7 @@ static inline struct prop_seeds prop_seeds(uint64_t cases)
     uint64_t seed = prop_number("PROP_SEED", 0);
 
     if (seed > 0)
-        return (struct prop_seeds){.first = seed, .end = seed + 1};
+        return (struct prop_seeds){.first = seed, .end = seed + prop_number("PROP_CASES", 1)};
     return (struct prop_seeds){.first = 1, .end = prop_number("PROP_CASES", cases) + 1};
 }
 

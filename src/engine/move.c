@@ -98,6 +98,18 @@ static bool place_again(struct mete_engine *e, struct workload *w, int64_t now_n
     return true;
 }
 
+/* It is where room is kept for another: a node has one reservation, so both cannot be kept. */
+static bool is_in_the_way(const struct workload *w, const struct workload *owner)
+{
+    for (size_t i = 0; i < w->n_pods; i++) {
+        const struct reservation *r = w->pods[i].node->reservation;
+
+        if (r && r->is_confirmed && r->owner != owner)
+            return true;
+    }
+    return false;
+}
+
 /* In an open trial: all of them go, the one that waits is placed, and then each of them. */
 static bool carry_out(struct plan *p)
 {
@@ -112,10 +124,10 @@ static bool carry_out(struct plan *p)
         for (size_t i = 0; i < (*each)->n_pods; i++)
             pod_give(e, &(*each)->pods[i]);
     }
-    if (!place_again(e, a.w, a.now_ns))
+    if (!place_again(e, a.w, a.now_ns) || is_in_the_way(a.w, a.w))
         return false;
     VEC_EACH (&e->victims, each) {
-        if (!place_again(e, *each, a.now_ns))
+        if (!place_again(e, *each, a.now_ns) || is_in_the_way(*each, a.w))
             return false;
     }
     return true;

@@ -120,6 +120,41 @@ static void leaves_alone_whom_it_may_not_move(void **state)
     mete_engine_free(e);
 }
 
+/* Job 2 goes for 3; what it leaves on n1 is kept, so 1 does not move there for 4 meanwhile, though
+ * both would fit: 4 would take over what is kept on n1, and 3 would be back where it was. */
+static void moves_nobody_to_where_room_is_kept(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    char text[256];
+
+    (void)state;
+    assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "default",
+                                                            .within = METE_PREEMPT_LOWER_PRIORITY}),
+                     METE_OK);
+    assert_int_equal(mete_moves_set(e, &(struct mete_moves){.horizon_ns = 86400 * SECOND}),
+                     METE_OK);
+    (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4});
+    (void)set_node(e, (struct node_spec){.name = "n1", .gpus = 5});
+    for (uint64_t id = 1; id <= 2; id++)
+        assert_int_equal(restore_job(e,
+                                     (struct job_spec){.id = id,
+                                                       .gpus = id == 1 ? 2 : 3,
+                                                       .restored_on = id == 1 ? "n0" : "n1",
+                                                       .priority = id == 1,
+                                                       .is_preemptible = true},
+                                     100),
+                         METE_OK);
+    (void)add_job(e, (struct job_spec){.id = 3, .gpus = 3, .priority = 1});
+    (void)add_job(e, (struct job_spec){.id = 4, .gpus = 4, .priority = 1});
+    assert_string_equal(cycle_text(e, 1000, text, sizeof(text)), "2 for 3");
+    assert_int_equal(mete_workload_unplace(e, 2), METE_OK);
+    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "3:n1(0,1,2) 1 for 4");
+    assert_int_equal(mete_workload_unplace(e, 1), METE_OK);
+    assert_string_equal(cycle_text(e, 1002, text, sizeof(text)), "4:n0(0,1,2,3) 1:n1(3,4)");
+    assert_null(mete_engine_check(e));
+    mete_engine_free(e);
+}
+
 struct world {
     struct mete_engine *engine;
     struct prop prop;
@@ -237,6 +272,7 @@ int main(void)
         cmocka_unit_test(weighs_the_wait_against_the_lost_work),
         cmocka_unit_test(says_what_would_have_to_move),
         cmocka_unit_test(leaves_alone_whom_it_may_not_move),
+        cmocka_unit_test(moves_nobody_to_where_room_is_kept),
         cmocka_unit_test(all_who_move_run_again_at_once),
     };
 
