@@ -67,6 +67,22 @@ void sched_world_create(struct sched_world *s, struct target t, const char *text
     sim_loop_run(s->w.loop);
 }
 
+void sched_world_add_pod(struct sched_world *s, const struct pod_ask *a)
+{
+    AUTO_FREE char *class =
+        a->class ? mem_format("'priorityClassName':'%s',", a->class) : mem_strdup("");
+    AUTO_FREE char *group =
+        a->group ? mem_format(",'labels':{'scheduling.x-k8s.io/pod-group':'%s'}", a->group)
+                 : mem_strdup("");
+    AUTO_FREE char *text =
+        mem_format("{'metadata':{'name':'%s'%s,'annotations':{%s}},'spec':{%s'restartPolicy':"
+                   "'Never','terminationGracePeriodSeconds':20,'containers':[{'name':'main',"
+                   "'image':'host','resources':{'limits':{'nvidia.com/gpu':'%d'}}}]}}",
+                   a->name, group, a->annotation ? a->annotation : "", class, a->gpus);
+
+    sched_world_create(s, (struct target){.kind = "pods", .who = a->who}, text);
+}
+
 json_t *sched_world_pod(struct sched_world *s, const char *name)
 {
     return world_get(&s->w, (struct target){.kind = "pods", .name = name});

@@ -26,6 +26,16 @@ void sched_world_advance(struct sched_world *s, int64_t seconds);
 void sched_world_add_node(struct sched_world *s, const char *name, int gpus);
 /* An object of any kind: {.kind = "pods"}; asserts that it is taken. */
 void sched_world_create(struct sched_world *s, struct target t, const char *text);
+/* A pod of one container, with 20 s of grace. */
+struct pod_ask {
+    const char *name;
+    int gpus;
+    const char *group;              /* of scheduler-plugins; NULL: none */
+    const char *class;              /* NULL: none */
+    const char *annotation;         /* "'key':'value'", or NULL */
+    const struct kind_context *who; /* NULL: ann */
+};
+void sched_world_add_pod(struct sched_world *s, const struct pod_ask *a);
 /* New reference, or NULL. */
 json_t *sched_world_pod(struct sched_world *s, const char *name);
 /* The node it is on, "" while it waits, "gone". The caller frees it. */

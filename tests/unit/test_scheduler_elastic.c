@@ -33,28 +33,9 @@ static void add_group(const char *name, int min)
                        text);
 }
 
-struct ask {
-    const char *name;
-    int gpus;
-    const char *group;    /* NULL: none */
-    const char *class;    /* NULL: none */
-    const char *metadata; /* more of it, an administrator's, or NULL */
-};
-
-static void add(struct ask a)
+static void add(struct pod_ask a)
 {
-    AUTO_FREE char *class =
-        a.class ? mem_format("'priorityClassName':'%s',", a.class) : mem_strdup("");
-    AUTO_FREE char *group =
-        a.group ? mem_format(",'labels':{'scheduling.x-k8s.io/pod-group':'%s'}", a.group)
-                : mem_strdup("");
-    AUTO_FREE char *text =
-        mem_format("{'metadata':{'name':'%s'%s%s},'spec':{%s'restartPolicy':'Never',"
-                   "'terminationGracePeriodSeconds':20,'containers':[{'name':'main','image':'host',"
-                   "'resources':{'limits':{'nvidia.com/gpu':'%d'}}}]}}",
-                   a.name, group, a.metadata ? a.metadata : "", class, a.gpus);
-
-    sched_world_create(&s, (struct target){.kind = "pods", .who = a.metadata ? &root : NULL}, text);
+    sched_world_add_pod(&s, &a);
     sched_world_advance(&s, 1); /* the order of their creation */
 }
 
@@ -63,7 +44,7 @@ static void add_members(const char *group, int n)
     for (int i = 0; i < n; i++) {
         AUTO_FREE char *name = mem_format("%s%d", group, i);
 
-        add((struct ask){.name = name, .gpus = 1, .group = group});
+        add((struct pod_ask){.name = name, .gpus = 1, .group = group});
     }
 }
 
@@ -108,7 +89,7 @@ static void starts_with_its_minimum_and_grows_into_what_is_left_over(void **stat
     sched_world_advance(&s, 20);
     sched_world_assert_waits(&s, "g3",
                              "beyond the minimum of its group; needs 1 gpu; none of 3 is free");
-    add((struct ask){.name = "other", .gpus = 1});
+    add((struct pod_ask){.name = "other", .gpus = 1});
     sched_world_add_node(&s, "c", 1);
     sched_world_assert_on(&s, "other", "c"); /* anybody goes before it */
     sched_world_add_node(&s, "d", 2);
@@ -120,11 +101,11 @@ static void gives_back_what_it_does_not_need_before_anybody_else(void **state)
 {
     (void)state;
     sched_world_add_node(&s, "a", 6);
-    add((struct ask){.name = "other", .gpus = 2});
+    add((struct pod_ask){.name = "other", .gpus = 2});
     add_group("g", 2);
     add_members("g", 4);
     sched_world_assert_on(&s, "g3", "a");
-    add((struct ask){.name = "urgent", .gpus = 2, .class = "high"});
+    add((struct pod_ask){.name = "urgent", .gpus = 2, .class = "high"});
     assert_leaves("g2", "Preempted by job 6: its group goes on without it");
     assert_leaves("g3", "Preempted by job 6: its group goes on without it");
     assert_false(is_leaving("other"));
@@ -146,22 +127,23 @@ static void one_that_is_needed_is_not_given_back(void **state)
     sched_world_add_node(&s, "a", 4);
     add_group("g", 2);
     add_members("g", 3);
-    add((struct ask){.name = "other", .gpus = 1});
+    add((struct pod_ask){.name = "other", .gpus = 1});
     sched_world_assert_on(&s, "other", "a");
     sched_world_end_pod(&s, "g0", "Failed"); /* g2 takes its place */
-    add((struct ask){.name = "next", .gpus = 1});
+    add((struct pod_ask){.name = "next", .gpus = 1});
     sched_world_assert_on(&s, "next", "a");
-    add((struct ask){.name = "later", .gpus = 1});
+    add((struct pod_ask){.name = "later", .gpus = 1});
     sched_world_advance(&s, 20);
     assert_false(is_leaving("g1"));
     assert_false(is_leaving("g2"));
     sched_world_assert_waits(&s, "later", "needs 1 gpu; none of 4 is free");
-    add((struct ask){.name = "g3", .gpus = 1, .group = "g"}); /* in place of g0: one too many now */
+    add((struct pod_ask){
+        .name = "g3", .gpus = 1, .group = "g"}); /* in place of g0: one too many now */
     sched_world_end_pod(&s, "other", "Succeeded");
     sched_world_assert_on(&s, "later", "a");
     sched_world_end_pod(&s, "next", "Succeeded");
     sched_world_assert_on(&s, "g3", "a");
-    add((struct ask){.name = "last", .gpus = 1});
+    add((struct pod_ask){.name = "last", .gpus = 1});
     assert_leaves("g3", "Preempted by job 8: its group goes on without it");
     assert_false(is_leaving("g1"));
     assert_false(is_leaving("g2"));
@@ -176,7 +158,7 @@ static void a_restart_knows_which_are_not_needed(void **state)
     add_group("g", 2);
     add_members("g", 4);
     sched_world_restart(&s);
-    add((struct ask){.name = "other", .gpus = 2});
+    add((struct pod_ask){.name = "other", .gpus = 2});
     assert_leaves("g2", NULL);
     assert_leaves("g3", NULL);
     assert_false(is_leaving("g0"));
@@ -194,9 +176,9 @@ static void all_of_it_goes_where_what_it_needs_has_to(void **state)
     add_group("g", 2);
     add_members("g", 2);
     sched_world_add_node(&s, "b", 1);
-    add((struct ask){.name = "g2", .gpus = 1, .group = "g"});
+    add((struct pod_ask){.name = "g2", .gpus = 1, .group = "g"});
     sched_world_assert_on(&s, "g2", "b");
-    add((struct ask){.name = "urgent", .gpus = 2, .class = "high"});
+    add((struct pod_ask){.name = "urgent", .gpus = 2, .class = "high"});
     assert_leaves("g0", "Preempted by job 4, which has a higher priority");
     assert_leaves("g1", "Preempted by job 4, which has a higher priority");
     sched_world_restart(&s);
@@ -219,13 +201,14 @@ static void who_may_not_be_preempted_is_not_given_back(void **state)
     (void)state;
     sched_world_add_node(&s, "a", 2);
     add_group("g", 1);
-    add((struct ask){.name = "g0", .gpus = 1, .group = "g"});
-    add((struct ask){.name = "g1",
-                     .gpus = 1,
-                     .group = "g",
-                     .metadata = ",'annotations':{'mete.dev/preemptible':'false'}"});
+    add((struct pod_ask){.name = "g0", .gpus = 1, .group = "g"});
+    add((struct pod_ask){.name = "g1",
+                         .gpus = 1,
+                         .group = "g",
+                         .annotation = "'mete.dev/preemptible':'false'",
+                         .who = &root});
     sched_world_assert_on(&s, "g1", "a");
-    add((struct ask){.name = "other", .gpus = 1});
+    add((struct pod_ask){.name = "other", .gpus = 1});
     sched_world_advance(&s, 20);
     assert_false(is_leaving("g1"));
     sched_world_assert_waits(&s, "other", "needs 1 gpu; none of 2 is free");

@@ -35,28 +35,9 @@ static int teardown(void **state)
     return 0;
 }
 
-struct ask {
-    const char *name;
-    int gpus;
-    const char *class;      /* NULL: none */
-    const char *group;      /* of scheduler-plugins; NULL: none */
-    const char *annotation; /* "'key':'value'", or NULL */
-};
-
-static void add(struct ask a)
+static void add(struct pod_ask a)
 {
-    AUTO_FREE char *class =
-        a.class ? mem_format("'priorityClassName':'%s',", a.class) : mem_strdup("");
-    AUTO_FREE char *group =
-        a.group ? mem_format(",'labels':{'scheduling.x-k8s.io/pod-group':'%s'}", a.group)
-                : mem_strdup("");
-    AUTO_FREE char *text =
-        mem_format("{'metadata':{'name':'%s'%s,'annotations':{%s}},'spec':{%s'restartPolicy':"
-                   "'Never','terminationGracePeriodSeconds':20,'containers':[{'name':'main',"
-                   "'image':'host','resources':{'limits':{'nvidia.com/gpu':'%d'}}}]}}",
-                   a.name, group, a.annotation ? a.annotation : "", class, a.gpus);
-
-    sched_world_create(&s, (struct target){.kind = "pods"}, text);
+    sched_world_add_pod(&s, &a);
 }
 
 static void add_group(const char *name, int min)
@@ -110,8 +91,8 @@ static void one_that_is_passed_before_it_was_bound_goes_on_waiting(void **state)
 
     (void)state;
     add_class("middle", 500, "PreemptLowerPriority");
-    add((struct ask){.name = "low", .gpus = 8});
-    add((struct ask){.name = "middle", .gpus = 8, .class = "middle"});
+    add((struct pod_ask){.name = "low", .gpus = 8});
+    add((struct pod_ask){.name = "middle", .gpus = 8, .class = "middle"});
     assert_true(is_leaving("low"));
     uid = uid_of("middle");
     world_must(world_create(&s.w, (struct target){.kind = "pods"},
@@ -137,11 +118,11 @@ static void a_higher_priority_ends_a_lower_one_which_comes_back(void **state)
     AUTO_FREE char *job = NULL;
 
     (void)state;
-    add((struct ask){.name = "low", .gpus = 8});
+    add((struct pod_ask){.name = "low", .gpus = 8});
     sched_world_run_pod(&s, "low");
     uid = uid_of("low");
     sched_world_advance(&s, 10);
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     leaves = sched_world_pod(&s, "low");
     assert_true(is_leaving("low"));
     assert_string_equal(json_text(object_condition(leaves, "DisruptionTarget"), "message"),
@@ -168,8 +149,8 @@ static void a_higher_priority_ends_a_lower_one_which_comes_back(void **state)
 static void a_class_that_never_preempts_waits(void **state)
 {
     (void)state;
-    add((struct ask){.name = "low", .gpus = 8});
-    add((struct ask){.name = "high", .gpus = 8, .class = "polite"});
+    add((struct pod_ask){.name = "low", .gpus = 8});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "polite"});
     sched_world_advance(&s, 10);
     assert_false(is_leaving("low"));
     sched_world_assert_on(&s, "high", "");
@@ -190,7 +171,7 @@ static void what_an_administrator_protects_is_not_ended(void **state)
                        "'spec':{'securityContext':{'runAsUser':0},'containers':[{'name':'m',"
                        "'image':'host','resources':{'limits':{'nvidia.com/gpu':'8'}}}]}}");
     sched_world_assert_on(&s, "low", "a");
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     sched_world_advance(&s, 10);
     assert_false(is_leaving("low"));
 }
@@ -198,8 +179,8 @@ static void what_an_administrator_protects_is_not_ended(void **state)
 static void one_that_opted_out_does_not_come_back(void **state)
 {
     (void)state;
-    add((struct ask){.name = "low", .gpus = 8, .annotation = "'mete.dev/requeue':'never'"});
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "low", .gpus = 8, .annotation = "'mete.dev/requeue':'never'"});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     sched_world_finish_deletion(&s, "low");
     sched_world_assert_on(&s, "high", "a");
     sched_world_assert_on(&s, "low", "gone");
@@ -208,8 +189,8 @@ static void one_that_opted_out_does_not_come_back(void **state)
 static void who_deletes_it_meanwhile_means_it(void **state)
 {
     (void)state;
-    add((struct ask){.name = "low", .gpus = 8});
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "low", .gpus = 8});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     world_must(world_delete(&s.w, (struct target){.kind = "pods", .name = "low"}, NULL, NULL));
     sched_world_finish_deletion(&s, "low");
     sched_world_assert_on(&s, "low", "gone");
@@ -223,9 +204,9 @@ static void a_gang_goes_whole_and_its_room_is_kept(void **state)
     for (int i = 0; i < 4; i++) {
         AUTO_FREE char *name = mem_format("g%d", i);
 
-        add((struct ask){.name = name, .gpus = 2, .group = "g"});
+        add((struct pod_ask){.name = name, .gpus = 2, .group = "g"});
     }
-    add((struct ask){.name = "high", .gpus = 4, .class = "high"});
+    add((struct pod_ask){.name = "high", .gpus = 4, .class = "high"});
     for (int i = 0; i < 4; i++) {
         AUTO_FREE char *name = mem_format("g%d", i);
 
@@ -233,7 +214,7 @@ static void a_gang_goes_whole_and_its_room_is_kept(void **state)
     }
     sched_world_finish_deletion(&s, "g0");
     sched_world_finish_deletion(&s, "g1");
-    add((struct ask){.name = "small", .gpus = 1});
+    add((struct pod_ask){.name = "small", .gpus = 1});
     sched_world_assert_on(&s, "high", "");
     sched_world_assert_on(&s, "small", "");
     sched_world_finish_deletion(&s, "g2");
@@ -255,20 +236,20 @@ static void a_budget_spares_where_others_can_go(void **state)
                        "{'metadata':{'name':'b'},'spec':{'minAvailable':1,'selector':"
                        "{'matchLabels':{'scheduling.x-k8s.io/pod-group':'g'}}}}");
     add_group("g", 1);
-    add((struct ask){.name = "other", .gpus = 4});
+    add((struct pod_ask){.name = "other", .gpus = 4});
     sched_world_run_pod(&s, "other");
     sched_world_advance(&s, 20); /* it has more to lose */
-    add((struct ask){.name = "spared", .gpus = 4, .group = "g"});
+    add((struct pod_ask){.name = "spared", .gpus = 4, .group = "g"});
     world_must(world_patch(
         &s.w, (struct target){.kind = "pods", .name = "spared", .sub = "status", .who = &ours},
         "{'status':{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}}", NULL));
     sched_world_advance(&s, 1);
-    add((struct ask){.name = "high", .gpus = 4, .class = "high"});
+    add((struct pod_ask){.name = "high", .gpus = 4, .class = "high"});
     assert_true(is_leaving("other"));
     assert_false(is_leaving("spared"));
     sched_world_finish_deletion(&s, "other");
     sched_world_assert_on(&s, "high", "a");
-    add((struct ask){.name = "higher", .gpus = 4, .class = "high"});
+    add((struct pod_ask){.name = "higher", .gpus = 4, .class = "high"});
     sched_world_advance(&s, 1);
     assert_true(is_leaving("spared")); /* nobody else is there */
 }
@@ -286,14 +267,14 @@ static void one_that_was_spared_still_holds_what_it_did(void **state)
     sched_world_create(&s, (struct target){.group = "policy", .kind = "poddisruptionbudgets"},
                        "{'metadata':{'name':'b'},'spec':{'minAvailable':1,'selector':"
                        "{'matchLabels':{'app':'x'}}}}");
-    add((struct ask){.name = "other", .gpus = 4});
+    add((struct pod_ask){.name = "other", .gpus = 4});
     sched_world_advance(&s, 20);
     sched_world_create(&s, (struct target){.kind = "pods"}, spared);
     world_must(world_patch(
         &s.w, (struct target){.kind = "pods", .name = "spared", .sub = "status", .who = &ours},
         "{'status':{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}}", NULL));
     sched_world_advance(&s, 1);
-    add((struct ask){.name = "high", .gpus = 4, .class = "high"});
+    add((struct pod_ask){.name = "high", .gpus = 4, .class = "high"});
     assert_true(is_leaving("other"));
     assert_false(is_leaving("spared"));
     sched_world_finish_deletion(&s, "other");
@@ -308,13 +289,13 @@ static void one_that_was_spared_still_holds_what_it_did(void **state)
 static void it_comes_back_whenever_the_server_is_killed(void **state)
 {
     (void)state;
-    add((struct ask){.name = "low", .gpus = 8});
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "low", .gpus = 8});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     sched_world_restart(&s);
     assert_true(is_leaving("low"));
     sched_world_assert_on(&s, "high", "");
     sched_world_advance(&s, 5);
-    add((struct ask){.name = "other", .gpus = 8});
+    add((struct pod_ask){.name = "other", .gpus = 8});
     sched_world_restart(&s);
     sched_world_finish_deletion(&s, "low");
     sched_world_restart(&s);
@@ -330,8 +311,8 @@ static void a_pod_that_went_while_nobody_looked_comes_back(void **state)
     const struct delete_options now = {.grace_seconds = 0};
 
     (void)state;
-    add((struct ask){.name = "low", .gpus = 8});
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "low", .gpus = 8});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     sched_world_stop(&s);
     world_must(world_delete(&s.w, (struct target){.kind = "pods", .name = "low", .who = &ours},
                             &now, NULL));
@@ -346,8 +327,8 @@ static void a_gang_that_was_half_evicted_goes_whole(void **state)
 {
     (void)state;
     add_group("g", 2);
-    add((struct ask){.name = "g0", .gpus = 4, .group = "g"});
-    add((struct ask){.name = "g1", .gpus = 4, .group = "g"});
+    add((struct pod_ask){.name = "g0", .gpus = 4, .group = "g"});
+    add((struct pod_ask){.name = "g1", .gpus = 4, .group = "g"});
     sched_world_stop(&s);
     {
         const struct delete_options evict = {.grace_seconds = -1,
@@ -374,9 +355,9 @@ static void a_gang_that_starts_while_another_of_its_group_goes_is_spared(void **
     for (int i = 0; i < 4; i++) {
         AUTO_FREE char *name = mem_format("g%d", i);
 
-        add((struct ask){.name = name, .gpus = 4, .group = "g"});
+        add((struct pod_ask){.name = name, .gpus = 4, .group = "g"});
     }
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     assert_true(is_leaving("g0"));
     sched_world_add_node(&s, "b", 8);
     sched_world_assert_on(&s, "g2", "b");
@@ -395,8 +376,8 @@ static void one_for_which_the_quota_is_full_comes_back_later(void **state)
     const struct target quota = {.kind = "resourcequotas", .name = "q", .who = &root};
 
     (void)state;
-    add((struct ask){.name = "low", .gpus = 8});
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "low", .gpus = 8});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     sched_world_create(&s, (struct target){.kind = "resourcequotas", .who = &root},
                        "{'metadata':{'name':'q'},'spec':{'hard':{'pods':1}}}");
     sched_world_finish_deletion(&s, "low");
@@ -419,7 +400,7 @@ static void nothing_comes_back_into_a_namespace_that_goes(void **state)
     sched_world_create(&s, (struct target){.kind = "pods", .ns = "team"},
                        "{'metadata':{'name':'low'},'spec':{'containers':[{'name':'m','image':"
                        "'host','resources':{'limits':{'nvidia.com/gpu':'8'}}}]}}");
-    add((struct ask){.name = "high", .gpus = 8, .class = "high"});
+    add((struct pod_ask){.name = "high", .gpus = 8, .class = "high"});
     assert_non_null(store_get(s.w.store, record));
     world_must(world_delete(
         &s.w, (struct target){.kind = "namespaces", .name = "team", .who = &root}, NULL, NULL));
@@ -446,9 +427,9 @@ static void a_job_moves_for_one_that_needs_a_whole_node(void **state)
     sched_world_create(
         &s, (struct target){.group = "mete.dev", .kind = "queues", .who = &root},
         "{'metadata':{'name':'root'},'spec':{'moves':{'horizon':'1h','restart':'1m'}}}");
-    add((struct ask){.name = "first", .gpus = 4});
-    add((struct ask){.name = "small", .gpus = 4});
-    add((struct ask){.name = "other", .gpus = 4});
+    add((struct pod_ask){.name = "first", .gpus = 4});
+    add((struct pod_ask){.name = "small", .gpus = 4});
+    add((struct pod_ask){.name = "other", .gpus = 4});
     sched_world_run_pod(&s, "first");
     sched_world_run_pod(&s, "small");
     sched_world_run_pod(&s, "other");
@@ -457,7 +438,7 @@ static void a_job_moves_for_one_that_needs_a_whole_node(void **state)
     assert_string_not_equal(pod_node(small), pod_node(other));
     sched_world_end_pod(&s, "first", "Succeeded");
     sched_world_advance(&s, 10);
-    add((struct ask){.name = "large", .gpus = 8});
+    add((struct pod_ask){.name = "large", .gpus = 8});
     moved = is_leaving("small") ? "small" : "other";
     assert_true(is_leaving(moved));
     assert_int_not_equal(is_leaving("small"), is_leaving("other"));
