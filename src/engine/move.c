@@ -152,8 +152,8 @@ bool move_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
     struct group *g = w->group;
     size_t mark;
 
-    if (e->moves.horizon_ns == 0 || e->counted.n == 0 || w->n_evicting > 0 || !waits ||
-        g->never_preempts || (g->unmoved_at == e->eased && now_ns < g->unmoved_ns))
+    if (e->moves.horizon_ns == 0 || e->counted.n == 0 || w->n_evicting > 0 || w->moved_for != 0 ||
+        !waits || g->never_preempts || (g->unmoved_at == e->eased && now_ns < g->unmoved_ns))
         return false;
     arena_reset(e->scratch);
     p.victims.again_ns = NEVER_NS;

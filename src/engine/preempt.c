@@ -153,7 +153,7 @@ bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
     struct group *g = w->group;
     struct reservation *r;
 
-    if (e->counted.n == 0 || w->n_evicting > 0 || g->never_preempts ||
+    if (e->counted.n == 0 || w->n_evicting > 0 || w->moved_for != 0 || g->never_preempts ||
         (q->reclaim == METE_PREEMPT_NEVER && q->within == METE_PREEMPT_NEVER))
         return false;
     if (g->stuck_at == e->version && now_ns < g->stuck_ns)

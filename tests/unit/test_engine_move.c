@@ -155,6 +155,59 @@ static void moves_nobody_to_where_room_is_kept(void **state)
     mete_engine_free(e);
 }
 
+/* Job 1 is gone and 2 not yet: 1 waits for its place on n2, though it could take that of 5. */
+static void who_moves_evicts_nobody(void **state)
+{
+    const struct mete_quota quota = {"gpu", 8000, 0, METE_UNLIMITED};
+    const struct mete_quota nothing = {"gpu", 0, METE_UNLIMITED, METE_UNLIMITED};
+    struct mete_engine *e = mete_engine_new(NULL);
+    char text[256];
+
+    (void)state;
+    assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "a",
+                                                            .quotas = &quota,
+                                                            .n_quotas = 1,
+                                                            .reclaim = METE_PREEMPT_ANY}),
+                     METE_OK);
+    assert_int_equal(
+        mete_queue_set(e, &(struct mete_queue){.name = "b", .quotas = &nothing, .n_quotas = 1}),
+        METE_OK);
+    assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "c"}), METE_OK);
+    assert_int_equal(mete_moves_set(e, &(struct mete_moves){.horizon_ns = 86400 * SECOND}),
+                     METE_OK);
+    (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4, .model = "h100"});
+    (void)set_node(e, (struct node_spec){.name = "n1", .gpus = 4, .model = "h100"});
+    (void)set_node(e, (struct node_spec){.name = "n2", .gpus = 8, .model = "t4"});
+    for (uint64_t id = 1; id <= 2; id++)
+        assert_int_equal(restore_job(e,
+                                     (struct job_spec){.id = id,
+                                                       .gpus = 2,
+                                                       .queue = "a",
+                                                       .restored_on = id == 1 ? "n0" : "n1",
+                                                       .is_preemptible = true},
+                                     100),
+                         METE_OK);
+    assert_int_equal(restore_job(e,
+                                 (struct job_spec){.id = 5,
+                                                   .gpus = 4,
+                                                   .queue = "b",
+                                                   .restored_on = "n2",
+                                                   .is_preemptible = true,
+                                                   .priority = 1},
+                                 100),
+                     METE_OK);
+    (void)add_job(e,
+                  (struct job_spec){.id = 3, .gpus = 4, .pods = 2, .model = "h100", .queue = "c"});
+    assert_string_equal(cycle_text(e, 1000, text, sizeof(text)), "1 for 3 2 for 3");
+    assert_int_equal(mete_workload_unplace(e, 1), METE_OK);
+    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "");
+    assert_int_equal(mete_workload_unplace(e, 2), METE_OK);
+    assert_string_equal(cycle_text(e, 1002, text, sizeof(text)),
+                        "3:n0(0,1,2,3) 3:n1(0,1,2,3) 1:n2(4,5) 2:n2(6,7)");
+    assert_null(mete_engine_check(e));
+    mete_engine_free(e);
+}
+
 struct world {
     struct mete_engine *engine;
     struct prop prop;
@@ -273,6 +326,7 @@ int main(void)
         cmocka_unit_test(says_what_would_have_to_move),
         cmocka_unit_test(leaves_alone_whom_it_may_not_move),
         cmocka_unit_test(moves_nobody_to_where_room_is_kept),
+        cmocka_unit_test(who_moves_evicts_nobody),
         cmocka_unit_test(all_who_move_run_again_at_once),
     };
 
