@@ -177,7 +177,8 @@ static void who_moves_evicts_nobody(void **state)
                      METE_OK);
     (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4, .model = "h100"});
     (void)set_node(e, (struct node_spec){.name = "n1", .gpus = 4, .model = "h100"});
-    (void)set_node(e, (struct node_spec){.name = "n2", .gpus = 8, .model = "t4"});
+    (void)set_node(e, (struct node_spec){.name = "n2", .gpus = 4, .model = "t4"});
+    (void)set_node(e, (struct node_spec){.name = "n3", .gpus = 4, .model = "t4"});
     for (uint64_t id = 1; id <= 2; id++)
         assert_int_equal(restore_job(e,
                                      (struct job_spec){.id = id,
@@ -191,7 +192,7 @@ static void who_moves_evicts_nobody(void **state)
                                  (struct job_spec){.id = 5,
                                                    .gpus = 4,
                                                    .queue = "b",
-                                                   .restored_on = "n2",
+                                                   .restored_on = "n3",
                                                    .is_preemptible = true,
                                                    .priority = 1},
                                  100),
@@ -203,7 +204,7 @@ static void who_moves_evicts_nobody(void **state)
     assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "");
     assert_int_equal(mete_workload_unplace(e, 2), METE_OK);
     assert_string_equal(cycle_text(e, 1002, text, sizeof(text)),
-                        "3:n0(0,1,2,3) 3:n1(0,1,2,3) 1:n2(4,5) 2:n2(6,7)");
+                        "3:n0(0,1,2,3) 3:n1(0,1,2,3) 1:n2(0,1) 2:n2(2,3)");
     assert_null(mete_engine_check(e));
     mete_engine_free(e);
 }
