@@ -235,6 +235,10 @@ const char *mete_engine_check(struct mete_engine *e)
         if (!wrong && (!by || !preempt_is_pending(e, by)))
             wrong = "a workload is moved for one that does not wait for it";
     }
+    VEC_EACH (&e->preemptors, by) {
+        if (!wrong && (*by)->is_placed)
+            wrong = "a workload that is placed waits for others to go";
+    }
     VEC_EACH (&e->reservations, r) {
         if (!wrong && (*r)->owner->is_placed)
             wrong = "a reservation is kept for a workload that is placed";

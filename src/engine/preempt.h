@@ -4,7 +4,7 @@
 #include "engine/queue.h"
 
 /* Decides who has to go for `w`, which waits, and keeps their room for it. False: nobody, or
- * nothing more than before. */
+ * nothing more than before; or it moves, and has its place when those who move with it are gone. */
 bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns);
 
 /* Counts what `w`, which waits for its victims, will hold; its limits are kept for it. */
