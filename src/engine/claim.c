@@ -276,6 +276,23 @@ static void list(struct mete_engine *e, struct claim *c)
         w->queue->last_claim = w->key;
 }
 
+/* Who is first of a kind has the first of its times, also where one behind has just found an
+ * earlier one: he would take it when it comes, and the one behind would start later than he was
+ * told. */
+static void pass_forward(struct workload *w)
+{
+    struct order_link *link = &w->in_group;
+
+    while ((link = order_previous(link)) != NULL) {
+        struct workload *before = workload_of_group(link);
+
+        if (!before->claim || before->claim->start_ns <= w->claim->start_ns)
+            return;
+        claims_swap(before, w);
+        w = before;
+    }
+}
+
 static void enter(struct asker *a, struct claim *c)
 {
     struct mete_engine *e = a->e;
@@ -285,6 +302,7 @@ static void enter(struct asker *a, struct claim *c)
     e->version++;
     for (size_t i = 0; a->saw_behind && i < c->parts.n; i++)
         yield(a, c->parts.at[i].node, c->start_ns, c->end_ns, false);
+    pass_forward(c->owner);
 }
 
 static void improve(struct mete_engine *e, struct workload *w, int64_t now_ns)

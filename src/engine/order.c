@@ -121,6 +121,20 @@ struct order_link *order_next(const struct order_link *link)
     return link->parent;
 }
 
+struct order_link *order_previous(const struct order_link *link)
+{
+    struct order_link *previous = link->left;
+
+    if (previous) {
+        while (previous->right)
+            previous = previous->right;
+        return previous;
+    }
+    while (link->parent && link->parent->left == link)
+        link = link->parent;
+    return link->parent;
+}
+
 size_t order_count(const struct order *o)
 {
     return size_of(o->root);

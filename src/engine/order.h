@@ -39,6 +39,7 @@ void order_remove(struct order *o, struct order_link *link);
 
 struct order_link *order_first(const struct order *o);
 struct order_link *order_next(const struct order_link *link);
+struct order_link *order_previous(const struct order_link *link);
 size_t order_count(const struct order *o);
 
 /* How many stand before it. */

@@ -123,6 +123,29 @@ static void a_late_job_takes_all_claims_with_it(void **state)
     assert_int_equal(claim_s(3), 360);
 }
 
+/* 4 comes when there is room before the time of 3, which has not looked again: it is for 3. */
+static void the_first_of_a_kind_has_its_first_time(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 8);
+    JOB(.id = 1, .gpus = 8, .limit_s = 100);
+    CYCLE(100, "1:a(0,1,2,3,4,5,6,7)");
+    JOB(.id = 2, .gpus = 8, .limit_s = 100);
+    JOB(.id = 3, .gpus = 8, .limit_s = 50);
+    CYCLE(100, "");
+    assert_int_equal(claim_s(3), 300);
+    END(2);
+    JOB(.id = 4, .gpus = 8, .limit_s = 50);
+    CYCLE(110, "");
+    assert_int_equal(claim_s(3), 200);
+    assert_int_equal(claim_s(4), 300);
+    CYCLE(130, "");
+    assert_int_equal(claim_s(4), 250);
+    END(1);
+    CYCLE(200, "3:a(0,1,2,3,4,5,6,7)");
+    assert_int_equal(claim_s(4), 250);
+}
+
 static void keeps_out_of_reservations_made_in_advance(void **state)
 {
     const char *const node = "a";
@@ -296,6 +319,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_comes_with_more_points_goes_first, setup_plan,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_late_job_takes_all_claims_with_it, setup_plan, teardown),
+        cmocka_unit_test_setup_teardown(the_first_of_a_kind_has_its_first_time, setup_plan,
+                                        teardown),
         cmocka_unit_test_setup_teardown(keeps_out_of_reservations_made_in_advance, setup_plan,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_queue_may_have_a_depth_of_its_own, setup_plan, teardown),
