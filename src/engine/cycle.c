@@ -56,6 +56,8 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
         w->end_ns = w->whole->end_ns;
     w->code = METE_REASON_NONE;
     extras_release(e, w);
+    if (w->moved_for != 0)
+        move_forget(e, w); /* it has found a place by itself */
     if (!had_claim)
         claims_yield(e, w, has_made_room);
     vec_add(&e->placed, w);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "engine/move.h"
 #include "engine/preempt.h"
 #include "engine/record.h"
 #include "engine/reserve.h"
@@ -140,6 +141,7 @@ void extras_free(struct mete_engine *e, struct workload *w)
             workload_give(e, *x);
         else
             group_unwait(e, *x);
+        move_forget(e, *x);
         id_map_remove(&e->workloads, (*x)->key.id);
         workload_free(e, *x);
     }

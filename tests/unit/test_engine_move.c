@@ -209,6 +209,72 @@ static void who_moves_evicts_nobody(void **state)
     mete_engine_free(e);
 }
 
+/* Job 1 was to move for 4, but starts by itself where room has come; later it is moved for 5. */
+static void who_found_a_place_may_be_moved_again(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    char text[256];
+
+    (void)state;
+    assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "default"}), METE_OK);
+    assert_int_equal(mete_moves_set(e, &(struct mete_moves){.horizon_ns = 86400 * SECOND}),
+                     METE_OK);
+    (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4});
+    (void)set_node(e, (struct node_spec){.name = "n2", .gpus = 2});
+    for (uint64_t id = 1; id <= 2; id++)
+        assert_int_equal(restore_job(e,
+                                     (struct job_spec){.id = id,
+                                                       .gpus = 1,
+                                                       .restored_on = "n0",
+                                                       .restored_at = id == 2,
+                                                       .is_preemptible = true},
+                                     100),
+                         METE_OK);
+    (void)add_job(e, (struct job_spec){.id = 4, .gpus = 4});
+    assert_string_equal(cycle_text(e, 1000, text, sizeof(text)), "1 for 4 2 for 4");
+    assert_int_equal(mete_workload_unplace(e, 1), METE_OK);
+    (void)set_node(e, (struct node_spec){.name = "n5", .gpus = 3});
+    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "1:n5(2)");
+    (void)set_node(e, (struct node_spec){.name = "n6", .gpus = 1});
+    (void)add_job(e, (struct job_spec){.id = 5, .gpus = 3});
+    assert_string_equal(cycle_text(e, 9002, text, sizeof(text)), "1 for 5");
+    assert_int_equal(mete_workload_unplace(e, 1), METE_OK);
+    assert_string_equal(cycle_text(e, 9003, text, sizeof(text)), "5:n5(0,1,2) 1:n6(0)");
+    assert_null(mete_engine_check(e));
+    assert_int_equal(mete_workload_unplace(e, 2), METE_OK);
+    assert_string_equal(cycle_text(e, 9004, text, sizeof(text)), "4:n0(0,1,2,3) 2:n2(0)");
+    assert_null(mete_engine_check(e));
+    mete_engine_free(e);
+}
+
+/* Two pods beyond the least of job 1 were to move for 4 when all of 1 ends. */
+static void pods_that_move_may_end(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    struct mete_decisions d;
+    char text[256];
+
+    (void)state;
+    assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "default"}), METE_OK);
+    assert_int_equal(mete_moves_set(e, &(struct mete_moves){.horizon_ns = 86400 * SECOND}),
+                     METE_OK);
+    (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4});
+    (void)add_job(
+        e, (struct job_spec){.id = 1, .gpus = 1, .pods = 3, .least = 1, .is_preemptible = true});
+    (void)cycle_text(e, 100, text, sizeof(text));
+    (void)set_node(e, (struct node_spec){.name = "n2", .gpus = 3});
+    (void)add_job(e, (struct job_spec){.id = 4, .gpus = 4});
+    mete_cycle(e, 1000 * SECOND, 0, &d);
+    assert_int_equal(d.n_evictions, 3);
+    for (uint32_t pod = 1; pod < 3; pod++)
+        assert_int_equal(mete_workload_shrink(e, 1, 0, pod), METE_OK);
+    assert_null(mete_engine_check(e));
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    assert_null(mete_engine_check(e));
+    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "4:n0(0,1,2,3)");
+    mete_engine_free(e);
+}
+
 struct world {
     struct mete_engine *engine;
     struct prop prop;
@@ -328,6 +394,8 @@ int main(void)
         cmocka_unit_test(leaves_alone_whom_it_may_not_move),
         cmocka_unit_test(moves_nobody_to_where_room_is_kept),
         cmocka_unit_test(who_moves_evicts_nobody),
+        cmocka_unit_test(who_found_a_place_may_be_moved_again),
+        cmocka_unit_test(pods_that_move_may_end),
         cmocka_unit_test(all_who_move_run_again_at_once),
     };
 
