@@ -340,6 +340,8 @@ static unsigned run_seed(uint64_t seed)
                                                .user_limits = {.running = seed % 4 == 1 ? 3 : 0}}));
     for (int i = 0; i < 2 && seed % 2 == 0; i++)
         OK(mete_queue_set(w.engine, &(struct mete_queue){.name = queues[i]}));
+    if (seed / 6 % 2)
+        OK(mete_moves_set(w.engine, &(struct mete_moves){.horizon_ns = 10000 * SECOND}));
     for (int i = 0; i < NODES; i++)
         OK(set_node(w.engine, (struct node_spec){.name = names[i], .gpus = 6}));
     for (int i = 0; i < 120; i++) {
