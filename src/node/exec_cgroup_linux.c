@@ -22,7 +22,7 @@ enum {
 /* One hierarchy is enough to find them by; its limits hold below, too. */
 static const char V1_CONTROLLER[] = "pids";
 
-static void remove_empty(const char *parent)
+static void remove_empty(const char *parent, bool (*is_used)(void *arg, const char *dir), void *arg)
 {
     char **names = NULL;
     size_t n = 0;
@@ -31,14 +31,15 @@ static void remove_empty(const char *parent)
     for (size_t i = 0; i < n; i++) {
         AUTO_FREE char *dir = mem_format("%s/%s", parent, names[i]);
 
-        if (text_starts_with(names[i], PREFIX))
+        if (text_starts_with(names[i], PREFIX) && !(is_used && is_used(arg, dir)))
             exec_cgroup_remove(dir);
         free(names[i]);
     }
     free(names);
 }
 
-struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number, char **ret_dir,
+struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number,
+                             bool (*is_used)(void *arg, const char *dir), void *arg, char **ret_dir,
                              char **ret_word)
 {
     AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", root);
@@ -48,7 +49,7 @@ struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number
     AUTO_FREE char *name = mem_format(PREFIX "%d-%" PRIu64, (int)getpid(), number);
     AUTO_FREE char *dir = mem_format("%s/%s", parent, name);
 
-    remove_empty(parent);
+    remove_empty(parent, is_used, arg);
     if (mkdir(dir, 0755) < 0)
         return err_errno(errno, "make the cgroup %s", dir);
     *ret_dir = TAKE(dir);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,9 +13,11 @@
 /*
  * Makes one for the command NUMBER of this process below `path` ("/mete/ID") of the cgroups at
  * `root` (CGROUP_ROOT). Gives its directory, and the word that `runc exec --cgroup` has for it.
- * Free both. Removes those that former commands left empty.
+ * Free both. Removes those that former commands left empty: `is_used` (NULL: none is) says of a
+ * directory that it belongs to a command that has not ended, and may not have joined it yet.
  */
-struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number, char **ret_dir,
+struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number,
+                             bool (*is_used)(void *arg, const char *dir), void *arg, char **ret_dir,
                              char **ret_word) MUST_CHECK;
 
 /* SIGKILL for all that is in it, again for what forks meanwhile. Returns how many were there at

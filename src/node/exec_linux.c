@@ -442,12 +442,25 @@ static void on_console(void *arg, const struct err *e, int taken)
     exec_resize(&c->exec, c->o.columns, c->o.rows);
 }
 
+static bool is_of_command(void *arg, const char *dir)
+{
+    struct crun *r = arg;
+    struct exec_child *c = NULL;
+
+    LIST_EACH (r->execs, c) {
+        if (c->cgroup && text_equal(c->cgroup, dir))
+            return true;
+    }
+    return false;
+}
+
 /* runc reparents what it starts, to the container's first process as soon as its parent ends. */
 static struct err *make_cgroup(struct exec_child *c, const char *id, char **ret_word)
 {
     AUTO_FREE char *path = mem_format("/mete/%s", id);
 
-    return exec_cgroup_make(CGROUP_ROOT, path, c->r->n_execs, &c->cgroup, ret_word);
+    return exec_cgroup_make(CGROUP_ROOT, path, c->r->n_execs, is_of_command, c->r, &c->cgroup,
+                            ret_word);
 }
 
 static struct err *run(struct exec_child *c, const char *id, const int fds[3])
