@@ -22,7 +22,7 @@ enum {
 /* One hierarchy is enough to find them by; its limits hold below, too. */
 static const char V1_CONTROLLER[] = "pids";
 
-static void remove_empty(const char *parent, bool (*is_used)(void *arg, const char *dir), void *arg)
+static void remove_empty(const char *parent, const struct exec_cgroup_users *users)
 {
     char **names = NULL;
     size_t n = 0;
@@ -31,7 +31,7 @@ static void remove_empty(const char *parent, bool (*is_used)(void *arg, const ch
     for (size_t i = 0; i < n; i++) {
         AUTO_FREE char *dir = mem_format("%s/%s", parent, names[i]);
 
-        if (text_starts_with(names[i], PREFIX) && !(is_used && is_used(arg, dir)))
+        if (text_starts_with(names[i], PREFIX) && !(users && users->has(users->arg, dir)))
             exec_cgroup_remove(dir);
         free(names[i]);
     }
@@ -39,8 +39,7 @@ static void remove_empty(const char *parent, bool (*is_used)(void *arg, const ch
 }
 
 struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number,
-                             bool (*is_used)(void *arg, const char *dir), void *arg, char **ret_dir,
-                             char **ret_word)
+                             const struct exec_cgroup_users *users, char **ret_dir, char **ret_word)
 {
     AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", root);
     bool is_v2 = file_exists(controllers);
@@ -49,7 +48,7 @@ struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number
     AUTO_FREE char *name = mem_format(PREFIX "%d-%" PRIu64, (int)getpid(), number);
     AUTO_FREE char *dir = mem_format("%s/%s", parent, name);
 
-    remove_empty(parent, is_used, arg);
+    remove_empty(parent, users);
     if (mkdir(dir, 0755) < 0)
         return err_errno(errno, "make the cgroup %s", dir);
     *ret_dir = TAKE(dir);

@@ -10,14 +10,19 @@
 
 #include "base/err.h"
 
+/* The commands that have not ended; one that was just started may not have joined its own yet. */
+struct exec_cgroup_users {
+    bool (*has)(void *arg, const char *dir);
+    void *arg;
+};
+
 /*
  * Makes one for the command NUMBER of this process below `path` ("/mete/ID") of the cgroups at
  * `root` (CGROUP_ROOT). Gives its directory, and the word that `runc exec --cgroup` has for it.
- * Free both. Removes those that former commands left empty: `is_used` (NULL: none is) says of a
- * directory that it belongs to a command that has not ended, and may not have joined it yet.
+ * Free both. Removes those that former commands left empty, but for those of `users` (may be NULL).
  */
 struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number,
-                             bool (*is_used)(void *arg, const char *dir), void *arg, char **ret_dir,
+                             const struct exec_cgroup_users *users, char **ret_dir,
                              char **ret_word) MUST_CHECK;
 
 /* SIGKILL for all that is in it, again for what forks meanwhile. Returns how many were there at

@@ -458,9 +458,9 @@ static bool is_of_command(void *arg, const char *dir)
 static struct err *make_cgroup(struct exec_child *c, const char *id, char **ret_word)
 {
     AUTO_FREE char *path = mem_format("/mete/%s", id);
+    const struct exec_cgroup_users users = {is_of_command, c->r};
 
-    return exec_cgroup_make(CGROUP_ROOT, path, c->r->n_execs, is_of_command, c->r, &c->cgroup,
-                            ret_word);
+    return exec_cgroup_make(CGROUP_ROOT, path, c->r->n_execs, &users, &c->cgroup, ret_word);
 }
 
 static struct err *run(struct exec_child *c, const char *id, const int fds[3])

@@ -43,7 +43,7 @@ static void each_layout_has_its_word(void **state)
 
     (void)state;
     put_dir("/pids/mete/x");
-    assert_null(exec_cgroup_make(dir, "/mete/x", 7, NULL, NULL, &made, &word));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 7, NULL, &made, &word));
     assert_string_equal(made, want);
     assert_string_equal(word, want_word);
     assert_true(file_exists(made));
@@ -51,7 +51,7 @@ static void each_layout_has_its_word(void **state)
     free(TAKE(word));
     put_dir("/mete/x");
     assert_null(file_write(controllers, 0644, STR("cpu memory pids\n")));
-    assert_null(exec_cgroup_make(dir, "/mete/x", 7, NULL, NULL, &made, &word));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 7, NULL, &made, &word));
     assert_string_equal(word, want_word + strlen("pids:"));
 }
 
@@ -83,13 +83,15 @@ static void what_is_used_stays_though_it_is_empty(void **state)
     AUTO_FREE char *second = NULL;
     AUTO_FREE char *third = NULL;
     char *words[3] = {NULL};
+    struct exec_cgroup_users users = {.has = is_first};
 
     (void)state;
     put_dir("/pids/mete/x");
-    assert_null(exec_cgroup_make(dir, "/mete/x", 1, NULL, NULL, &first, &words[0]));
-    assert_null(exec_cgroup_make(dir, "/mete/x", 2, is_first, first, &second, &words[1]));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 1, NULL, &first, &words[0]));
+    users.arg = first;
+    assert_null(exec_cgroup_make(dir, "/mete/x", 2, &users, &second, &words[1]));
     assert_true(file_exists(first) && file_exists(second));
-    assert_null(exec_cgroup_make(dir, "/mete/x", 3, is_first, first, &third, &words[2]));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 3, &users, &third, &words[2]));
     assert_true(file_exists(first) && !file_exists(second) && file_exists(third));
     for (size_t i = 0; i < 3; i++)
         free(words[i]);
@@ -105,8 +107,8 @@ static void what_is_empty_goes_with_the_next(void **state)
 
     (void)state;
     put_dir("/pids/mete/x/mine");
-    assert_null(exec_cgroup_make(dir, "/mete/x", 1, NULL, NULL, &first, &word));
-    assert_null(exec_cgroup_make(dir, "/mete/x", 2, NULL, NULL, &second, &again));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 1, NULL, &first, &word));
+    assert_null(exec_cgroup_make(dir, "/mete/x", 2, NULL, &second, &again));
     assert_false(file_exists(first));
     assert_true(file_exists(second) && file_exists(other));
     exec_cgroup_remove(second);
@@ -118,7 +120,7 @@ static void a_container_without_cgroup_is_an_error(void **state)
     char *made = NULL;
     char *word = NULL;
     AUTO(err_freep)
-    struct err *e = exec_cgroup_make(dir, "/mete/gone", 1, NULL, NULL, &made, &word);
+    struct err *e = exec_cgroup_make(dir, "/mete/gone", 1, NULL, &made, &word);
 
     (void)state;
     assert_non_null(e);
