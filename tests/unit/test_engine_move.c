@@ -209,16 +209,23 @@ static void who_moves_evicts_nobody(void **state)
     mete_engine_free(e);
 }
 
-/* Job 1 was to move for 4, but starts by itself where room has come; later it is moved for 5. */
-static void who_found_a_place_may_be_moved_again(void **state)
+static struct mete_engine *with_moves(void)
 {
     struct mete_engine *e = mete_engine_new(NULL);
-    char text[256];
 
-    (void)state;
     assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "default"}), METE_OK);
     assert_int_equal(mete_moves_set(e, &(struct mete_moves){.horizon_ns = 86400 * SECOND}),
                      METE_OK);
+    return e;
+}
+
+/* Job 1 was to move for 4, but starts by itself where room has come; later it is moved for 5. */
+static void who_found_a_place_may_be_moved_again(void **state)
+{
+    struct mete_engine *e = with_moves();
+    char text[256];
+
+    (void)state;
     (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4});
     (void)set_node(e, (struct node_spec){.name = "n2", .gpus = 2});
     for (uint64_t id = 1; id <= 2; id++)
@@ -250,14 +257,11 @@ static void who_found_a_place_may_be_moved_again(void **state)
 /* Two pods beyond the least of job 1 were to move for 4 when all of 1 ends. */
 static void pods_that_move_may_end(void **state)
 {
-    struct mete_engine *e = mete_engine_new(NULL);
+    struct mete_engine *e = with_moves();
     struct mete_decisions d;
     char text[256];
 
     (void)state;
-    assert_int_equal(mete_queue_set(e, &(struct mete_queue){.name = "default"}), METE_OK);
-    assert_int_equal(mete_moves_set(e, &(struct mete_moves){.horizon_ns = 86400 * SECOND}),
-                     METE_OK);
     (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4});
     (void)add_job(
         e, (struct job_spec){.id = 1, .gpus = 1, .pods = 3, .least = 1, .is_preemptible = true});
