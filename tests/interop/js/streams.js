@@ -38,12 +38,13 @@ async function aTerminalHasASize() {
   const stdin = new Typed();
   const out = new Screen();
   const session = run(['sh'], { stdin, tty: true, out });
+  // Looked for to the ends of lines only: a prompt may stand before what a program says.
   stdin.push('tty; echo begin; while [ "$(stty size)" != "41 99" ]; do :; done; stty size\n');
-  await wait(() => out.text.includes('\n41 99'), 'the size it was opened with');
+  await wait(() => out.text.includes('41 99\r\n'), 'the size it was opened with');
   out.rows = 20;
   out.emit('resize');
   stdin.push('while [ "$(stty size)" != "20 99" ]; do :; done; stty size\n');
-  await wait(() => out.text.includes('\n20 99'), 'its new size');
+  await wait(() => out.text.includes('20 99\r\n'), 'its new size');
   stdin.push('sh -c "echo run""ning; exec sleep 1000"\n');
   await wait(() => out.text.includes('running'), 'what is to be interrupted runs');
   stdin.push('\x03');
