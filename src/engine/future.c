@@ -1,5 +1,6 @@
 #include "engine/future.h"
 
+#include "engine/booking.h"
 #include "engine/deal.h"
 #include "engine/fit.h"
 
@@ -27,10 +28,13 @@ unsigned future_gpus(const struct node *n, const struct shape *s)
     return s->n_asks > 0 ? deal_empty_gpus(n, s) : s->gpus;
 }
 
-void need_add(struct need *need, const struct shape *s)
+void need_add(struct need *need, const struct shape *s, const struct future *f)
 {
-    if (s->gpus > 0)
-        need->kind |= node_gpus_of(need->node, s);
+    if (s->gpus > 0) {
+        need->is_linked = need->is_linked || s->is_linked;
+        need->is_split = need->is_linked && need->kind != 0 && need->kind != f->kind;
+        need->kind |= f->kind;
+    }
     need->gpus += future_gpus(need->node, s);
     for (size_t i = 0; i < s->n_requests; i++)
         need->rooms[node_room(need->node, s->requests[i].resource) - need->node->rooms] +=
@@ -102,15 +106,18 @@ static int64_t time_until(const struct mete_engine *e, const struct node *n, uin
     return NEVER_NS;
 }
 
-static bool fits_alone(const struct node *n, const struct need *need, const struct shape *s,
-                       uint64_t kind)
+static bool has_gpus(const struct node *n, const struct need *need, const struct shape *s,
+                     uint64_t kind)
 {
     unsigned gpus = future_gpus(n, s);
+    uint64_t all = kind | (need ? need->kind : 0);
 
-    if ((need ? need->gpus : 0) + (int64_t)gpus > (int64_t)bits(n->healthy & kind) ||
-        (gpus == 0 && s->gpus > 0) ||
-        (s->is_linked && fit_together(n, s, n->healthy & node_gpus_of(n, s)) < s->gpus))
-        return false;
+    return (need ? need->gpus : 0) + (int64_t)gpus <= (int64_t)bits(n->healthy & all) &&
+           (gpus > 0 || s->gpus == 0) && (!s->is_linked || bits(n->healthy & kind) >= gpus);
+}
+
+static bool has_rooms(const struct node *n, const struct need *need, const struct shape *s)
+{
     for (size_t i = 0; i < s->n_requests; i++) {
         const struct room *room = node_room(n, s->requests[i].resource);
 
@@ -137,41 +144,98 @@ static int64_t gpus_missing(const struct node *n, const struct need *need, const
         return missing > 0 || need ? missing : 1;
     }
     if (!need)
-        free |= fit_gpus(n, s);
+        free |= fit_gpus(n, s) & kind;
     return needed + s->gpus - (int64_t)bits(free);
 }
 
-bool future_of(struct mete_engine *e, const struct node *n, const struct need *need,
-               const struct shape *s, int64_t now_ns, struct future *ret)
+/* What is asked of one node. */
+struct question {
+    const struct future_ask *ask;
+    const struct node *n;
+    const struct need *need;
+    int64_t rooms_ns; /* when all else that it asks for is free */
+    bool has_holders; /* e->holders is of this node */
+};
+
+/* As time_until; now where none are missing. */
+static int64_t time_of(struct question *q, uint32_t resource, uint64_t kind, int64_t missing)
 {
-    uint64_t kind = (need ? need->kind : 0) | (s->gpus > 0 ? node_gpus_of(n, s) : 0);
-    int64_t missing = gpus_missing(n, need, s, kind);
-    bool has_holders = false;
+    if (missing <= 0)
+        return q->ask->now_ns;
+    if (!q->has_holders)
+        list_holders(q->ask->e, q->n, q->ask->now_ns);
+    q->has_holders = true;
+    return time_until(q->ask->e, q->n, resource, kind, missing);
+}
 
-    if (!fits_alone(n, need, s, kind))
-        return false;
-    *ret = (struct future){.start_ns = now_ns};
-    if (s->gpus > 0 && missing > 0) {
-        list_holders(e, n, now_ns);
-        has_holders = true;
-        ret->missing_gpus = (unsigned)missing;
-        ret->start_ns = time_until(e, n, 0, kind, missing);
-    }
+static int64_t time_of_rooms(struct question *q)
+{
+    const struct shape *s = q->ask->s;
+    int64_t ret = q->ask->now_ns;
+
     for (size_t i = 0; i < s->n_requests; i++) {
-        const struct room *room = node_room(n, s->requests[i].resource);
-        int64_t end_ns;
+        const struct room *room = node_room(q->n, s->requests[i].resource);
+        int64_t needed = q->need ? q->need->rooms[room - q->n->rooms] : 0;
+        int64_t missing = s->requests[i].amount + needed - (room->capacity - room->used);
+        int64_t end_ns = time_of(q, room->resource, 0, missing);
 
-        missing = s->requests[i].amount + (need ? need->rooms[room - n->rooms] : 0) -
-                  (room->capacity - room->used);
-        if (missing <= 0)
-            continue;
-        if (!has_holders)
-            list_holders(e, n, now_ns);
-        has_holders = true;
-        end_ns = time_until(e, n, room->resource, 0, missing);
+        ret = end_ns > ret ? end_ns : ret;
+    }
+    return ret;
+}
+
+/* Its gpus, if any, are of these. */
+static bool future_in(struct question *q, uint64_t kind, struct future *ret)
+{
+    const struct shape *s = q->ask->s;
+    const struct need *need = q->need;
+    uint64_t all = kind | (need ? need->kind : 0);
+    int64_t gpus = (need ? need->gpus : 0) + future_gpus(q->n, s);
+    int64_t missing = s->gpus > 0 ? gpus_missing(q->n, need, s, all) : 0;
+    int64_t end_ns;
+
+    if (!has_gpus(q->n, need, s, kind))
+        return false;
+    end_ns = time_of(q, 0, all, missing);
+    *ret = (struct future){.start_ns = end_ns > q->rooms_ns ? end_ns : q->rooms_ns,
+                           .missing_gpus = missing > 0 ? (unsigned)missing : 0,
+                           .kind = kind};
+    if (s->is_linked && need) { /* what is free elsewhere does not serve */
+        end_ns = time_of(q, 0, kind, gpus_missing(q->n, NULL, s, kind));
         ret->start_ns = end_ns > ret->start_ns ? end_ns : ret->start_ns;
     }
-    return true;
+    return !q->ask->w || booking_start(q->ask->e, q->ask->w, q->n, all, gpus, &ret->start_ns);
+}
+
+/* In the link group where it is soonest, with fewest gpus to wait for. */
+static bool future_linked(struct question *q, struct future *ret)
+{
+    uint64_t gpus = node_gpus_of(q->n, q->ask->s);
+    bool is_found = false;
+
+    for (size_t i = 0; i < q->n->n_links; i++) {
+        struct future here;
+
+        if (!future_in(q, q->n->links[i].gpus & gpus, &here))
+            continue;
+        if (!is_found || here.start_ns < ret->start_ns ||
+            (here.start_ns == ret->start_ns && here.missing_gpus < ret->missing_gpus))
+            *ret = here;
+        is_found = true;
+    }
+    return is_found;
+}
+
+bool future_of(const struct future_ask *ask, const struct node *n, const struct need *need,
+               struct future *ret)
+{
+    struct question q = {.ask = ask, .n = n, .need = need};
+
+    if (!has_rooms(n, need, ask->s))
+        return false;
+    q.rooms_ns = time_of_rooms(&q);
+    return ask->s->is_linked ? future_linked(&q, ret)
+                             : future_in(&q, ask->s->gpus > 0 ? node_gpus_of(n, ask->s) : 0, ret);
 }
 
 /*
@@ -208,6 +272,8 @@ static int64_t extra_gpus(struct mete_engine *e, const struct need *need, int64_
 
     if (need->gpus == 0)
         return INT64_MAX;
+    if (need->is_split)
+        return 0;
     if (need->gpus <= free && start_ns == NEVER_NS)
         return free - need->gpus;
     if (start_ns == NEVER_NS)

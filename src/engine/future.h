@@ -8,16 +8,26 @@ struct need {
     const struct node *node;
     uint64_t kind; /* gpus that may serve: bits of the node */
     int64_t gpus;
+    bool is_linked; /* some of them together, */
+    bool is_split;  /* and others elsewhere: which are which is not told apart */
     int64_t *rooms; /* parallel to node->rooms */
 };
 
 struct need *need_new(struct arena *a, const struct node *n);
 struct need *need_copy(struct arena *a, const struct need *from);
-void need_add(struct need *need, const struct shape *s);
+
+/* Who asks, for one pod. */
+struct future_ask {
+    struct mete_engine *e;
+    const struct workload *w; /* NULL: bookings are not looked at */
+    const struct shape *s;
+    int64_t now_ns;
+};
 
 struct future {
     int64_t start_ns;      /* NEVER_NS: someone who has no time limit is in the way */
     unsigned missing_gpus; /* how many must be freed first */
+    uint64_t kind;         /* of which it takes its own; linked ones are of one link group */
 };
 
 /* On how many gpus of the node such a pod is, were it empty. */
@@ -25,8 +35,11 @@ unsigned future_gpus(const struct node *n, const struct shape *s);
 
 /* One more pod on top of `need` (may be NULL). False where it does not fit even once all else is
  * gone. */
-bool future_of(struct mete_engine *e, const struct node *n, const struct need *need,
-               const struct shape *s, int64_t now_ns, struct future *ret);
+bool future_of(const struct future_ask *ask, const struct node *n, const struct need *need,
+               struct future *ret);
+
+/* That pod is planned. */
+void need_add(struct need *need, const struct shape *s, const struct future *f);
 
 /* What others may take there without delaying who needs that from `start_ns` on: fills the extras.
  */

@@ -172,16 +172,13 @@ struct plan {
     bool has_rules;  /* about other pods, that must hold: near_ask was asked */
 };
 
-/* When one more pod fits there, between bookings. False: never. */
+/* When one more pod fits there. False: never. */
 static bool plan_future(const struct plan *plan, const struct node *n, const struct shape *s,
                         struct future *ret)
 {
-    const struct need *need = plan->by_rank[n->rank];
-    uint64_t kind = (need ? need->kind : 0) | node_gpus_of(n, s);
-    int64_t gpus = (need ? need->gpus : 0) + future_gpus(n, s);
+    const struct future_ask ask = {plan->e, plan->w, s, plan->now_ns};
 
-    return future_of(plan->e, n, need, s, plan->now_ns, ret) &&
-           booking_start(plan->e, plan->w, n, kind, gpus, &ret->start_ns);
+    return future_of(&ask, n, plan->by_rank[n->rank], ret);
 }
 
 /* The sooner and the fewer gpus to wait for, the larger, by its place in the list; 0: not there at
@@ -250,7 +247,7 @@ static bool plan_pod(struct plan *plan, const struct group_set *set)
         plan->by_rank[n->rank] = need_new(e->scratch, n);
         plan->n_nodes++;
     }
-    need_add(plan->by_rank[n->rank], s);
+    need_add(plan->by_rank[n->rank], s, &f);
     if (plan->has_rules) { /* it counts for the next one, in all of its domain */
         near_count(e, set->ties, s, n, 1);
         plan_ask(plan, set);

@@ -46,7 +46,3 @@ void reserve_drop_unconfirmed(struct mete_engine *e);
 void reserve_drop_node(struct mete_engine *e, struct node *n);
 void reserve_drop_of(struct mete_engine *e, const struct workload *w);
 void reserve_drop_group(struct mete_engine *e, const struct group *g);
-
-/* When would one pod of this shape fit there, by time limits: 0 now, NEVER_NS unknown. */
-int64_t reserve_start(struct mete_engine *e, const struct node *n, const struct shape *s,
-                      int64_t now_ns);

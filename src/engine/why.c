@@ -328,6 +328,7 @@ static void fill_nodes(struct mete_engine *e, const struct shape *s, const struc
                        int64_t now_ns, struct mete_reason *ret)
 {
     struct mete_node_reason *nodes = arena_alloc(e->answers, (answers->n + 1) * sizeof(*nodes));
+    const struct future_ask ask = {e, NULL, s, now_ns};
     size_t n = 0;
 
     for (size_t i = 0; i < answers->n; i++) {
@@ -345,7 +346,7 @@ static void fill_nodes(struct mete_engine *e, const struct shape *s, const struc
             .text = why_node_text(e, s, a),
         };
         if ((a->trouble == TROUBLE_SHORT_GPUS || a->trouble == TROUBLE_SHORT_ROOM) &&
-            future_of(e, a->node, NULL, s, now_ns, &f) && f.start_ns != NEVER_NS)
+            future_of(&ask, a->node, NULL, &f) && f.start_ns != NEVER_NS)
             nodes[n].until_ns = f.start_ns;
         n++;
     }
