@@ -1,8 +1,8 @@
 /*
  * prop.h - properties over seeds: a generator, and which seeds to run
  *
- * PROP_CASES=N runs N seeds instead of the test's own number, PROP_SEED=N only that one (to
- * replay), both of them so many from that one on. A test prints the seed of what failed.
+ * PROP_CASES=N runs the seeds 1 to N instead of the test's own number, PROP_SEED=S only S (to
+ * replay), both together N seeds from S on. A test prints the seed of what failed.
  */
 #pragma once
 

@@ -50,7 +50,7 @@ static const char *order_text(struct mete_engine *e, char *text, size_t size)
     }
 }
 
-/* Beside five of an hour two short ones are less than a tenth of the work. */
+/* Beside five of an hour two short ones are less than a sixteenth of the work. */
 static void small_ones_come_first(void **state)
 {
     struct mete_engine *e = by_size(METE_PREEMPT_NEVER);
