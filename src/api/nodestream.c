@@ -60,11 +60,6 @@ static struct link *find_link(const struct node_links *l, const char *name)
     return link;
 }
 
-bool node_links_has(const struct node_links *l, const char *name)
-{
-    return find_link(l, name) != NULL;
-}
-
 static struct node_stream *find_stream(const struct link *link, uint32_t id)
 {
     struct node_stream *s = NULL;

@@ -21,7 +21,6 @@ void node_links_free(struct node_links *l); /* accepts NULL */
 /* Takes over the connection of node `name`; a former one of that node ends, and its streams with
  * it. */
 void node_links_add(struct node_links *l, const char *name, struct exchange *x);
-bool node_links_has(const struct node_links *l, const char *name);
 
 struct node_stream_options {
     const char *node;

@@ -10,16 +10,6 @@ bool str_equal(struct str a, struct str b)
     return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
 }
 
-int str_compare(struct str a, struct str b)
-{
-    size_t common = a.size < b.size ? a.size : b.size;
-    int order = common > 0 ? memcmp(a.at, b.at, common) : 0;
-
-    if (order != 0)
-        return order;
-    return (a.size > b.size) - (a.size < b.size);
-}
-
 bool str_starts_with(struct str s, struct str prefix)
 {
     return s.size >= prefix.size && str_equal((struct str){s.at, prefix.size}, prefix);

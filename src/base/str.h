@@ -23,7 +23,6 @@ static inline struct str str_of(const char *text)
 }
 
 bool str_equal(struct str a, struct str b);
-int str_compare(struct str a, struct str b);
 bool str_starts_with(struct str s, struct str prefix);
 bool str_ends_with(struct str s, struct str suffix);
 

@@ -77,9 +77,6 @@ void bookings_unbar(struct mete_engine *e);
  */
 bool booking_start(const struct mete_engine *e, const struct workload *w, const struct node *n,
                    uint64_t kind, int64_t gpus, int64_t *at_ns);
-/* The booking that keeps `w` from gpus or all of the node, the first by name; NULL. */
-const struct booking *booking_barring(const struct mete_engine *e, const struct workload *w,
-                                      const struct node *n, int64_t now_ns);
 /* NULL, or what differs from what it is made of. */
 const char *bookings_check(struct mete_engine *e);
 uint64_t bookings_hash(const struct mete_engine *e, uint64_t hash);

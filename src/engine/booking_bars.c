@@ -245,18 +245,6 @@ bool booking_start(const struct mete_engine *e, const struct workload *w, const 
     return !inside || booking_ask(e, w, *at_ns) == BOOKING_OPEN;
 }
 
-const struct booking *booking_barring(const struct mete_engine *e, const struct workload *w,
-                                      const struct node *n, int64_t now_ns)
-{
-    for (uint32_t i = 0; i < n->n_booked; i++) {
-        const struct booking *b = first_of(e, n)[i].booking;
-
-        if (keeps_out(e, b, w, now_ns))
-            return b;
-    }
-    return NULL;
-}
-
 const char *bookings_check(struct mete_engine *e)
 {
     uint32_t n_booked = 0;

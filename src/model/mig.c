@@ -286,11 +286,6 @@ void mig_table_free(struct mig_table *t)
     free(t);
 }
 
-const struct mig_geometry *mig_table_geometry(const struct mig_table *t)
-{
-    return t->geometry;
-}
-
 int mig_table_start(const struct mig_table *t, struct mig_state s, unsigned profile)
 {
     size_t n = (size_t)STATES << t->geometry->units;

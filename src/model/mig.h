@@ -78,7 +78,6 @@ unsigned mig_state_value(const struct mig_geometry *g, struct mig_state s);
 struct mig_table;
 struct mig_table *mig_table_new(const struct mig_geometry *g);
 void mig_table_free(struct mig_table *t);
-const struct mig_geometry *mig_table_geometry(const struct mig_table *t);
 unsigned mig_table_value(const struct mig_table *t, struct mig_state s);
 /* The start that leaves the largest value, the lowest of these; -1: there is none. */
 int mig_table_start(const struct mig_table *t, struct mig_state s, unsigned profile);

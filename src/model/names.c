@@ -181,13 +181,3 @@ struct err *name_check_config_key(const char *name)
         return err_new(ERR_INVALID, "must not start with '..'");
     return NULL;
 }
-
-struct err *name_check_path_segment(const char *name)
-{
-    if (text_equal(name, ".") || text_equal(name, ".."))
-        return err_new(ERR_INVALID, "may not be '%s'", name);
-    for (const char *bad = "/%"; *bad; bad++)
-        if (strchr(name, *bad))
-            return err_new(ERR_INVALID, "may not contain '%c'", *bad);
-    return NULL;
-}

@@ -126,15 +126,10 @@ static void variables_and_keys_have_their_own_rules(void **state)
         {".", "must not be '.'"},
         {"..data", "must not start with '..'"},
     };
-    static const struct name_case segments[] = {
-        {"anything else", NULL},        {".", "may not be '.'"},          {"..", "may not be '..'"},
-        {"a/b", "may not contain '/'"}, {"a%2fb", "may not contain '%'"},
-    };
 
     (void)state;
     check_all(name_check_env, variables, COUNT(variables));
     check_all(name_check_config_key, keys, COUNT(keys));
-    check_all(name_check_path_segment, segments, COUNT(segments));
 }
 
 int main(void)
