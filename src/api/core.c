@@ -248,7 +248,7 @@ static struct err *authorize(const struct call *c)
     return authz_check(core_store(c->core), &c->who, &a);
 }
 
-void reply_not_allowed(struct call *c, const char *allow)
+static void reply_not_allowed(struct call *c, const char *allow)
 {
     const struct status_about about = {.kind = c->kind, .name = c->name};
     AUTO(json_freep)

@@ -89,7 +89,6 @@ json_t *core_tree(struct core *c, const struct store_object *o);
 void reply_json(struct exchange *x, int status, const json_t *json, const json_t *warnings);
 void reply_bytes(struct exchange *x, struct str bytes);
 void reply_error(struct exchange *x, const struct err *e, const struct status_about *about);
-void reply_not_allowed(struct call *c, const char *allow);
 
 struct kind_context call_context(const struct call *c);
 

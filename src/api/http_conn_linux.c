@@ -32,7 +32,8 @@ void conn_set_deadline(struct conn *c, int seconds)
     (void)event_add(c->deadline, &after);
 }
 
-void conn_forget_request(struct conn *c)
+/* The request's memory goes; its answer may go on. */
+static void forget_request(struct conn *c)
 {
     struct request *r = TAKE(c->request);
 
@@ -56,7 +57,7 @@ void conn_free(struct conn *c)
         c->exchange.on_close(c->exchange.arg);
     if (state == CONN_UPGRADED && c->channel.on_close)
         c->channel.on_close(c->channel.arg);
-    conn_forget_request(c);
+    forget_request(c);
     LIST_REMOVE(c->server->conns, c);
     event_free(c->deadline);
     event_free(c->resume);
@@ -113,7 +114,7 @@ static void linger_begin(struct conn *c)
 /* The reply is written as far as we are concerned. */
 static void reply_finished(struct conn *c)
 {
-    conn_forget_request(c);
+    forget_request(c);
     if (c->state == CONN_DEAD)
         return;
     if (c->form.wants_close) {
@@ -153,7 +154,7 @@ static void exchange_begin(struct exchange *x, const struct api_reply *r)
     reply_add_stream_head(&b, &c->form, r);
     c->state = CONN_STREAM;
     conn_write_buf(c, &b);
-    conn_forget_request(c);
+    forget_request(c);
 }
 
 static void exchange_piece(struct exchange *x, struct str piece)
@@ -206,7 +207,7 @@ static struct channel *exchange_upgrade(struct exchange *x, const struct upgrade
                u->protocol, u->headers ? u->headers : "");
     if (u->may_stand_still)
         (void)bufferevent_set_timeouts(c->bev, NULL, &patience);
-    conn_forget_request(c);
+    forget_request(c);
     c->state = CONN_UPGRADED;
     conn_write_buf(c, &b);
     event_active(c->resume, EV_READ, 0);

@@ -73,9 +73,6 @@ struct evbuffer *conn_output(const struct conn *c);
 void conn_set_deadline(struct conn *c, int seconds);
 void conn_write(struct conn *c, struct str bytes);
 
-/* The request's memory goes; its answer may go on. */
-void conn_forget_request(struct conn *c);
-
 /* From the connection's own events: tells whoever waits for its end. */
 void conn_free(struct conn *c);
 

@@ -27,7 +27,7 @@ void cli_try(struct cli *c, const char *fmt, ...)
     va_end(ap);
 }
 
-int cli_exit_code(const struct err *e)
+static int exit_code_of(const struct err *e)
 {
     switch (err_code(e)) {
     case ERR_NOT_FOUND:
@@ -114,7 +114,7 @@ static char *default_hint(const struct cli *c, int code, const char *message)
 
 int cli_complain(struct cli *c, const struct err *e)
 {
-    int code = c->has_code ? c->exit_code : cli_exit_code(e);
+    int code = c->has_code ? c->exit_code : exit_code_of(e);
     AUTO_FREE char *message = clean_text(str_of(err_message(e)), CLEAN_LINES);
     AUTO_FREE char *other = NULL;
     AUTO_FREE char *hint = NULL;

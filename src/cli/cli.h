@@ -47,8 +47,6 @@ struct err *cli_usage(struct cli *c, const char *fmt, ...) PRINTF(2, 3) MUST_CHE
 /* Sets what the line "try:" says, unless something was set before. */
 void cli_try(struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 
-int cli_exit_code(const struct err *e);
-
 /* Prints "mete: ..." and "  try: ..."; returns the exit code. */
 int cli_complain(struct cli *c, const struct err *e);
 

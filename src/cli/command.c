@@ -208,7 +208,7 @@ static void consider_flag(void *arg, const struct flag *f)
         consider(arg, f->name);
 }
 
-const char *command_nearest_flag(const struct command *c, const char *name)
+static const char *nearest_flag(const struct command *c, const char *name)
 {
     struct nearest n = {.name = name, .distance = reach(name)};
 
@@ -323,7 +323,7 @@ static struct err *next_value(struct parser *p, const struct flag *f, const char
 static struct err *unknown_flag(const struct command *c, const char *word)
 {
     AUTO_FREE char *name = mem_strndup(word + 2, strcspn(word + 2, "="));
-    const char *near = command_nearest_flag(c, name);
+    const char *near = nearest_flag(c, name);
 
     if (near)
         return err_new(ERR_BAD_REQUEST, "%s has no flag \"--%s\": did you mean \"--%s\"?", c->name,

@@ -90,10 +90,8 @@ extern const struct command *const commands[];
 /* NULL where there is none; hidden ones are found. */
 const struct command *command_find(const char *name);
 
-/* The nearest command, or flag of `c` ("--limit"), or NULL when nothing is near. Static text, or
- * valid as long as the table. */
+/* The nearest command, or NULL when nothing is near. Static text. */
 const char *command_nearest(const char *name);
-const char *command_nearest_flag(const struct command *c, const char *name);
 
 /* True for a command of later versions, known by name only. */
 bool command_is_planned(const char *name);

@@ -33,7 +33,8 @@ static struct err *only_node(struct cli *c, struct session *s, char **ret)
     return NULL;
 }
 
-struct err *image_path(struct cli *c, struct session *s, const char *rest, char **ret)
+/* "/mete.dev/v1/nodes/NODE/images" and `rest`: --node, else the only one there is. */
+static struct err *image_path(struct cli *c, struct session *s, const char *rest, char **ret)
 {
     const char *given = flag_text(c->in, "node");
     AUTO_FREE char *node = given ? mem_strdup(given) : NULL;

@@ -4,10 +4,6 @@
 
 #include "cli/session.h"
 
-/* "/mete.dev/v1/nodes/NODE/images" and `rest`: --node, else the only one there is. The caller frees
- * it. */
-struct err *image_path(struct cli *c, struct session *s, const char *rest, char **ret) MUST_CHECK;
-
 /* Asks, and shows the lines of progress as `what` until the last line is there, which it returns.
  */
 struct err *image_ask(struct cli *c, struct session *s, const char *path, const char *what,

@@ -48,7 +48,8 @@ struct err *job_gpus_parse(const char *text, int64_t *ret_count, char *ret_model
     return NULL;
 }
 
-struct err *job_env_parse(const char *text, json_t **ret)
+/* "K=V", or "K" for the value it has here: {"name","value"}. */
+static struct err *parse_env(const char *text, json_t **ret)
 {
     const char *equals = strchr(text, '=');
     AUTO_FREE char *name = mem_strndup(text, equals ? (size_t)(equals - text) : strlen(text));
@@ -128,7 +129,7 @@ static struct err *add_env(const struct invocation *in, json_t *container)
     for (size_t i = 0; (text = flag_repeated(in, "env", i)); i++) {
         json_t *variable = NULL;
 
-        TRY(job_env_parse(text, &variable));
+        TRY(parse_env(text, &variable));
         (void)json_array_append_new(json_array_at(container, "env"), variable);
     }
     return NULL;

@@ -11,10 +11,6 @@
 struct err *job_gpus_parse(const char *text, int64_t *ret_count, char *ret_model,
                            size_t size) MUST_CHECK;
 
-/* "K=V", or "K" for the value it has here. ERR_BAD_REQUEST otherwise. New reference to
- * {"name","value"}. */
-struct err *job_env_parse(const char *text, json_t **ret) MUST_CHECK;
-
 /* A name of at most 50 characters made of the command's own: "train-py-x7f3q". The caller frees it.
  */
 char *job_name_make(const char *command);

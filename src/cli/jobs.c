@@ -41,7 +41,8 @@ static const json_t *telling_status(const json_t *pod)
     return json_array_get(statuses, 0);
 }
 
-int64_t job_exit_code(const json_t *pod)
+/* -1: it did not end. */
+static int64_t exit_code_of(const json_t *pod)
 {
     const json_t *end = terminated(telling_status(pod));
 
@@ -128,7 +129,7 @@ struct job job_of(const json_t *pod)
         .node = pod_node(pod),
         .state = state_of(pod),
         .gpus = pod_gpus(pod),
-        .exit_code = job_exit_code(pod),
+        .exit_code = exit_code_of(pod),
         .is_ended = pod_is_terminal(pod),
     };
 

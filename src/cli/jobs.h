@@ -41,9 +41,6 @@ struct err *job_find_whole(struct session *s, const char *word, json_t **ret) MU
 /* "/api/v1/namespaces/NS/pods/NAME", or that of a Job. The caller frees it. */
 char *job_path(const json_t *pod);
 
-/* How a container ended: -1 where it did not. `container` NULL: the job's own code. */
-int64_t job_exit_code(const json_t *pod);
-
 /* The indices of the gpus that a pod holds, "0-3,7", by the gpus view; NULL where it holds none.
  * The caller frees it. */
 char *job_gpu_indices(const json_t *pod, const json_t *gpus);

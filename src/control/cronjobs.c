@@ -6,7 +6,7 @@ enum {
     TURN_MAX = 32
 };
 
-void cronjob_poke(struct cronjob *c)
+static void poke(struct cronjob *c)
 {
     struct cronjobs *s = c->cronjobs;
 
@@ -19,7 +19,7 @@ void cronjob_poke(struct cronjob *c)
 
 static void on_timer(void *arg)
 {
-    cronjob_poke(arg);
+    poke(arg);
 }
 
 static void cron_job_free(struct cron_job *j)
@@ -116,7 +116,7 @@ static void put_cronjob(void *arg, const char *ns, const char *name, const json_
     c->object = json_incref((json_t *)(uintptr_t)object);
     if (is_new)
         read_schedule(c);
-    cronjob_poke(c);
+    poke(c);
 }
 
 static void remove_cronjob(void *arg, const char *ns, const char *name, const json_t *last)
@@ -153,7 +153,7 @@ static void put_job(void *arg, const char *ns, const char *name, const json_t *j
 
     map_find_text(handle, s->jobs, key, j);
     if (j && j->owner != owner) {
-        cronjob_poke(j->owner);
+        poke(j->owner);
         cron_job_free(j);
         j = NULL;
     }
@@ -168,7 +168,7 @@ static void put_job(void *arg, const char *ns, const char *name, const json_t *j
     }
     json_decref(j->object);
     j->object = json_incref((json_t *)(uintptr_t)job);
-    cronjob_poke(owner);
+    poke(owner);
 }
 
 static void remove_job(void *arg, const char *ns, const char *name, const json_t *last)
@@ -181,7 +181,7 @@ static void remove_job(void *arg, const char *ns, const char *name, const json_t
     map_find_text(handle, s->jobs, key, j);
     if (!j)
         return;
-    cronjob_poke(j->owner);
+    poke(j->owner);
     cron_job_free(j);
 }
 

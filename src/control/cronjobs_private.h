@@ -52,7 +52,6 @@ struct cronjobs {
 };
 
 /* cronjobs.c */
-void cronjob_poke(struct cronjob *c);
 void cronjob_event(const struct cronjob *c, bool is_warning, const char *reason,
                    const char *message);
 

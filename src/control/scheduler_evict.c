@@ -171,7 +171,7 @@ void scheduler_finish_evictions(struct scheduler *s)
     }
 }
 
-bool sched_pod_is_preempted(const json_t *pod)
+static bool is_preempted(const json_t *pod)
 {
     const json_t *condition = object_condition(pod, "DisruptionTarget");
 
@@ -186,7 +186,7 @@ void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const jso
     const char *message = json_text(condition, "message");
     struct sched_work *w = p->work;
 
-    if (p->is_evicted || !sched_pod_is_preempted(pod))
+    if (p->is_evicted || !is_preempted(pod))
         return;
     p->is_evicted = true;
     if (!w || w->is_leaving || w->is_going)

@@ -282,7 +282,6 @@ void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char 
 /* Those that could not be written, and the rest of gangs that a server before this had begun with.
  */
 void scheduler_finish_evictions(struct scheduler *s);
-bool sched_pod_is_preempted(const json_t *pod);
 /* Its tree may say that it was evicted before this server began. */
 void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const json_t *pod);
 

@@ -19,7 +19,8 @@ void account_key_before(int64_t to_ns, char ret[ACCOUNT_KEY_SIZE])
     (void)snprintf(ret, ACCOUNT_KEY_SIZE, "%0*" PRId64, ACCOUNT_TIME_DIGITS, to_ns);
 }
 
-bool account_is_after(const struct store *s, const struct store_range *r, int64_t ns)
+/* Whether a row of `r` ends at `ns` or later. */
+static bool is_after(const struct store *s, const struct store_range *r, int64_t ns)
 {
     char key[ACCOUNT_KEY_SIZE];
     struct store_list list = {0};
@@ -44,7 +45,7 @@ static int64_t latest_end(const struct store *s, const struct store_range *r)
     while (low < high) {
         int64_t middle = high - (high - low) / 2;
 
-        if (account_is_after(s, r, middle))
+        if (is_after(s, r, middle))
             low = middle;
         else
             high = middle - 1;

@@ -77,7 +77,8 @@ bool is_namespace(const struct kind *k)
     return *k->group == '\0' && text_equal(k->plural, "namespaces");
 }
 
-char *resource_name(const struct kind *k)
+/* "pods", "workloads.mete.dev". The caller frees it. */
+static char *resource_name(const struct kind *k)
 {
     return mem_format("%s%s%s", k->plural, *k->group ? "." : "", k->group);
 }

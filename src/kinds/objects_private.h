@@ -60,8 +60,6 @@ bool is_pod(const struct kind *k);
 bool is_node(const struct kind *k);
 bool is_namespace(const struct kind *k);
 
-/* "pods", "workloads.mete.dev". The caller frees it. */
-char *resource_name(const struct kind *k);
 struct err *conflict(const struct change *c, const char *fmt, ...) PRINTF(2, 3) MUST_CHECK;
 struct err *forbidden(const struct change *c, const char *fmt, ...) PRINTF(2, 3) MUST_CHECK;
 /* `Pod "x" is invalid: FIELD: Forbidden: DETAIL` for one field "spec.nodeName". */

@@ -57,7 +57,6 @@ struct image_job {
 /* image_jobs.c */
 void job_fail(struct image_job *j, struct err *e); /* takes it; the end follows later */
 void job_succeed(struct image_job *j);
-void job_later(struct image_job *j, void (*step)(struct image_job *j));
 void job_progress(struct image_job *j, const char *line);
 void job_unpack(struct image_job *j);
 

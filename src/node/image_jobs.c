@@ -66,7 +66,7 @@ static void on_later(void *arg)
     j->step(j);
 }
 
-void job_later(struct image_job *j, void (*step)(struct image_job *j))
+static void do_later(struct image_job *j, void (*step)(struct image_job *j))
 {
     j->step = step;
     loop_timer_set(j->later, 0);
@@ -77,13 +77,13 @@ void job_fail(struct image_job *j, struct err *e)
     err_free(j->error);
     j->error = e;
     LOG(WARN, "image could not be had", S("image", j->given ? j->given : ""), E(e));
-    job_later(j, step_end);
+    do_later(j, step_end);
 }
 
 void job_succeed(struct image_job *j)
 {
     LOG(INFO, "image is here", S("image", j->given ? j->given : ""), S("id", j->id));
-    job_later(j, step_end);
+    do_later(j, step_end);
 }
 
 void job_progress(struct image_job *j, const char *line)
@@ -241,7 +241,7 @@ static struct image_job *job_new(struct images *i, const char *name, bool is_pul
     j->import.job = j;
     j->later = loop_timer_new(i->o.loop, on_later, j);
     LIST_ADD(i->jobs, j);
-    job_later(j, step_begin);
+    do_later(j, step_begin);
     return j;
 }
 

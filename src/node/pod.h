@@ -256,7 +256,6 @@ void container_create(struct pod *p, struct container *c);
 char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt);
 
 /* pod_status.c */
-json_t *pod_status_make(const struct pod *p);
 void pod_status_send(struct pod *p);
 void pod_delete_send(struct pod *p);
 /* `terminated` of a containerStatus, back. */
@@ -268,5 +267,4 @@ struct pod *pods_find(struct pods *set, const char *uid);
 /* The pod and container that has this gpu in use, other than `except`; NULL: nobody. */
 const struct pod *pods_gpu_user(const struct pods *set, const char *uuid,
                                 const struct container *except);
-void pods_step_waiting(struct pods *set);
 void pods_tell(const struct pods *set);

@@ -289,7 +289,7 @@ static void put_conditions(const struct pod *p, json_t *status, const struct tal
                                                                     : NULL);
 }
 
-json_t *pod_status_make(const struct pod *p)
+static json_t *make_status(const struct pod *p)
 {
     const struct host_info *host = p->set->o.host;
     const struct tally t = tally_of(p);
@@ -420,7 +420,7 @@ void pod_status_send(struct pod *p)
     int64_t now_ns = loop_now_ns(p->set->o.loop);
 
     if (!p->is_final_sent) {
-        json_t *status = pod_status_make(p);
+        json_t *status = make_status(p);
 
         if (p->status && json_equal(status, p->status)) {
             json_decref(status);

@@ -45,7 +45,7 @@ const struct pod *pods_gpu_user(const struct pods *set, const char *uuid,
     return NULL;
 }
 
-void pods_step_waiting(struct pods *set)
+static void step_waiting(struct pods *set)
 {
     struct pod *p = NULL;
     struct pod *next = NULL;
@@ -351,7 +351,7 @@ static void on_change(void *arg, const struct runtime_container *found)
     pod_step(p);
     pods_tell(set);
     if (is_freed) /* somebody may wait for its gpus */
-        pods_step_waiting(set);
+        step_waiting(set);
 }
 
 /* ---- the server's word ---- */
@@ -496,7 +496,7 @@ void pods_tell(const struct pods *set)
 
 void pods_gpus_changed(struct pods *set)
 {
-    pods_step_waiting(set);
+    step_waiting(set);
 }
 
 /* ---- the whole ---- */

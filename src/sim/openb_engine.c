@@ -98,8 +98,8 @@ struct err *openb_engine_new(const struct openb *o, const struct mete_options *o
     return NULL;
 }
 
-struct err *openb_engine_add(struct mete_engine *e, const struct openb_pod *pod, uint64_t id,
-                             int64_t now_ns)
+static struct err *add_pod(struct mete_engine *e, const struct openb_pod *pod, uint64_t id,
+                           int64_t now_ns)
 {
     struct pod_parts parts;
     const struct mete_workload w = {.id = id,
@@ -120,7 +120,7 @@ struct err *openb_engine_try(struct mete_engine *e, const struct openb_pod *pod,
     struct mete_decisions decisions = {0};
     bool is_placed;
 
-    TRY(openb_engine_add(e, pod, id, now_ns));
+    TRY(add_pod(e, pod, id, now_ns));
     mete_cycle(e, now_ns, 0, &decisions);
     is_placed = decisions.n_placements > 0;
     if (!is_placed && mete_workload_remove(e, id) != METE_OK)

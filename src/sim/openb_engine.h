@@ -13,7 +13,3 @@ struct err *openb_engine_new(const struct openb *o, const struct mete_options *o
  * One that is not placed is gone again. */
 struct err *openb_engine_try(struct mete_engine *e, const struct openb_pod *pod, uint64_t id,
                              int64_t now_ns, bool *ret) MUST_CHECK;
-
-/* The same without the try: it waits. */
-struct err *openb_engine_add(struct mete_engine *e, const struct openb_pod *pod, uint64_t id,
-                             int64_t now_ns) MUST_CHECK;
