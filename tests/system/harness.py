@@ -118,7 +118,11 @@ class Mete:
         self.up = None
 
     def __enter__(self):
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__(*sys.exc_info())  # nobody else would
+            raise
 
     def __exit__(self, kind, value, trace):
         if kind and issubclass(kind, Exception) and not issubclass(kind, Skip):
