@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "cli/stopwatch.h"
+#include "model/quantity.h"
 #include "sim/trace_file.h"
 
 enum {
@@ -15,23 +16,16 @@ struct estimates {
     uint64_t seed;
 };
 
-/* "1", "0.25": in 1/1000. */
-static struct err *parse_milli(struct str text, int64_t max, int64_t *ret)
+/* "1", "0.25" */
+static struct err *parse_sigma(struct str text, int64_t *ret_milli)
 {
-    struct str fraction = text;
-    struct str whole = str_cut(&fraction, '.');
-    int64_t units = 0;
-    int64_t milli = 0;
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = quantity_parse(text, &q);
 
-    TRY(num_parse_int64(whole, 0, max / 1000, &units));
-    if (fraction.at) {
-        if (fraction.size > 3)
-            return err_new(ERR_INVALID, "'" STR_FMT "': want at most 3 decimals", STR_ARG(text));
-        TRY(num_parse_int64(fraction, 0, 999, &milli));
-        for (size_t i = fraction.size; i < 3; i++)
-            milli *= 10;
-    }
-    *ret = units * 1000 + milli;
+    if (e || q.milli < 0 || q.milli > SIGMA_MAX_MILLI)
+        return err_new(ERR_INVALID, "'" STR_FMT "': want a number from 0 to %d", STR_ARG(text),
+                       SIGMA_MAX_MILLI / 1000);
+    *ret_milli = q.milli;
     return NULL;
 }
 
@@ -48,7 +42,7 @@ static struct err *parse_estimates(struct cli *c, struct estimates *ret)
         AUTO(err_freep) struct err *e = NULL;
 
         if (value.at && str_equal(key, STR("sigma")))
-            e = parse_milli(value, SIGMA_MAX_MILLI, &ret->sigma_milli);
+            e = parse_sigma(value, &ret->sigma_milli);
         else if (value.at && str_equal(key, STR("seed")))
             e = num_parse_uint64(value, UINT64_MAX, &ret->seed);
         else

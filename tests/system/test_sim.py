@@ -84,6 +84,7 @@ def test_sim_says_what_is_wrong():
             (["jobs", "--trace", path, "--nodes", "1"], 1, "wants 8 gpus: the pool has 4"),
             (["jobs", "--trace", path, "--nodes", "9", "--policies", "lifo"], 2, "want fifo, sjf, srtf, mete, engine, easy or conservative"),
             (["jobs", "--trace", path, "--nodes", "9", "--estimates", "sigma=9"], 2, "--estimates: sigma"),
+            (["jobs", "--trace", path, "--nodes", "9", "--estimates", "sigma=5.5"], 2, "sigma: '5.5': want a number from 0 to 5"),
             (["jobs", "--trace", bad, "--nodes", "9"], 1, "bad.csv:2: 2 fields: want 3"),
             (["jobs", "--trace", broken, "--nodes", "9"], 1, "broken.csv.gz"),
             (["jobs", "--trace", f"{d}/none", "--nodes", "9"], 3, "no such file"),
