@@ -1,8 +1,10 @@
 #include "engine/future.h"
 
+#include "engine/asks.h"
 #include "engine/booking.h"
 #include "engine/deal.h"
 #include "engine/fit.h"
+#include "engine/parts.h"
 
 struct need *need_new(struct arena *a, const struct node *n)
 {
@@ -10,16 +12,19 @@ struct need *need_new(struct arena *a, const struct node *n)
 
     need->node = n;
     need->rooms = arena_alloc(a, n->n_rooms * sizeof(*need->rooms));
+    need->linked = arena_alloc(a, n->n_links * sizeof(*need->linked));
     return need;
 }
 
 struct need *need_copy(struct arena *a, const struct need *from)
 {
-    struct need *need = arena_alloc(a, sizeof(*need));
+    const struct node *n = from->node;
+    struct need *need = need_new(a, n);
+    struct need arrays = *need;
 
     *need = *from;
-    need->rooms = arena_alloc(a, from->node->n_rooms * sizeof(*need->rooms));
-    memcpy(need->rooms, from->rooms, from->node->n_rooms * sizeof(*need->rooms));
+    need->rooms = memcpy(arrays.rooms, from->rooms, n->n_rooms * sizeof(*need->rooms));
+    need->linked = memcpy(arrays.linked, from->linked, n->n_links * sizeof(*need->linked));
     return need;
 }
 
@@ -28,13 +33,22 @@ unsigned future_gpus(const struct node *n, const struct shape *s)
     return s->n_asks > 0 ? deal_empty_gpus(n, s) : s->gpus;
 }
 
+/* Than what is needed already, and one of both is linked. */
+static bool is_elsewhere(const struct need *need, const struct shape *s, const struct future *f)
+{
+    bool is_linked = s->is_linked;
+
+    for (size_t i = 0; i < need->node->n_links; i++)
+        is_linked = is_linked || need->linked[i] > 0;
+    return is_linked && need->gpus > 0 && need->kind != f->kind;
+}
+
 void need_add(struct need *need, const struct shape *s, const struct future *f)
 {
-    if (s->gpus > 0) {
-        need->is_linked = need->is_linked || s->is_linked;
-        need->is_split = need->is_linked && need->kind != 0 && need->kind != f->kind;
-        need->kind |= f->kind;
-    }
+    need->is_split = need->is_split || (s->gpus > 0 && is_elsewhere(need, s, f));
+    need->kind |= f->kind;
+    if (s->is_linked)
+        need->linked[f->link] += s->gpus;
     need->gpus += future_gpus(need->node, s);
     for (size_t i = 0; i < s->n_requests; i++)
         need->rooms[node_room(need->node, s->requests[i].resource) - need->node->rooms] +=
@@ -106,6 +120,51 @@ static int64_t time_until(const struct mete_engine *e, const struct node *n, uin
     return NEVER_NS;
 }
 
+/* Takes what the pod has of a gpu from a copy of that gpu. */
+static void gpu_leave(struct gpu *g, const struct pod *p, size_t i)
+{
+    const struct shape *s = pod_shape(p);
+    const struct ask *a = s->n_asks > 0 ? pod_ask(p, i) : NULL;
+    uint32_t milli = a ? a->milli : s->milli;
+    int64_t bytes = a ? a->bytes : s->gpu_bytes;
+
+    if (pod_has_whole(p, i))
+        g->holder = NULL;
+    if (!pod_has_share(p, i))
+        return;
+    g->milli_used -= milli;
+    g->bytes_used -= bytes;
+    g->memory_milli_used -= bytes > 0 ? 0 : milli;
+}
+
+/* The end of the last holder that has to go until a share fits on `missing` more of these gpus. */
+static int64_t time_until_shares(const struct mete_engine *e, const struct node *n,
+                                 const struct shape *s, uint64_t gpus, int64_t missing)
+{
+    struct gpu after[NODE_GPUS_MAX];
+
+    for (uint64_t left = gpus; left; left &= left - 1)
+        after[__builtin_ctzll(left)] = *n->gpus[__builtin_ctzll(left)];
+    for (size_t i = 0; i < e->holders.n; i++) {
+        const struct holder *h = &e->holders.at[i];
+
+        for (size_t k = 0; k < h->pod->n_gpus; k++) {
+            const struct gpu *g = h->pod->gpus[k];
+
+            if (g->node != n || !(gpus >> g->bit & 1))
+                continue;
+            gpu_leave(&after[g->bit], h->pod, k);
+            if (gpu_free_milli(&after[g->bit]) < s->milli || !fit_share_memory(&after[g->bit], s))
+                continue;
+            gpus &= ~(UINT64_C(1) << g->bit);
+            missing--;
+        }
+        if (missing <= 0)
+            return h->end_ns;
+    }
+    return NEVER_NS;
+}
+
 static bool has_gpus(const struct node *n, const struct need *need, const struct shape *s,
                      uint64_t kind)
 {
@@ -113,7 +172,7 @@ static bool has_gpus(const struct node *n, const struct need *need, const struct
     uint64_t all = kind | (need ? need->kind : 0);
 
     return (need ? need->gpus : 0) + (int64_t)gpus <= (int64_t)bits(n->healthy & all) &&
-           (gpus > 0 || s->gpus == 0) && (!s->is_linked || bits(n->healthy & kind) >= gpus);
+           (gpus > 0 || s->gpus == 0);
 }
 
 static bool has_rooms(const struct node *n, const struct need *need, const struct shape *s)
@@ -128,15 +187,16 @@ static bool has_rooms(const struct node *n, const struct need *need, const struc
     return true;
 }
 
-/* Gpus that have to come back before such a pod fits beside what is needed. A share, or slices,
- * count as gpus here, unless they have room now. */
+/* Gpus that have to come back, out of `*ret_others`, before such a pod fits beside what is needed.
+ * Slices, and shares beside others that are needed, count as gpus, unless they have room now. */
 static int64_t gpus_missing(const struct node *n, const struct need *need, const struct shape *s,
-                            uint64_t kind)
+                            uint64_t kind, uint64_t *ret_others)
 {
     uint64_t free = n->healthy & ~n->held & kind;
     int64_t needed = need ? need->gpus : 0;
     int64_t missing;
 
+    *ret_others = kind & ~free;
     if (s->n_asks > 0) {
         if (!need && fit_gpus_now(n, s))
             return 0;
@@ -145,6 +205,7 @@ static int64_t gpus_missing(const struct node *n, const struct need *need, const
     }
     if (!need)
         free |= fit_gpus(n, s) & kind;
+    *ret_others = kind & ~free;
     return needed + s->gpus - (int64_t)bits(free);
 }
 
@@ -160,12 +221,21 @@ struct question {
 /* As time_until; now where none are missing. */
 static int64_t time_of(struct question *q, uint32_t resource, uint64_t kind, int64_t missing)
 {
+    const struct shape *s = q->ask->s;
+
     if (missing <= 0)
         return q->ask->now_ns;
     if (!q->has_holders)
         list_holders(q->ask->e, q->n, q->ask->now_ns);
     q->has_holders = true;
+    if (resource == 0 && s->n_asks == 0 && shape_is_share(s) && !q->need)
+        return time_until_shares(q->ask->e, q->n, s, kind & q->n->healthy, missing);
     return time_until(q->ask->e, q->n, resource, kind, missing);
+}
+
+static int64_t latest(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
 }
 
 static int64_t time_of_rooms(struct question *q)
@@ -177,46 +247,56 @@ static int64_t time_of_rooms(struct question *q)
         const struct room *room = node_room(q->n, s->requests[i].resource);
         int64_t needed = q->need ? q->need->rooms[room - q->n->rooms] : 0;
         int64_t missing = s->requests[i].amount + needed - (room->capacity - room->used);
-        int64_t end_ns = time_of(q, room->resource, 0, missing);
 
-        ret = end_ns > ret ? end_ns : ret;
+        ret = latest(ret, time_of(q, room->resource, 0, missing));
     }
     return ret;
 }
 
-/* Its gpus, if any, are of these. */
-static bool future_in(struct question *q, uint64_t kind, struct future *ret)
+/* Its gpus, if any, are of these; not before `from_ns`. */
+static bool future_in(struct question *q, uint64_t kind, int64_t from_ns, struct future *ret)
 {
     const struct shape *s = q->ask->s;
     const struct need *need = q->need;
     uint64_t all = kind | (need ? need->kind : 0);
     int64_t gpus = (need ? need->gpus : 0) + future_gpus(q->n, s);
-    int64_t missing = s->gpus > 0 ? gpus_missing(q->n, need, s, all) : 0;
-    int64_t end_ns;
+    uint64_t others = 0;
+    int64_t missing = s->gpus > 0 ? gpus_missing(q->n, need, s, all, &others) : 0;
 
     if (!has_gpus(q->n, need, s, kind))
         return false;
-    end_ns = time_of(q, 0, all, missing);
-    *ret = (struct future){.start_ns = end_ns > q->rooms_ns ? end_ns : q->rooms_ns,
+    *ret = (struct future){.start_ns = latest(from_ns, time_of(q, 0, others, missing)),
                            .missing_gpus = missing > 0 ? (unsigned)missing : 0,
                            .kind = kind};
-    if (s->is_linked && need) { /* what is free elsewhere does not serve */
-        end_ns = time_of(q, 0, kind, gpus_missing(q->n, NULL, s, kind));
-        ret->start_ns = end_ns > ret->start_ns ? end_ns : ret->start_ns;
-    }
     return !q->ask->w || booking_start(q->ask->e, q->ask->w, q->n, all, gpus, &ret->start_ns);
+}
+
+/* Beside those that have to be of that link group, too: what is free elsewhere does not serve. */
+static bool future_in_link(struct question *q, size_t link, struct future *ret)
+{
+    uint64_t kind = q->n->links[link].gpus & node_gpus_of(q->n, q->ask->s);
+    uint64_t free = q->n->healthy & ~q->n->held & kind;
+    int64_t needed = (q->need ? q->need->linked[link] : 0) + q->ask->s->gpus;
+    int64_t start_ns;
+
+    if (needed > bits(q->n->healthy & kind))
+        return false;
+    start_ns = time_of(q, 0, kind & ~free, needed - bits(free));
+    if (!future_in(q, kind, latest(q->rooms_ns, start_ns), ret))
+        return false;
+    ret->link = link;
+    return true;
 }
 
 /* In the link group where it is soonest, with fewest gpus to wait for. */
 static bool future_linked(struct question *q, struct future *ret)
 {
-    uint64_t gpus = node_gpus_of(q->n, q->ask->s);
     bool is_found = false;
 
     for (size_t i = 0; i < q->n->n_links; i++) {
         struct future here;
 
-        if (!future_in(q, q->n->links[i].gpus & gpus, &here))
+        if (!future_in_link(q, i, &here))
             continue;
         if (!is_found || here.start_ns < ret->start_ns ||
             (here.start_ns == ret->start_ns && here.missing_gpus < ret->missing_gpus))
@@ -234,8 +314,9 @@ bool future_of(const struct future_ask *ask, const struct node *n, const struct 
     if (!has_rooms(n, need, ask->s))
         return false;
     q.rooms_ns = time_of_rooms(&q);
-    return ask->s->is_linked ? future_linked(&q, ret)
-                             : future_in(&q, ask->s->gpus > 0 ? node_gpus_of(n, ask->s) : 0, ret);
+    if (ask->s->is_linked)
+        return future_linked(&q, ret);
+    return future_in(&q, ask->s->gpus > 0 ? node_gpus_of(n, ask->s) : 0, q.rooms_ns, ret);
 }
 
 /*

@@ -8,9 +8,9 @@ struct need {
     const struct node *node;
     uint64_t kind; /* gpus that may serve: bits of the node */
     int64_t gpus;
-    bool is_linked; /* some of them together, */
-    bool is_split;  /* and others elsewhere: which are which is not told apart */
-    int64_t *rooms; /* parallel to node->rooms */
+    int64_t *linked; /* of these, parallel to node->links: those that have to be there */
+    bool is_split;   /* some are linked, others are not, or elsewhere */
+    int64_t *rooms;  /* parallel to node->rooms */
 };
 
 struct need *need_new(struct arena *a, const struct node *n);
@@ -27,7 +27,8 @@ struct future_ask {
 struct future {
     int64_t start_ns;      /* NEVER_NS: someone who has no time limit is in the way */
     unsigned missing_gpus; /* how many must be freed first */
-    uint64_t kind;         /* of which it takes its own; linked ones are of one link group */
+    uint64_t kind;         /* of which it takes its own */
+    size_t link;           /* where they are linked: in node->links, of that group */
 };
 
 /* On how many gpus of the node such a pod is, were it empty. */

@@ -1,6 +1,6 @@
 /*
- * Pods whose gpus are to be in one link group: small cases, random nodes and jobs against a naive
- * count, and whether they start when room is kept for them. A failing seed is printed; PROP_SEED=N
+ * Pods whose gpus are to be in one link group: small cases, then random nodes and jobs against a
+ * naive count. A failing seed is printed; PROP_SEED=N
  * replays it.
  */
 #include "../prop.h"
@@ -289,97 +289,6 @@ static void finds_linked_gpus_wherever_there_are_some(void **state)
     }
 }
 
-/* --- they start when room is kept for them --- */
-
-struct kept {
-    struct model model;
-    int64_t ends_s[JOBS + 1]; /* 0: it has not started */
-    int64_t latest_ns[JOBS + 1];
-    size_t n_kept;
-};
-
-/* All that runs ends at its limit; nobody comes, so nobody who waits is overtaken. */
-static int64_t next_end_s(const struct kept *k, int64_t now_s)
-{
-    int64_t next_s = INT64_MAX;
-
-    for (int id = 1; id <= JOBS; id++)
-        if (k->ends_s[id] > now_s && k->ends_s[id] < next_s)
-            next_s = k->ends_s[id];
-    return next_s;
-}
-
-static void note_start(struct kept *k, uint64_t id, int64_t now_s)
-{
-    if (k->latest_ns[id] < now_s * SECOND)
-        fail_msg("seed %llu: room was kept for job %llu from %lld s on, it starts at %lld s",
-                 (unsigned long long)k->model.seed, (unsigned long long)id,
-                 (long long)(k->latest_ns[id] / SECOND), (long long)now_s);
-    k->ends_s[id] = now_s + k->model.jobs[id].limit_s;
-}
-
-static void note_kept(struct kept *k)
-{
-    struct mete_engine *e = k->model.engine;
-
-    VEC_EACH (&e->reservations, r) {
-        uint64_t id = (*r)->owner->key.id;
-
-        k->n_kept += k->model.jobs[id].is_linked;
-        if ((*r)->start_ns < k->latest_ns[id])
-            k->latest_ns[id] = (*r)->start_ns;
-    }
-}
-
-static void run_to_the_end(struct kept *k)
-{
-    struct mete_engine *e = k->model.engine;
-
-    for (int64_t now_s = 100; now_s < INT64_MAX; now_s = next_end_s(k, now_s)) {
-        struct mete_decisions d;
-
-        for (uint64_t id = 1; id <= JOBS; id++)
-            if (k->ends_s[id] == now_s)
-                CHECK(&k->model, mete_workload_remove(e, id) == METE_OK);
-        mete_cycle(e, now_s * SECOND, 0, &d);
-        for (size_t i = 0; i < d.n_placements; i++)
-            note_start(k, d.placements[i].workload, now_s);
-        note_kept(k);
-        if (mete_engine_check(e))
-            fail_msg("seed %llu: %s", (unsigned long long)k->model.seed, mete_engine_check(e));
-    }
-}
-
-static void start_when_room_is_kept_for_them(void **state)
-{
-    struct prop_seeds seeds = prop_seeds(300);
-    size_t n_kept = 0;
-
-    (void)state;
-    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
-        struct kept k = {.model = {.prop = {seed}, .seed = seed}};
-        struct prop *prop = &k.model.prop;
-
-        k.model.engine = mete_engine_new(NULL);
-        for (int i = 0; i < NODES; i++)
-            add_random_node(&k.model, i);
-        for (uint64_t id = 1; id <= JOBS; id++) {
-            k.latest_ns[id] = INT64_MAX;
-            k.model.jobs[id] =
-                (struct job_spec){.id = id,
-                                  .gpus = 1 + (uint32_t)prop_below(prop, 4),
-                                  .is_linked = prop_chance(prop, 60),
-                                  .pods = prop_chance(prop, 20) ? 2 : 1,
-                                  .limit_s = 10 * (1 + (int64_t)prop_below(prop, 9))};
-            CHECK(&k.model, add_job(k.model.engine, k.model.jobs[id]) == METE_OK);
-        }
-        run_to_the_end(&k);
-        n_kept += k.n_kept;
-        mete_engine_free(k.model.engine);
-    }
-    assert_true(n_kept > 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,7 +298,6 @@ int main(void)
         cmocka_unit_test(room_is_kept_in_the_group_that_is_free_first),
         cmocka_unit_test(others_move_out_of_a_group),
         cmocka_unit_test(finds_linked_gpus_wherever_there_are_some),
-        cmocka_unit_test(start_when_room_is_kept_for_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
