@@ -24,7 +24,6 @@
 
 enum {
     CONFIG_MAX = 1 << 20,
-    PORT_TEXT = 16,
     TRIES_BEFORE_READY = 5
 };
 

@@ -12,8 +12,7 @@ enum gpu_health {
 };
 
 enum {
-    GPU_TEXT_SIZE = 96,
-    GPU_LINKS_MAX = 18
+    GPU_TEXT_SIZE = 96
 };
 
 /* A value. Texts are "" where unknown, numbers -1. */

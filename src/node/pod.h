@@ -52,7 +52,6 @@ struct container {
     const char *wait_reason; /* static; NULL: nothing special */
     char *wait_message;
     int64_t backoff_ns;    /* of the next restart */
-    int64_t restarted_ns;  /* monotonic, of the last restart */
     int64_t not_before_ns; /* monotonic */
     bool was_told_to_end;  /* SIGTERM sent */
     bool is_killing;       /* a kill is under way */

@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
-import subprocess
 
-from harness import KUBECTL, METE, Mete, check, equal, kubectl_version, pod, wait
+from harness import Mete, check, equal, kubectl_version, pod, wait
 
 
 def test_door():

@@ -16,7 +16,6 @@ import random
 import select
 import signal
 import threading
-import time
 
 from harness import Failure, Mete, check, children, equal, wait
 from image_kit import Image, Layer, Registry, base_layer, write

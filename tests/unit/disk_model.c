@@ -626,8 +626,3 @@ int64_t disk_model_size(const struct disk_model *m, const char *name)
 
     return n ? (int64_t)n->seen.size : -1;
 }
-
-uint64_t disk_model_operations(const struct disk_model *m)
-{
-    return m->operations;
-}

@@ -52,6 +52,3 @@ bool disk_model_cut(struct disk_model *m, const char *name, int64_t size);
 
 /* The size of a file; -1: there is none. */
 int64_t disk_model_size(const struct disk_model *m, const char *name);
-
-/* Operations so far: writes, syncs, changes of size, files made and deleted. */
-uint64_t disk_model_operations(const struct disk_model *m);
