@@ -22,7 +22,8 @@ enum {
     POLL_MS = 10,           /* while somebody else creates a container */
     MONITOR_LOST_MS = 2000, /* what has no monitor for so long is ended */
     CLEANUP_RETRY_MS = 1000,
-    SMALL_FILE_MAX = 65536
+    SMALL_FILE_MAX = 65536,
+    FORKED_NO_EXEC = 0x40 /* PF_FORKNOEXEC of linux/sched.h, which /proc shows */
 };
 
 static const int64_t COMMAND_DEADLINE_NS = 60 * NS_PER_SEC;
@@ -396,8 +397,14 @@ static bool lock_is_held(const struct box *b, const char *name)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
-/* Name and parent of a process, from /proc/PID/stat: "4321 (a name) S 1 ..." */
-static bool read_process(int64_t pid, char ret_name[32], int64_t *ret_parent)
+struct process {
+    char name[32];
+    int64_t parent;
+    int64_t flags; /* of the kernel's own: proc(5) */
+};
+
+/* From /proc/PID/stat: "4321 (a name) S 1 4321 4321 0 -1 4194624 ...". False: it is gone. */
+static bool read_process(int64_t pid, struct process *ret)
 {
     AUTO(buf_done) struct buf text = {0};
     AUTO_FREE char *path = mem_format("/proc/%" PRId64 "/stat", pid);
@@ -408,9 +415,13 @@ static bool read_process(int64_t pid, char ret_name[32], int64_t *ret_parent)
 
     if (!open || !close || strlen(close) < strlen(") S 1"))
         return false;
-    (void)snprintf(ret_name, 32, "%.*s", (int)(close - open - 1), open + 1);
+    (void)snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1), open + 1);
     rest = str_of(close + strlen(") S "));
-    e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, ret_parent);
+    e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &ret->parent);
+    for (int i = 0; i < 4; i++) /* group, session, terminal and its group */
+        (void)str_cut(&rest, ' ');
+    if (!e)
+        e = num_parse_int64(str_cut(&rest, ' '), 0, UINT32_MAX, &ret->flags);
     return !e;
 }
 
@@ -426,17 +437,24 @@ pid_t box_first_process(const struct box *b)
     return (pid_t)pid;
 }
 
+bool box_has_begun(const struct box *b)
+{
+    pid_t pid = box_first_process(b);
+    struct process first = {0};
+
+    return pid == 0 || !read_process(pid, &first) || (first.flags & FORKED_NO_EXEC) == 0;
+}
+
 /* The parent of the container's first process, if it is conmon; 0 otherwise. */
 static pid_t find_monitor(const struct box *b)
 {
-    char name[32] = "";
     int64_t pid = box_first_process(b);
-    int64_t parent = 0;
-    int64_t grandparent = 0;
+    struct process first = {0};
+    struct process parent = {0};
 
-    if (pid == 0 || !read_process(pid, name, &parent) || !read_process(parent, name, &grandparent))
+    if (pid == 0 || !read_process(pid, &first) || !read_process(first.parent, &parent))
         return 0;
-    return text_equal(name, "conmon") ? (pid_t)parent : 0;
+    return text_equal(parent.name, "conmon") ? (pid_t)first.parent : 0;
 }
 
 static void on_pidfd(void *arg, int fd, bool readable, bool writable)
@@ -488,12 +506,11 @@ static struct err *release_crun(const struct box *b)
 static bool is_released_runc(const struct box *b)
 {
     AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
-    char name[32] = "";
-    int64_t parent = 0;
+    struct process first = {0};
 
     if (!file_exists(path))
         return true;
-    if (!read_process(box_first_process(b), name, &parent) || text_starts_with(name, "runc:["))
+    if (!read_process(box_first_process(b), &first) || text_starts_with(first.name, "runc:["))
         return false;
     (void)unlink(path);
     return true;

@@ -131,6 +131,9 @@ char *box_path(const struct box *b, const char *name);
 
 /* What the pidfile says, 0 without one: as it was at the creation, it may be gone by now. */
 pid_t box_first_process(const struct box *b);
+/* Whether that is the container's program: it is the runtime's own until that begins. True, too,
+ * once it is gone. */
+bool box_has_begun(const struct box *b);
 char *box_exit_path(const struct box *b);
 char *box_last_dir(const struct box *b);
 char *box_intent_path(const struct box *b);

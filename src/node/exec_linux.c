@@ -27,10 +27,12 @@ enum {
     PIECE = 32768,
     LEFT_MAX = 1 << 20,    /* read after the end: what a pipe may hold */
     CODE_OF_RUNTIME = 255, /* it could not begin the command, or the command's own */
+    CODE_OF_CRUN = 1,      /* it could not even come so far, or the command's own */
     KILL_ROUNDS = 50,      /* then the runtime itself is killed */
 };
 
 static const int64_t KILL_AGAIN_NS = 20 * NS_PER_MS;
+static const int64_t ENTER_AGAIN_NS = 2 * NS_PER_MS;
 
 /* Where output comes from. */
 struct source {
@@ -47,6 +49,9 @@ struct exec_child {
     struct exec_child *next;
     struct crun *r;
     struct runtime_exec o; /* id and process are not kept */
+    char *id;              /* of its container */
+    uint64_t number;       /* its own */
+    enum oci_kind kind;    /* which runtime runs it */
     char *dir;
     char *cgroup; /* of all that it starts; NULL: crun's are known by their parents */
     struct proc *proc;
@@ -57,12 +62,13 @@ struct exec_child {
     int terminal;            /* -1: none; a descriptor for its size */
     bool is_relayed;         /* by the runtime, which is to hear of another size */
     struct loop_timer *deadline;
-    struct loop_timer *timer; /* what is to come from the loop: kills, the end */
+    struct loop_timer *timer; /* what is to come from the loop: its begin, kills, the end */
     struct err *failed;
     int kill_rounds;
     int status;
     bool is_paused;
-    bool has_exited;
+    bool is_waiting; /* for the container's program to begin */
+    bool has_exited; /* or never will have begun */
     bool is_timed_out;
     bool is_cancelled;
 };
@@ -97,23 +103,30 @@ static void child_free(struct exec_child *c)
         exec_cgroup_remove(c->cgroup);
     free(c->cgroup);
     free(c->dir);
+    free(c->id);
     free(c);
 }
 
-/* The message of the last line of a log of JSON lines; the text where it is none. Free it. */
-static char *last_message(struct str log)
+/* The first error in a log of JSON lines, what follows comes of it; without one its last line. Free
+ * it. */
+static char *cause_in(struct str log)
 {
-    struct str rest = log;
-    struct str last = log;
-    AUTO(json_freep) json_t *line = NULL;
-    AUTO(err_freep) struct err *e = NULL;
+    char *message = mem_strdup("");
+    bool is_error = false;
 
-    while (rest.at && rest.size > 0)
-        last = str_cut(&rest, '\n');
-    e = json_parse(last, &line);
-    if (!e && json_text(line, "msg"))
-        return mem_format("%.*s", MESSAGE_MAX, json_text(line, "msg"));
-    return mem_strndup(last.at, last.size < MESSAGE_MAX ? last.size : MESSAGE_MAX);
+    while (log.at && log.size > 0 && !is_error) {
+        struct str text = str_cut(&log, '\n');
+        AUTO(json_freep) json_t *line = NULL;
+        AUTO(err_freep) struct err *e = json_parse(text, &line);
+        const char *said = e ? NULL : json_text(line, "msg");
+
+        if (said)
+            text = str_of(said);
+        free(message);
+        message = mem_strndup(text.at, text.size < MESSAGE_MAX ? text.size : MESSAGE_MAX);
+        is_error = said && text_equal(json_text(line, "level"), "error");
+    }
+    return message;
 }
 
 /* The runtime's own failure, which it wrote into its log; NULL: the command ran. */
@@ -124,13 +137,14 @@ static struct err *runtime_failure(const struct exec_child *c, int code)
     AUTO(err_freep) struct err *e = NULL;
     AUTO_FREE char *message = NULL;
 
-    if (code != CODE_OF_RUNTIME)
+    if (code != CODE_OF_RUNTIME && !(c->kind == OCI_CRUN && code == CODE_OF_CRUN))
         return NULL;
     e = file_read(path, RUNTIME_LOG_MAX, &text);
     if (e || text.size == 0)
         return NULL;
-    message = last_message((struct str){text.at, text.size});
-    if (strstr(message, "not found") || strcasestr(message, "no such"))
+    message = cause_in((struct str){text.at, text.size});
+    if (strstr(message, "not found") || strstr(message, "not running") ||
+        strcasestr(message, "no such"))
         return err_new(ERR_NOT_FOUND, "%s", message);
     return err_new(ERR_INVALID, "%s", message);
 }
@@ -176,7 +190,12 @@ static void on_deadline(void *arg)
     struct exec_child *c = arg;
 
     c->is_timed_out = true;
-    kill_round(c);
+    if (c->proc) {
+        kill_round(c);
+        return;
+    }
+    c->has_exited = true;
+    loop_timer_set(c->timer, 0);
 }
 
 /* ---- output ---- */
@@ -232,19 +251,6 @@ static void drain(struct exec_child *c)
         while (c->sources[i].fd >= 0 && !c->is_paused && !c->is_cancelled)
             if (!source_read(&c->sources[i]) && c->sources[i].fd >= 0)
                 source_close(&c->sources[i]);
-}
-
-static void on_timer(void *arg)
-{
-    struct exec_child *c = arg;
-
-    if (c->proc) {
-        kill_round(c);
-        return;
-    }
-    if (c->has_exited)
-        drain(c);
-    child_look(c);
 }
 
 static void on_end(void *arg, const struct proc_end *end)
@@ -455,21 +461,20 @@ static bool is_of_command(void *arg, const char *dir)
 }
 
 /* runc reparents what it starts, to the container's first process as soon as its parent ends. */
-static struct err *make_cgroup(struct exec_child *c, const char *id, char **ret_word)
+static struct err *make_cgroup(struct exec_child *c, char **ret_word)
 {
-    AUTO_FREE char *path = mem_format("/mete/%s", id);
+    AUTO_FREE char *path = mem_format("/mete/%s", c->id);
     const struct exec_cgroup_users users = {is_of_command, c->r};
 
-    return exec_cgroup_make(CGROUP_ROOT, path, c->r->n_execs, &users, &c->cgroup, ret_word);
+    return exec_cgroup_make(CGROUP_ROOT, path, c->number, &users, &c->cgroup, ret_word);
 }
 
-static struct err *run(struct exec_child *c, const char *id, const int fds[3])
+static struct err *run(struct exec_child *c, const int fds[3])
 {
     AUTO_FREE char *process = mem_format("%s/process.json", c->dir);
     AUTO_FREE char *log = mem_format("%s/log", c->dir);
     AUTO_FREE char *socket = mem_format("%s/console", c->dir);
-    const struct box *b = crun_find(c->r, id);
-    const char *program = b ? box_program(b) : c->r->oci.paths[c->r->oci.kind];
+    const char *program = box_program(crun_find(c->r, c->id));
     const char *argv[16] = {program,        "--root", c->r->root, "--log",     log,
                             "--log-format", "json",   "exec",     "--process", process};
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
@@ -477,8 +482,8 @@ static struct err *run(struct exec_child *c, const char *id, const int fds[3])
     size_t n = 10;
     AUTO_FREE char *cgroup = NULL;
 
-    if (b && b->kind == OCI_RUNC)
-        TRY(make_cgroup(c, id, &cgroup));
+    if (c->kind == OCI_RUNC)
+        TRY(make_cgroup(c, &cgroup));
     if (cgroup) {
         argv[n++] = "--cgroup";
         argv[n++] = cgroup;
@@ -489,7 +494,7 @@ static struct err *run(struct exec_child *c, const char *id, const int fds[3])
         argv[n++] = "--console-socket";
         argv[n++] = socket;
     }
-    argv[n] = id;
+    argv[n] = c->id;
     memcpy(o.fds, fds, 3 * sizeof(fds[0]));
     TRY(proc_start(c->r->o.loop, &o, on_end, c, &c->proc));
     c->pid = proc_pid(c->proc);
@@ -497,24 +502,24 @@ static struct err *run(struct exec_child *c, const char *id, const int fds[3])
 }
 
 /* runc hands a terminal over only where it does not stay; so it relays between ours and its own. */
-static struct err *run_with_pty(struct exec_child *c, const char *id)
+static struct err *run_with_pty(struct exec_child *c)
 {
     AUTO(fd_closep) int master = -1;
     AUTO(fd_closep) int slave = -1;
 
     c->is_relayed = true;
     TRY(pty_open(c->o.columns, c->o.rows, &master, &slave));
-    TRY(run(c, id, (const int[3]){slave, slave, slave}));
+    TRY(run(c, (const int[3]){slave, slave, slave}));
     return take_terminal(c, fd_take(&master));
 }
 
-static struct err *run_with_console(struct exec_child *c, const char *id)
+static struct err *run_with_console(struct exec_child *c)
 {
     TRY(console_new(c->r->o.loop, c->dir, on_console, c, &c->console));
-    return run(c, id, (const int[3]){-1, -1, -1});
+    return run(c, (const int[3]){-1, -1, -1});
 }
 
-static struct err *run_with_pipes(struct exec_child *c, const char *id)
+static struct err *run_with_pipes(struct exec_child *c)
 {
     AUTO(fd_closep) int in = -1;
     AUTO(fd_closep) int out = -1;
@@ -527,8 +532,8 @@ static struct err *run_with_pipes(struct exec_child *c, const char *id)
         TRY(make_pipe(&in, &in_theirs, true));
     TRY(make_pipe(&out, &out_theirs, false));
     TRY(make_pipe(&error, &error_theirs, false));
-    TRY(run(c, id, (const int[3]){in_theirs, out_theirs, error_theirs}));
-    if (c->o.has_stdin)
+    TRY(run(c, (const int[3]){in_theirs, out_theirs, error_theirs}));
+    if (c->o.has_stdin && !c->feed.is_broken)
         feed_open(&c->feed, fd_take(&in));
     else
         feed_close(&c->feed);
@@ -537,18 +542,59 @@ static struct err *run_with_pipes(struct exec_child *c, const char *id)
     return NULL;
 }
 
+static struct err *find_running(const struct exec_child *c, struct box **ret)
+{
+    *ret = crun_find(c->r, c->id);
+    if (!*ret || (*ret)->state != RUNTIME_RUNNING)
+        return err_new(ERR_NOT_FOUND, "the container is not running");
+    return NULL;
+}
+
+/*
+ * A released container is the runtime's process for a moment more. Who has joined its user
+ * namespace has no right over a process of the machine's own program, and is refused its other
+ * namespaces by the kernel (ptrace(2), "access mode checking"): crun joins in that order.
+ */
+static struct err *enter(struct exec_child *c)
+{
+    struct box *b = NULL;
+
+    TRY(find_running(c, &b));
+    c->is_waiting = !box_has_begun(b);
+    if (c->is_waiting) {
+        loop_timer_set(c->timer, ENTER_AGAIN_NS);
+        return NULL;
+    }
+    c->kind = b->kind;
+    if (!c->o.has_terminal)
+        return run_with_pipes(c);
+    return c->kind == OCI_RUNC ? run_with_pty(c) : run_with_console(c);
+}
+
+static void on_timer(void *arg)
+{
+    struct exec_child *c = arg;
+
+    if (c->proc) {
+        kill_round(c);
+        return;
+    }
+    if (c->is_waiting && !c->is_cancelled && !c->is_timed_out)
+        c->failed = enter(c);
+    if (c->has_exited)
+        drain(c);
+    child_look(c);
+}
+
 static struct err *begin(struct exec_child *c, const struct runtime_exec *e)
 {
-    struct box *b = crun_find(c->r, e->id);
+    struct box *b = NULL;
 
-    if (!b || b->state != RUNTIME_RUNNING)
-        return err_new(ERR_NOT_FOUND, "the container is not running");
-    c->dir = mem_format("%s/exec/%" PRIu64, c->r->dir, c->r->n_execs++);
+    TRY(find_running(c, &b));
+    c->number = c->r->n_execs++;
+    c->dir = mem_format("%s/exec/%" PRIu64, c->r->dir, c->number);
     TRY(write_process(c, b, e));
-    if (!e->has_terminal)
-        TRY(run_with_pipes(c, e->id));
-    else
-        TRY(b->kind == OCI_RUNC ? run_with_pty(c, e->id) : run_with_console(c, e->id));
+    TRY(enter(c));
     if (e->deadline_ns > 0) {
         c->deadline = loop_timer_new(c->r->o.loop, on_deadline, c);
         loop_timer_set(c->deadline, e->deadline_ns);
@@ -562,6 +608,7 @@ struct exec *crun_exec(void *self, const struct runtime_exec *e)
     struct exec_child *c = mem_alloc(sizeof(*c));
 
     *c = (struct exec_child){.exec.ops = &child_ops, .r = r, .o = *e, .terminal = -1};
+    c->id = mem_strdup(e->id);
     c->o.id = NULL;
     c->o.process = NULL;
     for (int i = 0; i < 2; i++)

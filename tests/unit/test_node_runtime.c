@@ -1,9 +1,11 @@
 /* The real crun and conmon, as root: what the fakes of the other tests stand for. Skipped where
  * they are missing. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -28,6 +30,7 @@ struct machine {
     struct runtime *runtime;
     struct loop_timer *deadline;
     unsigned n; /* containers so far: each has its own id */
+    char *gate; /* a fifo; not NULL: whose byte the next container's program waits for */
 
     bool is_answered;
     enum err_code code;
@@ -148,6 +151,18 @@ static int teardown(void **state)
     return 0;
 }
 
+/* A hook of OCI's: in the container, of its first process, when that was released. It has a user
+ * namespace, as the containers of images. */
+static void shut_gate(json_t *config)
+{
+    AUTO_FREE char *script = mem_format("read x <%s", machine.gate);
+
+    assert_int_equal(json_object_set_new(config, "hooks",
+                                         json_pack("{s:[{s:s, s:[s,s,s]}]}", "startContainer",
+                                                   "path", "/bin/sh", "args", "sh", "-c", script)),
+                     0);
+}
+
 static json_t *make_config(const char *id, const char *script, const char *memory)
 {
     const struct host_user user = {.groups = {0}, .n_groups = 1};
@@ -165,11 +180,31 @@ static json_t *make_config(const char *id, const char *script, const char *memor
                                   .rootfs = machine.rootfs,
                                   .cgroup = cgroup,
                                   .hostname = "box",
+                                  .has_userns = machine.gate != NULL,
                                   .edits = edits};
     json_t *config = NULL;
 
     assert_null(spec_build(&in, &config));
+    if (machine.gate)
+        shut_gate(config);
     return config;
+}
+
+/* Of this process alone: what is below LAST_DIR is shared by all. */
+static void make_id(unsigned number, char id[64])
+{
+    (void)snprintf(id, 64, "u%d-m-%u", (int)getpid(), number);
+}
+
+/* An intent to make it, in its file. */
+static void write_intent(const char *id, unsigned number, const char *boot_id)
+{
+    AUTO_FREE char *path = mem_format("%s/intents/%s.json", machine.dir, id);
+    AUTO_FREE char *intent = mem_format("{\"uid\":\"u\",\"container\":\"m\",\"attempt\":%u,"
+                                        "\"id\":\"%s\",\"boot\":\"%s\"}",
+                                        number, id, boot_id);
+
+    assert_null(file_write(path, 0600, str_of(intent)));
 }
 
 /* `id` of a new attempt, created. */
@@ -182,7 +217,7 @@ static void create(const char *script, const char *memory, char id[64])
     AUTO_FREE char *log = NULL;
     struct runtime_create c = {.intent = intent};
 
-    (void)snprintf(id, 64, "u-m-%u", machine.n++);
+    make_id(machine.n++, id);
     config = make_config(id, script, memory);
     log = mem_format("%s/log/%s.log", machine.dir, id);
     c.id = id;
@@ -358,13 +393,15 @@ static void says_why_a_program_cannot_run(void **state)
     AUTO(json_freep) json_t *config = NULL;
     AUTO(json_freep)
     json_t *intent = json_pack("{s:s, s:s, s:i}", "uid", "u", "container", "m", "attempt", 900);
-    struct runtime_create c = {.id = "u-m-900", .intent = intent};
+    char id[64];
+    struct runtime_create c = {.id = id, .intent = intent};
     AUTO_FREE char *log = NULL;
 
     WANTS_A_MACHINE();
     config = make_config(c.id, "x", "64Mi");
     (void)json_array_set_new(json_at(config, "process", "args", NULL), 0, json_string("/no/such"));
-    log = mem_format("%s/log/u-m-900.log", machine.dir);
+    make_id(900, id);
+    log = mem_format("%s/log/%s.log", machine.dir, id);
     c.config = config;
     c.log_path = log;
     machine.is_answered = false;
@@ -377,33 +414,26 @@ static void says_why_a_program_cannot_run(void **state)
 
 static void an_attempt_of_an_earlier_boot_is_over(void **state)
 {
-    AUTO_FREE char *path = NULL;
-    const char *intent = "{\"uid\":\"u\",\"container\":\"m\",\"attempt\":901,\"id\":\"u-m-901\","
-                         "\"boot\":\"another\"}";
+    char id[64];
 
     WANTS_A_MACHINE();
-    path = mem_format("%s/intents/u-m-901.json", machine.dir);
-    assert_null(file_write(path, 0600, str_of(intent)));
+    make_id(901, id);
+    write_intent(id, 901, "another");
     again();
     assert_int_equal(machine.n_listed, 1);
     assert_int_equal(machine.last.state, RUNTIME_ENDED);
     assert_int_equal(machine.last.exit.code, RUNTIME_CODE_UNKNOWN);
     assert_true(machine.last.exit.was_started); /* it may have been */
-    remove_attempt("u-m-901");
+    remove_attempt(id);
 }
 
 static void an_intent_alone_was_never_started(void **state)
 {
-    AUTO_FREE char *path = NULL;
-    AUTO_FREE char *intent = NULL;
     char id[64];
 
     WANTS_A_MACHINE();
-    path = mem_format("%s/intents/u-m-902.json", machine.dir);
-    intent = mem_format("{\"uid\":\"u\",\"container\":\"m\",\"attempt\":902,\"id\":\"u-m-902\","
-                        "\"boot\":\"%s\"}",
-                        machine.host.boot_id);
-    assert_null(file_write(path, 0600, str_of(intent)));
+    make_id(902, id);
+    write_intent(id, 902, machine.host.boot_id);
     again();
     assert_int_equal(machine.last.state, RUNTIME_INTENDED);
     machine.n = 902;
@@ -413,6 +443,137 @@ static void an_intent_alone_was_never_started(void **state)
     until(&machine.is_told);
     assert_int_equal(machine.last.exit.code, 0);
     remove_attempt(id);
+}
+
+/* ---- commands ---- */
+
+struct command {
+    bool has_ended;
+    enum err_code error; /* 0: none */
+    char message[512];
+    int code;
+    struct buf output;
+};
+
+static void on_output(void *arg, int fd, struct str bytes)
+{
+    struct command *c = arg;
+
+    (void)fd;
+    buf_add(&c->output, bytes.at, bytes.size);
+}
+
+static void on_command_end(void *arg, const struct err *e, int code)
+{
+    struct command *c = arg;
+
+    c->has_ended = true;
+    c->error = e ? err_code(e) : 0;
+    (void)snprintf(c->message, sizeof(c->message), "%s", e ? err_message(e) : "");
+    c->code = code;
+    loop_linux_stop(machine.loop);
+}
+
+static struct exec *run_command(const char *id, int64_t deadline_ns, struct command *c)
+{
+    AUTO(json_freep) json_t *process = json_pack("{s:[s,s,s]}", "args", "sh", "-c", "echo entered");
+    const struct runtime_exec e = {.id = id,
+                                   .process = process,
+                                   .deadline_ns = deadline_ns,
+                                   .output = on_output,
+                                   .end = on_command_end,
+                                   .arg = c};
+
+    *c = (struct command){.output.cap = 4096};
+    return machine.runtime->ops->exec(machine.runtime->self, &e);
+}
+
+/* A container that was started, and whose program begins when a byte is written to what this
+ * returns. */
+static int start_behind_gate(const char *script, char id[64])
+{
+    AUTO_FREE char *path = mem_format("%s.gate", machine.dir);
+    int fd = -1;
+
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    machine.gate = path;
+    create(script, "64Mi", id);
+    machine.gate = NULL;
+    assert_string_equal(machine.message, "");
+    start(id);
+    assert_string_equal(machine.message, "");
+    return fd;
+}
+
+static void end_behind_gate(const char *id, int fd)
+{
+    AUTO_FREE char *path = mem_format("%s.gate", machine.dir);
+
+    machine.is_answered = false;
+    machine.runtime->ops->kill(machine.runtime->self, id, SIGKILL, on_done, NULL);
+    until(&machine.is_answered);
+    until(&machine.is_told);
+    remove_attempt(id);
+    assert_int_equal(unlink(path), 0);
+    (void)close(fd);
+}
+
+static char *children(void)
+{
+    AUTO_FREE char *path = mem_format("/proc/self/task/%d/children", (int)getpid());
+    struct buf text = {0};
+
+    err_free(file_read(path, 4096, &text));
+    return text.at ? buf_steal(&text) : mem_strdup("");
+}
+
+static void a_command_waits_for_the_containers_program(void **state)
+{
+    struct command c;
+    char id[64];
+    int fd = -1;
+
+    WANTS_A_MACHINE();
+    fd = start_behind_gate("exec sleep 1000", id);
+    AUTO_FREE char *before = children();
+
+    (void)run_command(id, 0, &c);
+    AUTO_FREE char *after = children();
+
+    assert_string_equal(after, before); /* the runtime is not asked: it would be refused */
+    assert_int_equal(write(fd, "\n", 1), 1);
+    until(&c.has_ended);
+    assert_string_equal(c.message, "");
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.output.at, "entered\n");
+    buf_done(&c.output);
+    end_behind_gate(id, fd);
+}
+
+static void a_command_that_waits_can_end(void **state)
+{
+    struct command c;
+    struct command gone;
+    struct exec *x = NULL;
+    char id[64];
+    int fd = -1;
+
+    WANTS_A_MACHINE();
+    fd = start_behind_gate("exec sleep 1000", id);
+    x = run_command(id, 0, &gone);
+    x->ops->cancel(x);
+    (void)run_command(id, 1, &c);
+    until(&c.has_ended);
+    assert_int_equal(c.error, ERR_TIMEOUT);
+    buf_done(&c.output);
+    (void)run_command(id, 0, &c);
+    end_behind_gate(id, fd);
+    until(&c.has_ended);
+    assert_int_equal(c.error, ERR_NOT_FOUND); /* nothing is running any more */
+    buf_done(&c.output);
+    assert_false(gone.has_ended);
 }
 
 int main(void)
@@ -428,6 +589,8 @@ int main(void)
         cmocka_unit_test(says_why_a_program_cannot_run),
         cmocka_unit_test(an_attempt_of_an_earlier_boot_is_over),
         cmocka_unit_test(an_intent_alone_was_never_started),
+        cmocka_unit_test(a_command_waits_for_the_containers_program),
+        cmocka_unit_test(a_command_that_waits_can_end),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
