@@ -17,6 +17,7 @@ struct action {
     struct exec *exec;
     struct ping *ping;
     char *command; /* for people */
+    bool hides_output;
     struct buf output;
     enum action_result result; /* when the timer comes */
     char *message;
@@ -63,7 +64,7 @@ static void end_later(struct action *a, enum action_result result, char *message
 static void on_output(void *arg, int fd, struct str bytes)
 {
     struct action *a = arg;
-    size_t room = OUTPUT_MAX - a->output.size;
+    size_t room = a->hides_output ? 0 : OUTPUT_MAX - a->output.size;
 
     (void)fd;
     buf_add(&a->output, bytes.at, bytes.size < room ? bytes.size : room);
@@ -188,7 +189,10 @@ struct action *action_new(const struct action_place *place, const json_t *handle
     int64_t sleep_s = json_int(sleep, "seconds", 0);
     int64_t max_s = timeout_ns > 0 ? timeout_ns / NS_PER_SEC : INT32_MAX;
 
-    *a = (struct action){.done = done, .arg = arg, .output.cap = OUTPUT_MAX + 1};
+    *a = (struct action){.hides_output = place->hides_output,
+                         .done = done,
+                         .arg = arg,
+                         .output.cap = OUTPUT_MAX + 1};
     a->timer = loop_timer_new(place->loop, on_timer, a);
     if (json_is_object(exec))
         begin_exec(a, place, exec, timeout_ns);

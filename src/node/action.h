@@ -17,6 +17,7 @@ struct action_place {
     const char *id;          /* of the running container */
     const json_t *container; /* of the pod's spec: the names of its ports */
     const char *host;        /* the pod's address */
+    bool hides_output;       /* what a command writes is not told: its exit code is */
 };
 
 enum action_result {

@@ -217,6 +217,9 @@ bool container_holds_others(const struct pod *p, const struct container *c);
 bool container_hook_begin(struct pod *p, struct container *c, const char *name, int64_t timeout_ns,
                           action_done_fn done);
 void container_hook_cancel(struct container *c);
+/* Tells it, by an event and in the log. */
+void container_hook_failed(struct pod *p, const struct container *c, const char *name,
+                           const char *cause);
 
 /* pod_start.c: from preparation to the runtime's create */
 void pod_prepare(struct pod *p);

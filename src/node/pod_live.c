@@ -39,8 +39,22 @@ bool container_hook_begin(struct pod *p, struct container *c, const char *name, 
     if (!hook)
         return false;
     c->pod = p;
+    place.hides_output = true; /* it may hold secrets, and events have many readers */
     c->hook = action_new(&place, hook, timeout_ns, done, c);
     return true;
+}
+
+void container_hook_failed(struct pod *p, const struct container *c, const char *name,
+                           const char *cause)
+{
+    bool is_start = text_equal(name, "postStart");
+    AUTO_FREE char *text =
+        mem_format("%s failed: %s", is_start ? "PostStartHook" : "PreStopHook", cause);
+
+    LOG(WARN, "hook failed", S("hook", name), S("pod", p->name), S("container", c->name),
+        S("cause", cause));
+    pod_events_add(p->set->events, p->object, c->name, "Warning",
+                   is_start ? "FailedPostStartHook" : "FailedPreStopHook", text);
 }
 
 void container_hook_cancel(struct container *c)
@@ -53,13 +67,10 @@ static void on_post_start(void *arg, enum action_result result, const char *mess
     struct container *c = arg;
     struct pod *p = c->pod;
 
-    (void)message; /* of others, and may hold secrets: neither told nor logged */
     c->hook = NULL;
     c->is_begun = true;
     if (result != ACTION_SUCCESS) {
-        LOG(WARN, "postStart failed", S("pod", p->name), S("container", c->name));
-        pod_events_add(p->set->events, p->object, c->name, "Warning", "FailedPostStartHook",
-                       "PostStartHook failed");
+        container_hook_failed(p, c, "postStart", message);
         container_end_alone(p, c, -1, "FailedPostStartHook");
     }
     pod_step(p);

@@ -171,22 +171,14 @@ static void pre_stop_over(struct pod *p, struct container *c)
     c->term_until_ns = now_ns(p) + TERM_MIN_NS;
 }
 
-static void pre_stop_failed(struct pod *p, const struct container *c)
-{
-    LOG(WARN, "preStop failed", S("pod", p->name), S("container", c->name));
-    pod_events_add(p->set->events, p->object, c->name, "Warning", "FailedPreStopHook",
-                   "PreStopHook failed");
-}
-
 static void on_pre_stop(void *arg, enum action_result result, const char *message)
 {
     struct container *c = arg;
     struct pod *p = c->pod;
 
-    (void)message; /* of others, and may hold secrets: neither told nor logged */
     c->hook = NULL;
     if (result != ACTION_SUCCESS)
-        pre_stop_failed(p, c);
+        container_hook_failed(p, c, "preStop", message);
     pre_stop_over(p, c);
     pod_step(p);
 }
@@ -202,7 +194,7 @@ static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
         return true;
     if (c->hook) {
         container_hook_cancel(c);
-        pre_stop_failed(p, c);
+        container_hook_failed(p, c, "preStop", "the grace period is over");
         pre_stop_over(p, c);
         return false;
     }

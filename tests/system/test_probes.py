@@ -275,9 +275,15 @@ def post_start_that_fails_ends_it(m):
     start(m, "unhooked", "exec sleep 1000", restart="Never", spec={"terminationGracePeriodSeconds": 1},
           lifecycle={"postStart": {"exec": {"command": ["sh", "-c", "echo secret; exit 1"]}}})
     m.wait_phase("unhooked", "Failed")
-    equal(wait_event(m, "unhooked", "FailedPostStartHook", "")["message"], "PostStartHook failed")
+    equal(wait_event(m, "unhooked", "FailedPostStartHook", "")["message"], "PostStartHook failed: exit code 1")
     wait_event(m, "unhooked", "Killing", "FailedPostStartHook")
-    check("secret" not in m.ok("get", "events"), "what the hook wrote is told to nobody")
+    start(m, "hookless", "exec sleep 1000", restart="Never", spec={"terminationGracePeriodSeconds": 1},
+          lifecycle={"postStart": {"exec": {"command": ["no-such-hook"]}}})
+    m.wait_phase("hookless", "Failed")
+    check("not found" in wait_event(m, "hookless", "FailedPostStartHook", "PostStartHook failed: ")["message"])
+    said = m.log_text()
+    check("exit code 1" in said and "no-such-hook" in said, "the log knows why, too", said)
+    check("secret" not in m.ok("get", "events") + said, "what the hook wrote is told to nobody")
 
 
 def pre_stop_comes_before_sigterm(m):

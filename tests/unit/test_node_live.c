@@ -188,7 +188,7 @@ static void post_start_that_fails_ends_it(void **state)
     put(&w, POD("Never", ",\"lifecycle\":{\"postStart\":{" EXEC "}}"));
     seconds(&w, 1);
     assert_string_equal(json_text(node_world_status(&w), "phase"), "Failed");
-    assert_int_equal(told(&w, "FailedPostStartHook", "PostStartHook failed"), 1);
+    assert_int_equal(told(&w, "FailedPostStartHook", "PostStartHook failed: exit code 1"), 1);
     assert_int_equal(told(&w, "Killing", "FailedPostStartHook"), 1);
     node_world_done(&w);
 }
@@ -231,7 +231,8 @@ static void pre_stop_that_takes_all_the_grace_leaves_two_seconds(void **state)
     assert_int_equal(node_world_container(&w, "u1-m-0")->n_terms, 1);
     assert_int_equal(node_world_container(&w, "u1-m-0")->n_kills, 0);
     seconds(&w, 1);
-    assert_int_equal(told(&w, "FailedPreStopHook", "PreStopHook failed"), 1);
+    assert_int_equal(told(&w, "FailedPreStopHook", "PreStopHook failed: command \"a b\" timed out"),
+                     1);
     seconds(&w, 1);
     assert_int_equal(node_world_container(&w, "u1-m-0")->n_kills, 1);
     node_world_done(&w);
