@@ -57,7 +57,7 @@ static bool is_strict(const struct live *l)
 
 static int64_t ns_of(const struct live *l, int64_t s)
 {
-    return l->base_ns + (s - l->r.options->jobs[0].submit_s) * NS_PER_SEC;
+    return l->base_ns + replay_ns(s - l->r.options->jobs[0].submit_s);
 }
 
 /* As many whole nodes as it takes and what is left over, or the pods that it names. */
@@ -121,8 +121,8 @@ static struct err *submit(struct live *l, uint32_t job)
                                          .user = job_trace_user(l->asked->trace, j->user),
                                          .priority = is_strict(l) ? 0 : ask->priority,
                                          .submit_ns = ns_of(l, j->submit_s),
-                                         .time_limit_ns = ask->limit_s * NS_PER_SEC,
-                                         .estimate_ns = j->estimate_s * NS_PER_SEC,
+                                         .time_limit_ns = replay_ns(ask->limit_s),
+                                         .estimate_ns = replay_ns(j->estimate_s),
                                          .is_preemptible = ask->is_preemptible && !is_strict(l),
                                          .pod_sets = sets,
                                          .n_pod_sets = n,

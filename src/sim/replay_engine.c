@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "base/stamp.h"
 #include "engine/sizes.h"
 #include "mete/engine.h"
 #include "sim/replay_private.h"
@@ -86,10 +85,10 @@ static void submit(struct live *l, uint32_t job)
         mete_workload_add(l->engine, &(struct mete_workload){
                                          .id = (uint64_t)job + 1,
                                          .name = "job",
-                                         .submit_ns = j->submit_s * NS_PER_SEC,
+                                         .submit_ns = replay_ns(j->submit_s),
                                          .is_preemptible = true,
-                                         .estimate_ns = j->estimate_s * NS_PER_SEC,
-                                         .time_limit_ns = by_size ? 0 : j->estimate_s * NS_PER_SEC,
+                                         .estimate_ns = replay_ns(j->estimate_s),
+                                         .time_limit_ns = by_size ? 0 : replay_ns(j->estimate_s),
                                          .pod_sets = sets,
                                          .n_pod_sets = n,
                                      });
@@ -115,7 +114,7 @@ static void preempt(struct live *l, uint32_t job)
     if (estimate_s == k->estimate_s)
         return;
     k->estimate_s = estimate_s;
-    (void)mete_workload_estimate(l->engine, (uint64_t)job + 1, estimate_s * NS_PER_SEC);
+    (void)mete_workload_estimate(l->engine, (uint64_t)job + 1, replay_ns(estimate_s));
 }
 
 /* Until nothing more is decided: what has to go is gone at once. */
@@ -129,7 +128,7 @@ static void decide(struct live *l)
             preempt(l, *job);
         }
         vec_clear(&evicted);
-        mete_cycle(l->engine, l->now_s * NS_PER_SEC, 0, &d);
+        mete_cycle(l->engine, replay_ns(l->now_s), 0, &d);
         for (size_t i = 0; i < d.n_placements; i++) {
             const uint32_t job = (uint32_t)(d.placements[i].workload - 1);
 

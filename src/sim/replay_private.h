@@ -1,6 +1,7 @@
 /* replay_private.h - what the replays share */
 #pragma once
 
+#include "base/stamp.h"
 #include "mete/engine.h"
 #include "sim/heap.h"
 #include "sim/replay.h"
@@ -45,6 +46,12 @@ void replay_stop(struct replay *r, uint32_t job, int64_t now_s);
 /* Releases what ends at `now_s`; each job that does is told to `fn` (which may be NULL). */
 void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint32_t job),
                     void *arg);
+
+/* Seconds as the engine takes them: over 146 years is as that, so that two can be added. */
+static inline int64_t replay_ns(int64_t s)
+{
+    return s < INT64_MAX / 2 / NS_PER_SEC ? s * NS_PER_SEC : INT64_MAX / 2;
+}
 
 /* A job as the engine takes it: one pod where a node of `most` gpus has as many, else as many whole
  * nodes as it takes and a pod for the rest. Returns how many of `ret` are filled. */

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "engine/sizes.h"
 #include "sim/chance.h"
+#include "sim/job_trace.h"
 #include "sim/openb_run.h"
 #include "sim/parallel.h"
 #include "sim/replay.h"
@@ -77,6 +78,25 @@ static void fills_around_what_does_not_fit(void **state)
     assert_int_equal(done[0].end_s, 100);
     assert_int_equal(done[1].start_s, 100);
     assert_int_equal(done[2].start_s, 2);
+}
+
+/* In all more than 292 years, which is all that nanoseconds count. */
+static void replays_centuries(void **state)
+{
+    struct sim_job jobs[JOBS_MOST];
+    struct replay_job done[JOBS_MOST];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(jobs); i++)
+        jobs[i] = job((int64_t)i, JOB_TIME_MAX_S, 8);
+    for (enum replay_policy policy = REPLAY_FIFO; policy <= REPLAY_CONSERVATIVE; policy++) {
+        int64_t last_s = 0;
+
+        run(policy, jobs, COUNT(jobs), done);
+        for (size_t i = 0; i < COUNT(jobs); i++)
+            last_s = done[i].end_s > last_s ? done[i].end_s : last_s;
+        assert_true(last_s >= JOBS_MOST * JOB_TIME_MAX_S);
+    }
 }
 
 /* 5000 jobs on random clusters: nobody ends before it ran, no gpu is dealt twice, nobody is lost.
@@ -252,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_and_ends_as_worked_out_by_hand),
         cmocka_unit_test(fills_around_what_does_not_fit),
+        cmocka_unit_test(replays_centuries),
         cmocka_unit_test(keeps_its_promises),
         cmocka_unit_test(a_wrong_estimate_delays_nobody_for_ever),
         cmocka_unit_test(refuses_a_job_larger_than_the_pool),
