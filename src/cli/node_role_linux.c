@@ -36,6 +36,7 @@ struct hands {
     char *token;
     struct client *client;
     struct gpu_watch *gpus;
+    bool is_without_driver;      /* and it was said why */
     struct loop_timer *patience; /* with gpus that do not answer */
     struct node *node;
 };
@@ -83,10 +84,20 @@ static void begin_node(struct hands *h)
         role_fail(&h->role, e);
 }
 
+static void tell_driver(struct hands *h)
+{
+    bool is_missing = gpu_watch_is_ready(h->gpus) && !gpu_watch_info(h->gpus);
+
+    if (is_missing && !h->is_without_driver)
+        LOG(WARN, "no gpus are managed", S("cause", gpu_watch_problem(h->gpus)));
+    h->is_without_driver = is_missing;
+}
+
 static void on_gpus(void *arg)
 {
     struct hands *h = arg;
 
+    tell_driver(h);
     if (h->node)
         node_gpus_changed(h->node);
     else if (gpu_watch_is_ready(h->gpus))

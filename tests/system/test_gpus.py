@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import BUILD, Mete, check, equal, execute, pod, wait
+from harness import BUILD, Mete, Skip, check, equal, execute, pod, wait
 
 PROBE = r"""
 nvidia-smi -L 2>&1 | grep -c UUID
@@ -72,3 +72,10 @@ def test_a_sick_gpu_is_not_given_and_the_others_are():
         m.ok("apply", "-f", "-", stdin=pod("four", "true", gpus=4))
         wait(lambda: "gpu" in m.ok("get", "pod", "four", "-o", "jsonpath={.status.conditions[*].message}").lower() or
              "T4" in m.ok("get", "pod", "four", "-o", "jsonpath={.status.conditions[*].message}"), "the reason")
+
+
+def test_without_a_driver_it_says_why_there_are_no_gpus():
+    if os.path.exists("/dev/nvidiactl"):
+        raise Skip("this machine has gpus")
+    with Mete(gpus="auto") as m:
+        wait(lambda: 'msg="no gpus are managed" cause="no nvidia driver here' in m.log_text(), "the cause in the log")
