@@ -107,14 +107,14 @@ static void child_free(struct exec_child *c)
     free(c);
 }
 
-/* The first error in a log of JSON lines, what follows comes of it; without one its last line. Free
- * it. */
-static char *cause_in(struct str log)
+/* The first error in a log of JSON lines, what follows comes of it; without one its last line, and
+ * `*ret_is_error` is false. Free it. */
+static char *cause_in(struct str log, bool *ret_is_error)
 {
     char *message = mem_strdup("");
-    bool is_error = false;
 
-    while (log.at && log.size > 0 && !is_error) {
+    *ret_is_error = false;
+    while (log.at && log.size > 0 && !*ret_is_error) {
         struct str text = str_cut(&log, '\n');
         AUTO(json_freep) json_t *line = NULL;
         AUTO(err_freep) struct err *e = json_parse(text, &line);
@@ -124,7 +124,7 @@ static char *cause_in(struct str log)
             text = str_of(said);
         free(message);
         message = mem_strndup(text.at, text.size < MESSAGE_MAX ? text.size : MESSAGE_MAX);
-        is_error = said && text_equal(json_text(line, "level"), "error");
+        *ret_is_error = said && text_equal(json_text(line, "level"), "error");
     }
     return message;
 }
@@ -136,13 +136,16 @@ static struct err *runtime_failure(const struct exec_child *c, int code)
     AUTO(buf_done) struct buf text = {0};
     AUTO(err_freep) struct err *e = NULL;
     AUTO_FREE char *message = NULL;
+    bool is_error = false;
 
     if (code != CODE_OF_RUNTIME && !(c->kind == OCI_CRUN && code == CODE_OF_CRUN))
         return NULL;
     e = file_read(path, RUNTIME_LOG_MAX, &text);
     if (e || text.size == 0)
         return NULL;
-    message = cause_in((struct str){text.at, text.size});
+    message = cause_in((struct str){text.at, text.size}, &is_error);
+    if (code != CODE_OF_RUNTIME && !is_error)
+        return NULL; /* no more than a warning: the code is the command's */
     if (strstr(message, "not found") || strstr(message, "not running") ||
         strcasestr(message, "no such"))
         return err_new(ERR_NOT_FOUND, "%s", message);
