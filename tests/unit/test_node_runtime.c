@@ -398,9 +398,9 @@ static void says_why_a_program_cannot_run(void **state)
     AUTO_FREE char *log = NULL;
 
     WANTS_A_MACHINE();
-    config = make_config(c.id, "x", "64Mi");
-    (void)json_array_set_new(json_at(config, "process", "args", NULL), 0, json_string("/no/such"));
     make_id(900, id);
+    config = make_config(id, "x", "64Mi");
+    (void)json_array_set_new(json_at(config, "process", "args", NULL), 0, json_string("/no/such"));
     log = mem_format("%s/log/%s.log", machine.dir, id);
     c.config = config;
     c.log_path = log;
