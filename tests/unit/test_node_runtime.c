@@ -155,7 +155,8 @@ static int teardown(void **state)
  * namespace, as the containers of images. */
 static void shut_gate(json_t *config)
 {
-    AUTO_FREE char *script = mem_format("read x <%s", machine.gate);
+    /* crun writes the container's state to it, and fails where nobody reads that */
+    AUTO_FREE char *script = mem_format("cat >/dev/null; read x <%s", machine.gate);
 
     assert_int_equal(json_object_set_new(config, "hooks",
                                          json_pack("{s:[{s:s, s:[s,s,s]}]}", "startContainer",
