@@ -135,12 +135,15 @@ class Mete:
             self.end_containers()
             self.remove()
 
+    def child(self, role):
+        """The pid of `mete server`, or `mete node`, below our own mete up; None while there is none."""
+        return next((pid for pid in children(self.up.pid) if arguments_of(pid)[1:2] == [role.encode()]), None)
+
     def end_containers(self):
         """Ends what still runs below our own directory: conmon and crun name it in their arguments."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    words = f.read().split(b"\0")
+                words = arguments_of(pid)
                 if words and os.path.basename(words[0]) in (b"conmon", b"mete") and any(
                         w.startswith(self.dir.encode()) for w in words):
                     for child in children(int(pid)):
@@ -189,6 +192,15 @@ class Mete:
             return wait(lambda: (p := self.phase(pod, ns)) in phases and p, f"pod {pod} is {phases}", deadline_s)
         except Failure as e:
             raise Failure(f"{e}\n{self.kubectl('get', 'pod', pod, '-n', ns, '-o', 'yaml').out}") from None
+
+
+def arguments_of(pid):
+    """What a process was called with; nothing where it is gone, or not a program yet."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read().split(b"\0")[:-1]
+    except OSError:
+        return []
 
 
 def children(pid):

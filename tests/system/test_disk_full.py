@@ -12,7 +12,7 @@ import time
 
 from harness import METE, Failure, Mete, check, children, equal, execute, pod, wait
 from image_kit import Image, Layer, base_layer, write
-from test_usage import adds_up, role, rows
+from test_usage import adds_up, rows
 
 FULLS = int(os.environ.get("METE_TEST_FULLS", "12"))
 SEED = int(os.environ.get("METE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
@@ -43,7 +43,7 @@ class SmallDisk(Mete):
             os.unlink(self.filler)
 
     def processes(self):
-        return {word: role(self, word) for word in ("server", "node")}
+        return {word: self.child(word) for word in ("server", "node")}
 
 
 def is_refused(m, name):

@@ -19,7 +19,8 @@ import termios
 import time
 import urllib.parse
 
-from harness import KUBECTL, METE, ROOT, Failure, Mete, Skip, check, equal, execute, kubectl_version, wait
+from harness import (KUBECTL, METE, ROOT, Failure, Mete, Skip, arguments_of, check, equal, execute, kubectl_version,
+                     wait)
 
 PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
 COPY_SIZE = 100 * 1000 * 1000
@@ -53,10 +54,8 @@ def processes_with(word):
     """Pids whose arguments have `word`."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if word.encode() in f.read() and int(pid) != os.getpid():
-                    found.append(int(pid))
+        if word.encode() in b"\0".join(arguments_of(pid)) and int(pid) != os.getpid():
+            found.append(int(pid))
     return found
 
 

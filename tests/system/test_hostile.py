@@ -177,7 +177,7 @@ def test_hostile_requests_are_refused_and_the_server_stays():
     with Mete() as m:
         door = Door(m)
         processes = children(m.up.pid)
-        server = next(p for p in processes if b"\0server\0" in open(f"/proc/{p}/cmdline", "rb").read())
+        server = m.child("server")
         before = memory_kib(server)
         refuses_each(door)
         refuses_addresses(door)

@@ -10,7 +10,7 @@ import tarfile
 import time
 
 import image_kit
-from harness import METE, Failure, Mete, Skip, check, equal, execute, wait
+from harness import METE, Failure, Mete, Skip, arguments_of, check, equal, execute, wait
 from image_kit import Image, Layer, Registry
 
 UID_BASE = 0x70000000
@@ -331,11 +331,7 @@ def test_the_unpacker_sees_nothing_of_the_machine():
 
 def unpacker(m):
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                words = f.read().split(b"\0")
-        except OSError:
-            continue
+        words = arguments_of(pid)
         if len(words) > 2 and words[1] == b"image-unpack" and words[2].startswith(m.dir.encode()):
             return int(pid)
     return None
@@ -381,7 +377,7 @@ def test_an_import_cut_by_a_kill_leaves_all_or_nothing():
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             until = time.monotonic() + rng.random() * 0.25
             wait(lambda: time.monotonic() >= until or importing.poll() is not None, "its moment")
-            os.kill(node_pid(m), signal.SIGKILL)
+            os.kill(wait(lambda: m.child("node"), "mete node runs"), signal.SIGKILL)
             is_acknowledged = importing.wait(60) == 0
             names = wait(lambda: names_of(m), "the node is back")
             check("docker.io/t/first:1" in names, names, f"SEED={seed}")
@@ -398,27 +394,12 @@ def names_of(m):
     return [i["name"] for i in json.loads(r.out)["items"]] if r.code == 0 else None
 
 
-def node_pid(m):
-    def find():
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    words = f.read().split(b"\0")
-            except OSError:
-                continue
-            if len(words) > 2 and words[1] == b"node" and m.data.encode() in words:
-                return int(pid)
-        return None
-
-    return wait(find, "mete node runs")
-
-
 def test_containers_go_on_over_a_restart_of_the_node():
     with Mete(gpus="none") as m:
         import_ok(m, Image([image_kit.base_layer()]).layout(), "t/a:1")
         run_pod(m, "on", "t/a:1", "echo begun; while ! test -e /data/stop; do sleep 0.1; done; cat /data/below")
         wait(lambda: "begun" in m.kubectl("logs", "on").out, "it runs")
-        os.kill(node_pid(m), signal.SIGKILL)
+        os.kill(wait(lambda: m.child("node"), "mete node runs"), signal.SIGKILL)
         wait(lambda: names_of(m), "the node is back")
         equal(m.mete("image", "rm", "t/a:1").code, 5, "its image is still in use")
         check(container_status(m, "on")["imageID"].startswith("sha256:"), container_status(m, "on"))

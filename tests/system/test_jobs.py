@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from harness import METE, Mete, check, children, equal, pod, wait
+from harness import Mete, check, equal, pod, wait
 
 GPU = "nvidia.com/gpu"
 PODS = int(os.environ.get("METE_TEST_PODS", "300"))
@@ -189,15 +189,6 @@ def test_mete_takes_a_job_as_one():
         equal(r.code, 3, r)
 
 
-def server_of(m):
-    for pid in children(m.up.pid):
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            words = f.read().split(b"\0")
-        if words[0].decode().endswith(os.path.basename(METE)) and b"server" in words[1:3]:
-            return pid
-    return None
-
-
 def test_every_pod_counts_once_over_kills_of_the_server():
     """NonIndexed: one run too many would be one line too many."""
     with Mete("emulated:1xH100") as m:
@@ -213,7 +204,7 @@ def test_every_pod_counts_once_over_kills_of_the_server():
 
         for goal in (5, 15, 25, 35, 45):
             wait(lambda: lines() >= goal, f"{goal} runs")
-            os.kill(wait(lambda: server_of(m), "the server"), signal.SIGKILL)
+            os.kill(wait(lambda: m.child("server"), "the server"), signal.SIGKILL)
         wait(lambda: m.kubectl("get", "job", "many").code == 0, "the server is back")
         wait_condition(m, "many", "Complete", 120)
         status = m.object("job", "many")["status"]

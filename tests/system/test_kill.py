@@ -21,7 +21,7 @@ import socket
 import threading
 import time
 
-from harness import Failure, Mete, check, children, equal, wait
+from harness import Failure, Mete, arguments_of, check, children, equal, wait
 
 KILLS = int(os.environ.get("METE_TEST_KILLS", "100"))
 SEED = int(os.environ.get("METE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
@@ -318,12 +318,8 @@ def attempts(m):
 
 
 def role_of(pid):
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            words = f.read().split(b"\0")
-        if len(words) > 1 and os.path.basename(words[0]) == b"mete":
-            return words[1].decode()
-    return None
+    words = arguments_of(pid)
+    return words[1].decode() if len(words) > 1 and os.path.basename(words[0]) == b"mete" else None
 
 
 def open_victim(m, role, number):
@@ -588,12 +584,10 @@ def check_nothing_is_left(m, long):
     def leftovers():
         found = [f"crun {x}" for x in os.listdir(state) if x[:36] not in uids]
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    words = f.read().split(b"\0")
-                if os.path.basename(words[0]) == b"conmon" and any(w.startswith(m.data.encode()) for w in words):
-                    if words[words.index(b"-c") + 1].decode()[:36] not in uids:
-                        found.append("conmon " + words[words.index(b"-c") + 1].decode())
+            words = arguments_of(pid)
+            if words and os.path.basename(words[0]) == b"conmon" and any(w.startswith(m.data.encode()) for w in words):
+                if words[words.index(b"-c") + 1].decode()[:36] not in uids:
+                    found.append("conmon " + words[words.index(b"-c") + 1].decode())
         return found
 
     wait(lambda: not leftovers(), "nothing is left of what has ended")

@@ -17,7 +17,7 @@ import select
 import signal
 import threading
 
-from harness import Failure, Mete, check, children, equal, wait
+from harness import Failure, Mete, arguments_of, check, children, equal, wait
 from image_kit import Image, Layer, Registry, base_layer, write
 from test_kill import SETTLE_S, Client, Killer, Lost, listed, role_of, shared_gpus
 from test_usage import adds_up, rows
@@ -189,12 +189,9 @@ def below_node(m):
     """crun, conmon and what reads or fetches images: the node's children and theirs, and monitors of ours."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                words = f.read().split(b"\0")
-            name = os.path.basename(words[0])
-            if name in (b"crun", b"conmon") and any(m.data.encode() in w for w in words):
-                found.append(int(pid))
+        words = arguments_of(pid)
+        if words and os.path.basename(words[0]) in (b"crun", b"conmon") and any(m.data.encode() in w for w in words):
+            found.append(int(pid))
     for node in (p for p in children(m.up.pid) if role_of(p) == "node"):
         for pid in children(node):
             if role_of(pid) not in ("gpu-helper", None):

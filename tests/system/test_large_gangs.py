@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 
-from harness import Mete, check, children, equal, wait
+from harness import Mete, check, equal, wait
 
 PODS = int(os.environ.get("METE_TEST_GANG_PODS", "1024"))
 KILLS = int(os.environ.get("METE_TEST_GANG_KILLS", "3"))
@@ -131,14 +131,6 @@ def check_bound_whole(items, n):
     equal(len({p["metadata"]["resourceVersion"] for p in items}), 1, "one transaction")
 
 
-def server_of(m):
-    for pid in children(m.up.pid):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as f:
-            if f.read().split(b"\0")[1:2] == [b"server"]:
-                return pid
-    return None
-
-
 def end_all(m):
     """Pods are deleted, and their machines say that they are gone."""
     by_node = {}
@@ -239,11 +231,11 @@ def test_a_large_gang_is_bound_whole_or_not_at_all_when_the_server_is_killed():
             end_all(m)
             submit(m, 0, KILL_PODS - 1)
             equal(n_bound(m), 0)
-            pid = server_of(m)
+            pid = m.child("server")
             submit(m, KILL_PODS - 1, KILL_PODS)
             time.sleep(chance.random() * window_s)  # the moment, not a wait
             os.kill(pid, signal.SIGKILL)
-            wait(lambda: server_of(m) not in (None, pid), "another server")
+            wait(lambda: m.child("server") not in (None, pid), "another server")
             n = wait(lambda: first_answer(m), "it answers", SETTLE_S)[0]
             check(n in (0, KILL_PODS), f"{n} of {KILL_PODS} are bound")
             seen[n] += 1

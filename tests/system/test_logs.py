@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from harness import METE, KUBECTL, Mete, check, children, equal, pod, wait
+from harness import METE, KUBECTL, Mete, check, equal, pod, wait
 
 SMALL = ("--container-log-max-size", "64Ki", "--container-log-max-files", "3")
 
@@ -175,11 +175,7 @@ def a_node_that_dies_meanwhile_changes_nothing(m):
     m.wait_phase("steadier", "Running")
     follower = m.spawn([METE, "logs", "-f", "steadier"])
     while m.phase("steadier") == "Running":
-        for pid in children(m.up.pid):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                words = f.read().split(b"\0")
-            if words[1:2] == [b"node"]:
-                os.kill(pid, signal.SIGKILL)
+        os.kill(wait(lambda: m.child("node"), "the node"), signal.SIGKILL)
         wait_s = time.monotonic() + 1.5
         wait(lambda: time.monotonic() > wait_s, "a node is there again")
     out, err = follower.communicate(timeout=120)

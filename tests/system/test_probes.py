@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 
-from harness import Mete, check, children, equal, pod, wait
+from harness import Mete, check, equal, pod, wait
 
 
 class Server:
@@ -219,14 +219,6 @@ def what_is_not_implemented_is_refused(m):
     check(r.code != 0 and "readinessGates" in r.err, r)
 
 
-def node_of(m):
-    for pid in children(m.up.pid):
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            if b"node" in f.read().split(b"\0")[1:2]:
-                return pid
-    raise AssertionError("mete node does not run")
-
-
 def survives_the_node(m):
     flag, asked = f"{m.dir}/well", f"{m.dir}/well-asked"
     open(flag, "w").close()
@@ -237,7 +229,7 @@ def survives_the_node(m):
     m.ok("wait", "pod/stays", "--for=condition=Ready", "--timeout=30s")
     since = condition(m, "stays", "Ready")["lastTransitionTime"]
     before = status(m, "stays")["containerID"]
-    os.kill(node_of(m), signal.SIGKILL)
+    os.kill(m.child("node"), signal.SIGKILL)
     n = len(lines(asked))
     wait(lambda: len(lines(asked)) > n + 2, "a new node asks the containers that it found")
     c = condition(m, "stays", "Ready")

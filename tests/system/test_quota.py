@@ -8,7 +8,7 @@ import os
 import signal
 
 from door import PODS, Door
-from harness import METE, ROOT, Mete, Skip, check, children, equal, execute, pod, wait
+from harness import METE, ROOT, Mete, Skip, check, equal, execute, pod, wait
 
 GPU = "nvidia.com/gpu"
 
@@ -250,15 +250,6 @@ def total(pods, what):
     return sum(int(c.get("resources", {}).get("requests", {}).get(GPU, "0")) for p in alive for c in p["spec"]["containers"])
 
 
-def server_of(m):
-    """The process of `mete server`."""
-    for pid in children(m.up.pid):
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            if b"server" in f.read().split(b"\0"):
-                return pid
-    return None
-
-
 def create_some(m, name, statuses):
     """Pods for no node, some of them deleted again; what the server's death cut off stays unknown."""
     door = Door(m)
@@ -286,7 +277,7 @@ def test_a_killed_server_has_charged_what_is_there():
                 jobs = [pool.submit(create_some, m, f"p{turn}-{k}", statuses) for k in range(8)]
                 begun = len(statuses)
                 wait(lambda: len(statuses) >= begun + 20 * (turn + 1), "creates go on")
-                os.kill(server_of(m), signal.SIGKILL)
+                os.kill(m.child("server"), signal.SIGKILL)
                 for job in jobs:
                     job.result()
             pods = wait(lambda: (r := m.kubectl("get", "pods", "-o", "json")).code == 0 and json.loads(r.out)["items"],

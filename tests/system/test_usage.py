@@ -1,11 +1,10 @@
 """What was used is written down once and adds up to the nanosecond, whoever is killed; kubectl top shows what is."""
 
-import contextlib
 import json
 import os
 import signal
 
-from harness import Mete, check, children, equal, pod, wait
+from harness import Mete, check, equal, pod, wait
 
 NS = 10**9
 PRICES = "currency: EUR\ngpuHour: {h100: 2.50, default: 1}\ncpuHour: 0.02\nmemoryGibHour: 0.003\n"
@@ -44,20 +43,10 @@ def adds_up(m):
     return report
 
 
-def role(m, word):
-    """The pid of `mete server` or `mete node` below our own mete up."""
-    for pid in children(m.up.pid):
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if f.read().split(b"\0")[1:2] == [word.encode()]:
-                    return pid
-    return None
-
-
 def kill(m, word):
-    old = wait(lambda: role(m, word), f"mete {word} runs")
+    old = wait(lambda: m.child(word), f"mete {word} runs")
     os.kill(old, signal.SIGKILL)
-    wait(lambda: role(m, word) not in (None, old), f"mete {word} runs again")
+    wait(lambda: m.child(word) not in (None, old), f"mete {word} runs again")
     wait(lambda: m.mete("ps").code == 0, "the server answers again")
 
 

@@ -199,19 +199,10 @@ def patch(m, kind, name, **data):
     m.ok("patch", kind, name, "--type=merge", "-p", json.dumps(data))
 
 
-def node_pid(m):
-    with open(f"/proc/{m.up.pid}/task/{m.up.pid}/children") as f:
-        for pid in f.read().split():
-            with open(f"/proc/{pid}/cmdline", "rb") as line:
-                if line.read().split(b"\0")[1:2] == [b"node"]:
-                    return int(pid)
-    return None
-
-
 def restart_node(m):
-    before = node_pid(m)
+    before = m.child("node")
     os.kill(before, signal.SIGKILL)
-    wait(lambda: node_pid(m) not in (None, before), "another node")
+    wait(lambda: m.child("node") not in (None, before), "another node")
 
 
 def test_volumes_follow_what_they_show():
