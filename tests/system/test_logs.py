@@ -1,5 +1,6 @@
 """Logs through kubectl and mete: what is asked for, over restarts and over the parts that a log is cut into."""
 
+import contextlib
 import datetime
 import glob
 import os
@@ -142,18 +143,20 @@ def a_follower_gets_every_line_once(m):
     m.ok("delete", "pod", "steady")
 
 
-def size_of(m):
-    total = 0
-    seen = set()
+def sizes(m):
+    """By inode: the present part has two names."""
+    found = {}
     for path in parts(m):
-        try:
+        with contextlib.suppress(FileNotFoundError):
             st = os.stat(path)
-        except FileNotFoundError:
-            continue
-        if st.st_ino not in seen: # the present one has two names
-            total += st.st_size
-        seen.add(st.st_ino)
-    return total
+            found[st.st_ino] = st.st_size
+    return found
+
+
+def size_of(m):
+    """Of all parts at one moment; 0 where one came or went while we looked."""
+    found = sizes(m)
+    return sum(found.values()) if found.keys() == sizes(m).keys() else 0
 
 
 def the_disk_stays_free(m):
