@@ -140,7 +140,7 @@ static int64_t next_end_s(const struct model *m, int64_t now_s)
 
 static void starts_by_the_time_from_which_room_is_kept(void **state)
 {
-    struct prop_seeds seeds = prop_seeds(300);
+    struct prop_seeds seeds = prop_seeds(1000);
     size_t n_kept = 0;
 
     (void)state;

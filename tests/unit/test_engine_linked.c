@@ -272,7 +272,7 @@ static void step(struct model *m)
 static void finds_linked_gpus_wherever_there_are_some(void **state)
 {
     static const char *const policies[] = {"binpack", "spread", "fgd", "random", "bestfit"};
-    struct prop_seeds seeds = prop_seeds(300);
+    struct prop_seeds seeds = prop_seeds(1000);
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
