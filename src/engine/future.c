@@ -124,9 +124,8 @@ static int64_t time_until(const struct mete_engine *e, const struct node *n, uin
 static void gpu_leave(struct gpu *g, const struct pod *p, size_t i)
 {
     const struct shape *s = pod_shape(p);
-    const struct ask *a = s->n_asks > 0 ? pod_ask(p, i) : NULL;
-    uint32_t milli = a ? a->milli : s->milli;
-    int64_t bytes = a ? a->bytes : s->gpu_bytes;
+    int64_t bytes = s->n_asks > 0 ? pod_ask(p, i)->bytes : s->gpu_bytes;
+    uint32_t milli = pod_device_milli(p, i);
 
     if (pod_has_whole(p, i))
         g->holder = NULL;
@@ -165,16 +164,6 @@ static int64_t time_until_shares(const struct mete_engine *e, const struct node 
     return NEVER_NS;
 }
 
-static bool has_gpus(const struct node *n, const struct need *need, const struct shape *s,
-                     uint64_t kind)
-{
-    unsigned gpus = future_gpus(n, s);
-    uint64_t all = kind | (need ? need->kind : 0);
-
-    return (need ? need->gpus : 0) + (int64_t)gpus <= (int64_t)bits(n->healthy & all) &&
-           (gpus > 0 || s->gpus == 0);
-}
-
 static bool has_rooms(const struct node *n, const struct need *need, const struct shape *s)
 {
     for (size_t i = 0; i < s->n_requests; i++) {
@@ -193,20 +182,17 @@ static int64_t gpus_missing(const struct node *n, const struct need *need, const
                             uint64_t kind, uint64_t *ret_others)
 {
     uint64_t free = n->healthy & ~n->held & kind;
-    int64_t needed = need ? need->gpus : 0;
     int64_t missing;
 
-    *ret_others = kind & ~free;
-    if (s->n_asks > 0) {
-        if (!need && fit_gpus_now(n, s))
-            return 0;
-        missing = needed + future_gpus(n, s) - (int64_t)bits(free);
-        return missing > 0 || need ? missing : 1;
-    }
-    if (!need)
+    if (!need && s->n_asks == 0)
         free |= fit_gpus(n, s) & kind;
     *ret_others = kind & ~free;
-    return needed + s->gpus - (int64_t)bits(free);
+    missing = (need ? need->gpus : 0) + future_gpus(n, s) - (int64_t)bits(free);
+    if (need || s->n_asks == 0)
+        return missing;
+    if (fit_gpus_now(n, s))
+        return 0;
+    return missing > 0 ? missing : 1;
 }
 
 /* What is asked of one node. */
@@ -259,12 +245,14 @@ static bool future_in(struct question *q, uint64_t kind, int64_t from_ns, struct
     const struct shape *s = q->ask->s;
     const struct need *need = q->need;
     uint64_t all = kind | (need ? need->kind : 0);
-    int64_t gpus = (need ? need->gpus : 0) + future_gpus(q->n, s);
+    unsigned own = future_gpus(q->n, s);
+    int64_t gpus = (need ? need->gpus : 0) + own;
     uint64_t others = 0;
-    int64_t missing = s->gpus > 0 ? gpus_missing(q->n, need, s, all, &others) : 0;
+    int64_t missing;
 
-    if (!has_gpus(q->n, need, s, kind))
+    if (gpus > bits(q->n->healthy & all) || (own == 0 && s->gpus > 0))
         return false;
+    missing = s->gpus > 0 ? gpus_missing(q->n, need, s, all, &others) : 0;
     *ret = (struct future){.start_ns = latest(from_ns, time_of(q, 0, others, missing)),
                            .missing_gpus = missing > 0 ? (unsigned)missing : 0,
                            .kind = kind};
