@@ -26,9 +26,11 @@ static void a_share_waits_for_gpus_that_it_could_not_have_before(void **state)
 
     (void)state;
     assert_int_equal(set_node(e, (struct node_spec){.name = "a", .gpus = 4}), METE_OK);
-    (void)add_job(e, (struct job_spec){.id = 1, .gpus = 2, .milli = 600, .limit_s = 10});
-    (void)add_job(e, (struct job_spec){.id = 2, .gpus = 2, .limit_s = 80});
-    (void)add_job(e, (struct job_spec){.id = 3, .gpus = 3, .milli = 400, .limit_s = 10});
+    assert_int_equal(add_job(e, (struct job_spec){.id = 1, .gpus = 2, .milli = 600, .limit_s = 10}),
+                     METE_OK);
+    assert_int_equal(add_job(e, (struct job_spec){.id = 2, .gpus = 2, .limit_s = 80}), METE_OK);
+    assert_int_equal(add_job(e, (struct job_spec){.id = 3, .gpus = 3, .milli = 400, .limit_s = 10}),
+                     METE_OK);
     mete_cycle(e, 100 * SECOND, 0, &d);
     assert_int_equal(d.n_placements, 2);
     assert_int_equal(reserve_of(e, engine_workload(e, 3))->start_ns, 180 * SECOND);

@@ -71,7 +71,7 @@ static void run_winners(uint64_t seed)
 
 static void finds_the_first_of_the_largest(void **state)
 {
-    const struct prop_seeds seeds = prop_seeds(200);
+    const struct prop_seeds seeds = prop_seeds(1000);
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
@@ -117,7 +117,7 @@ static void run_ladder(uint64_t seed)
 
 static void counts_the_steps_below(void **state)
 {
-    const struct prop_seeds seeds = prop_seeds(200);
+    const struct prop_seeds seeds = prop_seeds(1000);
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
