@@ -114,7 +114,8 @@ static void preempt(struct live *l, uint32_t job)
     if (estimate_s == k->estimate_s)
         return;
     k->estimate_s = estimate_s;
-    (void)mete_workload_estimate(l->engine, (uint64_t)job + 1, replay_ns(estimate_s));
+    (void)mete_workload_estimate(l->engine, (uint64_t)job + 1,
+                                 replay_ns(estimate_s)); /* it waits there */
 }
 
 /* Until nothing more is decided: what has to go is gone at once. */
