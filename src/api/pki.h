@@ -1,4 +1,4 @@
-/* pki.h - our own certificate authority: ECDSA P-256, made once, files durable (pki_linux.c) */
+/* pki.h - our own certificate authority, made once, files durable (pki_linux.c) */
 #pragma once
 
 #include "base/err.h"
@@ -6,7 +6,9 @@
 /*
  * Makes what is missing in `dir`: ca.crt, ca.key, server.crt, server.key (localhost, 127.0.0.1,
  * ::1, the host's name and `extra_host` where not NULL), admin.crt, admin.key (O=system:masters,
- * CN=admin), sa.key (signs service accounts' tokens). Renews what ends within 30 days. Keys 0600.
+ * CN=admin), sa.key (signs service accounts' tokens). Renews a certificate that ends within 30
+ * days, and an admin key that is not RSA, as older builds made it: certificates given out before
+ * stay valid. Keys 0600, ECDSA P-256 (SEC1) but for the RSA admin.key (PKCS#1).
  */
 struct err *pki_make(const char *dir, const char *extra_host) MUST_CHECK;
 

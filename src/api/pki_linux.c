@@ -1,5 +1,6 @@
 /*
- * An authority of our own for one installation: ECDSA P-256, made once. Everything that is made is
+ * pki_linux.c - an authority of our own for one installation, made once: ECDSA P-256, but for the
+ * administrator's RSA key, which every client library reads. Everything that is made is
  * made in memory and written durably, the key before its certificate, so that a crash leaves a key
  * without certificate, which is made anew, and never a certificate without its key.
  */
@@ -22,6 +23,7 @@ enum {
     LEAF_DAYS = 365,
     RENEW_DAYS = 30,
     SERIAL_BITS = 127,
+    RSA_BITS = 2048,
 };
 
 struct pair {
@@ -35,6 +37,7 @@ struct subject {
     const char *alt;   /* subjectAltName; NULL: none */
     const char *usage; /* extendedKeyUsage; NULL: an authority */
     long days;
+    bool is_rsa; /* else ECDSA P-256 */
 };
 
 static void pair_done(struct pair *p)
@@ -120,6 +123,16 @@ static struct err *write_bio(BIO *bio, const char *path, mode_t mode)
     return file_write_durable(path, mode, (struct str){.at = at, .size = (size_t)size});
 }
 
+/*
+ * The traditional PEM forms: "RSA PRIVATE KEY" (PKCS#1) and "EC PRIVATE KEY" (SEC1). Java's fabric8
+ * client guesses the algorithm from these words, and takes any other key for RSA.
+ */
+static bool add_key(BIO *bio, const EVP_PKEY *key)
+{
+    return PEM_write_bio_PrivateKey_traditional(bio, (EVP_PKEY *)(uintptr_t)key, NULL, NULL, 0,
+                                                NULL, NULL) == 1;
+}
+
 static struct err *save_pair(const char *dir, const char *name, const struct pair *p)
 {
     AUTO_FREE char *cert_path = path_of(dir, name, "crt");
@@ -127,8 +140,7 @@ static struct err *save_pair(const char *dir, const char *name, const struct pai
     AUTO(bio_freep) BIO *cert = BIO_new(BIO_s_mem());
     AUTO(bio_freep) BIO *key = BIO_new(BIO_s_mem());
 
-    if (!cert || !key || PEM_write_bio_X509(cert, p->cert) != 1 ||
-        PEM_write_bio_PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL) != 1)
+    if (!cert || !key || PEM_write_bio_X509(cert, p->cert) != 1 || !add_key(key, p->key))
         return openssl_error("write PEM");
     TRY(write_bio(key, key_path, 0600));
     return write_bio(cert, cert_path, 0644);
@@ -199,7 +211,8 @@ static bool build_cert(struct pair *p, const struct pair *issuer, const struct s
 /* Makes a key and its certificate; `issuer` NULL: it signs itself. */
 static struct err *make_pair(const struct pair *issuer, const struct subject *s, struct pair *ret)
 {
-    struct pair p = {.cert = X509_new(), .key = EVP_EC_gen("P-256")};
+    struct pair p = {.cert = X509_new(),
+                     .key = s->is_rsa ? EVP_RSA_gen(RSA_BITS) : EVP_EC_gen("P-256")};
 
     if (!p.cert || !p.key || !build_cert(&p, issuer ? issuer : &p, s)) {
         pair_done(&p);
@@ -257,7 +270,7 @@ static struct err *make_leaf(const char *dir, const char *file, const struct pai
     AUTO(pair_done) struct pair p = {0};
 
     TRY(load_pair(dir, file, &p));
-    if (is_good(&p, ca, hosts, n))
+    if (is_good(&p, ca, hosts, n) && EVP_PKEY_is_a(p.key, "RSA") == s->is_rsa)
         return NULL;
     pair_done(&p);
     TRY(make_pair(ca, s, &p));
@@ -301,15 +314,18 @@ static struct err *make_signing_key(const char *dir)
         return NULL;
     p.key = EVP_EC_gen("P-256");
     bio = BIO_new(BIO_s_mem());
-    if (!p.key || !bio || PEM_write_bio_PrivateKey(bio, p.key, NULL, NULL, 0, NULL, NULL) != 1)
+    if (!p.key || !bio || !add_key(bio, p.key))
         return openssl_error("make a signing key");
     return write_bio(bio, path, 0600);
 }
 
 struct err *pki_make(const char *dir, const char *extra_host)
 {
-    const struct subject admin = {
-        .group = "system:masters", .name = "admin", .usage = "clientAuth", .days = LEAF_DAYS};
+    const struct subject admin = {.group = "system:masters",
+                                  .name = "admin",
+                                  .usage = "clientAuth",
+                                  .days = LEAF_DAYS,
+                                  .is_rsa = true};
     const char *hosts[5] = {"localhost", "127.0.0.1", "::1"};
     AUTO(pair_done) struct pair ca = {0};
     char own[256] = "";

@@ -111,6 +111,53 @@ static void makes_only_what_is_missing(void **state)
     assert_null(dir_remove(dir));
 }
 
+static bool key_begins(const char *dir, const char *name, const char *text)
+{
+    AUTO(buf_done) struct buf key = {0};
+
+    read_text(dir, name, &key);
+    return str_starts_with((struct str){key.at, key.size}, str_of(text));
+}
+
+/* fabric8 reads the algorithm from the first line; without one of these words it takes RSA. */
+static void keys_are_in_forms_that_java_reads(void **state)
+{
+    AUTO(buf_done) struct buf ca = {0};
+    char dir[] = "/tmp/mete-pki-XXXXXX";
+    AUTO_FREE char *key = NULL;
+    AUTO_FREE char *cert = NULL;
+    X509 *old;
+    X509 *authority;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_null(pki_make(dir, NULL));
+    assert_true(key_begins(dir, "admin.key", "-----BEGIN RSA PRIVATE KEY-----\n"));
+    assert_true(key_begins(dir, "server.key", "-----BEGIN EC PRIVATE KEY-----\n"));
+    read_text(dir, "ca.crt", &ca);
+    /* A pair of an older build: EC, as the server's is. */
+    old = read_cert(dir, "server");
+    key = mem_format("%s/admin.key", dir);
+    cert = mem_format("%s/admin.crt", dir);
+    {
+        AUTO(buf_done) struct buf bytes = {0};
+
+        read_text(dir, "server.key", &bytes);
+        assert_null(file_write(key, 0600, (struct str){bytes.at, bytes.size}));
+        buf_clear(&bytes);
+        read_text(dir, "server.crt", &bytes);
+        assert_null(file_write(cert, 0644, (struct str){bytes.at, bytes.size}));
+    }
+    assert_null(pki_make(dir, NULL));
+    assert_true(key_begins(dir, "admin.key", "-----BEGIN RSA PRIVATE KEY-----\n"));
+    assert_true(is_same(dir, "ca.crt", &ca));
+    authority = read_cert(dir, "ca"); /* what it signed before stays valid */
+    assert_int_equal(X509_verify(old, X509_get0_pubkey(authority)), 1);
+    X509_free(old);
+    X509_free(authority);
+    assert_null(dir_remove(dir));
+}
+
 static void refuses_hosts_that_would_be_more_than_a_name(void **state)
 {
     char dir[] = "/tmp/mete-pki-XXXXXX";
@@ -154,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makes_what_a_client_can_verify),
         cmocka_unit_test(makes_only_what_is_missing),
+        cmocka_unit_test(keys_are_in_forms_that_java_reads),
         cmocka_unit_test(refuses_hosts_that_would_be_more_than_a_name),
         cmocka_unit_test(a_kubeconfig_is_whole),
     };
