@@ -24,9 +24,26 @@ static void on_retry(void *arg)
     scheduler_poke(arg);
 }
 
-/* The decisions are valid until the engine changes, which a failed bind does: copied first. */
-static void copy_placement(struct arena *a, const struct mete_placement *from,
-                           struct mete_placement *ret)
+static const struct mete_device *copy_devices(struct arena *a, const struct mete_device *from,
+                                              size_t n)
+{
+    struct mete_device *to = arena_alloc(a, (n + 1) * sizeof(*to));
+
+    for (size_t i = 0; i < n; i++) {
+        to[i] = from[i];
+        to[i].gpu = arena_strdup(a, from[i].gpu);
+        to[i].profile = from[i].profile ? arena_strdup(a, from[i].profile) : NULL;
+        to[i].slice = from[i].slice ? arena_strdup(a, from[i].slice) : NULL;
+    }
+    return to;
+}
+
+/*
+ * The decisions are valid until the engine changes, and a failed bind changes it: the copy has no
+ * pointer into the engine.
+ */
+void sched_placement_copy(struct arena *a, const struct mete_placement *from,
+                          struct mete_placement *ret)
 {
     struct mete_pod_placement *pods = arena_alloc(a, from->n_pods * sizeof(*pods));
 
@@ -39,6 +56,7 @@ static void copy_placement(struct arena *a, const struct mete_placement *from,
         pods[i] = *pod;
         pods[i].gpus = gpus;
         pods[i].node = arena_strdup(a, pod->node);
+        pods[i].devices = copy_devices(a, pod->devices, pod->n_devices);
     }
     *ret = *from;
     ret->pods = pods;
@@ -67,7 +85,7 @@ static struct decided decide(struct scheduler *s, struct arena *a)
         .is_cut = d.is_cut,
     };
     for (size_t i = 0; i < d.n_placements; i++)
-        copy_placement(a, &d.placements[i], &ret.placements[i]);
+        sched_placement_copy(a, &d.placements[i], &ret.placements[i]);
     scheduler_read_evictions(s, a, &d, ret.evictions);
     return ret;
 }

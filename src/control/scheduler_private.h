@@ -202,6 +202,9 @@ struct scheduler {
 
 /* Runs a cycle once the loop has delivered what it has. */
 void scheduler_poke(struct scheduler *s);
+/* A placement whose texts and lists are all in the arena. */
+void sched_placement_copy(struct arena *a, const struct mete_placement *from,
+                          struct mete_placement *ret);
 
 /* scheduler_nodes.c */
 void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *node);

@@ -386,13 +386,17 @@ static enum mete_result check_parent(struct mete_engine *e, const struct mete_qu
 static enum mete_result check_queue(struct mete_engine *e, const struct mete_queue *from,
                                     struct queue **ret_parent)
 {
+    const struct queue *own;
     enum mete_result result;
 
     if (!text_is_sane(from->name))
         return engine_refuse(e, METE_INVALID, "a queue has no name, or one over %d bytes",
                              TEXT_MAX);
-    if (e->queues.n >= QUEUES_MAX)
-        return engine_refuse(e, METE_INVALID, "over %d queues", QUEUES_MAX);
+    own = find(e, from->name);
+    if (!(own && own->is_present) && e->queues.n >= e->queues_max)
+        return engine_refuse(e, METE_INVALID,
+                             "queue '%s': there are %zu queues already, at most %u", from->name,
+                             e->queues.n, e->queues_max);
     if (from->limits.gpu_milli < 0 || from->user_limits.gpu_milli < 0 || from->time_limit_ns < 0 ||
         from->min_run_ns < 0)
         return engine_refuse(e, METE_INVALID, "queue '%s': a limit is negative", from->name);

@@ -460,6 +460,7 @@ struct mete_engine {
     struct queue *root;
     struct queue *queue_map;     /* by name, those gone but named by workloads too */
     VEC(struct queue *) queues;  /* present, by name */
+    uint32_t queues_max;         /* QUEUES_MAX; tests set fewer */
     VEC(struct counted) counted; /* resources that count; none before the first mete_queue_set */
     uint64_t counted_at;         /* which those are */
     uint64_t capacities_at;      /* e->nodes_version of their capacities */

@@ -604,6 +604,28 @@ static void counts_what_could_start_now(void **state)
     assert_null(mete_engine_check(engine));
 }
 
+static void queues_change_where_there_are_as_many_as_may_be(void **state)
+{
+    (void)state;
+    engine->queues_max = 3; /* with "default" */
+    NODE(.name = "a", .gpus = 4);
+    QUEUE("x", 1, 0, ALL);
+    QUEUE("y", 1, 0, ALL);
+    JOB(.id = 1, .gpus = 1, .queue = "z");
+    CYCLE(10, "");
+    assert_int_equal(mete_queue_set(engine, &(struct mete_queue){.name = "z"}), METE_INVALID);
+    assert_string_equal(mete_last_error(engine),
+                        "queue 'z': there are 3 queues already, at most 3");
+    JOB(.id = 2, .gpus = 2, .queue = "y");
+    CYCLE(11, "");
+    QUEUE("y", 2, 0, ALL);
+    CYCLE(12, "2:a(0,1)");
+    OK(mete_queue_remove(engine, "default")); /* made anew */
+    OK(mete_queue_remove(engine, "x"));
+    QUEUE("z", 1, 0, ALL);
+    CYCLE(13, "1:a(2)");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -633,6 +655,7 @@ int main(void)
         TEST(counts_what_could_start_now),
         TEST(knows_what_was_used_before_it_was_there),
         TEST(shows_what_queues_hold),
+        TEST(queues_change_where_there_are_as_many_as_may_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
+#include "base/arena.h"
 #include "base/mem.h"
 #include "control/control.h"
 #include "control/events.h"
-#include "control/scheduler.h"
+#include "control/scheduler_private.h"
 #include "control/views.h"
 #include "kinds/pod_state.h"
 #include "test.h"
@@ -492,6 +493,35 @@ static void the_views_say_what_is_so(void **state)
     assert_null(control_workload(control, "default", "third"));
 }
 
+/* What a decision points to is overwritten by the engine's next change. */
+static void a_copied_placement_points_nowhere_into_the_engine(void **state)
+{
+    char node[] = "a";
+    char uuid[] = "GPU-a-0";
+    char profile[] = "1g.10gb";
+    char slice[] = "MIG-1";
+    const char *const gpus[] = {uuid};
+    const struct mete_device device = {.gpu = uuid, .profile = profile, .slice = slice};
+    const struct mete_pod_placement pod = {
+        .node = node, .gpus = gpus, .n_gpus = 1, .devices = &device, .n_devices = 1};
+    const struct mete_placement from = {.workload = 7, .pods = &pod, .n_pods = 1};
+    struct arena *a = arena_new();
+    struct mete_placement to = {0};
+
+    (void)state;
+    sched_placement_copy(a, &from, &to);
+    node[0] = uuid[0] = profile[0] = slice[0] = '-';
+    assert_int_equal(to.workload, 7);
+    assert_string_equal(to.pods[0].node, "a");
+    assert_string_equal(to.pods[0].gpus[0], "GPU-a-0");
+    assert_int_equal(to.pods[0].n_devices, 1);
+    assert_ptr_not_equal(to.pods[0].devices, &device);
+    assert_string_equal(to.pods[0].devices[0].gpu, "GPU-a-0");
+    assert_string_equal(to.pods[0].devices[0].profile, "1g.10gb");
+    assert_string_equal(to.pods[0].devices[0].slice, "MIG-1");
+    arena_free(a);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -515,6 +545,7 @@ int main(void)
         TEST(repeated_events_are_one_that_counts),
         TEST(many_that_wait_are_told_at_a_bounded_rate),
         TEST(the_views_say_what_is_so),
+        TEST(a_copied_placement_points_nowhere_into_the_engine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
