@@ -14,7 +14,9 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("METE_BUILD", os.path.join(ROOT, "build", "gcc"))
 METE = os.environ.get("METE_BIN", os.path.join(BUILD, "src", "cli", "mete"))
-KUBECTL = os.environ.get("KUBECTL", "kubectl")
+OWN_KUBECTL = os.path.join(ROOT, "build", "kubectl", "kubectl")
+KUBECTL = os.environ.get("KUBECTL") or (OWN_KUBECTL if os.path.exists(OWN_KUBECTL) else "kubectl")
+KUBECTL_MIN = (1, 30)  # `exec`, `attach` and `cp` over WebSocket
 DEADLINE_S = 60
 
 
@@ -165,9 +167,6 @@ class Mete:
         return execute([METE, *words], stdin=stdin, env={**self.env, **dict(env)}, deadline_s=deadline_s)
 
     def kubectl(self, *words, stdin=None, deadline_s=DEADLINE_S):
-        words = list(words)
-        if kubectl_version() < (1, 27) and words[0] in ("apply", "create", "replace"):
-            words.insert(1, "--validate=false")
         return execute([KUBECTL, *words], stdin=stdin, env=self.env, deadline_s=deadline_s)
 
     def ok(self, *words, **options):
@@ -213,13 +212,17 @@ def children(pid):
     return found
 
 
-def kubectl_version():
-    if not hasattr(kubectl_version, "value"):
+def check_kubectl():
+    """Tests fail, rather than skip, where kubectl is missing or older than what they use."""
+    try:
         out = execute([KUBECTL, "version", "--client"]).out
-        m = re.search(r'v(\d+)\.(\d+)', out)
-        check(m, "kubectl does not tell its version", out)
-        kubectl_version.value = (int(m[1]), int(m[2]))
-    return kubectl_version.value
+    except FileNotFoundError:
+        out = ""
+    m = re.search(r"v(\d+)\.(\d+)", out)
+    found = f"is {m[0]}" if m else "is not there" if not out else "does not tell its version"
+    check(m and (int(m[1]), int(m[2])) >= KUBECTL_MIN,
+          f"{KUBECTL} {found}: system tests need kubectl {KUBECTL_MIN[0]}.{KUBECTL_MIN[1]} or newer; "
+          "`tools/bootstrap --tests` makes build/kubectl/kubectl, KUBECTL=PATH names another one")
 
 
 def pod(name, command, gpus=0, ns=None, containers=None, **spec):

@@ -4,7 +4,7 @@ import contextlib
 import json
 import signal
 
-from harness import KUBECTL, Mete, check, equal, kubectl_version, pod, wait
+from harness import KUBECTL, Mete, check, equal, pod, wait
 
 
 @contextlib.contextmanager
@@ -199,8 +199,7 @@ def errors_say_what_is_wrong(m):
     r = m.kubectl("apply", "-f", "-", stdin=pod("Bad_Name", "true"))
     check(r.code == 1 and "a lowercase RFC 1123 subdomain" in r.err, r)
     r = m.kubectl("apply", "-f", "-", stdin=pod("x", "true", hostnam="typo"))
-    check('unknown field "spec.hostnam"' in r.err, r)  # older clients do not ask for Strict: a warning then
-    equal(r.code, 1 if kubectl_version() >= (1, 27) else 0, r)
+    check(r.code == 1 and 'unknown field "spec.hostnam"' in r.err, r)
     r = m.kubectl("get", "pod", "nowhere")
     equal(r.err.strip(), 'Error from server (NotFound): pods "nowhere" not found')
 

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from harness import KUBECTL, Mete, check, equal, kubectl_version, pod, wait
+from harness import KUBECTL, Mete, check, equal, pod, wait
 from test_exec import Terminal, websocket_kubectls
 
 
@@ -110,8 +110,7 @@ def rights_are_listed(m):
     out = m.ok("auth", "can-i", "--list")
     check("*.*" in out, out)
     check(m.kubectl("auth", "can-i", "create", "pods/exec", "--as=nobody").out.startswith("no"))
-    if kubectl_version() >= (1, 28):
-        check("system:masters" in m.ok("auth", "whoami"), "whoami")
+    check("system:masters" in m.ok("auth", "whoami"), "whoami")
 
 
 def what_is_not_there_is_refused_by_name(m):
