@@ -12,11 +12,17 @@ static const struct flag server_flags[] = {
     {.name = "data",
      .type = FLAG_TEXT,
      .value = "DIR",
-     .doc = "data directory of the Mete to talk to ($METE_DATA, else /var/lib/mete)"},
+     .doc = "data directory of the Mete to talk to ($METE_DATA; without $KUBECONFIG, too, "
+            "/var/lib/mete)"},
     {.name = "kubeconfig",
      .type = FLAG_TEXT,
      .value = "FILE",
-     .doc = "talk to the server of this kubeconfig instead ($METE_KUBECONFIG)"},
+     .doc = "talk to the server of this kubeconfig instead ($METE_KUBECONFIG; without $METE_DATA, "
+            "too, $KUBECONFIG)"},
+    {.name = "context",
+     .type = FLAG_TEXT,
+     .value = "NAME",
+     .doc = "context of the kubeconfig (its current-context)"},
     {0},
 };
 

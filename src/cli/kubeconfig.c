@@ -5,16 +5,46 @@
 #include "base/yaml.h"
 #include "kinds/value.h"
 
-/* The member `what` of the item called `name` in list `list`. Borrowed or NULL. */
-static const json_t *named(const json_t *root, const char *list, const char *name, const char *what)
-{
-    const json_t *items = json_object_get(root, list);
-    json_t *item;
-    size_t i;
+/* The files of a list, parsed. */
+struct kubeconfig_set {
+    const struct kubeconfig_file *files;
+    json_t *roots; /* array, one a file */
+    size_t n;
+};
 
-    json_array_foreach (items, i, item)
-        if (text_equal(json_text(item, "name"), name))
-            return json_object_get(item, what);
+/* An entry of a list of a kubeconfig; {0}: there is none. */
+struct kubeconfig_entry {
+    const json_t *value;
+    const char *path; /* of its file */
+};
+
+/* The member `what` of the first item called `name` in list `list`. */
+static struct kubeconfig_entry entry_find(const struct kubeconfig_set *set, const char *list,
+                                          const char *name, const char *what)
+{
+    for (size_t file = 0; file < set->n; file++) {
+        const json_t *items = json_object_get(json_array_get(set->roots, file), list);
+        json_t *item;
+        size_t i;
+
+        json_array_foreach (items, i, item) {
+            const json_t *value = json_object_get(item, what);
+
+            if (text_equal(json_text(item, "name"), name) && value)
+                return (struct kubeconfig_entry){value, set->files[file].path};
+        }
+    }
+    return (struct kubeconfig_entry){0};
+}
+
+static const char *current_context(const struct kubeconfig_set *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        const char *name = json_text(json_array_get(set->roots, i), "current-context");
+
+        if (name && name[0])
+            return name;
+    }
     return NULL;
 }
 
@@ -94,41 +124,91 @@ static struct err *read_user(const char *path, const json_t *user, struct kubeco
     return copy_data(user, "client-key-data", &k->key);
 }
 
-static struct err *read_context(const char *path, const json_t *root, struct kubeconfig *k)
+/* "/a:/b". The caller frees it. */
+static char *paths_of(const struct kubeconfig_set *set)
 {
-    const char *name = json_text(root, "current-context");
-    const json_t *context = named(root, "contexts", name ? name : "", "context");
-    const json_t *cluster;
-    const json_t *user;
+    struct buf b = {0};
 
-    if (!name || !name[0])
-        return err_new(ERR_BAD_REQUEST, "no current-context");
-    if (!context)
-        return err_new(ERR_BAD_REQUEST, "its current-context \"%s\" is not among its contexts",
-                       name);
-    cluster = named(root, "clusters", json_text(context, "cluster"), "cluster");
-    user = named(root, "users", json_text(context, "user"), "user");
-    if (!cluster)
-        return err_new(ERR_BAD_REQUEST, "the cluster of context \"%s\" is not among its clusters",
-                       name);
-    k->ns = copy_text(context, "namespace");
-    TRY(read_cluster(path, cluster, k));
-    return read_user(path, user, k);
+    for (size_t i = 0; i < set->n; i++)
+        buf_printf(&b, "%s%s", i > 0 ? ":" : "", set->files[i].path);
+    return buf_steal(&b);
 }
 
-struct err *kubeconfig_parse(const char *path, struct str text, struct kubeconfig *ret)
+static struct err *find_context(const struct kubeconfig_set *set, const char *wanted,
+                                struct kubeconfig_entry *ret)
+{
+    const char *name = wanted ? wanted : current_context(set);
+    AUTO_FREE char *paths = paths_of(set);
+
+    if (!name)
+        return err_new(ERR_BAD_REQUEST, "%s: no current-context", paths);
+    *ret = entry_find(set, "contexts", name, "context");
+    if (ret->value)
+        return NULL;
+    if (wanted)
+        return err_new(ERR_BAD_REQUEST, "%s: no context \"%s\"", paths, name);
+    return err_new(ERR_BAD_REQUEST, "%s: its current-context \"%s\" is not among its contexts",
+                   paths, name);
+}
+
+static struct err *read_context(const struct kubeconfig_set *set, const char *wanted,
+                                struct kubeconfig *k)
+{
+    struct kubeconfig_entry context = {0};
+    struct kubeconfig_entry cluster;
+    struct kubeconfig_entry user;
+    const char *user_name;
+    struct err *e;
+
+    TRY(find_context(set, wanted, &context));
+    cluster = entry_find(set, "clusters", json_text(context.value, "cluster"), "cluster");
+    user_name = json_text(context.value, "user");
+    user = entry_find(set, "users", user_name, "user");
+    if (!cluster.value)
+        return err_new(ERR_BAD_REQUEST, "%s: the cluster of its context is not among its clusters",
+                       context.path);
+    if (!user.value && user_name && user_name[0])
+        return err_new(ERR_BAD_REQUEST, "%s: user \"%s\" of its context is not among its users",
+                       context.path, user_name);
+    k->ns = copy_text(context.value, "namespace");
+    e = read_cluster(cluster.path, cluster.value, k);
+    if (e)
+        return err_wrap(e, "%s", cluster.path);
+    e = user.value ? read_user(user.path, user.value, k) : NULL;
+    return e ? err_wrap(e, "%s", user.path) : NULL;
+}
+
+/* An empty file has no names; kubectl takes it, too. */
+static struct err *add_root(const struct kubeconfig_file *file, json_t *roots)
 {
     AUTO(json_freep) json_t *documents = NULL;
+    json_t *root;
+
+    TRY(yaml_parse(file->path, file->text, &documents));
+    if (json_array_size(documents) > 1)
+        return err_new(ERR_BAD_REQUEST, "%s: want one document", file->path);
+    root = json_array_get(documents, 0);
+    if (root && !json_is_object(root) && !json_is_null(root))
+        return err_new(ERR_BAD_REQUEST, "%s: want a kubeconfig: apiVersion v1, kind Config",
+                       file->path);
+    (void)json_array_append_new(roots, root ? json_incref(root) : json_object()); /* cannot fail */
+    return NULL;
+}
+
+struct err *kubeconfig_parse(const struct kubeconfig_file *files, size_t n, const char *context,
+                             struct kubeconfig *ret)
+{
+    AUTO(json_freep) json_t *roots = json_array();
+    const struct kubeconfig_set set = {.files = files, .roots = roots, .n = n};
     struct kubeconfig k = {0};
     struct err *e;
 
-    TRY(yaml_parse(path, text, &documents));
-    if (json_array_size(documents) != 1)
-        return err_new(ERR_BAD_REQUEST, "%s: want one document", path);
-    e = read_context(path, json_array_get(documents, 0), &k);
+    for (size_t i = 0; i < n; i++)
+        TRY(add_root(&files[i], roots));
+    e = read_context(&set, context, &k);
     if (e) {
         kubeconfig_done(&k);
-        return err_wrap(e, "%s", path);
+        return e;
     }
     *ret = k;
     return NULL;

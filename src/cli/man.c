@@ -132,12 +132,15 @@ static char *format_all(void)
         add_text(&b, commands[i]->summary);
         buf_add_char(&b, '\n');
     }
-    buf_add_text(&b, ".SH ENVIRONMENT\n"
-                     ".TP\n\\fBMETE_DATA\\fR\nthe data directory of the server that is meant\n"
-                     ".TP\n\\fBMETE_KUBECONFIG\\fR\na kubeconfig file that names it instead\n"
-                     ".TP\n\\fBNO_COLOR\\fR, \\fBMETE_PLAIN\\fR\nno colours; nothing is redrawn\n"
-                     ".SH FILES\n"
-                     ".TP\n\\fI/var/lib/mete\\fR\nthe data directory where none is named\n");
+    buf_add_text(
+        &b,
+        ".SH ENVIRONMENT\n"
+        ".TP\n\\fBMETE_DATA\\fR\nthe data directory of the server that is meant\n"
+        ".TP\n\\fBMETE_KUBECONFIG\\fR, \\fBKUBECONFIG\\fR\nkubeconfig files that name it instead, "
+        "joined by colons: the first before METE_DATA, the second after it\n"
+        ".TP\n\\fBNO_COLOR\\fR, \\fBMETE_PLAIN\\fR\nno colours; nothing is redrawn\n"
+        ".SH FILES\n"
+        ".TP\n\\fI/var/lib/mete\\fR\nthe data directory where none is named\n");
     add_exit_codes(&b);
     return buf_steal(&b);
 }

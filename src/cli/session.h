@@ -1,9 +1,9 @@
 /*
  * session.h - a command's conversation with the server (session_linux.c)
  *
- * Where the server is: --kubeconfig, --data, $METE_KUBECONFIG, $METE_DATA, /var/lib/mete, the first
- * that is given. A data directory means its unix socket. Warnings of the server are shown on stderr
- * as they come.
+ * Where the server is: --kubeconfig or --data, $METE_KUBECONFIG, $METE_DATA, $KUBECONFIG,
+ * /var/lib/mete, the first that is given. A data directory means its unix socket. Warnings of the
+ * server are shown on stderr as they come.
  */
 #pragma once
 

@@ -115,22 +115,95 @@ static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
     return client_new(&o, &s->client);
 }
 
-static struct err *open_kubeconfig(struct cli *c, const char *path, struct session **ret)
+/* Where a server is looked for: a data directory, or kubeconfig files. A value. */
+struct choice {
+    const char *data;
+    const char *kubeconfig;
+    const char *variable; /* that names the kubeconfig files, a list with ':'; NULL: the flag */
+    const char *context;  /* NULL: the current one */
+};
+
+/* kubeconfig files in memory. */
+struct file_list {
+    VEC(struct kubeconfig_file) files;
+    VEC(char *) paths;
+    VEC(struct buf) texts;
+};
+
+static void file_list_done(struct file_list *l)
+{
+    VEC_EACH (&l->paths, path)
+        free(*path);
+    VEC_EACH (&l->texts, text)
+        buf_done(text);
+    vec_done(&l->files);
+    vec_done(&l->paths);
+    vec_done(&l->texts);
+}
+
+static struct err *add_file(struct file_list *l, struct str path, bool may_be_absent)
+{
+    char *name = mem_strndup(path.at, path.size);
+    struct buf text = {0};
+    struct err *e;
+
+    vec_add(&l->paths, name);
+    e = file_read(name, KUBECONFIG_MAX, &text);
+    if (e && may_be_absent && err_code(e) == ERR_NOT_FOUND) {
+        err_free(e);
+        return NULL;
+    }
+    if (e)
+        return e;
+    vec_add(&l->texts, text);
+    vec_add(&l->files,
+            (struct kubeconfig_file){.path = name, .text = {.at = text.at, .size = text.size}});
+    return NULL;
+}
+
+/* Of the list of a variable kubectl passes over the files that are absent, and so do we. */
+static struct err *read_files(const struct choice *where, struct file_list *l)
+{
+    struct str rest = str_of(where->kubeconfig);
+
+    if (!where->variable)
+        return add_file(l, rest, false);
+    while (rest.at) {
+        struct str path = str_cut(&rest, ':');
+
+        if (path.size > 0)
+            TRY(add_file(l, path, true));
+    }
+    if (l->files.n == 0)
+        return err_new(ERR_NOT_FOUND, "no file of it is there: \"%s\"", where->kubeconfig);
+    return NULL;
+}
+
+static void try_without(struct cli *c, const struct choice *where)
+{
+    if (where->variable)
+        cli_try(c, "mend $%s, or name the server: --data DIR, --kubeconfig FILE", where->variable);
+}
+
+static struct err *open_kubeconfig(struct cli *c, const struct choice *where, struct session **ret)
 {
     AUTO(session_freep) struct session *s = session_make(c);
     struct kubeconfig k = {0};
-    struct buf text = {0};
-    struct err *e = file_read(path, KUBECONFIG_MAX, &text);
+    struct file_list l = {0};
+    struct err *e = read_files(where, &l);
 
     if (!e)
-        e = kubeconfig_parse(path, (struct str){.at = text.at, .size = text.size}, &k);
-    buf_done(&text);
+        e = kubeconfig_parse(l.files.at, l.files.n, where->context, &k);
     if (!e)
         e = connect_kubeconfig(s, &k);
     kubeconfig_done(&k);
-    if (!e)
-        *ret = TAKE(s);
-    return e;
+    file_list_done(&l);
+    if (e) {
+        try_without(c, where);
+        return where->variable ? err_wrap(e, "$%s", where->variable) : e;
+    }
+    *ret = TAKE(s);
+    return NULL;
 }
 
 static const char *environment(const char *name)
@@ -140,22 +213,53 @@ static const char *environment(const char *name)
     return value && value[0] ? value : NULL;
 }
 
+/* The first of `variables` that is set. */
+static void take_variable(struct choice *where, const char *const *variables)
+{
+    for (; *variables && !where->kubeconfig && !where->data; variables++) {
+        const char *value = environment(*variables);
+
+        if (value && text_ends_with(*variables, "KUBECONFIG")) {
+            where->kubeconfig = value;
+            where->variable = *variables;
+        } else {
+            where->data = value;
+        }
+    }
+}
+
+static struct err *choose_server(struct cli *c, struct choice *ret)
+{
+    static const char *const all[] = {"METE_KUBECONFIG", "METE_DATA", "KUBECONFIG", NULL};
+    static const char *const files[] = {"METE_KUBECONFIG", "KUBECONFIG", NULL};
+    struct choice where = {.data = flag_text(c->in, "data"),
+                           .kubeconfig = flag_text(c->in, "kubeconfig"),
+                           .context = flag_text(c->in, "context")};
+
+    if (where.data && where.kubeconfig)
+        return cli_usage(c, "--data and --kubeconfig both name a server: want one of them");
+    if (where.data && where.context)
+        return cli_usage(c, "--context names a context of a kubeconfig: want it without --data");
+    take_variable(&where, where.context ? files : all);
+    if (where.context && !where.kubeconfig)
+        return cli_usage(c, "--context names a context of a kubeconfig: want --kubeconfig FILE or "
+                            "$KUBECONFIG, too");
+    if (!where.data && !where.kubeconfig)
+        where.data = "/var/lib/mete";
+    *ret = where;
+    return NULL;
+}
+
 struct err *session_open(struct cli *c, struct session **ret)
 {
-    const char *kubeconfig = flag_text(c->in, "kubeconfig");
-    const char *data = flag_text(c->in, "data");
+    struct choice where = {0};
     struct session *s = NULL;
 
-    if (kubeconfig && data)
-        return cli_usage(c, "--data and --kubeconfig both name a server: want one of them");
-    if (!kubeconfig && !data)
-        kubeconfig = environment("METE_KUBECONFIG");
-    if (!kubeconfig && !data)
-        data = environment("METE_DATA");
-    if (kubeconfig)
-        TRY(open_kubeconfig(c, kubeconfig, &s));
+    TRY(choose_server(c, &where));
+    if (where.kubeconfig)
+        TRY(open_kubeconfig(c, &where, &s));
     else
-        TRY(session_open_data(c, data ? data : "/var/lib/mete", &s));
+        TRY(session_open_data(c, where.data, &s));
     if ((c->in->command->groups & FLAGS_NAMESPACE) && flag_text(c->in, "namespace")) {
         free(s->ns);
         s->ns = mem_strdup(flag_text(c->in, "namespace"));

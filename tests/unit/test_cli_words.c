@@ -242,10 +242,11 @@ static void reads_a_kubeconfig(void **state)
     static const char text[] =
         KUBECONFIG("server: 'https://h:1/', certificate-authority-data: Q0E=",
                    "client-certificate: certs/c.pem, client-key-data: S0VZ, token: t");
+    const struct kubeconfig_file file = {"/etc/kube/config", str_of(text)};
     struct kubeconfig k = {0};
 
     (void)state;
-    assert_null(kubeconfig_parse("/etc/kube/config", str_of(text), &k));
+    assert_null(kubeconfig_parse(&file, 1, NULL, &k));
     assert_string_equal(k.server, "https://h:1");
     assert_string_equal(k.ca, "CA");
     assert_string_equal(k.key, "KEY");
@@ -277,11 +278,53 @@ static void a_kubeconfig_that_we_cannot_honour_is_refused_by_name(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct kubeconfig k = {0};
-        AUTO(err_freep) struct err *e = kubeconfig_parse("f", str_of(cases[i].text), &k);
+        const struct kubeconfig_file file = {"f", str_of(cases[i].text)};
+        AUTO(err_freep) struct err *e = kubeconfig_parse(&file, 1, NULL, &k);
 
         assert_non_null(e);
         assert_string_equal(err_message(e), cases[i].message);
         assert_null(k.server);
+    }
+}
+
+static void kubeconfigs_are_merged_as_kubectl_does(void **state)
+{
+    static const char contexts[] =
+        "{current-context: far, contexts: [{name: near, context: {cluster: k, user: u}}, "
+        "{name: far, context: {cluster: gone, user: u}}, {name: mute, context: {cluster: k, user: "
+        "nobody}}]}";
+    static const char server[] =
+        "{current-context: near, clusters: [{name: k, cluster: {server: 'https://h', "
+        "certificate-authority: ca.pem}}]}";
+    static const char again[] =
+        "{clusters: [{name: k, cluster: {server: 'https://other'}}], users: [{name: u, user: "
+        "{tokenFile: t}}]}";
+    const struct kubeconfig_file files[] = {{"/a/c", str_of(contexts)},
+                                            {"/b/s", str_of(server)},
+                                            {"/e", str_of("")},
+                                            {"/c/u", str_of(again)}};
+    static const struct {
+        const char *context;
+        const char *message;
+    } cases[] = {
+        {NULL, "/a/c: the cluster of its context is not among its clusters"},
+        {"mute", "/a/c: user \"nobody\" of its context is not among its users"},
+        {"none", "/a/c:/b/s:/e:/c/u: no context \"none\""},
+    };
+    struct kubeconfig k = {0};
+
+    (void)state;
+    assert_null(kubeconfig_parse(files, COUNT(files), "near", &k));
+    assert_string_equal(k.server, "https://h"); /* the first that has the name */
+    assert_string_equal(k.ca_file, "/b/ca.pem");
+    assert_string_equal(k.token_file, "/c/t");
+    kubeconfig_done(&k);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(err_freep)
+        struct err *e = kubeconfig_parse(files, COUNT(files), cases[i].context, &k);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
     }
 }
 
@@ -463,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_configuration_is_read_strictly),
         cmocka_unit_test(reads_a_kubeconfig),
         cmocka_unit_test(a_kubeconfig_that_we_cannot_honour_is_refused_by_name),
+        cmocka_unit_test(kubeconfigs_are_merged_as_kubectl_does),
         cmocka_unit_test(a_child_that_dies_is_started_at_once_then_less_often),
         cmocka_unit_test(tells_the_state_of_a_job),
         cmocka_unit_test(a_reason_is_told_in_its_order),
