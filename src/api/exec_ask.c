@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "api/exec_private.h"
+#include "api/handshake.h"
 #include "base/mem.h"
 
 enum {
@@ -10,27 +11,6 @@ enum {
 
 /* ---- the handshake: RFC 6455, 4.2 ---- */
 
-/* Whether a header's list of words has `word`, whatever their case. */
-static bool lists(const struct api_request *r, const char *header, const char *word)
-{
-    for (size_t i = 0; i < r->n_headers; i++) {
-        struct str rest =
-            str_of(text_equal(r->headers[i].name, header) ? r->headers[i].value : NULL);
-
-        while (rest.at) {
-            struct str one = str_cut(&rest, ',');
-
-            while (one.size > 0 && (*one.at == ' ' || *one.at == '\t'))
-                one = (struct str){one.at + 1, one.size - 1};
-            while (one.size > 0 && (one.at[one.size - 1] == ' ' || one.at[one.size - 1] == '\t'))
-                one.size--;
-            if (one.size == strlen(word) && strncasecmp(one.at, word, one.size) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 struct err *exec_read_handshake(const struct call *c, struct handshake *ret)
 {
     static const char *const protocols[] = {"v5.channel.k8s.io", "v4.channel.k8s.io"};
@@ -38,18 +18,14 @@ struct err *exec_read_handshake(const struct call *c, struct handshake *ret)
     const char *upgrade = request_header(r, "upgrade");
     struct handshake h = {0};
 
-    if (!text_equal(r->method, "GET") || !lists(r, "upgrade", "websocket") ||
-        !lists(r, "connection", "upgrade"))
+    if (!handshake_is_websocket(r))
         return err_new(ERR_BAD_REQUEST,
                        "%s needs a WebSocket, as kubectl 1.30 and newer and mete itself open one; "
                        "this client asked for %.64s",
                        c->subresource, upgrade ? upgrade : "none");
-    if (!text_equal(request_header(r, "sec-websocket-version"), "13"))
-        return err_new(ERR_BAD_REQUEST, "want Sec-WebSocket-Version: 13");
-    if (!websocket_accept_make(request_header(r, "sec-websocket-key"), h.accept))
-        return err_new(ERR_BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64");
+    TRY(handshake_accept(r, h.accept));
     for (size_t i = 0; i < 2 && !h.protocol; i++)
-        if (lists(r, "sec-websocket-protocol", protocols[i]))
+        if (handshake_lists(r, "sec-websocket-protocol", protocols[i]))
             h.protocol = protocols[i];
     if (!h.protocol)
         return err_new(ERR_BAD_REQUEST,

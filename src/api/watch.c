@@ -1,9 +1,11 @@
 /*
- * A watch: the objects that are there (when no revision is named), then every change. Bytes of
- * objects are copied as they are stored; an object is decoded only for a selector or a table. Who
- * is slow to take its events lets go of the store, and goes on from the revision it was told once
- * what it has is written; if that was compacted meanwhile, it is told so (410). It is not cut off:
- * two large events would be too much each time it came back, and it would never get past them.
+ * watch.c - a watch: the objects that are there (when no revision is named), then every change
+ *
+ * Bytes of objects are copied as they are stored; an object is decoded only for a selector or a
+ * table. A watch whose client is slow lets go of the store. Once the client has taken what is
+ * written, the watch goes on from the last revision that it sent, or ends with 410 where that
+ * revision was compacted meanwhile. Cutting the slow client off instead would not help: a client
+ * that two large events are too much for would meet them again at each attempt.
  */
 #include <inttypes.h>
 
@@ -11,13 +13,13 @@
 #include "api/handlers.h"
 #include "api/selection.h"
 #include "api/version.h"
+#include "api/watch_stream.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/objects.h"
 
 enum {
     TREES_A_TURN = 256,
-    PIECE_SIZE = 64 << 10,
     TIMEOUT_DEFAULT_S = 1800, /* and up to as much again, so that not all come back at once */
     TIMEOUT_MAX_S = 24 * 3600,
 };
@@ -26,7 +28,7 @@ static const int64_t bookmark_ns = 60 * NS_PER_SEC;
 
 struct watcher {
     struct core *core;
-    struct exchange *x;
+    struct watch_stream *stream;
     struct form form;
     struct selection selection;
     char *ns;
@@ -47,6 +49,7 @@ struct watcher {
 static void watcher_free(struct watcher *w)
 {
     store_watch_free(w->watch);
+    watch_stream_free(w->stream);
     loop_timer_free(w->turn);
     loop_timer_free(w->timeout);
     loop_timer_free(w->bookmark);
@@ -63,13 +66,14 @@ static void on_close(void *arg)
 
 static void end(struct watcher *w)
 {
-    w->x->ops->end(w->x);
+    watch_stream_end(w->stream);
     watcher_free(w);
 }
 
 static void send(struct watcher *w, const struct buf *b)
 {
-    w->x->ops->piece(w->x, (struct str){.at = b->at, .size = b->size});
+    watch_stream_add(w->stream, (struct str){.at = b->at, .size = b->size});
+    watch_stream_flush(w->stream);
 }
 
 /* After the first event a table's columns are known: Kubernetes leaves them out, so do we. */
@@ -163,7 +167,7 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     bool is_leaving;
 
     /* Between two revisions only: the changes of one are told whole or not at all. */
-    if (change && revision > w->revision && w->x->ops->backlog(w->x) > API_BACKLOG_MAX) {
+    if (change && revision > w->revision && watch_stream_is_full(w->stream)) {
         store_watch_free(TAKE(w->watch));
         return; /* on_drain goes on */
     }
@@ -209,29 +213,33 @@ static void go_live(struct watcher *w, int64_t revision)
     follow(w, revision);
 }
 
+static void add_initial(struct watcher *w, const struct store_object *o)
+{
+    AUTO(buf_done) struct buf b = {0};
+
+    add_event(w, "ADDED", o, 0, &b);
+    watch_stream_add(w->stream, (struct str){.at = b.at, .size = b.size});
+}
+
 /* One turn over the objects that were there at the beginning. */
 static void run_initial(void *arg)
 {
     struct watcher *w = arg;
     size_t trees_left = TREES_A_TURN;
 
-    while (w->next < w->initial.n) {
-        AUTO(buf_done) struct buf b = {0};
+    while (w->next < w->initial.n && trees_left > 0) {
+        const struct store_object *o = w->initial.at[w->next++];
 
-        while (w->next < w->initial.n && b.size < PIECE_SIZE && trees_left > 0) {
-            const struct store_object *o = w->initial.at[w->next++];
-
-            trees_left -= w->selection.needs_tree || w->form.as != AS_OBJECT;
-            if (selection_is_all(&w->selection) || selection_matches(&w->selection, w->core, o))
-                add_event(w, "ADDED", o, 0, &b);
-        }
-        send(w, &b);
-        if (w->x->ops->backlog(w->x) > API_BACKLOG_MAX)
+        trees_left -= w->selection.needs_tree || w->form.as != AS_OBJECT;
+        if (selection_is_all(&w->selection) || selection_matches(&w->selection, w->core, o))
+            add_initial(w, o);
+        if (watch_stream_is_full(w->stream))
             return; /* on_drain goes on */
-        if (trees_left == 0) {
-            loop_timer_set(w->turn, 0);
-            return;
-        }
+    }
+    watch_stream_flush(w->stream);
+    if (w->next < w->initial.n) {
+        loop_timer_set(w->turn, 0);
+        return;
     }
     w->has_initial = true;
     go_live(w, w->initial.revision);
@@ -283,10 +291,12 @@ static struct err *open_watch(struct call *c, struct watcher *w, int64_t *ret_fr
     const struct store_range range = {
         .group = c->kind->group, .resource = c->kind->plural, .ns = c->ns};
     bool sends_initial = query_bool(&c->query, "sendInitialEvents");
+    const struct watch_stream_options o = {.on_drain = on_drain, .on_close = on_close, .arg = w};
 
     TRY(form_parse(c, &w->form));
     TRY(selection_parse(c, &w->selection));
     TRY(version_parse(c, ret_from));
+    TRY(watch_stream_new(c, &o, &w->stream));
     w->wants_bookmarks = query_bool(&c->query, "allowWatchBookmarks");
     w->wants_initial_end = sends_initial && w->wants_bookmarks;
     if (*ret_from == 0 && query_get(&c->query, "sendInitialEvents") && !sends_initial)
@@ -300,7 +310,6 @@ static struct err *open_watch(struct call *c, struct watcher *w, int64_t *ret_fr
 
 static void start(struct watcher *w, int64_t from, int64_t timeout_ns)
 {
-    const struct api_reply head = {.status = 200, .content_type = "application/json"};
     struct loop *loop = core_loop(w->core);
 
     w->turn = loop_timer_new(loop, run_initial, w);
@@ -310,10 +319,7 @@ static void start(struct watcher *w, int64_t from, int64_t timeout_ns)
         w->bookmark = loop_timer_new(loop, on_bookmark, w);
         loop_timer_set(w->bookmark, bookmark_ns);
     }
-    w->x->arg = w;
-    w->x->on_close = on_close;
-    w->x->on_drain = on_drain;
-    w->x->ops->begin(w->x, &head);
+    watch_stream_begin(w->stream);
     w->has_initial = from > 0;
     w->told = from;
     if (from > 0)
@@ -330,7 +336,6 @@ struct err *handle_watch(struct call *c)
     struct err *e;
 
     w->core = c->core;
-    w->x = c->x;
     w->ns = c->ns ? mem_strdup(c->ns) : NULL;
     e = open_watch(c, w, &from);
     if (!e)

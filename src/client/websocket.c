@@ -1,3 +1,4 @@
+/* websocket.c - WebSocket messages by wslay */
 #include "client/websocket.h"
 
 #include <wslay/wslay.h>
@@ -149,6 +150,11 @@ void websocket_send(struct websocket *w, unsigned char channel, struct str bytes
         queue(w, WSLAY_BINARY_FRAME, (struct str){b.at, b.size});
         bytes = (struct str){bytes.at + size, bytes.size - size};
     } while (bytes.size > 0);
+}
+
+void websocket_send_text(struct websocket *w, struct str text)
+{
+    queue(w, WSLAY_TEXT_FRAME, text);
 }
 
 void websocket_ping(struct websocket *w)

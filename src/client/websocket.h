@@ -35,6 +35,8 @@ struct err *websocket_take(struct websocket *w, struct str bytes) MUST_CHECK;
 /* The other side has said that it ends: nothing more comes. */
 bool websocket_is_closed(const struct websocket *w);
 
+/* A text message in one frame; `text` is UTF-8. */
+void websocket_send_text(struct websocket *w, struct str text);
 /* A binary message: `channel` and the bytes. Nothing follows a close. */
 void websocket_send(struct websocket *w, unsigned char channel, struct str bytes);
 void websocket_ping(struct websocket *w);

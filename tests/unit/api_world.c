@@ -227,7 +227,7 @@ struct asked *api_ask(struct api_world *a, struct question q)
         add_header(k, "connection", "keep-alive, Upgrade");
         add_header(k, "sec-websocket-version", "13");
         add_header(k, "sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
-        add_header(k, "sec-websocket-protocol", q.websocket);
+        add_header(k, "sec-websocket-protocol", *q.websocket ? q.websocket : NULL);
     }
     if (strstr(q.target, "/stream"))
         add_header(k, "upgrade", "mete-stream");

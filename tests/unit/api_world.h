@@ -49,7 +49,7 @@ struct question {
     const char *body;   /* JSON with ' for "; NULL: none */
     const char *content_type;
     const char *accept;
-    const char *websocket; /* the subprotocols that are offered; NULL: none is opened */
+    const char *websocket; /* subprotocols that the client offers; NULL: it opens no WebSocket */
     struct asker who;
     size_t backlog;
 };

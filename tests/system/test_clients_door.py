@@ -1,0 +1,81 @@
+"""Requests that independent clients make, replayed in their shape: watches over WebSocket, timeouts, versions."""
+
+import json
+import os
+import sys
+
+from door import PODS, Door
+from harness import ROOT, Mete, Skip, check, equal
+
+SITE = os.path.join(ROOT, "build", "venv", "lib")
+
+
+def websocket_client():
+    """The module of PyPI's websocket-client, which comes with the Kubernetes client."""
+    for version in sorted(os.listdir(SITE)) if os.path.isdir(SITE) else ():
+        sys.path.append(os.path.join(SITE, version, "site-packages"))
+    try:
+        import websocket
+    except ImportError:
+        raise Skip("build/venv has no websocket-client") from None
+    return websocket
+
+
+def test_watches_over_websocket():
+    websocket = websocket_client()
+    with Mete() as m:
+        door = Door(m)
+        as_java_opens_it(m, door, websocket)
+        a_watch_ends_by_itself(door, websocket)
+        a_refusal_is_a_status(door, websocket)
+
+
+def connect(door, websocket, path, **options):
+    host, port = door.address
+    s = websocket.WebSocket(sslopt={"context": door.tls})
+    s.connect(f"wss://{host}:{port}{path}", timeout=30, **options)
+    return s
+
+
+def as_java_opens_it(m, door, websocket):
+    status, pods = door.ask("GET", PODS)
+    equal(status, 200)
+    version = pods["metadata"]["resourceVersion"]
+    s = connect(door, websocket,
+                f"{PODS}?allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds=600&watch=true")
+    equal(s.getstatus(), 101)
+    s.ping()
+    status, _ = door.ask("POST", PODS, {"metadata": {"name": "w"}, "spec": {
+        "restartPolicy": "Never", "containers": [{"name": "c", "image": "host", "command": ["true"]}]}})
+    equal(status, 201)
+    kinds, phases = [], []
+    while "Succeeded" not in phases:
+        opcode, text = s.recv_data()
+        equal(opcode, websocket.ABNF.OPCODE_TEXT)
+        event = json.loads(text)
+        kinds.append(event["type"])
+        phases.append(event["object"]["status"]["phase"])
+    equal(kinds[0], "ADDED")
+    equal(phases[0], "Pending")
+    s.close()
+
+
+def a_watch_ends_by_itself(door, websocket):
+    s = connect(door, websocket, "/api/v1/namespaces?watch=true&timeoutSeconds=1")
+    names = set()
+    while True:
+        opcode, text = s.recv_data()
+        if opcode == websocket.ABNF.OPCODE_CLOSE:
+            equal(int.from_bytes(text[:2], "big"), 1000)
+            break
+        names.add(json.loads(text)["object"]["metadata"]["name"])
+    check("default" in names, names)
+
+
+def a_refusal_is_a_status(door, websocket):
+    try:
+        connect(door, websocket, "/api/v1/nothings?watch=true")
+        check(False, "the watch was opened")
+    except websocket.WebSocketBadStatusException as e:
+        equal(e.status_code, 404)
+        equal(json.loads(e.resp_body)["kind"], "Status")
