@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "engine/record.h"
+#include "engine/record/record.h"
 
 enum {
     NODES_MAX = 4096, /* that are looked at */

@@ -2,8 +2,8 @@
  * arrivals.h - what a cluster's users ask for: the last ARRIVALS_KEPT jobs, and the nodes they are
  * for
  *
- * Fed with the lines of the scheduler's engine (engine/record.h), so that whatever waits is seen,
- * whoever made it. A job counts once: ids grow, and what is not above the newest one was seen
+ * Fed with the lines of the scheduler's engine (engine/record/record.h), so that whatever waits is
+ * seen, whoever made it. A job counts once: ids grow, and what is not above the newest one was seen
  * before, also before a restart. Kept in 16 KiB, and its kinds.
  */
 #pragma once

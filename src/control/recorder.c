@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "base/vec.h"
-#include "engine/record_fold.h"
+#include "engine/record/record_fold.h"
 
 enum {
     PIECE_BYTES = 1 << 20,

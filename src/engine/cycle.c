@@ -4,20 +4,20 @@
  * is freed. The first ones that do not fit evict others where they may, or get reservations; the
  * rest works around these. One that is over a quota gets neither: room is not what it waits for.
  */
-#include "engine/asks.h"
-#include "engine/booking.h"
-#include "engine/claim.h"
-#include "engine/extra.h"
-#include "engine/move.h"
-#include "engine/near.h"
-#include "engine/place.h"
-#include "engine/points.h"
-#include "engine/preempt.h"
-#include "engine/record.h"
-#include "engine/reserve.h"
-#include "engine/search.h"
-#include "engine/share.h"
-#include "engine/turn.h"
+#include "engine/affinity/affinity.h"
+#include "engine/device/device_asks.h"
+#include "engine/evict/elastic.h"
+#include "engine/evict/move.h"
+#include "engine/evict/preempt.h"
+#include "engine/place/place.h"
+#include "engine/place/search.h"
+#include "engine/plan/backfill.h"
+#include "engine/plan/claim.h"
+#include "engine/plan/reservation.h"
+#include "engine/queue/points.h"
+#include "engine/queue/share.h"
+#include "engine/queue/turn.h"
+#include "engine/record/record.h"
 
 /* A gang whose time has come, but for which the policy chose other nodes than those that were found
  * for all of it. */

@@ -1,21 +1,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/booking.h"
-#include "engine/claim.h"
-#include "engine/demand.h"
-#include "engine/domain.h"
-#include "engine/extra.h"
-#include "engine/near.h"
-#include "engine/parts.h"
-#include "engine/policy.h"
-#include "engine/queue.h"
-#include "engine/recent.h"
-#include "engine/record.h"
-#include "engine/reserve.h"
-#include "engine/search.h"
+#include "engine/affinity/affinity.h"
+#include "engine/device/device_parts.h"
+#include "engine/evict/elastic.h"
+#include "engine/group_cache.h"
+#include "engine/place/demand.h"
+#include "engine/place/domain.h"
+#include "engine/place/policy.h"
+#include "engine/place/search.h"
+#include "engine/place/values.h"
+#include "engine/plan/backfill.h"
+#include "engine/plan/claim.h"
+#include "engine/plan/reservation.h"
+#include "engine/queue/queue.h"
+#include "engine/record/record.h"
 #include "engine/state.h"
-#include "engine/values.h"
 
 /* With its options, the policy by its name: another version may have another default. */
 static void record_begin(struct mete_engine *e, const struct mete_options *options)

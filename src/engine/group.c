@@ -1,12 +1,12 @@
 #include <stdlib.h>
 
-#include "engine/domain.h"
-#include "engine/extra.h"
-#include "engine/fit.h"
-#include "engine/near.h"
-#include "engine/outlook.h"
-#include "engine/queue.h"
-#include "engine/recent.h"
+#include "engine/affinity/affinity.h"
+#include "engine/evict/elastic.h"
+#include "engine/group_cache.h"
+#include "engine/place/domain.h"
+#include "engine/place/fit.h"
+#include "engine/plan/outlook.h"
+#include "engine/queue/queue.h"
 #include "engine/state.h"
 
 enum {

@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "engine/move.h"
-#include "engine/preempt.h"
-#include "engine/record.h"
-#include "engine/reserve.h"
-#include "engine/why.h"
+#include "engine/evict/move.h"
+#include "engine/evict/preempt.h"
+#include "engine/plan/backfill.h"
+#include "engine/record/record.h"
+#include "engine/why/why.h"
 
 static const struct {
     enum mete_reason_code code;

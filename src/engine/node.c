@@ -1,13 +1,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/booking.h"
-#include "engine/claim.h"
-#include "engine/near.h"
-#include "engine/parts.h"
-#include "engine/record.h"
-#include "engine/reserve.h"
-#include "engine/search.h"
+#include "engine/affinity/affinity.h"
+#include "engine/device/device_parts.h"
+#include "engine/place/search.h"
+#include "engine/plan/backfill.h"
+#include "engine/plan/claim.h"
+#include "engine/plan/reservation.h"
+#include "engine/record/record.h"
 #include "engine/state.h"
 
 struct gpu *gpu_make(struct mete_engine *e, const char *uuid)

@@ -4,11 +4,11 @@
  */
 #include <stdlib.h>
 
-#include "engine/asks.h"
-#include "engine/fit.h"
-#include "engine/near.h"
-#include "engine/node_rules.h"
-#include "engine/search.h"
+#include "engine/affinity/affinity.h"
+#include "engine/affinity/node_rules.h"
+#include "engine/device/device_asks.h"
+#include "engine/place/fit.h"
+#include "engine/place/search.h"
 #include "engine/state.h"
 
 static int compare_requests(const void *a, const void *b)

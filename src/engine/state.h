@@ -16,7 +16,7 @@
 #include "base/vec.h"
 #include "engine/intern.h"
 #include "engine/journal.h"
-#include "engine/order.h"
+#include "engine/queue/order.h"
 #include "mete/engine.h"
 
 enum {
@@ -121,7 +121,7 @@ struct gpu {
     uint32_t milli_used;
     uint32_t memory_milli_used; /* by shares that asked for as much memory as compute */
     int64_t bytes_used;         /* by the others */
-    struct parts *parts;        /* slices or replicas of it; NULL: none. parts.h */
+    struct parts *parts;        /* slices or replicas of it; NULL: none. device_parts.h */
 };
 
 /* Gpus of a node that belong together, as bits. */
@@ -251,7 +251,8 @@ struct shape {
     int64_t gpu_bytes; /* with a share; 0: as large a part as of the compute */
     uint32_t *models;  /* one of these, by number; none: any */
     size_t n_models;
-    struct ask *asks; /* several kinds in one pod; then gpus is how many, milli the most. asks.h */
+    struct ask
+        *asks; /* several kinds in one pod; then gpus is how many, milli the most. device_asks.h */
     size_t n_asks;
     uint32_t node;            /* interned name; 0: any */
     struct request *requests; /* by resource number */
@@ -265,7 +266,7 @@ struct shape {
     struct toleration *tolerations;
     size_t n_tolerations;
     struct node_rules *nodes; /* NULL: none */
-    struct near_rules *near;  /* NULL: none; see near.h */
+    struct near_rules *near;  /* NULL: none; see affinity.h */
     bool is_linked;           /* more than one gpu, all in one link group */
     bool is_scratch;          /* made for a what-if: no cache */
 
@@ -286,10 +287,10 @@ struct domain_asks {
 
 struct group_set {
     struct shape *shape;
-    struct ties *ties; /* NULL: nobody's rules look at such pods; see near.h */
+    struct ties *ties; /* NULL: nobody's rules look at such pods; see affinity.h */
     uint32_t name;
     uint32_t count;    /* that it needs at least */
-    uint32_t n_extras; /* more that it may have: see extra.h */
+    uint32_t n_extras; /* more that it may have: see elastic.h */
     struct domain_asks asks;
 };
 
@@ -299,7 +300,7 @@ struct group {
     struct map_handle handle;
     uint32_t *words;
     unsigned refs;
-    struct group **recent; /* where recent.c has it; or NULL */
+    struct group **recent; /* where group_cache.c has it; or NULL */
     uint32_t user;         /* 0: of any */
     uint32_t booking;      /* the name of the one in which alone it runs; 0: none */
     struct group_set *sets;
@@ -364,7 +365,7 @@ struct workload {
     int64_t *charged;              /* what is counted of it, by counted resource; NULL: nothing */
     struct claim *claim;           /* where it waits; or NULL */
     struct workload *whole;        /* of an extra that is of a workload here; else NULL */
-    VEC(struct workload *) extras; /* its pods beyond the least: see extra.h */
+    VEC(struct workload *) extras; /* its pods beyond the least: see elastic.h */
     struct pod_labels *labels;     /* of each set; NULL: none */
     char *hold_text;               /* NULL: none of its own */
     int64_t end_ns;                /* by its time limit, where placed; NEVER_NS */
@@ -609,7 +610,7 @@ static inline uint64_t node_gpus_of_models(const struct node *n, const uint32_t 
     return ret;
 }
 
-/* asks.c: the gpus of which something may be given for one of the shape's asks. */
+/* device_asks.c: the gpus of which something may be given for one of the shape's asks. */
 uint64_t asks_gpus_of(const struct node *n, const struct shape *s);
 
 /* The gpus of a node that the shape takes, by model and by how they are dealt out. */

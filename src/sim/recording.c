@@ -1,7 +1,7 @@
 #include "sim/recording.h"
 
 #include "base/mem.h"
-#include "engine/record.h"
+#include "engine/record/record.h"
 
 enum {
     SHOWN_MAX = 2000 /* bytes of a decision that differs */

@@ -1,8 +1,8 @@
 /*
  * recording.h - what an engine was told and decided, played to another one
  *
- * A recording is lines of engine/record.h; the first says how the engine began. Empty lines and
- * those that begin with '#' say nothing.
+ * A recording is lines of engine/record/record.h; the first says how the engine began. Empty lines
+ * and those that begin with '#' say nothing.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "engine/sizes.h"
+#include "engine/queue/sizes.h"
 #include "mete/engine.h"
 #include "sim/replay_private.h"
 

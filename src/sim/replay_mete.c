@@ -1,6 +1,6 @@
 /*
- * Mete's order by size (engine/sizes.h), which knows estimates only: a job's size is its estimated
- * gpu time.
+ * Mete's order by size (engine/queue/sizes.h), which knows estimates only: a job's size is its
+ * estimated gpu time.
  *
  * In this order all jobs fill the pool, also around one that does not fit. A running job that has
  * no place in it is preempted and pays. A job that outlives its estimate is expected to run a
@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "engine/sizes.h"
+#include "engine/queue/sizes.h"
 #include "sim/line.h"
 #include "sim/replay_private.h"
 

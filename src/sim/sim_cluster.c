@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/vec.h"
-#include "engine/record_fold.h"
+#include "engine/record/record_fold.h"
 #include "model/quantity.h"
 
 enum {

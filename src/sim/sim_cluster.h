@@ -2,8 +2,8 @@
  * sim_cluster.h - nodes and queues for a replay on the engine itself: written by people, or those
  * of a running Mete
  *
- * Kept as lines of engine/record.h, so that whatever the engine can be told of nodes and queues
- * comes along.
+ * Kept as lines of engine/record/record.h, so that whatever the engine can be told of nodes and
+ * queues comes along.
  */
 #pragma once
 

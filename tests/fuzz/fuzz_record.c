@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "engine/record_fold.h"
+#include "engine/record/record_fold.h"
 #include "sim/recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* Conservative backfill: each that waits has its time, and nobody behind it takes it away. */
 #include "../prop.h"
-#include "engine/claim.h"
+#include "engine/plan/claim.h"
 #include "engine_one.h"
 
 static int setup_plan(void **state)

@@ -6,7 +6,7 @@
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
-#include "engine/reserve.h"
+#include "engine/plan/backfill.h"
 #include "engine/state.h"
 #include "engine_build.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* Node affinity, pods together, apart and spread: what people are told, and what else it touches.
  */
-#include "engine/near.h"
+#include "engine/affinity/affinity.h"
 #include "engine/state.h"
 #include "engine_build.h"
 #include "test.h"

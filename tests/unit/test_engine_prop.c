@@ -5,7 +5,7 @@
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
-#include "engine/claim.h"
+#include "engine/plan/claim.h"
 #include "engine_build.h"
 #include "test.h"
 

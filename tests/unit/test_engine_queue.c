@@ -1,4 +1,4 @@
-#include "engine/place.h"
+#include "engine/place/place.h"
 #include "engine_one.h"
 
 /* A queue with a quota of gpus. */

@@ -6,7 +6,7 @@
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
-#include "engine/place.h"
+#include "engine/place/place.h"
 #include "engine_build.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* What was used lately, and the two formulas that make a factor of it. */
-#include "engine/share.h"
+#include "engine/queue/share.h"
 #include "engine_build.h"
 #include "test.h"
 

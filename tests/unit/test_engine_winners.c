@@ -3,7 +3,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/ladder.h"
-#include "engine/winners.h"
+#include "engine/max_tree.h"
 #include "test.h"
 
 enum {

@@ -4,7 +4,7 @@
  */
 #include "../prop.h"
 #include "base/err.h"
-#include "engine/record_fold.h"
+#include "engine/record/record_fold.h"
 #include "sim/recording.h"
 #include "slices_build.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "engine/sizes.h"
+#include "engine/queue/sizes.h"
 #include "sim/chance.h"
 #include "sim/job_trace.h"
 #include "sim/openb_run.h"

@@ -1,0 +1,503 @@
+/*
+ * May a pod go to a node, by where other pods are, and is it better there: as Kubernetes' scheduler
+ * says it. Its plugins NodeAffinity, InterPodAffinity and PodTopologySpread each give 0 to 100 to
+ * each node that fits and have the weight 2; here the sum goes before what the policy says, so that
+ * what people wrote goes before how Mete packs, and behind the taints that nodes would rather not
+ * have tolerated.
+ */
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "engine/affinity/affinity.h"
+#include "engine/affinity/node_rules.h"
+#include "engine/place/domain.h"
+#include "engine/place/fit.h"
+#include "engine/place/policy.h"
+#include "engine/place/search.h"
+#include "engine/plan/claim.h"
+#include "engine/plan/reservation.h"
+
+enum {
+    SCORE_MAX = 100,
+    PLUGIN_WEIGHT = 2,
+    PPM = 1000000,
+    NONE = UINT32_MAX
+};
+
+/* What each node gets before it is compared with the others. */
+struct raw {
+    int64_t nodes;
+    int64_t pods;
+    int64_t spread;
+    bool has_no_spread; /* it is not in all of the topologies */
+};
+
+struct range {
+    int64_t low;
+    int64_t high;
+};
+
+struct near_question {
+    const struct ties *ties;
+    const struct shape *shape;
+    bool is_first; /* nobody is there yet whom it would be together with */
+    bool has_wishes;
+    int64_t least[NEAR_RULES_MAX];        /* of a spread: pods in the domain with the fewest */
+    uint32_t adjusted_at[NEAR_RULES_MAX]; /* its cells are there in `adjusted`; NONE */
+    int64_t log_ppm[NEAR_RULES_MAX];      /* of a spread with a weight */
+    VEC(struct cell) adjusted;
+    VEC(uint64_t) keys;   /* by rank */
+    VEC(struct raw) raws; /* by rank */
+    VEC(uint32_t) seen;   /* by domain, the rule that saw it last, plus 1 */
+    struct range nodes;
+    struct range pods;
+    struct range spread;
+};
+
+bool near_concerns(const struct ties *ties, const struct shape *s)
+{
+    if (s->near || (s->nodes && s->nodes->n_wishes > 0))
+        return true;
+    for (size_t i = 0; ties && i < ties->n; i++)
+        if (ties->at[i]->n_apart > 0 || ties->at[i]->n_liking > 0)
+            return true;
+    return false;
+}
+
+bool near_restricts(const struct ties *ties, const struct shape *s)
+{
+    for (size_t i = 0; s->near && i < s->near->n; i++)
+        if (s->near->at[i].weight == 0)
+            return true;
+    for (size_t i = 0; ties && i < ties->n; i++)
+        if (ties->at[i]->n_apart > 0)
+            return true;
+    return false;
+}
+
+bool near_restricts_group(const struct group *g)
+{
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (near_restricts(g->sets[i].ties, g->sets[i].shape))
+            return true;
+    return false;
+}
+
+static bool has_wishes(const struct ties *ties, const struct shape *s)
+{
+    if ((s->near && s->near->has_wishes) || (s->nodes && s->nodes->n_wishes > 0))
+        return true;
+    for (size_t i = 0; ties && i < ties->n; i++)
+        if (ties->at[i]->n_liking > 0)
+            return true;
+    return false;
+}
+
+static const struct cell *cell_of(const struct near_question *q, size_t rule, uint32_t domain)
+{
+    const struct tally *t = q->shape->near->at[rule].tally;
+
+    if (q->adjusted_at[rule] != NONE)
+        return &q->adjusted.at[q->adjusted_at[rule] + domain];
+    return &t->cells.at[domain];
+}
+
+/* Nodes that take no pods for now have a taint that says so in Kubernetes. */
+static void adjust(const struct mete_engine *e, struct near_question *q, size_t rule)
+{
+    const struct tally *t = q->shape->near->at[rule].tally;
+    size_t first = q->adjusted.n;
+
+    VEC_EACH (&t->cells, c) {
+        vec_add(&q->adjusted, *c);
+    }
+    q->adjusted_at[rule] = (uint32_t)first;
+    VEC_EACH (&e->order, n) {
+        struct cell *c = &q->adjusted.at[first + near_domain(t->topology, (*n)->slot)];
+
+        if (node_takes_pods(*n) || !near_counts_node(t, *n))
+            continue;
+        c->nodes--;
+        for (const struct pod *p = (*n)->pods; p; p = p->after)
+            c->pods -= ties_have(pod_ties(p), t);
+    }
+}
+
+/* Over the domains that count; 0 where these are too few. */
+static int64_t least_of(const struct near_question *q, size_t rule)
+{
+    const struct near_rule *r = &q->shape->near->at[rule];
+    int64_t least = INT64_MAX;
+    uint32_t n_domains = 0;
+
+    for (uint32_t i = 1; i < r->tally->cells.n; i++) {
+        const struct cell *c = cell_of(q, rule, i);
+
+        if (c->nodes == 0)
+            continue;
+        n_domains++;
+        least = c->pods < least ? c->pods : least;
+    }
+    return n_domains < r->min_domains ? 0 : least;
+}
+
+/* Nobody whom it would be together with is in any domain, and it is one of them itself. */
+static bool is_first(const struct near_question *q)
+{
+    const struct near_rules *rules = q->shape->near;
+
+    for (size_t i = 0; i < rules->n; i++) {
+        const struct near_rule *r = &rules->at[i];
+
+        if (r->kind == METE_RULE_TOGETHER && r->weight == 0 &&
+            (r->tally->n_pods > 0 || !ties_have(q->ties, r->tally)))
+            return false;
+    }
+    return true;
+}
+
+void near_ask(struct mete_engine *e, const struct ties *ties, const struct shape *s)
+{
+    struct near_question *q;
+
+    if (!e->question)
+        e->question = mem_alloc(sizeof(*e->question));
+    q = e->question;
+    q->ties = ties;
+    q->shape = s;
+    q->has_wishes = has_wishes(ties, s);
+    if (!s->near)
+        return;
+    vec_clear(&q->adjusted);
+    q->is_first = is_first(q);
+    for (size_t i = 0; i < s->near->n; i++) {
+        const struct near_rule *r = &s->near->at[i];
+
+        q->adjusted_at[i] = NONE;
+        if (r->kind != METE_RULE_SPREAD)
+            continue;
+        if (r->counts_no_tainted_nodes)
+            adjust(e, q, i);
+        q->least[i] = r->weight == 0 ? least_of(q, i) : 0;
+    }
+}
+
+static struct near_refusal refuse_spread(const struct near_question *q, size_t rule,
+                                         uint32_t domain)
+{
+    const struct near_rule *r = &q->shape->near->at[rule];
+    struct near_refusal ret = {.rule = r, .domain = domain};
+
+    ret.skew =
+        (int64_t)cell_of(q, rule, domain)->pods + ties_have(q->ties, r->tally) - q->least[rule];
+    if (ret.skew > r->max_skew)
+        ret.answer = NEAR_RULE;
+    return ret;
+}
+
+static struct near_refusal refuse_rule(const struct near_question *q, size_t rule,
+                                       const struct node *n)
+{
+    const struct near_rule *r = &q->shape->near->at[rule];
+    uint32_t domain = near_domain(r->tally->topology, n->slot);
+    struct near_refusal ret = {.rule = r, .domain = domain};
+    bool is_there;
+
+    if (r->weight > 0)
+        return ret;
+    if (domain == 0) {
+        ret.answer = r->kind == METE_RULE_APART ? NEAR_FITS : NEAR_NO_TOPOLOGY;
+        return ret;
+    }
+    if (r->kind == METE_RULE_SPREAD)
+        return refuse_spread(q, rule, domain);
+    is_there = r->tally->cells.at[domain].pods > 0;
+    if (r->kind == METE_RULE_APART ? is_there : !is_there && !q->is_first)
+        ret.answer = NEAR_RULE;
+    return ret;
+}
+
+bool near_allows(const struct mete_engine *e, const struct node *n, struct near_refusal *ret)
+{
+    const struct near_question *q = e->question;
+    struct near_refusal refusal = {0};
+
+    for (size_t i = 0; q->ties && i < q->ties->n && refusal.answer == NEAR_FITS; i++) {
+        const struct tally *t = q->ties->at[i];
+        uint32_t domain = near_domain(t->topology, n->slot);
+
+        if (t->n_apart > 0 && domain != 0 && t->cells.at[domain].apart > 0)
+            refusal = (struct near_refusal){NEAR_REPELLED, NULL, t, domain, 0};
+    }
+    for (size_t i = 0; q->shape->near && i < q->shape->near->n && refusal.answer == NEAR_FITS; i++)
+        refusal = refuse_rule(q, i, n);
+    if (ret)
+        *ret = refusal;
+    return refusal.answer == NEAR_FITS;
+}
+
+/* 1000000 x ln(x) of x >= 1, in integers: bit by bit by squaring. */
+static int64_t log_ppm(uint32_t x)
+{
+    enum {
+        BITS = 24,
+        ONE = 31
+    };
+    int whole = 31 - __builtin_clz(x);
+    uint64_t rest = (uint64_t)x << (ONE - whole); /* 1 .. 2 */
+    int64_t log2 = whole;
+
+    for (int i = 0; i < BITS; i++) {
+        rest = rest * rest >> ONE;
+        log2 = log2 << 1 | (int64_t)(rest >> (ONE + 1));
+        rest >>= rest >> (ONE + 1);
+    }
+    return log2 * 693147 >> BITS;
+}
+
+/* In how many domains of the rule the nodes that fit are. */
+static uint32_t count_domains(struct mete_engine *e, size_t rule, const uint64_t *keys)
+{
+    struct near_question *q = e->question;
+    const struct topology *t = q->shape->near->at[rule].tally->topology;
+    uint32_t n = 0;
+
+    while (q->seen.n < t->by_index.n)
+        vec_add(&q->seen, 0);
+    for (size_t i = 0; i < e->order.n; i++) {
+        uint32_t domain = near_domain(t, e->order.at[i]->slot);
+
+        if (keys[i] == 0 || q->raws.at[i].has_no_spread || q->seen.at[domain] == rule + 1)
+            continue;
+        q->seen.at[domain] = (uint32_t)rule + 1;
+        n++;
+    }
+    return n;
+}
+
+static int64_t raw_pods(const struct near_question *q, const struct node *n)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; q->ties && i < q->ties->n; i++) {
+        const struct tally *t = q->ties->at[i];
+
+        sum += t->cells.at[near_domain(t->topology, n->slot)].liking;
+    }
+    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++) {
+        const struct near_rule *r = &q->shape->near->at[i];
+        int64_t pods;
+
+        if (r->weight == 0 || r->kind == METE_RULE_SPREAD)
+            continue;
+        pods = r->tally->cells.at[near_domain(r->tally->topology, n->slot)].pods;
+        sum += r->kind == METE_RULE_APART ? -pods * r->weight : pods * r->weight;
+    }
+    return sum;
+}
+
+static bool is_wished_spread(const struct near_rule *r)
+{
+    return r->kind == METE_RULE_SPREAD && r->weight > 0;
+}
+
+static bool has_no_spread(const struct near_question *q, const struct node *n)
+{
+    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++) {
+        const struct near_rule *r = &q->shape->near->at[i];
+
+        if (is_wished_spread(r) && near_domain(r->tally->topology, n->slot) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int64_t raw_spread(const struct near_question *q, const struct node *n)
+{
+    int64_t sum_ppm = 0;
+
+    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++) {
+        const struct near_rule *r = &q->shape->near->at[i];
+        uint32_t domain = near_domain(r->tally->topology, n->slot);
+
+        if (is_wished_spread(r))
+            sum_ppm +=
+                cell_of(q, i, domain)->pods * q->log_ppm[i] + (int64_t)(r->max_skew - 1) * PPM;
+    }
+    return (sum_ppm + PPM / 2) / PPM;
+}
+
+static void widen(struct range *r, int64_t value)
+{
+    r->low = value < r->low ? value : r->low;
+    r->high = value > r->high ? value : r->high;
+}
+
+static struct raw raw_of(const struct mete_engine *e, const struct near_question *q,
+                         const struct node *n)
+{
+    struct raw raw = {.has_no_spread = has_no_spread(q, n)};
+
+    raw.nodes = q->shape->nodes ? node_rules_wishes(e, q->shape->nodes, n) : 0;
+    raw.pods = raw_pods(q, n);
+    return raw;
+}
+
+/* Of all nodes whose key is not 0. */
+static void weigh(struct mete_engine *e, const uint64_t *keys)
+{
+    struct near_question *q = e->question;
+    const struct range empty = {INT64_MAX, INT64_MIN};
+
+    q->nodes = q->pods = q->spread = empty;
+    vec_clear(&q->raws);
+    for (size_t i = 0; i < e->order.n; i++)
+        vec_add(&q->raws, keys[i] ? raw_of(e, q, e->order.at[i]) : (struct raw){0});
+    vec_clear(&q->seen);
+    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++)
+        if (is_wished_spread(&q->shape->near->at[i]))
+            q->log_ppm[i] = log_ppm(count_domains(e, i, keys) + 2);
+    for (size_t i = 0; i < e->order.n; i++) {
+        struct raw *raw = &q->raws.at[i];
+
+        if (keys[i] == 0)
+            continue;
+        widen(&q->nodes, raw->nodes);
+        widen(&q->pods, raw->pods);
+        if (raw->has_no_spread)
+            continue;
+        raw->spread = raw_spread(q, e->order.at[i]);
+        widen(&q->spread, raw->spread);
+    }
+}
+
+static uint64_t wish_score(const struct near_question *q, const struct raw *raw)
+{
+    int64_t sum = 0;
+
+    if (q->nodes.high > 0)
+        sum += SCORE_MAX * raw->nodes / q->nodes.high;
+    if (q->pods.high > q->pods.low)
+        sum += SCORE_MAX * (raw->pods - q->pods.low) / (q->pods.high - q->pods.low);
+    if (raw->has_no_spread || q->spread.high == INT64_MIN)
+        return (uint64_t)sum * PLUGIN_WEIGHT;
+    if (q->spread.high == 0)
+        sum += SCORE_MAX;
+    else
+        sum += SCORE_MAX * (q->spread.high + q->spread.low - raw->spread) / q->spread.high;
+    return (uint64_t)sum * PLUGIN_WEIGHT;
+}
+
+/*
+ * A search's key is its score plus 1 above 32 bits that say the rank, of which 20 are used. Here
+ * those of the score that say which taints are disliked lead, then come the wishes (at most 600 in
+ * 12 bits), then the rest of it and of the rank.
+ */
+static uint64_t mix(uint64_t key, uint64_t wishes)
+{
+    enum {
+        REST_BITS = POLICY_BITS + 2,
+        RANK_BITS = 20,
+        WISH_BITS = 12
+    };
+    uint64_t score = (key >> 32) - 1;
+    uint64_t liked = score >> REST_BITS;
+    uint64_t rest = score & ((UINT64_C(1) << REST_BITS) - 1);
+
+    return UINT64_C(1) << 63 | liked << (WISH_BITS + REST_BITS + RANK_BITS) |
+           wishes << (REST_BITS + RANK_BITS) | rest << RANK_BITS |
+           (key & ((UINT64_C(1) << RANK_BITS) - 1));
+}
+
+/* Nodes that are kept for somebody, or set aside: whoever looks at them asks near_key. */
+static bool is_apart(const struct node *n)
+{
+    return n->reservation || n->n_booked > 0;
+}
+
+/* All nodes where such pods might be are compared, also those that near_best leaves out. */
+static void weigh_all(struct mete_engine *e, const struct shape *s, const struct scope *scope,
+                      const uint64_t *keys)
+{
+    struct near_question *q = e->question;
+
+    vec_clear(&q->keys);
+    for (size_t i = 0; i < e->order.n; i++) {
+        const struct node *n = e->order.at[i];
+        uint64_t key = keys[i];
+
+        if (is_apart(n) && !node_is_barred(e, n))
+            key = search_key(e, n, s);
+        if (!scope_has(scope, n) || !near_allows(e, n, NULL))
+            key = 0;
+        vec_add(&q->keys, key);
+    }
+    weigh(e, q->keys.at);
+}
+
+struct node *near_best(struct mete_engine *e, struct attempt *a, const struct ties *ties,
+                       struct shape *s, uint64_t *ret_key)
+{
+    const uint64_t *keys = search_keys(e, s);
+    const struct near_question *q;
+    struct node *best = NULL;
+
+    near_ask(e, ties, s);
+    q = e->question;
+    if (q->has_wishes)
+        weigh_all(e, s, &a->scope, keys);
+    *ret_key = 0;
+    for (size_t i = 0; i < e->order.n; i++) {
+        uint64_t key = keys[i];
+
+        if (key == 0 || !scope_has(&a->scope, e->order.at[i]) ||
+            (!q->has_wishes && key <= *ret_key))
+            continue;
+        key = near_key(e, e->order.at[i], key);
+        if (key <= *ret_key || !claim_allows(e, a, s, e->order.at[i]))
+            continue;
+        *ret_key = key;
+        best = e->order.at[i];
+    }
+    return best;
+}
+
+uint64_t near_key(struct mete_engine *e, const struct node *n, uint64_t key)
+{
+    const struct near_question *q = e->question;
+
+    if (key == 0 || !near_allows(e, n, NULL))
+        return 0;
+    return q->has_wishes ? mix(key, wish_score(q, &q->raws.at[n->rank])) : key;
+}
+
+bool near_holds(struct mete_engine *e, struct workload *w)
+{
+    bool holds = true;
+
+    if (!e->near)
+        return true;
+    for (size_t i = 0; i < w->n_pods && holds; i++) {
+        struct pod *p = &w->pods[i];
+        const struct shape *s = pod_shape(p);
+
+        if (!p->node || !near_concerns(pod_ties(p), s))
+            continue;
+        near_count(e, pod_ties(p), s, p->node, -1);
+        near_ask(e, pod_ties(p), s);
+        holds = near_allows(e, p->node, NULL);
+        near_count(e, pod_ties(p), s, p->node, 1);
+    }
+    return holds;
+}
+
+void near_question_free(struct near_question *q)
+{
+    if (!q)
+        return;
+    vec_done(&q->adjusted);
+    vec_done(&q->keys);
+    vec_done(&q->raws);
+    vec_done(&q->seen);
+    free(q);
+}

@@ -1,0 +1,220 @@
+#include "engine/device/device_asks.h"
+
+#include <stdlib.h>
+
+static bool is_slice(const struct mete_gpu_ask *a)
+{
+    return a->profile && *a->profile;
+}
+
+static enum mete_result check_ask(struct mete_engine *e, const struct mete_gpu_ask *a, size_t i)
+{
+    char name[MIG_NAME_SIZE];
+
+    if (a->count == 0 || a->count > ASK_DEVICES_MAX)
+        return engine_refuse(e, METE_INVALID, "ask %zu: count %u is not within 1 .. %d", i,
+                             a->count, ASK_DEVICES_MAX);
+    if (a->gpu_milli > MILLI || a->memory_bytes < 0 || a->memory_bytes > AMOUNT_MAX)
+        return engine_refuse(e, METE_INVALID,
+                             "ask %zu: gpu_milli is not within 0 .. %d, or memory_bytes not within "
+                             "0 .. 2^60",
+                             i, MILLI);
+    if (is_slice(a) && !mig_name_read(a->profile, name))
+        return engine_refuse(e, METE_INVALID, "ask %zu: want a profile such as '1g.10gb'", i);
+    if ((is_slice(a) || a->is_replica) && a->gpu_milli > 0)
+        return engine_refuse(e, METE_INVALID, "ask %zu: a slice or replica has no gpu_milli", i);
+    if (a->is_replica && (is_slice(a) || a->memory_bytes > 0))
+        return engine_refuse(e, METE_INVALID,
+                             "ask %zu: a replica is no slice, and nobody promises it memory", i);
+    if (a->n_models > LIST_MAX)
+        return engine_refuse(e, METE_INVALID, "ask %zu: more than %d gpu models", i, LIST_MAX);
+    for (size_t k = 0; k < a->n_models; k++)
+        if (!text_is_sane(a->models[k]))
+            return engine_refuse(e, METE_INVALID, "ask %zu: a gpu model is empty or over %d bytes",
+                                 i, TEXT_MAX);
+    return METE_OK;
+}
+
+enum mete_result asks_check(struct mete_engine *e, const struct mete_pod_set *set)
+{
+    uint64_t devices = 0;
+
+    if (set->n_asks == 0)
+        return METE_OK;
+    if (set->n_asks > ASKS_MAX || set->gpus > 0)
+        return engine_refuse(e, METE_INVALID,
+                             "a pod has either `gpus` or at most %d asks, not both", ASKS_MAX);
+    for (size_t i = 0; i < set->n_asks; i++) {
+        enum mete_result result = check_ask(e, &set->asks[i], i);
+
+        if (result != METE_OK)
+            return result;
+        devices += set->asks[i].count;
+    }
+    if (devices > ASK_DEVICES_MAX)
+        return engine_refuse(e, METE_INVALID, "a pod asks for %llu devices, at most %d",
+                             (unsigned long long)devices, ASK_DEVICES_MAX);
+    return METE_OK;
+}
+
+bool asks_are_plain(const struct mete_pod_set *set, struct mete_pod_set *ret)
+{
+    const struct mete_gpu_ask *a = set->asks;
+
+    *ret = *set;
+    if (set->n_asks == 0)
+        return true;
+    if (set->n_asks > 1 || is_slice(a) || a->is_replica)
+        return false;
+    ret->gpus = a->count;
+    ret->gpu_milli = a->gpu_milli;
+    ret->gpu_memory_bytes = a->memory_bytes;
+    ret->gpu_models = a->models;
+    ret->n_gpu_models = a->n_models;
+    ret->n_asks = 0;
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void read_models(struct mete_engine *e, const struct mete_gpu_ask *from, struct ask *to)
+{
+    to->models = mem_alloc(from->n_models * sizeof(*to->models) + 1);
+    for (size_t i = 0; i < from->n_models; i++)
+        to->models[to->n_models++] = intern_ref(e->texts, from->models[i]);
+    qsort(to->models, to->n_models, sizeof(*to->models), compare_numbers);
+}
+
+static void read_ask(struct mete_engine *e, const struct mete_gpu_ask *from, struct ask *to)
+{
+    char name[MIG_NAME_SIZE] = "";
+
+    read_models(e, from, to);
+    to->count = from->count;
+    to->bytes = from->memory_bytes;
+    if (is_slice(from)) {
+        (void)mig_name_read(from->profile, name); /* checked */
+        to->kind = ASK_SLICE;
+        to->profile = intern_ref(e->texts, name);
+        to->milli = mig_name_milli(name);
+    } else if (from->is_replica) {
+        to->kind = ASK_REPLICA;
+        to->milli = 1;
+    } else if (from->gpu_milli > 0 && from->gpu_milli < MILLI) {
+        to->kind = ASK_SHARE;
+        to->milli = from->gpu_milli;
+    } else {
+        to->kind = ASK_WHOLE;
+        to->milli = MILLI;
+        to->bytes = 0;
+    }
+}
+
+void asks_read(struct mete_engine *e, const struct mete_pod_set *set, struct shape *s)
+{
+    s->asks = mem_alloc(set->n_asks * sizeof(*s->asks));
+    s->milli = 0;
+    for (size_t i = 0; i < set->n_asks; i++) {
+        struct ask *a = &s->asks[s->n_asks++];
+
+        *a = (struct ask){.first = s->gpus};
+        read_ask(e, &set->asks[i], a);
+        s->gpus += a->count;
+        s->milli = a->milli > s->milli ? a->milli : s->milli;
+    }
+}
+
+void asks_free(struct mete_engine *e, struct shape *s)
+{
+    for (size_t i = 0; i < s->n_asks; i++) {
+        for (size_t k = 0; k < s->asks[i].n_models; k++)
+            intern_unref(e->texts, s->asks[i].models[k]);
+        intern_unref(e->texts, s->asks[i].profile);
+        free(s->asks[i].models);
+    }
+    free(s->asks);
+}
+
+struct ask *asks_scratch(struct mete_engine *e, const struct shape *s)
+{
+    size_t size = s->n_asks * sizeof(*s->asks);
+    struct ask *copy = NULL;
+
+    if (s->n_asks == 0)
+        return NULL;
+    copy = arena_alloc(e->scratch, size);
+    memcpy(copy, s->asks, size);
+    return copy;
+}
+
+int64_t asks_milli(const struct shape *s, uint32_t model)
+{
+    int64_t ret = 0;
+
+    for (size_t i = 0; i < s->n_asks; i++) {
+        const struct ask *a = &s->asks[i];
+
+        if (model == 0 || (a->n_models == 1 && a->models[0] == model))
+            ret += (int64_t)a->count * a->milli;
+    }
+    return ret;
+}
+
+bool asks_have_replicas(const struct shape *s)
+{
+    for (size_t i = 0; i < s->n_asks; i++)
+        if (s->asks[i].kind == ASK_REPLICA)
+            return true;
+    return false;
+}
+
+uint32_t pod_device_milli(const struct pod *p, size_t i)
+{
+    const struct ask *a;
+
+    if (pod_shape(p)->n_asks == 0)
+        return pod_shape(p)->milli;
+    a = pod_ask(p, i);
+    if (a->kind == ASK_REPLICA && p->gpus[i]->parts)
+        return parts_replica_milli(p->gpus[i]->parts);
+    return a->milli;
+}
+
+static bool may_serve(const struct gpu *g, const struct ask *a)
+{
+    const struct parts *p = g->parts;
+
+    if (a->kind == ASK_REPLICA)
+        return p && p->replicas > 0;
+    if (a->kind != ASK_SLICE)
+        return !p || p->can_be_whole;
+    if (!p || p->replicas > 0)
+        return false;
+    if (p->is_flexible)
+        return parts_profile(p, a->profile) >= 0;
+    for (unsigned i = 0; i < MIG_UNITS_MAX; i++)
+        if (p->told[i].name == a->profile)
+            return true;
+    return false;
+}
+
+uint64_t asks_gpus_of(const struct node *n, const struct shape *s)
+{
+    uint64_t ret = 0;
+
+    for (size_t i = 0; i < s->n_asks; i++) {
+        const struct ask *a = &s->asks[i];
+
+        for (uint64_t left = node_gpus_of_models(n, a->models, a->n_models) & ~ret; left;
+             left &= left - 1)
+            if (may_serve(n->gpus[__builtin_ctzll(left)], a))
+                ret |= left & -left;
+    }
+    return ret;
+}

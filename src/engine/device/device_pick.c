@@ -1,0 +1,580 @@
+#include "engine/device/device_pick.h"
+
+#include "engine/place/fit.h"
+
+enum {
+    TRIES_MAX = 128,
+    LOSS_MAX = 255,
+};
+
+/* What is left of one gpu while a pod is dealt to. */
+struct left {
+    struct mig_state state; /* of a flexible one */
+    uint16_t free;          /* of one with fixed slices: those that nobody holds */
+};
+
+struct deal {
+    const struct node *n;
+    const struct shape *s;
+    enum deal_how how;
+    uint64_t healthy;
+    uint64_t taken;  /* gpus with a device of this pod that is no slice */
+    uint64_t sliced; /* and that is one */
+    uint64_t known;  /* of which `left` is filled */
+    struct left left[NODE_GPUS_MAX];
+    uint8_t items[ASK_DEVICES_MAX]; /* the slices, by ask, the largest first */
+    size_t n_items;
+    unsigned tries;
+    const struct board *board; /* the last one asked for a profile, ... */
+    uint32_t name;             /* ... and which */
+    int profile;
+    struct choice *ret;
+};
+
+/* As parts_profile: gpus of a node mostly have the same board. */
+static int profile_of(struct deal *d, const struct parts *p, uint32_t name)
+{
+    if (p->board != d->board || name != d->name) {
+        d->board = p->board;
+        d->name = name;
+        d->profile = parts_profile(p, name);
+    }
+    return d->profile;
+}
+
+static void give(struct deal *d, const struct ask *a, uint64_t gpus)
+{
+    uint32_t device = a->first;
+
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        d->ret->at[device].bit = (uint8_t)__builtin_ctzll(left);
+        d->ret->at[device++].start = 0;
+    }
+    d->taken |= gpus;
+    d->ret->gpus |= gpus;
+}
+
+/* Gpus that may be given whole, by the model and by who holds them. */
+static uint64_t wholes(const struct deal *d, const struct ask *a)
+{
+    const struct node *n = d->n;
+    uint64_t held = d->how == DEAL_EMPTY ? 0 : n->held;
+
+    return n->wholes & d->healthy & ~held & ~d->taken &
+           node_gpus_of_models(n, a->models, a->n_models);
+}
+
+static bool deal_wholes(struct deal *d, const struct ask *a)
+{
+    uint64_t free = wholes(d, a);
+
+    if (bits(free) < a->count)
+        return false;
+    if (bits(free & ~d->n->parted) >= a->count)
+        free &= ~d->n->parted;
+    give(d, a, devices_choose(d->n, free, a->count));
+    return true;
+}
+
+/* It cannot be that one. */
+static const uint32_t NO_RANK = UINT32_MAX;
+
+/* So many gpus, each that of the least rank; in ranks[bit], of those in `gpus`. */
+static bool give_least(struct deal *d, const struct ask *a, uint64_t gpus, const uint32_t *ranks)
+{
+    uint64_t chosen = 0;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t least = NO_RANK;
+        int best = -1;
+
+        for (uint64_t left = gpus & ~chosen; left; left &= left - 1) {
+            int bit = __builtin_ctzll(left);
+
+            if (ranks[bit] < least) {
+                least = ranks[bit];
+                best = bit;
+            }
+        }
+        if (best < 0)
+            return false;
+        chosen |= UINT64_C(1) << best;
+    }
+    give(d, a, chosen);
+    return true;
+}
+
+/* The gpu with the least left that is enough; those that can be cut into slices last. */
+static bool deal_shares(struct deal *d, const struct ask *a)
+{
+    const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1};
+    const struct node *n = d->n;
+    uint64_t gpus = wholes(d, a);
+    uint32_t ranks[NODE_GPUS_MAX];
+
+    if (d->how != DEAL_EMPTY)
+        gpus = fit_shares(n, &one,
+                          gpus | (n->wholes & d->healthy & n->shared & ~d->taken &
+                                  node_gpus_of_models(n, a->models, a->n_models)));
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        int bit = __builtin_ctzll(left);
+        bool is_small = d->how == DEAL_EMPTY && n->gpus[bit]->memory_bytes < a->bytes;
+
+        ranks[bit] =
+            is_small ? NO_RANK : (uint32_t)n->free_milli[bit] << 1 | (n->parted >> bit & 1);
+    }
+    return give_least(d, a, gpus, ranks);
+}
+
+/* Is one free? What is still held from another mode goes first. */
+static bool has_replica(const struct gpu *g)
+{
+    return g->parts->n_replicas < g->parts->replicas && g->parts->held == 0 && !g->holder &&
+           g->n_shares == 0;
+}
+
+static bool deal_replicas(struct deal *d, const struct ask *a)
+{
+    const struct node *n = d->n;
+    uint64_t gpus = n->parted & d->healthy & ~d->taken & ~d->sliced &
+                    node_gpus_of_models(n, a->models, a->n_models);
+    uint32_t ranks[NODE_GPUS_MAX];
+
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        int bit = __builtin_ctzll(left);
+        const struct gpu *g = n->gpus[bit];
+        const struct parts *p = g->parts;
+        uint32_t free = p->replicas - (d->how == DEAL_EMPTY ? 0 : p->n_replicas);
+
+        if (p->replicas == 0 || (d->how != DEAL_EMPTY && !has_replica(g)))
+            ranks[bit] = NO_RANK;
+        else
+            ranks[bit] = d->how == DEAL_SPREAD ? REPLICAS_MAX - free : free;
+    }
+    return give_least(d, a, gpus, ranks);
+}
+
+/* One slice somewhere. The smaller the key, the better. */
+struct option {
+    uint64_t key;
+    uint8_t bit;
+    uint8_t start;
+    uint8_t loss;
+    int profile; /* on its board; -1 */
+};
+
+static struct left *left_of(struct deal *d, int bit)
+{
+    const struct parts *p = d->n->gpus[bit]->parts;
+    struct left *l = &d->left[bit];
+
+    if (d->known >> bit & 1)
+        return l;
+    *l = (struct left){0};
+    for (unsigned i = 0; d->how == DEAL_EMPTY && i < MIG_UNITS_MAX; i++)
+        l->free |= (uint16_t)((p->told[i].name != 0) << i);
+    if (d->how != DEAL_EMPTY) {
+        l->state = p->held_state;
+        l->free = (uint16_t)(p->there & ~p->held);
+    }
+    d->known |= UINT64_C(1) << bit;
+    return l;
+}
+
+enum {
+    HAVE_INSTANCE,
+    HAVE_MODE,
+    HAVE_NONE
+};
+
+/* By rank of the gpu, loss, whether there is such an instance already, gpu, start. */
+static void offer(struct option *best, struct option here, unsigned rank, unsigned have,
+                  uint64_t after)
+{
+    here.key = ((uint64_t)rank << 20 | (uint64_t)here.loss << 12 | (uint64_t)have << 10 |
+                (uint64_t)here.bit << 4 | here.start) +
+               1;
+    if (here.key > after && (best->key == 0 || here.key < best->key))
+        *best = here;
+}
+
+/* Where the driver has such an instance, or would make it. */
+static void offer_flexible(struct deal *d, const struct ask *a, int bit, uint64_t after,
+                           struct option *best)
+{
+    const struct gpu *g = d->n->gpus[bit];
+    const struct parts *p = g->parts;
+    int profile = profile_of(d, p, a->profile);
+    const struct left *l = left_of(d, bit);
+    unsigned before;
+    uint16_t starts;
+
+    if (profile < 0 || (a->bytes > 0 && parts_slice_bytes(g, profile) < a->bytes))
+        return;
+    if (after == 0 && l->free == 0) { /* the first way is the best one of the table */
+        int start = mig_table_start(p->board->table, l->state, (unsigned)profile);
+
+        starts = start < 0 ? 0 : (uint16_t)(1u << start);
+    } else {
+        starts = mig_starts(p->board->geometry, l->state, (unsigned)profile);
+    }
+    before = mig_table_value(p->board->table, l->state);
+    for (unsigned left = starts; left; left &= left - 1) {
+        unsigned start = (unsigned)__builtin_ctz(left);
+        struct mig_state then =
+            mig_state_add(p->board->geometry, l->state, (unsigned)profile, start);
+        unsigned loss = before - mig_table_value(p->board->table, then);
+        bool is_there = (l->free >> start & 1) && p->told[start].name == a->profile;
+
+        offer(best,
+              (struct option){.bit = (uint8_t)bit,
+                              .start = (uint8_t)start,
+                              .loss = (uint8_t)loss,
+                              .profile = profile},
+              d->how == DEAL_SPREAD ? LOSS_MAX - before : 0,
+              is_there       ? HAVE_INSTANCE
+              : p->is_sliced ? HAVE_MODE
+                             : HAVE_NONE,
+              after);
+    }
+}
+
+static void offer_fixed(struct deal *d, const struct ask *a, int bit, uint64_t after,
+                        struct option *best)
+{
+    const struct gpu *g = d->n->gpus[bit];
+    const struct parts *p = g->parts;
+    int profile = profile_of(d, p, a->profile);
+    const struct left *l = left_of(d, bit);
+    unsigned size = profile >= 0 ? p->board->geometry->profiles[profile].size : 1;
+
+    if (a->bytes > 0 && (profile < 0 || parts_slice_bytes(g, profile) < a->bytes))
+        return;
+    for (unsigned left = l->free; left; left &= left - 1) {
+        unsigned start = (unsigned)__builtin_ctz(left);
+
+        if (p->told[start].name == a->profile)
+            offer(best,
+                  (struct option){.bit = (uint8_t)bit,
+                                  .start = (uint8_t)start,
+                                  .loss = (uint8_t)size,
+                                  .profile = profile},
+                  d->how == DEAL_SPREAD ? LOSS_MAX - bits(l->free) : 0, HAVE_INSTANCE, after);
+    }
+}
+
+static uint64_t sliceable(const struct deal *d, const struct ask *a)
+{
+    return d->n->parted & d->healthy & ~d->taken &
+           node_gpus_of_models(d->n, a->models, a->n_models);
+}
+
+/* Is the gpu free of what is no slice? */
+static bool is_open(const struct deal *d, const struct gpu *g)
+{
+    return g->parts->replicas == 0 &&
+           (d->how == DEAL_EMPTY || (!g->holder && g->n_shares == 0 && g->parts->n_replicas == 0));
+}
+
+static struct option find_option(struct deal *d, const struct ask *a, uint64_t after)
+{
+    struct option best = {0};
+
+    for (uint64_t left = sliceable(d, a); left; left &= left - 1) {
+        int bit = __builtin_ctzll(left);
+
+        if (!is_open(d, d->n->gpus[bit]))
+            continue;
+        if (d->n->gpus[bit]->parts->is_flexible)
+            offer_flexible(d, a, bit, after, &best);
+        else
+            offer_fixed(d, a, bit, after, &best);
+    }
+    return best;
+}
+
+static void take_option(struct deal *d, const struct option *o)
+{
+    const struct parts *p = d->n->gpus[o->bit]->parts;
+    struct left *l = &d->left[o->bit];
+
+    if (p->is_flexible)
+        l->state = mig_state_add(p->board->geometry, l->state, (unsigned)o->profile, o->start);
+    l->free = (uint16_t)(l->free & ~(1u << o->start));
+}
+
+/* The slices from item `i` on. False: not in this way, or not found within the tries. */
+static bool deal_slices(struct deal *d, size_t i)
+{
+    const struct ask *a;
+    uint32_t device;
+    uint64_t after = 0;
+
+    if (i == d->n_items)
+        return true;
+    a = &d->s->asks[d->items[i]];
+    device = a->first;
+    for (size_t k = i; k > 0 && d->items[k - 1] == d->items[i]; k--)
+        device++;
+    while (d->tries++ < TRIES_MAX) {
+        struct option o = find_option(d, a, after);
+        struct left old;
+
+        if (o.key == 0)
+            return false;
+        old = d->left[o.bit];
+        take_option(d, &o);
+        if (deal_slices(d, i + 1)) {
+            d->ret->at[device].bit = o.bit;
+            d->ret->at[device].start = o.start;
+            d->ret->gpus |= UINT64_C(1) << o.bit;
+            d->ret->loss += o.loss;
+            return true;
+        }
+        d->left[o.bit] = old;
+        after = o.key;
+    }
+    return false;
+}
+
+/* How many of one profile a gpu still has room for. */
+static unsigned most_of(struct deal *d, int bit, const struct ask *a)
+{
+    const struct parts *p = d->n->gpus[bit]->parts;
+    int profile = parts_profile(p, a->profile);
+    struct left l = *left_of(d, bit);
+    unsigned ret = 0;
+
+    if (!p->is_flexible) {
+        for (unsigned left = l.free; left; left &= left - 1)
+            ret += p->told[__builtin_ctz(left)].name == a->profile;
+        return ret;
+    }
+    while (profile >= 0) {
+        uint16_t starts = mig_starts(p->board->geometry, l.state, (unsigned)profile);
+
+        if (starts == 0)
+            break;
+        l.state = mig_state_add(p->board->geometry, l.state, (unsigned)profile,
+                                (unsigned)__builtin_ctz(starts));
+        ret++;
+    }
+    return ret;
+}
+
+/* As many of one profile as the gpus have room for, if there were nothing else. */
+static uint64_t room_for(struct deal *d, const struct ask *a, uint64_t enough)
+{
+    uint64_t ret = 0;
+
+    for (uint64_t left = sliceable(d, a); left && ret < enough; left &= left - 1)
+        if (is_open(d, d->n->gpus[__builtin_ctzll(left)]))
+            ret += most_of(d, __builtin_ctzll(left), a);
+    return ret;
+}
+
+/* Larger ones first: by compute, then by memory, which their names say in order. */
+static bool is_larger(const struct ask *a, const struct ask *b, const struct deal *d)
+{
+    unsigned sizes[2] = {0};
+
+    if (a->milli != b->milli)
+        return a->milli > b->milli;
+    for (uint64_t left = d->n->parted; left && sizes[0] == 0; left &= left - 1) {
+        const struct parts *p = d->n->gpus[__builtin_ctzll(left)]->parts;
+        int first = parts_profile(p, a->profile);
+        int second = parts_profile(p, b->profile);
+
+        if (first < 0 || second < 0)
+            continue;
+        sizes[0] = p->board->geometry->profiles[first].size;
+        sizes[1] = p->board->geometry->profiles[second].size;
+    }
+    return sizes[0] > sizes[1];
+}
+
+static void list_slices(struct deal *d)
+{
+    const struct shape *s = d->s;
+    uint8_t order[ASKS_MAX];
+    size_t n = 0;
+
+    for (uint8_t i = 0; i < s->n_asks; i++) {
+        size_t at = n;
+
+        if (s->asks[i].kind != ASK_SLICE)
+            continue;
+        for (; at > 0 && is_larger(&s->asks[i], &s->asks[order[at - 1]], d); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+        n++;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < s->asks[order[i]].count; k++)
+            d->items[d->n_items++] = order[i];
+}
+
+static bool deal_kind(struct deal *d, enum ask_kind kind)
+{
+    for (size_t i = 0; i < d->s->n_asks; i++) {
+        const struct ask *a = &d->s->asks[i];
+
+        if (a->kind != kind)
+            continue;
+        if ((kind == ASK_WHOLE && !deal_wholes(d, a)) ||
+            (kind == ASK_SHARE && !deal_shares(d, a)) ||
+            (kind == ASK_REPLICA && !deal_replicas(d, a)))
+            return false;
+        if (kind == ASK_SLICE && a->count > 1 && room_for(d, a, a->count) < a->count)
+            return false;
+    }
+    return true;
+}
+
+bool deal(const struct node *n, const struct shape *s, enum deal_how how, struct choice *ret)
+{
+    struct deal d;
+
+    d.n = n;
+    d.s = s;
+    d.how = how;
+    d.healthy = how == DEAL_EMPTY ? node_gpus(n) : n->healthy & ~n->barred;
+    d.taken = 0;
+    d.sliced = 0;
+    d.known = 0;
+    d.n_items = 0;
+    d.tries = 0;
+    d.board = NULL;
+    d.name = 0;
+    d.profile = -1;
+    d.ret = ret;
+    ret->gpus = 0;
+    ret->loss = 0;
+    if (!deal_kind(&d, ASK_WHOLE) || !deal_kind(&d, ASK_SHARE) || !deal_kind(&d, ASK_SLICE))
+        return false;
+    list_slices(&d);
+    if (!deal_slices(&d, 0))
+        return how == DEAL_SPREAD && deal(n, s, DEAL_PACKED, ret);
+    d.sliced = ret->gpus & ~d.taken;
+    return deal_kind(&d, ASK_REPLICA);
+}
+
+/* How many of one ask alone. */
+static uint64_t empty_of(struct deal *d, const struct ask *a)
+{
+    const struct node *n = d->n;
+    uint64_t gpus = node_gpus_of_models(n, a->models, a->n_models);
+    uint64_t ret = 0;
+
+    if (a->kind == ASK_SLICE)
+        return room_for(d, a, UINT64_MAX);
+    for (uint64_t left = gpus; left; left &= left - 1) {
+        const struct gpu *g = n->gpus[__builtin_ctzll(left)];
+
+        if (a->kind == ASK_REPLICA)
+            ret += g->parts ? g->parts->replicas : 0;
+        else if (n->wholes & left & -left)
+            ret += MILLI / a->milli;
+    }
+    return ret;
+}
+
+uint64_t deal_empty(const struct node *n, const struct shape *s)
+{
+    struct deal d = {.n = n, .s = s, .how = DEAL_EMPTY, .healthy = node_gpus(n), .profile = -1};
+    uint64_t least = UINT64_MAX;
+    struct choice c;
+
+    if (!deal(n, s, DEAL_EMPTY, &c))
+        return 0;
+    for (size_t i = 0; i < s->n_asks; i++) {
+        uint64_t here = empty_of(&d, &s->asks[i]) / s->asks[i].count;
+
+        least = here < least ? here : least;
+    }
+    return least > 0 ? least : 1;
+}
+
+int64_t deal_free(const struct node *n, const struct shape *s)
+{
+    struct choice c;
+    uint64_t total = 0;
+    uint64_t ret = 0;
+
+    for (size_t i = 0; i < s->n_asks; i++) {
+        struct shape one = {.asks = &s->asks[i], .n_asks = 1};
+        struct ask ask = s->asks[i];
+
+        one.asks = &ask;
+        ask.first = 0;
+        total += ask.count;
+        while (ask.count > 0 && !deal(n, &one, DEAL_PACKED, &c))
+            ask.count--;
+        ret += ask.count;
+    }
+    /* each of them alone is no answer for all */
+    return (int64_t)(ret == total && !deal(n, s, DEAL_PACKED, &c) ? ret - 1 : ret);
+}
+
+unsigned deal_empty_gpus(const struct node *n, const struct shape *s)
+{
+    struct choice c;
+
+    return deal(n, s, DEAL_EMPTY, &c) ? bits(c.gpus) : 0;
+}
+
+/* "2 and 3": the free units as they lie together. */
+static const char *pieces_text(struct arena *a, uint16_t free)
+{
+    const char *text = NULL;
+
+    for (unsigned left = free; left;) {
+        unsigned at = (unsigned)__builtin_ctz(left);
+        unsigned size = (unsigned)__builtin_ctz(~(left >> at));
+
+        left &= ~(((1u << size) - 1) << at);
+        if (!text)
+            text = arena_format(a, "%u", size);
+        else
+            text = arena_format(a, "%s%s%u", text, left ? ", " : " and ", size);
+    }
+    return text ? text : "0";
+}
+
+bool deal_fragments(struct arena *a, const struct node *n, const struct shape *s, unsigned *ret_bit,
+                    struct room_for_slice *ret)
+{
+    struct deal d = {.n = n, .s = s, .how = DEAL_PACKED, .healthy = n->healthy, .profile = -1};
+    uint16_t free = 0;
+
+    *ret = (struct room_for_slice){0};
+    for (size_t i = 0; i < s->n_asks; i++) {
+        if (s->asks[i].kind != ASK_SLICE)
+            continue;
+        for (uint64_t left = sliceable(&d, &s->asks[i]); left; left &= left - 1) {
+            unsigned bit = (unsigned)__builtin_ctzll(left);
+            const struct gpu *g = n->gpus[bit];
+            int profile = parts_profile(g->parts, s->asks[i].profile);
+            const struct mig_geometry *geometry;
+            struct mig_state silent; /* nobody has the video engines */
+            uint16_t here;
+
+            if (profile < 0 || !g->parts->is_flexible || !is_open(&d, g) ||
+                most_of(&d, (int)bit, &s->asks[i]) > 0)
+                continue;
+            geometry = g->parts->board->geometry;
+            here = (uint16_t)(~g->parts->held_state.occupied & ((1u << geometry->units) - 1));
+            silent = (struct mig_state){.occupied = g->parts->held_state.occupied};
+            if (bits(here) < geometry->profiles[profile].size || bits(here) <= bits(free) ||
+                mig_starts(geometry, silent, (unsigned)profile) != 0)
+                continue;
+            free = here;
+            *ret_bit = bit;
+            ret->size = geometry->profiles[profile].size;
+            ret->free = bits(here);
+        }
+    }
+    if (free != 0)
+        ret->pieces = pieces_text(a, free);
+    return free != 0;
+}

@@ -1,0 +1,176 @@
+/*
+ * Who may evict whom:
+ *
+ * A placed workload is secured while all secured workloads together are within the nominal quotas
+ * of its queue and of those above it: it is found when it is placed, or later when others have
+ * ended, and stays until it ends. Then there are two rules. Reclaim: one that would be secured, and
+ * whose queue really is below its nominal quota, evicts unsecured ones in other queues. Priority:
+ * one evicts others of its own queue with a lower priority, or of the same that stand behind it in
+ * the order, as the queue says; secured ones only if it will be secured itself.
+ *
+ * It cannot go round in a circle. Count, for each priority and place in the order from the first
+ * down, the secured workloads that stand at least there; behind these numbers, in the same way, the
+ * placed ones.
+ * Read as one word, each decision makes it larger: placing adds to it and takes nothing away; by
+ * reclaim it gains a secured workload and loses only unsecured ones; by priority it gains a secured
+ * one at that priority and loses only at lower ones, or it keeps all of the first half and gains a
+ * placed one at that priority in the second. There are finitely many words, so the evictions end
+ * unless something comes or goes from outside. (A decision holds as of then: from there on the
+ * victims are not secured, and what the preemptor asks for is counted as if it were placed.)
+ */
+#include "engine/evict/preempt.h"
+
+#include "engine/affinity/affinity.h"
+#include "engine/evict/victims.h"
+#include "engine/plan/backfill.h"
+
+struct search {
+    struct victims victims;
+    bool spares_secured;
+    bool has_secured;     /* some of them may go */
+    unsigned least_depth; /* of the queue above both: reclaim is for those in between */
+    unsigned most_depth;  /* 0 with least_depth over it: no reclaim */
+};
+
+/* The depth of the queue above both. */
+static unsigned common_depth(const struct queue *a, const struct queue *b)
+{
+    while (a != b) {
+        if (a->depth >= b->depth)
+            a = a->parent;
+        else
+            b = b->parent;
+    }
+    return a->depth;
+}
+
+static bool may_go(const struct workload *w, const struct workload *own, enum mete_preempt rule)
+{
+    switch (rule) {
+    case METE_PREEMPT_ANY:
+        return w->queue != own->queue || w->priority < own->priority;
+    case METE_PREEMPT_LOWER_PRIORITY:
+        return w->priority < own->priority;
+    case METE_PREEMPT_LATER:
+        return w->priority <= own->priority && order_before(&own->key, &w->key);
+    case METE_PREEMPT_NEVER:
+        break;
+    }
+    return false;
+}
+
+static void mark_in(struct search *s, const struct queue *q)
+{
+    const struct workload *own = s->victims.attempt.w;
+    bool is_own = q == own->queue;
+    enum mete_preempt rule = is_own ? own->queue->within : own->queue->reclaim;
+    unsigned depth = is_own ? 0 : common_depth(q, own->queue);
+
+    if (rule == METE_PREEMPT_NEVER ||
+        (!is_own && (depth < s->least_depth || depth > s->most_depth)))
+        return;
+    for (struct workload *w = q->first_placed; w; w = w->placed_after) {
+        if (!may_go(w, own, rule))
+            continue;
+        if (w->is_secured && (!is_own || s->spares_secured))
+            continue;
+        victims_allow(&s->victims, w);
+        s->has_secured = s->has_secured || w->is_secured;
+    }
+}
+
+/* Between which depths the queue above both has to be, for its own side to be below nominal. */
+static void find_depths(struct search *s)
+{
+    const struct workload *w = s->victims.attempt.w;
+
+    s->least_depth = 1;
+    s->most_depth = 0;
+    if (!queue_would_secure(s->victims.e, w, s->victims.charge.at))
+        return;
+    for (const struct queue *q = w->queue; q->parent; q = q->parent) {
+        bool has = false;
+        bool is_within = queue_is_within(s->victims.e, q, &s->victims.charge, &has);
+
+        if (has && !is_within)
+            return;
+        if (has && s->most_depth < s->least_depth)
+            s->most_depth = q->depth - 1;
+        if (has || s->most_depth >= s->least_depth)
+            s->least_depth = q->depth - 1;
+    }
+}
+
+static void mark_all(struct search *s)
+{
+    victims_begin(&s->victims);
+    find_depths(s);
+    if (s->most_depth < s->least_depth && s->victims.attempt.w->queue->within == METE_PREEMPT_NEVER)
+        return; /* securing more could not change that */
+    queues_secure(s->victims.e);
+    find_depths(s);
+    VEC_EACH (&s->victims.e->queues, q) {
+        mark_in(s, *q);
+    }
+}
+
+static bool has_secured(const struct mete_engine *e)
+{
+    VEC_EACH (&e->victims, w) {
+        if ((*w)->is_secured)
+            return true;
+    }
+    return false;
+}
+
+/* A set of victims in e->victims and the room that they leave, or NULL. Nothing has changed then.
+ */
+static struct reservation *find_victims(struct search *s)
+{
+    struct mete_engine *e = s->victims.e;
+    struct workload *w = s->victims.attempt.w;
+    struct reservation *r = NULL;
+    size_t mark;
+
+    arena_reset(e->scratch);
+    mark_all(s);
+    if (s->victims.n_candidates == 0)
+        return NULL;
+    mark = journal_open(&e->journal);
+    if (victims_make_quota(&s->victims) && victims_make_room(&s->victims)) {
+        victims_spare(&s->victims);
+        if (e->victims.n > 0 && (!has_secured(e) || queue_would_secure(e, w, s->victims.charge.at)))
+            r = reserve_of_trial(w, NULL, 0);
+    }
+    journal_undo(&e->journal, mark);
+    return r;
+}
+
+bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
+{
+    struct search s = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}}};
+    const struct queue *q = w->queue;
+    struct group *g = w->group;
+    struct reservation *r;
+
+    if (e->counted.n == 0 || w->n_evicting > 0 || w->moved_for != 0 || g->never_preempts ||
+        (q->reclaim == METE_PREEMPT_NEVER && q->within == METE_PREEMPT_NEVER))
+        return false;
+    if (g->stuck_at == e->version && now_ns < g->stuck_ns)
+        return false;
+    s.victims.again_ns = NEVER_NS;
+    charge_of(e, w, NULL, &s.victims.charge);
+    r = find_victims(&s);
+    if (!r && s.has_secured) {
+        s.spares_secured = true;
+        r = find_victims(&s);
+    }
+    if (!r) {
+        g->stuck_at = e->version;
+        g->stuck_ns = s.victims.again_ns;
+        return false;
+    }
+    reserve_put(e, r);
+    victims_decide(e, w, false);
+    return true;
+}

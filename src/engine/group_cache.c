@@ -1,0 +1,128 @@
+#include "engine/group_cache.h"
+
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "engine/affinity/affinity.h"
+#include "engine/evict/elastic.h"
+#include "engine/queue/queue.h"
+
+enum {
+    SLOTS = 1024
+};
+
+struct recent {
+    struct group *slots[SLOTS];
+};
+
+struct recent *recent_new(void)
+{
+    return mem_alloc(sizeof(struct recent));
+}
+
+void recent_free(struct recent *r)
+{
+    free(r);
+}
+
+/* Says nothing but what is_like compares. Whoever lets workloads say more adds it here. */
+static bool is_plain(struct mete_engine *e, const struct mete_workload *w)
+{
+    const struct mete_pod_set *set = w->pod_sets;
+
+    return w->n_pod_sets == 1 && w->n_domains == 0 && !(w->reservation && *w->reservation) &&
+           set->n_gpu_models == 0 && set->n_selector == 0 && set->n_tolerations == 0 &&
+           !set->node && set->n_domains == 0 && set->n_asks == 0 && set->n_node_terms == 0 &&
+           set->n_node_wishes == 0 && set->n_rules == 0 && !set->is_linked &&
+           near_rules_check(e, set) == METE_OK && extras_check(e, w) == METE_OK;
+}
+
+static bool has_requests(const struct mete_engine *e, const struct shape *s,
+                         const struct mete_pod_set *set)
+{
+    if (set->n_requests != s->n_requests)
+        return false;
+    for (size_t i = 0; i < s->n_requests; i++)
+        if (set->requests[i].amount != s->requests[i].amount ||
+            !text_equal(set->requests[i].resource, intern_text(e->texts, s->requests[i].resource)))
+            return false;
+    return true;
+}
+
+/* Amounts that would be refused are in no shape. */
+static bool is_of_shape(const struct mete_engine *e, const struct shape *s,
+                        const struct mete_pod_set *set)
+{
+    uint32_t milli = set->gpus > 0 && set->gpu_milli > 0 ? set->gpu_milli : MILLI;
+
+    return set->gpus == s->gpus && set->gpu_milli <= MILLI && milli == s->milli &&
+           set->gpu_memory_bytes == s->gpu_bytes && has_requests(e, s, set);
+}
+
+static bool is_like(const struct mete_engine *e, const struct group *g,
+                    const struct mete_workload *w, uint32_t user)
+{
+    const struct mete_pod_set *set = w->pod_sets;
+    const struct group_set *own = g->sets;
+    const char *queue = w->queue && *w->queue ? w->queue : "default";
+
+    return g->time_limit_ns == w->time_limit_ns && g->never_preempts == w->never_preempts &&
+           g->user == (g->queue->splits_users ? user : 0) && own->count == extra_least(set) &&
+           own->n_extras == set->count - own->count && is_of_shape(e, own->shape, set) &&
+           text_equal(queue, g->queue->name) &&
+           text_equal(set->name ? set->name : "", intern_text(e->texts, own->name));
+}
+
+static size_t slot_of(const struct mete_workload *w)
+{
+    const struct mete_pod_set *set = w->pod_sets;
+    uint64_t hash = (uint64_t)w->time_limit_ns + ((uint64_t)set->gpus << 32 | set->gpu_milli);
+
+    for (size_t i = 0; i < set->n_requests; i++)
+        hash = num_scatter(hash + (uint64_t)set->requests[i].amount);
+    return hash % SLOTS;
+}
+
+struct group *recent_find(struct mete_engine *e, const struct mete_workload *w, uint32_t user)
+{
+    struct group *g = w->n_pod_sets == 1 ? e->recent->slots[slot_of(w)] : NULL;
+
+    return g && is_plain(e, w) && is_like(e, g, w, user) ? g : NULL;
+}
+
+void recent_note(struct mete_engine *e, const struct mete_workload *w, struct group *g)
+{
+    struct group **slot;
+
+    if (!is_plain(e, w))
+        return;
+    slot = &e->recent->slots[slot_of(w)];
+    if (*slot)
+        (*slot)->recent = NULL;
+    recent_forget(g);
+    *slot = g;
+    g->recent = slot;
+}
+
+void recent_forget(const struct group *g)
+{
+    if (g->recent)
+        *g->recent = NULL;
+}
+
+const char *recent_check(const struct mete_engine *e)
+{
+    size_t found = 0;
+    size_t n = 0;
+    const struct group *g;
+    const struct group *next;
+
+    for (size_t i = 0; i < SLOTS; i++)
+        n += e->recent->slots[i] != NULL;
+    map_each (handle, e->group_map, g, next) {
+        if (g->recent && *g->recent != g)
+            return "a group is not where it says that it was read lately";
+        found += g->recent != NULL;
+    }
+    return found == n ? NULL : "a group that is gone was read lately";
+}

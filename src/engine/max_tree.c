@@ -1,0 +1,115 @@
+#include "engine/max_tree.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Of a line of the processor's cache. */
+enum {
+    NUMBERS = WINNERS_NUMBERS,
+    KEYS = 8,
+    LINE_BYTES = 64
+};
+
+static size_t lines_of(size_t n, size_t each)
+{
+    return n > 0 ? (n + each - 1) / each : 1;
+}
+
+static size_t numbers_bytes(size_t n)
+{
+    return lines_of(n, NUMBERS) * LINE_BYTES;
+}
+
+static size_t keys_bytes(size_t n)
+{
+    size_t lines = 1;
+
+    for (n = lines_of(n, NUMBERS); n > 1; n = lines_of(n, KEYS))
+        lines += lines_of(n, KEYS);
+    return lines * LINE_BYTES;
+}
+
+size_t winners_bytes(size_t n)
+{
+    return sizeof(struct winners) + numbers_bytes(n) + keys_bytes(n) + LINE_BYTES;
+}
+
+struct winners *winners_new(size_t n)
+{
+    struct winners *w = mem_alloc(winners_bytes(n));
+    uintptr_t misfit = (uintptr_t)w->block % LINE_BYTES;
+    unsigned char *at = w->block + (LINE_BYTES - misfit) % LINE_BYTES;
+
+    w->n = n;
+    w->at = (uint32_t *)(void *)at;
+    w->keys = (uint64_t *)(void *)(at + numbers_bytes(n));
+    for (size_t left = lines_of(n, NUMBERS); left > 1; left = lines_of(left, KEYS)) {
+        assert(w->steps + 1 < WINNERS_STEPS_MAX);
+        w->first[w->steps + 1] = w->first[w->steps] + lines_of(left, KEYS) * KEYS;
+        w->steps++;
+    }
+    return w;
+}
+
+void winners_free(struct winners *w)
+{
+    free(w);
+}
+
+void winners_clear(struct winners *w)
+{
+    memset(w->at, 0, numbers_bytes(w->n) + keys_bytes(w->n));
+}
+
+/* `a` is before `b`. */
+static size_t better(const uint32_t *at, size_t a, size_t b)
+{
+    return at[b] > at[a] ? b : a;
+}
+
+static size_t best_of_four(const uint32_t *at, size_t i)
+{
+    return better(at, better(at, i, i + 1), better(at, i + 2, i + 3));
+}
+
+static uint64_t best_number(const struct winners *w, size_t line)
+{
+    const uint32_t *at = &w->at[line * NUMBERS];
+    size_t early = better(at, best_of_four(at, 0), best_of_four(at, 4));
+    size_t late = better(at, best_of_four(at, 8), best_of_four(at, 12));
+    size_t best = better(at, early, late);
+
+    return winners_key(at[best], line * NUMBERS + best);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t best_key(const uint64_t *at)
+{
+    return larger(larger(larger(at[0], at[1]), larger(at[2], at[3])),
+                  larger(larger(at[4], at[5]), larger(at[6], at[7])));
+}
+
+void winners_change(struct winners *w, size_t line, uint64_t old, uint64_t key)
+{
+    for (unsigned step = 0;; step++, line /= KEYS) {
+        uint64_t *here = &w->keys[w->first[step] + line];
+        uint64_t was = *here;
+
+        if (key < was && old != was)
+            return; /* another one is the best, then as now */
+        if (key < was)
+            key = step == 0 ? best_number(w, line)
+                            : best_key(&w->keys[w->first[step - 1] + line * KEYS]);
+        *here = key;
+        if (step == w->steps || key == was)
+            return;
+        old = was;
+    }
+}

@@ -1,0 +1,580 @@
+#include "engine/plan/backfill.h"
+
+#include <stdlib.h>
+
+#include "engine/affinity/affinity.h"
+#include "engine/place/domain.h"
+#include "engine/place/fit.h"
+#include "engine/place/search.h"
+#include "engine/plan/claim.h"
+#include "engine/plan/future.h"
+#include "engine/plan/reservation.h"
+#include "engine/queue/turn.h"
+
+static struct reserved_node *reserved(const struct node *n)
+{
+    return &n->reservation->nodes[n->reserved_at];
+}
+
+static bool ends_before(const struct attempt *a, const struct reservation *r)
+{
+    int64_t limit_ns = a->w->group->time_limit_ns;
+    int64_t end_ns = 0;
+
+    if (limit_ns == 0 || r->start_ns == NEVER_NS)
+        return false;
+    return !__builtin_add_overflow(a->now_ns, limit_ns, &end_ns) && end_ns <= r->start_ns;
+}
+
+/* Has the owner had its turn? In a cycle that is what it says, else it is as things are. */
+static bool is_behind(const struct attempt *a, const struct reservation *r)
+{
+    if (r->owner == a->w)
+        return false;
+    if (a->is_turn || r->is_preempting)
+        return r->is_confirmed;
+    return turn_is_before(a->e, r->owner, a->w);
+}
+
+enum reserve_answer reserve_ask(const struct attempt *a, const struct shape *s,
+                                const struct node *n, uint64_t gpus)
+{
+    const struct reservation *r = n->reservation;
+    const struct reserved_node *here;
+
+    if (!r || a->ignores_reservations || !is_behind(a, r))
+        return RESERVE_FREE;
+    if (!r->is_preempting && ends_before(a, r))
+        return RESERVE_FREE;
+    here = reserved(n);
+    if ((int64_t)bits(gpus & here->gpus) > here->extra_gpus)
+        return RESERVE_KEPT;
+    for (size_t i = 0; i < s->n_requests; i++) {
+        size_t room = (size_t)(node_room(n, s->requests[i].resource) - n->rooms);
+
+        if (s->requests[i].amount > here->extra[room])
+            return RESERVE_KEPT;
+    }
+    return RESERVE_EXTRA;
+}
+
+void reserve_note(struct mete_engine *e, const struct attempt *a, const struct shape *s,
+                  struct node *n, uint64_t gpus)
+{
+    struct reserved_node *here = reserved(n);
+    struct reservation *r = n->reservation;
+
+    switch (reserve_ask(a, s, n, gpus)) {
+    case RESERVE_FREE:
+        if (!is_behind(a, r))
+            SET(e, r->is_stale, true);
+        break;
+    case RESERVE_EXTRA:
+        SET(e, here->extra_gpus, here->extra_gpus - (int64_t)bits(gpus & here->gpus));
+        for (size_t i = 0; i < s->n_requests; i++) {
+            int64_t *extra = &here->extra[node_room(n, s->requests[i].resource) - n->rooms];
+
+            if (*extra != INT64_MAX)
+                SET(e, *extra, *extra - s->requests[i].amount);
+        }
+        break;
+    case RESERVE_KEPT:
+        break;
+    }
+}
+
+struct reservation *reserve_of(const struct mete_engine *e, const struct workload *w)
+{
+    VEC_EACH (&e->reservations, r) {
+        if ((*r)->owner == w)
+            return *r;
+    }
+    return NULL;
+}
+
+static void reservation_free(struct reservation *r)
+{
+    for (size_t i = 0; i < r->n_nodes; i++)
+        free(r->nodes[i].extra);
+    free(r->nodes);
+    free(r);
+}
+
+static void unlist(struct mete_engine *e, const struct reservation *r)
+{
+    for (size_t i = 0; i < e->reservations.n; i++)
+        if (e->reservations.at[i] == r) {
+            vec_remove(&e->reservations, i);
+            return;
+        }
+}
+
+void reserve_drop(struct mete_engine *e, struct reservation *r)
+{
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        struct node *n = r->nodes[i].node;
+
+        if (n->reservation != r)
+            continue; /* in the one that took its place */
+        n->reservation = NULL;
+        node_touch(e, n);
+    }
+    e->eased++;
+    e->version++;
+    unlist(e, r);
+    reservation_free(r);
+}
+
+void reserve_drop_unconfirmed(struct mete_engine *e)
+{
+    for (size_t i = e->reservations.n; i > 0; i--)
+        if (!e->reservations.at[i - 1]->is_confirmed)
+            reserve_drop(e, e->reservations.at[i - 1]);
+}
+
+void reserve_drop_node(struct mete_engine *e, struct node *n)
+{
+    claims_drop_node(e, n);
+    if (n->reservation)
+        reserve_drop(e, n->reservation);
+}
+
+void reserve_drop_of(struct mete_engine *e, const struct workload *w)
+{
+    struct reservation *r = reserve_of(e, w);
+
+    claim_drop_of(e, w);
+    if (r)
+        reserve_drop(e, r);
+}
+
+void reserve_drop_group(struct mete_engine *e, const struct group *g)
+{
+    for (size_t i = e->reservations.n; i > 0; i--)
+        if (e->reservations.at[i - 1]->owner->group == g)
+            reserve_drop(e, e->reservations.at[i - 1]);
+}
+
+/* A plan in the scratch arena: what the owner will need, node by node. */
+struct plan {
+    struct mete_engine *e;
+    const struct workload *w;
+    int64_t now_ns;
+    const struct reservation *only; /* its nodes and no others; NULL: any */
+    struct need **by_rank;          /* NULL where nothing is planned */
+    struct node *const *nodes;      /* those that the set being planned may be on, by name */
+    size_t n_listed;
+    uint64_t *tree; /* a winner tree over these */
+    size_t room;
+    size_t n_nodes;
+    int64_t start_ns;
+    int64_t missing; /* gpus that must come free first */
+    bool has_rules;  /* about other pods, that must hold: near_ask was asked */
+};
+
+/* When one more pod fits there. False: never. */
+static bool plan_future(const struct plan *plan, const struct node *n, const struct shape *s,
+                        struct future *ret)
+{
+    const struct future_ask ask = {plan->e, plan->w, s, plan->now_ns};
+
+    return future_of(&ask, n, plan->by_rank[n->rank], ret);
+}
+
+/* The sooner and the fewer gpus to wait for, the larger, by its place in the list; 0: not there at
+ * all. */
+static uint64_t plan_key(struct plan *plan, size_t at, const struct shape *s)
+{
+    const struct node *n = plan->nodes[at];
+    struct future f;
+    uint64_t seconds;
+    uint64_t start_max = (UINT64_C(1) << 32) - 1;
+
+    if (plan->only && n->reservation != plan->only)
+        return 0;
+    plan->e->steps++;
+    if (n->reservation && n->reservation->owner != plan->w && n->reservation->is_confirmed)
+        return 0;
+    if (!node_takes_pods(n) || !fit_kind(n, s) ||
+        (plan->has_rules && !near_allows(plan->e, n, NULL)) || !plan_future(plan, n, s, &f))
+        return 0;
+    seconds =
+        f.start_ns == NEVER_NS ? start_max : (uint64_t)((f.start_ns - plan->now_ns) / 1000000000);
+    if (f.start_ns != NEVER_NS && seconds >= start_max)
+        seconds = start_max - 1;
+    return UINT64_C(1) << 62 | (start_max - seconds) << 28 |
+           (uint64_t)(NODE_GPUS_MAX + 1 - f.missing_gpus) << 21 | (NODES_MAX - at);
+}
+
+static void plan_set(struct plan *plan, size_t at, uint64_t key)
+{
+    uint64_t *tree = plan->tree;
+
+    tree[plan->room + at] = key;
+    for (size_t i = (plan->room + at) / 2; i > 0; i /= 2)
+        tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+}
+
+static void plan_ask(struct plan *plan, const struct group_set *set)
+{
+    uint64_t *tree = plan->tree;
+
+    if (plan->has_rules)
+        near_ask(plan->e, set->ties, set->shape);
+    for (size_t i = 0; i < plan->room; i++)
+        tree[plan->room + i] = i < plan->n_listed ? plan_key(plan, i, set->shape) : 0;
+    for (size_t i = plan->room - 1; i > 0; i--)
+        tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
+}
+
+static bool plan_pod(struct plan *plan, const struct group_set *set)
+{
+    const struct shape *s = set->shape;
+    struct mete_engine *e = plan->e;
+    uint64_t key = plan->tree[1];
+    size_t at = NODES_MAX - (size_t)(key & ((1 << 21) - 1));
+    struct node *n;
+    struct future f;
+
+    if (key == 0)
+        return false;
+    n = plan->nodes[at];
+    if (!plan_future(plan, n, s, &f))
+        return false;
+    if (f.start_ns > plan->start_ns)
+        plan->start_ns = f.start_ns;
+    if (!plan->by_rank[n->rank]) {
+        plan->by_rank[n->rank] = need_new(e->scratch, n);
+        plan->n_nodes++;
+    }
+    need_add(plan->by_rank[n->rank], s, &f);
+    if (plan->has_rules) { /* it counts for the next one, in all of its domain */
+        near_count(e, set->ties, s, n, 1);
+        plan_ask(plan, set);
+        return true;
+    }
+    plan_set(plan, at, plan_key(plan, at, s));
+    return true;
+}
+
+/* Where the pods of one set would go, on the nodes that are listed. */
+static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
+{
+    plan->room = 1;
+    while (plan->room < plan->n_listed)
+        plan->room *= 2;
+    plan->has_rules = near_restricts(set->ties, set->shape);
+    plan_ask(plan, set);
+    for (uint32_t i = 0; i < set->count; i++)
+        if (!plan_pod(plan, set))
+            return false;
+    return true;
+}
+
+static void list_nodes(struct plan *plan, const struct scope *scope)
+{
+    plan->nodes = scope->level ? domain_nodes(scope->level, scope->domain) : plan->e->order.at;
+    plan->n_listed = scope->level ? scope->level->domains[scope->domain].n_nodes : plan->e->order.n;
+}
+
+/* Gpus that must come free first, on these nodes. */
+static int64_t count_missing(const struct plan *plan, struct node *const *nodes, size_t n)
+{
+    int64_t missing = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct need *need = plan->by_rank[nodes[i]->rank];
+        int64_t free;
+
+        if (!need)
+            continue;
+        free = (int64_t)bits(need->node->healthy & ~need->node->held & need->kind);
+        missing += need->gpus > free ? need->gpus - free : 0;
+    }
+    return missing;
+}
+
+static bool plan_set_in(struct plan *plan, const struct group_set *set, const struct scope *outer);
+
+/* One set, or all of them, in one domain: within that, sets as they ask. */
+static bool plan_in(struct plan *plan, const struct group_set *set, const struct scope *scope)
+{
+    const struct group *g = plan->w->group;
+
+    if (set) {
+        list_nodes(plan, scope);
+        return plan_set_of_pods(plan, set);
+    }
+    for (size_t i = 0; i < g->n_sets; i++)
+        if (!plan_set_in(plan, &g->sets[g->fill_order[i]], scope))
+            return false;
+    return true;
+}
+
+/* What planning in a domain may change. */
+struct saved {
+    struct plan plan;
+    struct need **needs; /* of the nodes of the domain */
+};
+
+static struct saved plan_save(struct plan *plan, const struct scope *scope)
+{
+    struct node *const *nodes = domain_nodes(scope->level, scope->domain);
+    size_t n = scope->level->domains[scope->domain].n_nodes;
+    struct saved ret = {*plan, arena_alloc(plan->e->scratch, (n + 1) * sizeof(struct need *))};
+
+    for (size_t i = 0; i < n; i++) {
+        struct need **need = &plan->by_rank[nodes[i]->rank];
+
+        ret.needs[i] = *need;
+        *need = *need ? need_copy(plan->e->scratch, *need) : NULL;
+    }
+    return ret;
+}
+
+static void plan_restore(struct plan *plan, const struct scope *scope, const struct saved *saved)
+{
+    struct node *const *nodes = domain_nodes(scope->level, scope->domain);
+
+    *plan = saved->plan;
+    for (size_t i = 0; i < scope->level->domains[scope->domain].n_nodes; i++)
+        plan->by_rank[nodes[i]->rank] = saved->needs[i];
+}
+
+/* The domain in which it would start soonest, with fewest gpus to wait for, the first by name;
+ * DOMAIN_NONE. */
+static uint32_t best_domain(struct plan *plan, const struct group_set *set, const struct level *l,
+                            const struct scope *outer)
+{
+    uint32_t best = DOMAIN_NONE;
+    int64_t best_start_ns = 0;
+    int64_t best_missing = 0;
+
+    for (uint32_t d = 0; d < l->n_domains; d++) {
+        struct scope scope = {l, d};
+        struct saved saved;
+        size_t mark;
+
+        if (!domain_is_within(l, d, outer))
+            continue;
+        saved = plan_save(plan, &scope);
+        mark = journal_open(&plan->e->journal);
+        if (plan_in(plan, set, &scope)) {
+            int64_t missing =
+                count_missing(plan, domain_nodes(l, d), (size_t)l->domains[d].n_nodes);
+
+            if (best == DOMAIN_NONE || plan->start_ns < best_start_ns ||
+                (plan->start_ns == best_start_ns && missing < best_missing)) {
+                best = d;
+                best_start_ns = plan->start_ns;
+                best_missing = missing;
+            }
+        }
+        journal_undo(&plan->e->journal, mark);
+        plan_restore(plan, &scope, &saved);
+    }
+    return best;
+}
+
+/* In the best of the domains that are required: of a set, or (NULL) of all of them. */
+static bool plan_together(struct plan *plan, const struct group_set *set, const struct scope *outer)
+{
+    const struct group *g = plan->w->group;
+    uint32_t keys[2 * METE_DOMAINS_MAX];
+    struct level *l = level_get(plan->e, keys, domain_required(g, set, keys));
+    uint32_t best;
+    bool is_planned;
+
+    l->pins++;
+    best = best_domain(plan, set, l, outer);
+    is_planned = best != DOMAIN_NONE && plan_in(plan, set, &(struct scope){l, best});
+    l->pins--;
+    return is_planned;
+}
+
+static bool plan_set_in(struct plan *plan, const struct group_set *set, const struct scope *outer)
+{
+    return domain_requires(&set->asks) ? plan_together(plan, set, outer)
+                                       : plan_in(plan, set, outer);
+}
+
+/* False: it can not be planned. */
+static bool plan_make(struct plan *plan)
+{
+    const struct group *g = plan->w->group;
+    const struct scope anywhere = {0};
+    struct mete_engine *e = plan->e;
+    size_t room = 1;
+    bool is_planned;
+    size_t mark;
+
+    plan->start_ns = plan->now_ns;
+    while (room < e->order.n)
+        room *= 2;
+    plan->by_rank = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(struct need *));
+    plan->tree = arena_alloc(e->scratch, 2 * room * sizeof(*plan->tree));
+    mark = journal_open(&e->journal); /* of pods that count for each other */
+    is_planned = domain_requires(&g->asks) ? plan_together(plan, NULL, &anywhere)
+                                           : plan_in(plan, NULL, &anywhere);
+    journal_undo(&e->journal, mark);
+    plan->missing = count_missing(plan, e->order.at, e->order.n);
+    return is_planned;
+}
+
+/*
+ * A reservation stays where it is unless it is better elsewhere for good: an earlier start that is
+ * known, or fewer gpus to wait for than it ever had to. As both only ever fall it comes to rest,
+ * and then those in its way end one by one; others beside it are beyond its need.
+ */
+static bool is_better(const struct plan *there, const struct plan *here,
+                      const struct reservation *old)
+{
+    if (there->start_ns != NEVER_NS)
+        return there->start_ns < here->start_ns;
+    return here->start_ns == NEVER_NS && there->missing < old->least;
+}
+
+static struct reservation *plan_reservation(const struct plan *plan)
+{
+    struct mete_engine *e = plan->e;
+    struct reservation *r = mem_alloc(sizeof(*r));
+
+    r->start_ns = plan->start_ns;
+    r->nodes = mem_alloc(plan->n_nodes * sizeof(*r->nodes) + 1);
+    for (size_t i = 0; i < e->order.n; i++) {
+        const struct need *need = plan->by_rank[i];
+        struct reserved_node *here = &r->nodes[r->n_nodes];
+
+        if (!need)
+            continue;
+        here->node = e->order.at[i];
+        here->gpus = need->kind;
+        here->extra = mem_alloc(here->node->n_rooms * sizeof(*here->extra) + 1);
+        future_extra(e, need, plan->start_ns, plan->now_ns, here);
+        r->n_nodes++;
+    }
+    return r;
+}
+
+/* Those behind it in the order give up the nodes that it needs. */
+static void push_out(struct mete_engine *e, const struct reservation *r,
+                     const struct reservation *old)
+{
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        struct reservation *other = r->nodes[i].node->reservation;
+
+        if (other && other != old)
+            reserve_drop(e, other);
+    }
+}
+
+/* Nodes that were reserved for the owner before stay so without a change that others would have to
+ * look at. */
+static void put(struct mete_engine *e, struct reservation *r)
+{
+    for (uint32_t i = 0; i < r->n_nodes; i++) {
+        struct node *n = r->nodes[i].node;
+        bool is_new = n->reservation == NULL;
+
+        n->reservation = r;
+        n->reserved_at = i;
+        if (is_new)
+            node_touch(e, n);
+    }
+    vec_add(&e->reservations, r);
+}
+
+/* The reservation's entry for the node, new with nothing left for others. */
+static struct reserved_node *keep_node(struct reservation *r, struct node *n)
+{
+    struct reserved_node *here = r->nodes;
+
+    while (here < r->nodes + r->n_nodes && here->node != n)
+        here++;
+    if (here == r->nodes + r->n_nodes) {
+        here->node = n;
+        here->extra = mem_alloc(n->n_rooms * sizeof(*here->extra) + 1);
+        r->n_nodes++;
+    }
+    return here;
+}
+
+static void keep_trial(struct reservation *r, const struct workload *w)
+{
+    for (size_t i = 0; i < w->n_pods; i++) {
+        struct node *n = w->pods[i].node;
+        const struct shape *s = pod_shape(&w->pods[i]);
+
+        keep_node(r, n)->gpus |= s->gpus > 0 ? node_gpus_of(n, s) : 0;
+    }
+}
+
+struct reservation *reserve_of_trial(struct workload *w, struct workload *const *others,
+                                     size_t n_others)
+{
+    struct reservation *r = mem_alloc(sizeof(*r));
+    size_t n_pods = w->n_pods;
+
+    for (size_t i = 0; i < n_others; i++)
+        n_pods += others[i]->n_pods;
+    r->owner = w;
+    r->nodes = mem_alloc(n_pods * sizeof(*r->nodes) + 1);
+    r->start_ns = NEVER_NS;
+    r->is_confirmed = true;
+    r->is_preempting = true;
+    keep_trial(r, w);
+    for (size_t i = 0; i < n_others; i++)
+        keep_trial(r, others[i]);
+    for (size_t i = 0; i < r->n_nodes && n_others == 0; i++) {
+        struct reserved_node *here = &r->nodes[i];
+        const struct node *n = here->node;
+
+        here->extra_gpus = (int64_t)bits(n->healthy & ~n->held & here->gpus);
+        for (size_t k = 0; k < n->n_rooms; k++)
+            here->extra[k] = n->rooms[k].capacity - n->rooms[k].used;
+    }
+    return r;
+}
+
+void reserve_put(struct mete_engine *e, struct reservation *r)
+{
+    struct reservation *old = reserve_of(e, r->owner);
+
+    r->planned_at = e->freed;
+    push_out(e, r, old);
+    put(e, r);
+    if (old)
+        reserve_drop(e, old);
+    e->version++;
+}
+
+bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
+{
+    struct reservation *old = reserve_of(e, w);
+    struct plan there = {.e = e, .w = w, .now_ns = now_ns};
+    struct plan here = {.e = e, .w = w, .now_ns = now_ns, .only = old};
+    struct reservation *r = NULL;
+    bool is_planned;
+
+    arena_reset(e->scratch);
+    bookings_unbar(e);
+    search_rank(e);
+    is_planned = e->order.n > 0 && plan_make(&there);
+    if (is_planned) {
+        bool stays = old && plan_make(&here) && !is_better(&there, &here, old);
+
+        r = plan_reservation(stays ? &here : &there);
+        r->owner = w;
+        r->is_confirmed = true;
+        r->planned_at = e->freed;
+        r->least = stays ? here.missing : there.missing;
+        if (old && old->least < r->least)
+            r->least = old->least;
+        push_out(e, r, old);
+        put(e, r);
+    }
+    if (old)
+        reserve_drop(e, old);
+    e->version++;
+    return is_planned;
+}

@@ -1,0 +1,336 @@
+#include "engine/plan/reservation.h"
+
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "engine/queue/queue.h"
+#include "engine/record/record.h"
+
+static void unref_all(struct mete_engine *e, uint32_t *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        intern_unref(e->texts, list[i]);
+    free(list);
+}
+
+static void booking_free(struct mete_engine *e, struct booking *b)
+{
+    unref_all(e, b->nodes, b->n_nodes);
+    unref_all(e, b->models, b->n_models);
+    unref_all(e, b->queues, b->n_queues);
+    unref_all(e, b->users, b->n_users);
+    unref_all(e, b->picks.at, b->picks.n);
+    intern_unref(e->texts, b->name_id);
+    free(b->name);
+    free(b);
+}
+
+void bookings_free(struct mete_engine *e)
+{
+    VEC_EACH (&e->bookings, b) {
+        booking_free(e, *b);
+    }
+    vec_done(&e->bookings);
+    vec_done(&e->booked);
+}
+
+static size_t find_index(const struct mete_engine *e, const char *name)
+{
+    size_t i = 0;
+
+    while (i < e->bookings.n && strcmp(e->bookings.at[i]->name, name) < 0)
+        i++;
+    return i;
+}
+
+static bool is_at(const struct mete_engine *e, size_t i, const char *name)
+{
+    return i < e->bookings.n && text_equal(e->bookings.at[i]->name, name);
+}
+
+struct booking *booking_find(const struct mete_engine *e, uint32_t name_id)
+{
+    VEC_EACH (&e->bookings, b) {
+        if ((*b)->name_id == name_id)
+            return *b;
+    }
+    return NULL;
+}
+
+static bool has(const uint32_t *list, size_t n, uint32_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == id)
+            return true;
+    return false;
+}
+
+bool booking_is_entitled(const struct mete_engine *e, const struct booking *b,
+                         const struct workload *w)
+{
+    if (b->is_maintenance)
+        return false;
+    if (has(b->users, b->n_users, w->user))
+        return true;
+    for (const struct queue *q = w->queue; b->n_queues > 0 && q->parent; q = q->parent)
+        if (has(b->queues, b->n_queues, intern_find(e->texts, q->name)))
+            return true;
+    return false;
+}
+
+enum booking_answer booking_ask(const struct mete_engine *e, const struct workload *w,
+                                int64_t now_ns)
+{
+    int64_t limit_ns = w->group->time_limit_ns;
+    const struct booking *b;
+    int64_t end_ns = 0;
+
+    if (w->group->booking == 0)
+        return BOOKING_OPEN;
+    b = booking_find(e, w->group->booking);
+    if (!b)
+        return BOOKING_MISSING;
+    if (!booking_is_entitled(e, b, w))
+        return BOOKING_NOT_ENTITLED;
+    if (now_ns < b->start_ns)
+        return BOOKING_NOT_YET;
+    if (now_ns >= b->end_ns)
+        return BOOKING_OVER;
+    if (limit_ns > 0 && (__builtin_add_overflow(now_ns, limit_ns, &end_ns) || end_ns > b->end_ns))
+        return BOOKING_TOO_LONG;
+    return BOOKING_OPEN;
+}
+
+/* Groups are of one user each while a booking is for users. */
+static void find_users(struct mete_engine *e)
+{
+    bool is_by_user = false;
+
+    VEC_EACH (&e->bookings, b) {
+        is_by_user = is_by_user || (*b)->n_users > 0;
+    }
+    if (is_by_user == e->is_booked_by_user)
+        return;
+    e->is_booked_by_user = is_by_user;
+    queues_changed(e);
+}
+
+static void changed(struct mete_engine *e)
+{
+    bookings_changed(e);
+    find_users(e);
+    engine_freed(e);
+    e->version++;
+}
+
+static void drop(struct mete_engine *e, size_t i)
+{
+    struct booking *b = e->bookings.at[i];
+
+    vec_remove(&e->bookings, i);
+    booking_free(e, b);
+}
+
+void bookings_begin(struct mete_engine *e, int64_t now_ns)
+{
+    bool is_changed = false;
+
+    for (size_t i = e->bookings.n; i > 0; i--) {
+        struct booking *b = e->bookings.at[i - 1];
+
+        if (b->end_ns <= now_ns) {
+            drop(e, i - 1);
+            is_changed = true;
+        } else if (!b->has_begun && b->start_ns <= now_ns) {
+            b->has_begun = true;
+            is_changed = true;
+        }
+    }
+    if (is_changed)
+        changed(e);
+    bookings_ready(e);
+}
+
+static enum mete_result check_list(struct mete_engine *e, const struct mete_reservation *r,
+                                   const char *const *list, size_t n, const char *noun)
+{
+    if (n > (list == r->nodes || list == r->gpu_uuids ? (size_t)NODES_MAX : (size_t)LIST_MAX))
+        return engine_refuse(e, METE_INVALID, "reservation '%s': too many %ss", r->name, noun);
+    for (size_t i = 0; i < n; i++)
+        if (!text_is_sane(list[i]))
+            return engine_refuse(e, METE_INVALID, "reservation '%s': %s %zu has no name", r->name,
+                                 noun, i);
+    return METE_OK;
+}
+
+static enum mete_result check_what(struct mete_engine *e, const struct mete_reservation *r)
+{
+    bool is_by_count = r->gpus > 0;
+
+    if (is_by_count == (r->n_nodes > 0))
+        return engine_refuse(e, METE_INVALID, "reservation '%s': needs nodes, or a number of gpus",
+                             r->name);
+    if (!is_by_count && (r->n_gpu_models > 0 || r->n_gpu_uuids > 0))
+        return engine_refuse(e, METE_INVALID,
+                             "reservation '%s': models go with a number of gpus, not with nodes",
+                             r->name);
+    if (r->gpus > (uint32_t)NODES_MAX)
+        return engine_refuse(e, METE_INVALID, "reservation '%s': over %d gpus", r->name, NODES_MAX);
+    if (r->is_maintenance ? r->n_queues + r->n_users > 0 : r->n_queues + r->n_users == 0)
+        return engine_refuse(e, METE_INVALID,
+                             r->is_maintenance
+                                 ? "reservation '%s': maintenance is for no queue and no user"
+                                 : "reservation '%s': needs a queue or a user that it is for",
+                             r->name);
+    return METE_OK;
+}
+
+static enum mete_result check_reservation(struct mete_engine *e, const struct mete_reservation *r)
+{
+    enum mete_result result;
+
+    if (!text_is_sane(r->name))
+        return engine_refuse(e, METE_INVALID, "a reservation has no name, or one over %d bytes",
+                             TEXT_MAX);
+    if (r->start_ns < 0 || r->end_ns <= r->start_ns)
+        return engine_refuse(e, METE_INVALID, "reservation '%s': it ends before it starts",
+                             r->name);
+    result = check_what(e, r);
+    if (result == METE_OK)
+        result = check_list(e, r, r->nodes, r->n_nodes, "node");
+    if (result == METE_OK)
+        result = check_list(e, r, r->gpu_uuids, r->n_gpu_uuids, "gpu");
+    if (result == METE_OK)
+        result = check_list(e, r, r->gpu_models, r->n_gpu_models, "model");
+    if (result == METE_OK)
+        result = check_list(e, r, r->queues, r->n_queues, "queue");
+    return result == METE_OK ? check_list(e, r, r->users, r->n_users, "user") : result;
+}
+
+/* The first of the nodes named of which the other has all or a part; NULL. */
+static const char *shared_node(struct mete_engine *e, const struct mete_reservation *r,
+                               const struct booking *other)
+{
+    bookings_ready(e);
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        const struct node *n = engine_node(e, r->nodes[i]);
+        uint32_t id = intern_find(e->texts, r->nodes[i]);
+
+        if (id != 0 && has(other->nodes, other->n_nodes, id))
+            return r->nodes[i];
+        for (uint32_t k = 0; n && k < n->n_booked; k++)
+            if (e->booked.at[n->first_booked + k].booking == other)
+                return r->nodes[i];
+    }
+    return NULL;
+}
+
+/* Maintenance may be on top of anything. */
+static enum mete_result check_conflicts(struct mete_engine *e, const struct mete_reservation *r)
+{
+    const struct booking now = {.start_ns = r->start_ns, .end_ns = r->end_ns};
+
+    VEC_EACH (&e->bookings, b) {
+        const char *node;
+
+        if (r->is_maintenance || (*b)->is_maintenance || text_equal((*b)->name, r->name) ||
+            !bookings_overlap(*b, &now))
+            continue;
+        node = shared_node(e, r, *b);
+        if (node)
+            return engine_refuse(e, METE_CONFLICT,
+                                 "reservation '%s': node '%s' is in reservation '%s' at that time",
+                                 r->name, node, (*b)->name);
+    }
+    return METE_OK;
+}
+
+static uint32_t *read_list(struct mete_engine *e, const char *const *list, size_t n, size_t *ret_n)
+{
+    uint32_t *ret = mem_alloc(n * sizeof(*ret) + 1);
+
+    *ret_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t id = intern_ref(e->texts, list[i]);
+
+        if (has(ret, *ret_n, id))
+            intern_unref(e->texts, id);
+        else
+            ret[(*ret_n)++] = id;
+    }
+    return ret;
+}
+
+static struct booking *booking_read(struct mete_engine *e, const struct mete_reservation *r)
+{
+    struct booking *b = mem_alloc(sizeof(*b));
+
+    b->name = mem_strdup(r->name);
+    b->name_id = intern_ref(e->texts, r->name);
+    b->start_ns = r->start_ns;
+    b->end_ns = r->end_ns;
+    b->is_maintenance = r->is_maintenance;
+    b->has_begun = r->start_ns <= e->now_ns;
+    b->gpus = r->gpus;
+    b->nodes = read_list(e, r->nodes, r->n_nodes, &b->n_nodes);
+    b->models = read_list(e, r->gpu_models, r->n_gpu_models, &b->n_models);
+    b->queues = read_list(e, r->queues, r->n_queues, &b->n_queues);
+    b->users = read_list(e, r->users, r->n_users, &b->n_users);
+    b->picks.at = read_list(e, r->gpu_uuids, r->n_gpu_uuids, &b->picks.n);
+    b->picks.room = b->picks.n;
+    return b;
+}
+
+/* What was picked for it as it was is tried first. */
+static void keep_picks(struct mete_engine *e, struct booking *b, const struct booking *old)
+{
+    for (size_t i = 0; i < old->picks.n; i++)
+        if (!has(b->picks.at, b->picks.n, old->picks.at[i]))
+            vec_add(&b->picks, intern_ref(e->texts, intern_text(e->texts, old->picks.at[i])));
+}
+
+enum mete_result mete_reservation_set(struct mete_engine *e, const struct mete_reservation *r)
+{
+    enum mete_result result = check_reservation(e, r);
+    struct booking *b;
+    size_t at;
+
+    if (result == METE_OK)
+        result = check_conflicts(e, r);
+    if (result != METE_OK)
+        return result;
+    at = find_index(e, r->name);
+    if (!is_at(e, at, r->name) && e->bookings.n >= BOOKINGS_MAX)
+        return engine_refuse(e, METE_INVALID, "over %d reservations", BOOKINGS_MAX);
+    record_call(e, RECORD_RESERVATION_SET, r);
+    b = booking_read(e, r);
+    if (is_at(e, at, r->name)) {
+        if (b->gpus > 0)
+            keep_picks(e, b, e->bookings.at[at]);
+        drop(e, at);
+    }
+    vec_add(&e->bookings, b);
+    memmove(&e->bookings.at[at + 1], &e->bookings.at[at], (e->bookings.n - 1 - at) * sizeof(b));
+    e->bookings.at[at] = b;
+    changed(e);
+    bookings_ready(e);
+    return METE_OK;
+}
+
+enum mete_result mete_reservation_remove(struct mete_engine *e, const char *name)
+{
+    size_t at = name ? find_index(e, name) : e->bookings.n;
+
+    if (at >= e->bookings.n || !is_at(e, at, name))
+        return engine_refuse(e, METE_NOT_FOUND, "there is no reservation '%s'", name ? name : "");
+    record_call(e, RECORD_RESERVATION_REMOVE, &(struct record_name){name});
+    drop(e, at);
+    changed(e);
+    bookings_ready(e);
+    return METE_OK;
+}
+
+size_t mete_reservation_count(const struct mete_engine *e)
+{
+    return e->bookings.n;
+}

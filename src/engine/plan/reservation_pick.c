@@ -1,0 +1,149 @@
+/*
+ * Which gpus a booking gets: such as are free by its start, on as few nodes as possible. Taking the
+ * node with the most of them until one holds all of the rest, and of those that do the one with the
+ * fewest, needs the fewest nodes and leaves large ones whole.
+ */
+#include "engine/place/fit.h"
+#include "engine/place/search.h"
+#include "engine/plan/reservation.h"
+
+struct pick {
+    struct mete_engine *e;
+    struct booking *b;
+    uint64_t *taken; /* by rank: gpus that this or another booking has at that time */
+    size_t missing;
+};
+
+static void take(struct pick *p, const struct node *n, uint64_t gpus)
+{
+    if (n && n->is_present)
+        p->taken[n->rank] |= gpus;
+}
+
+static void take_others(struct pick *p)
+{
+    const struct mete_engine *e = p->e;
+
+    VEC_EACH (&e->bookings, each) {
+        const struct booking *other = *each;
+
+        if (!bookings_overlap(p->b, other))
+            continue;
+        for (size_t i = 0; i < other->n_nodes; i++)
+            take(p, engine_node(e, intern_text(e->texts, other->nodes[i])), UINT64_MAX);
+        for (size_t i = 0; i < other->picks.n; i++) {
+            const struct gpu *g = engine_gpu(e, intern_text(e->texts, other->picks.at[i]));
+
+            if (g && g->node)
+                take(p, g->node, UINT64_C(1) << g->bit);
+        }
+    }
+}
+
+/* Those of the node that could serve, taken or not. */
+static uint64_t able(const struct booking *b, const struct node *n)
+{
+    const struct shape kind = {.models = b->models, .n_models = b->n_models};
+
+    return node_takes_pods(n) ? n->healthy & node_gpus_of(n, &kind) : 0;
+}
+
+static bool is_good(const struct pick *p, const struct gpu *g)
+{
+    uint64_t bit;
+
+    if (!g || !g->node || !g->node->is_present)
+        return false;
+    bit = UINT64_C(1) << g->bit;
+    return (able(p->b, g->node) & bit) && !(p->taken[g->node->rank] & bit);
+}
+
+/* Lets go of picks that do not serve any more, or are more than were asked for. */
+static void sift(struct pick *p)
+{
+    struct booking *b = p->b;
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->picks.n; i++) {
+        uint32_t id = b->picks.at[i];
+        const struct gpu *g = engine_gpu(p->e, intern_text(p->e->texts, id));
+
+        if (n < b->gpus && is_good(p, g)) {
+            take(p, g->node, UINT64_C(1) << g->bit);
+            b->picks.at[n++] = id;
+        } else {
+            intern_unref(p->e->texts, id);
+        }
+    }
+    b->picks.n = n;
+}
+
+uint64_t booking_late(const struct mete_engine *e, const struct booking *b, const struct node *n)
+{
+    uint64_t late = 0;
+
+    for (const struct pod *at = n->pods; at; at = at->after) {
+        if (at->workload->end_ns <= b->start_ns || booking_is_entitled(e, b, at->workload))
+            continue;
+        for (size_t k = 0; k < at->n_gpus; k++)
+            if (at->gpus[k]->node == n)
+                late |= UINT64_C(1) << at->gpus[k]->bit;
+    }
+    return late;
+}
+
+static uint64_t choice(const struct pick *p, const struct node *n, bool takes_late)
+{
+    uint64_t gpus = able(p->b, n) & ~p->taken[n->rank];
+
+    return takes_late || gpus == 0 ? gpus : gpus & ~booking_late(p->e, p->b, n);
+}
+
+static bool is_better(size_t count, size_t best, size_t missing)
+{
+    if (count >= missing && best >= missing)
+        return count < best;
+    return count > best;
+}
+
+static void add(struct pick *p, const struct node *n, uint64_t gpus)
+{
+    take(p, n, gpus);
+    p->missing -= bits(gpus);
+    for (; gpus; gpus &= gpus - 1)
+        vec_add(&p->b->picks, intern_ref(p->e->texts, n->gpus[__builtin_ctzll(gpus)]->uuid));
+}
+
+static void pick_from(struct pick *p, bool takes_late)
+{
+    while (p->missing > 0) {
+        const struct node *best = NULL;
+        uint64_t gpus = 0;
+
+        VEC_EACH (&p->e->order, n) {
+            uint64_t here = choice(p, *n, takes_late);
+
+            if (here != 0 && is_better(bits(here), bits(gpus), p->missing)) {
+                best = *n;
+                gpus = here;
+            }
+        }
+        if (!best)
+            return;
+        add(p, best,
+            bits(gpus) > p->missing ? devices_choose(best, gpus, (unsigned)p->missing) : gpus);
+    }
+}
+
+void booking_pick(struct mete_engine *e, struct booking *b)
+{
+    struct pick p = {.e = e, .b = b};
+
+    search_rank(e);
+    p.taken = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(*p.taken));
+    take_others(&p);
+    sift(&p);
+    p.missing = b->gpus - b->picks.n;
+    pick_from(&p, false);
+    pick_from(&p, true);
+}

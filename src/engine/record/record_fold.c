@@ -1,0 +1,441 @@
+#include "engine/record/record_fold.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+
+/* A node or queue by its name, a workload by its id: the line that made it, without newline. */
+struct kept {
+    struct map_handle handle;
+    struct record_id id;
+    char *name;
+    char *parent; /* of a queue, or NULL */
+    char *line;
+    char *placed;              /* of a workload: "placement={...}"; NULL: it waits */
+    char *notes[RECORD_CALLS]; /* of a workload: the last line of each call about it */
+    size_t depth;              /* of a queue, as far as known */
+};
+
+struct record_fold {
+    struct arena *scratch;
+    char *only[RECORD_CALLS]; /* of calls that replace what they said before */
+    struct kept *nodes;
+    struct kept *queues;
+    struct kept *reservations;
+    struct kept *workloads;
+    size_t size;
+    int64_t now_ns;
+};
+
+struct record_fold *record_fold_new(void)
+{
+    struct record_fold *f = mem_alloc(sizeof(*f));
+
+    f->scratch = arena_new();
+    return f;
+}
+
+static size_t size_of(const struct kept *k)
+{
+    size_t size = sizeof(*k) + strlen(k->line) + (k->placed ? strlen(k->placed) : 0);
+
+    for (size_t i = 0; i < RECORD_CALLS; i++)
+        size += k->notes[i] ? strlen(k->notes[i]) : 0;
+    return size;
+}
+
+static void drop(struct record_fold *f, struct kept **all, struct kept *k)
+{
+    f->size -= size_of(k);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
+    map_remove(handle, *all, k);
+    free(k->name);
+    free(k->parent);
+    free(k->line);
+    free(k->placed);
+    for (size_t i = 0; i < RECORD_CALLS; i++)
+        free(k->notes[i]);
+    free(k);
+}
+
+static void drop_all(struct record_fold *f, struct kept **all)
+{
+    while (*all)
+        drop(f, all, *all);
+}
+
+void record_fold_free(struct record_fold *f)
+{
+    if (!f)
+        return;
+    drop_all(f, &f->nodes);
+    drop_all(f, &f->queues);
+    drop_all(f, &f->reservations);
+    drop_all(f, &f->workloads);
+    for (size_t i = 0; i < RECORD_CALLS; i++)
+        free(f->only[i]);
+    arena_free(f->scratch);
+    free(f);
+}
+
+static struct kept *find_name(struct kept *all, const char *name)
+{
+    struct kept *k = NULL;
+
+    if (name)
+        map_find_text(handle, all, name, k);
+    return k;
+}
+
+static struct kept *find_id(const struct record_fold *f, uint64_t id)
+{
+    struct kept *k = NULL;
+
+    map_find(handle, f->workloads, &id, sizeof(id), k);
+    return k;
+}
+
+static void keep_name(struct record_fold *f, struct kept **all, const char *name,
+                      const char *parent, struct str line)
+{
+    struct kept *k = find_name(*all, name);
+
+    if (k)
+        drop(f, all, k);
+    if (!name || !*name)
+        return; /* the engine refused it */
+    k = mem_alloc(sizeof(*k));
+    k->name = mem_strdup(name);
+    k->parent = parent && *parent ? mem_strdup(parent) : NULL;
+    k->line = mem_strndup(line.at, line.size);
+    map_add(handle, *all, k->name, strlen(k->name), k);
+    f->size += size_of(k);
+}
+
+static void drop_name(struct record_fold *f, struct kept **all, const char *name)
+{
+    struct kept *k = find_name(*all, name);
+
+    if (k)
+        drop(f, all, k);
+}
+
+static void keep_workload(struct record_fold *f, uint64_t id, struct str line)
+{
+    struct kept *k;
+
+    if (id == 0 || find_id(f, id))
+        return; /* as above */
+    k = mem_alloc(sizeof(*k));
+    k->id.id = id;
+    k->line = mem_strndup(line.at, line.size);
+    map_add(handle, f->workloads, &k->id.id, sizeof(k->id.id), k);
+    f->size += size_of(k);
+}
+
+/* What a line says after its call. */
+static const char *arguments_of(const char *line)
+{
+    const char *space = strchr(line, ' ');
+
+    return space ? space + 1 : "";
+}
+
+/* What it was said to have. */
+static const struct mete_placement *placed_of(struct record_fold *f, const struct kept *k)
+{
+    AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
+    AUTO(err_freep) struct err *e = NULL;
+    enum record_call call = RECORD_CALLS;
+    const struct record_restore *r;
+    void *args = NULL;
+
+    buf_printf(&line, "%s %s", record_call_names[RECORD_WORKLOAD_RESTORE], k->placed);
+    e = record_line_parse(f->scratch, (struct str){line.at, line.size}, &call, &args);
+    r = args;
+    return e || !r ? NULL : r->placement; /* we wrote it: it can be read */
+}
+
+static void put_placed(struct record_fold *f, struct kept *k,
+                       const struct mete_placement *placement)
+{
+    AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
+
+    record_line_format(&line, RECORD_WORKLOAD_RESTORE, &(struct record_restore){NULL, placement});
+    f->size -= size_of(k);
+    free(k->placed);
+    k->placed = mem_strndup(arguments_of(line.at), strlen(arguments_of(line.at)) - 1);
+    f->size += size_of(k);
+}
+
+/* One that is placed has grown: with what it had, but for the pod that is taken out (NULL: none).
+ */
+static void put_with(struct record_fold *f, struct kept *k, const struct mete_placement *more,
+                     const struct record_shrink *out)
+{
+    const struct mete_placement *had = placed_of(f, k);
+    size_t n_more = more ? more->n_pods : 0;
+    struct mete_pod_placement *pods;
+    struct mete_placement all;
+
+    if (!had)
+        return;
+    pods = arena_alloc(f->scratch, (had->n_pods + n_more + 1) * sizeof(*pods));
+    all = *had;
+    all.pods = pods;
+    all.n_pods = 0;
+    for (size_t i = 0; i < had->n_pods; i++)
+        if (!out || had->pods[i].pod_set != out->pod_set || had->pods[i].pod != out->pod)
+            pods[all.n_pods++] = had->pods[i];
+    for (size_t i = 0; i < n_more; i++)
+        pods[all.n_pods++] = more->pods[i];
+    put_placed(f, k, &all);
+}
+
+static void place(struct record_fold *f, const struct mete_placement *from)
+{
+    struct mete_placement placement = *from;
+    struct kept *k = find_id(f, from->workload);
+
+    if (!k)
+        return;
+    if (placement.started_ns == 0)
+        placement.started_ns = f->now_ns;
+    if (k->placed)
+        put_with(f, k, &placement, NULL);
+    else
+        put_placed(f, k, &placement);
+}
+
+static void shrink(struct record_fold *f, const struct record_shrink *out)
+{
+    struct kept *k = find_id(f, out->id);
+
+    if (k && k->placed)
+        put_with(f, k, NULL, out);
+}
+
+static void unplace(struct record_fold *f, uint64_t id)
+{
+    struct kept *k = find_id(f, id);
+
+    if (!k || !k->placed)
+        return;
+    f->size -= strlen(k->placed);
+    free(k->placed);
+    k->placed = NULL;
+}
+
+/* As if it had waited before it was placed, where it was then. */
+static void restore(struct record_fold *f, const struct record_restore *r)
+{
+    AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
+    struct mete_placement placement;
+
+    if (!r->workload || !r->placement || find_id(f, r->workload->id))
+        return;
+    record_line_format(&line, RECORD_WORKLOAD_ADD, r->workload);
+    keep_workload(f, r->workload->id, (struct str){line.at, line.size - 1});
+    placement = *r->placement;
+    placement.workload = r->workload->id;
+    place(f, &placement);
+}
+
+static void keep_only(struct record_fold *f, enum record_call call, struct str line)
+{
+    free(f->only[call]);
+    f->only[call] = mem_strndup(line.at, line.size);
+}
+
+/* It follows the line that made the workload. */
+static void note(struct record_fold *f, uint64_t id, enum record_call call, struct str line)
+{
+    struct kept *k = find_id(f, id);
+
+    if (!k)
+        return;
+    f->size -= size_of(k);
+    free(k->notes[call]);
+    k->notes[call] = mem_strndup(line.at, line.size);
+    f->size += size_of(k);
+}
+
+static void drop_id(struct record_fold *f, uint64_t id)
+{
+    struct kept *k = find_id(f, id);
+
+    if (k)
+        drop(f, &f->workloads, k);
+}
+
+static void take_workload(struct record_fold *f, enum record_call call, const void *args,
+                          struct str line)
+{
+    const struct mete_workload *w = args;
+    const struct record_id *id = args; /* what is about one begins with its id */
+
+    if (call == RECORD_WORKLOAD_ADD)
+        keep_workload(f, w->id, line);
+    else if (call == RECORD_WORKLOAD_RESTORE)
+        restore(f, args);
+    else if (call == RECORD_WORKLOAD_UNPLACE)
+        unplace(f, id->id);
+    else if (call == RECORD_WORKLOAD_REMOVE)
+        drop_id(f, id->id);
+    else if (call == RECORD_WORKLOAD_SHRINK)
+        shrink(f, args);
+    else
+        note(f, id->id, call, line);
+}
+
+static void take_decisions(struct record_fold *f, const struct mete_decisions *d)
+{
+    for (size_t i = 0; i < d->n_placements; i++)
+        place(f, &d->placements[i]);
+}
+
+static void take(struct record_fold *f, enum record_call call, const void *args, struct str line)
+{
+    const struct mete_queue *q = args;
+    const struct mete_node *node = args;
+    const struct record_name *name = args;
+    const struct mete_reservation *r = args;
+    const struct record_cycle *cycle = args;
+
+    switch (call) {
+    case RECORD_ENGINE:
+    case RECORD_DEMAND_SET:
+    case RECORD_VALUES_SET:
+    case RECORD_FAIRNESS_SET:
+    case RECORD_MOVES_SET:
+        keep_only(f, call, line);
+        return;
+    case RECORD_NODE_SET:
+        keep_name(f, &f->nodes, node->name, NULL, line);
+        return;
+    case RECORD_NODE_REMOVE:
+        drop_name(f, &f->nodes, name->name);
+        return;
+    case RECORD_QUEUE_SET:
+        keep_name(f, &f->queues, q->name, q->parent, line);
+        return;
+    case RECORD_QUEUE_REMOVE:
+        drop_name(f, &f->queues, name->name);
+        return;
+    case RECORD_RESERVATION_SET:
+        keep_name(f, &f->reservations, r->name, NULL, line);
+        return;
+    case RECORD_RESERVATION_REMOVE:
+        drop_name(f, &f->reservations, name->name);
+        return;
+    case RECORD_WORKLOAD_ADD:
+    case RECORD_WORKLOAD_RESTORE:
+    case RECORD_WORKLOAD_UNPLACE:
+    case RECORD_WORKLOAD_REMOVE:
+    case RECORD_WORKLOAD_SHRINK:
+    case RECORD_WORKLOAD_CHECKPOINT:
+    case RECORD_WORKLOAD_ESTIMATE:
+    case RECORD_WORKLOAD_HOLD:
+    case RECORD_WORKLOAD_LABEL:
+        take_workload(f, call, args, line);
+        return;
+    case RECORD_USAGE_ADD: /* what was used lately begins anew */
+        return;
+    case RECORD_CYCLE:
+        f->now_ns = cycle->now_ns;
+        return;
+    case RECORD_DECIDED:
+        take_decisions(f, args);
+        return;
+    case RECORD_CALLS:
+        return;
+    }
+}
+
+struct err *record_fold_line(struct record_fold *f, struct str line)
+{
+    enum record_call call = RECORD_CALLS;
+    void *args = NULL;
+
+    arena_reset(f->scratch);
+    TRY(record_line_parse(f->scratch, line, &call, &args));
+    take(f, call, args, line);
+    return NULL;
+}
+
+static void add_line(struct buf *out, const char *line)
+{
+    if (!line)
+        return;
+    buf_add_text(out, line);
+    buf_add_char(out, '\n');
+}
+
+/* Parents first: level by level. One whose parent is gone comes last, and is refused. */
+static void add_queues(const struct record_fold *f, struct buf *out)
+{
+    struct kept *next = NULL;
+    struct kept *k = NULL;
+    size_t left = map_count(handle, f->queues);
+
+    map_each (handle, f->queues, k, next) {
+        const struct kept *up = k;
+
+        for (k->depth = 0; up && k->depth < left; k->depth++)
+            up = find_name(f->queues, up->parent);
+    }
+    for (size_t depth = 0; left > 0; depth++)
+        map_each (handle, f->queues, k, next) {
+            if (k->depth != depth)
+                continue;
+            add_line(out, k->line);
+            left--;
+        }
+}
+
+static void add_workload(const struct kept *k, struct buf *out)
+{
+    if (!k->placed) {
+        add_line(out, k->line);
+    } else {
+        buf_printf(out, "%s workload={%s} %s\n", record_call_names[RECORD_WORKLOAD_RESTORE],
+                   arguments_of(k->line), k->placed);
+    }
+    for (size_t i = 0; i < RECORD_CALLS; i++)
+        add_line(out, k->notes[i]);
+}
+
+void record_fold_format(const struct record_fold *f, struct buf *out)
+{
+    struct kept *next = NULL;
+    struct kept *k = NULL;
+
+    add_line(out, f->only[RECORD_ENGINE]);
+    add_line(out, f->only[RECORD_FAIRNESS_SET]);
+    add_line(out, f->only[RECORD_MOVES_SET]);
+    add_queues(f, out);
+    map_each (handle, f->nodes, k, next) {
+        add_line(out, k->line);
+    }
+    map_each (handle, f->reservations, k, next) {
+        add_line(out, k->line);
+    }
+    add_line(out, f->only[RECORD_VALUES_SET]);
+    add_line(out, f->only[RECORD_DEMAND_SET]);
+    for (int is_waiting = 0; is_waiting < 2; is_waiting++)
+        map_each (handle, f->workloads, k, next) {
+            if ((k->placed == NULL) == (is_waiting == 1))
+                add_workload(k, out);
+        }
+}
+
+size_t record_fold_size(const struct record_fold *f)
+{
+    return f->size;
+}
+
+int64_t record_fold_now_ns(const struct record_fold *f)
+{
+    return f->now_ns;
+}

@@ -1,0 +1,30 @@
+/*
+ * record_fold.h - a recording, from its beginning, as the state it comes to: far fewer lines
+ *
+ * What the lines of record_fold_format lead to is what is there and held, not all that the engine
+ * remembers: what was used lately, who has room kept and who is being evicted begins anew.
+ */
+#pragma once
+
+#include "engine/record/record.h"
+
+struct record_fold;
+
+struct record_fold *record_fold_new(void);
+void record_fold_free(struct record_fold *f); /* accepts NULL */
+static inline void record_fold_freep(struct record_fold **f)
+{
+    record_fold_free(*f);
+}
+
+/* The next line, without its newline. ERR_INVALID as record_line_parse; nothing changes then. */
+struct err *record_fold_line(struct record_fold *f, struct str line) MUST_CHECK;
+
+/* Adds the lines, each with its newline. */
+void record_fold_format(const struct record_fold *f, struct buf *out);
+
+/* Of what it holds, about. */
+size_t record_fold_size(const struct record_fold *f);
+
+/* The time of the last cycle; 0: none. */
+int64_t record_fold_now_ns(const struct record_fold *f);
