@@ -43,9 +43,9 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
             return "a node lists a pod that is not on it";
         before = p;
     }
-    if (!n->is_present && (!n->pods || n->reservation))
+    if (!n->is_present && (!n->pods || n->backfill))
         return "a node that is gone is kept for nothing";
-    if (n->reservation && n->reservation->nodes[n->reserved_at].node != n)
+    if (n->backfill && n->backfill->nodes[n->kept_at].node != n)
         return "a node and its reservation differ";
     (void)e;
     return NULL;
@@ -70,8 +70,8 @@ static const char *check_used(const struct node *n)
 
 static const char *check_workload(const struct mete_engine *e, const struct workload *w)
 {
-    if (extras_check_state(w))
-        return extras_check_state(w);
+    if (elastic_check_state(w))
+        return elastic_check_state(w);
     if (w->is_placed && w->decided_at == e->labels_version && !(domains_hold(w) && links_hold(w)))
         return "a workload was placed outside of a domain that it requires";
     for (size_t i = 0; i < w->n_pods; i++) {
@@ -239,20 +239,20 @@ const char *mete_engine_check(struct mete_engine *e)
         if (!wrong && (*by)->is_placed)
             wrong = "a workload that is placed waits for others to go";
     }
-    VEC_EACH (&e->reservations, r) {
+    VEC_EACH (&e->backfills, r) {
         if (!wrong && (*r)->owner->is_placed)
             wrong = "a reservation is kept for a workload that is placed";
     }
     if (!wrong)
-        wrong = bookings_check(e);
+        wrong = reservations_check(e);
     if (!wrong)
         wrong = claims_check(e);
     if (!wrong)
         wrong = levels_check(e);
     if (!wrong)
-        wrong = recent_check(e);
+        wrong = group_cache_check(e);
     if (!wrong)
-        wrong = near_check(e);
+        wrong = affinity_check(e);
     return wrong ? wrong : search_check(e);
 }
 
@@ -264,7 +264,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 
 uint64_t engine_hash(const struct mete_engine *e)
 {
-    uint64_t hash = e->order.n + near_hash(e);
+    uint64_t hash = e->order.n + affinity_hash(e);
 
     for (size_t i = 0; i < e->order.n; i++) {
         const struct node *n = e->order.at[i];
@@ -280,9 +280,9 @@ uint64_t engine_hash(const struct mete_engine *e)
             if (n->gpus[k]->parts)
                 hash = parts_hash(n->gpus[k]->parts, hash);
         }
-        hash = mix(hash, n->reservation ? n->reservation->owner->key.id : 0);
-        if (n->reservation)
-            hash = mix(hash, (uint64_t)n->reservation->nodes[n->reserved_at].extra_gpus);
+        hash = mix(hash, n->backfill ? n->backfill->owner->key.id : 0);
+        if (n->backfill)
+            hash = mix(hash, (uint64_t)n->backfill->nodes[n->kept_at].extra_gpus);
     }
-    return queues_hash(e, bookings_hash(e, claims_hash(e, hash)));
+    return queues_hash(e, reservations_hash(e, claims_hash(e, hash)));
 }

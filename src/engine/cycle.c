@@ -1,8 +1,9 @@
 /*
  * A cycle goes through the waiting workloads in order, group by group: when one of a group does not
  * fit, none of those behind it in the group does, and nobody looks at them again before something
- * is freed. The first ones that do not fit evict others where they may, or get reservations; the
- * rest works around these. One that is over a quota gets neither: room is not what it waits for.
+ * is freed. The first ones that do not fit evict others where they may, or get backfill
+ * reservations; the rest works around these. One that is over a quota gets neither: room is not
+ * what it waits for.
  */
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
@@ -45,7 +46,7 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
     }
     journal_keep(&e->journal, mark);
     group_unwait(e, w);
-    reserve_drop_of(e, w);
+    backfill_drop_of(e, w);
     w->is_placed = true;
     w->decided_at = e->labels_version;
     w->started_ns = now_ns;
@@ -55,13 +56,13 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
     if (w->whole)
         w->end_ns = w->whole->end_ns;
     w->code = METE_REASON_NONE;
-    extras_release(e, w);
+    elastic_release(e, w);
     if (w->moved_for != 0)
         move_forget(e, w); /* it has found a place by itself */
     if (!had_claim)
         claims_yield(e, w, has_made_room);
     vec_add(&e->placed, w);
-    if (near_helps(w)) {
+    if (affinity_helps(w)) {
         e->eased++;
         e->has_helped = true;
     }
@@ -107,12 +108,12 @@ static uint32_t depth_of(const struct mete_engine *e, const struct workload *w)
 /* True: it has its time. */
 static bool claim_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct reservation *r = reserve_of(e, w);
+    struct backfill *r = backfill_of(e, w);
 
     if (group_never_fits(e, w->group) || !claim_keep(e, w, now_ns))
         return false;
     if (r && !r->is_preempting)
-        reserve_drop(e, r);
+        backfill_drop(e, r);
     return true;
 }
 
@@ -121,20 +122,21 @@ static bool is_kept_apart(struct mete_engine *e, struct workload *w, int64_t now
 {
     struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true, .ignores_others = true};
 
-    return near_restricts_group(w->group) && place_would_fit(e, &a);
+    return affinity_restricts_group(w->group) && place_would_fit(e, &a);
 }
 
-/* The next in order does not fit. True: it has its reservation, so go on with those behind it. */
+/* The next in order does not fit. True: it has its backfill reservation, so go on with those behind
+ * it. */
 static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    uint32_t *n_reserved = w->queue->reserve_depth > 0 ? &w->queue->n_reserved : &e->n_reserved;
-    struct reservation *r = reserve_of(e, w);
+    uint32_t *n_kept = w->queue->reserve_depth > 0 ? &w->queue->n_kept : &e->n_kept;
+    struct backfill *r = backfill_of(e, w);
 
-    if (w->is_extra || *n_reserved >= depth_of(e, w) || booking_ask(e, w, now_ns) != BOOKING_OPEN ||
-        is_kept_apart(e, w, now_ns))
+    if (w->is_extra || *n_kept >= depth_of(e, w) ||
+        reservation_ask(e, w, now_ns) != RESERVATION_OPEN || is_kept_apart(e, w, now_ns))
         return false;
-    if (claims_in_use(e) && !near_restricts_group(w->group) && claim_room(e, w, now_ns)) {
-        ++*n_reserved;
+    if (claims_in_use(e) && !affinity_restricts_group(w->group) && claim_room(e, w, now_ns)) {
+        ++*n_kept;
         return true;
     }
     if (claims_in_use(e) && e->has_unknown)
@@ -143,22 +145,22 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
     if (r && !r->is_stale && r->planned_at == e->freed) {
         r->is_confirmed = true;
     } else if (group_never_fits(e, w->group)) {
-        reserve_drop_group(e, w->group);
+        backfill_drop_group(e, w->group);
         return false;
     } else {
-        (void)reserve_make(e, w,
-                           now_ns); /* also where no plan is found: the next in line is not it */
+        (void)backfill_make(e, w,
+                            now_ns); /* also where no plan is found: the next in line is not it */
     }
-    ++*n_reserved;
-    if (e->n_reserved == e->reserve_depth && e->n_own_depths == 0)
-        reserve_drop_unconfirmed(e);
+    ++*n_kept;
+    if (e->n_kept == e->reserve_depth && e->n_own_depths == 0)
+        backfill_drop_unconfirmed(e);
     return true;
 }
 
 /* Is there an owner of room who has not had its turn? */
 static bool has_unconfirmed(const struct mete_engine *e)
 {
-    VEC_EACH (&e->reservations, r) {
+    VEC_EACH (&e->backfills, r) {
         if (!(*r)->is_confirmed)
             return true;
     }
@@ -176,8 +178,8 @@ static bool is_fresh(const struct mete_engine *e, const struct group *g)
     return g->failed_kept && e->counted.n > 0 && g->kept_at != e->cycles && has_unconfirmed(e);
 }
 
-/* The one whose turn it is is placed, or others are evicted for it, or it gets a reservation, or
- * its group is through for this cycle. */
+/* The one whose turn it is is placed, or others are evicted for it, or it gets a backfill
+ * reservation, or its group is through for this cycle. */
 static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bool may_fit,
                       int64_t now_ns)
 {
@@ -286,7 +288,7 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
 {
     for (size_t i = 0; i < e->preemptors.n;) {
         struct workload *w = e->preemptors.at[i];
-        struct reservation *r;
+        struct backfill *r;
 
         if (w->n_evicting > 0) {
             i++;
@@ -298,7 +300,7 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
             continue;
         }
         move_forget(e, w);
-        r = reserve_of(e, w); /* something else has come between */
+        r = backfill_of(e, w); /* something else has come between */
         if (r) {
             r->is_preempting = false;
             r->is_confirmed = false;
@@ -309,12 +311,12 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
 /* Nobody has had a turn. */
 static void forget_turns(struct mete_engine *e)
 {
-    e->n_reserved = 0;
+    e->n_kept = 0;
     e->has_unknown = false;
     VEC_EACH (&e->queues, q) {
-        (*q)->n_reserved = 0;
+        (*q)->n_kept = 0;
     }
-    VEC_EACH (&e->reservations, r) {
+    VEC_EACH (&e->backfills, r) {
         (*r)->is_confirmed = (*r)->is_preempting;
     }
 }
@@ -327,7 +329,7 @@ static void begin(struct mete_engine *e, int64_t now_ns)
     e->cycles += !e->was_cut;
     share_begin(e, now_ns);
     e->now_ns = now_ns;
-    bookings_begin(e, now_ns);
+    reservations_begin(e, now_ns);
     claims_begin(e, now_ns);
     points_begin(e, now_ns);
     forget_turns(e);
@@ -393,9 +395,9 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
     return false;
 }
 
-/* Again where one that was placed, or a claim or a reservation that was given up, may be what
- * another that had its turn waits for. It ends: who gives up a claim has another for the rest of
- * the cycle, or none, and what is reserved is the same again unless somebody was placed. */
+/* Again where one that was placed, or a claim or a backfill reservation that was given up, may be
+ * what another that had its turn waits for. It ends: who gives up a claim has another for the rest
+ * of the cycle, or none, and what is reserved is the same again unless somebody was placed. */
 static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
     e->turns = 0; /* of all rounds: a recording tells after how many it was cut */
@@ -407,7 +409,7 @@ static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budge
             return true;
         if (!e->has_helped && e->unclaimed == unclaimed && !has_unconfirmed(e))
             return false;
-        reserve_drop_unconfirmed(e);
+        backfill_drop_unconfirmed(e);
         forget_turns(e);
         turns_begin(e);
     }

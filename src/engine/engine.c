@@ -41,7 +41,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         return NULL;
     e = mem_alloc(sizeof(*e));
     e->texts = intern_new();
-    e->recent = recent_new();
+    e->group_cache = group_cache_new();
     e->cpu = intern_ref(e->texts, "cpu");
     e->memory = intern_ref(e->texts, "memory");
     e->pods = intern_ref(e->texts, "pods");
@@ -85,10 +85,10 @@ static void free_maps(struct mete_engine *e)
     struct gpu *g;
     struct gpu *next_g;
 
-    while (e->reservations.n > 0)
-        reserve_drop(e, e->reservations.at[0]);
+    while (e->backfills.n > 0)
+        backfill_drop(e, e->backfills.at[0]);
     claims_drop_all(e);
-    bookings_free(e);
+    reservations_free_all(e);
     id_map_each (&e->workloads, at, w) {
         if (!w->is_placed)
             group_unwait(e, w);
@@ -114,9 +114,9 @@ void mete_engine_free(struct mete_engine *e)
     values_free(e, e->values);
     free_maps(e);
     id_map_done(&e->workloads);
-    recent_free(e->recent);
-    near_free(e);
-    near_question_free(e->question);
+    group_cache_free(e->group_cache);
+    affinity_free(e);
+    affinity_question_free(e->question);
     vec_done(&e->keys);
     queues_free(e);
     levels_free(e);
@@ -126,7 +126,7 @@ void mete_engine_free(struct mete_engine *e)
     vec_done(&e->free_slots);
     vec_done(&e->glances);
     vec_done(&e->details);
-    vec_done(&e->reservations);
+    vec_done(&e->backfills);
     vec_done(&e->trees);
     boards_free(e);
     vec_done(&e->placed);

@@ -53,7 +53,7 @@ static enum mete_result check_counts(struct mete_engine *e, const struct mete_wo
     if (total > PODS_MAX)
         return engine_refuse(e, METE_INVALID, "%zu pods in one workload, at most %d", total,
                              PODS_MAX);
-    if (extras_check(e, w) != METE_OK)
+    if (elastic_check(e, w) != METE_OK)
         return METE_INVALID;
     return check_domains(e, w->domains, w->n_domains);
 }
@@ -89,7 +89,7 @@ static void group_free(struct mete_engine *e, struct group *g)
         ties_unref(e, g->sets[i].ties);
     }
     outlook_free(e, g);
-    intern_unref(e->texts, g->booking);
+    intern_unref(e->texts, g->reservation);
     asks_unref(e, &g->asks);
     free(g->sets);
     free(g->fill_order);
@@ -134,7 +134,7 @@ static void group_spell(const struct group *g, struct words *words)
     spell_asks(words, &g->asks);
     spell(words, (uint64_t)g->time_limit_ns);
     spell(words, (uint64_t)(uintptr_t)g->queue);
-    spell(words, (uint64_t)g->booking << 32 | g->user);
+    spell(words, (uint64_t)g->reservation << 32 | g->user);
     spell(words, g->never_preempts);
     for (size_t i = 0; i < g->n_sets; i++) {
         spell(words, (uint64_t)(uintptr_t)g->sets[i].shape);
@@ -180,7 +180,7 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
     g->never_preempts = w->never_preempts;
     g->queue = queue;
     g->user = user;
-    g->booking = w->reservation && *w->reservation ? intern_ref(e->texts, w->reservation) : 0;
+    g->reservation = w->reservation && *w->reservation ? intern_ref(e->texts, w->reservation) : 0;
     g->sets = mem_alloc(w->n_pod_sets * sizeof(*g->sets));
     for (size_t i = 0; i < w->n_pod_sets && result == METE_OK; i++) {
         const struct mete_pod_set *set = &w->pod_sets[i];
@@ -189,11 +189,11 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
         if (result != METE_OK)
             break;
         g->sets[i].name = set->name && *set->name ? intern_ref(e->texts, set->name) : 0;
-        g->sets[i].count = extra_least(set);
-        g->sets[i].n_extras = set->count - extra_least(set);
+        g->sets[i].count = elastic_least(set);
+        g->sets[i].n_extras = set->count - elastic_least(set);
         asks_read(e, set->domains, set->n_domains, &g->sets[i].asks);
         g->has_asks = g->has_asks || set->n_domains > 0;
-        g->n_pods += extra_least(set);
+        g->n_pods += elastic_least(set);
         g->n_sets++;
     }
     if (result != METE_OK) {
@@ -215,7 +215,8 @@ static struct group *copy_of(struct mete_engine *e, const struct group *g, struc
     copy->never_preempts = g->never_preempts;
     copy->queue = queue;
     copy->user = user;
-    copy->booking = g->booking ? intern_ref(e->texts, intern_text(e->texts, g->booking)) : 0;
+    copy->reservation =
+        g->reservation ? intern_ref(e->texts, intern_text(e->texts, g->reservation)) : 0;
     copy->n_sets = g->n_sets;
     copy->n_pods = g->n_pods;
     copy->asks = g->asks;
@@ -249,7 +250,7 @@ void group_unref(struct mete_engine *e, struct group *g)
 {
     if (!g || --g->refs > 0)
         return;
-    recent_forget(g);
+    group_cache_forget(g);
     map_remove(handle, e->group_map, g);
     group_free(e, g);
 }

@@ -11,16 +11,16 @@ enum {
     SLOTS = 1024
 };
 
-struct recent {
+struct group_cache {
     struct group *slots[SLOTS];
 };
 
-struct recent *recent_new(void)
+struct group_cache *group_cache_new(void)
 {
-    return mem_alloc(sizeof(struct recent));
+    return mem_alloc(sizeof(struct group_cache));
 }
 
-void recent_free(struct recent *r)
+void group_cache_free(struct group_cache *r)
 {
     free(r);
 }
@@ -34,7 +34,7 @@ static bool is_plain(struct mete_engine *e, const struct mete_workload *w)
            set->n_gpu_models == 0 && set->n_selector == 0 && set->n_tolerations == 0 &&
            !set->node && set->n_domains == 0 && set->n_asks == 0 && set->n_node_terms == 0 &&
            set->n_node_wishes == 0 && set->n_rules == 0 && !set->is_linked &&
-           near_rules_check(e, set) == METE_OK && extras_check(e, w) == METE_OK;
+           affinity_rules_check(e, set) == METE_OK && elastic_check(e, w) == METE_OK;
 }
 
 static bool has_requests(const struct mete_engine *e, const struct shape *s,
@@ -67,7 +67,7 @@ static bool is_like(const struct mete_engine *e, const struct group *g,
     const char *queue = w->queue && *w->queue ? w->queue : "default";
 
     return g->time_limit_ns == w->time_limit_ns && g->never_preempts == w->never_preempts &&
-           g->user == (g->queue->splits_users ? user : 0) && own->count == extra_least(set) &&
+           g->user == (g->queue->splits_users ? user : 0) && own->count == elastic_least(set) &&
            own->n_extras == set->count - own->count && is_of_shape(e, own->shape, set) &&
            text_equal(queue, g->queue->name) &&
            text_equal(set->name ? set->name : "", intern_text(e->texts, own->name));
@@ -83,34 +83,34 @@ static size_t slot_of(const struct mete_workload *w)
     return hash % SLOTS;
 }
 
-struct group *recent_find(struct mete_engine *e, const struct mete_workload *w, uint32_t user)
+struct group *group_cache_find(struct mete_engine *e, const struct mete_workload *w, uint32_t user)
 {
-    struct group *g = w->n_pod_sets == 1 ? e->recent->slots[slot_of(w)] : NULL;
+    struct group *g = w->n_pod_sets == 1 ? e->group_cache->slots[slot_of(w)] : NULL;
 
     return g && is_plain(e, w) && is_like(e, g, w, user) ? g : NULL;
 }
 
-void recent_note(struct mete_engine *e, const struct mete_workload *w, struct group *g)
+void group_cache_note(struct mete_engine *e, const struct mete_workload *w, struct group *g)
 {
     struct group **slot;
 
     if (!is_plain(e, w))
         return;
-    slot = &e->recent->slots[slot_of(w)];
+    slot = &e->group_cache->slots[slot_of(w)];
     if (*slot)
-        (*slot)->recent = NULL;
-    recent_forget(g);
+        (*slot)->group_cache = NULL;
+    group_cache_forget(g);
     *slot = g;
-    g->recent = slot;
+    g->group_cache = slot;
 }
 
-void recent_forget(const struct group *g)
+void group_cache_forget(const struct group *g)
 {
-    if (g->recent)
-        *g->recent = NULL;
+    if (g->group_cache)
+        *g->group_cache = NULL;
 }
 
-const char *recent_check(const struct mete_engine *e)
+const char *group_cache_check(const struct mete_engine *e)
 {
     size_t found = 0;
     size_t n = 0;
@@ -118,11 +118,11 @@ const char *recent_check(const struct mete_engine *e)
     const struct group *next;
 
     for (size_t i = 0; i < SLOTS; i++)
-        n += e->recent->slots[i] != NULL;
+        n += e->group_cache->slots[i] != NULL;
     map_each (handle, e->group_map, g, next) {
-        if (g->recent && *g->recent != g)
+        if (g->group_cache && *g->group_cache != g)
             return "a group is not where it says that it was read lately";
-        found += g->recent != NULL;
+        found += g->group_cache != NULL;
     }
     return found == n ? NULL : "a group that is gone was read lately";
 }

@@ -9,18 +9,18 @@
 
 #include "engine/state.h"
 
-struct recent *recent_new(void);
-void recent_free(struct recent *r);
+struct group_cache *group_cache_new(void);
+void group_cache_free(struct group_cache *r);
 
 /* The group that reading `w` would give, or NULL: it has to be read. `user` is the number of its
  * user's name. */
-struct group *recent_find(struct mete_engine *e, const struct mete_workload *w, uint32_t user);
+struct group *group_cache_find(struct mete_engine *e, const struct mete_workload *w, uint32_t user);
 
 /* `g` is what reading `w` gave. */
-void recent_note(struct mete_engine *e, const struct mete_workload *w, struct group *g);
+void group_cache_note(struct mete_engine *e, const struct mete_workload *w, struct group *g);
 
 /* The group is about to be freed. */
-void recent_forget(const struct group *g);
+void group_cache_forget(const struct group *g);
 
 /* NULL, or what is wrong with it. */
-const char *recent_check(const struct mete_engine *e);
+const char *group_cache_check(const struct mete_engine *e);

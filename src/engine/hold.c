@@ -50,7 +50,7 @@ enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id, enum met
     record_call(e, RECORD_WORKLOAD_HOLD, &(struct record_hold){id, hold, text});
     waits = !w->is_placed;
     if (waits && hold != METE_HOLD_NONE) {
-        reserve_drop_of(e, w);
+        backfill_drop_of(e, w);
         preempt_forget(e, w);
         move_forget(e, w);
     }

@@ -19,7 +19,7 @@ enum {
 struct intern {
     struct text *by_text;
     struct text
-        *recent[RECENT];      /* found lately, by a hash that is cheap: few are asked for often */
+        *group_cache[RECENT]; /* found lately, by a hash that is cheap: few are asked for often */
     VEC(struct text *) by_id; /* [0] is not used */
     VEC(uint32_t) unused;
 };
@@ -49,25 +49,25 @@ void intern_free(struct intern *in)
     free(in);
 }
 
-static struct text **recent_of(struct intern *in, const char *at)
+static struct text **group_cache_of(struct intern *in, const char *at)
 {
     uint32_t hash = 2166136261; /* FNV-1a */
 
     for (; *at; at++)
         hash = (hash ^ (uint8_t)*at) * 16777619;
-    return &in->recent[hash % RECENT];
+    return &in->group_cache[hash % RECENT];
 }
 
 static struct text *find(struct intern *in, const char *at)
 {
-    struct text **recent = recent_of(in, at);
+    struct text **group_cache = group_cache_of(in, at);
     struct text *text = NULL;
 
-    if (*recent && strcmp((*recent)->at, at) == 0)
-        return *recent;
+    if (*group_cache && strcmp((*group_cache)->at, at) == 0)
+        return *group_cache;
     map_find_text(handle, in->by_text, at, text);
     if (text)
-        *recent = text;
+        *group_cache = text;
     return text;
 }
 
@@ -115,8 +115,8 @@ void intern_unref(struct intern *in, uint32_t id)
     if (--text->refs > 0)
         return;
     map_remove(handle, in->by_text, text);
-    if (*recent_of(in, text->at) == text)
-        *recent_of(in, text->at) = NULL;
+    if (*group_cache_of(in, text->at) == text)
+        *group_cache_of(in, text->at) = NULL;
     in->by_id.at[id] = NULL;
     vec_add(&in->unused, id);
     free(text);

@@ -8,7 +8,7 @@
 
 /* Of a line of the processor's cache. */
 enum {
-    NUMBERS = WINNERS_NUMBERS,
+    NUMBERS = MAX_TREE_NUMBERS,
     KEYS = 8,
     LINE_BYTES = 64
 };
@@ -32,14 +32,14 @@ static size_t keys_bytes(size_t n)
     return lines * LINE_BYTES;
 }
 
-size_t winners_bytes(size_t n)
+size_t max_tree_bytes(size_t n)
 {
-    return sizeof(struct winners) + numbers_bytes(n) + keys_bytes(n) + LINE_BYTES;
+    return sizeof(struct max_tree) + numbers_bytes(n) + keys_bytes(n) + LINE_BYTES;
 }
 
-struct winners *winners_new(size_t n)
+struct max_tree *max_tree_new(size_t n)
 {
-    struct winners *w = mem_alloc(winners_bytes(n));
+    struct max_tree *w = mem_alloc(max_tree_bytes(n));
     uintptr_t misfit = (uintptr_t)w->block % LINE_BYTES;
     unsigned char *at = w->block + (LINE_BYTES - misfit) % LINE_BYTES;
 
@@ -47,19 +47,19 @@ struct winners *winners_new(size_t n)
     w->at = (uint32_t *)(void *)at;
     w->keys = (uint64_t *)(void *)(at + numbers_bytes(n));
     for (size_t left = lines_of(n, NUMBERS); left > 1; left = lines_of(left, KEYS)) {
-        assert(w->steps + 1 < WINNERS_STEPS_MAX);
+        assert(w->steps + 1 < MAX_TREE_STEPS_MAX);
         w->first[w->steps + 1] = w->first[w->steps] + lines_of(left, KEYS) * KEYS;
         w->steps++;
     }
     return w;
 }
 
-void winners_free(struct winners *w)
+void max_tree_free(struct max_tree *w)
 {
     free(w);
 }
 
-void winners_clear(struct winners *w)
+void max_tree_clear(struct max_tree *w)
 {
     memset(w->at, 0, numbers_bytes(w->n) + keys_bytes(w->n));
 }
@@ -75,14 +75,14 @@ static size_t best_of_four(const uint32_t *at, size_t i)
     return better(at, better(at, i, i + 1), better(at, i + 2, i + 3));
 }
 
-static uint64_t best_number(const struct winners *w, size_t line)
+static uint64_t best_number(const struct max_tree *w, size_t line)
 {
     const uint32_t *at = &w->at[line * NUMBERS];
     size_t early = better(at, best_of_four(at, 0), best_of_four(at, 4));
     size_t late = better(at, best_of_four(at, 8), best_of_four(at, 12));
     size_t best = better(at, early, late);
 
-    return winners_key(at[best], line * NUMBERS + best);
+    return max_tree_key(at[best], line * NUMBERS + best);
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -96,7 +96,7 @@ static uint64_t best_key(const uint64_t *at)
                   larger(larger(at[4], at[5]), larger(at[6], at[7])));
 }
 
-void winners_change(struct winners *w, size_t line, uint64_t old, uint64_t key)
+void max_tree_change(struct max_tree *w, size_t line, uint64_t old, uint64_t key)
 {
     for (unsigned step = 0;; step++, line /= KEYS) {
         uint64_t *here = &w->keys[w->first[step] + line];

@@ -13,30 +13,30 @@
 #include "base/attr.h"
 
 enum {
-    WINNERS_STEPS_MAX = 16,
-    WINNERS_NUMBERS = 16 /* on a line */
+    MAX_TREE_STEPS_MAX = 16,
+    MAX_TREE_NUMBERS = 16 /* on a line */
 };
 
-struct winners {
+struct max_tree {
     size_t n;
-    unsigned steps;                  /* up to the only key */
-    uint32_t *at;                    /* the numbers, in `block`, on a line */
-    uint64_t *keys;                  /* behind them: of the largest of a line below */
-    size_t first[WINNERS_STEPS_MAX]; /* of each step's keys */
+    unsigned steps;                   /* up to the only key */
+    uint32_t *at;                     /* the numbers, in `block`, on a line */
+    uint64_t *keys;                   /* behind them: of the largest of a line below */
+    size_t first[MAX_TREE_STEPS_MAX]; /* of each step's keys */
     unsigned char block[];
 };
 
 /* `n` zeros, at most 2^32. The caller frees it. */
-struct winners *winners_new(size_t n);
-void winners_free(struct winners *w);
+struct max_tree *max_tree_new(size_t n);
+void max_tree_free(struct max_tree *w);
 
 /* As new. */
-void winners_clear(struct winners *w);
+void max_tree_clear(struct max_tree *w);
 
-size_t winners_bytes(size_t n);
+size_t max_tree_bytes(size_t n);
 
 /* In the order of what is better: the number, then an earlier place; 0 for a 0. */
-static inline uint64_t winners_key(uint32_t number, size_t i)
+static inline uint64_t max_tree_key(uint32_t number, size_t i)
 {
     uint32_t place = UINT32_MAX - (uint32_t)i;
 
@@ -44,35 +44,35 @@ static inline uint64_t winners_key(uint32_t number, size_t i)
 }
 
 /* A number of that line, the best or better than it, was `old` and is `key` now. */
-void winners_change(struct winners *w, size_t line, uint64_t old, uint64_t key);
+void max_tree_change(struct max_tree *w, size_t line, uint64_t old, uint64_t key);
 
 /* Whether it is something else than before is not asked: that is hard to foresee for the processor,
  * whether it is the best of its line is not. */
-static inline void winners_set(struct winners *w, size_t i, uint32_t number)
+static inline void max_tree_set(struct max_tree *w, size_t i, uint32_t number)
 {
-    uint64_t best = w->keys[i / WINNERS_NUMBERS];
-    uint64_t old = winners_key(w->at[i], i);
-    uint64_t key = winners_key(number, i);
+    uint64_t best = w->keys[i / MAX_TREE_NUMBERS];
+    uint64_t old = max_tree_key(w->at[i], i);
+    uint64_t key = max_tree_key(number, i);
 
     w->at[i] = number;
     if (key > best || old == best)
-        winners_change(w, i / WINNERS_NUMBERS, old, key);
+        max_tree_change(w, i / MAX_TREE_NUMBERS, old, key);
 }
 
-static inline uint32_t winners_get(const struct winners *w, size_t i)
+static inline uint32_t max_tree_get(const struct max_tree *w, size_t i)
 {
     return w->at[i];
 }
 
 /* Tells the processor that a number is about to be set. */
-static ALWAYS_INLINE void winners_fetch(const struct winners *w, size_t i)
+static ALWAYS_INLINE void max_tree_fetch(const struct max_tree *w, size_t i)
 {
     __builtin_prefetch(&w->at[i], 1);
-    __builtin_prefetch(&w->keys[i / WINNERS_NUMBERS], 1);
+    __builtin_prefetch(&w->keys[i / MAX_TREE_NUMBERS], 1);
 }
 
 /* The largest, and in `ret` the first place where it is; 0 where that is 0. */
-static inline uint32_t winners_best(const struct winners *w, size_t *ret)
+static inline uint32_t max_tree_best(const struct max_tree *w, size_t *ret)
 {
     uint64_t key = w->keys[w->first[w->steps]];
 

@@ -452,17 +452,17 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
     record_call(e, RECORD_NODE_SET, node);
     n = node_make(e, node->name);
     was = size_of(e, n);
-    reserve_drop_node(e, n);
+    backfill_drop_node(e, n);
     set_rooms(e, n, node);
-    near_node_leave(e, n);
+    affinity_node_leave(e, n);
     set_kind(e, n, node);
-    near_node_enter(e, n);
+    affinity_node_enter(e, n);
     set_gpus(e, n, node);
     if (!n->is_present)
         order_insert(e, n);
     node_touch(e, n);
     note_change(e, n, was);
-    bookings_ready(e); /* picks are made when something happens, not when somebody asks */
+    reservations_ready(e); /* picks are made when something happens, not when somebody asks */
     return METE_OK;
 }
 
@@ -475,11 +475,11 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
         return engine_refuse(e, METE_NOT_FOUND, "there is no node '%s'", name ? name : "");
     was = size_of(e, n);
     record_call(e, RECORD_NODE_REMOVE, &(struct record_name){name});
-    reserve_drop_node(e, n);
+    backfill_drop_node(e, n);
     vec_remove(&e->order, order_index(e, name));
     n->is_present = false;
-    n->n_booked = 0; /* and e->booked is made anew */
-    near_node_leave(e, n);
+    n->n_reserved = 0; /* and e->reserved is made anew */
+    affinity_node_leave(e, n);
     clear_gpus(e, n);
     clear_kind(e, n);
     for (size_t i = 0; i < n->n_rooms; i++)
@@ -489,7 +489,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     node_touch(e, n);
     note_change(e, n, was);
     node_drop_unused(e, n);
-    bookings_ready(e);
+    reservations_ready(e);
     return METE_OK;
 }
 

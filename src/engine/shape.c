@@ -124,7 +124,7 @@ static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_s
         result = check_tolerations(e, set);
     if (result == METE_OK)
         result = node_rules_check(e, set);
-    return result == METE_OK ? near_rules_check(e, set) : result;
+    return result == METE_OK ? affinity_rules_check(e, set) : result;
 }
 
 /* Sorts; most lists come in order. */
@@ -243,7 +243,7 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
     sort(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
     sort(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
     s->nodes = node_rules_read(e, set);
-    s->near = near_rules_read(e, set);
+    s->affinity = affinity_rules_read(e, set);
     find_plain(e, s);
     return s;
 }
@@ -266,8 +266,8 @@ static void shape_free(struct mete_engine *e, struct shape *s)
     intern_unref(e->texts, s->node);
     asks_free(e, s);
     node_rules_free(e, s->nodes);
-    near_detach(e, s);
-    near_rules_free(e, s->near);
+    affinity_detach(e, s);
+    affinity_rules_free(e, s->affinity);
     free(s->words);
     free(s);
 }
@@ -321,7 +321,7 @@ static void shape_spell(const struct shape *s, struct words *w)
     vec_add(w, (uint32_t)s->n_asks);
     spell_asks(s, w);
     node_rules_spell(s->nodes, w);
-    near_rules_spell(s->near, w);
+    affinity_rules_spell(s->affinity, w);
 }
 
 enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *set,
@@ -342,7 +342,7 @@ enum mete_result shape_make(struct mete_engine *e, const struct mete_pod_set *se
     } else {
         s->words = mem_dup(w->at, w->n * sizeof(*w->at));
         map_add(handle, e->shape_map, s->words, w->n * sizeof(*w->at), s);
-        near_attach(e, s);
+        affinity_attach(e, s);
     }
     *ret = found ? found : s;
     (*ret)->refs++;
@@ -383,7 +383,7 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .tolerations = arena_alloc(e->scratch, tolerations_size + sizeof(*s->tolerations)),
         .n_tolerations = s->n_tolerations,
         .nodes = s->nodes,
-        .near = s->near,
+        .affinity = s->affinity,
         .is_scratch = true,
     };
     memcpy(copy->requests, s->requests, requests_size);

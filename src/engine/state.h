@@ -83,8 +83,8 @@ struct request {
 };
 
 struct values_rows;
-struct recent;
-struct winners;
+struct group_cache;
+struct max_tree;
 struct node;
 struct pod;
 struct parts;
@@ -92,16 +92,16 @@ struct ask;
 struct board;
 struct queue;
 struct counted;
+struct backfill;
 struct reservation;
-struct booking;
-struct booked;
+struct reserved;
 struct claim;
 struct outlook;
 struct timeline;
 struct node_rules;
-struct near;
-struct near_question;
-struct near_rules;
+struct affinity;
+struct affinity_question;
+struct affinity_rules;
 struct pod_labels;
 struct ties;
 
@@ -138,13 +138,13 @@ struct node {
     uint64_t sized;     /* bit i: of those, a part that asked for memory of its own */
     struct room *rooms; /* by resource number */
     size_t n_rooms;
-    struct reservation *reservation; /* the one that keeps room here */
-    uint32_t reserved_at;            /* which of the reservation's nodes this is */
-    uint32_t first_booked;           /* in e->booked */
-    uint32_t n_booked;               /* there; 0: it is in the trees */
-    struct timeline *timeline;       /* where something is claimed here; or NULL */
-    uint64_t barred;                 /* bit i: gpus[i] is not for whoever is asked for now */
-    bool is_barred;                  /* nothing here is */
+    struct backfill *backfill; /* the one that keeps room here */
+    uint32_t kept_at;          /* which of the backfill reservation's nodes this is */
+    uint32_t first_reserved;   /* in e->reserved */
+    uint32_t n_reserved;       /* there; 0: it is in the trees */
+    struct timeline *timeline; /* where something is claimed here; or NULL */
+    uint64_t barred;           /* bit i: gpus[i] is not for whoever is asked for now */
+    bool is_barred;            /* nothing here is */
     bool is_present;
     bool is_ready;
     bool is_cordoned;
@@ -265,16 +265,16 @@ struct shape {
     size_t n_selector;
     struct toleration *tolerations;
     size_t n_tolerations;
-    struct node_rules *nodes; /* NULL: none */
-    struct near_rules *near;  /* NULL: none; see affinity.h */
-    bool is_linked;           /* more than one gpu, all in one link group */
-    bool is_scratch;          /* made for a what-if: no cache */
+    struct node_rules *nodes;        /* NULL: none */
+    struct affinity_rules *affinity; /* NULL: none; see affinity.h */
+    bool is_linked;                  /* more than one gpu, all in one link group */
+    bool is_scratch;                 /* made for a what-if: no cache */
 
     /* The cache: the best node at once. See search.c. */
-    struct winners *tree; /* by rank: the score of the node plus 1, 0: it does not fit */
-    bool is_known;        /* the cache says something as of `seen` */
-    uint64_t seen;        /* e->changes then */
-    uint64_t epoch;       /* of the ranks in the tree */
+    struct max_tree *tree; /* by rank: the score of the node plus 1, 0: it does not fit */
+    bool is_known;         /* the cache says something as of `seen` */
+    uint64_t seen;         /* e->changes then */
+    uint64_t epoch;        /* of the ranks in the tree */
     uint64_t used_at;
 };
 
@@ -300,9 +300,9 @@ struct group {
     struct map_handle handle;
     uint32_t *words;
     unsigned refs;
-    struct group **recent; /* where group_cache.c has it; or NULL */
-    uint32_t user;         /* 0: of any */
-    uint32_t booking;      /* the name of the one in which alone it runs; 0: none */
+    struct group **group_cache; /* where group_cache.c has it; or NULL */
+    uint32_t user;              /* 0: of any */
+    uint32_t reservation;       /* the name of the one in which alone it runs; 0: none */
     struct group_set *sets;
     size_t n_sets;
     uint32_t *fill_order; /* sets, the ones with most gpus first */
@@ -326,7 +326,7 @@ struct group {
     int64_t unmoved_ns;  /* ... before this moment */
     uint64_t never_at;   /* e->nodes_version when `never` was found; 0: not known */
     bool never;          /* could not be held by the cluster, empty and healthy */
-    bool failed_kept;    /* a reservation was in the way: only for those behind its owner */
+    bool failed_kept; /* a backfill reservation was in the way: only for those behind its owner */
 
     uint32_t n_claims;       /* of those that wait */
     struct outlook *outlook; /* of one pod; or NULL */
@@ -336,7 +336,7 @@ struct group {
     struct order_link *at; /* whose turn it is */
 
     uint64_t brief_at; /* e->version of the two below; 0: none */
-    int64_t brief_ns;  /* and when, which reservations made in advance make matter */
+    int64_t brief_ns;  /* and when, which backfill reservations made in advance make matter */
     char *brief;
     enum mete_reason_code brief_code;
 };
@@ -401,16 +401,16 @@ struct workload {
     char *name;
 };
 
-struct reserved_node {
+struct backfill_node {
     struct node *node;
     uint64_t gpus;      /* the kind it needs: bits of the node */
     int64_t extra_gpus; /* of that kind, that others may take without delaying it */
     int64_t *extra;     /* parallel to node->rooms */
 };
 
-struct reservation {
+struct backfill {
     struct workload *owner;
-    struct reserved_node *nodes;
+    struct backfill_node *nodes;
     size_t n_nodes;
     int64_t start_ns;    /* NEVER_NS: not known */
     bool is_confirmed;   /* in this cycle */
@@ -437,10 +437,10 @@ struct mete_engine {
     struct intern *texts;
     struct journal journal;
     const struct policy *policy;
-    struct demand *demand;          /* NULL: not known */
-    struct near *near;              /* NULL: no rules about other pods */
-    struct near_question *question; /* NULL: none was asked */
-    struct values *values;          /* NULL: nothing learned */
+    struct demand *demand;              /* NULL: not known */
+    struct affinity *affinity;          /* NULL: no rules about other pods */
+    struct affinity_question *question; /* NULL: none was asked */
+    struct values *values;              /* NULL: nothing learned */
     uint64_t seed;
     uint32_t lines_max;
     uint32_t reserve_depth;
@@ -454,7 +454,7 @@ struct mete_engine {
     struct gpu *gpu_map;
     struct shape *shape_map;
     struct group *group_map;
-    struct recent *recent; /* groups; a cache */
+    struct group_cache *group_cache; /* groups; a cache */
     struct id_map workloads;
     size_t n_waiting;
     uint64_t n_extras_made;
@@ -480,7 +480,7 @@ struct mete_engine {
     bool may_secure;                   /* something secured has gone: others may take its place */
     bool has_helped; /* one that was placed, maybe, those who wait for such pods near them */
     bool is_quiet;   /* what changes now is undone before anybody searches */
-    VEC(struct reservation *) reservations;
+    VEC(struct backfill *) backfills;
     VEC(struct claim *) claims;
     uint64_t unclaimed;           /* claims that were given up */
     uint64_t yields;              /* of claims to somebody before them */
@@ -489,20 +489,20 @@ struct mete_engine {
     int64_t plan_period_ns;       /* how often, at most */
     VEC(struct group *) outlooks; /* that have one */
     size_t outlooks_bytes;
-    uint64_t pass;                  /* which plan: what outlooks say of another is of no use */
-    bool is_foreseeing;             /* it is one that will be given up */
-    uint32_t use_of_limit;          /* of FORESEE steps that count, 0: all of it */
-    uint32_t uses_of_limit[64];     /* see foresee.c */
-    bool is_improving;              /* in this cycle */
-    bool was_improving;             /* in the one that was cut */
-    uint32_t n_own_depths;          /* queues with a depth of their own */
-    uint32_t n_deep_queues;         /* of these, over 1 */
-    bool has_unknown;               /* in this cycle: one without a known time keeps room */
-    VEC(struct booking *) bookings; /* by name */
-    VEC(struct booked) booked;      /* by node, then as above */
-    uint64_t booked_at;             /* e->nodes_version of these; 0: to be made anew */
-    bool is_booked_by_user;         /* one is for users: groups are of one user each */
-    const struct booking *inside;   /* whoever the bars are for runs in it alone */
+    uint64_t pass;              /* which plan: what outlooks say of another is of no use */
+    bool is_foreseeing;         /* it is one that will be given up */
+    uint32_t use_of_limit;      /* of FORESEE steps that count, 0: all of it */
+    uint32_t uses_of_limit[64]; /* see foresee.c */
+    bool is_improving;          /* in this cycle */
+    bool was_improving;         /* in the one that was cut */
+    uint32_t n_own_depths;      /* queues with a depth of their own */
+    uint32_t n_deep_queues;     /* of these, over 1 */
+    bool has_unknown;           /* in this cycle: one without a known time keeps room */
+    VEC(struct reservation *) reservations; /* by name */
+    VEC(struct reserved) reserved;          /* by node, then as above */
+    uint64_t reserved_at;                   /* e->nodes_version of these; 0: to be made anew */
+    bool is_reserved_by_user;               /* one is for users: groups are of one user each */
+    const struct reservation *inside;       /* whoever the bars are for runs in it alone */
 
     uint64_t changes;      /* of nodes */
     uint32_t newest;       /* the slot of the node that changed last, or NO_SLOT; see search.c */
@@ -512,7 +512,7 @@ struct mete_engine {
     uint64_t ranked;
     uint64_t nodes_version; /* what nodes are, held things apart */
     uint64_t freed;         /* something was freed, or a node got better: plans may be better now */
-    uint64_t eased;         /* that, or a reservation went: what failed may fit now */
+    uint64_t eased;         /* that, or a backfill reservation went: what failed may fit now */
     uint64_t version;       /* anything */
     uint64_t uses;          /* of caches */
     uint32_t cpu;           /* the numbers of these resources' names */
@@ -534,7 +534,7 @@ struct mete_engine {
     VEC(struct workload *) placed; /* in this cycle */
     VEC(struct mete_eviction) evictions;
     VEC(struct holder) holders; /* of one node, while it is looked at */
-    uint32_t n_reserved;        /* in this cycle */
+    uint32_t n_kept;            /* in this cycle */
     struct arena *decisions;
     struct arena *answers; /* of mete_why */
     struct arena *scratch; /* dead when a call returns */

@@ -79,7 +79,7 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
 static enum mete_result join_group(struct mete_engine *e, const struct mete_workload *from,
                                    uint32_t user, struct group **ret)
 {
-    struct group *g = recent_find(e, from, user);
+    struct group *g = group_cache_find(e, from, user);
     enum mete_result result = METE_OK;
     struct queue *queue;
 
@@ -93,7 +93,7 @@ static enum mete_result join_group(struct mete_engine *e, const struct mete_work
     queue->refs++;
     result = group_make(e, from, queue, queue->splits_users ? user : 0, ret);
     if (result == METE_OK)
-        recent_note(e, from, *ret);
+        group_cache_note(e, from, *ret);
     else
         queue_unref(e, queue);
     return result;
@@ -113,7 +113,7 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     if (result != METE_OK)
         return result;
     if (from->is_extra) {
-        extra = extra_of(from);
+        extra = elastic_extra_of(from);
         from = &extra;
     }
     user = intern_ref(e->texts, from->user ? from->user : "");
@@ -129,7 +129,7 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     w->group = g;
     w->queue = g->queue;
     w->labels = pod_labels_read(e, from);
-    near_join(e, w);
+    affinity_join(e, w);
     w->user = user;
     w->priority = from->priority;
     w->qos = from->qos;
@@ -163,7 +163,7 @@ void workload_free(struct mete_engine *e, struct workload *w)
 static enum mete_result make_new(struct mete_engine *e, const struct mete_workload *from,
                                  struct workload **ret)
 {
-    if (from->id >= EXTRA_IDS)
+    if (from->id >= ELASTIC_EXTRA_IDS)
         return engine_refuse(e, METE_INVALID, "workload id %" PRIu64 " is over 2^63 - 1", from->id);
     if (from->id != 0 && engine_workload(e, from->id))
         return engine_refuse(e, METE_EXISTS, "workload %" PRIu64 " is there already", from->id);
@@ -189,7 +189,7 @@ enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_work
     record_call(e, RECORD_WORKLOAD_ADD, from);
     workload_enter(e, w);
     group_wait(e, w);
-    extras_make(e, w, from);
+    elastic_make(e, w, from);
     return METE_OK;
 }
 
@@ -204,7 +204,7 @@ static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape
         if (!room) {
             (void)intern_ref(e->texts, intern_text(e->texts, r->resource));
             room = node_room_make(n, r->resource);
-            reserve_drop_node(e, n); /* its extras are by the rooms as they were */
+            backfill_drop_node(e, n); /* its extras are by the rooms as they were */
         }
         if (__builtin_add_overflow(room->used, r->amount, &sum))
             return false;
@@ -447,7 +447,7 @@ void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_
     w->is_placed = true;
     w->started_ns = started_ns;
     queue_placed(e, w);
-    if (near_helps(w))
+    if (affinity_helps(w))
         e->eased++;
 }
 
@@ -475,7 +475,7 @@ static struct mete_placement least_of(struct mete_engine *e, const struct worklo
 /* All of it, wherever it is. */
 static void drop(struct mete_engine *e, struct workload *w)
 {
-    extras_free(e, w);
+    elastic_free(e, w);
     if (w->is_placed)
         workload_give(e, w);
     else
@@ -506,8 +506,8 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
         __builtin_add_overflow(placement->started_ns, from->time_limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
     workload_enter(e, w);
-    extras_make(e, w, from);
-    result = extras_restore(e, w, placement);
+    elastic_make(e, w, from);
+    result = elastic_restore(e, w, placement);
     if (result != METE_OK) {
         drop(e, w);
         return result;
@@ -552,7 +552,7 @@ enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id)
     if (!w || !w->is_placed)
         return engine_refuse(e, METE_NOT_FOUND, "workload %" PRIu64 " is not placed", id);
     record_call(e, RECORD_WORKLOAD_UNPLACE, &(struct record_id){id});
-    extras_hold(e, w);
+    elastic_hold(e, w);
     workload_give(e, w);
     due_stopped(e, w);
     group_wait(e, w);
@@ -567,7 +567,7 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
     if (!w)
         return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
     record_call(e, RECORD_WORKLOAD_REMOVE, &(struct record_id){id});
-    reserve_drop_of(e, w);
+    backfill_drop_of(e, w);
     preempt_forget(e, w);
     move_forget(e, w);
     foresee_ended(e, w);

@@ -526,7 +526,7 @@ struct model {
     uint64_t seed;
     bool evicts;
     size_t n_evicted;
-    bool keeps_room; /* reservations are made: what fits may have to wait */
+    bool keeps_room; /* backfill reservations are made: what fits may have to wait */
     struct place nodes[NODES];
     bool has_node[NODES];
     struct gang gangs[JOBS + 1];

@@ -110,7 +110,7 @@ static void shrinks_before_others_are_evicted(void **state)
 }
 
 /* The caller keeps count: pods beyond the least under ids of their own. */
-static void extras_of_the_callers_wait_behind_all_and_go_before_all(void **state)
+static void elastic_of_the_callers_wait_behind_all_and_go_before_all(void **state)
 {
     const struct mete_quota quota = {"gpu", 4000, 0, METE_UNLIMITED};
     struct mete_reason r = {0};
@@ -388,7 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(grows_only_into_what_is_left_over, setup, teardown),
         cmocka_unit_test_setup_teardown(gives_one_pod_back_and_takes_it_again, setup, teardown),
         cmocka_unit_test_setup_teardown(shrinks_before_others_are_evicted, setup, teardown),
-        cmocka_unit_test_setup_teardown(extras_of_the_callers_wait_behind_all_and_go_before_all,
+        cmocka_unit_test_setup_teardown(elastic_of_the_callers_wait_behind_all_and_go_before_all,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(comes_back_with_the_pods_that_it_had, setup, teardown),
         cmocka_unit_test_setup_teardown(says_what_is_wrong, setup, teardown),

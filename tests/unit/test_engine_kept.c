@@ -33,7 +33,7 @@ static void a_share_waits_for_gpus_that_it_could_not_have_before(void **state)
                      METE_OK);
     mete_cycle(e, 100 * SECOND, 0, &d);
     assert_int_equal(d.n_placements, 2);
-    assert_int_equal(reserve_of(e, engine_workload(e, 3))->start_ns, 180 * SECOND);
+    assert_int_equal(backfill_of(e, engine_workload(e, 3))->start_ns, 180 * SECOND);
     mete_engine_free(e);
 }
 
@@ -119,7 +119,7 @@ static void cycle(struct model *m, int64_t now_s)
     mete_cycle(e, now_s * SECOND, 0, &d);
     for (size_t i = 0; i < d.n_placements; i++)
         note_start(m, d.placements[i].workload, now_s);
-    VEC_EACH (&e->reservations, r) {
+    VEC_EACH (&e->backfills, r) {
         int64_t *latest_ns = &m->latest_ns[(*r)->owner->key.id];
 
         m->n_kept += (*r)->start_ns != NEVER_NS;

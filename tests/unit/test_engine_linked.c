@@ -135,8 +135,8 @@ static void room_is_kept_in_the_group_that_is_free_first(void **state)
     assert_int_equal(add_job(e, (struct job_spec){.id = 14, .gpus = 1}), METE_OK);
     assert_string_equal(cycle(e), "12:a(2) 14:a(3)"); /* 13 would be in the way */
     w = engine_workload(e, 11);
-    assert_int_equal(reserve_of(e, w)->start_ns, 301 * SECOND);
-    assert_int_equal(reserve_of(e, w)->nodes[0].gpus, 0xf0);
+    assert_int_equal(backfill_of(e, w)->start_ns, 301 * SECOND);
+    assert_int_equal(backfill_of(e, w)->nodes[0].gpus, 0xf0);
     assert_int_equal(mete_workload_remove(e, 2), METE_OK);
     assert_string_equal(cycle(e), "11:a(4,5,6,7)");
     mete_engine_free(e);

@@ -14,7 +14,7 @@
 
 struct group;
 struct mete_engine;
-struct near_question;
+struct affinity_question;
 struct node;
 struct pod;
 struct attempt;
@@ -22,7 +22,7 @@ struct shape;
 struct workload;
 
 enum {
-    NEAR_RULES_MAX = 512 /* of one shape */
+    AFFINITY_RULES_MAX = 512 /* of one shape */
 };
 
 /* Which pods. */
@@ -35,7 +35,7 @@ struct pod_filter {
 };
 
 /* One rule of a shape. */
-struct near_rule {
+struct affinity_rule {
     enum mete_rule_kind kind;
     uint32_t weight; /* 0: it must hold */
     uint32_t topology;
@@ -48,8 +48,8 @@ struct near_rule {
     struct tally *liked; /* whom its pods draw or repel by their weights; NULL: nobody */
 };
 
-struct near_rules {
-    struct near_rule *at;
+struct affinity_rules {
+    struct affinity_rule *at;
     size_t n;
     bool has_wishes; /* a rule with a weight */
 };
@@ -90,11 +90,11 @@ struct tally {
     struct topology *topology;
     struct pod_filter *filters; /* a pod is of the sort where it passes all */
     size_t n_filters;
-    bool is_spread;               /* of one shape only, and of nodes that count: */
-    const struct shape *owner;    /* NULL where that is gone */
-    const struct near_rule *rule; /* of a spread */
-    VEC(bool) counts;             /* of a spread, by slot: this node does */
-    VEC(struct cell) cells;       /* by domain */
+    bool is_spread;                   /* of one shape only, and of nodes that count: */
+    const struct shape *owner;        /* NULL where that is gone */
+    const struct affinity_rule *rule; /* of a spread */
+    VEC(bool) counts;                 /* of a spread, by slot: this node does */
+    VEC(struct cell) cells;           /* by domain */
     uint32_t n_pods;
     uint32_t n_apart;
     uint32_t n_liking;
@@ -109,7 +109,7 @@ struct ties {
     struct tally **at;
 };
 
-struct near {
+struct affinity {
     struct tally *shared;
     VEC(struct tally *) tallies; /* by number */
     VEC(struct tally *) fresh;   /* not yet in the ties of others */
@@ -127,10 +127,10 @@ struct pod_labels {
 };
 
 /* affinity_rules.c */
-enum mete_result near_rules_check(struct mete_engine *e, const struct mete_pod_set *set);
-struct near_rules *near_rules_read(struct mete_engine *e, const struct mete_pod_set *set);
-void near_rules_free(struct mete_engine *e, struct near_rules *r);   /* accepts NULL */
-void near_rules_spell(const struct near_rules *r, struct words *to); /* accepts NULL */
+enum mete_result affinity_rules_check(struct mete_engine *e, const struct mete_pod_set *set);
+struct affinity_rules *affinity_rules_read(struct mete_engine *e, const struct mete_pod_set *set);
+void affinity_rules_free(struct mete_engine *e, struct affinity_rules *r);   /* accepts NULL */
+void affinity_rules_spell(const struct affinity_rules *r, struct words *to); /* accepts NULL */
 void pod_filter_spell(const struct pod_filter *f, struct words *to);
 void pod_filter_copy(struct intern *texts, const struct pod_filter *from, struct pod_filter *ret);
 void pod_filter_done(struct intern *texts, struct pod_filter *f);
@@ -138,21 +138,21 @@ bool pod_filter_takes(const struct intern *texts, const struct pod_filter *f,
                       const struct pod_labels *labels);
 
 /* tally.c: for a shape that is new, and one that goes. */
-void near_attach(struct mete_engine *e, struct shape *s);
-void near_detach(struct mete_engine *e, struct shape *s);
-void near_free(struct mete_engine *e);
+void affinity_attach(struct mete_engine *e, struct shape *s);
+void affinity_detach(struct mete_engine *e, struct shape *s);
+void affinity_free(struct mete_engine *e);
 bool tally_takes(const struct mete_engine *e, const struct tally *t,
                  const struct pod_labels *labels);
 void tally_unref(struct mete_engine *e, struct tally *t);
 /* The node's labels or taints are about to change, and have changed. */
-void near_node_leave(struct mete_engine *e, const struct node *n);
-void near_node_enter(struct mete_engine *e, const struct node *n);
+void affinity_node_leave(struct mete_engine *e, const struct node *n);
+void affinity_node_enter(struct mete_engine *e, const struct node *n);
 /* The domain of the node there; 0: none. */
-static inline uint32_t near_domain(const struct topology *t, uint32_t slot)
+static inline uint32_t affinity_domain(const struct topology *t, uint32_t slot)
 {
     return slot < t->of_slot.n ? t->of_slot.at[slot] : 0;
 }
-bool near_counts_node(const struct tally *t, const struct node *n);
+bool affinity_counts_node(const struct tally *t, const struct node *n);
 
 /* ties.c */
 const char *pod_labels_wrong(const struct mete_label *labels, size_t n);
@@ -163,60 +163,62 @@ struct pod_labels workload_labels(const struct mete_engine *e, const struct work
                                   size_t set);
 /* A workload that was just made, waits for nothing and is placed nowhere: others learn of its
  * rules, and it gets its ties. */
-void near_join(struct mete_engine *e, struct workload *w);
+void affinity_join(struct mete_engine *e, struct workload *w);
 void ties_unref(struct mete_engine *e, struct ties *t); /* accepts NULL */
 bool ties_have(const struct ties *t, const struct tally *tally);
 const struct ties *pod_ties(const struct pod *p);
 
 /* A pod of this shape, tied like that, is there from now on, or is not: by 1 or -1. */
-void near_count(struct mete_engine *e, const struct ties *ties, const struct shape *s,
-                const struct node *n, int by);
+void affinity_count(struct mete_engine *e, const struct ties *ties, const struct shape *s,
+                    const struct node *n, int by);
 /* It was placed: may that help somebody who waits for such pods? */
-bool near_helps(const struct workload *w);
+bool affinity_helps(const struct workload *w);
 
 /*
- * affinity_fit.c. One question at a time: near_ask says for pods like which (of that shape, tied
- * like that), then each node is asked as things are at that moment; ask again when pods have come
- * or gone.
+ * affinity_fit.c. One question at a time: affinity_ask says for pods like which (of that shape,
+ * tied like that), then each node is asked as things are at that moment; ask again when pods have
+ * come or gone.
  */
 
 /* Does any rule, of its own or of others, say anything about such pods? */
-bool near_concerns(const struct ties *ties, const struct shape *s);
+bool affinity_concerns(const struct ties *ties, const struct shape *s);
 /* One that must hold? */
-bool near_restricts(const struct ties *ties, const struct shape *s);
+bool affinity_restricts(const struct ties *ties, const struct shape *s);
 /* Any of a group's pods? */
-bool near_restricts_group(const struct group *g);
-void near_ask(struct mete_engine *e, const struct ties *ties, const struct shape *s);
+bool affinity_restricts_group(const struct group *g);
+void affinity_ask(struct mete_engine *e, const struct ties *ties, const struct shape *s);
 
-enum near_answer {
-    NEAR_FITS,
-    NEAR_REPELLED,    /* pods that must be apart from such pods are there */
-    NEAR_RULE,        /* a rule of its own */
-    NEAR_NO_TOPOLOGY, /* the node is in no domain of it */
+enum affinity_answer {
+    AFFINITY_FITS,
+    AFFINITY_REPELLED,    /* pods that must be apart from such pods are there */
+    AFFINITY_RULE,        /* a rule of its own */
+    AFFINITY_NO_TOPOLOGY, /* the node is in no domain of it */
 };
 
-struct near_refusal {
-    enum near_answer answer;
-    const struct near_rule *rule; /* its own */
-    const struct tally *tally;    /* of NEAR_REPELLED */
+struct affinity_refusal {
+    enum affinity_answer answer;
+    const struct affinity_rule *rule; /* its own */
+    const struct tally *tally;        /* of AFFINITY_REPELLED */
     uint32_t domain;
     int64_t skew; /* what it would be, of a spread */
 };
 
 /* `ret` may be NULL. */
-bool near_allows(const struct mete_engine *e, const struct node *n, struct near_refusal *ret);
+bool affinity_allows(const struct mete_engine *e, const struct node *n,
+                     struct affinity_refusal *ret);
 
 /* Like search_best, for such pods, where the attempt may go. It asks by itself. */
-struct node *near_best(struct mete_engine *e, struct attempt *a, const struct ties *ties,
-                       struct shape *s, uint64_t *ret_key);
-/* After near_best: the key of another node in place of what search_key said of it; 0: not there. */
-uint64_t near_key(struct mete_engine *e, const struct node *n, uint64_t key);
+struct node *affinity_best(struct mete_engine *e, struct attempt *a, const struct ties *ties,
+                           struct shape *s, uint64_t *ret_key);
+/* After affinity_best: the key of another node in place of what search_key said of it; 0: not
+ * there. */
+uint64_t affinity_key(struct mete_engine *e, const struct node *n, uint64_t key);
 
 /* Do the pods of a workload that is placed all meet their rules, each beside all others? */
-bool near_holds(struct mete_engine *e, struct workload *w);
+bool affinity_holds(struct mete_engine *e, struct workload *w);
 
-void near_question_free(struct near_question *q); /* accepts NULL */
+void affinity_question_free(struct affinity_question *q); /* accepts NULL */
 
 /* affinity_check.c */
-const char *near_check(struct mete_engine *e);
-uint64_t near_hash(const struct mete_engine *e);
+const char *affinity_check(struct mete_engine *e);
+uint64_t affinity_hash(const struct mete_engine *e);

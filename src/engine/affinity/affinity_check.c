@@ -22,7 +22,7 @@ static const char *check_ties(struct mete_engine *e)
             struct pod_labels labels = workload_labels(e, w, i);
             const struct ties *ties = w->group->sets[i].ties;
 
-            VEC_EACH (&e->near->tallies, t) {
+            VEC_EACH (&e->affinity->tallies, t) {
                 if ((*t)->users > 0 && ties_have(ties, *t) != tally_takes(e, *t, &labels))
                     return "the ties of a pod differ from what its labels say";
             }
@@ -36,10 +36,10 @@ static const char *check_domains(const struct mete_engine *e)
     struct topology *t;
     struct topology *next;
 
-    map_each (handle, e->near->topologies, t, next) {
+    map_each (handle, e->affinity->topologies, t, next) {
         for (size_t i = 0; i < e->order.n; i++) {
             const struct node *n = e->order.at[i];
-            uint32_t domain = near_domain(t, n->slot);
+            uint32_t domain = affinity_domain(t, n->slot);
             uint32_t value = 0;
 
             for (size_t k = 0; k < n->n_labels; k++)
@@ -60,20 +60,20 @@ static void count(const struct mete_engine *e, struct counted_tally *c)
 
     for (size_t i = 0; i < e->order.n; i++) {
         const struct node *n = e->order.at[i];
-        uint32_t domain = near_domain(t->topology, n->slot);
+        uint32_t domain = affinity_domain(t->topology, n->slot);
 
         if (domain == 0)
             continue;
-        c->cells[domain].nodes += t->is_spread && near_counts_node(t, n);
+        c->cells[domain].nodes += t->is_spread && affinity_counts_node(t, n);
         for (const struct pod *p = n->pods; p; p = p->after) {
-            const struct near_rules *rules = pod_shape(p)->near;
+            const struct affinity_rules *rules = pod_shape(p)->affinity;
 
-            if (ties_have(pod_ties(p), t) && near_counts_node(t, n)) {
+            if (ties_have(pod_ties(p), t) && affinity_counts_node(t, n)) {
                 c->cells[domain].pods++;
                 c->n_pods++;
             }
             for (size_t k = 0; rules && k < rules->n; k++) {
-                const struct near_rule *r = &rules->at[k];
+                const struct affinity_rule *r = &rules->at[k];
                 int64_t weight = r->weight > 0 ? r->weight : 1;
 
                 if (r->liked == t) {
@@ -100,13 +100,13 @@ static bool is_same(const struct counted_tally *c)
     return t->n_pods == c->n_pods && t->n_apart == c->n_apart && t->n_liking == c->n_liking;
 }
 
-const char *near_check(struct mete_engine *e)
+const char *affinity_check(struct mete_engine *e)
 {
-    const char *wrong = e->near ? check_domains(e) : NULL;
+    const char *wrong = e->affinity ? check_domains(e) : NULL;
 
-    if (!e->near || wrong)
+    if (!e->affinity || wrong)
         return wrong;
-    VEC_EACH (&e->near->tallies, t) {
+    VEC_EACH (&e->affinity->tallies, t) {
         struct counted_tally c = {.tally = *t};
 
         if ((*t)->users == 0)
@@ -120,13 +120,13 @@ const char *near_check(struct mete_engine *e)
 }
 
 /* Numbers of tallies, domains and texts depend on what came before, so only a sum is taken. */
-uint64_t near_hash(const struct mete_engine *e)
+uint64_t affinity_hash(const struct mete_engine *e)
 {
     uint64_t sum = 0;
 
-    if (!e->near)
+    if (!e->affinity)
         return 0;
-    VEC_EACH (&e->near->tallies, t) {
+    VEC_EACH (&e->affinity->tallies, t) {
         for (size_t i = 1; (*t)->users > 0 && i < (*t)->cells.n; i++) {
             const struct cell *c = &(*t)->cells.at[i];
             uint64_t counts = (uint64_t)c->pods << 32 | c->apart;

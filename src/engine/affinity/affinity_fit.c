@@ -37,14 +37,14 @@ struct range {
     int64_t high;
 };
 
-struct near_question {
+struct affinity_question {
     const struct ties *ties;
     const struct shape *shape;
     bool is_first; /* nobody is there yet whom it would be together with */
     bool has_wishes;
-    int64_t least[NEAR_RULES_MAX];        /* of a spread: pods in the domain with the fewest */
-    uint32_t adjusted_at[NEAR_RULES_MAX]; /* its cells are there in `adjusted`; NONE */
-    int64_t log_ppm[NEAR_RULES_MAX];      /* of a spread with a weight */
+    int64_t least[AFFINITY_RULES_MAX];        /* of a spread: pods in the domain with the fewest */
+    uint32_t adjusted_at[AFFINITY_RULES_MAX]; /* its cells are there in `adjusted`; NONE */
+    int64_t log_ppm[AFFINITY_RULES_MAX];      /* of a spread with a weight */
     VEC(struct cell) adjusted;
     VEC(uint64_t) keys;   /* by rank */
     VEC(struct raw) raws; /* by rank */
@@ -54,9 +54,9 @@ struct near_question {
     struct range spread;
 };
 
-bool near_concerns(const struct ties *ties, const struct shape *s)
+bool affinity_concerns(const struct ties *ties, const struct shape *s)
 {
-    if (s->near || (s->nodes && s->nodes->n_wishes > 0))
+    if (s->affinity || (s->nodes && s->nodes->n_wishes > 0))
         return true;
     for (size_t i = 0; ties && i < ties->n; i++)
         if (ties->at[i]->n_apart > 0 || ties->at[i]->n_liking > 0)
@@ -64,10 +64,10 @@ bool near_concerns(const struct ties *ties, const struct shape *s)
     return false;
 }
 
-bool near_restricts(const struct ties *ties, const struct shape *s)
+bool affinity_restricts(const struct ties *ties, const struct shape *s)
 {
-    for (size_t i = 0; s->near && i < s->near->n; i++)
-        if (s->near->at[i].weight == 0)
+    for (size_t i = 0; s->affinity && i < s->affinity->n; i++)
+        if (s->affinity->at[i].weight == 0)
             return true;
     for (size_t i = 0; ties && i < ties->n; i++)
         if (ties->at[i]->n_apart > 0)
@@ -75,17 +75,17 @@ bool near_restricts(const struct ties *ties, const struct shape *s)
     return false;
 }
 
-bool near_restricts_group(const struct group *g)
+bool affinity_restricts_group(const struct group *g)
 {
     for (size_t i = 0; i < g->n_sets; i++)
-        if (near_restricts(g->sets[i].ties, g->sets[i].shape))
+        if (affinity_restricts(g->sets[i].ties, g->sets[i].shape))
             return true;
     return false;
 }
 
 static bool has_wishes(const struct ties *ties, const struct shape *s)
 {
-    if ((s->near && s->near->has_wishes) || (s->nodes && s->nodes->n_wishes > 0))
+    if ((s->affinity && s->affinity->has_wishes) || (s->nodes && s->nodes->n_wishes > 0))
         return true;
     for (size_t i = 0; ties && i < ties->n; i++)
         if (ties->at[i]->n_liking > 0)
@@ -93,9 +93,9 @@ static bool has_wishes(const struct ties *ties, const struct shape *s)
     return false;
 }
 
-static const struct cell *cell_of(const struct near_question *q, size_t rule, uint32_t domain)
+static const struct cell *cell_of(const struct affinity_question *q, size_t rule, uint32_t domain)
 {
-    const struct tally *t = q->shape->near->at[rule].tally;
+    const struct tally *t = q->shape->affinity->at[rule].tally;
 
     if (q->adjusted_at[rule] != NONE)
         return &q->adjusted.at[q->adjusted_at[rule] + domain];
@@ -103,9 +103,9 @@ static const struct cell *cell_of(const struct near_question *q, size_t rule, ui
 }
 
 /* Nodes that take no pods for now have a taint that says so in Kubernetes. */
-static void adjust(const struct mete_engine *e, struct near_question *q, size_t rule)
+static void adjust(const struct mete_engine *e, struct affinity_question *q, size_t rule)
 {
-    const struct tally *t = q->shape->near->at[rule].tally;
+    const struct tally *t = q->shape->affinity->at[rule].tally;
     size_t first = q->adjusted.n;
 
     VEC_EACH (&t->cells, c) {
@@ -113,9 +113,9 @@ static void adjust(const struct mete_engine *e, struct near_question *q, size_t 
     }
     q->adjusted_at[rule] = (uint32_t)first;
     VEC_EACH (&e->order, n) {
-        struct cell *c = &q->adjusted.at[first + near_domain(t->topology, (*n)->slot)];
+        struct cell *c = &q->adjusted.at[first + affinity_domain(t->topology, (*n)->slot)];
 
-        if (node_takes_pods(*n) || !near_counts_node(t, *n))
+        if (node_takes_pods(*n) || !affinity_counts_node(t, *n))
             continue;
         c->nodes--;
         for (const struct pod *p = (*n)->pods; p; p = p->after)
@@ -124,9 +124,9 @@ static void adjust(const struct mete_engine *e, struct near_question *q, size_t 
 }
 
 /* Over the domains that count; 0 where these are too few. */
-static int64_t least_of(const struct near_question *q, size_t rule)
+static int64_t least_of(const struct affinity_question *q, size_t rule)
 {
-    const struct near_rule *r = &q->shape->near->at[rule];
+    const struct affinity_rule *r = &q->shape->affinity->at[rule];
     int64_t least = INT64_MAX;
     uint32_t n_domains = 0;
 
@@ -142,12 +142,12 @@ static int64_t least_of(const struct near_question *q, size_t rule)
 }
 
 /* Nobody whom it would be together with is in any domain, and it is one of them itself. */
-static bool is_first(const struct near_question *q)
+static bool is_first(const struct affinity_question *q)
 {
-    const struct near_rules *rules = q->shape->near;
+    const struct affinity_rules *rules = q->shape->affinity;
 
     for (size_t i = 0; i < rules->n; i++) {
-        const struct near_rule *r = &rules->at[i];
+        const struct affinity_rule *r = &rules->at[i];
 
         if (r->kind == METE_RULE_TOGETHER && r->weight == 0 &&
             (r->tally->n_pods > 0 || !ties_have(q->ties, r->tally)))
@@ -156,9 +156,9 @@ static bool is_first(const struct near_question *q)
     return true;
 }
 
-void near_ask(struct mete_engine *e, const struct ties *ties, const struct shape *s)
+void affinity_ask(struct mete_engine *e, const struct ties *ties, const struct shape *s)
 {
-    struct near_question *q;
+    struct affinity_question *q;
 
     if (!e->question)
         e->question = mem_alloc(sizeof(*e->question));
@@ -166,12 +166,12 @@ void near_ask(struct mete_engine *e, const struct ties *ties, const struct shape
     q->ties = ties;
     q->shape = s;
     q->has_wishes = has_wishes(ties, s);
-    if (!s->near)
+    if (!s->affinity)
         return;
     vec_clear(&q->adjusted);
     q->is_first = is_first(q);
-    for (size_t i = 0; i < s->near->n; i++) {
-        const struct near_rule *r = &s->near->at[i];
+    for (size_t i = 0; i < s->affinity->n; i++) {
+        const struct affinity_rule *r = &s->affinity->at[i];
 
         q->adjusted_at[i] = NONE;
         if (r->kind != METE_RULE_SPREAD)
@@ -182,58 +182,60 @@ void near_ask(struct mete_engine *e, const struct ties *ties, const struct shape
     }
 }
 
-static struct near_refusal refuse_spread(const struct near_question *q, size_t rule,
-                                         uint32_t domain)
+static struct affinity_refusal refuse_spread(const struct affinity_question *q, size_t rule,
+                                             uint32_t domain)
 {
-    const struct near_rule *r = &q->shape->near->at[rule];
-    struct near_refusal ret = {.rule = r, .domain = domain};
+    const struct affinity_rule *r = &q->shape->affinity->at[rule];
+    struct affinity_refusal ret = {.rule = r, .domain = domain};
 
     ret.skew =
         (int64_t)cell_of(q, rule, domain)->pods + ties_have(q->ties, r->tally) - q->least[rule];
     if (ret.skew > r->max_skew)
-        ret.answer = NEAR_RULE;
+        ret.answer = AFFINITY_RULE;
     return ret;
 }
 
-static struct near_refusal refuse_rule(const struct near_question *q, size_t rule,
-                                       const struct node *n)
+static struct affinity_refusal refuse_rule(const struct affinity_question *q, size_t rule,
+                                           const struct node *n)
 {
-    const struct near_rule *r = &q->shape->near->at[rule];
-    uint32_t domain = near_domain(r->tally->topology, n->slot);
-    struct near_refusal ret = {.rule = r, .domain = domain};
+    const struct affinity_rule *r = &q->shape->affinity->at[rule];
+    uint32_t domain = affinity_domain(r->tally->topology, n->slot);
+    struct affinity_refusal ret = {.rule = r, .domain = domain};
     bool is_there;
 
     if (r->weight > 0)
         return ret;
     if (domain == 0) {
-        ret.answer = r->kind == METE_RULE_APART ? NEAR_FITS : NEAR_NO_TOPOLOGY;
+        ret.answer = r->kind == METE_RULE_APART ? AFFINITY_FITS : AFFINITY_NO_TOPOLOGY;
         return ret;
     }
     if (r->kind == METE_RULE_SPREAD)
         return refuse_spread(q, rule, domain);
     is_there = r->tally->cells.at[domain].pods > 0;
     if (r->kind == METE_RULE_APART ? is_there : !is_there && !q->is_first)
-        ret.answer = NEAR_RULE;
+        ret.answer = AFFINITY_RULE;
     return ret;
 }
 
-bool near_allows(const struct mete_engine *e, const struct node *n, struct near_refusal *ret)
+bool affinity_allows(const struct mete_engine *e, const struct node *n,
+                     struct affinity_refusal *ret)
 {
-    const struct near_question *q = e->question;
-    struct near_refusal refusal = {0};
+    const struct affinity_question *q = e->question;
+    struct affinity_refusal refusal = {0};
 
-    for (size_t i = 0; q->ties && i < q->ties->n && refusal.answer == NEAR_FITS; i++) {
+    for (size_t i = 0; q->ties && i < q->ties->n && refusal.answer == AFFINITY_FITS; i++) {
         const struct tally *t = q->ties->at[i];
-        uint32_t domain = near_domain(t->topology, n->slot);
+        uint32_t domain = affinity_domain(t->topology, n->slot);
 
         if (t->n_apart > 0 && domain != 0 && t->cells.at[domain].apart > 0)
-            refusal = (struct near_refusal){NEAR_REPELLED, NULL, t, domain, 0};
+            refusal = (struct affinity_refusal){AFFINITY_REPELLED, NULL, t, domain, 0};
     }
-    for (size_t i = 0; q->shape->near && i < q->shape->near->n && refusal.answer == NEAR_FITS; i++)
+    for (size_t i = 0;
+         q->shape->affinity && i < q->shape->affinity->n && refusal.answer == AFFINITY_FITS; i++)
         refusal = refuse_rule(q, i, n);
     if (ret)
         *ret = refusal;
-    return refusal.answer == NEAR_FITS;
+    return refusal.answer == AFFINITY_FITS;
 }
 
 /* 1000000 x ln(x) of x >= 1, in integers: bit by bit by squaring. */
@@ -258,14 +260,14 @@ static int64_t log_ppm(uint32_t x)
 /* In how many domains of the rule the nodes that fit are. */
 static uint32_t count_domains(struct mete_engine *e, size_t rule, const uint64_t *keys)
 {
-    struct near_question *q = e->question;
-    const struct topology *t = q->shape->near->at[rule].tally->topology;
+    struct affinity_question *q = e->question;
+    const struct topology *t = q->shape->affinity->at[rule].tally->topology;
     uint32_t n = 0;
 
     while (q->seen.n < t->by_index.n)
         vec_add(&q->seen, 0);
     for (size_t i = 0; i < e->order.n; i++) {
-        uint32_t domain = near_domain(t, e->order.at[i]->slot);
+        uint32_t domain = affinity_domain(t, e->order.at[i]->slot);
 
         if (keys[i] == 0 || q->raws.at[i].has_no_spread || q->seen.at[domain] == rule + 1)
             continue;
@@ -275,50 +277,50 @@ static uint32_t count_domains(struct mete_engine *e, size_t rule, const uint64_t
     return n;
 }
 
-static int64_t raw_pods(const struct near_question *q, const struct node *n)
+static int64_t raw_pods(const struct affinity_question *q, const struct node *n)
 {
     int64_t sum = 0;
 
     for (size_t i = 0; q->ties && i < q->ties->n; i++) {
         const struct tally *t = q->ties->at[i];
 
-        sum += t->cells.at[near_domain(t->topology, n->slot)].liking;
+        sum += t->cells.at[affinity_domain(t->topology, n->slot)].liking;
     }
-    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++) {
-        const struct near_rule *r = &q->shape->near->at[i];
+    for (size_t i = 0; q->shape->affinity && i < q->shape->affinity->n; i++) {
+        const struct affinity_rule *r = &q->shape->affinity->at[i];
         int64_t pods;
 
         if (r->weight == 0 || r->kind == METE_RULE_SPREAD)
             continue;
-        pods = r->tally->cells.at[near_domain(r->tally->topology, n->slot)].pods;
+        pods = r->tally->cells.at[affinity_domain(r->tally->topology, n->slot)].pods;
         sum += r->kind == METE_RULE_APART ? -pods * r->weight : pods * r->weight;
     }
     return sum;
 }
 
-static bool is_wished_spread(const struct near_rule *r)
+static bool is_wished_spread(const struct affinity_rule *r)
 {
     return r->kind == METE_RULE_SPREAD && r->weight > 0;
 }
 
-static bool has_no_spread(const struct near_question *q, const struct node *n)
+static bool has_no_spread(const struct affinity_question *q, const struct node *n)
 {
-    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++) {
-        const struct near_rule *r = &q->shape->near->at[i];
+    for (size_t i = 0; q->shape->affinity && i < q->shape->affinity->n; i++) {
+        const struct affinity_rule *r = &q->shape->affinity->at[i];
 
-        if (is_wished_spread(r) && near_domain(r->tally->topology, n->slot) == 0)
+        if (is_wished_spread(r) && affinity_domain(r->tally->topology, n->slot) == 0)
             return true;
     }
     return false;
 }
 
-static int64_t raw_spread(const struct near_question *q, const struct node *n)
+static int64_t raw_spread(const struct affinity_question *q, const struct node *n)
 {
     int64_t sum_ppm = 0;
 
-    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++) {
-        const struct near_rule *r = &q->shape->near->at[i];
-        uint32_t domain = near_domain(r->tally->topology, n->slot);
+    for (size_t i = 0; q->shape->affinity && i < q->shape->affinity->n; i++) {
+        const struct affinity_rule *r = &q->shape->affinity->at[i];
+        uint32_t domain = affinity_domain(r->tally->topology, n->slot);
 
         if (is_wished_spread(r))
             sum_ppm +=
@@ -333,7 +335,7 @@ static void widen(struct range *r, int64_t value)
     r->high = value > r->high ? value : r->high;
 }
 
-static struct raw raw_of(const struct mete_engine *e, const struct near_question *q,
+static struct raw raw_of(const struct mete_engine *e, const struct affinity_question *q,
                          const struct node *n)
 {
     struct raw raw = {.has_no_spread = has_no_spread(q, n)};
@@ -346,7 +348,7 @@ static struct raw raw_of(const struct mete_engine *e, const struct near_question
 /* Of all nodes whose key is not 0. */
 static void weigh(struct mete_engine *e, const uint64_t *keys)
 {
-    struct near_question *q = e->question;
+    struct affinity_question *q = e->question;
     const struct range empty = {INT64_MAX, INT64_MIN};
 
     q->nodes = q->pods = q->spread = empty;
@@ -354,8 +356,8 @@ static void weigh(struct mete_engine *e, const uint64_t *keys)
     for (size_t i = 0; i < e->order.n; i++)
         vec_add(&q->raws, keys[i] ? raw_of(e, q, e->order.at[i]) : (struct raw){0});
     vec_clear(&q->seen);
-    for (size_t i = 0; q->shape->near && i < q->shape->near->n; i++)
-        if (is_wished_spread(&q->shape->near->at[i]))
+    for (size_t i = 0; q->shape->affinity && i < q->shape->affinity->n; i++)
+        if (is_wished_spread(&q->shape->affinity->at[i]))
             q->log_ppm[i] = log_ppm(count_domains(e, i, keys) + 2);
     for (size_t i = 0; i < e->order.n; i++) {
         struct raw *raw = &q->raws.at[i];
@@ -371,7 +373,7 @@ static void weigh(struct mete_engine *e, const uint64_t *keys)
     }
 }
 
-static uint64_t wish_score(const struct near_question *q, const struct raw *raw)
+static uint64_t wish_score(const struct affinity_question *q, const struct raw *raw)
 {
     int64_t sum = 0;
 
@@ -409,17 +411,17 @@ static uint64_t mix(uint64_t key, uint64_t wishes)
            (key & ((UINT64_C(1) << RANK_BITS) - 1));
 }
 
-/* Nodes that are kept for somebody, or set aside: whoever looks at them asks near_key. */
+/* Nodes that are kept for somebody, or set aside: whoever looks at them asks affinity_key. */
 static bool is_apart(const struct node *n)
 {
-    return n->reservation || n->n_booked > 0;
+    return n->backfill || n->n_reserved > 0;
 }
 
-/* All nodes where such pods might be are compared, also those that near_best leaves out. */
+/* All nodes where such pods might be are compared, also those that affinity_best leaves out. */
 static void weigh_all(struct mete_engine *e, const struct shape *s, const struct scope *scope,
                       const uint64_t *keys)
 {
-    struct near_question *q = e->question;
+    struct affinity_question *q = e->question;
 
     vec_clear(&q->keys);
     for (size_t i = 0; i < e->order.n; i++) {
@@ -428,21 +430,21 @@ static void weigh_all(struct mete_engine *e, const struct shape *s, const struct
 
         if (is_apart(n) && !node_is_barred(e, n))
             key = search_key(e, n, s);
-        if (!scope_has(scope, n) || !near_allows(e, n, NULL))
+        if (!scope_has(scope, n) || !affinity_allows(e, n, NULL))
             key = 0;
         vec_add(&q->keys, key);
     }
     weigh(e, q->keys.at);
 }
 
-struct node *near_best(struct mete_engine *e, struct attempt *a, const struct ties *ties,
-                       struct shape *s, uint64_t *ret_key)
+struct node *affinity_best(struct mete_engine *e, struct attempt *a, const struct ties *ties,
+                           struct shape *s, uint64_t *ret_key)
 {
     const uint64_t *keys = search_keys(e, s);
-    const struct near_question *q;
+    const struct affinity_question *q;
     struct node *best = NULL;
 
-    near_ask(e, ties, s);
+    affinity_ask(e, ties, s);
     q = e->question;
     if (q->has_wishes)
         weigh_all(e, s, &a->scope, keys);
@@ -453,7 +455,7 @@ struct node *near_best(struct mete_engine *e, struct attempt *a, const struct ti
         if (key == 0 || !scope_has(&a->scope, e->order.at[i]) ||
             (!q->has_wishes && key <= *ret_key))
             continue;
-        key = near_key(e, e->order.at[i], key);
+        key = affinity_key(e, e->order.at[i], key);
         if (key <= *ret_key || !claim_allows(e, a, s, e->order.at[i]))
             continue;
         *ret_key = key;
@@ -462,36 +464,36 @@ struct node *near_best(struct mete_engine *e, struct attempt *a, const struct ti
     return best;
 }
 
-uint64_t near_key(struct mete_engine *e, const struct node *n, uint64_t key)
+uint64_t affinity_key(struct mete_engine *e, const struct node *n, uint64_t key)
 {
-    const struct near_question *q = e->question;
+    const struct affinity_question *q = e->question;
 
-    if (key == 0 || !near_allows(e, n, NULL))
+    if (key == 0 || !affinity_allows(e, n, NULL))
         return 0;
     return q->has_wishes ? mix(key, wish_score(q, &q->raws.at[n->rank])) : key;
 }
 
-bool near_holds(struct mete_engine *e, struct workload *w)
+bool affinity_holds(struct mete_engine *e, struct workload *w)
 {
     bool holds = true;
 
-    if (!e->near)
+    if (!e->affinity)
         return true;
     for (size_t i = 0; i < w->n_pods && holds; i++) {
         struct pod *p = &w->pods[i];
         const struct shape *s = pod_shape(p);
 
-        if (!p->node || !near_concerns(pod_ties(p), s))
+        if (!p->node || !affinity_concerns(pod_ties(p), s))
             continue;
-        near_count(e, pod_ties(p), s, p->node, -1);
-        near_ask(e, pod_ties(p), s);
-        holds = near_allows(e, p->node, NULL);
-        near_count(e, pod_ties(p), s, p->node, 1);
+        affinity_count(e, pod_ties(p), s, p->node, -1);
+        affinity_ask(e, pod_ties(p), s);
+        holds = affinity_allows(e, p->node, NULL);
+        affinity_count(e, pod_ties(p), s, p->node, 1);
     }
     return holds;
 }
 
-void near_question_free(struct near_question *q)
+void affinity_question_free(struct affinity_question *q)
 {
     if (!q)
         return;

@@ -4,7 +4,7 @@
 #include "engine/state.h"
 
 enum {
-    RULES_MAX = NEAR_RULES_MAX,
+    RULES_MAX = AFFINITY_RULES_MAX,
     WEIGHT_MAX = 100,
     SKEW_MAX = INT32_MAX
 };
@@ -28,7 +28,7 @@ static const char *spread_wrong(const struct mete_pod_rule *r)
     return r->min_domains > SKEW_MAX ? "min_domains is over 2^31-1" : NULL;
 }
 
-enum mete_result near_rules_check(struct mete_engine *e, const struct mete_pod_set *set)
+enum mete_result affinity_rules_check(struct mete_engine *e, const struct mete_pod_set *set)
 {
     const char *wrong = pod_labels_wrong(set->labels, set->n_labels);
 
@@ -75,9 +75,9 @@ static void read_filter(struct intern *texts, const struct mete_pod_rule *from,
     qsort(ret->namespaces, ret->n_namespaces, sizeof(*ret->namespaces), compare_numbers);
 }
 
-struct near_rules *near_rules_read(struct mete_engine *e, const struct mete_pod_set *set)
+struct affinity_rules *affinity_rules_read(struct mete_engine *e, const struct mete_pod_set *set)
 {
-    struct near_rules *rules;
+    struct affinity_rules *rules;
 
     if (set->n_rules == 0)
         return NULL;
@@ -86,7 +86,7 @@ struct near_rules *near_rules_read(struct mete_engine *e, const struct mete_pod_
     rules->n = set->n_rules;
     for (size_t i = 0; i < rules->n; i++) {
         const struct mete_pod_rule *from = &set->rules[i];
-        struct near_rule *r = &rules->at[i];
+        struct affinity_rule *r = &rules->at[i];
 
         r->kind = from->kind;
         r->weight = from->weight;
@@ -103,7 +103,7 @@ struct near_rules *near_rules_read(struct mete_engine *e, const struct mete_pod_
     return rules;
 }
 
-void near_rules_free(struct mete_engine *e, struct near_rules *r)
+void affinity_rules_free(struct mete_engine *e, struct affinity_rules *r)
 {
     if (!r)
         return;
@@ -115,11 +115,11 @@ void near_rules_free(struct mete_engine *e, struct near_rules *r)
     free(r);
 }
 
-void near_rules_spell(const struct near_rules *rules, struct words *to)
+void affinity_rules_spell(const struct affinity_rules *rules, struct words *to)
 {
     vec_add(to, rules ? (uint32_t)rules->n : 0);
     for (size_t i = 0; rules && i < rules->n; i++) {
-        const struct near_rule *r = &rules->at[i];
+        const struct affinity_rule *r = &rules->at[i];
 
         vec_add(to, (uint32_t)r->kind);
         vec_add(to, r->weight);

@@ -9,11 +9,11 @@
 #include "engine/place/fit.h"
 #include "engine/state.h"
 
-static struct near *near_of(struct mete_engine *e)
+static struct affinity *affinity_of(struct mete_engine *e)
 {
-    if (!e->near)
-        e->near = mem_alloc(sizeof(*e->near));
-    return e->near;
+    if (!e->affinity)
+        e->affinity = mem_alloc(sizeof(*e->affinity));
+    return e->affinity;
 }
 
 static void fit_cells(struct tally *t)
@@ -77,7 +77,7 @@ static void topology_enter(struct mete_engine *e, struct topology *t, const stru
 
 static void topology_leave(struct mete_engine *e, struct topology *t, const struct node *n)
 {
-    uint32_t domain = near_domain(t, n->slot);
+    uint32_t domain = affinity_domain(t, n->slot);
 
     if (domain == 0)
         return;
@@ -87,10 +87,10 @@ static void topology_leave(struct mete_engine *e, struct topology *t, const stru
 
 static struct topology *topology_make(struct mete_engine *e, uint32_t key)
 {
-    struct near *near = near_of(e);
+    struct affinity *affinity = affinity_of(e);
     struct topology *t = NULL;
 
-    map_find(handle, near->topologies, &key, sizeof(key), t);
+    map_find(handle, affinity->topologies, &key, sizeof(key), t);
     if (t) {
         t->refs++;
         return t;
@@ -99,7 +99,7 @@ static struct topology *topology_make(struct mete_engine *e, uint32_t key)
     t->key = intern_ref(e->texts, intern_text(e->texts, key));
     t->refs = 1;
     vec_add(&t->by_index, NULL);
-    map_add(handle, near->topologies, &t->key, sizeof(t->key), t);
+    map_add(handle, affinity->topologies, &t->key, sizeof(t->key), t);
     VEC_EACH (&e->order, n) {
         topology_enter(e, t, *n);
     }
@@ -120,7 +120,7 @@ static void topology_unref(struct mete_engine *e, struct topology *t)
         intern_unref(e->texts, d->value);
         free(d);
     }
-    map_remove(handle, e->near->topologies, t);
+    map_remove(handle, e->affinity->topologies, t);
     intern_unref(e->texts, t->key);
     vec_done(&t->by_index);
     vec_done(&t->unused);
@@ -137,7 +137,7 @@ bool tally_takes(const struct mete_engine *e, const struct tally *t,
     return true;
 }
 
-bool near_counts_node(const struct tally *t, const struct node *n)
+bool affinity_counts_node(const struct tally *t, const struct node *n)
 {
     return !t->is_spread || (n->slot < t->counts.n && t->counts.at[n->slot]);
 }
@@ -145,11 +145,11 @@ bool near_counts_node(const struct tally *t, const struct node *n)
 /*
  * Does a spread look at that node? It must be in a domain of each spread of the same sort, and one
  * where the pods could be, as far as the rule says. A node that takes no pods for now is looked at
- * by near_ask.
+ * by affinity_ask.
  */
 static bool is_eligible(const struct tally *t, const struct node *n)
 {
-    const struct near_rules *rules = t->owner->near;
+    const struct affinity_rules *rules = t->owner->affinity;
 
     for (size_t i = 0; i < rules->n; i++)
         if (rules->at[i].kind == METE_RULE_SPREAD &&
@@ -163,7 +163,7 @@ static bool is_eligible(const struct tally *t, const struct node *n)
 
 static void tally_enter(struct tally *t, const struct node *n)
 {
-    uint32_t domain = near_domain(t->topology, n->slot);
+    uint32_t domain = affinity_domain(t->topology, n->slot);
 
     fit_cells(t);
     if (!t->owner || domain == 0 || !is_eligible(t, n))
@@ -176,9 +176,9 @@ static void tally_enter(struct tally *t, const struct node *n)
 
 static void tally_leave(struct tally *t, const struct node *n)
 {
-    uint32_t domain = near_domain(t->topology, n->slot);
+    uint32_t domain = affinity_domain(t->topology, n->slot);
 
-    if (!t->is_spread || domain == 0 || !near_counts_node(t, n))
+    if (!t->is_spread || domain == 0 || !affinity_counts_node(t, n))
         return;
     t->counts.at[n->slot] = false;
     t->cells.at[domain].nodes--;
@@ -186,12 +186,12 @@ static void tally_leave(struct tally *t, const struct node *n)
 
 static struct tally *tally_new(struct mete_engine *e, uint32_t topology)
 {
-    struct near *near = near_of(e);
+    struct affinity *affinity = affinity_of(e);
     struct tally *t = mem_alloc(sizeof(*t));
 
-    t->number = ++near->next_number;
+    t->number = ++affinity->next_number;
     t->topology = topology_make(e, topology);
-    vec_add(&near->tallies, t);
+    vec_add(&affinity->tallies, t);
     return t;
 }
 
@@ -202,12 +202,12 @@ static void tally_use(struct mete_engine *e, struct tally *t)
     if (t->users++ > 0)
         return;
     if (t->refs > 1)
-        e->near->n_unused--; /* there were only ties */
-    vec_add(&e->near->fresh, t);
+        e->affinity->n_unused--; /* there were only ties */
+    vec_add(&e->affinity->fresh, t);
 }
 
 static struct tally *tally_of_spread(struct mete_engine *e, const struct shape *s,
-                                     const struct near_rule *r)
+                                     const struct affinity_rule *r)
 {
     struct tally *t = tally_new(e, r->topology);
 
@@ -228,7 +228,7 @@ static struct tally *tally_of_spread(struct mete_engine *e, const struct shape *
 /* Pods that pass the filters of all these rules (one of them or several), by the topology of the
  * first. */
 static struct tally *tally_shared(struct mete_engine *e, uint32_t topology,
-                                  const struct near_rule *const *rules, size_t n)
+                                  const struct affinity_rule *const *rules, size_t n)
 {
     struct tally *t = NULL;
     struct words w = {0};
@@ -236,8 +236,8 @@ static struct tally *tally_shared(struct mete_engine *e, uint32_t topology,
     vec_add(&w, topology);
     for (size_t i = 0; i < n; i++)
         pod_filter_spell(&rules[i]->pods, &w);
-    if (e->near)
-        map_find(handle, e->near->shared, w.at, w.n * sizeof(*w.at), t);
+    if (e->affinity)
+        map_find(handle, e->affinity->shared, w.at, w.n * sizeof(*w.at), t);
     if (t) {
         vec_done(&w);
         tally_use(e, t);
@@ -251,20 +251,20 @@ static struct tally *tally_shared(struct mete_engine *e, uint32_t topology,
     for (size_t i = 0; i < n; i++)
         pod_filter_copy(e->texts, &rules[i]->pods, &t->filters[i]);
     fit_cells(t);
-    map_add(handle, e->near->shared, t->words, t->n_words * sizeof(*t->words), t);
+    map_add(handle, e->affinity->shared, t->words, t->n_words * sizeof(*t->words), t);
     tally_use(e, t);
     return t;
 }
 
 static void tally_free(struct mete_engine *e, struct tally *t)
 {
-    struct near *near = e->near;
+    struct affinity *affinity = e->affinity;
 
     if (t->words)
-        map_remove(handle, near->shared, t);
-    for (size_t i = 0; i < near->tallies.n; i++)
-        if (near->tallies.at[i] == t) {
-            vec_remove(&near->tallies, i);
+        map_remove(handle, affinity->shared, t);
+    for (size_t i = 0; i < affinity->tallies.n; i++)
+        if (affinity->tallies.at[i] == t) {
+            vec_remove(&affinity->tallies, i);
             break;
         }
     for (size_t i = 0; i < t->n_filters; i++)
@@ -281,20 +281,20 @@ void tally_unref(struct mete_engine *e, struct tally *t)
 {
     if (--t->refs > 0)
         return;
-    e->near->n_unused--;
+    e->affinity->n_unused--;
     tally_free(e, t);
 }
 
 static void tally_unuse(struct mete_engine *e, struct tally *t)
 {
-    struct near *near = e->near;
+    struct affinity *affinity = e->affinity;
 
     if (--t->users == 0) {
-        near->n_unused++;
+        affinity->n_unused++;
         t->owner = NULL; /* it goes */
-        for (size_t i = 0; i < near->fresh.n; i++)
-            if (near->fresh.at[i] == t) {
-                vec_remove(&near->fresh, i);
+        for (size_t i = 0; i < affinity->fresh.n; i++)
+            if (affinity->fresh.at[i] == t) {
+                vec_remove(&affinity->fresh, i);
                 break;
             }
     }
@@ -302,7 +302,7 @@ static void tally_unuse(struct mete_engine *e, struct tally *t)
 }
 
 /* A pod counts for "together" where it passes all rules of that kind that must hold. */
-static size_t list_together(const struct near_rules *rules, const struct near_rule **ret)
+static size_t list_together(const struct affinity_rules *rules, const struct affinity_rule **ret)
 {
     size_t n = 0;
 
@@ -312,17 +312,17 @@ static size_t list_together(const struct near_rules *rules, const struct near_ru
     return n;
 }
 
-void near_attach(struct mete_engine *e, struct shape *s)
+void affinity_attach(struct mete_engine *e, struct shape *s)
 {
-    const struct near_rule *together[NEAR_RULES_MAX];
+    const struct affinity_rule *together[AFFINITY_RULES_MAX];
     size_t n_together;
 
-    if (!s->near)
+    if (!s->affinity)
         return;
-    n_together = list_together(s->near, together);
-    for (size_t i = 0; i < s->near->n; i++) {
-        struct near_rule *r = &s->near->at[i];
-        const struct near_rule *const own[] = {r};
+    n_together = list_together(s->affinity, together);
+    for (size_t i = 0; i < s->affinity->n; i++) {
+        struct affinity_rule *r = &s->affinity->at[i];
+        const struct affinity_rule *const own[] = {r};
         bool is_together = r->kind == METE_RULE_TOGETHER && r->weight == 0;
 
         if (r->kind == METE_RULE_SPREAD)
@@ -337,10 +337,10 @@ void near_attach(struct mete_engine *e, struct shape *s)
     }
 }
 
-void near_detach(struct mete_engine *e, struct shape *s)
+void affinity_detach(struct mete_engine *e, struct shape *s)
 {
-    for (size_t i = 0; s->near && i < s->near->n; i++) {
-        struct near_rule *r = &s->near->at[i];
+    for (size_t i = 0; s->affinity && i < s->affinity->n; i++) {
+        struct affinity_rule *r = &s->affinity->at[i];
 
         if (!r->tally)
             continue; /* a shape that was there already */
@@ -355,49 +355,49 @@ void near_detach(struct mete_engine *e, struct shape *s)
 static void count_pods(struct mete_engine *e, const struct node *n, int by)
 {
     for (const struct pod *p = n->pods; p; p = p->after)
-        near_count(e, pod_ties(p), pod_shape(p), n, by);
+        affinity_count(e, pod_ties(p), pod_shape(p), n, by);
 }
 
-void near_node_leave(struct mete_engine *e, const struct node *n)
+void affinity_node_leave(struct mete_engine *e, const struct node *n)
 {
     struct topology *t;
     struct topology *next;
 
-    if (!e->near)
+    if (!e->affinity)
         return;
     count_pods(e, n, -1);
-    VEC_EACH (&e->near->tallies, tally) {
+    VEC_EACH (&e->affinity->tallies, tally) {
         tally_leave(*tally, n);
     }
-    map_each (handle, e->near->topologies, t, next) {
+    map_each (handle, e->affinity->topologies, t, next) {
         topology_leave(e, t, n);
     }
 }
 
-void near_node_enter(struct mete_engine *e, const struct node *n)
+void affinity_node_enter(struct mete_engine *e, const struct node *n)
 {
     struct topology *t;
     struct topology *next;
 
-    if (!e->near)
+    if (!e->affinity)
         return;
-    map_each (handle, e->near->topologies, t, next) {
+    map_each (handle, e->affinity->topologies, t, next) {
         topology_enter(e, t, n);
     }
-    VEC_EACH (&e->near->tallies, tally) {
+    VEC_EACH (&e->affinity->tallies, tally) {
         tally_enter(*tally, n);
     }
     count_pods(e, n, 1);
 }
 
-void near_free(struct mete_engine *e)
+void affinity_free(struct mete_engine *e)
 {
-    struct near *near = e->near;
+    struct affinity *affinity = e->affinity;
 
-    if (!near)
+    if (!affinity)
         return;
-    vec_done(&near->tallies);
-    vec_done(&near->fresh);
-    free(near);
-    e->near = NULL;
+    vec_done(&affinity->tallies);
+    vec_done(&affinity->fresh);
+    free(affinity);
+    e->affinity = NULL;
 }

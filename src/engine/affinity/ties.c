@@ -103,10 +103,10 @@ const struct ties *pod_ties(const struct pod *p)
 /* Those with this list, held once more. Takes the array. */
 static struct ties *ties_consed(struct mete_engine *e, struct tally **list, size_t n)
 {
-    struct near *near = e->near;
+    struct affinity *affinity = e->affinity;
     struct ties *t = NULL;
 
-    map_find(handle, near->ties, list, n * sizeof(struct tally *), t);
+    map_find(handle, affinity->ties, list, n * sizeof(struct tally *), t);
     if (t) {
         free(list);
     } else {
@@ -115,7 +115,7 @@ static struct ties *ties_consed(struct mete_engine *e, struct tally **list, size
         t->n = n;
         for (size_t i = 0; i < n; i++)
             list[i]->refs++;
-        map_add(handle, near->ties, t->at, n * sizeof(struct tally *), t);
+        map_add(handle, affinity->ties, t->at, n * sizeof(struct tally *), t);
     }
     t->refs++;
     return t;
@@ -125,7 +125,7 @@ void ties_unref(struct mete_engine *e, struct ties *t)
 {
     if (!t || --t->refs > 0)
         return;
-    map_remove(handle, e->near->ties, t);
+    map_remove(handle, e->affinity->ties, t);
     for (size_t i = 0; i < t->n; i++)
         tally_unref(e, t->at[i]);
     free(t->at);
@@ -137,7 +137,7 @@ static struct ties *ties_find(struct mete_engine *e, const struct pod_labels *la
 {
     VEC(struct tally *) list = {0};
 
-    VEC_EACH (&e->near->tallies, t) {
+    VEC_EACH (&e->affinity->tallies, t) {
         if ((*t)->users > 0 && tally_takes(e, *t, labels))
             vec_add(&list, *t);
     }
@@ -148,7 +148,7 @@ static void count_workload(struct mete_engine *e, struct workload *w, int by)
 {
     for (size_t i = 0; i < w->n_pods; i++)
         if (w->pods[i].node)
-            near_count(e, pod_ties(&w->pods[i]), pod_shape(&w->pods[i]), w->pods[i].node, by);
+            affinity_count(e, pod_ties(&w->pods[i]), pod_shape(&w->pods[i]), w->pods[i].node, by);
 }
 
 /* Finds its ties anew. It may wait, or be placed, or be neither yet. */
@@ -185,7 +185,7 @@ static bool is_new_to(struct mete_engine *e, const struct workload *w)
     for (size_t i = 0; i < w->group->n_sets; i++) {
         struct pod_labels labels = workload_labels(e, w, i);
 
-        VEC_EACH (&e->near->fresh, t) {
+        VEC_EACH (&e->affinity->fresh, t) {
             if (!ties_have(w->group->sets[i].ties, *t) && tally_takes(e, *t, &labels))
                 return true;
         }
@@ -197,23 +197,23 @@ static bool is_new_to(struct mete_engine *e, const struct workload *w)
  * uses. */
 static void settle(struct mete_engine *e)
 {
-    struct near *near = e->near;
-    bool is_full = near->n_unused > UNUSED_MAX && near->n_unused > near->tallies.n / 2;
+    struct affinity *affinity = e->affinity;
+    bool is_full = affinity->n_unused > UNUSED_MAX && affinity->n_unused > affinity->tallies.n / 2;
     struct workload *w;
     size_t at;
 
-    if (near->fresh.n == 0 && !is_full)
+    if (affinity->fresh.n == 0 && !is_full)
         return;
     id_map_each (&e->workloads, at, w) {
         if (is_full || is_new_to(e, w))
             retie(e, w);
     }
-    vec_clear(&near->fresh);
+    vec_clear(&affinity->fresh);
 }
 
-void near_join(struct mete_engine *e, struct workload *w)
+void affinity_join(struct mete_engine *e, struct workload *w)
 {
-    if (!e->near)
+    if (!e->affinity)
         return;
     settle(e);
     retie(e, w);
@@ -242,7 +242,7 @@ static void set_labels(struct mete_engine *e, struct workload *w,
         clear_labels(e, &w->labels[i]);
         read_labels(e, sets[i].labels, sets[i].n_labels, &w->labels[i]);
     }
-    if (e->near)
+    if (e->affinity)
         retie(e, w);
 }
 
@@ -262,7 +262,7 @@ enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
     VEC_EACH (&w->extras, x) {
         set_labels(e, *x, &sets[(*x)->as_set], 1);
     }
-    if (!e->near)
+    if (!e->affinity)
         return METE_OK;
     engine_freed(e); /* what waits may fit now */
     e->version++;
@@ -274,11 +274,11 @@ static void add(struct mete_engine *e, uint32_t *at, int by)
     SET(e, *at, by > 0 ? *at + 1 : *at - 1);
 }
 
-static void count_rule(struct mete_engine *e, const struct near_rule *r, const struct node *n,
+static void count_rule(struct mete_engine *e, const struct affinity_rule *r, const struct node *n,
                        int by)
 {
     struct tally *t = r->liked ? r->liked : r->tally;
-    uint32_t domain = near_domain(t->topology, n->slot);
+    uint32_t domain = affinity_domain(t->topology, n->slot);
     int64_t weight = r->weight > 0 ? r->weight : 1; /* as Kubernetes weighs what must hold */
     struct cell *c;
 
@@ -294,23 +294,23 @@ static void count_rule(struct mete_engine *e, const struct near_rule *r, const s
     }
 }
 
-void near_count(struct mete_engine *e, const struct ties *ties, const struct shape *s,
-                const struct node *n, int by)
+void affinity_count(struct mete_engine *e, const struct ties *ties, const struct shape *s,
+                    const struct node *n, int by)
 {
     for (size_t i = 0; ties && i < ties->n; i++) {
         struct tally *t = ties->at[i];
-        uint32_t domain = near_domain(t->topology, n->slot);
+        uint32_t domain = affinity_domain(t->topology, n->slot);
 
-        if (domain == 0 || !near_counts_node(t, n))
+        if (domain == 0 || !affinity_counts_node(t, n))
             continue;
         add(e, &t->cells.at[domain].pods, by);
         add(e, &t->n_pods, by);
     }
-    for (size_t i = 0; s->near && i < s->near->n; i++)
-        count_rule(e, &s->near->at[i], n, by);
+    for (size_t i = 0; s->affinity && i < s->affinity->n; i++)
+        count_rule(e, &s->affinity->at[i], n, by);
 }
 
-bool near_helps(const struct workload *w)
+bool affinity_helps(const struct workload *w)
 {
     for (size_t i = 0; i < w->group->n_sets; i++) {
         const struct ties *ties = w->group->sets[i].ties;

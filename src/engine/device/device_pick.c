@@ -13,10 +13,10 @@ struct left {
     uint16_t free;          /* of one with fixed slices: those that nobody holds */
 };
 
-struct deal {
+struct device_pick {
     const struct node *n;
     const struct shape *s;
-    enum deal_how how;
+    enum device_pick_how how;
     uint64_t healthy;
     uint64_t taken;  /* gpus with a device of this pod that is no slice */
     uint64_t sliced; /* and that is one */
@@ -32,7 +32,7 @@ struct deal {
 };
 
 /* As parts_profile: gpus of a node mostly have the same board. */
-static int profile_of(struct deal *d, const struct parts *p, uint32_t name)
+static int profile_of(struct device_pick *d, const struct parts *p, uint32_t name)
 {
     if (p->board != d->board || name != d->name) {
         d->board = p->board;
@@ -42,7 +42,7 @@ static int profile_of(struct deal *d, const struct parts *p, uint32_t name)
     return d->profile;
 }
 
-static void give(struct deal *d, const struct ask *a, uint64_t gpus)
+static void give(struct device_pick *d, const struct ask *a, uint64_t gpus)
 {
     uint32_t device = a->first;
 
@@ -55,16 +55,16 @@ static void give(struct deal *d, const struct ask *a, uint64_t gpus)
 }
 
 /* Gpus that may be given whole, by the model and by who holds them. */
-static uint64_t wholes(const struct deal *d, const struct ask *a)
+static uint64_t wholes(const struct device_pick *d, const struct ask *a)
 {
     const struct node *n = d->n;
-    uint64_t held = d->how == DEAL_EMPTY ? 0 : n->held;
+    uint64_t held = d->how == DEVICE_PICK_EMPTY ? 0 : n->held;
 
     return n->wholes & d->healthy & ~held & ~d->taken &
            node_gpus_of_models(n, a->models, a->n_models);
 }
 
-static bool deal_wholes(struct deal *d, const struct ask *a)
+static bool device_pick_wholes(struct device_pick *d, const struct ask *a)
 {
     uint64_t free = wholes(d, a);
 
@@ -80,7 +80,8 @@ static bool deal_wholes(struct deal *d, const struct ask *a)
 static const uint32_t NO_RANK = UINT32_MAX;
 
 /* So many gpus, each that of the least rank; in ranks[bit], of those in `gpus`. */
-static bool give_least(struct deal *d, const struct ask *a, uint64_t gpus, const uint32_t *ranks)
+static bool give_least(struct device_pick *d, const struct ask *a, uint64_t gpus,
+                       const uint32_t *ranks)
 {
     uint64_t chosen = 0;
 
@@ -105,20 +106,20 @@ static bool give_least(struct deal *d, const struct ask *a, uint64_t gpus, const
 }
 
 /* The gpu with the least left that is enough; those that can be cut into slices last. */
-static bool deal_shares(struct deal *d, const struct ask *a)
+static bool device_pick_shares(struct device_pick *d, const struct ask *a)
 {
     const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1};
     const struct node *n = d->n;
     uint64_t gpus = wholes(d, a);
     uint32_t ranks[NODE_GPUS_MAX];
 
-    if (d->how != DEAL_EMPTY)
+    if (d->how != DEVICE_PICK_EMPTY)
         gpus = fit_shares(n, &one,
                           gpus | (n->wholes & d->healthy & n->shared & ~d->taken &
                                   node_gpus_of_models(n, a->models, a->n_models)));
     for (uint64_t left = gpus; left; left &= left - 1) {
         int bit = __builtin_ctzll(left);
-        bool is_small = d->how == DEAL_EMPTY && n->gpus[bit]->memory_bytes < a->bytes;
+        bool is_small = d->how == DEVICE_PICK_EMPTY && n->gpus[bit]->memory_bytes < a->bytes;
 
         ranks[bit] =
             is_small ? NO_RANK : (uint32_t)n->free_milli[bit] << 1 | (n->parted >> bit & 1);
@@ -133,7 +134,7 @@ static bool has_replica(const struct gpu *g)
            g->n_shares == 0;
 }
 
-static bool deal_replicas(struct deal *d, const struct ask *a)
+static bool device_pick_replicas(struct device_pick *d, const struct ask *a)
 {
     const struct node *n = d->n;
     uint64_t gpus = n->parted & d->healthy & ~d->taken & ~d->sliced &
@@ -144,12 +145,12 @@ static bool deal_replicas(struct deal *d, const struct ask *a)
         int bit = __builtin_ctzll(left);
         const struct gpu *g = n->gpus[bit];
         const struct parts *p = g->parts;
-        uint32_t free = p->replicas - (d->how == DEAL_EMPTY ? 0 : p->n_replicas);
+        uint32_t free = p->replicas - (d->how == DEVICE_PICK_EMPTY ? 0 : p->n_replicas);
 
-        if (p->replicas == 0 || (d->how != DEAL_EMPTY && !has_replica(g)))
+        if (p->replicas == 0 || (d->how != DEVICE_PICK_EMPTY && !has_replica(g)))
             ranks[bit] = NO_RANK;
         else
-            ranks[bit] = d->how == DEAL_SPREAD ? REPLICAS_MAX - free : free;
+            ranks[bit] = d->how == DEVICE_PICK_SPREAD ? REPLICAS_MAX - free : free;
     }
     return give_least(d, a, gpus, ranks);
 }
@@ -163,7 +164,7 @@ struct option {
     int profile; /* on its board; -1 */
 };
 
-static struct left *left_of(struct deal *d, int bit)
+static struct left *left_of(struct device_pick *d, int bit)
 {
     const struct parts *p = d->n->gpus[bit]->parts;
     struct left *l = &d->left[bit];
@@ -171,9 +172,9 @@ static struct left *left_of(struct deal *d, int bit)
     if (d->known >> bit & 1)
         return l;
     *l = (struct left){0};
-    for (unsigned i = 0; d->how == DEAL_EMPTY && i < MIG_UNITS_MAX; i++)
+    for (unsigned i = 0; d->how == DEVICE_PICK_EMPTY && i < MIG_UNITS_MAX; i++)
         l->free |= (uint16_t)((p->told[i].name != 0) << i);
-    if (d->how != DEAL_EMPTY) {
+    if (d->how != DEVICE_PICK_EMPTY) {
         l->state = p->held_state;
         l->free = (uint16_t)(p->there & ~p->held);
     }
@@ -199,7 +200,7 @@ static void offer(struct option *best, struct option here, unsigned rank, unsign
 }
 
 /* Where the driver has such an instance, or would make it. */
-static void offer_flexible(struct deal *d, const struct ask *a, int bit, uint64_t after,
+static void offer_flexible(struct device_pick *d, const struct ask *a, int bit, uint64_t after,
                            struct option *best)
 {
     const struct gpu *g = d->n->gpus[bit];
@@ -231,7 +232,7 @@ static void offer_flexible(struct deal *d, const struct ask *a, int bit, uint64_
                               .start = (uint8_t)start,
                               .loss = (uint8_t)loss,
                               .profile = profile},
-              d->how == DEAL_SPREAD ? LOSS_MAX - before : 0,
+              d->how == DEVICE_PICK_SPREAD ? LOSS_MAX - before : 0,
               is_there       ? HAVE_INSTANCE
               : p->is_sliced ? HAVE_MODE
                              : HAVE_NONE,
@@ -239,7 +240,7 @@ static void offer_flexible(struct deal *d, const struct ask *a, int bit, uint64_
     }
 }
 
-static void offer_fixed(struct deal *d, const struct ask *a, int bit, uint64_t after,
+static void offer_fixed(struct device_pick *d, const struct ask *a, int bit, uint64_t after,
                         struct option *best)
 {
     const struct gpu *g = d->n->gpus[bit];
@@ -259,24 +260,26 @@ static void offer_fixed(struct deal *d, const struct ask *a, int bit, uint64_t a
                                   .start = (uint8_t)start,
                                   .loss = (uint8_t)size,
                                   .profile = profile},
-                  d->how == DEAL_SPREAD ? LOSS_MAX - bits(l->free) : 0, HAVE_INSTANCE, after);
+                  d->how == DEVICE_PICK_SPREAD ? LOSS_MAX - bits(l->free) : 0, HAVE_INSTANCE,
+                  after);
     }
 }
 
-static uint64_t sliceable(const struct deal *d, const struct ask *a)
+static uint64_t sliceable(const struct device_pick *d, const struct ask *a)
 {
     return d->n->parted & d->healthy & ~d->taken &
            node_gpus_of_models(d->n, a->models, a->n_models);
 }
 
 /* Is the gpu free of what is no slice? */
-static bool is_open(const struct deal *d, const struct gpu *g)
+static bool is_open(const struct device_pick *d, const struct gpu *g)
 {
     return g->parts->replicas == 0 &&
-           (d->how == DEAL_EMPTY || (!g->holder && g->n_shares == 0 && g->parts->n_replicas == 0));
+           (d->how == DEVICE_PICK_EMPTY ||
+            (!g->holder && g->n_shares == 0 && g->parts->n_replicas == 0));
 }
 
-static struct option find_option(struct deal *d, const struct ask *a, uint64_t after)
+static struct option find_option(struct device_pick *d, const struct ask *a, uint64_t after)
 {
     struct option best = {0};
 
@@ -293,7 +296,7 @@ static struct option find_option(struct deal *d, const struct ask *a, uint64_t a
     return best;
 }
 
-static void take_option(struct deal *d, const struct option *o)
+static void take_option(struct device_pick *d, const struct option *o)
 {
     const struct parts *p = d->n->gpus[o->bit]->parts;
     struct left *l = &d->left[o->bit];
@@ -304,7 +307,7 @@ static void take_option(struct deal *d, const struct option *o)
 }
 
 /* The slices from item `i` on. False: not in this way, or not found within the tries. */
-static bool deal_slices(struct deal *d, size_t i)
+static bool device_pick_slices(struct device_pick *d, size_t i)
 {
     const struct ask *a;
     uint32_t device;
@@ -324,7 +327,7 @@ static bool deal_slices(struct deal *d, size_t i)
             return false;
         old = d->left[o.bit];
         take_option(d, &o);
-        if (deal_slices(d, i + 1)) {
+        if (device_pick_slices(d, i + 1)) {
             d->ret->at[device].bit = o.bit;
             d->ret->at[device].start = o.start;
             d->ret->gpus |= UINT64_C(1) << o.bit;
@@ -338,7 +341,7 @@ static bool deal_slices(struct deal *d, size_t i)
 }
 
 /* How many of one profile a gpu still has room for. */
-static unsigned most_of(struct deal *d, int bit, const struct ask *a)
+static unsigned most_of(struct device_pick *d, int bit, const struct ask *a)
 {
     const struct parts *p = d->n->gpus[bit]->parts;
     int profile = parts_profile(p, a->profile);
@@ -363,7 +366,7 @@ static unsigned most_of(struct deal *d, int bit, const struct ask *a)
 }
 
 /* As many of one profile as the gpus have room for, if there were nothing else. */
-static uint64_t room_for(struct deal *d, const struct ask *a, uint64_t enough)
+static uint64_t room_for(struct device_pick *d, const struct ask *a, uint64_t enough)
 {
     uint64_t ret = 0;
 
@@ -374,7 +377,7 @@ static uint64_t room_for(struct deal *d, const struct ask *a, uint64_t enough)
 }
 
 /* Larger ones first: by compute, then by memory, which their names say in order. */
-static bool is_larger(const struct ask *a, const struct ask *b, const struct deal *d)
+static bool is_larger(const struct ask *a, const struct ask *b, const struct device_pick *d)
 {
     unsigned sizes[2] = {0};
 
@@ -393,7 +396,7 @@ static bool is_larger(const struct ask *a, const struct ask *b, const struct dea
     return sizes[0] > sizes[1];
 }
 
-static void list_slices(struct deal *d)
+static void list_slices(struct device_pick *d)
 {
     const struct shape *s = d->s;
     uint8_t order[ASKS_MAX];
@@ -414,16 +417,16 @@ static void list_slices(struct deal *d)
             d->items[d->n_items++] = order[i];
 }
 
-static bool deal_kind(struct deal *d, enum ask_kind kind)
+static bool device_pick_kind(struct device_pick *d, enum ask_kind kind)
 {
     for (size_t i = 0; i < d->s->n_asks; i++) {
         const struct ask *a = &d->s->asks[i];
 
         if (a->kind != kind)
             continue;
-        if ((kind == ASK_WHOLE && !deal_wholes(d, a)) ||
-            (kind == ASK_SHARE && !deal_shares(d, a)) ||
-            (kind == ASK_REPLICA && !deal_replicas(d, a)))
+        if ((kind == ASK_WHOLE && !device_pick_wholes(d, a)) ||
+            (kind == ASK_SHARE && !device_pick_shares(d, a)) ||
+            (kind == ASK_REPLICA && !device_pick_replicas(d, a)))
             return false;
         if (kind == ASK_SLICE && a->count > 1 && room_for(d, a, a->count) < a->count)
             return false;
@@ -431,14 +434,15 @@ static bool deal_kind(struct deal *d, enum ask_kind kind)
     return true;
 }
 
-bool deal(const struct node *n, const struct shape *s, enum deal_how how, struct choice *ret)
+bool device_pick(const struct node *n, const struct shape *s, enum device_pick_how how,
+                 struct choice *ret)
 {
-    struct deal d;
+    struct device_pick d;
 
     d.n = n;
     d.s = s;
     d.how = how;
-    d.healthy = how == DEAL_EMPTY ? node_gpus(n) : n->healthy & ~n->barred;
+    d.healthy = how == DEVICE_PICK_EMPTY ? node_gpus(n) : n->healthy & ~n->barred;
     d.taken = 0;
     d.sliced = 0;
     d.known = 0;
@@ -450,17 +454,18 @@ bool deal(const struct node *n, const struct shape *s, enum deal_how how, struct
     d.ret = ret;
     ret->gpus = 0;
     ret->loss = 0;
-    if (!deal_kind(&d, ASK_WHOLE) || !deal_kind(&d, ASK_SHARE) || !deal_kind(&d, ASK_SLICE))
+    if (!device_pick_kind(&d, ASK_WHOLE) || !device_pick_kind(&d, ASK_SHARE) ||
+        !device_pick_kind(&d, ASK_SLICE))
         return false;
     list_slices(&d);
-    if (!deal_slices(&d, 0))
-        return how == DEAL_SPREAD && deal(n, s, DEAL_PACKED, ret);
+    if (!device_pick_slices(&d, 0))
+        return how == DEVICE_PICK_SPREAD && device_pick(n, s, DEVICE_PICK_PACKED, ret);
     d.sliced = ret->gpus & ~d.taken;
-    return deal_kind(&d, ASK_REPLICA);
+    return device_pick_kind(&d, ASK_REPLICA);
 }
 
 /* How many of one ask alone. */
-static uint64_t empty_of(struct deal *d, const struct ask *a)
+static uint64_t empty_of(struct device_pick *d, const struct ask *a)
 {
     const struct node *n = d->n;
     uint64_t gpus = node_gpus_of_models(n, a->models, a->n_models);
@@ -479,13 +484,14 @@ static uint64_t empty_of(struct deal *d, const struct ask *a)
     return ret;
 }
 
-uint64_t deal_empty(const struct node *n, const struct shape *s)
+uint64_t device_pick_empty(const struct node *n, const struct shape *s)
 {
-    struct deal d = {.n = n, .s = s, .how = DEAL_EMPTY, .healthy = node_gpus(n), .profile = -1};
+    struct device_pick d = {
+        .n = n, .s = s, .how = DEVICE_PICK_EMPTY, .healthy = node_gpus(n), .profile = -1};
     uint64_t least = UINT64_MAX;
     struct choice c;
 
-    if (!deal(n, s, DEAL_EMPTY, &c))
+    if (!device_pick(n, s, DEVICE_PICK_EMPTY, &c))
         return 0;
     for (size_t i = 0; i < s->n_asks; i++) {
         uint64_t here = empty_of(&d, &s->asks[i]) / s->asks[i].count;
@@ -495,7 +501,7 @@ uint64_t deal_empty(const struct node *n, const struct shape *s)
     return least > 0 ? least : 1;
 }
 
-int64_t deal_free(const struct node *n, const struct shape *s)
+int64_t device_pick_free(const struct node *n, const struct shape *s)
 {
     struct choice c;
     uint64_t total = 0;
@@ -508,19 +514,19 @@ int64_t deal_free(const struct node *n, const struct shape *s)
         one.asks = &ask;
         ask.first = 0;
         total += ask.count;
-        while (ask.count > 0 && !deal(n, &one, DEAL_PACKED, &c))
+        while (ask.count > 0 && !device_pick(n, &one, DEVICE_PICK_PACKED, &c))
             ask.count--;
         ret += ask.count;
     }
     /* each of them alone is no answer for all */
-    return (int64_t)(ret == total && !deal(n, s, DEAL_PACKED, &c) ? ret - 1 : ret);
+    return (int64_t)(ret == total && !device_pick(n, s, DEVICE_PICK_PACKED, &c) ? ret - 1 : ret);
 }
 
-unsigned deal_empty_gpus(const struct node *n, const struct shape *s)
+unsigned device_pick_empty_gpus(const struct node *n, const struct shape *s)
 {
     struct choice c;
 
-    return deal(n, s, DEAL_EMPTY, &c) ? bits(c.gpus) : 0;
+    return device_pick(n, s, DEVICE_PICK_EMPTY, &c) ? bits(c.gpus) : 0;
 }
 
 /* "2 and 3": the free units as they lie together. */
@@ -541,10 +547,11 @@ static const char *pieces_text(struct arena *a, uint16_t free)
     return text ? text : "0";
 }
 
-bool deal_fragments(struct arena *a, const struct node *n, const struct shape *s, unsigned *ret_bit,
-                    struct room_for_slice *ret)
+bool device_pick_fragments(struct arena *a, const struct node *n, const struct shape *s,
+                           unsigned *ret_bit, struct room_for_slice *ret)
 {
-    struct deal d = {.n = n, .s = s, .how = DEAL_PACKED, .healthy = n->healthy, .profile = -1};
+    struct device_pick d = {
+        .n = n, .s = s, .how = DEVICE_PICK_PACKED, .healthy = n->healthy, .profile = -1};
     uint16_t free = 0;
 
     *ret = (struct room_for_slice){0};

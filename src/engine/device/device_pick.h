@@ -20,21 +20,22 @@ struct choice {
     unsigned loss; /* by how much the possible placements fall */
 };
 
-enum deal_how {
-    DEAL_PACKED,
-    DEAL_SPREAD, /* slices to gpus that have the most left */
-    DEAL_EMPTY,  /* as if the node were empty and healthy */
+enum device_pick_how {
+    DEVICE_PICK_PACKED,
+    DEVICE_PICK_SPREAD, /* slices to gpus that have the most left */
+    DEVICE_PICK_EMPTY,  /* as if the node were empty and healthy */
 };
 
 /* False: they are not to be had. */
-bool deal(const struct node *n, const struct shape *s, enum deal_how how, struct choice *ret);
+bool device_pick(const struct node *n, const struct shape *s, enum device_pick_how how,
+                 struct choice *ret);
 
 /* How many such pods the gpus of an empty node hold, at most; 0: not one. */
-uint64_t deal_empty(const struct node *n, const struct shape *s);
+uint64_t device_pick_empty(const struct node *n, const struct shape *s);
 /* How many of the devices the node has now. */
-int64_t deal_free(const struct node *n, const struct shape *s);
+int64_t device_pick_free(const struct node *n, const struct shape *s);
 /* On how many gpus of an empty node such a pod is; 0: it does not fit. */
-unsigned deal_empty_gpus(const struct node *n, const struct shape *s);
+unsigned device_pick_empty_gpus(const struct node *n, const struct shape *s);
 
 /* How much of one slice is free on a gpu, and why it is not enough. For people. */
 struct room_for_slice {
@@ -43,5 +44,5 @@ struct room_for_slice {
     const char *pieces; /* "2 and 3": these, as they lie together; in the arena */
 };
 /* Of the gpu on which the most is free though none can start; false: there is none. */
-bool deal_fragments(struct arena *a, const struct node *n, const struct shape *s, unsigned *ret_bit,
-                    struct room_for_slice *ret);
+bool device_pick_fragments(struct arena *a, const struct node *n, const struct shape *s,
+                           unsigned *ret_bit, struct room_for_slice *ret);

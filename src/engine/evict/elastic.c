@@ -8,12 +8,12 @@
 #include "engine/plan/backfill.h"
 #include "engine/record/record.h"
 
-enum mete_result extras_check(struct mete_engine *e, const struct mete_workload *w)
+enum mete_result elastic_check(struct mete_engine *e, const struct mete_workload *w)
 {
     for (size_t i = 0; i < w->n_pod_sets; i++) {
         const struct mete_pod_set *set = &w->pod_sets[i];
 
-        if (w->is_extra && extra_least(set) < set->count)
+        if (w->is_extra && elastic_least(set) < set->count)
             return engine_refuse(e, METE_INVALID,
                                  "pod set %zu: min_count %u of %u: all pods of an extra are beyond "
                                  "the least",
@@ -21,7 +21,7 @@ enum mete_result extras_check(struct mete_engine *e, const struct mete_workload 
         if (set->min_count > set->count)
             return engine_refuse(e, METE_INVALID, "pod set %zu: min_count %u is over its count %u",
                                  i, set->min_count, set->count);
-        if (extra_least(set) < set->count && (set->n_domains > 0 || w->n_domains > 0))
+        if (elastic_least(set) < set->count && (set->n_domains > 0 || w->n_domains > 0))
             return engine_refuse(e, METE_INVALID,
                                  "pod set %zu: min_count %u of %u: pods that come and go are not "
                                  "implemented within domains",
@@ -30,7 +30,7 @@ enum mete_result extras_check(struct mete_engine *e, const struct mete_workload 
     return METE_OK;
 }
 
-struct mete_workload extra_of(const struct mete_workload *from)
+struct mete_workload elastic_extra_of(const struct mete_workload *from)
 {
     struct mete_workload w = *from;
 
@@ -45,13 +45,13 @@ static void make(struct mete_engine *e, struct workload *whole, const struct met
                  uint32_t set, uint32_t pod)
 {
     struct mete_pod_set one = from->pod_sets[set];
-    struct mete_workload w = extra_of(from);
+    struct mete_workload w = elastic_extra_of(from);
     struct workload *extra = NULL;
 
     one.count = 1;
     one.min_count = 0;
     w.is_preemptible = true;
-    w.id = EXTRA_IDS + ++e->n_extras_made;
+    w.id = ELASTIC_EXTRA_IDS + ++e->n_extras_made;
     w.pod_sets = &one;
     w.n_pod_sets = 1;
     if (workload_make(e, &w, &extra) != METE_OK)
@@ -65,10 +65,10 @@ static void make(struct mete_engine *e, struct workload *whole, const struct met
     group_wait(e, extra);
 }
 
-void extras_make(struct mete_engine *e, struct workload *w, const struct mete_workload *from)
+void elastic_make(struct mete_engine *e, struct workload *w, const struct mete_workload *from)
 {
     for (uint32_t i = 0; i < from->n_pod_sets; i++)
-        for (uint32_t k = extra_least(&from->pod_sets[i]); k < from->pod_sets[i].count; k++)
+        for (uint32_t k = elastic_least(&from->pod_sets[i]); k < from->pod_sets[i].count; k++)
             make(e, w, from, i, k);
 }
 
@@ -81,8 +81,8 @@ static struct workload *find(const struct workload *w, uint32_t set, uint32_t po
     return NULL;
 }
 
-enum mete_result extras_restore(struct mete_engine *e, struct workload *w,
-                                const struct mete_placement *placement)
+enum mete_result elastic_restore(struct mete_engine *e, struct workload *w,
+                                 const struct mete_placement *placement)
 {
     for (size_t i = 0; i < placement->n_pods; i++) {
         struct mete_pod_placement at = placement->pods[i];
@@ -116,14 +116,14 @@ static void set_hold(struct mete_engine *e, struct workload *x, enum mete_hold h
     group_wait(e, x);
 }
 
-void extras_release(struct mete_engine *e, struct workload *w)
+void elastic_release(struct mete_engine *e, struct workload *w)
 {
     VEC_EACH (&w->extras, x) {
         set_hold(e, *x, METE_HOLD_NONE);
     }
 }
 
-void extras_hold(struct mete_engine *e, struct workload *w)
+void elastic_hold(struct mete_engine *e, struct workload *w)
 {
     VEC_EACH (&w->extras, x) {
         if ((*x)->is_placed) {
@@ -134,7 +134,7 @@ void extras_hold(struct mete_engine *e, struct workload *w)
     }
 }
 
-void extras_free(struct mete_engine *e, struct workload *w)
+void elastic_free(struct mete_engine *e, struct workload *w)
 {
     VEC_EACH (&w->extras, x) {
         if ((*x)->is_placed)
@@ -173,7 +173,7 @@ enum mete_result mete_workload_shrink(struct mete_engine *e, uint64_t id, uint32
     return METE_OK;
 }
 
-const char *extras_check_state(const struct workload *w)
+const char *elastic_check_state(const struct workload *w)
 {
     if (w->whole && w->is_placed && !w->whole->is_placed)
         return "a pod beyond the least is placed, and the rest is not";

@@ -11,7 +11,7 @@
 
 #include "engine/state.h"
 
-#define EXTRA_IDS (UINT64_C(1) << 63) /* from here on are theirs */
+#define ELASTIC_EXTRA_IDS (UINT64_C(1) << 63) /* from here on are theirs */
 
 /* The id by which the caller knows it. */
 static inline uint64_t workload_id(const struct workload *w)
@@ -20,27 +20,27 @@ static inline uint64_t workload_id(const struct workload *w)
 }
 
 /* How many pods it needs at least. */
-static inline uint32_t extra_least(const struct mete_pod_set *set)
+static inline uint32_t elastic_least(const struct mete_pod_set *set)
 {
     return set->min_count > 0 ? set->min_count : set->count;
 }
 
 /* `from` as one that is_extra. */
-struct mete_workload extra_of(const struct mete_workload *from);
+struct mete_workload elastic_extra_of(const struct mete_workload *from);
 
 /* METE_INVALID, with a message, where it cannot be. */
-enum mete_result extras_check(struct mete_engine *e, const struct mete_workload *w);
+enum mete_result elastic_check(struct mete_engine *e, const struct mete_workload *w);
 
 /* Those of `w`, which has just been entered; they wait where it is placed, but for those in the
- * placement (NULL: none), whose pods must be good: see extras_restore. */
-void extras_make(struct mete_engine *e, struct workload *w, const struct mete_workload *from);
+ * placement (NULL: none), whose pods must be good: see elastic_restore. */
+void elastic_make(struct mete_engine *e, struct workload *w, const struct mete_workload *from);
 /* The pods of the placement beyond what it needs at least. */
-enum mete_result extras_restore(struct mete_engine *e, struct workload *w,
-                                const struct mete_placement *placement);
+enum mete_result elastic_restore(struct mete_engine *e, struct workload *w,
+                                 const struct mete_placement *placement);
 /* The whole has its place, or has lost it; or is about to be freed. */
-void extras_release(struct mete_engine *e, struct workload *w);
-void extras_hold(struct mete_engine *e, struct workload *w);
-void extras_free(struct mete_engine *e, struct workload *w);
+void elastic_release(struct mete_engine *e, struct workload *w);
+void elastic_hold(struct mete_engine *e, struct workload *w);
+void elastic_free(struct mete_engine *e, struct workload *w);
 
 /* NULL, or what is wrong. */
-const char *extras_check_state(const struct workload *w);
+const char *elastic_check_state(const struct workload *w);

@@ -55,7 +55,7 @@ static uint64_t loss(const struct mete_engine *e)
     return sum;
 }
 
-static uint64_t gain(const struct mete_engine *e, const struct plan *p, const struct reservation *r)
+static uint64_t gain(const struct mete_engine *e, const struct plan *p, const struct backfill *r)
 {
     int64_t wait_ns = e->moves.horizon_ns;
 
@@ -98,11 +98,12 @@ static bool place_again(struct mete_engine *e, struct workload *w, int64_t now_n
     return true;
 }
 
-/* It is where room is kept for another: a node has one reservation, so both cannot be kept. */
+/* It is where room is kept for another: a node has one backfill reservation, so both cannot be
+ * kept. */
 static bool is_in_the_way(const struct workload *w, const struct workload *owner)
 {
     for (size_t i = 0; i < w->n_pods; i++) {
-        const struct reservation *r = w->pods[i].node->reservation;
+        const struct backfill *r = w->pods[i].node->backfill;
 
         if (r && r->is_confirmed && r->owner != owner)
             return true;
@@ -115,7 +116,7 @@ static bool carry_out(struct plan *p)
 {
     struct mete_engine *e = p->victims.e;
     const struct attempt a = p->victims.attempt;
-    struct reservation *own = reserve_of(e, a.w);
+    struct backfill *own = backfill_of(e, a.w);
 
     if (own)
         SET(e, own->is_confirmed, false); /* it is placed: nobody has to keep out */
@@ -133,9 +134,9 @@ static bool carry_out(struct plan *p)
     return true;
 }
 
-static void decide(struct mete_engine *e, struct workload *w, struct reservation *r)
+static void decide(struct mete_engine *e, struct workload *w, struct backfill *r)
 {
-    reserve_put(e, r);
+    backfill_put(e, r);
     VEC_EACH (&e->victims, each) {
         (*each)->moved_for = w->key.id;
         vec_add(&e->moved, *each);
@@ -147,8 +148,8 @@ bool move_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct plan p = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}},
                      .moves_max = moves_max(e)};
-    const struct reservation *waits = reserve_of(e, w);
-    struct reservation *r = NULL;
+    const struct backfill *waits = backfill_of(e, w);
+    struct backfill *r = NULL;
     struct group *g = w->group;
     size_t mark;
 
@@ -161,7 +162,7 @@ bool move_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
     if (choose(&p) && loss(e) < gain(e, &p, waits)) {
         mark = journal_open(&e->journal);
         if (carry_out(&p))
-            r = reserve_of_trial(w, e->victims.at, e->victims.n);
+            r = backfill_of_trial(w, e->victims.at, e->victims.n);
         journal_undo(&e->journal, mark);
     }
     if (!r) {

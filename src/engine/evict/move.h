@@ -14,8 +14,8 @@
 
 #include "engine/place/place.h"
 
-/* `w` does not fit and has a reservation: moves others for it where that pays, unless it moves
- * itself. */
+/* `w` does not fit and has a backfill reservation: moves others for it where that pays, unless it
+ * moves itself. */
 bool move_for(struct mete_engine *e, struct workload *w, int64_t now_ns);
 
 /* Those who made way for `w`, which has just started: into `list` (room for e->moved.n), in the

@@ -125,11 +125,11 @@ static bool has_secured(const struct mete_engine *e)
 
 /* A set of victims in e->victims and the room that they leave, or NULL. Nothing has changed then.
  */
-static struct reservation *find_victims(struct search *s)
+static struct backfill *find_victims(struct search *s)
 {
     struct mete_engine *e = s->victims.e;
     struct workload *w = s->victims.attempt.w;
-    struct reservation *r = NULL;
+    struct backfill *r = NULL;
     size_t mark;
 
     arena_reset(e->scratch);
@@ -140,7 +140,7 @@ static struct reservation *find_victims(struct search *s)
     if (victims_make_quota(&s->victims) && victims_make_room(&s->victims)) {
         victims_spare(&s->victims);
         if (e->victims.n > 0 && (!has_secured(e) || queue_would_secure(e, w, s->victims.charge.at)))
-            r = reserve_of_trial(w, NULL, 0);
+            r = backfill_of_trial(w, NULL, 0);
     }
     journal_undo(&e->journal, mark);
     return r;
@@ -151,7 +151,7 @@ bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
     struct search s = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}}};
     const struct queue *q = w->queue;
     struct group *g = w->group;
-    struct reservation *r;
+    struct backfill *r;
 
     if (e->counted.n == 0 || w->n_evicting > 0 || w->moved_for != 0 || g->never_preempts ||
         (q->reclaim == METE_PREEMPT_NEVER && q->within == METE_PREEMPT_NEVER))
@@ -170,7 +170,7 @@ bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
         g->stuck_ns = s.victims.again_ns;
         return false;
     }
-    reserve_put(e, r);
+    backfill_put(e, r);
     victims_decide(e, w, false);
     return true;
 }

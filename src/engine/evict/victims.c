@@ -183,14 +183,14 @@ static uint64_t choose(struct victims *v, struct node *n, const struct shape *sh
 static uint64_t node_cost(struct victims *v, struct node *n, const struct shape *shape,
                           struct holding *list, size_t *ret)
 {
-    const struct reservation *r = n->reservation;
+    const struct backfill *r = n->backfill;
     uint64_t cost;
 
     v->e->steps++;
     *ret = 0;
     if (!node_takes_pods(n) || node_is_barred(v->e, n) ||
         (r && r->is_confirmed && r->owner != v->attempt.w) || fit_empty(n, shape) == 0 ||
-        (v->has_rules && !near_allows(v->e, n, NULL)))
+        (v->has_rules && !affinity_allows(v->e, n, NULL)))
         return COST_NEVER;
     if (fit_now(n, shape))
         return 0;
@@ -340,7 +340,7 @@ static bool make_room_for(struct victims *v, struct pod *p, struct shape *shape)
 static void tree_ask(struct victims *v, const struct group_set *set)
 {
     if (v->has_rules)
-        near_ask(v->e, set->ties, set->shape);
+        affinity_ask(v->e, set->ties, set->shape);
     tree_make(v, set->shape);
 }
 
@@ -358,7 +358,7 @@ static bool make_in(struct victims *v, uint32_t set, const struct scope *scope)
     if (set == ALL_SETS)
         return true;
     v->attempt.scope = *scope;
-    v->has_rules = near_restricts(g->sets[set].ties, g->sets[set].shape);
+    v->has_rules = affinity_restricts(g->sets[set].ties, g->sets[set].shape);
     tree_ask(v, &g->sets[set]);
     for (size_t k = 0; k < w->n_pods; k++) {
         if (w->pods[k].set != set)
@@ -447,9 +447,9 @@ bool victims_make_room(struct victims *v)
     const struct scope anywhere = {0};
     size_t room = 1;
 
-    if (booking_ask(e, v->attempt.w, v->attempt.now_ns) != BOOKING_OPEN)
+    if (reservation_ask(e, v->attempt.w, v->attempt.now_ns) != RESERVATION_OPEN)
         return false;
-    bookings_bar(e, v->attempt.w, v->attempt.now_ns);
+    reservations_bar(e, v->attempt.w, v->attempt.now_ns);
     search_rank(e);
     while (room < e->order.n)
         room *= 2;
@@ -527,7 +527,8 @@ static bool give_back(struct victims *v, struct workload *w)
             pod_take(e, p, pod_shape(p), w->was_on[i], p->gpus, w->had_gpus[i]);
     }
     queue_count_held(e, w, w->charged, 1);
-    if (!fits || !queue_admits(e, v->attempt.w, &v->charge, NULL) || !near_holds(e, v->attempt.w)) {
+    if (!fits || !queue_admits(e, v->attempt.w, &v->charge, NULL) ||
+        !affinity_holds(e, v->attempt.w)) {
         journal_undo(&e->journal, mark);
         return false;
     }

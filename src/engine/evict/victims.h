@@ -17,7 +17,7 @@ struct victims {
     struct charge charge;   /* what it asks for */
     int64_t again_ns;       /* when the next one may be chosen */
     size_t n_candidates;
-    bool has_rules; /* about other pods, that must hold: near_ask was asked */
+    bool has_rules; /* about other pods, that must hold: affinity_ask was asked */
 
     /* The nodes of attempt.scope, by name, and what a pod more costs on each. */
     struct node *const *nodes;

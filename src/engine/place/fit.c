@@ -88,7 +88,7 @@ bool fit_gpus_now(const struct node *n, const struct shape *s)
     struct choice c;
 
     if (s->n_asks > 0)
-        return deal(n, s, DEAL_PACKED, &c);
+        return device_pick(n, s, DEVICE_PICK_PACKED, &c);
     return s->gpus == 0 || bits(fit_gpus(n, s)) >= s->gpus;
 }
 
@@ -147,7 +147,7 @@ static uint64_t fit_empty_gpus(const struct node *n, const struct shape *s)
     uint64_t slots = 0;
 
     if (s->n_asks > 0)
-        return deal_empty(n, s);
+        return device_pick_empty(n, s);
     for (size_t i = 0; s->is_linked && i < n->n_links; i++)
         slots += bits(n->links[i].gpus & gpus) / s->gpus;
     if (s->is_linked)

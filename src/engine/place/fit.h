@@ -47,7 +47,8 @@ static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
     return s->is_linked ? fit_linked(n, free, s->gpus) : free;
 }
 
-/* Everything, now, within the bars of bookings. A reservation on the node is not looked at. */
+/* Everything, now, within the bars of reservations. A backfill reservation on the node is not
+ * looked at. */
 bool fit_now(const struct node *n, const struct shape *s);
 
 /* Everything, if the node were empty, healthy, ready and not cordoned: how many such pods; 0: none.

@@ -73,7 +73,7 @@ static inline uint32_t level_domain_of(const struct level *l, const struct node 
 /* The first in level->order with at least so many free gpus. */
 uint32_t level_first_with(const struct level *l, uint64_t free_gpus);
 
-/* At least as many as pods of that shape fit there now; reservations are not looked at. */
+/* At least as many as pods of that shape fit there now; backfill reservations are not looked at. */
 uint64_t level_bound(const struct level *l, uint32_t domain, const struct shape *s);
 
 /* NULL, or what differs from counting anew. */

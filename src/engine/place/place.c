@@ -150,8 +150,8 @@ void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struc
     if (n->pods)
         SET(e, n->pods->before, p);
     SET(e, n->pods, p);
-    if (e->near)
-        near_count(e, pod_ties(p), s, n, 1);
+    if (e->affinity)
+        affinity_count(e, pod_ties(p), s, n, 1);
     node_touch(e, n);
 }
 
@@ -173,8 +173,8 @@ void pod_give(struct mete_engine *e, struct pod *p)
         SET(e, n->pods, p->after);
     if (p->after)
         SET(e, p->after->before, p->before);
-    if (e->near)
-        near_count(e, pod_ties(p), s, n, -1);
+    if (e->affinity)
+        affinity_count(e, pod_ties(p), s, n, -1);
     SET(e, p->node, NULL);
     SET(e, p->before, NULL);
     SET(e, p->after, NULL);
@@ -184,29 +184,29 @@ void pod_give(struct mete_engine *e, struct pod *p)
 /*
  * The best of the nodes that are reserved, as far as this workload may use them; what somebody else
  * keeps is touched only where nothing else fits. `*key` is that of the best other node. With
- * `is_near` rules about other pods were asked for.
+ * `is_affine` rules about other pods were asked for.
  */
-static struct node *best_reserved(struct mete_engine *e, struct attempt *a, const struct shape *s,
-                                  bool is_near, uint64_t *key)
+static struct node *best_kept(struct mete_engine *e, struct attempt *a, const struct shape *s,
+                              bool is_affine, uint64_t *key)
 {
     bool has_other = *key != 0;
     struct node *best = NULL;
 
-    VEC_EACH (&e->reservations, r) {
+    VEC_EACH (&e->backfills, r) {
         for (size_t i = 0; i < (*r)->n_nodes; i++) {
             struct node *n = (*r)->nodes[i].node;
             bool is_open = !node_is_barred(e, n) && scope_has(&a->scope, n);
             uint64_t here = is_open ? search_key(e, n, s) : 0;
-            enum reserve_answer answer;
+            enum backfill_answer answer;
 
-            if (is_near)
-                here = near_key(e, n, here);
+            if (is_affine)
+                here = affinity_key(e, n, here);
             if (here <= *key || !claim_allows(e, a, s, n))
                 continue;
-            answer = reserve_ask(a, s, n, policy_devices(e, n, s));
-            if (answer == RESERVE_KEPT)
+            answer = backfill_ask(a, s, n, policy_devices(e, n, s));
+            if (answer == BACKFILL_KEPT)
                 a->kept = *r;
-            if (answer == RESERVE_KEPT || (answer == RESERVE_EXTRA && has_other))
+            if (answer == BACKFILL_KEPT || (answer == BACKFILL_BEYOND && has_other))
                 continue;
             *key = here;
             best = n;
@@ -215,20 +215,20 @@ static struct node *best_reserved(struct mete_engine *e, struct attempt *a, cons
     return best;
 }
 
-/* The best of the booked nodes where no reservation is, within the bars; NULL where none is better
- * than `*key`. */
-static struct node *best_booked(struct mete_engine *e, struct attempt *a, const struct shape *s,
-                                bool is_near, uint64_t *key)
+/* The best of the reserved nodes where no backfill reservation is, within the bars; NULL where none
+ * is better than `*key`. */
+static struct node *best_reserved(struct mete_engine *e, struct attempt *a, const struct shape *s,
+                                  bool is_affine, uint64_t *key)
 {
     struct node *best = NULL;
 
-    for (size_t i = 0; i < e->booked.n; i += e->booked.at[i].node->n_booked) {
-        struct node *n = e->booked.at[i].node;
-        bool is_open = !n->reservation && scope_has(&a->scope, n);
+    for (size_t i = 0; i < e->reserved.n; i += e->reserved.at[i].node->n_reserved) {
+        struct node *n = e->reserved.at[i].node;
+        bool is_open = !n->backfill && scope_has(&a->scope, n);
         uint64_t here = is_open ? search_key(e, n, s) : 0;
 
-        if (is_near)
-            here = near_key(e, n, here);
+        if (is_affine)
+            here = affinity_key(e, n, here);
         if (here <= *key || !claim_allows(e, a, s, n))
             continue;
         *key = here;
@@ -278,15 +278,15 @@ static void take_chosen(struct mete_engine *e, const struct attempt *a, struct p
 {
     uint64_t chosen = policy_devices(e, n, s);
 
-    if (n->reservation)
-        reserve_note(e, a, s, n, chosen);
+    if (n->backfill)
+        backfill_note(e, a, s, n, chosen);
     if (s->n_asks > 0)
         take_devices(e, p, s, n);
     else
         take_gpus(e, p, s, n, chosen);
 }
 
-/* The best of the nodes where nothing is reserved or booked. */
+/* The best of the nodes where nothing is reserved or reserved. */
 static struct node *best_open(struct mete_engine *e, const struct attempt *a, struct shape *s,
                               uint64_t *key)
 {
@@ -317,13 +317,13 @@ static struct node *best_allowed(struct mete_engine *e, struct attempt *a, struc
 
 /* Where its claim has it, if that is still so; the parts are in the order of the placing. */
 static struct node *claimed_node(struct mete_engine *e, struct attempt *a, const struct pod *p,
-                                 const struct shape *s, bool is_near)
+                                 const struct shape *s, bool is_affine)
 {
     struct node *n = a->w->claim->parts.at[a->n_placed].node;
 
-    if (is_near)
-        near_ask(e, pod_ties(p), s);
-    if (is_near && !near_allows(e, n, NULL))
+    if (is_affine)
+        affinity_ask(e, pod_ties(p), s);
+    if (is_affine && !affinity_allows(e, n, NULL))
         return NULL;
     return scope_has(&a->scope, n) && fit_now(n, s) && !node_is_barred(e, n) &&
                    claim_allows(e, a, s, n)
@@ -334,30 +334,30 @@ static struct node *claimed_node(struct mete_engine *e, struct attempt *a, const
 static bool place_pod(struct mete_engine *e, struct attempt *a, struct pod *p)
 {
     struct shape *s = a->shapes ? a->shapes[p->set] : a->w->group->sets[p->set].shape;
-    bool is_near = !a->ignores_others && near_concerns(pod_ties(p), s);
+    bool is_affine = !a->ignores_others && affinity_concerns(pod_ties(p), s);
     uint64_t key = 0;
     struct node *n = NULL;
 
     if (a->follows_claim) {
-        n = claimed_node(e, a, p, s, is_near);
+        n = claimed_node(e, a, p, s, is_affine);
         if (n)
             take_chosen(e, a, p, s, n);
         return n != NULL;
     }
-    if (is_near)
-        n = near_best(e, a, pod_ties(p), s, &key);
+    if (is_affine)
+        n = affinity_best(e, a, pod_ties(p), s, &key);
     else if (!e->inside)
         n = best_allowed(e, a, s, &key);
 
-    if (e->booked.n > 0) {
-        struct node *booked = best_booked(e, a, s, is_near, &key);
-
-        n = booked ? booked : n;
-    }
-    if (e->reservations.n > 0) {
-        struct node *reserved = best_reserved(e, a, s, is_near, &key);
+    if (e->reserved.n > 0) {
+        struct node *reserved = best_reserved(e, a, s, is_affine, &key);
 
         n = reserved ? reserved : n;
+    }
+    if (e->backfills.n > 0) {
+        struct node *kept = best_kept(e, a, s, is_affine, &key);
+
+        n = kept ? kept : n;
     }
     if (!n)
         return false;
@@ -390,11 +390,11 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
     a->kept_by = NULL;
     a->block.code = METE_REASON_NONE;
     a->scope = (struct scope){0};
-    if (a->ignores_bookings) {
-        bookings_unbar(e);
+    if (a->ignores_reservations) {
+        reservations_unbar(e);
     } else {
-        bookings_bar(e, a->w, a->now_ns);
-        if (booking_ask(e, a->w, a->now_ns) != BOOKING_OPEN)
+        reservations_bar(e, a->w, a->now_ns);
+        if (reservation_ask(e, a->w, a->now_ns) != RESERVATION_OPEN)
             return false;
     }
     if (e->claims.n > 0)

@@ -17,19 +17,20 @@ struct attempt {
     struct workload *w;
     struct shape *const *shapes; /* parallel to the group's sets; NULL: the group's own */
     int64_t now_ns;
+    bool ignores_backfills;
     bool ignores_reservations;
-    bool ignores_bookings;
     bool ignores_domains;
     bool is_thorough;     /* also domains of which a count says that they have no room: for texts */
     uint32_t relaxed_key; /* no domain of that label is required; 0 */
     bool ignores_claims;  /* its room was made for it */
     bool follows_claim;   /* each pod goes where the claim says */
     bool ignores_others;  /* rules about other pods */
-    bool is_turn; /* in a cycle: those had their turn before it whose reservation is confirmed */
+    bool is_turn; /* in a cycle: those had their turn before it whose backfill reservation is
+                     confirmed */
 
     struct quota_block block;       /* out: the models that it would get are over a quota */
     size_t n_placed;                /* out: how many of its pods found a node, at most */
-    const struct reservation *kept; /* out: one that it had to keep out of, or NULL */
+    const struct backfill *kept;    /* out: one that it had to keep out of, or NULL */
     const struct workload *kept_by; /* out: likewise, who has a claim */
 
     struct scope scope; /* while it is tried: where its pods may go, */
@@ -54,7 +55,7 @@ bool place_set(struct mete_engine *e, struct attempt *a, uint32_t set);
 
 /*
  * Places all pods, or as many as go: true when all. A trial must be open; undo it to take back.
- * Shapes, reservations and the order are respected; that w is waiting is assumed.
+ * Shapes, backfill reservations and the order are respected; that w is waiting is assumed.
  */
 bool place_pods(struct mete_engine *e, struct attempt *a);
 

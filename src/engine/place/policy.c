@@ -32,7 +32,7 @@ const struct policy *policy_find(const char *name)
 bool policy_deal(const struct mete_engine *e, const struct node *n, const struct shape *s,
                  struct choice *ret)
 {
-    return deal(n, s, e->policy->spreads ? DEAL_SPREAD : DEAL_PACKED, ret);
+    return device_pick(n, s, e->policy->spreads ? DEVICE_PICK_SPREAD : DEVICE_PICK_PACKED, ret);
 }
 
 uint64_t policy_devices(const struct mete_engine *e, const struct node *n, const struct shape *s)

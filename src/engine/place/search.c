@@ -164,9 +164,9 @@ static void look(const struct mete_engine *e, const struct node *n, struct glanc
 
     levels_of(e, n, l);
     g->is_known = true;
-    /* reserved and booked nodes are searched apart, because who asks matters there */
-    g->is_open = node_takes_pods(n) && !n->reservation && n->n_booked == 0;
-    g->is_plain = n->n_taints == 0 && n->n_booked == 0 && n->parted == 0 && n->sized == 0;
+    /* reserved and reserved nodes are searched apart, because who asks matters there */
+    g->is_open = node_takes_pods(n) && !n->backfill && n->n_reserved == 0;
+    g->is_plain = n->n_taints == 0 && n->n_reserved == 0 && n->parted == 0 && n->sized == 0;
     g->whole = (uint8_t)l->whole;
     g->rank = n->is_present ? n->rank : NO_SLOT;
     g->cpu = l->cpu;
@@ -264,7 +264,7 @@ static void tree_free(struct mete_engine *e, struct shape *s)
 {
     if (!s->tree)
         return;
-    winners_free(s->tree);
+    max_tree_free(s->tree);
     s->tree = NULL;
     for (size_t i = 0; i < e->trees.n; i++)
         if (e->trees.at[i] == s) {
@@ -293,23 +293,23 @@ static void drop_oldest_tree(struct mete_engine *e)
 
 static void tree_make(struct mete_engine *e, struct shape *s)
 {
-    size_t trees_max = TREES_BYTES_MAX / winners_bytes(e->order.n);
+    size_t trees_max = TREES_BYTES_MAX / max_tree_bytes(e->order.n);
 
     if (s->tree && s->tree->n == e->order.n) {
-        winners_clear(s->tree);
+        max_tree_clear(s->tree);
         return;
     }
     tree_free(e, s);
     if (e->trees.n >= (trees_max < TREES_MIN ? TREES_MIN : trees_max))
         drop_oldest_tree(e);
-    s->tree = winners_new(e->order.n);
+    s->tree = max_tree_new(e->order.n);
     vec_add(&e->trees, s);
 }
 
 /* The leaf of a node that has the gpus: those of others are not brought up to date. */
 static uint32_t tree_get(const struct mete_engine *e, const struct shape *s, size_t rank)
 {
-    uint32_t score = s->tree ? winners_get(s->tree, rank) : 0;
+    uint32_t score = s->tree ? max_tree_get(s->tree, rank) : 0;
 
     return score > 0 && has_gpus(glance(e, e->order.at[rank]->slot), s) ? score : 0;
 }
@@ -322,8 +322,8 @@ static uint64_t tree_best(const struct mete_engine *e, const struct shape *s)
 
     if (!s->tree)
         return 0;
-    while ((score = winners_best(s->tree, &rank)) != tree_get(e, s, rank))
-        winners_set(s->tree, rank, 0);
+    while ((score = max_tree_best(s->tree, &rank)) != tree_get(e, s, rank))
+        max_tree_set(s->tree, rank, 0);
     return key_of(score, (uint32_t)rank);
 }
 
@@ -340,7 +340,7 @@ static void search_all(struct mete_engine *e, struct shape *s)
             fits = true;
         }
         if (score != 0)
-            winners_set(s->tree, i, score);
+            max_tree_set(s->tree, i, score);
     }
     if (!fits) {
         tree_free(e, s);
@@ -357,7 +357,7 @@ static ALWAYS_INLINE void fetch(const struct mete_engine *e, const struct shape 
     __builtin_prefetch(&e->details.at[slot]);
     __builtin_prefetch(&e->details.at[slot].levels.free);
     if (s->tree && g->rank != NO_SLOT)
-        winners_fetch(s->tree, g->rank);
+        max_tree_fetch(s->tree, g->rank);
 }
 
 static void set_leaf(struct mete_engine *e, struct shape *s, uint32_t slot)
@@ -370,7 +370,7 @@ static void set_leaf(struct mete_engine *e, struct shape *s, uint32_t slot)
         s->epoch = e->epoch;
     }
     if (s->tree && rank != NO_SLOT)
-        winners_set(s->tree, rank, score);
+        max_tree_set(s->tree, rank, score);
 }
 
 /* Looks at the nodes of a tier that changed. */
@@ -423,7 +423,7 @@ void search_prepare(struct mete_engine *e, struct shape *s)
 uint64_t search_key_there(struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     if (!has_cache(e, s))
-        return n->reservation || n->n_booked > 0 ? 0 : search_key(e, n, s);
+        return n->backfill || n->n_reserved > 0 ? 0 : search_key(e, n, s);
     e->steps++;
     return key_of(tree_get(e, s, n->rank), n->rank);
 }
@@ -434,7 +434,7 @@ static uint64_t scan(struct mete_engine *e, const struct shape *s)
 
     for (size_t i = 0; i < e->order.n; i++) {
         const struct node *n = e->order.at[i];
-        uint64_t key = n->reservation || n->n_booked > 0 ? 0 : search_key(e, n, s);
+        uint64_t key = n->backfill || n->n_reserved > 0 ? 0 : search_key(e, n, s);
 
         best = key > best ? key : best;
     }
@@ -464,7 +464,7 @@ const uint64_t *search_keys(struct mete_engine *e, struct shape *s)
     if (!has_cache(e, s) || e->inside) {
         e->uses++;
         VEC_EACH (&e->order, n) {
-            bool is_apart = (*n)->reservation || (*n)->n_booked > 0 || e->inside;
+            bool is_apart = (*n)->backfill || (*n)->n_reserved > 0 || e->inside;
 
             vec_add(&e->keys, is_apart ? 0 : search_key(e, *n, s));
         }

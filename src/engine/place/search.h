@@ -28,7 +28,7 @@ void search_rank(struct mete_engine *e);
  * ranks. */
 uint64_t search_key(struct mete_engine *e, const struct node *n, const struct shape *s);
 
-/* The best of the nodes on which nothing is reserved or booked, or NULL; `*ret_key` its key. */
+/* The best of the nodes on which nothing is reserved or reserved, or NULL; `*ret_key` its key. */
 struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_key);
 
 /*

@@ -209,7 +209,7 @@ static void make_changes(struct what_if *f, const struct mete_change *changes, s
         if (changes[i].kind == METE_CHANGE_END)
             end(f, engine_workload(f->e, changes[i].workload));
     f->n_ended = f->displaced.n;
-    VEC_EACH (&f->e->reservations, r) {
+    VEC_EACH (&f->e->backfills, r) {
         SET(f->e, (*r)->is_confirmed, (*r)->is_preempting); /* until its owner has had its turn */
     }
     for (size_t i = 0; i < n; i++) {

@@ -11,12 +11,12 @@
 #include "engine/plan/reservation.h"
 #include "engine/queue/turn.h"
 
-static struct reserved_node *reserved(const struct node *n)
+static struct backfill_node *kept(const struct node *n)
 {
-    return &n->reservation->nodes[n->reserved_at];
+    return &n->backfill->nodes[n->kept_at];
 }
 
-static bool ends_before(const struct attempt *a, const struct reservation *r)
+static bool ends_before(const struct attempt *a, const struct backfill *r)
 {
     int64_t limit_ns = a->w->group->time_limit_ns;
     int64_t end_ns = 0;
@@ -27,7 +27,7 @@ static bool ends_before(const struct attempt *a, const struct reservation *r)
 }
 
 /* Has the owner had its turn? In a cycle that is what it says, else it is as things are. */
-static bool is_behind(const struct attempt *a, const struct reservation *r)
+static bool is_behind(const struct attempt *a, const struct backfill *r)
 {
     if (r->owner == a->w)
         return false;
@@ -36,40 +36,40 @@ static bool is_behind(const struct attempt *a, const struct reservation *r)
     return turn_is_before(a->e, r->owner, a->w);
 }
 
-enum reserve_answer reserve_ask(const struct attempt *a, const struct shape *s,
-                                const struct node *n, uint64_t gpus)
+enum backfill_answer backfill_ask(const struct attempt *a, const struct shape *s,
+                                  const struct node *n, uint64_t gpus)
 {
-    const struct reservation *r = n->reservation;
-    const struct reserved_node *here;
+    const struct backfill *r = n->backfill;
+    const struct backfill_node *here;
 
-    if (!r || a->ignores_reservations || !is_behind(a, r))
-        return RESERVE_FREE;
+    if (!r || a->ignores_backfills || !is_behind(a, r))
+        return BACKFILL_FREE;
     if (!r->is_preempting && ends_before(a, r))
-        return RESERVE_FREE;
-    here = reserved(n);
+        return BACKFILL_FREE;
+    here = kept(n);
     if ((int64_t)bits(gpus & here->gpus) > here->extra_gpus)
-        return RESERVE_KEPT;
+        return BACKFILL_KEPT;
     for (size_t i = 0; i < s->n_requests; i++) {
         size_t room = (size_t)(node_room(n, s->requests[i].resource) - n->rooms);
 
         if (s->requests[i].amount > here->extra[room])
-            return RESERVE_KEPT;
+            return BACKFILL_KEPT;
     }
-    return RESERVE_EXTRA;
+    return BACKFILL_BEYOND;
 }
 
-void reserve_note(struct mete_engine *e, const struct attempt *a, const struct shape *s,
-                  struct node *n, uint64_t gpus)
+void backfill_note(struct mete_engine *e, const struct attempt *a, const struct shape *s,
+                   struct node *n, uint64_t gpus)
 {
-    struct reserved_node *here = reserved(n);
-    struct reservation *r = n->reservation;
+    struct backfill_node *here = kept(n);
+    struct backfill *r = n->backfill;
 
-    switch (reserve_ask(a, s, n, gpus)) {
-    case RESERVE_FREE:
+    switch (backfill_ask(a, s, n, gpus)) {
+    case BACKFILL_FREE:
         if (!is_behind(a, r))
             SET(e, r->is_stale, true);
         break;
-    case RESERVE_EXTRA:
+    case BACKFILL_BEYOND:
         SET(e, here->extra_gpus, here->extra_gpus - (int64_t)bits(gpus & here->gpus));
         for (size_t i = 0; i < s->n_requests; i++) {
             int64_t *extra = &here->extra[node_room(n, s->requests[i].resource) - n->rooms];
@@ -78,21 +78,21 @@ void reserve_note(struct mete_engine *e, const struct attempt *a, const struct s
                 SET(e, *extra, *extra - s->requests[i].amount);
         }
         break;
-    case RESERVE_KEPT:
+    case BACKFILL_KEPT:
         break;
     }
 }
 
-struct reservation *reserve_of(const struct mete_engine *e, const struct workload *w)
+struct backfill *backfill_of(const struct mete_engine *e, const struct workload *w)
 {
-    VEC_EACH (&e->reservations, r) {
+    VEC_EACH (&e->backfills, r) {
         if ((*r)->owner == w)
             return *r;
     }
     return NULL;
 }
 
-static void reservation_free(struct reservation *r)
+static void backfill_free(struct backfill *r)
 {
     for (size_t i = 0; i < r->n_nodes; i++)
         free(r->nodes[i].extra);
@@ -100,59 +100,59 @@ static void reservation_free(struct reservation *r)
     free(r);
 }
 
-static void unlist(struct mete_engine *e, const struct reservation *r)
+static void unlist(struct mete_engine *e, const struct backfill *r)
 {
-    for (size_t i = 0; i < e->reservations.n; i++)
-        if (e->reservations.at[i] == r) {
-            vec_remove(&e->reservations, i);
+    for (size_t i = 0; i < e->backfills.n; i++)
+        if (e->backfills.at[i] == r) {
+            vec_remove(&e->backfills, i);
             return;
         }
 }
 
-void reserve_drop(struct mete_engine *e, struct reservation *r)
+void backfill_drop(struct mete_engine *e, struct backfill *r)
 {
     for (size_t i = 0; i < r->n_nodes; i++) {
         struct node *n = r->nodes[i].node;
 
-        if (n->reservation != r)
+        if (n->backfill != r)
             continue; /* in the one that took its place */
-        n->reservation = NULL;
+        n->backfill = NULL;
         node_touch(e, n);
     }
     e->eased++;
     e->version++;
     unlist(e, r);
-    reservation_free(r);
+    backfill_free(r);
 }
 
-void reserve_drop_unconfirmed(struct mete_engine *e)
+void backfill_drop_unconfirmed(struct mete_engine *e)
 {
-    for (size_t i = e->reservations.n; i > 0; i--)
-        if (!e->reservations.at[i - 1]->is_confirmed)
-            reserve_drop(e, e->reservations.at[i - 1]);
+    for (size_t i = e->backfills.n; i > 0; i--)
+        if (!e->backfills.at[i - 1]->is_confirmed)
+            backfill_drop(e, e->backfills.at[i - 1]);
 }
 
-void reserve_drop_node(struct mete_engine *e, struct node *n)
+void backfill_drop_node(struct mete_engine *e, struct node *n)
 {
     claims_drop_node(e, n);
-    if (n->reservation)
-        reserve_drop(e, n->reservation);
+    if (n->backfill)
+        backfill_drop(e, n->backfill);
 }
 
-void reserve_drop_of(struct mete_engine *e, const struct workload *w)
+void backfill_drop_of(struct mete_engine *e, const struct workload *w)
 {
-    struct reservation *r = reserve_of(e, w);
+    struct backfill *r = backfill_of(e, w);
 
     claim_drop_of(e, w);
     if (r)
-        reserve_drop(e, r);
+        backfill_drop(e, r);
 }
 
-void reserve_drop_group(struct mete_engine *e, const struct group *g)
+void backfill_drop_group(struct mete_engine *e, const struct group *g)
 {
-    for (size_t i = e->reservations.n; i > 0; i--)
-        if (e->reservations.at[i - 1]->owner->group == g)
-            reserve_drop(e, e->reservations.at[i - 1]);
+    for (size_t i = e->backfills.n; i > 0; i--)
+        if (e->backfills.at[i - 1]->owner->group == g)
+            backfill_drop(e, e->backfills.at[i - 1]);
 }
 
 /* A plan in the scratch arena: what the owner will need, node by node. */
@@ -160,16 +160,16 @@ struct plan {
     struct mete_engine *e;
     const struct workload *w;
     int64_t now_ns;
-    const struct reservation *only; /* its nodes and no others; NULL: any */
-    struct need **by_rank;          /* NULL where nothing is planned */
-    struct node *const *nodes;      /* those that the set being planned may be on, by name */
+    const struct backfill *only; /* its nodes and no others; NULL: any */
+    struct need **by_rank;       /* NULL where nothing is planned */
+    struct node *const *nodes;   /* those that the set being planned may be on, by name */
     size_t n_listed;
     uint64_t *tree; /* a winner tree over these */
     size_t room;
     size_t n_nodes;
     int64_t start_ns;
     int64_t missing; /* gpus that must come free first */
-    bool has_rules;  /* about other pods, that must hold: near_ask was asked */
+    bool has_rules;  /* about other pods, that must hold: affinity_ask was asked */
 };
 
 /* When one more pod fits there. False: never. */
@@ -190,13 +190,13 @@ static uint64_t plan_key(struct plan *plan, size_t at, const struct shape *s)
     uint64_t seconds;
     uint64_t start_max = (UINT64_C(1) << 32) - 1;
 
-    if (plan->only && n->reservation != plan->only)
+    if (plan->only && n->backfill != plan->only)
         return 0;
     plan->e->steps++;
-    if (n->reservation && n->reservation->owner != plan->w && n->reservation->is_confirmed)
+    if (n->backfill && n->backfill->owner != plan->w && n->backfill->is_confirmed)
         return 0;
     if (!node_takes_pods(n) || !fit_kind(n, s) ||
-        (plan->has_rules && !near_allows(plan->e, n, NULL)) || !plan_future(plan, n, s, &f))
+        (plan->has_rules && !affinity_allows(plan->e, n, NULL)) || !plan_future(plan, n, s, &f))
         return 0;
     seconds =
         f.start_ns == NEVER_NS ? start_max : (uint64_t)((f.start_ns - plan->now_ns) / 1000000000);
@@ -220,7 +220,7 @@ static void plan_ask(struct plan *plan, const struct group_set *set)
     uint64_t *tree = plan->tree;
 
     if (plan->has_rules)
-        near_ask(plan->e, set->ties, set->shape);
+        affinity_ask(plan->e, set->ties, set->shape);
     for (size_t i = 0; i < plan->room; i++)
         tree[plan->room + i] = i < plan->n_listed ? plan_key(plan, i, set->shape) : 0;
     for (size_t i = plan->room - 1; i > 0; i--)
@@ -249,7 +249,7 @@ static bool plan_pod(struct plan *plan, const struct group_set *set)
     }
     need_add(plan->by_rank[n->rank], s, &f);
     if (plan->has_rules) { /* it counts for the next one, in all of its domain */
-        near_count(e, set->ties, s, n, 1);
+        affinity_count(e, set->ties, s, n, 1);
         plan_ask(plan, set);
         return true;
     }
@@ -263,7 +263,7 @@ static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
     plan->room = 1;
     while (plan->room < plan->n_listed)
         plan->room *= 2;
-    plan->has_rules = near_restricts(set->ties, set->shape);
+    plan->has_rules = affinity_restricts(set->ties, set->shape);
     plan_ask(plan, set);
     for (uint32_t i = 0; i < set->count; i++)
         if (!plan_pod(plan, set))
@@ -422,28 +422,27 @@ static bool plan_make(struct plan *plan)
 }
 
 /*
- * A reservation stays where it is unless it is better elsewhere for good: an earlier start that is
- * known, or fewer gpus to wait for than it ever had to. As both only ever fall it comes to rest,
- * and then those in its way end one by one; others beside it are beyond its need.
+ * A backfill reservation stays where it is unless it is better elsewhere for good: an earlier start
+ * that is known, or fewer gpus to wait for than it ever had to. As both only ever fall it comes to
+ * rest, and then those in its way end one by one; others beside it are beyond its need.
  */
-static bool is_better(const struct plan *there, const struct plan *here,
-                      const struct reservation *old)
+static bool is_better(const struct plan *there, const struct plan *here, const struct backfill *old)
 {
     if (there->start_ns != NEVER_NS)
         return there->start_ns < here->start_ns;
     return here->start_ns == NEVER_NS && there->missing < old->least;
 }
 
-static struct reservation *plan_reservation(const struct plan *plan)
+static struct backfill *plan_backfill(const struct plan *plan)
 {
     struct mete_engine *e = plan->e;
-    struct reservation *r = mem_alloc(sizeof(*r));
+    struct backfill *r = mem_alloc(sizeof(*r));
 
     r->start_ns = plan->start_ns;
     r->nodes = mem_alloc(plan->n_nodes * sizeof(*r->nodes) + 1);
     for (size_t i = 0; i < e->order.n; i++) {
         const struct need *need = plan->by_rank[i];
-        struct reserved_node *here = &r->nodes[r->n_nodes];
+        struct backfill_node *here = &r->nodes[r->n_nodes];
 
         if (!need)
             continue;
@@ -457,37 +456,36 @@ static struct reservation *plan_reservation(const struct plan *plan)
 }
 
 /* Those behind it in the order give up the nodes that it needs. */
-static void push_out(struct mete_engine *e, const struct reservation *r,
-                     const struct reservation *old)
+static void push_out(struct mete_engine *e, const struct backfill *r, const struct backfill *old)
 {
     for (size_t i = 0; i < r->n_nodes; i++) {
-        struct reservation *other = r->nodes[i].node->reservation;
+        struct backfill *other = r->nodes[i].node->backfill;
 
         if (other && other != old)
-            reserve_drop(e, other);
+            backfill_drop(e, other);
     }
 }
 
 /* Nodes that were reserved for the owner before stay so without a change that others would have to
  * look at. */
-static void put(struct mete_engine *e, struct reservation *r)
+static void put(struct mete_engine *e, struct backfill *r)
 {
     for (uint32_t i = 0; i < r->n_nodes; i++) {
         struct node *n = r->nodes[i].node;
-        bool is_new = n->reservation == NULL;
+        bool is_new = n->backfill == NULL;
 
-        n->reservation = r;
-        n->reserved_at = i;
+        n->backfill = r;
+        n->kept_at = i;
         if (is_new)
             node_touch(e, n);
     }
-    vec_add(&e->reservations, r);
+    vec_add(&e->backfills, r);
 }
 
-/* The reservation's entry for the node, new with nothing left for others. */
-static struct reserved_node *keep_node(struct reservation *r, struct node *n)
+/* The backfill reservation's entry for the node, new with nothing left for others. */
+static struct backfill_node *keep_node(struct backfill *r, struct node *n)
 {
-    struct reserved_node *here = r->nodes;
+    struct backfill_node *here = r->nodes;
 
     while (here < r->nodes + r->n_nodes && here->node != n)
         here++;
@@ -499,7 +497,7 @@ static struct reserved_node *keep_node(struct reservation *r, struct node *n)
     return here;
 }
 
-static void keep_trial(struct reservation *r, const struct workload *w)
+static void keep_trial(struct backfill *r, const struct workload *w)
 {
     for (size_t i = 0; i < w->n_pods; i++) {
         struct node *n = w->pods[i].node;
@@ -509,10 +507,10 @@ static void keep_trial(struct reservation *r, const struct workload *w)
     }
 }
 
-struct reservation *reserve_of_trial(struct workload *w, struct workload *const *others,
-                                     size_t n_others)
+struct backfill *backfill_of_trial(struct workload *w, struct workload *const *others,
+                                   size_t n_others)
 {
-    struct reservation *r = mem_alloc(sizeof(*r));
+    struct backfill *r = mem_alloc(sizeof(*r));
     size_t n_pods = w->n_pods;
 
     for (size_t i = 0; i < n_others; i++)
@@ -526,7 +524,7 @@ struct reservation *reserve_of_trial(struct workload *w, struct workload *const 
     for (size_t i = 0; i < n_others; i++)
         keep_trial(r, others[i]);
     for (size_t i = 0; i < r->n_nodes && n_others == 0; i++) {
-        struct reserved_node *here = &r->nodes[i];
+        struct backfill_node *here = &r->nodes[i];
         const struct node *n = here->node;
 
         here->extra_gpus = (int64_t)bits(n->healthy & ~n->held & here->gpus);
@@ -536,34 +534,34 @@ struct reservation *reserve_of_trial(struct workload *w, struct workload *const 
     return r;
 }
 
-void reserve_put(struct mete_engine *e, struct reservation *r)
+void backfill_put(struct mete_engine *e, struct backfill *r)
 {
-    struct reservation *old = reserve_of(e, r->owner);
+    struct backfill *old = backfill_of(e, r->owner);
 
     r->planned_at = e->freed;
     push_out(e, r, old);
     put(e, r);
     if (old)
-        reserve_drop(e, old);
+        backfill_drop(e, old);
     e->version++;
 }
 
-bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
+bool backfill_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct reservation *old = reserve_of(e, w);
+    struct backfill *old = backfill_of(e, w);
     struct plan there = {.e = e, .w = w, .now_ns = now_ns};
     struct plan here = {.e = e, .w = w, .now_ns = now_ns, .only = old};
-    struct reservation *r = NULL;
+    struct backfill *r = NULL;
     bool is_planned;
 
     arena_reset(e->scratch);
-    bookings_unbar(e);
+    reservations_unbar(e);
     search_rank(e);
     is_planned = e->order.n > 0 && plan_make(&there);
     if (is_planned) {
         bool stays = old && plan_make(&here) && !is_better(&there, &here, old);
 
-        r = plan_reservation(stays ? &here : &there);
+        r = plan_backfill(stays ? &here : &there);
         r->owner = w;
         r->is_confirmed = true;
         r->planned_at = e->freed;
@@ -574,7 +572,7 @@ bool reserve_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
         put(e, r);
     }
     if (old)
-        reserve_drop(e, old);
+        backfill_drop(e, old);
     e->version++;
     return is_planned;
 }

@@ -206,7 +206,7 @@ static bool find_gang(struct asker *a, struct claim *c, int64_t before_ns)
 /* For a start before that time. */
 static bool find(struct asker *a, struct claim *c, int64_t before_ns)
 {
-    bookings_unbar(a->e);
+    reservations_unbar(a->e);
     return a->w->group->n_pods == 1 ? find_single(a, c, before_ns) : find_gang(a, c, before_ns);
 }
 
@@ -517,7 +517,7 @@ bool claim_allows(struct mete_engine *e, struct attempt *a, const struct shape *
 {
     struct asker asker;
 
-    if (!n->timeline || n->timeline->edges.n == 0 || a->ignores_reservations || a->ignores_claims)
+    if (!n->timeline || n->timeline->edges.n == 0 || a->ignores_backfills || a->ignores_claims)
         return true;
     asker = asker_of(e, a->w, a->now_ns);
     if (asker.length_ns != NEVER_NS)

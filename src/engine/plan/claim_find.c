@@ -292,20 +292,20 @@ int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64
 {
     a->e->steps++;
     if (!node_takes_pods(n) || !fit_kind(n, s) ||
-        (n->reservation && n->reservation->owner != a->w && n->reservation->is_confirmed &&
+        (n->backfill && n->backfill->owner != a->w && n->backfill->is_confirmed &&
          !a->e->is_foreseeing))
         return NEVER_NS;
     for (;;) {
         int64_t at_ns = search(a, n, s, from_ns);
-        int64_t booked_ns = at_ns;
+        int64_t reserved_ns = at_ns;
 
         if (at_ns == NEVER_NS ||
-            !booking_start(a->e, a->w, n, node_gpus_of(n, s), s->gpus, &booked_ns) ||
-            booked_ns == NEVER_NS)
+            !reservation_start(a->e, a->w, n, node_gpus_of(n, s), s->gpus, &reserved_ns) ||
+            reserved_ns == NEVER_NS)
             return NEVER_NS;
-        if (booked_ns == at_ns)
+        if (reserved_ns == at_ns)
             return at_ns;
-        from_ns = booked_ns;
+        from_ns = reserved_ns;
     }
 }
 

@@ -122,20 +122,21 @@ static bool is_of_place(enum mete_reason_code code)
 void foresee(struct mete_engine *e, struct workload *w, int64_t now_ns, struct mete_reason *ret)
 {
     static const char by_limits[] = "time limits of running jobs";
-    const struct booking *b = booking_find(e, w->group->booking);
+    const struct reservation *b = reservation_find(e, w->group->reservation);
     uint32_t use = least_use(e);
-    bool is_booked;
+    bool is_reserved;
     int64_t to_ns;
 
-    if (!is_of_place(ret->code) || near_restricts_group(w->group)) /* plans know no such rules */
+    if (!is_of_place(ret->code) ||
+        affinity_restricts_group(w->group)) /* plans know no such rules */
         return;
-    if (w->group->booking != 0 && !b)
+    if (w->group->reservation != 0 && !b)
         return;
     to_ns = w->claim ? w->claim->start_ns : start_of(e, w, now_ns, 0);
     if (to_ns == NEVER_NS)
         return;
-    is_booked = b && b->start_ns == to_ns;
-    if (!claims_in_use(e) && !reserve_of(e, w) && !is_booked && to_ns > now_ns)
+    is_reserved = b && b->start_ns == to_ns;
+    if (!claims_in_use(e) && !backfill_of(e, w) && !is_reserved && to_ns > now_ns)
         to_ns += (to_ns - now_ns) / 5;
     ret->estimate_to_ns = to_ns > now_ns ? to_ns : now_ns;
     ret->estimate_from_ns = use > 0 ? start_of(e, w, now_ns, use) : now_ns;
@@ -145,5 +146,5 @@ void foresee(struct mete_engine *e, struct workload *w, int64_t now_ns, struct m
         ret->estimate_from_ns = ret->estimate_to_ns;
     if (ret->estimate_from_ns < now_ns)
         ret->estimate_from_ns = now_ns;
-    ret->estimate_basis = is_booked ? "reservation" : by_limits;
+    ret->estimate_basis = is_reserved ? "reservation" : by_limits;
 }

@@ -30,7 +30,7 @@ struct need *need_copy(struct arena *a, const struct need *from)
 
 unsigned future_gpus(const struct node *n, const struct shape *s)
 {
-    return s->n_asks > 0 ? deal_empty_gpus(n, s) : s->gpus;
+    return s->n_asks > 0 ? device_pick_empty_gpus(n, s) : s->gpus;
 }
 
 /* Than what is needed already, and one of both is linked. */
@@ -256,7 +256,7 @@ static bool future_in(struct question *q, uint64_t kind, int64_t from_ns, struct
     *ret = (struct future){.start_ns = latest(from_ns, time_of(q, 0, others, missing)),
                            .missing_gpus = missing > 0 ? (unsigned)missing : 0,
                            .kind = kind};
-    return !q->ask->w || booking_start(q->ask->e, q->ask->w, q->n, all, gpus, &ret->start_ns);
+    return !q->ask->w || reservation_start(q->ask->e, q->ask->w, q->n, all, gpus, &ret->start_ns);
 }
 
 /* Beside those that have to be of that link group, too: what is free elsewhere does not serve. */
@@ -367,7 +367,7 @@ static int64_t extra_amount(const struct mete_engine *e, const struct need *need
 }
 
 void future_extra(struct mete_engine *e, const struct need *need, int64_t start_ns, int64_t now_ns,
-                  struct reserved_node *ret)
+                  struct backfill_node *ret)
 {
     list_holders(e, need->node, now_ns);
     ret->extra_gpus = extra_gpus(e, need, start_ns);

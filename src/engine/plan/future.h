@@ -19,7 +19,7 @@ struct need *need_copy(struct arena *a, const struct need *from);
 /* Who asks, for one pod. */
 struct future_ask {
     struct mete_engine *e;
-    const struct workload *w; /* NULL: bookings are not looked at */
+    const struct workload *w; /* NULL: reservations are not looked at */
     const struct shape *s;
     int64_t now_ns;
 };
@@ -45,4 +45,4 @@ void need_add(struct need *need, const struct shape *s, const struct future *f);
 /* What others may take there without delaying who needs that from `start_ns` on: fills the extras.
  */
 void future_extra(struct mete_engine *e, const struct need *need, int64_t start_ns, int64_t now_ns,
-                  struct reserved_node *ret);
+                  struct backfill_node *ret);

@@ -174,13 +174,13 @@ static const struct outlook *find_like(const struct mete_engine *e, const struct
 {
     const struct outlook *best = NULL;
 
-    if (!e->is_foreseeing || e->booked.n > 0 || g->booking != 0)
+    if (!e->is_foreseeing || e->reserved.n > 0 || g->reservation != 0)
         return NULL;
     VEC_EACH (&e->outlooks, other) {
         const struct outlook *o = (*other)->outlook;
 
         if (*other == g || o->pass != e->pass || o->epoch != e->epoch || o->seen != e->changes ||
-            (*other)->booking != 0 || !is_no_longer(*other, g) ||
+            (*other)->reservation != 0 || !is_no_longer(*other, g) ||
             !asks_no_more((*other)->sets[0].shape, g->sets[0].shape))
             continue;
         if (!best || o->from[o->tree[1]] > best->from[best->tree[1]])

@@ -13,7 +13,7 @@ static void unref_all(struct mete_engine *e, uint32_t *list, size_t n)
     free(list);
 }
 
-static void booking_free(struct mete_engine *e, struct booking *b)
+static void reservation_free(struct mete_engine *e, struct reservation *b)
 {
     unref_all(e, b->nodes, b->n_nodes);
     unref_all(e, b->models, b->n_models);
@@ -25,32 +25,32 @@ static void booking_free(struct mete_engine *e, struct booking *b)
     free(b);
 }
 
-void bookings_free(struct mete_engine *e)
+void reservations_free_all(struct mete_engine *e)
 {
-    VEC_EACH (&e->bookings, b) {
-        booking_free(e, *b);
+    VEC_EACH (&e->reservations, b) {
+        reservation_free(e, *b);
     }
-    vec_done(&e->bookings);
-    vec_done(&e->booked);
+    vec_done(&e->reservations);
+    vec_done(&e->reserved);
 }
 
 static size_t find_index(const struct mete_engine *e, const char *name)
 {
     size_t i = 0;
 
-    while (i < e->bookings.n && strcmp(e->bookings.at[i]->name, name) < 0)
+    while (i < e->reservations.n && strcmp(e->reservations.at[i]->name, name) < 0)
         i++;
     return i;
 }
 
 static bool is_at(const struct mete_engine *e, size_t i, const char *name)
 {
-    return i < e->bookings.n && text_equal(e->bookings.at[i]->name, name);
+    return i < e->reservations.n && text_equal(e->reservations.at[i]->name, name);
 }
 
-struct booking *booking_find(const struct mete_engine *e, uint32_t name_id)
+struct reservation *reservation_find(const struct mete_engine *e, uint32_t name_id)
 {
-    VEC_EACH (&e->bookings, b) {
+    VEC_EACH (&e->reservations, b) {
         if ((*b)->name_id == name_id)
             return *b;
     }
@@ -65,8 +65,8 @@ static bool has(const uint32_t *list, size_t n, uint32_t id)
     return false;
 }
 
-bool booking_is_entitled(const struct mete_engine *e, const struct booking *b,
-                         const struct workload *w)
+bool reservation_is_entitled(const struct mete_engine *e, const struct reservation *b,
+                             const struct workload *w)
 {
     if (b->is_maintenance)
         return false;
@@ -78,46 +78,46 @@ bool booking_is_entitled(const struct mete_engine *e, const struct booking *b,
     return false;
 }
 
-enum booking_answer booking_ask(const struct mete_engine *e, const struct workload *w,
-                                int64_t now_ns)
+enum reservation_answer reservation_ask(const struct mete_engine *e, const struct workload *w,
+                                        int64_t now_ns)
 {
     int64_t limit_ns = w->group->time_limit_ns;
-    const struct booking *b;
+    const struct reservation *b;
     int64_t end_ns = 0;
 
-    if (w->group->booking == 0)
-        return BOOKING_OPEN;
-    b = booking_find(e, w->group->booking);
+    if (w->group->reservation == 0)
+        return RESERVATION_OPEN;
+    b = reservation_find(e, w->group->reservation);
     if (!b)
-        return BOOKING_MISSING;
-    if (!booking_is_entitled(e, b, w))
-        return BOOKING_NOT_ENTITLED;
+        return RESERVATION_MISSING;
+    if (!reservation_is_entitled(e, b, w))
+        return RESERVATION_NOT_ENTITLED;
     if (now_ns < b->start_ns)
-        return BOOKING_NOT_YET;
+        return RESERVATION_NOT_YET;
     if (now_ns >= b->end_ns)
-        return BOOKING_OVER;
+        return RESERVATION_OVER;
     if (limit_ns > 0 && (__builtin_add_overflow(now_ns, limit_ns, &end_ns) || end_ns > b->end_ns))
-        return BOOKING_TOO_LONG;
-    return BOOKING_OPEN;
+        return RESERVATION_TOO_LONG;
+    return RESERVATION_OPEN;
 }
 
-/* Groups are of one user each while a booking is for users. */
+/* Groups are of one user each while a reservation is for users. */
 static void find_users(struct mete_engine *e)
 {
     bool is_by_user = false;
 
-    VEC_EACH (&e->bookings, b) {
+    VEC_EACH (&e->reservations, b) {
         is_by_user = is_by_user || (*b)->n_users > 0;
     }
-    if (is_by_user == e->is_booked_by_user)
+    if (is_by_user == e->is_reserved_by_user)
         return;
-    e->is_booked_by_user = is_by_user;
+    e->is_reserved_by_user = is_by_user;
     queues_changed(e);
 }
 
 static void changed(struct mete_engine *e)
 {
-    bookings_changed(e);
+    reservations_changed(e);
     find_users(e);
     engine_freed(e);
     e->version++;
@@ -125,18 +125,18 @@ static void changed(struct mete_engine *e)
 
 static void drop(struct mete_engine *e, size_t i)
 {
-    struct booking *b = e->bookings.at[i];
+    struct reservation *b = e->reservations.at[i];
 
-    vec_remove(&e->bookings, i);
-    booking_free(e, b);
+    vec_remove(&e->reservations, i);
+    reservation_free(e, b);
 }
 
-void bookings_begin(struct mete_engine *e, int64_t now_ns)
+void reservations_begin(struct mete_engine *e, int64_t now_ns)
 {
     bool is_changed = false;
 
-    for (size_t i = e->bookings.n; i > 0; i--) {
-        struct booking *b = e->bookings.at[i - 1];
+    for (size_t i = e->reservations.n; i > 0; i--) {
+        struct reservation *b = e->reservations.at[i - 1];
 
         if (b->end_ns <= now_ns) {
             drop(e, i - 1);
@@ -148,7 +148,7 @@ void bookings_begin(struct mete_engine *e, int64_t now_ns)
     }
     if (is_changed)
         changed(e);
-    bookings_ready(e);
+    reservations_ready(e);
 }
 
 static enum mete_result check_list(struct mete_engine *e, const struct mete_reservation *r,
@@ -185,7 +185,7 @@ static enum mete_result check_what(struct mete_engine *e, const struct mete_rese
     return METE_OK;
 }
 
-static enum mete_result check_reservation(struct mete_engine *e, const struct mete_reservation *r)
+static enum mete_result check_backfill(struct mete_engine *e, const struct mete_reservation *r)
 {
     enum mete_result result;
 
@@ -209,17 +209,17 @@ static enum mete_result check_reservation(struct mete_engine *e, const struct me
 
 /* The first of the nodes named of which the other has all or a part; NULL. */
 static const char *shared_node(struct mete_engine *e, const struct mete_reservation *r,
-                               const struct booking *other)
+                               const struct reservation *other)
 {
-    bookings_ready(e);
+    reservations_ready(e);
     for (size_t i = 0; i < r->n_nodes; i++) {
         const struct node *n = engine_node(e, r->nodes[i]);
         uint32_t id = intern_find(e->texts, r->nodes[i]);
 
         if (id != 0 && has(other->nodes, other->n_nodes, id))
             return r->nodes[i];
-        for (uint32_t k = 0; n && k < n->n_booked; k++)
-            if (e->booked.at[n->first_booked + k].booking == other)
+        for (uint32_t k = 0; n && k < n->n_reserved; k++)
+            if (e->reserved.at[n->first_reserved + k].reservation == other)
                 return r->nodes[i];
     }
     return NULL;
@@ -228,13 +228,13 @@ static const char *shared_node(struct mete_engine *e, const struct mete_reservat
 /* Maintenance may be on top of anything. */
 static enum mete_result check_conflicts(struct mete_engine *e, const struct mete_reservation *r)
 {
-    const struct booking now = {.start_ns = r->start_ns, .end_ns = r->end_ns};
+    const struct reservation now = {.start_ns = r->start_ns, .end_ns = r->end_ns};
 
-    VEC_EACH (&e->bookings, b) {
+    VEC_EACH (&e->reservations, b) {
         const char *node;
 
         if (r->is_maintenance || (*b)->is_maintenance || text_equal((*b)->name, r->name) ||
-            !bookings_overlap(*b, &now))
+            !reservations_overlap(*b, &now))
             continue;
         node = shared_node(e, r, *b);
         if (node)
@@ -261,9 +261,9 @@ static uint32_t *read_list(struct mete_engine *e, const char *const *list, size_
     return ret;
 }
 
-static struct booking *booking_read(struct mete_engine *e, const struct mete_reservation *r)
+static struct reservation *reservation_read(struct mete_engine *e, const struct mete_reservation *r)
 {
-    struct booking *b = mem_alloc(sizeof(*b));
+    struct reservation *b = mem_alloc(sizeof(*b));
 
     b->name = mem_strdup(r->name);
     b->name_id = intern_ref(e->texts, r->name);
@@ -282,7 +282,7 @@ static struct booking *booking_read(struct mete_engine *e, const struct mete_res
 }
 
 /* What was picked for it as it was is tried first. */
-static void keep_picks(struct mete_engine *e, struct booking *b, const struct booking *old)
+static void keep_picks(struct mete_engine *e, struct reservation *b, const struct reservation *old)
 {
     for (size_t i = 0; i < old->picks.n; i++)
         if (!has(b->picks.at, b->picks.n, old->picks.at[i]))
@@ -291,8 +291,8 @@ static void keep_picks(struct mete_engine *e, struct booking *b, const struct bo
 
 enum mete_result mete_reservation_set(struct mete_engine *e, const struct mete_reservation *r)
 {
-    enum mete_result result = check_reservation(e, r);
-    struct booking *b;
+    enum mete_result result = check_backfill(e, r);
+    struct reservation *b;
     size_t at;
 
     if (result == METE_OK)
@@ -300,37 +300,38 @@ enum mete_result mete_reservation_set(struct mete_engine *e, const struct mete_r
     if (result != METE_OK)
         return result;
     at = find_index(e, r->name);
-    if (!is_at(e, at, r->name) && e->bookings.n >= BOOKINGS_MAX)
-        return engine_refuse(e, METE_INVALID, "over %d reservations", BOOKINGS_MAX);
+    if (!is_at(e, at, r->name) && e->reservations.n >= RESERVATIONS_MAX)
+        return engine_refuse(e, METE_INVALID, "over %d reservations", RESERVATIONS_MAX);
     record_call(e, RECORD_RESERVATION_SET, r);
-    b = booking_read(e, r);
+    b = reservation_read(e, r);
     if (is_at(e, at, r->name)) {
         if (b->gpus > 0)
-            keep_picks(e, b, e->bookings.at[at]);
+            keep_picks(e, b, e->reservations.at[at]);
         drop(e, at);
     }
-    vec_add(&e->bookings, b);
-    memmove(&e->bookings.at[at + 1], &e->bookings.at[at], (e->bookings.n - 1 - at) * sizeof(b));
-    e->bookings.at[at] = b;
+    vec_add(&e->reservations, b);
+    memmove(&e->reservations.at[at + 1], &e->reservations.at[at],
+            (e->reservations.n - 1 - at) * sizeof(b));
+    e->reservations.at[at] = b;
     changed(e);
-    bookings_ready(e);
+    reservations_ready(e);
     return METE_OK;
 }
 
 enum mete_result mete_reservation_remove(struct mete_engine *e, const char *name)
 {
-    size_t at = name ? find_index(e, name) : e->bookings.n;
+    size_t at = name ? find_index(e, name) : e->reservations.n;
 
-    if (at >= e->bookings.n || !is_at(e, at, name))
+    if (at >= e->reservations.n || !is_at(e, at, name))
         return engine_refuse(e, METE_NOT_FOUND, "there is no reservation '%s'", name ? name : "");
     record_call(e, RECORD_RESERVATION_REMOVE, &(struct record_name){name});
     drop(e, at);
     changed(e);
-    bookings_ready(e);
+    reservations_ready(e);
     return METE_OK;
 }
 
 size_t mete_reservation_count(const struct mete_engine *e)
 {
-    return e->bookings.n;
+    return e->reservations.n;
 }

@@ -1,7 +1,7 @@
 /*
- * Which gpus a booking gets: such as are free by its start, on as few nodes as possible. Taking the
- * node with the most of them until one holds all of the rest, and of those that do the one with the
- * fewest, needs the fewest nodes and leaves large ones whole.
+ * Which gpus a reservation gets: such as are free by its start, on as few nodes as possible. Taking
+ * the node with the most of them until one holds all of the rest, and of those that do the one with
+ * the fewest, needs the fewest nodes and leaves large ones whole.
  */
 #include "engine/place/fit.h"
 #include "engine/place/search.h"
@@ -9,8 +9,8 @@
 
 struct pick {
     struct mete_engine *e;
-    struct booking *b;
-    uint64_t *taken; /* by rank: gpus that this or another booking has at that time */
+    struct reservation *b;
+    uint64_t *taken; /* by rank: gpus that this or another reservation has at that time */
     size_t missing;
 };
 
@@ -24,10 +24,10 @@ static void take_others(struct pick *p)
 {
     const struct mete_engine *e = p->e;
 
-    VEC_EACH (&e->bookings, each) {
-        const struct booking *other = *each;
+    VEC_EACH (&e->reservations, each) {
+        const struct reservation *other = *each;
 
-        if (!bookings_overlap(p->b, other))
+        if (!reservations_overlap(p->b, other))
             continue;
         for (size_t i = 0; i < other->n_nodes; i++)
             take(p, engine_node(e, intern_text(e->texts, other->nodes[i])), UINT64_MAX);
@@ -41,7 +41,7 @@ static void take_others(struct pick *p)
 }
 
 /* Those of the node that could serve, taken or not. */
-static uint64_t able(const struct booking *b, const struct node *n)
+static uint64_t able(const struct reservation *b, const struct node *n)
 {
     const struct shape kind = {.models = b->models, .n_models = b->n_models};
 
@@ -61,7 +61,7 @@ static bool is_good(const struct pick *p, const struct gpu *g)
 /* Lets go of picks that do not serve any more, or are more than were asked for. */
 static void sift(struct pick *p)
 {
-    struct booking *b = p->b;
+    struct reservation *b = p->b;
     size_t n = 0;
 
     for (size_t i = 0; i < b->picks.n; i++) {
@@ -78,12 +78,13 @@ static void sift(struct pick *p)
     b->picks.n = n;
 }
 
-uint64_t booking_late(const struct mete_engine *e, const struct booking *b, const struct node *n)
+uint64_t reservation_late(const struct mete_engine *e, const struct reservation *b,
+                          const struct node *n)
 {
     uint64_t late = 0;
 
     for (const struct pod *at = n->pods; at; at = at->after) {
-        if (at->workload->end_ns <= b->start_ns || booking_is_entitled(e, b, at->workload))
+        if (at->workload->end_ns <= b->start_ns || reservation_is_entitled(e, b, at->workload))
             continue;
         for (size_t k = 0; k < at->n_gpus; k++)
             if (at->gpus[k]->node == n)
@@ -96,7 +97,7 @@ static uint64_t choice(const struct pick *p, const struct node *n, bool takes_la
 {
     uint64_t gpus = able(p->b, n) & ~p->taken[n->rank];
 
-    return takes_late || gpus == 0 ? gpus : gpus & ~booking_late(p->e, p->b, n);
+    return takes_late || gpus == 0 ? gpus : gpus & ~reservation_late(p->e, p->b, n);
 }
 
 static bool is_better(size_t count, size_t best, size_t missing)
@@ -135,7 +136,7 @@ static void pick_from(struct pick *p, bool takes_late)
     }
 }
 
-void booking_pick(struct mete_engine *e, struct booking *b)
+void reservation_pick(struct mete_engine *e, struct reservation *b)
 {
     struct pick p = {.e = e, .b = b};
 

@@ -19,7 +19,7 @@ static bool has_node(const char *const *nodes, size_t n, const char *name)
 }
 
 /* The nodes that were named, or on which gpus were picked. */
-static void list_nodes(struct mete_engine *e, const struct booking *b,
+static void list_nodes(struct mete_engine *e, const struct reservation *b,
                        struct mete_reservation_view *ret)
 {
     const char **nodes;
@@ -41,27 +41,28 @@ static void list_nodes(struct mete_engine *e, const struct booking *b,
     ret->n_nodes = n;
 }
 
-static void count_gpus(struct mete_engine *e, const struct booking *b,
+static void count_gpus(struct mete_engine *e, const struct reservation *b,
                        struct mete_reservation_view *ret)
 {
-    VEC_EACH (&e->booked, here) {
-        if (here->booking != b)
+    VEC_EACH (&e->reserved, here) {
+        if (here->reservation != b)
             continue;
         ret->gpus_kept += bits(here->gpus & here->node->healthy);
-        ret->gpus_late += bits(here->gpus & here->node->healthy & booking_late(e, b, here->node));
+        ret->gpus_late +=
+            bits(here->gpus & here->node->healthy & reservation_late(e, b, here->node));
     }
 }
 
 enum mete_result mete_reservation_view(struct mete_engine *e, size_t i,
                                        struct mete_reservation_view *ret)
 {
-    const struct booking *b;
+    const struct reservation *b;
 
-    if (i >= e->bookings.n)
-        return engine_refuse(e, METE_NOT_FOUND, "there are %zu reservations", e->bookings.n);
-    bookings_ready(e);
+    if (i >= e->reservations.n)
+        return engine_refuse(e, METE_NOT_FOUND, "there are %zu reservations", e->reservations.n);
+    reservations_ready(e);
     arena_reset(e->answers);
-    b = e->bookings.at[i];
+    b = e->reservations.at[i];
     *ret = (struct mete_reservation_view){
         .name = b->name,
         .start_ns = b->start_ns,

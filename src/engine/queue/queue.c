@@ -269,7 +269,7 @@ static void count_depths(struct mete_engine *e)
 void queues_changed(struct mete_engine *e)
 {
     count_depths(e);
-    settle_tree(e, e->root, 0, e->is_booked_by_user);
+    settle_tree(e, e->root, 0, e->is_reserved_by_user);
     recount(e);
     e->eased++;
     e->version++;

@@ -68,7 +68,7 @@ struct queue {
     VEC(struct queue *) children; /* by name */
     uint32_t weight;
     uint32_t reserve_depth; /* 0: with all others */
-    uint32_t n_reserved;    /* of its own depth, in this cycle */
+    uint32_t n_kept;        /* of its own depth, in this cycle */
     uint32_t n_claims;      /* of those that wait */
     struct mete_limits limits;
     struct mete_limits user_limits;

@@ -82,13 +82,13 @@ static bool fits_with_all_nodes(struct mete_engine *e, struct attempt *a)
 
 struct finding {
     enum mete_reason_code code;
-    const struct reservation *kept; /* where that is the cause; NULL: by a claim */
-    const struct workload *kept_by; /* and by whom */
-    struct attempt attempt;         /* as it failed */
-    size_t n_anywhere;              /* pods that found a node, domains apart */
-    struct quota_block block;       /* where that is the cause */
-    const struct booking *booking;  /* likewise, and where */
-    const struct node *booked;
+    const struct backfill *kept;           /* where that is the cause; NULL: by a claim */
+    const struct workload *kept_by;        /* and by whom */
+    struct attempt attempt;                /* as it failed */
+    size_t n_anywhere;                     /* pods that found a node, domains apart */
+    struct quota_block block;              /* where that is the cause */
+    const struct reservation *reservation; /* likewise, and where */
+    const struct node *reserved;
 };
 
 /* Before what its queue says, but not before what its user has to change. */
@@ -144,7 +144,7 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         ret->code = METE_REASON_NOT_YET_EVALUATED;
         return;
     }
-    if (booking_ask(e, w, now_ns) != BOOKING_OPEN) {
+    if (reservation_ask(e, w, now_ns) != RESERVATION_OPEN) {
         ret->code = METE_REASON_RESERVED;
         return;
     }
@@ -153,7 +153,7 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
         ret->code = ret->block.code;
         return;
     }
-    relaxed.ignores_reservations = true;
+    relaxed.ignores_backfills = true;
     if ((ret->attempt.kept || ret->attempt.kept_by) && place_would_fit(e, &relaxed)) {
         ret->kept = ret->attempt.kept;
         ret->kept_by = ret->kept ? ret->kept->owner : ret->attempt.kept_by;
@@ -161,9 +161,9 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
                                                          : METE_REASON_RESERVED;
         return;
     }
-    relaxed.ignores_reservations = false;
-    ret->booking = why_booking(e, &relaxed, &ret->booked);
-    if (ret->booking)
+    relaxed.ignores_backfills = false;
+    ret->reservation = why_reservation(e, &relaxed, &ret->reserved);
+    if (ret->reservation)
         ret->code = METE_REASON_RESERVED;
     else if (fits_with_all_gpus(e, &relaxed))
         ret->code = METE_REASON_GPUS_UNHEALTHY;
@@ -205,11 +205,12 @@ static const char *kept_text(struct mete_engine *e, const struct finding *f)
     const char *asked = needs_text(e, f->attempt.w->group);
     const struct workload *owner;
 
-    if (f->booking)
-        return arena_format(e->answers, "%s; %s", asked,
-                            why_booked_text(e, f->booking, f->booked->name, f->attempt.now_ns));
+    if (f->reservation)
+        return arena_format(
+            e->answers, "%s; %s", asked,
+            why_reserved_text(e, f->reservation, f->reserved->name, f->attempt.now_ns));
     if (!f->kept_by)
-        return why_own_booking_text(e, f->attempt.w, f->attempt.now_ns);
+        return why_own_reservation_text(e, f->attempt.w, f->attempt.now_ns);
     owner = f->kept_by;
     if (f->code == METE_REASON_RESERVED && f->kept)
         return arena_format(e->answers, "%s; the room on %s is kept for %s", asked,
@@ -383,7 +384,7 @@ static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
         return;
     }
     why_if_quota(e, &f.attempt, &f.block, lines);
-    why_if_booking(e, &f.attempt, f.booking, lines);
+    why_if_reservation(e, &f.attempt, f.reservation, lines);
     why_if(e, &f.attempt, &answers, lines);
     ret->would_start_if = lines->at;
     ret->n_would_start_if = lines->n;
@@ -462,7 +463,7 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
         ret->message = hold_text(w);
         return METE_OK;
     }
-    if (g->brief_at != e->version || (e->bookings.n > 0 && g->brief_ns != now_ns))
+    if (g->brief_at != e->version || (e->reservations.n > 0 && g->brief_ns != now_ns))
         renew_brief(e, w, now_ns);
     fill_head(w, g->brief_code, now_ns, ret);
     ret->message = g->brief;

@@ -6,10 +6,10 @@
 
 /* What stands between a pod and a node, the least first. */
 enum trouble {
-    TROUBLE_NONE,   /* fits */
-    TROUBLE_KEPT,   /* fits, but is reserved for another */
-    TROUBLE_BOOKED, /* fits, but for a reservation made in advance */
-    TROUBLE_NEAR,   /* fits, but for other pods that are there, or are not */
+    TROUBLE_NONE,     /* fits */
+    TROUBLE_KEPT,     /* fits, but is reserved for another */
+    TROUBLE_RESERVED, /* fits, but for a backfill reservation made in advance */
+    TROUBLE_NEAR,     /* fits, but for other pods that are there, or are not */
     TROUBLE_SHORT_GPUS,
     TROUBLE_SHORT_ROOM,
     TROUBLE_UNHEALTHY,
@@ -20,7 +20,7 @@ enum trouble {
     TROUBLE_MODEL,
     TROUBLE_TAINT,
     TROUBLE_LABEL,
-    TROUBLE_OUTSIDE, /* of the reservation that it runs in alone */
+    TROUBLE_OUTSIDE, /* of the backfill reservation that it runs in alone */
     TROUBLE_TERMS,   /* the node terms */
     TROUBLE_NAME,
 };
@@ -32,8 +32,8 @@ struct answer {
     int64_t asked;
     int64_t free;
     int64_t capacity;
-    const struct workload *kept_by; /* TROUBLE_KEPT */
-    struct near_refusal refusal;    /* of TROUBLE_NEAR */
+    const struct workload *kept_by;  /* TROUBLE_KEPT */
+    struct affinity_refusal refusal; /* of TROUBLE_NEAR */
 };
 
 /* The answers of the nodes that come nearest, at most `max` (not 0), best first; in the scratch
@@ -73,9 +73,9 @@ const char *why_workload(struct mete_engine *e, const struct workload *w);
 const char *why_label(struct mete_engine *e, const struct label *l);
 const char *why_taint(struct mete_engine *e, const struct taint *t);
 /* "pod anti-affinity app=x on kubernetes.io/hostname" */
-const char *why_rule(struct mete_engine *e, const struct near_rule *r);
+const char *why_rule(struct mete_engine *e, const struct affinity_rule *r);
 /* That, and what is there: "...: job 12 is there". */
-const char *why_near_text(struct mete_engine *e, const struct near_refusal *r);
+const char *why_affinity_text(struct mete_engine *e, const struct affinity_refusal *r);
 /* "zone in (a, b),spot or metadata.name=n1" */
 const char *why_terms(struct mete_engine *e, const struct node_rules *r);
 
@@ -123,19 +123,20 @@ bool why_try(struct mete_engine *e, const struct attempt *a, struct shape *s,
 /* "needs 2 gpus; queue research holds 24 of 24" */
 const char *why_quota_text(struct mete_engine *e, const struct workload *w,
                            const struct quota_block *b);
-struct booking;
+struct reservation;
 /* The first by name that takes what the attempt would be given, where that is all that it lacks. */
-const struct booking *why_booking(struct mete_engine *e, const struct attempt *a,
-                                  const struct node **ret_node);
-/* What stands between the workload and the reservation that it names; "". */
-const char *why_own_booking_text(struct mete_engine *e, const struct workload *w, int64_t now_ns);
+const struct reservation *why_reservation(struct mete_engine *e, const struct attempt *a,
+                                          const struct node **ret_node);
+/* What stands between the workload and the backfill reservation that it names; "". */
+const char *why_own_reservation_text(struct mete_engine *e, const struct workload *w,
+                                     int64_t now_ns);
 /* "n1 is reserved until 2026-11-21T08:00:00Z (night)" */
-const char *why_booked_text(struct mete_engine *e, const struct booking *b, const char *node,
-                            int64_t now_ns);
+const char *why_reserved_text(struct mete_engine *e, const struct reservation *b, const char *node,
+                              int64_t now_ns);
 /* The line of a node that is barred. */
 const char *why_barred_text(struct mete_engine *e, const struct node *n);
-void why_if_booking(struct mete_engine *e, const struct attempt *a, const struct booking *b,
-                    struct why_lines *l);
+void why_if_reservation(struct mete_engine *e, const struct attempt *a, const struct reservation *b,
+                        struct why_lines *l);
 /* Who has to end first, of those evicted for it. */
 const char *why_preempting_text(struct mete_engine *e, const struct workload *w);
 void why_if_quota(struct mete_engine *e, const struct attempt *a, const struct quota_block *b,

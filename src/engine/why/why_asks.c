@@ -99,7 +99,8 @@ static const struct gpu *most_fragmented(struct mete_engine *e, const struct sha
         unsigned bit = 0;
 
         if (!node_takes_pods(n) || !fit_rooms(n, s, false) || !fit_kind(n, s) ||
-            !deal_fragments(e->answers, n, s, &bit, &here) || (best && here.free <= ret->free))
+            !device_pick_fragments(e->answers, n, s, &bit, &here) ||
+            (best && here.free <= ret->free))
             continue;
         best = n->gpus[bit];
         *ret = here;

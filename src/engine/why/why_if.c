@@ -137,15 +137,16 @@ static void if_without_terms(struct lines *l, const struct shape *own)
 }
 
 /* The same without the rules of one kind that must hold, or without the only one. */
-static struct near_rules *rules_without(struct mete_engine *e, const struct near_rules *own,
-                                        enum mete_rule_kind kind, const struct near_rule *only)
+static struct affinity_rules *rules_without(struct mete_engine *e, const struct affinity_rules *own,
+                                            enum mete_rule_kind kind,
+                                            const struct affinity_rule *only)
 {
-    struct near_rules *ret = arena_alloc(e->scratch, sizeof(*ret));
+    struct affinity_rules *ret = arena_alloc(e->scratch, sizeof(*ret));
 
     ret->has_wishes = own->has_wishes;
     ret->at = arena_alloc(e->scratch, own->n * sizeof(*ret->at));
     for (size_t i = 0; i < own->n; i++) {
-        const struct near_rule *r = &own->at[i];
+        const struct affinity_rule *r = &own->at[i];
 
         if (r->weight > 0 || (only ? r != only : r->kind != kind))
             ret->at[ret->n++] = *r;
@@ -154,13 +155,13 @@ static struct near_rules *rules_without(struct mete_engine *e, const struct near
 }
 
 static void if_without_rules(struct lines *l, const struct shape *own, enum mete_rule_kind kind,
-                             const struct near_rule *only)
+                             const struct affinity_rule *only)
 {
     static const char *const all[] = {"pod affinity", "pod anti-affinity", "topology spread"};
     struct shape *s = shape_scratch(l->e, own);
     const char *node = NULL;
 
-    s->near = rules_without(l->e, own->near, kind, only);
+    s->affinity = rules_without(l->e, own->affinity, kind, only);
     if (try_shape(l, s, &node))
         line_add(l, arena_format(l->e->answers, "it does not ask for %s (on %s)",
                                  only ? why_rule(l->e, only) : all[kind], node));
@@ -170,10 +171,10 @@ static void if_without_rules(struct lines *l, const struct shape *own, enum mete
 static void if_elsewhere(struct lines *l, const struct shape *own)
 {
     size_t n[METE_RULE_SPREAD + 1] = {0};
-    const struct near_rule *last[METE_RULE_SPREAD + 1] = {0};
+    const struct affinity_rule *last[METE_RULE_SPREAD + 1] = {0};
 
-    for (size_t i = 0; own->near && i < own->near->n; i++) {
-        const struct near_rule *r = &own->near->at[i];
+    for (size_t i = 0; own->affinity && i < own->affinity->n; i++) {
+        const struct affinity_rule *r = &own->affinity->at[i];
 
         if (r->weight > 0)
             continue;
@@ -193,8 +194,8 @@ static void if_elsewhere(struct lines *l, const struct shape *own)
 /* Nodes that a spread counts depend on what the pod asks of nodes: then that is not tried apart. */
 static bool counts_by_wants(const struct shape *s, bool taints)
 {
-    for (size_t i = 0; s->near && i < s->near->n; i++) {
-        const struct near_rule *r = &s->near->at[i];
+    for (size_t i = 0; s->affinity && i < s->affinity->n; i++) {
+        const struct affinity_rule *r = &s->affinity->at[i];
 
         if (r->kind == METE_RULE_SPREAD && r->weight == 0 &&
             (taints ? r->counts_no_tainted_nodes : !r->counts_all_nodes))

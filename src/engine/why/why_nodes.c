@@ -31,7 +31,7 @@ static bool answer_of_kind(const struct node *n, const struct shape *s, struct a
         *ret = small(n, TROUBLE_TAINT, 0, s->gpus, n->n_gpus);
     else if (s->gpus > 0 && node_gpus_of(n, s) == 0)
         *ret = small(n, TROUBLE_MODEL, 0, s->gpus, 0);
-    else if (s->n_asks > 0 ? deal_empty(n, s) == 0 : of_kind < (int64_t)s->gpus)
+    else if (s->n_asks > 0 ? device_pick_empty(n, s) == 0 : of_kind < (int64_t)s->gpus)
         *ret = small(n, TROUBLE_SMALL_GPUS, 0, s->gpus, of_kind);
     else
         return false;
@@ -69,8 +69,8 @@ static void find_keeper(struct mete_engine *e, const struct attempt *a, struct n
     struct attempt own = *a;
 
     own.kept_by = NULL;
-    if (n->reservation && reserve_ask(a, s, n, policy_devices(e, n, s)) == RESERVE_KEPT)
-        ret->kept_by = n->reservation->owner;
+    if (n->backfill && backfill_ask(a, s, n, policy_devices(e, n, s)) == BACKFILL_KEPT)
+        ret->kept_by = n->backfill->owner;
     else if (!claim_allows(e, &own, s, n))
         ret->kept_by = own.kept_by;
     if (ret->kept_by)
@@ -85,12 +85,12 @@ static int64_t free_of(const struct node *n, const struct shape *s)
     return fit_together(n, s, n->healthy & ~n->held & ~n->barred & node_gpus_of(n, s));
 }
 
-/* With `has_rules` near_ask was asked. */
+/* With `has_rules` affinity_ask was asked. */
 static void answer_of_open(struct mete_engine *e, const struct attempt *a, struct node *n,
                            const struct shape *s, bool has_rules, struct answer *ret)
 {
     uint64_t kind = node_gpus_of(n, s);
-    int64_t free = s->n_asks > 0 ? deal_free(n, s) : free_of(n, s);
+    int64_t free = s->n_asks > 0 ? device_pick_free(n, s) : free_of(n, s);
 
     if (answer_of_kind(n, s, ret) || answer_of_rooms(n, s, true, ret))
         return;
@@ -111,13 +111,13 @@ static void answer_of_open(struct mete_engine *e, const struct attempt *a, struc
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {
         find_keeper(e, a, n, s, ret);
-        if (ret->trouble == TROUBLE_NONE && has_rules && !near_allows(e, n, &ret->refusal))
+        if (ret->trouble == TROUBLE_NONE && has_rules && !affinity_allows(e, n, &ret->refusal))
             ret->trouble = TROUBLE_NEAR;
     }
 }
 
-/* Bars count only where nothing else is in the way. For one that runs in a reservation alone what
- * is outside of it does not exist. */
+/* Bars count only where nothing else is in the way. For one that runs in a backfill reservation
+ * alone what is outside of it does not exist. */
 static void answer_of(struct mete_engine *e, const struct attempt *a, struct node *n,
                       const struct shape *s, bool has_rules, struct answer *ret)
 {
@@ -131,7 +131,7 @@ static void answer_of(struct mete_engine *e, const struct attempt *a, struct nod
     if (e->inside && is_whole)
         *ret = small(n, TROUBLE_OUTSIDE, 0, s->gpus, 0);
     else if (ret->trouble <= TROUBLE_KEPT && (is_whole || !fit_gpus_now(n, s)))
-        ret->trouble = TROUBLE_BOOKED;
+        ret->trouble = TROUBLE_RESERVED;
 }
 
 /* Nearer: less trouble, less missing, then by name. `a` stands before `b` by name. */
@@ -158,12 +158,12 @@ void answers_find(struct mete_engine *e, const struct attempt *a, const struct s
                   struct answers *ret)
 {
     const struct ties *ties = ties_of(a->w->group, s);
-    bool has_rules = near_restricts(ties, s);
+    bool has_rules = affinity_restricts(ties, s);
 
-    bookings_bar(e, a->w, a->now_ns);
+    reservations_bar(e, a->w, a->now_ns);
     *ret = (struct answers){.n_nodes = e->order.n};
     if (has_rules)
-        near_ask(e, ties, s);
+        affinity_ask(e, ties, s);
     ret->at = arena_alloc(e->scratch, (max + 1) * sizeof(*ret->at));
     for (size_t i = 0; i < e->order.n; i++) {
         struct answer here = {0};
@@ -242,7 +242,7 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
         return gang_place_text(e, a);
     asked = asked_text(e, s, best);
     if (best->trouble == TROUBLE_NEAR)
-        return arena_format(e->answers, "%s (%s)", why_near_text(e, &best->refusal),
+        return arena_format(e->answers, "%s (%s)", why_affinity_text(e, &best->refusal),
                             best->node->name);
     if (best->trouble == TROUBLE_NOT_READY)
         return arena_format(e->answers, "needs %s; %s is not ready", asked, best->node->name);
@@ -252,7 +252,7 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
         return arena_format(e->answers,
                             "needs %s on one node; %" PRId64 " of %" PRId64 " are healthy (%s)",
                             asked, best->free, best->capacity, best->node->name);
-    if (best->trouble == TROUBLE_BOOKED)
+    if (best->trouble == TROUBLE_RESERVED)
         return arena_format(e->answers, "needs %s; %s: %s", asked, best->node->name,
                             why_barred_text(e, best->node));
     if (best->trouble == TROUBLE_KEPT)

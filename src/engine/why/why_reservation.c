@@ -10,12 +10,12 @@ static const char *moment(struct mete_engine *e, int64_t at_ns)
     return arena_strdup(e->answers, text);
 }
 
-static bool takes_of(const struct mete_engine *e, const struct booking *b, const struct pod *p)
+static bool takes_of(const struct mete_engine *e, const struct reservation *b, const struct pod *p)
 {
-    for (uint32_t i = 0; i < p->node->n_booked; i++) {
-        const struct booked *here = &e->booked.at[p->node->first_booked + i];
+    for (uint32_t i = 0; i < p->node->n_reserved; i++) {
+        const struct reserved *here = &e->reserved.at[p->node->first_reserved + i];
 
-        if (here->booking != b)
+        if (here->reservation != b)
             continue;
         for (size_t k = 0; k < p->n_gpus; k++)
             if (p->gpus[k]->node == p->node && (here->gpus >> p->gpus[k]->bit & 1))
@@ -25,20 +25,20 @@ static bool takes_of(const struct mete_engine *e, const struct booking *b, const
     return false;
 }
 
-const struct booking *why_booking(struct mete_engine *e, const struct attempt *a,
-                                  const struct node **ret_node)
+const struct reservation *why_reservation(struct mete_engine *e, const struct attempt *a,
+                                          const struct node **ret_node)
 {
     struct attempt free = {.w = a->w,
                            .now_ns = a->now_ns,
-                           .ignores_bookings = true,
                            .ignores_reservations = true,
+                           .ignores_backfills = true,
                            .shapes = a->shapes};
-    const struct booking *found = NULL;
+    const struct reservation *found = NULL;
     size_t mark = journal_open(&e->journal);
 
-    if (e->bookings.n > 0 && place_pods(e, &free)) {
-        bookings_bar(e, a->w, a->now_ns);
-        VEC_EACH (&e->bookings, b) {
+    if (e->reservations.n > 0 && place_pods(e, &free)) {
+        reservations_bar(e, a->w, a->now_ns);
+        VEC_EACH (&e->reservations, b) {
             for (size_t i = 0; (*b)->is_applied && i < a->w->n_pods && !found; i++)
                 if (a->w->pods[i].node && takes_of(e, *b, &a->w->pods[i])) {
                     found = *b;
@@ -50,25 +50,26 @@ const struct booking *why_booking(struct mete_engine *e, const struct attempt *a
     return found;
 }
 
-const char *why_own_booking_text(struct mete_engine *e, const struct workload *w, int64_t now_ns)
+const char *why_own_reservation_text(struct mete_engine *e, const struct workload *w,
+                                     int64_t now_ns)
 {
-    const char *name = intern_text(e->texts, w->group->booking);
-    const struct booking *b = booking_find(e, w->group->booking);
+    const char *name = intern_text(e->texts, w->group->reservation);
+    const struct reservation *b = reservation_find(e, w->group->reservation);
 
-    switch (booking_ask(e, w, now_ns)) {
-    case BOOKING_OPEN:
+    switch (reservation_ask(e, w, now_ns)) {
+    case RESERVATION_OPEN:
         return "";
-    case BOOKING_MISSING:
+    case RESERVATION_MISSING:
         return arena_format(e->answers, "waits for the reservation %s, which is not there", name);
-    case BOOKING_NOT_ENTITLED:
+    case RESERVATION_NOT_ENTITLED:
         return arena_format(e->answers, "the reservation %s is not for its queue or user", name);
-    case BOOKING_NOT_YET:
+    case RESERVATION_NOT_YET:
         return arena_format(e->answers, "waits for the reservation %s, which begins at %s", name,
                             moment(e, b->start_ns));
-    case BOOKING_OVER:
+    case RESERVATION_OVER:
         return arena_format(e->answers, "the reservation %s ended at %s", name,
                             moment(e, b->end_ns));
-    case BOOKING_TOO_LONG:
+    case RESERVATION_TOO_LONG:
         return arena_format(e->answers,
                             "the reservation %s ends at %s, before its time limit would", name,
                             moment(e, b->end_ns));
@@ -76,8 +77,8 @@ const char *why_own_booking_text(struct mete_engine *e, const struct workload *w
     return "";
 }
 
-const char *why_booked_text(struct mete_engine *e, const struct booking *b, const char *node,
-                            int64_t now_ns)
+const char *why_reserved_text(struct mete_engine *e, const struct reservation *b, const char *node,
+                              int64_t now_ns)
 {
     const char *how = b->is_maintenance ? "in maintenance" : "reserved";
 
@@ -90,8 +91,8 @@ const char *why_booked_text(struct mete_engine *e, const struct booking *b, cons
 
 const char *why_barred_text(struct mete_engine *e, const struct node *n)
 {
-    for (uint32_t i = 0; i < n->n_booked; i++) {
-        const struct booking *b = e->booked.at[n->first_booked + i].booking;
+    for (uint32_t i = 0; i < n->n_reserved; i++) {
+        const struct reservation *b = e->reserved.at[n->first_reserved + i].reservation;
 
         if (b->is_applied)
             return arena_format(e->answers, "%s from %s to %s (%s)",
@@ -102,15 +103,15 @@ const char *why_barred_text(struct mete_engine *e, const struct node *n)
 }
 
 /* As if its time limit were what is left until then. */
-void why_if_booking(struct mete_engine *e, const struct attempt *a, const struct booking *b,
-                    struct why_lines *l)
+void why_if_reservation(struct mete_engine *e, const struct attempt *a, const struct reservation *b,
+                        struct why_lines *l)
 {
     struct group *g = a->w->group;
     struct attempt shorter = {.w = a->w, .now_ns = a->now_ns, .shapes = a->shapes};
     char age[STAMP_TEXT_SIZE];
     size_t mark;
 
-    if (!b || b->start_ns - a->now_ns < NS_PER_SEC || g->booking != 0)
+    if (!b || b->start_ns - a->now_ns < NS_PER_SEC || g->reservation != 0)
         return;
     mark = journal_open(&e->journal);
     SET(e, g->time_limit_ns, b->start_ns - a->now_ns);

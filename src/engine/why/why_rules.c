@@ -92,7 +92,7 @@ static const char *in_text(struct mete_engine *e, const char *what, const struct
                         intern_text(e->texts, topology));
 }
 
-const char *why_rule(struct mete_engine *e, const struct near_rule *r)
+const char *why_rule(struct mete_engine *e, const struct affinity_rule *r)
 {
     static const char *const kinds[] = {"pod affinity", "pod anti-affinity", "topology spread"};
 
@@ -102,7 +102,7 @@ const char *why_rule(struct mete_engine *e, const struct near_rule *r)
 /* Must its pods be apart from those of the tally? */
 static bool repels(const struct pod *p, const struct tally *t)
 {
-    const struct near_rules *rules = pod_shape(p)->near;
+    const struct affinity_rules *rules = pod_shape(p)->affinity;
 
     for (size_t i = 0; rules && i < rules->n; i++)
         if (rules->at[i].kind == METE_RULE_APART && rules->at[i].weight == 0 &&
@@ -120,7 +120,7 @@ static const struct workload *who_is_there(const struct mete_engine *e, const st
     for (size_t i = 0; i < e->order.n; i++) {
         const struct node *n = e->order.at[i];
 
-        if (near_domain(t->topology, n->slot) != domain)
+        if (affinity_domain(t->topology, n->slot) != domain)
             continue;
         for (const struct pod *p = n->pods; p; p = p->after)
             if ((repelling ? repels(p, t) : ties_have(pod_ties(p), t)) &&
@@ -130,7 +130,7 @@ static const struct workload *who_is_there(const struct mete_engine *e, const st
     return first;
 }
 
-static const char *rule_text(struct mete_engine *e, const struct near_refusal *r)
+static const char *rule_text(struct mete_engine *e, const struct affinity_refusal *r)
 {
     const char *rule = why_rule(e, r->rule);
     const struct workload *w;
@@ -149,18 +149,18 @@ static const char *rule_text(struct mete_engine *e, const struct near_refusal *r
     return rule;
 }
 
-const char *why_near_text(struct mete_engine *e, const struct near_refusal *r)
+const char *why_affinity_text(struct mete_engine *e, const struct affinity_refusal *r)
 {
     const struct workload *w;
 
     switch (r->answer) {
-    case NEAR_FITS:
+    case AFFINITY_FITS:
         return "";
-    case NEAR_RULE:
+    case AFFINITY_RULE:
         return rule_text(e, r);
-    case NEAR_NO_TOPOLOGY:
+    case AFFINITY_NO_TOPOLOGY:
         return arena_format(e->answers, "%s: the node has no such label", why_rule(e, r->rule));
-    case NEAR_REPELLED:
+    case AFFINITY_REPELLED:
         w = who_is_there(e, r->tally, r->domain, true);
         return in_text(e,
                        arena_format(e->answers, "pod anti-affinity of %s keeps away",

@@ -235,11 +235,11 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
         return "fits, but not together with the other pods";
     case TROUBLE_KEPT:
         return arena_format(e->answers, "kept for %s", why_workload(e, a->kept_by));
-    case TROUBLE_BOOKED:
+    case TROUBLE_RESERVED:
     case TROUBLE_OUTSIDE:
         return why_barred_text(e, a->node);
     case TROUBLE_NEAR:
-        return why_near_text(e, &a->refusal);
+        return why_affinity_text(e, &a->refusal);
     case TROUBLE_SHORT_GPUS:
         return arena_format(e->answers, "%" PRId64 " short%s", missing, holders_text(e, s, a));
     case TROUBLE_SHORT_ROOM:

@@ -329,7 +329,7 @@ static void forgets_rules_that_are_gone(void **state)
         POD(.id = 2, .app = "x", APART(key));
         OK(mete_workload_remove(engine, 2));
     }
-    assert_true(engine->near->tallies.n < 200);
+    assert_true(engine->affinity->tallies.n < 200);
 }
 
 int main(void)

@@ -33,23 +33,23 @@ static size_t naive_best(const uint32_t *numbers, size_t n)
     return best;
 }
 
-static void check(const struct winners *w, const uint32_t *numbers, size_t n)
+static void check(const struct max_tree *w, const uint32_t *numbers, size_t n)
 {
     size_t want = naive_best(numbers, n);
     size_t at = SIZE_MAX;
 
-    assert_int_equal(winners_best(w, &at), numbers[want]);
+    assert_int_equal(max_tree_best(w, &at), numbers[want]);
     assert_int_equal(at, want);
 }
 
 /* Few different numbers, so that many are equal. */
-static void run_winners(uint64_t seed)
+static void run_max_tree(uint64_t seed)
 {
     static const size_t sizes[] = {1, 2, 15, 16, 17, 255, 256, 257, 4096, 4097, NUMBERS_MAX};
     static uint32_t numbers[NUMBERS_MAX];
     struct prop p = {seed};
     size_t n = sizes[prop_below(&p, sizeof(sizes) / sizeof(sizes[0]))];
-    struct winners *w = winners_new(n);
+    struct max_tree *w = max_tree_new(n);
 
     for (size_t i = 0; i < n; i++)
         numbers[i] = 0;
@@ -58,15 +58,15 @@ static void run_winners(uint64_t seed)
         size_t i = prop_chance(&p, 30) ? naive_best(numbers, n) : prop_below(&p, n);
 
         numbers[i] = prop_chance(&p, 30) ? 0 : (uint32_t)prop_below(&p, 8);
-        winners_set(w, i, numbers[i]);
-        assert_int_equal(winners_get(w, i), numbers[i]);
+        max_tree_set(w, i, numbers[i]);
+        assert_int_equal(max_tree_get(w, i), numbers[i]);
         check(w, numbers, n);
     }
-    winners_clear(w);
+    max_tree_clear(w);
     for (size_t i = 0; i < n; i++)
         numbers[i] = 0;
     check(w, numbers, n);
-    winners_free(w);
+    max_tree_free(w);
 }
 
 static void finds_the_first_of_the_largest(void **state)
@@ -76,7 +76,7 @@ static void finds_the_first_of_the_largest(void **state)
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
         failing_seed = seed;
-        run_winners(seed);
+        run_max_tree(seed);
     }
     failing_seed = 0;
 }
@@ -105,8 +105,8 @@ static void run_ladder(uint64_t seed)
     }
     ladder_init(&l, steps, n);
     for (int k = 0; k < CHANGES; k++) {
-        int64_t near = n > 0 ? steps[prop_below(&p, n)] - 1 + (int64_t)prop_below(&p, 3) : 0;
-        int64_t x = prop_chance(&p, 50) ? near : any_size(&p);
+        int64_t affinity = n > 0 ? steps[prop_below(&p, n)] - 1 + (int64_t)prop_below(&p, 3) : 0;
+        int64_t x = prop_chance(&p, 50) ? affinity : any_size(&p);
         size_t want = 0;
 
         while (want < n && steps[want] <= x)

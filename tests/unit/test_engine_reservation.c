@@ -16,7 +16,7 @@ struct spec {
     bool is_maintenance;
 };
 
-static enum mete_result reserve(struct mete_engine *e, struct spec s)
+static enum mete_result backfill(struct mete_engine *e, struct spec s)
 {
     const char *user = s.user ? s.user : "bob";
 
@@ -37,7 +37,7 @@ static enum mete_result reserve(struct mete_engine *e, struct spec s)
                                    });
 }
 
-#define RESERVE(...) OK(reserve(engine, (struct spec){__VA_ARGS__}))
+#define RESERVE(...) OK(backfill(engine, (struct spec){__VA_ARGS__}))
 
 static const char *why(uint64_t id, int64_t now_s)
 {
@@ -213,7 +213,7 @@ static void says_what_is_wrong(void **state)
     NODE(.name = "a", .gpus = 8);
     RESERVE(.name = "old", .from_s = 10, .to_s = 20, .gpus = 1);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(reserve(engine, cases[i].spec), cases[i].result);
+        assert_int_equal(backfill(engine, cases[i].spec), cases[i].result);
         assert_string_equal(mete_last_error(engine), cases[i].message);
     }
     RESERVE(.name = "x", .from_s = 20, .to_s = 25, .node = "a");
@@ -243,7 +243,7 @@ static void evicts_nobody_for_who_may_not_stay(void **state)
 /* Random reservations and jobs, against a naive account of who may be where. */
 enum {
     JOBS = 40,
-    BOOKINGS = 4,
+    RESERVATIONS = 4,
     NODES = 4,
     GPUS = 4,
 };
@@ -254,7 +254,7 @@ struct prop_job {
     bool is_placed;
 };
 
-struct prop_booking {
+struct prop_reservation {
     struct spec spec;
     bool is_there;
     unsigned gpus[NODES]; /* bits */
@@ -266,22 +266,22 @@ struct prop_world {
     uint64_t seed;
     int64_t now_s;
     struct prop_job jobs[JOBS + 1];
-    struct prop_booking bookings[BOOKINGS];
+    struct prop_reservation reservations[RESERVATIONS];
 };
 
 static const char *const node_names[NODES] = {"n0", "n1", "n2", "n3"};
-static const char *const booking_names[BOOKINGS] = {"b0", "b1", "b2", "b3"};
+static const char *const reservation_names[RESERVATIONS] = {"b0", "b1", "b2", "b3"};
 static const char *const users[] = {"ann", "bob", "cat"};
 
 /* What each has, as the engine says: picks move only when gpus are lost, which none is here. */
-static void read_bookings(struct prop_world *w)
+static void read_reservations(struct prop_world *w)
 {
     for (size_t i = 0; i < mete_reservation_count(w->engine); i++) {
         struct mete_reservation_view v;
-        struct prop_booking *b;
+        struct prop_reservation *b;
 
         OK(mete_reservation_view(w->engine, i, &v));
-        b = &w->bookings[v.name[1] - '0'];
+        b = &w->reservations[v.name[1] - '0'];
         memset(b->gpus, 0, sizeof(b->gpus));
         for (size_t k = 0; k < v.n_nodes && b->spec.node; k++)
             b->gpus[v.nodes[k][1] - '0'] = (1u << GPUS) - 1;
@@ -290,7 +290,7 @@ static void read_bookings(struct prop_world *w)
     }
 }
 
-static bool is_entitled(const struct prop_booking *b, const struct job_spec *job)
+static bool is_entitled(const struct prop_reservation *b, const struct job_spec *job)
 {
     return !b->spec.is_maintenance && strcmp(b->spec.user, job->user) == 0;
 }
@@ -304,21 +304,21 @@ static void check_pod(struct prop_world *w, const struct job_spec *job,
 
     for (size_t i = 0; i < p->n_gpus; i++)
         gpus |= 1u << (p->gpus[i][3] - '0');
-    for (int i = 0; i < BOOKINGS; i++) {
-        const struct prop_booking *b = &w->bookings[i];
-        bool is_named = job->reservation && strcmp(job->reservation, booking_names[i]) == 0;
+    for (int i = 0; i < RESERVATIONS; i++) {
+        const struct prop_reservation *b = &w->reservations[i];
+        bool is_named = job->reservation && strcmp(job->reservation, reservation_names[i]) == 0;
 
         if (is_named &&
             !(b->is_there && is_entitled(b, job) && w->now_s >= b->spec.from_s &&
               (job->limit_s == 0 || end_s <= b->spec.to_s) && (gpus & ~b->gpus[node]) == 0))
             fail_msg("seed %llu: job %llu is outside of %s", (unsigned long long)w->seed,
-                     (unsigned long long)job->id, booking_names[i]);
+                     (unsigned long long)job->id, reservation_names[i]);
         if (!b->is_there || is_entitled(b, job) || w->now_s >= b->spec.to_s ||
             end_s <= b->spec.from_s)
             continue;
         if ((gpus & b->gpus[node]) || (b->spec.node && b->gpus[node]))
             fail_msg("seed %llu: job %llu overlaps %s", (unsigned long long)w->seed,
-                     (unsigned long long)job->id, booking_names[i]);
+                     (unsigned long long)job->id, reservation_names[i]);
     }
 }
 
@@ -328,8 +328,9 @@ static void run_cycle(struct prop_world *w, int64_t later_s)
 
     w->now_s += later_s;
     mete_cycle(w->engine, w->now_s * SECOND, 0, &d);
-    for (int i = 0; i < BOOKINGS; i++)
-        w->bookings[i].is_there = w->bookings[i].is_there && w->bookings[i].spec.to_s > w->now_s;
+    for (int i = 0; i < RESERVATIONS; i++)
+        w->reservations[i].is_there =
+            w->reservations[i].is_there && w->reservations[i].spec.to_s > w->now_s;
     for (size_t i = 0; i < d.n_placements; i++) {
         struct prop_job *job = &w->jobs[d.placements[i].workload];
 
@@ -355,12 +356,12 @@ static void check_first(struct prop_world *w)
     }
 }
 
-static void put_booking(struct prop_world *w, int i)
+static void put_reservation(struct prop_world *w, int i)
 {
-    struct prop_booking *b = &w->bookings[i];
+    struct prop_reservation *b = &w->reservations[i];
     enum mete_result result;
     struct spec s = {
-        .name = booking_names[i],
+        .name = reservation_names[i],
         .from_s = w->now_s + (int64_t)prop_below(&w->prop, 60),
         .user = users[prop_below(&w->prop, 3)],
         .is_maintenance = prop_chance(&w->prop, 30),
@@ -376,10 +377,10 @@ static void put_booking(struct prop_world *w, int i)
         s.node = node_names[prop_below(&w->prop, NODES)];
     else
         s.gpus = 1 + (uint32_t)prop_below(&w->prop, 6);
-    result = reserve(w->engine, s);
+    result = backfill(w->engine, s);
     assert_true(result == METE_OK || result == METE_CONFLICT);
     if (result == METE_OK)
-        *b = (struct prop_booking){.spec = s, .is_there = true};
+        *b = (struct prop_reservation){.spec = s, .is_there = true};
 }
 
 static void put_job(struct prop_world *w, uint64_t id)
@@ -401,7 +402,7 @@ static void put_job(struct prop_world *w, uint64_t id)
                  .priority = (int32_t)prop_below(&w->prop, 3),
                  .user = users[prop_below(&w->prop, 3)],
                  .reservation = prop_chance(&w->prop, 20)
-                                    ? booking_names[prop_below(&w->prop, BOOKINGS)]
+                                    ? reservation_names[prop_below(&w->prop, RESERVATIONS)]
                                     : NULL},
     };
     OK(add_job(w->engine, job->spec));
@@ -420,10 +421,10 @@ static void run_seed(uint64_t seed)
         uint64_t hash;
 
         if (kind < 10)
-            put_booking(&w, (int)prop_below(&w.prop, BOOKINGS));
+            put_reservation(&w, (int)prop_below(&w.prop, RESERVATIONS));
         else if (kind < 70)
             put_job(&w, 1 + prop_below(&w.prop, JOBS));
-        read_bookings(&w);
+        read_reservations(&w);
         run_cycle(&w, 1 + (int64_t)prop_below(&w.prop, 10));
         hash = engine_hash(w.engine);
         if (i % 8 == 0)

@@ -4,13 +4,13 @@
  * allowed at that moment and on a node that is wished for most; whatever waits fits nowhere.
  */
 #include "../prop.h"
+#include "affinity_naive.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/affinity/affinity.h"
 #include "engine/record/record.h"
 #include "engine/state.h"
 #include "engine_build.h"
-#include "near_naive.h"
 #include "test.h"
 
 enum {
@@ -22,7 +22,7 @@ struct model {
     struct prop prop;
     uint64_t seed;
     int64_t now_s;
-    struct near_model near;
+    struct affinity_model affinity;
     struct buf recording;
 };
 
@@ -40,10 +40,10 @@ static const char *const topologies[] = {"host", "zone", "disk"};
 
 static void tell_node(struct model *m, int node)
 {
-    const struct model_node *n = &m->near.nodes[node];
+    const struct model_node *n = &m->affinity.nodes[node];
     const struct mete_amount capacity[] = {{"cpu", INT64_C(1000) * CPUS}};
     const struct mete_taint taint = {"dedicated", "x", METE_NO_SCHEDULE};
-    struct mete_label labels[4] = {{"host", near_names[node]}};
+    struct mete_label labels[4] = {{"host", affinity_names[node]}};
     size_t n_labels = 1;
 
     if (n->zone)
@@ -53,7 +53,7 @@ static void tell_node(struct model *m, int node)
     if (n->cores)
         labels[n_labels++] = (struct mete_label){"cores", n->cores};
     CHECK(m, mete_node_set(m->engine, &(struct mete_node){
-                                          .name = near_names[node],
+                                          .name = affinity_names[node],
                                           .capacity = capacity,
                                           .n_capacity = 1,
                                           .labels = labels,
@@ -78,7 +78,7 @@ static size_t list_labels(const struct model_pod *p, struct mete_label *ret)
 
 static void tell_pod(struct model *m, int id)
 {
-    const struct model_pod *p = &m->near.pods[id];
+    const struct model_pod *p = &m->affinity.pods[id];
     const struct mete_amount requests[] = {{"cpu", 1000}};
     const struct mete_toleration toleration = {
         .key = "dedicated", .is_exists = true, .any_effect = true};
@@ -203,7 +203,7 @@ static void random_rule(struct model *m, struct model_pod *p, struct model_rule 
 static void add_pod(struct model *m)
 {
     int id = 1 + (int)prop_below(&m->prop, PODS);
-    struct model_pod *p = &m->near.pods[id];
+    struct model_pod *p = &m->affinity.pods[id];
 
     if (p->is_there)
         return;
@@ -228,10 +228,10 @@ static void remove_pod(struct model *m)
 {
     int id = 1 + (int)prop_below(&m->prop, PODS);
 
-    if (!m->near.pods[id].is_there)
+    if (!m->affinity.pods[id].is_there)
         return;
     CHECK(m, mete_workload_remove(m->engine, (uint64_t)id) == METE_OK);
-    m->near.pods[id].is_there = false;
+    m->affinity.pods[id].is_there = false;
 }
 
 static void relabel_pod(struct model *m)
@@ -240,20 +240,20 @@ static void relabel_pod(struct model *m)
     struct mete_label labels[2];
     struct mete_pod_labels set = {.labels = labels};
 
-    if (!m->near.pods[id].is_there)
+    if (!m->affinity.pods[id].is_there)
         return;
-    m->near.pods[id].app = PICK(m, apps);
-    set.n_labels = list_labels(&m->near.pods[id], labels);
+    m->affinity.pods[id].app = PICK(m, apps);
+    set.n_labels = list_labels(&m->affinity.pods[id], labels);
     CHECK(m, mete_workload_label(m->engine, (uint64_t)id, &set, 1) == METE_OK);
 }
 
 static void change_node(struct model *m)
 {
     int node = (int)prop_below(&m->prop, NODES);
-    struct model_node *n = &m->near.nodes[node];
+    struct model_node *n = &m->affinity.nodes[node];
 
     if (n->is_there && prop_chance(&m->prop, 15)) {
-        CHECK(m, mete_node_remove(m->engine, near_names[node]) == METE_OK);
+        CHECK(m, mete_node_remove(m->engine, affinity_names[node]) == METE_OK);
         n->is_there = false;
         return;
     }
@@ -271,7 +271,7 @@ static void change_node(struct model *m)
 static int node_named(const char *name)
 {
     for (int i = 0; i < NODES; i++)
-        if (strcmp(near_names[i], name) == 0)
+        if (strcmp(affinity_names[i], name) == 0)
             return i;
     fail_msg("there is no node %s", name);
     return -1;
@@ -280,17 +280,17 @@ static int node_named(const char *name)
 /* One pod of a decision, with those before it where they are. */
 static void check_placed(struct model *m, int id, const struct mete_pod_placement *at)
 {
-    struct model_pod *p = &m->near.pods[id];
+    struct model_pod *p = &m->affinity.pods[id];
     int node = node_named(at->node);
     int64_t scores[NODES];
     bool fits[NODES];
 
     for (int i = 0; i < NODES; i++)
-        fits[i] = near_may_be(&m->near, p, i);
+        fits[i] = affinity_may_be(&m->affinity, p, i);
     CHECK(m, fits[node]);
-    m->near.is_close = false;
-    near_scores(&m->near, p, fits, scores);
-    for (int i = 0; i < NODES && !m->near.is_close; i++)
+    m->affinity.is_close = false;
+    affinity_scores(&m->affinity, p, fits, scores);
+    for (int i = 0; i < NODES && !m->affinity.is_close; i++)
         CHECK(m, !fits[i] || scores[i] <= scores[node]);
     p->node[at->pod] = node;
 }
@@ -305,12 +305,12 @@ static void run_cycle(struct model *m)
         for (size_t k = 0; k < d.placements[i].n_pods; k++)
             check_placed(m, (int)d.placements[i].workload, &d.placements[i].pods[k]);
     for (int id = 1; id <= PODS; id++) {
-        const struct model_pod *p = &m->near.pods[id];
+        const struct model_pod *p = &m->affinity.pods[id];
 
         for (int node = 0; p->is_there && p->count == 1 && p->node[0] < 0 && node < NODES; node++)
-            if (near_may_be(&m->near, p, node))
+            if (affinity_may_be(&m->affinity, p, node))
                 fail_msg("seed %llu: pod %d waits and may be on %s", (unsigned long long)m->seed,
-                         id, near_names[node]);
+                         id, affinity_names[node]);
     }
 }
 
@@ -321,7 +321,7 @@ static void ask_why(struct model *m)
     uint64_t before = engine_hash(m->engine);
     struct mete_reason r;
 
-    if (!m->near.pods[id].is_there)
+    if (!m->affinity.pods[id].is_there)
         return;
     CHECK(m, mete_why(m->engine, (uint64_t)id, m->now_s * SECOND, &r) == METE_OK);
     for (size_t i = 0; i < r.n_nodes; i++)
@@ -411,9 +411,9 @@ static void run_seed(uint64_t seed, const char *policy)
         step(m);
     replay(m, &options);
     for (int id = 1; id <= PODS; id++)
-        if (m->near.pods[id].is_there)
+        if (m->affinity.pods[id].is_there)
             CHECK(m, mete_workload_remove(m->engine, (uint64_t)id) == METE_OK);
-    CHECK(m, !m->engine->near || m->engine->near->tallies.n == 0);
+    CHECK(m, !m->engine->affinity || m->engine->affinity->tallies.n == 0);
     mete_engine_free(m->engine);
     buf_done(&m->recording);
     free(m);

@@ -1,5 +1,5 @@
 /*
- * near_naive.h - where Kubernetes lets pods go and where it would rather have them, written
+ * affinity_naive.h - where Kubernetes lets pods go and where it would rather have them, written
  * straight from its documentation: node affinity, pod affinity and anti-affinity, topology spread
  *
  * Nodes have the labels host (their name), zone, disk and cores, 4 cpus and maybe one taint; pods
@@ -51,17 +51,18 @@ struct model_pod {
     int node[GANG]; /* -1: none */
 };
 
-struct near_model {
+struct affinity_model {
     /* A score is too near to a half to say how it is rounded. */
     bool is_close;
     struct model_node nodes[NODES];
     struct model_pod pods[PODS + 1]; /* by id */
 };
 
-extern const char *const near_names[NODES];
+extern const char *const affinity_names[NODES];
 
 /* May one more pod like `p` be on the node now? */
-bool near_may_be(const struct near_model *m, const struct model_pod *p, int node);
+bool affinity_may_be(const struct affinity_model *m, const struct model_pod *p, int node);
 
 /* What the nodes where it `fits` are worth by its wishes and those of others, 0 to 600. */
-void near_scores(struct near_model *m, const struct model_pod *p, const bool *fits, int64_t *ret);
+void affinity_scores(struct affinity_model *m, const struct model_pod *p, const bool *fits,
+                     int64_t *ret);

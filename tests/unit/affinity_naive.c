@@ -1,18 +1,18 @@
-#include "near_naive.h"
+#include "affinity_naive.h"
 
 #include <string.h>
 
 #include "base/attr.h"
 #include "base/num.h"
 
-const char *const near_names[NODES] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6"};
+const char *const affinity_names[NODES] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6"};
 
-static const char *node_label(const struct near_model *m, int node, const char *key)
+static const char *node_label(const struct affinity_model *m, int node, const char *key)
 {
     const struct model_node *n = &m->nodes[node];
 
     if (strcmp(key, "host") == 0)
-        return near_names[node];
+        return affinity_names[node];
     if (strcmp(key, "zone") == 0)
         return n->zone;
     return strcmp(key, "disk") == 0 ? n->disk : n->cores;
@@ -59,18 +59,18 @@ static bool holds(const struct mete_requirement *r, const char *value)
     return false;
 }
 
-static bool term_holds(const struct near_model *m, const struct mete_node_term *t, int node)
+static bool term_holds(const struct affinity_model *m, const struct mete_node_term *t, int node)
 {
     for (size_t i = 0; i < t->n_labels; i++)
         if (!holds(&t->labels[i], node_label(m, node, t->labels[i].key)))
             return false;
     for (size_t i = 0; i < t->n_names; i++)
-        if (!holds(&t->names[i], near_names[node]))
+        if (!holds(&t->names[i], affinity_names[node]))
             return false;
     return t->n_labels + t->n_names > 0;
 }
 
-static bool node_is_wanted(const struct near_model *m, const struct model_pod *p, int node)
+static bool node_is_wanted(const struct affinity_model *m, const struct model_pod *p, int node)
 {
     for (size_t i = 0; i < p->n_terms; i++)
         if (term_holds(m, &p->terms[i], node))
@@ -101,7 +101,7 @@ static bool selected_by_all(const struct model_pod *owner, const struct model_po
     return true;
 }
 
-static bool same_domain(const struct near_model *m, const char *key, int a, int b)
+static bool same_domain(const struct affinity_model *m, const char *key, int a, int b)
 {
     const char *one = node_label(m, a, key);
     const char *other = node_label(m, b, key);
@@ -112,7 +112,7 @@ static bool same_domain(const struct near_model *m, const char *key, int a, int 
 typedef bool (*pod_test)(const void *arg, const struct model_pod *p);
 
 /* Pods in the domain of the node (or with -1 in any) for which `test` holds. */
-static int64_t count_pods(const struct near_model *m, const char *key, int node, pod_test test,
+static int64_t count_pods(const struct affinity_model *m, const char *key, int node, pod_test test,
                           const void *arg)
 {
     int64_t n = 0;
@@ -139,7 +139,7 @@ static bool test_all(const void *arg, const struct model_pod *p)
     return selected_by_all(arg, p);
 }
 
-static bool spread_sees(const struct near_model *m, const struct model_pod *p,
+static bool spread_sees(const struct affinity_model *m, const struct model_pod *p,
                         const struct mete_pod_rule *r, int node)
 {
     const struct model_node *n = &m->nodes[node];
@@ -159,7 +159,7 @@ static bool spread_sees(const struct near_model *m, const struct model_pod *p,
 }
 
 /* Pods that match on the nodes of the domain that count; -1: there is no such node. */
-static int64_t spread_count(const struct near_model *m, const struct model_pod *p,
+static int64_t spread_count(const struct affinity_model *m, const struct model_pod *p,
                             const struct mete_pod_rule *r, int domain_of)
 {
     int64_t n = -1;
@@ -175,7 +175,7 @@ static int64_t spread_count(const struct near_model *m, const struct model_pod *
     return n;
 }
 
-static bool spread_allows(const struct near_model *m, const struct model_pod *p,
+static bool spread_allows(const struct affinity_model *m, const struct model_pod *p,
                           const struct mete_pod_rule *r, int node)
 {
     int64_t least = INT64_MAX;
@@ -201,7 +201,7 @@ static bool spread_allows(const struct near_model *m, const struct model_pod *p,
     return (here < 0 ? 0 : here) + selects(r, p) - least <= r->max_skew;
 }
 
-static bool together_allows(const struct near_model *m, const struct model_pod *p, int node)
+static bool together_allows(const struct affinity_model *m, const struct model_pod *p, int node)
 {
     bool are_there = true;
     bool are_anywhere = false;
@@ -219,7 +219,7 @@ static bool together_allows(const struct near_model *m, const struct model_pod *
     return are_there || (!are_anywhere && selected_by_all(p, p));
 }
 
-static bool others_allow(const struct near_model *m, const struct model_pod *p, int node)
+static bool others_allow(const struct affinity_model *m, const struct model_pod *p, int node)
 {
     for (int id = 1; id <= PODS; id++) {
         const struct model_pod *other = &m->pods[id];
@@ -237,7 +237,7 @@ static bool others_allow(const struct near_model *m, const struct model_pod *p, 
     return true;
 }
 
-static bool rules_allow(const struct near_model *m, const struct model_pod *p, int node)
+static bool rules_allow(const struct affinity_model *m, const struct model_pod *p, int node)
 {
     for (size_t i = 0; i < p->n_rules; i++) {
         const struct mete_pod_rule *r = &p->rules[i].rule;
@@ -253,7 +253,7 @@ static bool rules_allow(const struct near_model *m, const struct model_pod *p, i
     return together_allows(m, p, node) && others_allow(m, p, node);
 }
 
-static int used_on(const struct near_model *m, int node)
+static int used_on(const struct affinity_model *m, int node)
 {
     int used = 0;
 
@@ -263,7 +263,7 @@ static int used_on(const struct near_model *m, int node)
     return used;
 }
 
-bool near_may_be(const struct near_model *m, const struct model_pod *p, int node)
+bool affinity_may_be(const struct affinity_model *m, const struct model_pod *p, int node)
 {
     const struct model_node *n = &m->nodes[node];
 
@@ -273,7 +273,7 @@ bool near_may_be(const struct near_model *m, const struct model_pod *p, int node
 
 /* What each plugin says of a node before it is compared with others. */
 
-static int64_t wishes_of(const struct near_model *m, const struct model_pod *p, int node)
+static int64_t wishes_of(const struct affinity_model *m, const struct model_pod *p, int node)
 {
     int64_t sum = 0;
 
@@ -282,7 +282,7 @@ static int64_t wishes_of(const struct near_model *m, const struct model_pod *p, 
     return sum;
 }
 
-static int64_t liking_of(const struct near_model *m, const struct model_pod *p, int node)
+static int64_t liking_of(const struct affinity_model *m, const struct model_pod *p, int node)
 {
     int64_t sum = 0;
 
@@ -327,7 +327,7 @@ static bool has_wished_spread(const struct model_pod *p)
 }
 
 /* In how many domains the nodes that fit are. */
-static int domains_of(const struct near_model *m, const struct model_pod *p, const bool *fits,
+static int domains_of(const struct affinity_model *m, const struct model_pod *p, const bool *fits,
                       const struct mete_pod_rule *r)
 {
     int n = 0;
@@ -344,7 +344,7 @@ static int domains_of(const struct near_model *m, const struct model_pod *p, con
 }
 
 /* -1: it is not in all of the topologies. */
-static int64_t unevenness_of(struct near_model *m, const struct model_pod *p, const bool *fits,
+static int64_t unevenness_of(struct affinity_model *m, const struct model_pod *p, const bool *fits,
                              int node)
 {
     /* ln(n + 2) of so many domains */
@@ -370,7 +370,8 @@ static int64_t unevenness_of(struct near_model *m, const struct model_pod *p, co
     return (int64_t)(sum + 0.5);
 }
 
-void near_scores(struct near_model *m, const struct model_pod *p, const bool *fits, int64_t *ret)
+void affinity_scores(struct affinity_model *m, const struct model_pod *p, const bool *fits,
+                     int64_t *ret)
 {
     int64_t raw[3][NODES] = {0};
     int64_t low[3] = {INT64_MAX, INT64_MAX, INT64_MAX};
