@@ -14,6 +14,8 @@ struct proc;
 
 struct proc_options {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
+    bool is_self;            /* the program is the caller's own, also where `argv[0]`, then only a
+                                name, is out of its user's reach */
     const char *const *env;  /* NULL: the parent's */
     const char *cwd;         /* entered as `uid`; NULL: the parent's */
 

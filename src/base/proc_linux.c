@@ -45,7 +45,7 @@ struct proc {
 /* What the child needs, made before the fork. */
 struct plan {
     const struct proc_options *options;
-    const char *program; /* the path that PATH gave */
+    const char *program; /* the path that PATH gave, or that of the caller's program */
     int fds[FDS_MAX];    /* what becomes descriptor i; -1: absent */
     int n_fds;
     int report_fd;
@@ -158,9 +158,9 @@ static _Noreturn void child_run(struct plan *plan)
 
     child_reset_signals();
     child_place_fds(plan);
-    /* The new user runs the file that we name, also where it may not enter the directories above.
-     */
-    if (o->uid != 0 && (program_fd = open(plan->program, O_PATH | O_CLOEXEC)) < 0)
+    /* By its descriptor the child can run the program also where its user may not enter the
+     * directories above. */
+    if ((o->is_self || o->uid != 0) && (program_fd = open(plan->program, O_PATH | O_CLOEXEC)) < 0)
         child_fail(plan, STEP_EXEC);
     if (o->is_session && setsid() < 0)
         child_fail(plan, STEP_SESSION);
@@ -387,7 +387,10 @@ struct err *proc_start(struct loop *l, const struct proc_options *options, proc_
     int pidfd = -1;
 
     assert(options->n_fds <= FDS_MAX);
-    TRY(find_program(options->argv[0], &program));
+    if (options->is_self)
+        program = mem_strdup("/proc/self/exe");
+    else
+        TRY(find_program(options->argv[0], &program));
     null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null_fd < 0)
         return err_errno(errno, "open /dev/null");

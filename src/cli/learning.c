@@ -175,7 +175,7 @@ static struct err *write_files(const struct learning *l)
 static struct err *start_child(struct learning *l)
 {
     const char *const argv[] = {l->self_path, "learn-values", l->dir, NULL};
-    const struct proc_options o = {.argv = argv, .deadline_ns = DEADLINE_NS};
+    const struct proc_options o = {.argv = argv, .is_self = true, .deadline_ns = DEADLINE_NS};
 
     TRY(write_files(l));
     l->child_total = arrivals_total(l->arrivals);

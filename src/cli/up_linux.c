@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/data_dir.h"
 #include "cli/notify.h"
+#include "cli/reach.h"
 #include "cli/roles.h"
 #include "cli/session.h"
 #include "cli/start_room.h"
@@ -176,6 +177,7 @@ static struct err *prepare(struct up *u)
 {
     (void)umask(022);
     TRY(data_dir_open(u->options.data, &u->dir));
+    TRY(reach_check(&u->dir, u->cli->self_path));
     TRY(node_name_make(&u->node_name));
     u->node_path = path_format("/api/v1/nodes/%s", u->node_name);
     TRY(prepare_gpus(u));

@@ -69,13 +69,14 @@ def execute(argv, stdin=None, env=None, deadline_s=DEADLINE_S):
 class Mete:
     """One machine's Mete. Use it with `with`; what still runs at the end is stopped and its directory removed."""
 
-    def __init__(self, gpus="emulated:8xH100", arguments=()):
+    def __init__(self, gpus="emulated:8xH100", arguments=(), program=METE):
         self.dir = tempfile.mkdtemp(prefix="mete-test-")
         os.chmod(self.dir, 0o755)
         self.data = os.path.join(self.dir, "data")
         self.home = os.path.join(self.dir, "home")
         os.mkdir(self.home)
         self.gpus = gpus
+        self.program = program
         self.arguments = list(arguments)
         self.up = None
         self.log = os.path.join(self.dir, "up.log")
@@ -86,7 +87,7 @@ class Mete:
     def start(self):
         out = open(self.log, "ab")
         self.up = subprocess.Popen(
-            [METE, "up", "--data", self.data, "--gpus", self.gpus, "--listen", "127.0.0.1:0", *self.arguments],
+            [self.program, "up", "--data", self.data, "--gpus", self.gpus, "--listen", "127.0.0.1:0", *self.arguments],
             stdout=subprocess.PIPE, stderr=out, env=self.env, start_new_session=True)
         out.close()
         os.set_blocking(self.up.stdout.fileno(), False)

@@ -1,5 +1,7 @@
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,6 +256,33 @@ static void runs_a_file_where_the_new_user_may_not_enter(void **state)
     assert_null(dir_remove(dir));
 }
 
+/* In the child: which program it is, by which name. */
+static int say_self(const char *name)
+{
+    char self[PATH_MAX] = {0};
+
+    return readlink("/proc/self/exe", self, sizeof(self) - 1) > 0 &&
+                   printf("%s as %s", self, name) > 0
+               ? 0
+               : 1;
+}
+
+static void runs_its_own_program_by_any_name(void **state)
+{
+    const char *const argv[] = {"/no/such/file", "say-self", NULL};
+    char self[PATH_MAX] = {0};
+    AUTO_FREE char *want = NULL;
+    struct result r;
+
+    (void)state;
+    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    want = mem_format("%s as /no/such/file", self);
+    r = run((struct proc_options){.argv = argv, .is_self = true, .has_output = true});
+    assert_string_equal(r.output, want);
+    assert_int_equal(r.status, 0);
+    free(r.output);
+}
+
 static void an_abandoned_child_is_reaped_in_silence(void **state)
 {
     struct loop *l = loop_linux_new();
@@ -293,7 +322,7 @@ static void a_signal_reaches_it(void **state)
     loop_linux_free(r.loop);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collects_output_and_status),
@@ -305,9 +334,12 @@ int main(void)
         cmocka_unit_test(starts_with_clean_signals_and_the_named_environment),
         cmocka_unit_test(drops_all_that_root_has),
         cmocka_unit_test(runs_a_file_where_the_new_user_may_not_enter),
+        cmocka_unit_test(runs_its_own_program_by_any_name),
         cmocka_unit_test(an_abandoned_child_is_reaped_in_silence),
         cmocka_unit_test(a_signal_reaches_it),
     };
 
+    if (argc == 2 && strcmp(argv[1], "say-self") == 0)
+        return say_self(argv[0]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
