@@ -1,11 +1,15 @@
 /*
- * mete/engine.h - the scheduling engine of Mete: state and time in, placements and reasons out
+ * mete/engine.h - the scheduling engine of Mete: cluster state and time in, placements and reasons
+ * out
  *
- * A pure library: no I/O, no clock, no threads, no globals; the same calls give the same decisions
- * to the byte. Not thread-safe: one engine, one caller. All texts passed in are copied. Results are
- * borrowed and valid until the next call on the engine that changes it, unless said otherwise.
+ * The engine is a pure library: no I/O, no clock, no threads, no globals. The same calls give the
+ * same decisions to the byte. An engine is not thread-safe: one caller owns it. The engine copies
+ * all texts that a caller passes in. Results are borrowed: they are valid until the next call that
+ * changes the engine, unless a function says otherwise.
  *
- * Version 0: things may still be added; that it is pure is final.
+ * Units: cpu and gpu compute in 1/1000 (`_milli`), memory in bytes, times in nanoseconds (`_ns`).
+ *
+ * Version 0: functions and members may still be added. The purity is final.
  */
 #ifndef METE_ENGINE_H
 #define METE_ENGINE_H
@@ -24,13 +28,13 @@ struct mete_engine;
 
 enum mete_result {
     METE_OK = 0,
-    METE_INVALID,   /* a number or name that cannot be; see mete_last_error */
-    METE_NOT_FOUND, /* no such node or workload */
-    METE_EXISTS,    /* the workload id is taken */
-    METE_CONFLICT,  /* a restored placement does not fit what is there */
+    METE_INVALID,   /* an argument is malformed or out of range: see mete_last_error */
+    METE_NOT_FOUND, /* no such node, workload, queue or reservation */
+    METE_EXISTS,    /* a workload with this id is present */
+    METE_CONFLICT,  /* the call contradicts what is there, e.g. a restored placement does not fit */
 };
 
-/* cpu in 1/1000, memory in bytes, pods and everything else as counts. */
+/* An amount of one resource: cpu in 1/1000, memory in bytes, all others as counts. */
 struct mete_amount {
     const char *resource;
     int64_t amount;
@@ -61,12 +65,11 @@ struct mete_toleration {
     enum mete_effect effect;
 };
 
-/* How a gpu is dealt out. */
+/* How a gpu is divided. */
 enum mete_gpu_mode {
     METE_GPU_WHOLE,    /* whole, or in capped shares */
-    METE_GPU_REPLICAS, /* in so many equal parts (time-slicing, MPS) that promise nothing but count
-                        */
-    METE_GPU_SLICES,   /* in MIG instances */
+    METE_GPU_REPLICAS, /* equal parts (time-slicing, MPS): counted, not isolated */
+    METE_GPU_SLICES,   /* MIG instances */
 };
 
 /* A MIG instance that the driver has. */
@@ -77,28 +80,28 @@ struct mete_slice {
 };
 
 /*
- * With is_flexible its MIG instances may be created and destroyed, by the geometry of its model and
- * memory: those that nobody holds make room for others, and where nobody holds any it can be given
- * whole or in shares, as one in mode METE_GPU_WHOLE can be given in slices. METE_INVALID where no
- * geometry is known for it.
+ * A gpu with is_flexible may have its MIG instances created and destroyed, by the geometry of its
+ * model and memory: free instances give way to others, and a gpu without held instances can be
+ * given whole or in shares. A flexible gpu in mode METE_GPU_WHOLE can be given in slices.
+ * METE_INVALID: no MIG geometry is known for the model and memory.
  */
 struct mete_gpu {
     const char *uuid;
     const char *model;               /* "h100" */
-    int64_t memory_bytes;            /* that can be used: what the driver leaves */
+    int64_t memory_bytes;            /* usable memory: without what the driver reserves */
     int numa_node;                   /* -1: unknown */
     int link_group;                  /* -1: none */
-    bool is_healthy;                 /* false: not given to new pods, held ones stay held */
-    enum mete_gpu_mode mode;         /* as it is now */
-    uint32_t replicas;               /* in that mode: 1 .. 256; else 0 */
-    const struct mete_slice *slices; /* in that mode: what the driver has */
+    bool is_healthy;                 /* false: new pods do not get it, its holders keep it */
+    enum mete_gpu_mode mode;         /* the present mode */
+    uint32_t replicas;               /* METE_GPU_REPLICAS: 1 .. 256; else 0 */
+    const struct mete_slice *slices; /* METE_GPU_SLICES: the driver's instances */
     size_t n_slices;
     bool is_flexible;
 };
 
 struct mete_node {
     const char *name;
-    const struct mete_amount *capacity; /* allocatable, gpus not included */
+    const struct mete_amount *capacity; /* allocatable amounts, gpus not included */
     size_t n_capacity;
     const struct mete_label *labels;
     size_t n_labels;
@@ -112,15 +115,16 @@ struct mete_node {
 };
 
 /*
- * Pods together: in one domain, which is the nodes with the same value of this label. A list of
- * these goes from the narrowest to the widest, at most METE_DOMAINS_MAX: the first one in which all
- * pods fit is taken, but none behind the first that is required. A domain of a narrower key lies
- * within one of each required wider key. Of several domains that fit, the one with the fewest free
- * gpus, then the first by name.
+ * A topology level: pods of a workload go to one domain, the nodes with the same value of the label
+ * `key`. A list of levels goes from the narrowest to the widest, at most METE_DOMAINS_MAX. The
+ * engine takes the first level with a domain that holds all pods; it never goes past the first
+ * required level. A domain of a narrower level lies within one domain of each required wider level.
+ * Among domains that fit, the engine takes the one with the fewest free gpus, then the first by
+ * name.
  */
 struct mete_domain {
     const char *key;  /* "rack", "nvidia.com/gpu.clique", "kubernetes.io/hostname", ... */
-    bool is_required; /* else preferred: wider, or anywhere, where no domain has room */
+    bool is_required; /* false: preferred; pods go wider, or anywhere, when no domain has room */
 };
 
 enum {
@@ -128,28 +132,29 @@ enum {
 };
 
 /*
- * Devices of one kind. Slices where `profile` is set ("1g.10gb", also "mig-1g.10gb.me"), with at
- * least memory_bytes where that is not 0; replicas with is_replica; shares with gpu_milli 1 .. 999
- * (memory_bytes as gpu_memory_bytes of a pod set), else whole gpus. Shares and replicas of one pod
- * are on gpus that differ; slices may be on the same.
+ * Devices of one kind, for each pod of a set. Slices: `profile` is set ("1g.10gb", also
+ * "mig-1g.10gb.me"), with at least memory_bytes each unless that is 0. Replicas: is_replica.
+ * Shares: gpu_milli is 1 .. 999, memory_bytes as in gpu_memory_bytes of a pod set. Else whole gpus.
+ * Shares and replicas of one pod lie on different gpus; its slices may share a gpu.
  */
 struct mete_gpu_ask {
-    uint32_t count; /* 1 .. 64, as of all asks of a pod */
+    uint32_t count; /* 1 .. 64; the sum over all asks of a pod is at most 64, too */
     uint32_t gpu_milli;
     int64_t memory_bytes;
     const char *profile;
     bool is_replica;
-    const char *const *models; /* one of these; none: any */
+    const char *const *models; /* accepted models; none: any */
     size_t n_models;
 };
 
 enum mete_operator {
-    METE_OP_IN,             /* has the key, with one of the values */
-    METE_OP_NOT_IN,         /* with none of the values, or has no such key */
-    METE_OP_EXISTS,         /* has the key */
-    METE_OP_DOES_NOT_EXIST, /* has it not */
-    METE_OP_GREATER, /* both its value and the only one are whole numbers, and it is over that */
-    METE_OP_LESS,    /* under it */
+    METE_OP_IN,             /* the label's value is in the list */
+    METE_OP_NOT_IN,         /* the label is missing, or its value is not in the list */
+    METE_OP_EXISTS,         /* the label is present */
+    METE_OP_DOES_NOT_EXIST, /* the label is missing */
+    METE_OP_GREATER,        /* the label's value and the only list entry are whole numbers, and the
+                             * value is greater */
+    METE_OP_LESS,           /* the same, and the value is less */
 };
 
 /* A condition on labels, as in Kubernetes. */
@@ -160,140 +165,142 @@ struct mete_requirement {
     size_t n_values;
 };
 
-/* All of these hold for a node. One without any requirement holds for none. */
+/* A node matches a term when it meets all requirements. A term without requirements matches no
+ * node. */
 struct mete_node_term {
     const struct mete_requirement *labels;
     size_t n_labels;
     const struct mete_requirement
-        *names; /* METE_OP_IN and METE_OP_NOT_IN of its name; keys not read */
+        *names; /* METE_OP_IN and METE_OP_NOT_IN on the node's name; keys are ignored */
     size_t n_names;
 };
 
-/* A node for which the term holds is the better by so much. */
+/* A preference: a node that matches the term scores `weight` higher. */
 struct mete_node_wish {
     uint32_t weight; /* 1 .. 100 */
     struct mete_node_term term;
 };
 
 enum mete_rule_kind {
-    METE_RULE_TOGETHER, /* where such pods are (pod affinity) */
-    METE_RULE_APART,    /* where none are; and none comes where it is (pod anti-affinity) */
-    METE_RULE_SPREAD,   /* evenly with such pods (topology spread constraint) */
+    METE_RULE_TOGETHER, /* pod affinity: where matching pods are */
+    METE_RULE_APART,    /* pod anti-affinity: where no matching pods are, in both directions */
+    METE_RULE_SPREAD,   /* topology spread constraint: evenly with matching pods */
 };
 
 /*
- * Where a pod may be by where other pods are, as in Kubernetes. Nodes with the same value of the
- * label `topology` are one domain. Pods of one workload count for each other.
+ * A rule about other pods, as in Kubernetes. Nodes with the same value of the label `topology` form
+ * one domain. Pods of the same workload count for each other.
  */
 struct mete_pod_rule {
     enum mete_rule_kind kind;
-    uint32_t weight; /* 0: it must hold; else it is better by so much: 1 .. 100 */
+    uint32_t weight; /* 0: required; 1 .. 100: preferred, with this score */
     const char *topology;
-    /* Such pods: all of these hold for their labels (none: any), and they are in one of these
-     * namespaces. */
+    /* A pod matches when its labels meet all requirements (none: any labels) and its namespace is
+     * listed. */
     const struct mete_requirement *labels;
     size_t n_labels;
-    bool matches_none; /* no pod is such a pod */
+    bool matches_none; /* no pod matches */
     const char *const *namespaces;
     size_t n_namespaces;
     bool any_namespace;
-    /* Of METE_RULE_SPREAD. */
-    uint32_t max_skew;     /* so many more than in the domain with the fewest; not 0 */
-    uint32_t min_domains;  /* with fewer domains, the fewest is 0; 0: 1 */
-    bool counts_all_nodes; /* also those that its selector and node terms keep it away from */
-    bool counts_no_tainted_nodes; /* not those whose taints keep it away */
+    /* METE_RULE_SPREAD only. */
+    uint32_t max_skew;     /* most matching pods beyond the emptiest domain; not 0 */
+    uint32_t min_domains;  /* with fewer domains, the emptiest counts as 0; 0 means 1 */
+    bool counts_all_nodes; /* nodes that the selector and node terms exclude count, too */
+    bool
+        counts_no_tainted_nodes; /* nodes with taints that the pod does not tolerate do not count */
 };
 
-/* Pods that ask for the same thing. A container's gpus are the first `gpus` of the pod's not yet
- * dealt. */
+/* Pods with the same requests. A container's gpus are the first `gpus` of the pod's gpus that no
+ * earlier container has. */
 struct mete_pod_set {
     const char *name;
     uint32_t count;
-    uint32_t min_count;                 /* it starts with so many; 0 means count */
+    uint32_t min_count;                 /* the set starts with this many pods; 0 means count */
     const struct mete_amount *requests; /* of one pod, gpus not included */
     size_t n_requests;
     uint32_t gpus;            /* of one pod */
-    uint32_t gpu_milli;       /* of each: 1 .. 999 a share of its compute; 0 or 1000: all of it */
-    int64_t gpu_memory_bytes; /* of each, with a share; 0: as large a part as of the compute */
-    const char *const *gpu_models; /* one of these; none: any */
+    uint32_t gpu_milli;       /* of each gpu: 1 .. 999: a share of its compute; 0 or 1000: all */
+    int64_t gpu_memory_bytes; /* of each gpu, with a share; 0: in proportion to the compute */
+    const char *const *gpu_models; /* accepted models; none: any */
     size_t n_gpu_models;
-    const struct mete_label *selector; /* nodeSelector: all must be equal */
+    const struct mete_label *selector; /* nodeSelector: a node must have all of these labels */
     size_t n_selector;
     const struct mete_toleration *tolerations;
     size_t n_tolerations;
-    const char *node;                  /* NULL: any; else this one only */
+    const char *node;                  /* the only node allowed; NULL: any */
     const struct mete_domain *domains; /* for the pods of this set, within those of the workload */
     size_t n_domains;
     const struct mete_gpu_ask *asks; /* instead of `gpus`: several kinds in one pod; at most 16 */
     size_t n_asks;
-    const struct mete_node_term *node_terms; /* one of these must hold; none: no matter */
+    const struct mete_node_term *node_terms; /* a node must match one of these; none: any node */
     size_t n_node_terms;
     const struct mete_node_wish *node_wishes;
     size_t n_node_wishes;
-    const char *ns;                  /* NULL: "" */
-    const struct mete_label *labels; /* of the pods, for the rules of others and their own */
+    const char *ns;                  /* the pods' namespace; NULL: "" */
+    const struct mete_label *labels; /* of the pods, for rules of these and of other pods */
     size_t n_labels;
     const struct mete_pod_rule *rules;
     size_t n_rules;
-    /* Whole gpus of one kind that all reach each other: in one link group of the node, which is
-     * rather so without this. Room that is kept for such a pod counts all gpus of a node. */
+    /* The pod's whole gpus must be of one model and in one link group of the node. Without this
+     * flag the engine only prefers that. A backfill reservation for such a pod counts all gpus of
+     * the node. */
     bool is_linked;
 };
 
-/* Ids from here on mean nothing to people: texts say the workload's name in place of "job 12". */
+/* Ids from here on mean nothing to people: messages show the workload's name instead of "job 12".
+ */
 #define METE_ID_UNNAMED (UINT64_C(1) << 62)
 
 struct mete_workload {
-    uint64_t id;      /* not 0; the caller's, unique among those present */
+    uint64_t id;      /* chosen by the caller, not 0, unique among the workloads present */
     const char *name; /* "namespace/name", for messages */
     const char *queue;
     const char *user;
-    int32_t priority; /* larger first */
-    int32_t qos;      /* its quality of service, as a number; see mete_factors */
+    int32_t priority; /* a larger number goes first */
+    int32_t qos;      /* quality of service, as a number; see mete_factors */
     int64_t submit_ns;
     int64_t time_limit_ns; /* 0: none */
-    bool is_preemptible;   /* it may be evicted */
-    bool never_preempts;   /* others are not evicted for it */
+    bool is_preemptible;   /* the engine may evict this workload */
+    bool never_preempts;   /* the engine evicts nothing for this workload */
     /*
-     * Its pods are beyond what another workload needs at least, as those of a pod set beyond its
-     * min_count are (mete_workload_shrink): behind all others in its queue, not counted among the
-     * workloads that run, evicted before anybody else wherever evicting is allowed, evicting
-     * nobody. Its priority, never_preempts and min_run_ns are not looked at, and it has no pods
-     * beyond a min_count of its own.
+     * An extra: a pod beyond the minimum of another workload, kept by the caller as a workload of
+     * its own (see mete_workload_shrink for the engine's own extras). Extras wait behind all other
+     * workloads of the queue, do not count as running workloads, are evicted first wherever the
+     * queues allow eviction, and evict nothing. The engine ignores priority, never_preempts and
+     * min_run_ns of an extra. An extra has no elastic pods itself.
      */
     bool is_extra;
-    int64_t min_run_ns;    /* not before it has run that long */
-    int64_t checkpoint_ns; /* when it last saved its work; 0: never */
-    int64_t estimate_ns;   /* how long it is expected to run; 0: as its time limit */
+    int64_t min_run_ns;    /* the engine does not evict the workload before it ran this long */
+    int64_t checkpoint_ns; /* when the workload last saved its work; 0: never */
+    int64_t estimate_ns;   /* expected run time; 0: the time limit */
     const struct mete_pod_set *pod_sets;
     size_t n_pod_sets;
-    const char *reservation; /* it runs in that one alone, within its time; NULL or "": anywhere */
+    const char *reservation;           /* the advance reservation to run in; NULL or "": none */
     const struct mete_domain *domains; /* for the pods of all sets */
     size_t n_domains;
 };
 
-/* One of the devices of a pod that has asks. */
+/* One device of a pod with asks. */
 struct mete_device {
-    uint32_t ask;        /* which of the pod set's */
+    uint32_t ask;        /* index into the pod set's asks */
     const char *gpu;     /* uuid */
     const char *profile; /* of a slice; else NULL */
-    uint32_t start;
-    const char *slice; /* uuid, where the driver has it */
-    bool must_create;  /* of a slice: the driver does not have it; those that it has and that this
-                        * one cannot be beside are nobody's, and to be destroyed first */
+    uint32_t start;      /* of a slice */
+    const char *slice;   /* the instance's uuid; NULL: the driver does not have the instance yet */
+    bool must_create;    /* the caller creates the instance. Existing instances that overlap it are
+                          * free: the caller destroys them first */
 };
 
-/*
- * A whole gpu or a share may be on a gpu that is in slices so far: its instances, all nobody's, are
- * to be destroyed first.
- */
+/* Where one pod goes. A whole gpu or a share may lie on a gpu with MIG instances: these are free,
+ * and the caller destroys them first. */
 struct mete_pod_placement {
     uint32_t pod_set;
-    uint32_t pod; /* 0 .. count-1 within its set */
+    uint32_t pod; /* 0 .. count-1 within the set */
     const char *node;
-    const char *const *gpus; /* uuids; with devices: of each */
+    const char *const *gpus; /* uuids; of a pod with asks: the gpu of each device */
     size_t n_gpus;
-    const struct mete_device *devices; /* of a pod with asks, in their order: as many as gpus */
+    const struct mete_device *devices; /* of a pod with asks, in their order: n_gpus of them */
     size_t n_devices;
 };
 
@@ -301,30 +308,31 @@ struct mete_placement {
     uint64_t workload;
     const struct mete_pod_placement *pods;
     size_t n_pods;
-    int64_t started_ns; /* of a restored one, for its time limit; 0: not known */
+    int64_t started_ns; /* of a restored workload, for its time limit; 0: not known */
 };
 
 enum mete_eviction_reason {
-    METE_EVICTED_RECLAIM,  /* its queue is above its nominal quota, that of `by` below */
+    METE_EVICTED_RECLAIM,  /* the victim's queue is above its nominal quota, that of `by` below */
     METE_EVICTED_PRIORITY, /* `by` has a higher priority in the same queue */
-    METE_EVICTED_MOVE,     /* it can start elsewhere at once: see mete_moves_set */
+    METE_EVICTED_MOVE,     /* the victim can start elsewhere at once: see mete_moves_set */
 };
 
 /*
- * To be ended, so that `by` can start. It stays held until mete_workload_unplace (it waits again)
- * or mete_workload_remove; until then nobody but `by` gets what it holds.
+ * The caller ends `workload` so that `by` can start. The victim keeps its resources until the
+ * caller reports the end by mete_workload_unplace (the victim waits again) or mete_workload_remove.
+ * Until then only `by` can get these resources.
  */
 struct mete_eviction {
     uint64_t workload;
     uint64_t by;
     enum mete_eviction_reason reason;
-    bool is_of_pod; /* only this one of its pods; see mete_workload_shrink */
+    bool is_of_pod; /* only the pod `pod` of the set `pod_set` ends: see mete_workload_shrink */
     uint32_t pod_set;
     uint32_t pod;
 };
 
 struct mete_decisions {
-    const struct mete_placement *placements; /* assumed held from here on */
+    const struct mete_placement *placements; /* the engine counts these as held from now on */
     size_t n_placements;
     const struct mete_eviction *evictions;
     size_t n_evictions;
@@ -334,38 +342,38 @@ struct mete_decisions {
 /* Why a workload waits, in the order of precedence of docs/reasons.md. */
 enum mete_reason_code {
     METE_REASON_NONE,
-    METE_REASON_NEVER_FITS,    /* no node, empty and healthy, could hold it */
-    METE_REASON_NO_SUCH_QUEUE, /* its queue is not there, or only holds other queues */
-    METE_REASON_NOT_ALLOWED,   /* held as METE_HOLD_NOT_ALLOWED, and so on for the others */
-    METE_REASON_OVER_MAX,      /* more than its queue ever allows */
+    METE_REASON_NEVER_FITS,    /* no node could hold the workload, even empty and healthy */
+    METE_REASON_NO_SUCH_QUEUE, /* the queue is missing, or only contains other queues */
+    METE_REASON_NOT_ALLOWED,   /* on hold, METE_HOLD_NOT_ALLOWED; likewise the next five */
+    METE_REASON_OVER_MAX,      /* the request exceeds what the queue ever allows */
     METE_REASON_HELD_BY_YOU,
     METE_REASON_HELD_BY_ADMIN,
     METE_REASON_SCHEDULING_GATED,
     METE_REASON_NOT_BEFORE,
     METE_REASON_QUEUE_STOPPED,
-    METE_REASON_QUOTA,          /* its queue, or one above it, holds what it may */
-    METE_REASON_USER_LIMIT,     /* its user does */
-    METE_REASON_NO_NODE_FITS,   /* enough in all, but not on one node */
-    METE_REASON_TOPOLOGY_SPLIT, /* fits, but not in one required domain */
-    METE_REASON_FRAGMENTED,     /* enough of a gpu is free, but not where a slice may start */
+    METE_REASON_QUOTA,          /* the queue, or a queue above it, is at its limit */
+    METE_REASON_USER_LIMIT,     /* the user is at the queue's limit for users */
+    METE_REASON_NO_NODE_FITS,   /* enough resources in all, but not on one node */
+    METE_REASON_TOPOLOGY_SPLIT, /* enough resources, but not in one required domain */
+    METE_REASON_FRAGMENTED,     /* enough of a gpu is free, but no place where a slice may start */
     METE_REASON_GPUS_UNHEALTHY,
-    METE_REASON_NODES_DRAINING, /* would fit on a cordoned or unready node */
-    METE_REASON_PREEMPTING,     /* others were evicted for it and have not ended yet */
-    METE_REASON_RESERVED,       /* fits, but the room is kept for one before it */
+    METE_REASON_NODES_DRAINING, /* a cordoned or unready node would have room */
+    METE_REASON_PREEMPTING,     /* evicted workloads have not ended yet */
+    METE_REASON_RESERVED,       /* the room is kept for an earlier workload */
     METE_REASON_HIGHER_PRIORITY,
     METE_REASON_NOT_YET_EVALUATED,
 };
 
-/* One node's answer. */
+/* One node's part of a reason. */
 struct mete_node_reason {
     const char *node;
-    const char *resource; /* what is short: "nvidia.com/gpu", "cpu", ... or NULL */
+    const char *resource; /* the scarce resource: "nvidia.com/gpu", "cpu", ...; NULL: none */
     int64_t asked;
     int64_t free;
     int64_t capacity;
     const char *
         text; /* "3 short; job 12 holds 3", "taint dedicated=ml:NoSchedule is not tolerated", ... */
-    int64_t until_ns; /* room by then, from the time limits of what runs there; 0: not known */
+    int64_t until_ns; /* the node has room by then, by time limits; 0: not known */
 };
 
 struct mete_reason {
@@ -376,28 +384,28 @@ struct mete_reason {
     const char *message; /* "needs 8 H100 on one node; the most free on one node is 5 (gpu-01)" */
     int64_t since_ns;
     int64_t evaluated_ns;
-    uint32_t position;                    /* in its queue; 1 is next */
-    uint32_t waiting;                     /* how many wait there */
-    const struct mete_node_reason *nodes; /* at most nodes_max of the options, best first */
+    uint32_t position;                    /* in the queue; 1 is next */
+    uint32_t waiting;                     /* workloads that wait in the queue */
+    const struct mete_node_reason *nodes; /* at most nodes_max of mete_options, best first */
     size_t n_nodes;
     size_t nodes_left_out;
-    const char *const *would_start_if; /* each found by re-running the placement */
+    const char *const *would_start_if; /* the engine ran the placement for each of these */
     size_t n_would_start_if;
-    /* When it is likely to start: between these, as far as is known now; 0: not known. Not a
-     * promise: who comes later may stand before it. Not in lists (mete_why_brief). */
+    /* Likely start, between these times; 0: not known. Not a promise: a later workload may go
+     * first. mete_why_brief leaves these 0. */
     int64_t estimate_from_ns;
     int64_t estimate_to_ns;
     const char *estimate_basis; /* "time limits of running jobs", "reservation"; NULL: not known */
 };
 
-/* Nobody keeps room: what fits starts. All do. */
+/* For reserve_depth: no workload gets a backfill reservation; every workload gets one. */
 #define METE_RESERVE_NONE UINT32_MAX
 #define METE_RESERVE_ALL  (UINT32_MAX - 1)
 
 /*
- * Told what an engine is told and decides, a line of text for each call that changes it and for
- * each cycle with decisions; the newline is part of it, and `text` is valid during the call only.
- * The lines, in order, into another engine give the same decisions (`mete sim replay`).
+ * Receives a line of text for each call that changes the engine and for each cycle with decisions.
+ * The newline is part of the line. `text` is valid during the call only. Another engine that is fed
+ * the same lines in order makes the same decisions (`mete sim replay`).
  */
 typedef void (*mete_record_fn)(void *arg, const char *text, size_t size);
 
@@ -405,17 +413,18 @@ struct mete_options {
     const char *policy; /* NULL: "binpack"; docs/placement.md names the others */
     uint32_t nodes_max; /* node lines in a reason; 0: 8 */
     /*
-     * How many waiting workloads, in their order, keep room; 0: 1. One (EASY backfill): the nodes
-     * on which it will fit soonest. More (conservative backfill): each has a time and nodes of its
-     * own beside those before it, by time limits; those whose time is not known, because somebody
-     * without a limit is in the way, keep room as with 1, the first of them. A time once found
-     * moves only forward, except where limits are exceeded, nodes are lost or somebody with more
-     * points comes.
+     * How many waiting workloads, in queue order, get a backfill reservation; 0: 1. Depth 1 is EASY
+     * backfill: the reservation covers the nodes on which the workload will fit soonest. A larger
+     * depth is conservative backfill: each workload gets a start time and nodes beside those of
+     * earlier workloads, from time limits. A workload whose start time is unknown, because a
+     * workload without a time limit is in the way, gets a reservation as with depth 1; only the
+     * first such workload does. A start time only moves forward, except when a time limit is
+     * exceeded, a node is lost, or a workload with more points arrives.
      */
     uint32_t reserve_depth;
-    int64_t plan_period_ns; /* how often, at most, earlier times are looked for; 0: 30 s */
+    int64_t plan_period_ns; /* shortest time between searches for earlier start times; 0: 30 s */
     uint64_t seed;          /* of the policy "random" */
-    mete_record_fn record;  /* NULL: nobody listens */
+    mete_record_fn record;  /* NULL: no recording */
     void *record_arg;
 };
 
@@ -423,63 +432,64 @@ METE_API struct mete_engine *mete_engine_new(
     const struct mete_options *options); /* NULL: defaults */
 METE_API void mete_engine_free(struct mete_engine *e);
 
-/* What was wrong with the last call that did not return METE_OK. */
+/* The message of the last call that did not return METE_OK. */
 METE_API const char *mete_last_error(const struct mete_engine *e);
 
-/* Adds a node or makes it as given. What is held on it stays held, also where it is over the new
- * capacity. */
+/* Adds a node, or replaces the one of that name. Workloads keep what they hold on the node, even
+ * beyond a smaller capacity. */
 METE_API enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *node);
-/* What was held on it stays with its workloads until they finish. */
+/* Removes a node. Workloads keep what they hold on it until they end. */
 METE_API enum mete_result mete_node_remove(struct mete_engine *e, const char *name);
 
-/* Pods of one kind and how many of them are asked for, in any unit. */
+/* One kind of pod in the usual demand, with its weight in any unit. */
 struct mete_demand {
-    const struct mete_pod_set *set; /* its count, name, node and rules are not looked at */
+    const struct mete_pod_set *set; /* count, name, node and rules are ignored */
     uint64_t weight;
 };
 
 /*
- * What is usually asked for, out of `total` pods (0: these are all). Idle gpu that such pods could
- * not use is fragmented. Policies "fgd" and "mete" place by it; without one they place as "bestfit"
- * does. Weights and the total are at most 2^32.
+ * Sets the usual demand: kinds of pods with weights, out of `total` pods (0: the kinds are the
+ * whole demand). Idle gpu that such pods could not use is fragmented. Policies "fgd" and "mete"
+ * place by the demand; without one they place as "bestfit". Weights and the total are at most 2^32.
  */
 METE_API enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand *demand,
                                           size_t n, uint64_t total);
 
-/* In 1/1000 of a gpu, over all nodes. */
+/* Sums over all nodes, in 1/1000 of a gpu. */
 struct mete_gpu_sums {
     int64_t capacity;
     int64_t used;
-    int64_t fragmented; /* idle gpu that a pod of the demand could not use, on average */
+    int64_t fragmented; /* idle gpu that an average pod of the demand could not use */
 };
 METE_API void mete_gpu_sums(struct mete_engine *e, struct mete_gpu_sums *ret);
 
 /*
- * What policy "mete" has learned (`mete sim learn`, docs/placement.md): of a gpu with so much free,
- * how much will stay idle in the end. Entry [cpu][whole][level]: `level` is the free compute in
- * steps of METE_VALUES_LEVEL_MILLI, `whole` how many gpus of the node are wholly free, `cpu` how
- * many of `cpu_steps` (ascending) are at most the free cpu for each whole idle gpu, in 1/1000.
+ * The learned table of policy "mete" (`mete sim learn`, docs/placement.md): how much of a gpu's
+ * free compute will stay idle in the end. Entry [cpu][whole][level]: `level` is the free compute in
+ * steps of METE_VALUES_LEVEL_MILLI; `whole` is the number of wholly free gpus on the node; `cpu` is
+ * the number of `cpu_steps` (ascending) that are at most the free cpu for each wholly free gpu, in
+ * 1/1000.
  */
 enum {
     METE_VALUES_LEVEL_MILLI = 10,
     METE_VALUES_LEVELS = 101,
-    METE_VALUES_WHOLE = 9, /* the last: 8 and more */
+    METE_VALUES_WHOLE = 9, /* the last entry means 8 and more */
     METE_VALUES_CPU_MAX = 64
 };
 
 #define METE_VALUES_SIZE(n_cpu_steps) \
     (((size_t)(n_cpu_steps) + 1) * METE_VALUES_WHOLE * METE_VALUES_LEVELS)
 
-/* What taking 1/1000 of a gpu of this model costs beside, in 1/1000 of that: pods name it. */
+/* The extra cost of a gpu whose model pods ask for by name. */
 struct mete_price {
     const char *model;
-    int32_t price_milli; /* 0 .. 1000 */
+    int32_t price_milli; /* 0 .. 1000, in 1/1000 of the compute that a pod takes */
 };
 
 struct mete_values {
     const char *id;          /* of this version of the table */
-    uint64_t pods;           /* it was learned from so many arrivals */
-    uint32_t fragment_milli; /* how much of the fragment is added, in 1/1000 */
+    uint64_t pods;           /* arrivals that the table was learned from */
+    uint32_t fragment_milli; /* weight of the fragment in the score, in 1/1000 */
     const int64_t *cpu_steps;
     size_t n_cpu_steps;
     const int32_t *idle; /* METE_VALUES_SIZE entries, each in 1/1000 of 1/1000 gpu */
@@ -487,25 +497,25 @@ struct mete_values {
     size_t n_prices;
 };
 
-/* NULL: forget what was learned; "mete" then places as "fgd" does. */
+/* Sets the learned table. NULL removes it: policy "mete" then places as "fgd". */
 METE_API enum mete_result mete_values_set(struct mete_engine *e, const struct mete_values *values);
 /* The id of the table in use, or NULL. */
 METE_API const char *mete_values_id(const struct mete_engine *e);
 
-/* No limit, for what counts from 0. */
+/* No limit, for limits that can be 0. */
 #define METE_UNLIMITED INT64_MAX
 
-/* What a queue may hold, with all queues below it. */
+/* A quota of a queue, which the queues below it share. */
 struct mete_quota {
     /*
-     * As in requests, or "gpu" in 1/1000 of a gpu, or "gpu:MODEL" of those. A slice counts by its
-     * compute slices (1g of seven: 142; where profiles of that name differ, the most), a replica by
-     * the replicas of its gpu.
+     * A resource as in requests, or "gpu" in 1/1000 of a gpu, or "gpu:MODEL" in 1/1000 of a gpu of
+     * that model. A slice counts by its compute slices (1g of seven: 142; where profiles of that
+     * name differ, the most). A replica counts as one gpu divided by the gpu's replicas.
      */
     const char *resource;
-    int64_t nominal;      /* its own: what it gets back from those who borrowed it */
-    int64_t borrow_limit; /* on top of that, of what others do not use */
-    int64_t lend_limit;   /* of its own, what others may borrow */
+    int64_t nominal;      /* the queue's own amount: it reclaims this from borrowers */
+    int64_t borrow_limit; /* most that the queue borrows from others on top of that */
+    int64_t lend_limit;   /* most of the nominal amount that others may borrow */
 };
 
 /* 0: no limit. */
@@ -518,33 +528,34 @@ enum mete_preempt {
     METE_PREEMPT_NEVER,
     METE_PREEMPT_LOWER_PRIORITY,
     METE_PREEMPT_ANY,
-    METE_PREEMPT_LATER, /* of at most its priority, and behind it in the order of the queue */
+    METE_PREEMPT_LATER, /* victims of at most the same priority, later in the queue's order */
 };
 
 /*
- * Workloads are in queues without queues below them. Until the first mete_queue_set there is only
- * "default" (which is also the queue of those that name none), without any limit; it stays.
+ * A queue. Workloads wait in queues that have no queues below them. Before the first mete_queue_set
+ * there is only the queue "default", without limits; workloads without a queue go there. It stays.
  */
 struct mete_queue {
     const char *name;
-    const char *parent; /* NULL or "": none; one that is there */
-    uint32_t weight;    /* of its share, beside the other queues of its parent; 0: 1 */
+    const char *parent; /* a queue that is present; NULL or "": none */
+    uint32_t weight;    /* of its share, among the queues of the same parent; 0: 1 */
     const struct mete_quota *quotas;
     size_t n_quotas;
     struct mete_limits limits;
-    struct mete_limits user_limits; /* of each user in it */
-    int64_t time_limit_ns;          /* of a workload, which must have one then; 0: none */
-    enum mete_preempt reclaim; /* whom its workloads evict in queues above their nominal quota */
-    enum mete_preempt within;  /* and in the queue itself: never, lower priority, or later */
-    int64_t min_run_ns;        /* its workloads are not evicted before they have run that long */
-    bool is_stopped;           /* nothing of it starts */
-    uint32_t reserve_depth;    /* as in mete_options, of its own workloads; 0: with all others */
+    struct mete_limits user_limits; /* of each user in the queue */
+    int64_t time_limit_ns;     /* longest time limit of a workload, which must have one; 0: none */
+    enum mete_preempt reclaim; /* victims in queues above their nominal quota */
+    enum mete_preempt within;  /* victims in the same queue: never, lower priority, or later */
+    int64_t min_run_ns;        /* the engine evicts no workload of the queue before this run time */
+    bool is_stopped;           /* no workload of the queue starts */
+    uint32_t reserve_depth;    /* as in mete_options, for this queue alone; 0: with all others */
 };
 
-/* Adds a queue or makes it as given. What is held in it stays held, also where it is over a limit.
- */
+/* Adds a queue, or replaces the one of that name. Running workloads keep what they hold, even
+ * beyond a lower limit. */
 METE_API enum mete_result mete_queue_set(struct mete_engine *e, const struct mete_queue *queue);
-/* METE_CONFLICT while there are queues below it. What waits in it waits for its return. */
+/* METE_CONFLICT: the queue has queues below it. Workloads that wait in a removed queue wait for its
+ * return. */
 METE_API enum mete_result mete_queue_remove(struct mete_engine *e, const char *name);
 
 struct mete_quota_view {
@@ -560,32 +571,33 @@ struct mete_queue_view {
     const char *name;
     const char *parent;
     uint32_t weight;
-    uint32_t waiting; /* workloads, with those of the queues below it */
+    uint32_t waiting; /* workloads, including those of the queues below */
     uint32_t running;
-    uint32_t held;      /* of those that wait: put on hold */
-    int64_t oldest_ns;  /* when the one that is next was submitted; 0: none, or not known */
+    uint32_t held;      /* waiting workloads that are on hold */
+    int64_t oldest_ns;  /* submit time of the next workload; 0: none, or not known */
     int64_t gpu_milli;  /* held, in 1/1000 of a gpu; 0 before the first mete_queue_set */
-    uint64_t share_ppm; /* dominant share: held now, and used lately, of the cluster */
+    uint64_t share_ppm; /* dominant share of the cluster: held now and used lately */
     const struct mete_quota_view *quotas;
     size_t n_quotas;
 };
 
 METE_API size_t mete_queue_count(const struct mete_engine *e);
+/* Queue `i` in the order of names. */
 METE_API enum mete_result mete_queue_view(struct mete_engine *e, size_t i,
-                                          struct mete_queue_view *ret); /* by name order */
+                                          struct mete_queue_view *ret);
 
 /*
- * Room set aside in advance. From its start to its end only workloads of the queues (with those
- * below them) and users listed may be placed there, for maintenance none; before, no others that
- * might still run at its start: one without a time limit might. What runs there already stays, so
- * one that is set late may begin short; see the view. At its end it is gone by itself, in the next
- * cycle. Those entitled may use its room at any time, and one that names it (mete_workload) starts
- * between its start and end only, on nothing else, and not where its time limit ends later.
+ * An advance reservation: room for some queues (with those below them) and users, from start_ns to
+ * end_ns; a maintenance window is for nobody. Before its start, a workload of others gets the room
+ * only when its time limit ends in time. Running workloads stay, so a late reservation may begin
+ * with less: see the view. After its end the reservation is gone with the next cycle. Entitled
+ * workloads may use the room at any time. A workload that names the reservation (mete_workload)
+ * runs only there, only within its time, and only when its time limit ends in time.
  *
- * Either `nodes`: all of these, whether they are there yet or not; or `gpus`: so many whole ones,
- * picked at once: of those that are free by the start by time limits, then of the others, on as few
- * nodes as possible, never such as another reservation has at that time. Cpu and memory beside
- * these are not kept. Where too few are there, or one gets lost, more are picked as nodes change.
+ * Either `nodes`: all of these, present or not yet. Or `gpus`: that many whole gpus, picked at
+ * once: first gpus that are free by the start, by time limits; then others; on as few nodes as
+ * possible; never a gpu that another reservation has at that time. Cpu and memory are not reserved
+ * with gpus. When gpus are missing or lost, the engine picks more as nodes change.
  */
 struct mete_reservation {
     const char *name; /* unique */
@@ -594,19 +606,19 @@ struct mete_reservation {
     const char *const *nodes;
     size_t n_nodes;
     uint32_t gpus;
-    const char *const *gpu_models; /* one of these; none: any */
+    const char *const *gpu_models; /* accepted models; none: any */
     size_t n_gpu_models;
-    const char *const *gpu_uuids; /* picked before, as the view says: kept if they still serve */
+    const char *const *gpu_uuids; /* an earlier pick, from the view: kept while it still serves */
     size_t n_gpu_uuids;
     const char *const *queues;
     size_t n_queues;
     const char *const *users;
     size_t n_users;
-    bool is_maintenance; /* for nobody: no queues, no users; may overlap others */
+    bool is_maintenance; /* for nobody: no queues, no users; may overlap reservations */
 };
 
-/* Adds a reservation or makes it as given. METE_CONFLICT where a node named is in another one (not
- * for maintenance) at that time. */
+/* Adds a reservation, or replaces the one of that name. METE_CONFLICT: a named node is in another
+ * reservation at that time, and neither is a maintenance window. */
 METE_API enum mete_result mete_reservation_set(struct mete_engine *e,
                                                const struct mete_reservation *r);
 METE_API enum mete_result mete_reservation_remove(struct mete_engine *e, const char *name);
@@ -618,8 +630,8 @@ struct mete_reservation_view {
     bool is_maintenance;
     bool has_begun;     /* as of the last cycle */
     uint32_t gpus;      /* asked for; 0: whole nodes */
-    uint32_t gpus_kept; /* healthy ones that it has */
-    uint32_t gpus_late; /* of these, held by others who may hold them past its start */
+    uint32_t gpus_kept; /* healthy gpus that the reservation has */
+    uint32_t gpus_late; /* of these, gpus whose holders may keep them past the start */
     const char *const *nodes;
     size_t n_nodes;
     const char *const *gpu_uuids; /* picked */
@@ -631,11 +643,12 @@ struct mete_reservation_view {
 };
 
 METE_API size_t mete_reservation_count(const struct mete_engine *e);
+/* Reservation `i` in the order of names. */
 METE_API enum mete_result mete_reservation_view(struct mete_engine *e, size_t i,
-                                                struct mete_reservation_view *ret); /* by name */
+                                                struct mete_reservation_view *ret);
 
 enum mete_order {
-    METE_ORDER_SHARES,   /* down the tree: below nominal quota first, then the least share */
+    METE_ORDER_SHARES,   /* down the tree: queues below nominal quota first, then the least share */
     METE_ORDER_PRIORITY, /* all queues as one, by points */
 };
 
@@ -645,15 +658,16 @@ enum mete_fair_share {
 };
 
 /*
- * Points of a workload that waits: class x its priority, qos x its qos, and for each of the others
- * its factor of 0 .. 1 times the number here. Larger points first, then who came first.
+ * The points of a waiting workload: class_points x its priority, qos_points x its qos, plus for
+ * each other factor its value of 0 .. 1 times the number here. Workloads with more points go first,
+ * then earlier ones.
  */
 struct mete_factors {
-    int32_t class_points; /* 0 where all are 0: 1 */
+    int32_t class_points; /* 1 when all numbers are 0 */
     int32_t qos_points;
-    int32_t age_points; /* waiting time by age_max_ns */
+    int32_t age_points; /* waiting time / age_max_ns */
     int32_t fair_share_points;
-    int32_t size_points; /* gpus by all there are; with favors_small what is missing to 1 */
+    int32_t size_points; /* gpus asked / gpus of the cluster; favors_small: 1 minus that */
     bool favors_small;
     int64_t age_max_ns; /* 0: 7 days */
 };
@@ -662,14 +676,14 @@ struct mete_fairness {
     enum mete_order order;
     enum mete_fair_share formula;
     struct mete_factors factors;
-    int64_t half_life_ns; /* of what was used; 0: it does not count */
-    int64_t period_ns;    /* how often points are found anew; 0: 5 minutes */
+    int64_t half_life_ns; /* of past usage; 0: past usage does not count */
+    int64_t period_ns;    /* time between computations of all points; 0: 5 minutes */
     /*
-     * Of those with the same points, by the gpu time that they are expected to take: those that
-     * together are a sixteenth of all work first, the smallest first; one in a hundred, the
-     * largest, as if submitted 30 days later; the others by submission, a gpu second counting as
-     * 1/32 s. What runs longer than expected is expected to run a quarter longer, a minute at
-     * least.
+     * Among workloads with equal points, order by expected gpu time. The smallest workloads that
+     * together make a sixteenth of all work go first, smallest first. The largest workload in a
+     * hundred counts as submitted 30 days later. All others go by submission, where a gpu second
+     * counts as 1/32 s. A workload that runs longer than expected is expected to run a quarter
+     * longer, at least a minute.
      */
     bool by_size;
 };
@@ -678,22 +692,22 @@ METE_API enum mete_result mete_fairness_set(struct mete_engine *e,
                                             const struct mete_fairness *fairness);
 
 /*
- * Moves against fragmentation. Where a workload that keeps room does not fit, because what is free
- * lies apart, others are evicted for it if, when it is placed, all of them can start elsewhere at
- * once, and if that pays: what it gains (its gpus x the time that it would wait, as far as known,
- * at most horizon_ns) is more than what they lose (their gpus x the work since their last
- * checkpoint and restart_ns). Only preemptible ones of at most its priority are moved. Nothing is
- * before the first mete_queue_set.
+ * Moves against fragmentation. When a workload with a backfill reservation does not fit because the
+ * free gpus lie apart, the engine evicts others for it, if all of these can start elsewhere at once
+ * after its placement, and if the move pays: its gain (its gpus x the time that it would wait, as
+ * far as known, at most horizon_ns) exceeds their loss (their gpus x the work since the last
+ * checkpoint, plus restart_ns). Only preemptible workloads of at most the same priority move. No
+ * move happens before the first mete_queue_set.
  */
 struct mete_moves {
-    int64_t horizon_ns; /* 0: nothing is moved */
-    int64_t restart_ns; /* of each */
-    uint32_t moves_max; /* for one that waits; 0: 8; at most 64 */
+    int64_t horizon_ns; /* 0: no moves */
+    int64_t restart_ns; /* cost of one restart */
+    uint32_t moves_max; /* for one waiting workload; 0: 8; at most 64 */
 };
 
 METE_API enum mete_result mete_moves_set(struct mete_engine *e, const struct mete_moves *moves);
 
-/* What a user's workloads in a queue held together, from `from_ns` to `to_ns`. */
+/* Past usage: what a user's workloads in a queue held together, from `from_ns` to `to_ns`. */
 struct mete_used {
     const char *queue;
     const char *user;
@@ -705,36 +719,38 @@ struct mete_used {
 };
 
 /*
- * Counts towards what was used lately what the engine did not see: before its first cycle, as read
- * back after a restart. By the nodes and the half-life as they are then; nothing where that is 0.
+ * Adds past usage that the engine has not seen: before its first cycle, as read back after a
+ * restart. The engine weighs it by the present nodes and half-life; a half-life of 0 ignores it.
  * METE_NOT_FOUND: no such queue.
  */
 METE_API enum mete_result mete_usage_add(struct mete_engine *e, const struct mete_used *used);
 
+/* Adds a waiting workload. */
 METE_API enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *w);
-/* A workload that is placed already, as read back after a restart. Nodes that are not known yet are
- * fine. */
+/* Adds a placed workload, as read back after a restart. Its nodes may still be unknown. */
 METE_API enum mete_result mete_workload_restore(struct mete_engine *e,
                                                 const struct mete_workload *w,
                                                 const struct mete_placement *placement);
-/* A decision could not be carried out: the workload waits again, in its old place. */
+/* Takes a placement back that could not be carried out: the workload waits again, in its old place
+ * in the queue. */
 METE_API enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id);
-/* Ended or cancelled: what it held is free. */
+/* Removes a workload that ended or was cancelled: its resources are free. */
 METE_API enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id);
 
 enum mete_hold {
     METE_HOLD_NONE,
-    METE_HOLD_NOT_ALLOWED, /* it may not be in its queue */
+    METE_HOLD_NOT_ALLOWED, /* the queue does not admit the workload */
     METE_HOLD_USER,
     METE_HOLD_ADMIN,
-    METE_HOLD_GATED,      /* somebody else has to say that it may start */
-    METE_HOLD_NOT_BEFORE, /* a time has to come */
+    METE_HOLD_GATED,      /* another controller must release the workload */
+    METE_HOLD_NOT_BEFORE, /* a start time in the future */
 };
 
 /*
- * It does not start while it is held; it keeps its place and its age, and gives up the room that is
- * kept for it. Of one that is placed it counts once it waits again. `text` is what mete_why says,
- * NULL: what the hold is called.
+ * Puts a workload on hold, or releases it (METE_HOLD_NONE). A held workload does not start, keeps
+ * its place and age in the queue, and gives up its backfill reservation. A hold on a placed
+ * workload takes effect when the workload waits again. `text` is the message of mete_why; NULL: the
+ * name of the hold.
  */
 METE_API enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id,
                                              enum mete_hold hold, const char *text);
@@ -744,49 +760,51 @@ struct mete_pod_labels {
     size_t n_labels;
 };
 
-/* The labels of its pods are these from here on, of each of its sets. What is placed stays where it
- * is. */
+/* Replaces the labels of the workload's pods, one entry for each pod set. Placed pods stay where
+ * they are. */
 METE_API enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
                                               const struct mete_pod_labels *sets, size_t n_sets);
 
 /*
- * One of its pods has ended, or was evicted alone: what it held is free, and it waits again. Only
- * of pods beyond the min_count, which are those with the larger numbers: they come behind all
- * others in the queue, may be evicted at any time where the queue's `within` or another's `reclaim`
- * lets anybody be, and before anybody else, and evict nobody. Each comes in a placement of its own,
- * which names only what is added.
+ * Reports that one elastic pod of a placed workload ended, or was evicted alone: its resources are
+ * free, and the pod waits again. Elastic pods are those beyond min_count, with the larger numbers.
+ * They wait behind all other workloads of the queue, are evicted first wherever the queue's
+ * `within` or another queue's `reclaim` allows eviction, and evict nothing. Each starts by a
+ * placement of its own, which names only the added pod.
  */
 METE_API enum mete_result mete_workload_shrink(struct mete_engine *e, uint64_t id, uint32_t pod_set,
                                                uint32_t pod);
 
-/* It has saved its work: evicting it costs what it does from here on. */
+/* Sets the expected run time of a workload; 0: its time limit. */
 METE_API enum mete_result mete_workload_estimate(struct mete_engine *e, uint64_t id,
                                                  int64_t estimate_ns);
 
+/* Reports a checkpoint: an eviction costs only the work done since then. */
 METE_API enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id,
                                                    int64_t at_ns);
 
-/* Places what can be placed. `budget` counts elementary steps (a node looked at); 0: no limit. */
+/* Runs one scheduling cycle: places what can be placed, and evicts where the queues say so.
+ * `budget` counts elementary steps (a node looked at); 0: no limit. */
 METE_API void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget,
                          struct mete_decisions *ret);
 
 /*
- * Why it waits, with the nodes and what would help; code METE_REASON_NONE where it is placed. Found
- * by trying, at the cost of many searches. The texts are valid until the next call that asks or
- * changes anything.
+ * Why a workload waits, with the nodes and with changes that would help. METE_REASON_NONE: it is
+ * placed. The engine finds the reason by trial placements, at the cost of many searches. The texts
+ * are valid until the next call that asks or changes anything.
  */
 METE_API enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns,
                                    struct mete_reason *ret);
 
-/* The same without nodes and would_start_if; found once for all workloads that ask for the same
- * thing. For lists. */
+/* The same for lists: without nodes and would_start_if, and found once for all workloads with the
+ * same requests. */
 METE_API enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_ns,
                                          struct mete_reason *ret);
 
 enum mete_change_kind {
     METE_CHANGE_END,    /* `workload` ends, or is cancelled */
-    METE_CHANGE_ADD,    /* there are `count` more nodes like `like` (at most 4096 in all) */
-    METE_CHANGE_DRAIN,  /* `node` is cordoned, and what runs there has to go */
+    METE_CHANGE_ADD,    /* `count` nodes like `like` are added (at most 4096 in all) */
+    METE_CHANGE_DRAIN,  /* `node` is cordoned, and its workloads have to leave */
     METE_CHANGE_RESUME, /* `node` takes pods again */
 };
 
@@ -799,36 +817,37 @@ struct mete_change {
 };
 
 struct mete_what_if {
-    const uint64_t *started; /* of those that wait, in their order */
+    const uint64_t *started; /* waiting workloads that would start, in queue order */
     size_t n_started;
-    const uint64_t *displaced; /* from drained nodes; those who can start elsewhere at once first */
+    const uint64_t *displaced; /* from drained nodes; first those that restart elsewhere at once */
     size_t n_displaced;
     size_t n_restarted;
 };
 
 /*
- * What if all of that changed at once (at most 256 changes): who would start in the next cycle?
- * Those listed do; the list ends with the first whose room would be kept or made, as what may pass
- * it is not foreseen. With a reserve_depth over 1 they have room, but one may still wait where it
- * would delay another. Nothing changes. Valid until the next call that asks or changes anything.
+ * What if all of these changes (at most 256) happened at once: which workloads would start in the
+ * next cycle? The list is true, and ends with the first workload that needs kept or evicted room:
+ * later ones are not foreseen. With a reserve_depth over 1 every listed workload has room, but may
+ * still wait where its start would delay another. The engine's state stays the same. The result is
+ * valid until the next call that asks or changes anything.
  */
 METE_API enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *changes,
                                        size_t n, int64_t now_ns, struct mete_what_if *ret);
 
-/* Would a workload like this ever fit? METE_REASON_NONE or METE_REASON_NEVER_FITS; nothing changes.
- */
+/* Would a workload like `w` ever fit? METE_REASON_NONE or METE_REASON_NEVER_FITS. The engine's
+ * state stays the same. */
 METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *w,
                                          struct mete_reason *ret);
 
 /*
- * How many workloads like this one could start now, one beside the other, at most `max`: found by
- * placing them, within the quotas of its queue and around the room that is kept for others. Nothing
- * changes; its id is not looked at, but is not 0.
+ * How many workloads like `w` could start now, side by side, at most `max`? Found by trial
+ * placements, within the quotas of the queue and around the room that is kept for others. The
+ * engine's state stays the same. The id of `w` is ignored, but not 0.
  */
 METE_API enum mete_result mete_count_starts(struct mete_engine *e, const struct mete_workload *w,
                                             uint32_t max, int64_t now_ns, uint32_t *ret);
 
-/* Free whole gpus of a node, and whether it takes new pods; for `mete free` and views. */
+/* A node's gpus, its free whole gpus, and whether it takes new pods; for `mete free` and views. */
 struct mete_node_view {
     const char *name;
     uint32_t gpus;
@@ -836,25 +855,26 @@ struct mete_node_view {
     bool takes_pods;
 };
 METE_API size_t mete_node_count(const struct mete_engine *e);
+/* Node `i` in the order of names. */
 METE_API enum mete_result mete_node_view(struct mete_engine *e, size_t i,
-                                         struct mete_node_view *ret); /* by name order */
+                                         struct mete_node_view *ret);
 
-/* A MIG instance of a gpu, held or not. */
+/* A MIG instance of a gpu, held or free. */
 struct mete_slice_view {
     const char *profile;
     uint32_t start;
-    const char *slice; /* uuid; NULL: the driver does not have it as far as is known */
+    const char *slice; /* the instance's uuid; NULL: the driver is not known to have it */
     uint64_t holder;   /* the workload; 0: none */
 };
-/* Fills at most `max` in the order of their starts; returns how many there are. */
+/* Fills at most `max` instances in the order of their starts; returns how many there are. */
 METE_API size_t mete_gpu_slices(const struct mete_engine *e, const char *uuid,
                                 struct mete_slice_view *ret, size_t max);
 
 /* The workload that holds a gpu; 0: none. */
 METE_API uint64_t mete_gpu_holder(const struct mete_engine *e, const char *uuid);
 
-/* Recomputes everything from scratch and compares: NULL, or what is wrong. For tests and the 30 s
- * check. */
+/* Computes everything anew and compares: NULL, or a description of the first difference. For tests
+ * and for the server's check each 30 s. */
 METE_API const char *mete_engine_check(struct mete_engine *e);
 
 #ifdef __cplusplus
