@@ -23,8 +23,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .reports = o->reports,
                                 .n_reports = o->n_reports,
                                 .take_stats = o->take_stats,
-                                .stats_arg = o->stats_arg,
-                                .version = o->version};
+                                .stats_arg = o->stats_arg};
     AUTO_FREE char *signing_key = o->pki_dir ? mem_format("%s/sa.key", o->pki_dir) : NULL;
     struct http_options http = {.loop = o->loop,
                                 .unix_fd = o->unix_fd,

@@ -40,7 +40,6 @@ struct api_options {
     /* What a node tells of its use, as it sent it; may be NULL. */
     void (*take_stats)(void *arg, const char *node, const json_t *stats);
     void *stats_arg;
-    const char *version;
     struct objects *objects;      /* kinds/objects.h, over `store` */
     const char *node_tokens_file; /* the nodes' tokens, in the form of users_file; written by mete
                                      up; may be missing or NULL */

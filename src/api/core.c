@@ -28,7 +28,6 @@ struct core {
     size_t n_reports;
     void (*take_stats)(void *arg, const char *node, const json_t *stats);
     void *stats_arg;
-    char *version;
     struct kept_tree trees[TREES_KEPT];
     size_t next_tree;
 };
@@ -51,7 +50,6 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->n_reports = o->n_reports;
     c->take_stats = o->take_stats;
     c->stats_arg = o->stats_arg;
-    c->version = mem_strdup(o->version ? o->version : "0");
     c->arena = arena_new();
     c->links = node_links_new();
     if (o->signing_key_file)
@@ -79,7 +77,6 @@ void core_free(struct core *c)
     signing_key_free(c->signing_key);
     node_links_free(c->links);
     arena_free(c->arena);
-    free(c->version);
     free(c);
 }
 
@@ -116,11 +113,6 @@ const struct signing_key *core_signing_key(const struct core *c)
 struct node_links *core_links(const struct core *c)
 {
     return c->links;
-}
-
-const char *core_version(const struct core *c)
-{
-    return c->version;
 }
 
 const struct api_view *core_view(const struct core *c, const struct kind *k)

@@ -24,7 +24,6 @@ struct core_options {
     size_t n_reports;
     void (*take_stats)(void *arg, const char *node, const json_t *stats);
     void *stats_arg;
-    const char *version;
     const char *signing_key_file; /* of service account tokens; NULL: there are none */
 };
 
@@ -75,8 +74,7 @@ struct objects *core_objects(const struct core *c);
 struct node_links *core_links(const struct core *c);
 const struct auth *core_auth(const struct core *c);
 struct signing_key;
-const struct signing_key *core_signing_key(const struct core *c); /* NULL: none */
-const char *core_version(const struct core *c);
+const struct signing_key *core_signing_key(const struct core *c);               /* NULL: none */
 const struct report_maker *core_report(const struct core *c, const char *path); /* NULL: none */
 void core_take_stats(const struct core *c, const char *node, const json_t *stats);
 const struct api_view *core_view(const struct core *c, const struct kind *k); /* NULL: none */

@@ -2,6 +2,7 @@
  * ones */
 #include "api/handlers.h"
 #include "base/mem.h"
+#include "base/version.h"
 
 struct err *handle_health(struct call *c)
 {
@@ -16,10 +17,9 @@ struct err *handle_version(struct call *c)
 {
     AUTO(json_freep) json_t *v = json_object();
 
-    json_put_text(v, "major", "1");
-    json_put_text(v, "minor", "34");
-    json_put_text(v, "gitVersion",
-                  arena_format(c->arena, "v1.34.0+mete-%s", core_version(c->core)));
+    json_put_text(v, "major", METE_KUBERNETES_MAJOR);
+    json_put_text(v, "minor", METE_KUBERNETES_MINOR);
+    json_put_text(v, "gitVersion", METE_KUBERNETES_VERSION);
     json_put_text(v, "gitCommit", "");
     json_put_text(v, "gitTreeState", "");
     json_put_text(v, "buildDate", "1970-01-01T00:00:00Z");

@@ -1,5 +1,6 @@
 /* man.c - manual pages out of the table of commands, in the macros of man(7) */
 #include "base/mem.h"
+#include "base/version.h"
 #include "cli/command.h"
 
 /* Text as it is: no letter of it is a request of roff. */

@@ -192,7 +192,6 @@ static struct err *open_doors(struct server *s)
         .n_reports = sizeof(s->reports) / sizeof(s->reports[0]),
         .take_stats = meter_take_stats,
         .stats_arg = s->meter,
-        .version = METE_VERSION,
     };
 
     TRY(file_read(ca_path, CA_FILE_MAX, &ca));

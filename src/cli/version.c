@@ -1,3 +1,6 @@
+/* version.c - mete version */
+#include "base/version.h"
+
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/output.h"

@@ -3,6 +3,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "base/version.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 10000
@@ -180,7 +181,7 @@ struct err *curl_setup(CURL *easy, const struct client_options *o, const char *p
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     SET(CURLOPT_PROXY, ""); /* an API server is reached directly, whatever the environment says */
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
-    SET(CURLOPT_USERAGENT, "mete");
+    SET(CURLOPT_USERAGENT, METE_USER_AGENT);
     if (o->unix_socket)
         SET(CURLOPT_UNIX_SOCKET_PATH, o->unix_socket);
     if (o->ca_file)

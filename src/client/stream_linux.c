@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "base/version.h"
 #include "client/curl_linux.h"
 
 enum {
@@ -321,7 +322,8 @@ static const char *host_of(const char *url)
 static void add_request(struct upgraded *u, const struct stream_options *o)
 {
     buf_printf(&u->out,
-               "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: mete\r\nAccept: application/json\r\n",
+               "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: " METE_USER_AGENT
+               "\r\nAccept: application/json\r\n",
                o->method ? o->method : "POST", o->path, host_of(u->server->url));
     buf_printf(&u->out, "Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n",
                o->protocol ? o->protocol : "mete-stream");

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/version.h"
 #include "kinds/kind.h"
 
 /* Objects hold objects: the walk comes back here. It is as deep as our tables are. */
@@ -269,7 +270,7 @@ static json_t *format_info(void)
     json_t *info = json_object();
 
     json_put_text(info, "title", "mete");
-    json_put_text(info, "version", "v1");
+    json_put_text(info, "version", METE_KUBERNETES_VERSION);
     return info;
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "base/version.h"
 #include "client/informer.h"
 #include "node/cdi.h"
 #include "node/last_words.h"
@@ -22,8 +23,6 @@
 #include "node/stage.h"
 #include "node/stats.h"
 #include "node/uplink.h"
-
-#define NODE_VERSION "v1.32.0-mete"
 
 static const int64_t HEARTBEAT_NS = 10 * NS_PER_SEC;
 static const int64_t RETRY_NS = 200 * NS_PER_MS;
@@ -111,7 +110,7 @@ static struct node_facts facts(const struct node *n, const json_t *images)
                            .host = &n->host,
                            .images = images,
                            .runtime_version = n->runtime_version,
-                           .version = NODE_VERSION,
+                           .version = METE_KUBERNETES_VERSION,
                            .gpus_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus),
                            .sample = find_sample,
                            .arg = (void *)(uintptr_t)n,

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "base/version.h"
 #include "client/curl_linux.h"
 #include "node/pinger.h"
 
@@ -243,7 +244,7 @@ static void add_headers(struct curl_ping *p, const json_t *headers)
     const json_t *item = NULL;
     size_t i = 0;
 
-    p->headers = curl_slist_append(NULL, "User-Agent: mete-probe");
+    p->headers = curl_slist_append(NULL, "User-Agent: mete-probe/" METE_VERSION);
     p->headers = curl_slist_append(p->headers, "Accept: */*");
     json_array_foreach (headers, i, item) {
         const char *name = json_text(item, "name");

@@ -5,7 +5,7 @@ import os
 import sys
 
 from door import PODS, Door
-from harness import ROOT, Mete, Skip, check, equal
+from harness import ROOT, Mete, Skip, check, equal, wait
 
 SITE = os.path.join(ROOT, "build", "venv", "lib")
 
@@ -79,3 +79,22 @@ def a_refusal_is_a_status(door, websocket):
     except websocket.WebSocketBadStatusException as e:
         equal(e.status_code, 404)
         equal(json.loads(e.resp_body)["kind"], "Status")
+
+
+def test_door_of_clients():
+    with Mete() as m:
+        door = Door(m)
+        one_version_everywhere(m, door)
+
+
+def one_version_everywhere(m, door):
+    ours = json.loads(m.mete("version", "-o", "json").out)["client"]
+    status, version = door.ask("GET", "/version")
+    equal(status, 200)
+    check(version["gitVersion"].endswith("+mete." + ours), version)
+    equal(version["gitVersion"].split(".")[:2], ["v" + version["major"], version["minor"]])
+    node = wait(lambda: m.object("nodes")["items"], "the node is there")[0]
+    equal(node["status"]["nodeInfo"]["kubeletVersion"], version["gitVersion"])
+    status, document = door.ask("GET", "/openapi/v3/api/v1")
+    equal(document["info"]["version"], version["gitVersion"])
+    check(f"mete {ours}" in m.mete("--version").out)

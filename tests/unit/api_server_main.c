@@ -109,8 +109,7 @@ static struct err *serve(struct server *s, const char *dir, const char *port_tex
     AUTO_FREE char *config_path = mem_format("%s/kubeconfig", dir);
     AUTO_FREE char *url = mem_format("https://127.0.0.1:%s", port_text);
     AUTO_FREE char *config = NULL;
-    struct api_options o = {
-        .loop = s->loop, .pki_dir = pki, .users_file = users, .version = "test"};
+    struct api_options o = {.loop = s->loop, .pki_dir = pki, .users_file = users};
     int64_t port = 0;
 
     TRY(num_parse_int64(str_of(port_text), 1, 65535, &port));

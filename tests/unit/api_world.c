@@ -153,11 +153,8 @@ void api_world_init(struct api_world *a, const char *users)
 
 void api_world_init_signing(struct api_world *a, const char *users, const char *key_file)
 {
-    struct core_options o = {.user_name = user_name,
-                             .views = &view,
-                             .n_views = 1,
-                             .version = "test",
-                             .signing_key_file = key_file};
+    struct core_options o = {
+        .user_name = user_name, .views = &view, .n_views = 1, .signing_key_file = key_file};
 
     world_init(&a->w, 1);
     view.kind = kind_find("mete.dev", "gpus");
