@@ -136,9 +136,7 @@ struct job job_of(const json_t *pod)
     if (batch_is(pod))
         return batch_of(pod);
     read_times(pod, &job);
-    job.reason = job.is_ended                       ? end_reason(pod)
-                 : text_equal(job.state, "running") ? ""
-                                                    : waiting_reason(pod);
+    job.reason = job.is_ended ? end_reason(pod) : waiting_reason(pod);
     return job;
 }
 

@@ -185,6 +185,16 @@ static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int6
         buf_add_char(b, '\n');
 }
 
+/* Of a job that has its node and does not run there. */
+static void add_start(struct buf *b, const json_t *reason)
+{
+    buf_printf(b, "  %s: %s\n\n", or_dash(json_text(reason, "code")),
+               or_dash(json_text(reason, "message")));
+    buf_printf(b, "  Image: %s, on node %s\n", or_dash(json_text(reason, "image")),
+               or_dash(json_text(reason, "node")));
+    buf_printf(b, "  To do: %s\n", or_dash(json_text(reason, "advice")));
+}
+
 static void add_other(struct buf *b, const json_t *workload)
 {
     const json_t *status = json_object_get(workload, "status");
@@ -209,6 +219,8 @@ char *why_format(const json_t *workload, bool is_all, int64_t now_ns)
     add_verdict(&b, workload, now_ns);
     if (text_equal(json_text_at(workload, "status", "phase", NULL), "waiting"))
         add_waiting(&b, workload, is_all, now_ns);
+    else if (json_text_at(workload, "status", "reason", "code", NULL))
+        add_start(&b, json_at(workload, "status", "reason", NULL));
     else
         add_other(&b, workload);
     clean = clean_text((struct str){.at = b.at, .size = b.size}, CLEAN_LINES);

@@ -149,12 +149,19 @@ static const char *first_start(const json_t *pod)
     return first;
 }
 
+static json_t *phase_reason(struct views *v, const json_t *pod, const char *phase, bool is_brief)
+{
+    if (text_equal(phase, "waiting"))
+        return views_reason(v, pod, is_brief);
+    return pod_is_terminal(pod) ? NULL : views_start_reason(pod);
+}
+
 static json_t *workload_tree(struct views *v, const json_t *pod, bool is_brief)
 {
     static const char *const copied[] = {"name", "namespace", "uid", "creationTimestamp",
                                          "resourceVersion"};
     const char *phase = phase_of(pod);
-    json_t *reason = text_equal(phase, "waiting") ? views_reason(v, pod, is_brief) : NULL;
+    json_t *reason = phase_reason(v, pod, phase, is_brief);
     json_t *o = json_object();
     json_t *metadata;
     json_t *status;

@@ -22,5 +22,9 @@ json_t *views_workload(struct views *v, const char *ns, const char *name);
 /* Why a pod waits; brief: for lists. NULL where it does not, or the scheduler does not know of it.
  */
 json_t *views_reason(struct views *v, const json_t *pod, bool is_brief);
+/* Why a pod that has its node does not run: of the first container that waits for its image, its
+ * configuration or its back-off. The same members, with `container`, `image`, `node` and `advice`.
+ * NULL where none waits so. */
+json_t *views_start_reason(const json_t *pod);
 json_t *views_gpus(struct views *v);
 json_t *views_gpu(struct views *v, const char *uuid);

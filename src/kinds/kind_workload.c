@@ -84,6 +84,10 @@ static const struct field reason_fields[] = {
     F_LIST("quotas", &quota_item, "What its queue and those above it hold of their own."),
     F_STRING("values", "The table that policy mete places by.", .size_max = 128),
     F_OBJECT("estimate", estimate_fields, "When it starts, by what is known."),
+    F_STRING("container", "The container that keeps a bound pod from running.", .size_max = 63),
+    F_STRING("image", "The image of that container."),
+    F_STRING("node", "The node of that container.", .size_max = 253),
+    F_STRING("advice", "What its user can do."),
     F_END,
 };
 

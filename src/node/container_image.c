@@ -105,15 +105,25 @@ static void refuse_absent(struct pod *p, struct container *c, const char *name)
     wait_for(p, c, "ErrImageNeverPull", text, LOOK_AGAIN_NS);
 }
 
+/* The Event is the kubelet's; the container tells the last error and the time of the next try, too.
+ */
 static void back_off(struct pod *p, struct container *c, const char *name)
 {
     AUTO_FREE char *text = mem_format("Back-off pulling image \"%s\"", name);
+    AUTO_FREE char *whole = NULL;
+    int64_t delay_ns = c->pull_at_ns - now_ns(p);
+    char next[STAMP_TEXT_SIZE];
 
-    if (!text_equal(c->wait_reason, "ImagePullBackOff")) {
-        add_event(p, c, "Normal", "BackOff", text);
-        add_failure(p, c, "ImagePullBackOff");
+    if (text_equal(c->wait_reason, "ImagePullBackOff")) {
+        c->not_before_ns = c->pull_at_ns; /* told already, to the second */
+        return;
     }
-    wait_for(p, c, "ImagePullBackOff", text, c->pull_at_ns - now_ns(p));
+    add_event(p, c, "Normal", "BackOff", text);
+    add_failure(p, c, "ImagePullBackOff");
+    stamp_format(loop_wall_ns(p->set->o.loop) + delay_ns, next);
+    whole = mem_format("%s: ErrImagePull: %s; next try at %s", text,
+                       c->pull_error ? c->pull_error : "the last pull failed", next);
+    wait_for(p, c, "ImagePullBackOff", whole, delay_ns);
 }
 
 static void pull_failed(struct pod *p, struct container *c, const char *name, const struct err *e)
@@ -126,6 +136,8 @@ static void pull_failed(struct pod *p, struct container *c, const char *name, co
     if (c->pull_backoff_ns > BACKOFF_MAX_NS)
         c->pull_backoff_ns = BACKOFF_MAX_NS;
     c->pull_at_ns = now_ns(p) + c->pull_backoff_ns;
+    free(c->pull_error);
+    c->pull_error = mem_strdup(err_message(e));
     wait_for(p, c, "ErrImagePull", err_message(e), SHOWN_NS);
 }
 
@@ -212,6 +224,8 @@ void container_image_done(struct container *c)
     container_pull_cancel(c);
     free(c->image_id);
     free(c->image_ref);
+    free(c->pull_error);
+    c->pull_error = NULL;
     c->image_id = NULL;
     c->image_ref = NULL;
 }

@@ -48,6 +48,7 @@ struct container {
     int64_t image_attempt;
     struct container_pull *pull; /* under way */
     int64_t pull_backoff_ns;
+    char *pull_error;        /* of the last pull; NULL: none failed */
     int64_t pull_at_ns;      /* monotonic: not again before it */
     const char *wait_reason; /* static; NULL: nothing special */
     char *wait_message;

@@ -1,13 +1,15 @@
 """What people meet at the command line: which server a command talks to, its words, and what it loads."""
 
+import json
 import os
 
-from harness import METE, Mete, check, equal, execute
+from harness import METE, Mete, check, equal, execute, pod, wait
 
 
 def test_client_words():
     with Mete() as m:
         a_kubeconfig_names_the_server(m)
+        why_tells_what_keeps_a_bound_pod(m)
 
 
 def a_kubeconfig_names_the_server(m):
@@ -31,3 +33,34 @@ def a_kubeconfig_names_the_server(m):
     check(r.code == 1 and f'$KUBECONFIG: {kubeconfig}: no context "other"' in r.err, r)
     r = ask("--context", "other")
     check(r.code == 2 and "--kubeconfig FILE or $KUBECONFIG" in r.err, r)
+
+
+def why_tells_what_keeps_a_bound_pod(m):
+    absent = "127.0.0.1:1/team/absent:1"
+
+    def put(name, policy, **container):
+        main = {"name": "main", "image": absent, "imagePullPolicy": policy, **container}
+        m.ok("create", "-f", "-", stdin=pod(name, "", containers=[main], restartPolicy="Always"))
+
+    def told(name, code, text):
+        r = wait(lambda: (r := m.mete("why", name)) and text in r.out and r, f"why {name}")
+        check(f"  {code}: container main: " in r.out or code == "CrashLoop", r)
+        reason = json.loads(m.mete("why", name, "-o", "json").out)["status"]["reason"]
+        equal((reason["code"], reason["class"], reason["since"]), (code, "yours", None))
+        return r.out
+
+    put("unpulled", "IfNotPresent")
+    out = told("unpulled", "ImagePullFailed", "; next try at 20")
+    check(f'Back-off pulling image "{absent}": ErrImagePull: ' in out and f"  Image: {absent}, on node " in out, out)
+    check("mete image pull" in out, out)
+    put("never", "Never")
+    check("mete image import" in told("never", "ImageNotFound", "is not present with pull policy of Never"), "advice")
+    put("unnamed", "IfNotPresent", image="Not/An Image")
+    told("unnamed", "InvalidImageName", "Failed to apply")
+    put("unset", "IfNotPresent", image="host", env=[{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "no", "key": "k"}}}])
+    told("unset", "ConfigNotFound", "env A: ConfigMap 'no' not found")
+    put("loops", "IfNotPresent", image="host", command=["sh", "-c", "exit 3"])
+    out = told("loops", "CrashLoop", "  CrashLoop: container main ended with exit code 3 and was restarted ")
+    check("mete logs JOB --previous" in out, out)
+    check("back-off" in next(line for line in m.mete("ps").out.splitlines() if " loops " in line), "ps tells it, too")
+    m.ok("delete", "pods", "--all", "--now")

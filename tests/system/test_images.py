@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import tarfile
@@ -461,7 +462,9 @@ def back_off(m, registry):
     wait_reason(m, "missing", "ErrImagePull", "ImagePullBackOff")
     has_event(m, "missing", "Warning", "Failed", f'Failed to pull image "{missing}"')
     has_event(m, "missing", "Warning", "Failed", "Error: ErrImagePull")
-    equal(wait_reason(m, "missing", "ImagePullBackOff")["message"], f'Back-off pulling image "{missing}"')
+    message = wait_reason(m, "missing", "ImagePullBackOff")["message"]
+    check(message.startswith(f'Back-off pulling image "{missing}": ErrImagePull: pull {missing}: '), message)
+    check(re.search(r"; next try at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$", message), message)
     has_event(m, "missing", "Normal", "BackOff", f'Back-off pulling image "{missing}"')
     registry.push("team/missing", "1", Image([image_kit.base_layer()]))
     m.wait_phase("missing", "Succeeded")

@@ -434,6 +434,28 @@ static void a_reason_is_told_in_its_order(void **state)
         "  Evaluated 2s ago.   Nodes are chosen by what was learned, table 3f2a.\n");
 }
 
+static void an_image_that_cannot_be_pulled_is_told(void **state)
+{
+    AUTO(json_freep)
+    json_t *workload = parse("metadata: {name: train}\n"
+                             "spec: {jobId: 12, queue: research}\n"
+                             "status:\n"
+                             "  phase: starting\n"
+                             "  submittedAt: '2026-01-01T00:00:00Z'\n"
+                             "  reason: {code: ImagePullFailed, message: 'container main: gone', "
+                             "image: 'r/a:1', node: n1, advice: look}\n");
+    int64_t now_ns = 0;
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    assert_null(stamp_parse(STR("2026-01-01T00:12:00Z"), &now_ns));
+    text = why_format(workload, false, now_ns);
+    assert_string_equal(text, "job 12 train   starting 12m   queue research\n\n"
+                              "  ImagePullFailed: container main: gone\n\n"
+                              "  Image: r/a:1, on node n1\n"
+                              "  To do: look\n");
+}
+
 static void a_refusal_is_told_in_numbers(void **state)
 {
     static const struct {
@@ -510,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_child_that_dies_is_started_at_once_then_less_often),
         cmocka_unit_test(tells_the_state_of_a_job),
         cmocka_unit_test(a_reason_is_told_in_its_order),
+        cmocka_unit_test(an_image_that_cannot_be_pulled_is_told),
         cmocka_unit_test(a_refusal_is_told_in_numbers),
         cmocka_unit_test(counts_gpus_by_product),
     };
