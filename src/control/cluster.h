@@ -14,6 +14,8 @@
  */
 #pragma once
 
+#include <assert.h>
+
 #include "base/json.h"
 #include "kinds/ledger.h"
 
@@ -48,6 +50,24 @@ struct cluster_eviction {
     const char *message;
 };
 
+/* The object that a write is about. A resource of a group is named with it: "jobs.batch". */
+struct cluster_target {
+    const char *resource;
+    const char *ns;
+    const char *name;
+    const char *subresource; /* NULL or "status" */
+};
+
+/*
+ * How a write is answered: `done` is called once, later, never from inside the write. The store may
+ * take back a write that it had accepted, so every write has a `done` (writes.h). A write that
+ * fails at once is not answered.
+ */
+struct cluster_answer {
+    store_done_fn done;
+    void *arg;
+};
+
 struct cluster_ops {
     struct err *(*watch)(void *self, const char *group, const char *resource,
                          const struct cluster_listener *l, struct cluster_watch **ret);
@@ -56,18 +76,17 @@ struct cluster_ops {
                         json_t **ret);
     json_t *(*get)(void *self, const char *group, const char *resource, const char *ns,
                    const char *name);
-    struct err *(*bind)(void *self, const struct ledger_placement *p, store_done_fn done,
-                        void *arg);
+    struct err *(*bind)(void *self, const struct ledger_placement *p, struct cluster_answer a);
     struct err *(*create)(void *self, const char *resource, const char *ns, json_t *object,
-                          store_done_fn done, void *arg);
+                          struct cluster_answer a);
     struct err *(*write_all)(void *self, const struct cluster_write *writes, size_t n,
-                             store_done_fn done, void *arg, int64_t *ret_version);
-    struct err *(*patch)(void *self, const char *resource, const char *ns, const char *name,
-                         const char *subresource, const json_t *patch);
-    struct err *(*remove)(void *self, const char *resource, const char *ns, const char *name,
-                          const char *if_uid);
+                             struct cluster_answer a, int64_t *ret_version);
+    struct err *(*patch)(void *self, const struct cluster_target *t, const json_t *patch,
+                         struct cluster_answer a);
+    struct err *(*remove)(void *self, const struct cluster_target *t, const char *if_uid,
+                          struct cluster_answer a);
     struct err *(*check_budget)(void *self, const char *ns, const char *pod);
-    struct err *(*evict)(void *self, const struct cluster_eviction *e);
+    struct err *(*evict)(void *self, const struct cluster_eviction *e, struct cluster_answer a);
     void (*free)(void *self);
 };
 
@@ -105,31 +124,25 @@ static inline json_t *cluster_get(struct cluster *c, const char *group, const ch
 }
 
 /*
- * A whole placement, or nothing of it: ledger_bind. Does not wait for earlier ones to be on disk;
- * `done` (may be NULL) comes when this one is.
+ * A whole placement, or nothing of it: ledger_bind. The placement does not wait for earlier ones to
+ * be on disk; the answer comes when this one is.
  */
 static inline struct err *cluster_bind(struct cluster *c, const struct ledger_placement *p,
-                                       store_done_fn done, void *arg)
+                                       struct cluster_answer a)
 {
-    return c->ops->bind(c->self, p, done, arg);
+    assert(a.done);
+    return c->ops->bind(c->self, p, a);
 }
 
 /*
- * Writes are done as the control loops. A resource of another group than the core's is named with
- * it: "jobs.batch". `object` is as it was written afterwards, with its name and uid.
+ * Writes are done as the control loops. `object` is as it was written afterwards, with its name and
+ * uid.
  */
 static inline struct err *cluster_create(struct cluster *c, const char *resource, const char *ns,
-                                         json_t *object)
+                                         json_t *object, struct cluster_answer a)
 {
-    return c->ops->create(c->self, resource, ns, object, NULL, NULL);
-}
-
-/* The same; `done` comes when it is on disk, or tells that it never will be. */
-static inline struct err *cluster_create_told(struct cluster *c, const char *resource,
-                                              const char *ns, json_t *object, store_done_fn done,
-                                              void *arg)
-{
-    return c->ops->create(c->self, resource, ns, object, done, arg);
+    assert(a.done);
+    return c->ops->create(c->self, resource, ns, object, a);
 }
 
 /*
@@ -137,25 +150,26 @@ static inline struct err *cluster_create_told(struct cluster *c, const char *res
  * have. A kube-apiserver has nothing like it: what relies on it (jobs.h) is for our own store only.
  */
 static inline struct err *cluster_write_all(struct cluster *c, const struct cluster_write *writes,
-                                            size_t n, store_done_fn done, void *arg,
-                                            int64_t *ret_version)
+                                            size_t n, struct cluster_answer a, int64_t *ret_version)
 {
-    return c->ops->write_all(c->self, writes, n, done, arg, ret_version);
+    assert(a.done);
+    return c->ops->write_all(c->self, writes, n, a, ret_version);
 }
 
-/* A strategic merge patch. `subresource` NULL or "status". */
-static inline struct err *cluster_patch(struct cluster *c, const char *resource, const char *ns,
-                                        const char *name, const char *subresource,
-                                        const json_t *patch)
+/* A strategic merge patch. */
+static inline struct err *cluster_patch(struct cluster *c, const struct cluster_target *t,
+                                        const json_t *patch, struct cluster_answer a)
 {
-    return c->ops->patch(c->self, resource, ns, name, subresource, patch);
+    assert(a.done);
+    return c->ops->patch(c->self, t, patch, a);
 }
 
 /* With the kind's grace. `if_uid` NULL: whichever has the name. */
-static inline struct err *cluster_remove(struct cluster *c, const char *resource, const char *ns,
-                                         const char *name, const char *if_uid)
+static inline struct err *cluster_remove(struct cluster *c, const struct cluster_target *t,
+                                         const char *if_uid, struct cluster_answer a)
 {
-    return c->ops->remove(c->self, resource, ns, name, if_uid);
+    assert(a.done);
+    return c->ops->remove(c->self, t, if_uid, a);
 }
 
 /* ERR_BUSY where the pod's end would take from its PodDisruptionBudget what that has not. */
@@ -166,11 +180,13 @@ static inline struct err *cluster_check_budget(struct cluster *c, const char *ns
 
 /*
  * With its own grace; a pod that nobody else makes anew comes back once it is gone
- * (kinds/requeue.h: for our own store only). One that is being deleted already goes on with that.
+ * (kinds/requeue.h: for our own store only). A pod that is being deleted already goes on with that.
  */
-static inline struct err *cluster_evict(struct cluster *c, const struct cluster_eviction *e)
+static inline struct err *cluster_evict(struct cluster *c, const struct cluster_eviction *e,
+                                        struct cluster_answer a)
 {
-    return c->ops->evict(c->self, e);
+    assert(a.done);
+    return c->ops->evict(c->self, e, a);
 }
 
 /* Over our own store. Both are borrowed. */

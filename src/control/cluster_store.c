@@ -152,14 +152,13 @@ static json_t *get(void *self, const char *group, const char *resource, const ch
     return o ? decode(o) : NULL;
 }
 
-static struct err *bind_all(void *self, const struct ledger_placement *p, store_done_fn done,
-                            void *arg)
+static struct err *bind_all(void *self, const struct ledger_placement *p, struct cluster_answer a)
 {
     struct over_store *c = self;
     struct ledger_placement mine = *p;
 
     mine.now_ns = objects_now_ns(c->objects);
-    return ledger_bind(c->store, &mine, done, arg);
+    return ledger_bind(c->store, &mine, a.done, a.arg);
 }
 
 /* "pods", "jobs.batch" */
@@ -183,17 +182,17 @@ static struct objects_request request_of(const char *resource, const char *ns, c
 }
 
 static struct err *create(void *self, const char *resource, const char *ns, json_t *object,
-                          store_done_fn done, void *arg)
+                          struct cluster_answer a)
 {
     struct objects_request r = request_of(resource, ns, NULL);
     struct over_store *c = self;
     AUTO(json_freep) json_t *made = NULL;
 
-    return objects_create(c->objects, &r, object, done, arg, &made);
+    return objects_create(c->objects, &r, object, a.done, a.arg, &made);
 }
 
 static struct err *write_all(void *self, const struct cluster_write *writes, size_t n,
-                             store_done_fn done, void *arg, int64_t *ret_version)
+                             struct cluster_answer a, int64_t *ret_version)
 {
     struct over_store *c = self;
     struct objects_write *all = mem_alloc((n + 1) * sizeof(*all));
@@ -207,32 +206,32 @@ static struct err *write_all(void *self, const struct cluster_write *writes, siz
             .must_change = writes[i].must_change};
         all[i].request.subresource = writes[i].subresource;
     }
-    e = objects_write_all(c->objects, all, n, done, arg, ret_version);
+    e = objects_write_all(c->objects, all, n, a.done, a.arg, ret_version);
     free(all);
     return e;
 }
 
-static struct err *patch(void *self, const char *resource, const char *ns, const char *name,
-                         const char *subresource, const json_t *changes)
+static struct err *patch(void *self, const struct cluster_target *t, const json_t *changes,
+                         struct cluster_answer a)
 {
-    struct objects_request r = request_of(resource, ns, name);
+    struct objects_request r = request_of(t->resource, t->ns, t->name);
     struct over_store *c = self;
     AUTO(json_freep) json_t *made = NULL;
 
-    r.subresource = subresource;
-    return objects_patch(c->objects, &r, PATCH_STRATEGIC, changes, NULL, NULL, &made);
+    r.subresource = t->subresource;
+    return objects_patch(c->objects, &r, PATCH_STRATEGIC, changes, a.done, a.arg, &made);
 }
 
-static struct err *remove_object(void *self, const char *resource, const char *ns, const char *name,
-                                 const char *if_uid)
+static struct err *remove_object(void *self, const struct cluster_target *t, const char *if_uid,
+                                 struct cluster_answer a)
 {
-    struct objects_request r = request_of(resource, ns, name);
+    struct objects_request r = request_of(t->resource, t->ns, t->name);
     struct delete_options how = {.grace_seconds = -1, .if_uid = if_uid};
     struct over_store *c = self;
     AUTO(json_freep) json_t *last = NULL;
     bool is_gone = false;
 
-    return objects_delete(c->objects, &r, &how, NULL, NULL, &last, &is_gone);
+    return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 
 static struct err *check_budget(void *self, const char *ns, const char *pod)
@@ -248,7 +247,7 @@ static struct err *check_budget(void *self, const char *ns, const char *pod)
     return disruption_check(c->store, tree);
 }
 
-static struct err *evict(void *self, const struct cluster_eviction *e)
+static struct err *evict(void *self, const struct cluster_eviction *e, struct cluster_answer a)
 {
     struct objects_request r = request_of("pods", e->ns, e->name);
     struct delete_options how = {.grace_seconds = -1,
@@ -260,7 +259,7 @@ static struct err *evict(void *self, const struct cluster_eviction *e)
     AUTO(json_freep) json_t *last = NULL;
     bool is_gone = false;
 
-    return objects_delete(c->objects, &r, &how, NULL, NULL, &last, &is_gone);
+    return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 
 static void free_self(void *self)

@@ -58,6 +58,23 @@ static struct cronjob *find(const struct cronjobs *s, const char *uid)
     return c;
 }
 
+static void on_written(void *owner, const char *uid, uint64_t number, const struct err *e)
+{
+    struct cronjobs *s = owner;
+    struct cronjob *c = e ? find(s, uid) : NULL;
+
+    (void)number;
+    if (!c)
+        return;
+    LOG(WARN, "write of a cron job was taken back, tried again", S("name", c->name), E(e));
+    loop_timer_set(c->timer, retry_failed(&c->retry, loop_now_ns(s->options.loop)));
+}
+
+struct cluster_answer cronjob_answer(const struct cronjob *c)
+{
+    return writes_begin(c->cronjobs->writes, on_written, c->uid, 0);
+}
+
 static struct cronjob *cronjob_new(struct cronjobs *s, const json_t *object)
 {
     const json_t *metadata = json_object_get(object, "metadata");
@@ -231,6 +248,7 @@ struct err *cronjobs_new(const struct cronjobs_options *o, struct cronjobs **ret
 
     s->options = *o;
     s->work_timer = loop_timer_new(o->loop, on_work, s);
+    s->writes = writes_new(s);
     e = watch_all(s);
     if (e) {
         cronjobs_free(s);
@@ -249,5 +267,6 @@ void cronjobs_free(struct cronjobs *s)
     while (s->by_uid)
         cronjob_free(s->by_uid); /* NOLINT(clang-analyzer-unix.Malloc): it leaves the map */
     loop_timer_free(s->work_timer);
+    writes_free(s->writes);
     free(s);
 }

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "control/cronjobs.h"
 #include "control/retry.h"
+#include "control/writes.h"
 #include "kinds/job.h"
 #include "model/cron.h"
 
@@ -49,11 +50,15 @@ struct cronjobs {
     struct cron_job *jobs;
     struct cronjob *queue;
     struct loop_timer *work_timer;
+    struct writes *writes;
 };
 
 /* cronjobs.c */
 void cronjob_event(const struct cronjob *c, bool is_warning, const char *reason,
                    const char *message);
+
+/* For a write about it, then writes_end: what is taken back is tried again. */
+struct cluster_answer cronjob_answer(const struct cronjob *c);
 
 /* cronjobs_sync.c */
 void cronjob_sync(struct cronjob *c);

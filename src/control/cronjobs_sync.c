@@ -117,10 +117,13 @@ static void read_jobs(struct look *l)
 static void delete_job(const struct look *l, const struct cron_job *j)
 {
     struct cronjob *c = l->c;
+    const struct cluster_target target = {
+        .resource = "jobs.batch", .ns = c->ns, .name = job_text(j, "name")};
     AUTO_FREE char *message = mem_format("Deleted job %s", job_text(j, "name"));
+    struct cluster_answer a = cronjob_answer(c);
     AUTO(err_freep)
-    struct err *e = cluster_remove(c->cronjobs->options.cluster, "jobs.batch", c->ns,
-                                   job_text(j, "name"), job_text(j, "uid"));
+    struct err *e =
+        writes_end(a, cluster_remove(c->cronjobs->options.cluster, &target, job_text(j, "uid"), a));
 
     if (!e)
         cronjob_event(c, false, "SuccessfulDelete", message);
@@ -227,6 +230,7 @@ static struct err *write_status(const struct look *l, json_t *job)
     AUTO(json_freep) json_t *was = json_deep_copy(json_object_get(c->object, "status"));
     struct cluster_write writes[2];
     size_t n = 0;
+    struct cluster_answer a = cronjob_answer(c);
     int64_t version = 0;
     const char *key;
     json_t *value;
@@ -244,7 +248,7 @@ static struct err *write_status(const struct look *l, json_t *job)
                                          .name = c->name,
                                          .subresource = "status",
                                          .tree = patch};
-    return cluster_write_all(c->cronjobs->options.cluster, writes, n, NULL, NULL, &version);
+    return writes_end(a, cluster_write_all(c->cronjobs->options.cluster, writes, n, a, &version));
 }
 
 /* Somebody has the name already: the job of that time, if it is ours. */

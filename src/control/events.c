@@ -6,11 +6,15 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "control/writes.h"
 
 enum {
     KNOWN_MAX = 4096,   /* events that can be counted on; older ones begin anew */
     MESSAGE_MAX = 1024, /* bytes, as in Kubernetes */
+    LATE_MAX = 1024,    /* events that wait for the disk; more are lost */
 };
+
+static const int64_t retry_ns = NS_PER_SEC;
 
 /* One Event that was written. */
 struct known {
@@ -21,10 +25,24 @@ struct known {
     int64_t count;
 };
 
+/* An Event that is not durable yet. */
+struct fresh {
+    struct map_handle handle; /* by number */
+    uint64_t number;
+    char *ns;
+    json_t *tree;
+    bool is_late; /* the disk was full: it is tried again */
+};
+
 struct events {
     struct loop *loop;
+    struct loop_timer *timer;
+    struct fresh *fresh;
+    uint64_t next_number;
+    size_t n_late;
     struct cluster *cluster;
     struct known *known; /* in order of their first use */
+    struct writes *writes;
 };
 
 static void known_free(struct events *ev, struct known *k)
@@ -36,12 +54,98 @@ static void known_free(struct events *ev, struct known *k)
     free(k);
 }
 
+static void fresh_free(struct events *ev, struct fresh *f)
+{
+    map_remove(handle, ev->fresh, f);
+    ev->n_late -= f->is_late;
+    json_decref(f->tree);
+    free(f->ns);
+    free(f);
+}
+
+/* Lost only where too many wait already. */
+static void fresh_later(struct events *ev, struct fresh *f, const struct err *why)
+{
+    if (ev->n_late >= LATE_MAX) {
+        LOG(WARN, "event is lost", S("object", json_text_at(f->tree, "metadata", "name", NULL)),
+            S("reason", json_text(f->tree, "reason")), E(why));
+        fresh_free(ev, f);
+        return;
+    }
+    f->is_late = true;
+    if (ev->n_late++ == 0)
+        loop_timer_set(ev->timer, retry_ns);
+}
+
+static void on_created(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct events *ev = owner;
+    struct fresh *f = NULL;
+
+    (void)key;
+    map_find(handle, ev->fresh, &number, sizeof(number), f);
+    if (f && e)
+        fresh_later(ev, f, e);
+    else if (f)
+        fresh_free(ev, f);
+}
+
+static bool may_pass(const struct err *e)
+{
+    return err_code(e) == ERR_NO_SPACE || err_code(e) == ERR_BUSY;
+}
+
+/* Fails where it can never be written. */
+static struct err *fresh_write(struct events *ev, struct fresh *f)
+{
+    AUTO(json_freep) json_t *tree = json_deep_copy(f->tree);
+    struct cluster_answer a = writes_begin(ev->writes, on_created, NULL, f->number);
+    AUTO(err_freep)
+    struct err *e = writes_end(a, cluster_create(ev->cluster, "events", f->ns, tree, a));
+
+    if (!e)
+        return NULL;
+    if (may_pass(e)) {
+        fresh_later(ev, f, e);
+        return NULL;
+    }
+    fresh_free(ev, f);
+    return TAKE(e);
+}
+
+/* The first that is refused again ends the turn. */
+static void on_late(void *arg)
+{
+    struct events *ev = arg;
+    struct fresh *f;
+    struct fresh *next;
+    bool is_refused = false;
+
+    map_each (handle, ev->fresh, f, next) {
+        AUTO(err_freep) struct err *e = NULL;
+        size_t n_left = ev->n_late - 1;
+
+        if (is_refused || !f->is_late)
+            continue;
+        f->is_late = false;
+        ev->n_late = n_left;
+        e = fresh_write(ev, f);
+        is_refused = ev->n_late > n_left;
+        if (e)
+            LOG(WARN, "event is lost", E(e));
+    }
+    if (ev->n_late > 0)
+        loop_timer_set(ev->timer, retry_ns);
+}
+
 struct events *events_new(struct loop *l, struct cluster *c)
 {
     struct events *ev = mem_alloc(sizeof(*ev));
 
     ev->loop = l;
     ev->cluster = c;
+    ev->writes = writes_new(ev);
+    ev->timer = loop_timer_new(l, on_late, ev);
     return ev;
 }
 
@@ -51,6 +155,11 @@ void events_free(struct events *ev)
         return;
     while (ev->known)
         known_free(ev, ev->known);
+    while (ev->fresh)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
+        fresh_free(ev, ev->fresh);
+    loop_timer_free(ev->timer);
+    writes_free(ev->writes);
     free(ev);
 }
 
@@ -96,15 +205,32 @@ static json_t *event_tree(const struct event *what, const char *name, const char
     return o;
 }
 
+/* The next one of its kind is an Event of its own. */
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct events *ev = owner;
+    struct known *k = NULL;
+
+    (void)number;
+    if (!e)
+        return;
+    LOG(WARN, "event was taken back", E(e));
+    map_find_text(handle, ev->known, key, k);
+    if (k)
+        known_free(ev, k);
+}
+
 static struct err *count_again(struct events *ev, struct known *k)
 {
     AUTO(json_freep) json_t *changes = json_object();
+    const struct cluster_target target = {.resource = "events", .ns = k->ns, .name = k->name};
+    struct cluster_answer a = writes_begin(ev->writes, on_written, k->key, 0);
     char stamp[STAMP_TEXT_SIZE];
 
     stamp_format(loop_wall_ns(ev->loop), stamp);
     json_put_int(changes, "count", k->count + 1);
     json_put_text(changes, "lastTimestamp", stamp);
-    TRY(cluster_patch(ev->cluster, "events", k->ns, k->name, NULL, changes));
+    TRY(writes_end(a, cluster_patch(ev->cluster, &target, changes, a)));
     k->count++;
     return NULL;
 }
@@ -127,9 +253,13 @@ static struct known *known_new(struct events *ev, char *key, const struct event 
 static struct err *write_first(struct events *ev, struct known *k, const struct event *what,
                                const char *message)
 {
-    AUTO(json_freep) json_t *tree = event_tree(what, k->name, message, loop_wall_ns(ev->loop));
+    struct fresh *f = mem_alloc(sizeof(*f));
 
-    TRY(cluster_create(ev->cluster, "events", k->ns, tree));
+    f->number = ++ev->next_number;
+    f->ns = mem_strdup(k->ns);
+    f->tree = event_tree(what, k->name, message, loop_wall_ns(ev->loop));
+    map_add(handle, ev->fresh, &f->number, sizeof(f->number), f);
+    TRY(fresh_write(ev, f));
     k->count = 1;
     return NULL;
 }

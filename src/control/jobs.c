@@ -53,34 +53,19 @@ void job_pod_event(struct job *j, const char *reason, const char *verb, const ch
     job_event(j, false, reason, message);
 }
 
-static void ticket_drop(struct jobs_ticket *t)
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
-    if (--t->n_refs == 0)
-        free(t);
+    (void)key;
+    (void)number;
+    if (!e)
+        return;
+    LOG(WARN, "jobs are read anew: a write of theirs is lost", E(e));
+    jobs_reload_later(owner);
 }
 
-static void on_written(void *arg, const struct err *e, int64_t revision)
+struct cluster_answer jobs_answer(struct jobs *s)
 {
-    struct jobs_ticket *t = arg;
-
-    (void)revision;
-    if (e && t->jobs) {
-        LOG(WARN, "jobs are read anew: a write of theirs is lost", E(e));
-        jobs_reload_later(t->jobs);
-    }
-    ticket_drop(t);
-}
-
-store_done_fn jobs_told(struct jobs *s, void **ret_arg)
-{
-    s->ticket->n_refs++;
-    *ret_arg = s->ticket;
-    return on_written;
-}
-
-void jobs_not_told(void *arg)
-{
-    ticket_drop(arg);
+    return writes_begin(s->writes, on_written, NULL, 0);
 }
 
 /* The last writer of a pod whose job is gone. */
@@ -91,10 +76,12 @@ static struct err *release_orphan(struct jobs *s, const char *key)
         json_pack("{s:{s:[s]}}", "metadata", "$deleteFromPrimitiveList/finalizers", JOB_TRACKING);
     AUTO_FREE char *ns = mem_strdup(key);
     char *slash = strchr(ns, '/');
+    const struct cluster_target target = {.resource = "pods", .ns = ns, .name = slash + 1};
+    struct cluster_answer a = jobs_answer(s);
     struct err *e;
 
     *slash = '\0';
-    e = cluster_patch(s->options.cluster, "pods", ns, slash + 1, NULL, patch);
+    e = writes_end(a, cluster_patch(s->options.cluster, &target, patch, a));
     if (e && err_code(e) == ERR_NOT_FOUND) {
         err_free(e);
         return NULL;
@@ -177,7 +164,7 @@ static void on_reload(void *arg)
     AUTO(err_freep) struct err *e = NULL;
 
     s->is_stopped = false;
-    if (s->ticket->n_refs > 1) {
+    if (writes_pending(s->writes) > 0) {
         jobs_reload_later(s);
         return;
     }
@@ -197,8 +184,7 @@ struct err *jobs_new(const struct jobs_options *o, struct jobs **ret)
     s->options = *o;
     s->work_timer = loop_timer_new(o->loop, on_work, s);
     s->reload_timer = loop_timer_new(o->loop, on_reload, s);
-    s->ticket = mem_alloc(sizeof(*s->ticket));
-    *s->ticket = (struct jobs_ticket){.jobs = s, .n_refs = 1};
+    s->writes = writes_new(s);
     e = watch_all(s);
     if (e) {
         jobs_free(s);
@@ -216,7 +202,6 @@ void jobs_free(struct jobs *s)
     vec_done(&s->orphans);
     loop_timer_free(s->work_timer);
     loop_timer_free(s->reload_timer);
-    s->ticket->jobs = NULL;
-    ticket_drop(s->ticket);
+    writes_free(s->writes);
     free(s);
 }

@@ -161,10 +161,9 @@ static bool make_pod(struct job_turn *t, int64_t index, struct job_pod *before)
     AUTO(json_freep) json_t *pod = pod_tree(j, index, before);
     AUTO_FREE char *why = NULL;
     AUTO(err_freep) struct err *e = NULL;
-    void *arg = NULL;
-    store_done_fn done = jobs_told(s, &arg);
+    struct cluster_answer a = jobs_answer(s);
 
-    e = cluster_create_told(s->options.cluster, "pods", j->ns, pod, done, arg);
+    e = writes_end(a, cluster_create(s->options.cluster, "pods", j->ns, pod, a));
     if (!e) {
         j->create_retry = (struct retry){0};
         job_add_made(j, pod);
@@ -176,7 +175,6 @@ static bool make_pod(struct job_turn *t, int64_t index, struct job_pod *before)
                       json_text_at(pod, "metadata", "name", NULL));
         return true;
     }
-    jobs_not_told(arg);
     why = mem_format("Error creating: %s", err_message(e));
     job_event(j, true, "FailedCreate", why);
     turn_again(t, retry_failed(&j->create_retry, loop_now_ns(s->options.loop)));

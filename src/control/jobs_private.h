@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "control/jobs.h"
 #include "control/retry.h"
+#include "control/writes.h"
 #include "kinds/job.h"
 #include "model/index_set.h"
 
@@ -116,12 +117,6 @@ struct job {
     size_t n_events;
 };
 
-/* Outlives the controller while answers of the store are on their way. */
-struct jobs_ticket {
-    struct jobs *jobs; /* NULL: it is gone */
-    size_t n_refs;
-};
-
 struct jobs {
     struct jobs_options options;
     struct cluster_watch *jobs_watch;
@@ -134,16 +129,15 @@ struct jobs {
     struct loop_timer *work_timer;
     struct loop_timer *reload_timer;
     bool is_stopped; /* until the reload */
-    struct jobs_ticket *ticket;
+    struct writes *writes;
 };
 
 /* jobs.c */
 void job_poke(struct job *j); /* looks at it in one of the next turns */
 void job_poke_in(struct job *j, int64_t in_ns);
 /* For writes: where the disk refuses one that was accepted, all is read anew. */
-store_done_fn jobs_told(struct jobs *s, void **ret_arg);
+struct cluster_answer jobs_answer(struct jobs *s); /* then writes_end */
 void jobs_reload_later(struct jobs *s);
-void jobs_not_told(void *arg); /* the write was refused: no answer will come */
 void job_event(struct job *j, bool is_warning, const char *reason, const char *message);
 void job_pod_event(struct job *j, const char *reason, const char *verb, const char *pod);
 

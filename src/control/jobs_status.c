@@ -161,8 +161,7 @@ static struct err *write_all(struct job_turn *t, json_t *patch)
     struct job *j = t->job;
     AUTO(json_freep) json_t *release = release_patch();
     struct cluster_write *writes = mem_alloc((t->released.n + 1) * sizeof(*writes));
-    void *arg = NULL;
-    store_done_fn done = jobs_told(j->jobs, &arg);
+    struct cluster_answer a = jobs_answer(j->jobs);
     size_t n = 0;
     struct err *e;
 
@@ -177,14 +176,12 @@ static struct err *write_all(struct job_turn *t, json_t *patch)
                                              .name = (*p)->name,
                                              .tree = release,
                                              .must_change = true};
-    e = cluster_write_all(j->jobs->options.cluster, writes, n, done, arg, &j->version);
-    if (e)
-        jobs_not_told(arg);
+    e = writes_end(a, cluster_write_all(j->jobs->options.cluster, writes, n, a, &j->version));
     free(writes);
     return e;
 }
 
-/* It is as good as written: the store tells otherwise by jobs_told. */
+/* It is as good as written: the store tells otherwise by jobs_answer. */
 static void accept(struct job_turn *t)
 {
     struct job *j = t->job;
@@ -226,8 +223,10 @@ static void delete_killed(struct job_turn *t)
 
     VEC_EACH (&t->killed, at) {
         struct job_pod *p = *at;
+        const struct cluster_target target = {.resource = "pods", .ns = j->ns, .name = p->name};
+        struct cluster_answer a = jobs_answer(j->jobs);
         AUTO(err_freep)
-        struct err *e = cluster_remove(j->jobs->options.cluster, "pods", j->ns, p->name, p->uid);
+        struct err *e = writes_end(a, cluster_remove(j->jobs->options.cluster, &target, p->uid, a));
 
         job_pod_unsum(p);
         p->is_killed = true;

@@ -455,6 +455,8 @@ static void expire(struct job *j)
 {
     struct jobs *s = j->jobs;
     int64_t left_ns = j->expires_ns - loop_wall_ns(s->options.loop);
+    const struct cluster_target target = {.resource = "jobs.batch", .ns = j->ns, .name = j->name};
+    struct cluster_answer a;
     AUTO(err_freep) struct err *e = NULL;
 
     if (j->expires_ns == 0 || j->is_deleting)
@@ -463,7 +465,8 @@ static void expire(struct job *j)
         job_poke_in(j, left_ns);
         return;
     }
-    e = cluster_remove(s->options.cluster, "jobs.batch", j->ns, j->name, j->uid);
+    a = jobs_answer(s);
+    e = writes_end(a, cluster_remove(s->options.cluster, &target, j->uid, a));
     if (!e || err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT)
         return;
     LOG(WARN, "finished job was not deleted, will be tried again", S("job", j->key), E(e));

@@ -167,6 +167,7 @@ struct err *queue_tree_new(const struct queue_tree_options *o, struct queue_tree
 
     q->options = *o;
     q->status_timer = loop_timer_new(o->loop, queue_tree_on_status, q);
+    q->writes = writes_new(q);
     q->is_loading = true;
     e = watch(q);
     if (e) {
@@ -193,5 +194,6 @@ void queue_tree_free(struct queue_tree *q)
     while (q->spaces)
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as above */
         space_free(q, q->spaces);
+    writes_free(q->writes);
     free(q);
 }

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "control/queue_tree.h"
+#include "control/writes.h"
 
 struct queue_entry {
     struct map_handle handle;
@@ -29,6 +30,7 @@ struct queue_tree {
     struct cluster_watch *queues_watch;
     struct cluster_watch *spaces_watch;
     struct loop_timer *status_timer;
+    struct writes *writes;
     int64_t told_ns; /* when the statuses were written last; 0: not yet */
     bool is_status_due;
     bool is_loading; /* the first list: fed when all is read */

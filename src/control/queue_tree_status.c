@@ -103,17 +103,31 @@ static bool is_same(const json_t *was, json_t *is)
     return n == 0;
 }
 
+/* The object says what its status is: what was taken back is written again. */
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    (void)number;
+    if (!e)
+        return;
+    LOG(WARN, "status of a queue was taken back, written again", S("queue", key), E(e));
+    queue_tree_touch(owner);
+}
+
 static void tell(struct queue_tree *q, struct queue_entry *entry, const struct mete_queue_view *v)
 {
     AUTO(json_freep) json_t *status = status_of(q, entry, v);
     AUTO(json_freep) json_t *patch = json_object();
+    const struct cluster_target target = {
+        .resource = "queues.mete.dev", .ns = "", .name = entry->name, .subresource = "status"};
+    struct cluster_answer a;
     AUTO(err_freep) struct err *e = NULL;
 
     drop_old(entry->status, status);
     if (is_same(entry->status, status))
         return;
     json_put(patch, "status", json_incref(status));
-    e = cluster_patch(q->options.cluster, "queues.mete.dev", "", entry->name, "status", patch);
+    a = writes_begin(q->writes, on_written, entry->name, 0);
+    e = writes_end(a, cluster_patch(q->options.cluster, &target, patch, a));
     if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT)
         LOG(WARN, "status of a queue was not written", S("queue", entry->name), E(e));
 }

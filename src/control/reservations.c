@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "base/vec.h"
+#include "control/writes.h"
 
 static const int64_t settle_ns = NS_PER_SEC; /* between two looks at what was picked */
 static const int64_t keep_ns = INT64_C(86400) * NS_PER_SEC; /* after the end, for people to see */
@@ -27,6 +28,7 @@ struct reservations {
     struct cluster_watch *watch;
     struct loop_timer *status_timer;
     struct loop_timer *time_timer; /* the next begin or end */
+    struct writes *writes;
     bool is_status_due;
     bool is_loading;
 };
@@ -275,11 +277,26 @@ static json_t *status_of(const struct reservations *r, const struct entry *entry
     return status;
 }
 
+/* The watch says what is there: what was taken back is looked at again. */
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    (void)number;
+    if (!e)
+        return;
+    LOG(WARN, "write of a reservation was taken back, tried again", S("reservation", key), E(e));
+    reservations_touch(owner);
+}
+
 static void tell(struct reservations *r, struct entry *entry)
 {
     const json_t *was = json_object_get(entry->object, "status");
     AUTO(json_freep) json_t *status = status_of(r, entry);
     AUTO(json_freep) json_t *patch = json_object();
+    const struct cluster_target target = {.resource = "reservations.mete.dev",
+                                          .ns = "",
+                                          .name = entry->name,
+                                          .subresource = "status"};
+    struct cluster_answer a;
     AUTO(err_freep) struct err *e = NULL;
     const char *key;
     json_t *value;
@@ -290,8 +307,8 @@ static void tell(struct reservations *r, struct entry *entry)
         if (!json_object_get(status, key))
             json_put(status, key, json_null()); /* what is gone is named */
     json_put(patch, "status", json_incref(status));
-    e = cluster_patch(r->options.cluster, "reservations.mete.dev", "", entry->name, "status",
-                      patch);
+    a = writes_begin(r->writes, on_written, entry->name, 0);
+    e = writes_end(a, cluster_patch(r->options.cluster, &target, patch, a));
     if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT)
         LOG(WARN, "status of a reservation was not written", S("reservation", entry->name), E(e));
 }
@@ -299,9 +316,11 @@ static void tell(struct reservations *r, struct entry *entry)
 static void drop(const struct reservations *r, const struct entry *entry)
 {
     const char *uid = json_text_at(entry->object, "metadata", "uid", NULL);
+    const struct cluster_target target = {
+        .resource = "reservations.mete.dev", .ns = "", .name = entry->name};
+    struct cluster_answer a = writes_begin(r->writes, on_written, entry->name, 0);
     AUTO(err_freep)
-    struct err *e =
-        cluster_remove(r->options.cluster, "reservations.mete.dev", "", entry->name, uid);
+    struct err *e = writes_end(a, cluster_remove(r->options.cluster, &target, uid, a));
 
     if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT)
         LOG(WARN, "reservation that is over was not removed", S("reservation", entry->name), E(e));
@@ -331,6 +350,7 @@ struct err *reservations_new(const struct reservations_options *o, struct reserv
     r->options = *o;
     r->status_timer = loop_timer_new(o->loop, on_status, r);
     r->time_timer = loop_timer_new(o->loop, on_time, r);
+    r->writes = writes_new(r);
     r->is_loading = true;
     e = cluster_watch(o->cluster, "mete.dev", "reservations", &listener, &r->watch);
     r->is_loading = false;
@@ -354,5 +374,6 @@ void reservations_free(struct reservations *r)
     while (r->entries)
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
         entry_free(r, r->entries);
+    writes_free(r->writes);
     free(r);
 }

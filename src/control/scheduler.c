@@ -210,6 +210,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
     s->shrink_timer = loop_timer_new(o->loop, scheduler_tell_shrunk, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
+    s->writes = writes_new(s);
     s->engine = mete_engine_new(&engine);
     if (!s->engine)
         e = err_new(ERR_INVALID, "there is no policy '%s'", o->policy);
@@ -256,6 +257,7 @@ void scheduler_free(struct scheduler *s)
     queue_tree_free(s->queues);
     reservations_free(s->reservations);
     mete_engine_free(s->engine);
+    writes_free(s->writes);
     free(s->why_text);
     free(s);
 }

@@ -1,4 +1,9 @@
-/* scheduler_bind.c - decisions of the engine into the ledger, each in one transaction */
+/*
+ * scheduler_bind.c - decisions of the engine into the ledger, each in one transaction
+ *
+ * A workload holds its gpus in the engine from the decision on. Where the store refuses the
+ * binding, or takes it back before it is durable, the workload gives them up and waits again.
+ */
 #include <assert.h>
 
 #include "base/arena.h"
@@ -17,8 +22,8 @@ void sched_retry_later(struct scheduler *s)
     loop_timer_set(s->retry_timer, s->retry_ns);
 }
 
-/* It could not be bound: it waits again in its old place, and is tried again on the next change or
- * a while later. */
+/* A workload that could not be bound waits again in its old place. It is tried again on the next
+ * change or a while later. */
 static void take_back(struct scheduler *s, struct sched_work *w)
 {
     sched_work_unplaced(s, w);
@@ -68,30 +73,6 @@ static size_t deal(struct arena *a, const struct sched_pod *p, struct ledger_con
     return n;
 }
 
-static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
-{
-    struct arena *a = arena_new();
-    struct ledger_pod *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
-    struct ledger_placement placement = {.ns = w->ns,
-                                         .workload = w->name,
-                                         .pods = pods,
-                                         .n_pods = w->pods.n,
-                                         .now_ns = loop_wall_ns(s->options.loop)};
-    struct err *e;
-
-    for (size_t i = 0; i < w->pods.n; i++) {
-        const struct sched_pod *p = w->pods.at[i];
-        struct ledger_container *containers = NULL;
-
-        pods[i] = (struct ledger_pod){.name = p->name, .uid = p->uid, .node = p->node};
-        pods[i].n_containers = deal(a, p, &containers);
-        pods[i].containers = containers;
-    }
-    e = cluster_bind(s->options.cluster, &placement, NULL, NULL);
-    arena_free(a);
-    return e;
-}
-
 static void tell_bound(struct scheduler *s, const struct sched_pod *p)
 {
     AUTO_FREE char *message = mem_format("Successfully assigned %s to %s", p->key, p->node);
@@ -105,6 +86,94 @@ static void tell_bound(struct scheduler *s, const struct sched_pod *p)
                                          .message = message,
                                          .component = "mete-scheduler",
                                      });
+}
+
+static void tell_taken_back(struct scheduler *s, const struct sched_pod *p, const struct err *why)
+{
+    AUTO_FREE char *message = mem_format("The binding to %s was taken back and is tried again: %s",
+                                         p->node, err_message(why));
+
+    events_record(s->options.events, &(struct event){
+                                         .kind = "Pod",
+                                         .ns = p->ns,
+                                         .name = p->name,
+                                         .uid = p->uid,
+                                         .is_warning = true,
+                                         .reason = "FailedBinding",
+                                         .message = message,
+                                         .component = "mete-scheduler",
+                                     });
+}
+
+static bool is_bound(const struct sched_work *w)
+{
+    VEC_EACH (&w->pods, p) {
+        if ((*p)->is_bound)
+            return true;
+    }
+    return false;
+}
+
+/* What was decided about it since, rests on the binding. */
+static void undo_eviction(struct sched_work *w)
+{
+    w->is_leaving = false;
+    free(w->evicted_because);
+    w->evicted_because = NULL;
+    VEC_EACH (&w->pods, p) {
+        (*p)->is_evicted = false;
+    }
+}
+
+/* Watches tell of a binding after its answer. */
+static void on_answer(void *owner, const char *key, uint64_t id, const struct err *e)
+{
+    struct scheduler *s = owner;
+    struct sched_work *w = scheduler_find_work(s, id);
+
+    (void)key;
+    if (!w || !w->is_placed || is_bound(w))
+        return;
+    if (!e) {
+        s->retry_ns = 0;
+        VEC_EACH (&w->pods, p) {
+            LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node),
+                U("gpus", (*p)->gpus.n));
+            tell_bound(s, *p);
+        }
+        return;
+    }
+    LOG(WARN, "binding was taken back", S("workload", w->key), U("pods", w->pods.n), E(e));
+    VEC_EACH (&w->pods, p) {
+        tell_taken_back(s, *p, e);
+    }
+    undo_eviction(w);
+    take_back(s, w);
+}
+
+static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
+{
+    struct arena *a = arena_new();
+    struct ledger_pod *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
+    struct ledger_placement placement = {.ns = w->ns,
+                                         .workload = w->name,
+                                         .pods = pods,
+                                         .n_pods = w->pods.n,
+                                         .now_ns = loop_wall_ns(s->options.loop)};
+    struct cluster_answer answer = writes_begin(s->writes, on_answer, NULL, w->id);
+    struct err *e;
+
+    for (size_t i = 0; i < w->pods.n; i++) {
+        const struct sched_pod *p = w->pods.at[i];
+        struct ledger_container *containers = NULL;
+
+        pods[i] = (struct ledger_pod){.name = p->name, .uid = p->uid, .node = p->node};
+        pods[i].n_containers = deal(a, p, &containers);
+        pods[i].containers = containers;
+    }
+    e = writes_end(answer, cluster_bind(s->options.cluster, &placement, answer));
+    arena_free(a);
+    return e;
 }
 
 /* Its pods are in the order of the engine's. */
@@ -137,11 +206,5 @@ void scheduler_carry_out(struct scheduler *s, const struct mete_placement *at)
             refuse(s, w, e);
         else
             take_back(s, w);
-        return;
-    }
-    s->retry_ns = 0;
-    VEC_EACH (&w->pods, p) {
-        LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node), U("gpus", (*p)->gpus.n));
-        tell_bound(s, *p);
     }
 }

@@ -63,12 +63,33 @@ static void tell(struct scheduler *s, const struct sched_pod *p, const char *mes
                                      });
 }
 
+/* Durable: people are told. Taken back: the pod is still to go, and is marked again soon. */
+static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct scheduler *s = owner;
+    struct sched_pod *p = scheduler_find_pod(s, key);
+
+    (void)number;
+    if (!p || !p->is_evicted || !p->work || !p->work->is_leaving)
+        return;
+    if (!e) {
+        tell(s, p, p->work->evicted_because);
+        return;
+    }
+    LOG(WARN, "preemption was taken back, tried again", S("pod", p->key), E(e));
+    p->is_evicted = false;
+    s->has_unevicted = true;
+    sched_retry_later(s);
+}
+
 /* What could not be written is tried again soon; what is gone is gone. */
 static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *message)
 {
     const struct cluster_eviction what = {
         .ns = p->ns, .name = p->name, .uid = p->uid, .reason = POD_PREEMPTED, .message = message};
-    AUTO(err_freep) struct err *e = cluster_evict(s->options.cluster, &what);
+    struct cluster_answer a = writes_begin(s->writes, on_answer, p->key, 0);
+    AUTO(err_freep)
+    struct err *e = writes_end(a, cluster_evict(s->options.cluster, &what, a));
     bool is_gone = e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT);
 
     if (e && !is_gone) {
@@ -78,8 +99,6 @@ static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *mess
         return;
     }
     p->is_evicted = true;
-    if (!e)
-        tell(s, p, message);
 }
 
 static void evict_work(struct scheduler *s, struct sched_work *w)

@@ -126,6 +126,23 @@ static void put_native(struct scheduler *s, struct sched_group *g, const struct 
     }
 }
 
+/* Group's counts are looked at again. */
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct scheduler *s = owner;
+    struct sched_group *g = NULL;
+
+    (void)number;
+    if (!e)
+        return;
+    LOG(WARN, "status of a group was taken back, written again", S("group", key), E(e));
+    map_find_text(handle, s->groups, key, g);
+    if (!g)
+        return;
+    g->is_status_old = true;
+    loop_timer_set(s->status_timer, GROUP_STATUS_NS);
+}
+
 /* False: there was nothing to write. */
 static bool write_status(struct scheduler *s, struct sched_group *g)
 {
@@ -140,6 +157,8 @@ static bool write_status(struct scheduler *s, struct sched_group *g)
     AUTO_FREE char *resource = mem_format("%s.%s", source->plural, source->group);
     AUTO(json_freep) json_t *object = NULL;
     AUTO(json_freep) json_t *changes = json_object();
+    struct cluster_target target = {.resource = resource, .ns = g->ns, .name = g->ref.name};
+    struct cluster_answer a;
     AUTO(err_freep) struct err *e = NULL;
     struct counts c;
 
@@ -152,8 +171,9 @@ static bool write_status(struct scheduler *s, struct sched_group *g)
     if (json_equal(json_object_get(object, "status"), json_object_get(definition, "status")))
         return false;
     json_put(changes, "status", json_incref(json_object_get(object, "status")));
-    e = cluster_patch(s->options.cluster, resource, g->ns, g->ref.name,
-                      g->ref.door == GANG_VOLCANO ? NULL : "status", changes);
+    target.subresource = g->ref.door == GANG_VOLCANO ? NULL : "status";
+    a = writes_begin(s->writes, on_written, g->key, 0);
+    e = writes_end(a, cluster_patch(s->options.cluster, &target, changes, a));
     if (e && err_code(e) != ERR_NOT_FOUND)
         LOG(WARN, "status of a group was not written", S("group", g->key), E(e));
     return true;

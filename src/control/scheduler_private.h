@@ -7,6 +7,7 @@
 #include "control/queue_tree.h"
 #include "control/reservations.h"
 #include "control/scheduler.h"
+#include "control/writes.h"
 #include "kinds/gang.h"
 #include "kinds/pod_view.h"
 
@@ -169,6 +170,7 @@ struct scheduler {
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
     struct reservations *reservations;
+    struct writes *writes;
     bool is_poked;
     bool is_held;
     int64_t retry_ns; /* the next delay after a failed bind */

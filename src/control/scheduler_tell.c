@@ -91,12 +91,31 @@ static json_t *condition_patch(const struct scheduler *s, const struct sched_pod
     return changes;
 }
 
+/* The pod was never told. */
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct scheduler *s = owner;
+    struct sched_pod *p = e ? scheduler_find_pod(s, key) : NULL;
+
+    (void)number;
+    if (!p || !p->is_listed)
+        return;
+    LOG(WARN, "reason was taken back, written again", S("pod", key), E(e));
+    scheduler_unlist(s, p);
+    p->is_told = false;
+    scheduler_list_waiting(s, p);
+    loop_timer_set(s->tell_timer, TELL_PAUSE_NS);
+}
+
 static void write_reason(struct scheduler *s, const struct sched_pod *p,
                          const struct mete_reason *r)
 {
     AUTO(json_freep) json_t *changes = condition_patch(s, p, r);
+    const struct cluster_target target = {
+        .resource = "pods", .ns = p->ns, .name = p->name, .subresource = "status"};
+    struct cluster_answer a = writes_begin(s->writes, on_written, p->key, 0);
     AUTO(err_freep)
-    struct err *e = cluster_patch(s->options.cluster, "pods", p->ns, p->name, "status", changes);
+    struct err *e = writes_end(a, cluster_patch(s->options.cluster, &target, changes, a));
 
     if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT)
         LOG(WARN, "reason was not written", S("pod", p->key), E(e));

@@ -12,6 +12,8 @@ struct mem_storage {
     int64_t revision;
     int64_t compacted;
     bool is_full;
+    const char *refused; /* a resource; NULL: none */
+    enum store_change_type refused_type;
     bool is_low;
 
     /* The batch under way. */
@@ -49,9 +51,21 @@ static void compact(struct mem_storage *m, int64_t through)
     m->compacted = through;
 }
 
+static bool is_refused(struct mem_storage *m, const struct storage_batch *batch)
+{
+    for (size_t i = 0; m->refused && i < batch->n; i++) {
+        if (batch->records[i].type != m->refused_type ||
+            !text_equal(batch->records[i].object->key.resource, m->refused))
+            continue;
+        m->refused = NULL;
+        return true;
+    }
+    return m->is_full;
+}
+
 static enum storage_result write_batch(struct mem_storage *m, const struct storage_batch *batch)
 {
-    if (m->is_full)
+    if (is_refused(m, batch))
         return STORAGE_FULL;
     for (size_t i = 0; i < batch->n; i++) {
         struct storage_record r = batch->records[i];
@@ -149,4 +163,12 @@ void mem_storage_set_low(struct storage *s, bool is_low)
     struct mem_storage *m = s->self;
 
     m->is_low = is_low;
+}
+
+void mem_storage_refuse_once(struct storage *s, const char *resource, enum store_change_type type)
+{
+    struct mem_storage *m = s->self;
+
+    m->refused = resource;
+    m->refused_type = type;
 }

@@ -22,3 +22,8 @@ static inline void mem_storage_free(struct storage *s)
 void mem_storage_set_full(struct storage *s, bool is_full);
 /* ... are kept out of the reserve, until false. */
 void mem_storage_set_low(struct storage *s, bool is_low);
+/*
+ * The next batch with such a change is refused with STORAGE_FULL, once: the store takes back what
+ * it had accepted. `resource` is static.
+ */
+void mem_storage_refuse_once(struct storage *s, const char *resource, enum store_change_type type);
