@@ -6,9 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 
-from harness import BUILD, ROOT, Mete, Skip, check, equal, execute  # noqa: E402
-
-PYTHON = os.path.join(ROOT, "build", "venv", "bin", "python")
+from harness import BUILD, Mete, check, equal, execute, own_python  # noqa: E402
 
 KUBERNETES = r"""
 import sys, threading
@@ -80,9 +78,7 @@ print(json.dumps(out))
 
 
 def python(code, *arguments, env=None):
-    if not os.path.exists(PYTHON):
-        raise Skip("tools/bootstrap --tests was not run")
-    return execute([PYTHON, "-c", code, *arguments], env={**os.environ, **(env or {})})
+    return execute([own_python(), "-c", code, *arguments], env={**os.environ, **(env or {})})
 
 
 def test_the_python_client_lists_watches_creates_patches_and_deletes():
@@ -92,11 +88,9 @@ def test_the_python_client_lists_watches_creates_patches_and_deletes():
 
 
 def test_the_python_client_runs_jobs_programs_and_manifests():
-    if not os.path.exists(PYTHON):
-        raise Skip("tools/bootstrap --tests was not run")
     with Mete() as m:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_client.py")
-        r = execute([PYTHON, script, m.env["KUBECONFIG"]], env=m.env, deadline_s=120)
+        r = execute([own_python(), script, m.env["KUBECONFIG"]], env=m.env, deadline_s=120)
         check(r.code == 0 and r.out.endswith("\nfine\n"), r)
 
 

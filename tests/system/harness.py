@@ -60,10 +60,27 @@ class Result:
         return f"exit {self.code}\n-- stdout\n{self.out}\n-- stderr\n{self.err}"
 
 
-def execute(argv, stdin=None, env=None, deadline_s=DEADLINE_S):
+def execute(argv, stdin=None, env=None, deadline_s=DEADLINE_S, **options):
     done = subprocess.run(argv, input=stdin, env=env, timeout=deadline_s, text=True, errors="replace",
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     return Result(done)
+
+
+def execute_as(uid, gid, argv, **options):
+    """The same as another user, in "/" and by a descriptor of the program: the build may be where only root may enter."""
+    fd = os.open(shutil.which(argv[0]), os.O_RDONLY)
+    try:
+        return execute(argv, user=uid, group=gid, extra_groups=[], cwd="/", executable=f"/proc/self/fd/{fd}",
+                       pass_fds=[fd], **options)
+    finally:
+        os.close(fd)
+
+
+def own_python():
+    """The Python of the test clients' packages."""
+    path = os.path.join(ROOT, "build", "venv", "bin", "python")
+    check(os.path.exists(path), f"{path} is not there: tools/bootstrap --tests makes it")
+    return path
 
 
 class Mete:

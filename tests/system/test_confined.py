@@ -7,7 +7,7 @@ import pty
 import select
 import subprocess
 
-from harness import METE, Mete, check, equal, execute, pod, wait
+from harness import METE, Mete, check, equal, execute_as, pod, wait
 
 UID, GID, NAME = 5, 60, "games"  # of Debian's passwd: nobody logs in as this one
 
@@ -17,10 +17,9 @@ class Person:
 
     def __init__(self, m):
         self.m = m
-        self.argv = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups", METE]
 
     def mete(self, *words, stdin=None):
-        return execute([*self.argv, *words], stdin=stdin, env={**self.m.env, "HOME": "/nonexistent"})
+        return execute_as(UID, GID, [METE, *words], stdin=stdin, env={**self.m.env, "HOME": "/nonexistent"})
 
     def run(self, script):
         r = self.mete("run", "--", "sh", "-c", script)

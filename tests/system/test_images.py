@@ -11,7 +11,7 @@ import tarfile
 import time
 
 import image_kit
-from harness import METE, Failure, Mete, Skip, arguments_of, check, equal, execute, wait
+from harness import METE, Failure, Mete, arguments_of, check, equal, execute, execute_as, wait
 from image_kit import Image, Layer, Registry
 
 UID_BASE = 0x70000000
@@ -489,10 +489,8 @@ def test_only_administrators_change_the_images_of_a_node():
         os.chmod(m.dir, 0o755)
 
         def as_user(*words):
-            return execute(["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", METE, *words], env=m.env)
+            return execute_as(1234, 1234, [METE, *words], env=m.env)
 
-        if execute(["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", "test", "-x", METE]).code != 0:
-            raise Skip("another user cannot reach the build directory")
         equal(as_user("image", "ls").code, 0)
         for words in (["image", "rm", "t/a:1"], ["image", "gc"], ["image", "import", image_kit.write(
                 os.path.join(m.dir, "b.tar"), Image([image_kit.base_layer()]).layout()), "t/b:1"]):

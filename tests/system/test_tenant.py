@@ -11,7 +11,7 @@ import os
 import re
 
 from door import Door
-from harness import METE, Mete, check, equal, execute, pod, wait
+from harness import METE, Mete, check, equal, execute_as, pod, wait
 from test_isolation import TOOLS, bring_tools, manifest
 
 ANN, EVE = 5, 13  # games and proxy of Debian's passwd: nobody logs in as these
@@ -52,8 +52,8 @@ class Person:
         return r.status, text.decode(errors="replace")
 
     def on_machine(self, *argv, stdin=None):
-        return execute(["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups", *argv], stdin=stdin,
-                       env={**self.m.env, "HOME": "/nonexistent", "KUBECONFIG": "/nonexistent"})
+        return execute_as(self.uid, self.uid, argv, stdin=stdin,
+                          env={**self.m.env, "HOME": "/nonexistent", "KUBECONFIG": "/nonexistent"})
 
     def mete(self, *words, stdin=None):
         return self.on_machine(METE, *words, stdin=stdin)

@@ -9,7 +9,7 @@ import socket
 import threading
 
 import image_kit
-from harness import METE, Mete, check, equal, execute, pod, wait
+from harness import METE, Mete, check, equal, execute_as, pod, wait
 
 UID, GID = 5, 60  # of Debian's passwd: nobody logs in as this one
 
@@ -21,8 +21,7 @@ class Person:
         self.m = m
 
     def mete(self, *words, stdin=None):
-        return execute(["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups", METE, *words], stdin=stdin,
-                       env={**self.m.env, "HOME": "/nonexistent"})
+        return execute_as(UID, GID, [METE, *words], stdin=stdin, env={**self.m.env, "HOME": "/nonexistent"})
 
     def apply(self, manifest):
         return self.mete("apply", "-f", "-", stdin=manifest)
