@@ -180,6 +180,6 @@ json_t *table_format(const struct kind *k, const json_t *objects, int64_t revisi
 json_t *openapi_document(const char *group, const char *version);
 json_t *openapi_index(void);
 
-/* Bodies "k8s\0..." of the kinds that kubectl sends so as JSON trees. ERR_BAD_REQUEST, naming the
-   kind found. */
+/* Bodies "k8s\0..." as the JSON trees that the same client would have sent. ERR_BAD_REQUEST for a
+   malformed body, and for a kind that has no protobuf. */
 struct err *protobuf_decode(struct str body, json_t **ret) MUST_CHECK;

@@ -1,10 +1,9 @@
 /*
- * protobuf.c - the few bodies that kubectl sends as protobuf and never again as JSON
+ * protobuf.c - bodies in protobuf as the JSON that the same client would have sent
  *
- * Wire format: https://protobuf.dev/programming-guides/encoding/. Field numbers: generated.proto of
- * k8s.io/api/core/v1 and k8s.io/apimachinery/pkg/apis/meta/v1. The body is "k8s\0" and a
- * runtime.Unknown {typeMeta, raw}. Fields that are not listed are skipped, as protobuf has it; the
- * tables nest no deeper than they are written, so the walk is bounded.
+ * Wire format: https://protobuf.dev/programming-guides/encoding/. The body is "k8s\0" and a
+ * runtime.Unknown {typeMeta, raw}. Decoders of protobuf skip fields that they do not know, so does
+ * this file. Clients in Go write texts, numbers and times that are not set, too, as zero values.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -17,7 +16,10 @@
 
 enum {
     BODY_MAX = 3 << 20,
-    VALUES_MAX = 65536
+    VALUES_MAX = 65536,
+    /* Two levels of JSON at most for a message, so that the whole stays below JSON_DEPTH_MAX. */
+    DEPTH_MAX = 32,
+    INNER_DEPTH_MAX = 32
 };
 
 enum wire {
@@ -27,252 +29,16 @@ enum wire {
     WIRE_32 = 5
 };
 
-static const struct proto_field owner_reference[] = {
-    {1, "kind", PROTO_STRING, false, NULL},
-    {3, "name", PROTO_STRING, false, NULL},
-    {4, "uid", PROTO_STRING, false, NULL},
-    {5, "apiVersion", PROTO_STRING, false, NULL},
-    {6, "controller", PROTO_BOOL, false, NULL},
-    {7, "blockOwnerDeletion", PROTO_BOOL, false, NULL},
-    {0},
-};
-
-const struct proto_field proto_object_meta[] = {
-    {1, "name", PROTO_STRING, false, NULL},
-    {2, "generateName", PROTO_STRING, false, NULL},
-    {3, "namespace", PROTO_STRING, false, NULL},
-    {5, "uid", PROTO_STRING, false, NULL},
-    {6, "resourceVersion", PROTO_STRING, false, NULL},
-    {7, "generation", PROTO_INT, false, NULL},
-    {8, "creationTimestamp", PROTO_TIME, false, NULL},
-    {9, "deletionTimestamp", PROTO_TIME, false, NULL},
-    {10, "deletionGracePeriodSeconds", PROTO_INT, false, NULL},
-    {11, "labels", PROTO_MAP, false, NULL},
-    {12, "annotations", PROTO_MAP, false, NULL},
-    {13, "ownerReferences", PROTO_MESSAGE, true, owner_reference},
-    {14, "finalizers", PROTO_STRING, true, NULL},
-    {0},
-};
-
-static const struct proto_field namespace_spec[] = {
-    {1, "finalizers", PROTO_STRING, true, NULL},
-    {0},
-};
-
-static const struct proto_field namespace_status[] = {
-    {1, "phase", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field namespace_message[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "spec", PROTO_MESSAGE, false, namespace_spec},
-    {3, "status", PROTO_MESSAGE, false, namespace_status},
-    {0},
-};
-
-static const struct proto_field preconditions[] = {
-    {1, "uid", PROTO_STRING, false, NULL},
-    {2, "resourceVersion", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field delete_options[] = {
-    {1, "gracePeriodSeconds", PROTO_INT, false, NULL},
-    {2, "preconditions", PROTO_MESSAGE, false, preconditions},
-    {3, "orphanDependents", PROTO_BOOL, false, NULL},
-    {4, "propagationPolicy", PROTO_STRING, false, NULL},
-    {5, "dryRun", PROTO_STRING, true, NULL},
-    {0},
-};
-
-static const struct proto_field config_map[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "data", PROTO_MAP, false, NULL},
-    {3, "binaryData", PROTO_BYTES_MAP, false, NULL},
-    {4, "immutable", PROTO_BOOL, false, NULL},
-    {0},
-};
-
-static const struct proto_field secret[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "data", PROTO_BYTES_MAP, false, NULL},
-    {3, "type", PROTO_STRING, false, NULL},
-    {4, "stringData", PROTO_MAP, false, NULL},
-    {5, "immutable", PROTO_BOOL, false, NULL},
-    {0},
-};
-
-static const struct proto_field resource_attributes[] = {
-    {1, "namespace", PROTO_STRING, false, NULL}, {2, "verb", PROTO_STRING, false, NULL},
-    {3, "group", PROTO_STRING, false, NULL},     {4, "version", PROTO_STRING, false, NULL},
-    {5, "resource", PROTO_STRING, false, NULL},  {6, "subresource", PROTO_STRING, false, NULL},
-    {7, "name", PROTO_STRING, false, NULL},      {0},
-};
-
-static const struct proto_field non_resource_attributes[] = {
-    {1, "path", PROTO_STRING, false, NULL},
-    {2, "verb", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field access_review_spec[] = {
-    {1, "resourceAttributes", PROTO_MESSAGE, false, resource_attributes},
-    {2, "nonResourceAttributes", PROTO_MESSAGE, false, non_resource_attributes},
-    {3, "user", PROTO_STRING, false, NULL},
-    {4, "groups", PROTO_STRING, true, NULL},
-    {0},
-};
-
-static const struct proto_field access_review[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "spec", PROTO_MESSAGE, false, access_review_spec},
-    {0},
-};
-
-static const struct proto_field rules_review_spec[] = {
-    {1, "namespace", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field rules_review[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "spec", PROTO_MESSAGE, false, rules_review_spec},
-    {0},
-};
-
-static const struct proto_field self_review[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {0},
-};
-
-static const struct proto_field local_reference[] = {
-    {1, "name", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field service_account[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {3, "imagePullSecrets", PROTO_MESSAGE, true, local_reference},
-    {4, "automountServiceAccountToken", PROTO_BOOL, false, NULL},
-    {0},
-};
-
-static const struct proto_field bound_reference[] = {
-    {1, "kind", PROTO_STRING, false, NULL},
-    {2, "apiVersion", PROTO_STRING, false, NULL},
-    {3, "name", PROTO_STRING, false, NULL},
-    {4, "uid", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field token_request_spec[] = {
-    {1, "audiences", PROTO_STRING, true, NULL},
-    {3, "boundObjectRef", PROTO_MESSAGE, false, bound_reference},
-    {4, "expirationSeconds", PROTO_INT, false, NULL},
-    {0},
-};
-
-static const struct proto_field token_request[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "spec", PROTO_MESSAGE, false, token_request_spec},
-    {0},
-};
-
-static const struct proto_field scope_expression[] = {
-    {1, "scopeName", PROTO_STRING, false, NULL},
-    {2, "operator", PROTO_STRING, false, NULL},
-    {3, "values", PROTO_STRING, true, NULL},
-    {0},
-};
-
-static const struct proto_field scope_selector[] = {
-    {1, "matchExpressions", PROTO_MESSAGE, true, scope_expression},
-    {0},
-};
-
-static const struct proto_field quota_spec[] = {
-    {1, "hard", PROTO_QUANTITY_MAP, false, NULL},
-    {2, "scopes", PROTO_STRING, true, NULL},
-    {3, "scopeSelector", PROTO_MESSAGE, false, scope_selector},
-    {0},
-};
-
-static const struct proto_field quota_status[] = {
-    {1, "hard", PROTO_QUANTITY_MAP, false, NULL},
-    {2, "used", PROTO_QUANTITY_MAP, false, NULL},
-    {0},
-};
-
-static const struct proto_field quota[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "spec", PROTO_MESSAGE, false, quota_spec},
-    {3, "status", PROTO_MESSAGE, false, quota_status},
-    {0},
-};
-
-/* k8s.io/api/scheduling/v1 */
-static const struct proto_field priority_class[] = {
-    {1, "metadata", PROTO_MESSAGE, false, proto_object_meta},
-    {2, "value", PROTO_INT, false, NULL},
-    {3, "globalDefault", PROTO_BOOL, false, NULL},
-    {4, "description", PROTO_STRING, false, NULL},
-    {5, "preemptionPolicy", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field quantity[] = {
-    {1, "string", PROTO_STRING, false, NULL},
-    {0},
-};
-
 static const struct proto_field type_meta[] = {
-    {1, "apiVersion", PROTO_STRING, false, NULL},
-    {2, "kind", PROTO_STRING, false, NULL},
+    {1, "apiVersion", PROTO_STRING, 0, NULL},
+    {2, "kind", PROTO_STRING, 0, NULL},
     {0},
-};
-
-static const struct proto_field map_entry[] = {
-    {1, "key", PROTO_STRING, false, NULL},
-    {2, "value", PROTO_STRING, false, NULL},
-    {0},
-};
-
-static const struct proto_field bytes_map_entry[] = {
-    {1, "key", PROTO_STRING, false, NULL},
-    {2, "value", PROTO_BYTES, false, NULL},
-    {0},
-};
-
-static const struct proto_field quantity_map_entry[] = {
-    {1, "key", PROTO_STRING, false, NULL},
-    {2, "value", PROTO_QUANTITY, false, NULL},
-    {0},
-};
-
-static const struct message {
-    const char *kind;
-    const struct proto_field *fields;
-} messages[] = {
-    {"Namespace", namespace_message},
-    {"DeleteOptions", delete_options},
-    {"ConfigMap", config_map},
-    {"Secret", secret},
-    {"Job", proto_job},
-    {"CronJob", proto_cron_job},
-    {"ResourceQuota", quota},
-    {"PriorityClass", priority_class},
-    {"ServiceAccount", service_account},
-    {"TokenRequest", token_request},
-    {"SelfSubjectAccessReview", access_review},
-    {"SubjectAccessReview", access_review},
-    {"SelfSubjectRulesReview", rules_review},
-    {"SelfSubjectReview", self_review},
 };
 
 struct reader {
     struct str rest;
     size_t *n_values; /* of the whole body: bounds what becomes JSON */
+    unsigned depth;   /* messages around this one */
 };
 
 /* Messages hold messages: the walk comes back here. */
@@ -378,10 +144,17 @@ static json_t *make_base64(struct str bytes)
     return text;
 }
 
-static struct err *make_time(struct reader r, json_t **ret)
+/* The message that is a field's value. */
+static struct reader reader_inside(const struct reader *r, struct str bytes)
+{
+    return (struct reader){.rest = bytes, .n_values = r->n_values, .depth = r->depth + 1};
+}
+
+static struct err *make_time(struct reader r, enum proto_type type, json_t **ret)
 {
     char text[STAMP_TEXT_SIZE];
     int64_t stamp_ns = 0;
+    int64_t nanos = 0;
 
     while (r.rest.size > 0) {
         struct value v = {0};
@@ -390,13 +163,20 @@ static struct err *make_time(struct reader r, json_t **ret)
         if (v.field == 1 && v.wire == WIRE_VARINT &&
             __builtin_mul_overflow((int64_t)v.number, NS_PER_SEC, &stamp_ns))
             return err_new(ERR_BAD_REQUEST, "protobuf: a time out of range");
+        if (v.field == 2 && v.wire == WIRE_VARINT)
+            nanos = (int64_t)v.number;
     }
-    stamp_format(stamp_ns, text);
+    if (nanos < 0 || nanos >= NS_PER_SEC || __builtin_add_overflow(stamp_ns, nanos, &stamp_ns))
+        return err_new(ERR_BAD_REQUEST, "protobuf: a time out of range");
+    if (type == PROTO_MICRO_TIME)
+        stamp_format_micro(stamp_ns, text);
+    else
+        stamp_format(stamp_ns, text);
     *ret = json_string(text);
     return NULL;
 }
 
-/* IntOrString: 0 in its first field says that it is the number in its second. */
+/* IntOrString: 0 in its first field says that its second field, a number, is the value. */
 static struct err *make_int_or_string(struct reader r, json_t **ret)
 {
     struct str text = {"", 0};
@@ -420,113 +200,204 @@ static struct err *make_int_or_string(struct reader r, json_t **ret)
     return NULL;
 }
 
-/* The entries of a map, or NULL for a field that is none. */
-static const struct proto_field *entry_of(enum proto_type type)
+/* The bytes of field 1, the only field of several small messages. */
+static struct err *read_first(struct reader r, struct str *ret)
 {
-    if (type == PROTO_MAP)
-        return map_entry;
-    if (type == PROTO_BYTES_MAP)
-        return bytes_map_entry;
-    return type == PROTO_QUANTITY_MAP ? quantity_map_entry : NULL;
+    while (r.rest.size > 0) {
+        struct value v = {0};
+
+        TRY(read_value(&r, &v));
+        if (v.field == 1 && v.wire == WIRE_BYTES)
+            *ret = v.bytes;
+    }
+    return NULL;
 }
 
 static struct err *make_quantity(struct reader r, json_t **ret)
 {
-    AUTO(json_freep) json_t *object = json_object();
-    json_t *text;
+    struct str text = STR("0");
 
-    TRY(read_message(r, quantity, object));
-    text = json_object_get(object, "string");
-    *ret = text ? json_incref(text) : json_string("0");
-    return NULL;
+    TRY(read_first(r, &text));
+    return make_text(text, "Quantity", ret);
 }
 
-static struct err *add_map_entry(struct reader r, const struct proto_field *f, json_t *into)
+static bool json_fits(const json_t *j, unsigned depth)
 {
-    AUTO(json_freep) json_t *entry = json_object();
-    json_t *map = json_object_at(into, f->name);
     const char *key;
+    json_t *value;
+    size_t i;
 
-    json_put_text(entry, "key", "");
-    json_put_text(entry, "value", "");
-    TRY(read_message(r, entry_of(f->type), entry));
-    key = json_text(entry, "key");
-    json_put(map, key, json_incref(json_object_get(entry, "value")));
+    if (depth == 0)
+        return false;
+    json_object_foreach ((json_t *)(uintptr_t)j, key, value)
+        if (!json_fits(value, depth - 1))
+            return false;
+    json_array_foreach (j, i, value)
+        if (!json_fits(value, depth - 1))
+            return false;
+    return true;
+}
+
+static struct err *make_json(struct reader r, const char *name, json_t **ret)
+{
+    struct str text = STR("null");
+    AUTO(json_freep) json_t *json = NULL;
+
+    TRY(read_first(r, &text));
+    TRY(json_parse(text, &json));
+    if (!json_fits(json, INNER_DEPTH_MAX))
+        return err_new(ERR_BAD_REQUEST, "protobuf: %s: nested deeper than %d", name,
+                       (int)INNER_DEPTH_MAX);
+    *ret = TAKE(json);
     return NULL;
 }
 
-static struct err *make_value(struct reader *r, const struct proto_field *f, const struct value *v,
-                              json_t **ret)
+static struct err *make_strings(struct reader r, json_t **ret)
 {
-    struct reader inner = {.rest = v->bytes, .n_values = r->n_values};
+    static const struct proto_field items[] = {
+        {1, "items", PROTO_STRING, PROTO_REPEATED, NULL},
+        {0},
+    };
+    AUTO(json_freep) json_t *object = json_object();
+
+    TRY(read_message(r, items, object));
+    *ret = json_incref(json_array_at(object, "items"));
+    return NULL;
+}
+
+static struct err *make_message(struct reader r, const struct proto_field *fields, json_t **ret)
+{
+    AUTO(json_freep) json_t *object = json_object();
+
+    TRY(read_message(r, fields, object));
+    *ret = TAKE(object);
+    return NULL;
+}
+
+static struct err *make_value(const struct reader *r, const struct proto_field *f,
+                              const struct value *v, json_t **ret)
+{
+    struct reader inside = reader_inside(r, v->bytes);
 
     switch (f->type) {
     case PROTO_STRING:
         return make_text(v->bytes, f->name, ret);
+    case PROTO_STRINGS:
+        return make_strings(inside, ret);
     case PROTO_BYTES:
-    case PROTO_OPAQUE:
         *ret = make_base64(v->bytes);
         break;
-    case PROTO_INT_OR_STRING:
-        return make_int_or_string(inner, ret);
     case PROTO_INT:
-    case PROTO_INT_NONZERO:
         *ret = json_integer((int64_t)v->number);
         break;
     case PROTO_BOOL:
         *ret = json_boolean(v->number != 0);
         break;
     case PROTO_TIME:
-        return make_time(inner, ret);
+    case PROTO_MICRO_TIME:
+        return make_time(inside, f->type, ret);
     case PROTO_QUANTITY:
-        return make_quantity(inner, ret);
-    case PROTO_MESSAGE: {
-        AUTO(json_freep) json_t *object = json_object();
-
-        TRY(read_message(inner, f->fields, object));
-        *ret = TAKE(object);
-        break;
-    }
+        return make_quantity(inside, ret);
+    case PROTO_INT_OR_STRING:
+        return make_int_or_string(inside, ret);
+    case PROTO_JSON:
+        return make_json(inside, f->name, ret);
+    case PROTO_MESSAGE:
     case PROTO_INLINE:
-    case PROTO_MAP:
-    case PROTO_BYTES_MAP:
-    case PROTO_QUANTITY_MAP:
-        break; /* add_value */
+        return make_message(inside, f->fields, ret);
     }
     return NULL;
 }
 
 static bool is_number(const struct proto_field *f)
 {
-    return f->type == PROTO_INT || f->type == PROTO_INT_NONZERO || f->type == PROTO_BOOL;
+    return f->type == PROTO_INT || f->type == PROTO_BOOL;
 }
 
-/* Go writes texts and times that are not set, too, as empty ones. */
-static bool is_unset(const struct proto_field *f, const struct value *v)
+static struct err *check_wire(const struct proto_field *f, const struct value *v)
 {
-    if (f->type == PROTO_INT_NONZERO)
-        return v->number == 0;
-    return !f->is_repeated && v->bytes.size == 0 &&
-           (f->type == PROTO_STRING || f->type == PROTO_TIME || f->type == PROTO_OPAQUE);
+    bool is_fit = v->wire == (is_number(f) && !(f->flags & PROTO_MAP) ? WIRE_VARINT : WIRE_BYTES);
+
+    return is_fit ? NULL
+                  : err_new(ERR_BAD_REQUEST, "protobuf: %s: wire type %d", f->name, (int)v->wire);
 }
 
-static struct err *add_value(struct reader *r, const struct proto_field *f, const struct value *v,
-                             json_t *into)
+static struct err *count_value(const struct reader *r)
+{
+    if (++*r->n_values > VALUES_MAX)
+        return err_new(ERR_TOO_LARGE, "protobuf: more than %d values", VALUES_MAX);
+    return NULL;
+}
+
+/* Would JSON leave the value out? A time that is not set is an empty message. */
+static bool is_left_out(const struct proto_field *f, const struct value *v)
+{
+    if (f->type == PROTO_TIME || f->type == PROTO_MICRO_TIME)
+        return v->bytes.size == 0;
+    if (!(f->flags & PROTO_OMIT_ZERO))
+        return false;
+    return is_number(f) ? v->number == 0 : v->bytes.size == 0;
+}
+
+static struct err *add_map_entry(struct reader r, const struct proto_field *f, json_t *into)
+{
+    const struct proto_field entry[] = {
+        {1, "key", PROTO_STRING, 0, NULL},
+        {2, "value", f->type, 0, f->fields},
+        {0},
+    };
+    AUTO(json_freep) json_t *object = json_object();
+    json_t *map = json_object_at(into, f->name);
+    json_t *value = NULL;
+    const char *key;
+
+    TRY(read_message(r, entry, object));
+    key = json_text(object, "key");
+    value = json_object_get(object, "value");
+    if (value)
+        value = json_incref(value);
+    else if (f->type == PROTO_STRING || f->type == PROTO_BYTES)
+        value = json_string("");
+    else
+        return err_new(ERR_BAD_REQUEST, "protobuf: %s: an entry without a value", f->name);
+    json_put(map, key ? key : "", value);
+    return NULL;
+}
+
+/* Numbers one after the other in one field. Clients in Go send them so where asked to. */
+static struct err *add_packed(struct reader r, const struct proto_field *f, json_t *into)
+{
+    json_t *list = json_array_at(into, f->name);
+
+    while (r.rest.size > 0) {
+        struct value v = {.wire = WIRE_VARINT};
+        json_t *value = NULL;
+
+        TRY(read_varint(&r, &v.number));
+        TRY(count_value(&r));
+        TRY(make_value(&r, f, &v, &value));
+        (void)json_array_append_new(list, value); /* both are ours */
+    }
+    return NULL;
+}
+
+static struct err *add_value(const struct reader *r, const struct proto_field *f,
+                             const struct value *v, json_t *into)
 {
     json_t *value = NULL;
 
-    if (v->wire != (is_number(f) ? WIRE_VARINT : WIRE_BYTES))
-        return err_new(ERR_BAD_REQUEST, "protobuf: %s: wire type %d", f->name, (int)v->wire);
-    if (++*r->n_values > VALUES_MAX)
-        return err_new(ERR_TOO_LARGE, "protobuf: more than %d values", VALUES_MAX);
-    if (is_unset(f, v))
-        return NULL;
+    if (is_number(f) && (f->flags & PROTO_REPEATED) && v->wire == WIRE_BYTES)
+        return add_packed(reader_inside(r, v->bytes), f, into);
+    TRY(check_wire(f, v));
+    TRY(count_value(r));
+    if (f->flags & PROTO_MAP)
+        return add_map_entry(reader_inside(r, v->bytes), f, into);
     if (f->type == PROTO_INLINE)
-        return read_message((struct reader){v->bytes, r->n_values}, f->fields, into);
-    if (entry_of(f->type))
-        return add_map_entry((struct reader){v->bytes, r->n_values}, f, into);
+        return read_message(reader_inside(r, v->bytes), f->fields, into);
+    if (!(f->flags & PROTO_REPEATED) && is_left_out(f, v))
+        return NULL;
     TRY(make_value(r, f, v, &value));
-    if (f->is_repeated)
+    if (f->flags & PROTO_REPEATED)
         (void)json_array_append_new(json_array_at(into, f->name), value); /* both are ours */
     else
         json_put(into, f->name, value);
@@ -535,6 +406,8 @@ static struct err *add_value(struct reader *r, const struct proto_field *f, cons
 
 static struct err *read_message(struct reader r, const struct proto_field *fields, json_t *into)
 {
+    if (r.depth > DEPTH_MAX)
+        return err_new(ERR_BAD_REQUEST, "protobuf: nested deeper than %d", (int)DEPTH_MAX);
     while (r.rest.size > 0) {
         struct value v = {0};
 
@@ -546,7 +419,7 @@ static struct err *read_message(struct reader r, const struct proto_field *field
     return NULL;
 }
 
-/* runtime.Unknown: what it is, and its bytes. */
+/* runtime.Unknown: the type of the object, and its bytes. */
 static struct err *read_envelope(struct reader r, json_t *type, struct str *ret_raw)
 {
     while (r.rest.size > 0) {
@@ -554,9 +427,21 @@ static struct err *read_envelope(struct reader r, json_t *type, struct str *ret_
 
         TRY(read_value(&r, &v));
         if (v.field == 1 && v.wire == WIRE_BYTES)
-            TRY(read_message((struct reader){v.bytes, r.n_values}, type_meta, type));
+            TRY(read_message(reader_inside(&r, v.bytes), type_meta, type));
         else if (v.field == 2 && v.wire == WIRE_BYTES)
             *ret_raw = v.bytes;
+    }
+    return NULL;
+}
+
+static const struct proto_message *message_find(const char *api_version, const char *kind)
+{
+    for (size_t i = 0; i < proto_messages_count; i++) {
+        const struct proto_message *m = &proto_messages[i];
+
+        if (text_equal(m->kind, kind) &&
+            (!m->api_version || text_equal(m->api_version, api_version)))
+            return m;
     }
     return NULL;
 }
@@ -566,8 +451,10 @@ struct err *protobuf_decode(struct str body, json_t **ret)
     static const char magic[4] = {'k', '8', 's', '\0'};
     AUTO(json_freep) json_t *object = json_object();
     struct reader r = {.n_values = &(size_t){0}};
-    struct str raw = {0};
+    const struct proto_message *message;
+    const char *api_version;
     const char *kind;
+    struct str raw = {0};
 
     if (body.size > BODY_MAX)
         return err_new(ERR_TOO_LARGE, "protobuf: more than %d bytes", BODY_MAX);
@@ -575,14 +462,14 @@ struct err *protobuf_decode(struct str body, json_t **ret)
         return err_new(ERR_BAD_REQUEST, "protobuf: the body does not begin with \"k8s\\0\"");
     r.rest = (struct str){body.at + sizeof(magic), body.size - sizeof(magic)};
     TRY(read_envelope(r, object, &raw));
+    api_version = json_text(object, "apiVersion");
     kind = json_text(object, "kind");
-    for (size_t i = 0; kind && i < sizeof(messages) / sizeof(messages[0]); i++) {
-        if (!text_equal(messages[i].kind, kind))
-            continue;
-        TRY(read_message((struct reader){raw, r.n_values}, messages[i].fields, object));
-        *ret = TAKE(object);
-        return NULL;
-    }
-    return err_new(ERR_BAD_REQUEST, "protobuf: no decoder for kind \"%.64s\": want a body in JSON",
-                   kind ? kind : "");
+    message = kind ? message_find(api_version, kind) : NULL;
+    if (!message)
+        return err_new(ERR_BAD_REQUEST,
+                       "protobuf: no decoder for %.64s%s\"%.64s\": want a body in JSON",
+                       api_version ? api_version : "", api_version ? " " : "", kind ? kind : "");
+    TRY(read_message(reader_inside(&r, raw), message->fields, object));
+    *ret = TAKE(object);
+    return NULL;
 }

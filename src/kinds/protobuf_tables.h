@@ -1,36 +1,44 @@
 /* protobuf_tables.h - which field of a protobuf message is which member of its JSON */
 #pragma once
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum proto_type {
     PROTO_STRING,
-    PROTO_BYTES, /* base64 in JSON */
+    PROTO_STRINGS, /* a message whose field 1 is a list of strings; an array in JSON */
+    PROTO_BYTES,   /* base64 in JSON */
     PROTO_INT,
     PROTO_BOOL,
     PROTO_MESSAGE,
-    PROTO_TIME,      /* Time {seconds, nanos} */
-    PROTO_MAP,       /* string to string */
-    PROTO_BYTES_MAP, /* string to bytes */
-    PROTO_QUANTITY,  /* Quantity {string} */
-    PROTO_QUANTITY_MAP,
-    PROTO_INT_NONZERO, /* 0 is as good as absent: no pointer in Go */
+    PROTO_TIME,       /* Time {seconds, nanos}: whole seconds in JSON */
+    PROTO_MICRO_TIME, /* the same, microseconds in JSON */
+    PROTO_QUANTITY,   /* Quantity {string} */
     PROTO_INT_OR_STRING,
-    PROTO_INLINE, /* a message whose members are the outer one's in JSON */
-    PROTO_OPAQUE, /* a message that no kind knows the inside of: base64, refused by its name */
+    PROTO_JSON,   /* a message whose field 1 is JSON text: FieldsV1, RawExtension */
+    PROTO_INLINE, /* a message whose members are the outer message's in JSON */
+};
+
+enum proto_flags {
+    PROTO_REPEATED = 1,
+    PROTO_MAP = 2,       /* string keys to values of the type */
+    PROTO_OMIT_ZERO = 4, /* JSON leaves the zero value out: the field is no pointer in Go */
 };
 
 struct proto_field {
     uint64_t number; /* 0 ends a table */
     const char *name;
     enum proto_type type;
-    bool is_repeated;
-    const struct proto_field *fields; /* PROTO_MESSAGE */
+    unsigned flags;                   /* enum proto_flags */
+    const struct proto_field *fields; /* PROTO_MESSAGE, PROTO_INLINE */
 };
 
-extern const struct proto_field proto_object_meta[];    /* protobuf.c */
-extern const struct proto_field proto_label_selector[]; /* protobuf_pod.c */
-extern const struct proto_field proto_pod_template[];   /* protobuf_pod.c */
-extern const struct proto_field proto_job[];            /* protobuf_job.c */
-extern const struct proto_field proto_cron_job[];       /* protobuf_job.c */
+/* The body of a request. */
+struct proto_message {
+    const char *api_version; /* NULL: any */
+    const char *kind;
+    const struct proto_field *fields;
+};
+
+extern const struct proto_message proto_messages[]; /* protobuf_fields.c */
+extern const size_t proto_messages_count;

@@ -46,10 +46,11 @@ static void reads_a_job_as_kubectl_sends_it(void **state)
         text,
         "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\"},\"spec\":{"
         "\"parallelism\":0,\"backoffLimit\":0,\"template\":{\"metadata\":{},\"spec\":{\"volumes\":["
-        "{\"name\":\"v\",\"emptyDir\":{}},{\"name\":\"n\",\"nfs\":\"CgFz\"}],\"containers\":[{"
+        "{\"name\":\"v\",\"emptyDir\":{}},{\"name\":\"n\",\"nfs\":{\"server\":\"s\"}}],"
+        "\"containers\":[{"
         "\"name\":\"main\",\"image\":\"host\",\"command\":[\"a\",\"\"],\"ports\":[{"
-        "\"containerPort\":80}],\"livenessProbe\":{\"httpGet\":{\"port\":\"http\"}}}],"
-        "\"hostNetwork\":false}}},\"status\":{}}");
+        "\"containerPort\":80}],\"livenessProbe\":{\"httpGet\":{\"port\":\"http\"}}}]}}},"
+        "\"status\":{}}");
 }
 
 static void reads_delete_options(void **state)
@@ -127,6 +128,118 @@ static void bytes_become_base64(void **state)
     assert_string_equal(json_text_at(object, "data", "k", NULL), "AP8=");
 }
 
+/* A pointer in Go tells an empty text from none; times of leases have microseconds. */
+static void reads_a_lease(void **state)
+{
+    static const char body[] = "k8s\0\x0a\x1f\x0a\x16"
+                               "coordination.k8s.io/v1\x12\x05Lease\x12\x14\x0a\x03\x0a\x01l\x12"
+                               "\x0d\x0a\x00\x22\x07\x08\x05\x10\x95\x9a\xef\x3a\x28\x00";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = protobuf_decode(BODY(body), &object);
+    AUTO_FREE char *text = object ? json_format(object) : NULL;
+
+    (void)state;
+    if (e)
+        fail_msg("%s", err_message(e));
+    assert_string_equal(text, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\","
+                              "\"metadata\":{\"name\":\"l\"},\"spec\":{\"holderIdentity\":\"\","
+                              "\"renewTime\":\"1970-01-01T00:00:05.123456Z\","
+                              "\"leaseTransitions\":0}}");
+}
+
+/* exitCodes.values of a Job, as one field of several numbers. */
+static void reads_packed_numbers(void **state)
+{
+    static const char body[] = "k8s\0\x0a\x0f\x0a\x08"
+                               "batch/v1\x12\x03Job\x12\x0f\x12\x0d\x5a\x0b"
+                               "\x0a\x09\x12\x07\x12\x00\x1a\x03\x01\x80\x01";
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = protobuf_decode(BODY(body), &object);
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    if (e)
+        fail_msg("%s", err_message(e));
+    text = json_format(json_at(object, "spec", "podFailurePolicy", NULL));
+    assert_string_equal(text,
+                        "{\"rules\":[{\"onExitCodes\":{\"operator\":\"\",\"values\":[1,128]}}]}");
+}
+
+/* `inner` as the field `tag` of a message. */
+static void wrap(struct buf *inner, char tag)
+{
+    struct buf outer = {0};
+    size_t size = inner->size;
+
+    buf_add_char(&outer, tag);
+    for (; size > 0x7f; size >>= 7)
+        buf_add_char(&outer, (char)(size | 0x80));
+    buf_add_char(&outer, (char)size);
+    buf_add(&outer, inner->at, inner->size);
+    buf_done(inner);
+    *inner = outer;
+}
+
+/* Decodes `raw` as an object of that type, and says what is wrong with it. The caller frees. */
+static char *error_of(struct buf *raw, const char *version, const char *kind)
+{
+    struct buf body = {0};
+    struct buf part = {0};
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    buf_add_text(&part, kind);
+    wrap(&part, 0x12);
+    buf_add_text(&body, version);
+    wrap(&body, 0x0a);
+    buf_add(&body, part.at, part.size);
+    wrap(&body, 0x0a);
+    wrap(raw, 0x12);
+    buf_clear(&part);
+    buf_add(&part, "k8s", 4);
+    buf_add(&part, body.at, body.size);
+    buf_add(&part, raw->at, raw->size);
+    e = protobuf_decode((struct str){part.at, part.size}, &object);
+    buf_done(&part);
+    buf_done(&body);
+    return mem_strdup(e ? err_message(e) : "");
+}
+
+/* A CompositePodGroupTemplate holds others of its type. */
+static void messages_nest_to_a_depth(void **state)
+{
+    struct buf raw = {0};
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        wrap(&raw, 0x4a);
+    wrap(&raw, 0x1a);
+    wrap(&raw, 0x12);
+    text = error_of(&raw, "scheduling.k8s.io/v1beta1", "Workload");
+    assert_string_equal(text, "protobuf: nested deeper than 32");
+    buf_done(&raw);
+}
+
+/* metadata.managedFields[0].fieldsV1: JSON inside of protobuf. */
+static void json_inside_nests_to_a_depth(void **state)
+{
+    struct buf raw = {0};
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    buf_add(&raw, "\x8a\x01", 2); /* field 17, of two bytes */
+    buf_add(&raw, "\x56\x3a\x54\x0a\x52", 5);
+    buf_add(&raw, "\x5b", 1);
+    for (int i = 0; i < 80; i++)
+        buf_add_text(&raw, i < 40 ? "[" : "]");
+    buf_add_text(&raw, "]");
+    wrap(&raw, 0x0a);
+    text = error_of(&raw, "v1", "ConfigMap");
+    assert_string_equal(text, "protobuf: fieldsV1: nested deeper than 32");
+    buf_done(&raw);
+}
+
 static void says_what_is_wrong(void **state)
 {
     static const struct {
@@ -146,9 +259,8 @@ static void says_what_is_wrong(void **state)
          "protobuf: name: not UTF-8, or with a NUL"},
         {BODY("k8s\0" NAMESPACE "\x12\x05\x0a\x03\x0a\x01\x00"),
          "protobuf: name: not UTF-8, or with a NUL"},
-        {BODY("k8s\0\x0a\x05\x12\x03Pod"),
-         "protobuf: no decoder for kind \"Pod\": want a body in JSON"},
-        {BODY("k8s\0"), "protobuf: no decoder for kind \"\": want a body in JSON"},
+        {BODY("k8s\0\x0a\x05\x12\x03Pod"), "protobuf: no decoder for \"Pod\": want a body in JSON"},
+        {BODY("k8s\0"), "protobuf: no decoder for \"\": want a body in JSON"},
     };
 
     (void)state;
@@ -202,6 +314,10 @@ int main(void)
         cmocka_unit_test(reads_delete_options),
         cmocka_unit_test(reads_a_quota_and_a_priority_class),
         cmocka_unit_test(bytes_become_base64),
+        cmocka_unit_test(reads_a_lease),
+        cmocka_unit_test(reads_packed_numbers),
+        cmocka_unit_test(messages_nest_to_a_depth),
+        cmocka_unit_test(json_inside_nests_to_a_depth),
         cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(fields_that_are_not_known_are_skipped),
         cmocka_unit_test(a_body_of_nothing_but_fields_is_cut_off),
