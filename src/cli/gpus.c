@@ -18,6 +18,13 @@ static json_t *number_text(const json_t *object, const char *key, int64_t diviso
     return text ? json_string(text) : json_null();
 }
 
+static json_t *bytes_of(const json_t *object, const char *key)
+{
+    int64_t n = json_int(object, key, -1);
+
+    return n >= 0 ? json_integer(n) : json_null();
+}
+
 static json_t *holder_of(const json_t *status)
 {
     const json_t *holder = json_object_get(status, "holder");
@@ -57,8 +64,8 @@ static json_t *row_of(const json_t *gpu)
     (void)json_array_append_new(row, holder_of(status));
     (void)json_array_append_new(row, text_or_null(json_text_at(status, "holder", "user", NULL)));
     (void)json_array_append_new(row, number_text(sample, "utilizationPct", 1, "%"));
-    (void)json_array_append_new(row, number_text(sample, "memoryUsedBytes", 1 << 20, "Mi"));
-    (void)json_array_append_new(row, number_text(spec, "memoryBytes", 1 << 20, "Mi"));
+    (void)json_array_append_new(row, bytes_of(sample, "memoryUsedBytes"));
+    (void)json_array_append_new(row, bytes_of(spec, "memoryBytes"));
     (void)json_array_append_new(row, number_text(sample, "temperatureC", 1, "C"));
     (void)json_array_append_new(row, number_text(sample, "powerMilliwatts", 1000, "W"));
     (void)json_array_append_new(row, text_or_null(json_text(spec, "uuid")));
@@ -70,7 +77,7 @@ static json_t *row_of(const json_t *gpu)
 static void make_columns(struct listing *l)
 {
     static const char *const names[] = {"NODE",   "#GPU",  "MODEL", "HEALTH",  "HELD BY",
-                                        "!USER",  "#LOAD", "#USED", "#MEMORY", "#TEMP",
+                                        "!USER",  "#LOAD", "%USED", "%MEMORY", "#TEMP",
                                         "#POWER", "!UUID", "!PCI",  "!WHY"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -74,19 +74,6 @@ static const char *short_id(const char *id)
     return colon ? colon + 1 : "";
 }
 
-static void size_format(int64_t bytes, char ret[32])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t i = 0;
-
-    while (value >= 1024 && i + 1 < sizeof(units) / sizeof(units[0])) {
-        value /= 1024;
-        i++;
-    }
-    (void)snprintf(ret, 32, i == 0 ? "%.0f %s" : "%.1f %s", value, units[i]);
-}
-
 static json_t *age_of(const char *stamp, int64_t now_ns)
 {
     int64_t at_ns = 0;
@@ -104,14 +91,13 @@ static void add_row(struct listing *l, const json_t *image, const char *name, in
     AUTO_FREE char *id = mem_strndup(short_id(json_text(image, "id")), ID_DIGITS);
     AUTO(json_freep) json_t *object = json_deep_copy(image);
     json_t *row = json_array();
-    char size[32];
+    int64_t size = json_int(image, "sizeBytes", -1);
 
-    size_format(json_int(image, "sizeBytes", 0), size);
     json_put_text(object, "name", name);
     (void)json_object_del(object, "names");
     (void)json_array_append_new(row, name ? json_string(name) : json_null());
     (void)json_array_append_new(row, json_string(id));
-    (void)json_array_append_new(row, json_string(size));
+    (void)json_array_append_new(row, size >= 0 ? json_integer(size) : json_null());
     (void)json_array_append_new(row, json_integer(json_int(image, "pods", 0)));
     (void)json_array_append_new(row, age_of(json_text(image, "usedAt"), now_ns));
     listing_add(l, row, object);
@@ -137,7 +123,7 @@ static void add_rows(struct listing *l, const json_t *image, int64_t now_ns)
 
 static struct err *list(struct cli *c, struct session *s)
 {
-    static const char *const names[] = {"IMAGE", "ID", "#SIZE", "#PODS", "#LAST USED"};
+    static const char *const names[] = {"IMAGE", "ID", "%SIZE", "#PODS", "#LAST USED"};
     AUTO_FREE char *path = NULL;
     AUTO(json_freep) json_t *answer = NULL;
     struct listing l;
@@ -226,7 +212,7 @@ static struct err *collect(struct cli *c, struct session *s)
 {
     AUTO_FREE char *path = NULL;
     AUTO(json_freep) json_t *answer = NULL;
-    char size[32];
+    char size[SIZE_TEXT_SIZE];
 
     TRY(image_path(c, s, flag_switch(c->in, "all") ? "/gc?all=true" : "/gc", &path));
     TRY(image_ask(c, s, path, "image gc", &answer));

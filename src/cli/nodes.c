@@ -6,10 +6,20 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "kinds/pod_state.h"
+#include "model/quantity.h"
 
 static json_t *text_or_null(const char *text)
 {
     return text && text[0] ? json_string(text) : json_null();
+}
+
+/* Of a quantity; null where it is none. */
+static json_t *bytes_of(const char *text)
+{
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = text ? quantity_parse(str_of(text), &q) : NULL;
+
+    return text && !e ? json_integer(quantity_units(q)) : json_null();
 }
 
 static const char *state_of(const json_t *node)
@@ -71,7 +81,7 @@ static json_t *row_of(const json_t *node, const json_t *gpus, int64_t now_ns)
     (void)json_array_append_new(
         row, text_or_null(json_text_at(node, "status", "allocatable", "cpu", NULL)));
     (void)json_array_append_new(
-        row, text_or_null(json_text_at(node, "status", "allocatable", "memory", NULL)));
+        row, bytes_of(json_text_at(node, "status", "allocatable", "memory", NULL)));
     (void)json_array_append_new(row, age_of(node, now_ns));
     (void)json_array_append_new(
         row, text_or_null(json_text_at(node, "status", "nodeInfo", "osImage", NULL)));
@@ -85,7 +95,7 @@ static json_t *row_of(const json_t *node, const json_t *gpus, int64_t now_ns)
 static void make_columns(struct listing *l)
 {
     static const char *const names[] = {"NODE",    "STATE", "GPUS FREE", "MODEL",   "#CPU",
-                                        "#MEMORY", "#AGE",  "!OS",       "!KERNEL", "!MESSAGE"};
+                                        "%MEMORY", "#AGE",  "!OS",       "!KERNEL", "!MESSAGE"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         listing_column(l, names[i]);

@@ -28,13 +28,28 @@ void listing_done(struct listing *l)
     *l = (struct listing){0};
 }
 
+void size_format(int64_t bytes, char ret[SIZE_TEXT_SIZE])
+{
+    static const char units[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    const size_t n_units = sizeof(units) / sizeof(units[0]);
+    double value = (double)bytes;
+    size_t i = 0;
+
+    while (value >= 1023.95 && i + 1 < n_units) { /* 1023.95 would be shown as 1024.0 */
+        value /= 1024;
+        i++;
+    }
+    (void)snprintf(ret, SIZE_TEXT_SIZE, i == 0 ? "%.0f%s" : "%.1f%s", value, units[i]);
+}
+
 void listing_column(struct listing *l, const char *name)
 {
     struct output_column column = {0};
 
-    for (; *name == '!' || *name == '#'; name++) {
+    for (; *name && strchr("!#%", *name); name++) {
         column.is_wide = column.is_wide || *name == '!';
-        column.is_right = column.is_right || *name == '#';
+        column.is_bytes = column.is_bytes || *name == '%';
+        column.is_right = column.is_right || *name != '!';
     }
     column.name = mem_strdup(name);
     vec_add(&l->columns, column);
@@ -69,6 +84,17 @@ static char *cell_text(const json_t *cell)
     if (json_is_boolean(cell))
         return mem_strdup(json_is_true(cell) ? "true" : "false");
     return NULL;
+}
+
+/* The same in a table. */
+static char *cell_shown(const json_t *cell, const struct output_column *column)
+{
+    char size[SIZE_TEXT_SIZE];
+
+    if (!column->is_bytes || !json_is_integer(cell))
+        return cell_text(cell);
+    size_format(json_integer_value(cell), size);
+    return mem_strdup(size);
 }
 
 /* A table in the making: the cells of shown columns, row by row. */
@@ -112,7 +138,8 @@ static void grid_fill(struct grid *g, const struct listing *l, bool is_wide, boo
         grid_put(g, i, clean_text(str_of(l->columns.at[g->shown.at[i]].name), CLEAN_LINE));
     json_array_foreach (l->rows, n, row) {
         for (size_t i = 0; i < g->shown.n; i++) {
-            char *text = cell_text(json_array_get(row, g->shown.at[i]));
+            char *text =
+                cell_shown(json_array_get(row, g->shown.at[i]), &l->columns.at[g->shown.at[i]]);
 
             grid_put(g, i, text && text[0] ? text : mem_strdup("-"));
             if (text && !text[0])

@@ -24,7 +24,15 @@ struct output_column {
     char *name;
     bool is_wide;  /* shown by wide and csv only */
     bool is_right; /* numbers */
+    bool is_bytes; /* integers: "23.5Gi" in tables, plain in csv */
 };
+
+enum {
+    SIZE_TEXT_SIZE = 24
+};
+
+/* "512", "1.5Ki", "23.5Gi": bytes for people, rounded to a tenth. */
+void size_format(int64_t bytes, char ret[SIZE_TEXT_SIZE]);
 
 struct listing {
     VEC(struct output_column) columns;
@@ -42,7 +50,7 @@ struct listing {
 void listing_init(struct listing *l, const char *kind);
 void listing_done(struct listing *l);
 
-/* `name` is copied. "!" before it: wide only; "#": right-aligned. */
+/* `name` is copied. "!" before it: wide only; "#": right-aligned; "%": bytes, right-aligned. */
 void listing_column(struct listing *l, const char *name);
 
 /* Takes the row and a new reference to `object`. */

@@ -49,19 +49,24 @@ static void add_verdict(struct buf *b, const json_t *workload, int64_t now_ns)
     buf_add_text(b, "\n\n");
 }
 
-/* "5 of 8"; of cpu in cores, of memory in Mi; NULL where it is not known. The caller frees it. */
+/* "5 of 8"; of cpu in cores, of memory as sizes; NULL where it is not known. The caller frees it.
+ */
 static char *room_of(const json_t *node)
 {
     const json_t *capacity = json_object_get(node, "capacity");
     const char *resource = json_text(node, "resource");
-    int64_t unit = text_equal(resource, "cpu")      ? 1000
-                   : text_equal(resource, "memory") ? 1 << 20
-                                                    : 1;
+    int64_t unit = text_equal(resource, "cpu") ? 1000 : 1;
+    char n_free[SIZE_TEXT_SIZE];
+    char n_all[SIZE_TEXT_SIZE];
 
     if (!json_is_integer(capacity))
         return NULL;
-    return mem_format("%" PRId64 " of %" PRId64 "%s", json_int(node, "free", 0) / unit,
-                      (int64_t)json_integer_value(capacity) / unit, unit == 1 << 20 ? " Mi" : "");
+    if (!text_equal(resource, "memory") && !text_equal(resource, "ephemeral-storage"))
+        return mem_format("%" PRId64 " of %" PRId64, json_int(node, "free", 0) / unit,
+                          (int64_t)json_integer_value(capacity) / unit);
+    size_format(json_int(node, "free", 0), n_free);
+    size_format(json_integer_value(capacity), n_all);
+    return mem_format("%s of %s", n_free, n_all);
 }
 
 /* "3 short; job 4 holds 3; room by 2026-01-01T14:20:00Z". The caller frees it. */

@@ -1,5 +1,6 @@
 """What people meet at the command line: which server a command talks to, its words, and what it loads."""
 
+import csv
 import json
 import os
 
@@ -9,6 +10,7 @@ from harness import METE, Mete, check, equal, execute, pod, wait
 def test_client_words():
     with Mete() as m:
         a_kubeconfig_names_the_server(m)
+        sizes_are_for_people(m)
         why_tells_what_keeps_a_bound_pod(m)
 
 
@@ -64,3 +66,13 @@ def why_tells_what_keeps_a_bound_pod(m):
     check("mete logs JOB --previous" in out, out)
     check("back-off" in next(line for line in m.mete("ps").out.splitlines() if " loops " in line), "ps tells it, too")
     m.ok("delete", "pods", "--all", "--now")
+
+
+def sizes_are_for_people(m):
+    node = json.loads(m.mete("nodes", "-o", "json").out)["items"][0]
+    kib = int(node["status"]["allocatable"]["memory"].removesuffix("Ki"))
+    equal(int(next(csv.DictReader(m.mete("nodes", "-o", "csv").out.splitlines()))["MEMORY"]), kib * 1024)
+    check(f" {kib / 1024 ** 2:.1f}Gi " in m.mete("nodes").out, m.mete("nodes").out)
+    gpu = json.loads(m.mete("gpus", "-o", "jsonl").out.splitlines()[0])
+    equal(gpu["spec"]["memoryBytes"], 85520809984)
+    check(" 79.6Gi " in m.mete("gpus").out, m.mete("gpus").out)

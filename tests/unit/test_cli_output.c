@@ -177,6 +177,42 @@ static void json_of_one_is_bare_and_of_several_a_list(void **state)
     listing_done(&l);
 }
 
+static void sizes_are_for_people_in_tables_and_plain_in_csv(void **state)
+{
+    static const struct {
+        int64_t bytes;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {1023, "1023"},
+        {1024, "1.0Ki"},
+        {25276502016, "23.5Gi"},
+        {85520809984, "79.6Gi"},
+        {(1 << 20) - 1, "1.0Mi"}, /* not 1024.0Ki */
+        {INT64_MAX, "8.0Ei"},
+    };
+    struct listing l;
+    AUTO(buf_done) struct buf table = {0};
+    AUTO(buf_done) struct buf csv = {0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[SIZE_TEXT_SIZE];
+
+        size_format(cases[i].bytes, text);
+        assert_string_equal(text, cases[i].text);
+    }
+    listing_init(&l, "NodeList");
+    listing_column(&l, "%MEMORY");
+    listing_add(&l, json_pack("[I]", (json_int_t)25276502016), NULL);
+    listing_add(&l, json_pack("[n]"), NULL);
+    listing_format(&l, OUTPUT_TABLE, true, 0, &table);
+    listing_format(&l, OUTPUT_CSV, true, 0, &csv);
+    assert_string_equal(table.at, "MEMORY\n23.5Gi\n     -\n");
+    assert_string_equal(csv.at, "MEMORY\n25276502016\n\n");
+    listing_done(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +220,7 @@ int main(void)
         cmocka_unit_test(pieces_do_not_matter),
         cmocka_unit_test(knows_how_wide_a_text_is),
         cmocka_unit_test(one_listing_in_every_format),
+        cmocka_unit_test(sizes_are_for_people_in_tables_and_plain_in_csv),
         cmocka_unit_test(json_of_one_is_bare_and_of_several_a_list),
     };
 
