@@ -51,6 +51,7 @@ struct up {
     bool is_serving;
     bool is_ready;
     bool is_stopping;
+    bool is_port_taken; /* by another program */
     struct err *failure;
 };
 
@@ -173,6 +174,14 @@ static void keep_room(const struct up *u)
         LOG(WARN, "no room can be kept for the next start", E(e));
 }
 
+static struct err *up_listen(struct up *u)
+{
+    struct err *e = listen_tcp(u->options.host, u->options.port, &u->tls_fd, &u->port);
+
+    u->is_port_taken = e && err_code(e) == ERR_CONFLICT;
+    return e;
+}
+
 static struct err *prepare(struct up *u)
 {
     (void)umask(022);
@@ -183,7 +192,7 @@ static struct err *prepare(struct up *u)
     TRY(prepare_gpus(u));
     VEC_EACH (&u->options.host_roots.list, root)
         vec_add(&u->root_flags, mem_format("%s%s", root->path, root->is_read_only ? ":ro" : ""));
-    TRY(listen_tcp(u->options.host, u->options.port, &u->tls_fd, &u->port));
+    TRY(up_listen(u));
     TRY(listen_unix(u->dir.socket, &u->unix_fd));
     TRY(data_dir_identities(&u->dir, u->options.host, u->port, u->node_name));
     TRY(make_pipe(u->lifeline));
@@ -393,9 +402,8 @@ static struct err *up_run(struct cli *c)
     if (e && err_code(e) == ERR_FORBIDDEN)
         cli_try(c, "sudo mete up");
     else if (e && err_code(e) == ERR_CONFLICT)
-        cli_try(c, strstr(err_message(e), "another program")
-                       ? "mete up --listen 127.0.0.1:0   (a free port)"
-                       : "mete down   or another --data DIR");
+        cli_try(c, u.is_port_taken ? "mete up --listen 127.0.0.1:0   (a free port)"
+                                   : "mete down   or another --data DIR");
     up_done(&u);
     return e;
 }

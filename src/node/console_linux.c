@@ -1,3 +1,4 @@
+/* console_linux.c - receives a terminal from the runtime, or makes one */
 #include "node/console_linux.h"
 
 #include <errno.h>
@@ -80,8 +81,14 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
     (void)writable;
     if (c->peer < 0) {
         c->peer = accept4(c->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (c->peer < 0)
-            return; /* it went away again */
+        if (c->peer < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
+            return;        /* it went away again */
+        if (c->peer < 0) { /* no descriptor is left: the socket would stay readable for ever */
+            e = err_errno(errno, "accept the runtime's connection");
+            loop_io_want(c->io, false, false);
+            c->fn(c->arg, e, -1);
+            return;
+        }
         loop_io_free(c->io);
         c->io = loop_io_new(c->loop, c->peer, on_io, c);
         loop_io_want(c->io, true, false);

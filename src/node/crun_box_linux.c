@@ -1,4 +1,4 @@
-/* What is found of an attempt, and what crun is asked to do about it: see crun_box_linux.h. */
+/* crun_box_linux.c - finds out how far an attempt came and removes what is left of it */
 #include "node/crun_box_linux.h"
 
 #include <errno.h>
@@ -147,6 +147,7 @@ void box_free(struct box *b)
     buf_done(&b->sync_text);
     err_free(b->create_error);
     json_decref(b->intent);
+    vec_done(&b->removals);
     free(b->log_path);
     free(b->bundle);
     free(b->id);
@@ -399,6 +400,7 @@ static bool lock_is_held(const struct box *b, const char *name)
 
 struct process {
     char name[32];
+    bool is_dead; /* not reaped yet */
     int64_t parent;
     int64_t flags; /* of the kernel's own: proc(5) */
 };
@@ -416,6 +418,7 @@ static bool read_process(int64_t pid, struct process *ret)
     if (!open || !close || strlen(close) < strlen(") S 1"))
         return false;
     (void)snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1), open + 1);
+    ret->is_dead = close[2] == 'Z' || close[2] == 'X';
     rest = str_of(close + strlen(") S "));
     e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &ret->parent);
     for (int i = 0; i < 4; i++) /* group, session, terminal and its group */
@@ -443,6 +446,14 @@ bool box_has_begun(const struct box *b)
     struct process first = {0};
 
     return pid == 0 || !read_process(pid, &first) || (first.flags & FORKED_NO_EXEC) == 0;
+}
+
+bool box_is_alive(const struct box *b)
+{
+    pid_t pid = box_first_process(b);
+    struct process first = {0};
+
+    return pid > 0 && read_process(pid, &first) && !first.is_dead;
 }
 
 /* The parent of the container's first process, if it is conmon; 0 otherwise. */

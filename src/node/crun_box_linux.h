@@ -26,6 +26,7 @@
 
 #include "base/map.h"
 #include "base/proc.h"
+#include "base/vec.h"
 #include "node/oci.h"
 #include "node/runtime.h"
 #include "node/worker.h"
@@ -53,6 +54,12 @@ struct deferred {
     int kill_signal;
 };
 
+/* A call that waits for a removal. */
+struct removal_call {
+    runtime_done_fn done;
+    void *arg;
+};
+
 /* A run of crun. */
 struct command {
     struct command *prev;
@@ -76,6 +83,8 @@ struct crun {
     struct box *boxes;
     struct deferred *deferred;
     struct command *commands;
+    struct worker *walker;    /* walks over /proc */
+    struct listing *listing;  /* a `list` under way */
     struct exec_child *execs; /* exec_linux.c */
     uint64_t n_execs;         /* there ever were, of this process */
     struct guest *guests;     /* attach_linux.c */
@@ -109,8 +118,10 @@ struct box {
     struct buf sync_text;
     struct err *create_error;
 
-    runtime_done_fn done; /* of create or remove */
+    runtime_done_fn done; /* of create */
     void *done_arg;
+    bool is_being_removed;
+    VEC(struct removal_call) removals; /* each gets an answer */
 };
 
 struct box *crun_find(struct crun *r, const char *id);
@@ -134,12 +145,14 @@ pid_t box_first_process(const struct box *b);
 /* Whether that is the container's program: it is the runtime's own until that begins. True, too,
  * once it is gone. */
 bool box_has_begun(const struct box *b);
+/* Does the container's first process live? Its end may not have been told yet. */
+bool box_is_alive(const struct box *b);
 char *box_exit_path(const struct box *b);
 char *box_last_dir(const struct box *b);
 char *box_intent_path(const struct box *b);
 char *box_state_path(const struct box *b);
 
-/* Answers the create or remove that is under way. */
+/* Answers the create that is under way. */
 void box_finish(struct box *b, const struct err *e);
 /* Finds out how far an attempt came. Tells by on_change where that is not known at once. */
 void box_inspect(struct box *b);

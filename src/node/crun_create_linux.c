@@ -1,13 +1,22 @@
-/* An attempt's intent and bundle, and conmon that makes its container: see crun_box_linux.h. */
+/*
+ * crun_create_linux.c - writes an attempt's intent and bundle and starts the conmon that makes its
+ * container: see crun_box_linux.h
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "node/crun_box_linux.h"
+
+enum {
+    ROOM_MIN_BYTES = 1 << 20,
+    ROOM_MIN_FILES = 64
+};
 
 struct preparation {
     struct crun *r;
@@ -82,28 +91,61 @@ static void preparation_free(struct preparation *p)
     free(p);
 }
 
-/* The runtime's own words are all there is. A full disk is no fault of the pod, nor is a runtime
- * that ended without a word: it was killed. */
-static enum err_code code_of_failure(struct str words)
+/* Whether the file system of `path` has no room for what a creation writes: a few small files. */
+static bool is_full(const char *path)
 {
-    static const char no_space[] = "No space left on device"; /* as strerror has it */
+    struct statvfs fs = {0};
 
+    if (statvfs(path, &fs) < 0 || fs.f_blocks == 0) /* no blocks: a tmpfs without a limit */
+        return false;
+    return fs.f_bfree < ROOM_MIN_BYTES / fs.f_frsize ||
+           (fs.f_files > 0 && fs.f_ffree < ROOM_MIN_FILES);
+}
+
+/*
+ * The runtime tells only words, which are for people. A full disk is no fault of the pod, nor is a
+ * runtime that ended without a word: it was killed.
+ */
+static enum err_code code_of_failure(const struct box *b, struct str words)
+{
     if (words.size == 0)
         return ERR_UNAVAILABLE;
-    return memmem(words.at, words.size, no_space, strlen(no_space)) ? ERR_NO_SPACE : ERR_INVALID;
+    return is_full(b->r->dir) || is_full(LAST_DIR) ? ERR_NO_SPACE : ERR_INVALID;
+}
+
+static void box_close_sync(struct box *b)
+{
+    loop_io_free(b->sync_io);
+    b->sync_io = NULL;
+    fd_close(b->sync_fd);
+    b->sync_fd = -1;
+}
+
+/* The fifo's end (no writer is left) closes it: a descriptor at its end is readable for ever. */
+static void box_fill_sync(struct box *b)
+{
+    char bytes[4096];
+
+    while (b->sync_fd >= 0) {
+        ssize_t n = read(b->sync_fd, bytes, sizeof(bytes));
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0)
+            box_close_sync(b);
+        else
+            buf_add(&b->sync_text, bytes, (size_t)n);
+    }
 }
 
 /* {"data":PID} or {"data":-1,"message":"..."}, one line. */
 static void box_read_sync(struct box *b)
 {
     AUTO(json_freep) json_t *answer = NULL;
-    char bytes[4096];
-    ssize_t n = 0;
     const char *message = NULL;
     struct str text = {0};
 
-    while (b->sync_fd >= 0 && (n = read(b->sync_fd, bytes, sizeof(bytes))) > 0)
-        buf_add(&b->sync_text, bytes, (size_t)n);
+    box_fill_sync(b);
     if (b->state != RUNTIME_CREATING || b->create_error || !b->sync_text.at ||
         !strchr(b->sync_text.at, '\n'))
         return;
@@ -112,10 +154,7 @@ static void box_read_sync(struct box *b)
         return;
     if (json_int(answer, "data", -1) > 0) {
         b->state = RUNTIME_CREATED;
-        loop_io_free(b->sync_io);
-        b->sync_io = NULL;
-        fd_close(b->sync_fd);
-        b->sync_fd = -1;
+        box_close_sync(b);
         box_finish(b, NULL);
         return;
     }
@@ -124,7 +163,7 @@ static void box_read_sync(struct box *b)
     while (text.size > 0 && (text.at[text.size - 1] == '\n' || text.at[text.size - 1] == ' '))
         text.size--;
     b->create_error =
-        err_new(code_of_failure(text), "%s" STR_FMT,
+        err_new(code_of_failure(b, text), "%s" STR_FMT,
                 text.size == 0 ? "the runtime ended without a word" : "", STR_ARG(text));
 }
 
@@ -136,10 +175,14 @@ static void on_sync(void *arg, int fd, bool readable, bool writable)
     box_read_sync(arg);
 }
 
+/* Whoever is told may ask for the next creation at once, which has its own error and fifo. */
 static void box_not_created(struct box *b)
 {
+    AUTO(err_freep) struct err *e = TAKE(b->create_error);
+
+    box_close_sync(b);
     b->state = RUNTIME_INTENDED;
-    box_finish(b, b->create_error);
+    box_finish(b, e);
 }
 
 /* Where the runtime itself knows nothing of what it began, its directory is all that is left. */
@@ -280,10 +323,7 @@ static void on_prepared(void *message, const struct err *e)
     preparation_free(p);
     if (e || failed) {
         b->state = RUNTIME_INTENDED;
-        loop_io_free(b->sync_io);
-        b->sync_io = NULL;
-        fd_close(b->sync_fd);
-        b->sync_fd = -1;
+        box_close_sync(b);
         box_finish(b, e ? e : failed);
     }
 }
@@ -308,6 +348,8 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
 
     if (!e && b && b->state != RUNTIME_INTENDED)
         e = err_new(ERR_EXISTS, "attempt %s exists already", c->id);
+    if (!e && b && b->is_being_removed)
+        e = err_new(ERR_CONFLICT, "attempt %s is being removed", c->id);
     if (e) {
         crun_defer(r, done, arg, e);
         return;

@@ -1,3 +1,4 @@
+/* exec_linux.c - runs commands in running containers: see exec_linux.h */
 #include "node/exec_linux.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ struct exec_child {
     char *dir;
     char *cgroup; /* of all that it starts; NULL: crun's are known by their parents */
     struct proc *proc;
-    pid_t pid; /* of the runtime, while `proc` */
+    struct proc_root root; /* the runtime, while `proc` */
     struct feed feed;
     struct source sources[2];
     struct console *console; /* until the terminal is there */
@@ -71,6 +72,7 @@ struct exec_child {
     bool has_exited; /* or never will have begun */
     bool is_timed_out;
     bool is_cancelled;
+    bool is_being_killed; /* a walk is under way */
 };
 
 /* ---- its end ---- */
@@ -129,13 +131,17 @@ static char *cause_in(struct str log, bool *ret_is_error)
     return message;
 }
 
-/* The runtime's own failure, which it wrote into its log; NULL: the command ran. */
+static struct err *find_running(const struct exec_child *c, struct box **ret);
+
+/* The runtime's own failure, which it wrote into its log; NULL: the command ran. The container may
+ * have ended under the command. */
 static struct err *runtime_failure(const struct exec_child *c, int code)
 {
     AUTO_FREE char *path = mem_format("%s/log", c->dir);
     AUTO(buf_done) struct buf text = {0};
     AUTO(err_freep) struct err *e = NULL;
     AUTO_FREE char *message = NULL;
+    struct box *b = NULL;
     bool is_error = false;
 
     if (code != CODE_OF_RUNTIME && !(c->kind == OCI_CRUN && code == CODE_OF_CRUN))
@@ -146,10 +152,8 @@ static struct err *runtime_failure(const struct exec_child *c, int code)
     message = cause_in((struct str){text.at, text.size}, &is_error);
     if (code != CODE_OF_RUNTIME && !is_error)
         return NULL; /* no more than a warning: the code is the command's */
-    if (strstr(message, "not found") || strstr(message, "not running") ||
-        strcasestr(message, "no such"))
-        return err_new(ERR_NOT_FOUND, "%s", message);
-    return err_new(ERR_INVALID, "%s", message);
+    TRY(find_running(c, &b));
+    return err_new(box_is_alive(b) ? ERR_INVALID : ERR_NOT_FOUND, "%s", message);
 }
 
 static void child_end(struct exec_child *c)
@@ -178,14 +182,36 @@ static void child_look(struct exec_child *c)
         child_end(c);
 }
 
-static void kill_round(struct exec_child *c)
+static struct exec_child *child_find(struct crun *r, uint64_t number)
 {
-    size_t n = proc_tree_kill(c->pid) + exec_cgroup_kill(c->cgroup);
+    struct exec_child *c = NULL;
 
+    LIST_EACH (r->execs, c) {
+        if (c->number == number && c->proc)
+            return c;
+    }
+    return NULL;
+}
+
+static void on_walked(struct crun *r, uint64_t number, size_t n_killed)
+{
+    struct exec_child *c = child_find(r, number);
+
+    if (!c)
+        return;
+    c->is_being_killed = false;
     c->kill_rounds++;
-    if (c->kill_rounds >= KILL_ROUNDS || (n == 0 && c->kill_rounds > KILL_ROUNDS / 2))
+    if (c->kill_rounds >= KILL_ROUNDS || (n_killed == 0 && c->kill_rounds > KILL_ROUNDS / 2))
         proc_kill(c->proc, SIGKILL);
     loop_timer_set(c->timer, KILL_AGAIN_NS);
+}
+
+static void kill_round(struct exec_child *c)
+{
+    if (c->is_being_killed)
+        return;
+    c->is_being_killed = true;
+    exec_walk(c->r, c->number, c->root, c->cgroup, on_walked);
 }
 
 static void on_deadline(void *arg)
@@ -500,7 +526,7 @@ static struct err *run(struct exec_child *c, const int fds[3])
     argv[n] = c->id;
     memcpy(o.fds, fds, 3 * sizeof(fds[0]));
     TRY(proc_start(c->r->o.loop, &o, on_end, c, &c->proc));
-    c->pid = proc_pid(c->proc);
+    c->root = proc_root_of(proc_pid(c->proc));
     return NULL;
 }
 
@@ -594,7 +620,6 @@ static struct err *begin(struct exec_child *c, const struct runtime_exec *e)
     struct box *b = NULL;
 
     TRY(find_running(c, &b));
-    c->number = c->r->n_execs++;
     c->dir = mem_format("%s/exec/%" PRIu64, c->r->dir, c->number);
     TRY(write_process(c, b, e));
     TRY(enter(c));
@@ -612,6 +637,7 @@ struct exec *crun_exec(void *self, const struct runtime_exec *e)
 
     *c = (struct exec_child){.exec.ops = &child_ops, .r = r, .o = *e, .terminal = -1};
     c->id = mem_strdup(e->id);
+    c->number = r->n_execs++;
     c->o.id = NULL;
     c->o.process = NULL;
     for (int i = 0; i < 2; i++)
@@ -635,29 +661,11 @@ void crun_end_execs(struct crun *r)
 
     LIST_EACH (r->execs, c) {
         if (c->proc) {
-            (void)proc_tree_kill(c->pid);
+            (void)proc_tree_kill(c->root); /* in the loop: it ends */
             (void)exec_cgroup_kill(c->cgroup);
             proc_kill(c->proc, SIGKILL);
             proc_abandon(c->proc);
         }
         child_free(c);
     }
-}
-
-void crun_sweep_execs(struct crun *r)
-{
-    AUTO_FREE char *dir = mem_format("%s/exec", r->dir);
-    AUTO(buf_done) struct buf words = {0};
-    struct err *e = NULL;
-
-    if (!file_exists(dir))
-        return;
-    buf_add_text(&words, "--process");
-    buf_add_char(&words, '\0');
-    buf_printf(&words, "%s/", dir);
-    proc_tree_sweep((struct str){words.at, words.size});
-    e = dir_remove(dir);
-    if (e)
-        LOG(WARN, "files of former commands cannot be removed", E(e));
-    err_free(e);
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "node/proc_tree_linux.h"
 #include "node/runtime.h"
 
 struct crun;
@@ -19,5 +20,13 @@ struct exec *crun_attach(void *self, const struct runtime_exec *e);
 void crun_end_execs(struct crun *r);
 void crun_end_guests(struct crun *r);
 
-/* At the start: ends what a former life of ours left in containers, and its files. */
-void crun_sweep_execs(struct crun *r);
+/* exec_walk_linux.c: one walk over /proc in the worker `r->walker`, which kills all that came of
+ * `root`, the runtime of command NUMBER, and all in `cgroup` (NULL: none). `done` comes from the
+ * loop; the command may be gone by then. */
+typedef void (*exec_walked_fn)(struct crun *r, uint64_t number, size_t n_killed);
+void exec_walk(struct crun *r, uint64_t number, struct proc_root root, const char *cgroup,
+               exec_walked_fn done);
+
+/* At the start, in a worker: ends what an earlier node left in containers, and its files in `dir`,
+ * DATA/node/exec. */
+struct err *exec_sweep(const char *dir) MUST_CHECK;

@@ -1,3 +1,4 @@
+/* node.c - one machine's part: heartbeats, and the rooms that its pods need */
 #include "node/node.h"
 
 #include <inttypes.h>
@@ -64,6 +65,10 @@ struct node {
     struct loop_timer *timer;
     int64_t began_ns;
     int64_t retry_ns;
+
+    bool is_listed; /* what runs on this machine is known */
+    struct loop_timer *list_timer;
+    int64_t list_retry_ns;
 };
 
 /* ---- gpus ---- */
@@ -179,6 +184,8 @@ static void on_timer(void *arg)
 {
     struct node *n = arg;
 
+    if (!n->is_listed) /* no job may be placed here before */
+        return;
     if (n->beat == BEAT_IDLE)
         beat_next(n, BEAT_OBJECT);
     else
@@ -286,10 +293,8 @@ static void open_uplink(struct node *n)
 }
 
 /* What runs is known: now the server may be heard, and hear of us. */
-static void on_list(void *arg, const struct err *e, const struct runtime_container *found,
-                    size_t n_found)
+static void open_node(struct node *n)
 {
-    struct node *n = arg;
     AUTO_FREE char *path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", n->name);
     struct informer_options o = {.client = n->o.client,
                                  .loop = n->o.loop,
@@ -299,16 +304,38 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
                                  .synced = on_synced,
                                  .arg = n};
 
-    if (e)
-        LOG(ERROR, "containers of this machine cannot be read: nothing is started", E(e));
-    if (e)
-        return;
-    pods_adopt(n->pods, found, n_found);
+    n->is_listed = true;
     n->informer = informer_new(&o);
     open_uplink(n);
     begin_stats(n);
     begin_rotation(n);
     loop_timer_set(n->timer, 0);
+}
+
+/* Without the list a running container and its gpus would be forgotten: the node waits for it. */
+static void on_list(void *arg, const struct err *e, const struct runtime_container *found,
+                    size_t n_found)
+{
+    struct node *n = arg;
+
+    if (e) {
+        n->list_retry_ns = n->list_retry_ns == 0 ? RETRY_NS : n->list_retry_ns * 2;
+        if (n->list_retry_ns > RETRY_MAX_NS)
+            n->list_retry_ns = RETRY_MAX_NS;
+        LOG(ERROR, "containers of this machine cannot be read: nothing is started until they are",
+            E(e));
+        loop_timer_set(n->list_timer, n->list_retry_ns);
+        return;
+    }
+    pods_adopt(n->pods, found, n_found);
+    open_node(n);
+}
+
+static void list_containers(void *arg)
+{
+    struct node *n = arg;
+
+    n->runtime->ops->list(n->runtime->self, on_list, n);
 }
 
 /* ---- the whole ---- */
@@ -360,7 +387,7 @@ static struct err *begin(struct node *n)
     po.pinger = n->pinger;
     po.runtime = n->runtime;
     n->pods = pods_new(&po);
-    n->runtime->ops->list(n->runtime->self, on_list, n);
+    list_containers(n);
     return NULL;
 }
 
@@ -382,6 +409,7 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->gpusim_dir = o->gpusim_dir ? mem_strdup(o->gpusim_dir) : NULL;
     n->began_ns = loop_wall_ns(o->loop);
     n->timer = loop_timer_new(o->loop, on_timer, n);
+    n->list_timer = loop_timer_new(o->loop, list_containers, n);
     e = begin(n);
     if (e) {
         node_free(n);
@@ -412,6 +440,7 @@ void node_free(struct node *n)
     pinger_free(n->pinger);
     runtime_free(n->runtime);
     loop_timer_free(n->timer);
+    loop_timer_free(n->list_timer);
     free(n->gpusim_dir);
     free(n->rootfs);
     free(n->dir);

@@ -1,3 +1,4 @@
+/* proc_tree_linux.c - walks over /proc to find and kill what came of a process */
 #include "node/proc_tree_linux.h"
 
 #include <dirent.h>
@@ -117,13 +118,30 @@ static void kill_exactly(const struct process *p)
         (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); /* gone: as good */
 }
 
-size_t proc_tree_kill(pid_t root)
+struct proc_root proc_root_of(pid_t pid)
+{
+    struct process p = {0};
+
+    if (!read_process(pid, &p))
+        return (struct proc_root){0};
+    return (struct proc_root){.pid = pid, .start = p.start};
+}
+
+static bool proc_root_is_there(struct proc_root root)
+{
+    struct process now = {0};
+
+    return root.pid > 0 && read_process(root.pid, &now) && now.start == root.start;
+}
+
+size_t proc_tree_kill(struct proc_root root)
 {
     struct processes all = {0};
     size_t n = 0;
 
     read_all(&all);
-    mark(&all, root);
+    if (proc_root_is_there(root)) /* after the walk: what it found belongs to this root */
+        mark(&all, root.pid);
     for (size_t i = 0; i < all.list.n; i++)
         if (all.list.at[i].is_ours && !all.list.at[i].is_dead) {
             kill_exactly(&all.list.at[i]);
@@ -151,11 +169,14 @@ void proc_tree_sweep(struct str words)
 
     read_all(&all);
     for (size_t i = 0; i < all.list.n; i++) {
-        if (all.list.at[i].pid == self || !has_argument(all.list.at[i].pid, words))
+        const struct process *p = &all.list.at[i];
+        const struct proc_root root = {.pid = p->pid, .start = p->start};
+
+        if (p->pid == self || !has_argument(p->pid, words))
             continue;
-        for (int k = 0; k < 8 && proc_tree_kill(all.list.at[i].pid) > 0; k++)
+        for (int k = 0; k < 8 && proc_tree_kill(root) > 0; k++)
             continue;
-        kill_exactly(&all.list.at[i]);
+        kill_exactly(p);
     }
     vec_done(&all.list);
 }

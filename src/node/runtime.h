@@ -109,8 +109,8 @@ struct runtime_ops {
     void (*kill)(void *self, const char *id, int signal, runtime_done_fn done, void *arg);
     /* Forgets an ended or intended attempt: state, cgroup, bundle, at last the intent. */
     void (*remove)(void *self, const char *id, runtime_done_fn done, void *arg);
-    /* What is on this machine; called once, before the others. What runs is watched from then on.
-     */
+    /* What is on this machine; called before the others, and again where it failed. What runs is
+     * watched from then on. */
     void (*list)(void *self, runtime_list_fn fn, void *arg);
     /* Begins a command in a running container; what goes wrong comes by its `end`. */
     struct exec *(*exec)(void *self, const struct runtime_exec *e);
@@ -133,7 +133,7 @@ struct runtime {
 
 struct runtime_crun_options {
     struct loop *loop;
-    struct worker *worker;
+    struct worker *worker; /* freed before the runtime: none of its jobs is left then */
     const char *dir;       /* DATA/node */
     const char *boot_id;   /* of the running kernel */
     const char *program;   /* of new containers: "crun", "runc" or "auto", as NULL */

@@ -1,4 +1,8 @@
-/* Attempts started, ended, removed and listed: what is found of them is crun_box_linux.c's. */
+/*
+ * runtime_crun_linux.c - starts, ends, removes and lists attempts; crun_box_linux.c finds out how
+ * far an attempt came
+ */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -154,26 +158,32 @@ static struct err *remove_files(void *message)
     return NULL;
 }
 
-static void on_removed(void *message, const struct err *e)
+static void removal_free(struct removal *m)
 {
-    struct removal *m = message;
-    struct box *b = crun_find(m->r, m->id);
-
-    if (b) {
-        runtime_done_fn done = b->done;
-        void *arg = b->done_arg;
-
-        b->done = NULL;
-        if (!e)
-            box_free(b);
-        if (done)
-            done(arg, e);
-    }
     for (size_t i = 0; i < sizeof(m->paths) / sizeof(m->paths[0]); i++)
         free(m->paths[i]);
     free(m->intent_path);
     free(m->id);
     free(m);
+}
+
+static void on_removed(void *message, const struct err *e)
+{
+    struct removal *m = message;
+    struct box *b = crun_find(m->r, m->id);
+    typeof(b->removals) calls = {0};
+
+    if (b) {
+        calls = b->removals; /* the box may be gone, or be removed once more, when they are told */
+        b->removals = (typeof(b->removals)){0};
+        b->is_being_removed = false;
+    }
+    if (b && !e)
+        box_free(b);
+    VEC_EACH (&calls, call)
+        call->done(call->arg, e);
+    vec_done(&calls);
+    removal_free(m);
 }
 
 static void crun_remove(void *self, const char *id, runtime_done_fn done, void *arg)
@@ -186,8 +196,10 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
         crun_defer(r, done, arg, b ? err_new(ERR_CONFLICT, "attempt %s has not ended", id) : NULL);
         return;
     }
-    b->done = done;
-    b->done_arg = arg;
+    vec_add(&b->removals, (struct removal_call){done, arg});
+    if (b->is_being_removed)
+        return;
+    b->is_being_removed = true;
     m = mem_alloc(sizeof(*m));
     *m = (struct removal){.r = r, .id = mem_strdup(id), .intent_path = box_intent_path(b)};
     m->paths[0] = box_state_path(b);
@@ -199,69 +211,78 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
 
 /* ---- list ---- */
 
-static struct err *read_intent(struct crun *r, const char *name)
+/* A file whose text is no intent names no container: it is told and left out. */
+static struct err *take_intent(struct crun *r, const char *name, struct str text)
 {
-    AUTO_FREE char *path = mem_format("%s/intents/%s", r->dir, name);
-    AUTO(buf_done) struct buf text = {0};
     AUTO(json_freep) json_t *intent = NULL;
     const char *id = NULL;
 
-    TRY(file_read(path, SMALL_FILE_MAX, &text));
-    TRY(json_parse((struct str){text.at, text.size}, &intent));
+    TRY(json_parse(text, &intent));
     id = json_text(intent, "id");
     if (!crun_is_name(id, RUNTIME_ID_SIZE - 1) || !crun_is_name(json_text(intent, "uid"), 64) ||
         !crun_is_name(json_text(intent, "container"), 63))
-        return err_new(ERR_INTERNAL, "%s is not an intent", path);
-    (void)box_new(r, id, intent);
+        return err_new(ERR_INTERNAL, "%s is not an intent", name);
+    if (!crun_find(r, id)) /* else an earlier list has read it, and failed later */
+        (void)box_new(r, id, intent);
+    return NULL;
+}
+
+/* A file that cannot be read now may name a container that runs. */
+static struct err *read_intent(struct crun *r, const char *dir, const char *name)
+{
+    AUTO_FREE char *path = mem_format("%s/%s", dir, name);
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!text_ends_with(name, ".json")) {
+        (void)unlink(path); /* a write that did not come to its rename: nothing was done for it */
+        return NULL;
+    }
+    TRY(file_read(path, SMALL_FILE_MAX, &text));
+    e = take_intent(r, name, (struct str){text.at, text.size});
+    if (e)
+        LOG(ERROR, "intent cannot be read", S("file", name), E(e));
     return NULL;
 }
 
 static struct err *read_intents(struct crun *r)
 {
     AUTO_FREE char *dir = mem_format("%s/intents", r->dir);
+    struct err *e = NULL;
     char **names = NULL;
     size_t n = 0;
 
     TRY(dir_list(dir, &names, &n));
-    for (size_t i = 0; i < n; i++) {
-        struct err *e = NULL;
-
-        if (!text_ends_with(names[i], ".json")) {
-            AUTO_FREE char *left = mem_format("%s/%s", dir, names[i]);
-
-            (void)unlink(
-                left); /* a write that did not come to its rename: nothing was done for it */
-            continue;
-        }
-        e = read_intent(r, names[i]);
-        if (e)
-            LOG(ERROR, "intent cannot be read", S("file", names[i]), E(e));
-        err_free(e);
-    }
+    for (size_t i = 0; i < n && !e; i++)
+        e = read_intent(r, dir, names[i]);
     names_free(names, n);
-    return NULL;
+    return e;
 }
 
 struct listing {
-    struct crun *r;
+    struct crun *r; /* NULL: it was freed, nobody waits any more */
+    char *dir;
     runtime_list_fn fn;
     void *arg;
-    struct err *e;
-    struct loop_timer *timer;
 };
 
-static void run_list(void *arg)
+/* In the walker: ends the commands of an earlier node. */
+static struct err *sweep(void *message)
 {
-    struct listing *l = arg;
+    const struct listing *l = message;
+
+    return exec_sweep(l->dir);
+}
+
+static void listing_tell(const struct listing *l)
+{
     struct crun *r = l->r;
     void (*on_change)(void *, const struct runtime_container *) = r->runtime.on_change;
+    struct runtime_container *all = NULL;
     struct box *b = NULL;
     struct box *next = NULL;
-    struct runtime_container *all = NULL;
     size_t n = 0;
-    struct err *e = read_intents(r);
 
-    crun_sweep_execs(r);
     r->runtime.on_change = NULL; /* the list itself tells */
     map_each (handle, r->boxes, b, next)
         box_inspect(b);
@@ -270,10 +291,24 @@ static void run_list(void *arg)
     map_each (handle, r->boxes, b, next)
         all[n++] = (struct runtime_container){
             .id = b->id, .intent = b->intent, .state = b->state, .exit = b->exit};
-    l->fn(l->arg, e, all, n);
-    err_free(e);
+    l->fn(l->arg, NULL, all, n);
     free(all);
-    loop_timer_free(l->timer);
+}
+
+static void on_swept(void *message, const struct err *swept)
+{
+    struct listing *l = message;
+    AUTO(err_freep) struct err *e = l->r ? read_intents(l->r) : NULL;
+
+    if (l->r)
+        l->r->listing = NULL;
+    if (swept)
+        LOG(WARN, "files of former commands cannot be removed", E(swept));
+    if (l->r && e)
+        l->fn(l->arg, e, NULL, 0);
+    else if (l->r)
+        listing_tell(l);
+    free(l->dir);
     free(l);
 }
 
@@ -282,9 +317,10 @@ static void crun_list(void *self, runtime_list_fn fn, void *arg)
     struct crun *r = self;
     struct listing *l = mem_alloc(sizeof(*l));
 
-    *l = (struct listing){.r = r, .fn = fn, .arg = arg};
-    l->timer = loop_timer_new(r->o.loop, run_list, l);
-    loop_timer_set(l->timer, 0);
+    assert(!r->listing);
+    *l = (struct listing){.r = r, .dir = mem_format("%s/exec", r->dir), .fn = fn, .arg = arg};
+    r->listing = l;
+    worker_give(r->walker, sweep, on_swept, l);
 }
 
 /* ---- the whole ---- */
@@ -297,9 +333,11 @@ static void crun_free(void *self)
     struct command *c = NULL;
     struct deferred *d = NULL;
 
+    if (r->listing)
+        r->listing->r = NULL;
     crun_end_execs(r);
     crun_end_guests(r);
-    crun_end_guests(r);
+    worker_free(r->walker);
     LIST_EACH (r->commands, c) {
         proc_abandon(c->proc);
         command_free(c);
@@ -356,6 +394,8 @@ struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtim
         e = program_find("conmon", &r->conmon_path);
     if (!e)
         e = make_dirs(r);
+    if (!e)
+        e = worker_new(o->loop, &r->walker);
     if (e) {
         crun_free(r);
         return e;

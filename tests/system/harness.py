@@ -18,6 +18,8 @@ OWN_KUBECTL = os.path.join(ROOT, "build", "kubectl", "kubectl")
 KUBECTL = os.environ.get("KUBECTL") or (OWN_KUBECTL if os.path.exists(OWN_KUBECTL) else "kubectl")
 KUBECTL_MIN = (1, 30)  # `exec`, `attach` and `cp` over WebSocket
 DEADLINE_S = 60
+IDLE_WINDOW_S = 0.5
+IDLE_TICKS_MAX = 2  # in that window
 
 
 class Failure(AssertionError):
@@ -159,6 +161,28 @@ class Mete:
         """The pid of `mete server`, or `mete node`, below our own mete up; None while there is none."""
         return next((pid for pid in children(self.up.pid) if arguments_of(pid)[1:2] == [role.encode()]), None)
 
+    def processes(self):
+        """Mete's own processes that are to live as long as mete up, by their roles."""
+        roles = {"up": self.up.pid, "server": self.child("server"), "node": self.child("node")}
+        return {role: pid for role, pid in roles.items() if pid}
+
+    @contextlib.contextmanager
+    def unharmed(self, clean=True):
+        """Around provoked failures: each process that outlives them has no more descriptors open afterwards than it
+        had before, and uses no processor while nothing happens. With `clean`, the pods go before descriptors are
+        compared."""
+        before = {pid: (role, descriptors(pid)) for role, pid in self.processes().items() if is_idle(pid)}
+        yield
+        for pid in before:
+            is_idle(pid)
+        if clean:
+            r = self.mete("delete", "pods", "--all", "-A", "-y")
+            check(r.code == 0, "mete delete pods", r)
+            wait(lambda: not self.object("pods", "-A")["items"], "no pod is left")
+        for role, pid in self.processes().items():
+            if pid in before:
+                check_rest(role, pid, before[pid][1])
+
     def end_containers(self):
         """Ends what still runs below our own directory: conmon and crun name it in their arguments."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -228,6 +252,52 @@ def children(pid):
                 if int(f.read().rsplit(")", 1)[1].split()[1]) == pid:
                     found.append(int(other))
     return found
+
+
+def descriptors(pid):
+    """What each open descriptor of a process is, sorted; [] where it is gone."""
+    found = []
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return sorted(found)
+
+
+def ticks(pid):
+    """Clock ticks of processor time that a process has used; None where it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return int(fields[11]) + int(fields[12])
+
+
+def is_idle(pid):
+    """Looks at windows of processor time until one is quiet: True. False: the process has ended."""
+    def is_quiet():
+        began = ticks(pid)
+        time.sleep(IDLE_WINDOW_S)
+        now = ticks(pid)
+        return "gone" if began is None or now is None else now - began <= IDLE_TICKS_MAX and "quiet"
+
+    return wait(is_quiet, f"process {pid} uses no processor while nothing happens") == "quiet"
+
+
+def check_rest(role, pid, before):
+    """The process has no more descriptors than `before`, and is idle; or it has ended."""
+    now = []
+
+    def is_small():
+        now[:] = descriptors(pid)
+        return len(now) <= len(before)
+
+    try:
+        wait(is_small, f"mete {role} has {len(before)} descriptors open again")
+    except Failure as e:
+        raise Failure(f"{e}\nnow    {now}\nbefore {before}") from None
+    is_idle(pid)
 
 
 def check_kubectl():

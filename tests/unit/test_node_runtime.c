@@ -1,5 +1,7 @@
-/* The real crun and conmon, as root: what the fakes of the other tests stand for. Skipped where
- * they are missing. */
+/*
+ * test_node_runtime.c - the real crun and conmon, as root: what the fakes of the other tests stand
+ * for. Skipped where they are missing.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -389,17 +391,17 @@ static void tells_that_memory_ran_out(void **state)
     remove_attempt(id);
 }
 
-static void says_why_a_program_cannot_run(void **state)
+/* Attempt `number` of a program that is not there; its id. */
+static void create_in_vain(unsigned number, char id[64])
 {
     AUTO(json_freep) json_t *config = NULL;
     AUTO(json_freep)
-    json_t *intent = json_pack("{s:s, s:s, s:i}", "uid", "u", "container", "m", "attempt", 900);
-    char id[64];
+    json_t *intent =
+        json_pack("{s:s, s:s, s:i}", "uid", "u", "container", "m", "attempt", (int)number);
     struct runtime_create c = {.id = id, .intent = intent};
     AUTO_FREE char *log = NULL;
 
-    WANTS_A_MACHINE();
-    make_id(900, id);
+    make_id(number, id);
     config = make_config(id, "x", "64Mi");
     (void)json_array_set_new(json_at(config, "process", "args", NULL), 0, json_string("/no/such"));
     log = mem_format("%s/log/%s.log", machine.dir, id);
@@ -408,9 +410,123 @@ static void says_why_a_program_cannot_run(void **state)
     machine.is_answered = false;
     machine.runtime->ops->create(machine.runtime->self, &c, on_done, NULL);
     until(&machine.is_answered);
+}
+
+static void says_why_a_program_cannot_run(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create_in_vain(900, id);
     assert_int_equal(machine.code, ERR_INVALID);
     assert_non_null(strstr(machine.message, "/no/such"));
-    remove_attempt(c.id);
+    remove_attempt(id);
+}
+
+static size_t count_descriptors(void)
+{
+    char **names = NULL;
+    size_t n = 0;
+
+    assert_null(dir_list("/proc/self/fd", &names, &n));
+    names_free(names, n);
+    return n;
+}
+
+static void a_creation_in_vain_leaves_no_descriptor_open(void **state)
+{
+    size_t before = 0;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    before = count_descriptors();
+    for (int i = 0; i < 3; i++) {
+        create_in_vain(903, id);
+        assert_int_equal(machine.code, ERR_INVALID);
+        assert_int_equal(count_descriptors(), before);
+    }
+    remove_attempt(id);
+}
+
+static void on_counted(void *arg, const struct err *e)
+{
+    int *n = arg;
+
+    assert_null(e);
+    machine.is_answered = ++*n == 3;
+    loop_linux_stop(machine.loop);
+}
+
+static void each_of_several_removals_is_answered(void **state)
+{
+    struct runtime *r = NULL;
+    int n = 0;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create_in_vain(904, id);
+    r = machine.runtime;
+    machine.is_answered = false;
+    for (int i = 0; i < 3; i++)
+        r->ops->remove(r->self, id, on_counted, &n);
+    until(&machine.is_answered);
+    assert_int_equal(n, 3);
+}
+
+static void what_is_being_removed_is_not_created(void **state)
+{
+    char other[64];
+    int n = 0;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create_in_vain(905, id);
+    machine.runtime->ops->remove(machine.runtime->self, id, on_counted, &n);
+    create_in_vain(905, other);
+    assert_int_equal(machine.code, ERR_CONFLICT);
+    machine.is_answered = false;
+    machine.runtime->ops->remove(machine.runtime->self, id, on_done, NULL);
+    until(&machine.is_answered);
+}
+
+static void on_unexpected_list(void *arg, const struct err *e, const struct runtime_container *all,
+                               size_t n)
+{
+    (void)arg;
+    (void)e;
+    (void)all;
+    (void)n;
+    fail_msg("a runtime that is gone answers");
+}
+
+static void a_list_ends_with_its_runtime(void **state)
+{
+    WANTS_A_MACHINE();
+    machine.runtime->ops->list(machine.runtime->self, on_unexpected_list, NULL);
+    again();
+    assert_string_equal(machine.message, "");
+}
+
+static void a_list_that_failed_may_be_asked_for_again(void **state)
+{
+    AUTO_FREE char *path = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    make_id(906, id);
+    write_intent(id, 906, machine.host.boot_id);
+    path = mem_format("%s/intents/zz.json", machine.dir);
+    assert_null(dir_make(path, 0700)); /* reading it fails */
+    again();
+    assert_non_null(strstr(machine.message, "zz.json"));
+    assert_int_equal(machine.n_listed, 0);
+    assert_null(dir_remove(path));
+    machine.is_answered = false;
+    machine.runtime->ops->list(machine.runtime->self, on_list, NULL);
+    until(&machine.is_answered);
+    assert_string_equal(machine.message, "");
+    assert_int_equal(machine.n_listed, 1);
+    remove_attempt(id);
 }
 
 static void an_attempt_of_an_earlier_boot_is_over(void **state)
@@ -588,6 +704,11 @@ int main(void)
         cmocka_unit_test(an_end_while_nobody_looked_is_found),
         cmocka_unit_test(tells_that_memory_ran_out),
         cmocka_unit_test(says_why_a_program_cannot_run),
+        cmocka_unit_test(a_creation_in_vain_leaves_no_descriptor_open),
+        cmocka_unit_test(each_of_several_removals_is_answered),
+        cmocka_unit_test(what_is_being_removed_is_not_created),
+        cmocka_unit_test(a_list_ends_with_its_runtime),
+        cmocka_unit_test(a_list_that_failed_may_be_asked_for_again),
         cmocka_unit_test(an_attempt_of_an_earlier_boot_is_over),
         cmocka_unit_test(an_intent_alone_was_never_started),
         cmocka_unit_test(a_command_waits_for_the_containers_program),
