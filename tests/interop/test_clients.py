@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
 
-from harness import BUILD, Mete, check, equal, execute, own_python  # noqa: E402
+from harness import BUILD, ROOT, Mete, check, equal, execute, own_python  # noqa: E402
 
 KUBERNETES = r"""
 import sys, threading
