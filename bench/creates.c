@@ -1,10 +1,11 @@
 /*
  * creates.c - durable creates per second over the unix socket: creates SOCKET CLIENTS SECONDS
- * [NAMESPACE]
+ * [NAMESPACE [COUNT]]
  *
  * Each client keeps one connection and has one request on its way: a pod of about 300 bytes that no
- * node can take. A create counts when its 201 came, which is after the sync. Prints one line of
- * JSON; our own CPU time stands beside it.
+ * node can take. A create counts when its 201 came, which is after the sync. With COUNT the pods
+ * are named bench-0 ... and the run ends when all of them are there. Prints one line of JSON; our
+ * own CPU time stands beside it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -46,18 +47,18 @@ static void die(const char *what)
     exit(1);
 }
 
-static void send_one(struct one *c, const char *ns, unsigned run, unsigned long n)
+static void send_one(struct one *c, const char *ns, const char *prefix, unsigned long n)
 {
     char body[512];
     char text[1024];
     int body_size = snprintf(body, sizeof(body),
                              "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-                             "\"bench-%u-%lu\",\"labels\":{\"app\":\"bench\"}},"
+                             "\"%s-%lu\",\"labels\":{\"app\":\"bench\"}},"
                              "\"spec\":{\"restartPolicy\":\"Never\",\"nodeSelector\":{\"bench\":"
                              "\"nowhere\"},\"containers\":[{\"name\":\"main\","
                              "\"image\":\"host\",\"command\":[\"true\"],\"resources\":{\"limits\":{"
                              "\"nvidia.com/gpu\":1}}}]}}",
-                             run, n);
+                             prefix, n);
     int size = snprintf(text, sizeof(text),
                         "POST /api/v1/namespaces/%s/pods HTTP/1.1\r\nHost: "
                         "mete\r\nContent-Type: application/json\r\n"
@@ -123,18 +124,24 @@ int main(int argc, char **argv)
     static int64_t latency[1 << 20];
     struct pollfd polled[CLIENTS_MAX];
     struct rusage usage = {0};
+    char prefix[32];
     const char *ns;
+    unsigned long count = 0; /* 0: as many as there is time for */
     unsigned long sent = 0;
+    unsigned long made = 0;
     size_t done = 0;
     unsigned n;
     int64_t begin;
     int64_t end;
 
-    if (argc != 4 && argc != 5)
+    if (argc < 4 || argc > 6)
         return 2;
-    ns = argc == 5 ? argv[4] : "default";
+    ns = argc >= 5 ? argv[4] : "default";
+    if (argc == 6)
+        count = strtoul(argv[5], NULL, 10);
+    (void)snprintf(prefix, sizeof(prefix), count ? "bench" : "bench-%u", (unsigned)getpid());
     n = (unsigned)strtoul(argv[2], NULL, 10);
-    if (n < 1 || n > CLIENTS_MAX)
+    if (n < 1 || n > CLIENTS_MAX || (count && count < n))
         return 2;
     for (unsigned i = 0; i < n; i++) {
         clients[i].fd = connect_to(argv[1]);
@@ -143,8 +150,8 @@ int main(int argc, char **argv)
     begin = now_ns();
     end = begin + (int64_t)(strtoul(argv[3], NULL, 10) * 1000000000ul);
     for (unsigned i = 0; i < n; i++)
-        send_one(&clients[i], ns, (unsigned)getpid(), sent++);
-    while (now_ns() < end) {
+        send_one(&clients[i], ns, prefix, sent++);
+    while (now_ns() < end && (!count || made < count)) {
         if (poll(polled, n, 1000) < 0)
             die("poll");
         for (unsigned i = 0; i < n; i++) {
@@ -152,11 +159,17 @@ int main(int argc, char **argv)
                 continue;
             if (done < sizeof(latency) / sizeof(latency[0]))
                 latency[done++] = now_ns() - clients[i].sent_ns;
-            send_one(&clients[i], ns, (unsigned)getpid(), sent++);
+            made++;
+            if (!count || sent < count)
+                send_one(&clients[i], ns, prefix, sent++);
         }
     }
     end = now_ns();
     (void)getrusage(RUSAGE_SELF, &usage);
+    if (made < count) {
+        (void)fprintf(stderr, "creates: %lu of %lu pods in the time\n", made, count);
+        return 1;
+    }
     qsort(latency, done, sizeof(latency[0]), compare);
     (void)printf("{\"figure\":\"durable_creates\",\"namespace\":\"%s\",\"clients\":%u,\"per_"
                  "second\":%.0f,\"p50_ms\":%."

@@ -15,7 +15,8 @@
 enum {
     WHOLE_MAX = 1 << 20, /* up to this size a list is one reply */
     PIECE_SIZE = 64 << 10,
-    TREES_A_TURN = 256, /* objects that are decoded before others get their turn */
+    LOOKS_A_TURN = 4096, /* texts that are looked into before others get their turn */
+    TREE_LOOKS = 16,     /* a tree takes as long */
     ROWS_AT_ONCE = 32,
 };
 
@@ -30,7 +31,7 @@ struct lister {
     size_t next;
     size_t n_items;
     size_t limit; /* 0: all */
-    size_t trees_left;
+    size_t looks_left;
     bool has_more;
     bool is_begun;
     bool is_over;
@@ -108,25 +109,32 @@ static size_t source_count(const struct lister *l)
     return l->view ? json_array_size(l->view) : l->list.n;
 }
 
+static void count_look(struct lister *l, bool makes_tree, bool has_tree)
+{
+    size_t looks = makes_tree || has_tree ? TREE_LOOKS : l->selection.needs_text;
+
+    l->looks_left -= looks < l->looks_left ? looks : l->looks_left;
+}
+
 /* The next object that is selected; false at the end of the list, at its limit, and of this turn.
  */
 static bool next_index(struct lister *l, size_t *ret)
 {
     while (l->next < source_count(l)) {
         size_t i = l->next;
-        bool decodes = l->selection.needs_tree || l->form.as != AS_OBJECT;
+        bool has_tree = l->view != NULL;
         bool fits;
 
         if (l->limit > 0 && l->n_items == l->limit) {
             l->has_more = true;
             return false;
         }
-        if (decodes && l->trees_left == 0)
+        if (l->looks_left == 0)
             return false;
-        l->trees_left -= decodes;
         l->next++;
         fits = l->view ? selection_matches_tree(&l->selection, json_array_get(l->view, i))
-                       : selection_matches(&l->selection, l->core, l->list.at[i]);
+                       : selection_matches(&l->selection, l->core, l->list.at[i], &has_tree);
+        count_look(l, fits && l->form.as != AS_OBJECT, has_tree);
         if (!fits)
             continue;
         l->n_items++;
@@ -224,7 +232,7 @@ static void run(void *arg)
 {
     struct lister *l = arg;
 
-    l->trees_left = TREES_A_TURN;
+    l->looks_left = LOOKS_A_TURN;
     for (;;) {
         bool is_full = fill(l, l->is_begun ? PIECE_SIZE : WHOLE_MAX);
 

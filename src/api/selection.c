@@ -1,14 +1,24 @@
 #include "api/selection.h"
 
+#include "base/json_pool.h"
 #include "base/mem.h"
 
-/* What a selector looks at. The tree is made when it is first needed. */
+/*
+ * What a selector looks at: the stored text, and where that does not do, the tree, which is made
+ * when it is first needed.
+ */
 struct subject {
     const struct selection *selection;
     struct core *core;
     const struct store_object *object; /* NULL: only a tree */
     json_t **tree;
+    char *scratch; /* SELECTABLE_SIZE bytes */
 };
+
+static bool is_kept_form(const struct subject *s)
+{
+    return s->object && !*s->tree && !s->selection->kind->kept_as;
+}
 
 static bool is_name(const char *path)
 {
@@ -19,9 +29,11 @@ static struct err *check_field(void *arg, const char *path)
 {
     struct selection *s = arg;
 
-    if (is_name(path))
+    if (is_name(path)) {
+        s->has_name = true;
         return NULL;
-    s->needs_tree = true;
+    }
+    s->needs_text = true;
     for (size_t i = 0; s->kind->selectable && s->kind->selectable[i]; i++) {
         if (text_equal(s->kind->selectable[i], path))
             return NULL;
@@ -45,7 +57,7 @@ struct err *selection_parse(const struct call *c, struct selection *ret)
 
     if (labels && *labels) {
         e = selector_parse_labels(str_of(labels), &s.labels);
-        s.needs_tree = true;
+        s.needs_text = true;
     }
     if (!e)
         e = parse_fields(&s, query_get(&c->query, "fieldSelector"));
@@ -74,36 +86,87 @@ static const json_t *subject_tree(const struct subject *s)
     return *s->tree;
 }
 
+/* True where the stored text says what the label is; NULL: the object has none. */
+static bool peek_label(const struct subject *s, const char *key, const char **ret)
+{
+    enum json_peeked found;
+    struct str value = {0};
+    struct str at = {0};
+
+    if (!is_kept_form(s))
+        return false;
+    found = json_peek(s->object->bytes, &at, "metadata", "labels", key, NULL);
+    *ret = NULL;
+    if (found != PEEK_FOUND)
+        return found == PEEK_ABSENT;
+    if (!json_peek_string(at, &value) || value.size >= SELECTABLE_SIZE)
+        return false;
+    memcpy(s->scratch, value.at, value.size);
+    s->scratch[value.size] = '\0';
+    *ret = s->scratch;
+    return true;
+}
+
 static const char *get_label(const void *object, const char *key)
 {
-    return json_text_at(subject_tree(object), "metadata", "labels", key, NULL);
+    const struct subject *s = object;
+    const char *value = NULL;
+
+    if (peek_label(s, key, &value))
+        return value;
+    return json_text_at(subject_tree(s), "metadata", "labels", key, NULL);
 }
 
 static const char *get_field(const void *object, const char *path)
 {
     const struct subject *s = object;
+    const char *value = NULL;
 
     if (s->object && text_equal(path, "metadata.name"))
         return s->object->key.name;
     if (s->object && text_equal(path, "metadata.namespace"))
         return s->object->key.ns;
-    return kind_selectable(s->selection->kind, subject_tree(s), path);
+    if (is_kept_form(s))
+        value = kind_peek_selectable(s->selection->kind, s->object->bytes, path, s->scratch);
+    return value ? value : kind_selectable(s->selection->kind, subject_tree(s), path);
 }
 
-static bool matches(const struct selection *s, const struct subject *subject)
+static bool fields_match(const struct subject *s)
 {
-    /* Fields first: they are often names, which need no tree. */
-    if (s->fields && !selector_matches(s->fields, get_field, subject))
-        return false;
-    return !s->labels || selector_matches(s->labels, get_label, subject);
+    const struct selector *fields = s->selection->fields;
+
+    return !fields || selector_matches(fields, get_field, s);
 }
 
-bool selection_matches(const struct selection *s, struct core *core, const struct store_object *o)
+static bool labels_match(const struct subject *s)
+{
+    const struct selector *labels = s->selection->labels;
+
+    return !labels || selector_matches(labels, get_label, s);
+}
+
+/*
+ * Labels stand at the beginning of a text and most fields at its end; a name needs no text at all.
+ */
+static bool matches(const struct subject *s)
+{
+    if (s->selection->has_name)
+        return fields_match(s) && labels_match(s);
+    return labels_match(s) && fields_match(s);
+}
+
+bool selection_matches(const struct selection *s, struct core *core, const struct store_object *o,
+                       bool *ret_has_tree)
 {
     AUTO(json_freep) json_t *tree = NULL;
-    const struct subject subject = {.selection = s, .core = core, .object = o, .tree = &tree};
+    char scratch[SELECTABLE_SIZE];
+    const struct subject subject = {
+        .selection = s, .core = core, .object = o, .tree = &tree, .scratch = scratch};
+    bool is_match = matches(&subject);
 
-    return matches(s, &subject);
+    if (ret_has_tree)
+        *ret_has_tree = tree != NULL;
+    return is_match;
 }
 
 bool selection_matches_tree(const struct selection *s, const json_t *tree)
@@ -111,5 +174,5 @@ bool selection_matches_tree(const struct selection *s, const json_t *tree)
     json_t *borrowed = (json_t *)(uintptr_t)tree;
     const struct subject subject = {.selection = s, .tree = &borrowed};
 
-    return matches(s, &subject);
+    return matches(&subject);
 }

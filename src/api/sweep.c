@@ -98,7 +98,7 @@ static void run(void *arg)
     for (size_t n = 0; n < DELETES_A_TURN && s->next < s->list.n; n++) {
         const struct store_object *o = s->list.at[s->next++];
 
-        if (selection_is_all(&s->selection) || selection_matches(&s->selection, s->core, o))
+        if (selection_is_all(&s->selection) || selection_matches(&s->selection, s->core, o, NULL))
             delete_one(s, o);
     }
     if (s->next < s->list.n)

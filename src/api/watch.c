@@ -146,14 +146,14 @@ static void send_error(struct watcher *w, const struct err *e)
 static const char *event_type(const struct watcher *w, const struct store_change *change)
 {
     bool is_all = selection_is_all(&w->selection);
-    bool was =
-        change->before && (is_all || selection_matches(&w->selection, w->core, change->before));
+    bool was = change->before &&
+               (is_all || selection_matches(&w->selection, w->core, change->before, NULL));
     bool is;
 
     if (change->type == STORE_DELETED)
-        return is_all || selection_matches(&w->selection, w->core, change->object) ? "DELETED"
-                                                                                   : NULL;
-    is = is_all || selection_matches(&w->selection, w->core, change->object);
+        return is_all || selection_matches(&w->selection, w->core, change->object, NULL) ? "DELETED"
+                                                                                         : NULL;
+    is = is_all || selection_matches(&w->selection, w->core, change->object, NULL);
     if (is)
         return was ? "MODIFIED" : "ADDED";
     return was ? "DELETED" : NULL;
@@ -230,8 +230,8 @@ static void run_initial(void *arg)
     while (w->next < w->initial.n && trees_left > 0) {
         const struct store_object *o = w->initial.at[w->next++];
 
-        trees_left -= w->selection.needs_tree || w->form.as != AS_OBJECT;
-        if (selection_is_all(&w->selection) || selection_matches(&w->selection, w->core, o))
+        trees_left -= w->selection.needs_text || w->form.as != AS_OBJECT;
+        if (selection_is_all(&w->selection) || selection_matches(&w->selection, w->core, o, NULL))
             add_initial(w, o);
         if (watch_stream_is_full(w->stream))
             return; /* on_drain goes on */

@@ -1,5 +1,6 @@
 #include "kinds/kind.h"
 
+#include "base/json_pool.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "kinds/cause.h"
@@ -93,6 +94,55 @@ static const struct field *find_field(const struct field *fields, const char *na
         if (text_equal(fields->name, name))
             return fields;
     return NULL;
+}
+
+/* What an absent or odd value counts as. */
+static const char *selectable_none(const struct field *f)
+{
+    return f && f->type == FIELD_BOOL ? "false" : "";
+}
+
+/* The text's value where it is a string or a boolean, in `scratch`; NULL: it does not fit. */
+static const char *selectable_copy(const struct field *f, struct str text, char *scratch)
+{
+    struct str value = {0};
+
+    if (f && f->type == FIELD_BOOL)
+        return str_equal(text, STR("true")) ? "true" : "false";
+    if (text.size > 0 && *text.at != '"')
+        return "";
+    if (!json_peek_string(text, &value) || value.size >= SELECTABLE_SIZE)
+        return NULL;
+    memcpy(scratch, value.at, value.size);
+    scratch[value.size] = '\0';
+    return scratch;
+}
+
+const char *kind_peek_selectable(const struct kind *k, struct str text, const char *path,
+                                 char scratch[SELECTABLE_SIZE])
+{
+    const struct field *fields = k->fields;
+    const struct field *field = NULL;
+    struct str rest = str_of(path);
+    bool is_absent = false;
+
+    if (!is_selectable(k, path) || rest.size >= PATH_SIZE_MAX)
+        return NULL;
+    while (rest.at) {
+        struct str part = str_cut(&rest, '.');
+        enum json_peeked found = PEEK_ABSENT;
+        char name[PATH_SIZE_MAX] = "";
+
+        memcpy(name, part.at, part.size);
+        field = find_field(fields, name);
+        fields = field ? field->fields : NULL;
+        if (!is_absent)
+            found = json_peek(text, &text, name, NULL);
+        if (found == PEEK_UNKNOWN)
+            return NULL;
+        is_absent = found == PEEK_ABSENT;
+    }
+    return is_absent ? selectable_none(field) : selectable_copy(field, text, scratch);
 }
 
 const char *kind_selectable(const struct kind *k, const json_t *object, const char *path)

@@ -162,6 +162,16 @@ struct err *kind_check_reserved(const struct kind *k, const json_t *before, cons
 /* The value that a field selector compares; "" where absent; NULL: not selectable. Borrowed. */
 const char *kind_selectable(const struct kind *k, const json_t *object, const char *path);
 
+enum {
+    SELECTABLE_SIZE = 320
+};
+/*
+ * The same out of an object's stored text, without its tree. The value may be in `scratch`. NULL:
+ * ask kind_selectable, which also knows paths that are not selectable.
+ */
+const char *kind_peek_selectable(const struct kind *k, struct str text, const char *path,
+                                 char scratch[SELECTABLE_SIZE]);
+
 /* RFC 7396 and Kubernetes' strategic merge ($patch, $setElementOrder, $deleteFromPrimitiveList,
    $retainKeys). New references; `object` is not changed. */
 struct err *patch_merge(const json_t *object, const json_t *patch, json_t **ret) MUST_CHECK;

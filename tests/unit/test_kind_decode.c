@@ -256,9 +256,41 @@ static void selects_by_the_fields_of_a_kind(void **state)
     assert_null(kind_selectable(pod_kind(), pod, ""));
 }
 
+/* Out of the text, or not at all, is what the tree says. */
+static void selects_out_of_a_text_what_the_tree_says(void **state)
+{
+    static const char *const texts[] = {
+        "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"nodeName\":\"n1\",\"hostNetwork\":true},"
+        "\"status\":{\"phase\":\"Pending\"}}",
+        "{\"spec\":{\"nodeName\":null,\"hostNetwork\":false},\"status\":{\"phase\":\"a\\nb\"}}",
+        "{\"spec\":{\"nodeName\":7,\"hostNetwork\":\"true\"}}",
+        "{ \"status\": {\"phase\" : \"Pending\"}}",
+        "{}",
+    };
+    static const char *const paths[] = {
+        "spec.nodeName", "spec.hostNetwork", "status.phase", "spec.containers", "spec", ""};
+    unsigned found = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts) * COUNT(paths); i++) {
+        const char *text = texts[i / COUNT(paths)];
+        const char *path = paths[i % COUNT(paths)];
+        AUTO(json_freep) json_t *pod = read_json(text);
+        const char *want = kind_selectable(pod_kind(), pod, path);
+        char scratch[SELECTABLE_SIZE];
+        const char *peeked = kind_peek_selectable(pod_kind(), str_of(text), path, scratch);
+
+        if (peeked && !text_equal(peeked, want))
+            fail_msg("%s of %s: '%s', want '%s'", path, text, peeked, want ? want : "(none)");
+        found += peeked != NULL;
+    }
+    assert_int_equal(found, 11);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(selects_out_of_a_text_what_the_tree_says),
         cmocka_unit_test(finds_kinds_by_both_names),
         cmocka_unit_test(says_what_cannot_be_decoded),
         cmocka_unit_test(refuses_numbers_that_are_no_amounts),

@@ -1,0 +1,453 @@
+/*
+ * json_pool.c - a reader of canonical JSON that lends parts it has read before
+ *
+ * Measured with pods of 2 KB: jansson's reader takes 45 us a pod, this one 4 us where the pods are
+ * of one Job. The reader knows what json_format writes for values without escapes and reals: no
+ * blanks, strings as they are, integers of up to 18 digits. Whatever is otherwise sends the whole
+ * text to json_parse.
+ *
+ * An object or array of PART_MIN to PART_MAX bytes is a part. A part's hash is noted when it is
+ * first met; when it is met again its tree is kept, so that parts of one object alone never fill
+ * the pool.
+ */
+#include "base/json_pool.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+    PART_MIN = 24,
+    PART_MAX = 8192,
+    PART_DEPTH_MAX = 6, /* below that parts are read, so that no byte is hashed more often */
+    PARTS = 4096,
+    NOTES = 1 << 15,
+    POOL_BYTES_MAX = 1 << 20, /* of texts; their trees take some twelve times as much */
+    DIGITS_MAX = 18,
+    CHECK_EVERY = 1024 /* hits */
+};
+
+struct part {
+    uint64_t hash;
+    char *text; /* NULL: there is none in this place */
+    size_t size;
+    json_t *tree;
+};
+
+struct json_pool {
+    struct part parts[PARTS];
+    uint32_t notes[NOTES]; /* the upper half of hashes of parts that were met once */
+    size_t bytes;
+    uint64_t hits;
+};
+
+struct reader {
+    struct json_pool *pool;
+    const char *at;
+    const char *end;
+    unsigned depth;
+};
+
+struct json_pool *json_pool_new(void)
+{
+    return mem_alloc(sizeof(struct json_pool));
+}
+
+static void part_clear(struct json_pool *p, struct part *part)
+{
+    p->bytes -= part->size;
+    free(part->text);
+    json_decref(part->tree);
+    *part = (struct part){0};
+}
+
+static void pool_clear(struct json_pool *p)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        part_clear(p, &p->parts[i]);
+}
+
+void json_pool_free(struct json_pool *p)
+{
+    if (!p)
+        return;
+    pool_clear(p);
+    free(p);
+}
+
+uint64_t json_pool_hits(const struct json_pool *p)
+{
+    return p->hits;
+}
+
+/* Behind the string that begins at `at`, or NULL: it does not end. */
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end; at++) {
+        if (*at == '"')
+            return at + 1;
+        at += *at == '\\';
+    }
+    return NULL;
+}
+
+/* Behind the object or array that begins at `at`, or NULL: it does not end before `end`. */
+static const char *container_end(const char *at, const char *end)
+{
+    size_t depth = 0;
+
+    while (at < end) {
+        char c = *at++;
+
+        if (c == '"') {
+            at = string_end(at - 1, end);
+            if (!at)
+                return NULL;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if ((c == '}' || c == ']') && --depth == 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Eight bytes at a time (the mixer is splitmix64's). A collision costs a comparison, no more. */
+static uint64_t part_hash(const char *at, size_t size)
+{
+    uint64_t hash = size * UINT64_C(0x9e3779b97f4a7c15);
+
+    while (size > 0) {
+        size_t n = size < 8 ? size : 8;
+        uint64_t word = 0;
+
+        memcpy(&word, at, n);
+        hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+        hash ^= hash >> 29;
+        at += n;
+        size -= n;
+    }
+    return (hash ^ (hash >> 32)) * UINT64_C(0x94d049bb133111eb);
+}
+
+static bool part_is_unchanged(const struct part *part)
+{
+    AUTO_FREE char *text = json_format(part->tree);
+
+    return strlen(text) == part->size && memcmp(text, part->text, part->size) == 0;
+}
+
+/* Borrowed, or NULL. */
+static json_t *part_find(struct json_pool *p, uint64_t hash, const char *at, size_t size)
+{
+    const struct part *part = &p->parts[hash % PARTS];
+
+    if (!part->text || part->hash != hash || part->size != size ||
+        memcmp(part->text, at, size) != 0)
+        return NULL;
+    if (p->hits++ % CHECK_EVERY == 0)
+        assert(part_is_unchanged(part)); /* else a reader of a shared tree has changed it */
+    return part->tree;
+}
+
+static bool is_noted(struct json_pool *p, uint64_t hash)
+{
+    uint32_t *note = &p->notes[(hash >> 16) % NOTES];
+    uint32_t mark = (uint32_t)(hash >> 32) | 1;
+
+    if (*note == mark)
+        return true;
+    *note = mark;
+    return false;
+}
+
+static void part_keep(struct json_pool *p, uint64_t hash, struct str text, json_t *tree)
+{
+    struct part part = {.hash = hash, .size = text.size};
+
+    if (!is_noted(p, hash))
+        return;
+    part.text = mem_strndup(text.at, text.size);
+    part.tree = tree;
+    if (!part_is_unchanged(&part)) { /* not as json_format would write it */
+        free(part.text);
+        return;
+    }
+    if (p->bytes + text.size > POOL_BYTES_MAX)
+        pool_clear(p);
+    part_clear(p, &p->parts[hash % PARTS]);
+    (void)json_incref(tree);
+    p->bytes += text.size;
+    p->parts[hash % PARTS] = part;
+}
+
+static json_t *read_value(struct reader *r, bool is_own);
+
+/* The bytes of a string without escapes; false: another reader's. */
+static bool read_text(struct reader *r, struct str *ret, bool *ret_is_ascii)
+{
+    const char *from = r->at + 1;
+    unsigned char high = 0;
+
+    if (r->at >= r->end || *r->at != '"')
+        return false;
+    for (const char *at = from; at < r->end; at++) {
+        unsigned char c = (unsigned char)*at;
+
+        if (c == '"') {
+            r->at = at + 1;
+            *ret = (struct str){from, (size_t)(at - from)};
+            *ret_is_ascii = high < 0x80;
+            return true;
+        }
+        if (c == '\\' || c < ' ')
+            return false;
+        high |= c;
+    }
+    return false;
+}
+
+static json_t *read_string(struct reader *r)
+{
+    struct str text = {0};
+    bool is_ascii = false;
+
+    if (!read_text(r, &text, &is_ascii))
+        return NULL;
+    return is_ascii ? json_stringn_nocheck(text.at, text.size) : json_stringn(text.at, text.size);
+}
+
+static json_t *read_integer(struct reader *r)
+{
+    bool is_negative = *r->at == '-';
+    const char *from = r->at + is_negative;
+    const char *at = from;
+    int64_t value = 0;
+
+    while (at < r->end && *at >= '0' && *at <= '9' && at - from < DIGITS_MAX)
+        value = value * 10 + (*at++ - '0');
+    if (at == from || (*from == '0' && (at - from > 1 || is_negative)))
+        return NULL;
+    if (at < r->end && *at != ',' && *at != '}' && *at != ']')
+        return NULL;
+    r->at = at;
+    return json_integer(is_negative ? -value : value);
+}
+
+static json_t *read_word(struct reader *r, const char *word, json_t *value)
+{
+    size_t size = strlen(word);
+
+    if ((size_t)(r->end - r->at) < size || memcmp(r->at, word, size) != 0)
+        return NULL;
+    r->at += size;
+    return value;
+}
+
+/* The byte that comes next, which is taken; 0: the end. */
+static char read_byte(struct reader *r)
+{
+    return (char)(r->at < r->end ? *r->at++ : '\0');
+}
+
+static bool read_member(struct reader *r, json_t *object)
+{
+    struct str key = {0};
+    bool is_ascii = false;
+    bool is_own = false;
+    json_t *value;
+
+    if (!read_text(r, &key, &is_ascii) || !is_ascii || read_byte(r) != ':')
+        return false;
+    is_own = r->depth == 1 && key.size == 8 && memcmp(key.at, "metadata", 8) == 0;
+    value = read_value(r, is_own);
+    return value && json_object_setn_new_nocheck(object, key.at, key.size, value) == 0;
+}
+
+static json_t *read_object(struct reader *r)
+{
+    AUTO(json_freep) json_t *object = json_object();
+    size_t n = 0;
+    char c = ',';
+
+    r->at++;
+    if (r->at < r->end && *r->at == '}') {
+        r->at++;
+        return TAKE(object);
+    }
+    for (; c == ','; n++) {
+        if (!read_member(r, object))
+            return NULL;
+        c = read_byte(r);
+    }
+    /* Fewer members than were read: a key came twice. */
+    return c == '}' && json_object_size(object) == n ? TAKE(object) : NULL;
+}
+
+static json_t *read_array(struct reader *r)
+{
+    AUTO(json_freep) json_t *array = json_array();
+    char c = ',';
+
+    r->at++;
+    if (r->at < r->end && *r->at == ']') {
+        r->at++;
+        return TAKE(array);
+    }
+    while (c == ',') {
+        json_t *value = read_value(r, false);
+
+        if (!value || json_array_append_new(array, value) < 0)
+            return NULL;
+        c = read_byte(r);
+    }
+    return c == ']' ? TAKE(array) : NULL;
+}
+
+static json_t *read_container(struct reader *r)
+{
+    json_t *value = NULL;
+
+    if (r->depth >= JSON_DEPTH_MAX)
+        return NULL;
+    r->depth++;
+    value = *r->at == '{' ? read_object(r) : read_array(r);
+    r->depth--;
+    return value;
+}
+
+/* A part is taken out of the pool, or read and maybe kept there. */
+static json_t *read_part(struct reader *r)
+{
+    size_t left = (size_t)(r->end - r->at);
+    const char *from = r->at;
+    const char *end = NULL;
+    json_t *value = NULL;
+    uint64_t hash = 0;
+    size_t size = 0;
+
+    if (r->depth <= PART_DEPTH_MAX)
+        end = container_end(from, from + (left < PART_MAX ? left : PART_MAX));
+    size = end ? (size_t)(end - from) : 0;
+    if (size < PART_MIN)
+        return read_container(r);
+    hash = part_hash(from, size);
+    value = part_find(r->pool, hash, from, size);
+    if (value) {
+        r->at = end;
+        return json_incref(value);
+    }
+    value = read_container(r);
+    if (value)
+        part_keep(r->pool, hash, (struct str){from, size}, value);
+    return value;
+}
+
+static json_t *read_value(struct reader *r, bool is_own)
+{
+    if (r->at >= r->end)
+        return NULL;
+    switch (*r->at) {
+    case '{':
+    case '[':
+        return is_own ? read_container(r) : read_part(r);
+    case '"':
+        return read_string(r);
+    case 't':
+        return read_word(r, "true", json_true());
+    case 'f':
+        return read_word(r, "false", json_false());
+    case 'n':
+        return read_word(r, "null", json_null());
+    default:
+        return read_integer(r);
+    }
+}
+
+struct err *json_pool_parse(struct json_pool *p, struct str text, json_t **ret)
+{
+    struct reader r = {.pool = p, .at = text.at, .end = text.at + text.size};
+    AUTO(json_freep) json_t *tree = read_value(&r, true);
+
+    if (!tree || r.at != r.end)
+        return json_parse(text, ret);
+    *ret = TAKE(tree);
+    return NULL;
+}
+
+/* Behind a value of any type. */
+static const char *value_end(const char *at, const char *end)
+{
+    if (at < end && *at == '"')
+        return string_end(at, end);
+    if (at < end && (*at == '{' || *at == '['))
+        return container_end(at, end);
+    while (at < end && *at != ',' && *at != '}' && *at != ']')
+        at++;
+    return at;
+}
+
+/* Does json_format write the key without escapes? */
+static bool is_plain(const char *key)
+{
+    for (; *key; key++)
+        if ((unsigned char)*key < ' ' || *key == '"' || *key == '\\' || *key == 0x7f)
+            return false;
+    return true;
+}
+
+/* From a value to the text of its member. */
+static enum json_peeked peek_member(struct str *text, const char *key)
+{
+    const char *end = text->at + text->size;
+    const char *at = text->at;
+    size_t size = strlen(key);
+
+    if (text->size < 2 || *at != '{' || at[1] == '}')
+        return PEEK_ABSENT;
+    if (!is_plain(key))
+        return PEEK_UNKNOWN;
+    while (at < end && *at != '}') {
+        const char *name = ++at; /* behind '{' or ',' */
+        const char *value = at < end && *at == '"' ? string_end(at, end) : NULL;
+        const char *next = NULL;
+
+        if (!value || value >= end || *value != ':')
+            return PEEK_UNKNOWN;
+        next = value_end(value + 1, end);
+        if (!next || next >= end)
+            return PEEK_UNKNOWN;
+        if ((size_t)(value - name) == size + 2 && memcmp(name + 1, key, size) == 0) {
+            *text = (struct str){value + 1, (size_t)(next - value - 1)};
+            return PEEK_FOUND;
+        }
+        at = next;
+    }
+    return PEEK_ABSENT;
+}
+
+enum json_peeked json_peek(struct str text, struct str *ret, ...)
+{
+    enum json_peeked found = PEEK_FOUND;
+    struct str at = text;
+    const char *key;
+    va_list ap;
+
+    va_start(ap, ret);
+    while (found == PEEK_FOUND && (key = va_arg(ap, const char *)) != NULL)
+        found = peek_member(&at, key);
+    va_end(ap);
+    if (found == PEEK_FOUND)
+        *ret = at;
+    return found;
+}
+
+bool json_peek_string(struct str text, struct str *ret)
+{
+    if (text.size < 2 || *text.at != '"' || memchr(text.at, '\\', text.size))
+        return false;
+    *ret = (struct str){text.at + 1, text.size - 2};
+    return true;
+}

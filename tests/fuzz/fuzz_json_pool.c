@@ -1,0 +1,51 @@
+/* A pool's reader against json_parse: the same tree or the same refusal, met once or often; what a
+ * peek finds is what the tree has. */
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json_pool.h"
+#include "base/mem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_peeks(struct str text, const json_t *tree)
+{
+    json_t *mutable = (json_t *)(uintptr_t)tree; /* for jansson's iterator */
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (mutable, key, value) {
+        AUTO(json_freep) json_t *again = NULL;
+        struct str at = {0};
+        struct str string = {0};
+
+        if (json_peek(text, &at, key, NULL) != PEEK_FOUND)
+            continue;
+        err_free(json_parse(at, &again));
+        assert(again && json_equal(again, value));
+        if (json_peek_string(at, &string))
+            assert(json_string_length(value) == string.size &&
+                   memcmp(json_string_value(value), string.at, string.size) == 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct str text = {(const char *)data, size};
+    struct json_pool *p = json_pool_new();
+    AUTO(json_freep) json_t *want = NULL;
+    AUTO(err_freep) struct err *refused = json_parse(text, &want);
+
+    for (int i = 0; i < 3; i++) {
+        AUTO(json_freep) json_t *found = NULL;
+        AUTO(err_freep) struct err *e = json_pool_parse(p, text, &found);
+
+        assert(!e == !refused);
+        assert(e || json_equal(found, want));
+    }
+    if (want)
+        check_peeks(text, want);
+    json_pool_free(p);
+    return 0;
+}
