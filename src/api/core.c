@@ -1,5 +1,6 @@
 #include "api/core.h"
 
+#include "api/deadline.h"
 #include "api/nodestream.h"
 #include "api/routes.h"
 #include "api/signing.h"
@@ -297,7 +298,18 @@ static struct err *find_route(struct call *c, const char **ret_allow)
     return NULL;
 }
 
-/* Who is nobody learns nothing, not even which paths there are. */
+/* The handler's answer, in the time that the client gives. */
+static struct err *answer(struct call *c)
+{
+    int64_t timeout_ns = 0;
+
+    TRY(deadline_parse(c, &timeout_ns));
+    if (timeout_ns > 0)
+        c->x = deadline_new(c->core->loop, c->x, timeout_ns);
+    return c->route->handle(c);
+}
+
+/* Callers without an identity get 401 for every path, whether it exists or not. */
 static struct err *handle(struct call *c)
 {
     AUTO(err_freep) struct err *e = NULL;
@@ -305,7 +317,7 @@ static struct err *handle(struct call *c)
 
     e = find_route(c, &allow);
     if (!e && c->route && c->route->is_open)
-        return c->route->handle(c);
+        return answer(c);
     TRY(auth_identify(c->core->auth, c->arena, &c->x->request, &c->who));
     if (e)
         return TAKE(e);
@@ -315,7 +327,7 @@ static struct err *handle(struct call *c)
     }
     if (c->kind)
         TRY(authorize(c));
-    return c->route->handle(c);
+    return answer(c);
 }
 
 void core_handle(void *arg, struct exchange *x)
@@ -326,6 +338,6 @@ void core_handle(void *arg, struct exchange *x)
     const struct status_about about = {.kind = c.kind, .name = c.name};
 
     if (e)
-        reply_error(x, e, &about);
+        reply_error(c.x, e, &about);
     arena_reset(core->arena);
 }

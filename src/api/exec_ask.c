@@ -118,7 +118,8 @@ static struct err *check_pod(const struct call *c, const json_t *pod, const char
 /* What changes what is done and is not known is refused by its name. */
 static struct err *check_parameters(const struct call *c)
 {
-    static const char *const known[] = {"command", "container", "stdin", "stdout", "stderr", "tty"};
+    static const char *const known[] = {"command", "container", "stdin", "stdout",
+                                        "stderr",  "timeout",   "tty"};
 
     for (size_t i = 0; i < c->query.n; i++) {
         bool is_known = false;

@@ -88,7 +88,8 @@ static struct err *check_parameters(const struct call *c)
 {
     static const char *const known[] = {
         "container",    "follow",    "tailLines",  "limitBytes", "previous",
-        "sinceSeconds", "sinceTime", "timestamps", "pretty",     "insecureSkipTLSVerifyBackend"};
+        "sinceSeconds", "sinceTime", "timestamps", "pretty",     "insecureSkipTLSVerifyBackend",
+        "timeout"};
 
     for (size_t i = 0; i < c->query.n; i++) {
         const char *key = c->query.pairs[i].key;

@@ -54,6 +54,8 @@ static struct err *read_parameters(const struct call *c, json_t *parameters)
     for (size_t i = 0; i < c->query.n; i++) {
         const char *key = c->query.pairs[i].key;
 
+        if (text_equal(key, "timeout")) /* deadline.c */
+            continue;
         if (json_object_get(parameters, key))
             return err_new(ERR_BAD_REQUEST, "parameter %.64s is given twice", key);
         json_put_text(parameters, key, c->query.pairs[i].value);

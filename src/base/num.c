@@ -120,6 +120,30 @@ static const struct unit *find_unit(struct str name)
     return NULL;
 }
 
+/* The ns of a fraction's digits, "25" of "1.25s": what is less than 1 ns is cut off. */
+static int64_t fraction_ns(struct str digits, int64_t unit_ns)
+{
+    int64_t ns = 0;
+
+    for (size_t i = 0; i < digits.size; i++) {
+        unit_ns /= 10;
+        ns += (digits.at[i] - '0') * unit_ns;
+    }
+    return ns;
+}
+
+/* The fraction's digits that `*rest` starts with, cut off it with their point; false for a point
+ * alone. */
+static bool cut_fraction(struct str *rest, struct str *ret)
+{
+    *ret = (struct str){0};
+    if (rest->size == 0 || *rest->at != '.')
+        return true;
+    *rest = (struct str){rest->at + 1, rest->size - 1};
+    *ret = cut_run(rest, true);
+    return ret->size > 0;
+}
+
 struct err *num_parse_duration(struct str text, int64_t *ret_ns)
 {
     struct str rest = text;
@@ -127,15 +151,18 @@ struct err *num_parse_duration(struct str text, int64_t *ret_ns)
 
     do {
         struct str digits = cut_run(&rest, true);
-        const struct unit *unit = find_unit(cut_run(&rest, false));
+        struct str fraction = {0};
+        bool is_number = digits.size > 0 && cut_fraction(&rest, &fraction);
+        const struct unit *unit = is_number ? find_unit(cut_run(&rest, false)) : NULL;
         uint64_t count = 0;
         int64_t part_ns = 0;
 
-        if (digits.size == 0 || !unit)
+        if (!unit)
             return err_new(ERR_INVALID, "duration '%.*s': want numbers with units, as in 1h30m",
                            QUOTE(text));
         if (!read_digits(digits, &count) || __builtin_mul_overflow(count, unit->ns, &part_ns) ||
-            __builtin_add_overflow(total_ns, part_ns, &total_ns))
+            __builtin_add_overflow(total_ns, part_ns, &total_ns) ||
+            __builtin_add_overflow(total_ns, fraction_ns(fraction, unit->ns), &total_ns))
             return err_new(ERR_INVALID, "duration '%.*s': over 292 years", QUOTE(text));
     } while (rest.size > 0);
     *ret_ns = total_ns;

@@ -14,7 +14,7 @@ struct err *num_parse_uint64(struct str text, uint64_t max, uint64_t *ret) MUST_
 /* 1 to 16 hexadecimal digits of either case, without "0x". */
 struct err *num_parse_hex(struct str text, uint64_t *ret) MUST_CHECK;
 
-/* "300ms", "10s", "5m", "1h30m", "2d" in ns; a bare number is refused (no unit). */
+/* "300ms", "10s", "5m", "1h30m", "1.5s", "2d" in ns; a bare number is refused (no unit). */
 struct err *num_parse_duration(struct str text, int64_t *ret_ns) MUST_CHECK;
 
 /* Sorts and drops what is there twice: how many are left. */

@@ -5,7 +5,7 @@ import os
 import sys
 
 from door import PODS, Door
-from harness import ROOT, Mete, Skip, check, equal, wait
+from harness import ROOT, Mete, Skip, check, equal, pod, wait
 
 SITE = os.path.join(ROOT, "build", "venv", "lib")
 
@@ -85,6 +85,7 @@ def test_door_of_clients():
     with Mete() as m:
         door = Door(m)
         one_version_everywhere(m, door)
+        every_request_has_a_timeout(m, door)
 
 
 def one_version_everywhere(m, door):
@@ -98,3 +99,19 @@ def one_version_everywhere(m, door):
     status, document = door.ask("GET", "/openapi/v3/api/v1")
     equal(document["info"]["version"], version["gitVersion"])
     check(f"mete {ours}" in m.mete("--version").out)
+
+
+def every_request_has_a_timeout(m, door):
+    within = "--request-timeout=30s"
+    m.ok("apply", within, "-f", "-", stdin=pod("timely", "echo in time; exec sleep 1000"))
+    m.ok("wait", within, "--for=condition=Ready", "pod/timely", "--timeout=60s")
+    equal(m.ok("logs", within, "timely"), "in time\n")
+    equal(m.ok("exec", within, "timely", "--", "echo", "hello"), "hello\n")
+    for words in (["get", "pods"], ["describe", "pod", "timely"], ["api-resources"], ["explain", "pod.spec"], ["version"],
+                  ["get", "events"], ["label", "pod", "timely", "a=b"], ["delete", "pod", "timely", "--now"]):
+        m.ok(words[0], within, *words[1:])
+    status, usage = door.ask("GET", "/apis/mete.dev/v1/usage?timeout=30s")
+    equal(status, 200, usage)
+    status, refusal = door.ask("GET", PODS + "?timeout=soon")
+    equal((status, refusal["reason"]), (400, "BadRequest"))
+    check(refusal["message"].startswith("invalid timeout specified in the request URL"), refusal)

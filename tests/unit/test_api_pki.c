@@ -123,6 +123,8 @@ static bool key_begins(const char *dir, const char *name, const char *text)
 static void keys_are_in_forms_that_java_reads(void **state)
 {
     AUTO(buf_done) struct buf ca = {0};
+    AUTO(buf_done) struct buf server = {0};
+    AUTO(buf_done) struct buf server_key = {0};
     char dir[] = "/tmp/mete-pki-XXXXXX";
     AUTO_FREE char *key = NULL;
     AUTO_FREE char *cert = NULL;
@@ -139,15 +141,10 @@ static void keys_are_in_forms_that_java_reads(void **state)
     old = read_cert(dir, "server");
     key = mem_format("%s/admin.key", dir);
     cert = mem_format("%s/admin.crt", dir);
-    {
-        AUTO(buf_done) struct buf bytes = {0};
-
-        read_text(dir, "server.key", &bytes);
-        assert_null(file_write(key, 0600, (struct str){bytes.at, bytes.size}));
-        buf_clear(&bytes);
-        read_text(dir, "server.crt", &bytes);
-        assert_null(file_write(cert, 0644, (struct str){bytes.at, bytes.size}));
-    }
+    read_text(dir, "server.key", &server_key);
+    assert_null(file_write(key, 0600, (struct str){server_key.at, server_key.size}));
+    read_text(dir, "server.crt", &server);
+    assert_null(file_write(cert, 0644, (struct str){server.at, server.size}));
     assert_null(pki_make(dir, NULL));
     assert_true(key_begins(dir, "admin.key", "-----BEGIN RSA PRIVATE KEY-----\n"));
     assert_true(is_same(dir, "ca.crt", &ca));

@@ -165,6 +165,9 @@ static void reads_durations(void **state)
         {"1d1h1m1s1ms", 90061001000000},
         {"1m1m", 120000000000},
         {"9223372036s", 9223372036000000000},
+        {"1.5h", 5400000000000},
+        {"1m1.25s", 61250000000},
+        {"0.1234567891s", 123456789},
     };
 
     (void)state;
@@ -188,7 +191,10 @@ static void refuses_durations_without_units_or_past_the_end(void **state)
         {"1h30", "duration '1h30': want numbers with units, as in 1h30m"},
         {"-1s", "duration '-1s': want numbers with units, as in 1h30m"},
         {"s", "duration 's': want numbers with units, as in 1h30m"},
-        {"1.5h", "duration '1.5h': want numbers with units, as in 1h30m"},
+        {"1.h", "duration '1.h': want numbers with units, as in 1h30m"},
+        {".5h", "duration '.5h': want numbers with units, as in 1h30m"},
+        {"1.5.5h", "duration '1.5.5h': want numbers with units, as in 1h30m"},
+        {"9223372036.9s", "duration '9223372036.9s': over 292 years"},
         {"1y", "duration '1y': want numbers with units, as in 1h30m"},
         {"9223372037s", "duration '9223372037s': over 292 years"},
         {"99999999999999999999ns", "duration '99999999999999999999ns': over 292 years"},
