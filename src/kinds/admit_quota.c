@@ -70,6 +70,25 @@ static bool counts_the_same(const json_t *before, const json_t *after)
            has_same_keys(json_object_get(was, "hard"), json_object_get(is, "hard"));
 }
 
+/* A key that Kubernetes takes without effect counts here; its own name is told. */
+static void warn_of_names(const struct change *c)
+{
+    const char *resource;
+    json_t *value;
+
+    json_object_foreach (json_at(c->after, "spec", "hard", NULL), resource, value) {
+        const char *extended = quota_extended(resource);
+        AUTO_FREE char *text = NULL;
+
+        if (!c->request->warnings || !extended || text_starts_with(resource, "requests."))
+            continue;
+        text = mem_format("spec.hard[%s]: counts as requests.%s, the name that other clusters "
+                          "count by",
+                          resource, extended);
+        (void)json_array_append_new(c->request->warnings, json_string(text)); /* a name: ASCII */
+    }
+}
+
 /* The status is never the client's: hard is the spec's, used is kept or counted. */
 static struct err *settle(struct change *c)
 {
@@ -85,6 +104,7 @@ static struct err *settle(struct change *c)
     if (!c->before && count_others(c) >= QUOTAS_MAX)
         return forbidden(c, "namespace %s has %d quotas, and can have no more", c->request->ns,
                          (int)QUOTAS_MAX);
+    warn_of_names(c);
     if (c->before && known && counts_the_same(c->before, c->after))
         used = json_deep_copy(known);
     else

@@ -100,7 +100,10 @@ struct meaning {
 static struct meaning meaning_of(const char *resource)
 {
     static const char *const maps[] = {"requests", "limits"};
+    const char *extended = quota_extended(resource);
 
+    if (extended)
+        return (struct meaning){"requests", extended};
     for (size_t i = 0; i < 2; i++) {
         size_t size = strlen(maps[i]);
 
@@ -111,12 +114,6 @@ static struct meaning meaning_of(const char *resource)
         text_equal(resource, "ephemeral-storage") || text_starts_with(resource, "hugepages-"))
         return (struct meaning){"requests", resource};
     return (struct meaning){0};
-}
-
-/* Limits of extended resources are not counted, as in Kubernetes: they are what is requested. */
-static bool is_counted(struct meaning m)
-{
-    return m.map && !(text_equal(m.map, "limits") && strchr(m.name, '/'));
 }
 
 static struct quantity amount_in(const json_t *container, struct meaning m)
@@ -153,7 +150,7 @@ struct quantity quota_usage(const struct kind *k, const json_t *object, const ch
     if (text_equal(resource, "pods"))
         return one;
     m = meaning_of(resource);
-    return is_counted(m) ? pod_amount(object, m) : (struct quantity){0};
+    return m.map ? pod_amount(object, m) : (struct quantity){0};
 }
 
 /* What containers must say */

@@ -72,6 +72,19 @@ bool quota_is_integer(const char *resource)
            (strchr(resource, '/') && !strstr(resource, "kubernetes.io/"));
 }
 
+const char *quota_extended(const char *resource)
+{
+    static const char *const prefixes[] = {"requests.", "limits."};
+    const char *name = resource;
+
+    if (text_starts_with(resource, "count/"))
+        return NULL;
+    for (size_t i = 0; i < 2 && name == resource; i++)
+        if (text_starts_with(resource, prefixes[i]))
+            name += strlen(prefixes[i]);
+    return strchr(name, '/') && !strstr(name, "kubernetes.io/") ? name : NULL;
+}
+
 bool quota_ignores(const struct kind *k)
 {
     return text_equal(k->plural, "events");

@@ -20,6 +20,13 @@ bool quota_is_standard(const char *resource);
 /* Whether it comes in whole numbers only. */
 bool quota_is_integer(const char *resource);
 
+/*
+ * The extended resource that a key of spec.hard counts, or NULL: "nvidia.com/gpu" of
+ * "requests.nvidia.com/gpu", and also of "limits.nvidia.com/gpu" and "nvidia.com/gpu", which
+ * Kubernetes takes without effect. A container's request of it equals its limit.
+ */
+const char *quota_extended(const char *resource);
+
 /* Whether `resource` counts the objects of `k`: "count/jobs.batch", "configmaps". Of pods only
  * "count/pods" does: "pods" counts those that have not ended. */
 bool quota_counts(const char *resource, const struct kind *k);

@@ -56,6 +56,44 @@ static void refuses_what_would_pass_it(void **state)
     world_done(&w);
 }
 
+/* Kubernetes takes the two other names without effect. */
+static void counts_extended_resources_by_each_of_their_names(void **state)
+{
+    const struct objects_request r = {
+        .kind = kind_find("", "resourcequotas"), .ns = "default", .who = root};
+    struct objects_request asked = r;
+    AUTO(json_freep) json_t *warnings = json_array();
+    AUTO(json_freep)
+    json_t *quota = manifest("{'metadata':{'name':'q'},'spec':{'hard':{'nvidia.com/gpu':'4',"
+                             "'limits.nvidia.com/gpu':'3','requests.nvidia.com/gpu':'8'}}}");
+    AUTO(json_freep) json_t *made = NULL;
+    struct world w;
+
+    (void)state;
+    world_init(&w, 1);
+    pod_of(&w, "one", "{'limits':{'nvidia.com/gpu':1}}", "");
+    asked.warnings = warnings;
+    world_must(objects_create(w.objects, &asked, quota, NULL, NULL, &made));
+    sim_loop_run(w.loop);
+    assert_int_equal(json_array_size(warnings), 2);
+    assert_string_equal(json_string_value(json_array_get(warnings, 0)),
+                        "spec.hard[nvidia.com/gpu]: counts as requests.nvidia.com/gpu, the name "
+                        "that other clusters count by");
+    pod_of(&w, "two", "{'limits':{'nvidia.com/gpu':2}}", "");
+    is_used(&w, "q", "nvidia.com/gpu", "3");
+    is_used(&w, "q", "limits.nvidia.com/gpu", "3");
+    is_used(&w, "q", "requests.nvidia.com/gpu", "3");
+    world_refused(world_create(&w, PODS,
+                               "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':"
+                               "'host','resources':{'limits':{'nvidia.com/gpu':1}}}]}}",
+                               NULL),
+                  403,
+                  "pods \"p\" is forbidden: exceeded quota: q, requested: "
+                  "limits.nvidia.com/gpu=1, used: limits.nvidia.com/gpu=3, limited: "
+                  "limits.nvidia.com/gpu=3");
+    world_done(&w);
+}
+
 static void names_every_resource_that_is_passed(void **state)
 {
     struct world w;
@@ -357,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_what_would_pass_it),
+        cmocka_unit_test(counts_extended_resources_by_each_of_their_names),
         cmocka_unit_test(names_every_resource_that_is_passed),
         cmocka_unit_test(wants_to_be_told_cpu_and_memory),
         cmocka_unit_test(gives_back_with_the_end_and_the_removal),
