@@ -23,11 +23,10 @@ struct counts {
 
 static void count(struct scheduler *s, const struct sched_group *g, struct counts *ret)
 {
-    const json_t *definition = sched_group_definition(s, g);
     struct gang_rules rules = {0};
     struct mete_reason r;
 
-    (void)gang_read(&g->ref, definition, &rules); /* of a PodGroup: always there */
+    (void)sched_group_read(s, g, &rules); /* of a PodGroup: always there */
     *ret = (struct counts){.min = rules.min, .pods = (int64_t)g->pods.n};
     VEC_EACH (&g->pods, p) {
         ret->placed += (*p)->is_placed;
@@ -152,8 +151,10 @@ static bool write_status(struct scheduler *s, struct sched_group *g)
         [GANG_COSCHEDULING] = put_coscheduling,
         [GANG_VOLCANO] = put_volcano,
     };
-    const struct gang_source *source = &gang_sources[g->ref.door];
-    const json_t *definition = sched_group_definition(s, g);
+    const struct sched_definition *d = sched_group_definition(s, g);
+    const enum gang_door door = d ? d->door : g->ref.door;
+    const struct gang_source *source = &gang_sources[door];
+    const json_t *definition = d ? d->tree : NULL;
     AUTO_FREE char *resource = mem_format("%s.%s", source->plural, source->group);
     AUTO(json_freep) json_t *object = NULL;
     AUTO(json_freep) json_t *changes = json_object();
@@ -163,15 +164,15 @@ static bool write_status(struct scheduler *s, struct sched_group *g)
     struct counts c;
 
     g->is_status_old = false;
-    if (!definition || !put[g->ref.door])
+    if (!definition || !put[door])
         return false;
     count(s, g, &c);
     object = json_deep_copy(definition);
-    put[g->ref.door](s, g, &c, object);
+    put[door](s, g, &c, object);
     if (json_equal(json_object_get(object, "status"), json_object_get(definition, "status")))
         return false;
     json_put(changes, "status", json_incref(json_object_get(object, "status")));
-    target.subresource = g->ref.door == GANG_VOLCANO ? NULL : "status";
+    target.subresource = door == GANG_VOLCANO ? NULL : "status";
     a = writes_begin(s->writes, on_written, g->key, 0);
     e = writes_end(a, cluster_patch(s->options.cluster, &target, changes, a));
     if (e && err_code(e) != ERR_NOT_FOUND)

@@ -26,12 +26,27 @@ static char *definition_key(enum gang_door door, const char *ns, const char *nam
     return mem_format("%d/%s/%s", (int)door, ns, name);
 }
 
-const json_t *sched_group_definition(const struct scheduler *s, const struct sched_group *g)
+const struct sched_definition *sched_group_definition(const struct scheduler *s,
+                                                      const struct sched_group *g)
 {
     struct sched_definition *d = NULL;
 
     map_find_text(handle, s->definitions, g->object, d);
-    return d ? d->tree : NULL;
+    if (!d && g->other_object)
+        map_find_text(handle, s->definitions, g->other_object, d);
+    return d;
+}
+
+bool sched_group_read(const struct scheduler *s, const struct sched_group *g,
+                      struct gang_rules *ret)
+{
+    const struct sched_definition *d = sched_group_definition(s, g);
+    struct gang_ref ref = g->ref;
+
+    if (!d)
+        return false;
+    ref.door = d->door;
+    return gang_read(&ref, d->tree, ret);
 }
 
 static struct sched_group *find_group(const struct scheduler *s, const char *key)
@@ -51,6 +66,8 @@ static struct sched_group *group_new(struct scheduler *s, const char *ns, const 
     g->ns = mem_strdup(ns);
     g->name = mem_strdup(name);
     g->object = definition_key(ref->door, ns, ref->name);
+    if (ref->door == GANG_COSCHEDULING || ref->door == GANG_VOLCANO)
+        g->other_object = definition_key(GANG_PODGROUP, ns, ref->name);
     g->ref_name = mem_strdup(ref->name);
     g->ref_part = ref->part ? mem_strdup(ref->part) : NULL;
     g->ref = (struct gang_ref){.door = ref->door, .name = g->ref_name, .part = g->ref_part};
@@ -69,6 +86,7 @@ static void group_free(struct scheduler *s, struct sched_group *g)
     free(g->ns);
     free(g->name);
     free(g->object);
+    free(g->other_object);
     free(g->ref_name);
     free(g->ref_part);
     free(g);
@@ -278,10 +296,9 @@ static void read_priority(struct scheduler *s, const struct gang_rules *rules,
 void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
                                struct sched_work_name *name)
 {
-    const json_t *definition = sched_group_definition(s, g);
     struct gang_rules rules;
 
-    if (definition && gang_read(&g->ref, definition, &rules))
+    if (sched_group_read(s, g, &rules))
         read_priority(s, &rules, name);
 }
 
@@ -329,13 +346,12 @@ static void queue_alone(struct scheduler *s, struct sched_pod *p, bool is_extra)
 static char *find_rules(const struct scheduler *s, struct forming *f)
 {
     const struct gang_ref *ref = &f->g->ref;
-    const json_t *definition = sched_group_definition(s, f->g);
     const struct gang_source *source = &gang_sources[ref->door];
 
-    if (!definition)
+    if (!sched_group_definition(s, f->g))
         return mem_format("waits for its group: there is no %s.%s %s", source->plural,
                           source->group, ref->name);
-    if (!gang_read(ref, definition, &f->rules))
+    if (!sched_group_read(s, f->g, &f->rules))
         return mem_format("waits for its group: the %s %s has no pod group %s", source->kind,
                           ref->name, ref->part);
     return NULL;
@@ -427,7 +443,7 @@ static void definition_changed(struct scheduler *s, const char *key)
     struct sched_group *next;
 
     map_each (handle, s->groups, g, next) {
-        if (text_equal(g->object, key))
+        if (text_equal(g->object, key) || text_equal(g->other_object, key))
             sched_group_changed(s, g);
     }
 }
@@ -488,6 +504,7 @@ static void put_definition(struct scheduler *s, enum gang_door door, const json_
     if (!d) {
         d = mem_alloc(sizeof(*d));
         d->key = mem_strdup(key);
+        d->door = door;
         map_add(handle, s->definitions, d->key, strlen(d->key), d);
     } else {
         is_same = json_equal(json_object_get(d->tree, "spec"), json_object_get(object, "spec")) &&

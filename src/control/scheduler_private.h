@@ -112,6 +112,7 @@ struct sched_group {
     char *ns;
     char *name;          /* begins that of a gang's placement: "volcano:train" */
     char *object;        /* "2/ns/train": its definition's key */
+    char *other_object;  /* the key of a native PodGroup that may stand for it; NULL: none may */
     struct gang_ref ref; /* texts of its own */
     char *ref_name;
     char *ref_part;
@@ -129,6 +130,7 @@ struct sched_door {
 struct sched_definition {
     struct map_handle handle;
     char *key; /* "2/ns/train": of its door */
+    enum gang_door door;
     json_t *tree;
 };
 
@@ -303,7 +305,12 @@ void scheduler_groups_free(struct scheduler *s);
 /* Fills in the priority that the group itself has, if any. */
 void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
                                struct sched_work_name *name);
-const json_t *sched_group_definition(const struct scheduler *s, const struct sched_group *g);
+/* NULL: there is none. */
+const struct sched_definition *sched_group_definition(const struct scheduler *s,
+                                                      const struct sched_group *g);
+/* False: there is no definition, or it has no such part. */
+bool sched_group_read(const struct scheduler *s, const struct sched_group *g,
+                      struct gang_rules *ret);
 int sched_pod_compare(const struct sched_pod *a, const struct sched_pod *b); /* first come first */
 const char *sched_pod_task(const struct sched_pod *p);                       /* or NULL */
 

@@ -91,10 +91,9 @@ static void pin(const struct member *m, const char *set, const struct topology_l
 void sched_topology_of_group(const struct scheduler *s, struct arena *a,
                              const struct sched_group *g, struct mete_workload *ret)
 {
-    const json_t *definition = g ? sched_group_definition(s, g) : NULL;
     struct gang_rules rules = {0};
 
-    if (definition && gang_read(&g->ref, definition, &rules)) {
+    if (g && sched_group_read(s, g, &rules)) {
         list_domains(a, rules.together, rules.n_together, &ret->domains);
         ret->n_domains = rules.n_together;
     }
@@ -103,7 +102,6 @@ void sched_topology_of_group(const struct scheduler *s, struct arena *a,
 void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const struct sched_pod *p,
                            struct sched_ask *ask)
 {
-    const json_t *definition = p->group ? sched_group_definition(s, p->group) : NULL;
     const struct member m = {s, a, p};
     struct topology_level own[TOPOLOGY_MAX];
     struct gang_rules rules = {0};
@@ -120,7 +118,7 @@ void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const str
     if (p->is_placed)
         return;
     pin(&m, ask->podset, own, n, &ask->set);
-    if (definition && gang_read(&p->group->ref, definition, &rules))
+    if (sched_group_read(s, p->group, &rules))
         pin(&m, NULL, rules.together, rules.n_together, &ask->set);
 }
 

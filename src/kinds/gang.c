@@ -33,6 +33,17 @@ static const char *job_of(const json_t *pod)
     return NULL;
 }
 
+static const char *coscheduling_of(const json_t *labels)
+{
+    static const char *const keys[] = {GANG_COSCHEDULING_LABEL, GANG_SIGS_LABEL,
+                                       GANG_SIGS_NAME_LABEL};
+    const char *name = NULL;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !name; i++)
+        name = text_of(json_text(labels, keys[i]));
+    return name;
+}
+
 /* What the pod says at one door. */
 static bool read_ref(const json_t *pod, enum gang_door door, struct gang_ref *ret)
 {
@@ -50,7 +61,7 @@ static bool read_ref(const json_t *pod, enum gang_door door, struct gang_ref *re
         ret->name = text_of(json_text_at(spec, "schedulingGroup", "podGroupName", NULL));
         break;
     case GANG_COSCHEDULING:
-        ret->name = text_of(json_text_at(metadata, "labels", GANG_COSCHEDULING_LABEL, NULL));
+        ret->name = coscheduling_of(json_object_get(metadata, "labels"));
         break;
     case GANG_VOLCANO:
         ret->name = text_of(json_text_at(metadata, "annotations", GANG_VOLCANO_ANNOTATION, NULL));

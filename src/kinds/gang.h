@@ -9,8 +9,9 @@
 #include "kinds/topology.h"
 
 enum gang_door {
-    GANG_WORKLOAD,     /* spec.workloadRef: a pod group inside a Workload */
-    GANG_PODGROUP,     /* spec.schedulingGroup: a PodGroup of scheduling.k8s.io */
+    GANG_WORKLOAD, /* spec.workloadRef: a pod group inside a Workload */
+    GANG_PODGROUP, /* spec.schedulingGroup: a PodGroup of scheduling.k8s.io */
+    /* A label or an annotation: where that API has no PodGroup of the name, scheduling.k8s.io's. */
     GANG_COSCHEDULING, /* its label: a PodGroup of scheduling.x-k8s.io */
     GANG_VOLCANO,      /* its annotation: a PodGroup of scheduling.volcano.sh */
     GANG_JOB,          /* none of these: a Job whose template has annotations of topology.h */
@@ -18,6 +19,9 @@ enum gang_door {
 };
 
 #define GANG_COSCHEDULING_LABEL "scheduling.x-k8s.io/pod-group"
+/* Its older names. */
+#define GANG_SIGS_LABEL         "pod-group.scheduling.sigs.k8s.io"
+#define GANG_SIGS_NAME_LABEL    "pod-group.scheduling.sigs.k8s.io/name"
 #define GANG_VOLCANO_ANNOTATION "scheduling.k8s.io/group-name"
 #define GANG_VOLCANO_TASK       "volcano.sh/task-spec" /* annotation of a pod: its task */
 

@@ -4,7 +4,8 @@
 #include "kinds/fields.h"
 
 enum {
-    GANG_TEMPLATES_MAX = 8
+    GANG_TEMPLATES_MAX = 8,
+    GANG_MEMBERS_MAX = 100000
 };
 
 extern const struct field gang_policy_fields[];

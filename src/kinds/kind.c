@@ -35,6 +35,7 @@ const struct kind *const kinds[] = {
     &kind_gang_v1alpha2,
     &kind_podgroup_v1alpha2,
     &kind_gang_v1alpha1,
+    &kind_podgroup_v1alpha1,
     &kind_podgroup_volcano,
     &kind_podgroup_coscheduling,
     &kind_cronjob,

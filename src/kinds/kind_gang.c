@@ -6,16 +6,12 @@
 #include "kinds/topology.h"
 #include "model/names.h"
 
-enum {
-    MEMBERS_MAX = 100000
-};
-
 static const char *const preemption_policies[] = {"PreemptLowerPriority", "Never", NULL};
 
 static const struct field basic_fields[] = {F_END};
 
 static const struct field gang_fields[] = {
-    F_INT("minCount", "How many of its pods start together.", .min = 1, .max = MEMBERS_MAX,
+    F_INT("minCount", "How many of its pods start together.", .min = 1, .max = GANG_MEMBERS_MAX,
           .is_required = true),
     F_END,
 };

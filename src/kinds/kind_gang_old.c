@@ -1,6 +1,9 @@
 /*
  * kind_gang_old.c - the versions of scheduling.k8s.io before v1beta1, read and written in their own
  * shapes: v1alpha1 (1.35), v1alpha2 (1.36), v1alpha3 (as v1beta1)
+ *
+ * Kubernetes has no PodGroup in v1alpha1. Manifests written for the schedulers before it name one,
+ * with minMember: it is a gang of so many.
  */
 #include "base/mem.h"
 #include "kinds/fields.h"
@@ -232,6 +235,55 @@ static const struct field workload_v1alpha1[] = {
     F_END,
 };
 
+static void podgroup_to_kept_v1alpha1(json_t *object)
+{
+    static const char *const without_effect[] = {"minMember", "minResources",
+                                                 "scheduleTimeoutSeconds"};
+    json_t *spec = json_object_get(object, "spec");
+    json_t *gang = json_object_at(json_object_at(spec, "schedulingPolicy"), "gang");
+
+    json_put_int(gang, "minCount", json_int(spec, "minMember", 1));
+    for (size_t i = 0; i < sizeof(without_effect) / sizeof(without_effect[0]); i++)
+        (void)json_object_del(spec, without_effect[i]); /* absent is as good */
+    to_kept(object);
+}
+
+/* A group whose pods start each by itself is one of 1. */
+static void podgroup_from_kept_v1alpha1(json_t *object)
+{
+    const json_t *was = json_object_get(object, "spec");
+    const char *class = json_text(was, "priorityClassName");
+    json_t *spec = json_object();
+    int64_t min = json_int_at(was, "schedulingPolicy", "gang", "minCount", NULL);
+
+    json_put_int(spec, "minMember", min > 0 ? min : 1);
+    if (class)
+        json_put_text(spec, "priorityClassName", class);
+    json_put(object, "spec", spec);
+    set_version(object, "v1alpha1");
+}
+
+static const struct field podgroup_spec_v1alpha1[] = {
+    F_INT("minMember", "How many of its pods start together.", .min = 1, .max = GANG_MEMBERS_MAX,
+          .is_required = true),
+    F_MAP("minResources", &quantity_item,
+          "Implied: what its pods ask for is there, or none of them starts.",
+          .support = FIELD_IGNORED, .items_max = 64),
+    F_INT("scheduleTimeoutSeconds",
+          "Nothing is held by a gang that waits, so nothing has to be given back.",
+          .support = FIELD_IGNORED, .min = 0, .max = INT32_MAX),
+    F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",
+             .check = name_check_subdomain),
+    F_END,
+};
+
+static const struct field podgroup_v1alpha1[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", podgroup_spec_v1alpha1, "When its pods may start.", .is_required = true),
+    F_OBJECT("status", gang_podgroup_status, "What has become of its pods."),
+    F_END,
+};
+
 /* ---- the kinds ---- */
 
 #define WORKLOAD_OF(v)                                                                        \
@@ -249,6 +301,13 @@ const struct kind kind_gang_v1alpha1 = {
     .fields = workload_v1alpha1,
     .to_kept = workload_to_kept_v1alpha1,
     .from_kept = workload_from_kept_v1alpha1,
+};
+
+const struct kind kind_podgroup_v1alpha1 = {
+    PODGROUP_OF("v1alpha1"),
+    .fields = podgroup_v1alpha1,
+    .to_kept = podgroup_to_kept_v1alpha1,
+    .from_kept = podgroup_from_kept_v1alpha1,
 };
 
 const struct kind kind_gang_v1alpha2 = {

@@ -21,6 +21,7 @@ extern const struct kind kind_node_metrics;
 extern const struct kind kind_pod;
 extern const struct kind kind_pod_metrics;
 extern const struct kind kind_podgroup;
+extern const struct kind kind_podgroup_v1alpha1;
 extern const struct kind kind_podgroup_v1alpha2;
 extern const struct kind kind_podgroup_v1alpha3;
 extern const struct kind kind_podgroup_coscheduling;

@@ -45,7 +45,7 @@ class Jobs:
 
 def group(m, name, members, api="scheduling.x-k8s.io/v1alpha1"):
     spec = {"minMember": members}
-    if api.startswith("scheduling.k8s.io/"):
+    if api.startswith("scheduling.k8s.io/") and not api.endswith("/v1alpha1"):
         spec = {"schedulingPolicy": {"gang": {"minCount": members}}}
     m.ok("create", "-f", "-", stdin=json.dumps({"apiVersion": api, "kind": "PodGroup", "metadata": {"name": name},
                                                 "spec": spec}))
@@ -99,6 +99,8 @@ def test_every_door_makes_gangs():
         jobs = Jobs(m)
         group(m, "v", 2, "scheduling.volcano.sh/v1beta1")
         group(m, "n", 2, "scheduling.k8s.io/v1beta1")
+        group(m, "o", 2, "scheduling.k8s.io/v1alpha1")
+        equal(m.object("podgroups.v1alpha1.scheduling.k8s.io", "o")["spec"], {"minMember": 2})
         m.ok("create", "-f", "-", stdin=json.dumps({
             "apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "Workload", "metadata": {"name": "w"},
             "spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 2}}}]}}))
@@ -107,6 +109,7 @@ def test_every_door_makes_gangs():
         equal(m.object("podgroups.v1alpha2.scheduling.k8s.io", "n")["apiVersion"], "scheduling.k8s.io/v1alpha2")
         doors = {"v": {"annotations": {VOLCANO: "v"}, "schedulerName": "volcano"},
                  "n": {"schedulingGroup": {"podGroupName": "n"}},
+                 "o": {"labels": {"pod-group.scheduling.sigs.k8s.io": "o"}},
                  "w": {"workloadRef": {"name": "w", "podGroup": "workers"}}}
         for door, fields in doors.items():
             jobs.submit(f"{door}-0", 1, **fields)
@@ -116,8 +119,10 @@ def test_every_door_makes_gangs():
                 jobs.end(f"{door}-{i}")
         wait(lambda: m.object("podgroups.scheduling.volcano.sh", "v").get("status", {}).get("phase") == "Completed",
              "Volcano's phase")
-        conditions = {c["type"]: c["status"] for c in m.object("podgroups.scheduling.k8s.io", "n")["status"]["conditions"]}
-        equal(conditions, {"PodGroupInitiallyScheduled": "True", "PodGroupScheduled": "True"})
+        for name in ("n", "o"):
+            conditions = {c["type"]: c["status"]
+                          for c in m.object("podgroups.scheduling.k8s.io", name)["status"]["conditions"]}
+            equal(conditions, {"PodGroupInitiallyScheduled": "True", "PodGroupScheduled": "True"})
         refused = m.kubectl("create", "-f", "-", stdin=json.dumps({
             **json.loads(pod("mixed", "true", schedulingGroup={"podGroupName": "n"})),
             "metadata": {"name": "mixed", "labels": {LABEL: "v"}}}))

@@ -67,6 +67,8 @@ static const struct {
      "'podGroupTemplateRef':{'workload':{'workloadName':'w','podGroupTemplateName':'a'}}}",
      "{'schedulingPolicy':{'gang':{'minCount':2}},'disruptionMode':{'all':{}},"
      "'workloadRef':{'workloadName':'w','templateName':'a'}}"},
+    {"v1alpha1", "podgroups", "{'minMember':4,'priorityClassName':'high'}",
+     "{'schedulingPolicy':{'gang':{'minCount':4}},'priorityClassName':'high'}"},
     {"v1alpha3", "podgroups", "{'schedulingPolicy':{'gang':{'minCount':2}}}",
      "{'schedulingPolicy':{'gang':{'minCount':2}}}"},
     {"v1beta1", "podgroups",
