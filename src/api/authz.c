@@ -62,6 +62,7 @@ static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "reservations", READ},
     {ROLE_VIEW, "reservations/status", "get"},
     {ROLE_VIEW, "priorityclasses", READ},
+    {ROLE_VIEW, "customresourcedefinitions", READ},
 };
 
 bool authz_has_verb(const char *verbs, const char *verb)

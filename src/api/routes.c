@@ -96,6 +96,23 @@ struct err *not_found_path(void)
     return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
 }
 
+/* The path of a resource; the words that client libraries know come first. */
+static struct err *not_served(const char *group, const char *version, const char *plural)
+{
+    const struct kind *other = kind_find(group, plural);
+    const char *dot = *group ? "." : "";
+
+    if (other && !text_equal(other->version, version))
+        return err_new(ERR_NOT_FOUND,
+                       "the server could not find the requested resource: %.253s%s%.253s is served "
+                       "as %s, not as %.63s",
+                       plural, dot, group, other->version, version);
+    return err_new(ERR_NOT_FOUND,
+                   "the server could not find the requested resource: Mete does not serve "
+                   "%.253s%s%.253s",
+                   plural, dot, group);
+}
+
 static bool segment_is(const struct request_target *t, size_t i, const char *text)
 {
     return i < t->n && text_equal(t->segments[i], text);
@@ -134,7 +151,9 @@ static struct err *match_resource(const struct request_target *t, size_t i, cons
     m.kind = kind_find_version(group, version, t->segments[i]);
     m.name = i + 1 < t->n ? t->segments[i + 1] : NULL;
     m.subresource = i + 2 < t->n ? t->segments[i + 2] : NULL;
-    if (!m.kind || i + 3 < t->n)
+    if (!m.kind)
+        return not_served(group, version, t->segments[i]);
+    if (i + 3 < t->n)
         return not_found_path();
     if (m.kind->is_namespaced ? (m.name && !m.ns) : m.ns != NULL)
         return not_found_path();

@@ -20,6 +20,7 @@ const struct kind *const kinds[] = {
     &kind_serviceaccount,
     &kind_budget,
     &kind_lease,
+    &kind_definition,
     &kind_self_access_review,
     &kind_access_review,
     &kind_rules_review,

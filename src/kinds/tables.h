@@ -4,6 +4,7 @@
 #include "kinds/kind.h"
 
 extern const struct kind kind_budget;
+extern const struct kind kind_definition;
 extern const struct kind kind_configmap;
 extern const struct kind kind_cronjob;
 extern const struct kind kind_event;

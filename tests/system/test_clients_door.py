@@ -86,6 +86,7 @@ def test_door_of_clients():
         door = Door(m)
         one_version_everywhere(m, door)
         every_request_has_a_timeout(m, door)
+        kinds_that_are_not_served_are_named(m, door)
 
 
 def one_version_everywhere(m, door):
@@ -115,3 +116,44 @@ def every_request_has_a_timeout(m, door):
     status, refusal = door.ask("GET", PODS + "?timeout=soon")
     equal((status, refusal["reason"]), (400, "BadRequest"))
     check(refusal["message"].startswith("invalid timeout specified in the request URL"), refusal)
+
+
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: host}]}
+"""
+
+DEFINITION = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  names: {plural: foos, singular: foo, kind: Foo}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"""
+
+
+def kinds_that_are_not_served_are_named(m, door):
+    """kubectl and Helm look for definitions of custom resources first."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    status, definitions = door.ask("GET", path)
+    equal((status, definitions["kind"], definitions["items"]), (200, "CustomResourceDefinitionList", []))
+    check("No resources found" in m.kubectl("get", "crd").err)
+    status, events = door.ask("GET", path + "?watch=true&timeoutSeconds=1")
+    equal((status, events), (200, b""))
+    r = m.kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
+    check(r.code == 1 and 'no matches for kind "Deployment" in version "apps/v1"' in r.err, r)
+    r = m.kubectl("create", "deployment", "web", "--image=host")
+    check(r.code == 1 and "Mete does not serve deployments.apps" in r.err, r)
+    r = m.kubectl("apply", "-f", "-", stdin=DEFINITION)
+    check(r.code == 1 and "Mete serves no custom resources yet" in r.err and "foos.example.com" in r.err, r)
+    equal(door.ask("GET", "/apis/batch/v1beta1/jobs")[1]["message"],
+          "the server could not find the requested resource: jobs.batch is served as v1, not as v1beta1")
+    equal(door.ask("GET", "/api/v1/namespaces/default/services")[1]["message"],
+          "the server could not find the requested resource: Mete does not serve services")
