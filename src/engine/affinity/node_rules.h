@@ -1,8 +1,8 @@
 /*
- * node_rules.h - node affinity: on which nodes pods must be, and where they would rather be
+ * node_rules.h - node affinity: required and preferred nodes
  *
- * These say the same of a node whatever runs there, so what must hold is part of fit_kind. Wishes
- * are weighed in affinity_fit.c.
+ * Node affinity does not depend on what runs on a node, so required terms are part of fit_kind.
+ * affinity_fit.c weighs the preferred terms (wishes).
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct mete_engine;
 struct node;
 
-/* All hold; one with nothing in it never does. */
+/* A node matches when it meets all requirements. An empty term matches no node. */
 struct node_term {
     struct requirements labels;
     struct requirements names;
@@ -22,7 +22,7 @@ struct node_wish {
     struct node_term term;
 };
 
-/* What the wishes come to, by slot of the node: a cache. */
+/* A cache of the wishes' sums, by node slot. */
 struct wish_sums {
     VEC(uint32_t) at;  /* UINT32_MAX: not known */
     uint64_t known_at; /* e->nodes_version */
@@ -30,21 +30,21 @@ struct wish_sums {
 
 struct node_rules {
     const struct intern *texts;
-    struct node_term *terms; /* one of these must hold, where there are any */
+    struct node_term *terms; /* a node must match one of these; none: any node */
     size_t n_terms;
     struct node_wish *wishes;
     size_t n_wishes;
-    struct wish_sums *sums; /* shared with what-ifs */
+    struct wish_sums *sums; /* shared with the shapes of what-if questions */
 };
 
 enum mete_result node_rules_check(struct mete_engine *e, const struct mete_pod_set *set);
-/* NULL where the set has none. */
+/* NULL: the set has no node affinity. */
 struct node_rules *node_rules_read(struct mete_engine *e, const struct mete_pod_set *set);
 void node_rules_free(struct mete_engine *e, struct node_rules *r);   /* accepts NULL */
 void node_rules_spell(const struct node_rules *r, struct words *to); /* accepts NULL */
 
-/* May the pod be there? */
+/* Does the node match the required terms? */
 bool node_rules_hold(const struct node_rules *r, const struct node *n);
-/* The weights of the wishes that hold there. */
+/* The sum of the weights of the wishes that the node matches. */
 uint32_t node_rules_wishes(const struct mete_engine *e, const struct node_rules *r,
                            const struct node *n);

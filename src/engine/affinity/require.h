@@ -13,8 +13,8 @@ struct requirement {
     enum mete_operator op;
     uint32_t *values;
     size_t n_values;
-    int64_t number; /* of METE_OP_GREATER and METE_OP_LESS, */
-    bool is_number; /* where the text is one; else they never hold */
+    int64_t number; /* METE_OP_GREATER and METE_OP_LESS: the value */
+    bool is_number; /* false: the value is no number, and the requirement never holds */
 };
 
 struct requirements {
@@ -22,10 +22,11 @@ struct requirements {
     size_t n;
 };
 
-/* NULL, or what is wrong with one of them. With `is_named` keys are not looked at. */
+/* NULL, or what is wrong with a requirement. `is_named`: keys are ignored. */
 const char *requirements_wrong(const struct mete_requirement *list, size_t n, bool is_named);
 
-/* Of those that are not wrong. Every number in it is held until requirements_done. */
+/* Reads a list that requirements_wrong accepts. The result holds its interned texts until
+ * requirements_done. */
 void requirements_read(struct intern *texts, const struct mete_requirement *list, size_t n,
                        struct requirements *ret);
 void requirements_done(struct intern *texts, struct requirements *r);
@@ -33,10 +34,9 @@ void requirements_copy(struct intern *texts, const struct requirements *from,
                        struct requirements *ret);
 void requirements_spell(const struct requirements *r, struct words *to);
 
-/* Do all of them hold for these labels, which are in the order of their keys' numbers? */
+/* Do the labels, in the order of their keys' numbers, meet all requirements? */
 bool requirements_hold(const struct intern *texts, const struct requirements *r,
                        const struct label *labels, size_t n_labels);
 
-/* Is `text` (a number of intern) one of the values that METE_OP_IN names, or none that
- * METE_OP_NOT_IN does? */
+/* METE_OP_IN and METE_OP_NOT_IN: does the interned text meet the requirement? */
 bool requirement_takes(const struct requirement *r, uint32_t text);

@@ -1,24 +1,24 @@
 /*
- * due.h - the order by size: where each workload stands in it, by what it is expected to run
+ * due.h - the order by size: each workload's place in it, by its expected run time
  *
- * Who outlives its estimate is expected to run a quarter longer, however often that takes: that may
- * make it a larger one, and it steps back.
+ * A workload that outlives its estimate is expected to run a quarter longer, again and again. The
+ * workload grows by that, and may lose its place.
  */
 #pragma once
 
 #include "engine/queue/queue.h"
 
-/* What it is due, as sizes_due; 0 where the order does not go by size. */
+/* The workload's place as sizes_due computes it; 0: the order does not go by size. */
 int64_t due_of(struct mete_engine *e, const struct workload *w);
 
-/* It is there, in no order yet: its size is learned. */
+/* Learns the size of a new workload, which is in no order yet. */
 void due_learn(struct mete_engine *e, struct workload *w);
 
-/* It has stopped running, and will wait again. */
+/* The workload stopped running and will wait again. */
 void due_stopped(struct mete_engine *e, struct workload *w);
 
-/* Looks at all that run: who has outlived its estimate? */
+/* Lengthens the estimates of running workloads that outlived them. */
 void due_check(struct mete_engine *e, int64_t now_ns);
 
-/* The order goes by size from now on, or no more: all that are there are learned from. */
+/* The order by size was switched on or off: learns all sizes anew. */
 void due_switch(struct mete_engine *e);

@@ -1,5 +1,5 @@
 /*
- * order.h - workloads in the order in which they get their turn, with the place of each
+ * order.h - the waiting workloads of a queue in order, with the place of each
  *
  * A treap (Aragon and Seidel, "Randomized search trees", 1989) with sizes; the heap keys come from
  * a hash of the workload's id, so that the same calls build the same tree. All calls are O(log n).
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What decides the order: more points, then what is due before (sizes.h; 0: all alike), then
- * earlier, then smaller id (unique). */
+/* The order: more points first, then the smaller due_s (sizes.h; 0: no order by size), then the
+ * earlier submission, then the smaller id (unique). */
 struct order_key {
     int64_t points;
     int64_t due_s;
@@ -42,5 +42,5 @@ struct order_link *order_next(const struct order_link *link);
 struct order_link *order_previous(const struct order_link *link);
 size_t order_count(const struct order *o);
 
-/* How many stand before it. */
+/* The number of workloads before this one. */
 size_t order_place(const struct order_link *link);

@@ -1,7 +1,7 @@
 /*
- * share.h - what each user is due by what was used lately: Slurm's two formulas, in integers
+ * share.h - fair-share factors of users from decayed usage: Slurm's two formulas, in integers
  *
- * Users are beside each other below their queue, each with one share; queues have their weights.
+ * The users of a queue have one share each; queues have their weights.
  * Classic ("Multifactor Priority Plugin", NO_FAIR_TREE): 2^-(usage / share), where usage takes part
  * of what the queues above have used. Fair Tree: the rank in a walk of the tree, by share / usage
  * at each level.
@@ -12,12 +12,12 @@
 
 #define SHARE_FACTOR_ONE (UINT32_C(1) << 20)
 
-/* Fills the factors of all users that the queues know. */
+/* Computes the factors of all known users. */
 void share_find(struct mete_engine *e);
 
-/* Of a user in a queue: 0 .. SHARE_FACTOR_ONE. */
+/* The factor of a user in a queue: 0 .. SHARE_FACTOR_ONE. */
 uint32_t share_factor(const struct queue *q, uint32_t user);
 
-/* Notes what was held since the last cycle; and what is held after this one. */
+/* At a cycle's begin: notes what was held since the last cycle. At its end: what is held now. */
 void share_begin(struct mete_engine *e, int64_t now_ns);
 void share_end(struct mete_engine *e);

@@ -1,9 +1,9 @@
 /*
- * sizes.h - the order by size: what is small first, what is among the largest last
+ * sizes.h - the order by size: small workloads first, the largest last
  *
- * A size is gpu time, in gpu seconds. What is small and what is among the largest is learned from
- * all sizes so far, which are counted in steps of an eighth of an octave; a question costs nothing,
- * a new size a walk over the steps.
+ * A size is gpu time, in gpu seconds. The bounds of small and largest are learned from all sizes so
+ * far, counted in steps of an eighth of an octave. A question costs nothing, a new size a walk over
+ * the steps.
  *
  *   small ones      come first, the smallest first: together they are a sixteenth of the work, so
  *                   the others lose no more than that, and most do not wait
@@ -20,10 +20,10 @@ enum {
     SIZES_STEPS = 64 * 8
 };
 
-/* More than that is counted as that, so that sums stay in bounds. */
+/* Larger sizes count as this, so that sums stay in bounds. */
 #define SIZE_MAX_S (INT64_C(1) << 40)
 
-/* {0} to begin with: nothing is small then, and nothing among the largest. */
+/* {0} to begin with: no size is small, and none is among the largest. */
 struct sizes {
     uint64_t count[SIZES_STEPS];
     uint64_t work[SIZES_STEPS];
@@ -37,9 +37,9 @@ struct sizes {
 
 void sizes_add(struct sizes *s, int64_t size);
 
-/* The place in the order: smaller first. */
+/* The place in the order: a smaller number goes first. */
 int64_t sizes_due(const struct sizes *s, int64_t size, int64_t submit_s);
 
-/* What to expect of one that has run for `ran`: `estimate`, or if that was outlived, a quarter more
- * and at least a minute, however often that takes. In any unit, in which `minute` is one. */
+/* The expected run time of a workload that ran for `ran`: `estimate`, or, while that is outlived, a
+ * quarter and at least a minute more. All in one unit, `minute` being a minute in it. */
 int64_t sizes_estimate(int64_t estimate, int64_t ran, int64_t minute);
