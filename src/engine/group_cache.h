@@ -1,9 +1,9 @@
 /*
- * group_cache.h - groups of workloads that were read lately, found by what is asked for
+ * group_cache.h - recently used groups, found by a workload's requests
  *
- * Most workloads ask for what another one asked for a moment ago, and for nothing but gpus and
- * amounts. They need not be read again: the group is compared with what is asked for, without
- * interning, checking and spelling it. A cache: what it does not find is read.
+ * Most workloads repeat the plain requests (gpus and amounts) of a recent workload. The cache
+ * compares these with its groups, which saves interning, checking and spelling them. The caller
+ * reads the requests that the cache does not find.
  */
 #pragma once
 
@@ -12,15 +12,14 @@
 struct group_cache *group_cache_new(void);
 void group_cache_free(struct group_cache *r);
 
-/* The group that reading `w` would give, or NULL: it has to be read. `user` is the number of its
- * user's name. */
+/* The group that reading `w` would give, or NULL: not cached. `user` is the interned user name. */
 struct group *group_cache_find(struct mete_engine *e, const struct mete_workload *w, uint32_t user);
 
-/* `g` is what reading `w` gave. */
+/* Remembers `g` as the group of `w`. */
 void group_cache_note(struct mete_engine *e, const struct mete_workload *w, struct group *g);
 
 /* The group is about to be freed. */
 void group_cache_forget(const struct group *g);
 
-/* NULL, or what is wrong with it. */
+/* NULL, or the first inconsistency. */
 const char *group_cache_check(const struct mete_engine *e);

@@ -1,9 +1,9 @@
 /*
  * journal.h - undo for words of memory
  *
- * While a trial is open, each word that is about to change is noted with what it held; closing the
- * trial either forgets the notes or puts everything back, newest first, in time proportional to
- * what was touched. Trials nest. Memory with notes on it must not move before its trial is closed.
+ * While a trial is open, the journal notes the old value of each word before it changes. Closing
+ * the trial forgets the notes, or restores the values, newest first, in time proportional to the
+ * number of notes. Trials nest. Memory with notes on it must not move before its trial closes.
  */
 #pragma once
 
@@ -18,17 +18,17 @@
 struct journal_note {
     void *at;
     uint64_t old;
-    uint32_t size; /* 0: a mark of the caller's: `at` is passed to `on_mark` when undone */
+    uint32_t size; /* 0: a mark: the undo passes `at` to `on_mark` */
 };
 
 struct journal {
     VEC(struct journal_note) notes;
-    unsigned depth; /* of open trials */
+    unsigned depth; /* number of open trials */
     void (*on_mark)(void *arg, void *at);
     void *arg;
 };
 
-/* Opens a trial; pass what it returns to the call that closes it. */
+/* Opens a trial. The result is the mark for the call that closes the trial. */
 size_t journal_open(struct journal *j);
 void journal_keep(struct journal *j, size_t mark);
 void journal_undo(struct journal *j, size_t mark);
@@ -36,7 +36,7 @@ void journal_done(struct journal *j);
 
 void journal_mark(struct journal *j, void *at);
 
-/* Notes `size` (at most 8) bytes at `at`. Nothing where no trial is open. */
+/* Notes `size` (at most 8) bytes at `at`. Does nothing when no trial is open. */
 static inline void journal_note(struct journal *j, void *at, size_t size)
 {
     struct journal_note note = {.at = at, .size = (uint32_t)size};

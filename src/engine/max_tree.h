@@ -1,9 +1,9 @@
 /*
- * max_tree.h - the largest of many numbers, which change one by one; of equal ones the first
+ * max_tree.h - the largest of many numbers that change one by one; the first of equal ones
  *
- * A tree in which the largest of a line of the processor's cache goes up, with its place: a change
- * looks at one line for each step up that it is felt, which mostly is none, and the largest of all
- * is at hand.
+ * A tree whose inner keys are the largest number of one cache line below, with its place. A change
+ * reads one line for each level whose largest number changes, which mostly is none. The largest of
+ * all is at the root.
  */
 #pragma once
 
@@ -14,15 +14,15 @@
 
 enum {
     MAX_TREE_STEPS_MAX = 16,
-    MAX_TREE_NUMBERS = 16 /* on a line */
+    MAX_TREE_NUMBERS = 16 /* on one cache line */
 };
 
 struct max_tree {
     size_t n;
-    unsigned steps;                   /* up to the only key */
-    uint32_t *at;                     /* the numbers, in `block`, on a line */
-    uint64_t *keys;                   /* behind them: of the largest of a line below */
-    size_t first[MAX_TREE_STEPS_MAX]; /* of each step's keys */
+    unsigned steps;                   /* levels up to the root */
+    uint32_t *at;                     /* the numbers, in `block`, aligned to a cache line */
+    uint64_t *keys;                   /* behind the numbers: key of the largest of a line below */
+    size_t first[MAX_TREE_STEPS_MAX]; /* of each level's keys */
     unsigned char block[];
 };
 
@@ -30,12 +30,12 @@ struct max_tree {
 struct max_tree *max_tree_new(size_t n);
 void max_tree_free(struct max_tree *w);
 
-/* As new. */
+/* Sets all numbers to 0. */
 void max_tree_clear(struct max_tree *w);
 
 size_t max_tree_bytes(size_t n);
 
-/* In the order of what is better: the number, then an earlier place; 0 for a 0. */
+/* A key that orders by the number, then by the earlier place; 0 for a 0. */
 static inline uint64_t max_tree_key(uint32_t number, size_t i)
 {
     uint32_t place = UINT32_MAX - (uint32_t)i;
@@ -43,11 +43,11 @@ static inline uint64_t max_tree_key(uint32_t number, size_t i)
     return (uint64_t)number << 32 | (number > 0 ? place : 0);
 }
 
-/* A number of that line, the best or better than it, was `old` and is `key` now. */
+/* The largest number of the line changed, or a number became the largest: from `old` to `key`. */
 void max_tree_change(struct max_tree *w, size_t line, uint64_t old, uint64_t key);
 
-/* Whether it is something else than before is not asked: that is hard to foresee for the processor,
- * whether it is the best of its line is not. */
+/* Sets number `i`. The function does not test for an unchanged number: the processor predicts that
+ * branch badly, and predicts "is it the largest of its line" well. */
 static inline void max_tree_set(struct max_tree *w, size_t i, uint32_t number)
 {
     uint64_t best = w->keys[i / MAX_TREE_NUMBERS];
@@ -64,14 +64,14 @@ static inline uint32_t max_tree_get(const struct max_tree *w, size_t i)
     return w->at[i];
 }
 
-/* Tells the processor that a number is about to be set. */
+/* Prefetches the lines that max_tree_set of number `i` writes. */
 static ALWAYS_INLINE void max_tree_fetch(const struct max_tree *w, size_t i)
 {
     __builtin_prefetch(&w->at[i], 1);
     __builtin_prefetch(&w->keys[i / MAX_TREE_NUMBERS], 1);
 }
 
-/* The largest, and in `ret` the first place where it is; 0 where that is 0. */
+/* The largest number, and in `ret` its first place; 0 when all are 0. */
 static inline uint32_t max_tree_best(const struct max_tree *w, size_t *ret)
 {
     uint64_t key = w->keys[w->first[w->steps]];

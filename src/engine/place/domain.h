@@ -1,4 +1,4 @@
-/* domain.h - gangs whose pods are to be together: in one rack, one block, one NVLink domain */
+/* domain.h - gangs in one topology domain: a rack, a block, an NVLink domain */
 #pragma once
 
 #include "engine/place/level.h"
@@ -10,37 +10,36 @@ static inline bool scope_has(const struct scope *s, const struct node *n)
 }
 
 /*
- * place_pods for a group that asks for domains: those of the workload one after the other, the one
- * with fewest free gpus first, and within it those of each set in the same way, each tried for
- * real.
+ * place_pods for a group with domains: tries the workload's domains in turn, the one with the
+ * fewest free gpus first, and within it each set's domains in the same way.
  */
 bool domains_place(struct mete_engine *e, struct attempt *a);
 
-/* The best of the nodes of the scope on which nothing is reserved, or NULL; `*ret_key` its key. */
+/* The best node of the scope without a reservation, or NULL; `*ret_key` is its key. */
 struct node *domain_best(struct mete_engine *e, const struct scope *scope, struct shape *s,
                          uint64_t *ret_key);
 
 /*
- * The level of ask `i`, within an outer scope (or without a level): the label asked for, then the
- * wider ones that are required, then those of the outer scope. The caller pins it while it calls
- * anything that places.
+ * The level of domain ask `i`, within an outer scope (its level may be NULL): the label asked for,
+ * then the wider required labels, then those of the outer scope. The caller pins the level while it
+ * places.
  */
 struct level *domain_level(struct mete_engine *e, const struct attempt *a,
                            const struct domain_asks *asks, size_t i, const struct scope *outer);
-/* Is it in the outer scope? */
+/* Is the domain in the outer scope? */
 bool domain_is_within(const struct level *l, uint32_t domain, const struct scope *outer);
 
 /*
- * Is there, in an empty and healthy cluster, no required domain with room for the pods of each set?
- * False where none is required.
+ * Does no required domain of the empty, healthy cluster have room for the pods of each set? False:
+ * no domain is required.
  */
 bool domains_never_fit(struct mete_engine *e, const struct group *g);
 
-/* The required keys of the workload, or of one of its sets with those of the workload behind them:
- * how many. NULL set: of the workload. */
+/* Fills the required keys of the set followed by those of the workload, and returns their number.
+ * NULL set: of the workload alone. */
 size_t domain_required(const struct group *g, const struct group_set *set, uint32_t *ret_keys);
 
-/* Does it require any? */
+/* Is any domain required? */
 static inline bool domain_requires(const struct domain_asks *asks)
 {
     for (size_t i = 0; i < asks->n; i++)
@@ -49,9 +48,9 @@ static inline bool domain_requires(const struct domain_asks *asks)
     return false;
 }
 
-/* Does the workload hold to the domains that it requires, as its nodes are labeled? */
+/* Is the placed workload in its required domains, by the present labels? */
 bool domains_hold(const struct workload *w);
-/* And to the link groups? */
+/* Are its linked gpus in one link group each? */
 bool links_hold(const struct workload *w);
 
 void domain_search_free(struct domain_search *s);

@@ -1,39 +1,39 @@
-/* fit.h - may a pod go to a node, and to which of its gpus; no state changes here */
+/* fit.h - may a pod go to a node, and to which gpus? Changes no state */
 #pragma once
 
 #include "engine/state.h"
 
 bool fit_labels(const struct node *n, const struct shape *s);
-/* Its labels and the node terms. */
+/* The selector and the node terms. */
 bool fit_wanted(const struct node *n, const struct shape *s);
 
-/* The first taint that keeps pods away and is not tolerated, or NULL. */
+/* The first NoSchedule or NoExecute taint that the pod does not tolerate, or NULL. */
 const struct taint *fit_taint(const struct node *n, const struct shape *s);
-/* How many PreferNoSchedule taints are not tolerated. */
+/* The number of PreferNoSchedule taints that the pod does not tolerate. */
 unsigned fit_disliked(const struct node *n, const struct shape *s);
 
-/* Name, labels, taints, model: what stays as it is when jobs come and go. */
+/* Name, labels, taints, model: conditions that do not depend on what runs. */
 bool fit_kind(const struct node *n, const struct shape *s);
 
-/* All requests, gpus apart, within what is free; with `is_empty` within the capacity. */
+/* Are all requests but gpus within the free amounts, or with `is_empty` within the capacity? */
 bool fit_rooms(const struct node *n, const struct shape *s, bool is_empty);
 
-/* Has the gpu that much memory left beside its shares? */
+/* Has the gpu enough memory left for one such share? */
 bool fit_share_memory(const struct gpu *g, const struct shape *s);
 
-/* Those of `gpus` that have room for one share. */
+/* The gpus of `gpus` with room for one such share. */
 uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus);
 
-/* Does the node have the gpus that a pod asks for now? */
+/* Does the node have the gpus for a pod now? */
 bool fit_gpus_now(const struct node *n, const struct shape *s);
 
-/* Those of `gpus` in the link group with the fewest of them that has `count`; 0 where none has. */
+/* The gpus of `gpus` in the smallest link group that has `count` of them; 0: none has. */
 uint64_t fit_linked(const struct node *n, uint64_t gpus, unsigned count);
 
-/* How many of `gpus` one pod could have at once: for linked ones the most in one link group. */
+/* The most of `gpus` that one pod can have: of linked gpus, the most in one link group. */
 unsigned fit_together(const struct node *n, const struct shape *s, uint64_t gpus);
 
-/* The gpus that a pod of this shape, which has no asks, could be given now. */
+/* The free gpus for a pod of this shape, which has no asks. */
 static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
 {
     uint64_t free;
@@ -47,28 +47,28 @@ static inline uint64_t fit_gpus(const struct node *n, const struct shape *s)
     return s->is_linked ? fit_linked(n, free, s->gpus) : free;
 }
 
-/* Everything, now, within the bars of reservations. A backfill reservation on the node is not
- * looked at. */
+/* All conditions, now, within the bars of advance reservations. Ignores backfill reservations. */
 bool fit_now(const struct node *n, const struct shape *s);
 
-/* Everything, if the node were empty, healthy, ready and not cordoned: how many such pods; 0: none.
- */
+/* The number of such pods that the node holds when empty, healthy, ready and not cordoned. */
 uint64_t fit_empty(const struct node *n, const struct shape *s);
 
 /*
- * Which of `free` a pod with `count` gpus gets: of one model if possible; of one link group, else
- * of one NUMA node; out of the group with the fewest free, so that large groups stay whole; the
- * lowest bits of those. `free` has at least `count`.
+ * The gpus of `free` that a pod with `count` gpus gets: of one model if possible; of one link
+ * group, else of one NUMA node; from the group with the fewest free gpus, so that large groups stay
+ * whole; the lowest bits of that group. `free` has at least `count`.
  */
 uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count);
 
-/* Those of `free` that are not cut into slices, where there are `count` of them; else all. */
+/* The gpus of `free` without slices, if there are `count` of them; else all of `free`. */
 uint64_t devices_uncut(const struct node *n, uint64_t free, unsigned count);
 
-/* Shares: the gpus with the least left, the lowest bits of those. `free` has at least s->gpus. */
+/* For shares: the s->gpus gpus with the least left, lowest bits first. `free` has at least s->gpus.
+ */
 uint64_t devices_best_fit(const struct node *n, const struct shape *s, uint64_t free);
 
-/* 2: within one link group (or one gpu), 1: on one NUMA node, 0: neither. */
+/* The best locality of `count` of the free gpus. 2: one link group, or one gpu; 1: one NUMA node;
+ * 0: neither. */
 unsigned devices_quality(const struct node *n, uint64_t free, unsigned count);
 
 static inline unsigned bits(uint64_t set)
