@@ -3,12 +3,14 @@
  *
  * Two helpers (`mete gpu-helper sample|events`) speak JSON lines on pipes. One that does not answer
  * within 10 s is abandoned, not killed; the gpu that it was asked for becomes GPU_NOT_ANSWERING and
- * is left out by its successor, of which there are at most two; everything else goes on.
+ * is left out by its successor, of which there are at most two; everything else goes on. A gpu
+ * whose samples fail is unhealthy until they succeed again (gpu_condition.h).
  */
 #pragma once
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "gpu/gpu_condition.h"
 #include "gpu/gpu_driver.h"
 
 struct gpu_watch;
@@ -20,7 +22,7 @@ struct gpu_watch_options {
     const char *machine;     /* emulated: the file of gpusim_machine.h; NULL otherwise */
     int64_t sample_every_ns; /* 0: 1 s */
     int64_t deadline_ns;     /* of one answer; 0: 10 s */
-    /* Something changed: the list, a health, the driver. */
+    /* Something changed: the list, a health, the driver; or an XID came. */
     void (*on_change)(void *arg);
     void *arg;
 };
@@ -40,6 +42,13 @@ const struct gpu *gpu_watch_list(const struct gpu_watch *w, size_t *ret_count);
 
 /* NULL: unknown, or older than ten periods. */
 const struct gpu_sample *gpu_watch_sample(const struct gpu_watch *w, const char *uuid);
+
+/*
+ * The oldest XID that was not read yet; false: none. On_change tells of new ones. A burst is kept
+ * in the order in which it came; `*ret_dropped` counts those that found the queue full since the
+ * start.
+ */
+bool gpu_watch_next_xid(struct gpu_watch *w, struct gpu_xid *ret, uint64_t *ret_dropped);
 
 /* main() of the helper: `sample` or `events`, then the indices of gpus to leave alone. */
 int gpu_helper_main(int argc, char **argv);

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "gpu/gpu_watch.h"
-#include "gpu/gpu_xid.h"
 
 enum {
     GPUS_MAX = 64,
@@ -23,6 +22,7 @@ enum {
 #define RESTART_MOST_NS  (60 * NS_1S)
 #define STALE_PERIODS    10
 #define LIST_EVERY_NS    (60 * NS_1S)
+#define LIST_SOON_NS     (5 * NS_1S) /* while a gpu could not be read */
 
 enum question {
     ASK_NOTHING,
@@ -59,11 +59,13 @@ struct gpu_watch {
     char problem[256];
     struct gpu_driver_info info;
     struct gpu gpus[GPUS_MAX];
-    struct gpu_sample samples[GPUS_MAX];
     size_t n;
+    struct gpu read[GPUS_MAX];   /* the same as the driver's list has them */
     struct gpu listed[GPUS_MAX]; /* of the list that is coming in */
     size_t n_listed;
     int64_t listed_ns;
+    bool is_list_partial; /* a gpu in it could not be read */
+    struct gpu_conditions conditions;
 };
 
 static void start_helper(struct gpu_watch *w, struct helper_link *h);
@@ -89,14 +91,26 @@ static void close_link(struct helper_link *h)
     h->proc = NULL;
 }
 
-static void set_health(struct gpu_watch *w, size_t i, enum gpu_health health, const char *reason)
+/* False: nothing is different. */
+static bool gpu_judge(struct gpu_watch *w, size_t i)
 {
     struct gpu *g = &w->gpus[i];
+    const struct gpu_condition *c = gpu_condition_of(&w->conditions, g->uuid);
+    const struct gpu before = *g;
 
-    if (g->health == health && strcmp(g->health_reason, reason) == 0)
-        return;
-    g->health = health;
-    (void)snprintf(g->health_reason, sizeof(g->health_reason), "%.120s", reason);
+    if (c)
+        gpu_condition_apply(c, &w->read[i], g);
+    return g->health != before.health || strcmp(g->health_reason, before.health_reason) != 0;
+}
+
+static void set_not_answering(struct gpu_watch *w, size_t i, const char *reason)
+{
+    struct gpu *both[] = {&w->gpus[i], &w->read[i]};
+
+    for (size_t k = 0; k < 2; k++) {
+        both[k]->health = GPU_NOT_ANSWERING;
+        (void)snprintf(both[k]->health_reason, sizeof(both[k]->health_reason), "%s", reason);
+    }
     changed(w);
 }
 
@@ -112,7 +126,7 @@ static void on_deadline(void *arg)
     if (index < GPUS_MAX)
         w->is_skipped[index] = true;
     if (index < w->n)
-        set_health(w, index, GPU_NOT_ANSWERING, "the driver does not answer for it");
+        set_not_answering(w, index, "the driver does not answer for it");
     w->question = ASK_NOTHING;
     if (w->abandoned <= SUCCESSORS_MAX) {
         start_helper(w, &w->sampler);
@@ -122,7 +136,7 @@ static void on_deadline(void *arg)
                    "the driver does not answer: %u helpers hang in it", w->abandoned);
     w->is_ready = true;
     for (size_t i = 0; i < w->n; i++)
-        set_health(w, i, GPU_NOT_ANSWERING, "the driver does not answer");
+        set_not_answering(w, i, "the driver does not answer");
     changed(w);
 }
 
@@ -152,28 +166,42 @@ static void on_end(void *arg, const struct proc_end *end)
     w->restart_ns = w->restart_ns * 2 < RESTART_MOST_NS ? w->restart_ns * 2 : RESTART_MOST_NS;
 }
 
-/* A gpu keeps what was learnt of its health: XIDs are not told twice. */
+static bool is_listed(const struct gpu_watch *w, const char *uuid)
+{
+    for (size_t i = 0; i < w->n_listed; i++)
+        if (strcmp(w->listed[i].uuid, uuid) == 0)
+            return true;
+    return false;
+}
+
+/* A gpu that could not be read has no name: it is the one that was there, unless that is elsewhere
+ * now. */
+static void gpu_recall(struct gpu_watch *w, size_t i)
+{
+    struct gpu *fresh = &w->listed[i];
+    struct gpu known = {0};
+
+    if (fresh->uuid[0] || i >= w->n || w->n != w->n_listed || is_listed(w, w->read[i].uuid))
+        return;
+    known = w->read[i];
+    known.health = fresh->health;
+    memcpy(known.health_reason, fresh->health_reason, sizeof(known.health_reason));
+    *fresh = known;
+}
+
 static void take_list(struct gpu_watch *w)
 {
+    w->is_list_partial = false;
     for (size_t i = 0; i < w->n_listed; i++) {
-        struct gpu *fresh = &w->listed[i];
-
-        for (size_t j = 0; j < w->n; j++) {
-            if (strcmp(w->gpus[j].uuid, fresh->uuid) == 0 && fresh->health == GPU_HEALTHY &&
-                w->gpus[j].health == GPU_UNHEALTHY) {
-                fresh->health = GPU_UNHEALTHY;
-                memcpy(fresh->health_reason, w->gpus[j].health_reason,
-                       sizeof(fresh->health_reason));
-            }
-        }
-        /* One that is skipped has no name of its own any more: what is known stays. */
-        if (!fresh->uuid[0] && i < w->n) {
-            *fresh = w->gpus[i];
-            fresh->health = GPU_NOT_ANSWERING;
-        }
+        w->is_list_partial |= w->listed[i].health != GPU_HEALTHY;
+        gpu_recall(w, i);
     }
-    memcpy(w->gpus, w->listed, sizeof(w->gpus[0]) * w->n_listed);
     w->n = w->n_listed;
+    for (size_t i = 0; i < w->n; i++) {
+        w->read[i] = w->listed[i];
+        w->gpus[i] = w->listed[i];
+        (void)gpu_judge(w, i);
+    }
     w->listed_ns = loop_now_ns(w->o.loop);
     w->is_ready = true;
     w->is_driver_there = true;
@@ -188,7 +216,7 @@ static void take_list(struct gpu_watch *w)
 static unsigned next_gpu(const struct gpu_watch *w, unsigned index)
 {
     for (; index < w->n; index++) {
-        if (!w->is_skipped[index] && w->gpus[index].health != GPU_LOST)
+        if (!w->is_skipped[index])
             return index;
     }
     return GPUS_MAX;
@@ -243,12 +271,18 @@ static void on_sample_line(struct gpu_watch *w, const json_t *j)
 {
     const json_t *sample = json_object_get(j, "sample");
     unsigned index = w->asked;
+    struct gpu_condition *c = NULL;
 
     if (!sample || index >= w->n)
         return;
-    w->samples[index] = gpu_sample_parse_json(sample);
-    memcpy(w->samples[index].uuid, w->gpus[index].uuid, sizeof(w->samples[index].uuid));
-    w->samples[index].at_ns = loop_now_ns(w->o.loop);
+    c = gpu_condition_of(&w->conditions, w->gpus[index].uuid);
+    if (c) {
+        const struct gpu_sample s = gpu_sample_parse_json(sample);
+
+        gpu_condition_sampled(c, &s, loop_now_ns(w->o.loop));
+    }
+    if (gpu_judge(w, index))
+        changed(w);
     answered(w);
     sample_from(w, index + 1);
 }
@@ -260,8 +294,12 @@ static void on_error_line(struct gpu_watch *w, const json_t *j)
 
     answered(w);
     if (question == ASK_SAMPLE && index < w->n) {
-        set_health(w, index, json_int(j, "code", 0) == 503 ? GPU_LOST : GPU_UNHEALTHY,
-                   json_text(j, "error"));
+        struct gpu_condition *c = gpu_condition_of(&w->conditions, w->gpus[index].uuid);
+
+        if (c)
+            gpu_condition_failed(c, json_int(j, "code", 0) == 503, json_text(j, "error"));
+        if (gpu_judge(w, index))
+            changed(w);
         sample_from(w, index + 1);
         return;
     }
@@ -274,19 +312,13 @@ static void on_error_line(struct gpu_watch *w, const json_t *j)
 static void on_event_line(struct gpu_watch *w, const json_t *event)
 {
     const char *uuid = json_text(event, "uuid");
-    int64_t xid = json_int(event, "xid", -1);
-    char reason[64];
 
-    for (size_t i = 0; uuid && i < w->n; i++) {
-        enum xid_effect effect = xid_effect(xid);
-
-        if (strcmp(w->gpus[i].uuid, uuid) != 0)
-            continue;
-        w->samples[i].xid_last = xid;
-        (void)snprintf(reason, sizeof(reason), "XID %lld", (long long)xid);
-        if (effect != XID_KEEP && w->gpus[i].health == GPU_HEALTHY)
-            set_health(w, i, GPU_UNHEALTHY, reason);
-    }
+    if (!uuid)
+        return;
+    gpu_conditions_add_xid(&w->conditions, uuid, json_int(event, "xid", -1));
+    for (size_t i = 0; i < w->n; i++)
+        (void)gpu_judge(w, i);
+    changed(w);
 }
 
 static void on_line(struct helper_link *h, struct str line)
@@ -360,7 +392,7 @@ static void on_tick(void *arg)
 
     if (!w->sampler.proc || w->question != ASK_NOTHING)
         return;
-    if (loop_now_ns(w->o.loop) - w->listed_ns > LIST_EVERY_NS)
+    if (loop_now_ns(w->o.loop) - w->listed_ns > (w->is_list_partial ? LIST_SOON_NS : LIST_EVERY_NS))
         ask(w, ASK_LIST, 0);
     else
         sample_from(w, 0);
@@ -481,12 +513,18 @@ const struct gpu_sample *gpu_watch_sample(const struct gpu_watch *w, const char 
 {
     int64_t now_ns = loop_now_ns(w->o.loop);
 
-    for (size_t i = 0; i < w->n; i++) {
-        const struct gpu_sample *s = &w->samples[i];
+    for (size_t i = 0; i < w->conditions.n; i++) {
+        const struct gpu_sample *s = &w->conditions.list[i].sample;
 
-        if (strcmp(w->gpus[i].uuid, uuid) != 0)
+        if (strcmp(w->conditions.list[i].uuid, uuid) != 0)
             continue;
         return s->at_ns && now_ns - s->at_ns < STALE_PERIODS * w->o.sample_every_ns ? s : NULL;
     }
     return NULL;
+}
+
+bool gpu_watch_next_xid(struct gpu_watch *w, struct gpu_xid *ret, uint64_t *ret_dropped)
+{
+    *ret_dropped = w->conditions.n_dropped;
+    return gpu_conditions_next_xid(&w->conditions, ret);
 }

@@ -16,9 +16,22 @@ enum {
     XID_UNKNOWN = 999
 };
 
+enum {
+    SUBSCRIBED_MAX = 64
+};
+
+/* A gpu whose events are wanted: one that is lost has no UUID any more when its last event comes.
+ */
+struct subscribed {
+    nvmlDevice_t device;
+    char uuid[GPU_TEXT_SIZE];
+};
+
 struct gpu_driver {
     void *library;
     nvmlEventSet_t events;
+    struct subscribed subscribed[SUBSCRIBED_MAX];
+    size_t n_subscribed;
     bool is_initialised;
 
     int (*init)(void);
@@ -294,6 +307,17 @@ struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index, struct gpu_s
     return NULL;
 }
 
+static void remember_uuid(struct gpu_driver *d, nvmlDevice_t device)
+{
+    struct subscribed *s = &d->subscribed[d->n_subscribed];
+
+    if (d->n_subscribed < SUBSCRIBED_MAX &&
+        d->uuid(device, s->uuid, sizeof(s->uuid)) == NVML_SUCCESS) {
+        s->device = device;
+        d->n_subscribed++;
+    }
+}
+
 void gpu_driver_subscribe(struct gpu_driver *d, unsigned index)
 {
     nvmlDevice_t device = NULL;
@@ -306,8 +330,19 @@ void gpu_driver_subscribe(struct gpu_driver *d, unsigned index)
         return;
     /* An unsupported bit would fail the whole registration. */
     supported &= NVML_EVENT_XID | NVML_EVENT_UNAVAILABLE;
-    if (supported)
-        (void)CALL(d->event_register, device, supported, d->events);
+    if (supported && CALL(d->event_register, device, supported, d->events) == NVML_SUCCESS)
+        remember_uuid(d, device);
+}
+
+static int uuid_of_event(struct gpu_driver *d, nvmlDevice_t device, char ret[GPU_TEXT_SIZE])
+{
+    for (size_t i = 0; i < d->n_subscribed; i++) {
+        if (d->subscribed[i].device == device) {
+            memcpy(ret, d->subscribed[i].uuid, GPU_TEXT_SIZE);
+            return NVML_SUCCESS;
+        }
+    }
+    return d->uuid(device, ret, GPU_TEXT_SIZE);
 }
 
 struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms, char ret_uuid[GPU_TEXT_SIZE],
@@ -325,6 +360,6 @@ struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms, char ret_uuid[
     if (code != NVML_SUCCESS)
         return nvml_error(d, code, "event wait");
     *ret_xid = event.eventType == NVML_EVENT_XID ? (int64_t)event.eventData : XID_UNKNOWN;
-    code = d->uuid(event.device, ret_uuid, GPU_TEXT_SIZE);
+    code = uuid_of_event(d, event.device, ret_uuid);
     return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "uuid of an event");
 }

@@ -91,6 +91,17 @@ static void add_nvidia(json_t *edits, const struct cdi_host *host)
     }
 }
 
+/* The variable by which programs learn which gpus they have. */
+static void add_variable(json_t *edits, const struct gpu *const *gpus, size_t n)
+{
+    AUTO(buf_done) struct buf text = {0};
+
+    buf_add_text(&text, CDI_VISIBLE "=");
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, "%s%s", i > 0 ? "," : "", gpus[i]->uuid);
+    (void)json_array_append_new(json_array_at(edits, "env"), json_string(text.at));
+}
+
 json_t *cdi_gpu_edits(const struct gpu *const *gpus, size_t n, const struct cdi_host *host,
                       const json_t *env)
 {
@@ -109,8 +120,7 @@ json_t *cdi_gpu_edits(const struct gpu *const *gpus, size_t n, const struct cdi_
         add_gpusim(edits, host, env);
     else
         add_nvidia(edits, host);
-    (void)json_array_append_new(json_array_at(edits, "env"),
-                                json_string("NVIDIA_VISIBLE_DEVICES=void"));
+    add_variable(edits, gpus, n);
     return edits;
 }
 

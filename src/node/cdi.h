@@ -12,6 +12,10 @@
 
 #define CDI_GPUSIM_DIR "/run/mete/gpu" /* where a container sees the emulated driver */
 
+/* "GPU-...,GPU-..." in a container with gpus; "void" where its image or pod asks for some that it
+ * has not been given. */
+#define CDI_VISIBLE "NVIDIA_VISIBLE_DEVICES"
+
 struct cdi_host {
     int64_t uvm_major;      /* of nvidia-uvm in /proc/devices; -1: not loaded */
     const char *gpusim_dir; /* emulated gpus: the driver's files on the host; NULL otherwise */

@@ -192,8 +192,25 @@ static void on_timer(void *arg)
         n->is_beat_wanted = true;
 }
 
+/* Each XID is told once, for whoever looks for the cause of a dead job. */
+static void tell_xids(const struct node *n)
+{
+    struct gpu_xid x = {0};
+    uint64_t n_dropped = 0;
+    bool has_any = false;
+
+    while (gpu_watch_next_xid(n->o.gpus, &x, &n_dropped)) {
+        LOG(WARN, "gpu reported an error", S("gpu", x.uuid), U("xid", x.xid));
+        has_any = true;
+    }
+    if (has_any && n_dropped > 0)
+        LOG(WARN, "errors of gpus were too many to be kept", U("dropped", n_dropped));
+}
+
 void node_gpus_changed(struct node *n)
 {
+    if (n->o.gpus)
+        tell_xids(n);
     if (n->pods)
         pods_gpus_changed(n->pods);
     on_timer(n);

@@ -299,17 +299,16 @@ struct err *spec_build(const struct spec_input *in, json_t **ret)
     TRY(resource_part(in, spec));
     device_part(spec);
     TRY(mount_part(in, spec));
+    /* A variable of the image or the user never asks for devices: neither here nor from an older
+     * hook that this host may have. Edits for gpus put the UUIDs of these in its place. */
+    if (json_object_get(in->env, CDI_VISIBLE))
+        cdi_put_env(json_object_get(json_object_get(spec, "process"), "env"), CDI_VISIBLE "=void");
     TRY(cdi_apply(in->edits, spec));
     if (in->has_userns)
         bind_devices(in, spec);
     spec_seccomp(in, json_at(spec, "process", "capabilities", "bounding", NULL),
                  json_object_at(spec, "linux"));
     spec_sysctls(in, json_object_at(spec, "linux"));
-    /* A variable of the image or the user never asks for devices: neither here nor from an older
-     * hook that this host may have. */
-    if (json_object_get(in->env, "NVIDIA_VISIBLE_DEVICES"))
-        cdi_put_env(json_object_get(json_object_get(spec, "process"), "env"),
-                    "NVIDIA_VISIBLE_DEVICES=void");
     *ret = TAKE(spec);
     return NULL;
 }

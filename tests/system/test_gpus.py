@@ -55,23 +55,53 @@ def test_two_pods_never_share_a_gpu():
         check("emulated" in json.dumps(table).lower())
 
 
-def test_a_sick_gpu_is_not_given_and_the_others_are():
+def break_gpu(m, index, fault):
+    machine = os.path.join(m.data, "node", "gpusim", "machine.bin")
+    r = execute([os.path.join(BUILD, "gpusim", "gpusim"), "set", machine, str(index), fault])
+    check(r.code == 0, r)
+
+
+def wait_offered(m, n):
+    wait(lambda: m.object("nodes")["items"][0]["status"]["allocatable"]["nvidia.com/gpu"] == str(n),
+         f"the node offers {n} gpus")
+
+
+def test_a_container_learns_which_gpus_it_has():
     with Mete(gpus="emulated:4xT4") as m:
-        machine = os.path.join(m.data, "node", "gpusim", "machine.bin")
-        tool = os.path.join(BUILD, "gpusim", "gpusim")
-        r = execute([tool, "set", machine, "1", "lost=1"])
-        check(r.code == 0, r)
+        m.ok("apply", "-f", "-", stdin=pod("two", "echo $NVIDIA_VISIBLE_DEVICES; nvidia-smi -L", gpus=2))
+        said, *listed = lines_of(m, "two")
+        uuids = [line.split("UUID: ")[1].rstrip(")") for line in listed]
+        equal(len(uuids), 2)
+        equal(sorted(said.split(",")), sorted(uuids))
 
-        def allocatable():
-            node = m.object("nodes")["items"][0]
-            return node["status"]["allocatable"]["nvidia.com/gpu"] == "3"
 
-        wait(allocatable, "the node offers three")
+def test_each_xid_of_a_burst_is_told():
+    with Mete(gpus="emulated:4xT4") as m, m.unharmed():
+        def is_heard(xid):  # the driver's events begin a moment after the node
+            break_gpu(m, 2, f"xid={xid}")
+            return f"xid={xid}" in m.log_text()
+
+        wait(lambda: is_heard(13), "XIDs are heard")
+        codes = [31, 43, 45, 48]
+        for xid in codes:
+            break_gpu(m, 2, f"xid={xid}")
+        wait(lambda: all(f"xid={xid}" in m.log_text() for xid in codes), "each is in the log")
+        wait_offered(m, 3)
+        check("XID 48" in m.mete("gpus", "-o", "json").out)
+
+
+def test_a_sick_gpu_is_not_given_and_the_others_are():
+    with Mete(gpus="emulated:4xT4") as m, m.unharmed():
+        break_gpu(m, 1, "lost=1")
+        wait_offered(m, 3)
         m.ok("apply", "-f", "-", stdin=pod("three", "nvidia-smi -L | grep -c UUID", gpus=3))
         equal(lines_of(m, "three"), ["3"])
         m.ok("apply", "-f", "-", stdin=pod("four", "true", gpus=4))
         wait(lambda: "gpu" in m.ok("get", "pod", "four", "-o", "jsonpath={.status.conditions[*].message}").lower() or
              "T4" in m.ok("get", "pod", "four", "-o", "jsonpath={.status.conditions[*].message}"), "the reason")
+        break_gpu(m, 1, "lost=0")
+        wait_offered(m, 4)
+        m.wait_phase("four", "Succeeded")
 
 
 def test_without_a_driver_it_says_why_there_are_no_gpus():

@@ -351,7 +351,8 @@ def only_its_own_gpus(m):
     equal(len(gpus), 1, out)
     opened = [line for line in out if "cat:" in line]
     check(opened and all("No such device" in line for line in opened), "allowed by the cgroup, and emulated", out)
-    check("NVIDIA_VISIBLE_DEVICES=void" in out, out)
+    given = json.loads(m.object("pod", "gpu")["metadata"]["annotations"]["mete.dev/devices"])["containers"]["main"]
+    check("NVIDIA_VISIBLE_DEVICES=" + ",".join(given) in out, out, given)
     out = run(m, "nogpu", "ls /dev | grep -c nvidia; true", container={"env": [
         {"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]})
     equal(out, ["0"])

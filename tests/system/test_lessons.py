@@ -158,7 +158,9 @@ def test_an_image_has_no_say_in_hooks():
                     config = json.load(f)
                 check("hooks" not in config, config.get("hooks"))
                 env = [v for v in config["process"]["env"] if v.startswith(("LD_PRELOAD", "LD_AUDIT", "NVIDIA_"))]
-                check(set(env) <= {"NVIDIA_VISIBLE_DEVICES=void"}, env)
+                annotations = m.object("pod", name)["metadata"]["annotations"]
+                given = json.loads(annotations.get("mete.dev/devices", "{}")).get("containers", {}).get("main", [])
+                equal(env, ["NVIDIA_VISIBLE_DEVICES=" + ",".join(given)] if given else [])
                 out = wait(lambda: "pts" in (text := m.ok("logs", name)) and text, "it looked").splitlines()
                 equal(len([line for line in out if line in {f"nvidia{i}" for i in range(8)}]), len(limits), out)
                 m.ok("exec", name, "--", "/bin/true")

@@ -1,5 +1,9 @@
-/* The watch over real helper processes and the emulated driver: this program is its own helper. */
+/*
+ * test_gpu_watch.c - the watch over real helper processes and the emulated driver: this program is
+ * its own helper
+ */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,6 +13,7 @@
 #include "base/file.h"
 #include "base/loop_linux.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "gpu/emulated.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/gpusim_machine.h"
@@ -203,6 +208,149 @@ static void tells_of_xids_and_lost_gpus_and_keeps_the_others(void **state)
     assert_int_equal(gpu_watch_list(f->watch, &n)[3].health, GPU_HEALTHY);
 }
 
+static bool all_are_healthy(const struct fixture *f)
+{
+    size_t n = 0;
+    const struct gpu *gpus = gpu_watch_list(f->watch, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (gpus[i].health != GPU_HEALTHY)
+            return false;
+    return n == 4;
+}
+
+static void a_gpu_that_answers_again_is_healthy_again(void **state)
+{
+    struct fixture *f = *state;
+    size_t n = 0;
+
+    watch(f, getenv("METE_TEST_NVML"), 0);
+    until(f, is_ready);
+    for (int i = 0; i < 2; i++) {
+        f->machine->gpus[0].is_lost = 1;
+        until(f, first_is_lost);
+        assert_string_not_equal(gpu_watch_list(f->watch, &n)[0].health_reason, "");
+        f->machine->gpus[0].is_lost = 0;
+        until(f, all_are_healthy);
+        assert_string_equal(gpu_watch_list(f->watch, &n)[0].health_reason, "");
+    }
+}
+
+enum {
+    BURST = 12
+};
+
+static int64_t heard[BURST];
+static size_t n_heard;
+
+/* XIDs 1000, 1001 ... of the fourth gpu, which are no reason to take it out of service. */
+static bool hears_the_burst(const struct fixture *f)
+{
+    struct gpu_xid x = {0};
+    uint64_t n_dropped = 0;
+
+    while (gpu_watch_next_xid(f->watch, &x, &n_dropped)) {
+        assert_string_equal(x.uuid, f->machine->gpus[3].uuid);
+        assert_int_equal(n_dropped, 0);
+        if (x.xid >= 1000) {
+            assert_true(n_heard < BURST);
+            heard[n_heard++] = x.xid;
+        }
+    }
+    return n_heard == BURST;
+}
+
+static void add_xid(struct gpusim_gpu *g, uint64_t xid)
+{
+    g->xids[g->n_xids % GPUSIM_XIDS_MAX] = xid;
+    g->n_xids++;
+}
+
+static bool hears_any(const struct fixture *f)
+{
+    struct gpu_xid x = {0};
+    uint64_t n_dropped = 0;
+
+    add_xid(&f->machine->gpus[3], 13);
+    return gpu_watch_next_xid(f->watch, &x, &n_dropped);
+}
+
+static bool shows_the_last_xid(const struct fixture *f)
+{
+    const struct gpu_sample *s = gpu_watch_sample(f->watch, f->machine->gpus[3].uuid);
+
+    return s && s->utilization_pct == 99; /* a sample after the burst */
+}
+
+static void no_xid_of_a_burst_is_lost_also_of_a_gpu_that_is(void **state)
+{
+    struct fixture *f = *state;
+    struct gpusim_gpu *g = &f->machine->gpus[3];
+
+    n_heard = 0;
+    watch(f, getenv("METE_TEST_NVML"), 0);
+    until(f, is_ready);
+    until(f, hears_any);
+    g->is_lost = 1; /* as with XID 79: the driver does not even tell its UUID any more */
+    for (uint64_t i = 0; i < BURST; i++)
+        add_xid(g, 1000 + i);
+    until(f, hears_the_burst);
+    for (int i = 0; i < BURST; i++)
+        assert_int_equal(heard[i], 1000 + i);
+    g->is_lost = 0;
+    g->utilization_pct = 99;
+    until(f, shows_the_last_xid);
+    assert_int_equal(gpu_watch_sample(f->watch, g->uuid)->xid_last, 1000 + BURST - 1);
+}
+
+/* The helpers are killed: their successors list the gpus anew. */
+static void end_helpers(void)
+{
+    char path[64];
+    AUTO(buf_done) struct buf text = {0};
+    struct str rest = {0};
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    assert_null(file_read(path, 4096, &text));
+    rest = (struct str){text.at, text.size};
+    while (rest.at && rest.size > 0) {
+        int64_t pid = 0;
+        struct err *e = num_parse_int64(str_cut(&rest, ' '), 1, INT32_MAX, &pid);
+
+        if (!e)
+            assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+        err_free(e);
+    }
+}
+
+static bool is_the_order_new(const struct fixture *f)
+{
+    size_t n = 0;
+
+    return strcmp(gpu_watch_list(f->watch, &n)[2].uuid, f->machine->gpus[2].uuid) == 0;
+}
+
+static void an_xid_stays_with_its_gpu_when_the_driver_counts_anew(void **state)
+{
+    struct fixture *f = *state;
+    AUTO_FREE struct gpusim_gpu *other = mem_alloc(sizeof(*other));
+    const struct gpu *gpus = NULL;
+    size_t n = 0;
+
+    watch(f, getenv("METE_TEST_NVML"), 0);
+    until(f, is_ready);
+    until(f, hears_xid_48);
+    *other = f->machine->gpus[2];
+    f->machine->gpus[2] = f->machine->gpus[3];
+    f->machine->gpus[3] = *other;
+    end_helpers();
+    until(f, is_the_order_new);
+    gpus = gpu_watch_list(f->watch, &n);
+    assert_int_equal(gpus[2].health, GPU_HEALTHY);
+    assert_int_equal(gpus[3].health, GPU_UNHEALTHY);
+    assert_string_equal(gpus[3].health_reason, "XID 48");
+}
+
 static bool second_does_not_answer_and_others_do(const struct fixture *f)
 {
     size_t n = 0;
@@ -244,6 +392,12 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(lists_and_samples_what_the_driver_shows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tells_of_xids_and_lost_gpus_and_keeps_the_others, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_gpu_that_answers_again_is_healthy_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(no_xid_of_a_burst_is_lost_also_of_a_gpu_that_is, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_xid_stays_with_its_gpu_when_the_driver_counts_anew,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(says_why_there_is_no_driver, set_up, tear_down),

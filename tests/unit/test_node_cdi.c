@@ -96,7 +96,7 @@ static void real_gpus_get_their_nodes_and_the_drivers(void **state)
         "\"permissions\":\"rw\"},"
         "{\"path\":\"/dev/nvidia-uvm-tools\",\"type\":\"c\",\"major\":508,\"minor\":1,"
         "\"fileMode\":438,\"permissions\":\"rw\"}]");
-    assert_string_equal(variables, "[\"NVIDIA_VISIBLE_DEVICES=void\"]");
+    assert_string_equal(variables, "[\"NVIDIA_VISIBLE_DEVICES=GPU-1\"]");
     assert_null(json_object_get(edits, "mounts"));
 }
 
@@ -116,7 +116,21 @@ static void emulated_gpus_bring_their_driver(void **state)
     assert_int_equal(json_int(node, "minor", 0), 2);
     assert_string_equal(json_text(mount, "hostPath"), "/d/gpusim");
     assert_string_equal(variables, "[\"PATH=/run/mete/gpu:/bin\",\"LD_LIBRARY_PATH=/run/mete/gpu\","
-                                   "\"NVIDIA_VISIBLE_DEVICES=void\"]");
+                                   "\"NVIDIA_VISIBLE_DEVICES=GPU-1\"]");
+}
+
+static void names_all_gpus_by_their_uuids(void **state)
+{
+    const struct gpu first = {.uuid = "GPU-1", .minor = 5};
+    const struct gpu second = {.uuid = "GPU-0", .minor = 4};
+    const struct gpu *const gpus[] = {&first, &second};
+    const struct cdi_host host = {.uvm_major = 508};
+    AUTO(json_freep) json_t *env = json_object();
+    AUTO(json_freep) json_t *edits = cdi_gpu_edits(gpus, 2, &host, env);
+    AUTO_FREE char *variables = json_format(json_object_get(edits, "env"));
+
+    (void)state;
+    assert_string_equal(variables, "[\"NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0\"]");
 }
 
 static void without_gpus_there_is_nothing_to_edit(void **state)
@@ -149,6 +163,7 @@ int main(void)
         cmocka_unit_test(refuses_edits_that_it_does_not_know),
         cmocka_unit_test(real_gpus_get_their_nodes_and_the_drivers),
         cmocka_unit_test(emulated_gpus_bring_their_driver),
+        cmocka_unit_test(names_all_gpus_by_their_uuids),
         cmocka_unit_test(without_gpus_there_is_nothing_to_edit),
         cmocka_unit_test(finds_a_driver_among_the_devices),
     };
