@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/loop_linux.h"
 #include "cli/log_limits.h"
+#include "kinds/scheduler_names.h"
 
 const struct flag role_flags[] = {
     {.name = "data",
@@ -57,6 +58,11 @@ const struct flag role_flags[] = {
      .value = "KEY,...",
      .doc = "node labels of the network's tiers, the nearest first",
      .fallback = ""},
+    {.name = "scheduler-names",
+     .type = FLAG_TEXT,
+     .value = "NAME,...",
+     .doc = "schedulerNames of pods that are placed, beside default-scheduler and mete",
+     .fallback = SCHEDULER_NAMES},
     {.name = "log-level",
      .type = FLAG_TEXT,
      .value = "LEVEL",

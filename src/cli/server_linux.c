@@ -41,6 +41,7 @@ struct server {
     char *own_prices;
     struct host_roots host_roots;
     struct network_tiers network_tiers;
+    const char *scheduler_names; /* of the flag */
     char *dir;
     char *pki;
     char *users;
@@ -196,6 +197,7 @@ static struct err *open_doors(struct server *s)
 
     TRY(file_read(ca_path, CA_FILE_MAX, &ca));
     control.ca = ca.at;
+    control.scheduler_names = s->scheduler_names;
     TRY(control_new(&control, &s->control));
     s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
                                     .list = control_workloads,
@@ -250,6 +252,7 @@ static struct err *server_run(struct cli *c)
         e = role_host_roots(c, &s.host_roots);
     if (!e)
         e = network_tiers_parse(flag_text(c->in, "network-tiers"), &s.network_tiers);
+    s.scheduler_names = flag_text(c->in, "scheduler-names");
     raise_descriptors();
     if (!e)
         e = open_store(&s);

@@ -18,6 +18,7 @@ struct up_options {
     char *learn_every;            /* a duration; 0s: never */
     char *learn_after;            /* so many arrivals */
     char *network_tiers;          /* "rack,block": network_tiers.h */
+    char *scheduler_names;        /* "volcano,mine": scheduler_names.h */
     struct host_roots host_roots; /* where hostPaths may be, whoever asks */
 };
 
@@ -37,9 +38,9 @@ struct up_given {
 /*
  * `config` is the document of a file of apiVersion mete.dev/v1, kind Config, with the members data,
  * gpus, listen, logLevel, logFormat, runtime, containerLogMaxSize, containerLogMaxFiles,
- * learnEvery, learnAfter, networkTiers and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST
- * names what is unknown or malformed, and refuses by name what is not there yet (dashboard,
- * metrics).
+ * learnEvery, learnAfter, networkTiers, schedulerNames and hostPathRoots (a list); NULL: none.
+ * ERR_BAD_REQUEST names what is unknown or malformed, and refuses by name what is not there yet
+ * (dashboard, metrics).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;

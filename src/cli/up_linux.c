@@ -220,7 +220,7 @@ static struct err *start_server(struct up *u)
         .argv = {u->cli->self_path, "server", "--data", u->dir.path, "--log-level",
                  u->options.log_level, "--log-format", u->options.log_format, "--learn-every",
                  u->options.learn_every, "--learn-after", u->options.learn_after, "--network-tiers",
-                 u->options.network_tiers, NULL},
+                 u->options.network_tiers, "--scheduler-names", u->options.scheduler_names, NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
                 [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd,
                 [ROLE_FD_UNIX] = u->unix_fd, [ROLE_FD_TLS] = u->tls_fd},

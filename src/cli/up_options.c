@@ -4,6 +4,7 @@
 #include "cli/roles.h"
 #include "cli/up.h"
 #include "kinds/network_tiers.h"
+#include "kinds/scheduler_names.h"
 
 enum {
     PORT_MAX = 65535
@@ -51,6 +52,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "learnEvery",
                                           "learnAfter",
                                           "networkTiers",
+                                          "schedulerNames",
                                           NULL};
 static const char *const config_planned[] = {"dashboard", "metrics", NULL};
 
@@ -129,6 +131,15 @@ static struct err *check_tiers(const struct up_options *o)
     return e ? err_wrap(e, "networkTiers") : NULL;
 }
 
+static struct err *check_names(const struct up_options *o)
+{
+    struct scheduler_names names = {0};
+    struct err *e = scheduler_names_parse(o->scheduler_names, &names);
+
+    scheduler_names_done(&names);
+    return e ? err_wrap(e, "schedulerNames") : NULL;
+}
+
 static struct err *check_words(const struct up_options *o)
 {
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -141,6 +152,7 @@ static struct err *check_words(const struct up_options *o)
     TRY(log_limits_parse(o->log_max_size, o->log_max_files, &limits));
     TRY(check_learning(o));
     TRY(check_tiers(o));
+    TRY(check_names(o));
     if (!is_among(levels, o->log_level))
         return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
                        o->log_level);
@@ -186,6 +198,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.learn_every = choose(NULL, config, "learnEvery", LEARN_EVERY);
     o.learn_after = choose(NULL, config, "learnAfter", LEARN_AFTER);
     o.network_tiers = choose(NULL, config, "networkTiers", "");
+    o.scheduler_names = choose(NULL, config, "schedulerNames", SCHEDULER_NAMES);
     e = check_words(&o);
     if (!e)
         e = read_roots(given, config, &o.host_roots);
@@ -210,6 +223,7 @@ void up_options_done(struct up_options *o)
     free(o->learn_every);
     free(o->learn_after);
     free(o->network_tiers);
+    free(o->scheduler_names);
     host_roots_done(&o->host_roots);
     *o = (struct up_options){0};
 }

@@ -73,7 +73,8 @@ static struct err *start(struct control *c, const struct control_options *o)
     const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
     struct jobs_options jobs = {.loop = o->loop};
     struct cronjobs_options cronjobs = {.loop = o->loop};
-    struct scheduler_options scheduler = {.loop = o->loop, .policy = o->policy};
+    struct scheduler_options scheduler = {
+        .loop = o->loop, .policy = o->policy, .scheduler_names = o->scheduler_names};
 
     struct past_usage_options past = {.loop = o->loop, .store = o->store};
 

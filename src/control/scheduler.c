@@ -203,6 +203,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
 
     s->options = *o;
     s->options.policy = NULL; /* not kept */
+    s->options.scheduler_names = NULL;
     s->cycle_timer = loop_timer_new(o->loop, on_cycle, s);
     s->retry_timer = loop_timer_new(o->loop, on_retry, s);
     s->tick_timer = loop_timer_new(o->loop, on_retry, s);
@@ -214,7 +215,11 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->engine = mete_engine_new(&engine);
     if (!s->engine)
         e = err_new(ERR_INVALID, "there is no policy '%s'", o->policy);
-    else
+    if (!e)
+        e = scheduler_names_parse(o->scheduler_names ? o->scheduler_names : SCHEDULER_NAMES,
+                                  &s->names);
+    s->names_text = scheduler_names_format(&s->names);
+    if (!e)
         e = watch_all(s);
     if (e) {
         scheduler_free(s);
@@ -258,6 +263,8 @@ void scheduler_free(struct scheduler *s)
     reservations_free(s->reservations);
     mete_engine_free(s->engine);
     writes_free(s->writes);
+    scheduler_names_done(&s->names);
+    free(s->names_text);
     free(s->why_text);
     free(s);
 }

@@ -22,8 +22,9 @@ struct scheduler_options {
     struct loop *loop;
     struct cluster *cluster;
     struct events *events;
-    const char *policy;    /* of the engine; NULL: its default */
-    mete_record_fn record; /* of the engine; NULL: nobody listens */
+    const char *policy;          /* of the engine; NULL: its default */
+    const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
+    mete_record_fn record;       /* of the engine; NULL: nobody listens */
     void *record_arg;
 };
 

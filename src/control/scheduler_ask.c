@@ -227,16 +227,9 @@ bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
            tolerates_same(a, b) && scheduler_affinity_same(a, b);
 }
 
-bool scheduler_is_ours(const json_t *pod)
+bool scheduler_is_ours(const struct scheduler *s, const json_t *pod)
 {
-    static const char *const names[] = {"", "default-scheduler", "mete", "volcano",
-                                        "scheduler-plugins-scheduler"};
-    const char *scheduler = json_text_at(pod, "spec", "schedulerName", NULL);
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (!scheduler || text_equal(scheduler, names[i]))
-            return true;
-    return false;
+    return scheduler_names_has(&s->names, json_text_at(pod, "spec", "schedulerName", NULL));
 }
 
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
@@ -263,7 +256,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .time_limit_ns = limit_s > 0 ? limit_s * NS_PER_SEC : 0,
         .estimate_ns = scheduler_expected_ns(pod),
         .is_preemptible =
-            scheduler_is_ours(pod) &&
+            scheduler_is_ours(s, pod) &&
             !text_equal(json_text_at(pod, "metadata", "annotations", POD_PREEMPTIBLE, NULL),
                         "false"),
         .never_preempts = text_equal(json_text_at(pod, "spec", "preemptionPolicy", NULL), "Never"),

@@ -287,12 +287,37 @@ static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *po
     account(s, p, pod);
 }
 
+/* Another scheduler's pod. Where that one has a reason of its own to tell, it is not overwritten.
+ */
+static void put_foreign(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    static const char code[] = "OtherScheduler";
+    const char *said = json_text(object_condition(pod, "PodScheduled"), "message");
+    AUTO_FREE char *message = NULL;
+
+    if (!p->wait.code) {
+        leave_engine(s, p);
+        read_told(p, pod);
+        message = mem_format("waits for the scheduler '%s', which its schedulerName names; Mete "
+                             "places pods of %s",
+                             json_text_at(pod, "spec", "schedulerName", NULL), s->names_text);
+        sched_pod_wait(s, p, code, "yours", message);
+        scheduler_poke(s);
+    }
+    if (said && !text_equal(said, p->wait.message))
+        scheduler_unlist(s, p);
+}
+
 static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     if (p->is_placed)
         return; /* its binding is on the way */
-    if (!scheduler_is_ours(pod) || pod_is_deleting(pod)) {
+    if (pod_is_deleting(pod)) {
         leave_engine(s, p);
+        return;
+    }
+    if (!scheduler_is_ours(s, pod)) {
+        put_foreign(s, p, pod);
         return;
     }
     if ((p->work || p->is_candidate) && p->asks == scheduler_ask_hash(pod)) {

@@ -10,6 +10,7 @@
 #include "control/writes.h"
 #include "kinds/gang.h"
 #include "kinds/pod_view.h"
+#include "kinds/scheduler_names.h"
 
 #define GROUP_STATUS_NS (INT64_C(200) * NS_PER_MS)
 
@@ -173,6 +174,8 @@ struct scheduler {
     struct queue_tree *queues;
     struct reservations *reservations;
     struct writes *writes;
+    struct scheduler_names names; /* that pods are placed of */
+    char *names_text;
     bool is_poked;
     bool is_held;
     int64_t retry_ns; /* the next delay after a failed bind */
@@ -369,7 +372,7 @@ struct sched_ask {
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
                    struct sched_ask *ret);
 /* Do we place it, and may we end it for another? */
-bool scheduler_is_ours(const json_t *pod);
+bool scheduler_is_ours(const struct scheduler *s, const json_t *pod);
 /* The queue that a pod waits in. Borrowed until the pod changes. */
 const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod);
 /* Do both ask for the same, their names, counts and labels aside? */

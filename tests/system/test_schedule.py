@@ -129,6 +129,22 @@ def test_every_door_makes_gangs():
         check(refused.code != 0 and "a pod is of one group" in refused.err, refused)
 
 
+def test_a_pod_of_another_scheduler_says_so_and_is_bound_by_it():
+    with Mete("emulated:8xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        m.ok("create", "-f", "-", stdin=pod("theirs", "sleep 1000", gpus=2, schedulerName="mine", terminationGracePeriodSeconds=1))
+        r = wait(lambda: (r := why(m, "theirs")) and r["code"] == "OtherScheduler" and r, "it says for whom it waits")
+        check(r["message"].startswith("waits for the scheduler 'mine', which its schedulerName names; Mete places pods of default-scheduler"), r)
+        wait(lambda: m.object("pod", "theirs")["status"]["conditions"][0]["message"] == r["message"], "the pod's condition")
+        wait(lambda: r["message"] in m.ok("get", "events", "--field-selector", "involvedObject.name=theirs"), "the event")
+        m.ok("create", "--raw", "/api/v1/namespaces/default/pods/theirs/binding", "-f", "-", stdin=json.dumps({
+            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "theirs"},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node}}))
+        m.wait_phase("theirs", "Running")
+        m.ok("create", "-f", "-", stdin=pod("kai", "true", gpus=6, schedulerName="kai-scheduler"))
+        m.wait_phase("kai", "Succeeded")
+
+
 def test_a_group_grows_as_room_comes_and_gives_back_first():
     with Mete("emulated:8xH100") as m:
         jobs = Jobs(m)

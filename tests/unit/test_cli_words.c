@@ -218,6 +218,8 @@ static void a_configuration_is_read_strictly(void **state)
          "hostPathRoots: want a list of texts"},
         {"{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: [data]}",
          "host path root 'data': want an absolute path without '.' and '..'"},
+        {"{apiVersion: mete.dev/v1, kind: Config, schedulerNames: 'mine,mete'}",
+         "schedulerNames: \"mete\" is there already"},
     };
 
     (void)state;

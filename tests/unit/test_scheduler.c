@@ -247,12 +247,53 @@ static void another_schedulers_pods_are_left_alone_and_counted_once_bound(void *
     sim_loop_run(w.loop);
     pod = get_pod("theirs");
     assert_string_equal(node_of(pod), "");
-    assert_null(object_condition(pod, "PodScheduled"));
+    assert_waits("theirs", "waits for the scheduler 'other', which its schedulerName names; Mete "
+                           "places pods of default-scheduler, mete, volcano, "
+                           "scheduler-plugins-scheduler, kai-scheduler, koord-scheduler");
     world_must(world_bind(&w, "default", "theirs", "a"));
     add_pod("ours", 1);
     assert_waits("ours", "needs 1 gpu; none of 2 is free");
     end_pod("theirs", "Failed");
     assert_on("ours", "a");
+}
+
+static void what_another_scheduler_says_is_left_alone(void **state)
+{
+    (void)state;
+    add_node("a", 2);
+    world_must(world_create(&w, (struct target){.kind = "pods"},
+                            "{'metadata':{'name':'p'},'spec':{'schedulerName':'other','"
+                            "containers':[{'name':'main','image':'host'}]}}",
+                            NULL));
+    sim_loop_run(w.loop);
+    world_must(
+        world_patch(&w, (struct target){.kind = "pods", .name = "p", .sub = "status", .who = &ours},
+                    "{'status':{'conditions':[{'type':'PodScheduled','status':'False','reason':"
+                    "'Unschedulable','message':'0/1 nodes are available'}]}}",
+                    NULL));
+    stop();
+    start();
+    sim_loop_advance(w.loop, 60 * NS_PER_SEC);
+    assert_waits("p", "0/1 nodes are available");
+}
+
+static void pods_of_schedulers_whose_manifests_are_taken_are_placed(void **state)
+{
+    static const char *const names[] = {"volcano", "kai-scheduler", "koord-scheduler",
+                                        "scheduler-plugins-scheduler"};
+
+    (void)state;
+    add_node("a", 2);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        AUTO_FREE char *text = mem_format("{'metadata':{'name':'p%zu'},'spec':{'schedulerName':"
+                                          "'%s','containers':[{'name':'m','image':'host'}]}}",
+                                          i, names[i]);
+        AUTO_FREE char *name = mem_format("p%zu", i);
+
+        world_must(world_create(&w, (struct target){.kind = "pods"}, text, NULL));
+        sim_loop_run(w.loop);
+        assert_on(name, "a");
+    }
 }
 
 static void a_bound_pod_is_still_held_after_a_restart(void **state)
@@ -535,6 +576,8 @@ int main(void)
         TEST(a_taint_keeps_off_those_who_do_not_tolerate_it),
         TEST(what_no_node_can_ever_have_waits_with_a_reason),
         TEST(another_schedulers_pods_are_left_alone_and_counted_once_bound),
+        TEST(what_another_scheduler_says_is_left_alone),
+        TEST(pods_of_schedulers_whose_manifests_are_taken_are_placed),
         TEST(a_bound_pod_is_still_held_after_a_restart),
         TEST(a_gpu_that_the_ledger_says_is_held_is_not_given),
         TEST(a_gpu_that_gets_sick_is_not_given),
