@@ -205,8 +205,9 @@ struct err *authz_check_stream(const struct identity *who, const char *name)
 struct err *authz_check_node_create(const struct identity *who, const struct access *a,
                                     const char *name)
 {
-    if (who->is_admin || !who->node || !text_equal(a->kind->plural, "nodes") ||
-        text_equal(who->node, name))
+    bool is_named = text_equal(a->kind->plural, "nodes") || text_equal(a->kind->plural, "leases");
+
+    if (who->is_admin || !who->node || !is_named || text_equal(who->node, name))
         return NULL;
     return forbidden(who, a);
 }

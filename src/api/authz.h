@@ -40,8 +40,8 @@ struct err *authz_check_images(const struct identity *who, enum authz_images rig
 struct err *authz_check_stream(const struct identity *who, const char *name) MUST_CHECK;
 
 /*
- * The part of a node's rules that needs the body: a node makes and writes only its own Node, and
- * cannot make pods. `name` is the object's own metadata.name.
+ * The part of a node's rules that needs the body: a node makes and writes only its own Node and
+ * Lease, and cannot make pods. `name` is the object's own metadata.name.
  */
 struct err *authz_check_node_create(const struct identity *who, const struct access *a,
                                     const char *name) MUST_CHECK;

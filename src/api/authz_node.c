@@ -1,7 +1,7 @@
 /*
  * A node is a user whose rights follow its pods: it reads its own Node, the pods bound to it and
- * the ConfigMaps and Secrets that those name; it writes its own Node's and its pods' status,
- * deletes its pods and makes events.
+ * the ConfigMaps and Secrets that those name; it writes its own Node, its own Lease and its pods'
+ * status, deletes its pods and makes events.
  */
 #include "api/authz_private.h"
 #include "base/json.h"
@@ -193,6 +193,16 @@ static char *selected_name(const struct access *a)
     return NULL;
 }
 
+/* The node's own Lease, by which it says that it is alive. */
+static bool allows_lease(const struct identity *who, const struct access *a)
+{
+    if (a->subresource || !text_equal(a->ns, "kube-node-lease"))
+        return false;
+    if (text_equal(a->verb, "create")) /* its name: authz_check_node_create */
+        return true;
+    return text_equal(a->name, who->node) && authz_has_verb("get update patch", a->verb);
+}
+
 /* A ConfigMap or Secret: read, or watched, for as long as a pod of the node shows it. */
 static bool allows_named(const struct store *s, const struct identity *who, const struct access *a)
 {
@@ -220,5 +230,7 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
         return is_subresource(a, "token") && text_equal(a->verb, "create");
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
         return allows_named(s, who, a);
+    if (text_equal(a->kind->group, "coordination.k8s.io") && text_equal(a->kind->plural, "leases"))
+        return allows_lease(who, a);
     return false;
 }

@@ -14,6 +14,7 @@ static const struct {
     {"", "namespaces", "default", "{}"},
     {"", "namespaces", "kube-system", "{}"},
     {"", "namespaces", "kube-public", "{}"},
+    {"", "namespaces", "kube-node-lease", "{}"},
     {"scheduling.k8s.io", "priorityclasses", "system-cluster-critical",
      "{\"value\":2000000000,\"description\":\"Used for system critical pods that must run in the "
      "cluster, but can be moved to another node if necessary.\"}"},

@@ -1,6 +1,6 @@
 /*
  * boot.h - what must be there before anything else: the namespaces default, kube-system and
- * kube-public, and the system's priority classes
+ * kube-public, kube-node-lease, and the system's priority classes
  */
 #pragma once
 

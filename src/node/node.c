@@ -12,6 +12,7 @@
 #include "client/informer.h"
 #include "node/cdi.h"
 #include "node/last_words.h"
+#include "node/lease.h"
 #include "node/logs.h"
 #include "node/node_images.h"
 #include "node/node_object.h"
@@ -56,6 +57,7 @@ struct node {
     struct informer *informer;
     struct uplink *uplink;
     struct stats *stats;
+    struct lease *lease;
     struct logs *logs;
     struct sessions *sessions;
 
@@ -290,6 +292,13 @@ static void begin_stats(struct node *n)
     n->stats = stats_new(&o);
 }
 
+static void begin_lease(struct node *n)
+{
+    const struct lease_options o = {.loop = n->o.loop, .client = n->o.client, .node = n->name};
+
+    n->lease = lease_new(&o);
+}
+
 /* Answers the server's questions: logs, and commands in containers. */
 static void open_uplink(struct node *n)
 {
@@ -325,6 +334,7 @@ static void open_node(struct node *n)
     n->informer = informer_new(&o);
     open_uplink(n);
     begin_stats(n);
+    begin_lease(n);
     begin_rotation(n);
     loop_timer_set(n->timer, 0);
 }
@@ -442,6 +452,7 @@ void node_free(struct node *n)
         return;
     informer_free(n->informer);
     stats_free(n->stats);
+    lease_free(n->lease);
     uplink_free(n->uplink);
     logs_free(n->logs);
     sessions_free(n->sessions);

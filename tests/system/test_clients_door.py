@@ -87,6 +87,7 @@ def test_door_of_clients():
         one_version_everywhere(m, door)
         every_request_has_a_timeout(m, door)
         kinds_that_are_not_served_are_named(m, door)
+        a_node_renews_its_lease(m, door)
 
 
 def one_version_everywhere(m, door):
@@ -157,3 +158,16 @@ def kinds_that_are_not_served_are_named(m, door):
           "the server could not find the requested resource: jobs.batch is served as v1, not as v1beta1")
     equal(door.ask("GET", "/api/v1/namespaces/default/services")[1]["message"],
           "the server could not find the requested resource: Mete does not serve services")
+
+
+def a_node_renews_its_lease(m, door):
+    node = m.object("nodes")["items"][0]["metadata"]
+    path = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{node['name']}"
+    lease = wait(lambda: (a := door.ask("GET", path))[0] == 200 and a[1], "the lease is there")
+    equal(lease["spec"]["holderIdentity"], node["name"])
+    equal(lease["metadata"]["ownerReferences"][0]["uid"], node["uid"])
+    wait(lambda: door.ask("GET", path)[1]["spec"]["renewTime"] > lease["spec"]["renewTime"], "the lease is renewed")
+    out = m.ok("describe", "node", node["name"])
+    check("Failed to get lease" not in out and "HolderIdentity:  " + node["name"] in out, out)
+    status, _ = door.ask("DELETE", "/api/v1/namespaces/kube-node-lease")
+    equal(status, 403)

@@ -139,6 +139,8 @@ static void says_it_in_kubernetes_words(void **state)
 
 static const struct asker node = {.cert_user = "system:node:n1", .cert_group = "system:nodes"};
 
+#define LEASES(ns) "/apis/coordination.k8s.io/v1/namespaces/" ns "/leases"
+
 struct node_case {
     const char *method;
     const char *target;
@@ -190,6 +192,14 @@ static const struct node_case node_cases[] = {
     {"GET", "/api/v1/namespaces/kube-system/secrets?fieldSelector=metadata.name%3Dnamed", NULL,
      403},
     {"PATCH", "/api/v1/namespaces/default/secrets/named", "{}", 403},
+    {"GET", LEASES("kube-node-lease") "/n1", NULL, 404},
+    {"PATCH", LEASES("kube-node-lease") "/n1", "{}", 404},
+    {"PATCH", LEASES("kube-node-lease") "/n2", "{}", 403},
+    {"PATCH", LEASES("default") "/n1", "{}", 403},
+    {"POST", LEASES("kube-node-lease"), "{'metadata':{'name':'n2'}}", 403},
+    {"POST", LEASES("default"), "{'metadata':{'name':'n1'}}", 403},
+    {"DELETE", LEASES("kube-node-lease") "/n1", NULL, 403},
+    {"GET", LEASES("kube-node-lease"), NULL, 403},
     {"GET", "/api/v1/namespaces", NULL, 403},
     {"GET", "/api/v1/events", NULL, 403},
     {"GET", "/apis/mete.dev/v1/gpus", NULL, 403},

@@ -49,7 +49,8 @@ static void makes_what_every_cluster_has_and_tells_once(void **state)
     b = start(&w, &n_ready);
     sim_loop_advance(w.loop, INT64_C(10000000000));
     assert_int_equal(n_ready, 1);
-    assert_true(has(&w, "default") && has(&w, "kube-system") && has(&w, "kube-public"));
+    assert_true(has(&w, "default") && has(&w, "kube-system") && has(&w, "kube-public") &&
+                has(&w, "kube-node-lease"));
     assert_true(has_class(&w, "system-node-critical") && has_class(&w, "system-cluster-critical"));
     boot_free(b);
     revision = store_revision(w.store);
