@@ -217,7 +217,7 @@ def nothing_leaks_in(m):
     look = "for f in /proc/self/fd/*; do readlink $f; done; readlink /proc/self/cwd; ls /proc/self/fd | wc -l"
     script = f"exec 4>/tmp/x; ({look}) > /tmp/x.run 4>&-; rm /tmp/x; sleep 1000"
     c = {"name": "main", "image": TOOLS, "imagePullPolicy": "Never", "args": [script], "securityContext": {"runAsUser": 0},
-         "readinessProbe": {"exec": {"command": ["/bin/sh", "-c", f"({look}) > /tmp/x.probe"]}, "periodSeconds": 1},
+         "readinessProbe": {"exec": {"command": ["/bin/sh", "-c", f"({look}) > /tmp/x.next; mv /tmp/x.next /tmp/x.probe"]}, "periodSeconds": 1},
          "lifecycle": {"postStart": {"exec": {"command": ["/bin/sh", "-c", f"({look}) > /tmp/x.hook"]}}}}
     m.ok("apply", "-f", "-", stdin=pod("leaks", "", containers=[c]))
     wait(lambda: m.phase("leaks") == "Running" and

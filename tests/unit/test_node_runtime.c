@@ -115,22 +115,14 @@ static int setup(void **state)
     (void)state;
     log_setup("test", LOG_ERROR, false);
     (void)snprintf(machine.dir, sizeof(machine.dir), "/tmp/test_node_runtime.XXXXXX");
-    is_able = geteuid() == 0 && (access("/usr/bin/crun", X_OK) == 0) &&
-              (access("/usr/bin/conmon", X_OK) == 0);
-    if (!is_able || !mkdtemp(machine.dir))
+    is_able = geteuid() == 0;
+    if (!is_able)
         return 0;
+    assert_non_null(mkdtemp(machine.dir));
     machine.rootfs = mem_format("%s/host", machine.dir);
     mounts = (struct host_mounts){.rootfs = machine.rootfs, .mask_dir = machine.dir};
-    struct err *e = host_enter(&mounts);
-
-    if (e) {
-        (void)fprintf(stderr, "%s: skipped\n", err_message(e));
-        err_free(e);
-        is_able = false;
-        return 0;
-    }
-    e = host_info_read(machine.dir, &machine.host);
-    assert_null(e);
+    assert_null(host_enter(&mounts));
+    assert_null(host_info_read(machine.dir, &machine.host));
     machine.loop = loop_linux_new();
     machine.deadline = loop_timer_new(machine.loop, on_deadline, NULL);
     assert_null(worker_new(machine.loop, &machine.worker));
@@ -256,11 +248,11 @@ static char *read_log(const char *id)
     return buf_steal(&text);
 }
 
-#define WANTS_A_MACHINE() \
-    do {                  \
-        (void)state;      \
-        if (!is_able)     \
-            skip();       \
+#define WANTS_A_MACHINE()     \
+    do {                      \
+        (void)state;          \
+        if (!is_able)         \
+            SKIP("not root"); \
     } while (0)
 
 static void tells_the_exit_code(void **state)

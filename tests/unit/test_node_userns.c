@@ -130,7 +130,7 @@ static void a_mount_shifts_owners_both_ways(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip();
+        SKIP("not root");
     assert_non_null(mkdtemp(dir));
     source = mem_format("%s/source", dir);
     target = mem_format("%s/target", dir);
@@ -168,7 +168,7 @@ static void a_source_that_is_not_there_is_said(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip();
+        SKIP("not root");
     e = userns_mount_idmapped("/nonexistent/x", "/tmp", 0, USERNS_FIRST, 1);
     assert_non_null(e);
     assert_int_equal(err_code(e), ERR_NOT_FOUND);

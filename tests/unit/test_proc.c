@@ -216,7 +216,7 @@ static void drops_all_that_root_has(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip();
+        SKIP("not root");
     r = run((struct proc_options){
         .argv = SH("id -u; id -G; grep -E '^(Cap|NoNewPrivs)' /proc/self/status | tr -d '\\n\\t'"),
         .uid = 54321,
@@ -239,7 +239,7 @@ static void runs_a_file_where_the_new_user_may_not_enter(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip();
+        SKIP("not root");
     assert_non_null(mkdtemp(dir)); /* 0700, root's */
     program = mem_format("%s/id", dir);
     assert_null(file_read("/usr/bin/id", 1 << 20, &bytes));
