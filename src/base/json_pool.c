@@ -7,8 +7,8 @@
  * text to json_parse.
  *
  * An object or array of PART_MIN to PART_MAX bytes is a part. A part's hash is noted when it is
- * first met; when it is met again its tree is kept, so that parts of one object alone never fill
- * the pool.
+ * first met; when it is met again in another text its tree is kept, so that parts of one object
+ * alone, however often it is read, never fill the pool.
  */
 #include "base/json_pool.h"
 
@@ -38,13 +38,14 @@ struct part {
 
 struct json_pool {
     struct part parts[PARTS];
-    uint32_t notes[NOTES]; /* the upper half of hashes of parts that were met once */
+    uint64_t notes[NOTES]; /* of parts that were met: half of the part's hash, half of its text's */
     size_t bytes;
     uint64_t hits;
 };
 
 struct reader {
     struct json_pool *pool;
+    uint64_t source; /* the hash of the whole text */
     const char *at;
     const char *end;
     unsigned depth;
@@ -152,22 +153,23 @@ static json_t *part_find(struct json_pool *p, uint64_t hash, const char *at, siz
     return part->tree;
 }
 
-static bool is_noted(struct json_pool *p, uint64_t hash)
+/* Was the part met in another text before? */
+static bool is_met_again(struct json_pool *p, uint64_t hash, uint64_t source)
 {
-    uint32_t *note = &p->notes[(hash >> 16) % NOTES];
-    uint32_t mark = (uint32_t)(hash >> 32) | 1;
+    uint64_t *note = &p->notes[(hash >> 16) % NOTES];
+    uint64_t is = (hash & ~(uint64_t)UINT32_MAX) | (source >> 32);
+    uint64_t was = *note;
 
-    if (*note == mark)
-        return true;
-    *note = mark;
-    return false;
+    *note = is;
+    return was != is && was >> 32 == is >> 32;
 }
 
-static void part_keep(struct json_pool *p, uint64_t hash, struct str text, json_t *tree)
+static void part_keep(const struct reader *r, uint64_t hash, struct str text, json_t *tree)
 {
     struct part part = {.hash = hash, .size = text.size};
+    struct json_pool *p = r->pool;
 
-    if (!is_noted(p, hash))
+    if (!is_met_again(p, hash, r->source))
         return;
     part.text = mem_strndup(text.at, text.size);
     part.tree = tree;
@@ -341,7 +343,7 @@ static json_t *read_part(struct reader *r)
     }
     value = read_container(r);
     if (value)
-        part_keep(r->pool, hash, (struct str){from, size}, value);
+        part_keep(r, hash, (struct str){from, size}, value);
     return value;
 }
 
@@ -369,8 +371,10 @@ static json_t *read_value(struct reader *r, bool is_own)
 struct err *json_pool_parse(struct json_pool *p, struct str text, json_t **ret)
 {
     struct reader r = {.pool = p, .at = text.at, .end = text.at + text.size};
-    AUTO(json_freep) json_t *tree = read_value(&r, true);
+    AUTO(json_freep) json_t *tree = NULL;
 
+    r.source = part_hash(text.at, text.size);
+    tree = read_value(&r, true);
     if (!tree || r.at != r.end)
         return json_parse(text, ret);
     *ret = TAKE(tree);

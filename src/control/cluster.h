@@ -20,13 +20,19 @@
 #include "kinds/ledger.h"
 
 /*
- * What happens to a resource. All that is there is put before the watch is returned; later changes
- * come from the loop, once each and in order. Trees are borrowed: keep one with json_incref.
+ * What happens to a resource. All that is there is put first, later changes come from the loop,
+ * once each and in order. Without `loaded` the watch is returned when all was put. With `loaded`
+ * (for resources of which there are many) objects are put in turns of the loop, then `loaded` is
+ * called once; an object that changes meanwhile is put as it is then, one that goes before it was
+ * put is not told.
+ *
+ * Trees are borrowed: keep one with json_incref. Listeners share a tree: it is never changed.
  */
 struct cluster_listener {
     void (*put)(void *arg, const char *ns, const char *name, const json_t *object);
     void (*removed)(void *arg, const char *ns, const char *name, const json_t *last);
     void *arg;
+    void (*loaded)(void *arg); /* NULL: all is put before the watch is returned */
 };
 
 struct cluster_watch;

@@ -1,6 +1,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/cluster.h"
+#include "control/cluster_feed.h"
 #include "kinds/disruption.h"
 
 enum {
@@ -11,9 +12,11 @@ struct over_store {
     struct cluster cluster;
     struct store *store;
     struct objects *objects;
+    struct feeds feeds;
 };
 
 struct cluster_watch {
+    struct feed_member *member; /* of a feed; NULL: the watch has its own: */
     struct store_watch *watch;
     struct cluster_listener listener;
 };
@@ -93,15 +96,34 @@ static void put_listed(void *arg, const struct store_object *o)
         w->listener.put(w->listener.arg, o->key.ns, o->key.name, tree);
 }
 
+static struct cluster_watch *watch_in_turns(struct over_store *c, const char *group,
+                                            const char *resource, const struct cluster_listener *l)
+{
+    const struct feed_options o = {.loop = objects_loop(c->objects),
+                                   .store = c->store,
+                                   .objects = c->objects,
+                                   .group = group,
+                                   .resource = resource};
+    struct cluster_watch *w = mem_alloc(sizeof(*w));
+
+    w->member = feeds_join(&c->feeds, &o, l);
+    return w;
+}
+
 static struct err *watch(void *self, const char *group, const char *resource,
                          const struct cluster_listener *l, struct cluster_watch **ret)
 {
     struct store_range range = {.group = group, .resource = resource};
     struct over_store *c = self;
-    struct cluster_watch *w = mem_alloc(sizeof(*w));
+    struct cluster_watch *w;
     int64_t revision = 0;
     struct err *e;
 
+    if (l->loaded) {
+        *ret = watch_in_turns(c, group, resource, l);
+        return NULL;
+    }
+    w = mem_alloc(sizeof(*w));
     w->listener = *l;
     e = each(c->store, &range, put_listed, w, &revision);
     if (!e)
@@ -117,6 +139,8 @@ static struct err *watch(void *self, const char *group, const char *resource,
 static void unwatch(void *self, struct cluster_watch *w)
 {
     (void)self;
+    if (w->member)
+        feed_leave(w->member);
     store_watch_free(w->watch);
     free(w);
 }

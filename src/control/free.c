@@ -274,9 +274,11 @@ static void on_time(void *arg)
 struct err *free_begin(struct views *v, const struct report_question *q, report_done_fn done,
                        void *done_arg, struct report **ret)
 {
-    struct report *r = mem_alloc(sizeof(*r));
+    struct report *r;
     struct err *e;
 
+    TRY(scheduler_check_loaded(v->scheduler));
+    r = mem_alloc(sizeof(*r));
     *r = (struct report){.views = v, .done = done, .arg = done_arg};
     e = read_sizes(json_text(q->parameters, "gpus"), r);
     if (!e)

@@ -7,7 +7,8 @@
 #include "control/gc_private.h"
 
 enum {
-    WORK_PER_TURN = 64
+    WORK_PER_TURN = 64,
+    LOADS_PER_TURN = 64
 };
 static const int64_t retry_ns = NS_PER_SEC;
 
@@ -139,6 +140,8 @@ static void on_work(void *arg)
     struct gc *gc = arg;
     bool is_well = true;
 
+    if (!gc->is_loaded)
+        return;
     for (int i = 0; i < WORK_PER_TURN && gc->work_list && is_well; i++)
         is_well = work_turn(gc, work_next(gc));
     if (gc->work_list)
@@ -161,7 +164,7 @@ static void on_put(struct gc *gc, const struct kind *k, const struct store_objec
         gc_index_remove(gc, o); /* it may have had owners before */
         return;
     }
-    e = objects_decode(o, &object);
+    e = objects_decode_metadata(gc->options.objects, o, &object);
     if (e) {
         LOG(ERROR, "stored object cannot be read", S("name", o->key.name), E(e));
         return;
@@ -180,7 +183,7 @@ static void on_put(struct gc *gc, const struct kind *k, const struct store_objec
 static void on_removed(struct gc *gc, const struct kind *k, const struct store_object *o)
 {
     AUTO(json_freep) json_t *object = NULL;
-    AUTO(err_freep) struct err *e = objects_decode(o, &object);
+    AUTO(err_freep) struct err *e = objects_decode_metadata(gc->options.objects, o, &object);
 
     gc_index_remove(gc, o);
     if (e)
@@ -193,7 +196,7 @@ static void on_removed(struct gc *gc, const struct kind *k, const struct store_o
         gc_enqueue(gc, WORK_NAMESPACE, kind_find("", "namespaces"), "", o->key.ns);
 }
 
-/* Also for each object there is at the start. */
+/* Also for each object that was there at the start. */
 static void on_object(struct gc *gc, const struct store_object *o, bool is_removed)
 {
     const struct kind *k = kind_find(o->key.group, o->key.resource);
@@ -213,16 +216,35 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
         on_object(arg, change->object, change->type == STORE_DELETED);
 }
 
+/* An object that has changed since the list was made is told by the watch. */
+static void load_object(struct gc *gc, const struct store_object *o)
+{
+    if (store_get(gc->store, o->key) == o)
+        on_object(gc, o, false);
+}
+
+static void on_load(void *arg)
+{
+    struct gc *gc = arg;
+
+    for (int i = 0; i < LOADS_PER_TURN && gc->next_initial < gc->initial.n; i++)
+        load_object(gc, gc->initial.at[gc->next_initial++]);
+    if (gc->next_initial < gc->initial.n) {
+        loop_timer_set(gc->load_timer, 0);
+        return;
+    }
+    store_list_done(&gc->initial);
+    gc->is_loaded = true;
+    loop_timer_set(gc->work_timer, 0);
+}
+
 static struct err *watch_all(struct gc *gc)
 {
     struct store_range everything = {0};
-    struct store_list list = {0};
 
-    TRY(store_list(gc->store, &everything, NULL, NULL, 0, 0, &list));
-    for (size_t i = 0; i < list.n; i++)
-        on_object(gc, list.at[i], false);
-    store_list_done(&list);
-    return store_watch_new(gc->store, &everything, list.revision, on_change, gc, &gc->watch);
+    TRY(store_list(gc->store, &everything, NULL, NULL, 0, 0, &gc->initial));
+    loop_timer_set(gc->load_timer, 0);
+    return store_watch_new(gc->store, &everything, gc->initial.revision, on_change, gc, &gc->watch);
 }
 
 struct err *gc_new(const struct gc_options *o, struct gc **ret)
@@ -241,6 +263,7 @@ struct err *gc_new(const struct gc_options *o, struct gc **ret)
     gc->who = (struct kind_context){
         .user = "system:garbage-collector", .is_system = true, .is_admin = true, .host_uid = -1};
     gc->work_timer = loop_timer_new(o->loop, on_work, gc);
+    gc->load_timer = loop_timer_new(o->loop, on_load, gc);
     gc_sweeps_start(gc);
     e = watch_all(gc);
     if (e) {
@@ -263,5 +286,7 @@ void gc_free(struct gc *gc)
     while ((w = work_next(gc)))
         work_free(w);
     loop_timer_free(gc->work_timer);
+    loop_timer_free(gc->load_timer);
+    store_list_done(&gc->initial);
     free(gc);
 }

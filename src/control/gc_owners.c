@@ -29,7 +29,7 @@ static struct err *load(const struct gc *gc, const struct kind *k, const char *n
 {
     const struct store_object *o = store_get(gc->store, objects_key(k, ns, name));
 
-    return o ? objects_decode(o, ret) : NULL;
+    return o ? objects_decode_metadata(gc->options.objects, o, ret) : NULL;
 }
 
 static struct err *owner_state(const struct gc *gc, const struct work *w, const json_t *reference,

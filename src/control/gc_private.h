@@ -62,6 +62,10 @@ struct gc {
     struct store *store;
     struct kind_context who;
     struct store_watch *watch;
+    struct store_list initial; /* what was there at the start, looked at in turns */
+    size_t next_initial;
+    struct loop_timer *load_timer;
+    bool is_loaded; /* the index of owners is whole: work may be done */
 
     struct work *work_map;
     struct work *work_list;

@@ -108,7 +108,7 @@ static void on_work(void *arg)
 {
     struct jobs *s = arg;
 
-    if (s->is_stopped)
+    if (s->is_stopped || s->is_loading)
         return;
     release_orphans(s);
     for (int i = 0; i < JOBS_PER_TURN && s->queue; i++) {
@@ -122,15 +122,25 @@ static void on_work(void *arg)
         loop_timer_set(s->work_timer, 0);
 }
 
+/* Only now is it known which pods each Job lacks. */
+static void pods_loaded(void *arg)
+{
+    struct jobs *s = arg;
+
+    s->is_loading = false;
+    loop_timer_set(s->work_timer, 0);
+}
+
 /* Jobs before their pods: a pod whose job is not known is let go. */
 static struct err *watch_all(struct jobs *s)
 {
     const struct cluster_listener of_jobs = {
         .put = jobs_put_job, .removed = jobs_remove_job, .arg = s};
     const struct cluster_listener of_pods = {
-        .put = jobs_put_pod, .removed = jobs_remove_pod, .arg = s};
+        .put = jobs_put_pod, .removed = jobs_remove_pod, .arg = s, .loaded = pods_loaded};
     struct cluster *c = s->options.cluster;
 
+    s->is_loading = true;
     TRY(cluster_watch(c, "batch", "jobs", &of_jobs, &s->jobs_watch));
     return cluster_watch(c, "", "pods", &of_pods, &s->pods_watch);
 }

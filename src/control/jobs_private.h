@@ -129,6 +129,7 @@ struct jobs {
     struct loop_timer *work_timer;
     struct loop_timer *reload_timer;
     bool is_stopped; /* until the reload */
+    bool is_loading; /* until all pods have been read */
     struct writes *writes;
 };
 

@@ -153,8 +153,8 @@ bool queue_tree_let_in(const struct queue_tree *q, const char *queue, const char
 static struct err *watch(struct queue_tree *q)
 {
     struct cluster *c = q->options.cluster;
-    const struct cluster_listener queues = {put_queue, remove_queue, q};
-    const struct cluster_listener spaces = {put_space, remove_space, q};
+    const struct cluster_listener queues = {put_queue, remove_queue, q, NULL};
+    const struct cluster_listener spaces = {put_space, remove_space, q, NULL};
 
     TRY(cluster_watch(c, "", "namespaces", &spaces, &q->spaces_watch));
     return cluster_watch(c, "mete.dev", "queues", &queues, &q->queues_watch);

@@ -140,6 +140,11 @@ static void remove_record(void *arg, const char *ns, const char *name, const jso
         comeback_free(r, c);
 }
 
+static void pods_loaded(void *arg)
+{
+    (void)arg; /* only pods that go are of interest */
+}
+
 static void put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
 {
     (void)arg;
@@ -161,8 +166,8 @@ static void remove_pod(void *arg, const char *ns, const char *name, const json_t
 struct err *requeue_new(const struct requeue_options *o, struct requeue **ret)
 {
     struct requeue *r = mem_alloc(sizeof(*r));
-    const struct cluster_listener records = {put_record, remove_record, r};
-    const struct cluster_listener pods = {put_pod, remove_pod, r};
+    const struct cluster_listener records = {put_record, remove_record, r, NULL};
+    const struct cluster_listener pods = {put_pod, remove_pod, r, pods_loaded};
     struct err *e;
 
     r->options = *o;

@@ -344,7 +344,7 @@ static void on_status(void *arg)
 struct err *reservations_new(const struct reservations_options *o, struct reservations **ret)
 {
     struct reservations *r = mem_alloc(sizeof(*r));
-    const struct cluster_listener listener = {put, removed, r};
+    const struct cluster_listener listener = {put, removed, r, NULL};
     struct err *e;
 
     r->options = *o;

@@ -125,7 +125,7 @@ static void on_cycle(void *arg)
     struct arena *a;
 
     s->is_poked = false;
-    if (s->is_held)
+    if (s->is_held || scheduler_is_loading(s))
         return;
     scheduler_finish_evictions(s);
     scheduler_settle_groups(s);
@@ -174,22 +174,45 @@ static struct err *watch_reservations(struct scheduler *s)
     return reservations_new(&o, &s->reservations);
 }
 
+/* The last that decisions need: reservations pick gpus, so they want to know what is held. */
+static void load_reservations(void *arg)
+{
+    struct scheduler *s = arg;
+    AUTO(err_freep) struct err *e = watch_reservations(s);
+
+    if (e) {
+        LOG(WARN, "reservations cannot be read, will be tried again", E(e));
+        loop_timer_set(s->load_timer, NS_PER_SEC);
+        return;
+    }
+    scheduler_poke(s);
+}
+
+static void pods_loaded(void *arg)
+{
+    struct scheduler *s = arg;
+
+    s->is_loading = false;
+    sched_works_loaded(s);
+    load_reservations(s);
+    scheduler_check_all_held(s);
+    LOG(INFO, "all pods have been read", U("pods", map_count(handle, s->pods)));
+}
+
+/* Holders of gpus are known at once, pods and what they hold when the loop has read them. */
 static struct err *watch_all(struct scheduler *s)
 {
     struct cluster *c = s->options.cluster;
-    const struct cluster_listener nodes = {scheduler_put_node, scheduler_remove_node, s};
-    const struct cluster_listener pods = {scheduler_put_pod, scheduler_remove_pod, s};
-    const struct cluster_listener ledger = {scheduler_put_held, scheduler_remove_held, s};
+    const struct cluster_listener nodes = {scheduler_put_node, scheduler_remove_node, s, NULL};
+    const struct cluster_listener pods = {scheduler_put_pod, scheduler_remove_pod, s, pods_loaded};
+    const struct cluster_listener ledger = {scheduler_put_held, scheduler_remove_held, s, NULL};
 
     TRY(watch_queues(s));
     TRY(cluster_watch(c, "", "nodes", &nodes, &s->nodes_watch));
     TRY(scheduler_watch_groups(s));
     s->is_loading = true;
-    TRY(cluster_watch(c, "", "pods", &pods, &s->pods_watch));
-    s->is_loading = false;
-    sched_works_loaded(s);
-    TRY(watch_reservations(s)); /* what is held is known when their gpus are picked */
-    return cluster_watch(c, "mete.dev", "ledger", &ledger, &s->ledger_watch);
+    TRY(cluster_watch(c, "mete.dev", "ledger", &ledger, &s->ledger_watch));
+    return cluster_watch(c, "", "pods", &pods, &s->pods_watch);
 }
 
 struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **ret)
@@ -211,6 +234,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
     s->shrink_timer = loop_timer_new(o->loop, scheduler_tell_shrunk, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
+    s->load_timer = loop_timer_new(o->loop, load_reservations, s);
     s->writes = writes_new(s);
     s->engine = mete_engine_new(&engine);
     if (!s->engine)
@@ -259,6 +283,7 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->status_timer);
     loop_timer_free(s->shrink_timer);
     loop_timer_free(s->start_timer);
+    loop_timer_free(s->load_timer);
     queue_tree_free(s->queues);
     reservations_free(s->reservations);
     mete_engine_free(s->engine);
@@ -302,6 +327,35 @@ static void tell_wait(const struct scheduler *s, const struct sched_pod *p, stru
     };
 }
 
+/* Before all pods were read no reason of the engine is true. */
+static void tell_loading(const struct scheduler *s, struct mete_reason *ret)
+{
+    int64_t now_ns = loop_wall_ns(s->options.loop);
+
+    *ret = (struct mete_reason){
+        .code = METE_REASON_NOT_YET_EVALUATED,
+        .code_text = "NotYetEvaluated",
+        .class_text = "turn",
+        .queue = "default",
+        .message = "not looked at yet: the server has just started and reads what is there",
+        .since_ns = now_ns,
+        .evaluated_ns = now_ns,
+    };
+}
+
+struct err *scheduler_check_loaded(const struct scheduler *s)
+{
+    if (!scheduler_is_loading(s))
+        return NULL;
+    return err_new(ERR_UNAVAILABLE, "the server has just started and is reading its pods: try "
+                                    "again in a few seconds");
+}
+
+bool scheduler_is_loading(const struct scheduler *s)
+{
+    return s->is_loading || !s->reservations;
+}
+
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
                    struct mete_reason *ret)
 {
@@ -309,6 +363,10 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
     int64_t now_ns = loop_wall_ns(s->options.loop);
     enum mete_result result;
 
+    if (scheduler_is_loading(s) && !(p && p->is_placed)) {
+        tell_loading(s, ret);
+        return true;
+    }
     if (!p)
         return false;
     if (p->wait.code) {

@@ -34,6 +34,14 @@ void scheduler_free(struct scheduler *s); /* accepts NULL */
 /* While there is a cause nothing is placed; what is placed stays. NULL: go on. */
 void scheduler_hold(struct scheduler *s, const char *why);
 
+/*
+ * From the start until all pods have been read, in turns of the loop: nothing is placed, no pod has
+ * a reason but NotYetEvaluated, and the engine does not know yet what all pods hold.
+ */
+bool scheduler_is_loading(const struct scheduler *s);
+/* ERR_UNAVAILABLE meanwhile: for questions whose answer rests on what all pods hold. */
+struct err *scheduler_check_loaded(const struct scheduler *s) MUST_CHECK;
+
 struct mete_engine *scheduler_engine(struct scheduler *s);
 
 /* Why that pod waits; brief: as mete_why_brief. False: it does not, or is not known. */

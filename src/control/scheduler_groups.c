@@ -560,7 +560,7 @@ struct err *scheduler_watch_groups(struct scheduler *s)
 {
     for (enum gang_door door = GANG_WORKLOAD; door < GANG_DOORS; door++) {
         const struct gang_source *source = &gang_sources[door];
-        struct cluster_listener l = {on_put, on_removed, &s->doors[door]};
+        struct cluster_listener l = {on_put, on_removed, &s->doors[door], NULL};
 
         s->doors[door] = (struct sched_door){s, door};
         TRY(cluster_watch(s->options.cluster, source->group, source->plural, &l,

@@ -129,7 +129,8 @@ void scheduler_put_held(void *arg, const char *ns, const char *name, const json_
     h->pod_uid = text_or_empty(entry, "podUid");
     h->node = text_or_empty(entry, "node");
     map_add(handle, s->held, h->uuid, strlen(h->uuid), h);
-    check(s, h);
+    if (!s->is_loading) /* else its pod may be one that was not read yet */
+        check(s, h);
 }
 
 void scheduler_remove_held(void *arg, const char *ns, const char *name, const json_t *last)

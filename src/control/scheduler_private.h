@@ -169,6 +169,7 @@ struct scheduler {
     struct loop_timer *tell_timer;
     struct loop_timer *tick_timer;
     struct loop_timer *shrink_timer;
+    struct loop_timer *load_timer;
     struct loop_timer *start_timer; /* for those that are not to start before a time: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
@@ -192,7 +193,7 @@ struct scheduler {
     struct loop_timer *status_timer;
     bool has_shrunk;
     bool has_unevicted; /* of some that have to go not all pods were marked */
-    bool is_loading;    /* the first list of pods: gangs are told when all is read */
+    bool is_loading;    /* pods are being read: gangs are told, and cycles run, afterwards */
     struct sched_held *held;
     struct sched_port *ports;
     uint64_t next_unnamed;

@@ -318,8 +318,16 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w)
     return true;
 }
 
+/* A placed gang is told to the engine when all pods have been read, with all that are its. */
+static bool is_untold(const struct scheduler *s, const struct sched_work *w)
+{
+    return s->is_loading && w->is_gang && w->is_placed;
+}
+
 static void remove_from_engine(struct scheduler *s, const struct sched_work *w)
 {
+    if (is_untold(s, w))
+        return;
     if (mete_workload_remove(s->engine, w->id) != METE_OK)
         LOG(ERROR, "workload was not in the engine", S("workload", w->key));
     scheduler_poke(s);
@@ -352,6 +360,8 @@ void sched_work_again(struct scheduler *s, struct sched_work *w)
     struct sched_pod *p = w->pods.at[0];
     bool is_loaded = !p->tree;
 
+    if (is_untold(s, w))
+        return;
     if (is_loaded && !load_tree(s, w))
         return;
     w->is_shrunk = false;

@@ -38,6 +38,7 @@ struct err *what_if_begin(struct views *v, const struct report_question *q, repo
     AUTO(json_freep) json_t *answer = NULL;
     struct report *r;
 
+    TRY(scheduler_check_loaded(v->scheduler));
     while (rest.size > 0) {
         struct str one = str_cut(&rest, ';');
 

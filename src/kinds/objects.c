@@ -2,7 +2,9 @@
 #include "kinds/objects.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "base/json_pool.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "kinds/admit.h"
@@ -31,6 +33,7 @@ struct objects *objects_new(const struct objects_options *options)
     o->api_host = options->api_host ? mem_strdup(options->api_host) : NULL;
     o->api_port = options->api_port ? mem_strdup(options->api_port) : NULL;
     o->trees = tree_cache_new();
+    o->pool = json_pool_new();
     return o;
 }
 
@@ -39,6 +42,7 @@ void objects_free(struct objects *o)
     if (!o)
         return;
     tree_cache_free(o->trees);
+    json_pool_free(o->pool);
     free(o->api_host);
     free(o->api_port);
     free(o);
@@ -47,6 +51,11 @@ void objects_free(struct objects *o)
 struct store *objects_store(const struct objects *o)
 {
     return o->store;
+}
+
+struct loop *objects_loop(const struct objects *o)
+{
+    return o->loop;
 }
 
 int64_t objects_now_ns(struct objects *o)
@@ -130,13 +139,47 @@ struct err *field_forbidden(const struct change *c, const char *field, const cha
     return causes_err(&causes, c->kind->kind, change_name(c));
 }
 
+static void put_version(json_t *tree, const struct store_object *o)
+{
+    char version[24];
+
+    (void)snprintf(version, sizeof(version), "%" PRId64, o->version);
+    json_put_text(json_object_at(tree, "metadata"), "resourceVersion", version);
+}
+
 struct err *objects_decode(const struct store_object *o, json_t **ret)
 {
     AUTO(json_freep) json_t *tree = NULL;
-    AUTO_FREE char *version = mem_format("%" PRId64, o->version);
 
     TRY(json_parse(o->bytes, &tree));
-    json_put_text(json_object_at(tree, "metadata"), "resourceVersion", version);
+    put_version(tree, o);
+    *ret = TAKE(tree);
+    return NULL;
+}
+
+struct err *objects_decode_shared(struct objects *objects, const struct store_object *o,
+                                  json_t **ret)
+{
+    AUTO(json_freep) json_t *tree = NULL;
+
+    TRY(json_pool_parse(objects->pool, o->bytes, &tree));
+    put_version(tree, o);
+    *ret = TAKE(tree);
+    return NULL;
+}
+
+struct err *objects_decode_metadata(struct objects *objects, const struct store_object *o,
+                                    json_t **ret)
+{
+    AUTO(json_freep) json_t *tree = json_object();
+    json_t *metadata = NULL;
+    struct str text = {0};
+
+    if (json_peek(o->bytes, &text, "metadata", NULL) != PEEK_FOUND)
+        return objects_decode_shared(objects, o, ret);
+    TRY(json_pool_parse(objects->pool, text, &metadata));
+    json_put(tree, "metadata", metadata);
+    put_version(tree, o);
     *ret = TAKE(tree);
     return NULL;
 }

@@ -43,6 +43,7 @@ static inline void objects_freep(struct objects **o)
 }
 
 struct store *objects_store(const struct objects *o);
+struct loop *objects_loop(const struct objects *o);
 
 /* The time of accounting: the wall clock that never goes back (account.h). */
 int64_t objects_now_ns(struct objects *o);
@@ -125,6 +126,13 @@ struct err *objects_delete(struct objects *o, const struct objects_request *r,
 
 /* The object's tree with metadata.resourceVersion set from its version. New reference. */
 struct err *objects_decode(const struct store_object *o, json_t **ret) MUST_CHECK;
+/* The same tree, many times as fast, for readers: its parts are shared with other trees and never
+ * changed (base/json_pool.h). */
+struct err *objects_decode_shared(struct objects *objects, const struct store_object *o,
+                                  json_t **ret) MUST_CHECK;
+/* The same of its member "metadata" at least: the rest may be missing. */
+struct err *objects_decode_metadata(struct objects *objects, const struct store_object *o,
+                                    json_t **ret) MUST_CHECK;
 /* The same as text, without making a tree: what replies and watches send. */
 void objects_format(const struct store_object *o, struct buf *b);
 

@@ -10,6 +10,7 @@ struct objects {
     struct loop *loop;
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
+    struct json_pool *pool;                    /* of objects that are only read */
     struct tree_cache *trees;                  /* of quotas, limit ranges and priority classes */
     const struct host_roots *host_roots;       /* NULL: none */
     const struct network_tiers *network_tiers; /* NULL: none */

@@ -30,22 +30,33 @@ static void check_peeks(struct str text, const json_t *tree)
     }
 }
 
+static void check_text(struct json_pool *p, struct str text)
+{
+    AUTO(json_freep) json_t *want = NULL;
+    AUTO(err_freep) struct err *refused = json_parse(text, &want);
+    AUTO(json_freep) json_t *found = NULL;
+    AUTO(err_freep) struct err *e = json_pool_parse(p, text, &found);
+
+    assert(!e == !refused);
+    assert(e || json_equal(found, want));
+    if (want)
+        check_peeks(text, want);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct str text = {(const char *)data, size};
     struct json_pool *p = json_pool_new();
-    AUTO(json_freep) json_t *want = NULL;
-    AUTO(err_freep) struct err *refused = json_parse(text, &want);
 
-    for (int i = 0; i < 3; i++) {
-        AUTO(json_freep) json_t *found = NULL;
-        AUTO(err_freep) struct err *e = json_pool_parse(p, text, &found);
+    check_text(p, text);
+    for (int i = 0; i < 3; i++) { /* as a part that several texts have */
+        AUTO(buf_done) struct buf b = {.cap = size + 64};
 
-        assert(!e == !refused);
-        assert(e || json_equal(found, want));
+        buf_printf(&b, "{\"n\":%d,\"part\":", i);
+        buf_add(&b, text.at, text.size);
+        buf_add_char(&b, '}');
+        check_text(p, (struct str){b.at, b.size});
     }
-    if (want)
-        check_peeks(text, want);
     json_pool_free(p);
     return 0;
 }

@@ -27,21 +27,33 @@ static void assert_text(const json_t *j, const char *want)
     assert_string_equal(text, want);
 }
 
-/* A tree or an error: as json_parse has it, each time that the text is read. */
-static void assert_reads_alike(struct json_pool *p, struct str text)
+/* A tree or an error: as json_parse has it. */
+static void assert_reads_as_json_parse(struct json_pool *p, struct str text)
 {
     AUTO(json_freep) json_t *want = NULL;
     AUTO(err_freep) struct err *refused = json_parse(text, &want);
 
-    for (int i = 0; i < 3; i++) {
-        AUTO(json_freep) json_t *found = NULL;
-        AUTO(err_freep) struct err *e = json_pool_parse(p, text, &found);
+    AUTO(json_freep) json_t *found = NULL;
+    AUTO(err_freep) struct err *e = json_pool_parse(p, text, &found);
 
-        assert_int_equal(e != NULL, refused != NULL);
-        if (e)
-            assert_string_equal(err_message(e), err_message(refused));
-        else
-            assert_true(json_equal(found, want));
+    assert_int_equal(e != NULL, refused != NULL);
+    if (e)
+        assert_string_equal(err_message(e), err_message(refused));
+    else
+        assert_true(json_equal(found, want));
+}
+
+/* By itself and as a part of others, which have it in common. */
+static void assert_reads_alike(struct json_pool *p, struct str text)
+{
+    assert_reads_as_json_parse(p, text);
+    for (int i = 0; i < 3; i++) {
+        AUTO(buf_done) struct buf b = {0};
+
+        buf_printf(&b, "{\"n\":%d,\"part\":", i);
+        buf_add(&b, text.at, text.size);
+        buf_add_char(&b, '}');
+        assert_reads_as_json_parse(p, (struct str){b.at, b.size});
     }
 }
 
@@ -124,25 +136,41 @@ static void lends_a_part_that_it_has_met_twice(void **state)
 
 static void leaves_the_root_and_its_metadata_to_the_caller(void **state)
 {
-    static const char text[] = "{\"metadata\":{\"name\":\"always-the-same\",\"labels\":{\"app\":"
-                               "\"long-enough-for-a-part\"}},\"spec\":" SPEC "}";
+    static const char form[] =
+        "{\"n\":%d,\"metadata\":{\"name\":\"always-the-same\",\"labels\":{\"app\":"
+        "\"long-enough-for-a-part\"}},\"spec\":" SPEC "}";
     struct json_pool *p = json_pool_new();
 
     (void)state;
     for (int i = 0; i < 4; i++) {
+        AUTO_FREE char *text = mem_format(form, i);
         AUTO(json_freep) json_t *j = read_pooled(p, text);
 
         assert_text(j, text);
         json_put_text(json_object_at(j, "metadata"), "resourceVersion", "7");
         json_put_text(j, "extra", "mine");
     }
+    assert_true(json_pool_hits(p) > 0);
+    json_pool_free(p);
+}
+
+static void keeps_nothing_of_one_text_however_often_it_is_read(void **state)
+{
+    struct json_pool *p = json_pool_new();
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        AUTO(json_freep) json_t *j = read_pooled(p, "{\"spec\":" SPEC "}");
+
+        assert_text(json_at(j, "spec", NULL), SPEC);
+    }
+    assert_int_equal(json_pool_hits(p), 0);
     json_pool_free(p);
 }
 
 /* In a child: it is to die. */
 static void ends_the_process_where_a_shared_part_was_changed(void **state)
 {
-    static const char text[] = "{\"spec\":" SPEC "}";
     pid_t pid = fork();
     int status = 0;
 
@@ -154,6 +182,7 @@ static void ends_the_process_where_a_shared_part_was_changed(void **state)
         (void)freopen("/dev/null", "w", stderr);
         (void)signal(SIGABRT, SIG_DFL);
         for (int i = 0; i < 4096; i++) {
+            AUTO_FREE char *text = mem_format("{\"n\":%d,\"spec\":" SPEC "}", i);
             AUTO(json_freep) json_t *j = read_pooled(p, text);
 
             if (i == 2)
@@ -242,6 +271,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_nested_too_deep),
         cmocka_unit_test(lends_a_part_that_it_has_met_twice),
         cmocka_unit_test(leaves_the_root_and_its_metadata_to_the_caller),
+        cmocka_unit_test(keeps_nothing_of_one_text_however_often_it_is_read),
         cmocka_unit_test(ends_the_process_where_a_shared_part_was_changed),
         cmocka_unit_test(reads_any_text_as_json_parse_does),
         cmocka_unit_test(finds_a_member_without_a_tree),
