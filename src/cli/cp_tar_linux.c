@@ -1,11 +1,10 @@
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive_linux.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cp_tar.h"
@@ -28,7 +27,7 @@ struct tar_job {
 static struct err *archive_failure(struct archive *a, const char *doing)
 {
     return err_new(ERR_INTERNAL, "%s: %s", doing,
-                   archive_error_string(a) ? archive_error_string(a) : "it failed");
+                   sym_archive_error_string(a) ? sym_archive_error_string(a) : "it failed");
 }
 
 /* ---- out of a container ---- */
@@ -60,11 +59,11 @@ static const char *below(const char *path, const char *name)
 /* Where an entry goes; NULL: nowhere. The caller frees it. */
 static char *place_of(const struct tar_job *j, struct archive_entry *entry)
 {
-    const char *path = archive_entry_pathname(entry);
-    mode_t type = archive_entry_filetype(entry);
+    const char *path = sym_archive_entry_pathname(entry);
+    mode_t type = sym_archive_entry_filetype(entry);
     const char *rest = NULL;
 
-    if (!path || path[0] == '/' || has_dots(path) || archive_entry_hardlink(entry) ||
+    if (!path || path[0] == '/' || has_dots(path) || sym_archive_entry_hardlink(entry) ||
         (type != AE_IFREG && type != AE_IFDIR))
         return NULL;
     rest = below(path, j->name);
@@ -82,8 +81,8 @@ static struct err *copy_data(struct archive *from, struct archive *to)
     la_int64_t offset = 0;
     int r;
 
-    while ((r = archive_read_data_block(from, &bytes, &size, &offset)) == ARCHIVE_OK)
-        if (archive_write_data_block(to, bytes, size, offset) < ARCHIVE_OK)
+    while ((r = sym_archive_read_data_block(from, &bytes, &size, &offset)) == ARCHIVE_OK)
+        if (sym_archive_write_data_block(to, bytes, size, offset) < ARCHIVE_OK)
             return archive_failure(to, "write a file");
     return r == ARCHIVE_EOF ? NULL : archive_failure(from, "read what the container sent");
 }
@@ -97,13 +96,13 @@ static struct err *unpack_entry(struct tar_job *j, struct archive *from, struct 
         j->n_skipped++;
         return NULL;
     }
-    archive_entry_set_pathname(entry, place);
-    archive_entry_set_perm(entry, archive_entry_perm(entry) & 0777);
-    if (archive_write_header(to, entry) != ARCHIVE_OK)
+    sym_archive_entry_set_pathname(entry, place);
+    sym_archive_entry_set_perm(entry, sym_archive_entry_perm(entry) & 0777);
+    if (sym_archive_write_header(to, entry) != ARCHIVE_OK)
         return archive_failure(to, place);
-    if (archive_entry_filetype(entry) == AE_IFREG)
+    if (sym_archive_entry_filetype(entry) == AE_IFREG)
         TRY(copy_data(from, to));
-    if (archive_write_finish_entry(to) != ARCHIVE_OK)
+    if (sym_archive_write_finish_entry(to) != ARCHIVE_OK)
         return archive_failure(to, place);
     j->n_files++;
     return NULL;
@@ -114,14 +113,14 @@ static struct err *unpack_all(struct tar_job *j, struct archive *from, struct ar
     struct archive_entry *entry = NULL;
     int r;
 
-    if (archive_read_support_format_tar(from) != ARCHIVE_OK ||
-        archive_write_disk_set_options(to, ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
-                                               ARCHIVE_EXTRACT_SECURE_SYMLINKS |
-                                               ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS) !=
+    if (sym_archive_read_support_format_tar(from) != ARCHIVE_OK ||
+        sym_archive_write_disk_set_options(
+            to, ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+                    ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS) !=
             ARCHIVE_OK ||
-        archive_read_open_fd(from, j->fd, BLOCK) != ARCHIVE_OK)
+        sym_archive_read_open_fd(from, j->fd, BLOCK) != ARCHIVE_OK)
         return archive_failure(from, "read what the container sent");
-    while ((r = archive_read_next_header(from, &entry)) == ARCHIVE_OK || r == ARCHIVE_WARN)
+    while ((r = sym_archive_read_next_header(from, &entry)) == ARCHIVE_OK || r == ARCHIVE_WARN)
         TRY(unpack_entry(j, from, to, entry));
     return r == ARCHIVE_EOF ? NULL : archive_failure(from, "read what the container sent");
 }
@@ -139,16 +138,20 @@ static void drain(int fd)
 
 static struct err *unpack(struct tar_job *j)
 {
-    struct archive *from = archive_read_new();
-    struct archive *to = archive_write_disk_new();
-    struct err *e = unpack_all(j, from, to);
+    struct archive *from;
+    struct archive *to;
+    struct err *e;
 
-    if (archive_write_close(to) != ARCHIVE_OK && !e)
+    TRY(archive_load());
+    from = sym_archive_read_new();
+    to = sym_archive_write_disk_new();
+    e = unpack_all(j, from, to);
+    if (sym_archive_write_close(to) != ARCHIVE_OK && !e)
         e = archive_failure(to, "finish the files");
     if (!e)
         drain(j->fd);
-    (void)archive_write_free(to); /* closed */
-    (void)archive_read_free(from);
+    (void)sym_archive_write_free(to); /* closed */
+    (void)sym_archive_read_free(from);
     return e;
 }
 
@@ -161,7 +164,7 @@ static struct err *pad(struct archive *to, size_t size)
     while (size > 0) {
         size_t n = size < sizeof(zeros) ? size : sizeof(zeros);
 
-        if (archive_write_data(to, zeros, n) != (la_ssize_t)n)
+        if (sym_archive_write_data(to, zeros, n) != (la_ssize_t)n)
             return archive_failure(to, "send a file");
         size -= n;
     }
@@ -177,10 +180,10 @@ static struct err *pack_data(struct archive *from, struct archive *to)
     la_int64_t offset = 0;
     int r;
 
-    while ((r = archive_read_data_block(from, &bytes, &size, &offset)) == ARCHIVE_OK) {
+    while ((r = sym_archive_read_data_block(from, &bytes, &size, &offset)) == ARCHIVE_OK) {
         if (offset > at)
             TRY(pad(to, (size_t)(offset - at)));
-        if (archive_write_data(to, bytes, size) != (la_ssize_t)size)
+        if (sym_archive_write_data(to, bytes, size) != (la_ssize_t)size)
             return archive_failure(to, "send a file");
         at = offset + (la_int64_t)size;
     }
@@ -190,22 +193,22 @@ static struct err *pack_data(struct archive *from, struct archive *to)
 static struct err *pack_entry(struct tar_job *j, struct archive *from, struct archive *to,
                               struct archive_entry *entry)
 {
-    mode_t type = archive_entry_filetype(entry);
-    const char *rest = archive_entry_pathname(entry) + strlen(j->path);
+    mode_t type = sym_archive_entry_filetype(entry);
+    const char *rest = sym_archive_entry_pathname(entry) + strlen(j->path);
     AUTO_FREE char *name = mem_format("%s%s%s", j->name, *rest && *rest != '/' ? "/" : "", rest);
 
     if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) {
         j->n_skipped++;
         return NULL;
     }
-    archive_entry_set_pathname(entry, name);
-    archive_entry_set_hardlink(entry, NULL);
-    archive_entry_set_uid(entry, 0);
-    archive_entry_set_gid(entry, 0);
-    archive_entry_set_uname(entry, "");
-    archive_entry_set_gname(entry, "");
-    archive_entry_set_perm(entry, archive_entry_perm(entry) & 0777);
-    if (archive_write_header(to, entry) < ARCHIVE_WARN)
+    sym_archive_entry_set_pathname(entry, name);
+    sym_archive_entry_set_hardlink(entry, NULL);
+    sym_archive_entry_set_uid(entry, 0);
+    sym_archive_entry_set_gid(entry, 0);
+    sym_archive_entry_set_uname(entry, "");
+    sym_archive_entry_set_gname(entry, "");
+    sym_archive_entry_set_perm(entry, sym_archive_entry_perm(entry) & 0777);
+    if (sym_archive_write_header(to, entry) < ARCHIVE_WARN)
         return archive_failure(to, "send a file");
     if (type == AE_IFREG)
         TRY(pack_data(from, to));
@@ -215,41 +218,46 @@ static struct err *pack_entry(struct tar_job *j, struct archive *from, struct ar
 
 static struct err *pack_all(struct tar_job *j, struct archive *from, struct archive *to)
 {
-    struct archive_entry *entry = archive_entry_new();
+    struct archive_entry *entry = sym_archive_entry_new();
     struct err *e = NULL;
     int r = ARCHIVE_OK;
 
-    if (archive_write_set_format_gnutar(to) != ARCHIVE_OK ||
-        archive_write_open_fd(to, j->fd) != ARCHIVE_OK)
+    if (sym_archive_write_set_format_gnutar(to) != ARCHIVE_OK ||
+        sym_archive_write_open_fd(to, j->fd) != ARCHIVE_OK)
         e = archive_failure(to, "send files");
-    if (!e && archive_read_disk_open(from, j->path) != ARCHIVE_OK)
+    if (!e && sym_archive_read_disk_open(from, j->path) != ARCHIVE_OK)
         e = archive_failure(from, j->path);
-    while (!e && (r = archive_read_next_header2(from, entry)) >= ARCHIVE_WARN && r != ARCHIVE_EOF) {
-        if (archive_entry_filetype(entry) == AE_IFDIR)
-            (void)archive_read_disk_descend(
+    while (!e && (r = sym_archive_read_next_header2(from, entry)) >= ARCHIVE_WARN &&
+           r != ARCHIVE_EOF) {
+        if (sym_archive_entry_filetype(entry) == AE_IFDIR)
+            (void)sym_archive_read_disk_descend(
                 from); /* a directory that cannot be read is told below */
         e = pack_entry(j, from, to, entry);
     }
     if (!e && r != ARCHIVE_EOF)
         e = archive_failure(from, j->path);
-    if (!e && archive_write_close(to) != ARCHIVE_OK)
+    if (!e && sym_archive_write_close(to) != ARCHIVE_OK)
         e = archive_failure(to, "send files");
-    archive_entry_free(entry);
+    sym_archive_entry_free(entry);
     return e;
 }
 
 static struct err *pack(struct tar_job *j)
 {
-    struct archive *from = archive_read_disk_new();
-    struct archive *to = archive_write_new();
-    struct err *e = NULL;
+    struct archive *from;
+    struct archive *to;
+    struct err *e;
 
-    (void)archive_read_disk_set_symlink_physical(from); /* links go as links */
+    TRY(archive_load());
+    from = sym_archive_read_disk_new();
+    to = sym_archive_write_new();
+    (void)sym_archive_read_disk_set_symlink_physical(from); /* links go as links */
     e = pack_all(j, from, to);
     if (e)
-        (void)archive_write_fail(to); /* no end mark: the other side sees that it is cut short */
-    (void)archive_write_free(to);
-    (void)archive_read_free(from);
+        (void)sym_archive_write_fail(
+            to); /* no end mark: the other side sees that it is cut short */
+    (void)sym_archive_write_free(to);
+    (void)sym_archive_read_free(from);
     return e;
 }
 

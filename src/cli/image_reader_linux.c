@@ -1,10 +1,9 @@
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive_linux.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/image.h"
@@ -27,7 +26,7 @@ struct image_reader {
 
 static struct err *tar_error(const struct image_reader *r, struct archive *a)
 {
-    const char *text = archive_error_string(a);
+    const char *text = sym_archive_error_string(a);
 
     return err_new(ERR_INTERNAL, "read %s: %s", r->path, text ? text : "libarchive fails");
 }
@@ -43,16 +42,17 @@ static la_ssize_t on_write(struct archive *a, void *arg, const void *bytes, size
 
 static struct err *open_dir(struct image_reader *r)
 {
-    r->disk = archive_read_disk_new();
-    r->tar = archive_write_new();
-    r->entry = archive_entry_new();
+    TRY(archive_load());
+    r->disk = sym_archive_read_disk_new();
+    r->tar = sym_archive_write_new();
+    r->entry = sym_archive_entry_new();
     if (!r->disk || !r->tar || !r->entry)
         abort(); /* out of memory */
-    if (archive_write_set_format_pax_restricted(r->tar) != ARCHIVE_OK ||
-        archive_write_set_bytes_per_block(r->tar, 0) != ARCHIVE_OK ||
-        archive_write_open(r->tar, r, NULL, on_write, NULL) != ARCHIVE_OK)
+    if (sym_archive_write_set_format_pax_restricted(r->tar) != ARCHIVE_OK ||
+        sym_archive_write_set_bytes_per_block(r->tar, 0) != ARCHIVE_OK ||
+        sym_archive_write_open(r->tar, r, NULL, on_write, NULL) != ARCHIVE_OK)
         return tar_error(r, r->tar);
-    if (archive_read_disk_open(r->disk, r->path) != ARCHIVE_OK)
+    if (sym_archive_read_disk_open(r->disk, r->path) != ARCHIVE_OK)
         return tar_error(r, r->disk);
     return NULL;
 }
@@ -85,11 +85,12 @@ void image_reader_free(struct image_reader *r)
 {
     if (!r)
         return;
-    archive_entry_free(r->entry);
+    if (r->entry) /* a file is read without libarchive */
+        sym_archive_entry_free(r->entry);
     if (r->disk)
-        (void)archive_read_free(r->disk);
+        (void)sym_archive_read_free(r->disk);
     if (r->tar)
-        (void)archive_write_free(r->tar); /* into our memory */
+        (void)sym_archive_write_free(r->tar); /* into our memory */
     buf_done(&r->out);
     fd_close(r->file);
     fd_close(r->fd);
@@ -123,26 +124,26 @@ static const char *name_below(const struct image_reader *r, const char *path)
 
 static struct err *next_entry(struct image_reader *r)
 {
-    int result = archive_read_next_header2(r->disk, r->entry);
+    int result = sym_archive_read_next_header2(r->disk, r->entry);
     AUTO_FREE char *name = NULL;
 
     if (result == ARCHIVE_EOF) {
         r->is_over = true;
-        return archive_write_close(r->tar) == ARCHIVE_OK ? NULL : tar_error(r, r->tar);
+        return sym_archive_write_close(r->tar) == ARCHIVE_OK ? NULL : tar_error(r, r->tar);
     }
-    if (result != ARCHIVE_OK || archive_read_disk_descend(r->disk) < ARCHIVE_WARN)
+    if (result != ARCHIVE_OK || sym_archive_read_disk_descend(r->disk) < ARCHIVE_WARN)
         return tar_error(r, r->disk);
-    name = mem_strdup(name_below(r, archive_entry_pathname(r->entry)));
-    if (archive_entry_filetype(r->entry) != AE_IFREG || *name == '\0')
+    name = mem_strdup(name_below(r, sym_archive_entry_pathname(r->entry)));
+    if (sym_archive_entry_filetype(r->entry) != AE_IFREG || *name == '\0')
         return NULL;
-    r->file = open(archive_entry_sourcepath(r->entry), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    r->file = open(sym_archive_entry_sourcepath(r->entry), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (r->file < 0)
-        return err_errno(errno, "open %s", archive_entry_sourcepath(r->entry));
-    archive_entry_set_pathname(r->entry, name);
-    archive_entry_set_hardlink(r->entry, NULL);
-    archive_entry_acl_clear(r->entry);
-    archive_entry_xattr_clear(r->entry);
-    return archive_write_header(r->tar, r->entry) == ARCHIVE_OK ? NULL : tar_error(r, r->tar);
+        return err_errno(errno, "open %s", sym_archive_entry_sourcepath(r->entry));
+    sym_archive_entry_set_pathname(r->entry, name);
+    sym_archive_entry_set_hardlink(r->entry, NULL);
+    sym_archive_entry_acl_clear(r->entry);
+    sym_archive_entry_xattr_clear(r->entry);
+    return sym_archive_write_header(r->tar, r->entry) == ARCHIVE_OK ? NULL : tar_error(r, r->tar);
 }
 
 /* One header or one piece of a file. */
@@ -155,7 +156,7 @@ static struct err *tar_some(struct image_reader *r)
     TRY(read_some(r, r->file, &size));
     if (size == 0)
         fd_close(fd_take(&r->file));
-    else if (archive_write_data(r->tar, r->piece, size) < 0)
+    else if (sym_archive_write_data(r->tar, r->piece, size) < 0)
         return tar_error(r, r->tar);
     return NULL;
 }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "base/mem.h"
 #include "client/stream.h"
 
 void client_free(struct client *c)
@@ -56,6 +57,43 @@ void stream_free(struct stream *s)
 {
     if (s)
         s->ops->free(s->self);
+}
+
+static const char *option_copy(const char *text)
+{
+    return text ? mem_strdup(text) : NULL;
+}
+
+struct client_options *client_options_copy(const struct client_options *o)
+{
+    struct client_options *mine = mem_alloc(sizeof(*mine));
+
+    mine->loop = o->loop;
+    mine->unix_socket = option_copy(o->unix_socket);
+    mine->url = option_copy(o->url ? o->url : "http://mete");
+    mine->ca_file = option_copy(o->ca_file);
+    mine->cert_file = option_copy(o->cert_file);
+    mine->key_file = option_copy(o->key_file);
+    mine->token = option_copy(o->token);
+    return mine;
+}
+
+static void option_drop(const char *text)
+{
+    free((void *)(uintptr_t)text);
+}
+
+void client_options_free(struct client_options *o)
+{
+    if (!o)
+        return;
+    option_drop(o->unix_socket);
+    option_drop(o->url);
+    option_drop(o->ca_file);
+    option_drop(o->cert_file);
+    option_drop(o->key_file);
+    option_drop(o->token);
+    free(o);
 }
 
 struct status_code {

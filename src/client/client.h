@@ -1,6 +1,6 @@
 /*
- * client.h - requests to an API server, ours or a kube-apiserver (http_linux.c: libcurl's multi
- * interface on the loop)
+ * client.h - requests to an API server, ours or a kube-apiserver (unix_linux.c: over a unix socket;
+ * http_linux.c: to a URL, by libcurl's multi interface on the loop)
  *
  * As a seam: tests give other ops. Callbacks come from the loop, never from inside a call. A
  * callback may make new calls, cancel any and free the client.
@@ -59,6 +59,10 @@ struct client_ops {
     struct err *(*upgrade)(void *self, const struct stream_options *o, struct stream **ret);
     void (*free)(void *self);
 };
+
+/* An own copy of what `o` points to; the url has a value. */
+struct client_options *client_options_copy(const struct client_options *o);
+void client_options_free(struct client_options *o); /* accepts NULL */
 
 struct client {
     const struct client_ops *ops;

@@ -1,5 +1,6 @@
 #include "client/curl_linux.h"
 
+#include "base/library_linux.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -8,6 +9,28 @@
 enum {
     CONNECT_TIMEOUT_MS = 10000
 };
+
+#define X(name) __typeof__(name) *sym_##name;
+CURL_CALLS(X)
+#undef X
+
+struct err *curl_load(void)
+{
+    static const struct library_symbol symbols[] = {
+#define X(name) {#name, &sym_##name},
+        CURL_CALLS(X)
+#undef X
+    };
+    static struct library library = {.file = "libcurl.so.4",
+                                     .symbols = symbols,
+                                     .n_symbols = sizeof(symbols) / sizeof(symbols[0]),
+                                     .mutex = PTHREAD_MUTEX_INITIALIZER};
+
+    TRY(library_load(&library));
+    if (sym_curl_global_init(CURL_GLOBAL_DEFAULT))
+        return err_new(ERR_INTERNAL, "libcurl cannot start");
+    return NULL;
+}
 
 /* One socket that libcurl waits for. */
 struct curl_io {
@@ -30,8 +53,8 @@ static void pump_act(struct curl_pump *p, curl_socket_t fd, int events)
 {
     int running = 0;
 
-    (void)curl_multi_socket_action(p->multi, fd, events,
-                                   &running); /* per transfer, told by its message */
+    (void)sym_curl_multi_socket_action(p->multi, fd, events,
+                                       &running); /* per transfer, told by its message */
     p->fn(p->arg);
 }
 
@@ -63,8 +86,8 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *
     if (what == CURL_POLL_REMOVE) {
         if (io)
             io_free(io);
-        (void)curl_multi_assign(p->multi, fd,
-                                NULL); /* fails only for a socket that is gone already */
+        (void)sym_curl_multi_assign(p->multi, fd,
+                                    NULL); /* fails only for a socket that is gone already */
         return 0;
     }
     if (!io) {
@@ -72,7 +95,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *
         io->pump = p;
         io->io = loop_io_new(p->loop, fd, on_io, io);
         LIST_ADD(p->ios, io);
-        (void)curl_multi_assign(p->multi, fd, io); /* the socket is libcurl's own */
+        (void)sym_curl_multi_assign(p->multi, fd, io); /* the socket is libcurl's own */
     }
     loop_io_want(io->io, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
     return 0;
@@ -98,13 +121,13 @@ struct curl_pump *curl_pump_new(struct loop *l, curl_pump_fn fn, void *arg)
     p->fn = fn;
     p->arg = arg;
     p->timer = loop_timer_new(l, on_timer, p);
-    p->multi = curl_multi_init();
+    p->multi = sym_curl_multi_init();
     if (!p->multi)
         abort(); /* out of memory */
-    (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
-    (void)curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
-    (void)curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, want_timer);
-    (void)curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
+    (void)sym_curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+    (void)sym_curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
+    (void)sym_curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+    (void)sym_curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
     return p;
 }
 
@@ -114,7 +137,7 @@ void curl_pump_free(struct curl_pump *p)
 
     if (!p)
         return;
-    (void)curl_multi_cleanup(p->multi);
+    (void)sym_curl_multi_cleanup(p->multi);
     LIST_EACH (p->ios, io)
         io_free(io);
     loop_timer_free(p->timer);
@@ -126,46 +149,9 @@ CURLM *curl_pump_multi(const struct curl_pump *p)
     return p->multi;
 }
 
-static const char *copy(const char *text)
-{
-    return text ? mem_strdup(text) : NULL;
-}
-
-struct client_options *curl_options_copy(const struct client_options *o)
-{
-    struct client_options *mine = mem_alloc(sizeof(*mine));
-
-    mine->loop = o->loop;
-    mine->unix_socket = copy(o->unix_socket);
-    mine->url = copy(o->url ? o->url : "http://mete");
-    mine->ca_file = copy(o->ca_file);
-    mine->cert_file = copy(o->cert_file);
-    mine->key_file = copy(o->key_file);
-    mine->token = copy(o->token);
-    return mine;
-}
-
-static void drop(const char *text)
-{
-    free((void *)(uintptr_t)text);
-}
-
-void curl_options_free(struct client_options *o)
-{
-    if (!o)
-        return;
-    drop(o->unix_socket);
-    drop(o->url);
-    drop(o->ca_file);
-    drop(o->cert_file);
-    drop(o->key_file);
-    drop(o->token);
-    free(o);
-}
-
-#define SET(option, value)                                          \
-    do {                                                            \
-        code = code ? code : curl_easy_setopt(easy, option, value); \
+#define SET(option, value)                                              \
+    do {                                                                \
+        code = code ? code : sym_curl_easy_setopt(easy, option, value); \
     } while (0)
 
 struct err *curl_setup(CURL *easy, const struct client_options *o, const char *path)
@@ -182,8 +168,6 @@ struct err *curl_setup(CURL *easy, const struct client_options *o, const char *p
     SET(CURLOPT_PROXY, ""); /* an API server is reached directly, whatever the environment says */
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_USERAGENT, METE_USER_AGENT);
-    if (o->unix_socket)
-        SET(CURLOPT_UNIX_SOCKET_PATH, o->unix_socket);
     if (o->ca_file)
         SET(CURLOPT_CAINFO, o->ca_file);
     if (o->cert_file)
@@ -191,20 +175,20 @@ struct err *curl_setup(CURL *easy, const struct client_options *o, const char *p
     if (o->key_file)
         SET(CURLOPT_SSLKEY, o->key_file);
     if (code)
-        return err_new(ERR_INTERNAL, "prepare a request: %s", curl_easy_strerror(code));
+        return err_new(ERR_INTERNAL, "prepare a request: %s", sym_curl_easy_strerror(code));
     return NULL;
 }
 
 struct err *curl_error(CURLcode code, CURL *easy, const char *detail,
                        const struct client_options *o)
 {
-    const char *where = o->unix_socket ? o->unix_socket : o->url;
-    const char *why = detail && detail[0] ? detail : curl_easy_strerror(code);
+    const char *where = o->url;
+    const char *why = detail && detail[0] ? detail : sym_curl_easy_strerror(code);
     long number = 0;
 
     if (code == CURLE_OPERATION_TIMEDOUT)
         return err_new(ERR_TIMEOUT, "%s: no answer in time", where);
-    (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number); /* 0 where it does not know */
+    (void)sym_curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number); /* 0 where it does not know */
     if (code == CURLE_COULDNT_CONNECT && number != 0) {
         AUTO(err_freep) struct err *e = err_errno((int)number, "%s", where);
 

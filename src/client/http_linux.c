@@ -6,6 +6,7 @@
 #include "client/client.h"
 #include "client/curl_linux.h"
 #include "client/stream_linux.h"
+#include "client/unix_linux.h"
 
 #define TIMEOUT_DEFAULT_NS (30 * NS_PER_SEC)
 #define BODY_MAX           ((size_t)256 << 20)
@@ -51,10 +52,10 @@ struct http {
 static void call_free(struct http_call *call)
 {
     LIST_REMOVE(call->http->calls, call);
-    (void)curl_multi_remove_handle(curl_pump_multi(call->http->pump),
-                                   call->easy); /* also when it was never added */
-    curl_easy_cleanup(call->easy);
-    curl_slist_free_all(call->headers);
+    (void)sym_curl_multi_remove_handle(curl_pump_multi(call->http->pump),
+                                       call->easy); /* also when it was never added */
+    sym_curl_easy_cleanup(call->easy);
+    sym_curl_slist_free_all(call->headers);
     buf_done(&call->got);
     buf_done(&call->warnings);
     err_free(call->refused);
@@ -70,7 +71,7 @@ static void http_destroy(struct http *h)
         call_free(call);
     curl_pump_free(h->pump);
     loop_timer_free(h->refusals);
-    curl_options_free(h->options);
+    client_options_free(h->options);
     free(h);
 }
 
@@ -78,7 +79,7 @@ static long status_of(const struct http_call *call)
 {
     long status = 0;
 
-    (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)sym_curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
 }
 
@@ -122,12 +123,12 @@ static void collect_ends(struct http *h)
     CURLMsg *message;
     int left = 0;
 
-    while ((message = curl_multi_info_read(curl_pump_multi(h->pump), &left))) {
+    while ((message = sym_curl_multi_info_read(curl_pump_multi(h->pump), &left))) {
         struct http_call *call = NULL;
 
         if (message->msg != CURLMSG_DONE)
             continue;
-        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
+        (void)sym_curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
         call->is_over = true;
         call->result = message->data.result;
     }
@@ -208,7 +209,7 @@ static void add_header(struct http_call *call, const char *name, const char *val
 {
     AUTO_FREE char *line = value ? mem_format("%s: %s", name, value) : mem_format("%s:", name);
 
-    call->headers = curl_slist_append(call->headers, line);
+    call->headers = sym_curl_slist_append(call->headers, line);
 }
 
 static void add_headers(struct http_call *call, const struct client_request *r)
@@ -225,9 +226,9 @@ static void add_headers(struct http_call *call, const struct client_request *r)
     }
 }
 
-#define SET(option, value)                                                \
-    do {                                                                  \
-        code = code ? code : curl_easy_setopt(call->easy, option, value); \
+#define SET(option, value)                                                    \
+    do {                                                                      \
+        code = code ? code : sym_curl_easy_setopt(call->easy, option, value); \
     } while (0)
 
 static struct err *prepare(struct http_call *call, const struct client_request *r)
@@ -252,7 +253,7 @@ static struct err *prepare(struct http_call *call, const struct client_request *
     }
     SET(CURLOPT_CUSTOMREQUEST, r->method);
     if (code)
-        return err_new(ERR_INTERNAL, "prepare a request: %s", curl_easy_strerror(code));
+        return err_new(ERR_INTERNAL, "prepare a request: %s", sym_curl_easy_strerror(code));
     return NULL;
 }
 
@@ -312,15 +313,16 @@ static struct client_call *http_start(void *self, const struct client_request *r
     call->arg = arg;
     call->got.cap = BODY_MAX;
     call->warnings.cap = WARNINGS_MAX;
-    call->easy = curl_easy_init();
+    call->easy = sym_curl_easy_init();
     if (!call->easy)
         abort(); /* out of memory */
     LIST_ADD(h->calls, call);
     call->refused = prepare(call, r);
     if (!call->refused)
-        added = curl_multi_add_handle(curl_pump_multi(h->pump), call->easy);
+        added = sym_curl_multi_add_handle(curl_pump_multi(h->pump), call->easy);
     if (added)
-        call->refused = err_new(ERR_INTERNAL, "begin a request: %s", curl_multi_strerror(added));
+        call->refused =
+            err_new(ERR_INTERNAL, "begin a request: %s", sym_curl_multi_strerror(added));
     if (call->refused) {
         call->is_over = true;
         loop_timer_set(h->refusals, 0);
@@ -332,11 +334,14 @@ struct err *client_new(const struct client_options *o, struct client **ret)
 {
     struct http *h;
 
-    if (curl_global_init(CURL_GLOBAL_DEFAULT))
-        return err_new(ERR_INTERNAL, "libcurl cannot start");
+    if (o->unix_socket) {
+        *ret = unix_client_new(o);
+        return NULL;
+    }
+    TRY(curl_load());
     h = mem_alloc(sizeof(*h));
     h->client = (struct client){.ops = &http_ops, .self = h};
-    h->options = curl_options_copy(o);
+    h->options = client_options_copy(o);
     h->pump = curl_pump_new(o->loop, http_turn, h);
     h->refusals = loop_timer_new(o->loop, on_refusals, h);
     *ret = &h->client;

@@ -1,6 +1,6 @@
 /*
- * stream.h - one duplex connection to an API server, upgraded from HTTP (stream_linux.c: libcurl's
- * connection, unix socket or TLS)
+ * stream.h - one duplex connection to an API server, upgraded from HTTP (stream_linux.c: a unix
+ * socket, or libcurl's connection by TLS)
  *
  * Made by client_upgrade. Callbacks come from the loop, never from inside a call, and may free the
  * stream. Connecting again after the end is the user's business.

@@ -1,17 +1,23 @@
 /*
- * libcurl makes the connection (CURLOPT_CONNECT_ONLY: unix socket or TLS, with its deadlines); from
- * then on the socket is ours to wait for and bytes pass through curl_easy_send and curl_easy_recv.
- * The easy handle stays in its multi handle, which owns the connection.
+ * To a unix socket the connection is our own. To a URL libcurl makes it (CURLOPT_CONNECT_ONLY: TLS,
+ * with its deadlines); from then on the socket is ours to wait for and bytes pass through
+ * curl_easy_send and curl_easy_recv. The easy handle stays in its multi handle, which owns the
+ * connection.
  */
 #include "client/stream_linux.h"
 
-#include <strings.h>
+#include <errno.h>
+#include <sys/socket.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
 #include "base/version.h"
 #include "client/curl_linux.h"
+#include "client/unix_linux.h"
+
+#define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
 enum {
     HEAD_MAX = 16384,
@@ -31,11 +37,13 @@ struct upgraded {
     struct stream stream; /* what the user holds */
     struct client_options *server;
     struct stream_options options; /* its texts live in `head` only */
-    struct curl_pump *pump;
-    CURL *easy;
+    struct curl_pump *pump;        /* NULL: a unix socket */
+    CURL *easy;                    /* NULL: the same */
+    int fd;                        /* of the unix socket, or -1 */
     struct loop *loop;
     struct loop_io *io;
-    struct loop_timer *later; /* the deadline of opening; then what is left for a later turn */
+    struct loop_timer *connect; /* the next try, to a unix socket */
+    struct loop_timer *later;   /* the deadline of opening; then what is left for a later turn */
     char detail[CURL_ERROR_SIZE];
     enum stream_state state;
     struct buf out;  /* to be sent; the request first */
@@ -48,13 +56,17 @@ struct upgraded {
 static void destroy(struct upgraded *u)
 {
     loop_io_free(u->io);
-    (void)curl_multi_remove_handle(curl_pump_multi(u->pump), u->easy);
-    curl_easy_cleanup(u->easy);
+    fd_close(u->fd);
+    if (u->pump)
+        (void)sym_curl_multi_remove_handle(curl_pump_multi(u->pump), u->easy);
+    if (u->easy)
+        sym_curl_easy_cleanup(u->easy);
     curl_pump_free(u->pump);
     loop_timer_free(u->later);
+    loop_timer_free(u->connect);
     buf_done(&u->out);
     buf_done(&u->head);
-    curl_options_free(u->server);
+    client_options_free(u->server);
     free(u);
 }
 
@@ -68,22 +80,67 @@ static void close_stream(struct upgraded *u, struct err *e)
     u->state = CLOSED;
     loop_io_free(TAKE(u->io));
     loop_timer_stop(u->later);
+    loop_timer_stop(u->connect);
     buf_done(&u->out);
     u->options.on_close(u->options.arg, why);
+}
+
+/* What a system call on the unix socket gave; `*ret_again`: nothing now. */
+static struct err *unix_result(const struct upgraded *u, ssize_t n, bool *ret_again)
+{
+    int number = errno;
+    AUTO(err_freep) struct err *e = NULL;
+
+    *ret_again = n < 0 && (number == EAGAIN || number == EINTR);
+    if (n >= 0 || *ret_again)
+        return NULL;
+    e = err_errno(number, "%s", u->server->unix_socket);
+    return err_new(ERR_UNAVAILABLE, "%s", err_message(e));
+}
+
+static struct err *curl_result(struct upgraded *u, CURLcode code, bool *ret_again)
+{
+    *ret_again = code == CURLE_AGAIN;
+    return code && !*ret_again ? curl_error(code, u->easy, u->detail, u->server) : NULL;
+}
+
+static struct err *wire_send(struct upgraded *u, size_t *ret_size, bool *ret_again)
+{
+    ssize_t n;
+
+    if (u->easy)
+        return curl_result(u, sym_curl_easy_send(u->easy, u->out.at, u->out.size, ret_size),
+                           ret_again);
+    n = send(u->fd, u->out.at, u->out.size, MSG_NOSIGNAL);
+    *ret_size = n > 0 ? (size_t)n : 0;
+    return unix_result(u, n, ret_again);
+}
+
+/* Size 0, and not again: the server closed it. */
+static struct err *wire_receive(struct upgraded *u, char *piece, size_t *ret_size, bool *ret_again)
+{
+    ssize_t n;
+
+    if (u->easy)
+        return curl_result(u, sym_curl_easy_recv(u->easy, piece, PIECE_SIZE, ret_size), ret_again);
+    n = recv(u->fd, piece, PIECE_SIZE, 0);
+    *ret_size = n > 0 ? (size_t)n : 0;
+    return unix_result(u, n, ret_again);
 }
 
 static void send_some(struct upgraded *u)
 {
     while (u->state != CLOSED && u->out.size > 0) {
         size_t sent = 0;
-        CURLcode code = curl_easy_send(u->easy, u->out.at, u->out.size, &sent);
+        bool is_later = false;
+        struct err *e = wire_send(u, &sent, &is_later);
 
-        if (code == CURLE_AGAIN)
-            break;
-        if (code) {
-            close_stream(u, curl_error(code, u->easy, u->detail, u->server));
+        if (e) {
+            close_stream(u, e);
             return;
         }
+        if (is_later)
+            break;
         buf_consume(&u->out, sent);
     }
     if (u->state == OPEN && u->was_full && u->out.size == 0) {
@@ -178,20 +235,20 @@ static void receive(struct upgraded *u)
 
     for (int i = 0; u->state != CLOSED && !u->is_doomed; i++) {
         size_t n = 0;
-        CURLcode code;
+        bool is_later = false;
+        struct err *e;
 
         if (i == PIECES_AT_ONCE && u->state == OPEN) {
             loop_timer_set(u->later, 0);
             return;
         }
-        code = curl_easy_recv(u->easy, piece, PIECE_SIZE, &n);
-
-        if (code == CURLE_AGAIN)
-            return;
-        if (code) {
-            close_stream(u, curl_error(code, u->easy, u->detail, u->server));
+        e = wire_receive(u, piece, &n, &is_later);
+        if (e) {
+            close_stream(u, e);
             return;
         }
+        if (is_later)
+            return;
         if (n == 0) {
             close_stream(u, u->state == OPEN
                                 ? NULL
@@ -224,20 +281,25 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
     work(arg);
 }
 
+static void wire_ready(struct upgraded *u, int fd)
+{
+    u->state = UPGRADING;
+    u->io = loop_io_new(u->loop, fd, on_io, u);
+    loop_io_want(u->io, true, true);
+}
+
 static void connected(struct upgraded *u, CURLcode result)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;
 
     if (!result)
-        result = curl_easy_getinfo(u->easy, CURLINFO_ACTIVESOCKET, &fd);
+        result = sym_curl_easy_getinfo(u->easy, CURLINFO_ACTIVESOCKET, &fd);
     if (result || fd == CURL_SOCKET_BAD) {
         close_stream(
             u, curl_error(result ? result : CURLE_COULDNT_CONNECT, u->easy, u->detail, u->server));
         return;
     }
-    u->state = UPGRADING;
-    u->io = loop_io_new(u->loop, fd, on_io, u);
-    loop_io_want(u->io, true, true);
+    wire_ready(u, fd);
 }
 
 static void on_pump(void *arg)
@@ -247,12 +309,30 @@ static void on_pump(void *arg)
     int left = 0;
 
     u->is_busy = true;
-    while ((message = curl_multi_info_read(curl_pump_multi(u->pump), &left)))
+    while ((message = sym_curl_multi_info_read(curl_pump_multi(u->pump), &left)))
         if (message->msg == CURLMSG_DONE && u->state == CONNECTING)
             connected(u, message->data.result);
     u->is_busy = false;
     if (u->is_doomed)
         loop_timer_set(u->later, 0); /* the pump is still on the stack */
+}
+
+/* A full backlog is asked again until the deadline of opening. */
+static void on_connect(void *arg)
+{
+    struct upgraded *u = arg;
+    struct err *e = unix_connect(u->server->unix_socket, &u->fd);
+
+    u->is_busy = true;
+    if (e)
+        close_stream(u, e);
+    else if (u->fd >= 0)
+        wire_ready(u, u->fd);
+    else
+        loop_timer_set(u->connect, CONNECT_AGAIN_NS);
+    u->is_busy = false;
+    if (u->is_doomed)
+        destroy(u);
 }
 
 static void on_later(void *arg)
@@ -333,28 +413,39 @@ static void add_request(struct upgraded *u, const struct stream_options *o)
     buf_add_text(&u->out, "\r\n");
 }
 
+static struct err *curl_begin(struct upgraded *u)
+{
+    u->pump = curl_pump_new(u->loop, on_pump, u);
+    u->easy = sym_curl_easy_init();
+    if (!u->easy)
+        abort(); /* out of memory */
+    TRY(curl_setup(u->easy, u->server, "/"));
+    if (sym_curl_easy_setopt(u->easy, CURLOPT_CONNECT_ONLY, 1L) ||
+        sym_curl_easy_setopt(u->easy, CURLOPT_ERRORBUFFER, u->detail) ||
+        sym_curl_multi_add_handle(curl_pump_multi(u->pump), u->easy))
+        return err_new(ERR_INTERNAL, "begin a connection: libcurl refuses it");
+    return NULL;
+}
+
 struct err *stream_linux_new(const struct client_options *server, const struct stream_options *o,
                              struct stream **ret)
 {
     struct upgraded *u = mem_alloc(sizeof(*u));
-    struct err *e;
+    struct err *e = NULL;
 
     u->stream = (struct stream){.ops = &upgraded_ops, .self = u};
-    u->server = curl_options_copy(server);
+    u->server = client_options_copy(server);
     u->options = *o;
     u->loop = server->loop;
+    u->fd = -1;
     u->head.cap = HEAD_MAX + PIECE_SIZE;
     u->later = loop_timer_new(u->loop, on_later, u);
-    u->pump = curl_pump_new(u->loop, on_pump, u);
-    u->easy = curl_easy_init();
-    if (!u->easy)
-        abort(); /* out of memory */
+    u->connect = loop_timer_new(u->loop, on_connect, u);
     add_request(u, o);
-    e = curl_setup(u->easy, u->server, "/");
-    if (!e && (curl_easy_setopt(u->easy, CURLOPT_CONNECT_ONLY, 1L) ||
-               curl_easy_setopt(u->easy, CURLOPT_ERRORBUFFER, u->detail) ||
-               curl_multi_add_handle(curl_pump_multi(u->pump), u->easy)))
-        e = err_new(ERR_INTERNAL, "begin a connection: libcurl refuses it");
+    if (server->unix_socket)
+        loop_timer_set(u->connect, 0);
+    else
+        e = curl_begin(u);
     if (e) {
         destroy(u);
         return e;

@@ -1,4 +1,4 @@
-/* stream_linux.h - struct stream over libcurl's connection */
+/* stream_linux.h - struct stream over a unix socket, or libcurl's connection */
 #pragma once
 
 #include "client/client.h"

@@ -8,7 +8,7 @@
 
 static struct archive *reader_new(void)
 {
-    struct archive *a = archive_read_new();
+    struct archive *a = sym_archive_read_new();
 
     if (!a)
         abort(); /* out of memory */
@@ -26,9 +26,9 @@ struct archive *image_archive_new(void)
 {
     struct archive *a = reader_new();
 
-    must(archive_read_support_filter_gzip(a));
-    must(archive_read_support_filter_zstd(a));
-    must(archive_read_support_format_tar(a));
+    must(sym_archive_read_support_filter_gzip(a));
+    must(sym_archive_read_support_filter_zstd(a));
+    must(sym_archive_read_support_format_tar(a));
     return a;
 }
 
@@ -36,22 +36,22 @@ struct archive *image_archive_raw_new(void)
 {
     struct archive *a = reader_new();
 
-    must(archive_read_support_filter_gzip(a));
-    must(archive_read_support_filter_zstd(a));
-    must(archive_read_support_format_raw(a));
-    must(archive_read_support_format_empty(a));
+    must(sym_archive_read_support_filter_gzip(a));
+    must(sym_archive_read_support_filter_zstd(a));
+    must(sym_archive_read_support_format_raw(a));
+    must(sym_archive_read_support_format_empty(a));
     return a;
 }
 
 void image_archive_free(struct archive *a)
 {
     if (a)
-        (void)archive_read_free(a); /* only read: nothing is lost */
+        (void)sym_archive_read_free(a); /* only read: nothing is lost */
 }
 
 struct err *image_archive_error(struct archive *a, const char *what)
 {
-    const char *text = archive_error_string(a);
+    const char *text = sym_archive_error_string(a);
 
     if (text_equal(text, "Unrecognized archive format"))
         text = "not a tar archive, plain or compressed by gzip or zstd";

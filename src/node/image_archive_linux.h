@@ -1,10 +1,10 @@
 /* image_archive_linux.h - libarchive as image_files_linux.c and image_layer_linux.c use it */
 #pragma once
 
-#include <archive.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive_linux.h"
 #include "base/err.h"
 
 enum {

@@ -1,13 +1,12 @@
 #include "node/image_files_linux.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive_linux.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "node/image_archive_linux.h"
@@ -103,7 +102,7 @@ static struct err *keep_file(struct archive *a, const char *path, const char *na
 
     if (fd < 0)
         return err_errno(errno, "create %s", path);
-    while ((r = archive_read_data_block(a, &at, &size, &offset)) == ARCHIVE_OK)
+    while ((r = sym_archive_read_data_block(a, &at, &size, &offset)) == ARCHIVE_OK)
         TRY(image_write(fd, at, size, offset, left_bytes));
     if (r != ARCHIVE_EOF)
         return image_archive_error(a, name);
@@ -113,16 +112,16 @@ static struct err *keep_file(struct archive *a, const char *path, const char *na
 static struct err *keep(struct image_files *s, struct archive *a, struct archive_entry *entry,
                         int64_t *left_bytes)
 {
-    const char *link = archive_entry_symlink(entry);
-    const char *raw = archive_entry_pathname(entry);
-    mode_t type = archive_entry_filetype(entry);
+    const char *link = sym_archive_entry_symlink(entry);
+    const char *raw = sym_archive_entry_pathname(entry);
+    mode_t type = sym_archive_entry_filetype(entry);
     AUTO_FREE char *name = NULL;
     struct member *m = NULL;
 
     TRY(plain_name(raw, &name));
     if (type == AE_IFDIR || !name || *name == '\0')
         return NULL;
-    if (archive_entry_hardlink(entry) || (type != AE_IFREG && type != AE_IFLNK))
+    if (sym_archive_entry_hardlink(entry) || (type != AE_IFREG && type != AE_IFLNK))
         return err_new(ERR_INVALID, "archive: member '%s' is no file, directory or symbolic link",
                        name);
     if (find_name(s, name))
@@ -148,9 +147,9 @@ struct err *image_files_read(int fd, const char *dir, const struct image_limits 
     int r;
 
     s->dir = mem_strdup(dir);
-    if (archive_read_open_fd(a, fd, IMAGE_PIECE_SIZE) != ARCHIVE_OK)
+    if (sym_archive_read_open_fd(a, fd, IMAGE_PIECE_SIZE) != ARCHIVE_OK)
         return image_archive_error(a, "open it");
-    while ((r = archive_read_next_header(a, &entry)) == ARCHIVE_OK)
+    while ((r = sym_archive_read_next_header(a, &entry)) == ARCHIVE_OK)
         TRY(keep(s, a, entry, &left_bytes));
     if (r != ARCHIVE_EOF)
         return image_archive_error(a, "read it");

@@ -1,12 +1,11 @@
 #include "node/image_layer_linux.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "base/archive_linux.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "node/image_archive_linux.h"
@@ -61,13 +60,14 @@ static la_ssize_t read_raw(struct archive *a, void *arg, const void **ret)
     struct unpacking *u = arg;
     size_t size = 0;
     int64_t offset = 0;
-    int r = archive_read_data_block(u->raw, ret, &size, &offset);
+    int r = sym_archive_read_data_block(u->raw, ret, &size, &offset);
 
     if (r == ARCHIVE_EOF)
         return 0;
     if (r != ARCHIVE_OK) {
         if (a)
-            archive_set_error(a, archive_errno(u->raw), "%s", archive_error_string(u->raw));
+            sym_archive_set_error(a, sym_archive_errno(u->raw), "%s",
+                                  sym_archive_error_string(u->raw));
         return -1;
     }
     sha256_add(u->diff, *ret, size);
@@ -80,9 +80,9 @@ static struct err *open_raw(struct unpacking *u, bool *ret_is_empty)
     struct archive_entry *entry = NULL;
     int r = ARCHIVE_OK;
 
-    if (archive_read_open(u->raw, u, NULL, read_blob, NULL) != ARCHIVE_OK)
+    if (sym_archive_read_open(u->raw, u, NULL, read_blob, NULL) != ARCHIVE_OK)
         return image_archive_error(u->raw, u->job->name);
-    r = archive_read_next_header(u->raw, &entry);
+    r = sym_archive_read_next_header(u->raw, &entry);
     if (r != ARCHIVE_OK && r != ARCHIVE_EOF)
         return image_archive_error(u->raw, u->job->name);
     *ret_is_empty = r == ARCHIVE_EOF;
@@ -116,17 +116,17 @@ static struct err *check(struct sha256 *s, const char *what, const char *want)
 
 static struct err *unpack_tar(struct unpacking *u, struct image_tree *tree)
 {
-    AUTO(image_archive_freep) struct archive *tar = archive_read_new();
+    AUTO(image_archive_freep) struct archive *tar = sym_archive_read_new();
     struct archive_entry *entry = NULL;
     int r;
 
     if (!tar)
         abort(); /* out of memory */
-    if (archive_read_support_format_tar(tar) != ARCHIVE_OK)
+    if (sym_archive_read_support_format_tar(tar) != ARCHIVE_OK)
         return image_archive_error(tar, u->job->name);
-    if (archive_read_open(tar, u, NULL, read_raw, NULL) != ARCHIVE_OK)
+    if (sym_archive_read_open(tar, u, NULL, read_raw, NULL) != ARCHIVE_OK)
         return image_archive_error(tar, u->job->name);
-    while ((r = archive_read_next_header(tar, &entry)) == ARCHIVE_OK)
+    while ((r = sym_archive_read_next_header(tar, &entry)) == ARCHIVE_OK)
         TRY(image_tree_add(tree, tar, entry));
     return r == ARCHIVE_EOF ? NULL : image_archive_error(tar, u->job->name);
 }

@@ -189,7 +189,7 @@ static struct err *write_data(struct image_tree *t, const struct place *p, struc
 
     if (size_bytes < 0 || size_bytes > *t->o.left_bytes)
         return refuse(p, "takes more room than this machine has for it");
-    while ((r = archive_read_data_block(a, &at, &size, &offset)) == ARCHIVE_OK)
+    while ((r = sym_archive_read_data_block(a, &at, &size, &offset)) == ARCHIVE_OK)
         TRY(image_write(fd, at, size, offset, t->o.left_bytes));
     if (r != ARCHIVE_EOF)
         return image_archive_error(a, p->path);
@@ -208,7 +208,7 @@ static struct err *make_file(struct image_tree *t, const struct place *p, struct
     fd = openat(p->dir, p->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return failed(p, "create it");
-    return write_data(t, p, a, fd, archive_entry_size(entry));
+    return write_data(t, p, a, fd, sym_archive_entry_size(entry));
 }
 
 static struct err *make_hard_link(struct image_tree *t, const struct place *p, const char *target)
@@ -266,11 +266,11 @@ static struct err *set_xattrs(const struct place *p, int fd, struct archive_entr
     const char *name = NULL;
     const void *value = NULL;
     size_t size = 0;
-    int n = archive_entry_xattr_reset(entry);
+    int n = sym_archive_entry_xattr_reset(entry);
 
     if (n > XATTRS_MAX)
         return refuse(p, "has too many extended attributes");
-    while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
+    while (sym_archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
         if (!name || !is_kept_xattr(name))
             continue;
         if (fsetxattr(fd, name, value, size, 0) < 0 && errno != ENOTSUP)
@@ -281,8 +281,8 @@ static struct err *set_xattrs(const struct place *p, int fd, struct archive_entr
 
 static struct err *set_owner(const struct place *p, struct archive_entry *entry)
 {
-    int64_t uid = archive_entry_uid(entry);
-    int64_t gid = archive_entry_gid(entry);
+    int64_t uid = sym_archive_entry_uid(entry);
+    int64_t gid = sym_archive_entry_gid(entry);
 
     if (uid < 0 || uid >= IMAGE_UID_COUNT || gid < 0 || gid >= IMAGE_UID_COUNT)
         return err_new(ERR_INVALID,
@@ -295,8 +295,8 @@ static struct err *set_owner(const struct place *p, struct archive_entry *entry)
 
 static struct timespec time_of(struct archive_entry *entry)
 {
-    return (struct timespec){.tv_sec = archive_entry_mtime(entry),
-                             .tv_nsec = archive_entry_mtime_nsec(entry)};
+    return (struct timespec){.tv_sec = sym_archive_entry_mtime(entry),
+                             .tv_nsec = sym_archive_entry_mtime_nsec(entry)};
 }
 
 static struct err *set_time(int dir, const char *name, struct timespec modified, const char *path)
@@ -322,7 +322,7 @@ static struct err *set_metadata(struct image_tree *t, const struct place *p, mod
             return failed(p, "open it again");
         if (type != AE_IFIFO)
             TRY(set_xattrs(p, fd, entry));
-        if (fchmod(fd, archive_entry_perm(entry) & 07777) < 0)
+        if (fchmod(fd, sym_archive_entry_perm(entry) & 07777) < 0)
             return failed(p, "set its mode");
     }
     if (type != AE_IFDIR)
@@ -362,8 +362,8 @@ static struct err *add_whiteout(struct image_tree *t, struct place *p)
 static struct err *add_at(struct image_tree *t, struct place *p, struct archive *a,
                           struct archive_entry *entry)
 {
-    const char *hard_link = archive_entry_hardlink(entry);
-    mode_t type = archive_entry_filetype(entry);
+    const char *hard_link = sym_archive_entry_hardlink(entry);
+    mode_t type = sym_archive_entry_filetype(entry);
 
     if (text_starts_with(p->name, whiteout_prefix))
         return add_whiteout(t, p);
@@ -376,7 +376,7 @@ static struct err *add_at(struct image_tree *t, struct place *p, struct archive 
     else if (type == AE_IFDIR)
         TRY(make_directory(p));
     else if (type == AE_IFLNK)
-        TRY(make_symlink(p, archive_entry_symlink(entry)));
+        TRY(make_symlink(p, sym_archive_entry_symlink(entry)));
     else if (type == AE_IFIFO)
         TRY(make_fifo(p));
     else
@@ -391,7 +391,7 @@ struct err *image_tree_add(struct image_tree *t, struct archive *a, struct archi
 
     if (--*t->o.left_entries < 0)
         return err_new(ERR_INVALID, "layer: too many files");
-    e = find_place(t, archive_entry_pathname(entry), &p);
+    e = find_place(t, sym_archive_entry_pathname(entry), &p);
     if (!e)
         e = add_at(t, &p, a, entry);
     fd_close(p.dir);

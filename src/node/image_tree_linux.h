@@ -1,11 +1,10 @@
 /* image_tree_linux.h - the tree that the entries of one layer make (see image_layer_linux.h) */
 #pragma once
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/archive_linux.h"
 #include "base/err.h"
 
 struct image_tree;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive_linux.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -305,6 +306,8 @@ int image_unpack_main(int argc, char **argv)
     u.names = json_array();
     u.layers = json_array();
     e = num_parse_int64(str_of(argv[4]), 0, INT64_MAX, &u.left_bytes);
+    if (!e)
+        e = archive_load(); /* files are out of reach in the sandbox */
     if (!e)
         e = image_sandbox_enter(argv[1]);
     if (!e)

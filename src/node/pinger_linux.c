@@ -55,10 +55,10 @@ struct crowd {
 static void ping_free(struct curl_ping *p)
 {
     LIST_REMOVE(p->crowd->pings, p);
-    (void)curl_multi_remove_handle(curl_pump_multi(p->crowd->pump),
-                                   p->easy); /* also when it was never added */
-    curl_easy_cleanup(p->easy);
-    curl_slist_free_all(p->headers);
+    (void)sym_curl_multi_remove_handle(curl_pump_multi(p->crowd->pump),
+                                       p->easy); /* also when it was never added */
+    sym_curl_easy_cleanup(p->easy);
+    sym_curl_slist_free_all(p->headers);
     err_free(p->refused);
     free(p->url);
     free(p->shown);
@@ -93,14 +93,14 @@ static long status_of(const struct curl_ping *p)
 {
     long status = 0;
 
-    (void)curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)sym_curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
 }
 
 /* In the words that people know from the kubelet. */
 static struct err *failure_of(const struct curl_ping *p)
 {
-    const char *why = p->detail[0] ? p->detail : curl_easy_strerror(p->result);
+    const char *why = p->detail[0] ? p->detail : sym_curl_easy_strerror(p->result);
     const char *verb = p->is_http ? "Get " : "dial tcp ";
     const char *quote = p->is_http ? "\"" : "";
     long number = 0;
@@ -114,7 +114,7 @@ static struct err *failure_of(const struct curl_ping *p)
     if (p->result == CURLE_WRITE_ERROR)
         return err_new(ERR_TOO_LARGE, "%s%s%s%s: the head of the answer has more than %d bytes",
                        verb, quote, p->shown, quote, (int)HEAD_MAX);
-    (void)curl_easy_getinfo(p->easy, CURLINFO_OS_ERRNO, &number); /* 0 where it does not know */
+    (void)sym_curl_easy_getinfo(p->easy, CURLINFO_OS_ERRNO, &number); /* 0 where it does not know */
     if (p->result == CURLE_COULDNT_CONNECT && number != 0) {
         AUTO(err_freep)
         struct err *e = err_errno((int)number, "%s%s%s%s: connect", verb, quote, p->shown, quote);
@@ -130,25 +130,25 @@ static bool same_part(CURLU *a, CURLU *b, CURLUPart part)
 {
     char *left = NULL;
     char *right = NULL;
-    bool is_same = curl_url_get(a, part, &left, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-                   curl_url_get(b, part, &right, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+    bool is_same = sym_curl_url_get(a, part, &left, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+                   sym_curl_url_get(b, part, &right, CURLU_DEFAULT_PORT) == CURLUE_OK &&
                    strcasecmp(left, right) == 0;
 
-    curl_free(left);
-    curl_free(right);
+    sym_curl_free(left);
+    sym_curl_free(right);
     return is_same;
 }
 
 static bool same_host(const char *from, const char *to)
 {
-    CURLU *a = curl_url();
-    CURLU *b = curl_url();
-    bool is_same = a && b && curl_url_set(a, CURLUPART_URL, from, 0) == CURLUE_OK &&
-                   curl_url_set(b, CURLUPART_URL, to, 0) == CURLUE_OK &&
+    CURLU *a = sym_curl_url();
+    CURLU *b = sym_curl_url();
+    bool is_same = a && b && sym_curl_url_set(a, CURLUPART_URL, from, 0) == CURLUE_OK &&
+                   sym_curl_url_set(b, CURLUPART_URL, to, 0) == CURLUE_OK &&
                    same_part(a, b, CURLUPART_HOST);
 
-    curl_url_cleanup(a);
-    curl_url_cleanup(b);
+    sym_curl_url_cleanup(a);
+    sym_curl_url_cleanup(b);
     return is_same;
 }
 
@@ -161,13 +161,13 @@ static bool follow(struct curl_ping *p)
 
     if (!p->is_http || p->n_redirects >= REDIRECTS_MAX || left_ms <= 0)
         return false;
-    (void)curl_easy_getinfo(p->easy, CURLINFO_REDIRECT_URL, &to);
+    (void)sym_curl_easy_getinfo(p->easy, CURLINFO_REDIRECT_URL, &to);
     if (!to || !same_host(p->url, to))
         return false;
-    (void)curl_multi_remove_handle(multi, p->easy);
-    if (curl_easy_setopt(p->easy, CURLOPT_URL, to) ||
-        curl_easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)left_ms) ||
-        curl_multi_add_handle(multi, p->easy))
+    (void)sym_curl_multi_remove_handle(multi, p->easy);
+    if (sym_curl_easy_setopt(p->easy, CURLOPT_URL, to) ||
+        sym_curl_easy_setopt(p->easy, CURLOPT_TIMEOUT_MS, (long)left_ms) ||
+        sym_curl_multi_add_handle(multi, p->easy))
         return false;
     p->n_redirects++;
     p->is_over = false;
@@ -184,12 +184,12 @@ static void collect_ends(struct crowd *c)
     CURLMsg *message = NULL;
     int left = 0;
 
-    while ((message = curl_multi_info_read(curl_pump_multi(c->pump), &left))) {
+    while ((message = sym_curl_multi_info_read(curl_pump_multi(c->pump), &left))) {
         struct curl_ping *p = NULL;
 
         if (message->msg != CURLMSG_DONE)
             continue;
-        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &p);
+        (void)sym_curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &p);
         p->is_over = true;
         p->result = message->data.result;
     }
@@ -244,8 +244,8 @@ static void add_headers(struct curl_ping *p, const json_t *headers)
     const json_t *item = NULL;
     size_t i = 0;
 
-    p->headers = curl_slist_append(NULL, "User-Agent: mete-probe/" METE_VERSION);
-    p->headers = curl_slist_append(p->headers, "Accept: */*");
+    p->headers = sym_curl_slist_append(NULL, "User-Agent: mete-probe/" METE_VERSION);
+    p->headers = sym_curl_slist_append(p->headers, "Accept: */*");
     json_array_foreach (headers, i, item) {
         const char *name = json_text(item, "name");
         const char *value = json_text(item, "value");
@@ -253,13 +253,13 @@ static void add_headers(struct curl_ping *p, const json_t *headers)
                                                : mem_format("%s;", name ? name : "");
 
         if (name && !strpbrk(line, "\r\n"))
-            p->headers = curl_slist_append(p->headers, line);
+            p->headers = sym_curl_slist_append(p->headers, line);
     }
 }
 
-#define SET(option, value)                                             \
-    do {                                                               \
-        code = code ? code : curl_easy_setopt(p->easy, option, value); \
+#define SET(option, value)                                                 \
+    do {                                                                   \
+        code = code ? code : sym_curl_easy_setopt(p->easy, option, value); \
     } while (0)
 
 static struct err *prepare(struct curl_ping *p, const struct ping_question *q)
@@ -287,7 +287,7 @@ static struct err *prepare(struct curl_ping *p, const struct ping_question *q)
     SET(CURLOPT_CONNECT_ONLY, q->is_http ? 0L : 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)(q->timeout_ns / NS_PER_MS) + 1L);
     if (code)
-        return err_new(ERR_INTERNAL, "prepare a request: %s", curl_easy_strerror(code));
+        return err_new(ERR_INTERNAL, "prepare a request: %s", sym_curl_easy_strerror(code));
     return NULL;
 }
 
@@ -335,15 +335,15 @@ static struct ping *crowd_start(void *self, const struct ping_question *q, ping_
                             .until_ns = loop_now_ns(c->loop) + q->timeout_ns,
                             .done = done,
                             .arg = arg};
-    p->easy = curl_easy_init();
+    p->easy = sym_curl_easy_init();
     if (!p->easy)
         abort(); /* out of memory */
     LIST_ADD(c->pings, p);
     p->refused = prepare(p, q);
     if (!p->refused)
-        added = curl_multi_add_handle(curl_pump_multi(c->pump), p->easy);
+        added = sym_curl_multi_add_handle(curl_pump_multi(c->pump), p->easy);
     if (added)
-        p->refused = err_new(ERR_INTERNAL, "begin a request: %s", curl_multi_strerror(added));
+        p->refused = err_new(ERR_INTERNAL, "begin a request: %s", sym_curl_multi_strerror(added));
     if (p->refused) {
         p->is_over = true;
         loop_timer_set(c->refusals, 0);
@@ -355,8 +355,7 @@ struct err *pinger_new(struct loop *l, struct pinger **ret)
 {
     struct crowd *c = NULL;
 
-    if (curl_global_init(CURL_GLOBAL_DEFAULT))
-        return err_new(ERR_INTERNAL, "libcurl cannot start");
+    TRY(curl_load());
     c = mem_alloc(sizeof(*c));
     c->pinger = (struct pinger){.ops = &crowd_ops, .self = c};
     c->loop = l;

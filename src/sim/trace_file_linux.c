@@ -1,10 +1,9 @@
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/archive_linux.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "sim/trace_file.h"
@@ -16,12 +15,12 @@ enum {
 static void archive_freep(struct archive **a)
 {
     if (*a)
-        (void)archive_read_free(*a); /* only read: nothing is lost */
+        (void)sym_archive_read_free(*a); /* only read: nothing is lost */
 }
 
 static struct err *broken(struct archive *a, const char *path)
 {
-    const char *text = archive_error_string(a);
+    const char *text = sym_archive_error_string(a);
 
     return err_new(ERR_INVALID, "%s: %.200s", path, text ? text : "cannot be read");
 }
@@ -32,7 +31,7 @@ static struct err *read_pieces(struct archive *a, const char *path, struct buf *
     AUTO_FREE char *piece = mem_alloc(size);
 
     for (;;) {
-        la_ssize_t n = archive_read_data(a, piece, size);
+        la_ssize_t n = sym_archive_read_data(a, piece, size);
 
         if (n < 0)
             return broken(a, path);
@@ -46,7 +45,7 @@ static struct err *read_pieces(struct archive *a, const char *path, struct buf *
 
 struct err *trace_file_read(const char *path, struct buf *ret)
 {
-    AUTO(archive_freep) struct archive *a = archive_read_new();
+    AUTO(archive_freep) struct archive *a = NULL;
     AUTO(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     AUTO(buf_done) struct buf text = {.cap = TRACE_FILE_MAX};
     struct archive_entry *entry = NULL;
@@ -57,12 +56,14 @@ struct err *trace_file_read(const char *path, struct buf *ret)
         return err_errno(errno, "read %s", path);
     if (S_ISDIR(st.st_mode))
         return err_new(ERR_INVALID, "read %s: a directory: want a file", path);
-    if (!a || archive_read_support_filter_gzip(a) != ARCHIVE_OK ||
-        archive_read_support_format_raw(a) != ARCHIVE_OK ||
-        archive_read_support_format_empty(a) != ARCHIVE_OK ||
-        archive_read_open_fd(a, fd, PIECE) != ARCHIVE_OK)
+    TRY(archive_load());
+    a = sym_archive_read_new();
+    if (!a || sym_archive_read_support_filter_gzip(a) != ARCHIVE_OK ||
+        sym_archive_read_support_format_raw(a) != ARCHIVE_OK ||
+        sym_archive_read_support_format_empty(a) != ARCHIVE_OK ||
+        sym_archive_read_open_fd(a, fd, PIECE) != ARCHIVE_OK)
         return err_new(ERR_INTERNAL, "%s: libarchive cannot read it", path);
-    r = archive_read_next_header(a, &entry);
+    r = sym_archive_read_next_header(a, &entry);
     if (r == ARCHIVE_OK)
         TRY(read_pieces(a, path, &text));
     else if (r != ARCHIVE_EOF)

@@ -3,13 +3,20 @@
 import csv
 import json
 import os
+import re
 
 from harness import METE, Mete, check, equal, execute, pod, wait
+
+# What a command that talks over the unix socket maps: docs/adr/0010-libraries-at-first-use.md.
+LIBRARIES = {"jansson", "event_core-2.1", "yaml-0", "crypto", "ssl", "event_openssl-2.1", "wslay", "z", "sqlite3", "m", "c", "dl"}
+# Of a build with sanitizers.
+SANITIZERS = {"asan", "ubsan", "tsan", "gcc_s", "stdc++", "rt", "pthread", "resolv", "unwind"}
 
 
 def test_client_words():
     with Mete() as m:
         a_kubeconfig_names_the_server(m)
+        a_command_loads_what_it_needs(m)
         sizes_are_for_people(m)
         why_tells_what_keeps_a_bound_pod(m)
 
@@ -76,3 +83,15 @@ def sizes_are_for_people(m):
     gpu = json.loads(m.mete("gpus", "-o", "jsonl").out.splitlines()[0])
     equal(gpu["spec"]["memoryBytes"], 85520809984)
     check(" 79.6Gi " in m.mete("gpus").out, m.mete("gpus").out)
+
+
+def a_command_loads_what_it_needs(m):
+    """LD_DEBUG names each library that the dynamic linker opens, at the start or later."""
+    for words in (("ps",), ("why",), ("gpus", "-o", "json"), ("run", "--", "true"), ("logs", "--help")):
+        r = m.mete(*words, env={"LD_DEBUG": "files"})
+        equal(r.code, 0, r)
+        opened = set(re.findall(r"calling init: \S*/lib([^/]+?)\.so", r.err))
+        check("jansson" in opened, r)
+        equal(opened - LIBRARIES - SANITIZERS, set(), words)
+    r = m.mete("ps", "--kubeconfig", os.path.join(m.data, "kubeconfig"), env={"LD_DEBUG": "files"})
+    check(r.code == 0 and "/libcurl.so" in r.err, "TLS is libcurl's")

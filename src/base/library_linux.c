@@ -1,0 +1,37 @@
+/* library_linux.c - dlopen with every symbol looked up at once: nothing fails halfway */
+#include "base/library_linux.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* The library stays for the life of the process, so that its pointers do, too. */
+static struct err *library_open(struct library *l)
+{
+    void *handle = dlopen(l->file, RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle)
+        return err_new(ERR_INTERNAL, "%s", dlerror()); /* NOLINT(concurrency-mt-unsafe): glibc's */
+    for (size_t i = 0; i < l->n_symbols; i++) {
+        void *symbol = dlsym(handle, l->symbols[i].name);
+
+        if (!symbol) {
+            (void)dlclose(handle);
+            return err_new(ERR_INTERNAL, "%s has no %s: want a newer one", l->file,
+                           l->symbols[i].name);
+        }
+        memcpy(l->symbols[i].at, &symbol, sizeof(symbol));
+    }
+    l->is_loaded = true;
+    return NULL;
+}
+
+struct err *library_load(struct library *l)
+{
+    struct err *e = NULL;
+
+    (void)pthread_mutex_lock(&l->mutex); /* fails for what is no mutex only */
+    if (!l->is_loaded)
+        e = library_open(l);
+    (void)pthread_mutex_unlock(&l->mutex);
+    return e;
+}
