@@ -1,3 +1,4 @@
+/* auth.c - who asks: see auth.h */
 #include "api/auth.h"
 
 #include <assert.h>
@@ -11,20 +12,37 @@
 
 enum {
     USERS_FILE_MAX = 1 << 20,
-    HEADER_MAX = ACCOUNT_TOKEN_MAX + 64
+    HEADER_MAX = ACCOUNT_TOKEN_MAX + 64,
+    NAMES_KEPT = 256,
+    NAME_MAX_BYTES = 256
 };
 
 static const int64_t look_again_ns = 2 * NS_PER_SEC;
+/* A file that has changed within this time may change once more and keep its mark. */
+static const int64_t settled_ns = NS_PER_SEC;
+/* How long the name of a uid counts: looking for one reads /etc/passwd, or asks a directory. */
+static const int64_t name_kept_ns = 60 * NS_PER_SEC;
 
 /* A file of users as it was last read. */
 struct source {
     char *path; /* NULL: none */
+    struct file_mark mark;
+    bool is_settled; /* the mark was old when the file was read */
     struct buf text;
     struct users *users; /* never NULL once loaded */
 };
 
+/* The name of a uid, or that it has none. */
+struct known_name {
+    uint32_t uid;
+    int64_t until_ns; /* 0: nothing is known here */
+    bool is_named;
+    char name[NAME_MAX_BYTES];
+};
+
 struct auth {
     struct loop *loop;
+    struct known_name *names; /* NAMES_KEPT places, by uid */
     struct loop_timer *timer;
     struct source people;
     struct source nodes; /* asked for tokens only */
@@ -61,13 +79,24 @@ static struct err *read_file(const char *path, struct buf *ret)
     return e;
 }
 
-static struct err *load(struct source *f)
+static bool source_is_same(const struct source *f, const struct file_mark *mark)
 {
+    return f->users && f->is_settled && mark->inode == f->mark.inode &&
+           mark->size == f->mark.size && mark->changed_ns == f->mark.changed_ns;
+}
+
+static struct err *load(struct source *f, int64_t wall_ns)
+{
+    const struct file_mark mark = f->path ? file_mark_of(f->path) : (struct file_mark){0};
     AUTO(buf_done) struct buf text = {0};
     struct users *users = NULL;
 
+    if (source_is_same(f, &mark))
+        return NULL;
     if (f->path)
         TRY(read_file(f->path, &text));
+    f->mark = mark;
+    f->is_settled = wall_ns - mark.changed_ns > settled_ns;
     if (f->users && text.size == f->text.size &&
         (text.size == 0 || memcmp(text.at, f->text.at, text.size) == 0))
         return NULL;
@@ -80,9 +109,9 @@ static struct err *load(struct source *f)
     return NULL;
 }
 
-static void load_again(struct source *f)
+static void load_again(struct source *f, int64_t wall_ns)
 {
-    AUTO(err_freep) struct err *e = f->path ? load(f) : NULL;
+    AUTO(err_freep) struct err *e = f->path ? load(f, wall_ns) : NULL;
 
     if (e)
         LOG(ERROR, "users file not taken, the former users stay", E(e));
@@ -92,15 +121,15 @@ static void look_again(void *arg)
 {
     struct auth *a = arg;
 
-    load_again(&a->people);
-    load_again(&a->nodes);
+    load_again(&a->people, loop_wall_ns(a->loop));
+    load_again(&a->nodes, loop_wall_ns(a->loop));
     loop_timer_set(a->timer, look_again_ns);
 }
 
-static struct err *source_open(struct source *f, const char *path)
+static struct err *source_open(struct source *f, const char *path, int64_t wall_ns)
 {
     f->path = path ? mem_strdup(path) : NULL;
-    return load(f);
+    return load(f, wall_ns);
 }
 
 static void source_done(struct source *f)
@@ -120,9 +149,10 @@ struct err *auth_new(const struct auth_options *o, struct auth **ret)
     a->arg = o->arg;
     a->signing_key = o->signing_key;
     a->store = o->store;
-    e = source_open(&a->people, o->users_file);
+    a->names = mem_alloc(NAMES_KEPT * sizeof(*a->names));
+    e = source_open(&a->people, o->users_file, loop_wall_ns(o->loop));
     if (!e)
-        e = source_open(&a->nodes, o->node_tokens_file);
+        e = source_open(&a->nodes, o->node_tokens_file, loop_wall_ns(o->loop));
     if (e) {
         auth_free(a);
         return e;
@@ -142,6 +172,7 @@ void auth_free(struct auth *a)
     loop_timer_free(a->timer);
     source_done(&a->people);
     source_done(&a->nodes);
+    free(a->names);
     free(a);
 }
 
@@ -300,13 +331,24 @@ static struct err *from_header(const struct auth *a, struct arena *arena, const 
     return from_token(a, arena, header + 7 + strspn(header + 7, " "), ACCOUNT_AUDIENCE, who);
 }
 
+static const struct known_name *name_of(const struct auth *a, uint32_t uid)
+{
+    struct known_name *n = &a->names[uid % NAMES_KEPT];
+    int64_t now_ns = loop_now_ns(a->loop);
+
+    if (n->until_ns > now_ns && n->uid == uid)
+        return n;
+    *n = (struct known_name){.uid = uid, .until_ns = now_ns + name_kept_ns};
+    n->is_named = a->user_name && a->user_name(a->arg, uid, n->name, sizeof(n->name));
+    return n;
+}
+
 /* Somebody on this machine: root, whom users.yaml names, or anybody else with edit in default. */
 static void from_uid(const struct auth *a, struct arena *arena, uint32_t uid, struct identity *who)
 {
     static const char *const masters[] = {"system:masters"};
     static const struct grant edit_default = {.role = ROLE_EDIT, .ns = "default"};
     const struct user *u = find_uid(a, uid);
-    char name[256];
 
     if (uid == 0) {
         who->user = "root";
@@ -314,10 +356,10 @@ static void from_uid(const struct auth *a, struct arena *arena, uint32_t uid, st
     } else if (u) {
         from_user(arena, u, who);
     } else {
-        bool is_named = a->user_name && a->user_name(a->arg, uid, name, sizeof(name));
+        const struct known_name *n = name_of(a, uid);
 
-        who->user =
-            is_named ? arena_strdup(arena, name) : arena_format(arena, "uid:%u", (unsigned)uid);
+        who->user = n->is_named ? arena_strdup(arena, n->name)
+                                : arena_format(arena, "uid:%u", (unsigned)uid);
         set_groups(arena, who, NULL, 0);
         who->grants = &edit_default;
         who->n_grants = 1;

@@ -30,6 +30,16 @@ static inline int fd_take(int *fd)
  */
 struct err *file_read(const char *path, size_t cap, struct buf *ret) MUST_CHECK;
 
+/* What differs as soon as a file is written or replaced, within the clock of its file system. */
+struct file_mark {
+    uint64_t inode;
+    int64_t size;
+    int64_t changed_ns; /* real time */
+};
+
+/* {0} for a file that cannot be looked at: so is a missing one. */
+struct file_mark file_mark_of(const char *path);
+
 /*
  * Replaces `path` by `bytes`: written beside it, synced, renamed, the directory synced. After
  * success it survives a power cut; at any moment there is the old file or the new, whole.

@@ -30,6 +30,18 @@ static void dir_closep(DIR **d)
         (void)closedir(*d);
 }
 
+struct file_mark file_mark_of(const char *path)
+{
+    struct stat st = {0};
+
+    if (stat(path, &st) != 0)
+        return (struct file_mark){0};
+    return (struct file_mark){.inode = (uint64_t)st.st_ino,
+                              .size = (int64_t)st.st_size,
+                              .changed_ns =
+                                  st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec};
+}
+
 struct err *file_read(const char *path, size_t cap, struct buf *ret)
 {
     AUTO(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

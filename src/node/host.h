@@ -31,7 +31,7 @@ struct host_info {
 
 struct err *host_info_read(const char *dir, struct host_info *ret) MUST_CHECK;
 
-/* A user of the host. A uid without an entry has its own number as group, no others, "/" as home.
+/* A user of the host. A uid without an entry has the group nogroup (65534), no others, "/" as home.
  */
 struct host_user {
     uid_t uid;

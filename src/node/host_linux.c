@@ -128,7 +128,8 @@ struct err *host_info_read(const char *dir, struct host_info *ret)
 struct err *host_user_read(uid_t uid, struct host_user *ret)
 {
     enum {
-        ENTRY_SIZE = 65536
+        ENTRY_SIZE = 65536,
+        NOGROUP = 65534 /* as the kernel has it in /proc/sys/kernel/overflowgid */
     };
     AUTO_FREE char *entry = mem_alloc(ENTRY_SIZE);
     struct passwd pw = {0};
@@ -138,7 +139,8 @@ struct err *host_user_read(uid_t uid, struct host_user *ret)
 
     if (r != 0)
         return err_errno(r, "look up uid %u", uid);
-    *ret = (struct host_user){.uid = uid, .gid = uid, .n_groups = 1, .groups = {uid}};
+    /* The group whose number is the uid may be another's, or sudo's. */
+    *ret = (struct host_user){.uid = uid, .gid = NOGROUP, .n_groups = 1, .groups = {NOGROUP}};
     copy_text(ret->home, STR("/"));
     (void)snprintf(ret->name, sizeof(ret->name), "%u", uid);
     if (!found)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import pwd
 import select
 import subprocess
 
@@ -36,10 +37,25 @@ def run(m, name, script, **options):
 def test_a_container_has_what_it_was_given_and_no_more():
     with Mete() as m:
         root_is_confined(m)
+        a_uid_without_an_entry_has_no_group(m)
         somebody_is_confined(m, Person(m))
         volumes_lead_nowhere_else(m)
         the_deepest_directory_goes(m)
         limits_hold(m)
+
+
+def a_uid_without_an_entry_has_no_group(m):
+    """Its number as a group would be another's: 27 is sudo's."""
+    uid = next(u for u in range(50000, 60000) if not known(u))
+    equal(run(m, "unknown", "id -u; id -g; id -G", securityContext={"runAsUser": uid}), [str(uid), "65534", "65534"])
+    m.ok("delete", "pod", "unknown")
+
+
+def known(uid):
+    try:
+        return pwd.getpwuid(uid)
+    except KeyError:
+        return None
 
 
 def test_somebody_may_use_his_namespace_as_himself():

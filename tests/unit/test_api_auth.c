@@ -1,7 +1,14 @@
+/* test_api_auth.c - who asks, by token, uid or certificate */
+#include <stdio.h>
+#include <unistd.h>
+
 #include "api/digest.h"
 #include "api/users.h"
 #include "api_world.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/stamp.h"
+#include "sim_loop.h"
 #include "test.h"
 
 static char *token_hash(const char *token)
@@ -118,6 +125,82 @@ static void knows_who_asks(void **state)
     world_done(&w);
 }
 
+struct directory {
+    unsigned n_asked;
+    const char *name; /* NULL: nobody has one */
+};
+
+static bool look_up(void *arg, uint32_t uid, char *ret, size_t ret_size)
+{
+    struct directory *d = arg;
+
+    (void)uid;
+    d->n_asked++;
+    (void)snprintf(ret, ret_size, "%s", d->name ? d->name : "");
+    return d->name != NULL;
+}
+
+/* Each question could wait for a directory service. */
+static void asks_for_the_name_of_a_uid_once_a_minute(void **state)
+{
+    struct directory d = {.name = "ann"};
+    struct api_request r = {.peer = {.is_unix = true, .uid = 1000}};
+    struct auth_options o = {.user_name = look_up, .arg = &d};
+    struct world w;
+    struct auth *a = NULL;
+
+    (void)state;
+    world_init(&w, 1);
+    o.loop = w.loop;
+    assert_null(auth_new(&o, &a));
+    for (int i = 0; i < 3; i++)
+        expect(a, &r, (struct expected){.user = "ann", .host_uid = 1000, .n_grants = 1});
+    assert_int_equal(d.n_asked, 1);
+    r.peer.uid = 1000 + 256; /* another's place is not its name */
+    d.name = NULL;
+    for (int i = 0; i < 3; i++)
+        expect(a, &r, (struct expected){.user = "uid:1256", .host_uid = 1256, .n_grants = 1});
+    assert_int_equal(d.n_asked, 2);
+    d.name = "bob";
+    sim_loop_advance(w.loop, 61 * NS_PER_SEC);
+    expect(a, &r, (struct expected){.user = "bob", .host_uid = 1256, .n_grants = 1});
+    auth_free(a);
+    world_done(&w);
+}
+
+static void write_users(const char *path, const char *name)
+{
+    AUTO_FREE char *text = mem_format("users: [{name: %s, uid: 7}]\n", name);
+
+    assert_null(file_write(path, 0600, str_of(text)));
+}
+
+static void takes_each_change_of_the_users_file(void **state)
+{
+    static const char *const names[] = {"ann", "bob", "eve"}; /* of one size */
+    AUTO_FREE char *path = mem_format("/tmp/test_api_auth.%d.yaml", (int)getpid());
+    struct api_request r = {.peer = {.is_unix = true, .uid = 7}};
+    struct auth_options o = {.users_file = path};
+    struct world w;
+    struct auth *a = NULL;
+
+    (void)state;
+    world_init(&w, 1);
+    o.loop = w.loop;
+    write_users(path, "old");
+    assert_null(auth_new(&o, &a));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        write_users(path, names[i]);
+        sim_loop_advance(w.loop, 3 * NS_PER_SEC);
+        expect(a, &r, (struct expected){.user = names[i], .host_uid = 7});
+    }
+    assert_int_equal(unlink(path), 0);
+    sim_loop_advance(w.loop, 3 * NS_PER_SEC);
+    expect(a, &r, (struct expected){.user = "uid:7", .host_uid = 7, .n_grants = 1});
+    auth_free(a);
+    world_done(&w);
+}
+
 static void says_what_is_wrong_with_a_users_file(void **state)
 {
     static const struct {
@@ -200,6 +283,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_who_asks),
+        cmocka_unit_test(asks_for_the_name_of_a_uid_once_a_minute),
+        cmocka_unit_test(takes_each_change_of_the_users_file),
         cmocka_unit_test(says_what_is_wrong_with_a_users_file),
         cmocka_unit_test(an_empty_file_is_nobody),
         cmocka_unit_test(nobody_learns_nothing_but_health_and_version),
