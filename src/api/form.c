@@ -51,6 +51,16 @@ static json_t *table_of(const struct form *f, struct core *core, const json_t *t
     return table_format(f->kind, own, revision, f->include, loop_wall_ns(core_loop(core)));
 }
 
+json_t *form_metadata(const json_t *tree)
+{
+    json_t *out = json_object();
+
+    json_put_text(out, "kind", "PartialObjectMetadata");
+    json_put_text(out, "apiVersion", "meta.k8s.io/v1");
+    json_object_set(out, "metadata", json_object_get(tree, "metadata"));
+    return out;
+}
+
 static int64_t version_of(const json_t *tree)
 {
     const char *text = json_text_at(tree, "metadata", "resourceVersion", NULL);
@@ -71,10 +81,7 @@ void form_add_tree(const struct form *f, struct core *core, const json_t *tree, 
         json_array_append(trees, (json_t *)(uintptr_t)tree);
         out = table_of(f, core, trees, version_of(tree));
     } else if (f->as == AS_METADATA) {
-        out = json_object();
-        json_put_text(out, "kind", "PartialObjectMetadata");
-        json_put_text(out, "apiVersion", "meta.k8s.io/v1");
-        json_object_set(out, "metadata", json_object_get(tree, "metadata"));
+        out = form_metadata(tree);
     } else {
         out = in_version(f, tree);
     }

@@ -18,6 +18,9 @@ void form_add_object(const struct form *f, struct core *core, const struct store
                      int64_t version, struct buf *b);
 void form_add_tree(const struct form *f, struct core *core, const json_t *tree, struct buf *b);
 
+/* What a client that asks for metadata only gets of an object. New reference. */
+json_t *form_metadata(const json_t *tree);
+
 /* The rows of a table for `trees`, as a new array. */
 json_t *form_rows(const struct form *f, struct core *core, const json_t *trees);
 /* The columns of a table, as a new array. */

@@ -294,8 +294,8 @@ static struct err *parse_snapshot(struct call *c, struct token *ret, bool *ret_i
 
 static struct err *open_list(struct call *c, struct lister *l)
 {
-    const struct store_range range = {
-        .group = c->kind->group, .resource = c->kind->plural, .ns = c->ns};
+    const struct kind *kept = kind_kept(c->kind);
+    const struct store_range range = {.group = kept->group, .resource = kept->plural, .ns = c->ns};
     struct token from = {0};
     bool is_continued = false;
     int64_t limit = 0;

@@ -109,8 +109,8 @@ static void run(void *arg)
 
 static struct err *open_sweep(struct call *c, struct sweep *s, bool *ret_is_known)
 {
-    const struct store_range range = {
-        .group = c->kind->group, .resource = c->kind->plural, .ns = c->ns};
+    const struct kind *kept = kind_kept(c->kind);
+    const struct store_range range = {.group = kept->group, .resource = kept->plural, .ns = c->ns};
     AUTO(json_freep) json_t *body = NULL;
 
     TRY(body_parse_optional(c, &body, ret_is_known));

@@ -186,8 +186,8 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
 /* Every change after `revision`. Ends the watcher where that is not to be had. */
 static void follow(struct watcher *w, int64_t revision)
 {
-    const struct store_range range = {
-        .group = w->form.kind->group, .resource = w->form.kind->plural, .ns = w->ns};
+    const struct kind *kept = kind_kept(w->form.kind);
+    const struct store_range range = {.group = kept->group, .resource = kept->plural, .ns = w->ns};
     AUTO(err_freep) struct err *e = NULL;
 
     e = store_watch_new(core_store(w->core), &range, revision, on_change, w, &w->watch);
@@ -288,8 +288,8 @@ static struct err *parse_timeout(const struct call *c, int64_t *ret_ns)
 /* From the objects that are there, or from a revision that the client knows. */
 static struct err *open_watch(struct call *c, struct watcher *w, int64_t *ret_from)
 {
-    const struct store_range range = {
-        .group = c->kind->group, .resource = c->kind->plural, .ns = c->ns};
+    const struct kind *kept = kind_kept(c->kind);
+    const struct store_range range = {.group = kept->group, .resource = kept->plural, .ns = c->ns};
     bool sends_initial = query_bool(&c->query, "sendInitialEvents");
     const struct watch_stream_options o = {.on_drain = on_drain, .on_close = on_close, .arg = w};
 

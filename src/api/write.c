@@ -1,5 +1,6 @@
 /* Writes: the answer is made at once and sent when it is durable. */
 #include "api/body.h"
+#include "api/form.h"
 #include "api/handlers.h"
 #include "base/mem.h"
 
@@ -56,9 +57,13 @@ static void on_durable(void *arg, const struct err *e, int64_t revision)
 }
 
 /* The write is accepted: from here `p` belongs to the store's callback. */
-static void await(struct pending *p, const json_t *object)
+static void await(const struct call *c, struct pending *p, const json_t *object)
 {
-    p->text = json_format(object);
+    bool is_status = text_equal(json_text(object, "kind"), "Status");
+    AUTO(json_freep)
+    json_t *metadata = c->as == AS_METADATA && !is_status ? form_metadata(object) : NULL;
+
+    p->text = json_format(metadata ? metadata : object);
     p->x->arg = p;
     p->x->on_close = on_close;
     p->x->on_drain = NULL;
@@ -113,7 +118,7 @@ struct err *handle_create(struct call *c)
     if (!c->name && json_text_at(object, "metadata", "name", NULL))
         c->name = arena_strdup(c->arena, json_text_at(object, "metadata", "name", NULL));
     TRY(objects_create(core_objects(c->core), &r, object, on_durable, p, &made));
-    await(TAKE(p), made);
+    await(c, TAKE(p), made);
     return NULL;
 }
 
@@ -131,7 +136,7 @@ struct err *handle_update(struct call *c)
         return NULL;
     TRY(check_place(c, object));
     TRY(objects_update(core_objects(c->core), &r, object, on_durable, p, &made));
-    await(TAKE(p), made);
+    await(c, TAKE(p), made);
     return NULL;
 }
 
@@ -168,7 +173,7 @@ struct err *handle_patch(struct call *c)
     TRY(write_request(c, p->warnings, &r));
     TRY(json_parse(c->x->request.body, &patch));
     TRY(objects_patch(core_objects(c->core), &r, type, patch, on_durable, p, &made));
-    await(TAKE(p), made);
+    await(c, TAKE(p), made);
     return NULL;
 }
 
@@ -193,7 +198,7 @@ struct err *delete_with(struct call *c, const struct delete_options *o, int stat
     r.is_dry_run = o->is_dry_run;
     TRY(objects_delete(core_objects(c->core), &r, o, on_durable, p, &object, &is_gone));
     answer = delete_answer(c, object, is_gone || o->disruption);
-    await(TAKE(p), answer);
+    await(c, TAKE(p), answer);
     return NULL;
 }
 

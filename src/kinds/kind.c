@@ -19,6 +19,7 @@ const struct kind *const kinds[] = {
     &kind_secret,
     &kind_serviceaccount,
     &kind_budget,
+    &kind_event_new,
     &kind_lease,
     &kind_definition,
     &kind_self_access_review,
@@ -54,6 +55,11 @@ enum {
     PATH_SIZE_MAX = 128
 };
 
+const struct kind *kind_kept(const struct kind *k)
+{
+    return k->kept_as ? k->kept_as : k;
+}
+
 const struct kind *kind_find(const char *group, const char *plural)
 {
     for (size_t i = 0; i < kinds_count; i++)
@@ -88,6 +94,14 @@ static bool is_selectable(const struct kind *k, const char *path)
         if (text_equal(k->selectable[i], path))
             return true;
     return false;
+}
+
+static const char *kept_path(const struct kind *k, const char *path)
+{
+    for (size_t i = 0; k->selectable[i]; i++)
+        if (text_equal(k->selectable[i], path))
+            return k->kept_selectable[i];
+    return path; /* of the metadata */
 }
 
 static const struct field *find_field(const struct field *fields, const char *name)
@@ -156,6 +170,8 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 
     if (!is_selectable(k, path) || rest.size >= PATH_SIZE_MAX)
         return NULL;
+    if (k->kept_selectable)
+        return kind_selectable(k->kept_as, object, kept_path(k, path));
     while (rest.at) {
         struct str part = str_cut(&rest, '.');
         char name[PATH_SIZE_MAX] = "";

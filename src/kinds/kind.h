@@ -113,9 +113,11 @@ struct kind {
     int64_t grace_seconds; /* default of deletionGracePeriodSeconds; 0: deleted at once */
     struct err *(*check_name)(const char *name); /* of metadata.name; NULL: an RFC 1123 subdomain */
     const char *doc;
-    /* Another version of a kind: that one's form is stored. Both change `object`, of which nothing
-     * may be shared: into that form, and back. */
-    const struct kind *kept_as; /* NULL: as it is */
+    /* Another version of a kind, perhaps in another group: that kind's form is stored. Both
+     * functions change `object`, of which nothing may be shared: into that form, and back. */
+    const struct kind *kept_as;         /* NULL: as it is */
+    const char *const *kept_selectable; /* `selectable` in the stored form; NULL: the same */
+    bool checks_creation;               /* the schema of this version is checked, too */
     void (*to_kept)(json_t *object);
     void (*from_kept)(json_t *object);
 };
@@ -123,6 +125,9 @@ struct kind {
 /* All kinds, in discovery order. */
 extern const struct kind *const kinds[];
 extern const size_t kinds_count;
+
+/* The kind in whose form objects of `k` are stored: `k` itself, mostly. */
+const struct kind *kind_kept(const struct kind *k);
 
 /* By its plural name, in the version that is stored. */
 const struct kind *kind_find(const char *group, const char *plural);
@@ -159,7 +164,8 @@ bool kind_is_reserved(const char *key);
 struct err *kind_check_reserved(const struct kind *k, const json_t *before, const json_t *after,
                                 const struct kind_context *c) MUST_CHECK;
 
-/* The value that a field selector compares; "" where absent; NULL: not selectable. Borrowed. */
+/* The value in a stored object that a field selector compares; "" where absent; NULL: not
+ * selectable. Borrowed. */
 const char *kind_selectable(const struct kind *k, const json_t *object, const char *path);
 
 enum {

@@ -2,16 +2,17 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/event_fields.h"
 #include "kinds/fields.h"
 #include "kinds/tables.h"
 
-static const struct field source_fields[] = {
+const struct field event_source_fields[] = {
     F_STRING("component", "The program that tells.", .size_max = 256),
     F_STRING("host", "The node it runs on.", .size_max = 253),
     F_END,
 };
 
-static const struct field series_fields[] = {
+const struct field event_series_fields[] = {
     F_INT("count", "How often it happened so far.", .max = INT32_MAX),
     F_TIME("lastObservedTime", "When it was seen last."),
     F_END,
@@ -23,13 +24,13 @@ static const struct field fields[] = {
              .is_required = true),
     F_STRING("reason", "A word for programs: why it happened.", .size_max = 1024),
     F_STRING("message", "A sentence for people: what happened.", .size_max = 8 << 10),
-    F_OBJECT("source", source_fields, "Who tells."),
+    F_OBJECT("source", event_source_fields, "Who tells."),
     F_TIME("firstTimestamp", "When it was seen first."),
     F_TIME("lastTimestamp", "When it was seen last."),
     F_INT("count", "How often it was seen.", .max = INT32_MAX),
     F_STRING("type", "Normal or Warning.", .size_max = 64),
     F_TIME("eventTime", "When it was seen first, in microseconds."),
-    F_OBJECT("series", series_fields, "The series that it is part of."),
+    F_OBJECT("series", event_series_fields, "The series that it is part of."),
     F_STRING("action", "What was done about the object.", .size_max = 128),
     F_OBJECT("related", object_reference_fields, "A second object that it is about."),
     F_STRING("reportingComponent", "The controller that tells.", .size_max = 253),
@@ -37,7 +38,7 @@ static const struct field fields[] = {
     F_END,
 };
 
-static const struct column columns[] = {
+const struct column event_columns[] = {
     {"Last Seen", "string", "", 0, "Time since it was seen last."},
     {"Type", "string", "", 0, "Normal or Warning."},
     {"Reason", "string", "", 0, "Why it happened."},
@@ -146,7 +147,7 @@ const struct kind kind_event = {
     .short_names = {"ev"},
     .is_namespaced = true,
     .fields = fields,
-    .columns = columns,
+    .columns = event_columns,
     .cells = cells,
     .selectable = selectable,
     .doc = "Something that happened to an object; forgotten after a while.",

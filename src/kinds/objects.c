@@ -65,8 +65,10 @@ int64_t objects_now_ns(struct objects *o)
 
 struct store_key objects_key(const struct kind *k, const char *ns, const char *name)
 {
-    return (struct store_key){.group = k->group,
-                              .resource = k->plural,
+    const struct kind *kept = kind_kept(k);
+
+    return (struct store_key){.group = kept->group,
+                              .resource = kept->plural,
                               .ns = k->is_namespaced && ns ? ns : "",
                               .name = name};
 }
@@ -440,7 +442,7 @@ static struct err *create_version(struct objects *o, const struct objects_reques
 {
     const struct objects_request own = version_kept(r);
 
-    TRY(version_take(r, object));
+    TRY(version_take(r, object, true));
     TRY(objects_create(o, &own, object, done, arg, ret));
     version_give(r, ret);
     return NULL;

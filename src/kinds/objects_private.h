@@ -109,7 +109,7 @@ struct err *bind_create(struct objects *o, const struct objects_request *r, json
 /* objects_version.c: of a request whose kind is kept_as another */
 struct objects_request version_kept(const struct objects_request *r);
 /* Decodes, and turns into the stored form. */
-struct err *version_take(const struct objects_request *r, json_t *object) MUST_CHECK;
+struct err *version_take(const struct objects_request *r, json_t *object, bool is_new) MUST_CHECK;
 /* What was written, back in the request's version; anything else stays. */
 void version_give(const struct objects_request *r, json_t **object);
 struct err *version_patch(struct objects *o, const struct objects_request *r, enum patch_type type,

@@ -138,7 +138,7 @@ static struct err *update_version(struct objects *o, const struct objects_reques
 {
     const struct objects_request own = version_kept(r);
 
-    TRY(version_take(r, object));
+    TRY(version_take(r, object, false));
     TRY(objects_update(o, &own, object, done, arg, ret));
     version_give(r, ret);
     return NULL;

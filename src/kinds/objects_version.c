@@ -16,11 +16,13 @@ struct objects_request version_kept(const struct objects_request *r)
     return own;
 }
 
-struct err *version_take(const struct objects_request *r, json_t *object)
+struct err *version_take(const struct objects_request *r, json_t *object, bool is_new)
 {
     if (!json_is_object(object))
         return err_new(ERR_BAD_REQUEST, "want a JSON object");
     TRY(kind_decode(r->kind, object, r->validation, r->warnings));
+    if (is_new && r->kind->checks_creation)
+        TRY(kind_validate(r->kind, object));
     r->kind->to_kept(object);
     return NULL;
 }

@@ -107,7 +107,8 @@ bool quota_counts(const char *resource, const struct kind *k)
 const struct kind *quota_counted(const char *resource)
 {
     for (size_t i = 0; i < kinds_count; i++)
-        if (kinds[i]->is_namespaced && !kinds[i]->is_view && quota_counts(resource, kinds[i]))
+        if (kinds[i]->is_namespaced && !kinds[i]->is_view && !kinds[i]->kept_as &&
+            quota_counts(resource, kinds[i]))
             return kinds[i];
     return NULL;
 }

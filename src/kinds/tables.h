@@ -8,6 +8,7 @@ extern const struct kind kind_definition;
 extern const struct kind kind_configmap;
 extern const struct kind kind_cronjob;
 extern const struct kind kind_event;
+extern const struct kind kind_event_new;
 extern const struct kind kind_gang;
 extern const struct kind kind_gang_v1alpha1;
 extern const struct kind kind_gang_v1alpha2;

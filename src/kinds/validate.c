@@ -180,11 +180,12 @@ static void validate_value(struct causes *c, const struct field *f, const struct
 static void validate_name(struct causes *c, const struct kind *k, const json_t *metadata)
 {
     const char *name = json_text(metadata, "name");
+    const char *prefix = json_text(metadata, "generateName");
     const struct path *at = PATH(PATH(NULL, "metadata"), "name");
 
-    if (!name || !*name)
+    if ((!name || !*name) && (!prefix || !*prefix))
         cause_required(c, at, "name or generateName is required");
-    else
+    else if (name && *name) /* a generated name comes later */
         cause_take(c, at, name, k->check_name ? k->check_name(name) : name_check_subdomain(name));
 }
 

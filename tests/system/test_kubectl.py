@@ -108,6 +108,8 @@ def describe_tells_the_story(m):
     check("Exit Code:    3" in out, out)
     check("Reason:       Error" in out, out)
     wait(lambda: "Started" in m.ok("describe", "pod", "told") and "Scheduled" in m.ok("describe", "pod", "told"), "events")
+    newer = m.ok("get", "events.events.k8s.io", "--field-selector", "regarding.name=told,reason=Started", "--no-headers").split()
+    equal(newer[1:4], ["Normal", "Started", "pod/told"])
     node = m.object("nodes")["items"][0]["metadata"]["name"]
     out = m.ok("describe", "node", node)
     check("nvidia.com/gpu:" in out and "8" in out, out)

@@ -208,6 +208,26 @@ static void a_dry_run_leaves_nothing(void **state)
     api_world_done(&a);
 }
 
+static void answers_metadata_where_asked_to(void **state)
+{
+    static const char only[] = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    AUTO(json_freep) json_t *made = NULL;
+    AUTO(json_freep) json_t *gone = NULL;
+    struct api_world a;
+
+    (void)state;
+    api_world_init(&a, NULL);
+    made = api_expect(
+        &a, 201, (struct question){.method = "POST", .target = PODS, .body = pod, .accept = only});
+    assert_string_equal(json_text(made, "kind"), "PartialObjectMetadata");
+    assert_string_equal(json_text_at(made, "metadata", "name", NULL), "p");
+    assert_null(json_object_get(made, "spec"));
+    gone = api_expect(&a, 200,
+                      (struct question){.method = "DELETE", .target = PODS "/p", .accept = only});
+    assert_string_equal(json_text(gone, "kind"), "Status");
+    api_world_done(&a);
+}
+
 static void deletes_a_collection_and_nothing_else(void **state)
 {
     AUTO(json_freep) json_t *done = NULL;
@@ -262,6 +282,7 @@ int main(void)
         cmocka_unit_test(tells_every_cause_of_an_invalid_object),
         cmocka_unit_test(warns_about_unknown_fields_or_refuses_them),
         cmocka_unit_test(a_dry_run_leaves_nothing),
+        cmocka_unit_test(answers_metadata_where_asked_to),
         cmocka_unit_test(deletes_a_collection_and_nothing_else),
         cmocka_unit_test(a_bound_pod_is_marked_an_unbound_one_goes),
     };

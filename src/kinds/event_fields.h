@@ -1,0 +1,8 @@
+/* event_fields.h - what both versions of Event have, kind_event.c */
+#pragma once
+
+#include "kinds/kind.h"
+
+extern const struct field event_source_fields[];
+extern const struct field event_series_fields[];
+extern const struct column event_columns[];
