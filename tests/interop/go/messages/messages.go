@@ -1,0 +1,58 @@
+// Package messages names the messages that clients send to Mete as the body of a request.
+package messages
+
+import (
+	authentication "k8s.io/api/authentication/v1"
+	authorization "k8s.io/api/authorization/v1"
+	batch "k8s.io/api/batch/v1"
+	coordination "k8s.io/api/coordination/v1"
+	core "k8s.io/api/core/v1"
+	events "k8s.io/api/events/v1"
+	policy "k8s.io/api/policy/v1"
+	policybeta "k8s.io/api/policy/v1beta1"
+	scheduling "k8s.io/api/scheduling/v1"
+	schedulingalpha "k8s.io/api/scheduling/v1alpha3"
+	schedulingbeta "k8s.io/api/scheduling/v1beta1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// A Body is a message in one group version. Clients send DeleteOptions in each group version, so
+// its version is empty.
+type Body struct {
+	Version string
+	Object  runtime.Object
+}
+
+// Bodies are all of them.
+var Bodies = []Body{
+	{"v1", &core.Binding{}},
+	{"v1", &core.ConfigMap{}},
+	{"v1", &core.Event{}},
+	{"v1", &core.LimitRange{}},
+	{"v1", &core.Namespace{}},
+	{"v1", &core.Node{}},
+	{"v1", &core.Pod{}},
+	{"v1", &core.ResourceQuota{}},
+	{"v1", &core.Secret{}},
+	{"v1", &core.ServiceAccount{}},
+	{"", &meta.DeleteOptions{}},
+	{"authentication.k8s.io/v1", &authentication.SelfSubjectReview{}},
+	{"authentication.k8s.io/v1", &authentication.TokenRequest{}},
+	{"authentication.k8s.io/v1", &authentication.TokenReview{}},
+	{"authorization.k8s.io/v1", &authorization.SelfSubjectAccessReview{}},
+	{"authorization.k8s.io/v1", &authorization.SelfSubjectRulesReview{}},
+	{"authorization.k8s.io/v1", &authorization.SubjectAccessReview{}},
+	{"batch/v1", &batch.CronJob{}},
+	{"batch/v1", &batch.Job{}},
+	{"coordination.k8s.io/v1", &coordination.Lease{}},
+	{"events.k8s.io/v1", &events.Event{}},
+	{"policy/v1", &policy.Eviction{}},
+	{"policy/v1", &policy.PodDisruptionBudget{}},
+	{"policy/v1beta1", &policybeta.Eviction{}},
+	{"scheduling.k8s.io/v1", &scheduling.PriorityClass{}},
+	{"scheduling.k8s.io/v1alpha3", &schedulingalpha.PodGroup{}},
+	{"scheduling.k8s.io/v1alpha3", &schedulingalpha.Workload{}},
+	{"scheduling.k8s.io/v1beta1", &schedulingbeta.PodGroup{}},
+	{"scheduling.k8s.io/v1beta1", &schedulingbeta.Workload{}},
+}
