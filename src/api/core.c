@@ -289,6 +289,8 @@ static struct err *find_route(struct call *c, const char **ret_allow)
 
     TRY(target_parse(c->arena, r->path, &c->target));
     TRY(query_parse(c->arena, r->query, &c->query));
+    if (text_equal(r->method, "GET"))
+        TRY(target_unfold_watch(&c->target, &c->query));
     TRY(routes_find(c->arena, r->method, &c->target, &m, &c->route, ret_allow));
     c->kind = m.kind;
     c->ns = m.ns;

@@ -100,6 +100,24 @@ struct err *query_parse(struct arena *a, const char *text, struct query *ret)
     return NULL;
 }
 
+struct err *target_unfold_watch(struct request_target *t, struct query *q)
+{
+    size_t i = t->n > 0 && text_equal(t->segments[0], "api") ? 2 : 3;
+
+    if (t->n < i + 2 || !text_equal(t->segments[i], "watch"))
+        return NULL;
+    if (i == 3 && !text_equal(t->segments[0], "apis"))
+        return NULL;
+    if (q->n == QUERY_PAIRS_MAX)
+        return err_new(ERR_BAD_REQUEST, "more than %d query parameters", (int)QUERY_PAIRS_MAX - 1);
+    t->n--;
+    for (; i < t->n; i++)
+        t->segments[i] = t->segments[i + 1];
+    q->pairs[q->n++] = q->pairs[0];
+    q->pairs[0] = (struct query_pair){.key = "watch", .value = "true"};
+    return NULL;
+}
+
 const char *query_get(const struct query *q, const char *key)
 {
     for (size_t i = 0; i < q->n; i++) {

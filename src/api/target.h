@@ -37,6 +37,12 @@ struct query {
 /* ERR_BAD_REQUEST for bad escapes, a NUL and too many pairs. */
 struct err *query_parse(struct arena *a, const char *text, struct query *ret) MUST_CHECK;
 
+/*
+ * The old paths of watches, "/api/v1/watch/pods" and "/apis/batch/v1/watch/jobs", are those without
+ * the word and with watch=true in front of the query. ERR_BAD_REQUEST where the query is full.
+ */
+struct err *target_unfold_watch(struct request_target *t, struct query *q) MUST_CHECK;
+
 /* The first value of `key`, or NULL. */
 const char *query_get(const struct query *q, const char *key);
 

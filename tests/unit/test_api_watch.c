@@ -74,6 +74,46 @@ static void begins_with_what_is_there(void **state)
     api_world_done(&a);
 }
 
+/* As Ruby's kubeclient, and with it fluentd, opens them. */
+static void old_paths_of_watches_are_served(void **state)
+{
+    static const struct {
+        const char *target;
+        int status;
+        const char *told; /* names in the stream */
+    } cases[] = {
+        {"/api/v1/watch/configmaps", 200, "\"name\":\"b\""},
+        {"/api/v1/watch/namespaces/default/configmaps?watch=false", 200, "\"name\":\"b\""},
+        {"/api/v1/watch/namespaces/default/configmaps/a", 200, "\"name\":\"a\""},
+        {"/apis/batch/v1/watch/jobs", 200, NULL},
+        {"/api/v1/watch", 404, NULL},
+        {"/api/v1/watch/watch/pods", 404, NULL},
+        {"/x/y/z/watch/pods", 404, NULL},
+    };
+    struct api_world a;
+
+    (void)state;
+    api_world_init(&a, NULL);
+    add_map(&a, "a", "x");
+    add_map(&a, "b", "x");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(asked_freep)
+        struct asked *k = api_ask(&a, (struct question){.target = cases[i].target});
+
+        if (k->status != cases[i].status)
+            fail_msg("%s: %d, want %d", cases[i].target, k->status, cases[i].status);
+        assert_int_equal(k->is_stream, k->status == 200);
+        if (cases[i].told)
+            assert_non_null(strstr(k->body.at, cases[i].told));
+        if (strstr(cases[i].target, "maps/a"))
+            assert_null(k->body.at ? strstr(k->body.at, "\"name\":\"b\"") : NULL);
+        asked_close(k);
+    }
+    json_decref(api_expect(
+        &a, 404, (struct question){.method = "DELETE", .target = "/api/v1/watch/configmaps"}));
+    api_world_done(&a);
+}
+
 static void resumes_after_a_revision(void **state)
 {
     AUTO(asked_freep) struct asked *k = NULL;
@@ -350,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(begins_with_what_is_there),
+        cmocka_unit_test(old_paths_of_watches_are_served),
         cmocka_unit_test(resumes_after_a_revision),
         cmocka_unit_test(an_object_enters_and_leaves_a_selection),
         cmocka_unit_test(one_object_is_watched_by_its_name),
