@@ -2,38 +2,11 @@
 #include <strings.h>
 
 #include "api/exec_private.h"
-#include "api/handshake.h"
 #include "base/mem.h"
 
 enum {
     SIZE_MAX_BYTES = 256 /* of a resize */
 };
-
-/* ---- the handshake: RFC 6455, 4.2 ---- */
-
-struct err *exec_read_handshake(const struct call *c, struct handshake *ret)
-{
-    static const char *const protocols[] = {"v5.channel.k8s.io", "v4.channel.k8s.io"};
-    const struct api_request *r = &c->x->request;
-    const char *upgrade = request_header(r, "upgrade");
-    struct handshake h = {0};
-
-    if (!handshake_is_websocket(r))
-        return err_new(ERR_BAD_REQUEST,
-                       "%s needs a WebSocket, as kubectl 1.30 and newer and mete itself open one; "
-                       "this client asked for %.64s",
-                       c->subresource, upgrade ? upgrade : "none");
-    TRY(handshake_accept(r, h.accept));
-    for (size_t i = 0; i < 2 && !h.protocol; i++)
-        if (handshake_lists(r, "sec-websocket-protocol", protocols[i]))
-            h.protocol = protocols[i];
-    if (!h.protocol)
-        return err_new(ERR_BAD_REQUEST,
-                       "want Sec-WebSocket-Protocol v5.channel.k8s.io or v4.channel.k8s.io");
-    h.is_v5 = h.protocol == protocols[0];
-    *ret = h;
-    return NULL;
-}
 
 /* ---- which container ---- */
 

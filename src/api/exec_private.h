@@ -1,17 +1,64 @@
-/* exec_private.h - what pods/exec and pods/attach are asked and how they answer, for exec.c */
+/* exec_private.h - sessions of pods/exec and pods/attach: what they are asked and how they answer,
+ * for exec.c, exec_spdy.c and exec_ask.c */
 #pragma once
 
-#include "api/core.h"
-#include "client/websocket.h"
+#include "api/nodestream.h"
+#include "api/session_conn.h"
 
-struct handshake {
-    char accept[WEBSOCKET_ACCEPT_SIZE];
-    const char *protocol;
-    bool is_v5;
+enum {
+    CHANNEL_STDIN = 0,
+    CHANNEL_STDOUT = 1,
+    CHANNEL_STDERR = 2,
+    CHANNEL_STATUS = 3,
+    CHANNEL_RESIZE = 4,
+    CHANNELS = 5,
+    CHANNEL_CLOSE = 255,
 };
 
-/* ERR_BAD_REQUEST for all but a WebSocket of a subprotocol that we have, saying what is needed. */
-struct err *exec_read_handshake(const struct call *c, struct handshake *ret) MUST_CHECK;
+/* The streams of a SPDY session, by channel. */
+struct exec_streams {
+    struct spdy *spdy;
+    bool is_wanted[CHANNELS];
+    uint32_t ids[CHANNELS]; /* 0: not there */
+    bool has_status_text;   /* before v4: the message alone, nothing for success */
+    bool has_input_end;     /* before the session began */
+    struct buf input;       /* the same; and of CHANNEL_RESIZE what is not whole: */
+    struct buf sizes;
+    struct loop_timer *timer; /* for all of them to come; NULL: they have */
+};
+
+/* One session. */
+struct exec_session {
+    struct core *core;
+    struct session_conn *conn;
+    struct node_stream *stream; /* NULL: not begun, or it has ended */
+    json_t *question;           /* until it began */
+    char *node;
+    struct buf in; /* from the node: less than a record */
+    size_t owed;   /* bytes whose credit waits until the client has taken them */
+    bool is_spdy;
+    struct exec_streams streams; /* is_spdy */
+    bool is_v5;
+    bool has_stdin;
+    bool has_exit;
+    int exit_code;
+};
+
+/* exec.c: asks the node. */
+struct err *exec_session_begin(struct exec_session *r) MUST_CHECK;
+void exec_session_input(struct exec_session *r, struct str bytes);
+void exec_session_input_end(struct exec_session *r);
+void exec_session_resize(struct exec_session *r, struct str size);
+void exec_session_give_credit(struct exec_session *r);
+void exec_session_finish(struct exec_session *r, json_t *taken_status);
+void exec_session_give_up(struct exec_session *r); /* the client is gone */
+
+/* exec_spdy.c: answers the request; the session begins with the last of its streams. */
+void exec_spdy_begin(struct call *c, const struct handshake *h, struct exec_session *r);
+void exec_spdy_done(struct exec_streams *s);
+void exec_spdy_send(struct exec_streams *s, unsigned channel, struct str bytes);
+void exec_spdy_end(struct exec_streams *s, const json_t *status);
+bool exec_spdy_is_behind(const struct exec_streams *s);
 
 /* Fills the question to the node (client/records.h), or says why there is none to ask. */
 struct err *exec_make_question(const struct call *c, const json_t *pod, bool is_attach,

@@ -53,5 +53,8 @@ struct err *handle_node_images(struct call *c);
 struct err *handle_pod_exec(struct call *c);
 struct err *handle_pod_attach(struct call *c);
 
+/* portforward.c */
+struct err *handle_pod_portforward(struct call *c);
+
 /* routes.c */
 struct err *handle_refused(struct call *c);

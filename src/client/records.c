@@ -63,7 +63,7 @@ struct err *record_parse(struct str bytes, struct record *ret, size_t *ret_size)
     if (bytes.size < RECORD_HEAD_SIZE)
         return NULL;
     size = get_u32(at + 1);
-    if (at[0] > RECORD_STDIN_END)
+    if (at[0] > RECORD_STDOUT_END)
         return err_new(ERR_BAD_REQUEST, "record of unknown channel %u", (unsigned)at[0]);
     if (size > RECORD_MAX)
         return err_new(ERR_BAD_REQUEST, "record of %u bytes: at most %d are allowed",

@@ -1,13 +1,14 @@
 /*
- * records.h - what is inside a stream of op "exec" or "attach" (client/frames.h), both ways:
- * records of u8 channel, u32 size (big endian, at most RECORD_MAX), bytes
+ * records.h - what is inside a stream of op "exec", "attach" or "portforward" (client/frames.h),
+ * both ways: records of u8 channel, u32 size (big endian, at most RECORD_MAX), bytes
  *
  *   server → node  RECORD_STDIN bytes, RECORD_STDIN_END nothing, RECORD_RESIZE u16 columns, u16
- * rows node → server  RECORD_STDOUT and RECORD_STDERR bytes; RECORD_EXIT u32: the exit code, the
- * last
+ * rows node → server  RECORD_STDOUT and RECORD_STDERR bytes, RECORD_STDOUT_END nothing; RECORD_EXIT
+ *                  u32: the exit code, the last
  *
- * The question is {"op","podUid","container","command":[...],"stdin","stdout","stderr","tty"}. What
- * could not run ends its stream with an HTTP status and no RECORD_EXIT.
+ * The question is {"op","podUid","container","command":[...],"stdin","stdout","stderr","tty"}, of a
+ * port {"op","podUid","port","stdout"}: its connection has RECORD_STDIN and RECORD_STDOUT with
+ * their ends. What could not run ends its stream with an HTTP status and no RECORD_EXIT.
  */
 #pragma once
 
@@ -23,6 +24,7 @@ enum record_channel {
     RECORD_EXIT = 3,
     RECORD_RESIZE = 4,
     RECORD_STDIN_END = 5,
+    RECORD_STDOUT_END = 6,
 };
 
 enum {

@@ -152,6 +152,16 @@ void websocket_send(struct websocket *w, unsigned char channel, struct str bytes
     } while (bytes.size > 0);
 }
 
+void websocket_send_binary(struct websocket *w, struct str bytes)
+{
+    while (bytes.size > 0) {
+        size_t size = bytes.size < PIECE ? bytes.size : PIECE;
+
+        queue(w, WSLAY_BINARY_FRAME, (struct str){bytes.at, size});
+        bytes = (struct str){bytes.at + size, bytes.size - size};
+    }
+}
+
 void websocket_send_text(struct websocket *w, struct str text)
 {
     queue(w, WSLAY_TEXT_FRAME, text);

@@ -12,9 +12,9 @@
 struct websocket;
 
 enum {
-    WEBSOCKET_MESSAGE_MAX = 1 << 20,
-    WEBSOCKET_KEY_SIZE = 25,    /* text with its NUL, as is: */
-    WEBSOCKET_ACCEPT_SIZE = 29, /* the server's answer to it */
+    WEBSOCKET_MESSAGE_MAX = (1 << 20) + 1, /* clients send pieces of 1 MiB after their channel */
+    WEBSOCKET_KEY_SIZE = 25,               /* text with its NUL, as is: */
+    WEBSOCKET_ACCEPT_SIZE = 29,            /* the server's answer to it */
 };
 
 struct websocket_options {
@@ -37,6 +37,8 @@ bool websocket_is_closed(const struct websocket *w);
 
 /* A text message in one frame; `text` is UTF-8. */
 void websocket_send_text(struct websocket *w, struct str text);
+/* Binary messages with the bytes as they are. */
+void websocket_send_binary(struct websocket *w, struct str bytes);
 /* A binary message: `channel` and the bytes. Nothing follows a close. */
 void websocket_send(struct websocket *w, unsigned char channel, struct str bytes);
 void websocket_ping(struct websocket *w);

@@ -88,6 +88,7 @@ struct crun {
     struct exec_child *execs; /* exec_linux.c */
     uint64_t n_execs;         /* there ever were, of this process */
     struct guest *guests;     /* attach_linux.c */
+    struct forward *forwards; /* forward_linux.c */
 };
 
 struct box {

@@ -49,6 +49,7 @@ struct node {
     char runtime_version[64];
     struct worker *worker;
     struct worker *disk_worker;
+    struct worker *forward_worker;
     struct runtime *runtime;
     struct node_images *images;
     struct pinger *pinger;
@@ -399,9 +400,11 @@ static struct err *begin(struct node *n)
     TRY(host_enter(&mounts));
     TRY(worker_new(n->o.loop, &n->worker));
     TRY(worker_new(n->o.loop, &n->disk_worker));
+    TRY(worker_new(n->o.loop, &n->forward_worker));
     po.disk_worker = n->disk_worker;
     po.measure = disk_usage_measure;
     ro.worker = n->worker;
+    ro.forward_worker = n->forward_worker;
     ro.boot_id = n->host.boot_id;
     ro.log_max_bytes = n->o.log_max_bytes;
     ro.program = n->o.runtime;
@@ -461,6 +464,7 @@ void node_free(struct node *n)
     pods_end_disk(n->pods);
     rotation_free(n->rotation);
     worker_free(n->disk_worker);
+    worker_free(n->forward_worker);
     worker_free(n->worker); /* what it was given is finished, and told to the pods */
     node_images_stop(n->images);
     pods_free(n->pods);

@@ -114,6 +114,20 @@ char *pods_running_id(const struct pods *set, const char *uid, const char *conta
     return container_id(p, c, c->attempt);
 }
 
+char **pods_running_ids(const struct pods *set, const char *uid, size_t *ret_count)
+{
+    struct pod *p = NULL;
+    VEC(char *) ids = {0};
+
+    map_find_text(handle, set->pods, uid, p);
+    for (size_t i = 0; p && i < p->n_containers; i++)
+        if (p->containers[i].state == CONTAINER_RUNNING)
+            vec_add(&ids, container_id(p, &p->containers[i], p->containers[i].attempt));
+    *ret_count = ids.n;
+    vec_add(&ids, NULL);
+    return ids.at;
+}
+
 /* ---- a pod's containers ---- */
 
 static void on_timer(void *arg)

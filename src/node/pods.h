@@ -122,3 +122,5 @@ int64_t pods_log_previous(const struct pods *p, const char *uid, const char *con
 /* The runtime's id of the container's attempt that runs now; NULL: none does. The caller frees it.
  */
 char *pods_running_id(const struct pods *p, const char *uid, const char *container);
+/* Those of all its containers that run now; NULL-terminated, freed with names_free. */
+char **pods_running_ids(const struct pods *p, const char *uid, size_t *ret_count);

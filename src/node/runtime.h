@@ -83,6 +83,19 @@ struct runtime_exec {
 
 struct exec; /* one under way */
 
+/* A connection to a port of a pod, as an exec: stdin and stdout are its two directions. */
+struct runtime_forward {
+    const char *const *ids; /* running attempts of the pod; NULL-terminated */
+    uint16_t port;
+    void (*output)(void *arg, int fd, struct str bytes); /* `fd` 1 */
+    void (*output_end)(void *arg);                       /* the pod sends no more */
+    void (*drained)(void *arg);
+    /* Both directions have ended, or the pod has reset it; or `e`: no process of the pod takes
+     * connections on the port. */
+    void (*end)(void *arg, const struct err *e, int code);
+    void *arg;
+};
+
 /* Moves on an exec under way. */
 struct exec_ops {
     void (*input)(struct exec *x, struct str bytes);
@@ -116,6 +129,7 @@ struct runtime_ops {
     struct exec *(*exec)(void *self, const struct runtime_exec *e);
     /* Joins the container's own input and output, from now on; conmon's socket. */
     struct exec *(*attach)(void *self, const struct runtime_exec *e);
+    struct exec *(*forward)(void *self, const struct runtime_forward *f);
     /* Takes a sample of what a running attempt uses. False: it does not run, or nobody can tell. */
     bool (*usage)(void *self, const char *id, struct usage *ret);
     void (*free)(void *self); /* containers go on; no callback after it */
@@ -133,11 +147,12 @@ struct runtime {
 
 struct runtime_crun_options {
     struct loop *loop;
-    struct worker *worker; /* freed before the runtime: none of its jobs is left then */
-    const char *dir;       /* DATA/node */
-    const char *boot_id;   /* of the running kernel */
-    const char *program;   /* of new containers: "crun", "runc" or "auto", as NULL */
-    int64_t log_max_bytes; /* conmon begins a new file after so many; 0: never */
+    struct worker *worker;         /* freed before the runtime: none of its jobs is left then */
+    struct worker *forward_worker; /* the same; looks for the processes that hold a port */
+    const char *dir;               /* DATA/node */
+    const char *boot_id;           /* of the running kernel */
+    const char *program;           /* of new containers: "crun", "runc" or "auto", as NULL */
+    int64_t log_max_bytes;         /* conmon begins a new file after so many; 0: never */
 };
 
 /* Fails where the runtime (oci.h) or conmon are missing or too old. */

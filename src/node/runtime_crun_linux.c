@@ -18,6 +18,7 @@
 #include "base/stamp.h"
 #include "node/crun_box_linux.h"
 #include "node/exec_linux.h"
+#include "node/forward_linux.h"
 #include "node/program.h"
 
 enum {
@@ -337,6 +338,7 @@ static void crun_free(void *self)
         r->listing->r = NULL;
     crun_end_execs(r);
     crun_end_guests(r);
+    crun_end_forwards(r);
     worker_free(r->walker);
     LIST_EACH (r->commands, c) {
         proc_abandon(c->proc);
@@ -362,6 +364,7 @@ static const struct runtime_ops crun_ops = {.create = crun_create,
                                             .usage = crun_usage,
                                             .exec = crun_exec,
                                             .attach = crun_attach,
+                                            .forward = crun_forward,
                                             .free = crun_free};
 
 static struct err *make_dirs(const struct crun *r)

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/frames.h"
@@ -9,6 +10,7 @@
 
 enum {
     SESSIONS_MAX = 256,
+    FORWARDS_MAX = 512,
     CREDIT_MAX = 1 << 30,
     OUT_HIGH = 128 << 10, /* from there on the command's output is not read */
     OUT_LOW = 32 << 10,
@@ -17,6 +19,7 @@ enum {
 struct sessions {
     struct sessions_options o;
     struct session *all;
+    size_t n_forwards; /* of them */
 };
 
 struct session {
@@ -31,6 +34,7 @@ struct session {
     bool wants_stdout;
     bool wants_stderr;
     bool is_attach;
+    bool is_forward;
     bool is_input_ended;
     bool is_paused;
     int code; /* of its end */
@@ -50,6 +54,7 @@ static struct session *find(const struct sessions *set, uint32_t id)
 static void session_free(struct session *s)
 {
     map_remove(handle, s->set->all, s);
+    s->set->n_forwards -= s->is_forward ? 1 : 0;
     if (s->exec)
         s->exec->ops->cancel(s->exec);
     buf_done(&s->in);
@@ -119,6 +124,15 @@ static void on_output(void *arg, int fd, struct str bytes)
     flush(s);
 }
 
+/* Of a connection's output. */
+static void on_output_end(void *arg)
+{
+    struct session *s = arg;
+
+    record_format(&s->out, RECORD_STDOUT_END, STR(""));
+    flush(s);
+}
+
 static void on_end(void *arg, const struct err *e, int code)
 {
     struct session *s = arg;
@@ -126,7 +140,7 @@ static void on_end(void *arg, const struct err *e, int code)
     s->exec = NULL;
     s->code = e ? err_http(e) : 200;
     s->message = mem_strdup(e ? err_message(e) : "");
-    if (!e && !s->is_attach)
+    if (!e && !s->is_attach && !s->is_forward)
         record_format_exit(&s->out, code);
     flush(s);
 }
@@ -224,6 +238,32 @@ static struct err *check_question(const json_t *question, bool is_attach)
     return NULL;
 }
 
+static struct err *begin_forward(struct sessions *set, struct session *s, const json_t *question)
+{
+    const char *uid = json_text(question, "podUid");
+    int64_t port = json_int(question, "port", 0);
+    struct runtime_forward f = {.output = on_output,
+                                .output_end = on_output_end,
+                                .drained = on_drained,
+                                .end = on_end,
+                                .arg = s};
+    char **ids = NULL;
+    size_t n = 0;
+
+    if (!uid || port < 1 || port > UINT16_MAX)
+        return err_new(ERR_BAD_REQUEST, "want podUid and port, 1 to 65535");
+    if (set->n_forwards > FORWARDS_MAX)
+        return err_new(ERR_UNAVAILABLE, "this node forwards %d connections, try again later",
+                       (int)FORWARDS_MAX);
+    ids = pods_running_ids(set->o.pods, uid, &n);
+    f.ids = (const char *const *)ids;
+    f.port = (uint16_t)port;
+    if (n > 0)
+        s->exec = set->o.runtime->ops->forward(set->o.runtime->self, &f);
+    names_free(ids, n);
+    return n > 0 ? NULL : err_new(ERR_NOT_FOUND, "no container of the pod runs");
+}
+
 static struct err *begin(struct sessions *set, struct session *s, const json_t *question)
 {
     const char *container = json_text(question, "container");
@@ -241,7 +281,7 @@ static struct err *begin(struct sessions *set, struct session *s, const json_t *
     attempt = pods_running_id(set->o.pods, json_text(question, "podUid"), container);
     if (!attempt)
         return err_new(ERR_NOT_FOUND, "container not found (\"%s\")", container);
-    if (map_count(handle, set->all) > SESSIONS_MAX)
+    if (map_count(handle, set->all) - set->n_forwards > SESSIONS_MAX)
         return err_new(ERR_UNAVAILABLE, "this node runs %d sessions, try again later",
                        (int)SESSIONS_MAX);
     e.id = attempt;
@@ -263,9 +303,11 @@ static void sessions_open(void *self, uint32_t id, const json_t *question)
                           .credit = FRAME_CREDIT_FIRST,
                           .wants_stdout = json_bool(question, "stdout", false),
                           .wants_stderr = json_bool(question, "stderr", false),
-                          .is_attach = text_equal(json_text(question, "op"), "attach")};
+                          .is_attach = text_equal(json_text(question, "op"), "attach"),
+                          .is_forward = text_equal(json_text(question, "op"), "portforward")};
     map_add(handle, set->all, &s->id, sizeof(s->id), s);
-    e = begin(set, s, question);
+    set->n_forwards += s->is_forward ? 1 : 0;
+    e = s->is_forward ? begin_forward(set, s, question) : begin(set, s, question);
     if (e)
         session_end(s, err_http(e), err_message(e));
 }
@@ -320,7 +362,7 @@ struct sessions *sessions_new(const struct sessions_options *o)
 
 struct stream_service sessions_service(struct sessions *set)
 {
-    static const char *const ops[] = {"exec", "attach", NULL};
+    static const char *const ops[] = {"exec", "attach", "portforward", NULL};
 
     return (struct stream_service){.ops = ops,
                                    .open = sessions_open,

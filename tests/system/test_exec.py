@@ -38,6 +38,16 @@ def websocket_kubectls():
     return sorted(glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.3*")) + [KUBECTL]
 
 
+# kubectl of 1.30 and newer then speaks SPDY as well.
+SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false"}
+
+
+def spdy_kubectls():
+    """kubectl that speaks SPDY alone, where this machine has one, and ours."""
+    old = sorted(glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.2*"))[:1] + glob.glob("/usr/bin/kubectl1.2*")
+    return [(k, {}) for k in old] + [(KUBECTL, SPDY)]
+
+
 def start(m, name, command, **container):
     m.ok("apply", "-f", "-", stdin=manifest(name, command, **container))
     m.wait_phase(name, "Running")
@@ -63,7 +73,11 @@ def test_kubectl_and_mete():
         passes_output_and_codes(run, "exec", "box", "--")
         runs_as_the_container(run, "exec", "box", "--")
         refuses_what_is_not_there(m)
-        old_kubectl_hears_what_it_needs(m)
+        for kubectl, env in spdy_kubectls():
+            run = lambda *words, stdin=None, k=kubectl, e=env: execute([k, *words], stdin=stdin, env={**m.env, **e})
+            passes_output_and_codes(run, "exec", "box", "--")
+        r = execute([KUBECTL, "exec", "done", "--", "ls"], env={**m.env, **SPDY})
+        check(r.code == 1 and "completed pod; current phase is Succeeded" in r.err, r)
 
 
 def passes_output_and_codes(run, *words):
@@ -116,12 +130,6 @@ def refuses_what_is_not_there(m):
                               (("never", "--", "ls"), 125, "does not have a host assigned")):
         r = execute([METE, "exec", *words], env=m.env)
         check(r.code == code and want in r.err, want, r)
-
-
-def old_kubectl_hears_what_it_needs(m):
-    for kubectl in glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.2[79]"):
-        r = execute([kubectl, "exec", "box", "--", "ls"], env=m.env)
-        check(r.code == 1 and "needs a WebSocket, as kubectl 1.30 and newer" in r.err, r)
 
 
 # ---- terminals ----
@@ -195,8 +203,10 @@ class Terminal:
 def test_terminal():
     with Mete() as m:
         start(m, "box", ["sleep", "3600"])
-        for argv in ([websocket_kubectls()[-1], "exec", "-it", "box", "--", "sh"], [METE, "exec", "-it", "box", "--", "sh"]):
-            t = Terminal(argv, m.env)
+        for argv, env in (([websocket_kubectls()[-1], "exec", "-it", "box", "--", "sh"], {}),
+                          ([KUBECTL, "exec", "-it", "box", "--", "sh"], SPDY),
+                          ([METE, "exec", "-it", "box", "--", "sh"], {})):
+            t = Terminal(argv, {**m.env, **env})
             a_shell_at_a_terminal(t)
             equal(t.end(), 7, t.text)
         the_terminal_is_restored(m)
@@ -296,13 +306,14 @@ def large_files_arrive_whole(m, inside):
     with open(source, "wb") as f:
         f.write(os.urandom(COPY_SIZE))
     want = digest(source)
-    for name, argv in (("k", [websocket_kubectls()[-1], "cp"]), ("m", [METE, "cp"])):
+    for name, argv, more in (("k", [websocket_kubectls()[-1], "cp"], {}), ("s", [KUBECTL, "cp"], SPDY), ("m", [METE, "cp"], {})):
+        env = {**m.env, **more}
         there = os.path.join(inside, name)
         back = os.path.join(m.dir, "back-" + name)
-        r = execute([*argv, source, f"box:{there}"], env=m.env, deadline_s=120)
+        r = execute([*argv, source, f"box:{there}"], env=env, deadline_s=120)
         equal(r.code, 0, r)
         equal(digest(there), want)
-        r = execute([*argv, f"box:{there}", back], env=m.env, deadline_s=120)
+        r = execute([*argv, f"box:{there}", back], env=env, deadline_s=120)
         equal(r.code, 0, r)
         equal(digest(back), want)
         os.unlink(back)
@@ -393,6 +404,11 @@ def test_attach():
         equal(r.code, 0, r)
         check("got one\ngot two\nno more\n" in r.out, r)
         m.wait_phase("echo", "Succeeded")
+        start(m, "spdy", ["sh", "-c", "while read line; do echo got $line; done; echo no more"], stdin=True, stdinOnce=True)
+        r = execute([KUBECTL, "attach", "-i", "spdy"], stdin="one\ntwo\n", env={**m.env, **SPDY})
+        equal(r.code, 0, r)
+        check("got one\ngot two\nno more\n" in r.out, r)
+        m.wait_phase("spdy", "Succeeded")
         start(m, "again", ["cat"], stdin=True)
         for word in ("first", "second"):  # each leaves, the input stays open
             p = subprocess.Popen([METE, "attach", "again"], env=m.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

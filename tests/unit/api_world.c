@@ -226,6 +226,11 @@ struct asked *api_ask(struct api_world *a, struct question q)
         add_header(k, "sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
         add_header(k, "sec-websocket-protocol", *q.websocket ? q.websocket : NULL);
     }
+    if (q.spdy) {
+        add_header(k, "upgrade", "SPDY/3.1");
+        add_header(k, "connection", "Upgrade");
+        add_header(k, "x-stream-protocol-version", *q.spdy ? q.spdy : NULL);
+    }
     if (strstr(q.target, "/stream"))
         add_header(k, "upgrade", "mete-stream");
     core_handle(a->core, &k->x);

@@ -50,6 +50,7 @@ struct question {
     const char *content_type;
     const char *accept;
     const char *websocket; /* subprotocols that the client offers; NULL: it opens no WebSocket */
+    const char *spdy;      /* the same of SPDY; NULL: it does not ask for that */
     struct asker who;
     size_t backlog;
 };

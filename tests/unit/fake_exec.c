@@ -101,6 +101,23 @@ struct exec *fake_exec_new(struct fake_execs *f, const struct runtime_exec *e, b
     return &x->exec;
 }
 
+struct exec *fake_exec_forward(struct fake_execs *f, const struct runtime_forward *o)
+{
+    struct runtime_exec e = {.has_stdin = true,
+                             .output = o->output,
+                             .drained = o->drained,
+                             .end = o->end,
+                             .arg = o->arg};
+    struct exec *x;
+
+    for (size_t i = 0; o->ids[i]; i++)
+        e.id = o->ids[i];
+    x = fake_exec_new(f, &e, false);
+    of(x)->port = o->port;
+    of(x)->output_end = o->output_end;
+    return x;
+}
+
 void fake_exec_output(struct fake_exec *x, int fd, const char *text)
 {
     assert(!x->is_over);

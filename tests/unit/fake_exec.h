@@ -11,6 +11,8 @@ struct fake_exec {
     char *id;
     json_t *process;
     bool is_attach;
+    uint16_t port; /* of a connection to one; its: */
+    void (*output_end)(void *arg);
     bool is_input_ended;
     bool is_paused;
     bool is_cancelled;
@@ -33,6 +35,8 @@ struct fake_execs {
 };
 
 struct exec *fake_exec_new(struct fake_execs *f, const struct runtime_exec *e, bool is_attach);
+/* Its id is that of the pod's last container. */
+struct exec *fake_exec_forward(struct fake_execs *f, const struct runtime_forward *o);
 /* What one that is held does. */
 void fake_exec_output(struct fake_exec *x, int fd, const char *text);
 void fake_exec_end(struct fake_exec *x, int code);

@@ -206,12 +206,20 @@ static struct exec *fake_attach(void *self, const struct runtime_exec *e)
     return fake_exec_new(&w->execs, e, true);
 }
 
+static struct exec *fake_forward(void *self, const struct runtime_forward *f)
+{
+    struct node_world *w = self;
+
+    return fake_exec_forward(&w->execs, f);
+}
+
 static const struct runtime_ops fake_runtime = {.create = fake_create,
                                                 .start = fake_start,
                                                 .kill = fake_kill,
                                                 .remove = fake_remove,
                                                 .exec = fake_exec,
-                                                .attach = fake_attach};
+                                                .attach = fake_attach,
+                                                .forward = fake_forward};
 
 struct fake_container *node_world_found(struct node_world *w, const char *intent,
                                         enum runtime_state state)

@@ -314,13 +314,11 @@ static void refuses_by_name(void **state)
         {NULL, POD "exec?command=ls&stdout=1&user=root", "v5.channel.k8s.io", 400,
          "query parameter 'user' is not known for exec"},
         {NULL, POD "exec?command=ls&stdout=1", "base64.channel.k8s.io", 400,
-         "want Sec-WebSocket-Protocol v5.channel.k8s.io or v4.channel.k8s.io"},
+         "want Sec-WebSocket-Protocol v5.channel.k8s.io, v4.channel.k8s.io"},
         {"POST", POD "exec?command=ls&stdout=1", NULL, 400,
-         "exec needs a WebSocket, as kubectl 1.30 and newer and mete itself open one; this client "
-         "asked for none"},
+         "exec needs a WebSocket or SPDY/3.1 by Upgrade; this client asked for none"},
         {NULL, POD "attach?stdout=1", NULL, 400,
-         "attach needs a WebSocket, as kubectl 1.30 and newer and mete itself open one; this "
-         "client asked for none"},
+         "attach needs a WebSocket or SPDY/3.1 by Upgrade; this client asked for none"},
     };
     struct exec_world w;
 

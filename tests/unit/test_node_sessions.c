@@ -307,6 +307,62 @@ static void what_is_no_record_ends_the_session(void **state)
     stage_done(&g);
 }
 
+static void a_port_is_a_connection_with_two_ends(void **state)
+{
+    AUTO(buf_done) struct buf in = {0};
+    AUTO(buf_done) struct buf want = {0};
+    struct stage g;
+    struct fake_exec *x;
+
+    (void)state;
+    stage_init(&g);
+    x = ask(&g, "{\"op\":\"portforward\",\"podUid\":\"u1\",\"port\":8080,\"stdout\":true}");
+    assert_non_null(x);
+    assert_string_equal(x->id, "u1-m-0");
+    assert_int_equal(x->port, 8080);
+    record_format(&in, RECORD_STDIN, STR("GET"));
+    record_format(&in, RECORD_STDIN_END, STR(""));
+    say(&g, &in);
+    assert_string_equal(x->input.at, "GET");
+    assert_true(x->is_input_ended);
+    fake_exec_output(x, 1, "answer");
+    x->output_end(x->asked.arg);
+    assert_int_equal(g.code, 0);
+    fake_exec_end(x, 0);
+    record_format(&want, RECORD_STDOUT, STR("answer"));
+    record_format(&want, RECORD_STDOUT_END, STR(""));
+    assert_int_equal(g.sent.size, want.size);
+    assert_memory_equal(g.sent.at, want.at, want.size);
+    assert_int_equal(g.code, 200);
+    stage_done(&g);
+}
+
+static void a_port_that_is_none_is_refused(void **state)
+{
+    static const struct {
+        const char *question;
+        int code;
+        const char *message;
+    } cases[] = {
+        {"{\"op\":\"portforward\",\"podUid\":\"u1\"}", 400, "want podUid and port, 1 to 65535"},
+        {"{\"op\":\"portforward\",\"podUid\":\"u1\",\"port\":65536}", 400,
+         "want podUid and port, 1 to 65535"},
+        {"{\"op\":\"portforward\",\"podUid\":\"u2\",\"port\":80}", 404,
+         "no container of the pod runs"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct stage g;
+
+        stage_init(&g);
+        assert_null(ask(&g, cases[i].question));
+        assert_int_equal(g.code, cases[i].code);
+        assert_string_equal(g.message, cases[i].message);
+        stage_done(&g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +376,8 @@ int main(void)
         cmocka_unit_test(input_that_is_not_read_gives_no_credit),
         cmocka_unit_test(who_leaves_ends_the_command),
         cmocka_unit_test(what_is_no_record_ends_the_session),
+        cmocka_unit_test(a_port_is_a_connection_with_two_ends),
+        cmocka_unit_test(a_port_that_is_none_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

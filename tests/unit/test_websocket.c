@@ -229,7 +229,7 @@ static void records_that_are_none_are_refused(void **state)
         size_t size;
         const char *message;
     } cases[] = {
-        {"\6\0\0\0\0", 5, "record of unknown channel 6"},
+        {"\7\0\0\0\0", 5, "record of unknown channel 7"},
         {"\1\xff\xff\xff\xff", 5, "record of 4294967295 bytes: at most 32768 are allowed"},
         {"\1\0\0\x80\1", 5, "record of 32769 bytes: at most 32768 are allowed"},
         {"\4\0\0\0\3abc", 8, "record of channel 4 with 3 bytes"},

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import * as k8s from '@kubernetes/client-node';
 import { NS, Screen, Sink, Typed, claims, config, core, start, wait } from './world.js';
@@ -121,6 +122,43 @@ async function logsFollow() {
   assert.equal(none.code, 400);
 }
 
+const SERVER = `
+import socket, sys
+s = socket.socket()
+s.bind(("127.0.0.1", int(sys.argv[1])))
+s.listen()
+while True:
+    c, _ = s.accept()
+    word = c.recv(100)
+    c.sendall(b"got " + word if word else b"nothing")
+    c.sendall(b"x" * 1000000)
+    c.close()
+`;
+
+async function portsAreForwarded() {
+  const probe = net.createServer().listen(0, '127.0.0.1');
+  await wait(() => probe.listening, 'a free port');
+  const port = probe.address().port;
+  await new Promise((resolve) => probe.close(resolve));
+  await start('serves', 'exec python3 -c "$SERVER" "$PORT"', {}, {
+    env: [{ name: 'SERVER', value: SERVER }, { name: 'PORT', value: String(port) }],
+  });
+  const forward = new k8s.PortForward(config);
+  const ask = async (number) => {
+    const [out, err, input] = [new Sink(), new Sink(), new Typed()];
+    const socket = await forward.portForward(NS, 'serves', [number], out, err, input);
+    input.push('a word');
+    await wait(() => socket.readyState === 3, 'the connection ends');
+    return [out.text, err.text];
+  };
+  let answer;
+  await wait(async () => (answer = await ask(port))[1] === '', 'the pod listens');
+  assert.equal(answer[0].length, 'got a word'.length + 1000000);
+  assert.ok(answer[0].startsWith('got a word'), answer[0].slice(0, 20));
+  assert.match((await ask(port === 1 ? 2 : 1))[1], /no process of the pod listens on port/);
+}
+
 await claims([
   programsRunAndTellTheirEnd, inputEndsWhenItsStreamEnds, aTerminalHasASize, whoIsAttachedHearsAndSpeaks, copiesArriveWhole, logsFollow,
+  portsAreForwarded,
 ]);
