@@ -85,11 +85,47 @@ static const char *state_of(const struct command *command)
     return "mete get KIND NAME -o yaml   shows what is there";
 }
 
+/* Causes that the words of a message tell, more exactly than its code does: the first that is in
+ * it.
+ */
+struct told_cause {
+    int code;
+    const char *words;
+    const char *hint;
+};
+
+static const struct told_cause told_causes[] = {
+    {EXIT_DENIED, "read-only file system",
+     "findmnt -T PATH   tells its mount; or name another path"},
+    {EXIT_DENIED, "permission denied",
+     "sudo mete ...   or another path: the file is not this user's"},
+    {EXIT_DENIED, "operation not permitted", "sudo mete ...   the kernel lets root only"},
+    {EXIT_CONFLICT, "file exists", "remove it, or name another path"},
+    {EXIT_UNREACHABLE, "permission denied", "sudo mete ...   the socket is not this user's"},
+    {EXIT_UNREACHABLE, "connection refused",
+     "sudo mete up   nothing listens there now; mete doctor looks for the cause"},
+    {EXIT_UNREACHABLE, "certificate",
+     "a kubeconfig of this server: `mete up` writes DIR/kubeconfig anew when it makes "
+     "certificates"},
+    {EXIT_UNREACHABLE, "resolve host", "mend the server's name in the kubeconfig"},
+};
+
+static const char *told_hint(int code, const char *message)
+{
+    for (size_t i = 0; i < sizeof(told_causes) / sizeof(told_causes[0]); i++)
+        if (told_causes[i].code == code && strcasestr(message, told_causes[i].words))
+            return told_causes[i].hint;
+    return NULL;
+}
+
 /* The line to try where the command knew none; NULL: there is none. */
 static char *default_hint(const struct cli *c, int code, const char *message)
 {
     const char *name = c->in ? c->in->command->name : NULL;
+    const char *told = told_hint(code, message);
 
+    if (told)
+        return mem_strdup(told);
     switch (code) {
     case EXIT_USAGE:
         return name ? mem_format("mete %s --help", name) : mem_strdup("mete --help");

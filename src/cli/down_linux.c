@@ -132,7 +132,7 @@ static struct err *down_run(struct cli *c)
     if (!data || !data[0])
         data = "/var/lib/mete";
     e = data_dir_holder(data, &pid);
-    if (e && err_code(e) == ERR_FORBIDDEN)
+    if (e && err_code(e) == ERR_FORBIDDEN && geteuid() != 0)
         cli_try(c, "sudo mete down");
     if (e)
         return e;

@@ -399,7 +399,7 @@ static struct err *up_run(struct cli *c)
                    .dir.children_fd = -1};
     struct err *e = run_up(&u);
 
-    if (e && err_code(e) == ERR_FORBIDDEN)
+    if (e && err_code(e) == ERR_FORBIDDEN && geteuid() != 0)
         cli_try(c, "sudo mete up");
     else if (e && err_code(e) == ERR_CONFLICT)
         cli_try(c, u.is_port_taken ? "mete up --listen 127.0.0.1:0   (a free port)"

@@ -4,6 +4,8 @@ import csv
 import json
 import os
 import re
+import socket
+import tempfile
 
 from harness import METE, Mete, check, equal, execute, pod, wait
 
@@ -95,3 +97,35 @@ def a_command_loads_what_it_needs(m):
         equal(opened - LIBRARIES - SANITIZERS, set(), words)
     r = m.mete("ps", "--kubeconfig", os.path.join(m.data, "kubeconfig"), env={"LD_DEBUG": "files"})
     check(r.code == 0 and "/libcurl.so" in r.err, "TLS is libcurl's")
+
+
+def test_try_lines_fit_their_cause():
+    with tempfile.TemporaryDirectory(prefix="mete-test-") as at:
+        sealed = os.path.join(at, "sealed")
+        os.mkdir(sealed)
+        mount = f"mount -t tmpfs -o ro none {sealed} && exec {METE} up --gpus none --listen 127.0.0.1:0 --data {sealed}/data"
+        r = execute(["unshare", "-m", "sh", "-c", mount])
+        check(r.code == 4 and "read-only file system" in r.err and "  try: findmnt -T PATH" in r.err, r)
+        r = execute([METE, "ps", "--data", at])
+        check(r.code == 6 and "no such file" in r.err and "  try: sudo mete up" in r.err, r)
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(os.path.join(at, "mete.sock"))  # and does not listen
+            r = execute([METE, "ps", "--data", at])
+        check(r.code == 6 and "connection refused" in r.err and "mete doctor" in r.err, r)
+        os.chmod(at, 0o700)
+        r = execute(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", METE, "ps", "--data", at])
+        check(r.code == 6 and "permission denied" in r.err and "  try: sudo mete ..." in r.err, r)
+
+
+def test_a_certificate_of_another_server_is_told():
+    with Mete(gpus="none") as m, Mete(gpus="none") as other:
+        with open(os.path.join(m.data, "kubeconfig")) as f:
+            ours = f.read()
+        with open(os.path.join(other.data, "kubeconfig")) as f:
+            theirs = f.read()
+        server = re.search(r"server: .*", ours)[0]
+        mixed = os.path.join(m.dir, "mixed")
+        with open(mixed, "w") as f:
+            f.write(re.sub(r"server: .*", server, theirs))
+        r = m.mete("ps", "--kubeconfig", mixed)
+        check(r.code == 6 and "certificate" in r.err and "  try: a kubeconfig of this server" in r.err, r)
