@@ -129,3 +129,22 @@ def test_a_certificate_of_another_server_is_told():
             f.write(re.sub(r"server: .*", server, theirs))
         r = m.mete("ps", "--kubeconfig", mixed)
         check(r.code == 6 and "certificate" in r.err and "  try: a kubeconfig of this server" in r.err, r)
+
+
+def test_what_the_pages_of_slices_and_queues_say():
+    """docs/slices.md and docs/queues.md: parts of GPUs are refused by name; a pod without a queue has no label of one."""
+    with Mete(gpus="emulated:1xH100") as m:
+        for resource in ("nvidia.com/mig-1g.10gb", "nvidia.com/gpu.shared", "nvidia.com/gpumem"):
+            main = {"name": "main", "image": "host", "command": ["true"], "resources": {"limits": {resource: "1"}}}
+            r = m.mete("apply", "-f", "-", stdin=pod("part", "", containers=[main]))
+            check(r.code == 1 and f"limits[{resource}]: Forbidden: is not implemented by mete yet" in r.err, r)
+        r = m.mete("run", "--gpus", "mig-1g.10gb", "--", "true")
+        check(r.code == 125 and "parts of a gpu are not there yet" in r.err, r)
+        equal(m.object("queues", "default")["spec"]["preemption"], {"within": "LowerPriority", "reclaim": "Never"})
+        m.ok("create", "-f", "-", stdin=pod("plain", "true"))
+        check("mete.dev/queue" not in m.object("pod", "plain")["metadata"]["labels"], "no label")
+        m.ok("label", "namespace", "default", "mete.dev/queue=later")
+        m.ok("create", "-f", "-", stdin=pod("labelled", "true"))
+        m.ok("label", "namespace", "default", "mete.dev/queue-")
+        equal(m.object("pod", "labelled")["metadata"]["labels"]["mete.dev/queue"], "later")
+        check("  NoSuchQueue: " in wait(lambda: (r := m.mete("why", "labelled")) and "NoSuchQueue" in r.out and r, "why").out, "why")
