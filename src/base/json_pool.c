@@ -402,7 +402,7 @@ static bool is_plain(const char *key)
     return true;
 }
 
-/* From a value to the text of its member. */
+/* From a value to that of its member; both go on to the end of the whole text. */
 static enum json_peeked peek_member(struct str *text, const char *key)
 {
     const char *end = text->at + text->size;
@@ -416,20 +416,30 @@ static enum json_peeked peek_member(struct str *text, const char *key)
     while (at < end && *at != '}') {
         const char *name = ++at; /* behind '{' or ',' */
         const char *value = at < end && *at == '"' ? string_end(at, end) : NULL;
-        const char *next = NULL;
 
         if (!value || value >= end || *value != ':')
             return PEEK_UNKNOWN;
-        next = value_end(value + 1, end);
-        if (!next || next >= end)
-            return PEEK_UNKNOWN;
         if ((size_t)(value - name) == size + 2 && memcmp(name + 1, key, size) == 0) {
-            *text = (struct str){value + 1, (size_t)(next - value - 1)};
+            *text = (struct str){value + 1, (size_t)(end - value - 1)};
             return PEEK_FOUND;
         }
-        at = next;
+        at = value_end(value + 1, end);
+        if (!at || at >= end)
+            return PEEK_UNKNOWN;
     }
     return PEEK_ABSENT;
+}
+
+/* Cuts a value off the rest of the text. */
+static enum json_peeked peek_value(struct str rest, struct str *ret)
+{
+    const char *end = rest.at + rest.size;
+    const char *behind = value_end(rest.at, end);
+
+    if (!behind || (behind == end && *rest.at != '{'))
+        return PEEK_UNKNOWN; /* only the whole text, an object, ends there */
+    *ret = (struct str){rest.at, (size_t)(behind - rest.at)};
+    return PEEK_FOUND;
 }
 
 enum json_peeked json_peek(struct str text, struct str *ret, ...)
@@ -443,9 +453,7 @@ enum json_peeked json_peek(struct str text, struct str *ret, ...)
     while (found == PEEK_FOUND && (key = va_arg(ap, const char *)) != NULL)
         found = peek_member(&at, key);
     va_end(ap);
-    if (found == PEEK_FOUND)
-        *ret = at;
-    return found;
+    return found == PEEK_FOUND ? peek_value(at, ret) : found;
 }
 
 bool json_peek_string(struct str text, struct str *ret)

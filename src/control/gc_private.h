@@ -80,6 +80,10 @@ struct gc {
 
     struct missing_node *missing;
     struct loop_timer *missing_timer;
+    struct store_list swept; /* pods that a sweep for missing nodes goes through, in turns */
+    size_t next_swept;
+    bool is_sweeping;
+    bool has_lost; /* the sweep has marked some */
     struct loop_timer *check_timer;
 };
 

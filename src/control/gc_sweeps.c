@@ -7,6 +7,7 @@
 #include "kinds/pod_view.h"
 
 enum {
+    PODS_PER_TURN = 256,
     EVENTS_PER_TURN = 500
 };
 
@@ -140,7 +141,8 @@ void gc_node_seen(struct gc *gc, const char *name, bool is_there)
     m->name = mem_strdup(name);
     m->since_ns = loop_now_ns(gc->options.loop);
     map_add(handle, gc->missing, m->name, strlen(m->name), m);
-    loop_timer_set(gc->missing_timer, missing_left_ns(gc));
+    if (!gc->is_sweeping) /* else the sweep asks for its next turn itself */
+        loop_timer_set(gc->missing_timer, missing_left_ns(gc));
 }
 
 /* Nothing can tell any more how it ended: it failed, and the record of it stays. */
@@ -207,22 +209,36 @@ static struct err *sweep_pod(struct gc *gc, const struct kind *pods, const struc
     return pod_is_deleting(pod) ? remove_pod(gc, pods, pod) : NULL;
 }
 
-static struct err *sweep_pods(struct gc *gc, bool *ret_again)
+static struct err *sweep_begin(struct gc *gc)
+{
+    const struct store_range range = {.group = "", .resource = "pods"};
+
+    TRY(store_list(gc->store, &range, NULL, NULL, 0, 0, &gc->swept));
+    gc->is_sweeping = true;
+    gc->has_lost = false;
+    gc->next_swept = 0;
+    return NULL;
+}
+
+static void sweep_end(struct gc *gc)
+{
+    store_list_done(&gc->swept);
+    gc->is_sweeping = false;
+}
+
+/* One turn of it. */
+static struct err *sweep_pods(struct gc *gc)
 {
     const struct kind *pods = kind_find("", "pods");
-    struct store_range range = {.group = "", .resource = "pods"};
-    struct store_list list = {0};
     struct err *e = NULL;
 
-    TRY(store_list(gc->store, &range, NULL, NULL, 0, 0, &list));
-    for (size_t i = 0; i < list.n && !e; i++) {
-        e = sweep_pod(gc, pods, list.at[i], ret_again);
+    for (int i = 0; i < PODS_PER_TURN && gc->next_swept < gc->swept.n && !e; i++) {
+        e = sweep_pod(gc, pods, gc->swept.at[gc->next_swept++], &gc->has_lost);
         if (e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT)) {
             err_free(e); /* it went, or another has its name, since the list */
             e = NULL;
         }
     }
-    store_list_done(&list);
     return e;
 }
 
@@ -244,12 +260,18 @@ static void forget_lost(struct gc *gc)
 static void on_missing(void *arg)
 {
     struct gc *gc = arg;
-    bool is_again = false;
-    AUTO(err_freep) struct err *e = sweep_pods(gc, &is_again);
+    AUTO(err_freep) struct err *e = gc->is_sweeping ? NULL : sweep_begin(gc);
 
+    if (!e)
+        e = sweep_pods(gc);
+    if (!e && gc->next_swept < gc->swept.n) {
+        loop_timer_set(gc->missing_timer, 0);
+        return;
+    }
+    sweep_end(gc);
     if (e)
         LOG(WARN, "pods of lost nodes cannot be marked, will be tried again", E(e));
-    if (e || is_again)
+    if (e || gc->has_lost)
         loop_timer_set(gc->missing_timer, NS_PER_SEC);
     else
         forget_lost(gc);
@@ -284,6 +306,7 @@ void gc_sweeps_done(struct gc *gc)
 
     map_each (handle, gc->missing, m, tmp)
         missing_free(gc, m);
+    sweep_end(gc);
     free(gc->event_ns);
     free(gc->event_name);
     loop_timer_free(gc->event_timer);

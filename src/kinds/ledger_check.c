@@ -4,6 +4,7 @@
  * From both sides: every entry of the ledger has its live pod, every gpu of a live pod has its
  * entry. An entry is one object a gpu, so that two pods with one gpu cannot both have theirs.
  */
+#include "base/json_pool.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -50,14 +51,15 @@ static bool add_gpu(void *arg, const char *container, const char *uuid)
     return true;
 }
 
-/* A live pod with gpus joins `holders`; others, the most, are told by their bytes. */
+/* A live pod with gpus joins `holders`; others, the most, are told by their text. */
 static struct err *add_holder(struct holder **holders, const struct store_object *o)
 {
     AUTO(json_freep) json_t *pod = NULL;
     const char *uid;
+    struct str devices = {0};
     struct holder *h;
 
-    if (!memmem(o->bytes.at, o->bytes.size, POD_DEVICES, sizeof(POD_DEVICES) - 1))
+    if (json_peek(o->bytes, &devices, "metadata", "annotations", POD_DEVICES, NULL) == PEEK_ABSENT)
         return NULL;
     TRY(json_parse(o->bytes, &pod));
     uid = json_text_at(pod, "metadata", "uid", NULL);
