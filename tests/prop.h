@@ -2,7 +2,8 @@
  * prop.h - properties over seeds: a generator, and which seeds to run
  *
  * PROP_CASES=N runs the seeds 1 to N instead of the test's own number, PROP_SEED=S only S (to
- * replay), both together N seeds from S on. A test prints the seed of what failed.
+ * replay), both together N seeds from S on. PROP_SHARE=P runs P percent of the test's own number:
+ * a slow build finds its kind of error in the first seeds. A test prints the seed of what failed.
  */
 #pragma once
 
@@ -60,13 +61,15 @@ static inline uint64_t prop_number(const char *name, uint64_t fallback)
     return number;
 }
 
-/* Seeds [first, end): 1 .. cases unless the environment says otherwise. */
+/* Seeds [first, end): 1 .. cases, or PROP_SHARE percent of them, unless the environment names
+ * others. */
 static inline struct prop_seeds prop_seeds(uint64_t cases)
 {
     uint64_t seed = prop_number("PROP_SEED", 0);
 
     if (seed > 0)
         return (struct prop_seeds){.first = seed, .end = seed + prop_number("PROP_CASES", 1)};
+    cases = (cases * prop_number("PROP_SHARE", 100) + 99) / 100;
     return (struct prop_seeds){.first = 1, .end = prop_number("PROP_CASES", cases) + 1};
 }
 

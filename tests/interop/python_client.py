@@ -12,7 +12,7 @@ GPU = "nvidia.com/gpu"
 NS = "default"
 
 
-def wait(condition, what, deadline_s=30):
+def wait(condition, what, deadline_s=100):
     end = time.monotonic() + deadline_s
     while not (value := condition()):
         assert time.monotonic() < end, f"not within {deadline_s} s: {what}"

@@ -47,7 +47,7 @@ def again_changes_nothing(m, port):
 
 
 def training_runs_on_two_workers(m):
-    m.ok(*NS, "wait", "--for=condition=complete", "job/train", "--timeout=60s")
+    m.ok(*NS, "wait", "--for=condition=complete", "job/train", "--timeout=600s")
     for i in range(2):
         said = m.ok(*NS, "logs", "-l", f"job-name=train,batch.kubernetes.io/job-completion-index={i}")
         equal(said.splitlines(), [f"rank {i} of 2", "shm 262144", "gpus 2", "memory 2048"])
@@ -60,14 +60,14 @@ def training_runs_on_two_workers(m):
 def evaluation_runs_when_it_is_due(m):
     check("15 2 * * *" in m.ok(*NS, "get", "cronjob", "evaluate"))
     m.ok(*NS, "create", "job", "--from=cronjob/evaluate", "by-hand")
-    m.ok(*NS, "wait", "--for=condition=complete", "job/by-hand", "--timeout=60s")
+    m.ok(*NS, "wait", "--for=condition=complete", "job/by-hand", "--timeout=600s")
     equal(m.ok(*NS, "logs", "job/by-hand"), "accuracy 0.93\n1\n")
     limits = m.object("pods", "-l", "job-name=by-hand", *NS)["items"][0]["spec"]["containers"][0]["resources"]["limits"]
     equal(limits, {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "1"})  # the range says what it did not
 
 
 def a_notebook_is_ready_when_it_answers(m, port):
-    m.ok(*NS, "wait", "--for=condition=Ready", "pod/notebook", "--timeout=60s")
+    m.ok(*NS, "wait", "--for=condition=Ready", "pod/notebook", "--timeout=600s")
     r = execute(["curl", "-s", f"http://127.0.0.1:{port}/index.html"])
     equal(r.out, "hello\n", r)
     r = m.mete("exec", *NS, "notebook", "--", "sh", "-c", "id -u; id -g; id -G; echo $JUPYTER_TOKEN; stat -c %g /work")
@@ -77,7 +77,7 @@ def a_notebook_is_ready_when_it_answers(m, port):
 
 
 def a_sweep_ends_at_its_first_bug(m):
-    m.ok(*NS, "wait", "--for=condition=failed", "job/sweep", "--timeout=60s")
+    m.ok(*NS, "wait", "--for=condition=failed", "job/sweep", "--timeout=600s")
     status = m.object("job", "sweep", *NS)["status"]
     failed = next(c for c in status["conditions"] if c["type"] == "Failed")
     equal(failed["reason"], "PodFailurePolicy")
@@ -88,6 +88,6 @@ def a_sweep_ends_at_its_first_bug(m):
 def the_team_has_no_more_than_it_may(m):
     r = m.kubectl(*NS, "create", "job", "big", "--image=host", "--", "true")
     equal(r.code, 0, r)
-    m.ok(*NS, "wait", "--for=condition=complete", "job/big", "--timeout=60s")
-    m.ok("delete", "namespace", "research", "--timeout=60s")
+    m.ok(*NS, "wait", "--for=condition=complete", "job/big", "--timeout=600s")
+    m.ok("delete", "namespace", "research", "--timeout=600s")
     check(not m.object("pods", "-A")["items"], "nothing of it is left")

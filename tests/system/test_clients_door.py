@@ -106,7 +106,7 @@ def one_version_everywhere(m, door):
 def every_request_has_a_timeout(m, door):
     within = "--request-timeout=30s"
     m.ok("apply", within, "-f", "-", stdin=pod("timely", "echo in time; exec sleep 1000"))
-    m.ok("wait", within, "--for=condition=Ready", "pod/timely", "--timeout=60s")
+    m.ok("wait", within, "--for=condition=Ready", "pod/timely", "--timeout=600s")
     equal(m.ok("logs", within, "timely"), "in time\n")
     equal(m.ok("exec", within, "timely", "--", "echo", "hello"), "hello\n")
     for words in (["get", "pods"], ["describe", "pod", "timely"], ["api-resources"], ["explain", "pod.spec"], ["version"],

@@ -14,7 +14,7 @@ from harness import METE, Failure, Mete, check, children, equal, execute, pod, w
 from image_kit import Image, Layer, base_layer, write
 from test_usage import adds_up, rows
 
-FULLS = int(os.environ.get("METE_TEST_FULLS", "12"))
+FULLS = int(os.environ.get("METE_TEST_FULLS", "6"))
 SEED = int(os.environ.get("METE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 DISK = "size=64m"
 NO_SPACE = "no space left on the disk of the data directory"

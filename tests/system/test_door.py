@@ -62,7 +62,7 @@ def owners_go_as_they_are_told(m):
     for policy in ("background", "foreground", "orphan"):
         m.ok("create", "configmap", f"owner-{policy}")
         owned(m, f"owned-{policy}", m.object("configmap", f"owner-{policy}"))
-        m.ok("delete", "configmap", f"owner-{policy}", f"--cascade={policy}", "--timeout=30s")
+        m.ok("delete", "configmap", f"owner-{policy}", f"--cascade={policy}", "--timeout=600s")
         if policy == "orphan":
             wait(lambda: not m.object("configmap", "owned-orphan")["metadata"].get("ownerReferences"), "it is nobody's")
         elif policy == "foreground":
@@ -94,7 +94,7 @@ def an_eviction_asks_the_budget(m):
         manifest = json.loads(pod(f"web-{i}", "exec sleep 1000"))
         manifest["metadata"]["labels"] = {"app": "web"}
         m.ok("apply", "-f", "-", stdin=json.dumps(manifest))
-    m.ok("wait", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=60s")
+    m.ok("wait", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=600s")
     m.ok("apply", "-f", "-", stdin=json.dumps(
         {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
          "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}}))
@@ -107,7 +107,7 @@ def an_eviction_asks_the_budget(m):
     r = m.mete("nodes")
     check("cordoned" in r.out, r)
     m.ok("delete", "pdb", "web")
-    m.ok("drain", node, "--force", "--timeout=60s")
+    m.ok("drain", node, "--force", "--timeout=600s")
     equal(m.object("pods", "-l", "app=web")["items"], [])
     m.ok("uncordon", node)
     drain_by_mete(m, node)

@@ -247,7 +247,7 @@ def test_a_probe_speaks_https_and_the_old_name_of_an_account_counts():
                  "initialDelaySeconds": 1}
         c = {"name": "main", "image": "host", "command": ["sleep", "600"], "readinessProbe": probe}
         m.ok("apply", "-f", "-", stdin=pod("asked", "", containers=[c], serviceAccount="robot"))
-        m.ok("wait", "--for=condition=Ready", "pod/asked", "--timeout=30s")
+        m.ok("wait", "--for=condition=Ready", "pod/asked", "--timeout=600s")
         equal(m.object("pod", "asked")["spec"]["serviceAccountName"], "robot")
 
 

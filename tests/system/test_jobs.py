@@ -48,7 +48,7 @@ def test_four_completions_share_two_gpus():
         command = (f"gpu=$(nvidia-smi --query-gpu=uuid --format=csv,noheader); exec 9>{out}/$gpu; "
                    f"flock -n 9 || echo twice >>{out}/conflicts; echo $gpu >>{out}/runs; sleep 0.5")
         m.ok("apply", "-f", "-", stdin=job("four", command, gpus=1, completions=4, parallelism=4))
-        m.ok("wait", "--for=condition=complete", "job/four", "--timeout=60s")
+        m.ok("wait", "--for=condition=complete", "job/four", "--timeout=600s")
         with open(f"{out}/runs") as f:
             runs = f.read().split()
         equal(len(runs), 4)
@@ -66,7 +66,7 @@ def test_an_index_reaches_its_pod():
         out = shared(m)
         m.ok("apply", "-f", "-", stdin=job("indexed", f"echo x >>{out}/$JOB_COMPLETION_INDEX", completions=5, parallelism=3,
                                            completionMode="Indexed"))
-        m.ok("wait", "--for=condition=complete", "job/indexed", "--timeout=60s")
+        m.ok("wait", "--for=condition=complete", "job/indexed", "--timeout=600s")
         equal(m.object("job", "indexed")["status"]["completedIndexes"], "0-4")
         for i in range(5):
             with open(f"{out}/{i}") as f:
@@ -93,7 +93,7 @@ def test_failures_end_a_job_as_its_policy_says():
         # In place: the containers are started again in the same pod.
         out = shared(m)
         m.ok("apply", "-f", "-", stdin=job("again", f"[ -e {out}/once ] || {{ touch {out}/once; exit 1; }}", restart="OnFailure"))
-        m.ok("wait", "--for=condition=complete", "job/again", "--timeout=60s")
+        m.ok("wait", "--for=condition=complete", "job/again", "--timeout=600s")
         equal(len(pods_of(m, "again")), 1)
         equal(m.object("job", "again")["status"].get("failed", 0), 0)
 
@@ -138,11 +138,11 @@ def test_what_has_ended_goes():
 def test_kubectl_makes_jobs_and_cron_jobs():
     with Mete("emulated:1xH100") as m:
         m.ok("create", "job", "hello", "--image=host", "--", "echo", "hello there")
-        m.ok("wait", "--for=condition=complete", "job/hello", "--timeout=60s")
+        m.ok("wait", "--for=condition=complete", "job/hello", "--timeout=600s")
         equal(m.ok("logs", "job/hello"), "hello there\n")
         m.ok("create", "cronjob", "nightly", "--image=host", "--schedule=0 3 * * *", "--", "echo", "night")
         m.ok("create", "job", "--from=cronjob/nightly", "now")
-        m.ok("wait", "--for=condition=complete", "job/now", "--timeout=60s")
+        m.ok("wait", "--for=condition=complete", "job/now", "--timeout=600s")
         owner = m.object("job", "now")["metadata"]["ownerReferences"][0]
         equal((owner["kind"], owner["name"]), ("CronJob", "nightly"))
         check("0 3 * * *" in m.ok("get", "cj"), m.ok("get", "cj"))

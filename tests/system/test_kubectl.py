@@ -95,7 +95,7 @@ def watch_shows_changes(m):
     m.wait_phase("seen", "Succeeded")
     m.ok("delete", "pod", "seen")
     w.send_signal(signal.SIGINT)
-    out = w.communicate(timeout=30)[0]
+    out = w.communicate(timeout=600)[0]
     phases = [line.split()[1] for line in out.splitlines() if line.startswith("seen")]
     check("Pending" in phases and "Succeeded" in phases, out)
     check(phases.index("Pending") < phases.index("Succeeded"), out)
@@ -124,7 +124,7 @@ def logs_follow(m):
 
 def delete_and_wait(m):
     m.ok("apply", "-f", "-", stdin=pod("dies", "trap 'exit 0' TERM; while :; do sleep 0.1; done"))
-    m.ok("wait", "--for=condition=Ready", "pod/dies", "--timeout=30s")
+    m.ok("wait", "--for=condition=Ready", "pod/dies", "--timeout=600s")
     m.ok("delete", "pod", "dies", "--grace-period=10")
     r = m.kubectl("get", "pod", "dies")
     check(r.code == 1 and 'pods "dies" not found' in r.err, r)
@@ -135,7 +135,7 @@ def a_job_that_does_not_listen_is_not_waited_for(m):
     for name, command in (("plain", "exec sleep 1000"), ("family", "sleep 1000; true")):
         m.ok("apply", "-f", "-", stdin=pod(name, command))
         m.wait_phase(name, "Running")
-        m.ok("delete", "pod", name, "--grace-period=3000", "--timeout=60s")
+        m.ok("delete", "pod", name, "--grace-period=3000", "--timeout=600s")
 
 
 def label_annotate_and_cordon(m):
@@ -161,7 +161,7 @@ def namespaces_come_and_go(m):
     m.ok("apply", "-n", "team-a", "-f", "-", stdin=pod("theirs", "sleep 1000"))
     m.wait_phase("theirs", "Running", ns="team-a")
     check("theirs" in m.ok("get", "pods", "-A"))
-    m.ok("delete", "namespace", "team-a", "--timeout=60s")
+    m.ok("delete", "namespace", "team-a", "--timeout=600s")
     r = m.kubectl("get", "namespace", "team-a")
     check(r.code == 1 and "not found" in r.err, r)
     r = m.kubectl("apply", "-n", "team-a", "-f", "-", stdin=pod("late", "true"))

@@ -124,7 +124,7 @@ def a_follower_gets_every_line_once(m):
     m.wait_phase("steady", "Running")
     followers = [m.spawn([KUBECTL, "logs", "-f", "steady"]), m.spawn([METE, "logs", "-f", "steady"])]
     for f in followers:
-        out, err = f.communicate(timeout=120)
+        out, err = f.communicate(timeout=600)
         all_of(numbers(out), n, err[-500:])
     m.wait_phase("steady", "Succeeded")
     check(len(parts(m)) > 1, "it was cut", parts(m))
@@ -181,7 +181,7 @@ def a_node_that_dies_meanwhile_changes_nothing(m):
         os.kill(wait(lambda: m.child("node"), "the node"), signal.SIGKILL)
         wait_s = time.monotonic() + 1.5
         wait(lambda: time.monotonic() > wait_s, "a node is there again")
-    out, err = follower.communicate(timeout=120)
+    out, err = follower.communicate(timeout=600)
     all_of(numbers(out), n, err[-500:])
     in_order(numbers(m.ok("logs", "steadier")), "what is left is without a gap")
 

@@ -313,7 +313,7 @@ def test_jobs_and_their_pods():
     with Mete("emulated:2xH100") as m:
         put(m, "q")
         m.ok("create", "-f", "-", stdin=job("kueue", "q", "kueue.x-k8s.io/queue-name", suspend=True))
-        m.ok("wait", "--for=condition=Complete", "job/kueue", "--timeout=60s")
+        m.ok("wait", "--for=condition=Complete", "job/kueue", "--timeout=600s")
         labels = m.ok("get", "pods", "-l", "job-name=kueue", "-o", r"jsonpath={.items[*].metadata.labels.mete\.dev/queue}")
         equal(labels.split(), ["q", "q"])
         put(m, "stopped", stopped=True)
@@ -327,7 +327,7 @@ def test_jobs_and_their_pods():
         wait(lambda: status(m, "q").get("onHold") == 2 and status(m, "stopped").get("waiting") == 0, "both are moved")
         check(re.search(r"^ *\d+ +held +\S+ +q ", m.mete("ps", "-o", "wide").out, re.M), m.mete("ps", "-o", "wide"))
         equal(m.mete("release", "job/held").code, 0)
-        m.ok("wait", "--for=condition=Complete", "job/held", "--timeout=60s")
+        m.ok("wait", "--for=condition=Complete", "job/held", "--timeout=600s")
 
 
 def test_gates_and_times():

@@ -71,7 +71,7 @@ def test_each_namespace_has_its_own():
         equal((items["apiVersion"], items["kind"]), ("mete.dev/v1", "QuotaUseList"))
         equal([(i["resource"], i["used"], i["hard"], i["free"]) for i in items["items"]],
               [("count/configmaps", "1", "3", "2"), (f"requests.{GPU}", "3", "6", "3")])
-        m.ok("delete", "namespace", "team-b", "--timeout=60s")
+        m.ok("delete", "namespace", "team-b", "--timeout=600s")
 
 
 def test_a_refused_submit_is_told_in_numbers():

@@ -341,7 +341,7 @@ def test_requeue_by_hand_and_who_opts_out():
         m.wait_phase("train", "Running")
         with open(jobs.path("train", "end"), "w"):
             pass
-        said, talk = run.communicate(timeout=60)
+        said, talk = run.communicate(timeout=600)
         equal(run.returncode, 7, "mete run stays with the job", talk)
         equal(said.count("started\n"), 2, said, talk)
         check("Requeued by root: it is queued again once it has ended" in talk, talk)

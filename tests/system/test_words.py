@@ -44,7 +44,7 @@ def run_makes_a_pod_and_takes_it_away(m):
 def get_knows_all_and_every_form(m):
     m.ok("create", "job", "sum", "--image=host", "--", "sh", "-c", "echo 42")
     m.ok("create", "cronjob", "nightly", "--image=host", "--schedule=0 3 * * *", "--", "true")
-    m.ok("wait", "--for=condition=complete", "job/sum", "--timeout=60s")
+    m.ok("wait", "--for=condition=complete", "job/sum", "--timeout=600s")
     out = m.ok("get", "all")
     check("pod/stays" in out and "job.batch/sum" in out and "cronjob.batch/nightly" in out, out)
     equal(m.ok("logs", "job/sum", "--timestamps").split(" ")[1], "42\n")
@@ -78,12 +78,12 @@ def edit_diff_and_replace(m):
 
 
 def waits_see_the_moment(m):
-    w = m.spawn([KUBECTL, "wait", "--for=jsonpath={.status.phase}=Running", "pod/comes", "--timeout=60s"])
+    w = m.spawn([KUBECTL, "wait", "--for=jsonpath={.status.phase}=Running", "pod/comes", "--timeout=600s"])
     m.ok("apply", "-f", "-", stdin=pod("comes", "exec sleep 1000"))
     if w.wait(60) != 0:  # it looked before there was a pod
-        m.ok("wait", "--for=jsonpath={.status.phase}=Running", "pod/comes", "--timeout=60s")
+        m.ok("wait", "--for=jsonpath={.status.phase}=Running", "pod/comes", "--timeout=600s")
     w.communicate()
-    w = m.spawn([KUBECTL, "wait", "--for=delete", "pod/comes", "--timeout=60s"])
+    w = m.spawn([KUBECTL, "wait", "--for=delete", "pod/comes", "--timeout=600s"])
     m.ok("delete", "pod", "comes", "--now", "--wait=false")
     equal(w.wait(60), 0)
     w.communicate()
@@ -133,17 +133,17 @@ def a_drain_waits_for_its_budget_and_goes_on(m):
         manifest = json.loads(pod(f"web-{i}", "exec sleep 1000"))
         manifest["metadata"]["labels"] = {"app": "web"}
         m.ok("apply", "-f", "-", stdin=json.dumps(manifest))
-    m.ok("wait", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=60s")
+    m.ok("wait", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=600s")
     m.ok("apply", "-f", "-", stdin=json.dumps(
         {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
          "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}}))
-    drain = m.spawn([KUBECTL, "drain", node, "--force", "--ignore-daemonsets", "--timeout=60s"])
+    drain = m.spawn([KUBECTL, "drain", node, "--force", "--ignore-daemonsets", "--timeout=600s"])
     wait(lambda: len(m.object("pods", "-l", "app=web")["items"]) == 1, "one is evicted")
     r = m.kubectl("drain", node, "--force", "--timeout=1s")  # while the other is refused
     check(r.code != 0 and "disruption budget" in r.err, r)
     equal(drain.poll(), None, "it still waits")
     m.ok("patch", "pdb", "web", "-p", '{"spec":{"minAvailable":0}}')
-    out, err = drain.communicate(timeout=60)
+    out, err = drain.communicate(timeout=600)
     equal(drain.returncode, 0, out, err)
     check("Cannot evict pod as it would violate the pod's disruption budget" in err and f"node/{node} drained" in out, out, err)
     equal(m.object("pods", "-l", "app=web")["items"], [])

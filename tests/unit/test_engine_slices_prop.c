@@ -660,7 +660,7 @@ static void deals_out_only_what_there_is(void **state)
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
         run_seed(seed, &tally);
-    if (seeds.end - seeds.first < 100)
+    if (seeds.end - seeds.first < 500)
         return;
     assert_true(tally.evictions > 0 && tally.created > 0 && tally.there > 0);
     assert_true(tally.fragmented > 0 && tally.explained > 0);
