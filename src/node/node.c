@@ -50,6 +50,7 @@ struct node {
     struct worker *worker;
     struct worker *disk_worker;
     struct worker *forward_worker;
+    struct worker *log_worker;
     struct runtime *runtime;
     struct node_images *images;
     struct pinger *pinger;
@@ -276,8 +277,10 @@ static struct err *read_load(struct machine_load *ret)
 
 static void begin_rotation(struct node *n)
 {
-    const struct rotation_options o = {
-        .loop = n->o.loop, .pods = n->pods, .max_files = n->o.log_max_files};
+    const struct rotation_options o = {.loop = n->o.loop,
+                                       .pods = n->pods,
+                                       .worker = n->log_worker,
+                                       .max_files = n->o.log_max_files};
 
     n->rotation = rotation_new(&o);
 }
@@ -401,6 +404,7 @@ static struct err *begin(struct node *n)
     TRY(worker_new(n->o.loop, &n->worker));
     TRY(worker_new(n->o.loop, &n->disk_worker));
     TRY(worker_new(n->o.loop, &n->forward_worker));
+    TRY(worker_new(n->o.loop, &n->log_worker));
     po.disk_worker = n->disk_worker;
     po.measure = disk_usage_measure;
     ro.worker = n->worker;
@@ -462,6 +466,7 @@ void node_free(struct node *n)
     if (n->call)
         client_cancel(n->call);
     pods_end_disk(n->pods);
+    worker_free(n->log_worker);
     rotation_free(n->rotation);
     worker_free(n->disk_worker);
     worker_free(n->forward_worker);

@@ -1,3 +1,4 @@
+/* rotation.c - has the old parts of running containers' logs removed: see rotation.h */
 #include "node/rotation.h"
 
 #include "base/log.h"
@@ -19,6 +20,16 @@ struct kept {
     int dir; /* of the watch; -1: none */
     bool is_running;
     bool is_failing; /* that was told */
+    bool is_busy;    /* the worker has it */
+    bool is_wanted;  /* once more after that */
+};
+
+/* One look at the files of a log, in the worker. */
+struct keeping {
+    struct rotation *r;
+    char *log;
+    char *words;
+    size_t max_files;
 };
 
 struct rotation {
@@ -28,15 +39,49 @@ struct rotation {
     struct kept *all;
 };
 
+static struct err *keep_files(void *message)
+{
+    const struct keeping *m = message;
+
+    TRY(log_parts_keep(m->log, m->max_files));
+    return last_words_trim(m->words);
+}
+
+static void keep(struct rotation *r, struct kept *k);
+
+static void on_kept(void *message, const struct err *e)
+{
+    struct keeping *m = message;
+    struct kept *k = NULL;
+
+    map_find_text(handle, m->r->all, m->log, k);
+    if (e && err_code(e) != ERR_NOT_FOUND && !(k && k->is_failing)) /* not found: not there yet */
+        LOG(WARN, "log cannot be kept", S("log", m->log), E(e));
+    if (k) {
+        k->is_failing = e != NULL;
+        k->is_busy = false;
+    }
+    if (k && k->is_wanted)
+        keep(m->r, k);
+    free(m->log);
+    free(m->words);
+    free(m);
+}
+
 static void keep(struct rotation *r, struct kept *k)
 {
-    AUTO(err_freep) struct err *e = log_parts_keep(k->log, r->o.max_files);
+    struct keeping *m = NULL;
 
-    if (!e)
-        e = last_words_trim(k->words);
-    if (e && err_code(e) != ERR_NOT_FOUND && !k->is_failing) /* not found: not there yet */
-        LOG(WARN, "log cannot be kept", S("log", k->log), E(e));
-    k->is_failing = e != NULL;
+    k->is_wanted = k->is_busy;
+    if (k->is_busy)
+        return;
+    k->is_busy = true;
+    m = mem_alloc(sizeof(*m));
+    *m = (struct keeping){.r = r,
+                          .log = mem_strdup(k->log),
+                          .words = mem_strdup(k->words),
+                          .max_files = r->o.max_files};
+    worker_give(r->o.worker, keep_files, on_kept, m);
 }
 
 static void watch(struct rotation *r, struct kept *k)

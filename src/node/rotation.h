@@ -9,6 +9,7 @@
 
 #include "base/loop.h"
 #include "node/pods.h"
+#include "node/worker.h"
 
 enum {
     LOG_FILES_MIN = 2,
@@ -25,7 +26,8 @@ struct rotation;
 struct rotation_options {
     struct loop *loop;
     struct pods *pods;
-    size_t max_files; /* with the one that is being written */
+    struct worker *worker; /* reads and removes the files; freed before the rotation */
+    size_t max_files;      /* with the one that is being written */
 };
 
 struct rotation *rotation_new(const struct rotation_options *o);

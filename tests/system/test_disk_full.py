@@ -71,7 +71,7 @@ def exit_of(m, name):
 
 
 def test_a_full_disk_refuses_what_is_new_and_ends_what_runs():
-    with SmallDisk() as m:
+    with SmallDisk() as m, m.unharmed():
         marks = os.path.join(m.dir, "go")
         waits = f"while [ ! -e {marks} ]; do sleep 0.05; done; echo the end"
         m.ok("apply", "-f", "-", stdin=pod("held", f"{waits}; exit 7", gpus=3))

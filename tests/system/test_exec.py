@@ -526,7 +526,7 @@ def roles(m):
 
 
 def test_hostile():
-    with Mete() as m:
+    with Mete() as m, m.unharmed():
         start(m, "box", ["sleep", "3600"])
         a_flood_stops_with_its_reader(m)
         input_that_nobody_reads_is_not_kept(m)

@@ -270,7 +270,7 @@ def test_hostile_archives_are_refused_and_leave_nothing():
              for name, (layer, text) in hostile_layers().items()}
     cases.update(hostile_images())
     before = os.path.getmtime("/etc/passwd")
-    with Mete(gpus="none") as m:
+    with Mete(gpus="none") as m, m.unharmed():
         import_ok(m, Image([image_kit.base_layer()]).layout(), "good/one:1")
         kept = layers(m)
         for name, (octets, text) in cases.items():
@@ -416,7 +416,7 @@ def test_pull_policies_reasons_and_secrets():
     registry = Registry()
     insecure = f'[[registry]]\nlocation = "{registry.host}"\ninsecure = true\n'
     try:
-        with Mete(gpus="none") as m:
+        with Mete(gpus="none") as m, m.unharmed():
             image_kit.write(os.path.join(m.data, "node", "registries.conf"), insecure.encode())
             one = registry.push("team/app", "1", Image([base]))
             r = m.mete("image", "pull", one)

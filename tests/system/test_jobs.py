@@ -76,7 +76,7 @@ def test_an_index_reaches_its_pod():
 
 
 def test_failures_end_a_job_as_its_policy_says():
-    with Mete("emulated:1xH100") as m:
+    with Mete("emulated:1xH100") as m, m.unharmed():
         policy = {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}]}
         m.ok("apply", "-f", "-", stdin=job("policy", "exit 42", podFailurePolicy=policy))
         failed = wait_condition(m, "policy", "Failed")

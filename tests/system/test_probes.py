@@ -89,7 +89,7 @@ EVERY_SECOND = {"periodSeconds": 1, "timeoutSeconds": 5}
 
 
 def test_probes():
-    with Mete() as m:
+    with Mete() as m, m.unharmed():
         readiness_follows_a_file(m)
         startup_comes_first(m)
         with Server() as server:
@@ -242,7 +242,7 @@ def survives_the_node(m):
 
 
 def test_lifecycle_hooks():
-    with Mete() as m:
+    with Mete() as m, m.unharmed():
         post_start_comes_before_running(m)
         post_start_that_fails_ends_it(m)
         pre_stop_comes_before_sigterm(m)
@@ -304,7 +304,7 @@ def pre_stop_counts_against_the_grace(m):
 
 
 def test_last_words():
-    with Mete() as m:
+    with Mete() as m, m.unharmed():
         for name, script, more, want in (
                 ("says", "printf 'all is lost' >/dev/termination-log; exit 3", {}, "all is lost"),
                 ("elsewhere", "echo bye >/dev/last", {"terminationMessagePath": "/dev/last"}, "bye\n"),
