@@ -89,9 +89,8 @@ static const struct kind *find_kind(const char *group, const char *resource)
 {
     const struct kind *k = kind_find(group ? group : "", resource ? resource : "");
 
-    for (size_t i = 0; !k && i < kinds_count; i++)
-        if (text_equal(kinds[i]->plural, resource) &&
-            (!group || text_equal(kinds[i]->group, group)))
+    for (size_t i = 0; !k && !group && i < kinds_count; i++)
+        if (text_equal(kinds[i]->plural, resource))
             k = kinds[i];
     return k;
 }

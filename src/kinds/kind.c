@@ -63,9 +63,8 @@ const struct kind *kind_kept(const struct kind *k)
 const struct kind *kind_find(const char *group, const char *plural)
 {
     for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural) &&
-            !kinds[i]->kept_as)
-            return kinds[i];
+        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural))
+            return kind_kept(kinds[i]);
     return NULL;
 }
 
