@@ -52,6 +52,9 @@ struct err *proc_start(struct loop *l, const struct proc_options *options, proc_
 pid_t proc_pid(const struct proc *p);
 void proc_kill(struct proc *p, int signal);
 
+/* From now on the end of the child is told to `fn`. */
+void proc_hand_over(struct proc *p, proc_end_fn fn, void *arg);
+
 /* Forgets the callback; the child goes on and is reaped in silence. */
 void proc_abandon(struct proc *p);
 

@@ -427,6 +427,12 @@ void proc_kill(struct proc *p, int signal)
     (void)pidfd_send_signal(p->pidfd, signal, NULL, 0); /* fails where it has ended: as good */
 }
 
+void proc_hand_over(struct proc *p, proc_end_fn fn, void *arg)
+{
+    p->fn = fn;
+    p->arg = arg;
+}
+
 void proc_abandon(struct proc *p)
 {
     p->fn = NULL;

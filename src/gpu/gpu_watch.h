@@ -3,7 +3,8 @@
  *
  * Two helpers (`mete gpu-helper sample|events`) speak JSON lines on pipes. One that does not answer
  * within 10 s is abandoned, not killed; the gpu that it was asked for becomes GPU_NOT_ANSWERING and
- * is left out by its successor, of which there are at most two; everything else goes on. A gpu
+ * is left out by its successor, of which there are at most two; everything else goes on. When the
+ * driver lets the abandoned one go, the gpu is asked again. A gpu
  * whose samples fail is unhealthy until they succeed again (gpu_condition.h).
  */
 #pragma once

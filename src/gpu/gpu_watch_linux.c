@@ -40,6 +40,13 @@ struct helper_link {
     bool is_events;
 };
 
+/* A helper that hangs in the driver. */
+struct hung_helper {
+    struct gpu_watch *watch;
+    struct proc *proc; /* NULL: none in this place */
+    unsigned index;    /* of the gpu that it was asked for */
+};
+
 struct gpu_watch {
     struct gpu_watch_options o;
     char library_env[4200];
@@ -52,7 +59,9 @@ struct gpu_watch {
     int64_t restart_ns;
     enum question question;
     unsigned asked; /* ASK_SAMPLE: the gpu; ASK_LIST: how many were read */
-    unsigned abandoned;
+    struct hung_helper hung[SUCCESSORS_MAX + 1];
+    unsigned abandoned; /* how many hang */
+    bool is_renewed;    /* the sampler is to be another one, which leaves out fewer gpus */
     bool is_skipped[GPUS_MAX];
     bool is_ready;
     bool is_driver_there;
@@ -114,6 +123,44 @@ static void set_not_answering(struct gpu_watch *w, size_t i, const char *reason)
     changed(w);
 }
 
+static bool hangs_for(const struct gpu_watch *w, unsigned index)
+{
+    for (size_t i = 0; i < sizeof(w->hung) / sizeof(w->hung[0]); i++)
+        if (w->hung[i].proc && w->hung[i].index == index)
+            return true;
+    return false;
+}
+
+/* The driver let it go: its gpu is asked again. */
+static void on_hung_end(void *arg, const struct proc_end *end)
+{
+    struct hung_helper *h = arg;
+    struct gpu_watch *w = h->watch;
+
+    (void)end;
+    h->proc = NULL;
+    w->abandoned--;
+    if (h->index < GPUS_MAX)
+        w->is_skipped[h->index] = hangs_for(w, h->index);
+    w->is_renewed = true;
+    if (!w->sampler.proc)
+        loop_timer_set(w->restart, w->restart_ns);
+}
+
+static void abandon_sampler(struct gpu_watch *w, unsigned index)
+{
+    struct hung_helper *h = w->hung;
+    struct proc *proc = w->sampler.proc;
+
+    while (h->proc)
+        h++; /* there is a place: no helper is started while all are taken */
+    *h = (struct hung_helper){.watch = w, .proc = proc, .index = index};
+    w->sampler.proc = NULL;
+    proc_hand_over(proc, on_hung_end, h);
+    close_link(&w->sampler);
+    w->abandoned++;
+}
+
 /* The driver kept the question: its gpu is left alone from now on, and so is the helper that hangs
  * in it. */
 static void on_deadline(void *arg)
@@ -121,8 +168,7 @@ static void on_deadline(void *arg)
     struct gpu_watch *w = arg;
     unsigned index = w->asked;
 
-    close_link(&w->sampler);
-    w->abandoned++;
+    abandon_sampler(w, index);
     if (index < GPUS_MAX)
         w->is_skipped[index] = true;
     if (index < w->n)
@@ -392,6 +438,11 @@ static void on_tick(void *arg)
 
     if (!w->sampler.proc || w->question != ASK_NOTHING)
         return;
+    if (w->is_renewed) {
+        close_link(&w->sampler); /* it ends with its input */
+        start_helper(w, &w->sampler);
+        return;
+    }
     if (loop_now_ns(w->o.loop) - w->listed_ns > (w->is_list_partial ? LIST_SOON_NS : LIST_EVERY_NS))
         ask(w, ASK_LIST, 0);
     else
@@ -439,6 +490,7 @@ static void start_helper(struct gpu_watch *w, struct helper_link *h)
     AUTO(err_freep) struct err *e = NULL;
 
     h->in = (struct buf){.cap = LINE_MAX_BYTES};
+    w->is_renewed = w->is_renewed && h->is_events;
     e = spawn(w, h);
     if (e) {
         close_link(h);
@@ -482,6 +534,9 @@ void gpu_watch_free(struct gpu_watch *w)
         return;
     close_link(&w->sampler);
     close_link(&w->events);
+    for (size_t i = 0; i < sizeof(w->hung) / sizeof(w->hung[0]); i++)
+        if (w->hung[i].proc)
+            proc_abandon(w->hung[i].proc);
     loop_timer_free(w->tick);
     loop_timer_free(w->deadline);
     loop_timer_free(w->restart);

@@ -373,6 +373,31 @@ static void gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest(void **state)
     f->machine->gpus[1].hang_ms = 0; /* lets the abandoned helper end */
 }
 
+static bool all_do_not_answer(const struct fixture *f)
+{
+    size_t n = 0;
+    const struct gpu *gpus = gpu_watch_list(f->watch, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (gpus[i].health != GPU_NOT_ANSWERING)
+            return false;
+    return n == 4;
+}
+
+static void asks_again_when_the_driver_lets_its_helpers_go(void **state)
+{
+    struct fixture *f = *state;
+
+    watch(f, getenv("METE_TEST_NVML"), INT64_C(300000000));
+    until(f, is_ready);
+    for (int i = 0; i < 4; i++)
+        f->machine->gpus[i].hang_ms = UINT32_MAX;
+    until(f, all_do_not_answer);
+    for (int i = 0; i < 4; i++)
+        f->machine->gpus[i].hang_ms = 0;
+    until(f, all_are_healthy);
+}
+
 static void says_why_there_is_no_driver(void **state)
 {
     struct fixture *f = *state;
@@ -400,6 +425,8 @@ int main(int argc, char **argv)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(asks_again_when_the_driver_lets_its_helpers_go, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(says_why_there_is_no_driver, set_up, tear_down),
     };
 
