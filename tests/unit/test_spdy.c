@@ -1,7 +1,6 @@
 /* test_spdy.c - SPDY sessions: between our two sides, of kubectl, of a hostile client */
-#include <stdio.h>
-
 #include "base/mem.h"
+#include "base/num.h"
 #include "client/spdy.h"
 #include "test.h"
 
@@ -114,9 +113,9 @@ static const char *heard(struct side *s)
 static void add_hex(struct buf *b, const char *hex)
 {
     for (; hex[0] && hex[1]; hex += 2) {
-        unsigned byte = 0;
+        uint64_t byte = 0;
 
-        assert_int_equal(sscanf(hex, "%2x", &byte), 1);
+        assert_null(num_parse_hex((struct str){hex, 2}, &byte));
         buf_add_char(b, (char)byte);
     }
 }
