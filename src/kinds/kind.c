@@ -1,5 +1,7 @@
 #include "kinds/kind.h"
 
+#include <stdio.h>
+
 #include "base/json_pool.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -133,6 +135,16 @@ static const char *selectable_copy(const struct field *f, struct str text, char 
     return scratch;
 }
 
+/* Does any member of the text have the name of the path's last part? Most pods have no node. */
+static bool has_last_part(struct str text, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    char quoted[PATH_SIZE_MAX + 3];
+    int size = snprintf(quoted, sizeof(quoted), "\"%s\"", dot ? dot + 1 : path);
+
+    return memmem(text.at, text.size, quoted, (size_t)size) != NULL;
+}
+
 const char *kind_peek_selectable(const struct kind *k, struct str text, const char *path,
                                  char scratch[SELECTABLE_SIZE])
 {
@@ -143,6 +155,7 @@ const char *kind_peek_selectable(const struct kind *k, struct str text, const ch
 
     if (!is_selectable(k, path) || rest.size >= PATH_SIZE_MAX)
         return NULL;
+    is_absent = !has_last_part(text, path);
     while (rest.at) {
         struct str part = str_cut(&rest, '.');
         enum json_peeked found = PEEK_ABSENT;

@@ -284,7 +284,7 @@ static void selects_out_of_a_text_what_the_tree_says(void **state)
             fail_msg("%s of %s: '%s', want '%s'", path, text, peeked, want ? want : "(none)");
         found += peeked != NULL;
     }
-    assert_int_equal(found, 11);
+    assert_int_equal(found, 13);
 }
 
 int main(void)
