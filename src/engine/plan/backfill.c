@@ -1,3 +1,5 @@
+/* backfill.c - backfill reservations: planned, kept, and asked by pods */
+
 #include "engine/plan/backfill.h"
 
 #include <stdlib.h>
@@ -26,7 +28,7 @@ static bool ends_before(const struct attempt *a, const struct backfill *r)
     return !__builtin_add_overflow(a->now_ns, limit_ns, &end_ns) && end_ns <= r->start_ns;
 }
 
-/* Has the owner had its turn? In a cycle that is what it says, else it is as things are. */
+/* Is the attempt's workload behind the owner? In a cycle: has the owner had its turn? */
 static bool is_behind(const struct attempt *a, const struct backfill *r)
 {
     if (r->owner == a->w)
@@ -100,7 +102,7 @@ static void backfill_free(struct backfill *r)
     free(r);
 }
 
-static void unlist(struct mete_engine *e, const struct backfill *r)
+static void backfill_unlist(struct mete_engine *e, const struct backfill *r)
 {
     for (size_t i = 0; i < e->backfills.n; i++)
         if (e->backfills.at[i] == r) {
@@ -115,13 +117,13 @@ void backfill_drop(struct mete_engine *e, struct backfill *r)
         struct node *n = r->nodes[i].node;
 
         if (n->backfill != r)
-            continue; /* in the one that took its place */
+            continue; /* the node is in a newer reservation */
         n->backfill = NULL;
         node_touch(e, n);
     }
     e->eased++;
     e->version++;
-    unlist(e, r);
+    backfill_unlist(e, r);
     backfill_free(r);
 }
 
@@ -155,24 +157,24 @@ void backfill_drop_group(struct mete_engine *e, const struct group *g)
             backfill_drop(e, e->backfills.at[i - 1]);
 }
 
-/* A plan in the scratch arena: what the owner will need, node by node. */
+/* A plan in the scratch arena: the owner's need on each node. */
 struct plan {
     struct mete_engine *e;
     const struct workload *w;
     int64_t now_ns;
     const struct backfill *only; /* its nodes and no others; NULL: any */
-    struct need **by_rank;       /* NULL where nothing is planned */
-    struct node *const *nodes;   /* those that the set being planned may be on, by name */
+    struct need **by_rank;       /* NULL: no pod is planned on the node */
+    struct node *const *nodes;   /* nodes that the present set may be on, by name */
     size_t n_listed;
     uint64_t *tree; /* a winner tree over these */
     size_t room;
     size_t n_nodes;
     int64_t start_ns;
     int64_t missing; /* gpus that must come free first */
-    bool has_rules;  /* about other pods, that must hold: affinity_ask was asked */
+    bool has_rules;  /* required rules about other pods: affinity_ask was called */
 };
 
-/* When one more pod fits there. False: never. */
+/* When does one more pod fit on the node? False: never. */
 static bool plan_future(const struct plan *plan, const struct node *n, const struct shape *s,
                         struct future *ret)
 {
@@ -181,8 +183,8 @@ static bool plan_future(const struct plan *plan, const struct node *n, const str
     return future_of(&ask, n, plan->by_rank[n->rank], ret);
 }
 
-/* The sooner and the fewer gpus to wait for, the larger, by its place in the list; 0: not there at
- * all. */
+/* The rank of a listed node as a number: larger for an earlier start, then for fewer gpus to wait
+ * for, then for an earlier place in the list; 0: the node never serves. */
 static uint64_t plan_key(struct plan *plan, size_t at, const struct shape *s)
 {
     const struct node *n = plan->nodes[at];
@@ -248,7 +250,7 @@ static bool plan_pod(struct plan *plan, const struct group_set *set)
         plan->n_nodes++;
     }
     need_add(plan->by_rank[n->rank], s, &f);
-    if (plan->has_rules) { /* it counts for the next one, in all of its domain */
+    if (plan->has_rules) { /* the pod counts for the next one, in all of its domain */
         affinity_count(e, set->ties, s, n, 1);
         plan_ask(plan, set);
         return true;
@@ -257,7 +259,7 @@ static bool plan_pod(struct plan *plan, const struct group_set *set)
     return true;
 }
 
-/* Where the pods of one set would go, on the nodes that are listed. */
+/* Plans the pods of one set, on the listed nodes. */
 static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
 {
     plan->room = 1;
@@ -271,13 +273,13 @@ static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
     return true;
 }
 
-static void list_nodes(struct plan *plan, const struct scope *scope)
+static void plan_list_nodes(struct plan *plan, const struct scope *scope)
 {
     plan->nodes = scope->level ? domain_nodes(scope->level, scope->domain) : plan->e->order.at;
     plan->n_listed = scope->level ? scope->level->domains[scope->domain].n_nodes : plan->e->order.n;
 }
 
-/* Gpus that must come free first, on these nodes. */
+/* The gpus of these nodes that must come free first. */
 static int64_t count_missing(const struct plan *plan, struct node *const *nodes, size_t n)
 {
     int64_t missing = 0;
@@ -296,13 +298,13 @@ static int64_t count_missing(const struct plan *plan, struct node *const *nodes,
 
 static bool plan_set_in(struct plan *plan, const struct group_set *set, const struct scope *outer);
 
-/* One set, or all of them, in one domain: within that, sets as they ask. */
+/* Plans one set, or (NULL) all, in one domain. Sets may require narrower domains within it. */
 static bool plan_in(struct plan *plan, const struct group_set *set, const struct scope *scope)
 {
     const struct group *g = plan->w->group;
 
     if (set) {
-        list_nodes(plan, scope);
+        plan_list_nodes(plan, scope);
         return plan_set_of_pods(plan, set);
     }
     for (size_t i = 0; i < g->n_sets; i++)
@@ -311,7 +313,7 @@ static bool plan_in(struct plan *plan, const struct group_set *set, const struct
     return true;
 }
 
-/* What planning in a domain may change. */
+/* The state that planning in a domain may change. */
 struct saved {
     struct plan plan;
     struct need **needs; /* of the nodes of the domain */
@@ -341,8 +343,8 @@ static void plan_restore(struct plan *plan, const struct scope *scope, const str
         plan->by_rank[nodes[i]->rank] = saved->needs[i];
 }
 
-/* The domain in which it would start soonest, with fewest gpus to wait for, the first by name;
- * DOMAIN_NONE. */
+/* The domain with the earliest start, then with the fewest gpus to wait for, then the first by
+ * name; DOMAIN_NONE. */
 static uint32_t best_domain(struct plan *plan, const struct group_set *set, const struct level *l,
                             const struct scope *outer)
 {
@@ -376,7 +378,7 @@ static uint32_t best_domain(struct plan *plan, const struct group_set *set, cons
     return best;
 }
 
-/* In the best of the domains that are required: of a set, or (NULL) of all of them. */
+/* Plans a set, or (NULL) all sets, in the best of the required domains. */
 static bool plan_together(struct plan *plan, const struct group_set *set, const struct scope *outer)
 {
     const struct group *g = plan->w->group;
@@ -398,7 +400,7 @@ static bool plan_set_in(struct plan *plan, const struct group_set *set, const st
                                        : plan_in(plan, set, outer);
 }
 
-/* False: it can not be planned. */
+/* False: the workload cannot be planned. */
 static bool plan_make(struct plan *plan)
 {
     const struct group *g = plan->w->group;
@@ -413,7 +415,7 @@ static bool plan_make(struct plan *plan)
         room *= 2;
     plan->by_rank = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(struct need *));
     plan->tree = arena_alloc(e->scratch, 2 * room * sizeof(*plan->tree));
-    mark = journal_open(&e->journal); /* of pods that count for each other */
+    mark = journal_open(&e->journal); /* pods count for each other's rules */
     is_planned = domain_requires(&g->asks) ? plan_together(plan, NULL, &anywhere)
                                            : plan_in(plan, NULL, &anywhere);
     journal_undo(&e->journal, mark);
@@ -422,9 +424,10 @@ static bool plan_make(struct plan *plan)
 }
 
 /*
- * A backfill reservation stays where it is unless it is better elsewhere for good: an earlier start
- * that is known, or fewer gpus to wait for than it ever had to. As both only ever fall it comes to
- * rest, and then those in its way end one by one; others beside it are beyond its need.
+ * Is the new plan better than the old one? A backfill reservation stays on its nodes unless other
+ * nodes give an earlier known start, or fewer gpus to wait for than it ever waited for. Both only
+ * ever fall, so the reservation comes to rest; then the holders in its way end one by one, and new
+ * pods there use room beyond its need.
  */
 static bool is_better(const struct plan *there, const struct plan *here, const struct backfill *old)
 {
@@ -455,8 +458,9 @@ static struct backfill *plan_backfill(const struct plan *plan)
     return r;
 }
 
-/* Those behind it in the order give up the nodes that it needs. */
-static void push_out(struct mete_engine *e, const struct backfill *r, const struct backfill *old)
+/* Drops the backfill reservations of other workloads, which are behind the owner, on its nodes. */
+static void backfill_push_out(struct mete_engine *e, const struct backfill *r,
+                              const struct backfill *old)
 {
     for (size_t i = 0; i < r->n_nodes; i++) {
         struct backfill *other = r->nodes[i].node->backfill;
@@ -466,9 +470,9 @@ static void push_out(struct mete_engine *e, const struct backfill *r, const stru
     }
 }
 
-/* Nodes that were reserved for the owner before stay so without a change that others would have to
- * look at. */
-static void put(struct mete_engine *e, struct backfill *r)
+/* Nodes that already had a backfill reservation are not touched: for other workloads they did not
+ * change. */
+static void backfill_list(struct mete_engine *e, struct backfill *r)
 {
     for (uint32_t i = 0; i < r->n_nodes; i++) {
         struct node *n = r->nodes[i].node;
@@ -482,7 +486,7 @@ static void put(struct mete_engine *e, struct backfill *r)
     vec_add(&e->backfills, r);
 }
 
-/* The backfill reservation's entry for the node, new with nothing left for others. */
+/* The backfill reservation's entry for the node; a new entry leaves no room to other workloads. */
 static struct backfill_node *keep_node(struct backfill *r, struct node *n)
 {
     struct backfill_node *here = r->nodes;
@@ -539,8 +543,8 @@ void backfill_put(struct mete_engine *e, struct backfill *r)
     struct backfill *old = backfill_of(e, r->owner);
 
     r->planned_at = e->freed;
-    push_out(e, r, old);
-    put(e, r);
+    backfill_push_out(e, r, old);
+    backfill_list(e, r);
     if (old)
         backfill_drop(e, old);
     e->version++;
@@ -568,8 +572,8 @@ bool backfill_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
         r->least = stays ? here.missing : there.missing;
         if (old && old->least < r->least)
             r->least = old->least;
-        push_out(e, r, old);
-        put(e, r);
+        backfill_push_out(e, r, old);
+        backfill_list(e, r);
     }
     if (old)
         backfill_drop(e, old);

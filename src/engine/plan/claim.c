@@ -1,3 +1,5 @@
+/* claim.c - claims: found, improved, swapped and given up */
+
 #include "engine/plan/claim.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 #include "engine/queue/turn.h"
 
 enum {
-    LOOKS_MAX = 20000, /* at nodes, for one gang: with more it has no claim */
+    LOOKS_MAX = 20000, /* at nodes, for one gang; a gang that needs more gets no claim */
 };
 
 bool claims_in_use(const struct mete_engine *e)
@@ -17,10 +19,8 @@ bool claims_in_use(const struct mete_engine *e)
     return e->reserve_depth > 1 || e->n_deep_queues > 0;
 }
 
-/*
- * Whether the claims of each queue are before `w`: for its own by the last of them, for another by
- * the first that waits there. True: all are.
- */
+/* Sets is_before of each queue with claims: are its claims before `w`? In the workload's own queue
+ * its last claim decides, in another queue the first waiting workload. True: all are before `w`. */
 static bool ask_queues(struct mete_engine *e, const struct workload *w)
 {
     bool are_before = true;
@@ -58,7 +58,7 @@ static void claim_free(struct claim *c)
     free(c);
 }
 
-/* Its nodes may be of use to others now. */
+/* Takes the claim off its nodes, which other workloads may use now. */
 static void unlink_parts(struct mete_engine *e, struct claim *c)
 {
     VEC_EACH (&c->parts, part) {
@@ -110,7 +110,7 @@ void claims_drop_node(struct mete_engine *e, struct node *n)
         claim_drop(e, timeline_claim(n->timeline, 0));
 }
 
-static void put_part(struct claim *c, struct node *n, const struct shape *s)
+static void claim_put_part(struct claim *c, struct node *n, const struct shape *s)
 {
     struct claimed part = {n, s, 1};
 
@@ -118,16 +118,16 @@ static void put_part(struct claim *c, struct node *n, const struct shape *s)
     timeline_add(n, c, &part);
 }
 
-static void set_times(struct claim *c, int64_t start_ns, int64_t length_ns)
+static void claim_set_times(struct claim *c, int64_t start_ns, int64_t length_ns)
 {
     c->start_ns = start_ns;
     if (length_ns == NEVER_NS || __builtin_add_overflow(start_ns, length_ns, &c->end_ns))
         c->end_ns = NEVER_NS;
 }
 
-/* Each time on the way down is a lower bound of the true one; the first that is true is the least.
- */
-static bool find_single(struct asker *a, struct claim *c, int64_t before_ns)
+/* Finds the earliest start of a one-pod workload. The outlook's times are lower bounds, taken in
+ * ascending order: the first that proves true is the earliest. */
+static bool claim_find_single(struct asker *a, struct claim *c, int64_t before_ns)
 {
     struct mete_engine *e = a->e;
     struct group *g = a->w->group;
@@ -135,7 +135,7 @@ static bool find_single(struct asker *a, struct claim *c, int64_t before_ns)
     struct outlook *o = outlook_of(e, g, a->now_ns);
 
     if (!a->all_bind)
-        outlook_begin(e, o, a->now_ns); /* what is known is by claims that do not matter to it */
+        outlook_begin(e, o, a->now_ns); /* its times count claims that do not bind `w` */
     for (;;) {
         uint32_t rank = o->tree[1];
         int64_t from_ns = o->from[rank] > a->now_ns ? o->from[rank] : a->now_ns;
@@ -148,14 +148,15 @@ static bool find_single(struct asker *a, struct claim *c, int64_t before_ns)
             outlook_put(o, rank, at_ns);
             continue;
         }
-        set_times(c, at_ns, a->length_ns);
-        put_part(c, e->order.at[rank], s);
+        claim_set_times(c, at_ns, a->length_ns);
+        claim_put_part(c, e->order.at[rank], s);
         return true;
     }
 }
 
-/* All pods at that time; else *ret_next: when there may be room for more. */
-static bool find_at(struct asker *a, struct claim *c, size_t *looks, int64_t *ret_next)
+/* Claims room for all pods at the claim's start. False: `*ret_next` is the next time at which more
+ * pods may fit. */
+static bool claim_find_at(struct asker *a, struct claim *c, size_t *looks, int64_t *ret_next)
 {
     struct mete_engine *e = a->e;
     const struct group *g = a->w->group;
@@ -173,7 +174,7 @@ static bool find_at(struct asker *a, struct claim *c, size_t *looks, int64_t *re
                 ++*looks;
                 if (at_ns != c->start_ns)
                     break;
-                put_part(c, e->order.at[k], set->shape);
+                claim_put_part(c, e->order.at[k], set->shape);
                 left--;
             }
             if (left > 0 && at_ns < *ret_next)
@@ -185,15 +186,15 @@ static bool find_at(struct asker *a, struct claim *c, size_t *looks, int64_t *re
     return true;
 }
 
-static bool find_gang(struct asker *a, struct claim *c, int64_t before_ns)
+static bool claim_find_gang(struct asker *a, struct claim *c, int64_t before_ns)
 {
     int64_t at_ns = a->now_ns;
     size_t looks = 0;
 
     a->own = c;
     while (at_ns < before_ns && looks < LOOKS_MAX) {
-        set_times(c, at_ns, a->length_ns);
-        if (find_at(a, c, &looks, &at_ns))
+        claim_set_times(c, at_ns, a->length_ns);
+        if (claim_find_at(a, c, &looks, &at_ns))
             return true;
         VEC_EACH (&c->parts, part) {
             timeline_drop(part->node, c);
@@ -203,20 +204,21 @@ static bool find_gang(struct asker *a, struct claim *c, int64_t before_ns)
     return false;
 }
 
-/* For a start before that time. */
-static bool find(struct asker *a, struct claim *c, int64_t before_ns)
+/* Finds a start before that time, and fills the claim. */
+static bool claim_find_before(struct asker *a, struct claim *c, int64_t before_ns)
 {
     reservations_unbar(a->e);
-    return a->w->group->n_pods == 1 ? find_single(a, c, before_ns) : find_gang(a, c, before_ns);
+    return a->w->group->n_pods == 1 ? claim_find_single(a, c, before_ns)
+                                    : claim_find_gang(a, c, before_ns);
 }
 
-static bool overlaps(const struct claim *c, int64_t start_ns, int64_t end_ns)
+static bool claim_overlaps(const struct claim *c, int64_t start_ns, int64_t end_ns)
 {
     return c->start_ns < end_ns && start_ns < c->end_ns;
 }
 
-/* Is there still room for all of it? */
-static bool still_fits(struct mete_engine *e, struct claim *c, int64_t now_ns)
+/* Is there still room for the whole claim? */
+static bool claim_still_fits(struct mete_engine *e, struct claim *c, int64_t now_ns)
 {
     struct asker a = asker_of(e, c->owner, now_ns);
     size_t n = 0;
@@ -231,14 +233,14 @@ static bool still_fits(struct mete_engine *e, struct claim *c, int64_t now_ns)
         n++;
     }
     for (size_t i = n; i < c->parts.n; i++)
-        timeline_add(c->parts.at[i].node, c, &c->parts.at[i]); /* as it was */
+        timeline_add(c->parts.at[i].node, c, &c->parts.at[i]); /* as before */
     return n == c->parts.n;
 }
 
-/* Those behind `a->w`, or all, on the node that it leaves too little have to claim anew; each once
- * a cycle, as the order between queues is not always one. */
-static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64_t end_ns,
-                  bool from_all)
+/* Drops the claims of workloads behind `a->w` (`from_all`: of all) that do not fit on the node any
+ * more. A claim made in this cycle stays: between queues the order may be cyclic. */
+static void claim_yield(struct asker *a, const struct node *n, int64_t start_ns, int64_t end_ns,
+                        bool from_all)
 {
     uint64_t round = ++a->e->yields;
 
@@ -246,12 +248,12 @@ static void yield(struct asker *a, const struct node *n, int64_t start_ns, int64
         struct claim *c = timeline_claim(n->timeline, i++);
 
         if (c->yielded_at == round || c->made_at == a->e->cycles || c->owner == a->w ||
-            !overlaps(c, start_ns, end_ns) || (!from_all && claim_is_before(a, c->owner)))
+            !claim_overlaps(c, start_ns, end_ns) || (!from_all && claim_is_before(a, c->owner)))
             continue;
         c->yielded_at = round;
-        if (!still_fits(a->e, c, a->now_ns))
+        if (!claim_still_fits(a->e, c, a->now_ns))
             claim_drop(a->e, c);
-        i = 0; /* its edges are gone, or in another order */
+        i = 0; /* the edges were removed or reordered */
     }
 }
 
@@ -261,10 +263,10 @@ void claims_yield(struct mete_engine *e, const struct workload *w, bool from_all
 
     for (size_t i = 0; e->claims.n > 0 && i < w->n_pods; i++)
         if (w->pods[i].node && (i == 0 || w->pods[i].node != w->pods[i - 1].node))
-            yield(&a, w->pods[i].node, e->now_ns, w->end_ns, from_all);
+            claim_yield(&a, w->pods[i].node, e->now_ns, w->end_ns, from_all);
 }
 
-static void list(struct mete_engine *e, struct claim *c)
+static void claim_list(struct mete_engine *e, struct claim *c)
 {
     struct workload *w = c->owner;
 
@@ -276,9 +278,9 @@ static void list(struct mete_engine *e, struct claim *c)
         w->queue->last_claim = w->key;
 }
 
-/* Who is first of a kind has the first of its times, also where one behind has just found an
- * earlier one: he would take it when it comes, and the one behind would start later than he was
- * told. */
+/* Within a group, earlier workloads get earlier start times. `w` may just have found an earlier
+ * time than those before it: they swap. Otherwise the first workload would take that time when it
+ * comes, and `w` would start later than its estimate. */
 static void pass_forward(struct workload *w)
 {
     struct order_link *link = &w->in_group;
@@ -293,19 +295,19 @@ static void pass_forward(struct workload *w)
     }
 }
 
-static void enter(struct asker *a, struct claim *c)
+static void claim_enter(struct asker *a, struct claim *c)
 {
     struct mete_engine *e = a->e;
 
     c->made_at = e->cycles;
-    list(e, c);
+    claim_list(e, c);
     e->version++;
     for (size_t i = 0; a->saw_behind && i < c->parts.n; i++)
-        yield(a, c->parts.at[i].node, c->start_ns, c->end_ns, false);
+        claim_yield(a, c->parts.at[i].node, c->start_ns, c->end_ns, false);
     pass_forward(c->owner);
 }
 
-static void improve(struct mete_engine *e, struct workload *w, int64_t now_ns)
+static void claim_improve(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct asker a = asker_of(e, w, now_ns);
     struct claim *old = w->claim;
@@ -313,18 +315,18 @@ static void improve(struct mete_engine *e, struct workload *w, int64_t now_ns)
     struct node *n = old->parts.at[0].node;
 
     c->owner = w;
-    /* on its own node its own claim may have been in the way of the others' estimate */
+    /* the outlook of its own node may count its own claim */
     if (w->group->n_pods == 1 && claim_find(&a, n, w->group->sets[0].shape, now_ns) < old->start_ns)
         outlook_put(outlook_of(e, w->group, now_ns), n->rank, now_ns);
-    if (!find(&a, c, old->start_ns)) {
+    if (!claim_find_before(&a, c, old->start_ns)) {
         claim_free(c);
         return;
     }
     claim_drop(e, old);
-    enter(&a, c);
+    claim_enter(&a, c);
 }
 
-/* What is in parts of gpus, in link groups or in domains is not planned for. */
+/* Plans do not cover parts of gpus, link groups and domains. */
 static bool is_claimable(const struct group *g)
 {
     bool has_asks = g->has_asks;
@@ -346,7 +348,7 @@ bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns)
 
     if (w->claim && !claim_is_late(e, w, now_ns)) {
         if (e->is_improving && w->claim->made_at != e->cycles)
-            improve(e, w, now_ns);
+            claim_improve(e, w, now_ns);
         return true;
     }
     claim_drop_of(e, w);
@@ -355,11 +357,11 @@ bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns)
     a = asker_of(e, w, now_ns);
     c = mem_alloc(sizeof(*c));
     c->owner = w;
-    if (!find(&a, c, NEVER_NS)) {
+    if (!claim_find_before(&a, c, NEVER_NS)) {
         claim_free(c);
         return false;
     }
-    enter(&a, c);
+    claim_enter(&a, c);
     return true;
 }
 
@@ -368,8 +370,8 @@ int64_t claim_length_ns(const struct mete_engine *e, int64_t limit_ns)
     return e->use_of_limit == 0 ? limit_ns : limit_ns / USE_STEPS * e->use_of_limit + 1;
 }
 
-/* The plan is by other ends now. */
-static void turn_page(struct mete_engine *e)
+/* Begins a new plan, whose time limits count differently. */
+static void claims_turn_page(struct mete_engine *e)
 {
     e->pass++;
     VEC_EACH (&e->order, n) {
@@ -397,7 +399,7 @@ struct claims_aside claims_put_aside(struct mete_engine *e, uint32_t use)
     e->claims.n = 0;
     e->is_foreseeing = true;
     e->use_of_limit = use;
-    turn_page(e);
+    claims_turn_page(e);
     return aside;
 }
 
@@ -410,7 +412,7 @@ void claims_put_back(struct mete_engine *e, struct claims_aside *aside)
     for (size_t i = 0; i < aside->n; i++) {
         struct claim *c = aside->at[i];
 
-        list(e, c);
+        claim_list(e, c);
         VEC_EACH (&c->parts, part) {
             timeline_add(part->node, c, part);
         }
@@ -421,11 +423,11 @@ void claims_put_back(struct mete_engine *e, struct claims_aside *aside)
     e->eased = aside->eased;
     e->version = aside->version;
     e->unclaimed = aside->unclaimed;
-    turn_page(e);
+    claims_turn_page(e);
 }
 
-/* Its time has come: it, or one of its group, is to be tried. */
-static void reopen(struct mete_engine *e, const struct claim *c)
+/* The claim is due: the cycle tries its group again. */
+static void claim_reopen(struct mete_engine *e, const struct claim *c)
 {
     c->owner->group->failed_at = 0;
     VEC_EACH (&c->parts, part) {
@@ -441,7 +443,7 @@ void claims_begin(struct mete_engine *e, int64_t now_ns)
     }
     VEC_EACH (&e->claims, c) {
         if (!e->was_cut && (*c)->start_ns <= now_ns)
-            reopen(e, *c);
+            claim_reopen(e, *c);
     }
     e->is_improving = e->was_improving;
     if (e->improved_at != e->freed + e->unclaimed && now_ns - e->improved_ns >= e->plan_period_ns) {
@@ -451,7 +453,7 @@ void claims_begin(struct mete_engine *e, int64_t now_ns)
     }
 }
 
-/* One that was cut goes on with it. */
+/* A cycle that was cut goes on improving when it continues. */
 void claims_end(struct mete_engine *e)
 {
     e->was_improving = e->was_cut && e->is_improving;
@@ -537,7 +539,7 @@ const char *claims_check(const struct mete_engine *e)
         const struct claim *c = e->claims.at[i];
 
         if (c->index != i || c->owner->claim != c || c->owner->is_placed)
-            return "a claim is not its owner's, or that is placed";
+            return "a claim's owner has another claim, or is placed";
         n_edges += c->parts.n * (c->end_ns == NEVER_NS ? 1 : 2);
     }
     VEC_EACH (&e->order, n) {

@@ -1,17 +1,17 @@
 /*
- * claim.h - what a workload that waits will take: where, and from when to when
+ * claim.h - the room that a waiting workload will take: which nodes, from when to when
  *
  * The plan of conservative backfill: each workload in order, up to a depth, claims the earliest
- * time at which it fits beside what runs, by time limits, and beside the claims of those before it.
- * Those behind may start where that leaves all claims what they need. A claim moves to an earlier
- * time only, so nobody is ever delayed by who comes later. What has no known end has no claim: see
- * backfill.h.
+ * time at which it fits beside the running workloads, by their time limits, and beside the claims
+ * of workloads before it. Workloads behind it may start if all claims keep the room that they need.
+ * A claim moves to an earlier time only, so no workload delays one before it. A workload whose
+ * start is not known has no claim: see backfill.h.
  */
 #pragma once
 
 #include "engine/place/place.h"
 
-/* So many pods of a kind on a node. */
+/* A number of pods of one shape on a node. */
 struct claimed {
     struct node *node;
     const struct shape *shape;
@@ -24,7 +24,7 @@ struct claim {
     int64_t end_ns; /* NEVER_NS: no time limit */
     VEC(struct claimed) parts;
     uint64_t made_at;    /* e->cycles */
-    uint64_t yielded_at; /* e->yields when it was looked at */
+    uint64_t yielded_at; /* e->yields when the claim was last checked */
     size_t index;        /* in e->claims */
 };
 
@@ -37,19 +37,19 @@ struct edge {
     bool is_end;
 };
 
-/* What a holder on a node gives back. */
+/* The end of a holder on a node, and the gpus that it gives back. */
 struct ending {
     int64_t at_ns;
     uint64_t gpus; /* bits */
     const struct pod *pod;
 };
 
-/* A node's future: made at its first claim, gone with its last. */
+/* The claims and endings of a node, by time. */
 struct timeline {
     VEC(struct edge) edges;     /* by time, ends first */
     VEC(struct ending) endings; /* by time */
-    bool is_stale;              /* the endings; there are no rows then */
-    int64_t *rows;              /* see claim_levels.c; NULL: not known */
+    bool is_stale;              /* the endings are out of date, and there are no rows */
+    int64_t *rows;              /* see claim_levels.c; NULL: not computed */
     size_t row_size;
     size_t n_rows;
     size_t rows_room;
@@ -58,41 +58,44 @@ struct timeline {
 /* Is room kept by claims? */
 bool claims_in_use(const struct mete_engine *e);
 
-/* At the start of a cycle: claims that are due have their turn, also where their kind has failed;
- * when something was freed and a period is over all are looked at for an earlier time. */
+/* At a cycle's start. Workloads whose claim is due have their turn, even if their group has failed.
+ * When something was freed and a period is over, this cycle looks for an earlier time for every
+ * claim. */
 void claims_begin(struct mete_engine *e, int64_t now_ns);
 void claims_end(struct mete_engine *e);
 
-/* `w`, which cannot start now, has a claim for a later time; else false: its time is not known. */
+/* Gives `w`, which cannot start now, a claim for a later time. False: that time is not known. */
 bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns);
 
-/* Have all of the group that wait a claim that needs no look in this cycle? */
+/* Have all waiting workloads of the group claims, and does this cycle leave claims as they are? */
 bool claims_suffice(const struct mete_engine *e, const struct group *g);
 
-/* The time of its claim has come, so it starts now or claims anew. */
+/* Has the start of the workload's claim come? The workload starts now or claims anew. */
 bool claim_is_late(const struct mete_engine *e, const struct workload *w, int64_t now_ns);
 
 enum {
     CLAIM_KIN_MAX = 64
 };
 
-/* Those of its group behind `w`, which cannot start, who have claims on nodes that changed since
- * one of the group was tried: what they claimed may do now, for whoever of the group is first. */
+/* Lists workloads behind `w` in its group with claims on nodes that changed since the group's last
+ * try. `w` cannot start with its own claim; as the first of the group it may start with one of
+ * theirs. */
 size_t claim_kin(const struct mete_engine *e, const struct workload *w,
                  struct workload *kin[static CLAIM_KIN_MAX]);
 
-/* Two of one group, both with a claim, take each other's. */
+/* Swaps the claims of two workloads of one group. */
 void claims_swap(struct workload *a, struct workload *b);
 
-/* Until when it counts, were it to start now: one whose claim is due, until that ends. It may be
- * late by a moment, and who comes next is not pushed back for that before it is true. */
+/* The workload's end if it started now. A workload whose claim is due ends with the claim, although
+ * it starts a moment late: the next claim is not pushed back for that. */
 int64_t claim_end_ns(const struct workload *w, int64_t now_ns);
 
-/* May a pod of this shape be on the node from now on, beside the claims that bind `a->w`? Says in
- * a->kept_by who is in the way. */
+/* May a pod of this shape be on the node from now on, beside the claims that bind `a->w`? If not,
+ * a->kept_by is set to the owner of the claim in the way. */
 bool claim_allows(struct mete_engine *e, struct attempt *a, const struct shape *s, struct node *n);
 
-/* `w` has been placed over the claims of some behind it, or of anybody: they are to claim anew. */
+/* `w` was placed: workloads behind it (`from_all`: all) whose claims do not fit any more have to
+ * claim anew. */
 void claims_yield(struct mete_engine *e, const struct workload *w, bool from_all);
 
 void claim_drop_of(struct mete_engine *e, const struct workload *w);
@@ -100,8 +103,9 @@ void claims_drop_node(struct mete_engine *e, struct node *n);
 void claims_drop_all(struct mete_engine *e);
 void claims_drop_queue(struct mete_engine *e, const struct queue *q);
 
-/* Nothing is claimed for now; all count `use` of USE_STEPS of the time limits, 0: all of it. What
- * is claimed meanwhile is given up when they are put back, and nobody has noticed. */
+/* All claims, put aside for a plan that will be given up. Meanwhile `use` of USE_STEPS of each time
+ * limit counts (0: all). claims_put_back drops the claims of that plan and restores the engine's
+ * counters. */
 struct claims_aside {
     struct claim **at;
     size_t n;
@@ -112,51 +116,52 @@ struct claims_aside {
 struct claims_aside claims_put_aside(struct mete_engine *e, uint32_t use);
 void claims_put_back(struct mete_engine *e, struct claims_aside *aside);
 
-/* How much of that time counts. */
+/* The part of a time limit that counts: see claims_put_aside. */
 int64_t claim_length_ns(const struct mete_engine *e, int64_t limit_ns);
 
-/* NULL, or what does not add up. */
+/* NULL, or the first contradiction. */
 const char *claims_check(const struct mete_engine *e);
 uint64_t claims_hash(const struct mete_engine *e, uint64_t hash);
 
 /* claim_find.c */
-/* Who looks for room: `own` (may be NULL) is what it has found so far. */
+/* A workload that looks for room; `own`: its claim in the making, may be NULL. */
 struct asker {
     struct mete_engine *e;
     const struct workload *w;
     const struct claim *own;
     int64_t now_ns;
     int64_t length_ns;              /* NEVER_NS: no time limit */
-    bool all_bind;                  /* nobody with a claim is behind it, or it has one itself */
-    bool saw_behind;                /* out: claims of those behind it are there */
-    const struct workload *kept_by; /* out: whose claim was first in the way */
+    bool all_bind;                  /* no claim's owner is behind `w`, or `w` has a claim itself */
+    bool saw_behind;                /* out: claims of workloads behind `w` are there */
+    const struct workload *kept_by; /* out: owner of the first claim in the way */
 };
 
-/* In the order; between queues asked for once an asker. */
+/* Is `owner` before the asker in the order? Between queues: as of the asker's making. */
 bool claim_is_before(const struct asker *a, const struct workload *owner);
 
 struct timeline *timeline_of(struct node *n);
 void timeline_add(struct node *n, const struct claim *c, const struct claimed *part);
 void timeline_drop(struct node *n, const struct claim *c);
 void timeline_free(struct node *n);
-/* When the first of those ends who hold something there; NEVER_NS. */
+/* The first end of a holder on the node; NEVER_NS. */
 int64_t timeline_first_end(const struct mete_engine *e, struct node *n);
-/* Whose edge that is. */
+/* The claim of an edge. */
 struct claim *timeline_claim(const struct timeline *t, size_t edge);
 
-/* claim_levels.c: gpus of one model each as good as another, whole ones only */
+/* claim_levels.c: for nodes whose gpus are alike, and pods that take whole gpus. Do the levels
+ * serve such a pod on the node? */
 bool levels_serve(const struct node *n, const struct shape *s);
-/* As claim_find, where all claims bind; the endings are not stale. */
+/* As claim_find, but all claims bind. The endings are not stale. */
 int64_t levels_search(struct timeline *t, const struct node *n, const struct shape *s,
                       int64_t length_ns, int64_t from_ns);
 void levels_claim(struct timeline *t, const struct node *n, const struct claim *c,
                   const struct claimed *part);
 void levels_forget(struct timeline *t);
-/* The row of that moment. */
+/* The index of the row of that moment. */
 size_t levels_find(const struct timeline *t, int64_t at_ns);
 
-/* The earliest time from `from_ns` on at which such a pod fits there for as long as it may run;
- * NEVER_NS. */
+/* The earliest time from `from_ns` on at which such a pod fits on the node for as long as it may
+ * run; NEVER_NS. */
 int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns);
-/* The same, but only whether it is now. */
+/* Is that time now? */
 bool claim_fits_now(struct asker *a, struct node *n, const struct shape *s);

@@ -1,4 +1,4 @@
-/* When a node has room: a sweep over what comes back from those who run and what claims take. */
+/* claim_find.c - the earliest room on a node: a sweep over its endings and claims */
 #include <stdlib.h>
 
 #include "engine/place/fit.h"
@@ -17,7 +17,7 @@ struct timeline *timeline_of(struct node *n)
     return n->timeline;
 }
 
-static void insert(struct timeline *t, struct edge edge)
+static void timeline_insert(struct timeline *t, struct edge edge)
 {
     size_t at = t->edges.n;
 
@@ -34,9 +34,9 @@ void timeline_add(struct node *n, const struct claim *c, const struct claimed *p
 {
     struct timeline *t = timeline_of(n);
 
-    insert(t, (struct edge){c->start_ns, c, part->shape, part->count, false});
+    timeline_insert(t, (struct edge){c->start_ns, c, part->shape, part->count, false});
     if (c->end_ns != NEVER_NS)
-        insert(t, (struct edge){c->end_ns, c, part->shape, part->count, true});
+        timeline_insert(t, (struct edge){c->end_ns, c, part->shape, part->count, true});
     if (!t->is_stale)
         levels_claim(t, n, c, part);
 }
@@ -71,8 +71,8 @@ struct claim *timeline_claim(const struct timeline *t, size_t edge)
     return t->edges.at[edge].claim->owner->claim;
 }
 
-/* A gpu comes back with the last of those who have a part of it. */
-static void find_gpus(struct timeline *t, const struct node *n)
+/* Sets the gpus of each ending. A gpu in parts comes back with the last of its holders. */
+static void timeline_find_gpus(struct timeline *t, const struct node *n)
 {
     uint64_t seen = 0;
 
@@ -94,7 +94,8 @@ static int64_t end_of(const struct mete_engine *e, const struct workload *w)
     return w->end_ns - w->group->time_limit_ns + claim_length_ns(e, w->group->time_limit_ns);
 }
 
-static void find_endings(const struct mete_engine *e, struct timeline *t, const struct node *n)
+static void timeline_find_endings(const struct mete_engine *e, struct timeline *t,
+                                  const struct node *n)
 {
     vec_clear(&t->endings);
     for (const struct pod *p = n->pods; p; p = p->after) {
@@ -106,7 +107,7 @@ static void find_endings(const struct mete_engine *e, struct timeline *t, const 
             t->endings.at[at] = t->endings.at[at - 1];
         t->endings.at[at] = h;
     }
-    find_gpus(t, n);
+    timeline_find_gpus(t, n);
     levels_forget(t);
     t->is_stale = false;
 }
@@ -116,7 +117,7 @@ int64_t timeline_first_end(const struct mete_engine *e, struct node *n)
     struct timeline *t = timeline_of(n);
 
     if (t->is_stale)
-        find_endings(e, t, n);
+        timeline_find_endings(e, t, n);
     return t->endings.n > 0 ? t->endings.at[0].at_ns : NEVER_NS;
 }
 
@@ -130,8 +131,8 @@ bool claim_is_before(const struct asker *a, const struct workload *owner)
     return q->is_before; /* as of asker_of */
 }
 
-/* Has the claim to be kept free for its owner? For all who have a claim themselves; others take no
- * notice of those behind them in the order. */
+/* Must the asker leave this claim's room to its owner? A workload with a claim respects all claims;
+ * a workload without one ignores claims of workloads behind it. */
 static bool binds(struct asker *a, const struct claim *c)
 {
     bool is_before;
@@ -146,19 +147,19 @@ static bool binds(struct asker *a, const struct claim *c)
 }
 
 enum {
-    REQUESTS_MAX = 16 /* of a pod that is looked for; with more there is no claim */
+    REQUESTS_MAX = 16 /* of a pod; a pod with more gets no claim */
 };
 
-/* What is free on the node beyond what is asked for, at a moment. */
+/* The free room of a node at one moment, less the pod's requests. */
 struct level {
     const struct shape *s;
     uint64_t kind;    /* gpus that may serve */
-    uint64_t counted; /* of these, those in `gpus` */
+    uint64_t counted; /* of these, free gpus */
     int64_t gpus;
     int64_t rooms[REQUESTS_MAX];
 };
 
-static bool has_room(const struct level *l)
+static bool level_has_room(const struct level *l)
 {
     if (l->s->gpus > 0 && l->gpus < 0)
         return false;
@@ -194,14 +195,14 @@ static int64_t amount_of(const struct shape *s, uint32_t resource)
     return 0;
 }
 
-static void add_shape(struct level *l, const struct shape *s, int64_t count)
+static void level_add_shape(struct level *l, const struct shape *s, int64_t count)
 {
     l->gpus += count * s->gpus;
     for (size_t i = 0; i < l->s->n_requests; i++)
         l->rooms[i] += count * amount_of(s, l->s->requests[i].resource);
 }
 
-static void add_ending(struct level *l, const struct ending *h)
+static void level_add_ending(struct level *l, const struct ending *h)
 {
     uint64_t back = h->gpus & l->kind & ~l->counted;
 
@@ -211,7 +212,7 @@ static void add_ending(struct level *l, const struct ending *h)
         l->rooms[i] += amount_of(pod_shape(h->pod), l->s->requests[i].resource);
 }
 
-static int64_t after(int64_t at_ns, int64_t length_ns)
+static int64_t end_after(int64_t at_ns, int64_t length_ns)
 {
     int64_t end_ns = 0;
 
@@ -219,18 +220,19 @@ static int64_t after(int64_t at_ns, int64_t length_ns)
                                                                                       : end_ns;
 }
 
-/* The first stretch with room that is long enough; with `only_now` no other than from now. */
-static int64_t sweep(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns,
-                     bool only_now)
+/* The start of the first stretch of time with room that is long enough; with `only_now` only one
+ * that starts now. */
+static int64_t timeline_sweep(struct asker *a, struct node *n, const struct shape *s,
+                              int64_t from_ns, bool only_now)
 {
     struct timeline *t = timeline_of(n);
-    int64_t start_ns = NEVER_NS; /* of the stretch that goes on */
+    int64_t start_ns = NEVER_NS; /* of the present stretch; NEVER_NS: there is no room */
     struct level level;
     size_t edge = 0;
     size_t ending = 0;
 
     if (t->is_stale)
-        find_endings(a->e, t, n);
+        timeline_find_endings(a->e, t, n);
     if (!level_begin(&level, n, s))
         return NEVER_NS;
     for (int64_t at_ns = a->now_ns;;) {
@@ -238,20 +240,21 @@ static int64_t sweep(struct asker *a, struct node *n, const struct shape *s, int
         int64_t next_ns = NEVER_NS;
 
         for (; ending < t->endings.n && t->endings.at[ending].at_ns <= at_ns; ending++)
-            add_ending(&level, &t->endings.at[ending]);
+            level_add_ending(&level, &t->endings.at[ending]);
         for (; edge < t->edges.n && t->edges.at[edge].at_ns <= at_ns; edge++) {
             const struct edge *here = &t->edges.at[edge];
 
             if (!binds(a, here->claim))
                 continue;
             taker = here->is_end ? taker : here->claim->owner;
-            add_shape(&level, here->shape, here->is_end ? here->count : -(int64_t)here->count);
+            level_add_shape(&level, here->shape,
+                            here->is_end ? here->count : -(int64_t)here->count);
         }
         if (ending < t->endings.n)
             next_ns = t->endings.at[ending].at_ns;
         if (edge < t->edges.n && t->edges.at[edge].at_ns < next_ns)
             next_ns = t->edges.at[edge].at_ns;
-        if (!has_room(&level)) {
+        if (!level_has_room(&level)) {
             start_ns = NEVER_NS;
             if (taker && !a->kept_by)
                 a->kept_by = taker;
@@ -261,7 +264,7 @@ static int64_t sweep(struct asker *a, struct node *n, const struct shape *s, int
             start_ns = at_ns > from_ns ? at_ns : from_ns;
         }
         if (start_ns != NEVER_NS &&
-            (next_ns == NEVER_NS || next_ns >= after(start_ns, a->length_ns)))
+            (next_ns == NEVER_NS || next_ns >= end_after(start_ns, a->length_ns)))
             return start_ns;
         if (next_ns == NEVER_NS)
             return NEVER_NS;
@@ -277,14 +280,15 @@ static bool has_claim_on(const struct workload *w, const struct node *n)
     return false;
 }
 
-static int64_t search(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns)
+static int64_t timeline_search(struct asker *a, struct node *n, const struct shape *s,
+                               int64_t from_ns)
 {
     struct timeline *t = timeline_of(n);
 
     if (!a->all_bind || a->own || !levels_serve(n, s) || has_claim_on(a->w, n))
-        return sweep(a, n, s, from_ns, false);
+        return timeline_sweep(a, n, s, from_ns, false);
     if (t->is_stale)
-        find_endings(a->e, t, n);
+        timeline_find_endings(a->e, t, n);
     return levels_search(t, n, s, a->length_ns, from_ns > a->now_ns ? from_ns : a->now_ns);
 }
 
@@ -296,7 +300,7 @@ int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64
          !a->e->is_foreseeing))
         return NEVER_NS;
     for (;;) {
-        int64_t at_ns = search(a, n, s, from_ns);
+        int64_t at_ns = timeline_search(a, n, s, from_ns);
         int64_t reserved_ns = at_ns;
 
         if (at_ns == NEVER_NS ||
@@ -309,10 +313,11 @@ int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64
     }
 }
 
-/* Devices in parts are not counted over time: such a pod may be there while nobody else claims. */
+/* Devices in parts are not counted over time: a pod that asks for them may be on the node while no
+ * claim begins there. */
 static bool has_claims_soon(struct asker *a, const struct node *n)
 {
-    int64_t end_ns = after(a->now_ns, a->length_ns);
+    int64_t end_ns = end_after(a->now_ns, a->length_ns);
 
     VEC_EACH (&n->timeline->edges, here) {
         if (here->claim->start_ns >= end_ns || here->is_end || !binds(a, here->claim))
@@ -328,5 +333,5 @@ bool claim_fits_now(struct asker *a, struct node *n, const struct shape *s)
 {
     if (s->n_asks > 0)
         return !has_claims_soon(a, n);
-    return sweep(a, n, s, a->now_ns, true) == a->now_ns;
+    return timeline_sweep(a, n, s, a->now_ns, true) == a->now_ns;
 }

@@ -1,6 +1,8 @@
 /*
- * What is free on a node over time, all claims counted: a row of levels from each moment at which
- * something changes, so that a search begins at the earliest moment that is possible.
+ * claim_levels.c - the free room of a node over time, all claims counted
+ *
+ * A row of levels for each moment at which something changes, so that a search can begin at the
+ * earliest moment that is possible.
  */
 #include <stdlib.h>
 
@@ -19,8 +21,8 @@ static int64_t *row(const struct timeline *t, size_t i)
     return t->rows + i * t->row_size;
 }
 
-/* A row like the one before it; returns its index. */
-static size_t split(struct timeline *t, int64_t at_ns)
+/* Makes a row for that moment, a copy of the row before it; returns its index. */
+static size_t levels_split(struct timeline *t, int64_t at_ns)
 {
     size_t i = levels_find(t, at_ns);
 
@@ -52,15 +54,15 @@ size_t levels_find(const struct timeline *t, int64_t at_ns)
     return low;
 }
 
-/* So many gpus more, and `count` times the other things of a shape. */
+/* A number of gpus, and `count` times the other requests of a shape. */
 struct change {
     int64_t gpus;
     const struct shape *shape;
     int64_t count;
 };
 
-static void add(struct timeline *t, const struct node *n, size_t from, size_t to,
-                const struct change *c)
+static void levels_add(struct timeline *t, const struct node *n, size_t from, size_t to,
+                       const struct change *c)
 {
     const struct shape *s = c->shape;
     size_t rooms[ROOMS_MAX];
@@ -89,9 +91,9 @@ void levels_claim(struct timeline *t, const struct node *n, const struct claim *
 
     if (!t->rows)
         return;
-    from = split(t, c->start_ns);
-    to = c->end_ns == NEVER_NS ? t->n_rows : split(t, c->end_ns);
-    add(t, n, from, to, &taken);
+    from = levels_split(t, c->start_ns);
+    to = c->end_ns == NEVER_NS ? t->n_rows : levels_split(t, c->end_ns);
+    levels_add(t, n, from, to, &taken);
 }
 
 void levels_forget(struct timeline *t)
@@ -102,14 +104,14 @@ void levels_forget(struct timeline *t)
     t->rows_room = 0;
 }
 
-/* Is each gpu as good as another, and each shape within the room for it? */
+/* Are the gpus alike, and does the shape stay within the limits of a row? */
 bool levels_serve(const struct node *n, const struct shape *s)
 {
     return n->n_models <= 1 && (s->gpus == 0 || node_gpus_of(n, s) != 0) && s->milli == MILLI &&
            s->n_asks == 0 && s->n_requests <= ROOMS_MAX && n->barred == 0;
 }
 
-static void make(struct timeline *t, const struct node *n)
+static void levels_make(struct timeline *t, const struct node *n)
 {
     t->row_size = ROW_ROOMS + n->n_rooms;
     t->rows_room = 2 * (t->edges.n + t->endings.n) + 8;
@@ -122,9 +124,9 @@ static void make(struct timeline *t, const struct node *n)
     for (size_t i = 0; i < t->endings.n && t->endings.at[i].at_ns != NEVER_NS; i++) {
         const struct ending *h = &t->endings.at[i];
         struct change back = {(int64_t)bits(h->gpus & n->healthy), pod_shape(h->pod), 1};
-        size_t from = split(t, h->at_ns);
+        size_t from = levels_split(t, h->at_ns);
 
-        add(t, n, from, t->n_rows, &back);
+        levels_add(t, n, from, t->n_rows, &back);
     }
     for (size_t i = 0; i < t->edges.n; i++) {
         const struct edge *edge = &t->edges.at[i];
@@ -143,7 +145,7 @@ int64_t levels_search(struct timeline *t, const struct node *n, const struct sha
     int64_t start_ns = NEVER_NS;
 
     if (!t->rows)
-        make(t, n);
+        levels_make(t, n);
     for (size_t k = 0; k < s->n_requests; k++) {
         const struct room *room = node_room(n, s->requests[k].resource);
 

@@ -1,10 +1,15 @@
 /*
- * Those before it claim their times in turn, and then it does: as conservative backfill would have
- * it, in a plan of its own that is given up again. With the time limits as they are it starts no
- * later unless others come before it; where only the first keeps room those behind may delay it, so
- * that a fifth is added (measured on a trace: 78 % held without, 99 % with it). Hardly earlier if
- * each used only so much of its limit as nine in ten did lately, and all passed it but the first:
- * when jobs end early, whoever fits may. Where too few have ended to know, not before now.
+ * foresee.c - estimates of when a waiting workload will start, from trial plans
+ *
+ * The latest start: the workloads before `w` claim their times in turn, then `w` does, as in
+ * conservative backfill, in a plan that is given up again. By whole time limits `w` starts no later
+ * unless others come before it. If only the first workload keeps room, workloads behind `w` may
+ * delay it, so the estimate adds a fifth (measured on a trace: 78 % of estimates held without the
+ * fifth, 99 % with it).
+ *
+ * The earliest start: a plan in which each workload uses only the part of its time limit that nine
+ * in ten used lately, and only the first workload in the order claims before `w`: when workloads
+ * end early, any waiting one that fits may start. While too few workloads have ended: now.
  */
 #include "engine/plan/foresee.h"
 
@@ -16,8 +21,8 @@
 #include "engine/queue/turn.h"
 
 enum {
-    AHEAD_MAX = 4096, /* with more before it nothing is said */
-    USE_KNOWN = 32,   /* so many have to have ended */
+    AHEAD_MAX = 4096, /* a workload with more before it gets no estimate */
+    USE_KNOWN = 32,   /* ended workloads that make the used part known */
     USE_COUNTED = 4096,
 };
 
@@ -37,7 +42,8 @@ void foresee_ended(struct mete_engine *e, const struct workload *w)
         e->uses_of_limit[i] /= 2;
 }
 
-/* In USE_STEPS of the limit, what nine in ten use at least; 0: not known, or next to nothing. */
+/* The part of the limit, in USE_STEPS, that nine in ten workloads use at least; 0: not known, or
+ * next to nothing. */
 static uint32_t least_use(const struct mete_engine *e)
 {
     uint64_t total = 0;
@@ -55,10 +61,9 @@ static uint32_t least_use(const struct mete_engine *e)
     return 0;
 }
 
-/*
- * Are more before it than are looked at, for certain? Of one pod and with a limit the first of a
- * kind has a time beside any number of these, or none of that kind ever has. Leaves claims.
- */
+/* Are for certain more than AHEAD_MAX workloads before `w`? Among workloads of one pod with a time
+ * limit, either the first of a group has a time, beside any number of such workloads, or no
+ * workload of that group ever has. Leaves claims behind. */
 static bool is_out_of_sight(struct mete_engine *e, const struct workload *w, int64_t now_ns)
 {
     turns_begin(e);
@@ -76,9 +81,9 @@ static bool is_out_of_sight(struct mete_engine *e, const struct workload *w, int
     return true;
 }
 
-/* The turns until it has its own, or until `depth` others have claims. False: they are too many, or
- * its time is not known. */
-static bool plan(struct mete_engine *e, struct workload *w, int64_t now_ns, uint32_t depth)
+/* Takes turns until it is the workload's turn, or until `depth` others have claims; then claims for
+ * `w`. False: too many workloads are before it, or its time is not known. */
+static bool foresee_plan(struct mete_engine *e, struct workload *w, int64_t now_ns, uint32_t depth)
 {
     struct group *g;
 
@@ -102,12 +107,14 @@ static bool plan(struct mete_engine *e, struct workload *w, int64_t now_ns, uint
     return false;
 }
 
-/* With only so many USE_STEPS of the time limits; 0: all, and nobody passes another. NEVER_NS: not
- * known. */
-static int64_t start_of(struct mete_engine *e, struct workload *w, int64_t now_ns, uint32_t use)
+/* The start of `w` if `use` USE_STEPS of each time limit count; 0: all, and no workload passes
+ * another. NEVER_NS: not known. */
+static int64_t foresee_start(struct mete_engine *e, struct workload *w, int64_t now_ns,
+                             uint32_t use)
 {
     struct claims_aside aside = claims_put_aside(e, use);
-    int64_t start_ns = plan(e, w, now_ns, use > 0 ? 1 : UINT32_MAX) ? w->claim->start_ns : NEVER_NS;
+    int64_t start_ns =
+        foresee_plan(e, w, now_ns, use > 0 ? 1 : UINT32_MAX) ? w->claim->start_ns : NEVER_NS;
 
     claims_put_back(e, &aside);
     return start_ns;
@@ -127,19 +134,18 @@ void foresee(struct mete_engine *e, struct workload *w, int64_t now_ns, struct m
     bool is_reserved;
     int64_t to_ns;
 
-    if (!is_of_place(ret->code) ||
-        affinity_restricts_group(w->group)) /* plans know no such rules */
+    if (!is_of_place(ret->code) || affinity_restricts_group(w->group)) /* plans ignore such rules */
         return;
     if (w->group->reservation != 0 && !b)
         return;
-    to_ns = w->claim ? w->claim->start_ns : start_of(e, w, now_ns, 0);
+    to_ns = w->claim ? w->claim->start_ns : foresee_start(e, w, now_ns, 0);
     if (to_ns == NEVER_NS)
         return;
     is_reserved = b && b->start_ns == to_ns;
     if (!claims_in_use(e) && !backfill_of(e, w) && !is_reserved && to_ns > now_ns)
         to_ns += (to_ns - now_ns) / 5;
     ret->estimate_to_ns = to_ns > now_ns ? to_ns : now_ns;
-    ret->estimate_from_ns = use > 0 ? start_of(e, w, now_ns, use) : now_ns;
+    ret->estimate_from_ns = use > 0 ? foresee_start(e, w, now_ns, use) : now_ns;
     if (b && ret->estimate_from_ns < b->start_ns)
         ret->estimate_from_ns = b->start_ns;
     if (ret->estimate_from_ns > ret->estimate_to_ns)

@@ -1,3 +1,5 @@
+/* future.c - the time at which one more pod fits on a node */
+
 #include "engine/plan/future.h"
 
 #include "engine/device/device_asks.h"
@@ -33,7 +35,7 @@ unsigned future_gpus(const struct node *n, const struct shape *s)
     return s->n_asks > 0 ? device_pick_empty_gpus(n, s) : s->gpus;
 }
 
-/* Than what is needed already, and one of both is linked. */
+/* Are the pod's gpus others than those needed so far, and are some of both linked? */
 static bool is_elsewhere(const struct need *need, const struct shape *s, const struct future *f)
 {
     bool is_linked = s->is_linked;
@@ -55,8 +57,8 @@ void need_add(struct need *need, const struct shape *s, const struct future *f)
             s->requests[i].amount;
 }
 
-/* A gpu comes back with the last of those who have a part of it. */
-static void list_gpus(struct mete_engine *e, const struct node *n)
+/* Sets the gpus of each holder. A gpu in parts comes back with the last of its holders. */
+static void holders_list_gpus(struct mete_engine *e, const struct node *n)
 {
     uint64_t seen = 0;
 
@@ -71,8 +73,8 @@ static void list_gpus(struct mete_engine *e, const struct node *n)
     }
 }
 
-/* Those who hold something on the node, the ones who end first in front. */
-static void list_holders(struct mete_engine *e, const struct node *n, int64_t now_ns)
+/* Lists the holders on the node, by their ends. */
+static void holders_list(struct mete_engine *e, const struct node *n, int64_t now_ns)
 {
     vec_clear(&e->holders);
     for (const struct pod *p = n->pods; p; p = p->after) {
@@ -80,16 +82,16 @@ static void list_holders(struct mete_engine *e, const struct node *n, int64_t no
         size_t at;
 
         if (h.end_ns < now_ns)
-            h.end_ns = now_ns; /* over its time: any moment */
+            h.end_ns = now_ns; /* past its time limit: may end any moment */
         vec_add(&e->holders, h);
         for (at = e->holders.n - 1; at > 0 && e->holders.at[at - 1].end_ns > h.end_ns; at--)
             e->holders.at[at] = e->holders.at[at - 1];
         e->holders.at[at] = h;
     }
-    list_gpus(e, n);
+    holders_list_gpus(e, n);
 }
 
-/* Gpus of that kind on the node that come back when the holder ends. */
+/* The gpus among `kind` that come back when the holder ends. */
 static int64_t gpus_back(const struct node *n, const struct holder *h, uint64_t kind)
 {
     return (int64_t)bits(h->gpus & n->healthy & kind);
@@ -105,8 +107,8 @@ static int64_t amount_back(const struct pod *p, uint32_t resource)
     return 0;
 }
 
-/* The end of the last holder that has to go until `missing` gpus (resource 0) or amounts are back.
- */
+/* The end of the last holder that has to leave until `missing` gpus (resource 0) or amounts are
+ * back. */
 static int64_t time_until(const struct mete_engine *e, const struct node *n, uint32_t resource,
                           uint64_t kind, int64_t missing)
 {
@@ -120,7 +122,7 @@ static int64_t time_until(const struct mete_engine *e, const struct node *n, uin
     return NEVER_NS;
 }
 
-/* Takes what the pod has of a gpu from a copy of that gpu. */
+/* Takes the pod's part of a gpu from a copy of that gpu. */
 static void gpu_leave(struct gpu *g, const struct pod *p, size_t i)
 {
     const struct shape *s = pod_shape(p);
@@ -136,7 +138,8 @@ static void gpu_leave(struct gpu *g, const struct pod *p, size_t i)
     g->memory_milli_used -= bytes > 0 ? 0 : milli;
 }
 
-/* The end of the last holder that has to go until a share fits on `missing` more of these gpus. */
+/* The end of the last holder that has to leave until a share fits on `missing` more of these gpus.
+ */
 static int64_t time_until_shares(const struct mete_engine *e, const struct node *n,
                                  const struct shape *s, uint64_t gpus, int64_t missing)
 {
@@ -176,8 +179,9 @@ static bool has_rooms(const struct node *n, const struct need *need, const struc
     return true;
 }
 
-/* Gpus that have to come back, out of `*ret_others`, before such a pod fits beside what is needed.
- * Slices, and shares beside others that are needed, count as gpus, unless they have room now. */
+/* The number of gpus among `*ret_others` that have to come back before such a pod fits beside the
+ * planned ones. Slices count as gpus, unless they have room now; so do shares beside planned pods.
+ */
 static int64_t gpus_missing(const struct node *n, const struct need *need, const struct shape *s,
                             uint64_t kind, uint64_t *ret_others)
 {
@@ -195,16 +199,16 @@ static int64_t gpus_missing(const struct node *n, const struct need *need, const
     return missing > 0 ? missing : 1;
 }
 
-/* What is asked of one node. */
+/* A question about one node. */
 struct question {
     const struct future_ask *ask;
     const struct node *n;
     const struct need *need;
-    int64_t rooms_ns; /* when all else that it asks for is free */
-    bool has_holders; /* e->holders is of this node */
+    int64_t rooms_ns; /* when the pod's other requests are free */
+    bool has_holders; /* e->holders lists this node's */
 };
 
-/* As time_until; now where none are missing. */
+/* As time_until; now if none are missing. */
 static int64_t time_of(struct question *q, uint32_t resource, uint64_t kind, int64_t missing)
 {
     const struct shape *s = q->ask->s;
@@ -212,7 +216,7 @@ static int64_t time_of(struct question *q, uint32_t resource, uint64_t kind, int
     if (missing <= 0)
         return q->ask->now_ns;
     if (!q->has_holders)
-        list_holders(q->ask->e, q->n, q->ask->now_ns);
+        holders_list(q->ask->e, q->n, q->ask->now_ns);
     q->has_holders = true;
     if (resource == 0 && s->n_asks == 0 && shape_is_share(s) && !q->need)
         return time_until_shares(q->ask->e, q->n, s, kind & q->n->healthy, missing);
@@ -239,7 +243,7 @@ static int64_t time_of_rooms(struct question *q)
     return ret;
 }
 
-/* Its gpus, if any, are of these; not before `from_ns`. */
+/* When does the pod fit with gpus of `kind` (if it asks for any), not before `from_ns`? */
 static bool future_in(struct question *q, uint64_t kind, int64_t from_ns, struct future *ret)
 {
     const struct shape *s = q->ask->s;
@@ -259,7 +263,7 @@ static bool future_in(struct question *q, uint64_t kind, int64_t from_ns, struct
     return !q->ask->w || reservation_start(q->ask->e, q->ask->w, q->n, all, gpus, &ret->start_ns);
 }
 
-/* Beside those that have to be of that link group, too: what is free elsewhere does not serve. */
+/* When does the pod fit in that link group, beside planned pods that have to be there, too? */
 static bool future_in_link(struct question *q, size_t link, struct future *ret)
 {
     uint64_t kind = q->n->links[link].gpus & node_gpus_of(q->n, q->ask->s);
@@ -276,7 +280,7 @@ static bool future_in_link(struct question *q, size_t link, struct future *ret)
     return true;
 }
 
-/* In the link group where it is soonest, with fewest gpus to wait for. */
+/* Chooses the link group with the earliest start, then with the fewest gpus to wait for. */
 static bool future_linked(struct question *q, struct future *ret)
 {
     bool is_found = false;
@@ -307,10 +311,8 @@ bool future_of(const struct future_ask *ask, const struct node *n, const struct 
     return future_in(&q, ask->s->gpus > 0 ? node_gpus_of(n, ask->s) : 0, q.rooms_ns, ret);
 }
 
-/*
- * By how much the gpus that come back overshoot `missing` at least, whatever the order in which the
- * holders end: over all sets of holders that do not suffice, and one more that makes it suffice.
- */
+/* The least number of gpus beyond `missing` that come back, in whatever order the holders end: the
+ * minimum over all sets of holders that do not suffice, plus one holder that makes them suffice. */
 static int64_t least_overshoot(const struct mete_engine *e, const struct node *n, uint64_t kind,
                                int64_t missing)
 {
@@ -369,7 +371,7 @@ static int64_t extra_amount(const struct mete_engine *e, const struct need *need
 void future_extra(struct mete_engine *e, const struct need *need, int64_t start_ns, int64_t now_ns,
                   struct backfill_node *ret)
 {
-    list_holders(e, need->node, now_ns);
+    holders_list(e, need->node, now_ns);
     ret->extra_gpus = extra_gpus(e, need, start_ns);
     for (size_t i = 0; i < need->node->n_rooms; i++)
         ret->extra[i] = extra_amount(e, need, i, start_ns);

@@ -1,8 +1,10 @@
 /*
- * In a plan that is only foreseen each group begins anew, and so the search of every node for each
- * of them is what it costs. Where one has looked already that asks no more, and has a claim no
- * longer, none can start before it would; else none starts before somebody ends, where the gpus
- * that are free are too few.
+ * outlook.c - the outlooks of groups, and lower bounds to begin them with
+ *
+ * In a trial plan (foresee.c) each group begins anew, so searching every node for every group is
+ * the plan's cost. Two bounds make it cheaper. If another group asks for no more and runs no
+ * longer, its outlook bounds this group's. Otherwise, on a node with too few free gpus, no pod
+ * starts before a holder ends.
  */
 #include "engine/plan/outlook.h"
 
@@ -39,8 +41,9 @@ void outlook_free(struct mete_engine *e, struct group *g)
     g->outlook = NULL;
 }
 
-/* One begins; when all take too much the others go, and are made anew where they are needed. */
-static struct outlook *make(struct mete_engine *e, struct group *g)
+/* Makes an outlook. When outlooks take too much memory the others are freed; they are made anew
+ * when they are needed. */
+static struct outlook *outlook_make(struct mete_engine *e, struct group *g)
 {
     struct outlook *o;
 
@@ -53,7 +56,7 @@ static struct outlook *make(struct mete_engine *e, struct group *g)
     return o;
 }
 
-static void sum_up(struct outlook *o, size_t i)
+static void outlook_sum_up(struct outlook *o, size_t i)
 {
     uint32_t left = o->tree[2 * i];
     uint32_t right = o->tree[2 * i + 1];
@@ -65,10 +68,10 @@ void outlook_put(struct outlook *o, uint32_t rank, int64_t from_ns)
 {
     o->from[rank] = from_ns;
     for (size_t i = (o->room + rank) / 2; i > 0; i /= 2)
-        sum_up(o, i);
+        outlook_sum_up(o, i);
 }
 
-static void set_room(struct mete_engine *e, struct outlook *o)
+static void outlook_set_room(struct mete_engine *e, struct outlook *o)
 {
     size_t room = 1;
 
@@ -83,12 +86,12 @@ static void set_room(struct mete_engine *e, struct outlook *o)
     o->tree = mem_realloc(o->tree, 2 * room * sizeof(*o->tree));
 }
 
-static void begin(struct mete_engine *e, struct outlook *o)
+static void outlook_build(struct mete_engine *e, struct outlook *o)
 {
     for (uint32_t i = 0; i < o->room; i++)
         o->tree[o->room + i] = i;
     for (size_t i = o->room - 1; i > 0; i--)
-        sum_up(o, i);
+        outlook_sum_up(o, i);
     o->seen = e->changes;
     o->epoch = e->epoch;
     o->pass = e->pass;
@@ -96,18 +99,18 @@ static void begin(struct mete_engine *e, struct outlook *o)
 
 void outlook_begin(struct mete_engine *e, struct outlook *o, int64_t now_ns)
 {
-    set_room(e, o);
+    outlook_set_room(e, o);
     for (uint32_t i = 0; i < o->room; i++)
         o->from[i] = i < e->order.n ? now_ns : NEVER_NS;
-    begin(e, o);
+    outlook_build(e, o);
 }
 
-/* Where too few gpus are free now somebody has to end first. Who is over his time may end now: of
- * such nodes the first by name is taken, whoever has waited longer there. */
-static void begin_by_ends(struct mete_engine *e, struct outlook *o, const struct shape *s,
-                          int64_t now_ns)
+/* On nodes with too few free gpus a holder has to end first. A holder past its time limit may end
+ * now; among such nodes the first by name is taken. */
+static void outlook_begin_by_ends(struct mete_engine *e, struct outlook *o, const struct shape *s,
+                                  int64_t now_ns)
 {
-    set_room(e, o);
+    outlook_set_room(e, o);
     for (uint32_t i = 0; i < o->room; i++)
         o->from[i] = NEVER_NS;
     VEC_EACH (&e->order, at) {
@@ -118,7 +121,7 @@ static void begin_by_ends(struct mete_engine *e, struct outlook *o, const struct
 
         o->from[n->rank] = end_ns > now_ns ? end_ns : now_ns;
     }
-    begin(e, o);
+    outlook_build(e, o);
 }
 
 static bool has_amount(const struct shape *s, const struct request *least)
@@ -151,8 +154,8 @@ static bool takes_models_of(const struct shape *a, const struct shape *b)
             memcmp(a->models, b->models, a->n_models * sizeof(*a->models)) == 0);
 }
 
-/* Does a pod of `a` fit wherever and whenever one of `b` does? Not asked of those that take parts
- * of gpus, or certain nodes. */
+/* Does a pod of `a` fit wherever and whenever one of `b` does? False for shapes with parts of gpus
+ * or node rules. */
 static bool asks_no_more(const struct shape *a, const struct shape *b)
 {
     if (a->gpus > b->gpus || a->milli != MILLI || b->milli != MILLI || a->node != 0 || a->nodes ||
@@ -169,8 +172,8 @@ static bool is_no_longer(const struct group *a, const struct group *b)
     return b->time_limit_ns == 0 || (a->time_limit_ns > 0 && a->time_limit_ns <= b->time_limit_ns);
 }
 
-/* What is known of one that starts no later anywhere; NULL. */
-static const struct outlook *find_like(const struct mete_engine *e, const struct group *g)
+/* The outlook of another group, whose pods start no later on any node; NULL. */
+static const struct outlook *outlook_find_like(const struct mete_engine *e, const struct group *g)
 {
     const struct outlook *best = NULL;
 
@@ -189,9 +192,9 @@ static const struct outlook *find_like(const struct mete_engine *e, const struct
     return best;
 }
 
-static void begin_like(struct mete_engine *e, struct outlook *o, const struct outlook *from)
+static void outlook_begin_like(struct mete_engine *e, struct outlook *o, const struct outlook *from)
 {
-    set_room(e, o);
+    outlook_set_room(e, o);
     memcpy(o->from, from->from, o->room * sizeof(*o->from));
     memcpy(o->tree, from->tree, 2 * o->room * sizeof(*o->tree));
     o->seen = from->seen;
@@ -206,18 +209,18 @@ struct outlook *outlook_of(struct mete_engine *e, struct group *g, int64_t now_n
 
     search_rank(e);
     if (!o)
-        o = make(e, g);
+        o = outlook_make(e, g);
     if (o->room > 0 && o->epoch == e->epoch && o->pass == e->pass) {
         for (const struct node *n = search_newest(e, o->seen); n; n = search_older(e, n, o->seen))
             outlook_put(o, n->rank, now_ns);
         o->seen = e->changes;
         return o;
     }
-    like = find_like(e, g);
+    like = outlook_find_like(e, g);
     if (like)
-        begin_like(e, o, like);
+        outlook_begin_like(e, o, like);
     else if (e->is_foreseeing)
-        begin_by_ends(e, o, g->sets[0].shape, now_ns);
+        outlook_begin_by_ends(e, o, g->sets[0].shape, now_ns);
     else
         outlook_begin(e, o, now_ns);
     return o;

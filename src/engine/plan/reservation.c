@@ -1,3 +1,5 @@
+/* reservation.c - reservations: set, removed, begun; and the workloads that may use them */
+
 #include "engine/plan/reservation.h"
 
 #include <stdlib.h>
@@ -34,7 +36,7 @@ void reservations_free_all(struct mete_engine *e)
     vec_done(&e->reserved);
 }
 
-static size_t find_index(const struct mete_engine *e, const char *name)
+static size_t reservation_find_index(const struct mete_engine *e, const char *name)
 {
     size_t i = 0;
 
@@ -57,7 +59,7 @@ struct reservation *reservation_find(const struct mete_engine *e, uint32_t name_
     return NULL;
 }
 
-static bool has(const uint32_t *list, size_t n, uint32_t id)
+static bool has_id(const uint32_t *list, size_t n, uint32_t id)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i] == id)
@@ -70,10 +72,10 @@ bool reservation_is_entitled(const struct mete_engine *e, const struct reservati
 {
     if (b->is_maintenance)
         return false;
-    if (has(b->users, b->n_users, w->user))
+    if (has_id(b->users, b->n_users, w->user))
         return true;
     for (const struct queue *q = w->queue; b->n_queues > 0 && q->parent; q = q->parent)
-        if (has(b->queues, b->n_queues, intern_find(e->texts, q->name)))
+        if (has_id(b->queues, b->n_queues, intern_find(e->texts, q->name)))
             return true;
     return false;
 }
@@ -101,8 +103,8 @@ enum reservation_answer reservation_ask(const struct mete_engine *e, const struc
     return RESERVATION_OPEN;
 }
 
-/* Groups are of one user each while a reservation is for users. */
-static void find_users(struct mete_engine *e)
+/* While a reservation is for users, each group has one user. */
+static void reservations_find_users(struct mete_engine *e)
 {
     bool is_by_user = false;
 
@@ -115,15 +117,15 @@ static void find_users(struct mete_engine *e)
     queues_changed(e);
 }
 
-static void changed(struct mete_engine *e)
+static void reservations_note_change(struct mete_engine *e)
 {
     reservations_changed(e);
-    find_users(e);
+    reservations_find_users(e);
     engine_freed(e);
     e->version++;
 }
 
-static void drop(struct mete_engine *e, size_t i)
+static void reservation_drop(struct mete_engine *e, size_t i)
 {
     struct reservation *b = e->reservations.at[i];
 
@@ -139,7 +141,7 @@ void reservations_begin(struct mete_engine *e, int64_t now_ns)
         struct reservation *b = e->reservations.at[i - 1];
 
         if (b->end_ns <= now_ns) {
-            drop(e, i - 1);
+            reservation_drop(e, i - 1);
             is_changed = true;
         } else if (!b->has_begun && b->start_ns <= now_ns) {
             b->has_begun = true;
@@ -147,12 +149,13 @@ void reservations_begin(struct mete_engine *e, int64_t now_ns)
         }
     }
     if (is_changed)
-        changed(e);
+        reservations_note_change(e);
     reservations_ready(e);
 }
 
-static enum mete_result check_list(struct mete_engine *e, const struct mete_reservation *r,
-                                   const char *const *list, size_t n, const char *noun)
+static enum mete_result reservation_check_list(struct mete_engine *e,
+                                               const struct mete_reservation *r,
+                                               const char *const *list, size_t n, const char *noun)
 {
     if (n > (list == r->nodes || list == r->gpu_uuids ? (size_t)NODES_MAX : (size_t)LIST_MAX))
         return engine_refuse(e, METE_INVALID, "reservation '%s': too many %ss", r->name, noun);
@@ -163,7 +166,8 @@ static enum mete_result check_list(struct mete_engine *e, const struct mete_rese
     return METE_OK;
 }
 
-static enum mete_result check_what(struct mete_engine *e, const struct mete_reservation *r)
+static enum mete_result reservation_check_fields(struct mete_engine *e,
+                                                 const struct mete_reservation *r)
 {
     bool is_by_count = r->gpus > 0;
 
@@ -177,15 +181,15 @@ static enum mete_result check_what(struct mete_engine *e, const struct mete_rese
     if (r->gpus > (uint32_t)NODES_MAX)
         return engine_refuse(e, METE_INVALID, "reservation '%s': over %d gpus", r->name, NODES_MAX);
     if (r->is_maintenance ? r->n_queues + r->n_users > 0 : r->n_queues + r->n_users == 0)
-        return engine_refuse(e, METE_INVALID,
-                             r->is_maintenance
-                                 ? "reservation '%s': maintenance is for no queue and no user"
-                                 : "reservation '%s': needs a queue or a user that it is for",
-                             r->name);
+        return engine_refuse(
+            e, METE_INVALID,
+            r->is_maintenance ? "reservation '%s': a maintenance window has no queues and no users"
+                              : "reservation '%s': needs a queue or a user that it is for",
+            r->name);
     return METE_OK;
 }
 
-static enum mete_result check_backfill(struct mete_engine *e, const struct mete_reservation *r)
+static enum mete_result reservation_check(struct mete_engine *e, const struct mete_reservation *r)
 {
     enum mete_result result;
 
@@ -193,21 +197,21 @@ static enum mete_result check_backfill(struct mete_engine *e, const struct mete_
         return engine_refuse(e, METE_INVALID, "a reservation has no name, or one over %d bytes",
                              TEXT_MAX);
     if (r->start_ns < 0 || r->end_ns <= r->start_ns)
-        return engine_refuse(e, METE_INVALID, "reservation '%s': it ends before it starts",
+        return engine_refuse(e, METE_INVALID, "reservation '%s': the end is not after the start",
                              r->name);
-    result = check_what(e, r);
+    result = reservation_check_fields(e, r);
     if (result == METE_OK)
-        result = check_list(e, r, r->nodes, r->n_nodes, "node");
+        result = reservation_check_list(e, r, r->nodes, r->n_nodes, "node");
     if (result == METE_OK)
-        result = check_list(e, r, r->gpu_uuids, r->n_gpu_uuids, "gpu");
+        result = reservation_check_list(e, r, r->gpu_uuids, r->n_gpu_uuids, "gpu");
     if (result == METE_OK)
-        result = check_list(e, r, r->gpu_models, r->n_gpu_models, "model");
+        result = reservation_check_list(e, r, r->gpu_models, r->n_gpu_models, "model");
     if (result == METE_OK)
-        result = check_list(e, r, r->queues, r->n_queues, "queue");
-    return result == METE_OK ? check_list(e, r, r->users, r->n_users, "user") : result;
+        result = reservation_check_list(e, r, r->queues, r->n_queues, "queue");
+    return result == METE_OK ? reservation_check_list(e, r, r->users, r->n_users, "user") : result;
 }
 
-/* The first of the nodes named of which the other has all or a part; NULL. */
+/* The first named node that the other reservation has, whole or in part; NULL. */
 static const char *shared_node(struct mete_engine *e, const struct mete_reservation *r,
                                const struct reservation *other)
 {
@@ -216,7 +220,7 @@ static const char *shared_node(struct mete_engine *e, const struct mete_reservat
         const struct node *n = engine_node(e, r->nodes[i]);
         uint32_t id = intern_find(e->texts, r->nodes[i]);
 
-        if (id != 0 && has(other->nodes, other->n_nodes, id))
+        if (id != 0 && has_id(other->nodes, other->n_nodes, id))
             return r->nodes[i];
         for (uint32_t k = 0; n && k < n->n_reserved; k++)
             if (e->reserved.at[n->first_reserved + k].reservation == other)
@@ -225,8 +229,9 @@ static const char *shared_node(struct mete_engine *e, const struct mete_reservat
     return NULL;
 }
 
-/* Maintenance may be on top of anything. */
-static enum mete_result check_conflicts(struct mete_engine *e, const struct mete_reservation *r)
+/* Maintenance windows may overlap any reservation. */
+static enum mete_result reservation_check_conflicts(struct mete_engine *e,
+                                                    const struct mete_reservation *r)
 {
     const struct reservation now = {.start_ns = r->start_ns, .end_ns = r->end_ns};
 
@@ -253,7 +258,7 @@ static uint32_t *read_list(struct mete_engine *e, const char *const *list, size_
     for (size_t i = 0; i < n; i++) {
         uint32_t id = intern_ref(e->texts, list[i]);
 
-        if (has(ret, *ret_n, id))
+        if (has_id(ret, *ret_n, id))
             intern_unref(e->texts, id);
         else
             ret[(*ret_n)++] = id;
@@ -281,25 +286,25 @@ static struct reservation *reservation_read(struct mete_engine *e, const struct 
     return b;
 }
 
-/* What was picked for it as it was is tried first. */
+/* Prefers the gpus that were picked for the reservation's old version. */
 static void keep_picks(struct mete_engine *e, struct reservation *b, const struct reservation *old)
 {
     for (size_t i = 0; i < old->picks.n; i++)
-        if (!has(b->picks.at, b->picks.n, old->picks.at[i]))
+        if (!has_id(b->picks.at, b->picks.n, old->picks.at[i]))
             vec_add(&b->picks, intern_ref(e->texts, intern_text(e->texts, old->picks.at[i])));
 }
 
 enum mete_result mete_reservation_set(struct mete_engine *e, const struct mete_reservation *r)
 {
-    enum mete_result result = check_backfill(e, r);
+    enum mete_result result = reservation_check(e, r);
     struct reservation *b;
     size_t at;
 
     if (result == METE_OK)
-        result = check_conflicts(e, r);
+        result = reservation_check_conflicts(e, r);
     if (result != METE_OK)
         return result;
-    at = find_index(e, r->name);
+    at = reservation_find_index(e, r->name);
     if (!is_at(e, at, r->name) && e->reservations.n >= RESERVATIONS_MAX)
         return engine_refuse(e, METE_INVALID, "over %d reservations", RESERVATIONS_MAX);
     record_call(e, RECORD_RESERVATION_SET, r);
@@ -307,26 +312,26 @@ enum mete_result mete_reservation_set(struct mete_engine *e, const struct mete_r
     if (is_at(e, at, r->name)) {
         if (b->gpus > 0)
             keep_picks(e, b, e->reservations.at[at]);
-        drop(e, at);
+        reservation_drop(e, at);
     }
     vec_add(&e->reservations, b);
     memmove(&e->reservations.at[at + 1], &e->reservations.at[at],
             (e->reservations.n - 1 - at) * sizeof(b));
     e->reservations.at[at] = b;
-    changed(e);
+    reservations_note_change(e);
     reservations_ready(e);
     return METE_OK;
 }
 
 enum mete_result mete_reservation_remove(struct mete_engine *e, const char *name)
 {
-    size_t at = name ? find_index(e, name) : e->reservations.n;
+    size_t at = name ? reservation_find_index(e, name) : e->reservations.n;
 
     if (at >= e->reservations.n || !is_at(e, at, name))
         return engine_refuse(e, METE_NOT_FOUND, "there is no reservation '%s'", name ? name : "");
     record_call(e, RECORD_RESERVATION_REMOVE, &(struct record_name){name});
-    drop(e, at);
-    changed(e);
+    reservation_drop(e, at);
+    reservations_note_change(e);
     reservations_ready(e);
     return METE_OK;
 }

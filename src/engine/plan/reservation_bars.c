@@ -1,6 +1,7 @@
 /*
- * Bars are set lazily: they stay as they are while the reservations that keep the next asker out
- * are the same.
+ * reservation_bars.c - the reserved nodes, and their bars against the workload that asks
+ *
+ * Bars are set lazily: they stay while the same reservations exclude the next workload.
  */
 #include <stdlib.h>
 
@@ -8,8 +9,8 @@
 #include "engine/place/search.h"
 #include "engine/plan/reservation.h"
 
-static void reserve(struct mete_engine *e, struct reservation *b, struct node *n, uint64_t gpus,
-                    bool is_whole)
+static void reserved_add(struct mete_engine *e, struct reservation *b, struct node *n,
+                         uint64_t gpus, bool is_whole)
 {
     if (n->n_reserved > 0 && e->reserved.at[e->reserved.n - 1].node == n &&
         e->reserved.at[e->reserved.n - 1].reservation == b) {
@@ -20,19 +21,19 @@ static void reserve(struct mete_engine *e, struct reservation *b, struct node *n
     n->n_reserved++;
 }
 
-static void reserve_all(struct mete_engine *e, struct reservation *b)
+static void reserved_add_all(struct mete_engine *e, struct reservation *b)
 {
     for (size_t i = 0; i < b->n_nodes; i++) {
         struct node *n = engine_node(e, intern_text(e->texts, b->nodes[i]));
 
         if (n && n->is_present)
-            reserve(e, b, n, node_gpus(n), true);
+            reserved_add(e, b, n, node_gpus(n), true);
     }
     for (size_t i = 0; i < b->picks.n; i++) {
         const struct gpu *g = engine_gpu(e, intern_text(e->texts, b->picks.at[i]));
 
         if (g && g->node)
-            reserve(e, b, g->node, UINT64_C(1) << g->bit, false);
+            reserved_add(e, b, g->node, UINT64_C(1) << g->bit, false);
     }
 }
 
@@ -47,9 +48,9 @@ static int compare_reserved(const void *left, const void *right)
     return names;
 }
 
-/* A reservation with gpus picked on a node at several places in its list has several entries there.
- */
-static void merge(struct mete_engine *e)
+/* Merges entries: a reservation whose picks of one node are apart in its list has several for that
+ * node. */
+static void reserved_merge(struct mete_engine *e)
 {
     size_t n = 0;
 
@@ -65,7 +66,7 @@ static void merge(struct mete_engine *e)
     e->reserved.n = n;
 }
 
-static void index_nodes(struct mete_engine *e)
+static void reserved_index_nodes(struct mete_engine *e)
 {
     for (uint32_t i = 0; i < e->reserved.n; i++) {
         struct node *n = e->reserved.at[i].node;
@@ -78,8 +79,8 @@ static void index_nodes(struct mete_engine *e)
     }
 }
 
-/* Nodes that are reserved now or were before, which the trees have to look at. */
-static void touch(struct mete_engine *e, bool was_reserved)
+/* Tells the trees about nodes that are reserved now or may have been before. */
+static void reserved_touch(struct mete_engine *e, bool was_reserved)
 {
     VEC_EACH (&e->order, n) {
         if ((*n)->n_reserved > 0 || was_reserved)
@@ -105,13 +106,13 @@ void reservations_ready(struct mete_engine *e)
         (*b)->is_applied = false;
         if ((*b)->gpus > 0)
             reservation_pick(e, *b);
-        reserve_all(e, *b);
+        reserved_add_all(e, *b);
     }
     if (e->reserved.n > 0)
         qsort(e->reserved.at, e->reserved.n, sizeof(*e->reserved.at), compare_reserved);
-    merge(e);
-    index_nodes(e);
-    touch(e, was_reserved);
+    reserved_merge(e);
+    reserved_index_nodes(e);
+    reserved_touch(e, was_reserved);
     e->reserved_at = e->nodes_version;
 }
 
@@ -134,7 +135,7 @@ static bool keeps_out(const struct mete_engine *e, const struct reservation *b,
     return end_ns > b->start_ns && !reservation_is_entitled(e, b, w);
 }
 
-static void set_bars(struct mete_engine *e)
+static void bars_set(struct mete_engine *e)
 {
     VEC_EACH (&e->reserved, b) {
         struct node *n = b->node;
@@ -156,7 +157,7 @@ static void set_bars(struct mete_engine *e)
     }
 }
 
-static void apply(struct mete_engine *e, const struct workload *w, int64_t now_ns)
+static void bars_apply(struct mete_engine *e, const struct workload *w, int64_t now_ns)
 {
     const struct reservation *inside =
         w && w->group->reservation ? reservation_find(e, w->group->reservation) : NULL;
@@ -170,21 +171,21 @@ static void apply(struct mete_engine *e, const struct workload *w, int64_t now_n
     }
     e->inside = inside;
     if (!is_same)
-        set_bars(e);
+        bars_set(e);
 }
 
 void reservations_bar(struct mete_engine *e, const struct workload *w, int64_t now_ns)
 {
     reservations_ready(e);
     if (e->reservations.n > 0)
-        apply(e, w, now_ns);
+        bars_apply(e, w, now_ns);
 }
 
 void reservations_unbar(struct mete_engine *e)
 {
     reservations_ready(e);
     if (e->reservations.n > 0)
-        apply(e, NULL, 0);
+        bars_apply(e, NULL, 0);
 }
 
 static const struct reserved *first_of(const struct mete_engine *e, const struct node *n)
@@ -192,11 +193,11 @@ static const struct reserved *first_of(const struct mete_engine *e, const struct
     return n->n_reserved > 0 ? &e->reserved.at[n->first_reserved] : NULL;
 }
 
-/* The gpus that reservations leave at that moment; *ret_until: when the next of those in the way
- * ends.
- */
-static uint64_t left_at(const struct mete_engine *e, const struct workload *w, const struct node *n,
-                        int64_t at_ns, bool *ret_whole, int64_t *ret_until)
+/* The gpus that reservations leave to `w` at that moment; `*ret_until`: the first end of a
+ * reservation that excludes `w`. */
+static uint64_t bars_left_at(const struct mete_engine *e, const struct workload *w,
+                             const struct node *n, int64_t at_ns, bool *ret_whole,
+                             int64_t *ret_until)
 {
     const struct reserved *first = first_of(e, n);
     uint64_t left = UINT64_MAX;
@@ -236,7 +237,7 @@ bool reservation_start(const struct mete_engine *e, const struct workload *w, co
     while (*at_ns != NEVER_NS) {
         bool is_whole = false;
         int64_t until_ns = 0;
-        uint64_t left = left_at(e, w, n, *at_ns, &is_whole, &until_ns) & own;
+        uint64_t left = bars_left_at(e, w, n, *at_ns, &is_whole, &until_ns) & own;
 
         if (!is_whole && (gpus == 0 || (int64_t)bits(n->healthy & kind & left) >= gpus))
             break;
@@ -258,7 +259,7 @@ const char *reservations_check(struct mete_engine *e)
             bool is_picked = b->is_whole;
 
             if (b->node != *n || (b->gpus & ~node_gpus(*n)))
-                return "a node and what is booked of it differ";
+                return "a node and its entries in the list of reserved nodes differ";
             for (size_t k = 0; k < b->reservation->picks.n; k++) {
                 const struct gpu *g =
                     engine_gpu(e, intern_text(e->texts, b->reservation->picks.at[k]));
@@ -266,16 +267,16 @@ const char *reservations_check(struct mete_engine *e)
                 is_picked = is_picked || (g && g->node == *n && (b->gpus >> g->bit & 1));
             }
             if (!is_picked)
-                return "gpus are booked that were not picked";
+                return "gpus are reserved that were not picked";
         }
         n_reserved += (*n)->n_reserved;
         if ((*n)->n_reserved == 0 && ((*n)->barred || (*n)->is_barred))
-            return "a node is barred that is not booked";
+            return "a node without a reservation is barred";
     }
     for (size_t i = 1; i < e->reservations.n; i++)
         if (strcmp(e->reservations.at[i - 1]->name, e->reservations.at[i]->name) >= 0)
             return "the reservations are not in order";
-    return n_reserved == e->reserved.n ? NULL : "what is booked does not add up";
+    return n_reserved == e->reserved.n ? NULL : "the counts of reserved entries do not add up";
 }
 
 uint64_t reservations_hash(const struct mete_engine *e, uint64_t hash)

@@ -1,7 +1,9 @@
 /*
- * Which gpus a reservation gets: such as are free by its start, on as few nodes as possible. Taking
- * the node with the most of them until one holds all of the rest, and of those that do the one with
- * the fewest, needs the fewest nodes and leaves large ones whole.
+ * reservation_pick.c - the gpus that a reservation gets
+ *
+ * Gpus that are free by the reservation's start come first, on as few nodes as possible: the node
+ * with the most gpus, until a node holds all of the rest; then, of the nodes that do, the one with
+ * the fewest. This order needs the fewest nodes and leaves large ones whole.
  */
 #include "engine/place/fit.h"
 #include "engine/place/search.h"
@@ -10,17 +12,17 @@
 struct pick {
     struct mete_engine *e;
     struct reservation *b;
-    uint64_t *taken; /* by rank: gpus that this or another reservation has at that time */
+    uint64_t *taken; /* by node rank: gpus that a reservation has at that time */
     size_t missing;
 };
 
-static void take(struct pick *p, const struct node *n, uint64_t gpus)
+static void pick_take(struct pick *p, const struct node *n, uint64_t gpus)
 {
     if (n && n->is_present)
         p->taken[n->rank] |= gpus;
 }
 
-static void take_others(struct pick *p)
+static void pick_take_others(struct pick *p)
 {
     const struct mete_engine *e = p->e;
 
@@ -30,18 +32,18 @@ static void take_others(struct pick *p)
         if (!reservations_overlap(p->b, other))
             continue;
         for (size_t i = 0; i < other->n_nodes; i++)
-            take(p, engine_node(e, intern_text(e->texts, other->nodes[i])), UINT64_MAX);
+            pick_take(p, engine_node(e, intern_text(e->texts, other->nodes[i])), UINT64_MAX);
         for (size_t i = 0; i < other->picks.n; i++) {
             const struct gpu *g = engine_gpu(e, intern_text(e->texts, other->picks.at[i]));
 
             if (g && g->node)
-                take(p, g->node, UINT64_C(1) << g->bit);
+                pick_take(p, g->node, UINT64_C(1) << g->bit);
         }
     }
 }
 
-/* Those of the node that could serve, taken or not. */
-static uint64_t able(const struct reservation *b, const struct node *n)
+/* The gpus of the node that could serve, taken or not. */
+static uint64_t pick_able(const struct reservation *b, const struct node *n)
 {
     const struct shape kind = {.models = b->models, .n_models = b->n_models};
 
@@ -55,11 +57,11 @@ static bool is_good(const struct pick *p, const struct gpu *g)
     if (!g || !g->node || !g->node->is_present)
         return false;
     bit = UINT64_C(1) << g->bit;
-    return (able(p->b, g->node) & bit) && !(p->taken[g->node->rank] & bit);
+    return (pick_able(p->b, g->node) & bit) && !(p->taken[g->node->rank] & bit);
 }
 
-/* Lets go of picks that do not serve any more, or are more than were asked for. */
-static void sift(struct pick *p)
+/* Drops picks that do not serve any more or exceed the number. */
+static void pick_sift(struct pick *p)
 {
     struct reservation *b = p->b;
     size_t n = 0;
@@ -69,7 +71,7 @@ static void sift(struct pick *p)
         const struct gpu *g = engine_gpu(p->e, intern_text(p->e->texts, id));
 
         if (n < b->gpus && is_good(p, g)) {
-            take(p, g->node, UINT64_C(1) << g->bit);
+            pick_take(p, g->node, UINT64_C(1) << g->bit);
             b->picks.at[n++] = id;
         } else {
             intern_unref(p->e->texts, id);
@@ -93,23 +95,23 @@ uint64_t reservation_late(const struct mete_engine *e, const struct reservation 
     return late;
 }
 
-static uint64_t choice(const struct pick *p, const struct node *n, bool takes_late)
+static uint64_t pick_choice(const struct pick *p, const struct node *n, bool takes_late)
 {
-    uint64_t gpus = able(p->b, n) & ~p->taken[n->rank];
+    uint64_t gpus = pick_able(p->b, n) & ~p->taken[n->rank];
 
     return takes_late || gpus == 0 ? gpus : gpus & ~reservation_late(p->e, p->b, n);
 }
 
-static bool is_better(size_t count, size_t best, size_t missing)
+static bool pick_is_better(size_t count, size_t best, size_t missing)
 {
     if (count >= missing && best >= missing)
         return count < best;
     return count > best;
 }
 
-static void add(struct pick *p, const struct node *n, uint64_t gpus)
+static void pick_add(struct pick *p, const struct node *n, uint64_t gpus)
 {
-    take(p, n, gpus);
+    pick_take(p, n, gpus);
     p->missing -= bits(gpus);
     for (; gpus; gpus &= gpus - 1)
         vec_add(&p->b->picks, intern_ref(p->e->texts, n->gpus[__builtin_ctzll(gpus)]->uuid));
@@ -122,17 +124,17 @@ static void pick_from(struct pick *p, bool takes_late)
         uint64_t gpus = 0;
 
         VEC_EACH (&p->e->order, n) {
-            uint64_t here = choice(p, *n, takes_late);
+            uint64_t here = pick_choice(p, *n, takes_late);
 
-            if (here != 0 && is_better(bits(here), bits(gpus), p->missing)) {
+            if (here != 0 && pick_is_better(bits(here), bits(gpus), p->missing)) {
                 best = *n;
                 gpus = here;
             }
         }
         if (!best)
             return;
-        add(p, best,
-            bits(gpus) > p->missing ? devices_choose(best, gpus, (unsigned)p->missing) : gpus);
+        pick_add(p, best,
+                 bits(gpus) > p->missing ? devices_choose(best, gpus, (unsigned)p->missing) : gpus);
     }
 }
 
@@ -142,8 +144,8 @@ void reservation_pick(struct mete_engine *e, struct reservation *b)
 
     search_rank(e);
     p.taken = arena_alloc(e->scratch, (e->order.n + 1) * sizeof(*p.taken));
-    take_others(&p);
-    sift(&p);
+    pick_take_others(&p);
+    pick_sift(&p);
     p.missing = b->gpus - b->picks.n;
     pick_from(&p, false);
     pick_from(&p, true);

@@ -1,3 +1,5 @@
+/* reservation_view.c - a reservation as the caller sees it */
+
 #include "engine/place/fit.h"
 #include "engine/plan/reservation.h"
 
@@ -18,9 +20,9 @@ static bool has_node(const char *const *nodes, size_t n, const char *name)
     return false;
 }
 
-/* The nodes that were named, or on which gpus were picked. */
-static void list_nodes(struct mete_engine *e, const struct reservation *b,
-                       struct mete_reservation_view *ret)
+/* Lists the named nodes, or the nodes of the picked gpus. */
+static void view_list_nodes(struct mete_engine *e, const struct reservation *b,
+                            struct mete_reservation_view *ret)
 {
     const char **nodes;
     size_t n = 0;
@@ -41,8 +43,8 @@ static void list_nodes(struct mete_engine *e, const struct reservation *b,
     ret->n_nodes = n;
 }
 
-static void count_gpus(struct mete_engine *e, const struct reservation *b,
-                       struct mete_reservation_view *ret)
+static void view_count_gpus(struct mete_engine *e, const struct reservation *b,
+                            struct mete_reservation_view *ret)
 {
     VEC_EACH (&e->reserved, here) {
         if (here->reservation != b)
@@ -77,7 +79,7 @@ enum mete_result mete_reservation_view(struct mete_engine *e, size_t i,
         .users = list_texts(e, b->users, b->n_users),
         .n_users = b->n_users,
     };
-    list_nodes(e, b, ret);
-    count_gpus(e, b, ret);
+    view_list_nodes(e, b, ret);
+    view_count_gpus(e, b, ret);
     return METE_OK;
 }
