@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/mem.h"
-#include "cli/clean.h"
+#include "cli/term/text_escape.h"
 
 struct err *cli_usage(struct cli *c, const char *fmt, ...)
 {
@@ -151,7 +151,7 @@ static char *default_hint(const struct cli *c, int code, const char *message)
 int cli_complain(struct cli *c, const struct err *e)
 {
     int code = c->has_code ? c->exit_code : exit_code_of(e);
-    AUTO_FREE char *message = clean_text(str_of(err_message(e)), CLEAN_LINES);
+    AUTO_FREE char *message = text_escape(str_of(err_message(e)), TEXT_ESCAPE_LINES);
     AUTO_FREE char *other = NULL;
     AUTO_FREE char *hint = NULL;
 
@@ -159,7 +159,7 @@ int cli_complain(struct cli *c, const struct err *e)
         other = err_code(e) == ERR_NO_SPACE ? mem_strdup("df -h   tells which disk is full")
                                             : default_hint(c, code, message);
     if (c->hint || other)
-        hint = clean_text(str_of(c->hint ? c->hint : other), CLEAN_LINE);
+        hint = text_escape(str_of(c->hint ? c->hint : other), TEXT_ESCAPE_LINE);
     (void)fprintf(c->err, "mete: %s\n", message);
     if (hint)
         (void)fprintf(c->err, "  try: %s\n", hint);
@@ -177,6 +177,6 @@ void cli_say(const struct cli *c, const char *fmt, ...)
     va_start(ap, fmt);
     text = mem_vformat(fmt, ap);
     va_end(ap);
-    clean = clean_text(str_of(text), CLEAN_LINES);
+    clean = text_escape(str_of(text), TEXT_ESCAPE_LINES);
     (void)fprintf(c->err, "%s\n", clean);
 }

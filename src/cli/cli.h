@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "cli/command.h"
+#include "cli/term/command.h"
 
 enum exit_code {
     EXIT_OK = 0,

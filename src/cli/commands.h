@@ -1,7 +1,7 @@
 /* commands.h - every command, each defined in the file of its name */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/term/command.h"
 
 extern const struct command command_up;
 extern const struct command command_down;

@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/terminal.h"
+#include "cli/term/terminal.h"
 #include "gpu/gpu_watch.h"
 #include "node/image_roles.h"
 

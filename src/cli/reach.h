@@ -1,7 +1,7 @@
 /* reach.h - can the server's user get to the program and to the data directory? (reach_linux.c) */
 #pragma once
 
-#include "cli/data_dir.h"
+#include "cli/role/data_dir.h"
 
 /*
  * ERR_INVALID where the user `d->uid` may not run this program, or may not enter a directory above

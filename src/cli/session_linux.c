@@ -7,9 +7,9 @@
 #include "base/loop_linux.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "cli/clean.h"
 #include "cli/kubeconfig.h"
 #include "cli/session.h"
+#include "cli/term/text_escape.h"
 
 enum {
     KUBECONFIG_MAX = 1 << 20,

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/session.h"
+#include "cli/term/output.h"
 
 static struct err *version_run(struct cli *c)
 {

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "cli/clean.h"
+#include "cli/term/text_escape.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,9 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {.at = (const char *)data, .size = size};
 
-    for (int how = CLEAN_LINE; how <= CLEAN_LOG; how++) {
-        AUTO_FREE char *clean = clean_text(text, (enum clean_how)how);
-        AUTO_FREE char *again = clean_text(str_of(clean), (enum clean_how)how);
+    for (int how = TEXT_ESCAPE_LINE; how <= TEXT_ESCAPE_LOG; how++) {
+        AUTO_FREE char *clean = text_escape(text, (enum text_escape_how)how);
+        AUTO_FREE char *again = text_escape(str_of(clean), (enum text_escape_how)how);
         AUTO(json_freep) json_t *utf8 = json_string(clean);
 
         assert(utf8 && strcmp(clean, again) == 0);
@@ -23,9 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             unsigned char byte = (unsigned char)*at;
 
             assert(byte != 0x7f &&
-                   (byte >= 0x20 || (how != CLEAN_LINE && (byte == '\n' || byte == '\t'))));
+                   (byte >= 0x20 || (how != TEXT_ESCAPE_LINE && (byte == '\n' || byte == '\t'))));
         }
-        assert(clean_fit(clean, clean_width(clean)) == strlen(clean));
+        assert(text_escape_fit(clean, text_escape_width(clean)) == strlen(clean));
     }
     return 0;
 }

@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "cli/command.h"
-#include "cli/job_spec.h"
+#include "cli/job/job_spec.h"
+#include "cli/term/command.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cli/refusal.h"
+#include "cli/job/refusal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 #include "../prop.h"
 #include "base/mem.h"
-#include "cli/manifests.h"
-#include "cli/three_way.h"
+#include "cli/object/manifests.h"
+#include "cli/object/three_way.h"
 #include "test.h"
 
 static json_t *parse(const char *text)

@@ -1,7 +1,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "cli/command.h"
+#include "cli/term/command.h"
 #include "test.h"
 
 enum {

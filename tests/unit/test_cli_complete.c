@@ -1,6 +1,6 @@
 #include "base/mem.h"
-#include "cli/command.h"
-#include "cli/complete.h"
+#include "cli/term/command.h"
+#include "cli/term/complete.h"
 #include "test.h"
 
 static void add_names(void *arg, enum live which, struct buf *b)

@@ -1,7 +1,7 @@
 #include "../prop.h"
 #include "base/mem.h"
-#include "cli/clean.h"
-#include "cli/output.h"
+#include "cli/term/output.h"
+#include "cli/term/text_escape.h"
 #include "test.h"
 
 static void takes_out_what_moves_a_terminal(void **state)
@@ -36,8 +36,8 @@ static void takes_out_what_moves_a_terminal(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        AUTO_FREE char *line = clean_text(str_of(cases[i].text), CLEAN_LINE);
-        AUTO_FREE char *log = clean_text(str_of(cases[i].text), CLEAN_LOG);
+        AUTO_FREE char *line = text_escape(str_of(cases[i].text), TEXT_ESCAPE_LINE);
+        AUTO_FREE char *log = text_escape(str_of(cases[i].text), TEXT_ESCAPE_LOG);
 
         assert_string_equal(line, cases[i].line);
         assert_string_equal(log, cases[i].log);
@@ -53,20 +53,20 @@ static void pieces_do_not_matter(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         struct prop p = {seed};
-        struct cleaner c = {.how = CLEAN_LOG};
+        struct text_escaper c = {.how = TEXT_ESCAPE_LOG};
         char text[64];
         size_t size = prop_below(&p, sizeof(text));
         struct buf whole = {0};
         struct buf pieces = {0};
-        struct cleaner once = {.how = CLEAN_LOG};
+        struct text_escaper once = {.how = TEXT_ESCAPE_LOG};
 
         for (size_t i = 0; i < size; i++)
             text[i] = alphabet[prop_below(&p, sizeof(alphabet) - 1)];
-        clean_piece(&once, (struct str){.at = text, .size = size}, &whole);
+        text_escape_piece(&once, (struct str){.at = text, .size = size}, &whole);
         for (size_t at = 0; at < size;) {
             size_t n = 1 + prop_below(&p, size - at);
 
-            clean_piece(&c, (struct str){.at = text + at, .size = n}, &pieces);
+            text_escape_piece(&c, (struct str){.at = text + at, .size = n}, &pieces);
             at += n;
         }
         if (!text_equal(whole.at ? whole.at : "", pieces.at ? pieces.at : ""))
@@ -85,12 +85,12 @@ static void pieces_do_not_matter(void **state)
 static void knows_how_wide_a_text_is(void **state)
 {
     (void)state;
-    assert_int_equal(clean_width("abc"), 3);
-    assert_int_equal(clean_width("gr\xc3\xbc"), 3);
-    assert_int_equal(clean_width("\xe6\x97\xa5\xe6\x9c\xac"), 4);
-    assert_int_equal(clean_width("e\xcc\x81"), 1);
-    assert_int_equal(clean_fit("\xe6\x97\xa5\xe6\x9c\xac", 3), 3);
-    assert_int_equal(clean_fit("abc", 10), 3);
+    assert_int_equal(text_escape_width("abc"), 3);
+    assert_int_equal(text_escape_width("gr\xc3\xbc"), 3);
+    assert_int_equal(text_escape_width("\xe6\x97\xa5\xe6\x9c\xac"), 4);
+    assert_int_equal(text_escape_width("e\xcc\x81"), 1);
+    assert_int_equal(text_escape_fit("\xe6\x97\xa5\xe6\x9c\xac", 3), 3);
+    assert_int_equal(text_escape_fit("abc", 10), 3);
 }
 
 static void fill(struct listing *l)

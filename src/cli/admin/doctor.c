@@ -1,0 +1,172 @@
+#include "cli/admin/doctor.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+#include "cli/term/output.h"
+#include "kinds/pod_state.h"
+
+void findings_add(struct findings *f, const char *check, enum finding_state state, char *text,
+                  char *fix)
+{
+    struct finding here = {.check = check, .state = state};
+
+    here.text = text;
+    here.fix = fix;
+    vec_add(&f->list, here);
+}
+
+void findings_done(struct findings *f)
+{
+    for (size_t i = 0; i < f->list.n; i++) {
+        free(f->list.at[i].text);
+        free(f->list.at[i].fix);
+    }
+    vec_done(&f->list);
+}
+
+/* ---- what the server says ---- */
+
+static void check_nodes(struct session *s, struct findings *f)
+{
+    AUTO(json_freep) json_t *list = NULL;
+    AUTO(err_freep) struct err *e = session_get(s, "/api/v1/nodes", &list);
+    const json_t *items = json_object_get(list, "items");
+
+    for (size_t i = 0; !e && i < json_array_size(items); i++) {
+        const json_t *node = json_array_get(items, i);
+        const char *name = json_text_at(node, "metadata", "name", NULL);
+        const json_t *ready = object_condition(node, "Ready");
+        const char *why = json_text(ready, "message");
+
+        if (text_equal(json_text(ready, "status"), "True"))
+            findings_add(f, "node", FINDING_OK, mem_format("%s is ready", name), NULL);
+        else
+            findings_add(f, "node", FINDING_FAIL,
+                         mem_format("%s is not ready: %s", name, why ? why : "it has not said why"),
+                         mem_strdup("look at the log of mete up there"));
+    }
+}
+
+static void check_gpus(struct session *s, struct findings *f)
+{
+    AUTO(json_freep) json_t *list = NULL;
+    AUTO(err_freep) struct err *e = session_get(s, "/apis/mete.dev/v1/gpus", &list);
+    const json_t *items = json_object_get(list, "items");
+    size_t n_healthy = 0;
+
+    for (size_t i = 0; !e && i < json_array_size(items); i++) {
+        const json_t *gpu = json_array_get(items, i);
+        const json_t *status = json_object_get(gpu, "status");
+        const char *health = json_text(status, "health");
+        const char *why = json_text(status, "healthReason");
+
+        if (text_equal(health, "healthy")) {
+            n_healthy++;
+            continue;
+        }
+        findings_add(f, "gpu", FINDING_FAIL,
+                     mem_format("%s is %s%s%s", json_text_at(gpu, "metadata", "name", NULL),
+                                health ? health : "unknown", why && *why ? ": " : "",
+                                why ? why : ""),
+                     mem_strdup("nvidia-smi -q tells more; a reset or a reboot may bring it back"));
+    }
+    if (!e)
+        findings_add(f, "gpus", FINDING_OK, mem_format("%zu healthy", n_healthy), NULL);
+}
+
+/* A server that is away is a finding, not an end. */
+static void check_server(struct cli *c, struct findings *f)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *version = NULL;
+    AUTO(err_freep) struct err *e = session_open(c, &s);
+
+    if (!e)
+        e = session_get(s, "/version", &version);
+    if (e) {
+        findings_add(f, "server", FINDING_FAIL, mem_strdup(err_message(e)),
+                     mem_strdup("mete up starts it"));
+        return;
+    }
+    findings_add(f, "server", FINDING_OK, mem_strdup(json_text(version, "gitVersion")), NULL);
+    check_nodes(s, f);
+    check_gpus(s, f);
+}
+
+/* ---- the answer ---- */
+
+static const char *const states[] = {
+    [FINDING_OK] = "ok",
+    [FINDING_WARN] = "warning",
+    [FINDING_FAIL] = "FAILED",
+    [FINDING_UNKNOWN] = "unknown",
+};
+
+static struct err *print(struct cli *c, const struct findings *f)
+{
+    static const char *const columns[] = {"CHECK", "STATE", "FOUND", "FIX"};
+    struct listing l;
+    struct err *e = NULL;
+
+    listing_init(&l, "FindingList");
+    for (size_t i = 0; i < 4; i++)
+        listing_column(&l, columns[i]);
+    for (size_t i = 0; i < f->list.n; i++) {
+        const struct finding *one = &f->list.at[i];
+        AUTO(json_freep) json_t *object = json_object();
+        json_t *row = json_array();
+
+        json_put_text(object, "check", one->check);
+        json_put_text(object, "state", states[one->state]);
+        json_put_text(object, "found", one->text);
+        json_put(object, "fix", one->fix ? json_string(one->fix) : json_null());
+        (void)json_array_append_new(row, json_string(one->check));
+        (void)json_array_append_new(row, json_string(states[one->state]));
+        (void)json_array_append_new(row, json_string(one->text));
+        (void)json_array_append_new(row, one->fix ? json_string(one->fix) : json_null());
+        listing_add(&l, row, object);
+    }
+    e = listing_print(c, &l);
+    listing_done(&l);
+    return e;
+}
+
+static struct err *doctor_run(struct cli *c)
+{
+    const char *dir = flag_text(c->in, "data");
+    const char *from_environment = getenv("METE_DATA"); /* NOLINT(concurrency-mt-unsafe) */
+    struct findings f = {0};
+    size_t n_failed = 0;
+    struct err *e = NULL;
+
+    if (!dir && from_environment && *from_environment)
+        dir = from_environment;
+    doctor_machine(dir ? dir : "/var/lib/mete", &f);
+    check_server(c, &f);
+    for (size_t i = 0; i < f.list.n; i++)
+        n_failed += f.list.at[i].state == FINDING_FAIL;
+    e = print(c, &f);
+    if (!e && n_failed > 0)
+        e = err_new(ERR_INTERNAL, "%zu of %zu checks failed", n_failed, f.list.n);
+    if (n_failed > 0)
+        cli_try(c, "what the column FIX says");
+    findings_done(&f);
+    return e;
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "look for what is wrong with this machine and this Mete",
+    .doc =
+        "Looks at the kernel, cgroups, programs, disk, clock, driver, certificates, and asks the\n"
+        "server how its machines and GPUs are. Changes nothing. Ends with 1 where a check failed.",
+    .examples = {{"doctor", "each check, what was found, and what to do about it"},
+                 {"doctor -o json", "the same for programs"},
+                 {0}},
+    .groups = FLAGS_SERVER | FLAGS_OUTPUT,
+    .run = doctor_run,
+};

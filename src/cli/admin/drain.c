@@ -1,0 +1,239 @@
+/*
+ * drain.c - takes a machine out of use, and brings it back
+ *
+ * As in Slurm a drained machine gets no new jobs and those on it go on; --evict asks them to end,
+ * by the eviction that disruption budgets have a word in.
+ */
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "cli/commands.h"
+#include "cli/job/jobs.h"
+#include "cli/session.h"
+
+#define REASON "mete.dev/drain-reason"
+
+static const int64_t look_again_ns = 500 * NS_PER_MS;
+
+/* ---- the node ---- */
+
+/* A whole machine only: one gpu of it cannot be taken out yet. */
+static struct err *check_name(struct cli *c, const char *name)
+{
+    if (!strchr(name, '/'))
+        return NULL;
+    cli_try(c, "mete drain %.*s --reason ...", (int)strcspn(name, "/"), name);
+    return cli_usage(c, "\"%s\": a single gpu cannot be drained yet, only the whole machine", name);
+}
+
+static struct err *set_drained(struct session *s, const char *name, const char *reason)
+{
+    AUTO_FREE char *path = path_format("/api/v1/nodes/%s", name);
+    AUTO(json_freep) json_t *patch = json_object();
+    json_t *annotations = json_object_at(json_object_at(patch, "metadata"), "annotations");
+    json_t *spec = json_object_at(patch, "spec");
+    const struct call call = {.method = "PATCH",
+                              .path = path,
+                              .content_type = "application/merge-patch+json",
+                              .body = patch};
+
+    json_put(annotations, REASON, reason ? json_string(reason) : json_null());
+    json_put(spec, "unschedulable", reason ? json_true() : json_null());
+    return session_call(s, &call, NULL);
+}
+
+/* ---- its pods ---- */
+
+static struct err *list_pods(struct session *s, const char *node, json_t **ret)
+{
+    AUTO_FREE char *path = path_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s"
+                                       "%%2Cstatus.phase%%21%%3DSucceeded"
+                                       "%%2Cstatus.phase%%21%%3DFailed",
+                                       node);
+    const struct list_query q = {.path = path};
+    struct list_result list = {0};
+
+    TRY(session_list(s, &q, &list));
+    *ret = list.first;
+    return NULL;
+}
+
+static void on_time(void *arg)
+{
+    session_stop(arg);
+}
+
+static struct err *wait_a_little(struct session *s)
+{
+    struct loop_timer *timer = loop_timer_new(session_loop(s), on_time, s);
+    struct err *e = NULL;
+
+    loop_timer_set(timer, look_again_ns);
+    e = session_run(s);
+    loop_timer_free(timer);
+    return e;
+}
+
+struct draining {
+    struct cli *cli;
+    struct session *session;
+    const char *node;
+    size_t n_refused; /* by their disruption budgets, in this round */
+    bool has_told;    /* that some are */
+};
+
+/* What its disruption budget keeps is asked again in the next round. */
+static struct err *evict(struct draining *d, const json_t *pod)
+{
+    const char *ns = json_text_at(pod, "metadata", "namespace", NULL);
+    const char *name = json_text_at(pod, "metadata", "name", NULL);
+    int64_t grace = flag_count(d->cli->in, "grace", -1);
+    AUTO_FREE char *path = path_format("/api/v1/namespaces/%s/pods/%s/eviction", ns, name);
+    AUTO(json_freep) json_t *body = json_object();
+    const struct call call = {.method = "POST", .path = path, .body = body};
+    struct err *e = NULL;
+
+    json_put_text(body, "apiVersion", "policy/v1");
+    json_put_text(body, "kind", "Eviction");
+    json_put_text(json_object_at(body, "metadata"), "name", name);
+    if (grace >= 0)
+        json_put_int(json_object_at(body, "deleteOptions"), "gracePeriodSeconds", grace);
+    e = session_call(d->session, &call, NULL);
+    if (!e) {
+        cli_say(d->cli, "%s/%s was asked to end", ns, name);
+        return NULL;
+    }
+    if (err_code(e) != ERR_BUSY && err_code(e) != ERR_NOT_FOUND)
+        return e;
+    d->n_refused += err_code(e) == ERR_BUSY;
+    if (err_code(e) == ERR_BUSY && !d->has_told)
+        cli_say(d->cli, "%s/%s stays for now: %s", ns, name, err_message(e));
+    d->has_told |= err_code(e) == ERR_BUSY;
+    err_free(e);
+    return NULL;
+}
+
+static struct err *evict_all(struct draining *d, const json_t *pods)
+{
+    const json_t *items = json_object_get(pods, "items");
+
+    d->n_refused = 0;
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *pod = json_array_get(items, i);
+
+        if (!json_text_at(pod, "metadata", "deletionTimestamp", NULL))
+            TRY(evict(d, pod));
+    }
+    return NULL;
+}
+
+/* Until the machine is empty, or time is up. */
+static struct err *empty(struct draining *d)
+{
+    const struct invocation *in = d->cli->in;
+    int64_t timeout_ns = flag_duration_ns(in, "timeout", 0);
+    int64_t until_ns = loop_now_ns(session_loop(d->session)) + timeout_ns;
+
+    for (;;) {
+        AUTO(json_freep) json_t *pods = NULL;
+        size_t n = 0;
+
+        TRY(list_pods(d->session, d->node, &pods));
+        n = json_array_size(json_object_get(pods, "items"));
+        if (n == 0) {
+            cli_say(d->cli, "node %s is empty", d->node);
+            return NULL;
+        }
+        if (flag_switch(in, "evict"))
+            TRY(evict_all(d, pods));
+        if (timeout_ns > 0 && loop_now_ns(session_loop(d->session)) >= until_ns)
+            return err_new(
+                ERR_TIMEOUT,
+                "node %s still runs %zu pods, %zu of which their disruption budgets keep", d->node,
+                n, d->n_refused);
+        TRY(wait_a_little(d->session));
+    }
+}
+
+static struct err *drain_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    const char *name = c->in->arguments.at[0];
+    const char *reason = flag_text(c->in, "reason");
+    AUTO(json_freep) json_t *pods = NULL;
+    struct draining d = {.cli = c, .node = name};
+    size_t n = 0;
+
+    TRY(check_name(c, name));
+    if (!reason || !*reason)
+        return cli_usage(c, "drain wants --reason: others will ask why");
+    TRY(session_open(c, &s));
+    d.session = s;
+    TRY(set_drained(s, name, reason));
+    TRY(list_pods(s, name, &pods));
+    n = json_array_size(json_object_get(pods, "items"));
+    cli_say(c, "node %s is drained: it gets no new jobs; %zu %s on it", name, n,
+            n == 1 ? "pod is" : "pods are");
+    if (!flag_switch(c->in, "evict") && !flag_switch(c->in, "wait"))
+        return NULL;
+    return empty(&d);
+}
+
+static const struct flag drain_flags[] = {
+    {.name = "reason", .value = "TEXT", .type = FLAG_TEXT, .doc = "why, for others to see; wanted"},
+    {.name = "evict",
+     .type = FLAG_SWITCH,
+     .doc = "ask its pods to end, as their disruption budgets allow, and wait until it is empty"},
+    {.name = "wait", .type = FLAG_SWITCH, .doc = "wait until its pods have ended by themselves"},
+    {.name = "grace",
+     .value = "SECONDS",
+     .type = FLAG_COUNT,
+     .doc = "between SIGTERM and SIGKILL of what is evicted; else each pod's own"},
+    {.name = "timeout", .value = "TIME", .type = FLAG_DURATION, .doc = "how long to wait at most"},
+    {0},
+};
+
+const struct command command_drain = {
+    .name = "drain",
+    .arguments = "NODE",
+    .summary = "take a machine out of use: no new jobs on it",
+    .doc =
+        "Jobs that run there go on, unless --evict asks them to end. mete why tells the reason to\n"
+        "those who wait for it; mete resume brings it back.",
+    .examples = {{"drain gpu-01 --reason fans", "its jobs may finish"},
+                 {"drain gpu-01 --reason reboot --evict --timeout 10m", "empties it"},
+                 {0}},
+    .flags = drain_flags,
+    .groups = FLAGS_SERVER,
+    .takes = TAKES_NODES,
+    .n_min = 1,
+    .n_max = 1,
+    .run = drain_run,
+};
+
+static struct err *resume_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    const char *name = c->in->arguments.at[0];
+
+    TRY(check_name(c, name));
+    TRY(session_open(c, &s));
+    TRY(set_drained(s, name, NULL));
+    cli_say(c, "node %s is in use again", name);
+    return NULL;
+}
+
+const struct command command_resume = {
+    .name = "resume",
+    .arguments = "NODE",
+    .summary = "bring a drained machine back into use",
+    .examples = {{"resume gpu-01", "it gets jobs again"},
+                 {"resume gpu-01 --data /srv/mete", "of another Mete on this machine"},
+                 {0}},
+    .groups = FLAGS_SERVER,
+    .takes = TAKES_NODES,
+    .n_min = 1,
+    .n_max = 1,
+    .run = resume_run,
+};

@@ -1,0 +1,217 @@
+/* free.c - mete free: what could start right now, by model and by how many gpus on one node */
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "cli/commands.h"
+#include "cli/job/job_spec.h"
+#include "cli/job/waiting.h"
+#include "cli/session.h"
+#include "cli/term/output.h"
+#include "client/client.h"
+
+enum {
+    MODEL_SIZE = 64
+};
+
+struct asked {
+    int64_t gpus; /* 0: not said */
+    char model[MODEL_SIZE];
+};
+
+static struct err *read_asked(struct cli *c, struct asked *ret)
+{
+    const char *text = flag_text(c->in, "gpus");
+    struct err *e = NULL;
+
+    if (text)
+        e = job_gpus_parse(text, &ret->gpus, ret->model, sizeof(ret->model));
+    if (e || (text && ret->gpus == 0)) {
+        err_free(e);
+        return cli_usage(c, "--gpus \"%s\": want a number, or a model and a number: 8, a100:2",
+                         text);
+    }
+    return NULL;
+}
+
+static struct err *get_report(struct cli *c, struct session *s, const struct asked *a, json_t **ret)
+{
+    const char *queue = flag_text(c->in, "queue");
+    int64_t limit_ns = flag_duration_ns(c->in, "time", 0);
+    struct buf path = {0};
+    struct err *e;
+
+    if (queue)
+        TRY(queue_must_exist(c, s, queue));
+    buf_printf(&path, "/apis/mete.dev/v1/free?namespace=%s", session_namespace(s));
+    if (queue) {
+        buf_add_text(&path, "&queue=");
+        client_add_escaped(&path, str_of(queue));
+    }
+    if (limit_ns > 0)
+        buf_printf(&path, "&time=%" PRId64 "s", (limit_ns + NS_PER_SEC - 1) / NS_PER_SEC);
+    if (a->gpus > 0)
+        buf_printf(&path, "&gpus=%" PRId64, a->gpus);
+    e = session_get(s, path.at, ret);
+    buf_done(&path);
+    return e;
+}
+
+/* "12", "256+" */
+static json_t *jobs_cell(const json_t *starts)
+{
+    AUTO_FREE char *text = mem_format("%" PRId64 "%s", json_int(starts, "jobs", 0),
+                                      json_bool(starts, "orMore", false) ? "+" : "");
+
+    return json_string(text);
+}
+
+static void add_model(struct listing *l, json_t *model)
+{
+    AUTO_FREE char *gpus = mem_format("%" PRId64 " of %" PRId64, json_int(model, "free", 0),
+                                      json_int(model, "gpus", 0));
+    json_t *starts = json_object_get(model, "starts");
+    json_t *row = json_array();
+    json_t *one;
+    size_t i;
+
+    (void)json_array_append_new(row, json_string(json_text(model, "model")));
+    (void)json_array_append_new(row, json_string(gpus));
+    (void)json_array_append_new(row, json_integer(json_int(model, "largest", 0)));
+    json_array_foreach (starts, i, one)
+        (void)json_array_append_new(row, jobs_cell(one));
+    listing_add(l, row, model);
+}
+
+static void make_columns(struct listing *l, const json_t *models)
+{
+    json_t *starts = json_object_get(json_array_get(models, 0), "starts");
+    json_t *one;
+    size_t i;
+
+    listing_column(l, "MODEL");
+    listing_column(l, "#FREE");
+    listing_column(l, "#LARGEST");
+    json_array_foreach (starts, i, one) {
+        AUTO_FREE char *name = mem_format("#JOBS OF %" PRId64, json_int(one, "gpus", 0));
+
+        listing_column(l, name);
+    }
+}
+
+/* Whether one of the size that was asked about could start. */
+static bool could_start(const json_t *models, const char *wanted)
+{
+    json_t *model;
+    size_t i;
+
+    json_array_foreach (models, i, model) {
+        const json_t *starts = json_array_get(json_object_get(model, "starts"), 0);
+
+        if ((!*wanted || text_equal(json_text(model, "model"), wanted)) &&
+            json_int(starts, "jobs", 0) > 0)
+            return true;
+    }
+    return false;
+}
+
+static struct err *print(struct cli *c, const json_t *report, const struct asked *a)
+{
+    json_t *models = json_object_get(report, "models");
+    struct listing l;
+    struct err *e;
+    json_t *model;
+    size_t i;
+
+    listing_init(&l, "FreeList");
+    l.api_version = "mete.dev/v1";
+    make_columns(&l, models);
+    json_array_foreach (models, i, model) {
+        json_put_text(model, "apiVersion", "mete.dev/v1");
+        json_put_text(model, "kind", "Free");
+        json_put_text(json_object_at(model, "metadata"), "name", json_text(model, "model"));
+        json_put_text(model, "queue", json_text(report, "queue"));
+        if (!a->model[0] || text_equal(json_text(model, "model"), a->model))
+            add_model(&l, model);
+    }
+    e = listing_print(c, &l);
+    listing_done(&l);
+    return e;
+}
+
+/* Free, and yet not for a job without an end. */
+static void say_kept(struct cli *c, const json_t *models)
+{
+    json_t *model;
+    size_t i;
+
+    if (flag_duration_ns(c->in, "time", 0) > 0)
+        return;
+    json_array_foreach (models, i, model)
+        if (json_int(model, "largest", 0) < json_int(model, "mostOnOneNode", 0)) {
+            cli_say(c, "more is free than may be used: quotas, or room that is kept for others, "
+                       "around which a job with a time limit may fit: mete free --time 30m");
+            return;
+        }
+}
+
+static struct err *free_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *report = NULL;
+    const json_t *models;
+    struct asked a = {0};
+
+    TRY(read_asked(c, &a));
+    TRY(session_open(c, &s));
+    TRY(get_report(c, s, &a, &report));
+    models = json_object_get(report, "models");
+    if (json_array_size(models) == 0) {
+        cli_say(c, "there are no GPUs; to try some that do not exist: "
+                   "mete up --gpus emulated:8xH100");
+        return NULL;
+    }
+    TRY(print(c, report, &a));
+    if (a.gpus == 0) {
+        say_kept(c, models);
+        return NULL;
+    }
+    cli_say(c, "a job of %" PRId64 " GPUs in queue %s %s", a.gpus, json_text(report, "queue"),
+            could_start(models, a.model) ? "could start now" : "would wait");
+    return NULL;
+}
+
+static const struct flag free_flags[] = {
+    {.name = "gpus",
+     .letter = 'g',
+     .type = FLAG_TEXT,
+     .value = "N|MODEL:N",
+     .doc = "only jobs of so many GPUs on one node: 8, a100:2"},
+    {.name = "queue",
+     .letter = 'q',
+     .type = FLAG_TEXT,
+     .value = "QUEUE",
+     .doc = "within the quotas of this one; else that of the namespace"},
+    {.name = "time",
+     .letter = 't',
+     .type = FLAG_DURATION,
+     .value = "TIME",
+     .doc = "jobs with this time limit, which fit before room that is kept for later"},
+    {0},
+};
+
+const struct command command_free_gpus = {
+    .name = "free",
+    .summary = "tell what could start right now: by model, and by how many GPUs on one node",
+    .doc = "Found by placing such jobs in a trial, within your quotas and around room that is kept "
+           "for others. LARGEST is the most GPUs that one job could get on one node; JOBS OF N how "
+           "many jobs of N GPUs could start beside each other.",
+    .examples = {{"free", "jobs of 1, 2, 4 and 8 GPUs"},
+                 {"free --gpus h100:4 --queue research", "would such a job start now?"},
+                 {"free --time 30m", "jobs of at most half an hour"},
+                 {0}},
+    .flags = free_flags,
+    .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,
+    .n_max = 0,
+    .run = free_run,
+};

@@ -1,0 +1,130 @@
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+#include "cli/term/output.h"
+
+static json_t *text_or_null(const char *text)
+{
+    return text && text[0] ? json_string(text) : json_null();
+}
+
+static json_t *number_text(const json_t *object, const char *key, int64_t divisor, const char *unit)
+{
+    int64_t n = json_int(object, key, -1);
+    AUTO_FREE char *text = n >= 0 ? mem_format("%" PRId64 "%s", n / divisor, unit) : NULL;
+
+    return text ? json_string(text) : json_null();
+}
+
+static json_t *bytes_of(const json_t *object, const char *key)
+{
+    int64_t n = json_int(object, key, -1);
+
+    return n >= 0 ? json_integer(n) : json_null();
+}
+
+static json_t *holder_of(const json_t *status)
+{
+    const json_t *holder = json_object_get(status, "holder");
+    const char *pod = json_text(holder, "pod");
+    int64_t id = json_int(holder, "jobId", -1);
+    AUTO_FREE char *text = NULL;
+
+    if (!pod)
+        return json_string("free");
+    text = id >= 0 ? mem_format("job %" PRId64 " %s", id, pod) : mem_strdup(pod);
+    return json_string(text);
+}
+
+static json_t *model_of(const json_t *spec)
+{
+    const char *product = json_text(spec, "product");
+    const char *name = product && product[0] ? product : json_text(spec, "model");
+    AUTO_FREE char *text = mem_format("%s%s", name ? name : "",
+                                      json_bool(spec, "emulated", false) ? " (emulated)" : "");
+
+    return json_string(text);
+}
+
+static json_t *row_of(const json_t *gpu)
+{
+    const json_t *spec = json_object_get(gpu, "spec");
+    const json_t *status = json_object_get(gpu, "status");
+    const json_t *sample = json_object_get(status, "sample");
+    json_t *row = json_array();
+
+    (void)json_array_append_new(row, text_or_null(json_text(spec, "node")));
+    (void)json_array_append_new(row, json_int(spec, "index", -1) >= 0
+                                         ? json_integer(json_int(spec, "index", -1))
+                                         : json_null());
+    (void)json_array_append_new(row, model_of(spec));
+    (void)json_array_append_new(row, text_or_null(json_text(status, "health")));
+    (void)json_array_append_new(row, holder_of(status));
+    (void)json_array_append_new(row, text_or_null(json_text_at(status, "holder", "user", NULL)));
+    (void)json_array_append_new(row, number_text(sample, "utilizationPct", 1, "%"));
+    (void)json_array_append_new(row, bytes_of(sample, "memoryUsedBytes"));
+    (void)json_array_append_new(row, bytes_of(spec, "memoryBytes"));
+    (void)json_array_append_new(row, number_text(sample, "temperatureC", 1, "C"));
+    (void)json_array_append_new(row, number_text(sample, "powerMilliwatts", 1000, "W"));
+    (void)json_array_append_new(row, text_or_null(json_text(spec, "uuid")));
+    (void)json_array_append_new(row, text_or_null(json_text(spec, "pci")));
+    (void)json_array_append_new(row, text_or_null(json_text(status, "healthReason")));
+    return row;
+}
+
+static void make_columns(struct listing *l)
+{
+    static const char *const names[] = {"NODE",   "#GPU",  "MODEL", "HEALTH",  "HELD BY",
+                                        "!USER",  "#LOAD", "%USED", "%MEMORY", "#TEMP",
+                                        "#POWER", "!UUID", "!PCI",  "!WHY"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        listing_column(l, names[i]);
+}
+
+static struct err *gpus_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *list = NULL;
+    struct listing l;
+    struct err *e = NULL;
+    json_t *gpu;
+    size_t i;
+
+    TRY(session_open(c, &s));
+    TRY(session_get(s, "/apis/mete.dev/v1/gpus", &list));
+    listing_init(&l, "GpuList");
+    l.prefix = "gpu";
+    make_columns(&l);
+    json_array_foreach (json_object_get(list, "items"), i, gpu) {
+        json_put_text(gpu, "apiVersion", "mete.dev/v1");
+        json_put_text(gpu, "kind", "Gpu");
+        if (!flag_switch(c->in, "free") || !json_at(gpu, "status", "holder", "pod", NULL))
+            listing_add(&l, row_of(gpu), gpu);
+    }
+    if (json_array_size(l.objects) == 0 && output_format_of(c->in) == OUTPUT_TABLE)
+        cli_say(c, flag_switch(c->in, "free") ? "no GPU is free"
+                                              : "there are no GPUs; to try some that do not exist: "
+                                                "mete up --gpus emulated:8xH100");
+    else
+        e = listing_print(c, &l);
+    listing_done(&l);
+    return e;
+}
+
+static const struct flag gpus_flags[] = {
+    {.name = "free", .type = FLAG_SWITCH, .doc = "only those that nobody holds"},
+    {0},
+};
+
+const struct command command_gpus = {
+    .name = "gpus",
+    .summary = "list GPUs: health, who holds them, how busy they are",
+    .examples = {{"gpus", "lists every GPU"}, {"gpus --free -o name", "names the free ones"}, {0}},
+    .flags = gpus_flags,
+    .groups = FLAGS_SERVER | FLAGS_OUTPUT,
+    .n_max = 0,
+    .run = gpus_run,
+};

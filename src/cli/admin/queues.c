@@ -1,0 +1,234 @@
+/* queues.c - mete queues: the tree, what each holds of its own, and who waits */
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+#include "cli/term/output.h"
+#include "kinds/pod_state.h"
+#include "kinds/queue.h"
+
+enum {
+    DEPTH_MAX = 64
+};
+
+static const char *name_of(const json_t *queue)
+{
+    return json_text_at(queue, "metadata", "name", NULL);
+}
+
+/* "" where it is at the top. */
+static const char *parent_of(const json_t *queue)
+{
+    const char *parent = json_text_at(queue, "spec", "parent", NULL);
+
+    return parent && !text_equal(parent, QUEUE_ROOT) ? parent : "";
+}
+
+static json_t *find(const json_t *queues, const char *name)
+{
+    json_t *queue;
+    size_t i;
+
+    json_array_foreach (queues, i, queue)
+        if (text_equal(name_of(queue), name))
+            return queue;
+    return NULL;
+}
+
+/* "active", or what is wrong in a few words. */
+static const char *state_of(const json_t *queue)
+{
+    const json_t *condition = object_condition(queue, "Active");
+    const char *reason = json_text(condition, "reason");
+
+    if (!condition)
+        return "new";
+    if (text_equal(reason, "Stopped"))
+        return "stopped";
+    if (text_equal(reason, "ParentMissing"))
+        return "no parent";
+    return text_equal(json_text(condition, "status"), "True") ? "active" : "refused";
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text && *text ? json_string(text) : json_null();
+}
+
+/* Of the quota of gpus, where it has one. */
+static json_t *gpus_of(const json_t *queue, const char *key)
+{
+    const json_t *list = json_at(queue, "status", "quotas", NULL);
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (text_equal(json_text(json_array_get(list, i), "resource"), "gpu"))
+            return text_or_null(json_text(json_array_get(list, i), key));
+    return json_null();
+}
+
+static json_t *share_of(const json_t *queue)
+{
+    const json_t *ppm = json_at(queue, "status", "sharePpm", NULL);
+    int64_t tenths = (json_int_at(queue, "status", "sharePpm", NULL) + 500) / 1000;
+    AUTO_FREE char *text = mem_format("%" PRId64 ".%" PRId64 "%%", tenths / 10, tenths % 10);
+
+    return ppm ? json_string(text) : json_null();
+}
+
+/* How long the one that is next has waited. */
+static json_t *oldest_of(const json_t *queue, int64_t now_ns)
+{
+    const char *stamp = json_text_at(queue, "status", "waitingSince", NULL);
+    int64_t at_ns = 0;
+    AUTO(err_freep) struct err *e = stamp ? stamp_parse(str_of(stamp), &at_ns) : NULL;
+    char text[STAMP_TEXT_SIZE];
+
+    if (!stamp || e)
+        return json_null();
+    stamp_format_age(now_ns > at_ns ? now_ns - at_ns : 0, text);
+    return json_string(text);
+}
+
+static json_t *count_of(const json_t *queue, const char *key)
+{
+    const json_t *n = json_at(queue, "status", key, NULL);
+
+    return json_is_integer(n) ? json_integer(json_integer_value(n)) : json_null();
+}
+
+/* "cpu 12/32, memory 4Gi/64Gi": the other resources. */
+static json_t *others_of(const json_t *queue)
+{
+    const json_t *list = json_at(queue, "status", "quotas", NULL);
+    struct buf out = {0};
+    AUTO_FREE char *text = NULL;
+    json_t *quota;
+    size_t i;
+
+    json_array_foreach (list, i, quota)
+        if (!text_equal(json_text(quota, "resource"), "gpu"))
+            buf_printf(&out, "%s%s %s/%s", out.size > 0 ? ", " : "", json_text(quota, "resource"),
+                       json_text(quota, "held"), json_text(quota, "nominal"));
+    text = buf_steal(&out);
+    return text_or_null(text);
+}
+
+static void add_row(struct listing *l, json_t *queue, unsigned depth, int64_t now_ns)
+{
+    AUTO_FREE char *name = mem_format("%*s%s", (int)depth * 2, "", name_of(queue));
+    json_t *row = json_array();
+    json_t *const cells[] = {
+        json_string(name),
+        json_integer(json_int_at(queue, "spec", "weight", NULL)),
+        gpus_of(queue, "nominal"),
+        text_or_null(json_text_at(queue, "status", "gpus", NULL)),
+        gpus_of(queue, "borrowed"),
+        share_of(queue),
+        count_of(queue, "waiting"),
+        count_of(queue, "onHold"),
+        count_of(queue, "running"),
+        oldest_of(queue, now_ns),
+        json_string(state_of(queue)),
+        others_of(queue),
+    };
+
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
+        (void)json_array_append_new(row, cells[i]); /* fresh */
+    json_put_text(queue, "apiVersion", "mete.dev/v1");
+    json_put_text(queue, "kind", "Queue");
+    listing_add(l, row, queue);
+}
+
+/* A queue and those below it; the list is by name. */
+static void add_tree(struct listing *l, const json_t *queues, json_t *top, unsigned depth,
+                     int64_t now_ns)
+{
+    json_t *queue;
+    size_t i;
+
+    add_row(l, top, depth, now_ns);
+    json_array_foreach (queues, i, queue)
+        if (depth < DEPTH_MAX && text_equal(parent_of(queue), name_of(top)))
+            add_tree(l, queues, queue, depth + 1, now_ns);
+}
+
+/* Those whose parent is not there are shown at the top, too. */
+static void add_all(struct listing *l, const json_t *queues, int64_t now_ns)
+{
+    json_t *queue;
+    size_t i;
+
+    json_array_foreach (queues, i, queue) {
+        const char *parent = parent_of(queue);
+
+        if (!text_equal(name_of(queue), QUEUE_ROOT) && (!*parent || !find(queues, parent)))
+            add_tree(l, queues, queue, 0, now_ns);
+    }
+}
+
+static void make_columns(struct listing *l)
+{
+    static const char *const names[] = {"QUEUE",     "#WEIGHT", "#GPUS",    "#HELD",
+                                        "#BORROWED", "#SHARE",  "#WAITING", "!#ON HOLD",
+                                        "#RUNNING",  "#OLDEST", "STATE",    "!OTHERS"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        listing_column(l, names[i]);
+}
+
+static struct err *print(struct cli *c, const json_t *queues, int64_t now_ns)
+{
+    const char *wanted = c->in->arguments.n > 0 ? c->in->arguments.at[0] : NULL;
+    json_t *top = wanted ? json_incref(find(queues, wanted)) : NULL;
+    struct listing l;
+    struct err *e = NULL;
+
+    if (wanted && !top) {
+        cli_try(c, "mete queues   lists them");
+        return err_new(ERR_NOT_FOUND, "there is no queue \"%s\"", wanted);
+    }
+    listing_init(&l, "QueueList");
+    l.api_version = "mete.dev/v1";
+    l.prefix = "queue";
+    make_columns(&l);
+    if (top)
+        add_tree(&l, queues, top, 0, now_ns);
+    else
+        add_all(&l, queues, now_ns);
+    e = listing_print(c, &l);
+    listing_done(&l);
+    json_decref(top);
+    return e;
+}
+
+static struct err *queues_run(struct cli *c)
+{
+    const struct list_query q = {.path = "/apis/mete.dev/v1/queues"};
+    AUTO(session_freep) struct session *s = NULL;
+    struct list_result list = {0};
+    struct err *e;
+
+    TRY(session_open(c, &s));
+    TRY(session_list(s, &q, &list));
+    e = print(c, json_object_get(list.first, "items"), loop_wall_ns(session_loop(s)));
+    json_decref(list.first);
+    return e;
+}
+
+const struct command command_queues = {
+    .name = "queues",
+    .arguments = "[QUEUE]",
+    .summary = "show the queues as a tree: what each holds of its own, and who waits",
+    .doc = "With a queue: that one and those below it. Their numbers are at most a second old. "
+           "GPUS is what it owns, BORROWED what it holds above that, SHARE its largest part of "
+           "the cluster, held now and used lately; OLDEST the age of the job that is next.",
+    .examples = {{"queues", "all of them"},
+                 {"queues research -o json", "one and those below it, for programs"},
+                 {0}},
+    .groups = FLAGS_SERVER | FLAGS_OUTPUT,
+    .takes = TAKES_QUEUES,
+    .n_max = 1,
+    .run = queues_run,
+};

@@ -1,0 +1,410 @@
+/*
+ * topo.c - mete topo: the machines by rack, block and what else their labels say, down to the GPUs
+ * that are linked with each other, and what is free in each
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+#include "cli/term/output.h"
+#include "kinds/pod_state.h"
+#include "model/index_set.h"
+#include "model/names.h"
+
+enum {
+    LEVELS_MAX = 8,
+    INDENT = 2
+};
+
+/* Shown where a node has them, the widest first. */
+static const char *const known_keys[] = {
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "network.topology.nvidia.com/spine",
+    "network.topology.nvidia.com/leaf",
+    "cloud.google.com/gce-topology-block",
+    "cloud.google.com/gce-topology-subblock",
+    "cloud.provider.com/topology-block",
+    "cloud.provider.com/topology-rack",
+    "block",
+    "rack",
+    "nvidia.com/gpu.clique",
+};
+
+struct levels {
+    char *keys[LEVELS_MAX]; /* the widest first */
+    size_t n;
+};
+
+struct machine {
+    const json_t *node;
+    const char *name;
+    const char *values[LEVELS_MAX]; /* NULL: not labeled */
+    const json_t *gpus;             /* array, or NULL */
+    size_t n_levels;
+    const char *state;
+};
+
+struct topo {
+    struct levels levels;
+    VEC(struct machine) machines;
+    struct listing listing;
+};
+
+static void levels_done(struct levels *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->keys[i]);
+}
+
+static bool is_labeled(const json_t *nodes, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(nodes); i++)
+        if (json_text_at(json_array_get(nodes, i), "metadata", "labels", key, NULL))
+            return true;
+    return false;
+}
+
+static struct err *read_levels(struct cli *c, const json_t *nodes, struct levels *ret)
+{
+    const char *text = flag_text(c->in, "levels");
+    struct str rest = str_of(text);
+
+    for (size_t i = 0; !text && i < sizeof(known_keys) / sizeof(known_keys[0]); i++)
+        if (ret->n < LEVELS_MAX && is_labeled(nodes, known_keys[i]))
+            ret->keys[ret->n++] = mem_strdup(known_keys[i]);
+    while (rest.at) {
+        struct str key = str_cut(&rest, ',');
+        AUTO_FREE char *copy = mem_strndup(key.at, key.size);
+        AUTO(err_freep) struct err *e = name_check_qualified(copy);
+
+        if (e)
+            return cli_usage(c, "--levels: \"%s\" is no label: %s", copy, err_message(e));
+        if (ret->n == LEVELS_MAX)
+            return cli_usage(c, "--levels: at most %d", LEVELS_MAX);
+        ret->keys[ret->n++] = TAKE(copy);
+    }
+    return NULL;
+}
+
+static const char *state_of(const json_t *node)
+{
+    const char *ready = json_text(object_condition(node, "Ready"), "status");
+
+    if (!text_equal(ready, "True"))
+        return "not ready";
+    return json_bool_at(node, "spec", "unschedulable", NULL) ? "cordoned" : "ready";
+}
+
+static bool is_free(const struct machine *m, const json_t *gpu)
+{
+    return text_equal(m->state, "ready") && !json_at(gpu, "status", "holder", "pod", NULL) &&
+           text_equal(json_text_at(gpu, "status", "health", NULL), "healthy");
+}
+
+/* What is not labeled stands last. */
+static int compare_values(const char *a, const char *b)
+{
+    if (!a || !b)
+        return (a == NULL) - (b == NULL);
+    return strcmp(a, b);
+}
+
+static int compare_machines(const void *left, const void *right)
+{
+    const struct machine *a = left;
+    const struct machine *b = right;
+
+    for (size_t i = 0; i < a->n_levels; i++) {
+        int order = compare_values(a->values[i], b->values[i]);
+
+        if (order != 0)
+            return order;
+    }
+    return strcmp(a->name, b->name);
+}
+
+/* {node: [gpu, ...]} */
+static json_t *gpus_by_node(const json_t *gpus)
+{
+    json_t *by_node = json_object();
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (json_object_get(gpus, "items"), i, gpu) {
+        const char *node = json_text_at(gpu, "spec", "node", NULL);
+        json_t *list = node ? json_object_get(by_node, node) : NULL;
+
+        if (!node)
+            continue;
+        if (!list) {
+            list = json_array();
+            json_put(by_node, node, list);
+        }
+        (void)json_array_append(list, gpu); /* a reference: cannot fail */
+    }
+    return by_node;
+}
+
+static void add_machines(struct topo *t, const json_t *nodes, const json_t *by_node)
+{
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        const json_t *node = json_array_get(nodes, i);
+        struct machine m = {
+            .node = node,
+            .name = json_text_at(node, "metadata", "name", NULL),
+            .n_levels = t->levels.n,
+            .state = state_of(node),
+        };
+
+        m.gpus = json_object_get(by_node, m.name);
+        for (size_t k = 0; k < t->levels.n; k++)
+            m.values[k] = json_text_at(node, "metadata", "labels", t->levels.keys[k], NULL);
+        vec_add(&t->machines, m);
+    }
+    if (t->machines.n > 1)
+        qsort(t->machines.at, t->machines.n, sizeof(*t->machines.at), compare_machines);
+}
+
+/* What a row counts. */
+struct counts {
+    int64_t nodes;
+    int64_t gpus;
+    int64_t n_free;
+    int64_t most; /* free on one node */
+};
+
+static void count_machine(const struct machine *m, struct counts *to)
+{
+    int64_t here = 0;
+
+    for (size_t i = 0; i < json_array_size(m->gpus); i++)
+        here += is_free(m, json_array_get(m->gpus, i));
+    to->nodes++;
+    to->gpus += (int64_t)json_array_size(m->gpus);
+    to->n_free += here;
+    to->most = here > to->most ? here : to->most;
+}
+
+/* "rack" of "example.com/rack". */
+static const char *noun_of(const char *key)
+{
+    const char *slash = strrchr(key, '/');
+
+    return slash && slash[1] ? slash + 1 : key;
+}
+
+struct row {
+    size_t depth;
+    const char *noun;
+    const char *name; /* NULL: not labeled */
+    const char *key;  /* of the label, or NULL */
+    struct counts counts;
+    const char *free_gpus; /* "0-3"; NULL: not of one node */
+    const char *state;     /* NULL: not a node */
+    const json_t *gpus;    /* as objects tell them, or NULL */
+};
+
+static json_t *object_of(const struct row *r)
+{
+    json_t *o = json_object();
+    json_t *status;
+
+    json_put_text(o, "apiVersion", "mete.dev/v1");
+    json_put_text(o, "kind", "Domain");
+    json_put_text(json_object_at(o, "metadata"), "name", r->name);
+    json_put_text(json_object_at(o, "spec"), "level", r->noun);
+    json_put_text(json_object_at(o, "spec"), "key", r->key);
+    json_put_int(json_object_at(o, "spec"), "depth", (int64_t)r->depth);
+    status = json_object_at(o, "status");
+    json_put_int(status, "nodes", r->counts.nodes);
+    json_put_int(status, "gpus", r->counts.gpus);
+    json_put_int(status, "gpusFree", r->counts.n_free);
+    json_put_int(status, "mostFreeOnOneNode", r->counts.most);
+    json_put_text(status, "state", r->state);
+    if (r->gpus)
+        json_put(status, "devices", json_incref((json_t *)(uintptr_t)r->gpus));
+    return o;
+}
+
+static void add_row(struct topo *t, const struct row *r)
+{
+    AUTO_FREE char *where =
+        mem_format("%*s%s %s", (int)(r->depth * INDENT), "", r->noun, r->name ? r->name : "(none)");
+    AUTO_FREE char *gpus = mem_format("%" PRId64 " of %" PRId64, r->counts.n_free, r->counts.gpus);
+    AUTO(json_freep) json_t *object = object_of(r);
+    json_t *row = json_array();
+
+    (void)json_array_append_new(row, json_string(where));
+    (void)json_array_append_new(row, json_string(gpus));
+    (void)json_array_append_new(row, json_integer(r->counts.most));
+    (void)json_array_append_new(row, r->free_gpus ? json_string(r->free_gpus) : json_null());
+    (void)json_array_append_new(row, r->state ? json_string(r->state) : json_null());
+    listing_add(&t->listing, row, object);
+}
+
+static int64_t link_of(const json_t *gpu)
+{
+    return json_int_at(gpu, "spec", "linkGroup", NULL);
+}
+
+/* One link group of a node, or (`is_all`) all of its gpus. */
+static void add_gpus(struct topo *t, const struct machine *m, bool is_all, int64_t link)
+{
+    struct row r = {.depth = m->n_levels + !is_all};
+    struct index_set set = {0};
+    AUTO_FREE char *free_gpus = NULL;
+    AUTO_FREE char *number = mem_format("%" PRId64, link);
+    AUTO(json_freep) json_t *gpus = json_array();
+
+    for (size_t i = 0; i < json_array_size(m->gpus); i++) {
+        const json_t *gpu = json_array_get(m->gpus, i);
+        int64_t index = json_int_at(gpu, "spec", "index", NULL);
+        json_t *told;
+
+        if (!is_all && link_of(gpu) != link)
+            continue;
+        told = json_object();
+        json_put_text(told, "uuid", json_text_at(gpu, "spec", "uuid", NULL));
+        json_put_int(told, "index", index);
+        json_put_bool(told, "isFree", is_free(m, gpu));
+        (void)json_array_append_new(gpus, told); /* a fresh object: cannot fail */
+        r.counts.gpus++;
+        if (!is_free(m, gpu))
+            continue;
+        r.counts.n_free++;
+        if (index >= 0 && index < INDEX_SET_MAX)
+            (void)index_set_add(&set, (size_t)index);
+    }
+    r.counts.most = r.counts.n_free;
+    r.counts.nodes = 1;
+    free_gpus = index_set_format(&set);
+    index_set_done(&set);
+    r.free_gpus = free_gpus;
+    r.noun = is_all ? "node" : "link group";
+    r.name = is_all ? m->name : number;
+    r.key = is_all ? "kubernetes.io/hostname" : NULL;
+    r.state = is_all ? m->state : NULL;
+    r.gpus = gpus;
+    add_row(t, &r);
+}
+
+static void add_machine(struct topo *t, const struct machine *m)
+{
+    int64_t last = -1;
+
+    add_gpus(t, m, true, 0);
+    for (;;) {
+        int64_t next = INT64_MAX;
+
+        for (size_t i = 0; i < json_array_size(m->gpus); i++) {
+            const json_t *gpu = json_array_get(m->gpus, i);
+            bool has = json_is_integer(json_at(gpu, "spec", "linkGroup", NULL));
+            int64_t link = has ? link_of(gpu) : -1;
+
+            if (link > last && link < next)
+                next = link;
+        }
+        if (next == INT64_MAX)
+            return;
+        add_gpus(t, m, false, next);
+        last = next;
+    }
+}
+
+/* Is it in another domain of that level, or of a wider one, than the one before it? */
+static bool begins(const struct topo *t, size_t i, size_t level)
+{
+    for (size_t k = 0; k <= level && i > 0; k++)
+        if (compare_values(t->machines.at[i - 1].values[k], t->machines.at[i].values[k]) != 0)
+            return true;
+    return i == 0;
+}
+
+static void add_domain(struct topo *t, size_t first, size_t level)
+{
+    const struct machine *m = &t->machines.at[first];
+    struct row r = {
+        .depth = level,
+        .noun = noun_of(t->levels.keys[level]),
+        .name = m->values[level],
+        .key = t->levels.keys[level],
+    };
+
+    count_machine(m, &r.counts);
+    for (size_t i = first + 1; i < t->machines.n && !begins(t, i, level); i++)
+        count_machine(&t->machines.at[i], &r.counts);
+    add_row(t, &r);
+}
+
+static void add_all(struct topo *t)
+{
+    static const char *const names[] = {"WHERE", "GPUS FREE", "#MOST ON ONE NODE", "FREE", "STATE"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        listing_column(&t->listing, names[i]);
+    for (size_t i = 0; i < t->machines.n; i++) {
+        for (size_t level = 0; level < t->levels.n; level++)
+            if (begins(t, i, level))
+                add_domain(t, i, level);
+        add_machine(t, &t->machines.at[i]);
+    }
+}
+
+static struct err *topo_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *gpus = NULL;
+    AUTO(json_freep) json_t *by_node = NULL;
+    const struct list_query q = {.path = "/api/v1/nodes"};
+    struct list_result list = {0};
+    struct topo t = {0};
+    struct err *e;
+
+    TRY(session_open(c, &s));
+    TRY(session_get(s, "/apis/mete.dev/v1/gpus", &gpus));
+    TRY(session_list(s, &q, &list));
+    e = read_levels(c, json_object_get(list.first, "items"), &t.levels);
+    if (!e) {
+        by_node = gpus_by_node(gpus);
+        listing_init(&t.listing, "DomainList");
+        t.listing.api_version = "mete.dev/v1";
+        add_machines(&t, json_object_get(list.first, "items"), by_node);
+        add_all(&t);
+        e = listing_print(c, &t.listing);
+        listing_done(&t.listing);
+    }
+    json_decref(list.first);
+    vec_done(&t.machines);
+    levels_done(&t.levels);
+    return e;
+}
+
+static const struct flag topo_flags[] = {
+    {.name = "levels",
+     .type = FLAG_TEXT,
+     .value = "LABEL,...",
+     .doc = "the labels of nodes that make domains, the widest first; else those that are usual "
+            "and in use"},
+    {0},
+};
+
+const struct command command_topo = {
+    .name = "topo",
+    .summary = "show what is free by block, rack, machine and NVLink group",
+    .doc =
+        "A domain is the machines with the same value of a label: kubectl label node n1 rack=r1. "
+        "Free are the healthy GPUs that nobody holds, on machines that take jobs; FREE names "
+        "them by index. docs/topology.md tells how jobs ask to be in one domain.",
+    .examples = {{"topo", "by the labels that are usual for blocks and racks"},
+                 {"topo --levels example.com/row,rack", "by labels of one's own, the widest first"},
+                 {0}},
+    .flags = topo_flags,
+    .groups = FLAGS_SERVER | FLAGS_OUTPUT,
+    .n_max = 0,
+    .run = topo_run,
+};

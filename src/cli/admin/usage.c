@@ -1,0 +1,424 @@
+#include <inttypes.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+#include "cli/term/output.h"
+#include "model/moment.h"
+
+static const char *const by_words[] = {"user", "namespace", "queue", "model"};
+
+enum {
+    BY_WORDS = 4
+};
+
+/* ---- the question ---- */
+
+/* Of the machine that asks: TZ, /etc/localtime. */
+static int64_t local_zone(int64_t utc_ns)
+{
+    time_t seconds = (time_t)(utc_ns / NS_PER_SEC);
+    struct tm local = {0};
+
+    return localtime_r(&seconds, &local) ? local.tm_gmtoff * NS_PER_SEC : 0;
+}
+
+/* What a flag says as RFC 3339, so that the server need not know our zone. */
+static struct err *add_moment(struct cli *c, struct buf *path, const char *name, const char *flag,
+                              const char *text, int64_t now_ns)
+{
+    zone_fn zone = flag_switch(c->in, "utc") ? NULL : local_zone;
+    char stamp[STAMP_TEXT_SIZE];
+    int64_t ns = 0;
+    AUTO(err_freep) struct err *e = moment_parse(str_of(text), now_ns, zone, &ns);
+
+    if (e)
+        return cli_usage(c, "--%s: %s", flag, err_message(e));
+    stamp_format_nano(ns, stamp);
+    buf_printf(path, "&%s=%s", name, stamp);
+    return NULL;
+}
+
+static struct err *add_period(struct cli *c, struct buf *path, int64_t now_ns)
+{
+    const char *from = flag_text(c->in, "from");
+    const char *to = flag_text(c->in, "to");
+    const char *last = flag_text(c->in, "last");
+
+    if (last && (from || to))
+        return cli_usage(c, "--last is a period of its own: leave out --from and --to");
+    TRY(add_moment(c, path, "from", last ? "last" : "from",
+                   last   ? last
+                   : from ? from
+                          : "month",
+                   now_ns));
+    return add_moment(c, path, "to", "to", to ? to : "now", now_ns);
+}
+
+static void add_text(struct cli *c, struct buf *path, const char *flag, const char *parameter)
+{
+    const char *text = flag_text(c->in, flag);
+
+    if (!text)
+        return;
+    buf_printf(path, "&%s=", parameter);
+    client_add_escaped(path, str_of(text));
+}
+
+/* ---- numbers for people ---- */
+
+/* An amount {"seconds", "nanos"} in hours, thousandths rounded to the nearest. */
+static json_t *hours_of(const json_t *amount)
+{
+    int64_t seconds = json_int(amount, "seconds", -1);
+    int64_t milli;
+    AUTO_FREE char *text = NULL;
+
+    if (seconds < 0)
+        return json_null();
+    milli = seconds / 3600 * 1000 + (seconds % 3600 * 1000 + 1800) / 3600;
+    text = mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
+    return json_string(text);
+}
+
+static json_t *gib_hours_of(const json_t *item)
+{
+    const int64_t per = INT64_C(1048576) * 3600;
+    int64_t kib_seconds = json_int(item, "memoryKibSeconds", -1);
+    int64_t milli;
+    AUTO_FREE char *text = NULL;
+
+    if (kib_seconds < 0)
+        return json_null();
+    milli = kib_seconds / per * 1000 + (kib_seconds % per * 1000 + per / 2) / per;
+    text = mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
+    return json_string(text);
+}
+
+/* Hundredths, rounded to the nearest. */
+static json_t *cost_of(const json_t *item)
+{
+    int64_t micro = json_int(item, "costMicro", -1);
+    int64_t cents;
+    AUTO_FREE char *text = NULL;
+
+    if (micro < 0)
+        return json_null();
+    cents = micro / 10000 + (micro % 10000 >= 5000);
+    text = mem_format("%" PRId64 ".%02" PRId64, cents / 100, cents % 100);
+    return json_string(text);
+}
+
+static json_t *member(const json_t *item, const char *key)
+{
+    json_t *value = json_object_get(item, key);
+
+    return value ? json_incref(value) : json_null();
+}
+
+static void add_cell(json_t *row, json_t *cell)
+{
+    (void)json_array_append_new(row, cell); /* a fresh value: cannot fail */
+}
+
+/* ---- sums ---- */
+
+static bool is_by(const json_t *report, const char *word)
+{
+    const json_t *by;
+    size_t i;
+
+    json_array_foreach (json_object_get(report, "by"), i, by) {
+        if (text_equal(json_string_value(by), word))
+            return true;
+    }
+    return false;
+}
+
+static void add_cost_column(struct listing *l, const json_t *report)
+{
+    const char *currency = json_text(report, "currency");
+    AUTO_FREE char *name = mem_format("#COST%s%s", currency ? " " : "", currency ? currency : "");
+
+    listing_column(l, name);
+}
+
+static void make_columns(struct listing *l, const json_t *report)
+{
+    static const char *const titles[] = {"USER", "NAMESPACE", "QUEUE", "MODEL"};
+    static const char *const numbers[] = {"#ATTEMPTS", "#RUNNING", "#GPU HOURS", "#CPU HOURS",
+                                          "#GIB HOURS"};
+
+    for (size_t i = 0; i < BY_WORDS; i++) {
+        if (is_by(report, by_words[i]))
+            listing_column(l, titles[i]);
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        listing_column(l, numbers[i]);
+    add_cost_column(l, report);
+}
+
+static json_t *row_of(const json_t *report, const json_t *item)
+{
+    json_t *row = json_array();
+
+    for (size_t i = 0; i < BY_WORDS; i++) {
+        if (is_by(report, by_words[i]))
+            add_cell(row, member(item, by_words[i]));
+    }
+    add_cell(row, member(item, "attempts"));
+    add_cell(row, member(item, "running"));
+    add_cell(row, hours_of(json_object_get(item, "gpuTime")));
+    add_cell(row, hours_of(json_object_get(item, "cpuTime")));
+    add_cell(row, gib_hours_of(item));
+    add_cell(row, cost_of(item));
+    return row;
+}
+
+/* What of the gpus' time was held, free and out of service: it adds up to what there was. */
+static void say_gpus(struct cli *c, const json_t *report)
+{
+    const json_t *gpu;
+    size_t i;
+
+    json_array_foreach (json_object_get(report, "gpus"), i, gpu) {
+        AUTO(json_freep) json_t *capacity = hours_of(json_object_get(gpu, "capacity"));
+        AUTO(json_freep) json_t *held = hours_of(json_object_get(gpu, "held"));
+        AUTO(json_freep) json_t *free_time = hours_of(json_object_get(gpu, "free"));
+        AUTO(json_freep) json_t *out = hours_of(json_object_get(gpu, "outOfService"));
+        const char *model = json_text(gpu, "model");
+
+        cli_say(c, "%" PRId64 " x %s: %s GPU hours = %s held + %s free + %s out of service",
+                json_int(gpu, "gpus", 0), model ? model : "unknown", json_string_value(capacity),
+                json_string_value(held), json_string_value(free_time), json_string_value(out));
+    }
+}
+
+static bool is_tree(enum output_format f)
+{
+    return f == OUTPUT_JSON || f == OUTPUT_YAML;
+}
+
+static struct err *print_whole(struct cli *c, json_t *report)
+{
+    struct listing l;
+    struct err *e;
+
+    listing_init(&l, json_text(report, "kind"));
+    l.is_single = true;
+    listing_add(&l, json_array(), report);
+    e = listing_print(c, &l);
+    listing_done(&l);
+    return e;
+}
+
+static struct err *print_sums(struct cli *c, json_t *report)
+{
+    const char *price_error = json_text(report, "priceError");
+    struct listing l;
+    struct err *e;
+    json_t *item;
+    size_t i;
+
+    if (price_error)
+        cli_say(c, "costs are not known: %s", price_error);
+    if (is_tree(output_format_of(c->in)))
+        return print_whole(c, report);
+    listing_init(&l, "UsageReport");
+    make_columns(&l, report);
+    json_array_foreach (json_object_get(report, "items"), i, item)
+        listing_add(&l, row_of(report, item), item);
+    e = listing_print(c, &l);
+    listing_done(&l);
+    if (!e && output_format_of(c->in) == OUTPUT_TABLE)
+        say_gpus(c, report);
+    return e;
+}
+
+/* ---- rows ---- */
+
+/* For people to the second and in their zone; the data formats have it as it came. */
+static json_t *moment_cell(struct cli *c, const json_t *item, const char *key)
+{
+    const char *text = json_text(item, key);
+    bool is_for_people = output_format_of(c->in) != OUTPUT_CSV;
+    char local[STAMP_TEXT_SIZE];
+    int64_t ns = 0;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!text || !is_for_people)
+        return member(item, key);
+    e = stamp_parse(str_of(text), &ns);
+    if (e)
+        return member(item, key);
+    stamp_format(flag_switch(c->in, "utc") ? ns : ns + local_zone(ns), local);
+    local[10] = ' ';
+    return json_stringn(local, 19);
+}
+
+static json_t *row_of_attempt(struct cli *c, const json_t *item)
+{
+    AUTO_FREE char *name =
+        mem_format("%s/%s", json_text(item, "namespace"), json_text(item, "pod"));
+    const char *cause = json_text(item, "cause");
+    json_t *row = json_array();
+
+    add_cell(row, member(item, "jobId"));
+    add_cell(row, json_string(name));
+    add_cell(row, member(item, "attempt"));
+    add_cell(row, member(item, "user"));
+    add_cell(row, json_integer((json_int_t)json_array_size(json_object_get(item, "gpus"))));
+    add_cell(row, moment_cell(c, item, "from"));
+    add_cell(row, moment_cell(c, item, "to"));
+    add_cell(row, hours_of(json_object_get(item, "gpuTime")));
+    add_cell(row, hours_of(json_object_get(item, "cpuTime")));
+    add_cell(row, gib_hours_of(item));
+    add_cell(row, cost_of(item));
+    add_cell(row, json_string(cause ? cause : "Running"));
+    add_cell(row, member(item, "exitCode"));
+    add_cell(row, member(item, "node"));
+    add_cell(row, member(item, "queue"));
+    return row;
+}
+
+static void make_row_columns(struct listing *l, const json_t *report)
+{
+    static const char *const before[] = {"#JOB", "POD", "#ATTEMPT",   "USER",       "#GPUS",
+                                         "FROM", "TO",  "#GPU HOURS", "#CPU HOURS", "#GIB HOURS"};
+    static const char *const after[] = {"CAUSE", "#EXIT", "!NODE", "!QUEUE"};
+
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+        listing_column(l, before[i]);
+    add_cost_column(l, report);
+    for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++)
+        listing_column(l, after[i]);
+}
+
+/* All pages, or as many rows as --limit says; false: there are more. */
+static struct err *read_rows(struct session *s, const char *path, int64_t limit, json_t **ret,
+                             bool *ret_has_all)
+{
+    AUTO(json_freep) json_t *all = NULL;
+    AUTO_FREE char *after = NULL;
+
+    do {
+        AUTO(json_freep) json_t *page = NULL;
+        AUTO_FREE char *next =
+            mem_format("%s%s%s", path, after ? "&continue=" : "", after ? after : "");
+        const char *more;
+
+        TRY(session_get(s, next, &page));
+        more = json_text_at(page, "metadata", "continue", NULL);
+        free(after);
+        after = more ? mem_strdup(more) : NULL;
+        if (!all)
+            all = json_incref(page);
+        else
+            (void)json_array_extend(json_object_get(all, "items"),
+                                    json_object_get(page, "items")); /* both are arrays */
+    } while (after &&
+             (limit == 0 || (int64_t)json_array_size(json_object_get(all, "items")) < limit));
+    json_put(json_object_at(all, "metadata"), "continue", json_null());
+    (void)json_object_del(json_object_get(all, "metadata"), "continue");
+    *ret_has_all = after == NULL;
+    *ret = TAKE(all);
+    return NULL;
+}
+
+static struct err *print_rows(struct cli *c, json_t *report, int64_t limit)
+{
+    struct listing l;
+    struct err *e;
+    json_t *item;
+    size_t i;
+
+    listing_init(&l, "AccountingRowList");
+    make_row_columns(&l, report);
+    json_array_foreach (json_object_get(report, "items"), i, item) {
+        if (limit == 0 || (int64_t)i < limit)
+            listing_add(&l, row_of_attempt(c, item), item);
+    }
+    e = listing_print(c, &l);
+    listing_done(&l);
+    return e;
+}
+
+/* ---- the command ---- */
+
+static struct err *make_path(struct cli *c, int64_t now_ns, char **ret)
+{
+    AUTO(buf_done) struct buf path = {0};
+    bool has_rows = flag_switch(c->in, "rows");
+
+    buf_printf(&path, "/apis/mete.dev/v1/%s?", has_rows ? "accounting" : "usage");
+    TRY(add_period(c, &path, now_ns));
+    add_text(c, &path, "user", "user");
+    add_text(c, &path, "of", "namespace");
+    if (has_rows)
+        buf_add_text(&path, "&limit=1000");
+    else
+        add_text(c, &path, "by", "by");
+    *ret = buf_steal(&path);
+    return NULL;
+}
+
+static struct err *usage_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *report = NULL;
+    AUTO_FREE char *path = NULL;
+    int64_t limit = flag_count(c->in, "limit", 0);
+    bool has_all = true;
+
+    TRY(session_open(c, &s));
+    TRY(make_path(c, loop_wall_ns(session_loop(s)), &path));
+    if (!flag_switch(c->in, "rows")) {
+        TRY(session_get(s, path, &report));
+        return print_sums(c, report);
+    }
+    TRY(read_rows(s, path, limit, &report, &has_all));
+    TRY(print_rows(c, report, limit));
+    if (!has_all && output_format_of(c->in) == OUTPUT_TABLE)
+        cli_say(c, "%" PRId64 " attempts; --limit 0 for all", limit);
+    return NULL;
+}
+
+static const struct flag usage_flags[] = {
+    {.name = "from",
+     .value = "TIME",
+     .type = FLAG_TEXT,
+     .doc = "beginning: today, yesterday, month, 2026-11-01, 2026-11, 7d (ago), RFC 3339; default "
+            "month"},
+    {.name = "to", .value = "TIME", .type = FLAG_TEXT, .doc = "end, not included; default now"},
+    {.name = "last",
+     .value = "TIME",
+     .type = FLAG_TEXT,
+     .doc = "the last 7d, 12h: --from and --to now"},
+    {.name = "by",
+     .value = "WORDS",
+     .type = FLAG_TEXT,
+     .fallback = "user",
+     .doc = "what is told apart: user, namespace, queue, model, with a comma between"},
+    {.name = "user", .value = "USER", .type = FLAG_TEXT, .doc = "of one user only"},
+    {.name = "of", .value = "NAMESPACE", .type = FLAG_TEXT, .doc = "of one namespace only"},
+    {.name = "rows", .type = FLAG_SWITCH, .doc = "list the attempts instead of sums"},
+    {.name = "utc", .type = FLAG_SWITCH, .doc = "days and months begin in UTC, not here"},
+    {0},
+};
+
+const struct command command_usage = {
+    .name = "usage",
+    .summary = "GPU, CPU and memory time by user, namespace, queue and model, and what it cost",
+    .doc = "Counts what was held from the binding to the release, attempts that go on up to now. "
+           "Days and months are those of the local time zone unless --utc.",
+    .examples = {{"usage --last 7d --by namespace,model", "sums of a week"},
+                 {"usage --from 2026-11 --to 2026-12 -o csv", "a month for a spreadsheet"},
+                 {"usage --rows --last 1d", "every attempt since yesterday"},
+                 {0}},
+    .flags = usage_flags,
+    .groups = FLAGS_SERVER | FLAGS_OUTPUT | FLAGS_LIMIT,
+    .n_max = 0,
+    .run = usage_run,
+};

@@ -1,0 +1,122 @@
+/* exec and attach: a container's programs at this terminal. */
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/job/jobs.h"
+#include "cli/job/remote_session.h"
+
+static struct err *exec_run(struct cli *c)
+{
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(buf_done) struct buf path = {0};
+    struct remote_session o = {.has_stdin = flag_switch(c->in, "stdin"),
+                               .has_terminal = flag_switch(c->in, "tty")};
+
+    if (o.has_terminal && !(c->terminal.in && o.has_stdin)) {
+        cli_say(c, "no terminal: standard input is none, or -i is missing");
+        o.has_terminal = false;
+    }
+    TRY(session_open(c, &s));
+    TRY(job_find(s, c->in->arguments.at[0], &pod));
+    remote_path_begin(&path, pod, "exec", flag_text(c->in, "container"));
+    remote_path_streams(&path, o.has_stdin, o.has_terminal);
+    for (size_t i = 1; i < c->in->arguments.n; i++)
+        remote_path_command(&path, c->in->arguments.at[i]);
+    o.path = path.at;
+    return remote_session_run(c, s, &o, &c->exit_code);
+}
+
+static const struct flag exec_flags[] = {
+    {.name = "stdin", .letter = 'i', .type = FLAG_SWITCH, .doc = "pass standard input on"},
+    {.name = "tty", .letter = 't', .type = FLAG_SWITCH, .doc = "give it a terminal; with -i"},
+    {.name = "container",
+     .letter = 'c',
+     .type = FLAG_TEXT,
+     .value = "NAME",
+     .doc = "which container, where there are several"},
+    {0},
+};
+
+const struct command command_exec = {
+    .name = "exec",
+    .arguments = "JOB -- PROGRAM [ARGUMENT...]",
+    .summary = "run a program in a running job's container",
+    .doc = "As the container's user, with its environment, devices and limits. The program's exit "
+           "code is passed on; 125 is a failure of mete itself.",
+    .examples = {{"exec -it 12 -- bash", "a shell in job 12"},
+                 {"exec 12 -- nvidia-smi", "what its gpus do"},
+                 {"exec -i 12 -- sh -c 'cat >/tmp/x' <x", "a file as its input"},
+                 {0}},
+    .flags = exec_flags,
+    .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
+    .n_min = 2,
+    .takes = TAKES_JOB,
+    .n_max = 500,
+    .failure_code = EXIT_RUN_FAILED,
+    .run = exec_run,
+};
+
+static const json_t *find_container(const json_t *pod, const char *name)
+{
+    const json_t *containers = json_at(pod, "spec", "containers", NULL);
+    size_t i;
+    json_t *item;
+
+    json_array_foreach (containers, i, item)
+        if (!name || text_equal(json_text(item, "name"), name))
+            return item;
+    return NULL;
+}
+
+static struct err *attach_run(struct cli *c)
+{
+    const char *name = flag_text(c->in, "container");
+    AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(buf_done) struct buf path = {0};
+    struct remote_session o = {0};
+    const json_t *container = NULL;
+
+    TRY(session_open(c, &s));
+    TRY(job_find(s, c->in->arguments.at[0], &pod));
+    container = find_container(pod, name);
+    o.has_stdin = json_bool(container, "stdin", false) && !flag_switch(c->in, "no-stdin");
+    o.has_terminal = json_bool(container, "tty", false);
+    o.can_detach = o.has_terminal && o.has_stdin && c->terminal.in;
+    remote_path_begin(&path, pod, "attach", name);
+    remote_path_streams(&path, o.has_stdin, o.has_terminal);
+    o.path = path.at;
+    cli_say(c, "attached to job %s: %s", job_of(pod).id,
+            o.can_detach  ? "Ctrl-P Ctrl-Q leaves it running, Ctrl-C goes to it"
+            : o.has_stdin ? "what you type goes to it"
+                          : "it takes no input, Ctrl-C leaves it running");
+    return remote_session_run(c, s, &o, &c->exit_code);
+}
+
+static const struct flag attach_flags[] = {
+    {.name = "container",
+     .letter = 'c',
+     .type = FLAG_TEXT,
+     .value = "NAME",
+     .doc = "which container, where there are several"},
+    {.name = "no-stdin", .type = FLAG_SWITCH, .doc = "only look"},
+    {0},
+};
+
+const struct command command_attach = {
+    .name = "attach",
+    .arguments = "JOB",
+    .summary = "join a running job's own input and output",
+    .doc = "What it writes from now on; its input where the container has `stdin: true`, its "
+           "terminal where it has `tty: true`. `mete logs` shows what it wrote before.",
+    .examples = {{"attach 12", "until the job ends"},
+                 {"attach --no-stdin 12", "what it writes, and nothing more"},
+                 {0}},
+    .flags = attach_flags,
+    .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
+    .n_min = 1,
+    .takes = TAKES_JOB,
+    .n_max = 1,
+    .failure_code = EXIT_RUN_FAILED,
+    .run = attach_run,
+};

@@ -1,0 +1,34 @@
+/* remove.h - deletes objects and waits until they are gone: for delete, cancel and down */
+#pragma once
+
+#include "cli/object/resource.h"
+#include "cli/session.h"
+
+struct remove_target {
+    char *ns; /* "" for cluster-wide kinds */
+    char *name;
+    char *uid;   /* "" when not known yet */
+    char *title; /* what it is called when it is spoken of; NULL: by kind and name */
+    bool is_gone;
+};
+
+struct removal {
+    struct cli *cli;
+    struct session *session;
+    const struct resource *resource;
+    VEC(struct remove_target) targets;
+    int64_t grace_s; /* -1: the object's own */
+    bool waits;
+    int64_t timeout_ns; /* of the waiting; 0: none */
+    const char *past;   /* what is said of each: "deleted", "cancelled"; NULL: nothing */
+};
+
+/* Copies the texts. `uid` and `title` may be NULL. */
+void removal_add(struct removal *r, const char *ns, const char *name, const char *uid,
+                 const char *title);
+/* "job 12 train" */
+void removal_add_job(struct removal *r, const json_t *pod);
+void removal_done(struct removal *r);
+
+/* Deletes all, then waits for all. The first failure is returned after the others were tried. */
+struct err *removal_run(struct removal *r) MUST_CHECK;

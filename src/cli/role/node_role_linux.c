@@ -1,0 +1,195 @@
+/* The role `mete node`: the hands of this machine, as root. */
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/role/log_limits.h"
+#include "cli/role/role_linux.h"
+#include "client/client.h"
+#include "gpu/gpu_watch.h"
+#include "node/node.h"
+
+enum {
+    TOKEN_MAX = 4096
+};
+
+/* A driver that hangs must not keep the machine from its jobs. */
+#define GPUS_PATIENCE_NS (5 * NS_PER_SEC)
+
+struct hands {
+    struct role role;
+    const char *data;
+    const char *name;
+    const char *self_path;
+    const char *runtime;
+    struct log_limits log_limits;
+    struct host_roots host_roots;
+    char *socket;
+    char *dir;
+    char *gpusim;  /* NULL: the gpus are real */
+    char *library; /* of the emulated driver */
+    char *machine;
+    char *token;
+    struct client *client;
+    struct gpu_watch *gpus;
+    bool is_without_driver;      /* and it was said why */
+    struct loop_timer *patience; /* with gpus that do not answer */
+    struct node *node;
+};
+
+static void hands_done(struct hands *h)
+{
+    node_free(h->node);
+    loop_timer_free(h->patience);
+    gpu_watch_free(h->gpus);
+    client_free(h->client);
+    role_done(&h->role);
+    host_roots_done(&h->host_roots);
+    free(h->socket);
+    free(h->dir);
+    free(h->gpusim);
+    free(h->library);
+    free(h->machine);
+    free(h->token);
+}
+
+/* The first thing that the server hears of this machine says what gpus it has. */
+static void begin_node(struct hands *h)
+{
+    const struct node_options o = {
+        .loop = h->role.loop,
+        .client = h->client,
+        .gpus = h->gpus,
+        .name = h->name,
+        .dir = h->dir,
+        .mask_dir = h->data,
+        .runtime = h->runtime,
+        .self_path = h->self_path,
+        .gpusim_dir = h->gpusim,
+        .log_max_bytes = h->log_limits.max_bytes,
+        .log_max_files = (size_t)h->log_limits.max_files,
+        .host_roots = &h->host_roots,
+    };
+    struct err *e;
+
+    loop_timer_stop(h->patience);
+    e = node_new(&o, &h->node);
+    if (!e)
+        e = role_ready(&h->role, ROLE_READY_NODE);
+    if (e)
+        role_fail(&h->role, e);
+}
+
+static void tell_driver(struct hands *h)
+{
+    bool is_missing = gpu_watch_is_ready(h->gpus) && !gpu_watch_info(h->gpus);
+
+    if (is_missing && !h->is_without_driver)
+        LOG(WARN, "no gpus are managed", S("cause", gpu_watch_problem(h->gpus)));
+    h->is_without_driver = is_missing;
+}
+
+static void on_gpus(void *arg)
+{
+    struct hands *h = arg;
+
+    tell_driver(h);
+    if (h->node)
+        node_gpus_changed(h->node);
+    else if (gpu_watch_is_ready(h->gpus))
+        begin_node(h);
+}
+
+static void on_patience(void *arg)
+{
+    struct hands *h = arg;
+
+    LOG(WARN, "gpus do not answer: beginning without them");
+    begin_node(h);
+}
+
+static struct err *read_token(struct hands *h)
+{
+    AUTO_FREE char *path = mem_format("%s/token", h->dir);
+    struct buf b = {0};
+    struct err *e = file_read(path, TOKEN_MAX, &b);
+
+    if (!e)
+        h->token = mem_strndup(b.at, strcspn(b.at, "\r\n"));
+    buf_done(&b);
+    return e;
+}
+
+static struct err *connect_server(struct hands *h)
+{
+    struct client_options o = {
+        .loop = h->role.loop, .unix_socket = h->socket, .url = "http://mete"};
+
+    TRY(read_token(h));
+    o.token = h->token;
+    return client_new(&o, &h->client);
+}
+
+static struct err *watch_gpus(struct hands *h, const struct cli *c)
+{
+    const char *which = flag_text(c->in, "gpus");
+    struct gpu_watch_options o = {
+        .loop = h->role.loop, .self_path = c->self_path, .on_change = on_gpus, .arg = h};
+
+    if (text_equal(which, "none"))
+        return NULL;
+    if (text_equal(which, "emulated")) {
+        h->gpusim = mem_format("%s/gpusim", h->dir);
+        h->library = mem_format("%s/libnvidia-ml.so.1", h->gpusim);
+        h->machine = mem_format("%s/machine.bin", h->gpusim);
+    }
+    o.library = h->library;
+    o.machine = h->machine;
+    return gpu_watch_new(&o, &h->gpus);
+}
+
+static struct err *begin(struct hands *h, struct cli *c)
+{
+    h->name = flag_text(c->in, "name");
+    h->self_path = c->self_path;
+    h->runtime = flag_text(c->in, "runtime");
+    if (!h->name)
+        return cli_usage(c, "node wants --name");
+    TRY(role_init(&h->role, c, "node"));
+    TRY(role_host_roots(c, &h->host_roots));
+    TRY(log_limits_parse(flag_text(c->in, "container-log-max-size"),
+                         flag_text(c->in, "container-log-max-files"), &h->log_limits));
+    TRY(connect_server(h));
+    h->patience = loop_timer_new(h->role.loop, on_patience, h);
+    TRY(watch_gpus(h, c));
+    if (h->gpus)
+        loop_timer_set(h->patience, GPUS_PATIENCE_NS);
+    else
+        begin_node(h);
+    return role_run(&h->role);
+}
+
+static struct err *node_run(struct cli *c)
+{
+    struct hands h = {.data = flag_text(c->in, "data")};
+    struct err *e;
+
+    h.socket = mem_format("%s/mete.sock", h.data);
+    h.dir = mem_format("%s/node", h.data);
+    e = begin(&h, c);
+    hands_done(&h);
+    return e;
+}
+
+const struct command command_node = {
+    .name = "node",
+    .summary = "the containers of one machine: started by mete up",
+    .examples = {{"up", "starts it"}, {"down", "ends it"}, {0}},
+    .flags = role_flags,
+    .is_hidden = true,
+    .run = node_run,
+};

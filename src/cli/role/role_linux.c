@@ -1,0 +1,188 @@
+#include "cli/role/role_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/loop_linux.h"
+#include "cli/role/log_limits.h"
+#include "kinds/scheduler_names.h"
+
+const struct flag role_flags[] = {
+    {.name = "data",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "data directory",
+     .fallback = "/var/lib/mete"},
+    {.name = "name", .type = FLAG_TEXT, .value = "NAME", .doc = "of the node"},
+    {.name = "gpus",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .doc = "auto, none or emulated",
+     .fallback = "auto"},
+    {.name = "host-path-root",
+     .type = FLAG_TEXT,
+     .value = "DIR[:ro]",
+     .doc = "where hostPath volumes may be",
+     .is_repeated = true},
+    {.name = "container-log-max-size",
+     .type = FLAG_TEXT,
+     .value = "SIZE",
+     .doc = "of a container's log before it is cut",
+     .fallback = LOG_LIMIT_SIZE},
+    {.name = "container-log-max-files",
+     .type = FLAG_TEXT,
+     .value = "COUNT",
+     .doc = "of a container's log",
+     .fallback = LOG_LIMIT_FILES},
+    {.name = "runtime",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .doc = "auto, crun or runc",
+     .fallback = "auto"},
+    {.name = "learn-every",
+     .type = FLAG_TEXT,
+     .value = "DURATION",
+     .doc = "how often the server may learn where pods go",
+     .fallback = LEARN_EVERY},
+    {.name = "learn-after",
+     .type = FLAG_COUNT,
+     .value = "COUNT",
+     .doc = "after how many arrivals",
+     .fallback = LEARN_AFTER},
+    {.name = "network-tiers",
+     .type = FLAG_TEXT,
+     .value = "KEY,...",
+     .doc = "node labels of the network's tiers, the nearest first",
+     .fallback = ""},
+    {.name = "scheduler-names",
+     .type = FLAG_TEXT,
+     .value = "NAME,...",
+     .doc = "schedulerNames of pods that are placed, beside default-scheduler and mete",
+     .fallback = SCHEDULER_NAMES},
+    {.name = "log-level",
+     .type = FLAG_TEXT,
+     .value = "LEVEL",
+     .doc = "error, warn, info or debug",
+     .fallback = "info"},
+    {.name = "log-format",
+     .type = FLAG_TEXT,
+     .value = "FORMAT",
+     .doc = "text or json",
+     .fallback = "text"},
+    {0},
+};
+
+struct err *role_host_roots(const struct cli *c, struct host_roots *ret)
+{
+    const char *text = NULL;
+
+    for (size_t i = 0; (text = flag_repeated(c->in, "host-path-root", i)); i++)
+        TRY(host_roots_add(ret, text));
+    return NULL;
+}
+
+static enum log_level level_of(const char *word)
+{
+    static const char *const words[] = {
+        [LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (text_equal(words[i], word))
+            return (enum log_level)i;
+    return LOG_INFO;
+}
+
+static void on_signal(void *arg)
+{
+    struct role *r = arg;
+
+    loop_linux_stop(r->loop);
+}
+
+static void on_lifeline(void *arg, int fd, bool readable, bool writable)
+{
+    struct role *r = arg;
+    char byte;
+
+    (void)readable;
+    (void)writable;
+    if (read(fd, &byte, 1) != 0)
+        return; /* nobody writes: not its end yet */
+    LOG(INFO, "mete up has ended");
+    loop_linux_stop(r->loop);
+}
+
+static bool is_pipe(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* What we start has no business with them. */
+static struct err *keep_to_ourselves(void)
+{
+    for (int fd = ROLE_FD_LIFELINE; fd <= ROLE_FD_TLS; fd++)
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 && errno != EBADF)
+            return err_errno(errno, "keep descriptor %d to ourselves", fd);
+    return NULL;
+}
+
+struct err *role_init(struct role *r, struct cli *c, const char *name)
+{
+    log_setup(name, level_of(flag_text(c->in, "log-level")),
+              text_equal(flag_text(c->in, "log-format"), "json"));
+    r->loop = loop_linux_new();
+    if (!is_pipe(ROLE_FD_LIFELINE) || !is_pipe(ROLE_FD_READY)) {
+        cli_try(c, "sudo mete up");
+        return err_new(ERR_INVALID, "%s is a part of mete up and not started by itself", name);
+    }
+    TRY(keep_to_ourselves());
+    r->lifeline = loop_io_new(r->loop, ROLE_FD_LIFELINE, on_lifeline, r);
+    loop_io_want(r->lifeline, true, false);
+    loop_linux_on_signal(r->loop, SIGTERM, on_signal, r);
+    loop_linux_on_signal(r->loop, SIGINT, on_signal, r);
+    return NULL;
+}
+
+struct err *role_ready(struct role *r, char letter)
+{
+    (void)r;
+    if (write(ROLE_FD_READY, &letter, 1) < 0 && errno != EAGAIN)
+        return err_errno(errno, "tell that it is ready");
+    return NULL;
+}
+
+struct err *role_run(struct role *r)
+{
+    if (!r->failure)
+        TRY(loop_linux_run(r->loop));
+    if (r->failure) {
+        struct err *e = r->failure;
+
+        r->failure = NULL;
+        return e;
+    }
+    return NULL;
+}
+
+void role_fail(struct role *r, struct err *e)
+{
+    if (r->failure)
+        err_free(e);
+    else
+        r->failure = e;
+    loop_linux_stop(r->loop);
+}
+
+void role_done(struct role *r)
+{
+    loop_io_free(r->lifeline);
+    loop_linux_free(r->loop);
+    err_free(r->failure);
+    *r = (struct role){0};
+}

@@ -1,0 +1,280 @@
+/* The role `mete server`: the store, the control loops and the doors, as a user without privileges.
+ */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/loop_linux.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/role/learning.h"
+#include "cli/role/role_linux.h"
+#include "control/control.h"
+#include "kinds/objects.h"
+#include "meter/meter.h"
+#include "store/storage.h"
+#include "store/store.h"
+
+enum {
+    CA_FILE_MAX = 64 << 10
+};
+
+struct server {
+    struct role role; /* loop, lifeline, signals */
+    struct storage *storage;
+    struct store *store;
+    struct objects *objects;
+    struct control *control;
+    struct learning *learning;
+    struct api *api;
+    struct meter *meter;
+    struct api_view views[4]; /* the api borrows them */
+    struct report_maker reports[5];
+    const char *prices[3]; /* the meter does */
+    char *own_prices;
+    struct host_roots host_roots;
+    struct network_tiers network_tiers;
+    const char *scheduler_names; /* of the flag */
+    char *dir;
+    char *pki;
+    char *users;
+    char *node_tokens;
+};
+
+/* Down from the doors, so that nothing is answered over what is gone. */
+static void server_done(struct server *s)
+{
+    api_free(s->api);
+    meter_free(s->meter);
+    learning_free(s->learning);
+    control_free(s->control);
+    store_free(s->store);
+    objects_free(s->objects);
+    storage_free(s->storage);
+    role_done(&s->role);
+    host_roots_done(&s->host_roots);
+    network_tiers_done(&s->network_tiers);
+    free(s->dir);
+    free(s->pki);
+    free(s->users);
+    free(s->node_tokens);
+    free(s->own_prices);
+}
+
+static void on_fatal(void *arg, const struct err *e)
+{
+    struct server *s = arg;
+
+    role_fail(&s->role, err_wrap(err_new(err_code(e), "%s", err_message(e)),
+                                 "the data directory's disk failed"));
+}
+
+static void make_random(void *arg, void *ret, size_t size)
+{
+    (void)arg;
+    random_bytes(ret, size);
+}
+
+/* Each connection is a descriptor; the hard limit is what the administrator allows. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        LOG(WARN, "the limit of open files stays low");
+}
+
+/* Pods share the machine's network: an address of all interfaces is reached at loopback. */
+static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.v6 = {0}};
+    socklen_t size = sizeof(address);
+    bool is_v6 = false;
+    bool is_any = false;
+
+    if (getsockname(ROLE_FD_TLS, &address.any, &size) < 0)
+        return;
+    is_v6 = address.any.sa_family == AF_INET6;
+    is_any = is_v6 ? IN6_IS_ADDR_UNSPECIFIED(&address.v6.sin6_addr)
+                   : address.v4.sin_addr.s_addr == htonl(INADDR_ANY);
+    (void)inet_ntop(address.any.sa_family,
+                    is_v6 ? (const void *)&address.v6.sin6_addr : &address.v4.sin_addr, host,
+                    INET6_ADDRSTRLEN);
+    if (is_any)
+        (void)snprintf(host, INET6_ADDRSTRLEN, "%s", is_v6 ? "::1" : "127.0.0.1");
+    (void)snprintf(port, 8, "%u",
+                   (unsigned)ntohs(is_v6 ? address.v6.sin6_port : address.v4.sin_port));
+}
+
+static struct err *open_store(struct server *s)
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    char port[8] = "";
+    const struct storage_sqlite_options storage = {
+        .loop = s->role.loop, .dir = s->dir, .is_threaded = true};
+    struct store_options store = {.loop = s->role.loop, .on_fatal = on_fatal, .arg = s};
+    struct objects_options objects = {.loop = s->role.loop,
+                                      .random = make_random,
+                                      .host_roots = &s->host_roots,
+                                      .network_tiers = &s->network_tiers};
+
+    TRY(storage_sqlite_new(&storage, &s->storage));
+    store.storage = s->storage;
+    TRY(store_open(&store, &s->store));
+    objects.store = s->store;
+    find_address(host, port);
+    if (*host) {
+        objects.api_host = host;
+        objects.api_port = port;
+    }
+    s->objects = objects_new(&objects);
+    return NULL;
+}
+
+/* What is measured, and who asks for it. */
+static void open_meter(struct server *s)
+{
+    const struct meter_options o = {
+        .loop = s->role.loop, .objects = s->objects, .prices_files = s->prices};
+
+    s->prices[0] = s->own_prices;
+    s->prices[1] = "/etc/mete/prices.yaml";
+    s->meter = meter_new(&o);
+    s->views[2] = (struct api_view){.kind = kind_find("metrics.k8s.io", "pods"),
+                                    .list = meter_pods,
+                                    .get = meter_pod,
+                                    .arg = s->meter};
+    s->views[3] = (struct api_view){.kind = kind_find("metrics.k8s.io", "nodes"),
+                                    .list = meter_nodes,
+                                    .get = meter_node,
+                                    .arg = s->meter};
+    s->reports[0] = (struct report_maker){.path = "/apis/mete.dev/v1/usage",
+                                          .begin = meter_usage,
+                                          .cancel = meter_cancel,
+                                          .arg = s->meter};
+    s->reports[1] = (struct report_maker){.path = "/apis/mete.dev/v1/accounting",
+                                          .begin = meter_rows,
+                                          .cancel = meter_cancel,
+                                          .arg = s->meter};
+}
+
+static struct err *open_doors(struct server *s)
+{
+    AUTO_FREE char *ca_path = mem_format("%s/ca.crt", s->pki);
+    AUTO(buf_done) struct buf ca = {0};
+    struct control_options control = {
+        .loop = s->role.loop, .store = s->store, .policy = "mete", .objects = s->objects};
+    const struct api_options api = {
+        .loop = s->role.loop,
+        .store = s->store,
+        .objects = s->objects,
+        .unix_fd = ROLE_FD_UNIX,
+        .tls_fd = ROLE_FD_TLS,
+        .pki_dir = s->pki,
+        .users_file = s->users,
+        .node_tokens_file = s->node_tokens,
+        .views = s->views,
+        .n_views = sizeof(s->views) / sizeof(s->views[0]),
+        .reports = s->reports,
+        .n_reports = sizeof(s->reports) / sizeof(s->reports[0]),
+        .take_stats = meter_take_stats,
+        .stats_arg = s->meter,
+    };
+
+    TRY(file_read(ca_path, CA_FILE_MAX, &ca));
+    control.ca = ca.at;
+    control.scheduler_names = s->scheduler_names;
+    TRY(control_new(&control, &s->control));
+    s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
+                                    .list = control_workloads,
+                                    .get = control_workload,
+                                    .arg = s->control};
+    s->views[1] = (struct api_view){.kind = kind_find("mete.dev", "gpus"),
+                                    .list = control_gpus,
+                                    .get = control_gpu,
+                                    .arg = s->control};
+    s->reports[2] = (struct report_maker){.path = "/apis/mete.dev/v1/recording",
+                                          .begin = control_recording,
+                                          .cancel = control_cancel_recording,
+                                          .arg = s->control};
+    s->reports[3] = (struct report_maker){.path = "/apis/mete.dev/v1/free",
+                                          .begin = control_free_begin,
+                                          .cancel = control_free_cancel,
+                                          .arg = s->control};
+    s->reports[4] = (struct report_maker){.path = "/apis/mete.dev/v1/what-if",
+                                          .begin = control_what_if_begin,
+                                          .cancel = control_what_if_cancel,
+                                          .arg = s->control};
+    return api_new(&api, &s->api);
+}
+
+static struct err *open_learning(struct server *s, const struct cli *c)
+{
+    AUTO_FREE char *dir = mem_format("%s/learned", s->dir);
+    struct learning_options o = {.loop = s->role.loop,
+                                 .control = s->control,
+                                 .dir = dir,
+                                 .self_path = c->self_path,
+                                 .after = flag_count(c->in, "learn-after", 0)};
+
+    TRY(num_parse_duration(str_of(flag_text(c->in, "learn-every")), &o.every_ns));
+    s->learning = learning_new(&o);
+    return NULL;
+}
+
+static struct err *server_run(struct cli *c)
+{
+    struct server s = {0};
+    const char *data = flag_text(c->in, "data");
+    struct err *e;
+
+    s.dir = mem_format("%s/server", data);
+    s.pki = mem_format("%s/pki", s.dir);
+    s.users = mem_format("%s/users.yaml", s.dir);
+    s.node_tokens = mem_format("%s/node-tokens.yaml", s.dir);
+    s.own_prices = mem_format("%s/prices.yaml", data);
+    e = role_init(&s.role, c, "server");
+    if (!e)
+        e = role_host_roots(c, &s.host_roots);
+    if (!e)
+        e = network_tiers_parse(flag_text(c->in, "network-tiers"), &s.network_tiers);
+    s.scheduler_names = flag_text(c->in, "scheduler-names");
+    raise_descriptors();
+    if (!e)
+        e = open_store(&s);
+    if (!e) {
+        open_meter(&s);
+        e = open_doors(&s);
+    }
+    if (!e)
+        e = open_learning(&s, c);
+    if (!e)
+        e = role_ready(&s.role, ROLE_READY_SERVER);
+    if (!e)
+        e = role_run(&s.role);
+    server_done(&s);
+    return e;
+}
+
+const struct command command_server = {
+    .name = "server",
+    .summary = "the API, the store and the scheduler: started by mete up",
+    .examples = {{"up", "starts it"}, {"down", "ends it"}, {0}},
+    .flags = role_flags,
+    .is_hidden = true,
+    .run = server_run,
+};

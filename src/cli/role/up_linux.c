@@ -1,0 +1,478 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "base/yaml.h"
+#include "cli/commands.h"
+#include "cli/job/summary.h"
+#include "cli/reach.h"
+#include "cli/role/data_dir.h"
+#include "cli/role/notify.h"
+#include "cli/role/roles.h"
+#include "cli/role/start_room.h"
+#include "cli/role/supervisor.h"
+#include "cli/role/up.h"
+#include "cli/session.h"
+#include "client/informer.h"
+
+enum {
+    CONFIG_MAX = 1 << 20,
+    TRIES_BEFORE_READY = 5
+};
+
+static const char config_default[] = "/etc/mete/mete.yaml";
+
+struct up {
+    struct cli *cli;
+    struct up_options options;
+    struct data_dir dir;
+    char *node_name;
+    char *node_path;        /* of its object */
+    char *gpus;             /* --gpus of the node: "auto", "none", "emulated" */
+    VEC(char *) root_flags; /* values of --host-path-root of both children */
+    unsigned port;
+    int unix_fd;
+    int tls_fd;
+    int lifeline[2]; /* children hold the read end; it ends with us */
+    int ready[2];    /* a child writes its letter when it serves */
+    struct session *session;
+    struct supervisor *supervisor;
+    struct informer *nodes;
+    struct loop_io *ready_io;
+    int64_t started_ns; /* real time: a heartbeat before it is of an earlier life */
+    bool is_serving;
+    bool is_ready;
+    bool is_stopping;
+    bool is_port_taken; /* by another program */
+    struct err *failure;
+};
+
+static void up_done(struct up *u)
+{
+    informer_free(u->nodes);
+    loop_io_free(u->ready_io);
+    supervisor_free(u->supervisor);
+    session_free(u->session);
+    for (size_t i = 0; i < 2; i++) {
+        fd_close(u->lifeline[i]);
+        fd_close(u->ready[i]);
+    }
+    fd_close(u->unix_fd);
+    fd_close(u->tls_fd);
+    data_dir_done(&u->dir);
+    up_options_done(&u->options);
+    free(u->node_name);
+    free(u->node_path);
+    free(u->gpus);
+    VEC_EACH (&u->root_flags, text)
+        free(*text);
+    vec_done(&u->root_flags);
+}
+
+static struct err *read_config(const char *path, bool is_given, json_t **ret)
+{
+    AUTO(json_freep) json_t *documents = NULL;
+    struct buf b = {0};
+    struct err *e = file_read(path, CONFIG_MAX, &b);
+
+    if (!e)
+        e = yaml_parse(path, (struct str){.at = b.at, .size = b.size}, &documents);
+    buf_done(&b);
+    if (e && err_code(e) == ERR_NOT_FOUND && !is_given) {
+        err_free(e);
+        return NULL;
+    }
+    if (e)
+        return e;
+    if (json_array_size(documents) != 1)
+        return err_new(ERR_BAD_REQUEST, "%s: want one document", path);
+    *ret = json_incref(json_array_get(documents, 0));
+    return NULL;
+}
+
+static struct err *read_options(struct up *u)
+{
+    const struct invocation *in = u->cli->in;
+    const char *config_path = flag_text(in, "config");
+    const char *data = flag_text(in, "data");
+    const char *roots[HOST_ROOTS_MAX + 2] = {NULL};
+    AUTO(json_freep) json_t *config = NULL;
+    struct up_given given = {
+        .data = data ? data : getenv("METE_DATA")}; /* NOLINT(concurrency-mt-unsafe): one thread */
+    struct err *e;
+
+    given.gpus = flag_text(in, "gpus");
+    given.listen = flag_text(in, "listen");
+    given.log_level = flag_text(in, "log-level");
+    given.log_format = flag_text(in, "log-format");
+    given.runtime = flag_text(in, "runtime");
+    given.log_max_size = flag_text(in, "container-log-max-size");
+    given.log_max_files = flag_text(in, "container-log-max-files");
+    for (size_t i = 0; i < HOST_ROOTS_MAX + 1; i++)
+        roots[i] = flag_repeated(in, "host-path-root", i);
+    given.host_path_roots = roots;
+    TRY(read_config(config_path ? config_path : config_default, config_path != NULL, &config));
+    e = up_options_make(&given, config, &u->options);
+    if (e && config)
+        return err_wrap(e, "%s", config_path ? config_path : config_default);
+    return e;
+}
+
+static struct err *make_pipe(int ret[2])
+{
+    if (pipe2(ret, O_CLOEXEC | O_NONBLOCK) < 0)
+        return err_errno(errno, "make a pipe");
+    return NULL;
+}
+
+/* The profile of emulated gpus, or NULL. */
+static const char *emulated_profile(const struct up *u)
+{
+    static const char prefix[] = "emulated:";
+
+    return text_starts_with(u->options.gpus, prefix) ? u->options.gpus + strlen(prefix) : NULL;
+}
+
+/* What was typed wrong is told before anything is made. */
+static struct err *check_options(struct up *u)
+{
+    struct err *e = read_options(u);
+
+    if (!e && emulated_profile(u))
+        e = emulate_check(emulated_profile(u));
+    if (!e)
+        return NULL;
+    u->cli->exit_code = EXIT_USAGE;
+    u->cli->has_code = true;
+    return e;
+}
+
+static struct err *prepare_gpus(struct up *u)
+{
+    AUTO_FREE char *dir = mem_format("%s/gpusim", u->dir.node);
+    AUTO_FREE char *seed = mem_format("%s:%s", u->node_name, u->dir.path);
+
+    const char *profile = emulated_profile(u);
+
+    u->gpus = mem_strdup(profile ? "emulated" : u->options.gpus);
+    return profile ? emulate_make(dir, profile, u->cli->self_path, seed) : NULL;
+}
+
+static void keep_room(const struct up *u)
+{
+    AUTO(err_freep) struct err *e = start_room_keep(u->dir.path);
+
+    if (e)
+        LOG(WARN, "no room can be kept for the next start", E(e));
+}
+
+static struct err *up_listen(struct up *u)
+{
+    struct err *e = listen_tcp(u->options.host, u->options.port, &u->tls_fd, &u->port);
+
+    u->is_port_taken = e && err_code(e) == ERR_CONFLICT;
+    return e;
+}
+
+static struct err *prepare(struct up *u)
+{
+    (void)umask(022);
+    TRY(data_dir_open(u->options.data, &u->dir));
+    TRY(reach_check(&u->dir, u->cli->self_path));
+    TRY(node_name_make(&u->node_name));
+    u->node_path = path_format("/api/v1/nodes/%s", u->node_name);
+    TRY(prepare_gpus(u));
+    VEC_EACH (&u->options.host_roots.list, root)
+        vec_add(&u->root_flags, mem_format("%s%s", root->path, root->is_read_only ? ":ro" : ""));
+    TRY(up_listen(u));
+    TRY(listen_unix(u->dir.socket, &u->unix_fd));
+    TRY(data_dir_identities(&u->dir, u->options.host, u->port, u->node_name));
+    TRY(make_pipe(u->lifeline));
+    TRY(make_pipe(u->ready));
+    keep_room(u);
+    return session_open_data(u->cli, u->dir.path, &u->session);
+}
+
+static void add_roots(struct up *u, struct child_spec *spec)
+{
+    size_t n = 0;
+
+    while (spec->argv[n])
+        n++;
+    VEC_EACH (&u->root_flags, text) {
+        spec->argv[n++] = "--host-path-root";
+        spec->argv[n++] = *text;
+    }
+}
+
+static struct err *start_server(struct up *u)
+{
+    struct child_spec spec = {
+        .name = "server",
+        .argv = {u->cli->self_path, "server", "--data", u->dir.path, "--log-level",
+                 u->options.log_level, "--log-format", u->options.log_format, "--learn-every",
+                 u->options.learn_every, "--learn-after", u->options.learn_after, "--network-tiers",
+                 u->options.network_tiers, "--scheduler-names", u->options.scheduler_names, NULL},
+        .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
+                [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd,
+                [ROLE_FD_UNIX] = u->unix_fd, [ROLE_FD_TLS] = u->tls_fd},
+        .n_fds = ROLE_FD_TLS + 1,
+        .uid = u->dir.uid,
+        .gid = u->dir.gid,
+    };
+
+    add_roots(u, &spec);
+    return supervisor_add(u->supervisor, &spec);
+}
+
+static struct err *start_node(struct up *u)
+{
+    struct child_spec spec = {
+        .name = "node",
+        .argv = {u->cli->self_path, "node", "--data", u->dir.path, "--name", u->node_name, "--gpus",
+                 u->gpus, "--runtime", u->options.runtime, "--log-level", u->options.log_level,
+                 "--log-format", u->options.log_format, "--container-log-max-size",
+                 u->options.log_max_size, "--container-log-max-files", u->options.log_max_files,
+                 NULL},
+        .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
+                [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd},
+        .n_fds = ROLE_FD_CHILDREN + 1,
+    };
+
+    add_roots(u, &spec);
+    return supervisor_add(u->supervisor, &spec);
+}
+
+static void on_stopped(void *arg)
+{
+    struct up *u = arg;
+
+    session_stop(u->session);
+}
+
+/* Takes `why`; NULL: it was asked for. */
+static void stop(struct up *u, struct err *why)
+{
+    if (u->is_stopping) {
+        err_free(why);
+        return;
+    }
+    u->is_stopping = true;
+    u->failure = why;
+    supervisor_stop(u->supervisor, on_stopped, u);
+}
+
+static void on_signal(void *arg)
+{
+    stop(arg, NULL);
+}
+
+static void on_child_end(void *arg, const char *name, const char *how, unsigned quick)
+{
+    struct up *u = arg;
+
+    LOG(WARN, "child ended and is started again", S("child", name), S("how", how),
+        U("in_a_row", quick));
+    if (u->is_ready || quick < TRIES_BEFORE_READY)
+        return;
+    cli_try(u->cli, "read the messages above");
+    stop(u,
+         err_new(ERR_INTERNAL, "the %s ended %u times before it was ready: %s", name, quick, how));
+}
+
+static void say_ready(struct up *u, const json_t *node)
+{
+    AUTO_FREE char *gpus = summary_gpus(node);
+
+    cli_say(u->cli, "  %s", gpus ? gpus : "Found no GPU");
+    if (!gpus && text_equal(u->gpus, "auto"))
+        cli_say(u->cli, "  To try GPUs that do not exist:  mete up --gpus emulated:8xH100");
+    cli_say(
+        u->cli,
+        "  mete is running. Kubernetes API: https://%s:%u  (kubectl --kubeconfig %s/kubeconfig)",
+        u->options.host, u->port, u->dir.path);
+    cli_say(u->cli, "  Try:  mete run%s -- %s", gpus ? " --gpus 1" : "",
+            gpus ? "nvidia-smi" : "hostname");
+    (void)fputs("ready\n", u->cli->out);
+    (void)fflush(u->cli->out); /* who started us may not read; that does not matter to the jobs */
+}
+
+static void on_node(void *arg, const json_t *node)
+{
+    struct up *u = arg;
+
+    if (u->is_ready || u->is_stopping || !u->is_serving || !summary_is_ready(node, u->started_ns))
+        return;
+    u->is_ready = true;
+    say_ready(u, node);
+    notify_manager("READY=1");
+}
+
+static void on_node_removed(void *arg, const json_t *node)
+{
+    (void)arg;
+    (void)node; /* its agent registers it again */
+}
+
+static void watch_nodes(struct up *u)
+{
+    AUTO_FREE char *path =
+        path_format("/api/v1/nodes?fieldSelector=metadata.name%%3D%s", u->node_name);
+    struct informer_options o = {
+        .client = session_client(u->session),
+        .loop = session_loop(u->session),
+        .path = path,
+        .put = on_node,
+        .removed = on_node_removed,
+        .arg = u,
+    };
+
+    u->nodes = informer_new(&o);
+}
+
+static void on_ready_io(void *arg, int fd, bool readable, bool writable)
+{
+    struct up *u = arg;
+    char letters[16];
+    ssize_t n = read(fd, letters, sizeof(letters));
+
+    (void)readable;
+    (void)writable;
+    if (n <= 0 || !memchr(letters, ROLE_READY_SERVER, (size_t)n) || u->is_serving)
+        return;
+    u->is_serving = true;
+    watch_nodes(u);
+}
+
+static struct err *start(struct up *u)
+{
+    struct loop *l = session_loop(u->session);
+    const struct supervisor_options o = {.loop = l, .on_end = on_child_end, .arg = u};
+
+    u->started_ns = loop_wall_ns(l);
+    u->supervisor = supervisor_new(&o);
+    u->ready_io = loop_io_new(l, u->ready[0], on_ready_io, u);
+    loop_io_want(u->ready_io, true, false);
+    session_on_signal(u->session, SIGTERM, on_signal, u);
+    session_on_signal(u->session, SIGINT, on_signal, u);
+    TRY(start_server(u));
+    return start_node(u);
+}
+
+static void remove_pid(const struct up *u)
+{
+    AUTO_FREE char *path = mem_format("%s/up.pid", u->dir.path);
+
+    (void)unlink(path); /* the lock says who runs; this only tells his name */
+}
+
+static struct err *run_up(struct up *u)
+{
+    TRY(check_options(u));
+    log_setup("up", LOG_INFO, text_equal(u->options.log_format, "json"));
+    TRY(prepare(u));
+    TRY(start(u));
+    TRY(session_run(u->session));
+    remove_pid(u);
+    if (u->failure)
+        return TAKE(u->failure);
+    cli_say(u->cli, "  mete has stopped. Containers that run go on; the next mete up finds them.");
+    return NULL;
+}
+
+static struct err *up_run(struct cli *c)
+{
+    struct up u = {.cli = c,
+                   .unix_fd = -1,
+                   .tls_fd = -1,
+                   .lifeline = {-1, -1},
+                   .ready = {-1, -1},
+                   .dir.lock_fd = -1,
+                   .dir.children_fd = -1};
+    struct err *e = run_up(&u);
+
+    if (e && err_code(e) == ERR_FORBIDDEN && geteuid() != 0)
+        cli_try(c, "sudo mete up");
+    else if (e && err_code(e) == ERR_CONFLICT)
+        cli_try(c, u.is_port_taken ? "mete up --listen 127.0.0.1:0   (a free port)"
+                                   : "mete down   or another --data DIR");
+    up_done(&u);
+    return e;
+}
+
+static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
+
+static const char *const runtimes[] = {"auto", "crun", "runc", NULL};
+
+static const struct flag up_flags[] = {
+    {.name = "data",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "where everything is kept ($METE_DATA, else /var/lib/mete)"},
+    {.name = "gpus",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .doc = "auto (those of this machine), none, or emulated:PROFILE: emulated:8xH100, "
+            "emulated:4xT4 or a file"},
+    {.name = "listen",
+     .type = FLAG_TEXT,
+     .value = "HOST:PORT",
+     .doc = "of the Kubernetes API (127.0.0.1:7443); port 0: a free one"},
+    {.name = "host-path-root",
+     .type = FLAG_TEXT,
+     .value = "DIR[:ro]",
+     .doc = "hostPath volumes of everybody may be in it, with :ro only to read; may be repeated "
+            "(nowhere; administrators: anywhere)",
+     .is_repeated = true},
+    {.name = "container-log-max-size",
+     .type = FLAG_TEXT,
+     .value = "SIZE",
+     .doc = "a container's log is cut when it has this size (10Mi)"},
+    {.name = "container-log-max-files",
+     .type = FLAG_TEXT,
+     .value = "COUNT",
+     .doc = "how many files of a container's log are kept (5)"},
+    {.name = "runtime",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .values = runtimes,
+     .doc = "what starts containers: auto (crun, else runc), crun or runc (auto)"},
+    {.name = "config",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "configuration (/etc/mete/mete.yaml where it exists); flags go before it"},
+    {.name = "log-level",
+     .type = FLAG_TEXT,
+     .value = "LEVEL",
+     .values = log_levels,
+     .doc = "error, warn, info or debug (info)"},
+    {.name = "log-format",
+     .type = FLAG_TEXT,
+     .value = "FORMAT",
+     .values = log_formats,
+     .doc = "text or json (text)"},
+    {0},
+};
+
+const struct command command_up = {
+    .name = "up",
+    .summary = "start Mete on this machine and stay in the foreground",
+    .doc = "Prints \"ready\" on standard output once jobs can be submitted. SIGTERM, Ctrl-C or "
+           "`mete down` end it; containers that\n"
+           "run go on and are found again by the next `mete up`.",
+    .examples = {{"up", "starts with the GPUs of this machine, as root"},
+                 {"up --gpus emulated:8xH100 --data /tmp/try --listen 127.0.0.1:0",
+                  "starts with eight GPUs that do not exist, for trying"},
+                 {0}},
+    .flags = up_flags,
+    .run = up_run,
+};

@@ -1,0 +1,229 @@
+#include "base/mem.h"
+#include "base/num.h"
+#include "cli/role/log_limits.h"
+#include "cli/role/roles.h"
+#include "cli/role/up.h"
+#include "kinds/network_tiers.h"
+#include "kinds/scheduler_names.h"
+
+enum {
+    PORT_MAX = 65535
+};
+
+struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
+{
+    const char *colon = strrchr(text, ':');
+    AUTO(err_freep) struct err *e = NULL;
+    struct str host;
+    int64_t port = 0;
+
+    if (!colon)
+        return err_new(ERR_BAD_REQUEST, "listen \"%s\": want HOST:PORT", text);
+    host = (struct str){.at = text, .size = (size_t)(colon - text)};
+    e = num_parse_int64(str_of(colon + 1), 0, PORT_MAX, &port);
+    if (e)
+        return err_new(ERR_BAD_REQUEST, "listen \"%s\": \"%s\" is no port: want 0 to %d", text,
+                       colon + 1, PORT_MAX);
+    if (host.size >= 2 && host.at[0] == '[' && host.at[host.size - 1] == ']')
+        host = (struct str){.at = host.at + 1, .size = host.size - 2};
+    else if (memchr(host.at, ':', host.size))
+        return err_new(ERR_BAD_REQUEST,
+                       "listen \"%s\": an IPv6 address stands in brackets: [::1]:7443", text);
+    *ret_host = host.size > 0 ? mem_strndup(host.at, host.size) : mem_strdup("0.0.0.0");
+    *ret_port = (unsigned)port;
+    return NULL;
+}
+
+enum {
+    LEARN_AFTER_MAX = 1000000
+};
+
+static const char *const config_keys[] = {"apiVersion",
+                                          "kind",
+                                          "data",
+                                          "gpus",
+                                          "listen",
+                                          "logLevel",
+                                          "logFormat",
+                                          "hostPathRoots",
+                                          "runtime",
+                                          "containerLogMaxSize",
+                                          "containerLogMaxFiles",
+                                          "learnEvery",
+                                          "learnAfter",
+                                          "networkTiers",
+                                          "schedulerNames",
+                                          NULL};
+static const char *const config_planned[] = {"dashboard", "metrics", NULL};
+
+static bool is_among(const char *const *words, const char *word)
+{
+    for (; *words; words++)
+        if (text_equal(*words, word))
+            return true;
+    return false;
+}
+
+static struct err *check_texts(const char *key, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!json_is_string(json_array_get(list, i)))
+            return err_new(ERR_BAD_REQUEST, "%s: want a list of texts", key);
+    return json_is_array(list) ? NULL : err_new(ERR_BAD_REQUEST, "%s: want a list of texts", key);
+}
+
+static struct err *check_config(const json_t *config)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(config) || !text_equal(json_text(config, "apiVersion"), "mete.dev/v1") ||
+        !text_equal(json_text(config, "kind"), "Config"))
+        return err_new(ERR_BAD_REQUEST, "want apiVersion: mete.dev/v1, kind: Config");
+    json_object_foreach ((json_t *)(uintptr_t)config, key, value) {
+        if (is_among(config_planned, key))
+            return err_new(ERR_BAD_REQUEST, "\"%s\" is not there yet", key);
+        if (!is_among(config_keys, key))
+            return err_new(ERR_BAD_REQUEST, "unknown member \"%s\"", key);
+        if (text_equal(key, "hostPathRoots"))
+            TRY(check_texts(key, value));
+        else if (!json_is_string(value))
+            return err_new(ERR_BAD_REQUEST, "%s: want a text", key);
+    }
+    return NULL;
+}
+
+static char *choose(const char *given, const json_t *config, const char *key, const char *fallback)
+{
+    const char *configured = json_text(config, key);
+
+    return mem_strdup(given ? given : configured ? configured : fallback);
+}
+
+static struct err *check_gpus(const char *gpus)
+{
+    if (text_equal(gpus, "auto") || text_equal(gpus, "none"))
+        return NULL;
+    if (text_starts_with(gpus, "emulated:") && gpus[strlen("emulated:")])
+        return NULL;
+    return err_new(ERR_BAD_REQUEST,
+                   "gpus \"%s\": want auto, none or emulated:PROFILE (emulated:8xH100)", gpus);
+}
+
+static struct err *check_learning(const struct up_options *o)
+{
+    int64_t every_ns = 0;
+    int64_t after = 0;
+    struct err *e = num_parse_duration(str_of(o->learn_every), &every_ns);
+
+    if (e)
+        return err_wrap(e, "learnEvery");
+    e = num_parse_int64(str_of(o->learn_after), 1, LEARN_AFTER_MAX, &after);
+    return e ? err_wrap(e, "learnAfter") : NULL;
+}
+
+static struct err *check_tiers(const struct up_options *o)
+{
+    struct network_tiers tiers = {0};
+    struct err *e = network_tiers_parse(o->network_tiers, &tiers);
+
+    network_tiers_done(&tiers);
+    return e ? err_wrap(e, "networkTiers") : NULL;
+}
+
+static struct err *check_names(const struct up_options *o)
+{
+    struct scheduler_names names = {0};
+    struct err *e = scheduler_names_parse(o->scheduler_names, &names);
+
+    scheduler_names_done(&names);
+    return e ? err_wrap(e, "schedulerNames") : NULL;
+}
+
+static struct err *check_words(const struct up_options *o)
+{
+    static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+    static const char *const formats[] = {"text", "json", NULL};
+    static const char *const runtimes[] = {"auto", "crun", "runc", NULL};
+
+    struct log_limits limits;
+
+    TRY(check_gpus(o->gpus));
+    TRY(log_limits_parse(o->log_max_size, o->log_max_files, &limits));
+    TRY(check_learning(o));
+    TRY(check_tiers(o));
+    TRY(check_names(o));
+    if (!is_among(levels, o->log_level))
+        return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
+                       o->log_level);
+    if (!is_among(runtimes, o->runtime))
+        return err_new(ERR_BAD_REQUEST, "runtime \"%s\": want auto, crun or runc", o->runtime);
+    if (!is_among(formats, o->log_format))
+        return err_new(ERR_BAD_REQUEST, "log format \"%s\": want text or json", o->log_format);
+    return NULL;
+}
+
+/* Those of flags; without any, those of the configuration. */
+static struct err *read_roots(const struct up_given *given, const json_t *config,
+                              struct host_roots *ret)
+{
+    const char *const *texts = given->host_path_roots;
+    const json_t *list = json_object_get(config, "hostPathRoots");
+
+    for (size_t i = 0; texts && texts[i]; i++)
+        TRY(host_roots_add(ret, texts[i]));
+    for (size_t i = 0; !(texts && texts[0]) && i < json_array_size(list); i++)
+        TRY(host_roots_add(ret, json_string_value(json_array_get(list, i))));
+    return NULL;
+}
+
+struct err *up_options_make(const struct up_given *given, const json_t *config,
+                            struct up_options *ret)
+{
+    struct up_options o = {0};
+    AUTO_FREE char *listen = NULL;
+    struct err *e;
+
+    if (config)
+        TRY(check_config(config));
+    listen = choose(given->listen, config, "listen", "127.0.0.1:7443");
+    TRY(listen_parse(listen, &o.host, &o.port));
+    o.data = choose(given->data, config, "data", "/var/lib/mete");
+    o.gpus = choose(given->gpus, config, "gpus", "auto");
+    o.log_level = choose(given->log_level, config, "logLevel", "info");
+    o.runtime = choose(given->runtime, config, "runtime", "auto");
+    o.log_format = choose(given->log_format, config, "logFormat", "text");
+    o.log_max_size = choose(given->log_max_size, config, "containerLogMaxSize", LOG_LIMIT_SIZE);
+    o.log_max_files = choose(given->log_max_files, config, "containerLogMaxFiles", LOG_LIMIT_FILES);
+    o.learn_every = choose(NULL, config, "learnEvery", LEARN_EVERY);
+    o.learn_after = choose(NULL, config, "learnAfter", LEARN_AFTER);
+    o.network_tiers = choose(NULL, config, "networkTiers", "");
+    o.scheduler_names = choose(NULL, config, "schedulerNames", SCHEDULER_NAMES);
+    e = check_words(&o);
+    if (!e)
+        e = read_roots(given, config, &o.host_roots);
+    if (e) {
+        up_options_done(&o);
+        return e;
+    }
+    *ret = o;
+    return NULL;
+}
+
+void up_options_done(struct up_options *o)
+{
+    free(o->data);
+    free(o->gpus);
+    free(o->host);
+    free(o->log_level);
+    free(o->log_format);
+    free(o->runtime);
+    free(o->log_max_size);
+    free(o->log_max_files);
+    free(o->learn_every);
+    free(o->learn_after);
+    free(o->network_tiers);
+    free(o->scheduler_names);
+    host_roots_done(&o->host_roots);
+    *o = (struct up_options){0};
+}
