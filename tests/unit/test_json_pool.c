@@ -90,7 +90,7 @@ static void reads_what_json_parse_reads_and_refuses_what_it_refuses(void **state
         "{\"a\" :1}",
         "{\"a\":1} x",
         "{\"\":{}}",
-        "{\"metadata\":{\"labels\":{\"app\":\"train\",\"team\":\"vision\"}},\"spec\":" SPEC "}",
+        ("{\"metadata\":{\"labels\":{\"app\":\"train\",\"team\":\"vision\"}},\"spec\":" SPEC "}"),
         "[[[[[[[[{\"deep\":\"deeper than parts are looked for\"}]]]]]]]]",
         "{\"\xc3\xa9\":1}",
         "{\"a\":[{\"b\":\"long enough to be a part\\n\"}]}"};

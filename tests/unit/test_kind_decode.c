@@ -260,8 +260,8 @@ static void selects_by_the_fields_of_a_kind(void **state)
 static void selects_out_of_a_text_what_the_tree_says(void **state)
 {
     static const char *const texts[] = {
-        "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"nodeName\":\"n1\",\"hostNetwork\":true},"
-        "\"status\":{\"phase\":\"Pending\"}}",
+        ("{\"metadata\":{\"name\":\"x\"},\"spec\":{\"nodeName\":\"n1\",\"hostNetwork\":true},"
+         "\"status\":{\"phase\":\"Pending\"}}"),
         "{\"spec\":{\"nodeName\":null,\"hostNetwork\":false},\"status\":{\"phase\":\"a\\nb\"}}",
         "{\"spec\":{\"nodeName\":7,\"hostNetwork\":\"true\"}}",
         "{ \"status\": {\"phase\" : \"Pending\"}}",
