@@ -14,6 +14,7 @@
 #include "control/past_usage.h"
 #include "control/recorder.h"
 #include "control/requeue.h"
+#include "control/taints.h"
 #include "control/views.h"
 #include "control/what_if.h"
 
@@ -30,6 +31,7 @@ struct control {
     struct cronjobs *cronjobs;
     struct budgets *budgets;
     struct requeue *requeue;
+    struct taints *taints;
     struct accounts *accounts;
     struct past_usage *past_usage;
     struct views views;
@@ -49,6 +51,14 @@ static struct err *start_requeue(struct control *c, const struct control_options
         .loop = o->loop, .objects = o->objects, .cluster = c->cluster, .events = c->events};
 
     return requeue_new(&options, &c->requeue);
+}
+
+static struct err *start_taints(struct control *c, const struct control_options *o)
+{
+    const struct taints_options options = {
+        .loop = o->loop, .cluster = c->cluster, .events = c->events};
+
+    return taints_new(&options, &c->taints);
 }
 
 /* What the engine was told or decided. */
@@ -101,6 +111,7 @@ static struct err *start(struct control *c, const struct control_options *o)
     TRY(cronjobs_new(&cronjobs, &c->cronjobs));
     TRY(budgets_new(o->loop, o->objects, &c->budgets));
     TRY(start_requeue(c, o));
+    TRY(start_taints(c, o));
     TRY(accounts_new(&accounts, &c->accounts));
     c->views = (struct views){.loop = o->loop, .cluster = c->cluster, .scheduler = c->scheduler};
     return NULL;
@@ -124,6 +135,7 @@ void control_free(struct control *c)
     if (!c)
         return;
     accounts_free(c->accounts);
+    taints_free(c->taints);
     requeue_free(c->requeue);
     budgets_free(c->budgets);
     cronjobs_free(c->cronjobs);

@@ -13,6 +13,7 @@ struct watched_node {
     int64_t seen_ns; /* when it changed; monotonic */
     bool is_dirty;   /* in node_monitor.dirty */
     bool is_told;    /* that it is silent */
+    bool is_ready;
 };
 
 struct node_monitor {
@@ -23,7 +24,8 @@ struct node_monitor {
     struct store_watch *watch;
     struct watched_node *nodes;
     VEC(struct watched_node *) dirty; /* to be looked at */
-    int64_t scan_at_ns;               /* when the next may be silent for too long; monotonic */
+    size_t n_ready;
+    int64_t scan_at_ns; /* when the next may be silent for too long; monotonic */
     struct loop_timer *timer;
 };
 
@@ -38,6 +40,21 @@ static void node_mark(struct node_monitor *m, struct watched_node *n)
     if (!n->is_dirty)
         vec_add(&m->dirty, n);
     n->is_dirty = true;
+}
+
+/* Where the first node becomes ready, or the last is it no more, the taints of all change. */
+static void node_set_ready(struct node_monitor *m, struct watched_node *n, bool is_ready)
+{
+    size_t was = m->n_ready;
+
+    if (n->is_ready == is_ready)
+        return;
+    n->is_ready = is_ready;
+    m->n_ready += is_ready ? 1 : (size_t)-1;
+    if (was > 0 && m->n_ready > 0)
+        return;
+    for (struct watched_node *each = m->nodes; each; each = each->handle.next)
+        node_mark(m, each);
 }
 
 static void node_free(struct node_monitor *m, struct watched_node *n)
@@ -95,6 +112,7 @@ static void on_node(struct node_monitor *m, const struct store_object *o)
         LOG(ERROR, "stored node cannot be read", S("node", o->key.name), E(e));
         return;
     }
+    node_set_ready(m, n, text_equal(ready_text(node, "status"), "True"));
     heartbeat = ready_text(node, "lastHeartbeatTime");
     if (!text_equal(heartbeat, n->heartbeat)) {
         free(n->heartbeat);
@@ -119,8 +137,11 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
         return;
     }
     n = node_find(m, change->object->key.name);
-    if (n)
-        node_free(m, n);
+    if (!n)
+        return;
+    node_set_ready(m, n, false);
+    node_free(m, n);
+    loop_timer_set(m->timer, 0);
 }
 
 /* Takes `patch`; only into this version: a change that came first is looked at by its own event. */
@@ -178,15 +199,33 @@ static bool is_ours(const json_t *taint)
            text_equal(key, taint_unschedulable);
 }
 
-static void add_taint(json_t *taints, const char *key)
+/* As it is there already, with the time when it was added. */
+static void add_taint(json_t *taints, const json_t *old, const char *key, const char *effect)
 {
+    for (size_t i = 0; i < json_array_size(old); i++) {
+        json_t *taint = json_array_get(old, i);
+
+        if (text_equal(json_text(taint, "key"), key) &&
+            text_equal(json_text(taint, "effect"), effect)) {
+            (void)json_array_append(taints, taint); /* a valid item: cannot fail */
+            return;
+        }
+    }
     /* Fresh objects and constant texts: neither can fail. */
-    (void)json_array_append_new(taints,
-                                json_pack("{s:s, s:s}", "key", key, "effect", "NoSchedule"));
+    (void)json_array_append_new(taints, json_pack("{s:s, s:s}", "key", key, "effect", effect));
+}
+
+/* Where no node is ready, pods have nowhere to go: they are not ended. */
+static void add_not_ready(const struct node_monitor *m, json_t *taints, const json_t *old,
+                          const char *key)
+{
+    add_taint(taints, old, key, "NoSchedule");
+    if (m->n_ready > 0)
+        add_taint(taints, old, key, "NoExecute");
 }
 
 /* Those of others in their order, then ours. */
-static json_t *wanted_taints(const json_t *node)
+static json_t *wanted_taints(const struct node_monitor *m, const json_t *node)
 {
     const json_t *taints = json_at(node, "spec", "taints", NULL);
     const char *ready = ready_text(node, "status");
@@ -197,11 +236,11 @@ static json_t *wanted_taints(const json_t *node)
             (void)json_array_append(wanted, json_array_get(taints, i)); /* as above */
     }
     if (text_equal(ready, "Unknown"))
-        add_taint(wanted, taint_unreachable);
+        add_not_ready(m, wanted, taints, taint_unreachable);
     else if (!text_equal(ready, "True"))
-        add_taint(wanted, taint_not_ready);
+        add_not_ready(m, wanted, taints, taint_not_ready);
     if (json_bool_at(node, "spec", "unschedulable", NULL))
-        add_taint(wanted, taint_unschedulable);
+        add_taint(wanted, taints, taint_unschedulable, "NoSchedule");
     return wanted;
 }
 
@@ -231,7 +270,7 @@ static bool same_taints(const json_t *a, const json_t *b)
 
 static struct err *set_taints(struct node_monitor *m, const json_t *node)
 {
-    AUTO(json_freep) json_t *wanted = wanted_taints(node);
+    AUTO(json_freep) json_t *wanted = wanted_taints(m, node);
     json_t *patch;
 
     if (same_taints(wanted, json_at(node, "spec", "taints", NULL)))

@@ -3,12 +3,14 @@
  *
  * A sign of life is a change of the condition Ready's lastHeartbeatTime, timed by our monotonic
  * clock: nobody's wall clock counts. After `node_grace_ns` without one Ready becomes Unknown
- * (reason NodeStatusUnknown). Taints, each with the effect NoSchedule:
- * node.kubernetes.io/unreachable while Ready is Unknown, .../not-ready while it is False or was
- * never told, .../unschedulable while spec.unschedulable is set (cordon).
+ * (reason NodeStatusUnknown). Taints: node.kubernetes.io/unreachable while Ready is Unknown,
+ * .../not-ready while it is False or was never told, each with the effect NoSchedule and, while
+ * another node is ready, with the effect NoExecute (taints.h: pods tolerate these for 300 s, if
+ * they say nothing else); .../unschedulable with NoSchedule while spec.unschedulable is set
+ * (cordon).
  *
- * Nothing is evicted: whether the containers of a silent node run cannot be known, and their gpus
- * stay held.
+ * Whether the containers of a silent node run cannot be known: a pod that is to end there keeps its
+ * gpus until the node says that it has ended, or the node's object is deleted (gc.h).
  */
 #pragma once
 

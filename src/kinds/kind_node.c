@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "kinds/cause.h"
 #include "kinds/fields.h"
 #include "kinds/tables.h"
@@ -199,6 +200,22 @@ static bool is_same_taint(const json_t *a, const json_t *b)
            text_equal(json_text(a, "effect"), json_text(b, "effect"));
 }
 
+/* A NoExecute taint counts from when it was added (control/taints.h). */
+static void set_defaults(json_t *object, const struct kind_context *c)
+{
+    const json_t *taints = json_at(object, "spec", "taints", NULL);
+    char stamp[STAMP_TEXT_SIZE];
+
+    stamp_format(c->now_ns, stamp);
+    for (size_t i = 0; i < json_array_size(taints); i++) {
+        json_t *taint = json_array_get(taints, i);
+
+        if (text_equal(json_text(taint, "effect"), "NoExecute") &&
+            !json_object_get(taint, "timeAdded"))
+            json_put_text(taint, "timeAdded", stamp);
+    }
+}
+
 static void validate(const json_t *object, struct causes *causes)
 {
     const json_t *taints = json_at(object, "spec", "taints", NULL);
@@ -247,6 +264,7 @@ const struct kind kind_node = {
     .columns = columns,
     .cells = cells,
     .validate = validate,
+    .set_defaults = set_defaults,
     .validate_update = validate_update,
     .selectable = selectable,
     .doc = "A machine that runs containers.",

@@ -145,6 +145,31 @@ def test_a_pod_of_another_scheduler_says_so_and_is_bound_by_it():
         m.wait_phase("kai", "Succeeded")
 
 
+def test_a_taint_ends_the_pods_that_do_not_tolerate_it():
+    with Mete("emulated:8xH100") as m:
+        jobs = Jobs(m)
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        stays = [{"key": "mend", "operator": "Exists", "effect": "NoExecute"}]
+        jobs.submit("goes", 2)
+        jobs.submit("stays", 2, tolerations=stays)
+        jobs.submit("waits", 2, tolerations=[{**stays[0], "tolerationSeconds": 100000}])
+        for name in ("goes", "stays", "waits"):
+            m.wait_phase(name, "Running")
+        uid = jobs.uid("goes")
+        m.ok("taint", "nodes", node, "mend=now:NoExecute")
+        taint = next(t for t in m.object("node", node)["spec"]["taints"] if t["key"] == "mend")
+        check(taint["timeAdded"], taint)
+        wait(lambda: jobs.uid("goes") not in (None, uid), "it ended, and is in the queue again")
+        check(not jobs.is_placed("goes"), "it has no node to go to")
+        check("Marking for deletion Pod default/goes" in m.ok("get", "events"), "its event")
+        for name in ("stays", "waits"):
+            check(m.object("pod", name)["metadata"].get("deletionTimestamp") is None, name)
+        m.ok("taint", "nodes", node, "mend-")
+        m.wait_phase("goes", "Running")
+        for name in ("goes", "stays", "waits"):
+            jobs.end(name)
+
+
 def test_a_group_grows_as_room_comes_and_gives_back_first():
     with Mete("emulated:8xH100") as m:
         jobs = Jobs(m)

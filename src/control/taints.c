@@ -1,0 +1,465 @@
+/* taints.c - ends pods on nodes with a NoExecute taint that they do not tolerate */
+#include "control/taints.h"
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "control/retry.h"
+#include "control/writes.h"
+#include "kinds/pod_state.h"
+#include "kinds/pod_view.h"
+
+#define NEVER INT64_MAX
+/* The wall clock may be set: what is due is looked at as often. */
+#define LOOK_NS (INT64_C(30) * NS_PER_SEC)
+
+static const char reason[] = "DeletionByTaintManager";
+
+/* A node with NoExecute taints. */
+struct tainted_node {
+    struct map_handle handle;
+    char *name;
+    json_t *taints; /* all of its taints; NULL: the last has gone */
+    bool is_new;    /* its pods are still to be looked at */
+};
+
+/* A pod on such a node that ends at a time. */
+struct tainted_pod {
+    struct map_handle handle;
+    char *key; /* "ns/name" */
+    char *ns;
+    char *name;
+    char *uid;
+    int64_t due_ns; /* realtime */
+    bool is_sent;   /* marked for deletion, as far as we know */
+    struct retry retry;
+};
+
+struct taints {
+    struct taints_options options;
+    struct cluster_watch *nodes_watch;
+    struct cluster_watch *pods_watch;
+    struct tainted_node *nodes;
+    struct tainted_pod *pods;
+    struct loop_timer *timer;
+    struct writes *writes;
+    struct retry list_retry;
+};
+
+static struct tainted_node *find_node(const struct taints *t, const char *name)
+{
+    struct tainted_node *n = NULL;
+
+    map_find_text(handle, t->nodes, name, n);
+    return n;
+}
+
+static struct tainted_pod *find_pod(const struct taints *t, const char *key)
+{
+    struct tainted_pod *p = NULL;
+
+    map_find_text(handle, t->pods, key, p);
+    return p;
+}
+
+static void tainted_node_free(struct taints *t, struct tainted_node *n)
+{
+    map_remove(handle, t->nodes, n);
+    json_decref(n->taints);
+    free(n->name);
+    free(n);
+}
+
+static void tainted_pod_free(struct taints *t, struct tainted_pod *p)
+{
+    map_remove(handle, t->pods, p);
+    free(p->key);
+    free(p->ns);
+    free(p->name);
+    free(p->uid);
+    free(p);
+}
+
+static bool is_no_execute(const json_t *taint)
+{
+    return text_equal(json_text(taint, "effect"), "NoExecute");
+}
+
+static bool has_no_execute(const json_t *taints)
+{
+    for (size_t i = 0; i < json_array_size(taints); i++)
+        if (is_no_execute(json_array_get(taints, i)))
+            return true;
+    return false;
+}
+
+static const char *text_or_empty(const json_t *object, const char *key)
+{
+    const char *text = json_text(object, key);
+
+    return text ? text : "";
+}
+
+static bool tolerates(const json_t *toleration, const json_t *taint)
+{
+    const char *effect = text_or_empty(toleration, "effect");
+    const char *key = text_or_empty(toleration, "key");
+
+    if (*effect && !text_equal(effect, text_or_empty(taint, "effect")))
+        return false;
+    if (*key && !text_equal(key, text_or_empty(taint, "key")))
+        return false;
+    return text_equal(json_text(toleration, "operator"), "Exists") ||
+           text_equal(text_or_empty(toleration, "value"), text_or_empty(taint, "value"));
+}
+
+/* The first that matches counts, as in Kubernetes. */
+static const json_t *find_toleration(const json_t *pod, const json_t *taint)
+{
+    const json_t *list = json_at(pod, "spec", "tolerations", NULL);
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (tolerates(json_array_get(list, i), taint))
+            return json_array_get(list, i);
+    return NULL;
+}
+
+static int64_t stamp_of(const char *text)
+{
+    int64_t ns = 0;
+    AUTO(err_freep) struct err *e = text ? stamp_parse(str_of(text), &ns) : NULL;
+
+    return e ? 0 : ns; /* validated */
+}
+
+/* When the pod came to its node. */
+static int64_t bound_ns(const json_t *pod)
+{
+    const json_t *condition = object_condition(pod, "PodScheduled");
+    const char *bound = text_equal(json_text(condition, "status"), "True")
+                            ? json_text(condition, "lastTransitionTime")
+                            : NULL;
+
+    return stamp_of(bound ? bound : json_text_at(pod, "metadata", "creationTimestamp", NULL));
+}
+
+/* When the pod has to end: 0 at once, NEVER. */
+static int64_t due_ns(const json_t *pod, const json_t *taints)
+{
+    int64_t due = NEVER;
+
+    for (size_t i = 0; i < json_array_size(taints); i++) {
+        const json_t *taint = json_array_get(taints, i);
+        const json_t *toleration = find_toleration(pod, taint);
+        int64_t from = stamp_of(json_text(taint, "timeAdded"));
+        int64_t seconds = json_int(toleration, "tolerationSeconds", 0);
+        int64_t end = 0;
+
+        if (!is_no_execute(taint))
+            continue;
+        if (!toleration)
+            return 0;
+        if (!json_object_get(toleration, "tolerationSeconds"))
+            continue;
+        if (from < bound_ns(pod))
+            from = bound_ns(pod);
+        if (seconds > 0 && !__builtin_mul_overflow(seconds, NS_PER_SEC, &end) &&
+            !__builtin_add_overflow(from, end, &end))
+            due = end < due ? end : due;
+        else if (seconds <= 0)
+            return 0;
+    }
+    return due;
+}
+
+static void tell(const struct taints *t, const struct tainted_pod *p, const char *verb)
+{
+    AUTO_FREE char *message = mem_format("%s %s", verb, p->key);
+
+    LOG(INFO, "pod on a tainted node", S("pod", p->key), S("does", verb));
+    events_record(t->options.events, &(struct event){.kind = "Pod",
+                                                     .ns = p->ns,
+                                                     .name = p->name,
+                                                     .uid = p->uid,
+                                                     .reason = "TaintManagerEviction",
+                                                     .message = message,
+                                                     .component = "taint-eviction-controller"});
+}
+
+static void set_timer(struct taints *t, int64_t due)
+{
+    int64_t in_ns = due - loop_wall_ns(t->options.loop);
+
+    loop_timer_set(t->timer, in_ns < 0 ? 0 : in_ns > LOOK_NS ? LOOK_NS : in_ns);
+}
+
+static void try_later(struct taints *t, struct tainted_pod *p)
+{
+    p->is_sent = false;
+    p->due_ns =
+        loop_wall_ns(t->options.loop) + retry_failed(&p->retry, loop_now_ns(t->options.loop));
+    loop_timer_set(t->timer, 0); /* finds the next one that is due */
+}
+
+static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct taints *t = owner;
+    struct tainted_pod *p = find_pod(t, key);
+
+    (void)number;
+    if (!p || !p->is_sent)
+        return;
+    if (!e) {
+        tell(t, p, "Marking for deletion Pod");
+        return;
+    }
+    LOG(WARN, "eviction by a taint was taken back, tried again", S("pod", key), E(e));
+    try_later(t, p);
+}
+
+static void evict(struct taints *t, struct tainted_pod *p)
+{
+    const struct cluster_eviction what = {.ns = p->ns,
+                                          .name = p->name,
+                                          .uid = p->uid,
+                                          .reason = reason,
+                                          .message =
+                                              "Taint manager: deleting due to NoExecute taint"};
+    struct cluster_answer a = writes_begin(t->writes, on_answer, p->key, 0);
+    AUTO(err_freep)
+    struct err *e = writes_end(a, cluster_evict(t->options.cluster, &what, a));
+
+    p->is_sent = true;
+    if (!e)
+        return;
+    if (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT) {
+        tainted_pod_free(t, p);
+        return;
+    }
+    LOG(WARN, "pod on a tainted node was not evicted, tried again", S("pod", p->key), E(e));
+    try_later(t, p);
+}
+
+/* The pod stays, or is gone. */
+static void let_be(struct taints *t, struct tainted_pod *p, bool is_there)
+{
+    if (!p)
+        return;
+    if (is_there && !p->is_sent)
+        tell(t, p, "Cancelling deletion of Pod");
+    tainted_pod_free(t, p);
+}
+
+static struct tainted_pod *tainted_pod_new(struct taints *t, const char *key, const json_t *pod)
+{
+    struct tainted_pod *p = mem_alloc(sizeof(*p));
+    const char *uid = json_text_at(pod, "metadata", "uid", NULL);
+
+    p->key = mem_strdup(key);
+    p->ns = mem_strdup(json_text_at(pod, "metadata", "namespace", NULL));
+    p->name = mem_strdup(json_text_at(pod, "metadata", "name", NULL));
+    p->uid = mem_strdup(uid ? uid : "");
+    map_add(handle, t->pods, p->key, strlen(p->key), p);
+    return p;
+}
+
+static void look_at_pod(struct taints *t, const char *key, const json_t *pod)
+{
+    const struct tainted_node *n = find_node(t, pod_node(pod));
+    struct tainted_pod *p = find_pod(t, key);
+    bool is_going = pod_is_terminal(pod) || pod_is_deleting(pod);
+    int64_t due = n && !is_going ? due_ns(pod, n->taints) : NEVER;
+
+    if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL))) {
+        tainted_pod_free(t, p);
+        p = NULL;
+    }
+    if (due == NEVER) {
+        let_be(t, p, !is_going);
+        return;
+    }
+    if (!p)
+        p = tainted_pod_new(t, key, pod);
+    if (p->is_sent || p->retry.at_ns > loop_now_ns(t->options.loop))
+        return;
+    p->due_ns = due;
+    loop_timer_set(t->timer, 0);
+}
+
+static void put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
+{
+    struct taints *t = arg;
+    AUTO_FREE char *key = NULL;
+
+    if (!t->nodes && !t->pods)
+        return;
+    key = mem_format("%s/%s", ns, name);
+    look_at_pod(t, key, pod);
+}
+
+static void remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct taints *t = arg;
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+
+    (void)last;
+    let_be(t, find_pod(t, key), false);
+}
+
+static void pods_loaded(void *arg)
+{
+    (void)arg; /* each pod was looked at by itself */
+}
+
+static void set_taints(struct taints *t, const char *name, const json_t *taints)
+{
+    struct tainted_node *n = find_node(t, name);
+
+    if (!n && !taints)
+        return;
+    if (n && n->taints && taints && json_equal(n->taints, taints))
+        return;
+    if (!n) {
+        n = mem_alloc(sizeof(*n));
+        n->name = mem_strdup(name);
+        map_add(handle, t->nodes, n->name, strlen(n->name), n);
+    }
+    json_decref(n->taints);
+    n->taints = taints ? json_incref((json_t *)(uintptr_t)taints) : NULL;
+    n->is_new = true;
+    loop_timer_set(t->timer, 0);
+}
+
+static void put_node(void *arg, const char *ns, const char *name, const json_t *node)
+{
+    const json_t *taints = json_at(node, "spec", "taints", NULL);
+
+    (void)ns;
+    set_taints(arg, name, has_no_execute(taints) ? taints : NULL);
+}
+
+/* What becomes of its pods, gc.h says. */
+static void remove_node(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    (void)ns;
+    (void)last;
+    set_taints(arg, name, NULL);
+}
+
+static void forget_untainted(struct taints *t)
+{
+    struct tainted_node *n;
+    struct tainted_node *next;
+
+    map_each (handle, t->nodes, n, next) {
+        n->is_new = false;
+        if (!n->taints)
+            tainted_node_free(t, n);
+    }
+}
+
+/* False: the pods could not be read; again later. */
+static bool look_at_new_nodes(struct taints *t)
+{
+    AUTO(json_freep) json_t *pods = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+    struct tainted_node *n;
+    struct tainted_node *next;
+    bool has_new = false;
+
+    map_each (handle, t->nodes, n, next) {
+        has_new = has_new || n->is_new;
+    }
+    if (!has_new)
+        return true;
+    e = cluster_list(t->options.cluster, "", "pods", NULL, &pods);
+    if (e) {
+        LOG(WARN, "pods of tainted nodes cannot be read, tried again", E(e));
+        loop_timer_set(t->timer, retry_failed(&t->list_retry, loop_now_ns(t->options.loop)));
+        return false;
+    }
+    t->list_retry = (struct retry){0};
+    for (size_t i = 0; i < json_array_size(pods); i++) {
+        const json_t *pod = json_array_get(pods, i);
+        AUTO_FREE char *key = NULL;
+
+        n = find_node(t, pod_node(pod));
+        if (!n || !n->is_new)
+            continue;
+        key = mem_format("%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
+                         json_text_at(pod, "metadata", "name", NULL));
+        look_at_pod(t, key, pod);
+    }
+    forget_untainted(t);
+    return true;
+}
+
+static void wake_next(struct taints *t)
+{
+    int64_t due = NEVER;
+    struct tainted_pod *p;
+    struct tainted_pod *next;
+
+    map_each (handle, t->pods, p, next) {
+        if (!p->is_sent && p->due_ns < due)
+            due = p->due_ns;
+    }
+    if (due != NEVER)
+        set_timer(t, due);
+}
+
+static void on_time(void *arg)
+{
+    struct taints *t = arg;
+    int64_t now_ns = loop_wall_ns(t->options.loop);
+    struct tainted_pod *p;
+    struct tainted_pod *next;
+
+    if (!look_at_new_nodes(t))
+        return;
+    map_each (handle, t->pods, p, next) {
+        if (!p->is_sent && p->due_ns <= now_ns)
+            evict(t, p);
+    }
+    loop_timer_stop(t->timer);
+    wake_next(t);
+}
+
+struct err *taints_new(const struct taints_options *o, struct taints **ret)
+{
+    struct taints *t = mem_alloc(sizeof(*t));
+    const struct cluster_listener nodes = {put_node, remove_node, t, NULL};
+    const struct cluster_listener pods = {put_pod, remove_pod, t, pods_loaded};
+    struct err *e;
+
+    t->options = *o;
+    t->timer = loop_timer_new(o->loop, on_time, t);
+    t->writes = writes_new(t);
+    e = cluster_watch(o->cluster, "", "nodes", &nodes, &t->nodes_watch);
+    if (!e)
+        e = cluster_watch(o->cluster, "", "pods", &pods, &t->pods_watch);
+    if (e) {
+        taints_free(t);
+        return err_wrap(e, "taints");
+    }
+    *ret = t;
+    return NULL;
+}
+
+void taints_free(struct taints *t)
+{
+    if (!t)
+        return;
+    cluster_unwatch(t->options.cluster, t->nodes_watch);
+    cluster_unwatch(t->options.cluster, t->pods_watch);
+    while (t->nodes)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
+        tainted_node_free(t, t->nodes);
+    while (t->pods)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as above */
+        tainted_pod_free(t, t->pods);
+    loop_timer_free(t->timer);
+    writes_free(t->writes);
+    free(t);
+}
