@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "control/writes.h"
 
 static const int64_t retry_ns = NS_PER_SEC;
 #define ROOT_CA "kube-root-ca.crt"
@@ -14,7 +15,19 @@ struct accounts {
     struct store *store;
     struct store_watch *watches[3]; /* namespaces, service accounts, config maps */
     struct loop_timer *timer;
+    struct writes *writes;
 };
+
+static void on_written(void *owner, const char *ns, uint64_t number, const struct err *e)
+{
+    struct accounts *a = owner;
+
+    (void)number;
+    if (!e)
+        return;
+    LOG(WARN, "service account of a namespace was taken back", S("namespace", ns), E(e));
+    loop_timer_set(a->timer, retry_ns);
+}
 
 static struct err *create(const struct accounts *a, const struct kind *k, const char *ns,
                           json_t *object)
@@ -23,7 +36,9 @@ static struct err *create(const struct accounts *a, const struct kind *k, const 
         .kind = k, .ns = ns, .who = {.user = "system:accounts", .is_system = true, .host_uid = -1}};
     AUTO(json_freep) json_t *mine = object;
     AUTO(json_freep) json_t *made = NULL;
-    struct err *e = objects_create(a->options.objects, &r, mine, NULL, NULL, &made);
+    struct cluster_answer answer = writes_begin(a->writes, on_written, ns, 0);
+    struct err *e = writes_end(
+        answer, objects_create(a->options.objects, &r, mine, answer.done, answer.arg, &made));
 
     /* There already, or its namespace goes: both are as good. */
     if (e && (err_code(e) == ERR_EXISTS || err_code(e) == ERR_FORBIDDEN ||
@@ -57,6 +72,7 @@ static struct err *make_config_map(const struct accounts *a, const char *ns)
     AUTO(json_freep) json_t *map = NULL;
     AUTO(json_freep) json_t *patch = NULL;
     AUTO(json_freep) json_t *made = NULL;
+    struct cluster_answer answer;
 
     if (!o)
         return create(
@@ -66,7 +82,9 @@ static struct err *make_config_map(const struct accounts *a, const char *ns)
     if (text_equal(json_text_at(map, "data", "ca.crt", NULL), a->ca))
         return NULL;
     patch = json_pack("{s:{s:s}}", "data", "ca.crt", a->ca);
-    return objects_patch(a->options.objects, &r, PATCH_MERGE, patch, NULL, NULL, &made);
+    answer = writes_begin(a->writes, on_written, ns, 0);
+    return writes_end(answer, objects_patch(a->options.objects, &r, PATCH_MERGE, patch, answer.done,
+                                            answer.arg, &made));
 }
 
 static struct err *look_at(const struct accounts *a, const struct store_object *namespace)
@@ -136,6 +154,7 @@ struct err *accounts_new(const struct accounts_options *o, struct accounts **ret
     *a = (struct accounts){
         .options = *o, .ca = o->ca ? mem_strdup(o->ca) : NULL, .store = objects_store(o->objects)};
     a->timer = loop_timer_new(o->loop, on_time, a);
+    a->writes = writes_new(a);
     loop_timer_set(a->timer, 0);
     e = watch(a);
     if (e) {
@@ -153,6 +172,7 @@ void accounts_free(struct accounts *a)
     for (size_t i = 0; i < 3; i++)
         store_watch_free(a->watches[i]);
     loop_timer_free(a->timer);
+    writes_free(a->writes);
     free(a->ca);
     free(a);
 }

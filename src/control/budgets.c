@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/stamp.h"
+#include "control/writes.h"
 #include "kinds/disruption.h"
 #include "kinds/pod_state.h"
 
@@ -26,6 +27,7 @@ struct budgets {
     struct store_watch *budgets;
     struct loop_timer *timer;
     bool is_timer_set;
+    struct writes *writes;
 };
 
 static void mark(struct budgets *b, struct budget_space *space)
@@ -42,6 +44,18 @@ static struct budget_space *find(const struct budgets *b, const char *ns)
 
     map_find_text(handle, b->spaces, ns, space);
     return space;
+}
+
+static void on_written(void *owner, const char *ns, uint64_t number, const struct err *e)
+{
+    struct budgets *b = owner;
+    struct budget_space *space = e ? find(b, ns) : NULL;
+
+    (void)number;
+    if (!space)
+        return;
+    LOG(WARN, "status of a disruption budget was taken back", S("namespace", ns), E(e));
+    mark(b, space);
 }
 
 static void on_pod(void *arg, const struct store_change *change, int64_t revision)
@@ -108,6 +122,7 @@ static struct err *tell(const struct budgets *b, const json_t *budget)
     AUTO(json_freep) json_t *patch = json_object();
     AUTO(json_freep) json_t *result = NULL;
     struct disruption d = {0};
+    struct cluster_answer a;
     struct err *e = NULL;
 
     TRY(disruption_count(b->store, budget, &d));
@@ -115,7 +130,8 @@ static struct err *tell(const struct budgets *b, const json_t *budget)
     if (json_equal(status, json_object_get(budget, "status")))
         return NULL;
     json_put(patch, "status", json_incref(status));
-    e = objects_patch(b->objects, &r, PATCH_MERGE, patch, NULL, NULL, &result);
+    a = writes_begin(b->writes, on_written, r.ns, 0);
+    e = writes_end(a, objects_patch(b->objects, &r, PATCH_MERGE, patch, a.done, a.arg, &result));
     if (e && (err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)) {
         err_free(e);
         return NULL;
@@ -123,26 +139,32 @@ static struct err *tell(const struct budgets *b, const json_t *budget)
     return e;
 }
 
-static void look_at(const struct budgets *b, const struct budget_space *space)
+/* False: not all could be told; again later. */
+static bool look_at(const struct budgets *b, const struct budget_space *space)
 {
+    bool is_told = true;
     const struct store_range range = {
         .group = b->kind->group, .resource = b->kind->plural, .ns = space->ns};
     struct store_list list = {0};
     AUTO(err_freep) struct err *failed = store_list(b->store, &range, NULL, NULL, 0, 0, &list);
 
-    if (failed)
+    if (failed) {
         LOG(WARN, "disruption budgets cannot be read", S("namespace", space->ns), E(failed));
-    for (size_t i = 0; !failed && i < list.n; i++) {
+        return false;
+    }
+    for (size_t i = 0; i < list.n; i++) {
         AUTO(json_freep) json_t *budget = NULL;
         AUTO(err_freep) struct err *e = objects_decode(list.at[i], &budget);
 
         if (!e)
             e = tell(b, budget);
         if (e)
-            LOG(WARN, "disruption budget cannot be counted", S("namespace", space->ns),
-                S("name", list.at[i]->key.name), E(e));
+            LOG(WARN, "disruption budget cannot be counted, will be tried again",
+                S("namespace", space->ns), S("name", list.at[i]->key.name), E(e));
+        is_told = is_told && !e;
     }
     store_list_done(&list);
+    return is_told;
 }
 
 static void on_time(void *arg)
@@ -154,7 +176,8 @@ static void on_time(void *arg)
         if (!space->is_dirty)
             continue;
         space->is_dirty = false;
-        look_at(b, space);
+        if (!look_at(b, space))
+            mark(b, space);
     }
 }
 
@@ -182,6 +205,7 @@ struct err *budgets_new(struct loop *l, struct objects *objects, struct budgets 
                           .store = objects_store(objects),
                           .kind = kind_find("policy", "poddisruptionbudgets")};
     b->timer = loop_timer_new(l, on_time, b);
+    b->writes = writes_new(b);
     e = watch(b);
     if (e) {
         budgets_free(b);
@@ -201,6 +225,7 @@ void budgets_free(struct budgets *b)
     store_watch_free(b->pods);
     store_watch_free(b->budgets);
     loop_timer_free(b->timer);
+    writes_free(b->writes);
     map_each (handle, b->spaces, space, tmp) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, b->spaces, space);

@@ -76,6 +76,23 @@ static struct err *unless_overtaken(struct err *e)
     return NULL;
 }
 
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct gc *gc = owner;
+
+    (void)key;
+    (void)number;
+    if (!e)
+        return;
+    LOG(WARN, "garbage is looked for anew: a write was taken back", E(e));
+    loop_timer_set(gc->anew_timer, retry_ns);
+}
+
+struct cluster_answer gc_answer(const struct gc *gc)
+{
+    return writes_begin(gc->writes, on_written, NULL, 0);
+}
+
 struct err *gc_delete(const struct gc *gc, const struct kind *k, const json_t *object,
                       const char *propagation)
 {
@@ -85,10 +102,11 @@ struct err *gc_delete(const struct gc *gc, const struct kind *k, const json_t *o
     struct delete_options options = {
         .grace_seconds = -1, .if_uid = json_text(metadata, "uid"), .propagation = propagation};
     AUTO(json_freep) json_t *result = NULL;
+    struct cluster_answer a = gc_answer(gc);
     bool is_gone = false;
 
-    return unless_overtaken(
-        objects_delete(gc->options.objects, &r, &options, NULL, NULL, &result, &is_gone));
+    return unless_overtaken(writes_end(
+        a, objects_delete(gc->options.objects, &r, &options, a.done, a.arg, &result, &is_gone)));
 }
 
 struct err *gc_patch(const struct gc *gc, const struct kind *k, const char *sub,
@@ -100,12 +118,13 @@ struct err *gc_patch(const struct gc *gc, const struct kind *k, const char *sub,
     AUTO(json_freep) json_t *mine = patch;
     AUTO(json_freep) json_t *result = NULL;
     json_t *guard = json_object_at(mine, "metadata");
+    struct cluster_answer a = gc_answer(gc);
 
     json_put_text(guard, "resourceVersion", json_text(metadata, "resourceVersion"));
     json_put_text(guard, "uid", json_text(metadata, "uid"));
     r.subresource = sub;
-    return unless_overtaken(
-        objects_patch(gc->options.objects, &r, PATCH_MERGE, mine, NULL, NULL, &result));
+    return unless_overtaken(writes_end(
+        a, objects_patch(gc->options.objects, &r, PATCH_MERGE, mine, a.done, a.arg, &result)));
 }
 
 static struct err *do_work(struct gc *gc, const struct work *w, bool *ret_again)
@@ -247,6 +266,26 @@ static struct err *watch_all(struct gc *gc)
     return store_watch_new(gc->store, &everything, gc->initial.revision, on_change, gc, &gc->watch);
 }
 
+static void on_anew(void *arg)
+{
+    const struct store_range everything = {0};
+    struct gc *gc = arg;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (gc->initial.n > 0) { /* another reading is on its way */
+        loop_timer_set(gc->anew_timer, retry_ns);
+        return;
+    }
+    e = store_list(gc->store, &everything, NULL, NULL, 0, 0, &gc->initial);
+    if (e) {
+        LOG(WARN, "garbage cannot be looked for, will be tried again", E(e));
+        loop_timer_set(gc->anew_timer, retry_ns);
+        return;
+    }
+    gc->next_initial = 0;
+    loop_timer_set(gc->load_timer, 0);
+}
+
 struct err *gc_new(const struct gc_options *o, struct gc **ret)
 {
     struct gc *gc = mem_alloc(sizeof(*gc));
@@ -264,6 +303,8 @@ struct err *gc_new(const struct gc_options *o, struct gc **ret)
         .user = "system:garbage-collector", .is_system = true, .is_admin = true, .host_uid = -1};
     gc->work_timer = loop_timer_new(o->loop, on_work, gc);
     gc->load_timer = loop_timer_new(o->loop, on_load, gc);
+    gc->anew_timer = loop_timer_new(o->loop, on_anew, gc);
+    gc->writes = writes_new(gc);
     gc_sweeps_start(gc);
     e = watch_all(gc);
     if (e) {
@@ -288,5 +329,7 @@ void gc_free(struct gc *gc)
     loop_timer_free(gc->work_timer);
     loop_timer_free(gc->load_timer);
     store_list_done(&gc->initial);
+    loop_timer_free(gc->anew_timer);
+    writes_free(gc->writes);
     free(gc);
 }

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "control/gc.h"
+#include "control/writes.h"
 
 enum work_type {
     WORK_DEPENDENT,
@@ -85,12 +86,17 @@ struct gc {
     bool is_sweeping;
     bool has_lost; /* the sweep has marked some */
     struct loop_timer *check_timer;
+
+    struct writes *writes;
+    struct loop_timer *anew_timer; /* a write was taken back: everything is looked at anew */
 };
 
 void gc_enqueue(struct gc *gc, enum work_type type, const struct kind *k, const char *ns,
                 const char *name);
 struct objects_request gc_request(const struct gc *gc, const struct kind *k, const char *ns,
                                   const char *name);
+/* For a write, then writes_end: where it is taken back, everything is looked at anew. */
+struct cluster_answer gc_answer(const struct gc *gc);
 /* Deletes one object as it is now; what is gone, or has changed meanwhile, is no failure: it comes
  * back by the watch. */
 struct err *gc_delete(const struct gc *gc, const struct kind *k, const json_t *object,

@@ -166,9 +166,11 @@ static struct err *remove_pod(struct gc *gc, const struct kind *pods, const json
         gc_request(gc, pods, json_text(metadata, "namespace"), json_text(metadata, "name"));
     struct delete_options options = {.grace_seconds = 0, .if_uid = json_text(metadata, "uid")};
     AUTO(json_freep) json_t *result = NULL;
+    struct cluster_answer a = gc_answer(gc);
     bool is_gone = false;
 
-    return objects_delete(gc->options.objects, &r, &options, NULL, NULL, &result, &is_gone);
+    return writes_end(
+        a, objects_delete(gc->options.objects, &r, &options, a.done, a.arg, &result, &is_gone));
 }
 
 static bool is_lost(struct gc *gc, const char *node)

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "base/vec.h"
+#include "control/writes.h"
 #include "kinds/pod_state.h"
 
 struct watched_node {
@@ -27,6 +28,7 @@ struct node_monitor {
     size_t n_ready;
     int64_t scan_at_ns; /* when the next may be silent for too long; monotonic */
     struct loop_timer *timer;
+    struct writes *writes;
 };
 
 static const int64_t retry_ns = NS_PER_SEC;
@@ -144,6 +146,19 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     loop_timer_set(m->timer, 0);
 }
 
+static void on_written(void *owner, const char *name, uint64_t number, const struct err *e)
+{
+    struct node_monitor *m = owner;
+    struct watched_node *n = e ? node_find(m, name) : NULL;
+
+    (void)number;
+    if (!n)
+        return;
+    LOG(WARN, "mark of a node was taken back, will be tried again", S("node", name), E(e));
+    node_mark(m, n);
+    loop_timer_set(m->timer, retry_ns);
+}
+
 /* Takes `patch`; only into this version: a change that came first is looked at by its own event. */
 static struct err *patch_node(struct node_monitor *m, const json_t *node, const char *sub,
                               json_t *patch)
@@ -156,11 +171,13 @@ static struct err *patch_node(struct node_monitor *m, const json_t *node, const 
                                 .subresource = sub,
                                 .who = m->who,
                                 .validation = VALIDATION_IGNORE};
+    struct cluster_answer a = writes_begin(m->writes, on_written, r.name, 0);
     struct err *e;
 
     json_put_text(json_object_at(mine, "metadata"), "resourceVersion",
                   json_text_at(node, "metadata", "resourceVersion", NULL));
-    e = objects_patch(m->options.objects, &r, PATCH_MERGE, mine, NULL, NULL, &result);
+    e = writes_end(
+        a, objects_patch(m->options.objects, &r, PATCH_MERGE, mine, a.done, a.arg, &result));
     if (e && (err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)) {
         err_free(e);
         return NULL;
@@ -369,6 +386,7 @@ struct err *node_monitor_new(const struct node_monitor_options *o, struct node_m
     m->who = (struct kind_context){
         .user = "system:node-monitor", .is_system = true, .is_admin = true, .host_uid = -1};
     m->timer = loop_timer_new(o->loop, on_time, m);
+    m->writes = writes_new(m);
     loop_timer_set(m->timer, 0);
     e = watch_nodes(m);
     if (e) {
@@ -391,5 +409,6 @@ void node_monitor_free(struct node_monitor *m)
         node_free(m, n);
     vec_done(&m->dirty);
     loop_timer_free(m->timer);
+    writes_free(m->writes);
     free(m);
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/stamp.h"
+#include "control/writes.h"
 #include "kinds/requeue.h"
 
 #define RETRY_MIN_NS NS_PER_SEC
@@ -31,6 +32,7 @@ struct requeue {
     struct cluster_watch *pods_watch;
     struct loop_timer *timer;
     struct comeback *all;
+    struct writes *writes;
 };
 
 static struct comeback *find(const struct requeue *r, const char *ns, const char *name)
@@ -76,12 +78,29 @@ static void later(struct requeue *r, struct comeback *c)
     loop_timer_set(r->timer, RETRY_MIN_NS);
 }
 
+static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct requeue *r = owner;
+    struct comeback *c = NULL;
+
+    (void)number;
+    if (!e)
+        return;
+    map_find_text(handle, r->all, key, c);
+    if (!c)
+        return;
+    LOG(WARN, "pod that was queued again was taken back, will be tried again", S("pod", key), E(e));
+    later(r, c);
+}
+
 /* The record goes by its own watch. */
 static void try(struct requeue *r, struct comeback *c)
 {
     bool is_over = false;
+    struct cluster_answer a = writes_begin(r->writes, on_written, c->key, 0);
     AUTO(err_freep)
-    struct err *e = requeue_make(r->options.objects, c->ns, c->name, &is_over);
+    struct err *e =
+        writes_end(a, requeue_make(r->options.objects, c->ns, c->name, a.done, a.arg, &is_over));
 
     if (!e && is_over) {
         LOG(INFO, "pod queued again", S("pod", c->key));
@@ -172,6 +191,7 @@ struct err *requeue_new(const struct requeue_options *o, struct requeue **ret)
 
     r->options = *o;
     r->timer = loop_timer_new(o->loop, on_time, r);
+    r->writes = writes_new(r);
     e = cluster_watch(o->cluster, "mete.dev", "requeues", &records, &r->records_watch);
     if (!e)
         e = cluster_watch(o->cluster, "", "pods", &pods, &r->pods_watch);
@@ -193,5 +213,6 @@ void requeue_free(struct requeue *r)
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         comeback_free(r, r->all);
     loop_timer_free(r->timer);
+    writes_free(r->writes);
     free(r);
 }

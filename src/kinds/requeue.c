@@ -100,13 +100,22 @@ void requeue_forget_in(const struct store *s, struct txn *t, const json_t *pod)
         txn_delete(t, key, o->version);
 }
 
-static struct err *drop(struct objects *o, struct store_key key, int64_t version, bool *ret_is_over)
+/* Who is told when what was written is durable. */
+struct told {
+    store_done_fn done;
+    void *arg;
+};
+
+/* Nothing is made; the record goes too, where there is one. */
+static struct err *drop(struct objects *o, const struct store_key *key, struct told told,
+                        bool *ret_is_over)
 {
     struct txn t = {0};
     struct err *e;
 
-    txn_delete(&t, key, version);
-    e = txn_commit(&t, o->store, NULL, NULL, NULL);
+    if (key)
+        txn_delete(&t, *key, STORE_ANY);
+    e = txn_commit(&t, o->store, told.done, told.arg, NULL);
     txn_done(&t);
     *ret_is_over = !e;
     return e;
@@ -142,23 +151,25 @@ static struct err *check_name(const struct objects *o, const struct objects_requ
 }
 
 static struct err *create(struct objects *o, const struct objects_request *r, json_t *pod,
-                          struct store_key key, int64_t version)
+                          const struct store_object *record, struct told told)
 {
     AUTO(json_freep) json_t *made = NULL;
     struct change c;
     struct err *e;
 
     change_init(&c, o, r);
-    txn_delete(&c.txn, key, version);
+    txn_delete(&c.txn, record->key, record->version);
     e = change_create(&c, pod);
     if (!e)
-        e = change_commit(&c, NULL, NULL, &made);
+        e = change_commit(&c, told.done, told.arg, &made);
     change_done(&c);
     return e;
 }
 
-struct err *requeue_make(struct objects *o, const char *ns, const char *name, bool *ret_is_over)
+struct err *requeue_make(struct objects *o, const char *ns, const char *name, store_done_fn done,
+                         void *arg, bool *ret_is_over)
 {
+    const struct told told = {done, arg};
     const struct store_key key = record_key(ns, name);
     const struct objects_request r = {
         .kind = kind_find("", "pods"),
@@ -168,19 +179,15 @@ struct err *requeue_make(struct objects *o, const char *ns, const char *name, bo
     const struct store_object *found = store_get_applied(o->store, key);
     AUTO(json_freep) json_t *record = NULL;
     bool is_taken = false;
-    int64_t version;
-    json_t *pod;
 
-    *ret_is_over = !found;
     if (!found)
-        return NULL;
-    version = found->version;
+        return drop(o, NULL, told, ret_is_over);
+    *ret_is_over = false;
     TRY(json_parse(found->bytes, &record));
     TRY(check_name(o, &r, name, record, &is_taken));
     if (is_taken || is_namespace_gone(o, ns))
-        return drop(o, key, version, ret_is_over);
-    pod = json_object_get(record, "pod");
-    TRY(create(o, &r, pod, key, version));
+        return drop(o, &key, told, ret_is_over);
+    TRY(create(o, &r, json_object_get(record, "pod"), found, told));
     *ret_is_over = true;
     return NULL;
 }

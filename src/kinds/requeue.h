@@ -37,7 +37,8 @@ void requeue_forget_in(const struct store *s, struct txn *t, const json_t *pod);
 /*
  * Makes the pod of a record again. ERR_CONFLICT while the old one is there; other errors are those
  * of a creation (a quota that is full) and may pass. `*ret_is_over`: there is no record any more,
- * or it was dropped because its namespace goes or another has its name.
+ * or it was dropped because its namespace goes or another has its name. Where there is no error,
+ * `done` comes once, when what was written is durable or taken back.
  */
-struct err *requeue_make(struct objects *o, const char *ns, const char *name,
-                         bool *ret_is_over) MUST_CHECK;
+struct err *requeue_make(struct objects *o, const char *ns, const char *name, store_done_fn done,
+                         void *arg, bool *ret_is_over) MUST_CHECK;

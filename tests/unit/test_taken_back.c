@@ -1,4 +1,5 @@
-/* test_taken_back.c - writes of the control loops that the store accepts and then takes back */
+/* test_taken_back.c - writes of the control loops that the store accepts and
+ * then takes back */
 #include "base/mem.h"
 #include "kinds/ledger.h"
 #include "kinds/pod_state.h"
@@ -162,13 +163,96 @@ static void a_cron_job_starts_again(void **state)
     struct store_range range = {.group = "batch", .resource = "jobs"};
 
     (void)state;
-    sched_world_create(
-        &s, (struct target){.group = "batch", .kind = "cronjobs"},
-        "{'metadata':{'name':'c'},'spec':{'schedule':'* * * * *','jobTemplate':{'spec':{'template':"
-        "{'spec':{'restartPolicy':'Never','containers':[{'name':'m','image':'host'}]}}}}}}");
+    sched_world_create(&s, (struct target){.group = "batch", .kind = "cronjobs"},
+                       "{'metadata':{'name':'c'},'spec':{'schedule':'* * * * "
+                       "*','jobTemplate':{'spec':{'template':"
+                       "{'spec':{'restartPolicy':'Never','containers':[{'name':'"
+                       "m','image':'host'}]}}}}}}");
     refuse_once("jobs", STORE_CREATED);
     sched_world_advance(&s, 66);
     assert_non_null(store_next(s.w.store, &range, NULL));
+}
+
+static void a_preempted_pod_comes_back_again(void **state)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+
+    (void)state;
+    sched_world_add_node(&s, "a", 2);
+    add((struct pod_ask){.name = "p", .gpus = 2});
+    sched_world_run_pod(&s, "p");
+    world_must(world_patch(&s.w, (struct target){.kind = "nodes", .name = "a", .who = &root},
+                           "{'spec':{'taints':[{'key':'k','effect':'NoExecute'}]}}", NULL));
+    sim_loop_run(s.w.loop);
+    refuse_once("requeues", STORE_DELETED);
+    sched_world_finish_deletion(&s, "p");
+    sched_world_advance(&s, 10);
+    pod = sched_world_pod(&s, "p");
+    assert_string_equal(json_text_at(pod, "metadata", "annotations", "mete.dev/requeues", NULL),
+                        "1");
+}
+
+static bool is_there(const char *plural, const char *ns, const char *name)
+{
+    return store_get(s.w.store, objects_key(kind_find("", plural), ns, name)) != NULL;
+}
+
+static void garbage_goes_in_the_end(void **state)
+{
+    struct target owner = {.kind = "configmaps", .ns = "default", .name = "owner"};
+    AUTO(json_freep) json_t *made = NULL;
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    world_must(world_create(&s.w, (struct target){.kind = "configmaps"},
+                            "{'metadata':{'name':'owner'}}", &made));
+    text = mem_format("{'metadata':{'name':'owned','ownerReferences':[{'"
+                      "apiVersion':'v1','kind':"
+                      "'ConfigMap','name':'owner','uid':'%s'}]}}",
+                      json_text_at(made, "metadata", "uid", NULL));
+    sched_world_create(&s, (struct target){.kind = "secrets"}, text);
+    refuse_once("secrets", STORE_DELETED);
+    world_must(world_delete(&s.w, owner, NULL, NULL));
+    sched_world_advance(&s, 10);
+    assert_false(is_there("secrets", "default", "owned"));
+}
+
+static void a_namespace_gets_its_account_in_the_end(void **state)
+{
+    (void)state;
+    refuse_once("serviceaccounts", STORE_CREATED);
+    sched_world_create(&s, (struct target){.kind = "namespaces", .who = &root},
+                       "{'metadata':{'name':'team'}}");
+    sched_world_advance(&s, 10);
+    assert_true(is_there("serviceaccounts", "team", "default"));
+}
+
+static void a_new_node_gets_its_taint_in_the_end(void **state)
+{
+    AUTO(json_freep) json_t *node = NULL;
+
+    (void)state;
+    refuse_once("nodes", STORE_UPDATED);
+    sched_world_create(&s, (struct target){.kind = "nodes", .who = &ours},
+                       "{'metadata':{'name':'a'}}");
+    sched_world_advance(&s, 10);
+    node = world_get(&s.w, (struct target){.kind = "nodes", .name = "a"});
+    assert_int_equal(json_array_size(json_at(node, "spec", "taints", NULL)), 1);
+}
+
+static void a_budget_is_counted_in_the_end(void **state)
+{
+    AUTO(json_freep) json_t *budget = NULL;
+    const struct target target = {
+        .group = "policy", .kind = "poddisruptionbudgets", .ns = "default", .name = "b"};
+
+    (void)state;
+    refuse_once("poddisruptionbudgets", STORE_UPDATED);
+    sched_world_create(&s, (struct target){.group = "policy", .kind = "poddisruptionbudgets"},
+                       "{'metadata':{'name':'b'},'spec':{'minAvailable':1,'selector':{}}}");
+    sched_world_advance(&s, 10);
+    budget = world_get(&s.w, target);
+    assert_non_null(json_at(budget, "status", "desiredHealthy", NULL));
 }
 
 /* Answers may come when the loops are gone. */
@@ -197,6 +281,11 @@ int main(void)
         TEST(a_reason_is_told_again),
         TEST(statuses_are_written_again),
         TEST(a_cron_job_starts_again),
+        TEST(a_preempted_pod_comes_back_again),
+        TEST(garbage_goes_in_the_end),
+        TEST(a_namespace_gets_its_account_in_the_end),
+        TEST(a_new_node_gets_its_taint_in_the_end),
+        TEST(a_budget_is_counted_in_the_end),
         TEST(the_loops_end_before_their_answers),
     };
 
