@@ -1,5 +1,5 @@
 /*
- * Images of a node: questions that its stream answers in lines of JSON (node/image_streams.h)
+ * Images of a node: questions that its stream answers in lines of JSON (node/image/image_streams.h)
  *
  *   GET    /mete.dev/v1/nodes/NODE/images                what is there: any role
  *   POST   /mete.dev/v1/nodes/NODE/images/pull?name=N    role edit anywhere, as a pod could do it

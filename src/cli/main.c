@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/term/terminal.h"
 #include "gpu/gpu_watch.h"
-#include "node/image_roles.h"
+#include "node/image/image_roles.h"
 
 static int say_unknown(struct cli *c, const char *word)
 {

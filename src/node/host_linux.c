@@ -21,7 +21,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "node/host.h"
-#include "node/mount_ns.h"
+#include "node/runtime/mount_ns.h"
 
 /* ---- what it is ---- */
 

@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "node/image_store_linux.h"
-#include "node/image_streams.h"
+#include "node/image/image_store_linux.h"
+#include "node/image/image_streams.h"
 
 enum {
     SHOWN_MAX = 50

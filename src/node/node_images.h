@@ -1,8 +1,8 @@
 /* node_images.h - what node.c has of images: the store with a worker of its own, and its doors */
 #pragma once
 
-#include "node/pods.h"
-#include "node/uplink.h"
+#include "node/pod/pods.h"
+#include "node/session/uplink.h"
 
 struct node_images;
 

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "node/pod.h"
+#include "node/pod/pod.h"
 
 static const int64_t EVERY_NS = 10 * NS_PER_SEC;
 

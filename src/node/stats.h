@@ -10,7 +10,7 @@
 #pragma once
 
 #include "client/client.h"
-#include "node/pods.h"
+#include "node/pod/pods.h"
 
 struct stats;
 

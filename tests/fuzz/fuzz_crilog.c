@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "node/crilog.h"
+#include "node/log/crilog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "node/image_index.h"
-#include "node/image_manifest.h"
-#include "node/pull_secrets.h"
+#include "node/image/image_index.h"
+#include "node/image/image_manifest.h"
+#include "node/image/pull_secrets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "node/image_user.h"
+#include "node/image/image_user.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

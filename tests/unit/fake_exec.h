@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "node/runtime.h"
+#include "node/runtime/runtime.h"
 
 struct fake_exec {
     struct exec exec;

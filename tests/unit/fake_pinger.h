@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "node/pinger.h"
+#include "node/pod/pinger.h"
 
 struct fake_ping {
     struct ping ping;

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "fake_exec.h"
 #include "fake_pinger.h"
-#include "node/pod.h"
+#include "node/pod/pod.h"
 #include "sim_loop.h"
 
 struct fake_container {

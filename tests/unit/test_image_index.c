@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/image_index.h"
+#include "node/image/image_index.h"
 #include "test.h"
 
 #define ID_A "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/image_manifest.h"
+#include "node/image/image_manifest.h"
 #include "test.h"
 
 #define D1            "sha256:1111111111111111111111111111111111111111111111111111111111111111"

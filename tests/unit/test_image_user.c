@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/image_user.h"
+#include "node/image/image_user.h"
 #include "test.h"
 
 static const char passwd[] = "root:x:0:0:root:/root:/bin/sh\n"

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "node/images.h"
+#include "node/image/images.h"
 #include "sim_loop.h"
 #include "test.h"
 

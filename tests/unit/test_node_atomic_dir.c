@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "node/atomic_dir.h"
+#include "node/volume/atomic_dir.h"
 #include "test.h"
 
 static const int64_t NOW_NS = INT64_C(1767323045) * NS_PER_SEC; /* 2026-01-02T03:04:05Z */

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "gpu/gpusim_machine.h"
-#include "node/cdi.h"
+#include "node/spec/cdi.h"
 #include "test.h"
 
 static json_t *parse(const char *text)

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/crilog.h"
+#include "node/log/crilog.h"
 #include "test.h"
 
 static void reads_a_line(void **state)

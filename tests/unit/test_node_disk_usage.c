@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "node/disk_usage.h"
+#include "node/volume/disk_usage.h"
 #include "test.h"
 
 enum {

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/env.h"
+#include "node/spec/env.h"
 #include "test.h"
 
 static json_t *parse(const char *text)

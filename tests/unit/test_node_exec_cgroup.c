@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "node/cgroup_remove_linux.h"
-#include "node/exec_cgroup_linux.h"
+#include "node/runtime/cgroup_remove_linux.h"
+#include "node/session/exec_cgroup_linux.h"
 #include "test.h"
 
 static char dir[64];

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "node/root.h"
+#include "node/image/root.h"
 #include "node_world.h"
 #include "test.h"
 

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "client/frames.h"
-#include "node/log_parts.h"
-#include "node/logs.h"
+#include "node/log/log_parts.h"
+#include "node/log/logs.h"
 #include "node_world.h"
 #include "test.h"
 

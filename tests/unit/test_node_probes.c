@@ -3,7 +3,7 @@
 #include "base/stamp.h"
 #include "fake_exec.h"
 #include "fake_pinger.h"
-#include "node/probes.h"
+#include "node/pod/probes.h"
 #include "sim_loop.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* test_node_rotation.c - the files of logs are looked at in a worker, a log at a time once */
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "node/rotation.h"
+#include "node/log/rotation.h"
 #include "node_world.h"
 #include "test.h"
 

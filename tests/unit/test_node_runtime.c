@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/host.h"
-#include "node/runtime.h"
-#include "node/spec.h"
+#include "node/runtime/runtime.h"
+#include "node/spec/spec.h"
 #include "node/worker.h"
 #include "test.h"
 

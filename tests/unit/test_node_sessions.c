@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "client/frames.h"
 #include "client/records.h"
-#include "node/sessions.h"
+#include "node/session/sessions.h"
 #include "node_world.h"
 #include "test.h"
 

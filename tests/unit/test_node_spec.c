@@ -1,6 +1,6 @@
 #include "base/mem.h"
-#include "node/cdi.h"
-#include "node/spec.h"
+#include "node/spec/cdi.h"
+#include "node/spec/spec.h"
 #include "test.h"
 
 struct made {

@@ -2,8 +2,8 @@
 #include <signal.h>
 
 #include "base/mem.h"
-#include "node/spec.h"
-#include "node/userns.h"
+#include "node/runtime/userns.h"
+#include "node/spec/spec.h"
 #include "test.h"
 
 static json_t *parse(const char *text)

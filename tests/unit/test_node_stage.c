@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/stage.h"
+#include "node/volume/stage.h"
 #include "test.h"
 
 #define T(text) ((char *)(uintptr_t)(text)) /* nobody writes to it */

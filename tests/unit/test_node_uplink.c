@@ -5,7 +5,7 @@
 #include "client/client.h"
 #include "client/frames.h"
 #include "client/stream.h"
-#include "node/uplink.h"
+#include "node/session/uplink.h"
 #include "sim_loop.h"
 #include "test.h"
 

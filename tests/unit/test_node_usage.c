@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "node/usage.h"
+#include "node/runtime/usage.h"
 #include "test.h"
 
 #define KIB INT64_C(1024)

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "node/images.h"
-#include "node/userns.h"
+#include "node/image/images.h"
+#include "node/runtime/userns.h"
 #include "test.h"
 
 static void take(struct userns_ranges *r, const char *pod, uint32_t want)

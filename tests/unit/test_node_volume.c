@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/volume.h"
+#include "node/volume/volume.h"
 #include "test.h"
 
 static json_t *parse(const char *text)

@@ -1,5 +1,5 @@
 #include "base/str.h"
-#include "node/oci.h"
+#include "node/runtime/oci.h"
 #include "test.h"
 
 static void old_runtimes_are_refused_unless_their_package_is_mended(void **state)

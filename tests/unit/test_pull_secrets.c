@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "node/pull_secrets.h"
+#include "node/image/pull_secrets.h"
 #include "test.h"
 
 /* "u:p" is dTpw, "x:y:z" is eDp5Ono= */

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "model/capability.h"
-#include "node/seccomp.h"
-#include "node/seccomp_table.h"
+#include "node/spec/seccomp.h"
+#include "node/spec/seccomp_table.h"
 #include "test.h"
 
 static json_t *profile_with(const char *capability)

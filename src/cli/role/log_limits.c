@@ -2,7 +2,7 @@
 
 #include "base/num.h"
 #include "model/quantity.h"
-#include "node/rotation.h"
+#include "node/log/rotation.h"
 
 struct err *log_limits_parse(const char *size, const char *files, struct log_limits *ret)
 {

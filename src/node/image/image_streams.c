@@ -1,0 +1,356 @@
+#include "node/image/image_streams.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "client/frames.h"
+
+enum {
+    STREAMS_MAX = 64,
+    PROGRESS_BACKLOG_MAX = 64 << 10, /* past it a reader misses lines */
+    IMPORT_BACKLOG_MAX = 1 << 20
+};
+
+struct image_streams {
+    struct images *images;
+    const struct stream_out *out;
+    struct image_stream *all;
+    uint64_t last_serial;
+};
+
+struct image_stream {
+    struct map_handle handle;
+    struct image_streams *set;
+    uint32_t id;
+    uint64_t serial; /* the id may be another's after it */
+    struct image_import *import;
+    struct image_pulling *pulling;
+    uint32_t owed; /* bytes of an import whose credit waits */
+    struct buf answer;
+    uint32_t credit;
+    bool is_over;
+    int code;
+    char *message;
+};
+
+/* Who asked, when there is no taking the question back. */
+struct asked {
+    struct image_streams *set;
+    uint32_t id;
+    uint64_t serial;
+};
+
+/* ---- their end ---- */
+
+static struct image_stream *find(const struct image_streams *set, uint32_t id)
+{
+    struct image_stream *s = NULL;
+
+    map_find(handle, set->all, &id, sizeof(id), s);
+    return s;
+}
+
+static void stream_free(struct image_stream *s)
+{
+    map_remove(handle, s->set->all, s);
+    if (s->import)
+        image_import_cancel(s->import);
+    if (s->pulling)
+        image_pull_forget(s->pulling);
+    buf_done(&s->answer);
+    free(s->message);
+    free(s);
+}
+
+/* Sends what may be sent; the stream may be dead after it. */
+static void flush(struct image_stream *s)
+{
+    const struct stream_out *out = s->set->out;
+    size_t sent = 0;
+
+    while (sent < s->answer.size && s->credit > 0 && !out->is_full(out->arg)) {
+        size_t size = s->answer.size - sent;
+
+        if (size > s->credit)
+            size = s->credit;
+        if (size > FRAME_PAYLOAD_MAX)
+            size = FRAME_PAYLOAD_MAX;
+        out->data(out->arg, s->id, (struct str){s->answer.at + sent, size});
+        s->credit -= (uint32_t)size;
+        sent += size;
+    }
+    buf_consume(&s->answer, sent);
+    if (s->is_over && s->answer.size == 0) {
+        uint32_t id = s->id;
+        int code = s->code;
+        AUTO_FREE char *message = TAKE(s->message);
+
+        stream_free(s);
+        out->end(out->arg, id, code, message);
+    }
+}
+
+static void finish(struct image_stream *s, const struct err *e)
+{
+    s->is_over = true;
+    s->code = e ? err_http(e) : 200;
+    s->message = mem_strdup(e ? err_message(e) : "");
+    flush(s);
+}
+
+static void add_line(struct image_stream *s, json_t *j)
+{
+    json_add(&s->answer, j);
+    buf_add_char(&s->answer, '\n');
+    json_decref(j);
+}
+
+/* ---- the answers ---- */
+
+static void answer_list(struct image_stream *s)
+{
+    const struct images *images = s->set->images;
+    size_t n = 0;
+    const struct image *const *list = images_list(images, &n);
+    json_t *answer = json_object();
+    json_t *items = json_array_at(answer, "images");
+
+    for (size_t i = 0; i < n; i++) {
+        json_t *item = json_object();
+        char stamp[STAMP_TEXT_SIZE];
+
+        stamp_format(list[i]->used_ns, stamp);
+        json_put_text(item, "id", list[i]->id);
+        json_put(item, "names", json_deep_copy(list[i]->names));
+        json_put_int(item, "sizeBytes", list[i]->size_bytes);
+        json_put_text(item, "usedAt", stamp);
+        json_put_int(item, "pods", (int64_t)images_uses(images, list[i]->id));
+        (void)json_array_append_new(items, item);
+    }
+    add_line(s, answer);
+    finish(s, NULL);
+}
+
+static void on_progress(void *arg, const char *line)
+{
+    struct image_stream *s = arg;
+
+    if (s->answer.size > PROGRESS_BACKLOG_MAX)
+        return;
+    add_line(s, json_pack("{s:s}", "progress", line));
+    flush(s);
+}
+
+static void on_image(void *arg, const struct err *e, const char *id)
+{
+    struct image_stream *s = arg;
+    const struct image *m = e ? NULL : images_find(s->set->images, id);
+    json_t *answer = NULL;
+
+    s->import = NULL;
+    s->pulling = NULL;
+    if (!e) {
+        answer = json_object();
+        json_put_text(answer, "id", id);
+        if (m)
+            json_put(answer, "names", json_deep_copy(m->names));
+        add_line(s, answer);
+    }
+    finish(s, e);
+}
+
+static struct image_stream *take_asked(struct asked *a)
+{
+    struct image_stream *s = find(a->set, a->id);
+
+    if (s && s->serial != a->serial)
+        s = NULL;
+    free(a);
+    return s;
+}
+
+static void on_removed(void *arg, const struct err *e, const char *id)
+{
+    struct image_stream *s = take_asked(arg);
+
+    if (!s)
+        return;
+    if (!e)
+        add_line(s, json_pack("{s:s}", "id", id));
+    finish(s, e);
+}
+
+static void on_collected(void *arg, const struct err *e, size_t n, int64_t bytes)
+{
+    struct image_stream *s = take_asked(arg);
+
+    if (!s)
+        return;
+    if (!e)
+        add_line(
+            s, json_pack("{s:I, s:I}", "removed", (json_int_t)n, "freedBytes", (json_int_t)bytes));
+    finish(s, e);
+}
+
+/* ---- imports ---- */
+
+static void give_credit(struct image_stream *s)
+{
+    const struct stream_out *out = s->set->out;
+    uint32_t owed = s->owed;
+
+    if (owed == 0 || (s->import && image_import_backlog(s->import) > IMPORT_BACKLOG_MAX))
+        return;
+    s->owed = 0;
+    out->taken(out->arg, s->id, owed);
+}
+
+static void on_drain(void *arg)
+{
+    give_credit(arg);
+}
+
+static void on_data(void *self, uint32_t id, struct str bytes)
+{
+    struct image_stream *s = find(self, id);
+
+    if (!s)
+        return;
+    if (s->import)
+        image_import_data(s->import, bytes);
+    s->owed += (uint32_t)bytes.size;
+    give_credit(s);
+}
+
+static void on_end(void *self, uint32_t id)
+{
+    struct image_stream *s = find(self, id);
+
+    if (s && s->import)
+        image_import_end(s->import);
+}
+
+/* ---- the questions ---- */
+
+static struct asked *ask(const struct image_stream *s)
+{
+    struct asked *a = mem_alloc(sizeof(*a));
+
+    *a = (struct asked){.set = s->set, .id = s->id, .serial = s->serial};
+    return a;
+}
+
+static void begin(struct image_stream *s, const json_t *question)
+{
+    struct images *images = s->set->images;
+    const char *op = json_text(question, "op");
+    const char *name = json_text(question, "name");
+    const struct image_pull how = {
+        .name = name, .progress = on_progress, .done = on_image, .arg = s};
+
+    if (text_equal(op, "image-list")) {
+        answer_list(s);
+    } else if (text_equal(op, "image-import")) {
+        s->import = images_import(images, name, &how);
+        image_import_on_drain(s->import, on_drain, s);
+    } else if (text_equal(op, "image-gc")) {
+        images_gc(images, json_bool(question, "all", false), on_collected, ask(s));
+    } else if (!name) {
+        AUTO(err_freep) struct err *e = err_new(ERR_BAD_REQUEST, "no image is named");
+
+        finish(s, e);
+    } else if (text_equal(op, "image-remove")) {
+        images_remove(images, name, on_removed, ask(s));
+    } else {
+        images_pull(images, &how, &s->pulling);
+    }
+}
+
+static void on_open(void *self, uint32_t id, const json_t *question)
+{
+    struct image_streams *set = self;
+    struct image_stream *s;
+
+    if (map_count(handle, set->all) >= STREAMS_MAX) {
+        set->out->end(set->out->arg, id, 503, "too many questions about images at once");
+        return;
+    }
+    s = mem_alloc(sizeof(*s));
+    *s = (struct image_stream){
+        .set = set, .id = id, .serial = ++set->last_serial, .credit = FRAME_CREDIT_FIRST};
+    map_add(handle, set->all, &s->id, sizeof(s->id), s);
+    begin(s, question);
+}
+
+static void on_credit(void *self, uint32_t id, uint32_t bytes)
+{
+    struct image_stream *s = find(self, id);
+
+    if (!s)
+        return;
+    if (__builtin_add_overflow(s->credit, bytes, &s->credit))
+        s->credit = UINT32_MAX;
+    flush(s);
+}
+
+static void on_cancel(void *self, uint32_t id)
+{
+    struct image_stream *s = find(self, id);
+
+    if (s)
+        stream_free(s);
+}
+
+static void on_drained(void *self)
+{
+    struct image_streams *set = self;
+    struct image_stream *s = NULL;
+    struct image_stream *next = NULL;
+
+    map_each (handle, set->all, s, next)
+        flush(s);
+}
+
+static void on_cancel_all(void *self)
+{
+    struct image_streams *set = self;
+    struct image_stream *s = NULL;
+    struct image_stream *next = NULL;
+
+    map_each (handle, set->all, s, next)
+        stream_free(s);
+}
+
+/* ---- the whole ---- */
+
+struct image_streams *image_streams_new(struct images *i, const struct stream_out *out)
+{
+    struct image_streams *set = mem_alloc(sizeof(*set));
+
+    *set = (struct image_streams){.images = i, .out = out};
+    return set;
+}
+
+void image_streams_free(struct image_streams *set)
+{
+    if (!set)
+        return;
+    on_cancel_all(set);
+    free(set);
+}
+
+struct stream_service image_streams_service(struct image_streams *set)
+{
+    static const char *const ops[] = {"image-list",   "image-import", "image-pull",
+                                      "image-remove", "image-gc",     NULL};
+
+    return (struct stream_service){.ops = ops,
+                                   .open = on_open,
+                                   .data = on_data,
+                                   .end = on_end,
+                                   .credit = on_credit,
+                                   .cancel = on_cancel,
+                                   .drained = on_drained,
+                                   .cancel_all = on_cancel_all,
+                                   .self = set};
+}

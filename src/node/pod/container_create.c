@@ -1,0 +1,372 @@
+/* From "its turn has come" to the runtime's create. */
+#include <inttypes.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "node/image/root.h"
+#include "node/log/log_parts.h"
+#include "node/pod/pod.h"
+#include "node/spec/container_build.h"
+#include "node/volume/stage.h"
+
+static const int64_t RETRY_NS = NS_PER_SEC;
+
+static void on_old_removed(void *arg, const struct err *e)
+{
+    (void)arg;
+    if (e)
+        LOG(WARN, "older attempt could not be removed", E(e));
+}
+
+static struct err *remove_file(void *message)
+{
+    return log_parts_remove(message);
+}
+
+static void on_file_removed(void *message, const struct err *e)
+{
+    if (e)
+        LOG(WARN, "older log could not be removed", E(e));
+    free(message);
+}
+
+/* DATA/node/pods/UID/binds/CONTAINER-ATTEMPT. The caller frees it. */
+static char *container_stage_dir(const struct pod *p, const struct container *c)
+{
+    return mem_format("%s/pods/%s/binds/%s-%" PRId64, p->set->o.dir, p->uid, c->name, c->attempt);
+}
+
+struct root_removal {
+    struct err *(*remove)(const char *dir);
+    char *dir;
+};
+
+static struct err *work_root_removal(void *message)
+{
+    const struct root_removal *m = message;
+
+    return m->remove(m->dir);
+}
+
+static void on_root_removed(void *message, const struct err *e)
+{
+    struct root_removal *m = message;
+
+    if (e)
+        LOG(WARN, "root of an older attempt could not be removed", S("dir", m->dir), E(e));
+    free(m->dir);
+    free(m);
+}
+
+/* What the attempt before wrote: it has ended, so nobody stands on it. */
+static void remove_root(const struct pod *p, const struct container *c)
+{
+    struct root_removal *m = mem_alloc(sizeof(*m));
+
+    *m = (struct root_removal){.remove = p->set->o.remove_root,
+                               .dir = container_root_dir(p, c, c->attempt - 1)};
+    worker_give(p->set->o.worker, work_root_removal, on_root_removed, m);
+}
+
+/* An attempt and its log live until the next but one: its status and `logs --previous` want them.
+ */
+static void remove_older(struct pod *p, const struct container *c)
+{
+    struct runtime *r = p->set->o.runtime;
+    AUTO_FREE char *id = NULL;
+
+    if (c->attempt == 0)
+        return;
+    id = container_id(p, c, c->attempt - 1);
+    r->ops->remove(r->self, id, on_old_removed, NULL);
+    if (c->image_id)
+        remove_root(p, c);
+    if (c->attempt > 1) {
+        AUTO_FREE char *logs = pod_log_dir(p);
+
+        worker_give(p->set->o.worker, remove_file, on_file_removed,
+                    mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt - 2));
+    }
+}
+
+/* The runtime's refusal: as if the container had ended at once, as the kubelet shows it. */
+static void container_refused(struct pod *p, struct container *c, const struct err *e)
+{
+    int64_t now = loop_wall_ns(p->set->o.loop);
+
+    container_end_done(&c->end);
+    c->end = (struct container_end){.is_set = true,
+                                    .attempt = c->attempt,
+                                    .code = 128,
+                                    .reason = mem_strdup("StartError"),
+                                    .message = mem_strdup(err_message(e)),
+                                    .started_ns = now,
+                                    .finished_ns = now};
+    c->state = CONTAINER_ENDED;
+    container_wait(c, NULL, NULL);
+    pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", err_message(e));
+}
+
+/* ---- created ---- */
+
+struct striking {
+    char *dir;
+    struct err *(*strike)(const char *dir);
+};
+
+static struct err *strike(void *message)
+{
+    const struct striking *m = message;
+
+    return m->strike(m->dir);
+}
+
+static void on_struck(void *message, const struct err *e)
+{
+    struct striking *m = message;
+
+    if (e)
+        LOG(WARN, "mounts of a container could not be struck", S("dir", m->dir), E(e));
+    free(m->dir);
+    free(m);
+}
+
+/* What it mounts is its own now. */
+static void strike_stage(const struct pod *p, const struct container *c)
+{
+    struct striking *m = NULL;
+
+    if (!stage_has_binds(p->object, pod_container_spec(p, c)))
+        return;
+    m = mem_alloc(sizeof(*m));
+    *m = (struct striking){.dir = container_stage_dir(p, c), .strike = p->set->o.strike_stage};
+    worker_give(p->set->o.worker, strike, on_struck, m);
+}
+
+static void on_created(void *arg, const struct err *e)
+{
+    struct pod *p = NULL;
+    struct container *c = pending_take(arg, &p);
+
+    if (c)
+        strike_stage(p, c);
+    if (c && c->state == CONTAINER_CREATING) {
+        if (!e) {
+            c->state = CONTAINER_CREATED;
+            container_wait(c, NULL, NULL);
+            remove_older(p, c);
+        } else if (err_code(e) == ERR_INVALID) {
+            container_refused(p, c, e);
+            remove_older(p, c);
+        } else {
+            LOG(WARN, "container could not be created", S("pod", p->name), S("container", c->name),
+                E(e));
+            container_refuse(p, c, "CreateContainerError", err_message(e));
+            c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
+        }
+    }
+    if (p)
+        pod_step(p);
+}
+
+static json_t *make_intent(const struct pod *p, const struct container *c)
+{
+    json_t *intent = json_object();
+
+    json_put_text(intent, "uid", p->uid);
+    json_put_text(intent, "namespace", p->ns);
+    json_put_text(intent, "pod", p->name);
+    json_put_text(intent, "container", c->name);
+    json_put_bool(intent, "init", c->is_init);
+    json_put_int(intent, "attempt", c->attempt);
+    if (json_array_size(c->gpus) > 0)
+        json_put(intent, "gpus", json_deep_copy(c->gpus));
+    if (c->stop_signal > 0)
+        json_put_int(intent, "stopSignal", c->stop_signal);
+    if (c->image_id) {
+        json_put_text(intent, "imageId", c->image_id);
+        json_put_text(intent, "imageRef", c->image_ref);
+    }
+    return intent;
+}
+
+char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt)
+{
+    return mem_format("%s/pods/%s/roots/%s-%" PRId64, p->set->o.dir, p->uid, c->name, attempt);
+}
+
+static void refuse(struct pod *p, struct container *c, const struct err *e)
+{
+    container_refuse(p, c, config_reason(e), err_message(e));
+    c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
+    if (err_code(e) == ERR_NOT_FOUND)
+        p->preparation = PREP_NONE; /* the missing key may come: fetched anew */
+}
+
+/* Its input and terminal, for those who attach. */
+static void set_streams(const json_t *container, json_t *config, struct runtime_create *create)
+{
+    create->has_stdin = json_bool(container, "stdin", false);
+    create->is_stdin_once = json_bool(container, "stdinOnce", false);
+    create->has_terminal = json_bool(container, "tty", false);
+    json_put_bool(json_object_at(config, "process"), "terminal", create->has_terminal);
+}
+
+/* `root` NULL: the image `host`. */
+static void create_in(struct pod *p, struct container *c, const struct root *root,
+                      const struct stage *stage)
+{
+    struct runtime *r = p->set->o.runtime;
+    AUTO(json_freep) json_t *config = NULL;
+    AUTO(json_freep) json_t *intent = NULL;
+    AUTO_FREE char *id = container_id(p, c, c->attempt);
+    AUTO_FREE char *logs = pod_log_dir(p);
+    AUTO_FREE char *log_path = mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt);
+    AUTO(err_freep) struct err *e = container_build(p, c, root, stage, &config);
+    struct runtime_create create = {.id = id, .config = config, .log_path = log_path};
+
+    if (e) {
+        refuse(p, c, e);
+        return;
+    }
+    intent = make_intent(p, c);
+    create.intent = intent;
+    set_streams(pod_container_spec(p, c), config, &create);
+    c->state = CONTAINER_CREATING;
+    r->ops->create(r->self, &create, on_created, pending_new(p, c));
+}
+
+/* ---- what stands before it: the root of an image, mounts ---- */
+
+struct rooting {
+    struct pending *pending;
+    struct root *root; /* NULL: the image `host` */
+    struct stage stage;
+    char *words;
+    struct err *(*make)(struct root *r);
+    struct err *(*make_stage)(struct stage *s);
+    struct err *(*make_words)(const char *path);
+};
+
+static void rooting_free(struct rooting *m)
+{
+    root_free(m->root);
+    stage_done(&m->stage);
+    free(m->words);
+    free(m);
+}
+
+static struct err *make_root(void *message)
+{
+    struct rooting *m = message;
+
+    if (m->root)
+        TRY(m->make(m->root));
+    TRY(m->make_words(m->words));
+    return m->make_stage(&m->stage);
+}
+
+static void on_rooted(void *message, const struct err *e)
+{
+    struct rooting *m = message;
+    struct pod *p = NULL;
+    struct container *c = pending_take(m->pending, &p);
+
+    if (c && c->state == CONTAINER_CREATING) {
+        c->state = CONTAINER_WAITING; /* nothing was created yet */
+        if (e && !p->is_stopping)
+            refuse(p, c, e);
+        else if (!p->is_stopping)
+            create_in(p, c, m->root, &m->stage);
+    }
+    rooting_free(m);
+    if (p)
+        pod_step(p);
+}
+
+static void add_devices(const json_t *edits, struct root *root)
+{
+    const json_t *node = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(edits, "deviceNodes"), i, node)
+        if (root->n_devices < ROOT_DEVICES_MAX)
+            root->devices[root->n_devices++] = (struct root_device){
+                .major = json_int(node, "major", 0), .minor = json_int(node, "minor", 0)};
+}
+
+static struct err *plan_root(const struct pod *p, struct container *c, struct root *ret)
+{
+    const struct pods_options *o = &p->set->o;
+    const struct image_source *s = o->images;
+    const json_t *spec = pod_container_spec(p, c);
+    const struct image *image = s ? s->find(s->arg, container_image(spec)) : NULL;
+    AUTO(json_freep) json_t *edits = NULL;
+
+    if (!image)
+        return err_new(ERR_NOT_FOUND, "image '%s' is not on this machine", container_image(spec));
+    TRY(spec_check_non_root(p->object, spec, image->user));
+    TRY(container_edits(p, c, NULL, &edits));
+    add_devices(edits, ret);
+    c->stop_signal = spec_stop_signal(image->stop_signal);
+    ret->ask = spec_user_asked(p->object, spec, p->has_userns);
+    ret->user = image->user ? mem_strdup(image->user) : NULL;
+    ret->layer_dir = mem_strdup(s->layer_dir(s->arg));
+    ret->lower_dirs = s->lower_dirs(s->arg, image->id);
+    ret->dir = container_root_dir(p, c, c->attempt);
+    ret->device_dir = mem_format("%s/" HOST_DEVICE_DIR, o->dir);
+    ret->uid_base = p->uid_base;
+    return NULL;
+}
+
+static struct err *plan_stage(const struct pod *p, const struct container *c, struct stage *ret)
+{
+    const struct pods_options *o = &p->set->o;
+    const json_t *spec = pod_container_spec(p, c);
+    bool is_host = !container_image(spec);
+    const struct host_user *user = is_host ? &p->prepared->users[c - p->containers] : NULL;
+    AUTO_FREE char *dir = container_stage_dir(p, c);
+    AUTO(json_freep)
+    json_t *env = is_host ? spec_base_env(user, o->host->hostname) : json_object();
+    const struct env_input vars = pod_env_input(p, spec);
+    const struct stage_input in = {.pod = p->object,
+                                   .container = spec,
+                                   .volumes = &p->prepared->volumes,
+                                   .env = env,
+                                   .dir = dir,
+                                   .rootfs = o->rootfs,
+                                   .user = user,
+                                   .uid_base = p->uid_base};
+
+    TRY(env_add(&vars, env));
+    return stage_plan(&in, ret);
+}
+
+static struct err *plan_rooting(const struct pod *p, struct container *c, struct rooting *m)
+{
+    m->make = p->set->o.make_root;
+    m->make_stage = p->set->o.make_stage;
+    m->make_words = p->set->o.make_words;
+    m->words = container_words_path(p, c);
+    if (container_image(pod_container_spec(p, c))) {
+        m->root = mem_alloc(sizeof(*m->root));
+        TRY(plan_root(p, c, m->root));
+    }
+    return plan_stage(p, c, &m->stage);
+}
+
+void container_create(struct pod *p, struct container *c)
+{
+    struct rooting *m = mem_alloc(sizeof(*m));
+    AUTO(err_freep) struct err *e = plan_rooting(p, c, m);
+
+    if (e) {
+        rooting_free(m);
+        refuse(p, c, e);
+        return;
+    }
+    c->state = CONTAINER_CREATING;
+    m->pending = pending_new(p, c);
+    worker_give(p->set->o.worker, make_root, on_rooted, m);
+}

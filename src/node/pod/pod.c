@@ -1,0 +1,506 @@
+/*
+ * One step looks at the whole pod: must it stop, which container is due, what does the server not
+ * know yet, what can be forgotten. Callbacks of the runtime name pod and container by their names,
+ * as both may be others when they come.
+ */
+#include "node/pod/pod.h"
+
+#include <inttypes.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+
+/* The kubelet's crash loop: at once, then 10 s doubling to 5 min; forgotten after 10 min of
+ * running. */
+static const int64_t BACKOFF_NS = 10 * NS_PER_SEC;
+static const int64_t BACKOFF_MAX_NS = 300 * NS_PER_SEC;
+static const int64_t BACKOFF_RESET_NS = 600 * NS_PER_SEC;
+
+/* ---- looking ---- */
+
+struct container *pod_container(struct pod *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (text_equal(p->containers[i].name, name))
+            return &p->containers[i];
+    return NULL;
+}
+
+const json_t *pod_container_spec(const struct pod *p, const struct container *c)
+{
+    const json_t *list =
+        json_at(p->object, "spec", c->is_init ? "initContainers" : "containers", NULL);
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (list, i, item)
+        if (text_equal(json_text(item, "name"), c->name))
+            return item;
+    return NULL;
+}
+
+bool container_is_live(const struct container *c)
+{
+    return c->state != CONTAINER_WAITING && c->state != CONTAINER_ENDED;
+}
+
+bool pod_has_ended(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (container_is_live(&p->containers[i]))
+            return false;
+    return true;
+}
+
+char *container_id(const struct pod *p, const struct container *c, int64_t attempt)
+{
+    return mem_format("%s-%s-%" PRId64, p->uid, c->name, attempt);
+}
+
+char *pod_log_dir(const struct pod *p)
+{
+    return mem_format("%s/log/%s_%s_%s", p->set->o.dir, p->ns, p->name, p->uid);
+}
+
+char *container_log_path(const struct pod *p, const struct container *c, int64_t attempt)
+{
+    AUTO_FREE char *dir = pod_log_dir(p);
+
+    return mem_format("%s/%s/%" PRId64 ".log", dir, c->name, attempt);
+}
+
+char *container_words_path(const struct pod *p, const struct container *c)
+{
+    return mem_format("%s/pods/%s/words/%s-%" PRId64, p->set->o.dir, p->uid, c->name, c->attempt);
+}
+
+void container_wait(struct container *c, const char *reason, const char *message)
+{
+    free(c->wait_message);
+    c->wait_reason = reason;
+    c->wait_message = message ? mem_strdup(message) : NULL;
+}
+
+static int64_t now_ns(const struct pod *p)
+{
+    return loop_now_ns(p->set->o.loop);
+}
+
+/* ---- who calls back ---- */
+
+struct pending *pending_new(const struct pod *p, const struct container *c)
+{
+    struct pending *w = mem_alloc(sizeof(*w));
+
+    *w = (struct pending){.set = p->set,
+                          .uid = mem_strdup(p->uid),
+                          .container = mem_strdup(c->name),
+                          .attempt = c->attempt};
+    LIST_ADD(p->set->pending, w);
+    return w;
+}
+
+void pending_free(struct pending *w)
+{
+    LIST_REMOVE(w->set->pending, w);
+    free(w->uid);
+    free(w->container);
+    free(w);
+}
+
+struct container *pending_take(struct pending *w, struct pod **ret_pod)
+{
+    struct pod *p = pods_find(w->set, w->uid);
+    struct container *c = p ? pod_container(p, w->container) : NULL;
+
+    if (c && c->attempt != w->attempt)
+        c = NULL;
+    *ret_pod = p;
+    pending_free(w);
+    return c;
+}
+
+/* ---- the end of a container ---- */
+
+static void container_ended(struct pod *p, struct container *c, const struct runtime_exit *x)
+{
+    int64_t wall_ns = loop_wall_ns(p->set->o.loop);
+
+    container_end_done(&c->end);
+    c->end = (struct container_end){.is_set = true,
+                                    .attempt = c->attempt,
+                                    .code = x->code,
+                                    .is_oom = x->is_oom,
+                                    .started_ns = x->started_ns ? x->started_ns : c->started_ns,
+                                    .finished_ns = x->finished_ns ? x->finished_ns : wall_ns,
+                                    .has_usage = x->has_usage,
+                                    .usage = x->usage};
+    if (x->code == RUNTIME_CODE_UNKNOWN) {
+        c->end.code = 137;
+        c->end.reason = mem_strdup("ContainerStatusUnknown");
+        c->end.message = mem_strdup("nobody saw its exit code: the machine restarted or its "
+                                    "monitor was killed");
+    }
+    c->state = CONTAINER_ENDED;
+    container_read_words(p, c);
+    container_calm(c);
+    container_wait(c, NULL, NULL);
+}
+
+void container_changed(struct pod *p, struct container *c, const struct runtime_container *found)
+{
+    switch (found->state) {
+    case RUNTIME_INTENDED:
+        c->state = CONTAINER_WAITING; /* the same attempt: its program has not run */
+        break;
+    case RUNTIME_CREATING:
+        c->state = CONTAINER_CREATING;
+        break;
+    case RUNTIME_CREATED:
+        if (c->state != CONTAINER_STARTING)
+            c->state = CONTAINER_CREATED;
+        break;
+    case RUNTIME_RUNNING:
+        c->state = CONTAINER_RUNNING;
+        c->started_ns = found->exit.started_ns;
+        break;
+    case RUNTIME_ENDED:
+        container_ended(p, c, &found->exit);
+        break;
+    }
+}
+
+/* ---- running ---- */
+
+static void on_started(void *arg, const struct err *e)
+{
+    struct pods *set = ((struct pending *)arg)->set;
+    struct pod *p = NULL;
+    struct container *c = pending_take(arg, &p);
+    AUTO_FREE char *text = NULL;
+
+    if (e)
+        LOG(ERROR, "container could not be started", S("pod", p ? p->name : ""), E(e));
+    if (!c)
+        return;
+    if (c->state == CONTAINER_STARTING) {
+        c->state = CONTAINER_RUNNING; /* also after an error: it may run, its end will be told */
+        c->started_ns = loop_wall_ns(p->set->o.loop);
+    }
+    text = mem_format("Started container %s", c->name);
+    pod_events_add(p->set->events, p->object, c->name, "Normal", "Started", text);
+    pod_step(p);
+    pods_tell(set);
+}
+
+static void container_start(struct pod *p, struct container *c)
+{
+    AUTO_FREE char *id = container_id(p, c, c->attempt);
+    struct runtime *r = p->set->o.runtime;
+
+    c->state = CONTAINER_STARTING;
+    r->ops->start(r->self, id, on_started, pending_new(p, c));
+}
+
+static bool wants_restart(const struct pod *p, const struct container *c)
+{
+    const char *policy = json_text_at(p->object, "spec", "restartPolicy", NULL);
+
+    if (text_equal(policy, "Never"))
+        return false;
+    if (c->is_to_end)
+        return true;
+    if (text_equal(policy, "OnFailure") || c->is_init)
+        return c->end.code != 0;
+    return true;
+}
+
+/* The next attempt, after the one that is proven over. */
+static void container_again(struct pod *p, struct container *c)
+{
+    int64_t ran_ns = c->end.finished_ns - c->end.started_ns;
+    AUTO_FREE char *message = NULL;
+
+    if (c->end.started_ns > 0 && ran_ns > BACKOFF_RESET_NS)
+        c->backoff_ns = 0;
+    c->not_before_ns = now_ns(p) + c->backoff_ns;
+    if (c->backoff_ns > 0) {
+        message = mem_format("back-off %" PRId64 "s restarting failed container=%s pod=%s_%s(%s)",
+                             c->backoff_ns / NS_PER_SEC, c->name, p->name, p->ns, p->uid);
+        container_wait(c, "CrashLoopBackOff", message);
+        pod_events_add(p->set->events, p->object, c->name, "Warning", "BackOff", message);
+    }
+    c->backoff_ns = c->backoff_ns == 0 ? BACKOFF_NS : c->backoff_ns * 2;
+    if (c->backoff_ns > BACKOFF_MAX_NS)
+        c->backoff_ns = BACKOFF_MAX_NS;
+    container_end_done(&c->last);
+    c->last = c->end;
+    c->end = (struct container_end){0};
+    c->attempt++;
+    c->is_to_end = false;
+    c->state = CONTAINER_WAITING;
+}
+
+/* True when nothing more is to come from this container. */
+static bool container_step(struct pod *p, struct container *c)
+{
+    if (c->state == CONTAINER_ENDED) {
+        if (!wants_restart(p, c))
+            return true;
+        container_again(p, c);
+    }
+    if (c->state == CONTAINER_CREATED)
+        container_start(p, c);
+    if (c->state != CONTAINER_WAITING || now_ns(p) < c->not_before_ns)
+        return false;
+    if (p->preparation != PREP_DONE)
+        pod_prepare(p);
+    else if (container_image_ready(p, c))
+        container_create(p, c);
+    return false;
+}
+
+static void step_run(struct pod *p)
+{
+    bool is_over = true;
+
+    for (size_t i = 0; i < p->n_containers; i++) {
+        struct container *c = &p->containers[i];
+        bool is_done = container_step(p, c);
+
+        if (c->is_init && !is_done)
+            return;
+        if (c->is_init && c->end.code != 0) {
+            p->is_ended = true;
+            return;
+        }
+        if (!c->is_init)
+            is_over = is_over && is_done;
+        if (container_holds_others(p, c))
+            return;
+    }
+    p->is_ended = is_over;
+}
+
+/* ---- leaving ---- */
+
+static void on_attempt_removed(void *arg, const struct err *e)
+{
+    struct pod *p = NULL;
+
+    (void)pending_take(arg, &p);
+    if (!p)
+        return;
+    p->n_removing--;
+    if (e) {
+        LOG(WARN, "attempt could not be removed yet", S("pod", p->name), E(e));
+        p->are_attempts_gone = false;
+        p->remove_at_ns = now_ns(p) + NS_PER_SEC;
+    }
+    pod_step(p);
+}
+
+struct unpreparation {
+    struct pods *set;
+    char *uid;
+    char *dirs[2];
+};
+
+static struct err *unprepare(void *message)
+{
+    struct unpreparation *u = message;
+
+    return u->set->o.unprepare((const char *const *)u->dirs, 2);
+}
+
+static void on_unprepared(void *message, const struct err *e)
+{
+    struct unpreparation *u = message;
+    struct pod *p = pods_find(u->set, u->uid);
+
+    free(u->uid);
+    free(u->dirs[0]);
+    free(u->dirs[1]);
+    free(u);
+    if (!p)
+        return;
+    p->is_unpreparing = false;
+    if (!e) {
+        LOG(INFO, "pod removed", S("pod", p->name), S("uid", p->uid));
+        userns_release(p->set->ranges, p->uid);
+        pod_free(p);
+        return;
+    }
+    LOG(WARN, "pod could not be removed yet", S("pod", p->name), E(e));
+    p->remove_at_ns = now_ns(p) + NS_PER_SEC;
+    pod_step(p);
+}
+
+static void remove_rest(struct pod *p)
+{
+    struct unpreparation *u = mem_alloc(sizeof(*u));
+
+    *u = (struct unpreparation){.set = p->set, .uid = mem_strdup(p->uid)};
+    u->dirs[0] = mem_format("%s/pods/%s", p->set->o.dir, p->uid);
+    u->dirs[1] = pod_log_dir(p);
+    p->is_unpreparing = true;
+    worker_give(p->set->o.worker, unprepare, on_unprepared, u);
+}
+
+/* Forgets a pod that the server has no more: its attempts, then its directories. */
+/* The newest attempt and the one before; older ones went when those were made. */
+static void remove_attempts(struct pod *p)
+{
+    struct runtime *r = p->set->o.runtime;
+
+    p->are_attempts_gone = true; /* unless one of them says otherwise */
+    for (size_t i = 0; i < p->n_containers; i++) {
+        struct container *c = &p->containers[i];
+
+        for (int64_t n = c->attempt > 0 ? c->attempt - 1 : 0; n <= c->attempt; n++) {
+            AUTO_FREE char *id = container_id(p, c, n);
+
+            p->n_removing++;
+            r->ops->remove(r->self, id, on_attempt_removed, pending_new(p, c));
+        }
+    }
+}
+
+static void step_forget(struct pod *p)
+{
+    if (!pod_has_ended(p) || p->n_removing > 0 || p->is_unpreparing || p->n_fetching > 0 ||
+        p->preparation == PREP_MAKING || now_ns(p) < p->remove_at_ns)
+        return;
+    if (!p->are_attempts_gone)
+        remove_attempts(p);
+    else
+        remove_rest(p);
+}
+
+static bool was_any_created(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (p->containers[i].state == CONTAINER_ENDED || p->containers[i].last.is_set)
+            return true;
+    return false;
+}
+
+/* A deleted pod: its last status first, then it goes. */
+static void step_deleted(struct pod *p)
+{
+    if (!pod_is_deleted(p) || p->is_gone || p->is_deleting || p->is_delete_done || !p->is_ended ||
+        !pod_has_ended(p))
+        return;
+    if (was_any_created(p) && !p->is_final_sent)
+        return;
+    if (now_ns(p) >= p->call_at_ns)
+        pod_delete_send(p);
+}
+
+/* ---- the step ---- */
+
+static void earlier(int64_t *at_ns, int64_t other_ns)
+{
+    if (other_ns > 0 && (*at_ns == 0 || other_ns < *at_ns))
+        *at_ns = other_ns;
+}
+
+/* When this container has something to do without an event. */
+static int64_t container_due_ns(const struct pod *p, const struct container *c)
+{
+    int64_t kill_at_ns = container_kill_at_ns(p, c);
+
+    if (!p->is_stopping && c->state == CONTAINER_WAITING)
+        return c->not_before_ns > now_ns(p) ? c->not_before_ns : 0;
+    if (!p->is_stopping && !c->is_to_end)
+        return 0;
+    if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
+        return 0;
+    return c->kill_again_ns > kill_at_ns ? c->kill_again_ns : kill_at_ns;
+}
+
+static void set_timer(struct pod *p)
+{
+    int64_t at_ns = 0;
+    int64_t now = now_ns(p);
+
+    if (!p->is_ended && !p->is_stopping) {
+        earlier(&at_ns, p->deadline_ns);
+        if (p->preparation == PREP_WAITING)
+            earlier(&at_ns, p->retry_at_ns);
+    }
+    for (size_t i = 0; i < p->n_containers && (p->is_stopping || !p->is_ended); i++)
+        earlier(&at_ns, container_due_ns(p, &p->containers[i]));
+    if (p->call_at_ns > now)
+        earlier(&at_ns, p->call_at_ns);
+    if (p->is_unsent && !p->call && p->quiet_ns > now)
+        earlier(&at_ns, p->quiet_ns);
+    if (p->is_gone && p->remove_at_ns > now)
+        earlier(&at_ns, p->remove_at_ns);
+    if (at_ns == 0)
+        loop_timer_stop(p->timer);
+    else
+        loop_timer_set(p->timer, at_ns > now ? at_ns - now : 0);
+}
+
+void pod_step(struct pod *p)
+{
+    if (p->is_stepping)
+        return;
+    p->is_stepping = true;
+    pod_decide_stop(p);
+    for (size_t i = 0; i < p->n_containers; i++)
+        container_step_live(p, &p->containers[i]);
+    if (p->is_stopping)
+        pod_step_stop(p);
+    else if (p->object && !p->is_ended)
+        step_run(p);
+    if (p->object && !p->is_gone)
+        pod_status_send(p);
+    pod_step_refresh(p);
+    step_deleted(p);
+    set_timer(p);
+    p->is_stepping = false;
+    if (p->is_gone)
+        step_forget(p); /* last: it may free the pod */
+}
+
+/* ---- birth and death ---- */
+
+void pod_free(struct pod *p)
+{
+    const struct image_source *images = p->set->o.images;
+
+    if (images)
+        images->unuse(images->arg, p->uid);
+    map_remove(handle, p->set->pods, p);
+    pod_refresh_end(p);
+    if (p->call)
+        client_cancel(p->call);
+    for (size_t i = 0; i < p->n_containers; i++) {
+        struct container *c = &p->containers[i];
+
+        container_end_done(&c->end);
+        container_calm(c);
+        container_end_done(&c->last);
+        json_decref(c->gpus);
+        free(c->wait_message);
+        container_image_done(c);
+        free(c->name);
+    }
+    free(p->containers);
+    preparation_free(p->prepared);
+    json_decref(p->refs);
+    free(p->evicted);
+    err_free(p->fetch_error);
+    json_decref(p->object);
+    json_decref(p->status);
+    json_decref(p->sending);
+    loop_timer_free(p->timer);
+    free(p->uid);
+    free(p->ns);
+    free(p->name);
+    free(p);
+}

@@ -1,0 +1,246 @@
+/* What a pod needs before its first container: ConfigMaps, Secrets, volumes, users. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "node/pod/pod.h"
+#include "node/pod/refs.h"
+#include "node/spec/cdi.h"
+#include "node/spec/env.h"
+
+static const int64_t RETRY_NS = NS_PER_SEC;
+static const int64_t RETRY_MAX_NS = 10 * NS_PER_SEC;
+
+/* ---- failing ---- */
+
+/* What the manifest asks for and cannot have, or what is not there yet, is the configuration's. */
+const char *config_reason(const struct err *e)
+{
+    return err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_FORBIDDEN
+               ? "CreateContainerConfigError"
+               : "CreateContainerError";
+}
+
+void container_refuse(struct pod *p, struct container *c, const char *reason, const char *message)
+{
+    bool is_news = !text_equal(c->wait_reason, reason) || !text_equal(c->wait_message, message);
+
+    c->state = CONTAINER_WAITING;
+    container_wait(c, reason, message);
+    if (is_news)
+        pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", message);
+}
+
+static void refuse_all(struct pod *p, const char *reason, const struct err *e)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (p->containers[i].state == CONTAINER_WAITING)
+            container_refuse(p, &p->containers[i], reason, err_message(e));
+    p->preparation = PREP_WAITING;
+    p->retry_ns = p->retry_ns == 0 ? RETRY_NS : p->retry_ns * 2;
+    if (p->retry_ns > RETRY_MAX_NS)
+        p->retry_ns = RETRY_MAX_NS;
+    p->retry_at_ns = loop_now_ns(p->set->o.loop) + p->retry_ns;
+}
+
+/* ---- the worker's part ---- */
+
+void preparation_free(struct preparation *p)
+{
+    if (!p)
+        return;
+    volumes_done(&p->volumes);
+    free(p->dir);
+    free(p->hosts);
+    free(p->uids);
+    free(p->users);
+    free(p);
+}
+
+struct making {
+    struct pods *set;
+    char *uid;
+    struct preparation *preparation;
+};
+
+static struct err *make(void *message)
+{
+    struct making *m = message;
+
+    return m->set->o.prepare(m->preparation);
+}
+
+static void on_made(void *message, const struct err *e)
+{
+    struct making *m = message;
+    struct pod *p = pods_find(m->set, m->uid);
+
+    if (p && !e) {
+        p->has_userns = m->preparation->has_userns;
+        p->uid_base = m->preparation->uid_base;
+        preparation_free(p->prepared);
+        p->prepared = m->preparation;
+        volumes_forget(&p->prepared->volumes);
+        p->preparation = PREP_DONE;
+        p->retry_ns = 0;
+    } else {
+        preparation_free(m->preparation);
+        if (p)
+            refuse_all(p, config_reason(e), e);
+    }
+    free(m->uid);
+    free(m);
+    if (p) {
+        pod_refresh_again(p); /* of what was fetched before its watches told newer */
+        pod_step(p);
+    }
+}
+
+const char *container_image(const json_t *spec)
+{
+    const char *image = json_text(spec, "image");
+
+    return text_equal(image, "host") ? NULL : image ? image : "";
+}
+
+static bool has_images(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (container_image(pod_container_spec(p, &p->containers[i])))
+            return true;
+    return false;
+}
+
+/* Containers of images have users of their own; those of the image `host` are users of the host. */
+struct err *pod_find_userns(struct pod *p, bool *ret_has, uint32_t *ret_base)
+{
+    *ret_has = has_images(p) && !json_bool_at(p->object, "spec", "hostUsers", NULL);
+    return *ret_has ? userns_take(p->set->ranges, p->uid, ret_base) : NULL;
+}
+
+static struct err *plan_userns(struct pod *p, struct preparation *ret)
+{
+    if (has_images(p))
+        ret->hosts = spec_hosts(p->object);
+    return pod_find_userns(p, &ret->has_userns, &ret->uid_base);
+}
+
+/* Every container's user, in the order of p->containers, and the volumes. */
+static struct err *plan(struct pod *p, struct preparation *ret)
+{
+    ret->dir = mem_format("%s/pods/%s", p->set->o.dir, p->uid);
+    TRY(plan_userns(p, ret));
+    ret->uids = mem_alloc((p->n_containers + 1) * sizeof(*ret->uids));
+    ret->users = mem_alloc((p->n_containers + 1) * sizeof(*ret->users));
+    ret->n_users = p->n_containers;
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const json_t *spec = pod_container_spec(p, &p->containers[i]);
+
+        ret->uids[i] = NO_HOST_USER;
+        if (!container_image(spec))
+            TRY(spec_uid(p->object, spec, &ret->uids[i]));
+    }
+    return pod_plan_volumes(p, ret->uid_base, &ret->volumes);
+}
+
+static void start_making(struct pod *p)
+{
+    struct preparation *preparation = mem_alloc(sizeof(*preparation));
+    struct making *m = NULL;
+    AUTO(err_freep) struct err *e = plan(p, preparation);
+
+    if (e) {
+        preparation_free(preparation);
+        refuse_all(p, config_reason(e), e);
+        return;
+    }
+    m = mem_alloc(sizeof(*m));
+    *m = (struct making){.set = p->set, .uid = mem_strdup(p->uid), .preparation = preparation};
+    p->preparation = PREP_MAKING;
+    worker_give(p->set->o.worker, make, on_made, m);
+}
+
+/* ---- ConfigMaps and Secrets ---- */
+
+void fetch_free(struct fetch *f)
+{
+    LIST_REMOVE(f->set->fetches, f);
+    free(f->uid);
+    free(f->ref);
+    free(f);
+}
+
+static void on_fetched(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct fetch *f = arg;
+    struct pod *p = pods_find(f->set, f->uid);
+    json_t *object = NULL;
+    struct err *failed = client_error(e, reply);
+
+    if (!failed)
+        failed = json_parse(reply->body, &object);
+    if (failed && err_code(failed) == ERR_NOT_FOUND)
+        err_free(TAKE(failed)); /* whether that matters is said by who needs it */
+    if (p && object)
+        (void)json_object_set(p->refs, f->ref, object);
+    if (p && failed && !p->fetch_error)
+        p->fetch_error = err_wrap(TAKE(failed), "get %s", f->ref);
+    err_free(failed);
+    json_decref(object);
+    fetch_free(f);
+    if (!p || --p->n_fetching > 0)
+        return;
+    if (p->fetch_error) {
+        refuse_all(p, config_reason(p->fetch_error), p->fetch_error);
+        err_free(TAKE(p->fetch_error));
+    } else {
+        start_making(p);
+    }
+    pod_step(p);
+}
+
+static void start_fetching(struct pod *p, const json_t *refs)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    p->preparation = PREP_FETCHING;
+    p->n_fetching = json_array_size(refs);
+    json_array_foreach (refs, i, item) {
+        struct fetch *f = mem_alloc(sizeof(*f));
+        AUTO(ref_request_done) struct ref_request ask = {0};
+        struct client_request r = {0};
+
+        refs_request(p->object, json_string_value(item), &ask);
+        r = (struct client_request){
+            .method = ask.method, .path = ask.path, .body = str_of(ask.body)};
+        *f = (struct fetch){
+            .set = p->set, .uid = mem_strdup(p->uid), .ref = mem_strdup(json_string_value(item))};
+        LIST_ADD(p->set->fetches, f);
+        client_send(p->set->o.client, &r, on_fetched, f, &f->call);
+    }
+}
+
+void pod_prepare(struct pod *p)
+{
+    AUTO(json_freep) json_t *refs = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (p->preparation == PREP_FETCHING || p->preparation == PREP_MAKING ||
+        (p->preparation == PREP_WAITING && loop_now_ns(p->set->o.loop) < p->retry_at_ns))
+        return;
+    refs = json_array();
+    e = refs_collect(p->object, refs);
+    json_decref(p->refs);
+    p->refs = json_object();
+    if (e)
+        refuse_all(p, config_reason(e), e);
+    else if (json_array_size(refs) > 0)
+        start_fetching(p, refs);
+    else
+        start_making(p);
+}

@@ -1,0 +1,472 @@
+/* A pod's status, and its way to the server: coalesced, one patch at a time, until acknowledged. */
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "node/pod/pod.h"
+
+static const int64_t RETRY_NS = 100 * NS_PER_MS;
+static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
+
+/* ---- containers ---- */
+
+void container_end_done(struct container_end *end)
+{
+    free(end->reason);
+    free(end->message);
+    *end = (struct container_end){0};
+}
+
+static void put_stamp(json_t *object, const char *key, int64_t stamp_ns)
+{
+    char text[STAMP_TEXT_SIZE];
+
+    if (stamp_ns <= 0) {
+        json_put(object, key, json_null());
+        return;
+    }
+    stamp_format(stamp_ns, text);
+    json_put_text(object, key, text);
+}
+
+static int64_t read_stamp(const json_t *object, const char *key)
+{
+    const char *text = json_text(object, key);
+    int64_t stamp_ns = 0;
+
+    err_free(stamp_parse(str_of(text ? text : ""), &stamp_ns)); /* none: not known */
+    return stamp_ns;
+}
+
+static const char *runtime_name(const struct pod *p)
+{
+    const char *name = p->set->o.runtime->name;
+
+    return name ? name : "crun";
+}
+
+static json_t *end_format(const struct pod *p, const struct container *c,
+                          const struct container_end *end)
+{
+    json_t *terminated = json_object();
+    AUTO_FREE char *id = container_id(p, c, end->attempt);
+    AUTO_FREE char *full = mem_format("%s://%s", runtime_name(p), id);
+
+    json_put_int(terminated, "exitCode", end->code);
+    json_put_text(terminated, "reason",
+                  end->reason      ? end->reason
+                  : end->code == 0 ? "Completed"
+                  : end->is_oom    ? "OOMKilled"
+                                   : "Error");
+    if (end->message)
+        json_put_text(terminated, "message", end->message);
+    put_stamp(terminated, "startedAt", end->started_ns);
+    put_stamp(terminated, "finishedAt", end->finished_ns);
+    json_put_text(terminated, "containerID", full);
+    return terminated;
+}
+
+void container_end_read(const json_t *terminated, struct container_end *ret)
+{
+    const char *reason = json_text(terminated, "reason");
+    const char *message = json_text(terminated, "message");
+    const char *id = json_text(terminated, "containerID");
+    const char *dash = id ? strrchr(id, '-') : NULL;
+
+    container_end_done(ret);
+    if (!json_is_object(terminated))
+        return;
+    *ret = (struct container_end){.is_set = true,
+                                  .code = (int)json_int(terminated, "exitCode", 0),
+                                  .reason = reason ? mem_strdup(reason) : NULL,
+                                  .message = message ? mem_strdup(message) : NULL,
+                                  .started_ns = read_stamp(terminated, "startedAt"),
+                                  .finished_ns = read_stamp(terminated, "finishedAt")};
+    for (const char *at = dash ? dash + 1 : ""; *at >= '0' && *at <= '9' && ret->attempt < 1000000;
+         at++)
+        ret->attempt = ret->attempt * 10 + (*at - '0');
+}
+
+/* Not before its postStart is over, as the kubelet shows it. */
+static bool is_running(const struct container *c)
+{
+    return c->state == CONTAINER_RUNNING && c->is_begun;
+}
+
+/* Before its probes begin nobody has asked it. */
+static bool has_started(const struct container *c)
+{
+    return is_running(c) && c->are_probes_begun && probes_have_started(c->probes);
+}
+
+static bool is_ready(const struct container *c)
+{
+    return has_started(c) && probes_are_ready(c->probes);
+}
+
+static void put_state(const struct pod *p, const struct container *c, json_t *status)
+{
+    json_t *state = json_object_at(status, "state");
+    json_t *part = NULL;
+
+    if (c->state == CONTAINER_ENDED) {
+        json_put(state, "terminated", end_format(p, c, &c->end));
+    } else if (is_running(c)) {
+        put_stamp(json_object_at(state, "running"), "startedAt", c->started_ns);
+    } else {
+        part = json_object_at(state, "waiting");
+        json_put_text(
+            part, "reason",
+            c->wait_reason ? c->wait_reason
+            : c->is_init || json_array_size(json_at(p->object, "spec", "initContainers", NULL)) == 0
+                ? "ContainerCreating"
+                : "PodInitializing");
+        if (c->wait_message)
+            json_put_text(part, "message", c->wait_message);
+    }
+}
+
+static json_t *container_format(const struct pod *p, const struct container *c)
+{
+    const json_t *spec = pod_container_spec(p, c);
+    const char *image = json_text(spec, "image");
+    json_t *status = json_object();
+    bool runs = is_running(c);
+    bool is_done = c->state == CONTAINER_ENDED && c->end.code == 0;
+    bool has_run = runs || c->state == CONTAINER_ENDED || c->last.is_set;
+
+    json_put_text(status, "name", c->name);
+    put_state(p, c, status);
+    (void)json_object_at(status, "lastState");
+    if (c->last.is_set)
+        json_put(json_object_at(status, "lastState"), "terminated", end_format(p, c, &c->last));
+    json_put_bool(status, "ready", c->is_init ? is_done : is_ready(c));
+    json_put_bool(status, "started", has_started(c));
+    json_put_int(status, "restartCount",
+                 c->state == CONTAINER_WAITING && c->last.is_set ? c->last.attempt : c->attempt);
+    json_put_text(status, "image", image ? image : "");
+    json_put_text(status, "imageID", !has_run ? "" : c->image_ref ? c->image_ref : "host");
+    if (has_run) {
+        bool is_current = runs || c->state == CONTAINER_ENDED;
+        AUTO_FREE char *id = container_id(p, c, is_current ? c->attempt : c->last.attempt);
+        AUTO_FREE char *full = mem_format("%s://%s", runtime_name(p), id);
+
+        json_put_text(status, "containerID", full);
+    }
+    return status;
+}
+
+/* ---- the pod ---- */
+
+struct tally {
+    bool is_initialized;
+    bool is_ready;
+    bool has_run; /* a main container ran */
+    bool has_init_failed;
+    bool has_failed;
+};
+
+static struct tally tally_of(const struct pod *p)
+{
+    struct tally t = {.is_initialized = true, .is_ready = true};
+
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+        bool is_ended = c->state == CONTAINER_ENDED;
+
+        if (c->is_init) {
+            t.is_initialized = t.is_initialized && is_ended && c->end.code == 0;
+            t.has_init_failed = t.has_init_failed || (is_ended && c->end.code != 0);
+            continue;
+        }
+        t.is_ready = t.is_ready && is_ready(c);
+        t.has_run = t.has_run || is_running(c) || is_ended || c->last.is_set;
+        t.has_failed = t.has_failed || !is_ended || c->end.code != 0;
+    }
+    for (size_t i = 0; i < p->n_containers; i++) /* mains that ran prove the init containers */
+        if (!p->containers[i].is_init && t.has_run && !t.has_init_failed)
+            t.is_initialized = true;
+    return t;
+}
+
+static const char *phase_of(const struct pod *p, const struct tally *t)
+{
+    if (p->is_ended && pod_has_ended(p))
+        return p->is_past_deadline || p->evicted || t->has_failed || t->has_init_failed
+                   ? "Failed"
+                   : "Succeeded";
+    return t->has_run ? "Running" : "Pending";
+}
+
+static const json_t *find_condition(const json_t *status, const char *type)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(status, "conditions"), i, item)
+        if (text_equal(json_text(item, "type"), type))
+            return item;
+    return NULL;
+}
+
+/* The time of the last change stays while the value does. */
+static void add_condition(const struct pod *p, json_t *conditions, const char *type, bool is_true,
+                          const char *reason, const char *message)
+{
+    const json_t *before = find_condition(p->status, type);
+    const char *value = is_true ? "True" : "False";
+    const char *since = NULL;
+    json_t *condition = json_object();
+    char now[STAMP_TEXT_SIZE];
+
+    if (!before)
+        before = find_condition(json_object_get(p->object, "status"), type);
+    if (text_equal(json_text(before, "status"), value))
+        since = json_text(before, "lastTransitionTime");
+    stamp_format(loop_wall_ns(p->set->o.loop), now);
+    json_put_text(condition, "type", type);
+    json_put_text(condition, "status", value);
+    json_put_text(condition, "lastTransitionTime", since ? since : now);
+    if (!is_true && reason)
+        json_put_text(condition, "reason", reason);
+    if (!is_true && message)
+        json_put_text(condition, "message", message);
+    (void)json_array_append_new(conditions, condition);
+}
+
+/* Who keeps a pod that runs, or is to run, from being ready or initialized; NULL: nobody. The
+ * caller frees it. */
+static char *unready_text(const struct pod *p, bool is_init)
+{
+    struct buf out = {0};
+
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+        bool is_done = c->state == CONTAINER_ENDED && c->end.code == 0;
+
+        if (c->is_init != is_init || (is_init ? is_done : is_ready(c)))
+            continue;
+        buf_printf(&out, "%s%s", out.size > 0 ? " " : "", c->name);
+    }
+    if (out.size > 0) {
+        AUTO_FREE char *names = buf_steal(&out);
+
+        return mem_format("containers with %s status: [%s]", is_init ? "incomplete" : "unready",
+                          names);
+    }
+    buf_done(&out);
+    return NULL;
+}
+
+static void put_conditions(const struct pod *p, json_t *status, const struct tally *t,
+                           const char *phase)
+{
+    static const char *const ours[] = {"Initialized", "Ready", "ContainersReady"};
+    const bool ready = t->is_ready && text_equal(phase, "Running");
+    const bool values[] = {t->is_initialized, ready, ready};
+    const char *not_ready = text_equal(phase, "Succeeded") ? "PodCompleted"
+                            : text_equal(phase, "Failed")  ? "PodFailed"
+                                                           : "ContainersNotReady";
+    json_t *conditions = json_array_at(status, "conditions");
+    AUTO_FREE char *incomplete = unready_text(p, true);
+    AUTO_FREE char *unready = unready_text(p, false);
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    /* A merge patch replaces the list: those of others go with it as they are. */
+    json_array_foreach (json_at(p->object, "status", "conditions", NULL), i, item) {
+        const char *type = json_text(item, "type");
+
+        if (!text_equal(type, ours[0]) && !text_equal(type, ours[1]) && !text_equal(type, ours[2]))
+            (void)json_array_append_new(conditions, json_deep_copy(item));
+    }
+    for (size_t k = 0; k < 3; k++)
+        add_condition(p, conditions, ours[k], values[k],
+                      k == 0 ? "ContainersNotInitialized" : not_ready,
+                      k == 0                                        ? incomplete
+                      : text_equal(not_ready, "ContainersNotReady") ? unready
+                                                                    : NULL);
+}
+
+static json_t *make_status(const struct pod *p)
+{
+    const struct host_info *host = p->set->o.host;
+    const struct tally t = tally_of(p);
+    const char *phase = phase_of(p, &t);
+    json_t *status = json_object();
+    json_t *ip = json_object();
+
+    json_put_text(status, "phase", phase);
+    put_conditions(p, status, &t, phase);
+    json_put_text(status, "hostIP", host->address);
+    json_put_text(status, "podIP", host->address);
+    json_put_text(ip, "ip", host->address);
+    (void)json_array_append_new(json_array_at(status, "podIPs"), ip);
+    put_stamp(status, "startTime", p->start_ns);
+    if (p->is_past_deadline) {
+        json_put_text(status, "reason", "DeadlineExceeded");
+        json_put_text(status, "message",
+                      "Pod was active on the node longer than the specified deadline");
+    }
+    if (p->evicted) {
+        json_put_text(status, "reason", "Evicted");
+        json_put_text(status, "message", p->evicted);
+    }
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+
+        (void)json_array_append_new(
+            json_array_at(status, c->is_init ? "initContainerStatuses" : "containerStatuses"),
+            container_format(p, c));
+    }
+    return status;
+}
+
+/* ---- its way ---- */
+
+static bool is_final(const json_t *status)
+{
+    const char *phase = json_text(status, "phase");
+
+    return text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
+}
+
+static void back_off(struct pod *p)
+{
+    p->call_retry_ns = p->call_retry_ns == 0 ? RETRY_NS : p->call_retry_ns * 2;
+    if (p->call_retry_ns > RETRY_MAX_NS)
+        p->call_retry_ns = RETRY_MAX_NS;
+    p->call_at_ns = loop_now_ns(p->set->o.loop) + p->call_retry_ns;
+}
+
+static void acknowledged(struct pod *p)
+{
+    p->call_retry_ns = 0;
+    p->call_at_ns = 0;
+    if (p->sending == p->status)
+        p->is_unsent = false;
+    if (is_final(p->sending))
+        p->is_final_sent = true;
+}
+
+static void on_patched(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct pod *p = arg;
+    AUTO(err_freep) struct err *failed = client_error(e, reply);
+
+    p->call = NULL;
+    if (!failed || err_code(failed) == ERR_NOT_FOUND) {
+        acknowledged(p); /* not found: the informer is about to say so */
+    } else {
+        LOG(WARN, "pod status was not taken", S("pod", p->name), E(failed));
+        back_off(p);
+    }
+    json_decref(p->sending);
+    p->sending = NULL;
+    pod_step(p);
+}
+
+/* What the containers' last attempts used: the server writes it into their rows. */
+static void put_usage(const struct pod *p, json_t *metadata)
+{
+    AUTO(json_freep) json_t *usage = json_object();
+    AUTO_FREE char *text = NULL;
+
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+
+        if (c->last.is_set && c->last.has_usage)
+            account_usage_put(usage, c->name, c->last.attempt, &c->last.usage);
+        if (c->end.is_set && c->end.has_usage)
+            account_usage_put(usage, c->name, c->end.attempt, &c->end.usage);
+    }
+    if (json_object_size(usage) == 0)
+        return;
+    text = json_format(usage);
+    json_put_text(json_object_at(metadata, "annotations"), POD_USAGE, text);
+}
+
+static void send_patch(struct pod *p)
+{
+    AUTO(json_freep) json_t *patch = json_object();
+    AUTO_FREE char *path = mem_format("/api/v1/namespaces/%s/pods/%s/status", p->ns, p->name);
+    AUTO_FREE char *body = NULL;
+    struct client_request r = {
+        .method = "PATCH", .path = path, .content_type = "application/merge-patch+json"};
+
+    json_put_text(json_object_at(patch, "metadata"), "uid", p->uid);
+    put_usage(p, json_object_at(patch, "metadata"));
+    json_put(patch, "status", json_incref(p->status));
+    body = json_format(patch);
+    r.body = str_of(body);
+    p->sending = json_incref(p->status);
+    client_send(p->set->o.client, &r, on_patched, p, &p->call);
+}
+
+/* While a pod is merely being made nobody needs to hear of it: its start is what is waited for. */
+static bool is_quiet(const struct pod *p, int64_t now_ns)
+{
+    if (!text_equal(json_text(p->status, "phase"), "Pending"))
+        return false;
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (p->containers[i].wait_reason)
+            return false;
+    return now_ns < p->quiet_ns;
+}
+
+void pod_status_send(struct pod *p)
+{
+    int64_t now_ns = loop_now_ns(p->set->o.loop);
+
+    if (!p->is_final_sent) {
+        json_t *status = make_status(p);
+
+        if (p->status && json_equal(status, p->status)) {
+            json_decref(status);
+        } else {
+            json_decref(p->status);
+            p->status = status;
+            p->is_unsent = true;
+        }
+    }
+    if (!p->is_unsent || p->call || now_ns < p->call_at_ns)
+        return;
+    if (!is_quiet(p, now_ns))
+        send_patch(p);
+}
+
+static void on_deleted(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct pod *p = arg;
+    AUTO(err_freep) struct err *failed = client_error(e, reply);
+
+    p->call = NULL;
+    p->is_deleting = false;
+    if (!failed || err_code(failed) == ERR_NOT_FOUND || err_code(failed) == ERR_CONFLICT) {
+        p->is_delete_done = true;
+    } else {
+        LOG(WARN, "pod could not be deleted", S("pod", p->name), E(failed));
+        back_off(p);
+    }
+    pod_step(p);
+}
+
+void pod_delete_send(struct pod *p)
+{
+    AUTO(json_freep) json_t *options = json_object();
+    AUTO_FREE char *path = mem_format("/api/v1/namespaces/%s/pods/%s", p->ns, p->name);
+    AUTO_FREE char *body = NULL;
+    struct client_request r = {.method = "DELETE", .path = path};
+
+    if (p->call)
+        return;
+    json_put_text(options, "apiVersion", "v1");
+    json_put_text(options, "kind", "DeleteOptions");
+    json_put_int(options, "gracePeriodSeconds", 0);
+    json_put_text(json_object_at(options, "preconditions"), "uid", p->uid);
+    body = json_format(options);
+    r.body = str_of(body);
+    p->is_deleting = true;
+    client_send(p->set->o.client, &r, on_deleted, p, &p->call);
+}

@@ -1,0 +1,237 @@
+/*
+ * How containers are ended: preStop, SIGTERM, SIGKILL, all of a pod or one alone (a probe or
+ * postStart failed). preStop counts against the grace period; after it there are always 2 s for
+ * SIGTERM, as in the kubelet, unless everything is to go at once.
+ */
+#include <signal.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "node/pod/pod.h"
+
+static const int64_t KILL_AGAIN_NS = 2 * NS_PER_SEC;
+static const int64_t EVICTION_GRACE_NS = NS_PER_SEC; /* the kubelet's, for local storage */
+static const int64_t TERM_MIN_NS = 2 * NS_PER_SEC;
+
+enum {
+    GRACE_DEFAULT_S = 30,
+    GRACE_MAX_S = 86400 * 30
+};
+
+static int64_t now_ns(const struct pod *p)
+{
+    return loop_now_ns(p->set->o.loop);
+}
+
+static int64_t in_ns(int64_t seconds)
+{
+    return (seconds < 0 ? 0 : seconds > GRACE_MAX_S ? GRACE_MAX_S : seconds) * NS_PER_SEC;
+}
+
+static int64_t grace_ns(const struct pod *p)
+{
+    return in_ns(json_int(json_object_get(p->object, "spec"), "terminationGracePeriodSeconds",
+                          GRACE_DEFAULT_S));
+}
+
+static int64_t deletion_grace_s(const struct pod *p)
+{
+    return json_int(json_object_get(p->object, "metadata"), "deletionGracePeriodSeconds",
+                    GRACE_DEFAULT_S);
+}
+
+/* What is left of a deletion's grace; never more than was asked, whatever the clocks say. */
+static int64_t deletion_grace_ns(const struct pod *p)
+{
+    const char *stamp = json_text_at(p->object, "metadata", "deletionTimestamp", NULL);
+    int64_t left_ns = in_ns(deletion_grace_s(p));
+    int64_t until_ns = 0;
+    struct err *e = stamp_parse(str_of(stamp ? stamp : ""), &until_ns);
+
+    if (!e && until_ns - loop_wall_ns(p->set->o.loop) < left_ns)
+        left_ns = until_ns - loop_wall_ns(p->set->o.loop);
+    err_free(e);
+    return left_ns < 0 ? 0 : left_ns;
+}
+
+bool pod_is_deleted(const struct pod *p)
+{
+    return json_text_at(p->object, "metadata", "deletionTimestamp", NULL) != NULL;
+}
+
+/* Nobody waits for preStop or SIGTERM. */
+static bool is_forced(const struct pod *p)
+{
+    return p->is_gone || (pod_is_deleted(p) && deletion_grace_s(p) <= 0);
+}
+
+/* SIGKILL after `left_ns`; a later call can only make it sooner. */
+static void stop(struct pod *p, int64_t left_ns)
+{
+    int64_t at_ns = now_ns(p) + left_ns;
+
+    if (!p->is_stopping || at_ns < p->kill_at_ns)
+        p->kill_at_ns = at_ns;
+    p->is_stopping = true;
+}
+
+void pod_decide_stop(struct pod *p)
+{
+    if (p->is_gone)
+        stop(p, 0);
+    else if (pod_is_deleted(p))
+        stop(p, deletion_grace_ns(p));
+    if (p->is_stopping || p->is_ended || p->deadline_ns == 0 || now_ns(p) < p->deadline_ns)
+        return;
+    p->is_past_deadline = true;
+    stop(p, grace_ns(p));
+    pod_events_add(p->set->events, p->object, NULL, "Normal", "DeadlineExceeded",
+                   "Pod was active on the node longer than the specified deadline");
+}
+
+void pod_evict(struct pod *p, const char *why)
+{
+    if (p->is_stopping || p->is_ended)
+        return;
+    p->evicted = mem_strdup(why);
+    stop(p, EVICTION_GRACE_NS);
+    pod_events_add(p->set->events, p->object, NULL, "Warning", "Evicted", why);
+}
+
+/* ---- one container ---- */
+
+void container_end_alone(struct pod *p, struct container *c, int64_t grace_s, const char *why)
+{
+    int64_t left_ns = grace_s >= 0 ? in_ns(grace_s) : grace_ns(p);
+
+    if (c->is_to_end)
+        return;
+    c->is_to_end = true;
+    c->kill_at_ns = now_ns(p) + left_ns;
+    free(c->end_text);
+    c->end_text = mem_strdup(why);
+}
+
+int64_t container_kill_at_ns(const struct pod *p, const struct container *c)
+{
+    int64_t at_ns = c->is_to_end ? c->kill_at_ns : p->kill_at_ns;
+
+    if (c->is_to_end && p->is_stopping && p->kill_at_ns < at_ns)
+        at_ns = p->kill_at_ns;
+    if (c->term_until_ns > at_ns && !is_forced(p))
+        at_ns = c->term_until_ns;
+    return at_ns;
+}
+
+static void on_killed(void *arg, const struct err *e)
+{
+    struct pod *p = NULL;
+    struct container *c = pending_take(arg, &p);
+
+    if (e)
+        LOG(WARN, "container could not be signalled", S("pod", p ? p->name : ""), E(e));
+    if (!c)
+        return;
+    c->is_killing = false;
+    pod_step(p);
+}
+
+static void container_signal(struct pod *p, struct container *c, int number)
+{
+    AUTO_FREE char *id = container_id(p, c, c->attempt);
+    struct runtime *r = p->set->o.runtime;
+
+    c->is_killing = true;
+    c->was_told_to_end = true;
+    if (number == SIGKILL)
+        c->kill_again_ns = now_ns(p) + KILL_AGAIN_NS;
+    r->ops->kill(r->self, id, number, on_killed, pending_new(p, c));
+}
+
+static void announce(struct pod *p, struct container *c)
+{
+    AUTO_FREE char *text = mem_format("Stopping container %s", c->name);
+
+    if (c->was_announced)
+        return;
+    c->was_announced = true;
+    c->is_begun = true;
+    probes_end_liveness(c->probes);
+    container_hook_cancel(c); /* of postStart: the end is more urgent */
+    pod_events_add(p->set->events, p->object, c->name, "Normal", "Killing",
+                   c->end_text ? c->end_text : text);
+}
+
+/* ---- preStop ---- */
+
+static void pre_stop_over(struct pod *p, struct container *c)
+{
+    c->is_pre_stopped = true;
+    c->term_until_ns = now_ns(p) + TERM_MIN_NS;
+}
+
+static void on_pre_stop(void *arg, enum action_result result, const char *message)
+{
+    struct container *c = arg;
+    struct pod *p = c->pod;
+
+    c->hook = NULL;
+    if (result != ACTION_SUCCESS)
+        container_hook_failed(p, c, "preStop", message);
+    pre_stop_over(p, c);
+    pod_step(p);
+}
+
+/* True while SIGTERM has to wait for it. */
+static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
+{
+    int64_t left_ns = container_kill_at_ns(p, c) - now_ns(p);
+
+    if (c->is_pre_stopped)
+        return false;
+    if (c->hook && !is_late)
+        return true;
+    if (c->hook) {
+        container_hook_cancel(c);
+        container_hook_failed(p, c, "preStop", "the grace period is over");
+        pre_stop_over(p, c);
+        return false;
+    }
+    if (is_late || !container_hook_begin(p, c, "preStop", left_ns, on_pre_stop)) {
+        c->is_pre_stopped = true;
+        return false;
+    }
+    return true;
+}
+
+/* ---- the step ---- */
+
+void container_step_stop(struct pod *p, struct container *c)
+{
+    bool is_late = now_ns(p) >= container_kill_at_ns(p, c);
+
+    if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
+        return; /* its callback comes here again */
+    if (c->state == CONTAINER_RUNNING) {
+        announce(p, c);
+        if (!c->was_told_to_end && pre_stop_goes_on(p, c, is_late))
+            return;
+        is_late = now_ns(p) >= container_kill_at_ns(p, c);
+    }
+    if (c->state == CONTAINER_CREATED || is_late) {
+        if (now_ns(p) >= c->kill_again_ns)
+            container_signal(p, c, SIGKILL);
+        return;
+    }
+    if (!c->was_told_to_end)
+        container_signal(p, c, c->stop_signal > 0 ? c->stop_signal : SIGTERM);
+}
+
+void pod_step_stop(struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        container_step_stop(p, &p->containers[i]);
+    if (pod_has_ended(p))
+        p->is_ended = true;
+}

@@ -1,0 +1,49 @@
+/* What a pod's volumes and variables are made of. */
+#include "base/mem.h"
+#include "node/pod/pod.h"
+
+struct env_input pod_env_input(const struct pod *p, const json_t *container)
+{
+    const struct pods_options *o = &p->set->o;
+
+    return (struct env_input){.pod = p->object,
+                              .container = container,
+                              .refs = p->refs,
+                              .node = o->node,
+                              .host_ip = o->host->address,
+                              .cpu_milli = o->host->cpus * 1000,
+                              .memory_bytes = o->host->memory_bytes};
+}
+
+/* The uid on this machine that all containers run as, where the manifest says so. */
+static bool find_common_uid(const struct pod *p, uint32_t uid_base, uid_t *ret)
+{
+    const json_t *of_pod = json_at(p->object, "spec", "securityContext", "runAsUser", NULL);
+    uid_t common = 0;
+
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const json_t *spec = pod_container_spec(p, &p->containers[i]);
+        const json_t *own = json_at(spec, "securityContext", "runAsUser", NULL);
+        const json_t *asked = json_is_integer(own) ? own : of_pod;
+        uid_t uid = (uid_t)json_integer_value(asked) + (container_image(spec) ? uid_base : 0);
+
+        if (!json_is_integer(asked) || (i > 0 && uid != common))
+            return false;
+        common = uid;
+    }
+    *ret = common;
+    return p->n_containers > 0;
+}
+
+struct err *pod_plan_volumes(const struct pod *p, uint32_t uid_base, struct volumes *ret)
+{
+    AUTO_FREE char *dir = mem_format("%s/pods/%s/volumes", p->set->o.dir, p->uid);
+    struct volume_input in = {.env = pod_env_input(p, NULL),
+                              .dir = dir,
+                              .roots = p->set->o.host_roots,
+                              .mask_dir = p->set->o.mask_dir,
+                              .uid_base = uid_base};
+
+    in.has_common_uid = find_common_uid(p, uid_base, &in.common_uid);
+    return volume_plan(&in, ret);
+}

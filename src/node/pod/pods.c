@@ -1,0 +1,559 @@
+#include <inttypes.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "model/names.h"
+#include "node/pod/pod.h"
+#include "node/pod/prepare.h"
+
+static const int64_t QUIET_NS = NS_PER_SEC;
+static const int64_t BACKOFF_FIRST_S = 10;
+static const int64_t BACKOFF_LAST_S = 300;
+
+/* ---- looking ---- */
+
+struct pod *pods_find(struct pods *set, const char *uid)
+{
+    struct pod *p = NULL;
+
+    map_find_text(handle, set->pods, uid, p);
+    return p;
+}
+
+static bool uses_gpu(const struct container *c, const char *uuid)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    if (!container_is_live(c))
+        return false;
+    json_array_foreach (c->gpus, i, item)
+        if (text_equal(json_string_value(item), uuid))
+            return true;
+    return false;
+}
+
+const struct pod *pods_gpu_user(const struct pods *set, const char *uuid,
+                                const struct container *except)
+{
+    for (const struct pod *p = set->pods; p; p = p->handle.next)
+        for (size_t i = 0; i < p->n_containers; i++)
+            if (&p->containers[i] != except && uses_gpu(&p->containers[i], uuid))
+                return p;
+    return NULL;
+}
+
+static void step_waiting(struct pods *set)
+{
+    struct pod *p = NULL;
+    struct pod *next = NULL;
+
+    map_each (handle, set->pods, p, next) {
+        for (size_t i = 0; i < p->n_containers; i++)
+            if (p->containers[i].state == CONTAINER_WAITING && p->containers[i].wait_reason &&
+                json_array_size(p->containers[i].gpus) > 0 &&
+                !text_equal(p->containers[i].wait_reason, "CrashLoopBackOff"))
+                p->containers[i].not_before_ns = 0;
+        pod_step(p);
+    }
+}
+
+char *pods_log_dir(const struct pods *set, const char *uid, const char *container,
+                   int64_t *ret_attempt, bool *ret_is_live)
+{
+    struct pod *p = NULL;
+    struct container *c = NULL;
+
+    map_find_text(handle, set->pods, uid, p);
+    c = p ? pod_container(p, container) : NULL;
+    if (!c)
+        return NULL;
+    *ret_attempt = c->state == CONTAINER_WAITING ? c->attempt - 1 : c->attempt;
+    *ret_is_live = container_is_live(c) || (c->state == CONTAINER_WAITING && !p->is_ended);
+    return pod_log_dir(p);
+}
+
+void pods_each_log(const struct pods *set,
+                   void (*fn)(void *arg, const char *id, const char *log, const char *words),
+                   void *arg)
+{
+    for (const struct pod *p = set->pods; p; p = p->handle.next) {
+        for (size_t i = 0; i < p->n_containers; i++) {
+            const struct container *c = &p->containers[i];
+            AUTO_FREE char *id = container_id(p, c, c->attempt);
+            AUTO_FREE char *log = container_log_path(p, c, c->attempt);
+            AUTO_FREE char *words = container_words_path(p, c);
+
+            if (c->state == CONTAINER_RUNNING)
+                fn(arg, id, log, words);
+        }
+    }
+}
+
+int64_t pods_log_previous(const struct pods *set, const char *uid, const char *container)
+{
+    struct pod *p = NULL;
+    struct container *c = NULL;
+
+    map_find_text(handle, set->pods, uid, p);
+    c = p ? pod_container(p, container) : NULL;
+    return c ? c->attempt - 1 : -1;
+}
+
+char *pods_running_id(const struct pods *set, const char *uid, const char *container)
+{
+    struct pod *p = NULL;
+    struct container *c = NULL;
+
+    map_find_text(handle, set->pods, uid, p);
+    c = p ? pod_container(p, container) : NULL;
+    if (!c || c->state != CONTAINER_RUNNING)
+        return NULL;
+    return container_id(p, c, c->attempt);
+}
+
+char **pods_running_ids(const struct pods *set, const char *uid, size_t *ret_count)
+{
+    struct pod *p = NULL;
+    VEC(char *) ids = {0};
+
+    map_find_text(handle, set->pods, uid, p);
+    for (size_t i = 0; p && i < p->n_containers; i++)
+        if (p->containers[i].state == CONTAINER_RUNNING)
+            vec_add(&ids, container_id(p, &p->containers[i], p->containers[i].attempt));
+    *ret_count = ids.n;
+    vec_add(&ids, NULL);
+    return ids.at;
+}
+
+/* ---- a pod's containers ---- */
+
+static void on_timer(void *arg)
+{
+    pod_step(arg);
+}
+
+static struct pod *pod_new(struct pods *set, const char *uid, const char *ns, const char *name)
+{
+    struct pod *p = mem_alloc(sizeof(*p));
+
+    *p = (struct pod){
+        .set = set, .uid = mem_strdup(uid), .ns = mem_strdup(ns), .name = mem_strdup(name)};
+    p->timer = loop_timer_new(set->o.loop, on_timer, p);
+    map_add(handle, set->pods, p->uid, strlen(p->uid), p);
+    return p;
+}
+
+/* How long the next crash would wait, were all the earlier ones crashes. */
+static int64_t backoff_of(int64_t attempt)
+{
+    int64_t seconds = attempt > 0 ? BACKOFF_FIRST_S : 0;
+
+    for (int64_t i = 1; i < attempt && seconds < BACKOFF_LAST_S; i++)
+        seconds *= 2;
+    return (seconds > BACKOFF_LAST_S ? BACKOFF_LAST_S : seconds) * NS_PER_SEC;
+}
+
+static const json_t *container_status(const json_t *object, const char *name)
+{
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    for (size_t k = 0; k < 2; k++)
+        json_array_foreach (json_at(object, "status", lists[k], NULL), i, item)
+            if (text_equal(json_text(item, "name"), name))
+                return item;
+    return NULL;
+}
+
+static void copy_end(const struct container_end *from, struct container_end *to)
+{
+    container_end_done(to);
+    *to = *from;
+    to->reason = from->reason ? mem_strdup(from->reason) : NULL;
+    to->message = from->message ? mem_strdup(from->message) : NULL;
+}
+
+/*
+ * What the server remembers and this machine does not: the attempt before; and an attempt that was
+ * here and of which nothing is left, which may have run and is not run again.
+ */
+static void recall(struct pod *p, struct container *c, bool was_found)
+{
+    const json_t *status = container_status(p->object, c->name);
+    const json_t *state = json_object_get(status, "state");
+    int64_t count = json_int(status, "restartCount", 0);
+    const char *id = json_text(status, "containerID");
+
+    if (c->attempt <= count + 1)
+        container_end_read(json_at(status, "lastState", "terminated", NULL), &c->last);
+    if (c->attempt == count + 1 && json_object_get(state, "terminated"))
+        container_end_read(json_object_get(state, "terminated"), &c->last);
+    c->backoff_ns = backoff_of(c->attempt);
+    if (was_found || !id || id[0] == '\0')
+        return;
+    c->attempt = count;
+    c->backoff_ns = backoff_of(count);
+    if (json_object_get(state, "terminated")) {
+        container_end_read(json_object_get(state, "terminated"), &c->end);
+        c->state = CONTAINER_ENDED;
+    } else if (json_object_get(state, "waiting")) {
+        c->attempt = c->last.is_set ? c->last.attempt + 1 : count;
+    } else {
+        const struct runtime_container lost = {
+            .state = RUNTIME_ENDED, .exit = {.code = RUNTIME_CODE_UNKNOWN, .was_started = true}};
+
+        container_changed(p, c, &lost);
+    }
+}
+
+static json_t *gpus_of(const json_t *object, const char *container)
+{
+    const char *text = json_text_at(object, "metadata", "annotations", "mete.dev/devices", NULL);
+    AUTO(json_freep) json_t *devices = NULL;
+    AUTO(err_freep) struct err *e = text ? json_parse(str_of(text), &devices) : NULL;
+
+    if (e)
+        LOG(ERROR, "annotation mete.dev/devices cannot be read",
+            S("pod", json_text_at(object, "metadata", "name", NULL)), E(e));
+    return json_incref(json_at(devices, "containers", container, NULL));
+}
+
+static void take_container(struct container *to, struct container *from)
+{
+    char *name = to->name;
+    bool is_init = to->is_init;
+    json_t *gpus = to->gpus;
+
+    *to = *from;
+    to->name = name;
+    to->is_init = is_init;
+    to->gpus = gpus;
+    free(from->name);
+    json_decref(from->gpus);
+    *from = (struct container){0};
+}
+
+static void free_found(struct container *found, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        container_end_done(&found[i].end);
+        container_end_done(&found[i].last);
+        json_decref(found[i].gpus);
+        free(found[i].wait_message);
+        container_image_done(&found[i]);
+        free(found[i].name);
+    }
+    free(found);
+}
+
+/* The containers of the spec, init first; those that were found here keep their state. */
+static void set_containers(struct pod *p)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    const json_t *spec = json_object_get(p->object, "spec");
+    struct container *found = p->containers;
+    size_t n_found = p->n_containers;
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    p->containers = mem_alloc((json_array_size(json_object_get(spec, lists[0])) +
+                               json_array_size(json_object_get(spec, lists[1])) + 1) *
+                              sizeof(*p->containers));
+    p->n_containers = 0;
+    for (size_t k = 0; k < 2; k++)
+        json_array_foreach (json_object_get(spec, lists[k]), i, item) {
+            struct container *c = &p->containers[p->n_containers++];
+            const char *name = json_text(item, "name");
+            bool was_found = false;
+
+            *c = (struct container){.name = mem_strdup(name ? name : ""), .is_init = k == 0};
+            c->gpus = gpus_of(p->object, c->name);
+            for (size_t f = 0; f < n_found; f++)
+                if (text_equal(found[f].name, c->name)) {
+                    take_container(c, &found[f]);
+                    was_found = true;
+                }
+            recall(p, c, was_found);
+            container_remember(p, c, container_status(p->object, c->name));
+            if (c->state == CONTAINER_ENDED)
+                container_read_words(p, c);
+        }
+    free_found(found, n_found);
+}
+
+/* ---- adoption ---- */
+
+static void on_removed(void *arg, const struct err *e)
+{
+    (void)arg;
+    if (e)
+        LOG(WARN, "older attempt could not be removed", E(e));
+}
+
+/* The newest attempt of a container counts; of the one before its end is kept. */
+static void adopt_attempt(struct pods *set, struct pod *p, const struct runtime_container *found)
+{
+    const char *name = json_text(found->intent, "container");
+    int64_t attempt = json_int(found->intent, "attempt", 0);
+    struct container *c = pod_container(p, name);
+    struct runtime *r = set->o.runtime;
+
+    if (!c) {
+        p->containers = mem_realloc(p->containers, (p->n_containers + 1) * sizeof(*c));
+        c = &p->containers[p->n_containers++];
+        *c = (struct container){.name = mem_strdup(name),
+                                .is_init = json_bool(found->intent, "init", false),
+                                .attempt = attempt,
+                                .stop_signal = (int)json_int(found->intent, "stopSignal", 0)};
+        c->gpus = json_incref(json_object_get(found->intent, "gpus"));
+    } else if (attempt > c->attempt) {
+        AUTO_FREE char *old = container_id(p, c, c->attempt);
+
+        if (c->state == CONTAINER_ENDED)
+            copy_end(&c->end, &c->last);
+        r->ops->remove(r->self, old, on_removed, NULL);
+        c->attempt = attempt;
+    } else {
+        r->ops->remove(r->self, found->id, on_removed, NULL);
+        return;
+    }
+    container_image_adopt(p, c, found->intent);
+    container_changed(p, c, found);
+}
+
+void pods_adopt(struct pods *set, const struct runtime_container *found, size_t n)
+{
+    prepare_adopt_ranges(set->o.dir, set->ranges);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *intent = found[i].intent;
+        const char *uid = json_text(intent, "uid");
+        const char *ns = json_text(intent, "namespace");
+        const char *name = json_text(intent, "pod");
+        struct pod *p = uid ? pods_find(set, uid) : NULL;
+
+        if (found[i].state != RUNTIME_ENDED) /* of those there are many: one a finished pod */
+            LOG(INFO, "container found", S("id", found[i].id), U("state", found[i].state));
+        if (!uid || !json_text(intent, "container"))
+            continue;
+        if (!p)
+            p = pod_new(set, uid, ns ? ns : "", name ? name : "");
+        adopt_attempt(set, p, &found[i]);
+    }
+}
+
+/* ---- the runtime's word ---- */
+
+static void on_change(void *arg, const struct runtime_container *found)
+{
+    struct pods *set = arg;
+    const char *uid = json_text(found->intent, "uid");
+    struct pod *p = uid ? pods_find(set, uid) : NULL;
+    const char *name = json_text(found->intent, "container");
+    struct container *c = p && name ? pod_container(p, name) : NULL;
+    bool is_freed = false;
+
+    if (!c || c->attempt != json_int(found->intent, "attempt", -1))
+        return;
+    is_freed = found->state == RUNTIME_ENDED && json_array_size(c->gpus) > 0;
+    container_changed(p, c, found);
+    if (found->state == RUNTIME_ENDED)
+        LOG(INFO, "container ended", S("id", found->id), U("code", found->exit.code));
+    pod_step(p);
+    pods_tell(set);
+    if (is_freed) /* somebody may wait for its gpus */
+        step_waiting(set);
+}
+
+/* ---- the server's word ---- */
+
+static struct err *check_names(const json_t *object)
+{
+    const json_t *meta = json_object_get(object, "metadata");
+    const char *uid = json_text(meta, "uid");
+    const char *ns = json_text(meta, "namespace");
+    const char *name = json_text(meta, "name");
+    static const char *const lists[] = {"initContainers", "containers"};
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    TRY(name_check_label(uid ? uid : ""));
+    TRY(name_check_label(ns ? ns : ""));
+    TRY(name_check_subdomain(name ? name : ""));
+    for (size_t k = 0; k < 2; k++)
+        json_array_foreach (json_at(object, "spec", lists[k], NULL), i, item) {
+            const char *container = json_text(item, "name");
+
+            TRY(name_check_label(container ? container : ""));
+        }
+    return NULL;
+}
+
+static void pod_known(struct pod *p)
+{
+    const json_t *status = json_object_get(p->object, "status");
+    const char *phase = json_text(status, "phase");
+    const char *started = json_text(status, "startTime");
+    int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
+    int64_t wall_ns = loop_wall_ns(p->set->o.loop);
+    int64_t now_ns = loop_now_ns(p->set->o.loop);
+    struct err *e = stamp_parse(str_of(started ? started : ""), &p->start_ns);
+
+    if (e)
+        p->start_ns = wall_ns;
+    err_free(e);
+    p->quiet_ns = now_ns + QUIET_NS;
+    set_containers(p);
+    if (text_equal(phase, "Succeeded") || text_equal(phase, "Failed")) {
+        p->is_ended = true;
+        p->is_final_sent = true;
+    }
+    if (deadline_s > 0 && deadline_s < INT64_MAX / NS_PER_SEC / 4) {
+        int64_t left_ns = p->start_ns + deadline_s * NS_PER_SEC - wall_ns;
+
+        p->deadline_ns = now_ns + (left_ns > 0 ? left_ns : 0);
+    }
+}
+
+/* Whether downwardAPI volumes may show something else. */
+static bool shows_differently(const json_t *before, const json_t *after)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *was = json_at(before, "metadata", maps[i], NULL);
+        const json_t *is = json_at(after, "metadata", maps[i], NULL);
+
+        if (was != is && !(was && is && json_equal(was, is)))
+            return true;
+    }
+    return false;
+}
+
+void pods_put(struct pods *set, const json_t *object)
+{
+    const json_t *meta = json_object_get(object, "metadata");
+    AUTO(err_freep) struct err *e = check_names(object);
+    struct pod *p = NULL;
+    bool is_new = false;
+    bool is_relabelled = false;
+
+    if (e) {
+        LOG(ERROR, "pod refused", S("pod", json_text(meta, "name")), E(e));
+        return;
+    }
+    p = pods_find(set, json_text(meta, "uid"));
+    if (p && p->is_gone)
+        return; /* an older word */
+    if (!p)
+        p = pod_new(set, json_text(meta, "uid"), json_text(meta, "namespace"),
+                    json_text(meta, "name"));
+    is_new = !p->object;
+    is_relabelled = !is_new && shows_differently(p->object, object);
+    json_decref(p->object);
+    p->object = json_deep_copy(object);
+    if (is_new)
+        pod_known(p);
+    if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
+        pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before we began anew */
+    if (is_relabelled)
+        pod_refresh_again(p);
+    pod_step(p);
+}
+
+void pods_removed(struct pods *set, const json_t *object)
+{
+    const char *uid = json_text_at(object, "metadata", "uid", NULL);
+    struct pod *p = uid ? pods_find(set, uid) : NULL;
+
+    if (!p)
+        return;
+    p->is_gone = true;
+    pod_step(p);
+}
+
+void pods_synced(struct pods *set)
+{
+    struct pod *p = NULL;
+    struct pod *next = NULL;
+
+    set->is_synced = true;
+    map_each (handle, set->pods, p, next)
+        if (!p->object && !p->is_gone) {
+            LOG(WARN, "pod is not known to the server any more", S("pod", p->name),
+                S("uid", p->uid));
+            p->is_gone = true;
+            pod_step(p);
+        }
+}
+
+void pods_listen(struct pods *set, void (*fn)(void *arg), void *arg)
+{
+    vec_add(&set->listeners, (struct pods_listener){fn, arg});
+}
+
+void pods_unlisten(struct pods *set, const void *arg)
+{
+    for (size_t i = set->listeners.n; i > 0; i--)
+        if (set->listeners.at[i - 1].arg == arg)
+            vec_remove(&set->listeners, i - 1);
+}
+
+void pods_tell(const struct pods *set)
+{
+    for (size_t i = 0; i < set->listeners.n; i++)
+        set->listeners.at[i].fn(set->listeners.at[i].arg);
+}
+
+void pods_gpus_changed(struct pods *set)
+{
+    step_waiting(set);
+}
+
+/* ---- the whole ---- */
+
+struct pods *pods_new(const struct pods_options *o)
+{
+    struct pods *set = mem_alloc(sizeof(*set));
+
+    set->o = *o;
+    set->events = pod_events_new(o->loop, o->client, o->node);
+    set->ranges = userns_new();
+    pods_begin_disk(set);
+    if (o->is_shift_missing)
+        userns_share(set->ranges);
+    set->watches = ref_watches_new(&(const struct ref_watches_options){
+        .loop = o->loop, .client = o->client, .changed = pods_refresh, .arg = set});
+    o->runtime->on_change = on_change;
+    o->runtime->arg = set;
+    return set;
+}
+
+void pods_free(struct pods *set)
+{
+    struct pod *p = NULL;
+    struct pod *next = NULL;
+    struct fetch *f = NULL;
+    struct pending *w = NULL;
+
+    if (!set)
+        return;
+    set->o.runtime->on_change = NULL;
+    LIST_EACH (set->fetches, f) {
+        client_cancel(f->call);
+        fetch_free(f);
+    }
+    LIST_EACH (set->pending, w) /* the runtime is not to answer any more */
+        pending_free(w);
+    map_each (handle, set->pods, p, next)
+        pod_free(p);
+    ref_watches_free(set->watches);
+    pod_events_free(set->events);
+    vec_done(&set->listeners);
+    userns_free(set->ranges);
+    loop_timer_free(set->disk_timer);
+    free(set);
+}

@@ -1,0 +1,171 @@
+/*
+ * crun_attempt_linux.h - an attempt under crun and conmon, as it lies on this machine
+ *
+ * Each attempt has a bundle, DATA/node/pods/<uid>/<container>-<attempt>/. What is found there after
+ * a restart says all, because of the order in which it is written:
+ *
+ *   intents/<id>.json  durable before anything else exists
+ *   lock               flocked by us, then inherited by conmon, crun and the waiting first process:
+ *                      held means that one of them lives; no process id can lie about that
+ *   monitor            a fifo, flocked likewise; conmon's alone, which lets go of `lock` before it
+ *                      writes the exit code, and of this by its end
+ *   pidfile            written by crun when the container is created
+ *   started            our mark, before the start; without it the program has never run
+ *   exits/<id>         written by conmon when the container's first process was reaped, which the
+ *                      kernel allows only after all others of its pid namespace are gone
+ *   LAST_DIR/<id>/exit the same, written before: what is read where the disk of DATA was full
+ *
+ * None but the intent is synced: a power cut ends the containers too, and another boot id then says
+ * that an attempt is over and may have run.
+ *
+ * The start of crun's writes one byte to its exec.fifo and removes it, as `crun start` does,
+ * without its process (4.5 ms); in this order the start may be repeated: a fifo without a reader
+ * was used.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "base/proc.h"
+#include "base/vec.h"
+#include "node/runtime/oci.h"
+#include "node/runtime/runtime.h"
+#include "node/worker.h"
+
+#define LAST_PARENT "/run/mete"
+#define LAST_DIR    LAST_PARENT "/exits" /* in memory: an attempt ends with the boot it began in */
+
+enum {
+    SYNC_TEXT_MAX = 65536
+};
+
+struct crun_attempt;
+struct crun;
+
+/* An answer that is to come from the loop. */
+struct deferred {
+    struct deferred *prev;
+    struct deferred *next;
+    struct crun *r;
+    struct loop_timer *timer;
+    runtime_done_fn done;
+    void *arg;
+    struct err *e;
+    char *kill_id; /* not NULL: no answer, a signal that is looked at again */
+    int kill_signal;
+};
+
+/* A call that waits for a removal. */
+struct removal_call {
+    runtime_done_fn done;
+    void *arg;
+};
+
+/* A run of crun. */
+struct command {
+    struct command *prev;
+    struct command *next;
+    struct crun *r;
+    struct proc *proc;
+    char *id; /* the attempt may be gone when the command ends */
+    void (*then)(struct crun_attempt *b, const struct err *e, void *arg);
+    void *arg;
+    runtime_done_fn done;
+};
+
+struct crun {
+    struct runtime runtime;
+    struct runtime_crun_options o;
+    char *dir;
+    char *boot_id;
+    struct oci oci;
+    char *conmon_path;
+    char *root; /* of crun: its state */
+    struct crun_attempt *boxes;
+    struct deferred *deferred;
+    struct command *commands;
+    struct worker *walker;          /* walks over /proc */
+    struct listing *listing;        /* a `list` under way */
+    struct exec_child *execs;       /* exec_linux.c */
+    uint64_t n_execs;               /* there ever were, of this process */
+    struct attached *attached_list; /* attach_linux.c */
+    struct forward *forwards;       /* forward_linux.c */
+};
+
+struct crun_attempt {
+    struct map_handle handle;
+    struct crun *r;
+    char *id;
+    char *bundle;
+    enum oci_kind kind; /* which runtime has it: not that of new ones after a change */
+    char *log_path;
+    bool has_stdin; /* of the creation, as are: */
+    bool is_stdin_once;
+    bool has_terminal;
+    json_t *intent;
+    enum runtime_state state;
+    struct runtime_exit exit;
+    struct usage usage; /* its file in the bundle, once it was read */
+    bool is_usage_read;
+    bool is_usage_final; /* the last sample was taken */
+
+    struct proc *conmon; /* our child; or adopted: */
+    int pidfd;
+    struct loop_io *pidfd_io;
+    struct loop_timer *timer; /* polls, retries */
+    int64_t poll_until_ns;
+
+    int sync_fd; /* conmon tells what became of the creation */
+    struct loop_io *sync_io;
+    struct buf sync_text;
+    struct err *create_error;
+
+    runtime_done_fn done; /* of create */
+    void *done_arg;
+    bool is_being_removed;
+    VEC(struct removal_call) removals; /* each gets an answer */
+};
+
+struct crun_attempt *crun_find(struct crun *r, const char *id);
+bool crun_is_name(const char *text, size_t max);
+/* Calls `done` from the loop; takes `e`. */
+void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e);
+/* Asks for the signal again in a moment. */
+void crun_kill_later(struct crun *r, const char *id, int signal, runtime_done_fn done, void *arg);
+void deferred_free(struct deferred *d);
+/* Runs `crun --root R WORDS...`; words end with NULL. Takes `c`. */
+void crun_run(struct crun *r, const char *const words[4], struct command *c);
+void command_free(struct command *c);
+
+struct crun_attempt *attempt_new(struct crun *r, const char *id, const json_t *intent);
+void attempt_free(struct crun_attempt *b);
+/* The caller frees them. */
+char *attempt_path(const struct crun_attempt *b, const char *name);
+
+/* What the pidfile says, 0 without one: as it was at the creation, it may be gone by now. */
+pid_t attempt_first_process(const struct crun_attempt *b);
+/* Whether that is the container's program: it is the runtime's own until that begins. True, too,
+ * once it is gone. */
+bool attempt_has_begun(const struct crun_attempt *b);
+/* Does the container's first process live? Its end may not have been told yet. */
+bool attempt_is_alive(const struct crun_attempt *b);
+char *attempt_exit_path(const struct crun_attempt *b);
+char *attempt_last_dir(const struct crun_attempt *b);
+char *attempt_intent_path(const struct crun_attempt *b);
+char *attempt_state_path(const struct crun_attempt *b);
+
+/* Answers the create that is under way. */
+void attempt_finish(struct crun_attempt *b, const struct err *e);
+/* Finds out how far an attempt came. Tells by on_change where that is not known at once. */
+void attempt_inspect(struct crun_attempt *b);
+/* Its conmon is gone: reads the exit code, removes the cgroup, then tells. */
+void attempt_monitor_gone(struct crun_attempt *b);
+/* crun_usage_linux.c: what it used goes into `exit`, read a last time where its cgroup is there. */
+void attempt_end_usage(struct crun_attempt *b);
+/* crun_create_linux.c: runtime_ops.create */
+void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg);
+/* runtime_ops.usage */
+bool crun_usage(void *self, const char *id, struct usage *ret);
+/* Lets the first process of a created container go on; once is enough, more does no harm. */
+void attempt_release(struct crun_attempt *b, runtime_done_fn done, void *arg);
+/* The runtime that has it. */
+const char *attempt_program(const struct crun_attempt *b);

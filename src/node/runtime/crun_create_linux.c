@@ -1,0 +1,388 @@
+/*
+ * crun_create_linux.c - writes an attempt's intent and bundle and starts the conmon that makes its
+ * container: see crun_attempt_linux.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "node/runtime/crun_attempt_linux.h"
+
+enum {
+    ROOM_MIN_BYTES = 1 << 20,
+    ROOM_MIN_FILES = 64
+};
+
+struct preparation {
+    struct crun *r;
+    char *id; /* as the attempt may be gone */
+    char *bundle;
+    char *last_dir;
+    char *intent_path;
+    char *intent;
+    char *config;
+    char *log_dir;
+    int lock_fd;
+    int sync_fd; /* of the fifo `monitor`, to read; and: */
+    int monitor_fd;
+};
+
+/* Opens a file whose lock tells after our death who lives. */
+static struct err *take_lock(const char *path, int flags, int *ret)
+{
+    AUTO(fd_closep) int fd = open(path, flags | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return err_errno(errno, "open %s", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return err_errno(errno, "lock %s: an earlier creation of this attempt goes on", path);
+    *ret = fd;
+    fd = -1;
+    return NULL;
+}
+
+static struct err *take_locks(struct preparation *p)
+{
+    AUTO_FREE char *lock = mem_format("%s/lock", p->bundle);
+    AUTO_FREE char *monitor = mem_format("%s/monitor", p->bundle);
+
+    TRY(take_lock(lock, O_RDWR | O_CREAT, &p->lock_fd));
+    if (mkfifo(monitor, 0600) < 0 && errno != EEXIST)
+        return err_errno(errno, "make the fifo %s", monitor);
+    p->sync_fd = open(monitor, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (p->sync_fd < 0)
+        return err_errno(errno, "open %s", monitor);
+    return take_lock(monitor, O_WRONLY | O_NONBLOCK, &p->monitor_fd);
+}
+
+static struct err *prepare(void *message)
+{
+    struct preparation *p = message;
+    AUTO_FREE char *config_path = mem_format("%s/config.json", p->bundle);
+    AUTO_FREE char *mark = mem_format("%s/started", p->bundle);
+
+    TRY(file_write_durable(p->intent_path, 0600, str_of(p->intent)));
+    TRY(dir_make(p->bundle, 0700));
+    TRY(dir_make(p->last_dir, 0700));
+    TRY(dir_make(p->log_dir, 0755));
+    TRY(take_locks(p));
+    if (file_exists(mark))
+        return err_new(ERR_INTERNAL, "attempt %s was started before", p->id);
+    return file_write(config_path, 0600, str_of(p->config));
+}
+
+static void preparation_free(struct preparation *p)
+{
+    fd_close(p->lock_fd);
+    fd_close(p->sync_fd);
+    fd_close(p->monitor_fd);
+    free(p->id);
+    free(p->bundle);
+    free(p->last_dir);
+    free(p->intent_path);
+    free(p->intent);
+    free(p->config);
+    free(p->log_dir);
+    free(p);
+}
+
+/* Whether the file system of `path` has no room for what a creation writes: a few small files. */
+static bool is_full(const char *path)
+{
+    struct statvfs fs = {0};
+
+    if (statvfs(path, &fs) < 0 || fs.f_blocks == 0) /* no blocks: a tmpfs without a limit */
+        return false;
+    return fs.f_bfree < ROOM_MIN_BYTES / fs.f_frsize ||
+           (fs.f_files > 0 && fs.f_ffree < ROOM_MIN_FILES);
+}
+
+/*
+ * The runtime tells only words, which are for people. A full disk is no fault of the pod, nor is a
+ * runtime that ended without a word: it was killed.
+ */
+static enum err_code code_of_failure(const struct crun_attempt *b, struct str words)
+{
+    if (words.size == 0)
+        return ERR_UNAVAILABLE;
+    return is_full(b->r->dir) || is_full(LAST_DIR) ? ERR_NO_SPACE : ERR_INVALID;
+}
+
+static void attempt_close_sync(struct crun_attempt *b)
+{
+    loop_io_free(b->sync_io);
+    b->sync_io = NULL;
+    fd_close(b->sync_fd);
+    b->sync_fd = -1;
+}
+
+/* The fifo's end (no writer is left) closes it: a descriptor at its end is readable for ever. */
+static void attempt_fill_sync(struct crun_attempt *b)
+{
+    char bytes[4096];
+
+    while (b->sync_fd >= 0) {
+        ssize_t n = read(b->sync_fd, bytes, sizeof(bytes));
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0)
+            attempt_close_sync(b);
+        else
+            buf_add(&b->sync_text, bytes, (size_t)n);
+    }
+}
+
+/* {"data":PID} or {"data":-1,"message":"..."}, one line. */
+static void attempt_read_sync(struct crun_attempt *b)
+{
+    AUTO(json_freep) json_t *answer = NULL;
+    const char *message = NULL;
+    struct str text = {0};
+
+    attempt_fill_sync(b);
+    if (b->state != RUNTIME_CREATING || b->create_error || !b->sync_text.at ||
+        !strchr(b->sync_text.at, '\n'))
+        return;
+    b->create_error = json_parse((struct str){b->sync_text.at, b->sync_text.size}, &answer);
+    if (b->create_error)
+        return;
+    if (json_int(answer, "data", -1) > 0) {
+        b->state = RUNTIME_CREATED;
+        attempt_close_sync(b);
+        attempt_finish(b, NULL);
+        return;
+    }
+    message = json_text(answer, "message");
+    text = str_of(message ? message : "");
+    while (text.size > 0 && (text.at[text.size - 1] == '\n' || text.at[text.size - 1] == ' '))
+        text.size--;
+    b->create_error =
+        err_new(code_of_failure(b, text), "%s" STR_FMT,
+                text.size == 0 ? "the runtime ended without a word" : "", STR_ARG(text));
+}
+
+static void on_sync(void *arg, int fd, bool readable, bool writable)
+{
+    (void)fd;
+    (void)readable;
+    (void)writable;
+    attempt_read_sync(arg);
+}
+
+/* Whoever is told may ask for the next creation at once, which has its own error and fifo. */
+static void attempt_not_created(struct crun_attempt *b)
+{
+    AUTO(err_freep) struct err *e = TAKE(b->create_error);
+
+    attempt_close_sync(b);
+    b->state = RUNTIME_INTENDED;
+    attempt_finish(b, e);
+}
+
+/* Where the runtime itself knows nothing of what it began, its directory is all that is left. */
+static void on_half_removed(struct crun_attempt *b, const struct err *e, void *arg)
+{
+    AUTO_FREE char *state = attempt_state_path(b);
+
+    (void)e;
+    (void)arg;
+    err_free(dir_remove(state)); /* the next creation says that it is there */
+    attempt_not_created(b);
+}
+
+/* A creation that failed, for want of space or by a kill, may have left a half behind, and the next
+ * one would find that it exists already. */
+static void attempt_remove_half(struct crun_attempt *b)
+{
+    AUTO_FREE char *state = attempt_state_path(b);
+    struct command *c = NULL;
+
+    if (!file_exists(state)) {
+        attempt_not_created(b);
+        return;
+    }
+    c = mem_alloc(sizeof(*c));
+    *c = (struct command){.r = b->r, .id = mem_strdup(b->id), .then = on_half_removed};
+    crun_run(b->r, (const char *const[4]){"delete", "--force", b->id}, c);
+}
+
+static void on_conmon_end(void *arg, const struct proc_end *end)
+{
+    struct crun_attempt *b = arg;
+    AUTO_FREE char *how = NULL;
+
+    b->conmon = NULL;
+    attempt_read_sync(b);
+    if (b->state != RUNTIME_CREATING) {
+        attempt_monitor_gone(b);
+        return;
+    }
+    how = proc_format_status(end->status);
+    if (!b->create_error)
+        b->create_error = err_new(ERR_UNAVAILABLE, "conmon %s before the container was there", how);
+    attempt_remove_half(b);
+}
+
+/* What conmon gives the container for its input and output, at the end of its words. */
+static void add_streams(const char **argv, const struct crun_attempt *b)
+{
+    size_t n = 0;
+
+    while (argv[n])
+        n++;
+    if (b->has_terminal)
+        argv[n++] = "-t";
+    if (b->has_stdin)
+        argv[n++] = "-i";
+    if (b->has_stdin && !b->is_stdin_once)
+        argv[n++] = "--leave-stdin-open";
+}
+
+static void add_pair(const char **argv, const char *flag, const char *value)
+{
+    size_t n = 0;
+
+    while (argv[n])
+        n++;
+    argv[n++] = flag;
+    argv[n] = value;
+}
+
+/* With the locks and the fifo of `p`, whose reading end becomes ours. */
+static struct err *attempt_start_conmon(struct crun_attempt *b, struct preparation *p)
+{
+    struct crun *r = b->r;
+    AUTO_FREE char *root = mem_format("--root=%s", r->root);
+    AUTO_FREE char *pidfile = attempt_path(b, "pidfile");
+    AUTO_FREE char *exits = mem_format("%s/exits", r->dir);
+    AUTO_FREE char *last_dir = attempt_last_dir(b);
+    AUTO_FREE char *log = mem_format("k8s-file:%s", b->log_path);
+    const char *argv[64] = {r->conmon_path,
+                            "--sync",
+                            "--api-version",
+                            "1",
+                            "-c",
+                            b->id,
+                            "-u",
+                            b->id,
+                            "-n",
+                            b->id,
+                            "-r",
+                            attempt_program(b),
+                            "--runtime-arg",
+                            root,
+                            "-b",
+                            b->bundle,
+                            "-p",
+                            pidfile,
+                            "--exit-dir",
+                            exits,
+                            "--persist-dir",
+                            last_dir,
+                            "-l",
+                            log,
+                            "--log-level",
+                            "error",
+                            "--no-sync-log",
+                            "--full-attach"};
+    const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "_OCI_SYNCPIPE=3", NULL};
+    AUTO_FREE char *log_max = mem_format("%" PRId64, r->o.log_max_bytes);
+    struct proc_options o = {.argv = argv, .env = env, .cwd = b->bundle, .is_session = true};
+
+    add_streams(argv, b);
+    if (r->o.log_max_bytes > 0)
+        add_pair(argv, "--log-size-max", log_max);
+    b->sync_fd = p->sync_fd;
+    p->sync_fd = -1;
+    /* They get the reading end too, so that their message is no error after our death. */
+    memcpy(o.fds, (const int[8]){-1, -1, -1, p->monitor_fd, p->lock_fd, b->sync_fd}, sizeof(o.fds));
+    o.n_fds = 6;
+    b->sync_io = loop_io_new(r->o.loop, b->sync_fd, on_sync, b);
+    loop_io_want(b->sync_io, true, false);
+    return proc_start(r->o.loop, &o, on_conmon_end, b, &b->conmon);
+}
+
+static void on_prepared(void *message, const struct err *e)
+{
+    struct preparation *p = message;
+    struct crun_attempt *b = crun_find(p->r, p->id);
+    AUTO(err_freep) struct err *failed = NULL;
+
+    if (!b) {
+        preparation_free(p);
+        return;
+    }
+    if (!e)
+        failed = attempt_start_conmon(b, p);
+    preparation_free(p);
+    if (e || failed) {
+        b->state = RUNTIME_INTENDED;
+        attempt_close_sync(b);
+        attempt_finish(b, e ? e : failed);
+    }
+}
+
+static struct err *check_create(const struct runtime_create *c)
+{
+    if (!crun_is_name(c->id, RUNTIME_ID_SIZE - 1) ||
+        !crun_is_name(json_text(c->intent, "uid"), 64) ||
+        !crun_is_name(json_text(c->intent, "container"), 63))
+        return err_new(ERR_INVALID, "container id '%s' is not one", c->id);
+    return NULL;
+}
+
+void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg)
+{
+    struct crun *r = self;
+    struct crun_attempt *b = crun_find(r, c->id);
+    struct err *e = check_create(c);
+    struct preparation *p = NULL;
+    const char *slash = strrchr(c->log_path, '/');
+    AUTO(json_freep) json_t *intent = NULL;
+
+    if (!e && b && b->state != RUNTIME_INTENDED)
+        e = err_new(ERR_EXISTS, "attempt %s exists already", c->id);
+    if (!e && b && b->is_being_removed)
+        e = err_new(ERR_CONFLICT, "attempt %s is being removed", c->id);
+    if (e) {
+        crun_defer(r, done, arg, e);
+        return;
+    }
+    intent = json_deep_copy(c->intent);
+    json_put_text(intent, "id", c->id);
+    json_put_text(intent, "boot", r->boot_id);
+    json_put_text(intent, "runtime", oci_name(r->oci.kind));
+    if (!b)
+        b = attempt_new(r, c->id, intent);
+    b->kind = r->oci.kind;
+    b->state = RUNTIME_CREATING;
+    b->exit = (struct runtime_exit){0};
+    b->done = done;
+    b->done_arg = arg;
+    err_free(TAKE(b->create_error));
+    buf_clear(&b->sync_text);
+    free(b->log_path);
+    b->log_path = mem_strdup(c->log_path);
+    b->has_stdin = c->has_stdin;
+    b->is_stdin_once = c->is_stdin_once;
+    b->has_terminal = c->has_terminal;
+    p = mem_alloc(sizeof(*p));
+    *p = (struct preparation){.r = r,
+                              .id = mem_strdup(c->id),
+                              .bundle = mem_strdup(b->bundle),
+                              .last_dir = attempt_last_dir(b),
+                              .intent_path = attempt_intent_path(b),
+                              .intent = json_format(intent),
+                              .config = json_format(c->config),
+                              .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
+                              .lock_fd = -1,
+                              .sync_fd = -1,
+                              .monitor_fd = -1};
+    worker_give(r->o.worker, prepare, on_prepared, p);
+}

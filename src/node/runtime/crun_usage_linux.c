@@ -1,0 +1,86 @@
+/*
+ * crun_usage_linux.c - what attempts use: sampled while they run, read a last time before their
+ * cgroup goes
+ *
+ * The sum lies in the bundle's file `usage`, written at each sample and before `crun delete`, so
+ * that it is there whoever is killed when. It is not synced: a power cut may cost what was counted.
+ */
+#include "base/file.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "node/runtime/crun_attempt_linux.h"
+
+enum {
+    USAGE_FILE_MAX = 4096
+};
+
+static void load(struct crun_attempt *b)
+{
+    AUTO_FREE char *path = attempt_path(b, "usage");
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (b->is_usage_read)
+        return;
+    b->is_usage_read = true;
+    b->usage = (struct usage){.rate_nano = -1};
+    e = file_read(path, USAGE_FILE_MAX, &text);
+    if (!e)
+        usage_parse((struct str){text.at, text.size}, &b->usage);
+}
+
+static void save(const struct crun_attempt *b)
+{
+    AUTO_FREE char *path = attempt_path(b, "usage");
+    AUTO_FREE char *text = usage_format(&b->usage);
+    AUTO(err_freep) struct err *e = file_write(path, 0600, str_of(text));
+
+    if (e)
+        LOG(WARN, "what an attempt uses cannot be written down", S("id", b->id), E(e));
+}
+
+/* When it was started, by the monotonic clock. */
+static int64_t began_ns(const struct crun_attempt *b, int64_t now_ns)
+{
+    int64_t ago_ns = loop_wall_ns(b->r->o.loop) - b->exit.started_ns;
+
+    return b->exit.started_ns <= 0 || ago_ns < 0 ? now_ns : now_ns - ago_ns;
+}
+
+/* False: there is no cgroup. */
+static bool sample(struct crun_attempt *b,
+                   void (*take)(struct usage *u, const struct cgroup_stats *s, int64_t began_ns,
+                                int64_t now_ns))
+{
+    AUTO_FREE char *cgroup = mem_format("/mete/%s", b->id);
+    int64_t now_ns = loop_now_ns(b->r->o.loop);
+    struct cgroup_stats stats = {-1, -1, -1};
+    AUTO(err_freep) struct err *e = NULL;
+
+    load(b);
+    e = cgroup_stats_read(CGROUP_ROOT, cgroup, &stats);
+    if (e)
+        return false;
+    take(&b->usage, &stats, began_ns(b, now_ns), now_ns);
+    save(b);
+    return true;
+}
+
+bool crun_usage(void *self, const char *id, struct usage *ret)
+{
+    struct crun_attempt *b = crun_find(self, id);
+
+    if (!b || b->state != RUNTIME_RUNNING || !sample(b, usage_add))
+        return false;
+    *ret = b->usage;
+    return true;
+}
+
+void attempt_end_usage(struct crun_attempt *b)
+{
+    if (b->exit.was_started && !b->is_usage_final)
+        b->is_usage_final = sample(b, usage_end);
+    load(b);
+    b->exit.has_usage = b->usage.is_known;
+    b->exit.usage = b->usage.total;
+}

@@ -1,0 +1,182 @@
+/* proc_tree_linux.c - walks over /proc to find and kill what came of a process */
+#include "node/runtime/proc_tree_linux.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/vec.h"
+
+enum {
+    STAT_MAX = 4096,
+    ARGUMENTS_MAX = 1 << 17,
+};
+
+struct process {
+    pid_t pid;
+    pid_t parent;
+    pid_t session;
+    int64_t start; /* with the pid it names a process for good */
+    bool is_dead;
+    bool is_ours;
+};
+
+struct processes {
+    VEC(struct process) list;
+};
+
+static struct err *read_number(struct str *rest, int64_t *ret)
+{
+    return num_parse_int64(str_cut(rest, ' '), INT64_MIN, INT64_MAX, ret);
+}
+
+/* "4321 (a name) S 1 4321 4321 ...": fields 3 to 22 of proc(5). */
+static bool read_process(pid_t pid, struct process *ret)
+{
+    AUTO(buf_done) struct buf text = {0};
+    AUTO_FREE char *path = mem_format("/proc/%d/stat", (int)pid);
+    AUTO(err_freep) struct err *e = file_read(path, STAT_MAX, &text);
+    const char *close = e ? NULL : strrchr(text.at, ')');
+    int64_t numbers[19] = {0};
+    struct str rest = {0};
+
+    if (!close || strlen(close) < strlen(") S 1"))
+        return false;
+    rest = str_of(close + strlen(") S "));
+    for (size_t i = 0; i < 19; i++) {
+        e = rest.at ? read_number(&rest, &numbers[i]) : err_new(ERR_INVALID, "cut short");
+        if (e)
+            return false;
+    }
+    *ret = (struct process){.pid = pid,
+                            .parent = (pid_t)numbers[0],
+                            .session = (pid_t)numbers[2],
+                            .start = numbers[18],
+                            .is_dead = close[2] == 'Z' || close[2] == 'X'};
+    return true;
+}
+
+static void read_all(struct processes *all)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *entry = NULL;
+
+    while (dir && (entry = readdir(dir))) {
+        int64_t pid = 0;
+        AUTO(err_freep)
+        struct err *e = num_parse_int64(str_of(entry->d_name), 1, INT32_MAX, &pid);
+        struct process p = {0};
+
+        if (!e && read_process((pid_t)pid, &p))
+            vec_add(&all->list, p);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+static bool is_related(const struct processes *all, const struct process *p, pid_t root)
+{
+    if (p->parent == root || p->session == root)
+        return true;
+    for (size_t i = 0; i < all->list.n; i++)
+        if (all->list.at[i].is_ours &&
+            (p->parent == all->list.at[i].pid || p->session == all->list.at[i].pid))
+            return true;
+    return false;
+}
+
+static void mark(struct processes *all, pid_t root)
+{
+    bool is_changed = true;
+
+    while (is_changed) {
+        is_changed = false;
+        for (size_t i = 0; i < all->list.n; i++) {
+            struct process *p = &all->list.at[i];
+
+            if (p->is_ours || p->pid == root || p->pid == 1 || !is_related(all, p, root))
+                continue;
+            p->is_ours = true;
+            is_changed = true;
+        }
+    }
+}
+
+/* Only the very process that was read: its number may be another's by now. */
+static void kill_exactly(const struct process *p)
+{
+    AUTO(fd_closep) int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    struct process now = {0};
+
+    if (fd >= 0 && read_process(p->pid, &now) && now.start == p->start)
+        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); /* gone: as good */
+}
+
+struct proc_root proc_root_of(pid_t pid)
+{
+    struct process p = {0};
+
+    if (!read_process(pid, &p))
+        return (struct proc_root){0};
+    return (struct proc_root){.pid = pid, .start = p.start};
+}
+
+static bool proc_root_is_there(struct proc_root root)
+{
+    struct process now = {0};
+
+    return root.pid > 0 && read_process(root.pid, &now) && now.start == root.start;
+}
+
+size_t proc_tree_kill(struct proc_root root)
+{
+    struct processes all = {0};
+    size_t n = 0;
+
+    read_all(&all);
+    if (proc_root_is_there(root)) /* after the walk: what it found belongs to this root */
+        mark(&all, root.pid);
+    for (size_t i = 0; i < all.list.n; i++)
+        if (all.list.at[i].is_ours && !all.list.at[i].is_dead) {
+            kill_exactly(&all.list.at[i]);
+            n++;
+        }
+    vec_done(&all.list);
+    return n;
+}
+
+static bool has_argument(pid_t pid, struct str words)
+{
+    AUTO_FREE char *path = mem_format("/proc/%d/cmdline", (int)pid);
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = file_read(path, ARGUMENTS_MAX, &text);
+    struct stat st = {0};
+
+    return !e && text.size > 0 && stat(path, &st) == 0 && st.st_uid == 0 &&
+           memmem(text.at, text.size, words.at, words.size);
+}
+
+void proc_tree_sweep(struct str words)
+{
+    struct processes all = {0};
+    pid_t self = getpid();
+
+    read_all(&all);
+    for (size_t i = 0; i < all.list.n; i++) {
+        const struct process *p = &all.list.at[i];
+        const struct proc_root root = {.pid = p->pid, .start = p->start};
+
+        if (p->pid == self || !has_argument(p->pid, words))
+            continue;
+        for (int k = 0; k < 8 && proc_tree_kill(root) > 0; k++)
+            continue;
+        kill_exactly(p);
+    }
+    vec_done(&all.list);
+}

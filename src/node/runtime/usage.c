@@ -1,0 +1,107 @@
+#include "node/runtime/usage.h"
+
+#include "base/stamp.h"
+
+static int64_t saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* `bytes` of memory for so long. */
+static void add_memory(struct usage *u, int64_t bytes, int64_t for_ns)
+{
+    int64_t kib_ms;
+
+    if (bytes < 0 || for_ns <= 0)
+        return;
+    if (u->total.memory_kib_seconds < 0)
+        u->total.memory_kib_seconds = 0;
+    if (__builtin_mul_overflow((bytes + 1023) / 1024, for_ns / NS_PER_MS, &kib_ms))
+        kib_ms = INT64_MAX;
+    kib_ms = saturated(kib_ms, u->kib_ms);
+    u->total.memory_kib_seconds = saturated(u->total.memory_kib_seconds, kib_ms / 1000);
+    u->kib_ms = kib_ms % 1000;
+}
+
+static void take_totals(struct usage *u, const struct cgroup_stats *s)
+{
+    int64_t peak = s->memory_peak_bytes > s->memory_bytes ? s->memory_peak_bytes : s->memory_bytes;
+
+    if (!u->is_known)
+        u->total = (struct account_usage){-1, -1, -1};
+    if (s->cpu_ns > u->total.cpu_ns)
+        u->total.cpu_ns = s->cpu_ns;
+    if (peak > u->total.memory_peak_bytes)
+        u->total.memory_peak_bytes = peak;
+}
+
+/* `cpu_ns` is what the attempt had used at the sample before. */
+static void take_rate(struct usage *u, int64_t cpu_ns, int64_t window_ns)
+{
+    int64_t used_ns = u->total.cpu_ns - cpu_ns;
+    int64_t window_us = window_ns / 1000;
+
+    u->rate_nano = -1;
+    u->window_ns = window_ns;
+    if (u->total.cpu_ns < 0 || cpu_ns < 0 || used_ns < 0 || window_us <= 0 ||
+        used_ns > INT64_MAX / 1000000)
+        return;
+    u->rate_nano = used_ns * 1000000 / window_us;
+}
+
+void usage_add(struct usage *u, const struct cgroup_stats *s, int64_t began_ns, int64_t now_ns)
+{
+    int64_t before_ns = u->is_known ? u->sampled_ns : began_ns;
+    int64_t cpu_ns = u->is_known ? u->total.cpu_ns : 0;
+    int64_t memory_bytes = u->is_known ? u->memory_bytes : s->memory_bytes;
+
+    take_totals(u, s);
+    add_memory(u, memory_bytes, now_ns - before_ns);
+    take_rate(u, cpu_ns, now_ns - before_ns);
+    u->memory_bytes = s->memory_bytes;
+    u->sampled_ns = now_ns;
+    u->is_known = true;
+}
+
+void usage_end(struct usage *u, const struct cgroup_stats *s, int64_t began_ns, int64_t now_ns)
+{
+    int64_t before_ns = u->is_known ? u->sampled_ns : began_ns;
+    bool was_known = u->is_known;
+
+    take_totals(u, s);
+    add_memory(u, was_known ? u->memory_bytes : u->total.memory_peak_bytes, now_ns - before_ns);
+    u->sampled_ns = now_ns;
+    u->is_known = true;
+}
+
+char *usage_format(const struct usage *u)
+{
+    AUTO(json_freep) json_t *j = json_object();
+
+    json_put_int(j, "cpuNs", u->total.cpu_ns);
+    json_put_int(j, "memoryKibSeconds", u->total.memory_kib_seconds);
+    json_put_int(j, "memoryPeakBytes", u->total.memory_peak_bytes);
+    json_put_int(j, "kibMs", u->kib_ms);
+    json_put_int(j, "memoryBytes", u->memory_bytes);
+    json_put_int(j, "sampledNs", u->sampled_ns);
+    return json_format(j);
+}
+
+void usage_parse(struct str text, struct usage *ret)
+{
+    AUTO(json_freep) json_t *j = NULL;
+    AUTO(err_freep) struct err *e = json_parse(text, &j);
+
+    *ret = (struct usage){.rate_nano = -1};
+    if (e || !json_is_integer(json_object_get(j, "sampledNs")))
+        return;
+    ret->is_known = true;
+    ret->total = (struct account_usage){.cpu_ns = json_int(j, "cpuNs", -1),
+                                        .memory_kib_seconds = json_int(j, "memoryKibSeconds", -1),
+                                        .memory_peak_bytes = json_int(j, "memoryPeakBytes", -1)};
+    ret->kib_ms = json_int(j, "kibMs", 0);
+    ret->memory_bytes = json_int(j, "memoryBytes", -1);
+    ret->sampled_ns = json_int(j, "sampledNs", 0);
+}

@@ -1,0 +1,672 @@
+/* exec_linux.c - runs commands in running containers: see exec_linux.h */
+#include "node/session/exec_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "node/runtime/cgroup_stats.h"
+#include "node/runtime/crun_attempt_linux.h"
+#include "node/runtime/proc_tree_linux.h"
+#include "node/session/console_linux.h"
+#include "node/session/exec_cgroup_linux.h"
+#include "node/session/feed_linux.h"
+
+enum {
+    CONFIG_MAX = 4 << 20,
+    RUNTIME_LOG_MAX = 65536,
+    MESSAGE_MAX = 512,
+    PIECE = 32768,
+    LEFT_MAX = 1 << 20,    /* read after the end: what a pipe may hold */
+    CODE_OF_RUNTIME = 255, /* it could not begin the command, or the command's own */
+    CODE_OF_CRUN = 1,      /* it could not even come so far, or the command's own */
+    KILL_ROUNDS = 50,      /* then the runtime itself is killed */
+};
+
+static const int64_t KILL_AGAIN_NS = 20 * NS_PER_MS;
+static const int64_t ENTER_AGAIN_NS = 2 * NS_PER_MS;
+
+/* Where output comes from. */
+struct source {
+    struct exec_child *child;
+    int number;  /* 1 or 2 */
+    int fd;      /* -1: at its end, or not there yet */
+    size_t left; /* after the command's end: bytes that may still be read */
+    struct loop_io *io;
+};
+
+struct exec_child {
+    struct exec exec;
+    struct exec_child *prev;
+    struct exec_child *next;
+    struct crun *r;
+    struct runtime_exec o; /* id and process are not kept */
+    char *id;              /* of its container */
+    uint64_t number;       /* its own */
+    enum oci_kind kind;    /* which runtime runs it */
+    char *dir;
+    char *cgroup; /* of all that it starts; NULL: crun's are known by their parents */
+    struct proc *proc;
+    struct proc_root root; /* the runtime, while `proc` */
+    struct feed feed;
+    struct source sources[2];
+    struct console *console; /* until the terminal is there */
+    int terminal;            /* -1: none; a descriptor for its size */
+    bool is_relayed;         /* by the runtime, which is to hear of another size */
+    struct loop_timer *deadline;
+    struct loop_timer *timer; /* what is to come from the loop: its begin, kills, the end */
+    struct err *failed;
+    int kill_rounds;
+    int status;
+    bool is_paused;
+    bool is_waiting; /* for the container's program to begin */
+    bool has_exited; /* or never will have begun */
+    bool is_timed_out;
+    bool is_cancelled;
+    bool is_being_killed; /* a walk is under way */
+};
+
+/* ---- its end ---- */
+
+static void source_close(struct source *s)
+{
+    loop_io_free(s->io);
+    s->io = NULL;
+    fd_close(s->fd);
+    s->fd = -1;
+}
+
+static void child_free(struct exec_child *c)
+{
+    LIST_REMOVE(c->r->execs, c);
+    feed_close(&c->feed);
+    buf_done(&c->feed.waiting);
+    source_close(&c->sources[0]);
+    source_close(&c->sources[1]);
+    console_free(c->console);
+    fd_close(c->terminal);
+    loop_timer_free(c->deadline);
+    loop_timer_free(c->timer);
+    err_free(c->failed);
+    if (c->dir)
+        err_free(dir_remove(c->dir)); /* else the next start does it */
+    if (c->cgroup && (c->is_cancelled || c->is_timed_out))
+        (void)exec_cgroup_kill(c->cgroup);
+    if (c->cgroup)
+        exec_cgroup_remove(c->cgroup);
+    free(c->cgroup);
+    free(c->dir);
+    free(c->id);
+    free(c);
+}
+
+/* The first error in a log of JSON lines, what follows comes of it; without one its last line, and
+ * `*ret_is_error` is false. Free it. */
+static char *cause_in(struct str log, bool *ret_is_error)
+{
+    char *message = mem_strdup("");
+
+    *ret_is_error = false;
+    while (log.at && log.size > 0 && !*ret_is_error) {
+        struct str text = str_cut(&log, '\n');
+        AUTO(json_freep) json_t *line = NULL;
+        AUTO(err_freep) struct err *e = json_parse(text, &line);
+        const char *said = e ? NULL : json_text(line, "msg");
+
+        if (said)
+            text = str_of(said);
+        free(message);
+        message = mem_strndup(text.at, text.size < MESSAGE_MAX ? text.size : MESSAGE_MAX);
+        *ret_is_error = said && text_equal(json_text(line, "level"), "error");
+    }
+    return message;
+}
+
+static struct err *find_running(const struct exec_child *c, struct crun_attempt **ret);
+
+/* The runtime's own failure, which it wrote into its log; NULL: the command ran. The container may
+ * have ended under the command. */
+static struct err *runtime_failure(const struct exec_child *c, int code)
+{
+    AUTO_FREE char *path = mem_format("%s/log", c->dir);
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO_FREE char *message = NULL;
+    struct crun_attempt *b = NULL;
+    bool is_error = false;
+
+    if (code != CODE_OF_RUNTIME && !(c->kind == OCI_CRUN && code == CODE_OF_CRUN))
+        return NULL;
+    e = file_read(path, RUNTIME_LOG_MAX, &text);
+    if (e || text.size == 0)
+        return NULL;
+    message = cause_in((struct str){text.at, text.size}, &is_error);
+    if (code != CODE_OF_RUNTIME && !is_error)
+        return NULL; /* no more than a warning: the code is the command's */
+    TRY(find_running(c, &b));
+    return err_new(attempt_is_alive(b) ? ERR_INVALID : ERR_NOT_FOUND, "%s", message);
+}
+
+static void child_end(struct exec_child *c)
+{
+    struct runtime_exec o = c->o;
+    int code = WIFEXITED(c->status) ? WEXITSTATUS(c->status) : 128 + WTERMSIG(c->status);
+    AUTO(err_freep) struct err *e = TAKE(c->failed);
+
+    if (!e && c->is_timed_out)
+        e = err_new(ERR_TIMEOUT, "the command did not end within %" PRId64 " ms",
+                    o.deadline_ns / NS_PER_MS);
+    if (!e)
+        e = runtime_failure(c, code);
+    child_free(c);
+    o.end(o.arg, e, e ? 0 : code);
+}
+
+/* From the loop: everything that can end it now does. */
+static void child_look(struct exec_child *c)
+{
+    if (c->proc || (!c->has_exited && !c->failed && !c->is_cancelled))
+        return;
+    if (c->is_cancelled)
+        child_free(c);
+    else if (c->failed || (c->sources[0].fd < 0 && c->sources[1].fd < 0))
+        child_end(c);
+}
+
+static struct exec_child *child_find(struct crun *r, uint64_t number)
+{
+    struct exec_child *c = NULL;
+
+    LIST_EACH (r->execs, c) {
+        if (c->number == number && c->proc)
+            return c;
+    }
+    return NULL;
+}
+
+static void on_walked(struct crun *r, uint64_t number, size_t n_killed)
+{
+    struct exec_child *c = child_find(r, number);
+
+    if (!c)
+        return;
+    c->is_being_killed = false;
+    c->kill_rounds++;
+    if (c->kill_rounds >= KILL_ROUNDS || (n_killed == 0 && c->kill_rounds > KILL_ROUNDS / 2))
+        proc_kill(c->proc, SIGKILL);
+    loop_timer_set(c->timer, KILL_AGAIN_NS);
+}
+
+static void kill_round(struct exec_child *c)
+{
+    if (c->is_being_killed)
+        return;
+    c->is_being_killed = true;
+    exec_walk(c->r, c->number, c->root, c->cgroup, on_walked);
+}
+
+static void on_deadline(void *arg)
+{
+    struct exec_child *c = arg;
+
+    c->is_timed_out = true;
+    if (c->proc) {
+        kill_round(c);
+        return;
+    }
+    c->has_exited = true;
+    loop_timer_set(c->timer, 0);
+}
+
+/* ---- output ---- */
+
+/* False: it is over. */
+static bool source_read(struct source *s)
+{
+    struct exec_child *c = s->child;
+    char piece[PIECE];
+    ssize_t n = read(s->fd, piece, sizeof(piece));
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n < 0 && errno == EAGAIN)
+        return !c->has_exited; /* a process that it left behind may hold the other end */
+    if (n <= 0)
+        return false; /* EIO: nobody has the terminal open */
+    c->o.output(c->o.arg, s->number, (struct str){piece, (size_t)n});
+    if (!c->has_exited)
+        return true;
+    s->left -= (size_t)n < s->left ? (size_t)n : s->left;
+    return s->left > 0;
+}
+
+static void on_source(void *arg, int fd, bool readable, bool writable)
+{
+    struct source *s = arg;
+    struct exec_child *c = s->child;
+    bool goes_on = source_read(s);
+
+    (void)fd;
+    (void)readable;
+    (void)writable;
+    if (s->fd >= 0 && !goes_on)
+        source_close(s);
+    child_look(c);
+}
+
+static void source_open(struct source *s, int fd)
+{
+    s->fd = fd;
+    s->io = loop_io_new(s->child->r->o.loop, fd, on_source, s);
+    loop_io_want(s->io, !s->child->is_paused, false);
+}
+
+/*
+ * What the command wrote before it ended is in its pipes: they are read until they are empty. That
+ * needs no event, which would not come from a pipe that a process left behind keeps open.
+ */
+static void drain(struct exec_child *c)
+{
+    for (size_t i = 0; i < 2; i++)
+        while (c->sources[i].fd >= 0 && !c->is_paused && !c->is_cancelled)
+            if (!source_read(&c->sources[i]) && c->sources[i].fd >= 0)
+                source_close(&c->sources[i]);
+}
+
+static void on_end(void *arg, const struct proc_end *end)
+{
+    struct exec_child *c = arg;
+
+    c->proc = NULL;
+    c->has_exited = true;
+    c->status = end->status;
+    c->sources[0].left = LEFT_MAX;
+    c->sources[1].left = LEFT_MAX;
+    loop_timer_stop(c->timer);
+    if (c->deadline)
+        loop_timer_stop(c->deadline);
+    if (c->console) { /* its terminal never came */
+        console_free(TAKE(c->console));
+        feed_close(&c->feed);
+    }
+    drain(c);
+    child_look(c);
+}
+
+/* ---- its moves ---- */
+
+static struct exec_child *child_of(struct exec *x)
+{
+    return (struct exec_child *)(void *)x;
+}
+
+static void exec_input(struct exec *x, struct str bytes)
+{
+    feed_add(&child_of(x)->feed, bytes);
+}
+
+static size_t exec_backlog(const struct exec *x)
+{
+    return feed_backlog(&((const struct exec_child *)(const void *)x)->feed);
+}
+
+/* A terminal has no end of its input but what its user types. */
+static void exec_input_end(struct exec *x)
+{
+    struct exec_child *c = child_of(x);
+
+    if (!c->o.has_terminal && !c->feed.is_ended)
+        feed_end(&c->feed);
+}
+
+static void on_input_ended(void *arg)
+{
+    struct exec_child *c = arg;
+
+    feed_close(&c->feed);
+}
+
+static void on_input_drained(void *arg)
+{
+    struct exec_child *c = arg;
+
+    if (c->o.drained && !c->is_cancelled)
+        c->o.drained(c->o.arg);
+}
+
+static void exec_resize(struct exec *x, uint16_t columns, uint16_t rows)
+{
+    struct exec_child *c = child_of(x);
+    const struct winsize size = {.ws_row = rows, .ws_col = columns};
+
+    c->o.columns = columns;
+    c->o.rows = rows;
+    if (c->terminal >= 0)
+        (void)ioctl(c->terminal, TIOCSWINSZ, &size); /* a terminal that is closing has no size */
+    if (c->is_relayed && c->proc)
+        proc_kill(c->proc, SIGWINCH);
+}
+
+static void exec_pause(struct exec *x, bool is_paused)
+{
+    struct exec_child *c = child_of(x);
+
+    if (c->is_paused == is_paused)
+        return;
+    c->is_paused = is_paused;
+    for (size_t i = 0; i < 2; i++)
+        if (c->sources[i].io)
+            loop_io_want(c->sources[i].io, !is_paused, false);
+    if (c->has_exited && !is_paused)
+        loop_timer_set(c->timer, 0);
+}
+
+static void exec_cancel(struct exec *x)
+{
+    struct exec_child *c = child_of(x);
+
+    c->is_cancelled = true;
+    feed_close(&c->feed);
+    source_close(&c->sources[0]);
+    source_close(&c->sources[1]);
+    console_free(TAKE(c->console));
+    if (c->deadline)
+        loop_timer_stop(c->deadline);
+    loop_timer_set(c->timer, 0);
+}
+
+static const struct exec_ops child_ops = {.input = exec_input,
+                                          .backlog = exec_backlog,
+                                          .input_end = exec_input_end,
+                                          .resize = exec_resize,
+                                          .pause = exec_pause,
+                                          .cancel = exec_cancel};
+
+/* ---- its beginning ---- */
+
+/* The container's own process, with what is asked instead of its own. */
+static struct err *make_process(const struct crun_attempt *b, const struct runtime_exec *e,
+                                json_t **ret)
+{
+    AUTO_FREE char *path = attempt_path(b, "config.json");
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(json_freep) json_t *config = NULL;
+    json_t *process = NULL;
+
+    TRY(file_read(path, CONFIG_MAX, &text));
+    TRY(json_parse((struct str){text.at, text.size}, &config));
+    process = json_object_at(config, "process");
+    (void)json_object_update(process, (json_t *)(uintptr_t)e->process); /* fails without memory */
+    json_put_bool(process, "terminal", e->has_terminal);
+    (void)json_object_del(process, "consoleSize"); /* the container's own */
+    if (e->has_terminal && e->columns > 0 && e->rows > 0) {
+        json_put_int(json_object_at(process, "consoleSize"), "width", e->columns);
+        json_put_int(json_object_at(process, "consoleSize"), "height", e->rows);
+    }
+    if (json_array_size(json_object_get(process, "args")) == 0)
+        return err_new(ERR_INVALID, "no command is given");
+    /* A directory by way of a descriptor could be one of the host's. */
+    if (text_starts_with(json_text(process, "cwd"), "/proc"))
+        return err_new(ERR_INVALID, "the working directory '%.256s' is below /proc",
+                       json_text(process, "cwd"));
+    *ret = json_incref(process);
+    return NULL;
+}
+
+static struct err *write_process(const struct exec_child *c, const struct crun_attempt *b,
+                                 const struct runtime_exec *e)
+{
+    AUTO(json_freep) json_t *process = NULL;
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *path = mem_format("%s/process.json", c->dir);
+
+    TRY(make_process(b, e, &process));
+    TRY(dir_make(c->dir, 0700));
+    text = json_format(process);
+    return file_write(path, 0600, str_of(text));
+}
+
+static struct err *make_pipe(int *ret_ours, int *ret_theirs, bool is_input)
+{
+    int fds[2] = {-1, -1};
+    int ours = is_input ? 1 : 0;
+
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return err_errno(errno, "make a pipe");
+    *ret_ours = fds[ours];
+    *ret_theirs = fds[1 - ours];
+    if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
+        return err_errno(errno, "make a pipe that does not block");
+    return NULL;
+}
+
+/* Output, input and size each have a descriptor of it. */
+static struct err *take_terminal(struct exec_child *c, int taken)
+{
+    AUTO(fd_closep) int fd = taken;
+    AUTO(fd_closep) int in = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+    c->terminal = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (in < 0 || c->terminal < 0)
+        return err_errno(errno, "open a terminal once more");
+    source_open(&c->sources[0], fd_take(&fd));
+    feed_open(&c->feed, fd_take(&in));
+    return NULL;
+}
+
+static void on_console(void *arg, const struct err *e, int taken)
+{
+    struct exec_child *c = arg;
+    AUTO(err_freep) struct err *failed = e ? NULL : take_terminal(c, taken);
+
+    console_free(TAKE(c->console));
+    if (e || failed) {
+        LOG(WARN, "terminal did not come from the runtime", E(e ? e : failed));
+        feed_close(&c->feed);
+        kill_round(c);
+        return;
+    }
+    exec_resize(&c->exec, c->o.columns, c->o.rows);
+}
+
+static bool is_of_command(void *arg, const char *dir)
+{
+    struct crun *r = arg;
+    struct exec_child *c = NULL;
+
+    LIST_EACH (r->execs, c) {
+        if (c->cgroup && text_equal(c->cgroup, dir))
+            return true;
+    }
+    return false;
+}
+
+/* runc reparents what it starts, to the container's first process as soon as its parent ends. */
+static struct err *make_cgroup(struct exec_child *c, char **ret_word)
+{
+    AUTO_FREE char *path = mem_format("/mete/%s", c->id);
+    const struct exec_cgroup_users users = {is_of_command, c->r};
+
+    return exec_cgroup_make(CGROUP_ROOT, path, c->number, &users, &c->cgroup, ret_word);
+}
+
+static struct err *run(struct exec_child *c, const int fds[3])
+{
+    AUTO_FREE char *process = mem_format("%s/process.json", c->dir);
+    AUTO_FREE char *log = mem_format("%s/log", c->dir);
+    AUTO_FREE char *socket = mem_format("%s/console", c->dir);
+    const char *program = attempt_program(crun_find(c->r, c->id));
+    const char *argv[16] = {program,        "--root", c->r->root, "--log",     log,
+                            "--log-format", "json",   "exec",     "--process", process};
+    const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+    struct proc_options o = {.argv = argv, .env = env, .cwd = "/", .n_fds = 3, .is_session = true};
+    size_t n = 10;
+    AUTO_FREE char *cgroup = NULL;
+
+    if (c->kind == OCI_RUNC)
+        TRY(make_cgroup(c, &cgroup));
+    if (cgroup) {
+        argv[n++] = "--cgroup";
+        argv[n++] = cgroup;
+    }
+    if (c->o.has_terminal)
+        argv[n++] = "--tty";
+    if (c->console) {
+        argv[n++] = "--console-socket";
+        argv[n++] = socket;
+    }
+    argv[n] = c->id;
+    memcpy(o.fds, fds, 3 * sizeof(fds[0]));
+    TRY(proc_start(c->r->o.loop, &o, on_end, c, &c->proc));
+    c->root = proc_root_of(proc_pid(c->proc));
+    return NULL;
+}
+
+/* runc hands a terminal over only where it does not stay; so it relays between ours and its own. */
+static struct err *run_with_pty(struct exec_child *c)
+{
+    AUTO(fd_closep) int master = -1;
+    AUTO(fd_closep) int slave = -1;
+
+    c->is_relayed = true;
+    TRY(pty_open(c->o.columns, c->o.rows, &master, &slave));
+    TRY(run(c, (const int[3]){slave, slave, slave}));
+    return take_terminal(c, fd_take(&master));
+}
+
+static struct err *run_with_console(struct exec_child *c)
+{
+    TRY(console_new(c->r->o.loop, c->dir, on_console, c, &c->console));
+    return run(c, (const int[3]){-1, -1, -1});
+}
+
+static struct err *run_with_pipes(struct exec_child *c)
+{
+    AUTO(fd_closep) int in = -1;
+    AUTO(fd_closep) int out = -1;
+    AUTO(fd_closep) int error = -1;
+    AUTO(fd_closep) int in_theirs = -1;
+    AUTO(fd_closep) int out_theirs = -1;
+    AUTO(fd_closep) int error_theirs = -1;
+
+    if (c->o.has_stdin)
+        TRY(make_pipe(&in, &in_theirs, true));
+    TRY(make_pipe(&out, &out_theirs, false));
+    TRY(make_pipe(&error, &error_theirs, false));
+    TRY(run(c, (const int[3]){in_theirs, out_theirs, error_theirs}));
+    if (c->o.has_stdin && !c->feed.is_broken)
+        feed_open(&c->feed, fd_take(&in));
+    else
+        feed_close(&c->feed);
+    source_open(&c->sources[0], fd_take(&out));
+    source_open(&c->sources[1], fd_take(&error));
+    return NULL;
+}
+
+static struct err *find_running(const struct exec_child *c, struct crun_attempt **ret)
+{
+    *ret = crun_find(c->r, c->id);
+    if (!*ret || (*ret)->state != RUNTIME_RUNNING)
+        return err_new(ERR_NOT_FOUND, "the container is not running");
+    return NULL;
+}
+
+/*
+ * A released container is the runtime's process for a moment more. Who has joined its user
+ * namespace has no right over a process of the machine's own program, and is refused its other
+ * namespaces by the kernel (ptrace(2), "access mode checking"): crun joins in that order.
+ */
+static struct err *enter(struct exec_child *c)
+{
+    struct crun_attempt *b = NULL;
+
+    TRY(find_running(c, &b));
+    c->is_waiting = !attempt_has_begun(b);
+    if (c->is_waiting) {
+        loop_timer_set(c->timer, ENTER_AGAIN_NS);
+        return NULL;
+    }
+    c->kind = b->kind;
+    if (!c->o.has_terminal)
+        return run_with_pipes(c);
+    return c->kind == OCI_RUNC ? run_with_pty(c) : run_with_console(c);
+}
+
+static void on_timer(void *arg)
+{
+    struct exec_child *c = arg;
+
+    if (c->proc) {
+        kill_round(c);
+        return;
+    }
+    if (c->is_waiting && !c->is_cancelled && !c->is_timed_out)
+        c->failed = enter(c);
+    if (c->has_exited)
+        drain(c);
+    child_look(c);
+}
+
+static struct err *begin(struct exec_child *c, const struct runtime_exec *e)
+{
+    struct crun_attempt *b = NULL;
+
+    TRY(find_running(c, &b));
+    c->dir = mem_format("%s/exec/%" PRIu64, c->r->dir, c->number);
+    TRY(write_process(c, b, e));
+    TRY(enter(c));
+    if (e->deadline_ns > 0) {
+        c->deadline = loop_timer_new(c->r->o.loop, on_deadline, c);
+        loop_timer_set(c->deadline, e->deadline_ns);
+    }
+    return NULL;
+}
+
+struct exec *crun_exec(void *self, const struct runtime_exec *e)
+{
+    struct crun *r = self;
+    struct exec_child *c = mem_alloc(sizeof(*c));
+
+    *c = (struct exec_child){.exec.ops = &child_ops, .r = r, .o = *e, .terminal = -1};
+    c->id = mem_strdup(e->id);
+    c->number = r->n_execs++;
+    c->o.id = NULL;
+    c->o.process = NULL;
+    for (int i = 0; i < 2; i++)
+        c->sources[i] = (struct source){.child = c, .number = i + 1, .fd = -1};
+    c->feed = (struct feed){
+        .loop = r->o.loop, .drained = on_input_drained, .ended = on_input_ended, .arg = c};
+    feed_init(&c->feed);
+    c->timer = loop_timer_new(r->o.loop, on_timer, c);
+    LIST_ADD(r->execs, c);
+    c->failed = begin(c, e);
+    if (c->failed)
+        loop_timer_set(c->timer, 0);
+    return &c->exec;
+}
+
+/* ---- all of them ---- */
+
+void crun_end_execs(struct crun *r)
+{
+    struct exec_child *c = NULL;
+
+    LIST_EACH (r->execs, c) {
+        if (c->proc) {
+            (void)proc_tree_kill(c->root); /* in the loop: it ends */
+            (void)exec_cgroup_kill(c->cgroup);
+            proc_kill(c->proc, SIGKILL);
+            proc_abandon(c->proc);
+        }
+        child_free(c);
+    }
+}

@@ -1,0 +1,236 @@
+/* What a container is made of: its gpus, mounts and environment, as the spec. */
+#include "node/spec/container_build.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "base/num.h"
+#include "node/spec/cdi.h"
+#include "node/spec/env.h"
+#include "node/volume/etc.h"
+
+/* The devices that the ledger gave to this container, as many as it asked for. */
+static struct err *find_gpus(const struct pod *p, const struct container *c, const struct gpu **ret,
+                             size_t max, size_t *ret_count)
+{
+    const struct pods_options *o = &p->set->o;
+    const json_t *asked =
+        json_at(pod_container_spec(p, c), "resources", "limits", "nvidia.com/gpu", NULL);
+    const json_t *item = NULL;
+    int64_t n_asked = json_integer_value(asked);
+    size_t n = json_array_size(c->gpus);
+    size_t i = 0;
+
+    if (json_is_string(asked))
+        TRY(num_parse_int64(str_of(json_string_value(asked)), 0, (int64_t)max, &n_asked));
+    if (n > max || (int64_t)n != n_asked)
+        return err_new(ERR_INVALID, "container asks for %" PRId64 " gpus and was given %zu",
+                       n_asked, n);
+    json_array_foreach (c->gpus, i, item) {
+        const char *uuid = json_string_value(item);
+        bool is_known = false;
+        const struct pod *user = pods_gpu_user(p->set, uuid, c);
+
+        ret[i] = o->find_gpu(o->arg, uuid, &is_known);
+        if (!ret[i] && !is_known)
+            return err_new(ERR_UNAVAILABLE, "the gpus of this machine are not known yet");
+        if (!ret[i])
+            return err_new(ERR_UNAVAILABLE, "gpu %s is not on this machine", uuid);
+        if (ret[i]->health == GPU_LOST || ret[i]->minor < 0)
+            return err_new(ERR_UNAVAILABLE, "gpu %s is lost: %s", uuid, ret[i]->health_reason);
+        if (user) {
+            LOG(ERROR, "gpu is still in use by another pod", S("gpu", uuid), S("pod", p->name),
+                S("holder", user->name));
+            return err_new(ERR_CONFLICT, "gpu %s is still in use by pod %s/%s", uuid, user->ns,
+                           user->name);
+        }
+    }
+    *ret_count = n;
+    return NULL;
+}
+
+struct err *container_edits(const struct pod *p, const struct container *c, const json_t *env,
+                            json_t **ret)
+{
+    enum {
+        GPUS_MAX = 256
+    };
+    const struct pods_options *o = &p->set->o;
+    AUTO_FREE const struct gpu **gpus = mem_alloc(GPUS_MAX * sizeof(*gpus));
+    struct cdi_host cdi = {.gpusim_dir = o->gpusim_dir, .uvm_major = -1};
+    size_t n = 0;
+
+    TRY(find_gpus(p, c, gpus, GPUS_MAX, &n));
+    if (n > 0)
+        cdi.uvm_major = o->uvm_major(o->arg);
+    *ret = cdi_gpu_edits(gpus, n, &cdi, env);
+    return NULL;
+}
+
+/* The volumes, as the stage has them. */
+static void add_mounts(const struct stage *stage, struct spec_mount *mounts, size_t *count)
+{
+    for (size_t i = 0; i < stage->mounts.n; i++) {
+        const struct spec_mount *m = &stage->mounts.at[i].mount;
+
+        mounts[(*count)++] = (struct spec_mount){.source = mem_strdup(m->source),
+                                                 .destination = mem_strdup(m->destination),
+                                                 .is_read_only = m->is_read_only};
+    }
+}
+
+/* `*ret_own`: what the manifest says; `*ret`: with it, what the image or this machine gives. */
+static struct err *build_env(const struct pod *p, const json_t *spec, const struct image *image,
+                             const struct host_user *user, json_t **ret_own, json_t **ret)
+{
+    const struct pods_options *o = &p->set->o;
+    const struct env_input in = pod_env_input(p, spec);
+    AUTO(json_freep)
+    json_t *env = image ? spec_image_env(image, user, o->host->hostname)
+                        : spec_base_env(user, o->host->hostname);
+    AUTO(json_freep) json_t *own = image ? json_object() : json_incref(env);
+
+    TRY(env_add(&in, own));
+    if (image)
+        (void)json_object_update(env, own);
+    *ret_own = TAKE(own);
+    *ret = TAKE(env);
+    return NULL;
+}
+
+static bool is_mounted(const struct spec_mount *mounts, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (spec_is_below(path, mounts[i].destination))
+            return true;
+    return false;
+}
+
+/* The node's files of /etc, where the manifest does not mount its own. */
+static void add_etc(const struct pod *p, const json_t *spec, struct spec_mount *mounts,
+                    size_t *count)
+{
+    bool is_read_only = json_bool_at(spec, "securityContext", "readOnlyRootFilesystem", NULL);
+    size_t n_own = *count;
+
+    for (size_t i = 0; etc_names[i]; i++) {
+        AUTO_FREE char *path = mem_format("/etc/%s", etc_names[i]);
+
+        if (!is_mounted(mounts, n_own, path))
+            mounts[(*count)++] = (struct spec_mount){
+                .source = mem_format("%s/" ETC_DIR "/%s", p->prepared->dir, etc_names[i]),
+                .destination = TAKE(path),
+                .is_read_only = is_read_only};
+    }
+}
+
+/*
+ * The file for its last words. The runtime makes a missing mount point, which in the root of the
+ * image `host` would be made on the host: there only what is on a file system of the container's
+ * own can be one.
+ */
+static struct err *add_words(const struct pod *p, const struct container *c,
+                             struct spec_mount *mounts, size_t *count)
+{
+    const json_t *spec = pod_container_spec(p, c);
+    const char *path = json_text(spec, "terminationMessagePath");
+    bool is_top = path && path[0] == '/' && !strchr(path + 1, '/');
+
+    if (!path || !*path)
+        return NULL;
+    if (path[0] != '/' || spec_is_below(path, "/proc") || spec_is_below(path, "/sys"))
+        return err_new(ERR_INVALID, "terminationMessagePath '%s': no file can be there", path);
+    if (!container_image(spec) && !is_top && !spec_is_below(path, "/dev") &&
+        !is_mounted(mounts, *count, path))
+        return err_new(ERR_INVALID,
+                       "terminationMessagePath '%s': image 'host' makes nothing there: use a path "
+                       "below /dev or directly below /",
+                       path);
+    mounts[(*count)++] = (struct spec_mount){
+        .source = container_words_path(p, c), .destination = mem_strdup(path), .is_ours = true};
+    return NULL;
+}
+
+/* What a container is made of, on its way into the spec; done by parts_done. */
+struct parts {
+    const struct image *image; /* NULL: the image `host` */
+    const struct host_user *user;
+    struct spec_mount *mounts;
+    size_t n_mounts;
+    json_t *own_env;
+    json_t *env;
+    json_t *edits;
+    char *cgroup;
+    char *rootfs;
+    char *sys_dir;
+    char *device_dir;
+};
+
+static void parts_done(struct parts *x)
+{
+    for (size_t i = 0; i < x->n_mounts; i++) {
+        free(x->mounts[i].source);
+        free(x->mounts[i].destination);
+    }
+    free(x->mounts);
+    json_decref(x->own_env);
+    json_decref(x->env);
+    json_decref(x->edits);
+    free(x->cgroup);
+    free(x->rootfs);
+    free(x->sys_dir);
+    free(x->device_dir);
+}
+
+static struct err *collect(const struct pod *p, const struct container *c, const struct root *root,
+                           const struct stage *stage, struct parts *x)
+{
+    const struct pods_options *o = &p->set->o;
+    const json_t *spec = pod_container_spec(p, c);
+    size_t n_mounts_max = stage->mounts.n + ETC_NAMES + 1; /* and the last words */
+    AUTO_FREE char *id = container_id(p, c, c->attempt);
+
+    x->mounts = mem_alloc((n_mounts_max + 1) * sizeof(*x->mounts));
+    x->cgroup = mem_format("/mete/%s", id);
+    x->rootfs = root ? mem_format("%s/root", root->dir) : mem_strdup(o->rootfs);
+    x->sys_dir = mem_format("%s/" HOST_SYS_DIR, o->dir);
+    x->device_dir = mem_format("%s/" HOST_DEVICE_DIR, o->dir);
+    x->user = root ? &root->found : &p->prepared->users[c - p->containers];
+    if (root)
+        x->image = o->images->find(o->images->arg, container_image(spec));
+    if (root && !x->image)
+        return err_new(ERR_NOT_FOUND, "image '%s' is not on this machine any more",
+                       container_image(spec));
+    TRY(build_env(p, spec, x->image, x->user, &x->own_env, &x->env));
+    add_mounts(stage, x->mounts, &x->n_mounts);
+    if (root)
+        add_etc(p, spec, x->mounts, &x->n_mounts);
+    TRY(add_words(p, c, x->mounts, &x->n_mounts));
+    return container_edits(p, c, x->env, &x->edits);
+}
+
+struct err *container_build(const struct pod *p, const struct container *c, const struct root *root,
+                            const struct stage *stage, json_t **ret)
+{
+    AUTO(parts_done) struct parts x = {0};
+    struct spec_input in = {0};
+
+    TRY(collect(p, c, root, stage, &x));
+    in = (struct spec_input){.pod = p->object,
+                             .container = pod_container_spec(p, c),
+                             .image = x.image,
+                             .user = x.user,
+                             .env = x.env,
+                             .own_env = x.own_env,
+                             .rootfs = x.rootfs,
+                             .cgroup = x.cgroup,
+                             .hostname = p->set->o.host->hostname,
+                             .mounts = x.mounts,
+                             .n_mounts = x.n_mounts,
+                             .edits = x.edits,
+                             .has_userns = root && p->has_userns,
+                             .uid_base = p->uid_base,
+                             .sys_dir = x.sys_dir,
+                             .device_dir = x.device_dir};
+    return spec_build(&in, ret);
+}

@@ -1,0 +1,286 @@
+#include "node/spec/env.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "model/quantity.h"
+#include "node/pod/refs.h"
+
+/* ---- $(NAME) ---- */
+
+/* What follows a '$': appends its meaning, returns how many bytes it took. */
+static size_t expand_one(const char *at, const json_t *env, struct buf *out)
+{
+    const char *end = NULL;
+    AUTO_FREE char *name = NULL;
+    const char *value = NULL;
+
+    if (at[0] == '$') {
+        buf_add_char(out, '$');
+        return 1;
+    }
+    end = at[0] == '(' ? strchr(at, ')') : NULL;
+    if (!end) {
+        buf_add_char(out, '$');
+        return 0;
+    }
+    name = mem_strndup(at + 1, (size_t)(end - at) - 1);
+    value = json_text(env, name);
+    if (value)
+        buf_add_text(out, value);
+    else
+        buf_printf(out, "$(%s)", name);
+    return (size_t)(end - at) + 1;
+}
+
+char *env_expand(const char *text, const json_t *env)
+{
+    struct buf out = {.cap = ENV_VALUE_MAX};
+
+    for (const char *at = text; *at; at++) {
+        if (*at == '$')
+            at += expand_one(at + 1, env, &out);
+        else
+            buf_add_char(&out, *at);
+    }
+    return buf_steal(&out);
+}
+
+/* ---- sources ---- */
+
+static bool is_utf8(struct str bytes)
+{
+    AUTO(json_freep) json_t *text = json_stringn(bytes.at ? bytes.at : "", bytes.size);
+
+    return text && !memchr(bytes.at ? bytes.at : "", '\0', bytes.size);
+}
+
+static struct err *put(json_t *env, const char *name, struct str value)
+{
+    if (value.size > ENV_VALUE_MAX || !is_utf8(value))
+        return err_new(ERR_INVALID, "variable %s: its value is not text of at most %d bytes", name,
+                       ENV_VALUE_MAX);
+    (void)json_object_set_new(env, name, json_stringn(value.at ? value.at : "", value.size));
+    return NULL;
+}
+
+/* "metadata.labels['a/b']" → the value of a/b; NULL: another path. */
+static const char *mapped_field(const json_t *pod, const char *path, const char *map)
+{
+    AUTO_FREE char *prefix = mem_format("metadata.%s['", map);
+    AUTO_FREE char *key = NULL;
+    const char *value = NULL;
+
+    if (!text_starts_with(path, prefix) || !text_ends_with(path, "']") ||
+        strlen(path) < strlen(prefix) + 2)
+        return NULL;
+    key = mem_strndup(path + strlen(prefix), strlen(path) - strlen(prefix) - 2);
+    value = json_text_at(pod, "metadata", map, key, NULL);
+    return value ? value : "";
+}
+
+struct err *env_field(const struct env_input *in, const char *path, const char **ret)
+{
+    const struct {
+        const char *path;
+        const char *value;
+    } known[] = {
+        {"metadata.name", json_text_at(in->pod, "metadata", "name", NULL)},
+        {"metadata.namespace", json_text_at(in->pod, "metadata", "namespace", NULL)},
+        {"metadata.uid", json_text_at(in->pod, "metadata", "uid", NULL)},
+        {"spec.nodeName", in->node},
+        {"spec.serviceAccountName", json_text_at(in->pod, "spec", "serviceAccountName", NULL)},
+        {"status.hostIP", in->host_ip},
+        {"status.hostIPs", in->host_ip},
+        {"status.podIP", in->host_ip},
+        {"status.podIPs", in->host_ip},
+        {path, mapped_field(in->pod, path, "labels")},
+        {path, mapped_field(in->pod, path, "annotations")},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (text_equal(known[i].path, path) && (i < 9 || known[i].value)) {
+            *ret = known[i].value ? known[i].value : "";
+            return NULL;
+        }
+    return err_new(ERR_INVALID, "fieldPath '%s' is not supported", path);
+}
+
+static const json_t *find_container(const struct env_input *in, const char *name)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    if (!name || !name[0])
+        return in->container;
+    for (size_t k = 0; k < 2; k++)
+        json_array_foreach (json_at(in->pod, "spec", lists[k], NULL), i, item)
+            if (text_equal(json_text(item, "name"), name))
+                return item;
+    return NULL;
+}
+
+static struct err *read_quantity(const json_t *value, int64_t fallback_milli, int64_t *ret_milli)
+{
+    char number[32];
+    const char *text = json_string_value(value);
+    struct quantity q = {0};
+
+    *ret_milli = fallback_milli;
+    if (json_is_integer(value)) {
+        (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
+        text = number;
+    }
+    if (!text)
+        return NULL;
+    TRY(quantity_parse(str_of(text), &q));
+    *ret_milli = q.milli;
+    return NULL;
+}
+
+/* "limits.cpu" divided by the divisor, rounded up. */
+struct err *env_resource(const struct env_input *in, const json_t *ref, int64_t *ret)
+{
+    const char *resource = json_text(ref, "resource");
+    const json_t *container = find_container(in, json_text(ref, "containerName"));
+    struct str rest = str_of(resource ? resource : "");
+    struct str list = str_cut(&rest, '.');
+    AUTO_FREE char *list_name = mem_strndup(list.at ? list.at : "", list.size);
+    bool is_cpu = rest.at && str_equal(rest, STR("cpu"));
+    bool is_memory = rest.at && str_equal(rest, STR("memory"));
+    int64_t fallback = 0;
+    int64_t milli = 0;
+    int64_t divisor = 0;
+
+    if (!container || !rest.at ||
+        (!str_equal(list, STR("limits")) && !str_equal(list, STR("requests"))))
+        return err_new(ERR_INVALID, "resourceFieldRef '%s' is not supported",
+                       resource ? resource : "");
+    if (str_equal(list, STR("limits")) && is_cpu)
+        fallback = in->cpu_milli;
+    else if (str_equal(list, STR("limits")) && is_memory &&
+             __builtin_mul_overflow(in->memory_bytes, 1000, &fallback))
+        fallback = INT64_MAX;
+    TRY(read_quantity(json_at(container, "resources", list_name, rest.at, NULL), fallback, &milli));
+    TRY(read_quantity(json_object_get(ref, "divisor"), 1000, &divisor));
+    if (divisor <= 0)
+        divisor = 1000;
+    *ret = milli / divisor + (milli % divisor > 0);
+    return NULL;
+}
+
+static struct err *read_key(const struct env_input *in, const json_t *ref, const char *plural,
+                            struct buf *ret, bool *ret_is_there)
+{
+    struct err *e =
+        refs_value(in->refs, plural, json_text(ref, "name"), json_text(ref, "key"), ret);
+
+    *ret_is_there = !e;
+    if (e && err_code(e) == ERR_NOT_FOUND && json_bool(ref, "optional", false)) {
+        err_free(e);
+        return NULL;
+    }
+    return e;
+}
+
+static struct err *add_from(const struct env_input *in, const json_t *from, const char *name,
+                            json_t *env)
+{
+    AUTO(buf_done) struct buf bytes = {.cap = ENV_VALUE_MAX};
+    const json_t *ref = NULL;
+    const char *text = NULL;
+    bool is_there = false;
+    int64_t number = 0;
+
+    if ((ref = json_object_get(from, "fieldRef"))) {
+        const char *path = json_text(ref, "fieldPath");
+
+        TRY(env_field(in, path ? path : "", &text));
+        return put(env, name, str_of(text));
+    }
+    if ((ref = json_object_get(from, "resourceFieldRef"))) {
+        TRY(env_resource(in, ref, &number));
+        buf_printf(&bytes, "%" PRId64, number);
+        is_there = true;
+    } else if ((ref = json_object_get(from, "configMapKeyRef"))) {
+        TRY(read_key(in, ref, "configmaps", &bytes, &is_there));
+    } else if ((ref = json_object_get(from, "secretKeyRef"))) {
+        TRY(read_key(in, ref, "secrets", &bytes, &is_there));
+    } else {
+        return err_new(ERR_INVALID, "valueFrom has no source that is supported");
+    }
+    return is_there ? put(env, name, (struct str){bytes.at, bytes.size}) : NULL;
+}
+
+struct bulk {
+    json_t *env;
+    const char *prefix;
+    const json_t *binary; /* of a config map: for files, not for variables */
+};
+
+static bool is_env_name(const char *name)
+{
+    return name[0] && strcspn(name, "= \t\r\n") == strlen(name) &&
+           !(name[0] >= '0' && name[0] <= '9');
+}
+
+static struct err *put_bulk(void *arg, const char *key, struct str bytes)
+{
+    struct bulk *b = arg;
+    AUTO_FREE char *name = mem_format("%s%s", b->prefix, key);
+
+    if (!is_env_name(name) || json_object_get(b->binary, key))
+        return NULL; /* left out, as the kubelet does */
+    return put(b->env, name, bytes);
+}
+
+static struct err *add_bulk(const struct env_input *in, const json_t *source, json_t *env)
+{
+    static const char *const keys[] = {"configMapRef", "secretRef"};
+    static const char *const plurals[] = {"configmaps", "secrets"};
+    const char *prefix = json_text(source, "prefix");
+    struct bulk b = {.env = env, .prefix = prefix ? prefix : ""};
+
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *ref = json_object_get(source, keys[i]);
+        const char *name = json_text(ref, "name");
+
+        if (!ref || (!refs_find(in->refs, plurals[i], name) && json_bool(ref, "optional", false)))
+            continue;
+        b.binary = json_object_get(refs_find(in->refs, plurals[i], name), "binaryData");
+        TRY(refs_each(in->refs, plurals[i], name, put_bulk, &b));
+    }
+    return NULL;
+}
+
+struct err *env_add(const struct env_input *in, json_t *env)
+{
+    AUTO(json_freep) json_t *own = json_object(); /* what $(NAME) may name: the list so far */
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(in->container, "envFrom"), i, item)
+        TRY(add_bulk(in, item, env));
+    json_array_foreach (json_object_get(in->container, "env"), i, item) {
+        const char *name = json_text(item, "name");
+        const json_t *from = json_object_get(item, "valueFrom");
+        const char *value = json_text(item, "value");
+        struct err *e = NULL;
+
+        if (!name)
+            continue;
+        if (from) {
+            e = add_from(in, from, name, own);
+        } else {
+            AUTO_FREE char *expanded = env_expand(value ? value : "", own);
+
+            e = put(own, name, str_of(expanded));
+        }
+        if (e)
+            return err_wrap(e, "env %s", name);
+    }
+    (void)json_object_update(env, own);
+    return NULL;
+}
