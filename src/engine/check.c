@@ -1,3 +1,5 @@
+/* check.c - consistency checks of the whole state, and a hash of it */
+
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
 #include "engine/evict/elastic.h"
@@ -27,7 +29,7 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
         if (g->node != n || g->bit != i)
             return "a gpu is not where its node says";
         if (n->free_milli[i] != gpu_free_milli(g))
-            return "what is free of a gpu differs from what is used of it";
+            return "a gpu's free compute differs from its used compute";
         held |= (uint64_t)gpu_is_held(g) << i;
         wholes |= (uint64_t)(!g->parts || g->parts->can_be_whole) << i;
         parted |= (uint64_t)(g->parts != NULL) << i;
@@ -44,9 +46,9 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
         before = p;
     }
     if (!n->is_present && (!n->pods || n->backfill))
-        return "a node that is gone is kept for nothing";
+        return "an absent node without pods is kept";
     if (n->backfill && n->backfill->nodes[n->kept_at].node != n)
-        return "a node and its reservation differ";
+        return "a node and its backfill reservation differ";
     (void)e;
     return NULL;
 }
@@ -61,7 +63,7 @@ static const char *check_used(const struct node *n)
                 if (pod_shape(p)->requests[k].resource == n->rooms[i].resource)
                     used += pod_shape(p)->requests[k].amount;
         if (used != n->rooms[i].used)
-            return "what is used on a node differs from the sum over its pods";
+            return "a node's used amount differs from the sum over its pods";
         if (i > 0 && n->rooms[i - 1].resource >= n->rooms[i].resource)
             return "a node's resources are not in order";
     }
@@ -73,7 +75,7 @@ static const char *check_workload(const struct mete_engine *e, const struct work
     if (elastic_check_state(w))
         return elastic_check_state(w);
     if (w->is_placed && w->decided_at == e->labels_version && !(domains_hold(w) && links_hold(w)))
-        return "a workload was placed outside of a domain that it requires";
+        return "a workload was placed outside of a required domain";
     for (size_t i = 0; i < w->n_pods; i++) {
         const struct pod *p = &w->pods[i];
 
@@ -117,7 +119,7 @@ static const char *check_nodes(struct mete_engine *e)
             return wrong;
     }
     if (!largest_are_right(e))
-        return "the largest node is another one";
+        return "the largest sizes differ from those of the nodes";
     for (size_t i = 0; i < e->order.n; i++)
         if (!e->order.at[i]->is_present ||
             (i > 0 && strcmp(e->order.at[i - 1]->name, e->order.at[i]->name) >= 0))
@@ -125,7 +127,7 @@ static const char *check_nodes(struct mete_engine *e)
     return NULL;
 }
 
-/* Adds up what the pods have of the gpu, wherever they are. */
+/* Compares the gpu's sums with its pods' shares, on whatever node the pods are. */
 static const char *check_shares(struct mete_engine *e, const struct gpu *g)
 {
     uint32_t n_shares = 0;
@@ -154,7 +156,7 @@ static const char *check_shares(struct mete_engine *e, const struct gpu *g)
     }
     if (n_shares != g->n_shares || milli != g->milli_used || bytes != g->bytes_used ||
         memory_milli != g->memory_milli_used)
-        return "what is used of a gpu differs from the sum over its shares";
+        return "a gpu's used amounts differ from the sums over its shares";
     return milli > MILLI ? "more than a whole gpu is given" : NULL;
 }
 
@@ -172,7 +174,7 @@ static const char *check_gpus(struct mete_engine *e)
         if (!is_listed)
             return "a gpu is held by a pod that does not list it";
         if (!g->node && !g->holder && g->n_shares == 0 && (!g->parts || parts_are_free(g->parts)))
-            return "a gpu is kept for nothing";
+            return "an absent gpu without holders is kept";
         if (g->holder && g->n_shares > 0)
             return "a gpu is held whole and in parts";
         wrong = check_shares(e, g);
@@ -199,11 +201,11 @@ static const char *check_order(const struct queue *q)
     }
     for (size_t i = 0; i < q->groups.n; i++) {
         if (q->groups.at[i]->waiting_index != i || q->groups.at[i]->queue != q)
-            return "a group is not where it says";
+            return "a group is not at its index in its queue";
         waiting += order_count(&q->groups.at[i]->waiting);
     }
     if (on_hold != q->n_on_hold)
-        return "what is on hold in a queue is not what it counts";
+        return "a queue's count of held workloads is wrong";
     return waiting == place ? NULL : "the groups do not add up to the waiting workloads";
 }
 
@@ -233,15 +235,15 @@ const char *mete_engine_check(struct mete_engine *e)
         const struct workload *by = engine_workload(e, (*moved)->moved_for);
 
         if (!wrong && (!by || !preempt_is_pending(e, by)))
-            wrong = "a workload is moved for one that does not wait for it";
+            wrong = "a workload is moved for another that does not wait for it";
     }
     VEC_EACH (&e->preemptors, by) {
         if (!wrong && (*by)->is_placed)
-            wrong = "a workload that is placed waits for others to go";
+            wrong = "a placed workload waits for victims";
     }
     VEC_EACH (&e->backfills, r) {
         if (!wrong && (*r)->owner->is_placed)
-            wrong = "a reservation is kept for a workload that is placed";
+            wrong = "a placed workload has a backfill reservation";
     }
     if (!wrong)
         wrong = reservations_check(e);

@@ -1,10 +1,13 @@
 /*
- * A cycle goes through the waiting workloads in order, group by group: when one of a group does not
- * fit, none of those behind it in the group does, and nobody looks at them again before something
- * is freed. The first ones that do not fit evict others where they may, or get backfill
- * reservations; the rest works around these. One that is over a quota gets neither: room is not
- * what it waits for.
+ * cycle.c - a cycle: each waiting workload gets its turn
+ *
+ * A cycle takes the waiting workloads in order, group by group. When one workload of a group does
+ * not fit, the later ones of the group do not fit either; the cycle skips the group until something
+ * is freed. The first workloads that do not fit evict others if they may, or get backfill
+ * reservations; later workloads are placed around these. A workload over a quota gets neither,
+ * because it does not wait for room.
  */
+
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
 #include "engine/evict/elastic.h"
@@ -20,8 +23,8 @@
 #include "engine/queue/turn.h"
 #include "engine/record/record.h"
 
-/* A gang whose time has come, but for which the policy chose other nodes than those that were found
- * for all of it. */
+/* Places a gang whose claim is due on the nodes of the claim. The policy's own choice of nodes did
+ * not hold the whole gang. */
 static bool place_as_claimed(struct mete_engine *e, struct attempt *a, size_t mark)
 {
     if (!a->w->claim || a->w->claim->start_ns > a->now_ns || a->w->n_pods < 2)
@@ -32,7 +35,8 @@ static bool place_as_claimed(struct mete_engine *e, struct attempt *a, size_t ma
     return place_pods(e, a);
 }
 
-static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, bool has_made_room)
+static bool cycle_place(struct mete_engine *e, struct workload *w, int64_t now_ns,
+                        bool has_made_room)
 {
     struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true, .ignores_claims = has_made_room};
     size_t mark = journal_open(&e->journal);
@@ -58,7 +62,7 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
     w->code = METE_REASON_NONE;
     elastic_release(e, w);
     if (w->moved_for != 0)
-        move_forget(e, w); /* it has found a place by itself */
+        move_forget(e, w); /* it needs no planned place any more */
     if (!had_claim)
         claims_yield(e, w, has_made_room);
     vec_add(&e->placed, w);
@@ -70,24 +74,25 @@ static bool place(struct mete_engine *e, struct workload *w, int64_t now_ns, boo
     return true;
 }
 
-/* As is, or with what one of its group has claimed, which has its claim then. */
+/* Places the workload with its own claim, or with the claim of another workload of its group, which
+ * gets this one's claim in return. */
 static bool try_place(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct workload *kin[CLAIM_KIN_MAX];
     size_t n_kin;
 
-    if (place(e, w, now_ns, false))
+    if (cycle_place(e, w, now_ns, false))
         return true;
     n_kin = claim_kin(e, w, kin);
     for (size_t i = 0; i < n_kin; i++) {
         claims_swap(w, kin[i]);
-        if (place(e, w, now_ns, false))
+        if (cycle_place(e, w, now_ns, false))
             return true;
         claims_swap(w, kin[i]);
     }
     if (claim_is_late(e, w, now_ns)) {
-        claim_drop_of(e, w); /* so that those behind it do not bind it */
-        if (place(e, w, now_ns, false))
+        claim_drop_of(e, w); /* without a claim, claims of later workloads do not bind it */
+        if (cycle_place(e, w, now_ns, false))
             return true;
     }
     w->group->failed_at = e->eased;
@@ -105,7 +110,8 @@ static uint32_t depth_of(const struct mete_engine *e, const struct workload *w)
     return own == METE_RESERVE_NONE ? 0 : own;
 }
 
-/* True: it has its time. */
+/* Gives the workload a claim, which replaces its backfill reservation. False: its start time is not
+ * known. */
 static bool claim_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct backfill *r = backfill_of(e, w);
@@ -117,7 +123,7 @@ static bool claim_room(struct mete_engine *e, struct workload *w, int64_t now_ns
     return true;
 }
 
-/* Is it other pods that are in its way, not what they hold? Room kept for it would not help. */
+/* Would the workload fit without rules about other pods? A backfill reservation would not help. */
 static bool is_kept_apart(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true, .ignores_others = true};
@@ -125,8 +131,8 @@ static bool is_kept_apart(struct mete_engine *e, struct workload *w, int64_t now
     return affinity_restricts_group(w->group) && place_would_fit(e, &a);
 }
 
-/* The next in order does not fit. True: it has its backfill reservation, so go on with those behind
- * it. */
+/* Keeps room for the next workload in order, which does not fit. True: it has a claim or a backfill
+ * reservation, and later workloads of the group may have their turns. */
 static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     uint32_t *n_kept = w->queue->reserve_depth > 0 ? &w->queue->n_kept : &e->n_kept;
@@ -140,7 +146,7 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
         return true;
     }
     if (claims_in_use(e) && e->has_unknown)
-        return false; /* the first of those is enough */
+        return false; /* only the first such workload gets a backfill reservation */
     e->has_unknown = true;
     if (r && !r->is_stale && r->planned_at == e->freed) {
         r->is_confirmed = true;
@@ -148,8 +154,9 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
         backfill_drop_group(e, w->group);
         return false;
     } else {
-        (void)backfill_make(e, w,
-                            now_ns); /* also where no plan is found: the next in line is not it */
+        (void)backfill_make(
+            e, w,
+            now_ns); /* without a plan, too: the next workload does not get the room instead */
     }
     ++*n_kept;
     if (e->n_kept == e->reserve_depth && e->n_own_depths == 0)
@@ -157,7 +164,7 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
     return true;
 }
 
-/* Is there an owner of room who has not had its turn? */
+/* Is there a backfill reservation whose owner has not had its turn? */
 static bool has_unconfirmed(const struct mete_engine *e)
 {
     VEC_EACH (&e->backfills, r) {
@@ -167,21 +174,22 @@ static bool has_unconfirmed(const struct mete_engine *e)
     return false;
 }
 
-/* May it fit now, as far as is known? */
+/* May the group's next workload fit now? False: a try would fail as the last one did. */
 static bool is_fresh(const struct mete_engine *e, const struct group *g)
 {
     if (g->has_failed)
         return false;
     if (g->failed_at != e->eased)
         return true;
-    /* the order between queues changes with what they hold: it may stand before the owner now */
+    /* The order between queues changes with what they hold: the workload may now be before the
+     * owner of the room that was in its way. */
     return g->failed_kept && e->counted.n > 0 && g->kept_at != e->cycles && has_unconfirmed(e);
 }
 
-/* The one whose turn it is is placed, or others are evicted for it, or it gets a backfill
- * reservation, or its group is through for this cycle. */
-static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bool may_fit,
-                      int64_t now_ns)
+/* Places the group's next workload, or evicts others for it, or keeps room for it; else the group
+ * is done for this cycle. */
+static void cycle_take_turn(struct mete_engine *e, struct group *g, bool may_start, bool may_fit,
+                            int64_t now_ns)
 {
     struct workload *w = workload_of_group(g->at);
     struct order_link *next = order_next(g->at);
@@ -202,7 +210,7 @@ static void take_turn(struct mete_engine *e, struct group *g, bool may_start, bo
         turn_end(e, g, NULL);
 }
 
-/* What is dealt to a pod with asks, device by device. */
+/* The devices of a pod with asks; NULL: the pod has no asks. */
 static const struct mete_device *list_devices(struct mete_engine *e, const struct pod *p)
 {
     struct mete_device *devices = NULL;
@@ -267,7 +275,7 @@ static void list_placements(struct mete_engine *e, struct mete_decisions *ret)
     ret->n_placements = e->placed.n;
 }
 
-/* Those who made way for it start elsewhere, as was planned. */
+/* Starts the workloads that were moved for `w` at their planned places. */
 static void start_moved(struct mete_engine *e, const struct workload *w, int64_t now_ns)
 {
     struct workload **moved;
@@ -280,10 +288,10 @@ static void start_moved(struct mete_engine *e, const struct workload *w, int64_t
     for (size_t i = 0; i < n; i++)
         if (!moved[i]->is_placed && moved[i]->hold == METE_HOLD_NONE &&
             queue_may_start(e, moved[i], NULL))
-            (void)place(e, moved[i], now_ns, true); /* else it waits for its turn */
+            (void)cycle_place(e, moved[i], now_ns, true); /* else the workload waits for its turn */
 }
 
-/* Those whose victims are all gone: what was kept for them is theirs before anybody has a turn. */
+/* Starts the preemptors whose victims have all ended, before any turn. */
 static void start_preemptors(struct mete_engine *e, int64_t now_ns)
 {
     for (size_t i = 0; i < e->preemptors.n;) {
@@ -295,12 +303,12 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
             continue;
         }
         preempt_forget(e, w);
-        if (queue_may_start(e, w, NULL) && place(e, w, now_ns, true)) {
+        if (queue_may_start(e, w, NULL) && cycle_place(e, w, now_ns, true)) {
             start_moved(e, w, now_ns);
             continue;
         }
         move_forget(e, w);
-        r = backfill_of(e, w); /* something else has come between */
+        r = backfill_of(e, w); /* the room was lost: it is now an ordinary backfill reservation */
         if (r) {
             r->is_preempting = false;
             r->is_confirmed = false;
@@ -308,7 +316,7 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
     }
 }
 
-/* Nobody has had a turn. */
+/* Marks all turns as not taken. */
 static void forget_turns(struct mete_engine *e)
 {
     e->n_kept = 0;
@@ -321,7 +329,7 @@ static void forget_turns(struct mete_engine *e)
     }
 }
 
-static void begin(struct mete_engine *e, int64_t now_ns)
+static void cycle_begin(struct mete_engine *e, int64_t now_ns)
 {
     arena_reset(e->decisions);
     vec_clear(&e->placed);
@@ -337,21 +345,23 @@ static void begin(struct mete_engine *e, int64_t now_ns)
     turns_begin(e);
 }
 
-/* What was placed in this cycle takes what is left over for it. */
+/* Starts the elastic pods of workloads placed in this cycle, in the room that is left. */
 static void start_extras(struct mete_engine *e, int64_t now_ns)
 {
     for (size_t i = 0, n = e->placed.n; i < n; i++) {
         const struct workload *w = e->placed.at[i];
 
         VEC_EACH (&w->extras, x) {
-            if ((*x)->is_placed || !queue_may_start(e, *x, NULL) || place(e, *x, now_ns, false))
+            if ((*x)->is_placed || !queue_may_start(e, *x, NULL) ||
+                cycle_place(e, *x, now_ns, false))
                 continue;
             (*x)->group->failed_at = e->eased;
         }
     }
 }
 
-/* All of its workloads have their times, and nobody can be evicted for them. */
+/* Do all workloads of the group have claims, with no right to evict others? Their turns would
+ * change nothing. */
 static bool may_skip(const struct mete_engine *e, const struct group *g)
 {
     const struct queue *q = g->queue;
@@ -361,7 +371,7 @@ static bool may_skip(const struct mete_engine *e, const struct group *g)
            q->within == METE_PREEMPT_NEVER;
 }
 
-/* True: it was cut. */
+/* True: the budget cut the cycle. */
 static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
     uint64_t first_step = e->steps;
@@ -390,17 +400,18 @@ static bool take_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
             continue;
         }
         has_tried = has_tried || may_fit;
-        take_turn(e, g, may_start, may_fit, now_ns);
+        cycle_take_turn(e, g, may_start, may_fit, now_ns);
     }
     return false;
 }
 
-/* Again where one that was placed, or a claim or a backfill reservation that was given up, may be
- * what another that had its turn waits for. It ends: who gives up a claim has another for the rest
- * of the cycle, or none, and what is reserved is the same again unless somebody was placed. */
+/* Repeats the turns when a placement, or a claim or backfill reservation that was given up, may
+ * help a workload that already had its turn. The rounds end: a workload that gives up a claim has
+ * another one, or none, for the rest of the cycle, and without a new placement the backfill
+ * reservations are the same again. */
 static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budget)
 {
-    e->turns = 0; /* of all rounds: a recording tells after how many it was cut */
+    e->turns = 0; /* over all rounds: a recording has the number at the cut */
     for (;;) {
         uint64_t unclaimed = e->unclaimed;
 
@@ -418,7 +429,7 @@ static bool take_all_turns(struct mete_engine *e, int64_t now_ns, uint64_t budge
 void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct mete_decisions *ret)
 {
     *ret = (struct mete_decisions){0};
-    begin(e, now_ns);
+    cycle_begin(e, now_ns);
     ret->is_cut = take_all_turns(e, now_ns, budget);
     e->was_cut = ret->is_cut;
     claims_end(e);

@@ -1,3 +1,5 @@
+/* engine.c - an engine's birth and end, and lookups by name */
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,7 +19,7 @@
 #include "engine/record/record.h"
 #include "engine/state.h"
 
-/* With its options, the policy by its name: another version may have another default. */
+/* Records the options, with the policy's name: another version may have another default. */
 static void record_begin(struct mete_engine *e, const struct mete_options *options)
 {
     struct mete_options o = {0};
@@ -153,7 +155,7 @@ enum mete_result engine_refuse(struct mete_engine *e, enum mete_result result, c
     va_list ap;
 
     va_start(ap, fmt);
-    (void)vsnprintf(e->error, sizeof(e->error), fmt, ap); /* cut where too long */
+    (void)vsnprintf(e->error, sizeof(e->error), fmt, ap); /* cut when too long */
     va_end(ap);
     return result;
 }
@@ -178,7 +180,7 @@ struct workload *engine_workload(const struct mete_engine *e, uint64_t id)
 {
     struct workload *w = id_map_find(&e->workloads, id);
 
-    return w && !w->whole ? w : NULL; /* those are nobody's to name */
+    return w && !w->whole ? w : NULL; /* callers cannot name elastic pods */
 }
 
 bool text_is_sane(const char *text)

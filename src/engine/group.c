@@ -1,3 +1,5 @@
+/* group.c - groups: workloads that ask for the same, and their waiting order */
+
 #include <stdlib.h>
 
 #include "engine/affinity/affinity.h"
@@ -99,7 +101,8 @@ static void group_free(struct mete_engine *e, struct group *g)
     free(g);
 }
 
-/* Pods that are hard to place go first: by gpus, then in the order given. */
+/* Sorts the sets by gpus, most first, then in the given order: pods that are hard to place go
+ * first. */
 static void order_sets(struct group *g)
 {
     g->fill_order = mem_alloc(g->n_sets * sizeof(*g->fill_order));
@@ -127,7 +130,7 @@ static void spell_asks(struct words *words, const struct domain_asks *asks)
         spell(words, (uint64_t)asks->keys[i] << 1 | asks->is_required[i]);
 }
 
-/* What makes two groups the same. Shapes are hash-consed, so their addresses serve. */
+/* The group's identity. Shapes are hash-consed, so their addresses serve. */
 static void group_spell(const struct group *g, struct words *words)
 {
     vec_clear(words);
@@ -145,8 +148,8 @@ static void group_spell(const struct group *g, struct words *words)
     }
 }
 
-/* The one that is there already, or `g`. */
-static struct group *consed(struct mete_engine *e, struct group *g)
+/* The existing group equal to `g`, which is then freed; or `g`. Takes a reference. */
+static struct group *group_consed(struct mete_engine *e, struct group *g)
 {
     struct group *found = NULL;
     struct words *words = &e->words;
@@ -202,12 +205,12 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
     }
     asks_read(e, w->domains, w->n_domains, &g->asks);
     g->has_asks = g->has_asks || w->n_domains > 0;
-    *ret = consed(e, g);
+    *ret = group_consed(e, g);
     return METE_OK;
 }
 
-static struct group *copy_of(struct mete_engine *e, const struct group *g, struct queue *queue,
-                             uint32_t user, struct ties *const *ties)
+static struct group *group_copy(struct mete_engine *e, const struct group *g, struct queue *queue,
+                                uint32_t user, struct ties *const *ties)
 {
     struct group *copy = mem_alloc(sizeof(*copy));
 
@@ -232,18 +235,18 @@ static struct group *copy_of(struct mete_engine *e, const struct group *g, struc
         if (copy->sets[i].name != 0)
             (void)intern_ref(e->texts, intern_text(e->texts, copy->sets[i].name));
     }
-    return consed(e, copy);
+    return group_consed(e, copy);
 }
 
 struct group *group_for(struct mete_engine *e, const struct group *g, struct queue *queue,
                         uint32_t user)
 {
-    return copy_of(e, g, queue, user, NULL);
+    return group_copy(e, g, queue, user, NULL);
 }
 
 struct group *group_tied(struct mete_engine *e, const struct group *g, struct ties *const *ties)
 {
-    return copy_of(e, g, g->queue, g->user, ties);
+    return group_copy(e, g, g->queue, g->user, ties);
 }
 
 void group_unref(struct mete_engine *e, struct group *g)
@@ -255,7 +258,7 @@ void group_unref(struct mete_engine *e, struct group *g)
     group_free(e, g);
 }
 
-static void enter(struct workload *w)
+static void group_enter(struct workload *w)
 {
     struct group *g = w->group;
     struct queue *q = w->queue;
@@ -265,12 +268,12 @@ static void enter(struct workload *w)
         vec_add(&q->groups, g);
     }
     order_add(&g->waiting, &w->in_group, &w->key);
-    /* what failed was the one that was first; a new first one may stand before a reservation */
+    /* The former first workload failed; a new first one may be before a backfill reservation. */
     if (order_first(&g->waiting) == &w->in_group)
         g->failed_at = 0;
 }
 
-static void leave(struct workload *w)
+static void group_leave(struct workload *w)
 {
     struct group *g = w->group;
     struct queue *q = w->queue;
@@ -287,7 +290,7 @@ static void leave(struct workload *w)
 void group_wait(struct mete_engine *e, struct workload *w)
 {
     if (w->hold == METE_HOLD_NONE)
-        enter(w);
+        group_enter(w);
     w->queue->n_on_hold += w->hold != METE_HOLD_NONE;
     w->queue->n_extras += w->whole != NULL;
     w->queue->n_extras_on_hold += w->whole && w->hold != METE_HOLD_NONE;
@@ -299,7 +302,7 @@ void group_wait(struct mete_engine *e, struct workload *w)
 void group_unwait(struct mete_engine *e, struct workload *w)
 {
     if (w->hold == METE_HOLD_NONE)
-        leave(w);
+        group_leave(w);
     w->queue->n_on_hold -= w->hold != METE_HOLD_NONE;
     w->queue->n_extras -= w->whole != NULL;
     w->queue->n_extras_on_hold -= w->whole && w->hold != METE_HOLD_NONE;
@@ -308,7 +311,8 @@ void group_unwait(struct mete_engine *e, struct workload *w)
     w->group->n_claims -= w->claim != NULL;
 }
 
-/* Each set by itself, over all nodes: necessary for several sets, exact for one. */
+/* Does the set alone fit on the empty nodes? Necessary for a group of several sets, exact for one.
+ */
 static bool set_fits_empty(const struct mete_engine *e, const struct group_set *set)
 {
     uint64_t count = 0;

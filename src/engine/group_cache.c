@@ -1,3 +1,5 @@
+/* group_cache.c - the cache of group_cache.h: one slot for each hash of plain requests */
+
 #include "engine/group_cache.h"
 
 #include <stdlib.h>
@@ -25,7 +27,8 @@ void group_cache_free(struct group_cache *r)
     free(r);
 }
 
-/* Says nothing but what is_like compares. Whoever lets workloads say more adds it here. */
+/* Has the workload no requests beyond those that is_like compares? New members of mete_workload and
+ * mete_pod_set are added here. */
 static bool is_plain(struct mete_engine *e, const struct mete_workload *w)
 {
     const struct mete_pod_set *set = w->pod_sets;
@@ -49,7 +52,7 @@ static bool has_requests(const struct mete_engine *e, const struct shape *s,
     return true;
 }
 
-/* Amounts that would be refused are in no shape. */
+/* Invalid amounts match no shape. */
 static bool is_of_shape(const struct mete_engine *e, const struct shape *s,
                         const struct mete_pod_set *set)
 {
@@ -121,7 +124,7 @@ const char *group_cache_check(const struct mete_engine *e)
         n += e->group_cache->slots[i] != NULL;
     map_each (handle, e->group_map, g, next) {
         if (g->group_cache && *g->group_cache != g)
-            return "a group is not where it says that it was read lately";
+            return "a group is not in its slot of the cache";
         found += g->group_cache != NULL;
     }
     return found == n ? NULL : "a group that is gone was read lately";

@@ -1,4 +1,5 @@
-/* What waits, but is not to start: it keeps its place in its queue, and is in no group's order. */
+/* hold.c - held workloads: they keep their place in the queue, but are in no group's order */
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@
 static const struct {
     enum mete_reason_code code;
     const char *text;
-    const char *released; /* what would start it; NULL: nothing that could be tried */
+    const char *released; /* the event that would release it; NULL: none to try */
 } words[] = {
     [METE_HOLD_NONE] = {METE_REASON_NONE, "", NULL},
     [METE_HOLD_NOT_ALLOWED] = {METE_REASON_NOT_ALLOWED, "may not be in its queue", NULL},
@@ -46,7 +47,7 @@ enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id, enum met
                              (int)hold);
     if (text && !text_is_sane(text))
         return engine_refuse(e, METE_INVALID,
-                             "workload %" PRIu64 ": what holds it is empty or too long", id);
+                             "workload %" PRIu64 ": the text of the hold is empty or too long", id);
     record_call(e, RECORD_WORKLOAD_HOLD, &(struct record_hold){id, hold, text});
     waits = !w->is_placed;
     if (waits && hold != METE_HOLD_NONE) {
@@ -65,7 +66,7 @@ enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id, enum met
     return METE_OK;
 }
 
-/* Others do not matter: it would have its turn in the next cycle. */
+/* Adds the line when a released workload would start in the next cycle. */
 void why_if_released(struct mete_engine *e, const struct attempt *a, struct why_lines *to)
 {
     struct attempt now = {.w = a->w, .now_ns = a->now_ns};

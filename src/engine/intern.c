@@ -1,3 +1,5 @@
+/* intern.c - interned texts: a map from text to number, and a list back */
+
 #include "engine/intern.h"
 
 #include <assert.h>
@@ -19,7 +21,7 @@ enum {
 struct intern {
     struct text *by_text;
     struct text
-        *group_cache[RECENT]; /* found lately, by a hash that is cheap: few are asked for often */
+        *recent[RECENT]; /* lately found texts, by a cheap hash: callers ask for few texts often */
     VEC(struct text *) by_id; /* [0] is not used */
     VEC(uint32_t) unused;
 };
@@ -49,25 +51,25 @@ void intern_free(struct intern *in)
     free(in);
 }
 
-static struct text **group_cache_of(struct intern *in, const char *at)
+static struct text **intern_slot_of(struct intern *in, const char *at)
 {
     uint32_t hash = 2166136261; /* FNV-1a */
 
     for (; *at; at++)
         hash = (hash ^ (uint8_t)*at) * 16777619;
-    return &in->group_cache[hash % RECENT];
+    return &in->recent[hash % RECENT];
 }
 
-static struct text *find(struct intern *in, const char *at)
+static struct text *intern_find_text(struct intern *in, const char *at)
 {
-    struct text **group_cache = group_cache_of(in, at);
+    struct text **recent = intern_slot_of(in, at);
     struct text *text = NULL;
 
-    if (*group_cache && strcmp((*group_cache)->at, at) == 0)
-        return *group_cache;
+    if (*recent && strcmp((*recent)->at, at) == 0)
+        return *recent;
     map_find_text(handle, in->by_text, at, text);
     if (text)
-        *group_cache = text;
+        *recent = text;
     return text;
 }
 
@@ -82,7 +84,7 @@ static uint32_t free_id(struct intern *in)
 
 uint32_t intern_ref(struct intern *in, const char *at)
 {
-    struct text *text = find(in, at);
+    struct text *text = intern_find_text(in, at);
 
     if (!text) {
         size_t size = strlen(at);
@@ -99,7 +101,7 @@ uint32_t intern_ref(struct intern *in, const char *at)
 
 uint32_t intern_find(struct intern *in, const char *at)
 {
-    const struct text *text = find(in, at);
+    const struct text *text = intern_find_text(in, at);
 
     return text ? text->id : 0;
 }
@@ -115,8 +117,8 @@ void intern_unref(struct intern *in, uint32_t id)
     if (--text->refs > 0)
         return;
     map_remove(handle, in->by_text, text);
-    if (*group_cache_of(in, text->at) == text)
-        *group_cache_of(in, text->at) = NULL;
+    if (*intern_slot_of(in, text->at) == text)
+        *intern_slot_of(in, text->at) = NULL;
     in->by_id.at[id] = NULL;
     vec_add(&in->unused, id);
     free(text);

@@ -1,3 +1,5 @@
+/* journal.c - opening, keeping and undoing trials */
+
 #include "engine/journal.h"
 
 #include <assert.h>
@@ -16,8 +18,8 @@ void journal_keep(struct journal *j, size_t mark)
         vec_clear(&j->notes);
 }
 
-/* Sizes that are known make one move each. */
-static void put_back(const struct journal *j, const struct journal_note *note)
+/* A memcpy of a constant size compiles to one move. */
+static void note_put_back(const struct journal *j, const struct journal_note *note)
 {
     switch (note->size) {
     case 0:
@@ -41,7 +43,7 @@ void journal_undo(struct journal *j, size_t mark)
     while (j->notes.n > mark) {
         const struct journal_note note = j->notes.at[--j->notes.n];
 
-        put_back(j, &note);
+        note_put_back(j, &note);
     }
     j->depth--;
 }

@@ -1,3 +1,5 @@
+/* ladder.c - the table of a ladder */
+
 #include "engine/ladder.h"
 
 #include <assert.h>

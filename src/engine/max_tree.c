@@ -1,3 +1,5 @@
+/* max_tree.c - the tree of max_tree.h: its layout, and changes up to the root */
+
 #include "engine/max_tree.h"
 
 #include <assert.h>
@@ -6,7 +8,7 @@
 
 #include "base/mem.h"
 
-/* Of a line of the processor's cache. */
+/* On one cache line. */
 enum {
     NUMBERS = MAX_TREE_NUMBERS,
     KEYS = 8,
@@ -64,7 +66,7 @@ void max_tree_clear(struct max_tree *w)
     memset(w->at, 0, numbers_bytes(w->n) + keys_bytes(w->n));
 }
 
-/* `a` is before `b`. */
+/* The place of the larger number; of equal ones `a`, which is before `b`. */
 static size_t better(const uint32_t *at, size_t a, size_t b)
 {
     return at[b] > at[a] ? b : a;
@@ -103,7 +105,7 @@ void max_tree_change(struct max_tree *w, size_t line, uint64_t old, uint64_t key
         uint64_t was = *here;
 
         if (key < was && old != was)
-            return; /* another one is the best, then as now */
+            return; /* another number is the line's largest, before and after */
         if (key < was)
             key = step == 0 ? best_number(w, line)
                             : best_key(&w->keys[w->first[step - 1] + line * KEYS]);

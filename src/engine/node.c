@@ -1,3 +1,5 @@
+/* node.c - nodes and their gpus, as the caller sets them */
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -157,7 +159,7 @@ struct room *node_room_make(struct node *n, uint32_t resource)
     return &n->rooms[at];
 }
 
-/* What is used of resources that the node no longer names stays, over a capacity of 0. */
+/* Sets the capacities. A resource in use that the node no longer has stays, with capacity 0. */
 static void set_rooms(struct mete_engine *e, struct node *n, const struct mete_node *from)
 {
     struct room *old = n->rooms;
@@ -240,7 +242,7 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
     g->memory_bytes = from->memory_bytes;
     g->numa_node = from->numa_node;
     if (g->link_group != from->link_group)
-        e->labels_version++; /* what was decided before is not held against it */
+        e->labels_version++; /* earlier decisions need not meet the new link groups */
     g->link_group = from->link_group;
     g->is_healthy = from->is_healthy;
     g->node = n;
@@ -269,8 +271,7 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
     }
 }
 
-/* The holds of gpus that are here before and after are kept: they are marked in the gpus
- * themselves. */
+/* Replaces the node's gpus. A gpu that stays keeps its holders, which are in the gpu itself. */
 static void set_gpus(struct mete_engine *e, struct node *n, const struct mete_node *from)
 {
     struct gpu *old[NODE_GPUS_MAX];
@@ -279,7 +280,7 @@ static void set_gpus(struct mete_engine *e, struct node *n, const struct mete_no
     memcpy(old, n->gpus, sizeof(old));
     for (size_t i = 0; i < n_old; i++)
         old[i]->node = NULL;
-    n->n_gpus = 0; /* nothing to let go of below */
+    n->n_gpus = 0; /* clear_gpus drops none of them */
     clear_gpus(e, n);
     for (unsigned i = 0; i < from->n_gpus; i++)
         set_gpu(e, n, i, &from->gpus[i]);
@@ -398,7 +399,8 @@ static void order_insert(struct mete_engine *e, struct node *n)
     search_reset(e);
 }
 
-/* What policies compare with that of the largest node; nothing of one that is not there. */
+/* The sizes that policies compare with those of the largest node; 0 for a node that is not
+ * present. */
 struct node_size {
     int64_t cpu;
     uint32_t gpus;
@@ -417,7 +419,7 @@ static void enlarge(struct mete_engine *e, struct node_size size)
     e->gpus_max = size.gpus > e->gpus_max ? size.gpus : e->gpus_max;
 }
 
-/* All nodes are looked at only where one of the largest became smaller. */
+/* Updates the largest sizes. Only a largest node that became smaller needs a look at all nodes. */
 static void find_largest(struct mete_engine *e, struct node_size was, struct node_size is)
 {
     if ((was.cpu < e->cpu_max || is.cpu >= was.cpu) &&
@@ -432,7 +434,7 @@ static void find_largest(struct mete_engine *e, struct node_size was, struct nod
     }
 }
 
-/* `was` is what the node had before. */
+/* Notes a change of the node, whose size was `was`. */
 static void note_change(struct mete_engine *e, const struct node *n, struct node_size was)
 {
     find_largest(e, was, size_of(e, n));
@@ -462,7 +464,7 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
         order_insert(e, n);
     node_touch(e, n);
     note_change(e, n, was);
-    reservations_ready(e); /* picks are made when something happens, not when somebody asks */
+    reservations_ready(e); /* reservations pick gpus on events, not on questions */
     return METE_OK;
 }
 
@@ -478,7 +480,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     backfill_drop_node(e, n);
     vec_remove(&e->order, order_index(e, name));
     n->is_present = false;
-    n->n_reserved = 0; /* and e->reserved is made anew */
+    n->n_reserved = 0; /* e->reserved is rebuilt */
     affinity_node_leave(e, n);
     clear_gpus(e, n);
     clear_kind(e, n);

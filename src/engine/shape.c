@@ -1,7 +1,10 @@
 /*
- * Shapes and groups are hash-consed: what asks for the same thing is the same object, found by a
- * list of numbers that says all of it. So a search that failed for one has failed for all of them.
+ * shape.c - shapes: what one pod asks for, checked, interned and hash-consed
+ *
+ * Shapes and groups are hash-consed: equal requests share one object, found by a list of numbers
+ * that spells the request. So a search that fails for one pod fails for all pods of the shape.
  */
+
 #include <stdlib.h>
 
 #include "engine/affinity/affinity.h"
@@ -127,8 +130,9 @@ static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_s
     return result == METE_OK ? affinity_rules_check(e, set) : result;
 }
 
-/* Sorts; most lists come in order. */
-static void sort(void *at, size_t n, size_t size, int (*compare)(const void *, const void *))
+/* Sorts a list. Most lists come in order. */
+static void shape_sort_list(void *at, size_t n, size_t size,
+                            int (*compare)(const void *, const void *))
 {
     const char *item = at;
 
@@ -147,7 +151,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The gpus that it asks for; nothing about them where it asks for none. */
+/* Reads the gpus that the set asks for. Without gpus, shares and models do not matter. */
 static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, struct shape *s)
 {
     struct mete_pod_set plain;
@@ -174,10 +178,10 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
         else
             s->models[s->n_models++] = model;
     }
-    sort(s->models, s->n_models, sizeof(*s->models), compare_numbers);
+    shape_sort_list(s->models, s->n_models, sizeof(*s->models), compare_numbers);
 }
 
-/* What a glance at a node tells of. Whoever lets shapes ask for more adds it here. */
+/* Sets is_plain: a glance at a node decides the fit. New requests of shapes are added here. */
 static void find_plain(const struct mete_engine *e, struct shape *s)
 {
     s->is_plain = !s->is_linked && s->node == 0 && s->n_selector == 0 && s->n_models == 0 &&
@@ -214,7 +218,7 @@ static struct shape *shape_new(const struct mete_pod_set *set)
     return s;
 }
 
-/* Interns what the set asks for. Every number in the shape is held by it. */
+/* Reads the set's requests. The shape holds each interned number in it. */
 static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set *set)
 {
     struct shape *s = shape_new(set);
@@ -239,9 +243,9 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
             .effect = t->any_effect ? EFFECT_ANY : (uint32_t)t->effect,
         };
     }
-    sort(s->requests, s->n_requests, sizeof(*s->requests), compare_requests);
-    sort(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
-    sort(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
+    shape_sort_list(s->requests, s->n_requests, sizeof(*s->requests), compare_requests);
+    shape_sort_list(s->selector, s->n_selector, sizeof(*s->selector), compare_labels);
+    shape_sort_list(s->tolerations, s->n_tolerations, sizeof(*s->tolerations), compare_tolerations);
     s->nodes = node_rules_read(e, set);
     s->affinity = affinity_rules_read(e, set);
     find_plain(e, s);
@@ -289,7 +293,7 @@ static void spell_asks(const struct shape *s, struct words *w)
     }
 }
 
-/* All that the shape says, as numbers. */
+/* The shape's identity. */
 static void shape_spell(const struct shape *s, struct words *w)
 {
     vec_clear(w);
@@ -368,7 +372,7 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .gpus = s->gpus,
         .milli = s->milli,
         .gpu_bytes = s->gpu_bytes,
-        .models = s->models, /* what-ifs take all of them or none */
+        .models = s->models, /* what-ifs keep all models or drop all */
         .n_models = s->n_models,
         .asks = asks_scratch(e, s),
         .n_asks = s->n_asks,
@@ -379,7 +383,7 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .cpu = s->cpu,
         .selector = arena_alloc(e->scratch, selector_size),
         .n_selector = s->n_selector,
-        /* room for one more, which is what what-ifs add */
+        /* room for the one toleration that a what-if adds */
         .tolerations = arena_alloc(e->scratch, tolerations_size + sizeof(*s->tolerations)),
         .n_tolerations = s->n_tolerations,
         .nodes = s->nodes,

@@ -1,3 +1,5 @@
+/* workload.c - workloads: added, restored, removed */
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ static size_t slots_of(const struct shape *s)
     return s->gpus < NODE_GPUS_MAX ? s->gpus : NODE_GPUS_MAX;
 }
 
-/* Room for a pod's gpus, and for its marks where it has asks, in pointers. */
+/* Space for a pod's gpus, and with asks for its marks, in pointers. */
 static size_t block_of(const struct shape *s)
 {
     size_t marks = s->n_asks > 0 ? s->gpus * sizeof(uint16_t) : 0;
@@ -31,7 +33,7 @@ static size_t block_of(const struct shape *s)
     return slots_of(s) + (marks + sizeof(struct gpu *) - 1) / sizeof(struct gpu *);
 }
 
-/* The pods and the room for the gpus of each. */
+/* The bytes of the group's pods and their gpus. */
 static size_t pods_bytes(const struct group *g)
 {
     size_t n_slots = 0;
@@ -41,7 +43,7 @@ static size_t pods_bytes(const struct group *g)
     return g->n_pods * sizeof(struct pod) + n_slots * sizeof(struct gpu *);
 }
 
-/* Behind the workload, where there is room for them. */
+/* Makes the pods in the space behind the workload. */
 static void make_pods(struct workload *w)
 {
     const struct group *g = w->group;
@@ -75,7 +77,8 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
     return METE_OK;
 }
 
-/* The group that it is in from now on; its queue counts it. `user` is the number of its user. */
+/* Finds or makes the workload's group, and counts the workload in its queue. `user` is the interned
+ * user name. */
 static enum mete_result join_group(struct mete_engine *e, const struct mete_workload *from,
                                    uint32_t user, struct group **ret)
 {
@@ -160,8 +163,8 @@ void workload_free(struct mete_engine *e, struct workload *w)
     free(w);
 }
 
-static enum mete_result make_new(struct mete_engine *e, const struct mete_workload *from,
-                                 struct workload **ret)
+static enum mete_result workload_make_new(struct mete_engine *e, const struct mete_workload *from,
+                                          struct workload **ret)
 {
     if (from->id >= ELASTIC_EXTRA_IDS)
         return engine_refuse(e, METE_INVALID, "workload id %" PRIu64 " is over 2^63 - 1", from->id);
@@ -181,11 +184,11 @@ void workload_enter(struct mete_engine *e, struct workload *w)
 enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_workload *from)
 {
     struct workload *w = NULL;
-    enum mete_result result = make_new(e, from, &w);
+    enum mete_result result = workload_make_new(e, from, &w);
 
     if (result != METE_OK)
         return result;
-    assert(w); /* made, as METE_OK says */
+    assert(w); /* made: the result is METE_OK */
     record_call(e, RECORD_WORKLOAD_ADD, from);
     workload_enter(e, w);
     group_wait(e, w);
@@ -193,7 +196,8 @@ enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_work
     return METE_OK;
 }
 
-/* What the pod asks for is counted on its node also where the node has no such resource (yet). */
+/* Makes rooms for the requests, also for resources that the node does not have (yet). False: a sum
+ * would overflow. */
 static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape *s)
 {
     for (size_t i = 0; i < s->n_requests; i++) {
@@ -204,7 +208,7 @@ static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape
         if (!room) {
             (void)intern_ref(e->texts, intern_text(e->texts, r->resource));
             room = node_room_make(n, r->resource);
-            backfill_drop_node(e, n); /* its extras are by the rooms as they were */
+            backfill_drop_node(e, n); /* its extras are parallel to the old rooms */
         }
         if (__builtin_add_overflow(room->used, r->amount, &sum))
             return false;
@@ -212,13 +216,14 @@ static bool make_rooms(struct mete_engine *e, struct node *n, const struct shape
     return true;
 }
 
-/* What was given once is kept also where the memory has become too small since. */
+/* Has the gpu enough compute left? Memory is not checked: the pod got it before the gpu's memory
+ * was set smaller. */
 static bool has_room(const struct gpu *g, uint32_t milli)
 {
     return g->milli_used + milli <= MILLI;
 }
 
-/* Nothing of a gpu but slices and replicas of it is beside these. */
+/* Slices and replicas exclude holders of the whole gpu and shares. */
 static enum mete_result check_parts(struct mete_engine *e, const struct gpu *g)
 {
     if (g->holder || g->n_shares > 0)
@@ -237,8 +242,8 @@ static enum mete_result check_slice_at(struct mete_engine *e, const struct gpu *
 
         if (parts_span(p, p->names[at], at) & span)
             return engine_refuse(e, METE_CONFLICT,
-                                 "gpu '%s': a slice at %u is held by workload %" PRIu64
-                                 ", where one is to be at %u",
+                                 "gpu '%s': the slice at %u, held by workload %" PRIu64
+                                 ", overlaps a slice at %u",
                                  g->uuid, at, workload_id(p->holders[at]->workload), d->start);
     }
     return p->n_replicas > 0
@@ -246,7 +251,7 @@ static enum mete_result check_slice_at(struct mete_engine *e, const struct gpu *
                : check_parts(e, g);
 }
 
-/* One device of a pod with asks. */
+/* Restores one device of a pod with asks. */
 static enum mete_result restore_device(struct mete_engine *e, struct pod *p, size_t i,
                                        struct gpu *g, const struct mete_device *d)
 {
@@ -271,7 +276,8 @@ static enum mete_result restore_device(struct mete_engine *e, struct pod *p, siz
     return METE_OK;
 }
 
-/* The devices of a pod with asks, one after the other: slices of one gpu may be among them. */
+/* Restores the devices of a pod with asks one by one, because a gpu may appear in several slices.
+ */
 static enum mete_result restore_devices(struct mete_engine *e, struct pod *p, struct node *n,
                                         const struct mete_pod_placement *at)
 {
@@ -297,7 +303,7 @@ static enum mete_result restore_devices(struct mete_engine *e, struct pod *p, st
             return result;
     }
     if (!make_rooms(e, n, pod_shape(p)))
-        return engine_refuse(e, METE_CONFLICT, "node '%s' holds more than can be counted",
+        return engine_refuse(e, METE_CONFLICT, "node '%s': the sum of the requests overflows",
                              at->node);
     pod_take(e, p, pod_shape(p), n, gpus, at->n_gpus);
     return METE_OK;
@@ -330,7 +336,7 @@ static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
                 return engine_refuse(e, METE_INVALID, "gpu '%s' is named twice", at->gpus[i]);
     }
     if (!make_rooms(e, n, pod_shape(p)))
-        return engine_refuse(e, METE_CONFLICT, "node '%s' holds more than can be counted",
+        return engine_refuse(e, METE_CONFLICT, "node '%s': the sum of the requests overflows",
                              at->node);
     pod_take(e, p, pod_shape(p), n, gpus, at->n_gpus);
     return METE_OK;
@@ -342,7 +348,7 @@ static enum mete_result check_devices(struct mete_engine *e, const struct worklo
     if (p->n_gpus != p->n_devices)
         return engine_refuse(e, METE_INVALID,
                              "workload %" PRIu64
-                             ": pod %u has asks, and its placement not a device for each gpu",
+                             ": pod %u has asks, but its placement lacks a device for each gpu",
                              w->key.id, p->pod);
     for (size_t i = 0; i < p->n_gpus; i++) {
         const struct mete_device *d = &p->devices[i];
@@ -350,8 +356,7 @@ static enum mete_result check_devices(struct mete_engine *e, const struct worklo
         if (!text_is_sane(d->gpu) || d->ask >= s->n_asks || d->start >= MIG_UNITS_MAX)
             return engine_refuse(e, METE_INVALID,
                                  "workload %" PRIu64
-                                 ": device %zu of pod %u has no gpu, or no ask or start that can "
-                                 "be",
+                                 ": device %zu of pod %u has no gpu, or an unknown ask or start",
                                  w->key.id, i, p->pod);
     }
     return METE_OK;
@@ -392,7 +397,7 @@ static enum mete_result check_placement(struct mete_engine *e, const struct work
     return METE_OK;
 }
 
-/* Lets go of nodes and gpus that were made for a placement that did not come about. */
+/* Frees nodes and gpus that were made for a refused placement. */
 static void drop_unused(struct mete_engine *e, const struct mete_placement *placement)
 {
     for (size_t i = 0; i < placement->n_pods; i++) {
@@ -451,8 +456,8 @@ void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_
         e->eased++;
 }
 
-/* Without the pods beyond what it needs at least; one that is of no set or has too large a number
- * is in it, to be refused. */
+/* The placement without elastic pods. Pods with an unknown set or too large a number stay, so that
+ * the caller refuses them. */
 static struct mete_placement least_of(struct mete_engine *e, const struct workload *w,
                                       const struct mete_placement *from)
 {
@@ -472,8 +477,8 @@ static struct mete_placement least_of(struct mete_engine *e, const struct worklo
     return ret;
 }
 
-/* All of it, wherever it is. */
-static void drop(struct mete_engine *e, struct workload *w)
+/* Removes a workload with its elastic pods, placed or waiting. */
+static void workload_drop(struct mete_engine *e, struct workload *w)
 {
     elastic_free(e, w);
     if (w->is_placed)
@@ -490,11 +495,11 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
 {
     struct mete_placement least;
     struct workload *w = NULL;
-    enum mete_result result = make_new(e, from, &w);
+    enum mete_result result = workload_make_new(e, from, &w);
 
     if (result != METE_OK)
         return result;
-    assert(w); /* made, as METE_OK says */
+    assert(w); /* made: the result is METE_OK */
     least = least_of(e, w, placement);
     result = workload_restore_pods(e, w, &least);
     if (result != METE_OK) {
@@ -509,7 +514,7 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
     elastic_make(e, w, from);
     result = elastic_restore(e, w, placement);
     if (result != METE_OK) {
-        drop(e, w);
+        workload_drop(e, w);
         return result;
     }
     record_call(e, RECORD_WORKLOAD_RESTORE, &(struct record_restore){from, placement});
@@ -529,7 +534,7 @@ void workload_give(struct mete_engine *e, struct workload *w)
         memcpy(gpus, p->gpus, n_gpus * sizeof(struct gpu *));
         pod_give(e, p);
         for (size_t k = 0; k < n_gpus; k++) {
-            bool is_last = true; /* slices may be on the same one */
+            bool is_last = true; /* several slices may be of one gpu */
 
             for (size_t later = k + 1; later < n_gpus; later++)
                 is_last = is_last && gpus[later] != gpus[k];
@@ -571,7 +576,7 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
     preempt_forget(e, w);
     move_forget(e, w);
     foresee_ended(e, w);
-    drop(e, w);
+    workload_drop(e, w);
     return METE_OK;
 }
 

@@ -486,7 +486,7 @@ static void takes_back_what_was_held_before_a_restart(void **state)
     assert_sound(e);
     assert_int_equal(restore_slice(e, 2, "1g.10gb", 5, 0), METE_CONFLICT);
     assert_string_equal(mete_last_error(e),
-                        "gpu 'a-0': a slice at 4 is held by workload 1, where one is to be at 5");
+                        "gpu 'a-0': the slice at 4, held by workload 1, overlaps a slice at 5");
     assert_int_equal(restore_slice(e, 2, "1g.10gb", 3, 1), METE_INVALID);
     assert_int_equal(restore_slice(e, 2, "1g.10gb", 3, 0), METE_OK);
     assert_int_equal(restore_job(e, (struct job_spec){.id = 3, .gpus = 1, .restored_on = "a"}, 1),

@@ -1,7 +1,10 @@
 /*
+ * demand.c - the usual demand, summed by groups of kinds
+ *
  * Kinds that differ in cpu only form a group: a group's weight is looked up by how much cpu is
  * free. Idle gpu is a fragment unless some group can use it, so one sum over the groups is enough.
  */
+
 #include "engine/place/demand.h"
 
 #include <stdlib.h>
@@ -21,8 +24,8 @@ enum {
 
 struct demand_group {
     const struct shape *shape; /* gpus, share and models of all kinds in it; held by the demand */
-    uint32_t level;            /* of what it asks of one gpu, in `levels` */
-    int64_t *weights;          /* by cpu: of the kinds that ask for at most cpus[i] */
+    uint32_t level;            /* index in `levels` of the compute asked of one gpu */
+    int64_t *weights;          /* by cpu: the sum over kinds that ask for at most cpus[i] */
 };
 
 struct demand {
@@ -30,11 +33,12 @@ struct demand {
     size_t n_kinds;
     struct demand_group *groups;
     size_t n_groups;
-    int64_t *cpus; /* asked for: each once, ascending */
+    int64_t *cpus; /* cpu requests: each once, ascending */
     size_t n_cpus;
-    uint16_t *levels; /* asked of one gpu: each once, ascending */
+    uint16_t *levels; /* compute asked of one gpu: each once, ascending */
     size_t n_levels;
-    uint16_t level_of[MILLI + 1]; /* how many levels a gpu with so much free serves */
+    uint16_t
+        level_of[MILLI + 1]; /* the number of levels that a gpu with this free compute serves */
     int64_t weight;
     int64_t total;
 };
@@ -74,7 +78,7 @@ int64_t demand_total(const struct demand *d)
     return d->total;
 }
 
-/* For each level: how many of the gpus have that much free, and what they have in all. */
+/* For each level: the gpus with at least that much free, and the sum of their free compute. */
 struct usable {
     uint32_t gpus[MILLI + 1];
     int64_t milli[MILLI + 1];
@@ -158,7 +162,7 @@ static struct demand_group *group_of(struct demand *d, const struct shape *s)
     return &d->groups[d->n_groups++];
 }
 
-/* The cpus and levels that occur. */
+/* Fills the cpus and levels that occur. */
 static void find_steps(struct demand *d)
 {
     int64_t *levels = mem_alloc(d->n_kinds * sizeof(*levels) + 1);
@@ -188,7 +192,7 @@ static void fill_groups(struct demand *d)
 
         d->weight += d->kinds[i].weight;
         if (s->gpus == 0)
-            continue; /* all idle gpu is a fragment to it */
+            continue; /* all idle gpu is a fragment for this kind */
         g = group_of(d, s);
         for (size_t k = 0; k < d->n_cpus; k++)
             if (d->cpus[k] >= s->cpu)
@@ -243,7 +247,7 @@ enum mete_result mete_demand_set(struct mete_engine *e, const struct mete_demand
         struct mete_pod_set set = *demand[i].set;
 
         set.node = NULL;
-        set.n_rules = 0; /* they say nothing of a node by itself */
+        set.n_rules = 0; /* rules about other pods do not describe a node */
         d->kinds[i].weight = (int64_t)demand[i].weight;
         result = shape_make(e, &set, &d->kinds[i].shape);
         if (result == METE_OK)
@@ -272,7 +276,7 @@ static int64_t healthy_milli(const struct node *n)
     return (int64_t)__builtin_popcountll(n->healthy) * MILLI;
 }
 
-/* Counts a node again that may have changed. */
+/* Recounts a node that may have changed. */
 static void count_node(struct mete_engine *e, struct node *n)
 {
     struct node_sums now = {0};

@@ -1,10 +1,13 @@
 /*
- * A trial in a domain fills it as the whole cluster would be filled: for each pod the best node.
- * The keys of its nodes are in a winner tree of their own (see search.c), which begins with what
- * the shape's cache knows and catches up as that does. Only domains in which a count leaves
- * room are tried; the count is never too low. When a later set finds no place, an earlier one goes
- * to its next domain, up to RETURNS_MAX times.
+ * domain.c - the search for a domain that holds a gang
+ *
+ * A trial fills a domain as the engine fills the whole cluster: each pod goes to the best node. The
+ * keys of the domain's nodes are in a separate winner tree (see search.c), which starts from the
+ * shape's cache and catches up as the cache does. The search skips domains that have too little
+ * room by a count, which never is too low. When a later set finds no place, an earlier set goes to
+ * its next domain, up to RETURNS_MAX times.
  */
+
 #include "engine/place/domain.h"
 
 #include <stdlib.h>
@@ -17,12 +20,12 @@ enum {
     RETURNS_MAX = 64
 };
 
-/* Stands for the sets of a workload where the index of one is expected. */
+/* Stands for all sets of a workload in place of an index. */
 #define ALL_SETS SIZE_MAX
 
 struct domain_search {
-    const struct shape *shape; /* NULL: the tree says nothing */
-    uint64_t seen;             /* e->changes then */
+    const struct shape *shape; /* NULL: the tree is not valid */
+    uint64_t seen;             /* e->changes at the tree's last update */
     size_t room;
     VEC(uint64_t) tree;
 };
@@ -99,7 +102,7 @@ struct node *domain_best(struct mete_engine *e, const struct scope *scope, struc
     return search_node(e, *ret_key);
 }
 
-static void enter(struct mete_engine *e, struct attempt *a, struct scope scope)
+static void scope_enter(struct mete_engine *e, struct attempt *a, struct scope scope)
 {
     a->scope = scope;
     search_of(e)->shape = NULL;
@@ -139,7 +142,7 @@ static struct shape *shape_of(const struct attempt *a, uint32_t set)
     return a->shapes ? a->shapes[set] : a->w->group->sets[set].shape;
 }
 
-/* The whole gpus that the sets ask for together. */
+/* The whole gpus that set `at`, or all sets, ask for. */
 static uint64_t whole_gpus(const struct attempt *a, size_t at)
 {
     const struct group *g = a->w->group;
@@ -167,8 +170,8 @@ static bool may_fit(const struct attempt *a, const struct level *l, uint32_t dom
 
 static bool place_from(struct mete_engine *e, struct attempt *a, size_t at);
 
-/* Within the scope. `*ret_own`: what is asked for here found its place, it is the rest that failed.
- */
+/* Places set `at`, or all, within the scope, then the later sets. `*ret_own` is true when set `at`
+ * found its place: then a later set failed. */
 static bool place_here(struct mete_engine *e, struct attempt *a, size_t at, bool *ret_own)
 {
     *ret_own = false;
@@ -188,7 +191,7 @@ static bool try_domain(struct mete_engine *e, struct attempt *a, struct scope sc
     size_t mark = journal_open(&e->journal);
     bool is_own = false;
 
-    enter(e, a, scope);
+    scope_enter(e, a, scope);
     if (at == ALL_SETS)
         a->n_returns = 0;
     if (place_here(e, a, at, &is_own)) {
@@ -203,7 +206,7 @@ static bool try_domain(struct mete_engine *e, struct attempt *a, struct scope sc
     return false;
 }
 
-/* The domains of a level within the outer scope, the ones with fewest free gpus first. */
+/* Tries the level's domains within the outer scope, fewest free gpus first. */
 static bool try_level(struct mete_engine *e, struct attempt *a, struct level *l, struct scope outer,
                       size_t at)
 {
@@ -216,14 +219,14 @@ static bool try_level(struct mete_engine *e, struct attempt *a, struct level *l,
         if (domain_is_within(l, domain, &outer) && (a->is_thorough || may_fit(a, l, domain, at))) {
             if (try_domain(e, a, (struct scope){l, domain}, at))
                 return true;
-            level_catch_up(e, l); /* all is as it was, and so is the order */
+            level_catch_up(e, l); /* back to the former order of domains */
         }
         i = l->domains[domain].place + 1;
     }
     return false;
 }
 
-/* What is asked for at `at`, and the rest, as the asks say. */
+/* Places set `at`, or all, and the later sets, at the first level of the asks that works. */
 static bool place_together(struct mete_engine *e, struct attempt *a, const struct domain_asks *asks,
                            size_t at)
 {
@@ -241,7 +244,7 @@ static bool place_together(struct mete_engine *e, struct attempt *a, const struc
             return fits;
     }
     if (asks->n > 0)
-        enter(e, a, outer);
+        scope_enter(e, a, outer);
     return place_here(e, a, at, &is_own);
 }
 
@@ -252,7 +255,7 @@ static bool place_from(struct mete_engine *e, struct attempt *a, size_t at)
     if (at == g->n_sets)
         return queue_admits_placed(e, a->w, &a->block);
     if (a->scope.level != a->wide.level || a->scope.domain != a->wide.domain)
-        enter(e, a, a->wide);
+        scope_enter(e, a, a->wide);
     return place_together(e, a, &g->sets[g->fill_order[at]].asks, at);
 }
 
@@ -264,7 +267,7 @@ bool domains_place(struct mete_engine *e, struct attempt *a)
     a->n_returns = 0;
     fits = place_together(e, a, &a->w->group->asks, ALL_SETS);
     if (fits)
-        a->block.code = METE_REASON_NONE; /* of a domain that was tried before */
+        a->block.code = METE_REASON_NONE; /* it was set in a domain that failed */
     else if (a->n_placed < a->most_placed)
         a->n_placed = a->most_placed;
     a->scope = (struct scope){0};
@@ -298,7 +301,7 @@ static bool fits_empty(const struct level *l, uint32_t domain, const struct grou
     return count >= set->count;
 }
 
-/* All sets from `first` to before `end`, each by itself, in one domain. */
+/* Does one empty domain hold each set from `first` to before `end` by itself? */
 static bool any_fits_empty(struct mete_engine *e, const struct group *g, size_t first, size_t end,
                            const struct group_set *with)
 {
@@ -330,7 +333,7 @@ bool domains_never_fit(struct mete_engine *e, const struct group *g)
     return !any_fits_empty(e, g, 0, g->n_sets, NULL);
 }
 
-/* What the node says of the label; 0: nothing. */
+/* The node's value of the label; 0: none. */
 static uint32_t value_of(const struct node *n, uint32_t key)
 {
     for (size_t i = 0; i < n->n_labels; i++)
@@ -339,7 +342,7 @@ static uint32_t value_of(const struct node *n, uint32_t key)
     return 0;
 }
 
-/* Of the pods of one set, or of all. */
+/* Are the pods of one set, or of all, in the required domains? */
 static bool asks_hold(const struct workload *w, const struct domain_asks *asks, size_t set)
 {
     for (size_t i = 0; i < asks->n; i++) {

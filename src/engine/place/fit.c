@@ -1,3 +1,5 @@
+/* fit.c - the conditions of fit.h, and the choice of gpus within a node */
+
 #include "engine/place/fit.h"
 
 #include <limits.h>
@@ -105,7 +107,7 @@ bool fit_share_memory(const struct gpu *g, const struct shape *s)
     int64_t bytes = 0;
 
     if (s->gpu_bytes == 0 && g->bytes_used == 0)
-        return true; /* memory goes with compute */
+        return true; /* all shares have memory in proportion to compute */
     if (__builtin_mul_overflow(g->memory_bytes, (int64_t)memory_milli, &by_part) ||
         __builtin_add_overflow(g->bytes_used, s->gpu_bytes, &bytes) ||
         __builtin_add_overflow(bytes, (by_part + MILLI - 1) / MILLI, &bytes))
@@ -115,7 +117,8 @@ bool fit_share_memory(const struct gpu *g, const struct shape *s)
 
 uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus)
 {
-    uint64_t unsized = s->gpu_bytes == 0 ? ~n->sized : 0; /* memory goes with compute there */
+    uint64_t unsized =
+        s->gpu_bytes == 0 ? ~n->sized : 0; /* gpus whose shares have memory in proportion */
     uint64_t ret = 0;
 
     for (uint64_t left = gpus; left; left &= left - 1) {
@@ -140,7 +143,7 @@ unsigned fit_together(const struct node *n, const struct shape *s, uint64_t gpus
     return most;
 }
 
-/* How many such pods the gpus of an empty node hold. */
+/* The number of such pods that the gpus of an empty node hold. */
 static uint64_t fit_empty_gpus(const struct node *n, const struct shape *s)
 {
     uint64_t gpus = node_gpus_of(n, s);
@@ -163,7 +166,7 @@ static uint64_t fit_empty_gpus(const struct node *n, const struct shape *s)
         slots += here;
         gpus &= here > 0 ? UINT64_MAX : ~(left & -left);
     }
-    /* each pod takes shares of gpus that differ */
+    /* the shares of one pod are of different gpus */
     return bits(gpus) >= s->gpus ? slots / s->gpus : 0;
 }
 
@@ -184,8 +187,9 @@ uint64_t fit_empty(const struct node *n, const struct shape *s)
     return count;
 }
 
-/* The group with the fewest of `free` that still has `count`, as bits; 0 where none has. */
-static uint64_t tightest(const struct gpu_group *groups, size_t n, uint64_t free, unsigned count)
+/* The gpus of `free` in the group that has the fewest of these, but at least `count`; 0: none. */
+static uint64_t group_tightest(const struct gpu_group *groups, size_t n, uint64_t free,
+                               unsigned count)
 {
     unsigned fewest = UINT_MAX;
     uint64_t best = 0;
@@ -204,7 +208,7 @@ static uint64_t tightest(const struct gpu_group *groups, size_t n, uint64_t free
 
 uint64_t fit_linked(const struct node *n, uint64_t gpus, unsigned count)
 {
-    return tightest(n->links, n->n_links, gpus, count);
+    return group_tightest(n->links, n->n_links, gpus, count);
 }
 
 static uint64_t lowest(uint64_t set, unsigned count)
@@ -218,14 +222,15 @@ static uint64_t lowest(uint64_t set, unsigned count)
     return ret;
 }
 
-/* Where no group has enough: whole groups, the largest first, then the tightest for the rest. */
-static uint64_t gather(const struct node *n, uint64_t free, unsigned count)
+/* Gathers gpus from several groups: whole groups, the largest first, then the tightest for the
+ * rest. */
+static uint64_t devices_gather(const struct node *n, uint64_t free, unsigned count)
 {
     uint64_t ret = 0;
 
     while (bits(ret) < count) {
         unsigned rest = count - bits(ret);
-        uint64_t from = tightest(n->links, n->n_links, free & ~ret, rest);
+        uint64_t from = group_tightest(n->links, n->n_links, free & ~ret, rest);
 
         for (size_t i = 0; !(bits(from) >= rest) && i < n->n_links; i++) {
             uint64_t here = n->links[i].gpus & free & ~ret;
@@ -246,19 +251,19 @@ uint64_t devices_choose(const struct node *n, uint64_t free, unsigned count)
 
     if (count == 0)
         return 0;
-    narrower = n->n_models > 1 ? tightest(n->models, n->n_models, free, count) : 0;
+    narrower = n->n_models > 1 ? group_tightest(n->models, n->n_models, free, count) : 0;
     if (narrower)
         free = narrower;
     if (count == 1 && (free & ~n->linked))
         free &= ~n->linked;
-    narrower = tightest(n->links, n->n_links, free, count);
+    narrower = group_tightest(n->links, n->n_links, free, count);
     if (narrower)
         free = narrower;
-    narrower = tightest(n->numas, n->n_numas, free, count);
+    narrower = group_tightest(n->numas, n->n_numas, free, count);
     if (narrower)
         free = narrower;
-    else if (!tightest(n->links, n->n_links, free, count))
-        return gather(n, free, count);
+    else if (!group_tightest(n->links, n->n_links, free, count))
+        return devices_gather(n, free, count);
     return lowest(free, count);
 }
 
@@ -293,7 +298,7 @@ uint64_t devices_best_fit(const struct node *n, const struct shape *s, uint64_t 
 
 unsigned devices_quality(const struct node *n, uint64_t free, unsigned count)
 {
-    if (count <= 1 || tightest(n->links, n->n_links, free, count))
+    if (count <= 1 || group_tightest(n->links, n->n_links, free, count))
         return 2;
-    return tightest(n->numas, n->n_numas, free, count) ? 1 : 0;
+    return group_tightest(n->numas, n->n_numas, free, count) ? 1 : 0;
 }

@@ -1,3 +1,5 @@
+/* level.c - levels: made from the nodes' labels, kept up to date, dropped when unused */
+
 #include "engine/place/level.h"
 
 #include <stdlib.h>
@@ -7,13 +9,13 @@
 #include "engine/place/search.h"
 
 enum {
-    LEVELS_MAX = 32 /* kept; those in use apart */
+    LEVELS_MAX = 32 /* most unpinned levels kept */
 };
 
-/* Of one node, as it is counted here: sums over all nodes do not overflow. */
+/* The most cpu that a node counts for, so that sums over all nodes do not overflow. */
 #define CPU_MAX (INT64_C(1) << 40)
 
-/* While a level is made: a node and the values of its labels. */
+/* A node and the values of its labels, while the level is made. */
 struct labeled {
     struct node *node;
     const struct level *level;
@@ -48,7 +50,7 @@ static bool read_values(const struct level *l, const struct node *n, uint32_t *r
     return true;
 }
 
-/* Equal values side by side, by rank among these. */
+/* Orders by values, so that a domain's nodes are adjacent, then by rank. */
 static int compare_labeled(const void *a, const void *b)
 {
     const struct labeled *x = a;
@@ -60,7 +62,7 @@ static int compare_labeled(const void *a, const void *b)
     return (x->node->rank > y->node->rank) - (x->node->rank < y->node->rank);
 }
 
-/* A domain while it is being put into its place. */
+/* A domain, while domains are sorted. */
 struct named {
     const struct intern *texts;
     const struct labeled *first;
@@ -115,8 +117,8 @@ static void put_at(struct level *l, uint32_t place, uint32_t domain)
     l->domains[domain].place = place;
 }
 
-/* Its free gpus have changed: to its place in the order. */
-static void move(struct level *l, uint32_t domain)
+/* Moves a domain with changed free gpus to its place in the order. */
+static void level_move(struct level *l, uint32_t domain)
 {
     uint32_t at = l->domains[domain].place;
 
@@ -147,7 +149,7 @@ static void count_again(const struct mete_engine *e, struct level *l, const stru
     now.index = here->index;
     *here = now;
     if (now.free_gpus != free_before)
-        move(l, now.domain);
+        level_move(l, now.domain);
 }
 
 static void level_clear(struct level *l)
@@ -160,7 +162,7 @@ static void level_clear(struct level *l)
     free(l->by_free);
 }
 
-/* The nodes that have all of the labels, those of one domain side by side. */
+/* Lists the nodes that have all of the labels, domain by domain. Returns their number. */
 static size_t list_labeled(const struct mete_engine *e, const struct level *l, struct labeled *ret)
 {
     size_t n = 0;
@@ -206,7 +208,7 @@ static void fill_domain(struct level *l, uint32_t domain, const struct named *fr
         l->by_slot[n->slot].index = (uint32_t)l->n_nodes;
         l->nodes[l->n_nodes++] = n;
     }
-    by_free(l, domain)[0] = d->n_nodes; /* until they are counted */
+    by_free(l, domain)[0] = d->n_nodes; /* until the count: all nodes with 0 free gpus */
 }
 
 static void level_fill(struct mete_engine *e, struct level *l)

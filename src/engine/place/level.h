@@ -1,8 +1,8 @@
 /*
- * level.h - the nodes by the values of some of their labels: racks, blocks, NVLink domains
+ * level.h - nodes by the values of some labels: racks, blocks, NVLink domains
  *
- * A level is a cache: which nodes are in which domain, as of e->labels_version, and how much is
- * free in each, which catches up as the trees of shapes do.
+ * A level is a cache of the domains and their nodes, as of e->labels_version, and of the free
+ * amounts of each domain, which catch up with changed nodes as the trees of shapes do.
  */
 #pragma once
 
@@ -11,15 +11,15 @@
 #define DOMAIN_NONE UINT32_MAX
 
 struct domain {
-    uint32_t first; /* its nodes, by name: level->nodes[first .. first + n_nodes - 1] */
+    uint32_t first; /* the nodes, by name: level->nodes[first .. first + n_nodes - 1] */
     uint32_t n_nodes;
     uint32_t place;      /* in level->order */
-    uint64_t free_gpus;  /* whole ones, on nodes that take pods */
-    uint64_t free_milli; /* of all healthy gpus there */
+    uint64_t free_gpus;  /* wholly free gpus, on nodes that take pods */
+    uint64_t free_milli; /* of all healthy gpus */
     int64_t free_cpu;
 };
 
-/* What a node adds to its domain, and which of the level's nodes it is. */
+/* The amounts that a node adds to its domain, and its index in level->nodes. */
 struct level_node {
     uint32_t domain; /* or DOMAIN_NONE */
     uint32_t index;
@@ -30,28 +30,30 @@ struct level_node {
 };
 
 struct level {
-    uint32_t keys[2 * METE_DOMAINS_MAX]; /* the narrowest first */
+    uint32_t keys[2 * METE_DOMAINS_MAX]; /* label keys, the narrowest first */
     size_t n_keys;
-    struct domain *domains; /* by the texts of their values */
+    struct domain *domains; /* by the texts of their labels' values */
     uint32_t n_domains;
-    uint32_t *values; /* n_keys of each domain, as interned; the nodes hold them */
+    uint32_t *values; /* n_keys for each domain, interned; the nodes hold them */
     struct node **nodes;
     size_t n_nodes;
     struct level_node *by_slot;
     size_t n_slots;
-    uint32_t *order;   /* domains, the ones with fewest free gpus first, then by number */
-    uint32_t *by_free; /* gpus_max + 1 of each domain: how many nodes have 0, 1, .. gpus free */
+    uint32_t *order; /* domains by free gpus, fewest first, then by number */
+    uint32_t
+        *by_free; /* gpus_max + 1 for each domain: the number of nodes with 0, 1, .. free gpus */
     uint32_t gpus_max;
-    uint32_t n_vast;    /* nodes with more free cpu than is summed up: the sums are no bound */
+    uint32_t n_vast; /* nodes with more free cpu than the sums count: then the sums are no bound */
     uint64_t labels_at; /* e->labels_version */
-    uint64_t seen;      /* e->changes then */
+    uint64_t seen;      /* e->changes at the last count */
     uint64_t used_at;
-    unsigned pins; /* in use by that many: is not dropped */
+    unsigned pins; /* users; a level with pins is not dropped */
 };
 
-/* Up to date, until something changes. Where it is pinned (`pins`) it is the same object again. */
+/* Finds or makes the level, up to date until the next change. A pinned level (`pins`) stays the
+ * same object. */
 struct level *level_get(struct mete_engine *e, const uint32_t *keys, size_t n_keys);
-/* Counts what has changed since; which domains there are has not. */
+/* Recounts the nodes that changed. The set of nodes and their labels must be those of the level. */
 void level_catch_up(struct mete_engine *e, struct level *l);
 void levels_free(struct mete_engine *e);
 
@@ -70,11 +72,12 @@ static inline uint32_t level_domain_of(const struct level *l, const struct node 
     return l->by_slot[n->slot].domain;
 }
 
-/* The first in level->order with at least so many free gpus. */
+/* The first index in level->order of a domain with at least `free_gpus`. */
 uint32_t level_first_with(const struct level *l, uint64_t free_gpus);
 
-/* At least as many as pods of that shape fit there now; backfill reservations are not looked at. */
+/* An upper bound of the pods of this shape that fit in the domain now. Ignores backfill
+ * reservations. */
 uint64_t level_bound(const struct level *l, uint32_t domain, const struct shape *s);
 
-/* NULL, or what differs from counting anew. */
+/* NULL, or the first difference from a new count. */
 const char *levels_check(struct mete_engine *e);

@@ -1,3 +1,5 @@
+/* place.c - placing a workload pod by pod */
+
 #include "engine/place/place.h"
 
 #include <assert.h>
@@ -17,8 +19,7 @@ static void set_bit(struct mete_engine *e, uint64_t *bits, uint64_t bit, bool is
         SET(e, *bits, *bits ^ bit);
 }
 
-/* The node's own account of one of its gpus, after that changed. `here` is touched by the caller.
- */
+/* Updates the node's account of a gpu that changed. The caller touches `here`. */
 static void gpu_count(struct mete_engine *e, const struct gpu *g, const struct node *here)
 {
     struct node *n = g->node;
@@ -75,7 +76,7 @@ static void gpu_give(struct mete_engine *e, struct gpu *g, const struct shape *s
     gpu_count(e, g, here);
 }
 
-/* Of a pod with asks. */
+/* Takes one device of a pod with asks. */
 static void device_take(struct mete_engine *e, struct gpu *g, struct pod *p, const struct ask *a,
                         unsigned start)
 {
@@ -120,7 +121,8 @@ static void device_give(struct mete_engine *e, struct pod *p, size_t i, const st
     gpu_count(e, g, here);
 }
 
-/* What one pod asks for, for which there are rooms; these and the requests are in one order. */
+/* Adds a pod's requests to the rooms, or subtracts them. Rooms for all requests must exist; both
+ * lists are by resource number. */
 static void count_rooms(struct mete_engine *e, struct node *n, const struct shape *s, int sign)
 {
     struct room *room = n->rooms;
@@ -182,9 +184,9 @@ void pod_give(struct mete_engine *e, struct pod *p)
 }
 
 /*
- * The best of the nodes that are reserved, as far as this workload may use them; what somebody else
- * keeps is touched only where nothing else fits. `*key` is that of the best other node. With
- * `is_affine` rules about other pods were asked for.
+ * The best node with a backfill reservation, as far as the workload may use it. A node counts
+ * despite the reservation (BACKFILL_BEYOND) only when no other node fits. `*key` is the key of the
+ * best other node. `is_affine`: affinity_ask was called.
  */
 static struct node *best_kept(struct mete_engine *e, struct attempt *a, const struct shape *s,
                               bool is_affine, uint64_t *key)
@@ -215,8 +217,8 @@ static struct node *best_kept(struct mete_engine *e, struct attempt *a, const st
     return best;
 }
 
-/* The best of the reserved nodes where no backfill reservation is, within the bars; NULL where none
- * is better than `*key`. */
+/* The best node with an advance reservation and without a backfill reservation, within the bars;
+ * NULL: none is better than `*key`. */
 static struct node *best_reserved(struct mete_engine *e, struct attempt *a, const struct shape *s,
                                   bool is_affine, uint64_t *key)
 {
@@ -248,7 +250,7 @@ static void take_gpus(struct mete_engine *e, struct pod *p, const struct shape *
     pod_take(e, p, s, n, gpus, n_gpus);
 }
 
-/* Of a pod with asks: what policy_deal chooses. */
+/* Takes the devices that policy_deal chooses for a pod with asks. */
 static void take_devices(struct mete_engine *e, struct pod *p, const struct shape *s,
                          struct node *n)
 {
@@ -256,7 +258,7 @@ static void take_devices(struct mete_engine *e, struct pod *p, const struct shap
     struct choice c = {0};
     bool fits = policy_deal(e, n, s, &c);
 
-    assert(fits); /* the caller knows */
+    assert(fits); /* as the caller says */
     for (uint32_t i = 0; i < s->n_asks; i++)
         for (uint32_t k = s->asks[i].first; k < s->asks[i].first + s->asks[i].count; k++) {
             gpus[k] = n->gpus[c.at[k].bit];
@@ -286,14 +288,14 @@ static void take_chosen(struct mete_engine *e, const struct attempt *a, struct p
         take_gpus(e, p, s, n, chosen);
 }
 
-/* The best of the nodes where nothing is reserved or reserved. */
+/* The best node in the scope without a reservation or backfill reservation. */
 static struct node *best_open(struct mete_engine *e, const struct attempt *a, struct shape *s,
                               uint64_t *key)
 {
     return a->scope.level ? domain_best(e, &a->scope, s, key) : search_best(e, s, key);
 }
 
-/* The same, as far as claims allow. */
+/* The same, within the claims. */
 static struct node *best_allowed(struct mete_engine *e, struct attempt *a, struct shape *s,
                                  uint64_t *ret_key)
 {
@@ -315,7 +317,8 @@ static struct node *best_allowed(struct mete_engine *e, struct attempt *a, struc
     return best;
 }
 
-/* Where its claim has it, if that is still so; the parts are in the order of the placing. */
+/* The pod's node in the claim, if the pod still fits there. The claim's parts are in the order of
+ * placing. */
 static struct node *claimed_node(struct mete_engine *e, struct attempt *a, const struct pod *p,
                                  const struct shape *s, bool is_affine)
 {
@@ -399,7 +402,7 @@ bool place_pods(struct mete_engine *e, struct attempt *a)
     }
     if (e->claims.n > 0)
         SET(e, a->w->end_ns,
-            claim_end_ns(a->w, a->now_ns)); /* its pods are in the way of each other only so long */
+            claim_end_ns(a->w, a->now_ns)); /* how long its pods count for each other */
     if (g->has_asks && !a->ignores_domains)
         return domains_place(e, a);
     for (size_t i = 0; i < g->n_sets; i++)

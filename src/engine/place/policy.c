@@ -1,3 +1,5 @@
+/* policy.c - the table of policies, and sums that they share */
+
 #include "engine/place/policy.h"
 
 #include "base/str.h"

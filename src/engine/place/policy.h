@@ -1,41 +1,40 @@
-/* policy.h - which of the nodes that fit is the best one, and which of its gpus */
+/* policy.h - scores of the nodes that fit, and the choice of gpus on a node */
 #pragma once
 
 #include "engine/device/device_pick.h"
 
 struct policy {
     const char *name;
-    /* Of a node that fits, in 31 bits; larger is better. */
+    /* The score of a node that fits, in 31 bits; larger is better. */
     uint32_t (*score)(const struct mete_engine *e, const struct node *n, const struct shape *s);
-    /* The gpu for one share, out of those with room. NULL: the best fit. */
+    /* The gpu for one share, out of `free`. NULL: the best fit. */
     uint64_t (*share)(const struct mete_engine *e, const struct node *n, const struct shape *s,
                       uint64_t free);
-    bool is_random; /* each search gives other scores */
-    bool spreads;   /* slices and replicas go where the most is left */
-    /* Adds to the detail what it makes of the node as it is. NULL: nothing. */
+    bool is_random; /* scores change from search to search */
+    bool spreads;   /* slices and replicas go to the gpu with the most left */
+    /* Fills the policy's members of the detail. NULL: none. */
     void (*look)(const struct mete_engine *e, const struct node *n, struct detail *d);
-    /* As `score`, where the detail is simple, of a plain node and a plain shape that asks for at
-     * most one gpu. */
+    /* As `score`, for a simple detail, a plain node and a plain shape of at most one gpu. */
     uint32_t (*score_plain)(const struct mete_engine *e, const struct detail *d,
                             const struct shape *s);
 };
 
-/* NULL is the default. NULL where there is none of that name. */
+/* A NULL name gives the default policy. NULL: no such policy. */
 const struct policy *policy_find(const char *name);
 
-/* The gpus that a pod of this shape gets on a node where it fits. */
+/* The gpus that a pod of this shape gets on a node that fits. */
 uint64_t policy_devices(const struct mete_engine *e, const struct node *n, const struct shape *s);
 
-/* The devices of a pod with asks; false: it does not fit. */
+/* Chooses the devices of a pod with asks. False: the pod does not fit. */
 bool policy_deal(const struct mete_engine *e, const struct node *n, const struct shape *s,
                  struct choice *ret);
 
-/* score_asks.c: of a pod with asks. 0: its devices are not to be had; else the score and 1. */
+/* score_asks.c: the score plus 1, for a pod with asks. 0: the node cannot give the devices. */
 uint32_t score_asks(const struct mete_engine *e, const struct node *n, const struct shape *s);
 
 /*
- * What leads each score, above POLICY_BITS of the policy's own: fewest disliked taints, then gpus
- * that reach each other.
+ * The lead of each score, above the POLICY_BITS of the policy's own: fewest disliked taints, then
+ * the locality of the gpus.
  */
 enum {
     POLICY_BITS = 26
@@ -43,19 +42,19 @@ enum {
 
 uint32_t policy_lead(const struct node *n, const struct shape *s);
 
-/* The lead where nothing is disliked and one gpu, or none, is asked for. */
+/* The lead without disliked taints, for at most one gpu. */
 #define POLICY_LEAD_PLAIN (UINT32_C(30) << POLICY_BITS)
 
-/* In 1/1000 of a gpu: all that is free on the healthy ones. */
+/* The free compute of all healthy gpus, in 1/1000 of a gpu. */
 int64_t node_milli_free(const struct node *n);
-/* Of the cpu, in 1/1000; 0 where the node has none. */
+/* The free cpu, in 1/1000; 0: the node has none. */
 int64_t node_cpu_free(const struct mete_engine *e, const struct node *n);
 
 /* score_pack.c */
 uint32_t score_binpack(const struct mete_engine *e, const struct node *n, const struct shape *s);
 uint32_t score_spread(const struct mete_engine *e, const struct node *n, const struct shape *s);
 
-/* score_openb.c: those that FGD was compared with. */
+/* score_openb.c: the policies that FGD was compared with. */
 uint32_t score_random(const struct mete_engine *e, const struct node *n, const struct shape *s);
 uint32_t score_dotprod(const struct mete_engine *e, const struct node *n, const struct shape *s);
 uint32_t score_bestfit(const struct mete_engine *e, const struct node *n, const struct shape *s);

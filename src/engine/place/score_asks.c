@@ -1,8 +1,11 @@
 /*
- * Pods with asks: where the placements of slices that stay possible fall least, then where the
- * least is left of the gpus. "spread" goes where the most is left; "random" by chance. The other
- * policies place these pods alike.
+ * score_asks.c - the score of a node for a pod with asks
+ *
+ * The best node loses the fewest possible placements of slices, then has the least free compute.
+ * Policy "spread" takes the node with the most free compute, "random" any node. All other policies
+ * place pods with asks alike.
  */
+
 #include "engine/place/fit.h"
 #include "engine/place/policy.h"
 
@@ -11,7 +14,7 @@ enum {
     LEFT_BITS = 16, /* 64 gpus of MILLI */
 };
 
-/* In 1/1000 of a gpu, of all that is healthy, however it is dealt out. */
+/* The free compute of all healthy gpus in any mode, in 1/1000 of a gpu. */
 static uint32_t milli_left(const struct node *n)
 {
     return (uint32_t)(node_milli_free(n) + node_parts_milli_left(n));

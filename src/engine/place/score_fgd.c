@@ -1,9 +1,11 @@
 /*
- * Fragmentation gradient descent (Weng et al., USENIX ATC 2023): a pod goes where the fragment
- * grows least. The published score is 100 times the sigmoid of what the fragment falls by, in gpus,
- * cut to a whole number; so it is a table of steps here: the fall, in 1/1000 gpu, from which on the
- * score is k is 1000 ln(k / (100 - k)).
+ * score_fgd.c - policy "fgd": fragmentation gradient descent
+ *
+ * Weng et al., USENIX ATC 2023: a pod goes to the node whose fragment grows least. The published
+ * score is 100 times the sigmoid of the fragment's fall in gpus, cut to a whole number. Here a
+ * table has the steps: the score is k from a fall of 1000 ln(k / (100 - k)), in 1/1000 gpu.
  */
+
 #include <float.h>
 
 #include "engine/place/demand.h"
@@ -14,7 +16,7 @@ enum {
     STEPS = 100
 };
 
-/* In 1/1000 gpu times STEP_UNIT, rounded up; the first is never looked at. */
+/* In 1/1000 gpu times STEP_UNIT, rounded up; the first is not used. */
 #define STEP_UNIT (INT64_C(1) << 32)
 static const int64_t steps[STEPS] = {
     0,
@@ -119,7 +121,7 @@ static const int64_t steps[STEPS] = {
     19735889477529,
 };
 
-/* `fall` is in 1/1000 gpu times weight. */
+/* The score of a fall in 1/1000 gpu times weight. */
 static uint32_t score_of(int64_t fall, int64_t weight)
 {
     uint32_t low = 0;
@@ -136,7 +138,7 @@ static uint32_t score_of(int64_t fall, int64_t weight)
     return low;
 }
 
-/* The sums of the published program are apart by what it calls the state of a node for a pod. */
+/* The published program sums the fragment apart for each state of a node for a pod. */
 enum state {
     LACKS_BOTH,
     LACKS_GPU,
@@ -192,7 +194,7 @@ static double published_fragment(const struct mete_engine *e, const struct node 
     return ret;
 }
 
-/* From where on the sigmoid is under one half in doubles. */
+/* Below this fall the sigmoid in doubles is under one half. */
 #define UNDER_HALF (-1000 * 1.5 * DBL_EPSILON)
 
 static uint32_t score_change(const struct mete_engine *e, const struct node *n,
@@ -211,8 +213,8 @@ struct best {
     uint64_t gpus;
 };
 
-/* A share: the gpu with the best score, the first on ties; gpus with as much left score the same.
- */
+/* The gpu with the best score for a share, the first on ties. Gpus with equal free compute have
+ * equal scores. */
 static struct best best_share(const struct mete_engine *e, const struct node *n,
                               const struct shape *s, const struct levels *before,
                               struct levels *after, uint64_t free)
@@ -250,7 +252,7 @@ static struct best find_best(const struct mete_engine *e, const struct node *n,
         return best_share(e, n, s, &before, &after, free);
     if (s->gpus == 0 &&
         demand_cpus_within(e->demand, before.cpu) == demand_cpus_within(e->demand, after.cpu)) {
-        best.score = 50; /* nothing changes for anybody */
+        best.score = 50; /* no kind of pod is affected */
         return best;
     }
     if (s->gpus > 0)

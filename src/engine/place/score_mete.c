@@ -1,15 +1,18 @@
 /*
- * The default policy: a pod goes where the gpu that is expected to stay idle in the end grows
- * least, by a table learned from what is asked for (values.c, docs/placement.md). Where nothing is
- * learned it places as fgd does.
+ * score_mete.c - policy "mete", the learned policy
+ *
+ * A pod goes to the node whose gpu that is expected to stay idle in the end grows least, by a table
+ * learned from the demand (values.c, docs/placement.md). Without a table the policy places as
+ * "fgd".
  */
+
 #include "engine/place/fit.h"
 #include "engine/place/policy.h"
 #include "engine/place/search.h"
 #include "engine/place/values.h"
 
 struct best {
-    int64_t after; /* what the node then comes to, and the price */
+    int64_t after; /* the node's value with the pod */
     uint64_t gpus;
 };
 
@@ -24,9 +27,10 @@ static void levels_take(struct levels *l, uint64_t gpus, uint32_t milli)
     }
 }
 
-/* Which gpus it takes matters for more than how much is free of each. */
-static struct best take(const struct mete_engine *e, const struct node *n, const struct detail *d,
-                        const struct shape *s, uint64_t gpus)
+/* The node's value after the pod took these gpus. For nodes that are not simple: the value depends
+ * on which gpus are free. */
+static struct best best_take(const struct mete_engine *e, const struct node *n,
+                             const struct detail *d, const struct shape *s, uint64_t gpus)
 {
     struct levels l = d->levels;
 
@@ -35,9 +39,9 @@ static struct best take(const struct mete_engine *e, const struct node *n, const
     return (struct best){values_of(e, n, d->rows, &l), gpus};
 }
 
-/* A share: the gpu after which it is least, the first on ties. */
-static struct best take_share(const struct mete_engine *e, const struct node *n,
-                              const struct detail *d, const struct shape *s, uint64_t free)
+/* The gpu that leaves the least value after a share, the first on ties. */
+static struct best best_take_share(const struct mete_engine *e, const struct node *n,
+                                   const struct detail *d, const struct shape *s, uint64_t free)
 {
     struct best best = {.after = INT64_MAX};
 
@@ -46,7 +50,7 @@ static struct best take_share(const struct mete_engine *e, const struct node *n,
         return best;
     }
     for (uint64_t left = free; left; left &= left - 1) {
-        struct best here = take(e, n, d, s, left & -left);
+        struct best here = best_take(e, n, d, s, left & -left);
 
         best = here.after < best.after ? here : best;
     }
@@ -59,22 +63,22 @@ static int64_t find_growth(const struct mete_engine *e, const struct node *n, co
     struct best best;
 
     if (shape_is_share(s) && s->gpus == 1)
-        best = take_share(e, n, d, s, fit_gpus(n, s));
+        best = best_take_share(e, n, d, s, fit_gpus(n, s));
     else
-        best = take(e, n, d, s, policy_devices(e, n, s));
+        best = best_take(e, n, d, s, policy_devices(e, n, s));
     return best.after + values_price(e, n, best.gpus) * s->milli * s->gpus - d->value;
 }
 
 /*
- * Nodes that differ by less than a fiftieth of a gpu are alike: then the first by name is taken, so
- * that nodes late in the order stay whole for pods that need all of one.
+ * Nodes within one fiftieth of a gpu score alike. Then the first name wins, so that nodes late in
+ * the order stay empty for pods that need a whole node.
  */
 #define STEP (INT64_C(20) * MILLI)
 
 static uint32_t score_of(int64_t growth)
 {
     static const int64_t middle = INT64_C(1) << (POLICY_BITS - 1);
-    int64_t steps = growth / STEP - (growth % STEP < 0); /* towards less */
+    int64_t steps = growth / STEP - (growth % STEP < 0); /* rounds down */
 
     steps = steps >= middle ? middle - 1 : steps <= -middle ? -middle + 1 : steps;
     return (uint32_t)(middle - steps);
@@ -114,6 +118,6 @@ void look_mete(const struct mete_engine *e, const struct node *n, struct detail 
 uint64_t share_mete(const struct mete_engine *e, const struct node *n, const struct shape *s,
                     uint64_t free)
 {
-    return e->values ? take_share(e, n, search_detail(e, n), s, free).gpus
+    return e->values ? best_take_share(e, n, search_detail(e, n), s, free).gpus
                      : share_fgd(e, n, s, free);
 }

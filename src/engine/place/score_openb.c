@@ -1,8 +1,11 @@
 /*
- * The policies that FGD was compared with (Weng et al., "Beware of Fragmentation: Scheduling
- * GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023), to the digit: whole
- * scores of 0 .. 100, in which cpu counts as much as gpu, each in parts of the largest node's.
+ * score_openb.c - the policies that FGD was compared with
+ *
+ * See Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
+ * Gradient Descent", USENIX ATC 2023. The scores are the published ones to the digit: whole numbers
+ * of 0 .. 100, with equal weights for cpu and gpu, each relative to the largest node.
  */
+
 #include "base/num.h"
 #include "engine/place/fit.h"
 #include "engine/place/policy.h"
@@ -41,7 +44,7 @@ static uint32_t whole(const struct node *n, const struct shape *s, double part)
     return policy_lead(n, s) | (score > SCORE_MAX ? SCORE_MAX : score);
 }
 
-/* Parts of what the largest node has; 0 where nobody has any. */
+/* The amount relative to the largest node's; 0: no node has any. */
 static double part_of(int64_t amount, int64_t max)
 {
     return max > 0 ? (double)amount / (double)max : 0;
@@ -73,7 +76,7 @@ uint32_t score_bestfit(const struct mete_engine *e, const struct node *n, const 
     return whole(n, s, 1 - (cpu / 2 + gpu / 2));
 }
 
-/* The gpus that packing looks at: those with the least left that are enough. */
+/* Prefers a node with pods to an idle node, and gpus with shares to idle gpus. */
 uint32_t score_gpupacking(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     uint32_t n_free = bits(n->healthy & ~n->held);
@@ -100,7 +103,7 @@ uint32_t score_gpupacking(const struct mete_engine *e, const struct node *n, con
     return policy_lead(n, s) | (score > SCORE_MAX / 2 ? score : SCORE_MAX / 2);
 }
 
-/* Pods of one class ask for shares, or for as many gpus. */
+/* Pods with shares are one class; pods with equal numbers of whole gpus are one class. */
 static uint32_t class_of(const struct shape *s)
 {
     return shape_is_share(s) ? 0 : s->gpus;

@@ -1,7 +1,11 @@
 /*
- * Below the lead: what the placement leaves of whole gpus (7 bits), how tightly a share sits or how
- * full the node gets (10), the same of the other (9).
+ * score_pack.c - policies "binpack" and "spread"
+ *
+ * Below the lead, the score has three parts: the whole gpus that stay free (7 bits), then how full
+ * the pod makes its gpu or its node (10), then how full it makes the node (9). "binpack" prefers
+ * few free gpus and full nodes, "spread" the opposite.
  */
+
 #include "engine/place/fit.h"
 #include "engine/place/policy.h"
 
@@ -9,7 +13,7 @@ enum {
     FULL = 1000
 };
 
-/* used of capacity in 1/1000, at most 1000. */
+/* used / capacity in 1/1000, at most 1000. */
 static uint32_t per_mille(int64_t used, int64_t capacity)
 {
     while (capacity > (INT64_C(1) << 50)) {
@@ -21,7 +25,7 @@ static uint32_t per_mille(int64_t used, int64_t capacity)
     return used <= 0 ? 0 : (uint32_t)(used * FULL / capacity);
 }
 
-/* The fullest of the requested resources once the pod is there. */
+/* The fill of the fullest requested resource with the pod, in 1/1000. */
 static uint32_t fullness(const struct node *n, const struct shape *s)
 {
     uint32_t most = 0;
@@ -35,7 +39,7 @@ static uint32_t fullness(const struct node *n, const struct shape *s)
     return most;
 }
 
-/* Whole gpus that are free once the pod is there. */
+/* The number of wholly free gpus beside the pod. */
 static uint32_t whole_left(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     uint64_t free = n->healthy & ~n->held;
@@ -43,7 +47,7 @@ static uint32_t whole_left(const struct mete_engine *e, const struct node *n, co
     return shape_is_share(s) ? bits(free & ~policy_devices(e, n, s)) : bits(free) - s->gpus;
 }
 
-/* What a share leaves of its gpu, at most FULL. */
+/* The free compute of the gpu beside the share, at most FULL. */
 static uint32_t share_left(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     int bit = __builtin_ctzll(policy_devices(e, n, s));
@@ -51,7 +55,7 @@ static uint32_t share_left(const struct mete_engine *e, const struct node *n, co
     return n->free_milli[bit] - s->milli;
 }
 
-/* Pods without gpus keep away from nodes that have some. */
+/* Pods without gpus prefer nodes without gpus. */
 uint32_t score_binpack(const struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     uint32_t left = whole_left(e, n, s);

@@ -1,3 +1,5 @@
+/* search.c - the searches of search.h: tiers, glances, and a tree for each shape */
+
 #include "engine/place/search.h"
 
 #include <stdlib.h>
@@ -13,9 +15,9 @@ enum {
     TREES_BYTES_MAX = 64 << 20,
 };
 
-/* `head`: the first slot of a list. */
-static void leave(struct mete_engine *e, uint32_t *head, enum change_list list,
-                  const struct glance *g)
+/* Takes a node out of a list; `head` is the list's first slot. */
+static void changes_leave(struct mete_engine *e, uint32_t *head, enum change_list list,
+                          const struct glance *g)
 {
     struct change_link link = g->links[list];
 
@@ -27,7 +29,8 @@ static void leave(struct mete_engine *e, uint32_t *head, enum change_list list,
         e->glances.at[link.older].links[list].newer = link.newer;
 }
 
-static void enter(struct mete_engine *e, uint32_t *head, enum change_list list, uint32_t slot)
+static void changes_enter(struct mete_engine *e, uint32_t *head, enum change_list list,
+                          uint32_t slot)
 {
     e->glances.at[slot].links[list] = (struct change_link){.newer = NO_SLOT, .older = *head};
     if (*head != NO_SLOT)
@@ -38,9 +41,9 @@ static void enter(struct mete_engine *e, uint32_t *head, enum change_list list, 
 static void unlist(struct mete_engine *e, const struct glance *g)
 {
     if (g->changed_at > 0)
-        leave(e, &e->newest, CHANGE_ALL, g);
+        changes_leave(e, &e->newest, CHANGE_ALL, g);
     if (g->tier != TIER_NONE)
-        leave(e, &e->tiers[g->tier], CHANGE_TIER, g);
+        changes_leave(e, &e->tiers[g->tier], CHANGE_TIER, g);
 }
 
 static void note_change(struct mete_engine *e, const struct node *n)
@@ -52,8 +55,8 @@ static void note_change(struct mete_engine *e, const struct node *n)
         n->timeline->is_stale = true;
     if (e->newest != n->slot) {
         if (g->changed_at > 0)
-            leave(e, &e->newest, CHANGE_ALL, g);
-        enter(e, &e->newest, CHANGE_ALL, n->slot);
+            changes_leave(e, &e->newest, CHANGE_ALL, g);
+        changes_enter(e, &e->newest, CHANGE_ALL, n->slot);
     }
     g->changed_at = ++e->changes;
 }
@@ -64,7 +67,7 @@ void search_drop_node(struct mete_engine *e, const struct node *n)
     e->glances.at[n->slot] = (struct glance){0};
 }
 
-/* The next in the list of all. */
+/* The next slot in the list of all nodes. */
 static uint32_t older(const struct mete_engine *e, uint32_t slot)
 {
     return e->glances.at[slot].links[CHANGE_ALL].older;
@@ -127,7 +130,7 @@ static uint64_t key_of(uint32_t score, uint32_t rank)
     return score == 0 ? 0 : (uint64_t)score << 32 | (UINT32_MAX - rank);
 }
 
-/* As score_of. */
+/* score_of for a shape with asks. */
 static uint32_t score_of_asks(const struct mete_engine *e, const struct node *n,
                               const struct shape *s)
 {
@@ -136,7 +139,7 @@ static uint32_t score_of_asks(const struct mete_engine *e, const struct node *n,
     return score_asks(e, n, s);
 }
 
-/* The score plus 1, or 0. */
+/* The score plus 1; 0: the pod does not fit. */
 static uint32_t score_of(struct mete_engine *e, const struct node *n, const struct shape *s)
 {
     e->steps++;
@@ -157,14 +160,14 @@ static int64_t room_free(const struct node *n, uint32_t resource)
     return room && room->capacity > room->used ? room->capacity - room->used : 0;
 }
 
-static void look(const struct mete_engine *e, const struct node *n, struct glance *g)
+static void glance_look(const struct mete_engine *e, const struct node *n, struct glance *g)
 {
     struct detail *d = &e->details.at[n->slot];
     struct levels *l = &d->levels;
 
     levels_of(e, n, l);
     g->is_known = true;
-    /* reserved and reserved nodes are searched apart, because who asks matters there */
+    /* nodes with reservations are searched apart: the answer depends on the asker */
     g->is_open = node_takes_pods(n) && !n->backfill && n->n_reserved == 0;
     g->is_plain = n->n_taints == 0 && n->n_reserved == 0 && n->parted == 0 && n->sized == 0;
     g->whole = (uint8_t)l->whole;
@@ -184,7 +187,7 @@ static struct glance *glance(const struct mete_engine *e, uint32_t slot)
     struct glance *g = &e->glances.at[slot];
 
     if (!g->is_known)
-        look(e, e->slots.at[slot], g);
+        glance_look(e, e->slots.at[slot], g);
     return g;
 }
 
@@ -211,7 +214,7 @@ static uint8_t tier_of_share(unsigned milli)
     return (uint8_t)(TIER_NOTHING + (milli > 0 ? 1 + milli * TIER_TENTHS / MILLI : 0));
 }
 
-/* The first in which nodes may have the gpus. */
+/* The lowest tier whose nodes may have the gpus. */
 static unsigned tier_for(const struct shape *s)
 {
     if (s->n_asks > 0 || s->gpus == 0)
@@ -219,8 +222,8 @@ static unsigned tier_for(const struct shape *s)
     return shape_is_share(s) ? tier_of_share(s->milli) : tier_of_wholes(s->gpus);
 }
 
-/* Brings those that changed into their tiers, the last change first there too. */
-static void tell(struct mete_engine *e)
+/* Moves changed nodes to their tiers, where the last change comes first, too. */
+static void tiers_catch_up(struct mete_engine *e)
 {
     uint32_t slot = e->newest;
 
@@ -232,9 +235,9 @@ static void tell(struct mete_engine *e)
         struct glance *g = glance(e, slot);
 
         if (g->tier != TIER_NONE)
-            leave(e, &e->tiers[g->tier], CHANGE_TIER, g);
+            changes_leave(e, &e->tiers[g->tier], CHANGE_TIER, g);
         g->tier = g->whole > 0 ? tier_of_wholes(g->whole) : tier_of_share(g->largest);
-        enter(e, &e->tiers[g->tier], CHANGE_TIER, slot);
+        changes_enter(e, &e->tiers[g->tier], CHANGE_TIER, slot);
     }
     e->told = e->changes;
 }
@@ -306,7 +309,7 @@ static void tree_make(struct mete_engine *e, struct shape *s)
     vec_add(&e->trees, s);
 }
 
-/* The leaf of a node that has the gpus: those of others are not brought up to date. */
+/* The leaf of a node that has the gpus, else 0: leaves of other nodes may be stale. */
 static uint32_t tree_get(const struct mete_engine *e, const struct shape *s, size_t rank)
 {
     uint32_t score = s->tree ? max_tree_get(s->tree, rank) : 0;
@@ -327,7 +330,7 @@ static uint64_t tree_best(const struct mete_engine *e, const struct shape *s)
     return key_of(score, (uint32_t)rank);
 }
 
-/* Looks at every node. */
+/* Scores every node. */
 static void search_all(struct mete_engine *e, struct shape *s)
 {
     bool fits = false;
@@ -349,8 +352,9 @@ static void search_all(struct mete_engine *e, struct shape *s)
     s->epoch = e->epoch;
 }
 
-/* Tells the processor what is looked at next. */
-static ALWAYS_INLINE void fetch(const struct mete_engine *e, const struct shape *s, uint32_t slot)
+/* Prefetches the memory that set_leaf of this slot reads. */
+static ALWAYS_INLINE void leaf_fetch(const struct mete_engine *e, const struct shape *s,
+                                     uint32_t slot)
 {
     const struct glance *g = &e->glances.at[slot];
 
@@ -373,7 +377,7 @@ static void set_leaf(struct mete_engine *e, struct shape *s, uint32_t slot)
         max_tree_set(s->tree, rank, score);
 }
 
-/* Looks at the nodes of a tier that changed. */
+/* Scores the changed nodes of a tier. */
 static void catch_up_tier(struct mete_engine *e, struct shape *s, unsigned tier)
 {
     uint32_t slot = e->tiers[tier];
@@ -382,17 +386,17 @@ static void catch_up_tier(struct mete_engine *e, struct shape *s, unsigned tier)
         uint32_t next = e->glances.at[slot].links[CHANGE_TIER].older;
 
         if (next != NO_SLOT)
-            fetch(e, s, next);
+            leaf_fetch(e, s, next);
         set_leaf(e, s, slot);
         slot = next;
     }
 }
 
-/* Brings the leaves up to date, of nodes that may have the gpus. A shape that fitted nowhere stays
- * without a tree until a node fits. */
-static void catch_up(struct mete_engine *e, struct shape *s)
+/* Updates the leaves of nodes that may have the gpus. A shape that fitted nowhere stays without a
+ * tree until a node fits. */
+static void shape_catch_up(struct mete_engine *e, struct shape *s)
 {
-    tell(e);
+    tiers_catch_up(e);
     if (!s->is_known || (s->tree && s->epoch != e->epoch))
         search_all(e, s);
     else
@@ -417,7 +421,7 @@ void search_prepare(struct mete_engine *e, struct shape *s)
     search_rank(e);
     s->used_at = ++e->uses;
     if (has_cache(e, s))
-        catch_up(e, s);
+        shape_catch_up(e, s);
 }
 
 uint64_t search_key_there(struct mete_engine *e, const struct node *n, const struct shape *s)
@@ -428,7 +432,7 @@ uint64_t search_key_there(struct mete_engine *e, const struct node *n, const str
     return key_of(tree_get(e, s, n->rank), n->rank);
 }
 
-static uint64_t scan(struct mete_engine *e, const struct shape *s)
+static uint64_t search_scan(struct mete_engine *e, const struct shape *s)
 {
     uint64_t best = 0;
 
@@ -447,10 +451,10 @@ struct node *search_best(struct mete_engine *e, struct shape *s, uint64_t *ret_k
     e->steps++;
     if (!has_cache(e, s)) {
         e->uses++;
-        *ret_key = scan(e, s);
+        *ret_key = search_scan(e, s);
         return search_node(e, *ret_key);
     }
-    catch_up(e, s);
+    shape_catch_up(e, s);
     *ret_key = tree_best(e, s);
     s->used_at = ++e->uses;
     return search_node(e, *ret_key);
@@ -470,7 +474,7 @@ const uint64_t *search_keys(struct mete_engine *e, struct shape *s)
         }
         return e->keys.at;
     }
-    catch_up(e, s);
+    shape_catch_up(e, s);
     s->used_at = ++e->uses;
     for (size_t i = 0; i < e->order.n; i++)
         vec_add(&e->keys, key_of(tree_get(e, s, i), (uint32_t)i));
@@ -489,8 +493,8 @@ const char *search_check(struct mete_engine *e)
 
         if (!s->is_known)
             continue;
-        catch_up(e, s);
-        if (tree_best(e, s) != scan(e, s))
+        shape_catch_up(e, s);
+        if (tree_best(e, s) != search_scan(e, s))
             wrong = "a cached search differs from a search of every node";
         e->steps = steps;
     }

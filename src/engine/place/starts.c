@@ -1,12 +1,13 @@
-/* How many of one sort could start: they are placed in a trial, beside each other. */
+/* starts.c - how many copies of a workload could start now */
+
 #include "engine/place/place.h"
 
 enum {
     STARTS_MAX = 1 << 16
 };
 
-/* True: it has its place, and counts in its queues. */
-static bool start(struct mete_engine *e, struct workload *w, int64_t now_ns)
+/* Places one workload and counts it in its queues. False: it does not fit. */
+static bool start_one(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct attempt a = {.w = w, .now_ns = now_ns};
     struct charge c;
@@ -18,7 +19,7 @@ static bool start(struct mete_engine *e, struct workload *w, int64_t now_ns)
     return true;
 }
 
-/* The first is made before the trial: the others are of its group and shapes. */
+/* Makes the first workload before the trial: the others share its group and shapes. */
 enum mete_result mete_count_starts(struct mete_engine *e, const struct mete_workload *from,
                                    uint32_t max, int64_t now_ns, uint32_t *ret)
 {
@@ -35,10 +36,10 @@ enum mete_result mete_count_starts(struct mete_engine *e, const struct mete_work
         queue_users_make(e, w);
     max = max < STARTS_MAX ? max : STARTS_MAX;
     mark = journal_open(&e->journal);
-    while (n < max && start(e, made.at[made.n - 1], now_ns)) {
+    while (n < max && start_one(e, made.at[made.n - 1], now_ns)) {
         n++;
         if (n == max || workload_make(e, from, &w) != METE_OK)
-            break; /* it was made before: cannot fail */
+            break; /* never fails: the first one was valid */
         vec_add(&made, w);
     }
     journal_undo(&e->journal, mark);

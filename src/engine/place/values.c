@@ -1,12 +1,15 @@
 /*
- * A table has, for a gpu with so much free on a node with so much free cpu for each idle gpu and so
- * many gpus wholly free, what of it stays idle in the end. The value of a node is the sum over its
- * gpus: sums let one table serve nodes of all sizes. See docs/placement.md.
+ * values.c - the learned table, and the fragment in rows beside it
  *
- * The fragment is such a sum too on a node of one model: of each gpu the weight of the pods that
- * need more of one gpu than is free, but for those of several gpus, which go by how many are whole.
- * So it is looked up, in rows by free cpu, to the step of a level.
+ * The table gives the compute of a gpu that stays idle in the end, by its free compute, the node's
+ * free cpu for each idle gpu, and the node's number of wholly free gpus. A node's value is the sum
+ * over its gpus, so one table serves nodes of all sizes. See docs/placement.md.
+ *
+ * The fragment of a node with one model is such a sum, too: of each gpu, times the weight of the
+ * pods that need more of one gpu than is free. Pods with several gpus count by the number of wholly
+ * free gpus instead. So rows by free cpu hold the weights, in steps of one level.
  */
+
 #include "engine/place/values.h"
 
 #include <stdlib.h>
@@ -23,7 +26,7 @@ enum {
     PRICE_MAX = 1000,
     FRAGMENT_MAX = 1000,
     ID_MAX = 64,
-    ROWS_MAX = 128, /* of one model; where more cpus are asked for some share a row */
+    ROWS_MAX = 128, /* of one model; with more distinct cpu requests, some share a row */
     MODELS_MAX = 64,
     WEIGHT_BITS = 16
 };
@@ -35,18 +38,18 @@ struct price {
     int32_t price;
 };
 
-/* From so much free cpu on. */
+/* Weights from one amount of free cpu on. */
 struct row {
-    int32_t none; /* weight of the pods to which all idle gpu is a fragment, */
-    int32_t several[METE_VALUES_WHOLE]; /* less those that run with so many whole gpus */
-    int32_t single[METE_VALUES_LEVELS]; /* of those that need more of one gpu */
+    int32_t none;                       /* weight of pods that can use no idle gpu, ... */
+    int32_t several[METE_VALUES_WHOLE]; /* ... less pods that run with this many whole gpus */
+    int32_t single[METE_VALUES_LEVELS]; /* weight of pods that need more of one gpu */
 };
 
 struct values_rows {
-    uint32_t model; /* 0: any that no pod names */
+    uint32_t model; /* 0: all models that no pod names */
     size_t n;
     struct row *rows;
-    int64_t *cpus; /* of each row; the first is of none */
+    int64_t *cpus; /* of each row; the first is 0 */
     struct ladder ladder;
 };
 
@@ -56,12 +59,12 @@ struct values {
     int64_t fragment_milli;
     int64_t *cpu_steps;
     size_t n_cpu_steps;
-    struct ladder ladder; /* over them */
+    struct ladder ladder; /* over the steps */
     int32_t *idle;
     struct price *prices;
     size_t n_prices;
-    struct values_rows *models; /* the first is of those that no pod names */
-    size_t n_models;            /* 0: the demand has to be asked itself */
+    struct values_rows *models; /* the first is for all models that no pod names */
+    size_t n_models;            /* 0: no rows, only the demand itself */
 };
 
 const struct values_rows *values_rows_of(const struct mete_engine *e, const struct node *n)
@@ -81,7 +84,7 @@ bool values_are_simple(const struct mete_engine *e, const struct values_rows *ro
     return rows || e->values->fragment_milli == 0 || !e->demand;
 }
 
-/* A node comes to what its gpus do, each by a table that the sums over them choose. */
+/* A node's value: the sum over its gpus, by the part of the table that the node's sums choose. */
 struct sums {
     const int32_t *idle;   /* by level */
     const struct row *row; /* NULL: the fragment does not count */
@@ -89,7 +92,7 @@ struct sums {
     int64_t fragment;
 };
 
-/* Cpu for each whole idle gpu. */
+/* The step of the cpu for each whole idle gpu. */
 static size_t step_of(const struct values *v, int64_t cpu, int64_t idle)
 {
     int64_t each = cpu < (INT64_C(1) << 50) ? cpu * MILLI / idle : cpu / idle * MILLI;
@@ -108,7 +111,7 @@ static void add_gpu(struct sums *s, uint32_t free, int sign)
         s->fragment += (int64_t)sign * free * s->row->single[level];
 }
 
-/* The gpus as they are by the table for these sums; `idle` is over 0. */
+/* Sums the present gpus by the part of the table for `cpu`, `idle` (over 0) and `whole`. */
 static struct sums sums_of(const struct values *v, const struct values_rows *rows,
                            const struct levels *l, int64_t cpu, int64_t idle, unsigned whole)
 {
@@ -165,7 +168,7 @@ int64_t values_less_share(const struct values *v, const struct values_rows *rows
                           const struct levels *l, const struct shape *s, uint64_t free,
                           uint64_t *ret)
 {
-    struct sums sums[2] = {0}; /* a gpu that others have a part of is taken, or a whole one */
+    struct sums sums[2] = {0}; /* [1]: the share takes a wholly free gpu */
     bool has_sums[2] = {false, false};
     int64_t idle = l->idle - s->milli;
     int64_t least = INT64_MAX;
@@ -224,7 +227,7 @@ static void forget_rows(struct values *v)
     v->n_models = 0;
 }
 
-/* Rows from no cpu on, and from each cpu that some kind asks for. */
+/* Adds a row for 0 cpu and one for each cpu request of the kinds. Returns the number of rows. */
 static size_t add_rows(struct values_rows *r, const struct demand_kind *kinds, size_t n)
 {
     size_t n_cpus;

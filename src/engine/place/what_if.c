@@ -1,7 +1,10 @@
 /*
- * What if: changes made in a trial, in which those who wait start in their turn; then all of it is
- * undone. Nodes to be added are the exception: they are really there meanwhile, and then removed.
+ * what_if.c - what-if questions: changes made in a trial and undone
+ *
+ * The engine makes the changes in a trial, starts the waiting workloads in their turn, and undoes
+ * all of it. Added nodes are the exception: the engine really adds them, and removes them after.
  */
+
 #include "engine/place/place.h"
 #include "engine/place/search.h"
 #include "engine/plan/backfill.h"
@@ -17,9 +20,9 @@ struct what_if {
     struct mete_engine *e;
     int64_t now_ns;
     VEC(uint64_t) started;
-    VEC(struct workload *) cancelled; /* while they waited: out of the order meanwhile */
+    VEC(struct workload *) cancelled; /* cancelled while waiting: out of the order until the end */
     VEC(struct workload *) displaced;
-    size_t n_ended; /* of the displaced: these are not to run again */
+    size_t n_ended; /* the first of the displaced, which do not run again */
     VEC(const char *) added;
 };
 
@@ -48,7 +51,7 @@ static enum mete_result check_change(struct mete_engine *e, const struct mete_ch
     return engine_refuse(e, METE_INVALID, "no such kind of change: %d", (int)c->kind);
 }
 
-/* Like that one, under a name that nobody has. */
+/* Adds a node like `like`, with an unused name. */
 static enum mete_result add_node(struct what_if *f, const struct mete_node *like)
 {
     struct arena *a = f->e->answers;
@@ -69,7 +72,7 @@ static enum mete_result add_node(struct what_if *f, const struct mete_node *like
     for (size_t i = 0; i < like->n_labels; i++) {
         labels[i] = like->labels[i];
         if (like->name && labels[i].value && strcmp(labels[i].value, like->name) == 0)
-            labels[i].value = name; /* the host's name */
+            labels[i].value = name; /* the hostname label */
     }
     node.name = name;
     node.gpus = gpus;
@@ -83,11 +86,11 @@ static enum mete_result add_node(struct what_if *f, const struct mete_node *like
 static void remove_added(struct what_if *f)
 {
     VEC_EACH (&f->added, name) {
-        (void)mete_node_remove(f->e, *name); /* it is there: we put it there */
+        (void)mete_node_remove(f->e, *name); /* add_node added it */
     }
 }
 
-static void displace(struct what_if *f, struct workload *w)
+static void what_if_displace(struct what_if *f, struct workload *w)
 {
     if (w->charged)
         queue_count_held(f->e, w, w->charged, -1);
@@ -97,31 +100,31 @@ static void displace(struct what_if *f, struct workload *w)
         vec_add(&f->displaced, w);
 }
 
-static void end(struct what_if *f, struct workload *w)
+static void what_if_end(struct what_if *f, struct workload *w)
 {
     if (w->is_placed && w->pods[0].node) {
-        displace(f, w);
+        what_if_displace(f, w);
     } else if (!w->is_placed && w->all.size > 0) {
         group_unwait(f->e, w);
         vec_add(&f->cancelled, w);
     }
 }
 
-static void drain(struct what_if *f, struct node *n)
+static void what_if_drain(struct what_if *f, struct node *n)
 {
     SET(f->e, n->is_cordoned, true);
     node_touch(f->e, n);
     while (n->pods)
-        displace(f, n->pods->workload);
+        what_if_displace(f, n->pods->workload);
 }
 
-static void resume(struct what_if *f, struct node *n)
+static void what_if_resume(struct what_if *f, struct node *n)
 {
     SET(f->e, n->is_cordoned, false);
     node_touch(f->e, n);
 }
 
-static bool start(struct what_if *f, struct workload *w)
+static bool what_if_start(struct what_if *f, struct workload *w)
 {
     struct attempt a = {.e = f->e, .w = w, .now_ns = f->now_ns, .is_turn = true};
     struct mete_engine *e = f->e;
@@ -140,7 +143,8 @@ static bool start(struct what_if *f, struct workload *w)
     return true;
 }
 
-/* Whoever is behind it may pass only where nobody keeps or makes room for it. */
+/* May later workloads pass `w`? Only when no backfill reservation and no eviction would give it
+ * room. */
 static bool may_pass(const struct what_if *f, const struct workload *w)
 {
     if (w->queue->reclaim != METE_PREEMPT_NEVER || w->queue->within != METE_PREEMPT_NEVER)
@@ -159,7 +163,7 @@ static void start_waiting(struct what_if *f)
         struct workload *w = workload_of_group(g->at);
         struct order_link *next = order_next(g->at);
 
-        if (w->n_evicting > 0 || start(f, w)) {
+        if (w->n_evicting > 0 || what_if_start(f, w)) {
             turn_end(e, g, next);
             continue;
         }
@@ -169,7 +173,7 @@ static void start_waiting(struct what_if *f)
     }
 }
 
-/* Those of drained nodes that can start elsewhere at once come first in the list. */
+/* Starts displaced workloads elsewhere, and moves those that start to the front of the list. */
 static size_t restart_displaced(struct what_if *f, size_t first)
 {
     size_t n = first;
@@ -177,9 +181,9 @@ static size_t restart_displaced(struct what_if *f, size_t first)
     for (size_t i = first; i < f->displaced.n; i++) {
         struct workload *w = f->displaced.at[i];
 
-        if (!start(f, w))
+        if (!what_if_start(f, w))
             continue;
-        f->started.n--; /* it did not wait */
+        f->started.n--; /* it is not a waiting workload that started */
         f->displaced.at[i] = f->displaced.at[n];
         f->displaced.at[n++] = w;
     }
@@ -207,20 +211,20 @@ static void make_changes(struct what_if *f, const struct mete_change *changes, s
 {
     for (size_t i = 0; i < n; i++)
         if (changes[i].kind == METE_CHANGE_END)
-            end(f, engine_workload(f->e, changes[i].workload));
+            what_if_end(f, engine_workload(f->e, changes[i].workload));
     f->n_ended = f->displaced.n;
     VEC_EACH (&f->e->backfills, r) {
-        SET(f->e, (*r)->is_confirmed, (*r)->is_preempting); /* until its owner has had its turn */
+        SET(f->e, (*r)->is_confirmed, (*r)->is_preempting); /* until the owner had its turn */
     }
     for (size_t i = 0; i < n; i++) {
         if (changes[i].kind == METE_CHANGE_DRAIN)
-            drain(f, engine_node(f->e, changes[i].node));
+            what_if_drain(f, engine_node(f->e, changes[i].node));
         if (changes[i].kind == METE_CHANGE_RESUME)
-            resume(f, engine_node(f->e, changes[i].node));
+            what_if_resume(f, engine_node(f->e, changes[i].node));
     }
 }
 
-static void answer(struct what_if *f, struct mete_what_if *ret)
+static void what_if_answer(struct what_if *f, struct mete_what_if *ret)
 {
     struct arena *a = f->e->answers;
     size_t n = f->displaced.n - f->n_ended;
@@ -255,15 +259,15 @@ enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *c
         return result;
     arena_reset(e->answers);
     arena_reset(e->scratch);
-    e->record = NULL;                /* nothing happens */
-    claims = claims_put_aside(e, 0); /* what they keep changes with what changes */
+    e->record = NULL;                /* a question is not recorded */
+    claims = claims_put_aside(e, 0); /* the changes change the claims */
     result = add_all(&f, changes, n);
     if (result == METE_OK) {
         mark = journal_open(&e->journal);
         make_changes(&f, changes, n);
         ret->n_restarted = restart_displaced(&f, f.n_ended);
         start_waiting(&f);
-        answer(&f, ret);
+        what_if_answer(&f, ret);
         journal_undo(&e->journal, mark);
         VEC_EACH (&f.cancelled, w) {
             group_wait(e, *w);
