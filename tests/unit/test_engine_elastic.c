@@ -65,7 +65,7 @@ static void gives_one_pod_back_and_takes_it_again(void **state)
     assert_string_equal(mete_last_error(engine), "workload 1: pod 2 of pod set 0 is not placed");
     assert_int_equal(mete_workload_shrink(engine, 1, 0, 0), METE_INVALID);
     assert_string_equal(mete_last_error(engine),
-                        "workload 1: pod 0 of pod set 0 is not one beyond its min_count");
+                        "workload 1: pod 0 of pod set 0 is not beyond its min_count");
     assert_int_equal(mete_workload_shrink(engine, 2, 0, 0), METE_NOT_FOUND);
     CYCLE(11, "1:a(2)");
     OK(mete_workload_unplace(engine, 1));
@@ -188,14 +188,14 @@ static void says_what_is_wrong(void **state)
     parts.workload.n_domains = 1;
     assert_int_equal(mete_workload_add(engine, &parts.workload), METE_INVALID);
     assert_string_equal(mete_last_error(engine),
-                        "pod set 0: min_count 2 of 3: pods that come and go are not implemented "
+                        "pod set 0: min_count 2 of 3: elastic pods are not implemented "
                         "within domains");
     parts.workload.n_domains = 0;
     parts.workload.is_extra = true;
     assert_int_equal(mete_workload_add(engine, &parts.workload), METE_INVALID);
     assert_string_equal(mete_last_error(engine),
                         "pod set 0: min_count 2 of 3: all pods of an extra "
-                        "are beyond the least");
+                        "are beyond the minimum");
     parts.workload.is_extra = false;
     parts.workload.id = UINT64_C(1) << 63;
     assert_int_equal(mete_workload_add(engine, &parts.workload), METE_INVALID);

@@ -413,17 +413,17 @@ static void refuses_what_cannot_be(void **state)
         const char *message;
     } gpus[] = {
         {{.model = "t4", .gib = 16, .is_flexible = true},
-         "node 'x': gpu 'x-0' is flexible, and no MIG geometry is known of a 't4' with this "
+         "node 'x': gpu 'x-0' is flexible, but no MIG geometry is known of a 't4' with this "
          "memory"},
         {{.model = "h100", .gib = 80, .replicas = 1000},
-         "node 'x': gpu 'x-0': in mode replicas, and only there, want 1 to 256 of them, and not "
-         "is_flexible"},
+         "node 'x': gpu 'x-0': mode replicas needs 1 to 256 replicas and not is_flexible, another "
+         "mode has none"},
         {{H100_FLEXIBLE, .profiles = {"3g.40gb"}, .starts = {2}},
          "gpu 'x-0': slice '3g.40gb' cannot start at 2"},
         {{H100_FLEXIBLE, .profiles = {"3g.40gb", "1g.10gb"}, .starts = {0, 3}},
-         "gpu 'x-0': slice '1g.10gb' at 3 cannot be beside the others"},
+         "gpu 'x-0': slice '1g.10gb' at 3 does not fit beside the others"},
         {{H100_FLEXIBLE, .profiles = {"1g.11gb"}, .starts = {0}},
-         "gpu 'x-0': no slice of its model is '1g.11gb'"},
+         "gpu 'x-0': its model has no slice '1g.11gb'"},
         {{.model = "h100", .gib = 80, .profiles = {"huge"}, .starts = {0}},
          "gpu 'x-0': slice 0: want a profile such as '1g.10gb', a start below 12 and a uuid or "
          "none"},
@@ -439,7 +439,7 @@ static void refuses_what_cannot_be(void **state)
         {{.count = 1, .profile = "1g.10gb", .gpu_milli = 5},
          "ask 0: a slice or replica has no gpu_milli"},
         {{.count = 1, .is_replica = true, .memory_bytes = 5},
-         "ask 0: a replica is no slice, and nobody promises it memory"},
+         "ask 0: a replica is no slice and has no memory of its own"},
         {{.count = 1, .gpu_milli = 1001},
          "ask 0: gpu_milli is not within 0 .. 1000, or memory_bytes not within 0 .. 2^60"},
     };

@@ -409,9 +409,9 @@ static void says_what_is_wrong(void **state)
          "r:2: cycle: now_ns: number 'x': want an integer from -9223372036854775808 to "
          "9223372036854775807"},
         {"engine\ncycle then_ns=1\n",
-         "r:2: cycle: 'then_ns' at byte 6 is no member of this, or not in its place"},
+         "r:2: cycle: 'then_ns' at byte 6 is an unknown member, or out of order"},
         {"engine\ncycle cut_after=1 now_ns=1\n",
-         "r:2: cycle: 'now_ns' at byte 18 is no member of this, or not in its place"},
+         "r:2: cycle: 'now_ns' at byte 18 is an unknown member, or out of order"},
         {"engine\nnode_remove name=\"a\n", "r:2: node_remove: name: want '\"' at byte 19"},
         {"engine\nnode_remove name=\"\\q\"\n",
          "r:2: node_remove: name: want \\\\, \\\" or \\xHH at byte 19"},

@@ -1,3 +1,5 @@
+/* device_asks.c - the asks of a pod set: checked, read, and matched with gpus */
+
 #include "engine/device/device_asks.h"
 
 #include <stdlib.h>
@@ -25,7 +27,7 @@ static enum mete_result check_ask(struct mete_engine *e, const struct mete_gpu_a
         return engine_refuse(e, METE_INVALID, "ask %zu: a slice or replica has no gpu_milli", i);
     if (a->is_replica && (is_slice(a) || a->memory_bytes > 0))
         return engine_refuse(e, METE_INVALID,
-                             "ask %zu: a replica is no slice, and nobody promises it memory", i);
+                             "ask %zu: a replica is no slice and has no memory of its own", i);
     if (a->n_models > LIST_MAX)
         return engine_refuse(e, METE_INVALID, "ask %zu: more than %d gpu models", i, LIST_MAX);
     for (size_t k = 0; k < a->n_models; k++)

@@ -2,9 +2,9 @@
  * device_asks.h - pods that ask for gpus of several kinds: wholes, shares, slices and replicas
  * together
  *
- * A set that asks for whole gpus or for shares of one kind is no such: it is a plain shape. The
- * devices of a pod are in the order of its asks; of each the pod keeps which ask it is for, and
- * where a slice starts.
+ * A set that asks only for whole gpus, or only for shares of one size, is a plain shape without
+ * asks. The devices of a pod are in the order of its asks. The pod keeps a mark for each device:
+ * its ask, and the start of a slice.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ enum {
     ASK_DEVICES_MAX = 64, /* of a pod */
 };
 
-/* In the order in which they are dealt. */
+/* In the order in which devices are chosen. */
 enum ask_kind {
     ASK_WHOLE,
     ASK_SHARE,
@@ -26,28 +26,30 @@ enum ask_kind {
 struct ask {
     enum ask_kind kind;
     uint32_t count;
-    uint32_t first; /* of its devices */
-    uint32_t milli; /* of each, as far as is known before it is dealt; a replica: 1 */
+    uint32_t first; /* index of its first device */
+    uint32_t milli; /* of each device, as far as known before it is chosen; a replica: 1 */
     int64_t bytes;
-    uint32_t profile; /* number of its name; 0 */
+    uint32_t profile; /* of slices: number of the profile's name; 0 */
     uint32_t *models; /* by number; none: any */
     size_t n_models;
 };
 
 enum mete_result asks_check(struct mete_engine *e, const struct mete_pod_set *set);
-/* Are they the same as a plain shape? Then `*ret` asks for that with its own members. */
+/* Do the asks amount to a plain shape? Then `*ret` is the set with `gpus` in place of asks. */
 bool asks_are_plain(const struct mete_pod_set *set, struct mete_pod_set *ret);
 /* Fills the shape's asks, gpus and milli. */
 void asks_read(struct mete_engine *e, const struct mete_pod_set *set, struct shape *s);
 void asks_free(struct mete_engine *e, struct shape *s);
-/* For a what-if: the same asks, which may be changed but for their models. */
+/* For a what-if: a copy of the asks in the scratch arena, which may be changed except for the
+ * models. */
 struct ask *asks_scratch(struct mete_engine *e, const struct shape *s);
 
-/* In 1/1000 gpu, all devices of a pod; with a model only what can be of no other. */
+/* The compute of all devices of a pod, in 1/1000 gpu; with a model (not 0) only of devices that can
+ * be of no other model. */
 int64_t asks_milli(const struct shape *s, uint32_t model);
 bool asks_have_replicas(const struct shape *s);
 
-/* Of a pod's device: its ask, and where it starts. */
+/* The marks of a pod's devices: the index of the ask, and a slice's start. */
 static inline uint16_t *pod_marks(const struct pod *p)
 {
     return (uint16_t *)(void *)(p->gpus + pod_shape(p)->gpus);
@@ -63,7 +65,7 @@ static inline const struct ask *pod_ask(const struct pod *p, size_t i)
     return &pod_shape(p)->asks[pod_marks(p)[i] >> 4];
 }
 
-/* What a placed pod has of a gpu, in 1/1000. */
+/* The compute of a placed pod's device, in 1/1000 gpu. */
 uint32_t pod_device_milli(const struct pod *p, size_t i);
 
 static inline bool pod_has_share(const struct pod *p, size_t i)

@@ -1,3 +1,5 @@
+/* device_parts.c - gpus in slices or replicas: checked, set, held and given back */
+
 #include "engine/device/device_parts.h"
 
 #include <stdlib.h>
@@ -55,7 +57,7 @@ static enum mete_result check_slice(struct mete_engine *e, const struct mete_gpu
                                  s->start);
     profile = g ? mig_profile_find(g, name) : -1;
     if (profile < 0 && from->is_flexible)
-        return engine_refuse(e, METE_INVALID, "gpu '%s': no slice of its model is '%s'", from->uuid,
+        return engine_refuse(e, METE_INVALID, "gpu '%s': its model has no slice '%s'", from->uuid,
                              name);
     if (profile >= 0 && !(g->profiles[profile].starts >> s->start & 1))
         return engine_refuse(e, METE_INVALID, "gpu '%s': slice '%s' cannot start at %u", from->uuid,
@@ -63,7 +65,7 @@ static enum mete_result check_slice(struct mete_engine *e, const struct mete_gpu
     return METE_OK;
 }
 
-/* Those of a known profile must be possible together. */
+/* Checks the slices of a gpu. Slices of known profiles have to be possible together. */
 static enum mete_result check_slices(struct mete_engine *e, const struct mete_gpu *from,
                                      const struct mig_geometry *g)
 {
@@ -82,7 +84,7 @@ static enum mete_result check_slices(struct mete_engine *e, const struct mete_gp
             continue;
         if (!(mig_starts(g, state, (unsigned)profile) >> from->slices[i].start & 1))
             return engine_refuse(e, METE_INVALID,
-                                 "gpu '%s': slice '%s' at %u cannot be beside the others",
+                                 "gpu '%s': slice '%s' at %u does not fit beside the others",
                                  from->uuid, name, from->slices[i].start);
         state = mig_state_add(g, state, (unsigned)profile, from->slices[i].start);
     }
@@ -105,13 +107,13 @@ enum mete_result parts_check(struct mete_engine *e, const struct mete_gpu *from,
     if ((from->mode == METE_GPU_REPLICAS) != (from->replicas > 0) ||
         from->replicas > REPLICAS_MAX || (from->replicas > 0 && from->is_flexible))
         return engine_refuse(e, METE_INVALID,
-                             "node '%s': gpu '%s': in mode replicas, and only there, want 1 to %d "
-                             "of them, and not is_flexible",
+                             "node '%s': gpu '%s': mode replicas needs 1 to %d replicas and not "
+                             "is_flexible, another mode has none",
                              node, from->uuid, REPLICAS_MAX);
     g = mig_geometry_of(from->model ? from->model : "", from->memory_bytes);
     if (from->is_flexible && !g)
         return engine_refuse(e, METE_INVALID,
-                             "node '%s': gpu '%s' is flexible, and no MIG geometry is known of a "
+                             "node '%s': gpu '%s' is flexible, but no MIG geometry is known of a "
                              "'%s' with this memory",
                              node, from->uuid, from->model ? from->model : "");
     return check_slices(e, from, g);
@@ -210,7 +212,8 @@ uint16_t parts_span(const struct parts *p, uint32_t name, unsigned start)
     return (uint16_t)(((1u << size) - 1) << start);
 }
 
-/* Of all that is held. What is not of the board fills it: nothing is known to fit beside it. */
+/* Sums up the held instances. An instance of an unknown profile fills the board: nothing is known
+ * to fit beside it. */
 static void count_held(struct mete_engine *e, struct parts *p)
 {
     struct mig_state state = {0};
@@ -233,8 +236,8 @@ static void count_held(struct mete_engine *e, struct parts *p)
     SET(e, p->held_milli, milli < MILLI ? milli : MILLI);
 }
 
-/* On a flexible gpu, those of the driver's instances that can be beside what is held; where they
- * cannot they are nobody's, and give way. */
+/* The driver's instances that stay: on a flexible gpu those that can be beside the held ones. The
+ * others have no holder and give way. */
 static uint16_t there_beside_held(const struct parts *p)
 {
     uint16_t there = p->there;
@@ -354,7 +357,7 @@ static unsigned bits_of(unsigned set)
     return (unsigned)__builtin_popcount(set);
 }
 
-/* How often the pod has that instance of the gpu. */
+/* The number of the pod's devices that are that instance. */
 static size_t times_listed(const struct gpu *g, const struct pod *p, uint32_t name, unsigned start)
 {
     size_t ret = 0;
@@ -365,7 +368,7 @@ static size_t times_listed(const struct gpu *g, const struct pod *p, uint32_t na
     return ret;
 }
 
-/* Devices of pods on the node that are of this gpu and of that kind. */
+/* The number of devices of that kind that pods on the node have of this gpu. */
 static size_t devices_on(const struct node *n, const struct gpu *g, enum ask_kind kind)
 {
     size_t ret = 0;
@@ -376,7 +379,8 @@ static size_t devices_on(const struct node *n, const struct gpu *g, enum ask_kin
     return ret;
 }
 
-/* Mostly all of them are on the gpu's own node. */
+/* The same over all nodes. Mostly all such pods are on the gpu's own node, which is counted first.
+ */
 static size_t devices_of(struct mete_engine *e, const struct gpu *g, enum ask_kind kind,
                          size_t expected)
 {
@@ -403,7 +407,7 @@ const char *parts_check_all(struct mete_engine *e, const struct gpu *g)
 
     for (unsigned i = 0; i < MIG_UNITS_MAX; i++) {
         if ((p->holders[i] != NULL) != (p->held >> i & 1))
-            return "a slice is held by nobody";
+            return "a held slice has no holder, or a free one has";
         if (!p->holders[i])
             continue;
         if (times_listed(g, p->holders[i], p->names[i], i) != 1)
@@ -423,7 +427,7 @@ const char *parts_check_all(struct mete_engine *e, const struct gpu *g)
     count_held(e, &again);
     if (again.held_milli != milli || again.held_state.occupied != state.occupied ||
         again.held_state.media != state.media)
-        return "what is held of a gpu's slices differs from the sum";
+        return "the counts of a gpu's held slices differ from their sum";
     return NULL;
 }
 

@@ -1,9 +1,9 @@
 /*
- * device_parts.h - gpus that are dealt out in MIG slices or in replicas
+ * device_parts.h - gpus in MIG slices or in replicas
  *
- * What the driver has (`told`) is a list by start. An instance that is held is known by its start
- * and profile, whether the driver has it yet or not. On a flexible gpu only what is held is fixed:
- * instances that nobody holds give way to others, and are forgotten here with the trial's notes.
+ * `told` lists the driver's instances, by start. A held instance is known by its start and profile,
+ * whether the driver has it yet or not. On a flexible gpu only held instances are fixed: an
+ * instance without a holder gives way to others (`there`, which a trial's undo restores).
  */
 #pragma once
 
@@ -14,7 +14,7 @@ enum {
     REPLICAS_MAX = 256
 };
 
-/* A geometry and the numbers of its profiles' names. As long as the engine. */
+/* A geometry and the numbers of its profiles' names. Freed with the engine. */
 struct board {
     const struct mig_geometry *geometry;
     struct mig_table *table;
@@ -30,69 +30,72 @@ struct parts {
     const struct board *board; /* NULL: not known */
     bool can_be_whole;
     bool is_flexible;
-    uint32_t replicas; /* 0: not in that mode */
+    uint32_t replicas; /* 0: the gpu is not in mode replicas */
     struct told_slice told[MIG_UNITS_MAX];
 
     /* Journaled. */
-    bool is_sliced;              /* in that mode */
+    bool is_sliced;              /* the gpu is in mode slices */
     uint16_t there;              /* bit i: told[i] has not given way */
-    uint16_t held;               /* bit i: an instance that starts at unit i */
-    struct mig_state held_state; /* of these */
-    uint32_t held_milli;         /* compute of what is held, in 1/1000 of the gpu */
+    uint16_t held;               /* bit i: an instance that starts at unit i is held */
+    struct mig_state held_state; /* of the held instances */
+    uint32_t held_milli;         /* compute of the held instances, in 1/1000 of the gpu */
     uint32_t n_replicas;         /* held */
     uint32_t names[MIG_UNITS_MAX];
     struct pod *holders[MIG_UNITS_MAX];
 };
 
-/* Is something wrong with how the gpu is said to be dealt out? */
+/* Checks the mode, slices and replicas of a gpu: METE_INVALID, with a message, or METE_OK. */
 enum mete_result parts_check(struct mete_engine *e, const struct mete_gpu *from, const char *node);
-/* Makes the gpu's parts as told; what is held of it stays held. */
+/* Makes the gpu's parts as told; held devices stay held. */
 void parts_set(struct mete_engine *e, struct gpu *g, const struct mete_gpu *from);
-/* The gpu's parts, made where it has none: for what is held of a gpu that nobody described yet. */
+/* The gpu's parts, made if it has none: for held devices of a gpu that the caller has not described
+ * yet. */
 struct parts *parts_make(struct gpu *g);
 void parts_free(struct mete_engine *e, struct gpu *g);
 
-/* The number of a profile on the gpu's board; -1: it has none of that name, or no known board. */
+/* The number of a profile on the gpu's board; -1: the board has none of that name, or is not known.
+ */
 int parts_profile(const struct parts *p, uint32_t name);
 
-/* Is nothing of it held? */
+/* Are no slices and no replicas held? */
 bool parts_are_free(const struct parts *p);
-/* May it not be given whole or in shares now? */
+/* Do the parts keep the gpu from being given whole or in shares now? */
 bool parts_block(const struct parts *p);
-/* What is used of its compute by slices and replicas, in 1/1000. */
+/* The compute that held slices and replicas use, in 1/1000 gpu. */
 uint32_t parts_milli(const struct parts *p);
-/* Of one replica. */
+/* The compute of one replica. */
 uint32_t parts_replica_milli(const struct parts *p);
 
-/* What is left of a node's gpus of which slices or replicas are held, or nothing else may be: of no
- * use to pods that ask for whole gpus or shares. */
+/* The free compute of the node's gpus that are in slices or replicas, in 1/1000 gpu: of no use to
+ * pods that ask for whole gpus or shares. */
 int64_t node_parts_milli_left(const struct node *n);
 
-/* Memory that an instance of that profile has: of the table, within its part of the gpu's. */
+/* The memory of an instance of that profile: as in the geometry's table, but at most its part of
+ * the gpu's memory. */
 int64_t parts_slice_bytes(const struct gpu *g, int profile);
 
 /* Does the driver have that instance? */
 bool parts_has(const struct parts *p, uint32_t name, unsigned start);
-/* What the driver calls an instance; NULL: it has none there, or did not say. */
+/* The driver's uuid of an instance; NULL: there is none, or it is not known. */
 const char *parts_uuid(const struct parts *p, uint32_t name, unsigned start);
 
-/* Units of the instance that is or would be held at `start`. */
+/* The units (bits) of an instance at `start`, held or not. */
 uint16_t parts_span(const struct parts *p, uint32_t name, unsigned start);
 
 void parts_take_slice(struct mete_engine *e, struct parts *p, struct pod *pod, uint32_t name,
                       unsigned start);
 void parts_give_slice(struct mete_engine *e, struct parts *p, unsigned start);
 void parts_count_replica(struct mete_engine *e, struct parts *p, int by);
-/* The gpu is given whole or in shares: it leaves the mode of slices. */
+/* The gpu is given whole or in shares: it leaves mode slices. */
 void parts_leave(struct mete_engine *e, struct parts *p);
 
-/* NULL, or what is wrong within the parts and with those that hold them. */
+/* NULL, or the first contradiction within the parts or with the pods that hold them. */
 const char *parts_check_all(struct mete_engine *e, const struct gpu *g);
 uint64_t parts_hash(const struct parts *p, uint64_t hash);
 
 void boards_free(struct mete_engine *e);
 
-/* What a gpu has for whole pods and shares, in 1/1000. */
+/* The free compute of a gpu for pods that ask for whole gpus or shares, in 1/1000. */
 static inline uint16_t gpu_free_milli(const struct gpu *g)
 {
     if (g->holder || (g->parts && parts_block(g->parts)))

@@ -1,3 +1,5 @@
+/* device_pick.c - the choice of devices: wholes, shares, slices and replicas */
+
 #include "engine/device/device_pick.h"
 
 #include "engine/place/fit.h"
@@ -7,10 +9,10 @@ enum {
     LOSS_MAX = 255,
 };
 
-/* What is left of one gpu while a pod is dealt to. */
+/* The rest of one gpu while a pod's slices are chosen. */
 struct left {
-    struct mig_state state; /* of a flexible one */
-    uint16_t free;          /* of one with fixed slices: those that nobody holds */
+    struct mig_state state; /* of a flexible gpu */
+    uint16_t free;          /* instances of the driver without a holder, by start */
 };
 
 struct device_pick {
@@ -18,15 +20,15 @@ struct device_pick {
     const struct shape *s;
     enum device_pick_how how;
     uint64_t healthy;
-    uint64_t taken;  /* gpus with a device of this pod that is no slice */
-    uint64_t sliced; /* and that is one */
-    uint64_t known;  /* of which `left` is filled */
+    uint64_t taken;  /* gpus with a device of this pod other than a slice */
+    uint64_t sliced; /* gpus with a slice of this pod */
+    uint64_t known;  /* gpus whose `left` is filled */
     struct left left[NODE_GPUS_MAX];
-    uint8_t items[ASK_DEVICES_MAX]; /* the slices, by ask, the largest first */
+    uint8_t items[ASK_DEVICES_MAX]; /* the ask of each slice, the largest first */
     size_t n_items;
     unsigned tries;
-    const struct board *board; /* the last one asked for a profile, ... */
-    uint32_t name;             /* ... and which */
+    const struct board *board; /* of the last profile_of: the board, */
+    uint32_t name;             /* the name, and in `profile` the result */
     int profile;
     struct choice *ret;
 };
@@ -42,7 +44,7 @@ static int profile_of(struct device_pick *d, const struct parts *p, uint32_t nam
     return d->profile;
 }
 
-static void give(struct device_pick *d, const struct ask *a, uint64_t gpus)
+static void device_pick_give(struct device_pick *d, const struct ask *a, uint64_t gpus)
 {
     uint32_t device = a->first;
 
@@ -54,7 +56,7 @@ static void give(struct device_pick *d, const struct ask *a, uint64_t gpus)
     d->ret->gpus |= gpus;
 }
 
-/* Gpus that may be given whole, by the model and by who holds them. */
+/* The gpus of the ask's models that may be given whole and have no holder. */
 static uint64_t wholes(const struct device_pick *d, const struct ask *a)
 {
     const struct node *n = d->n;
@@ -72,16 +74,16 @@ static bool device_pick_wholes(struct device_pick *d, const struct ask *a)
         return false;
     if (bits(free & ~d->n->parted) >= a->count)
         free &= ~d->n->parted;
-    give(d, a, devices_choose(d->n, free, a->count));
+    device_pick_give(d, a, devices_choose(d->n, free, a->count));
     return true;
 }
 
-/* It cannot be that one. */
+/* The gpu cannot be chosen. */
 static const uint32_t NO_RANK = UINT32_MAX;
 
-/* So many gpus, each that of the least rank; in ranks[bit], of those in `gpus`. */
-static bool give_least(struct device_pick *d, const struct ask *a, uint64_t gpus,
-                       const uint32_t *ranks)
+/* Gives the ask the gpus of least rank among `gpus`; ranks[bit] is a gpu's rank. */
+static bool device_pick_give_least(struct device_pick *d, const struct ask *a, uint64_t gpus,
+                                   const uint32_t *ranks)
 {
     uint64_t chosen = 0;
 
@@ -101,11 +103,12 @@ static bool give_least(struct device_pick *d, const struct ask *a, uint64_t gpus
             return false;
         chosen |= UINT64_C(1) << best;
     }
-    give(d, a, chosen);
+    device_pick_give(d, a, chosen);
     return true;
 }
 
-/* The gpu with the least left that is enough; those that can be cut into slices last. */
+/* Chooses the gpus with the least free compute that suffices; among equals those that cannot be
+ * sliced. */
 static bool device_pick_shares(struct device_pick *d, const struct ask *a)
 {
     const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1};
@@ -124,10 +127,10 @@ static bool device_pick_shares(struct device_pick *d, const struct ask *a)
         ranks[bit] =
             is_small ? NO_RANK : (uint32_t)n->free_milli[bit] << 1 | (n->parted >> bit & 1);
     }
-    return give_least(d, a, gpus, ranks);
+    return device_pick_give_least(d, a, gpus, ranks);
 }
 
-/* Is one free? What is still held from another mode goes first. */
+/* Is a replica free? Devices held from another mode have to be given back first. */
 static bool has_replica(const struct gpu *g)
 {
     return g->parts->n_replicas < g->parts->replicas && g->parts->held == 0 && !g->holder &&
@@ -152,16 +155,16 @@ static bool device_pick_replicas(struct device_pick *d, const struct ask *a)
         else
             ranks[bit] = d->how == DEVICE_PICK_SPREAD ? REPLICAS_MAX - free : free;
     }
-    return give_least(d, a, gpus, ranks);
+    return device_pick_give_least(d, a, gpus, ranks);
 }
 
-/* One slice somewhere. The smaller the key, the better. */
+/* A place for one slice. A smaller key is better. */
 struct option {
     uint64_t key;
     uint8_t bit;
     uint8_t start;
     uint8_t loss;
-    int profile; /* on its board; -1 */
+    int profile; /* number on its board; -1: none */
 };
 
 static struct left *left_of(struct device_pick *d, int bit)
@@ -188,9 +191,10 @@ enum {
     HAVE_NONE
 };
 
-/* By rank of the gpu, loss, whether there is such an instance already, gpu, start. */
-static void offer(struct option *best, struct option here, unsigned rank, unsigned have,
-                  uint64_t after)
+/* Makes the option the best one if its key is smaller, but over `after`. The key orders by the
+ * gpu's rank, the loss, a present instance or mode, the gpu and the start. */
+static void option_offer(struct option *best, struct option here, unsigned rank, unsigned have,
+                         uint64_t after)
 {
     here.key = ((uint64_t)rank << 20 | (uint64_t)here.loss << 12 | (uint64_t)have << 10 |
                 (uint64_t)here.bit << 4 | here.start) +
@@ -199,9 +203,9 @@ static void offer(struct option *best, struct option here, unsigned rank, unsign
         *best = here;
 }
 
-/* Where the driver has such an instance, or would make it. */
-static void offer_flexible(struct device_pick *d, const struct ask *a, int bit, uint64_t after,
-                           struct option *best)
+/* Offers each start on a flexible gpu where the driver has such an instance, or could make it. */
+static void option_offer_flexible(struct device_pick *d, const struct ask *a, int bit,
+                                  uint64_t after, struct option *best)
 {
     const struct gpu *g = d->n->gpus[bit];
     const struct parts *p = g->parts;
@@ -212,7 +216,7 @@ static void offer_flexible(struct device_pick *d, const struct ask *a, int bit, 
 
     if (profile < 0 || (a->bytes > 0 && parts_slice_bytes(g, profile) < a->bytes))
         return;
-    if (after == 0 && l->free == 0) { /* the first way is the best one of the table */
+    if (after == 0 && l->free == 0) { /* the best start, from the table */
         int start = mig_table_start(p->board->table, l->state, (unsigned)profile);
 
         starts = start < 0 ? 0 : (uint16_t)(1u << start);
@@ -227,21 +231,21 @@ static void offer_flexible(struct device_pick *d, const struct ask *a, int bit, 
         unsigned loss = before - mig_table_value(p->board->table, then);
         bool is_there = (l->free >> start & 1) && p->told[start].name == a->profile;
 
-        offer(best,
-              (struct option){.bit = (uint8_t)bit,
-                              .start = (uint8_t)start,
-                              .loss = (uint8_t)loss,
-                              .profile = profile},
-              d->how == DEVICE_PICK_SPREAD ? LOSS_MAX - before : 0,
-              is_there       ? HAVE_INSTANCE
-              : p->is_sliced ? HAVE_MODE
-                             : HAVE_NONE,
-              after);
+        option_offer(best,
+                     (struct option){.bit = (uint8_t)bit,
+                                     .start = (uint8_t)start,
+                                     .loss = (uint8_t)loss,
+                                     .profile = profile},
+                     d->how == DEVICE_PICK_SPREAD ? LOSS_MAX - before : 0,
+                     is_there       ? HAVE_INSTANCE
+                     : p->is_sliced ? HAVE_MODE
+                                    : HAVE_NONE,
+                     after);
     }
 }
 
-static void offer_fixed(struct device_pick *d, const struct ask *a, int bit, uint64_t after,
-                        struct option *best)
+static void option_offer_fixed(struct device_pick *d, const struct ask *a, int bit, uint64_t after,
+                               struct option *best)
 {
     const struct gpu *g = d->n->gpus[bit];
     const struct parts *p = g->parts;
@@ -255,13 +259,13 @@ static void offer_fixed(struct device_pick *d, const struct ask *a, int bit, uin
         unsigned start = (unsigned)__builtin_ctz(left);
 
         if (p->told[start].name == a->profile)
-            offer(best,
-                  (struct option){.bit = (uint8_t)bit,
-                                  .start = (uint8_t)start,
-                                  .loss = (uint8_t)size,
-                                  .profile = profile},
-                  d->how == DEVICE_PICK_SPREAD ? LOSS_MAX - bits(l->free) : 0, HAVE_INSTANCE,
-                  after);
+            option_offer(best,
+                         (struct option){.bit = (uint8_t)bit,
+                                         .start = (uint8_t)start,
+                                         .loss = (uint8_t)size,
+                                         .profile = profile},
+                         d->how == DEVICE_PICK_SPREAD ? LOSS_MAX - bits(l->free) : 0, HAVE_INSTANCE,
+                         after);
     }
 }
 
@@ -271,7 +275,7 @@ static uint64_t sliceable(const struct device_pick *d, const struct ask *a)
            node_gpus_of_models(d->n, a->models, a->n_models);
 }
 
-/* Is the gpu free of what is no slice? */
+/* Is the gpu free of devices other than slices? */
 static bool is_open(const struct device_pick *d, const struct gpu *g)
 {
     return g->parts->replicas == 0 &&
@@ -279,7 +283,7 @@ static bool is_open(const struct device_pick *d, const struct gpu *g)
             (!g->holder && g->n_shares == 0 && g->parts->n_replicas == 0));
 }
 
-static struct option find_option(struct device_pick *d, const struct ask *a, uint64_t after)
+static struct option option_find(struct device_pick *d, const struct ask *a, uint64_t after)
 {
     struct option best = {0};
 
@@ -289,14 +293,14 @@ static struct option find_option(struct device_pick *d, const struct ask *a, uin
         if (!is_open(d, d->n->gpus[bit]))
             continue;
         if (d->n->gpus[bit]->parts->is_flexible)
-            offer_flexible(d, a, bit, after, &best);
+            option_offer_flexible(d, a, bit, after, &best);
         else
-            offer_fixed(d, a, bit, after, &best);
+            option_offer_fixed(d, a, bit, after, &best);
     }
     return best;
 }
 
-static void take_option(struct device_pick *d, const struct option *o)
+static void option_take(struct device_pick *d, const struct option *o)
 {
     const struct parts *p = d->n->gpus[o->bit]->parts;
     struct left *l = &d->left[o->bit];
@@ -306,7 +310,8 @@ static void take_option(struct device_pick *d, const struct option *o)
     l->free = (uint16_t)(l->free & ~(1u << o->start));
 }
 
-/* The slices from item `i` on. False: not in this way, or not found within the tries. */
+/* Chooses the slices from item `i` on. False: impossible after the choices so far, or not found
+ * within the tries. */
 static bool device_pick_slices(struct device_pick *d, size_t i)
 {
     const struct ask *a;
@@ -320,13 +325,13 @@ static bool device_pick_slices(struct device_pick *d, size_t i)
     for (size_t k = i; k > 0 && d->items[k - 1] == d->items[i]; k--)
         device++;
     while (d->tries++ < TRIES_MAX) {
-        struct option o = find_option(d, a, after);
+        struct option o = option_find(d, a, after);
         struct left old;
 
         if (o.key == 0)
             return false;
         old = d->left[o.bit];
-        take_option(d, &o);
+        option_take(d, &o);
         if (device_pick_slices(d, i + 1)) {
             d->ret->at[device].bit = o.bit;
             d->ret->at[device].start = o.start;
@@ -340,7 +345,7 @@ static bool device_pick_slices(struct device_pick *d, size_t i)
     return false;
 }
 
-/* How many of one profile a gpu still has room for. */
+/* The number of slices of the ask's profile that a gpu still has room for. */
 static unsigned most_of(struct device_pick *d, int bit, const struct ask *a)
 {
     const struct parts *p = d->n->gpus[bit]->parts;
@@ -365,7 +370,7 @@ static unsigned most_of(struct device_pick *d, int bit, const struct ask *a)
     return ret;
 }
 
-/* As many of one profile as the gpus have room for, if there were nothing else. */
+/* The same over all gpus of the node, up to `enough`. */
 static uint64_t room_for(struct device_pick *d, const struct ask *a, uint64_t enough)
 {
     uint64_t ret = 0;
@@ -376,7 +381,7 @@ static uint64_t room_for(struct device_pick *d, const struct ask *a, uint64_t en
     return ret;
 }
 
-/* Larger ones first: by compute, then by memory, which their names say in order. */
+/* Is the slice of ask `a` larger than that of `b`: by compute, then by units of memory? */
 static bool is_larger(const struct ask *a, const struct ask *b, const struct device_pick *d)
 {
     unsigned sizes[2] = {0};
@@ -396,7 +401,7 @@ static bool is_larger(const struct ask *a, const struct ask *b, const struct dev
     return sizes[0] > sizes[1];
 }
 
-static void list_slices(struct device_pick *d)
+static void device_pick_list_slices(struct device_pick *d)
 {
     const struct shape *s = d->s;
     uint8_t order[ASKS_MAX];
@@ -457,14 +462,15 @@ bool device_pick(const struct node *n, const struct shape *s, enum device_pick_h
     if (!device_pick_kind(&d, ASK_WHOLE) || !device_pick_kind(&d, ASK_SHARE) ||
         !device_pick_kind(&d, ASK_SLICE))
         return false;
-    list_slices(&d);
+    device_pick_list_slices(&d);
     if (!device_pick_slices(&d, 0))
         return how == DEVICE_PICK_SPREAD && device_pick(n, s, DEVICE_PICK_PACKED, ret);
     d.sliced = ret->gpus & ~d.taken;
     return device_pick_kind(&d, ASK_REPLICA);
 }
 
-/* How many of one ask alone. */
+/* The number of one ask's devices that the node could hold if it were empty and had nothing else.
+ */
 static uint64_t empty_of(struct device_pick *d, const struct ask *a)
 {
     const struct node *n = d->n;
@@ -518,7 +524,7 @@ int64_t device_pick_free(const struct node *n, const struct shape *s)
             ask.count--;
         ret += ask.count;
     }
-    /* each of them alone is no answer for all */
+    /* each ask fits by itself, but not all of them together */
     return (int64_t)(ret == total && !device_pick(n, s, DEVICE_PICK_PACKED, &c) ? ret - 1 : ret);
 }
 
@@ -529,7 +535,7 @@ unsigned device_pick_empty_gpus(const struct node *n, const struct shape *s)
     return device_pick(n, s, DEVICE_PICK_EMPTY, &c) ? bits(c.gpus) : 0;
 }
 
-/* "2 and 3": the free units as they lie together. */
+/* "2 and 3": the runs of free units. */
 static const char *pieces_text(struct arena *a, uint16_t free)
 {
     const char *text = NULL;
@@ -563,7 +569,7 @@ bool device_pick_fragments(struct arena *a, const struct node *n, const struct s
             const struct gpu *g = n->gpus[bit];
             int profile = parts_profile(g->parts, s->asks[i].profile);
             const struct mig_geometry *geometry;
-            struct mig_state silent; /* nobody has the video engines */
+            struct mig_state silent; /* as if no slice held the video engines */
             uint16_t here;
 
             if (profile < 0 || !g->parts->is_flexible || !is_open(&d, g) ||

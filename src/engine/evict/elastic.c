@@ -1,3 +1,5 @@
+/* elastic.c - extras: made, placed, held and freed with their whole */
+
 #include "engine/evict/elastic.h"
 
 #include <inttypes.h>
@@ -16,14 +18,14 @@ enum mete_result elastic_check(struct mete_engine *e, const struct mete_workload
         if (w->is_extra && elastic_least(set) < set->count)
             return engine_refuse(e, METE_INVALID,
                                  "pod set %zu: min_count %u of %u: all pods of an extra are beyond "
-                                 "the least",
+                                 "the minimum",
                                  i, set->min_count, set->count);
         if (set->min_count > set->count)
             return engine_refuse(e, METE_INVALID, "pod set %zu: min_count %u is over its count %u",
                                  i, set->min_count, set->count);
         if (elastic_least(set) < set->count && (set->n_domains > 0 || w->n_domains > 0))
             return engine_refuse(e, METE_INVALID,
-                                 "pod set %zu: min_count %u of %u: pods that come and go are not "
+                                 "pod set %zu: min_count %u of %u: elastic pods are not "
                                  "implemented within domains",
                                  i, set->min_count, set->count);
     }
@@ -41,8 +43,8 @@ struct mete_workload elastic_extra_of(const struct mete_workload *from)
     return w;
 }
 
-static void make(struct mete_engine *e, struct workload *whole, const struct mete_workload *from,
-                 uint32_t set, uint32_t pod)
+static void elastic_make_extra(struct mete_engine *e, struct workload *whole,
+                               const struct mete_workload *from, uint32_t set, uint32_t pod)
 {
     struct mete_pod_set one = from->pod_sets[set];
     struct mete_workload w = elastic_extra_of(from);
@@ -55,7 +57,7 @@ static void make(struct mete_engine *e, struct workload *whole, const struct met
     w.pod_sets = &one;
     w.n_pod_sets = 1;
     if (workload_make(e, &w, &extra) != METE_OK)
-        return; /* the whole was made of the same */
+        return; /* the same request passed for the whole */
     extra->whole = whole;
     extra->as_set = set;
     extra->as_pod = pod;
@@ -69,10 +71,10 @@ void elastic_make(struct mete_engine *e, struct workload *w, const struct mete_w
 {
     for (uint32_t i = 0; i < from->n_pod_sets; i++)
         for (uint32_t k = elastic_least(&from->pod_sets[i]); k < from->pod_sets[i].count; k++)
-            make(e, w, from, i, k);
+            elastic_make_extra(e, w, from, i, k);
 }
 
-static struct workload *find(const struct workload *w, uint32_t set, uint32_t pod)
+static struct workload *elastic_find(const struct workload *w, uint32_t set, uint32_t pod)
 {
     VEC_EACH (&w->extras, x) {
         if ((*x)->as_set == set && (*x)->as_pod == pod)
@@ -86,7 +88,7 @@ enum mete_result elastic_restore(struct mete_engine *e, struct workload *w,
 {
     for (size_t i = 0; i < placement->n_pods; i++) {
         struct mete_pod_placement at = placement->pods[i];
-        struct workload *x = find(w, at.pod_set, at.pod);
+        struct workload *x = elastic_find(w, at.pod_set, at.pod);
         struct mete_placement one = {.pods = &at, .n_pods = 1};
         enum mete_result result;
 
@@ -109,7 +111,7 @@ enum mete_result elastic_restore(struct mete_engine *e, struct workload *w,
     return METE_OK;
 }
 
-static void set_hold(struct mete_engine *e, struct workload *x, enum mete_hold hold)
+static void elastic_set_hold(struct mete_engine *e, struct workload *x, enum mete_hold hold)
 {
     group_unwait(e, x);
     x->hold = hold;
@@ -119,7 +121,7 @@ static void set_hold(struct mete_engine *e, struct workload *x, enum mete_hold h
 void elastic_release(struct mete_engine *e, struct workload *w)
 {
     VEC_EACH (&w->extras, x) {
-        set_hold(e, *x, METE_HOLD_NONE);
+        elastic_set_hold(e, *x, METE_HOLD_NONE);
     }
 }
 
@@ -130,7 +132,7 @@ void elastic_hold(struct mete_engine *e, struct workload *w)
             workload_give(e, *x);
             group_wait(e, *x);
         }
-        set_hold(e, *x, METE_HOLD_GATED);
+        elastic_set_hold(e, *x, METE_HOLD_GATED);
     }
 }
 
@@ -156,11 +158,11 @@ enum mete_result mete_workload_shrink(struct mete_engine *e, uint64_t id, uint32
 
     if (!w || !w->is_placed)
         return engine_refuse(e, METE_NOT_FOUND, "workload %" PRIu64 " is not placed", id);
-    x = find(w, pod_set, pod);
+    x = elastic_find(w, pod_set, pod);
     if (!x)
         return engine_refuse(e, METE_INVALID,
                              "workload %" PRIu64
-                             ": pod %u of pod set %u is not one beyond its min_count",
+                             ": pod %u of pod set %u is not beyond its min_count",
                              id, pod, pod_set);
     if (!x->is_placed)
         return engine_refuse(e, METE_NOT_FOUND,
@@ -176,10 +178,10 @@ enum mete_result mete_workload_shrink(struct mete_engine *e, uint64_t id, uint32
 const char *elastic_check_state(const struct workload *w)
 {
     if (w->whole && w->is_placed && !w->whole->is_placed)
-        return "a pod beyond the least is placed, and the rest is not";
+        return "an extra is placed, and its whole is not";
     if (w->whole && !w->is_placed && (w->hold == METE_HOLD_NONE) != w->whole->is_placed)
-        return "a pod beyond the least waits though the rest does, or not though it does not";
+        return "an extra waits while its whole does, or is held while its whole is placed";
     if (w->is_extra && (w->is_secured || w->claim || w->key.points != INT64_MIN))
-        return "a pod beyond the least is secured, has a claim, or is not behind all others";
+        return "an extra is secured, has a claim, or is not behind all others";
     return NULL;
 }

@@ -1,46 +1,48 @@
 /*
  * elastic.h - workloads that grow and shrink
  *
- * What a workload needs at least is one as any other. Each pod beyond that is an extra: inside it
- * is a workload of its own, of one pod, behind everybody in its queue, that waits only while the
- * whole is placed, is never secured, evicts nobody, and is evicted before others wherever evicting
- * is allowed. Outside all are one: see workload_id. A caller that keeps count itself says of a
- * workload of its own that it is_extra: then it is the same, but has its name, and waits by itself.
+ * The minimum of a workload (the whole) is a workload like any other. Each pod beyond the minimum
+ * is an extra: inside the engine a workload of one pod, behind all others in its queue. An extra
+ * waits only while the whole is placed, is never secured, evicts nobody, and is evicted before
+ * others wherever evictions are allowed. Callers see whole and extras as one: see workload_id. A
+ * caller that counts pods itself may pass a workload with is_extra: it is treated alike, but has a
+ * name of its own and waits by itself.
  */
 #pragma once
 
 #include "engine/state.h"
 
-#define ELASTIC_EXTRA_IDS (UINT64_C(1) << 63) /* from here on are theirs */
+#define ELASTIC_EXTRA_IDS (UINT64_C(1) << 63) /* ids of extras begin here */
 
-/* The id by which the caller knows it. */
+/* The id by which the caller knows the workload. */
 static inline uint64_t workload_id(const struct workload *w)
 {
     return w->whole ? w->whole->key.id : w->key.id;
 }
 
-/* How many pods it needs at least. */
+/* The minimum number of pods of a set. */
 static inline uint32_t elastic_least(const struct mete_pod_set *set)
 {
     return set->min_count > 0 ? set->min_count : set->count;
 }
 
-/* `from` as one that is_extra. */
+/* `from` with is_extra, and what follows from that. */
 struct mete_workload elastic_extra_of(const struct mete_workload *from);
 
-/* METE_INVALID, with a message, where it cannot be. */
+/* METE_INVALID, with a message: the workload cannot have such extras. */
 enum mete_result elastic_check(struct mete_engine *e, const struct mete_workload *w);
 
-/* Those of `w`, which has just been entered; they wait where it is placed, but for those in the
- * placement (NULL: none), whose pods must be good: see elastic_restore. */
+/* Makes the extras of `w`, which has just been entered. They wait if `w` is placed; else they are
+ * held. */
 void elastic_make(struct mete_engine *e, struct workload *w, const struct mete_workload *from);
-/* The pods of the placement beyond what it needs at least. */
+/* Places the extras whose pods are in the placement. */
 enum mete_result elastic_restore(struct mete_engine *e, struct workload *w,
                                  const struct mete_placement *placement);
-/* The whole has its place, or has lost it; or is about to be freed. */
+/* Releases the extras, whose whole was placed; holds them when it lost its place; frees them before
+ * it is freed. */
 void elastic_release(struct mete_engine *e, struct workload *w);
 void elastic_hold(struct mete_engine *e, struct workload *w);
 void elastic_free(struct mete_engine *e, struct workload *w);
 
-/* NULL, or what is wrong. */
+/* NULL, or the first contradiction. */
 const char *elastic_check_state(const struct workload *w);

@@ -1,3 +1,5 @@
+/* move.c - moves: planned, weighed, decided and described */
+
 #include "engine/evict/move.h"
 
 #include "engine/evict/preempt.h"
@@ -22,7 +24,7 @@ enum mete_result mete_moves_set(struct mete_engine *e, const struct mete_moves *
         return engine_refuse(e, METE_INVALID, "moves: a time is negative");
     record_call(e, RECORD_MOVES_SET, moves);
     e->moves = *moves;
-    e->eased++; /* what did not pay may pay now */
+    e->eased++; /* moves that did not pay may pay now */
     return METE_OK;
 }
 
@@ -38,8 +40,8 @@ static uint64_t ms_of(int64_t ns)
     return ns > 0 ? (uint64_t)ns / 1000000 : 0;
 }
 
-/* What they lose, in ms x 1/1000 gpu; UINT64_MAX: more than can be counted. */
-static uint64_t loss(const struct mete_engine *e)
+/* The loss of the victims, in ms x 1/1000 gpu; UINT64_MAX: more than can be counted. */
+static uint64_t move_loss(const struct mete_engine *e)
 {
     uint64_t sum = 0;
 
@@ -55,7 +57,8 @@ static uint64_t loss(const struct mete_engine *e)
     return sum;
 }
 
-static uint64_t gain(const struct mete_engine *e, const struct plan *p, const struct backfill *r)
+static uint64_t move_gain(const struct mete_engine *e, const struct plan *p,
+                          const struct backfill *r)
 {
     int64_t wait_ns = e->moves.horizon_ns;
 
@@ -64,8 +67,8 @@ static uint64_t gain(const struct mete_engine *e, const struct plan *p, const st
     return decay_scale(ms_of(wait_ns), (uint64_t)p->victims.charge.at[COUNTED_GPU], 1);
 }
 
-/* Who could be moved: into e->victims. False: nobody. */
-static bool choose(struct plan *p)
+/* Chooses the workloads to move, into e->victims. False: no choice, or too many. */
+static bool move_choose(struct plan *p)
 {
     struct victims *v = &p->victims;
     struct mete_engine *e = v->e;
@@ -88,18 +91,18 @@ static bool choose(struct plan *p)
     return is_found && e->victims.n > 0 && e->victims.n <= p->moves_max;
 }
 
-static bool place_again(struct mete_engine *e, struct workload *w, int64_t now_ns)
+static bool move_place_again(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct attempt a = {.e = e, .w = w, .now_ns = now_ns, .is_turn = true};
 
     if (!queue_may_start(e, w, NULL) || !place_pods(e, &a))
-        return false; /* as one in a queue that is gone since */
+        return false; /* for example: its queue was removed */
     queue_count_trial(e, w);
     return true;
 }
 
-/* It is where room is kept for another: a node has one backfill reservation, so both cannot be
- * kept. */
+/* Is the workload on a node with a backfill reservation of another owner? A node has only one, so
+ * the two cannot both be kept. */
 static bool is_in_the_way(const struct workload *w, const struct workload *owner)
 {
     for (size_t i = 0; i < w->n_pods; i++) {
@@ -111,30 +114,31 @@ static bool is_in_the_way(const struct workload *w, const struct workload *owner
     return false;
 }
 
-/* In an open trial: all of them go, the one that waits is placed, and then each of them. */
-static bool carry_out(struct plan *p)
+/* In an open trial: takes all victims off their nodes, places the waiting workload, then each
+ * victim again. */
+static bool move_carry_out(struct plan *p)
 {
     struct mete_engine *e = p->victims.e;
     const struct attempt a = p->victims.attempt;
     struct backfill *own = backfill_of(e, a.w);
 
     if (own)
-        SET(e, own->is_confirmed, false); /* it is placed: nobody has to keep out */
+        SET(e, own->is_confirmed, false); /* `w` is placed: its old reservation binds no pod */
     VEC_EACH (&e->victims, each) {
         queue_count_held(e, *each, (*each)->charged, -1);
         for (size_t i = 0; i < (*each)->n_pods; i++)
             pod_give(e, &(*each)->pods[i]);
     }
-    if (!place_again(e, a.w, a.now_ns) || is_in_the_way(a.w, a.w))
+    if (!move_place_again(e, a.w, a.now_ns) || is_in_the_way(a.w, a.w))
         return false;
     VEC_EACH (&e->victims, each) {
-        if (!place_again(e, *each, a.now_ns) || is_in_the_way(*each, a.w))
+        if (!move_place_again(e, *each, a.now_ns) || is_in_the_way(*each, a.w))
             return false;
     }
     return true;
 }
 
-static void decide(struct mete_engine *e, struct workload *w, struct backfill *r)
+static void move_decide(struct mete_engine *e, struct workload *w, struct backfill *r)
 {
     backfill_put(e, r);
     VEC_EACH (&e->victims, each) {
@@ -159,9 +163,9 @@ bool move_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
     arena_reset(e->scratch);
     p.victims.again_ns = NEVER_NS;
     charge_of(e, w, NULL, &p.victims.charge);
-    if (choose(&p) && loss(e) < gain(e, &p, waits)) {
+    if (move_choose(&p) && move_loss(e) < move_gain(e, &p, waits)) {
         mark = journal_open(&e->journal);
-        if (carry_out(&p))
+        if (move_carry_out(&p))
             r = backfill_of_trial(w, e->victims.at, e->victims.n);
         journal_undo(&e->journal, mark);
     }
@@ -170,7 +174,7 @@ bool move_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
         g->unmoved_ns = p.victims.again_ns;
         return false;
     }
-    decide(e, w, r);
+    move_decide(e, w, r);
     return true;
 }
 
@@ -229,10 +233,10 @@ const char *move_text(struct mete_engine *e, struct workload *w, int64_t now_ns)
     if (e->counted.n == 0)
         return NULL;
     charge_of(e, w, NULL, &p.victims.charge);
-    if (!queue_admits(e, w, &p.victims.charge, NULL) || !choose(&p))
+    if (!queue_admits(e, w, &p.victims.charge, NULL) || !move_choose(&p))
         return NULL;
     mark = journal_open(&e->journal);
-    if (carry_out(&p))
+    if (move_carry_out(&p))
         text = list_moves(e);
     journal_undo(&e->journal, mark);
     return text;

@@ -1,22 +1,22 @@
 /*
- * Who may evict whom:
+ * preempt.c - victims of reclaim and of priority, and the rules for choosing them
  *
  * A placed workload is secured while all secured workloads together are within the nominal quotas
- * of its queue and of those above it: it is found when it is placed, or later when others have
- * ended, and stays until it ends. Then there are two rules. Reclaim: one that would be secured, and
- * whose queue really is below its nominal quota, evicts unsecured ones in other queues. Priority:
- * one evicts others of its own queue with a lower priority, or of the same that stand behind it in
- * the order, as the queue says; secured ones only if it will be secured itself.
+ * of its queue and of the queues above. A workload becomes secured when it is placed, or later when
+ * others have ended, and stays secured until it ends. Then there are two rules. Reclaim: a workload
+ * that would be secured, and whose queue really is below its nominal quota, evicts unsecured
+ * workloads of other queues. Priority: a workload evicts others of its own queue with a lower
+ * priority or, as the queue says, with the same priority and a later place in the order; secured
+ * ones only if it will be secured itself.
  *
- * It cannot go round in a circle. Count, for each priority and place in the order from the first
- * down, the secured workloads that stand at least there; behind these numbers, in the same way, the
- * placed ones.
- * Read as one word, each decision makes it larger: placing adds to it and takes nothing away; by
- * reclaim it gains a secured workload and loses only unsecured ones; by priority it gains a secured
- * one at that priority and loses only at lower ones, or it keeps all of the first half and gains a
- * placed one at that priority in the second. There are finitely many words, so the evictions end
- * unless something comes or goes from outside. (A decision holds as of then: from there on the
- * victims are not secured, and what the preemptor asks for is counted as if it were placed.)
+ * Evictions cannot go round in a circle. Count, for each priority and place in the order from the
+ * first down, the secured workloads at that place or before it; append, in the same way, the counts
+ * of the placed workloads. Read as one word, each decision makes these numbers larger: placing adds
+ * to the word and takes nothing away; reclaim gains a secured workload and loses only unsecured
+ * ones; priority gains a secured workload at that priority and loses only lower ones, or keeps the
+ * first half and gains a placed workload at that priority in the second. There are finitely many
+ * words, so the evictions end unless the caller adds or removes something. (A decision counts at
+ * once: the victims are not secured any more, and the preemptor's charge is counted as held.)
  */
 #include "engine/evict/preempt.h"
 
@@ -27,12 +27,13 @@
 struct search {
     struct victims victims;
     bool spares_secured;
-    bool has_secured;     /* some of them may go */
-    unsigned least_depth; /* of the queue above both: reclaim is for those in between */
+    bool has_secured;     /* some candidates are secured */
+    unsigned least_depth; /* of the common queue above preemptor and victim: reclaim is allowed
+                             between the two depths */
     unsigned most_depth;  /* 0 with least_depth over it: no reclaim */
 };
 
-/* The depth of the queue above both. */
+/* The depth of the deepest queue above both. */
 static unsigned common_depth(const struct queue *a, const struct queue *b)
 {
     while (a != b) {
@@ -79,7 +80,7 @@ static void mark_in(struct search *s, const struct queue *q)
     }
 }
 
-/* Between which depths the queue above both has to be, for its own side to be below nominal. */
+/* Finds the depths of common queues for which the preemptor's side is below its nominal quota. */
 static void find_depths(struct search *s)
 {
     const struct workload *w = s->victims.attempt.w;
@@ -106,7 +107,7 @@ static void mark_all(struct search *s)
     victims_begin(&s->victims);
     find_depths(s);
     if (s->most_depth < s->least_depth && s->victims.attempt.w->queue->within == METE_PREEMPT_NEVER)
-        return; /* securing more could not change that */
+        return; /* securing more workloads could not change that */
     queues_secure(s->victims.e);
     find_depths(s);
     VEC_EACH (&s->victims.e->queues, q) {
@@ -123,8 +124,8 @@ static bool has_secured(const struct mete_engine *e)
     return false;
 }
 
-/* A set of victims in e->victims and the room that they leave, or NULL. Nothing has changed then.
- */
+/* Finds a set of victims, into e->victims, and the room that they leave, or NULL. The trial is
+ * undone on return. */
 static struct backfill *find_victims(struct search *s)
 {
     struct mete_engine *e = s->victims.e;

@@ -1,20 +1,22 @@
-/* preempt.h - room made by evicting others: see preempt.c for who may evict whom */
+/* preempt.h - evictions that make room for a waiting workload: the rules are in preempt.c */
 #pragma once
 
 #include "engine/queue/queue.h"
 
-/* Decides who has to go for `w`, which waits, and keeps their room for it. False: nobody, or
- * nothing more than before; or it moves, and has its place when those who move with it are gone. */
+/* Chooses victims for the waiting workload `w` and keeps their room for it. False: no choice, or
+ * `w` already waits for victims, or `w` is being moved and gets its place after that. */
 bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns);
 
-/* Counts what `w`, which waits for its victims, will hold; its limits are kept for it. */
+/* Counts the charge of `w`, which waits for its victims, as held, so that no other workload gets
+ * the quota. */
 void preempt_count(struct mete_engine *e, struct workload *w);
 bool preempt_is_pending(const struct mete_engine *e, const struct workload *w);
-/* It is not counted any more: it starts, or does not wait for victims. Nothing where it did not. */
+/* Stops counting: the workload starts, or does not wait for victims any more. Does nothing if it
+ * did not wait for victims. */
 void preempt_forget(struct mete_engine *e, struct workload *w);
 
-/* `w` gives back what it held. */
+/* The victim `w` has given back its devices. */
 void preempt_gone(struct mete_engine *e, struct workload *w);
 
-/* The first by id of those that have to go for it; NULL. */
+/* The workload's first victim by id; NULL: none. */
 const struct workload *preempt_first(const struct mete_engine *e, const struct workload *w);

@@ -1,9 +1,8 @@
-/* Those who wait for their victims to go. */
+/* preemptor.c - the workloads that wait for their victims to end */
 #include <stdlib.h>
 
 #include "engine/evict/preempt.h"
 
-/* What it asks for counts as held from the decision on, so that nobody else gets the quota. */
 void preempt_count(struct mete_engine *e, struct workload *w)
 {
     struct charge c;

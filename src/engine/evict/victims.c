@@ -1,3 +1,5 @@
+/* victims.c - the search for victims: node by node, then spared again */
+
 #include "engine/evict/victims.h"
 
 #include <stdlib.h>
@@ -12,17 +14,17 @@
 #include "engine/plan/reservation.h"
 
 enum {
-    NODE_HOLDERS_MAX = 256 /* of one node: more are not looked at */
+    NODE_HOLDERS_MAX = 256 /* of one node; more are ignored */
 };
 
-/* Stands for all sets of a workload where one is expected. */
+/* In place of a set's index: all sets of the workload. */
 #define ALL_SETS UINT32_MAX
 
-/* One workload on a node. */
+/* A workload's part of a node. */
 struct holding {
     struct workload *w;
     uint64_t rate;   /* cost for each 1/1000 gpu there */
-    unsigned n_gpus; /* of which it holds something there */
+    unsigned n_gpus; /* gpus there that it holds, whole or in part */
 };
 
 static int64_t protected_until(const struct workload *w)
@@ -43,7 +45,7 @@ static uint64_t cost_of(const struct workload *w, int64_t now_ns)
     uint64_t cost = decay_scale(lost_ms + 1, gpus, 1);
 
     if (w->is_extra)
-        return 1; /* the rest goes on */
+        return 1; /* the whole runs on without it */
     return cost < COST_NEVER / 4 ? cost : COST_NEVER / 4;
 }
 
@@ -93,7 +95,7 @@ static void count_here(struct holding *h, const struct node *n)
     h->rate = h->w->cost / (milli > 0 ? (uint64_t)milli : 1);
 }
 
-/* Those who may be evicted there, the cheapest for what they hold first, then by id. */
+/* Lists the candidates on the node, by cost for each 1/1000 gpu there, then by id. */
 static size_t list_holdings(const struct victims *v, const struct node *n, struct holding *list)
 {
     size_t count = 0;
@@ -125,7 +127,7 @@ static void give_here(struct mete_engine *e, struct workload *w, const struct no
             pod_give(e, &w->pods[i]);
 }
 
-/* Were all of them gone: could there be enough whole gpus? Cheap, and rarely so. */
+/* Could enough whole gpus be free if all of these were gone? Cheap, and mostly false. */
 static bool may_suffice(const struct node *n, const struct shape *shape, const struct holding *list,
                         size_t count)
 {
@@ -138,9 +140,10 @@ static bool may_suffice(const struct node *n, const struct shape *shape, const s
     return count > 0 && gpus >= shape->gpus;
 }
 
-/* The cheapest one that suffices alone, or the first ones until it fits. `ret` has their number. */
-static uint64_t choose(struct victims *v, struct node *n, const struct shape *shape,
-                       struct holding *list, size_t *ret)
+/* Chooses the cheapest candidate that suffices alone, or the first ones of the list until the pod
+ * fits; moves them to the list's start. Returns their cost; `*ret` is their number. */
+static uint64_t victims_choose(struct victims *v, struct node *n, const struct shape *shape,
+                               struct holding *list, size_t *ret)
 {
     struct mete_engine *e = v->e;
     size_t count = list_holdings(v, n, list);
@@ -179,7 +182,7 @@ static uint64_t choose(struct victims *v, struct node *n, const struct shape *sh
     return cost;
 }
 
-/* What it costs to make room for one more pod there. */
+/* The cost of room for one more pod on the node; `*ret`: the number of victims, in `list`. */
 static uint64_t node_cost(struct victims *v, struct node *n, const struct shape *shape,
                           struct holding *list, size_t *ret)
 {
@@ -194,8 +197,8 @@ static uint64_t node_cost(struct victims *v, struct node *n, const struct shape 
         return COST_NEVER;
     if (fit_now(n, shape))
         return 0;
-    v->e->is_quiet = true; /* all of it is undone */
-    cost = choose(v, n, shape, list, ret);
+    v->e->is_quiet = true; /* all changes are undone */
+    cost = victims_choose(v, n, shape, list, ret);
     v->e->is_quiet = false;
     return cost;
 }
@@ -249,10 +252,10 @@ static void cost_again(struct victims *v, struct node *n, const struct shape *sh
     tree_set(v, at, node_cost(v, n, shape, list, &count));
 }
 
-/* All of it goes, in this trial. Where it was is kept for give_back. Nodes get their new cost, but
- * for `here`, which changes again. */
-static void evict(struct victims *v, struct workload *w, const struct shape *shape,
-                  const struct node *here)
+/* Evicts the whole workload, in this trial, and keeps its nodes for victims_give_back. Its nodes
+ * get their new cost, except `here`, which changes again. */
+static void victims_evict(struct victims *v, struct workload *w, const struct shape *shape,
+                          const struct node *here)
 {
     struct mete_engine *e = v->e;
     struct node **nodes = arena_alloc(e->scratch, (w->n_pods + 1) * sizeof(struct node *));
@@ -300,7 +303,6 @@ static struct workload *cheapest_of(const struct victims *v, const struct quota_
     return best;
 }
 
-/* Until the quotas admit it. */
 bool victims_make_quota(struct victims *v)
 {
     struct quota_block b = {0};
@@ -310,12 +312,12 @@ bool victims_make_quota(struct victims *v)
 
         if (!w)
             return false;
-        evict(v, w, NULL, NULL);
+        victims_evict(v, w, NULL, NULL);
     }
     return true;
 }
 
-static bool make_room_for(struct victims *v, struct pod *p, struct shape *shape)
+static bool victims_make_room_for(struct victims *v, struct pod *p, struct shape *shape)
 {
     struct mete_engine *e = v->e;
     struct holding list[NODE_HOLDERS_MAX];
@@ -329,14 +331,14 @@ static bool make_room_for(struct victims *v, struct pod *p, struct shape *shape)
     if (node_cost(v, n, shape, list, &count) == COST_NEVER)
         return false;
     for (size_t i = 0; i < count; i++)
-        evict(v, list[i].w, shape, n);
+        victims_evict(v, list[i].w, shape, n);
     place_on(e, p, shape, n);
     cost_again(v, n, shape);
     return true;
 }
 
-/* Nodes from which the rules about other pods keep these are out of the question: that somebody
- * who is in the way there would go is not tried. */
+/* Computes the nodes' costs for a set. Nodes that rules about other pods exclude stay excluded:
+ * evicting the pods that the rules concern is not tried. */
 static void tree_ask(struct victims *v, const struct group_set *set)
 {
     if (v->has_rules)
@@ -344,16 +346,17 @@ static void tree_ask(struct victims *v, const struct group_set *set)
     tree_make(v, set->shape);
 }
 
-static bool make_set_in(struct victims *v, uint32_t set, const struct scope *outer);
+static bool victims_make_set_in(struct victims *v, uint32_t set, const struct scope *outer);
 
-/* For one set, or (ALL_SETS) for all of them, in one domain: within that, sets as they ask. */
-static bool make_in(struct victims *v, uint32_t set, const struct scope *scope)
+/* Makes room for one set, or for ALL_SETS, in one domain. Sets may require narrower domains within
+ * it. */
+static bool victims_make_in(struct victims *v, uint32_t set, const struct scope *scope)
 {
     const struct workload *w = v->attempt.w;
     const struct group *g = w->group;
 
     for (size_t i = 0; set == ALL_SETS && i < g->n_sets; i++)
-        if (!make_set_in(v, g->fill_order[i], scope))
+        if (!victims_make_set_in(v, g->fill_order[i], scope))
             return false;
     if (set == ALL_SETS)
         return true;
@@ -363,22 +366,22 @@ static bool make_in(struct victims *v, uint32_t set, const struct scope *scope)
     for (size_t k = 0; k < w->n_pods; k++) {
         if (w->pods[k].set != set)
             continue;
-        if (!make_room_for(v, &w->pods[k], g->sets[set].shape))
+        if (!victims_make_room_for(v, &w->pods[k], g->sets[set].shape))
             return false;
         if (v->has_rules)
-            tree_ask(v, &g->sets[set]); /* it counts for the next one, in all of its domain */
+            tree_ask(v, &g->sets[set]); /* the pod counts for the next one, in all of its domain */
     }
     return true;
 }
 
-/* What it would cost there; nothing has changed then. COST_NEVER where there cannot be room. */
-static uint64_t cost_in(struct victims *v, uint32_t set, const struct scope *scope)
+/* The cost of room in a domain, found in a trial and undone; COST_NEVER: there cannot be room. */
+static uint64_t victims_cost_in(struct victims *v, uint32_t set, const struct scope *scope)
 {
     struct mete_engine *e = v->e;
     size_t mark = journal_open(&e->journal);
     size_t n_victims = e->victims.n;
     uint64_t spent = v->spent;
-    uint64_t cost = make_in(v, set, scope) ? v->spent : COST_NEVER;
+    uint64_t cost = victims_make_in(v, set, scope) ? v->spent : COST_NEVER;
 
     journal_undo(&e->journal, mark);
     for (size_t i = n_victims; i < e->victims.n; i++)
@@ -401,9 +404,9 @@ static uint64_t whole_gpus(const struct group *g, uint32_t set)
     return gpus;
 }
 
-/* In that of the required domains where it costs least, of those the first by what it costs at
- * least and by name. */
-static bool make_together(struct victims *v, uint32_t set, const struct scope *outer)
+/* Makes room in the required domain with the least cost, then with the least bound, then the first
+ * by name. */
+static bool victims_make_together(struct victims *v, uint32_t set, const struct scope *outer)
 {
     const struct group *g = v->attempt.w->group;
     uint32_t keys[2 * METE_DOMAINS_MAX];
@@ -419,25 +422,26 @@ static bool make_together(struct victims *v, uint32_t set, const struct scope *o
     n = victims_order(v, l, outer, whole_gpus(g, set), &list);
     for (size_t i = 0; i < n && (v->spent_max == 0 || list[i].cost < v->spent_max); i++) {
         struct scope scope = {l, list[i].domain};
-        uint64_t cost = cost_in(v, set, &scope);
+        uint64_t cost = victims_cost_in(v, set, &scope);
 
         if (cost == COST_NEVER || (v->spent_max > 0 && cost >= v->spent_max))
             continue;
         best = list[i].domain;
         v->spent_max = cost;
         if (cost == v->spent)
-            break; /* there is room */
+            break; /* there is room without victims */
     }
     v->spent_max = spent_max;
-    fits = best != DOMAIN_NONE && make_in(v, set, &(struct scope){l, best});
+    fits = best != DOMAIN_NONE && victims_make_in(v, set, &(struct scope){l, best});
     l->pins--;
     return fits;
 }
 
-static bool make_set_in(struct victims *v, uint32_t set, const struct scope *outer)
+static bool victims_make_set_in(struct victims *v, uint32_t set, const struct scope *outer)
 {
-    return domain_requires(&v->attempt.w->group->sets[set].asks) ? make_together(v, set, outer)
-                                                                 : make_in(v, set, outer);
+    return domain_requires(&v->attempt.w->group->sets[set].asks)
+               ? victims_make_together(v, set, outer)
+               : victims_make_in(v, set, outer);
 }
 
 bool victims_make_room(struct victims *v)
@@ -455,13 +459,13 @@ bool victims_make_room(struct victims *v)
         room *= 2;
     v->costs = arena_alloc(e->scratch, room * sizeof(*v->costs));
     v->tree = arena_alloc(e->scratch, 2 * room * sizeof(*v->tree));
-    if (!(domain_requires(&g->asks) ? make_together(v, ALL_SETS, &anywhere)
-                                    : make_in(v, ALL_SETS, &anywhere)))
+    if (!(domain_requires(&g->asks) ? victims_make_together(v, ALL_SETS, &anywhere)
+                                    : victims_make_in(v, ALL_SETS, &anywhere)))
         return false;
     return queue_admits_placed(e, v->attempt.w, &v->attempt.block);
 }
 
-/* Of a pod with asks: is its place still free? */
+/* Is the place of this device, of a pod with asks, still free? */
 static bool device_fits_back(const struct pod *p, size_t i)
 {
     const struct ask *a = pod_ask(p, i);
@@ -512,8 +516,8 @@ static bool fits_back(const struct pod *p, const struct node *n, size_t n_gpus)
     return fit_rooms(n, s, false);
 }
 
-/* The preemptor does not need what it holds. */
-static bool give_back(struct victims *v, struct workload *w)
+/* Places a victim again if the preemptor does not need its devices and quota. */
+static bool victims_give_back(struct victims *v, struct workload *w)
 {
     struct mete_engine *e = v->e;
     size_t mark = journal_open(&e->journal);
@@ -554,7 +558,7 @@ void victims_spare(struct victims *v)
     if (e->victims.n > 1)
         qsort(e->victims.at, e->victims.n, sizeof(struct workload *), more_expensive);
     for (size_t i = 0; i < e->victims.n; i++)
-        if (!give_back(v, e->victims.at[i]))
+        if (!victims_give_back(v, e->victims.at[i]))
             e->victims.at[n++] = e->victims.at[i];
     e->victims.n = n;
 }

@@ -1,7 +1,9 @@
 /*
- * What room in a domain costs at least, without a trial: as if of every victim just as many gpus
- * could be taken as are missing, the cheapest first. Domains are tried by this, and no more once it
- * is as much as the best of them has cost.
+ * victims_bound.c - a lower bound of the cost of room in a domain, without a trial
+ *
+ * The bound takes just the missing gpus, the cheapest first, as if victims could give single gpus.
+ * Domains are tried in the order of their bounds, until a bound reaches the cost of the best
+ * domain.
  */
 #include <stdlib.h>
 
@@ -47,8 +49,8 @@ static size_t list_offers(const struct victims *v, const struct level *l, uint32
     return n;
 }
 
-static uint64_t bound(const struct victims *v, const struct level *l, uint32_t domain,
-                      uint64_t gpus)
+static uint64_t victims_bound(const struct victims *v, const struct level *l, uint32_t domain,
+                              uint64_t gpus)
 {
     struct arena *a = v->e->scratch;
     uint64_t free = l->domains[domain].free_gpus;
@@ -92,7 +94,7 @@ size_t victims_order(const struct victims *v, const struct level *l, const struc
     for (uint32_t d = 0; d < l->n_domains; d++) {
         if (!domain_is_within(l, d, outer))
             continue;
-        list[n] = (struct victims_domain){bound(v, l, d, gpus), d};
+        list[n] = (struct victims_domain){victims_bound(v, l, d, gpus), d};
         n += list[n].cost != COST_NEVER;
     }
     qsort(list, n, sizeof(*list), compare_bounded);

@@ -1,3 +1,5 @@
+/* record.c - the writing of recorded lines */
+
 #include "engine/record/record.h"
 
 #include <assert.h>
@@ -7,7 +9,7 @@
 
 static void add_type(struct buf *out, const struct record_type *type, const char *at);
 
-/* NULL is a text that the engine refuses, as "". */
+/* NULL is written as "", which the engine refuses alike. */
 static void add_text(struct buf *out, const char *text)
 {
     buf_add_char(out, '"');
@@ -45,7 +47,7 @@ static const char *pointer_at(const char *at)
 {
     const char *ret = NULL;
 
-    memcpy(&ret, at, sizeof(ret)); /* every pointer to an object is like any other here */
+    memcpy(&ret, at, sizeof(ret)); /* all object pointers have one representation here */
     return ret;
 }
 

@@ -1,9 +1,9 @@
 /*
- * record.h - what an engine was told and what it decided, a line of text each
+ * record.h - recordings of an engine's calls and decisions, one line of text each
  *
  * A line is the name of a call and its arguments: `node_set name="n1" is_ready=1
- * gpus=[{uuid="GPU-0"}]`. Numbers are decimal; in texts `\\`, `\"` and `\xHH` (two hex digits)
- * stand for what they are in C. record_types.c says which members there are.
+ * gpus=[{uuid="GPU-0"}]`. Numbers are decimal; texts have the escapes `\\`, `\"` and `\xHH` (two
+ * hex digits) of C. record_types.c lists the members.
  */
 #pragma once
 
@@ -16,20 +16,20 @@ enum {
     RECORD_LINE_MAX = 64 << 20 /* bytes */
 };
 
-/* Tells whoever records this engine, if anybody, of a call; `args` is of the call's type. */
+/* Writes a call to the engine's recorder, if it has one; `args` is of the call's type. */
 void record_call(struct mete_engine *e, enum record_call call, const void *args);
 
 /* Adds the line, with its newline. */
 void record_line_format(struct buf *out, enum record_call call, const void *args);
 
 /*
- * Reads a line (without its newline) into `a`; `*ret` is of the call's type. ERR_INVALID says what
- * is wrong at which byte.
+ * Reads a line (without its newline) into `a`; `*ret` is of the call's type. ERR_INVALID names the
+ * error and its byte.
  */
 struct err *record_line_parse(struct arena *a, struct str line, enum record_call *ret_call,
                               void **ret) MUST_CHECK;
 
-/* Does it; `ret` is for what a cycle decides. The call is none of RECORD_ENGINE and RECORD_DECIDED.
- */
+/* Makes the call; `ret` gets a cycle's decisions. The calls RECORD_ENGINE and RECORD_DECIDED do
+ * nothing. */
 enum mete_result record_apply(struct mete_engine *e, enum record_call call, const void *args,
                               struct mete_decisions *ret);

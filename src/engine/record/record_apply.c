@@ -1,3 +1,5 @@
+/* record_apply.c - a recorded call, made again on an engine */
+
 #include "engine/record/record.h"
 #include "engine/state.h"
 

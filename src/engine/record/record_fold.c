@@ -1,3 +1,5 @@
+/* record_fold.c - the last line of each object, kept until the object is removed */
+
 #include "engine/record/record_fold.h"
 
 #include <inttypes.h>
@@ -5,7 +7,8 @@
 
 #include "base/map.h"
 
-/* A node or queue by its name, a workload by its id: the line that made it, without newline. */
+/* A node, queue or reservation by name, or a workload by id: the line that made it, without
+ * newline. */
 struct kept {
     struct map_handle handle;
     struct record_id id;
@@ -19,7 +22,7 @@ struct kept {
 
 struct record_fold {
     struct arena *scratch;
-    char *only[RECORD_CALLS]; /* of calls that replace what they said before */
+    char *only[RECORD_CALLS]; /* the last line of calls that replace their last values */
     struct kept *nodes;
     struct kept *queues;
     struct kept *reservations;
@@ -45,7 +48,7 @@ static size_t size_of(const struct kept *k)
     return size;
 }
 
-static void drop(struct record_fold *f, struct kept **all, struct kept *k)
+static void kept_drop(struct record_fold *f, struct kept **all, struct kept *k)
 {
     f->size -= size_of(k);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
@@ -59,20 +62,20 @@ static void drop(struct record_fold *f, struct kept **all, struct kept *k)
     free(k);
 }
 
-static void drop_all(struct record_fold *f, struct kept **all)
+static void kept_drop_all(struct record_fold *f, struct kept **all)
 {
     while (*all)
-        drop(f, all, *all);
+        kept_drop(f, all, *all);
 }
 
 void record_fold_free(struct record_fold *f)
 {
     if (!f)
         return;
-    drop_all(f, &f->nodes);
-    drop_all(f, &f->queues);
-    drop_all(f, &f->reservations);
-    drop_all(f, &f->workloads);
+    kept_drop_all(f, &f->nodes);
+    kept_drop_all(f, &f->queues);
+    kept_drop_all(f, &f->reservations);
+    kept_drop_all(f, &f->workloads);
     for (size_t i = 0; i < RECORD_CALLS; i++)
         free(f->only[i]);
     arena_free(f->scratch);
@@ -102,7 +105,7 @@ static void keep_name(struct record_fold *f, struct kept **all, const char *name
     struct kept *k = find_name(*all, name);
 
     if (k)
-        drop(f, all, k);
+        kept_drop(f, all, k);
     if (!name || !*name)
         return; /* the engine refused it */
     k = mem_alloc(sizeof(*k));
@@ -118,7 +121,7 @@ static void drop_name(struct record_fold *f, struct kept **all, const char *name
     struct kept *k = find_name(*all, name);
 
     if (k)
-        drop(f, all, k);
+        kept_drop(f, all, k);
 }
 
 static void keep_workload(struct record_fold *f, uint64_t id, struct str line)
@@ -126,7 +129,7 @@ static void keep_workload(struct record_fold *f, uint64_t id, struct str line)
     struct kept *k;
 
     if (id == 0 || find_id(f, id))
-        return; /* as above */
+        return; /* the engine refused it */
     k = mem_alloc(sizeof(*k));
     k->id.id = id;
     k->line = mem_strndup(line.at, line.size);
@@ -134,7 +137,7 @@ static void keep_workload(struct record_fold *f, uint64_t id, struct str line)
     f->size += size_of(k);
 }
 
-/* What a line says after its call. */
+/* The arguments of a line. */
 static const char *arguments_of(const char *line)
 {
     const char *space = strchr(line, ' ');
@@ -142,7 +145,7 @@ static const char *arguments_of(const char *line)
     return space ? space + 1 : "";
 }
 
-/* What it was said to have. */
+/* The workload's placement. */
 static const struct mete_placement *placed_of(struct record_fold *f, const struct kept *k)
 {
     AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
@@ -154,7 +157,7 @@ static const struct mete_placement *placed_of(struct record_fold *f, const struc
     buf_printf(&line, "%s %s", record_call_names[RECORD_WORKLOAD_RESTORE], k->placed);
     e = record_line_parse(f->scratch, (struct str){line.at, line.size}, &call, &args);
     r = args;
-    return e || !r ? NULL : r->placement; /* we wrote it: it can be read */
+    return e || !r ? NULL : r->placement; /* put_placed wrote it: it can be read */
 }
 
 static void put_placed(struct record_fold *f, struct kept *k,
@@ -169,8 +172,8 @@ static void put_placed(struct record_fold *f, struct kept *k,
     f->size += size_of(k);
 }
 
-/* One that is placed has grown: with what it had, but for the pod that is taken out (NULL: none).
- */
+/* Changes the placement of a placed workload: adds the pods of `more`, takes out one pod (each may
+ * be NULL). */
 static void put_with(struct record_fold *f, struct kept *k, const struct mete_placement *more,
                      const struct record_shrink *out)
 {
@@ -193,7 +196,7 @@ static void put_with(struct record_fold *f, struct kept *k, const struct mete_pl
     put_placed(f, k, &all);
 }
 
-static void place(struct record_fold *f, const struct mete_placement *from)
+static void fold_place(struct record_fold *f, const struct mete_placement *from)
 {
     struct mete_placement placement = *from;
     struct kept *k = find_id(f, from->workload);
@@ -208,7 +211,7 @@ static void place(struct record_fold *f, const struct mete_placement *from)
         put_placed(f, k, &placement);
 }
 
-static void shrink(struct record_fold *f, const struct record_shrink *out)
+static void fold_shrink(struct record_fold *f, const struct record_shrink *out)
 {
     struct kept *k = find_id(f, out->id);
 
@@ -216,7 +219,7 @@ static void shrink(struct record_fold *f, const struct record_shrink *out)
         put_with(f, k, NULL, out);
 }
 
-static void unplace(struct record_fold *f, uint64_t id)
+static void fold_unplace(struct record_fold *f, uint64_t id)
 {
     struct kept *k = find_id(f, id);
 
@@ -227,8 +230,8 @@ static void unplace(struct record_fold *f, uint64_t id)
     k->placed = NULL;
 }
 
-/* As if it had waited before it was placed, where it was then. */
-static void restore(struct record_fold *f, const struct record_restore *r)
+/* Records a restored workload as if it had waited and then been placed. */
+static void fold_restore(struct record_fold *f, const struct record_restore *r)
 {
     AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
     struct mete_placement placement;
@@ -239,7 +242,7 @@ static void restore(struct record_fold *f, const struct record_restore *r)
     keep_workload(f, r->workload->id, (struct str){line.at, line.size - 1});
     placement = *r->placement;
     placement.workload = r->workload->id;
-    place(f, &placement);
+    fold_place(f, &placement);
 }
 
 static void keep_only(struct record_fold *f, enum record_call call, struct str line)
@@ -248,8 +251,8 @@ static void keep_only(struct record_fold *f, enum record_call call, struct str l
     f->only[call] = mem_strndup(line.at, line.size);
 }
 
-/* It follows the line that made the workload. */
-static void note(struct record_fold *f, uint64_t id, enum record_call call, struct str line)
+/* Keeps a line about a workload, to follow the line that made it. */
+static void fold_note(struct record_fold *f, uint64_t id, enum record_call call, struct str line)
 {
     struct kept *k = find_id(f, id);
 
@@ -266,36 +269,37 @@ static void drop_id(struct record_fold *f, uint64_t id)
     struct kept *k = find_id(f, id);
 
     if (k)
-        drop(f, &f->workloads, k);
+        kept_drop(f, &f->workloads, k);
 }
 
-static void take_workload(struct record_fold *f, enum record_call call, const void *args,
-                          struct str line)
+static void fold_take_workload(struct record_fold *f, enum record_call call, const void *args,
+                               struct str line)
 {
     const struct mete_workload *w = args;
-    const struct record_id *id = args; /* what is about one begins with its id */
+    const struct record_id *id = args; /* arguments about one workload begin with its id */
 
     if (call == RECORD_WORKLOAD_ADD)
         keep_workload(f, w->id, line);
     else if (call == RECORD_WORKLOAD_RESTORE)
-        restore(f, args);
+        fold_restore(f, args);
     else if (call == RECORD_WORKLOAD_UNPLACE)
-        unplace(f, id->id);
+        fold_unplace(f, id->id);
     else if (call == RECORD_WORKLOAD_REMOVE)
         drop_id(f, id->id);
     else if (call == RECORD_WORKLOAD_SHRINK)
-        shrink(f, args);
+        fold_shrink(f, args);
     else
-        note(f, id->id, call, line);
+        fold_note(f, id->id, call, line);
 }
 
-static void take_decisions(struct record_fold *f, const struct mete_decisions *d)
+static void fold_take_decisions(struct record_fold *f, const struct mete_decisions *d)
 {
     for (size_t i = 0; i < d->n_placements; i++)
-        place(f, &d->placements[i]);
+        fold_place(f, &d->placements[i]);
 }
 
-static void take(struct record_fold *f, enum record_call call, const void *args, struct str line)
+static void fold_take(struct record_fold *f, enum record_call call, const void *args,
+                      struct str line)
 {
     const struct mete_queue *q = args;
     const struct mete_node *node = args;
@@ -338,15 +342,15 @@ static void take(struct record_fold *f, enum record_call call, const void *args,
     case RECORD_WORKLOAD_ESTIMATE:
     case RECORD_WORKLOAD_HOLD:
     case RECORD_WORKLOAD_LABEL:
-        take_workload(f, call, args, line);
+        fold_take_workload(f, call, args, line);
         return;
-    case RECORD_USAGE_ADD: /* what was used lately begins anew */
+    case RECORD_USAGE_ADD: /* recent usage begins anew */
         return;
     case RECORD_CYCLE:
         f->now_ns = cycle->now_ns;
         return;
     case RECORD_DECIDED:
-        take_decisions(f, args);
+        fold_take_decisions(f, args);
         return;
     case RECORD_CALLS:
         return;
@@ -360,7 +364,7 @@ struct err *record_fold_line(struct record_fold *f, struct str line)
 
     arena_reset(f->scratch);
     TRY(record_line_parse(f->scratch, line, &call, &args));
-    take(f, call, args, line);
+    fold_take(f, call, args, line);
     return NULL;
 }
 
@@ -372,7 +376,8 @@ static void add_line(struct buf *out, const char *line)
     buf_add_char(out, '\n');
 }
 
-/* Parents first: level by level. One whose parent is gone comes last, and is refused. */
+/* Adds the queues, parents first: level by level. A queue without its parent comes last, and the
+ * engine refuses it. */
 static void add_queues(const struct record_fold *f, struct buf *out)
 {
     struct kept *next = NULL;

@@ -1,8 +1,8 @@
 /*
- * record_fold.h - a recording, from its beginning, as the state it comes to: far fewer lines
+ * record_fold.h - a recording, folded into far fewer lines that lead to the same objects
  *
- * What the lines of record_fold_format lead to is what is there and held, not all that the engine
- * remembers: what was used lately, who has room kept and who is being evicted begins anew.
+ * The lines of record_fold_format restore objects and placements, not all that the engine
+ * remembers: recent usage, backfill reservations, claims and evictions begin anew.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct err *record_fold_line(struct record_fold *f, struct str line) MUST_CHECK;
 /* Adds the lines, each with its newline. */
 void record_fold_format(const struct record_fold *f, struct buf *out);
 
-/* Of what it holds, about. */
+/* Bytes held, about. */
 size_t record_fold_size(const struct record_fold *f);
 
 /* The time of the last cycle; 0: none. */

@@ -1,9 +1,11 @@
+/* record_read.c - the parser of recorded lines */
+
 #include <inttypes.h>
 
 #include "base/num.h"
 #include "engine/record/record.h"
 
-/* Where a line is read. */
+/* A line and the place in it. */
 struct reader {
     struct arena *arena;
     struct str line;
@@ -72,7 +74,7 @@ static struct err *read_text(struct reader *r, const char **ret)
     TRY(read_char(r, '"'));
     while (r->at + room < r->line.size && r->line.at[r->at + room] != '"')
         room += r->line.at[r->at + room] == '\\' ? 2 : 1;
-    text = arena_alloc(r->arena, room + 1); /* as long as it is written, or less */
+    text = arena_alloc(r->arena, room + 1); /* the text is at most as long as written */
     while (peek(r) != '"' && r->at < r->line.size) {
         if (peek(r) == '\\')
             TRY(read_escape(r, &text[n++]));
@@ -126,7 +128,7 @@ static struct err *read_element(struct reader *r, const struct record_field *f, 
     return read_signed(r, f->size, to);
 }
 
-/* The elements, in room that doubles: what was read so far is copied. */
+/* Reads the elements of a list, into an array that doubles. */
 static struct err *read_elements(struct reader *r, const struct record_field *f, char **ret,
                                  size_t *ret_count)
 {
@@ -159,7 +161,7 @@ static struct err *read_list(struct reader *r, const struct record_field *f, cha
     size_t n = 0;
 
     TRY(read_elements(r, f, &all, &n));
-    if (f->kind == RECORD_TABLE) { /* its count is another list's */
+    if (f->kind == RECORD_TABLE) { /* its count was read with another list */
         size_t steps = 0;
 
         memcpy(&steps, to + f->count, sizeof(steps));
@@ -217,18 +219,18 @@ static struct err *read_value(struct reader *r, const struct record_field *f, ch
     return read_list(r, f, to);
 }
 
-/* Members come in the order of the table, so that none comes twice. */
+/* Finds a member by name. Members come in the order of the table, so that no member comes twice. */
 static struct err *find_field(const struct reader *r, const struct record_type *type,
                               struct str name, size_t *at)
 {
     for (; *at < type->n_fields; ++*at)
         if (str_equal(name, str_of(type->fields[*at].name)))
             return NULL;
-    return err_new(ERR_INVALID, "'%.*s' at byte %zu is no member of this, or not in its place",
+    return err_new(ERR_INVALID, "'%.*s' at byte %zu is an unknown member, or out of order",
                    name.size > 64 ? 64 : (int)name.size, name.at, r->at - name.size);
 }
 
-/* Members up to `end`, which is read; '\0': the end of the line. */
+/* Reads members up to `end`, and that; '\0': up to the end of the line. */
 static struct err *read_type(struct reader *r, const struct record_type *type, char end, char *to)
 {
     size_t at = 0;
@@ -254,7 +256,7 @@ struct err *record_line_parse(struct arena *a, struct str line, enum record_call
     struct str name = read_word(&r);
 
     if (memchr(line.at, '\0', line.size))
-        return err_new(ERR_INVALID, "a byte of a line is 0");
+        return err_new(ERR_INVALID, "the line has a byte 0");
     for (size_t i = 0; i < RECORD_CALLS; i++) {
         struct err *e;
         char *args;

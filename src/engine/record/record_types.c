@@ -1,3 +1,5 @@
+/* record_types.c - the tables of record_types.h */
+
 #include "engine/record/record_types.h"
 
 #define COUNT(list)      (sizeof(list) / sizeof((list)[0]))
@@ -47,11 +49,12 @@
     }
 
 /*
- * Defines the table of a struct. Where the size is not what it was, a member came or went: give it
- * its line in the table, then put the new size here. Else recordings lack it and replays differ.
+ * Defines the table of a struct. When the size changes, a member came or went: add or remove its
+ * line in the table, then put the new size here. Else recordings lack the member and replays
+ * differ.
  */
-#define TYPE(name, of, size)                                                                  \
-    _Static_assert(sizeof(of) == (size), #of ": a member came or went: see the table of it"); \
+#define TYPE(name, of, size)                                                            \
+    _Static_assert(sizeof(of) == (size), #of ": a member came or went: see its table"); \
     static const struct record_type name = {sizeof(of), name##_fields, COUNT(name##_fields)}
 
 static const struct record_field amount_fields[] = {TEXT(struct mete_amount, resource),
@@ -232,7 +235,7 @@ static const struct record_field decided_fields[] = {
 };
 TYPE(decided, struct mete_decisions, 40);
 
-/* But for where recordings go. */
+/* The options without the recorder. */
 static const struct record_field options_fields[] = {
     TEXT(struct mete_options, policy),        UINT(struct mete_options, nodes_max),
     UINT(struct mete_options, reserve_depth), INT(struct mete_options, plan_period_ns),

@@ -1,9 +1,9 @@
 /*
- * record_types.h - what the public header's structs consist of, as tables: recordings are written
- * and read by them
+ * record_types.h - the members of the public header's structs, as tables that recordings are
+ * written and read by
  *
- * A member that is 0, NULL or empty is not written, and what is not written reads as that: so a
- * member may be added, but what 0 means of it must stay.
+ * A member that is 0, NULL or empty is not written, and a missing member is read as 0. So members
+ * may be added, but the meaning of a member's 0 must stay.
  */
 #pragma once
 
@@ -86,7 +86,8 @@ struct record_restore {
 
 struct record_cycle {
     int64_t now_ns;
-    uint64_t cut_after; /* turns; 0: it was not. A budget counts what caches save, this does not. */
+    uint64_t cut_after; /* turns before the cut; 0: not cut. A budget in steps would depend on the
+                           caches; turns do not. */
 };
 
 struct record_demand {
@@ -100,7 +101,7 @@ struct record_values {
 };
 
 enum record_call {
-    RECORD_ENGINE, /* begins with these options */
+    RECORD_ENGINE, /* the options of a new engine */
     RECORD_NODE_SET,
     RECORD_NODE_REMOVE,
     RECORD_DEMAND_SET,
@@ -122,7 +123,7 @@ enum record_call {
     RECORD_WORKLOAD_HOLD,
     RECORD_WORKLOAD_LABEL,
     RECORD_CYCLE,
-    RECORD_DECIDED, /* by the cycle before it; none: nothing */
+    RECORD_DECIDED, /* the decisions of the cycle before it; no such line: no decisions */
     RECORD_CALLS
 };
 
