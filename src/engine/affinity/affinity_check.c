@@ -1,3 +1,5 @@
+/* affinity_check.c - consistency checks of tallies, ties and domains, and a hash of them */
+
 #include <stdlib.h>
 
 #include "base/num.h"
@@ -53,8 +55,8 @@ static const char *check_domains(const struct mete_engine *e)
     return NULL;
 }
 
-/* What the pods of all nodes that are present say of one tally. */
-static void count(const struct mete_engine *e, struct counted_tally *c)
+/* Counts one tally anew, over the pods of all present nodes. */
+static void tally_count(const struct mete_engine *e, struct counted_tally *c)
 {
     const struct tally *t = c->tally;
 
@@ -112,14 +114,14 @@ const char *affinity_check(struct mete_engine *e)
         if ((*t)->users == 0)
             continue;
         c.cells = mem_alloc((*t)->cells.n * sizeof(*c.cells) + 1);
-        count(e, &c);
+        tally_count(e, &c);
         wrong = is_same(&c) ? wrong : "a tally of pods near each other differs from the pods";
         free(c.cells);
     }
     return wrong ? wrong : check_ties(e);
 }
 
-/* Numbers of tallies, domains and texts depend on what came before, so only a sum is taken. */
+/* A sum, because the numbers of tallies, domains and texts depend on earlier events. */
 uint64_t affinity_hash(const struct mete_engine *e)
 {
     uint64_t sum = 0;

@@ -1,10 +1,12 @@
 /*
- * May a pod go to a node, by where other pods are, and is it better there: as Kubernetes' scheduler
- * says it. Its plugins NodeAffinity, InterPodAffinity and PodTopologySpread each give 0 to 100 to
- * each node that fits and have the weight 2; here the sum goes before what the policy says, so that
- * what people wrote goes before how Mete packs, and behind the taints that nodes would rather not
- * have tolerated.
+ * affinity_fit.c - may a pod go to a node, by affinity rules, and how well does the node suit?
+ *
+ * The answers are those of kube-scheduler, whose plugins NodeAffinity, InterPodAffinity and
+ * PodTopologySpread each score a node from 0 to 100, with weight 2. Here their sum comes after
+ * PreferNoSchedule taints and before the policy's score, so that users' preferences win over Mete's
+ * packing.
  */
+
 #include <stdlib.h>
 
 #include "base/str.h"
@@ -24,12 +26,12 @@ enum {
     NONE = UINT32_MAX
 };
 
-/* What each node gets before it is compared with the others. */
+/* The raw scores of a node, before the comparison with other nodes. */
 struct raw {
     int64_t nodes;
     int64_t pods;
     int64_t spread;
-    bool has_no_spread; /* it is not in all of the topologies */
+    bool has_no_spread; /* the node lacks the topology label of a spread */
 };
 
 struct range {
@@ -40,15 +42,15 @@ struct range {
 struct affinity_question {
     const struct ties *ties;
     const struct shape *shape;
-    bool is_first; /* nobody is there yet whom it would be together with */
+    bool is_first; /* no pod matches the required "together" rules yet: see is_first() */
     bool has_wishes;
-    int64_t least[AFFINITY_RULES_MAX];        /* of a spread: pods in the domain with the fewest */
-    uint32_t adjusted_at[AFFINITY_RULES_MAX]; /* its cells are there in `adjusted`; NONE */
+    int64_t least[AFFINITY_RULES_MAX];        /* of a spread: the pods in the emptiest domain */
+    uint32_t adjusted_at[AFFINITY_RULES_MAX]; /* index of the rule's cells in `adjusted`; NONE */
     int64_t log_ppm[AFFINITY_RULES_MAX];      /* of a spread with a weight */
     VEC(struct cell) adjusted;
     VEC(uint64_t) keys;   /* by rank */
     VEC(struct raw) raws; /* by rank */
-    VEC(uint32_t) seen;   /* by domain, the rule that saw it last, plus 1 */
+    VEC(uint32_t) seen;   /* by domain: the last rule that counted the domain, plus 1 */
     struct range nodes;
     struct range pods;
     struct range spread;
@@ -102,8 +104,9 @@ static const struct cell *cell_of(const struct affinity_question *q, size_t rule
     return &t->cells.at[domain];
 }
 
-/* Nodes that take no pods for now have a taint that says so in Kubernetes. */
-static void adjust(const struct mete_engine *e, struct affinity_question *q, size_t rule)
+/* Takes nodes that take no pods now out of the rule's cells: in Kubernetes these nodes have a
+ * taint. */
+static void cells_adjust(const struct mete_engine *e, struct affinity_question *q, size_t rule)
 {
     const struct tally *t = q->shape->affinity->at[rule].tally;
     size_t first = q->adjusted.n;
@@ -123,7 +126,7 @@ static void adjust(const struct mete_engine *e, struct affinity_question *q, siz
     }
 }
 
-/* Over the domains that count; 0 where these are too few. */
+/* The fewest pods in a domain that counts; 0: fewer domains than min_domains. */
 static int64_t least_of(const struct affinity_question *q, size_t rule)
 {
     const struct affinity_rule *r = &q->shape->affinity->at[rule];
@@ -141,7 +144,8 @@ static int64_t least_of(const struct affinity_question *q, size_t rule)
     return n_domains < r->min_domains ? 0 : least;
 }
 
-/* Nobody whom it would be together with is in any domain, and it is one of them itself. */
+/* Does no pod match the required "together" rules, while the pod itself does? Then the rules hold
+ * everywhere, as in Kubernetes. */
 static bool is_first(const struct affinity_question *q)
 {
     const struct affinity_rules *rules = q->shape->affinity;
@@ -177,7 +181,7 @@ void affinity_ask(struct mete_engine *e, const struct ties *ties, const struct s
         if (r->kind != METE_RULE_SPREAD)
             continue;
         if (r->counts_no_tainted_nodes)
-            adjust(e, q, i);
+            cells_adjust(e, q, i);
         q->least[i] = r->weight == 0 ? least_of(q, i) : 0;
     }
 }
@@ -238,7 +242,7 @@ bool affinity_allows(const struct mete_engine *e, const struct node *n,
     return refusal.answer == AFFINITY_FITS;
 }
 
-/* 1000000 x ln(x) of x >= 1, in integers: bit by bit by squaring. */
+/* 1000000 x ln(x) for x >= 1, in integers: bit by bit, by squaring. */
 static int64_t log_ppm(uint32_t x)
 {
     enum {
@@ -257,7 +261,7 @@ static int64_t log_ppm(uint32_t x)
     return log2 * 693147 >> BITS;
 }
 
-/* In how many domains of the rule the nodes that fit are. */
+/* The number of the rule's domains with nodes that fit. */
 static uint32_t count_domains(struct mete_engine *e, size_t rule, const uint64_t *keys)
 {
     struct affinity_question *q = e->question;
@@ -345,8 +349,8 @@ static struct raw raw_of(const struct mete_engine *e, const struct affinity_ques
     return raw;
 }
 
-/* Of all nodes whose key is not 0. */
-static void weigh(struct mete_engine *e, const uint64_t *keys)
+/* Computes the raw scores of all nodes whose key is not 0, and their ranges. */
+static void nodes_weigh(struct mete_engine *e, const uint64_t *keys)
 {
     struct affinity_question *q = e->question;
     const struct range empty = {INT64_MAX, INT64_MIN};
@@ -391,11 +395,11 @@ static uint64_t wish_score(const struct affinity_question *q, const struct raw *
 }
 
 /*
- * A search's key is its score plus 1 above 32 bits that say the rank, of which 20 are used. Here
- * those of the score that say which taints are disliked lead, then come the wishes (at most 600 in
- * 12 bits), then the rest of it and of the rank.
+ * A search's key is the score plus 1, above 32 bits for the rank, of which 20 are used. The mixed
+ * key begins with the score's bits for disliked taints; then come the wishes (at most 600, in 12
+ * bits), the rest of the score, and the rank.
  */
-static uint64_t mix(uint64_t key, uint64_t wishes)
+static uint64_t key_mix(uint64_t key, uint64_t wishes)
 {
     enum {
         REST_BITS = POLICY_BITS + 2,
@@ -411,15 +415,15 @@ static uint64_t mix(uint64_t key, uint64_t wishes)
            (key & ((UINT64_C(1) << RANK_BITS) - 1));
 }
 
-/* Nodes that are kept for somebody, or set aside: whoever looks at them asks affinity_key. */
+/* Has the node a reservation or backfill reservation? Searches of such nodes call affinity_key. */
 static bool is_apart(const struct node *n)
 {
     return n->backfill || n->n_reserved > 0;
 }
 
-/* All nodes where such pods might be are compared, also those that affinity_best leaves out. */
-static void weigh_all(struct mete_engine *e, const struct shape *s, const struct scope *scope,
-                      const uint64_t *keys)
+/* Compares all nodes that fit, also nodes with reservations, which affinity_best leaves out. */
+static void nodes_weigh_all(struct mete_engine *e, const struct shape *s, const struct scope *scope,
+                            const uint64_t *keys)
 {
     struct affinity_question *q = e->question;
 
@@ -434,7 +438,7 @@ static void weigh_all(struct mete_engine *e, const struct shape *s, const struct
             key = 0;
         vec_add(&q->keys, key);
     }
-    weigh(e, q->keys.at);
+    nodes_weigh(e, q->keys.at);
 }
 
 struct node *affinity_best(struct mete_engine *e, struct attempt *a, const struct ties *ties,
@@ -447,7 +451,7 @@ struct node *affinity_best(struct mete_engine *e, struct attempt *a, const struc
     affinity_ask(e, ties, s);
     q = e->question;
     if (q->has_wishes)
-        weigh_all(e, s, &a->scope, keys);
+        nodes_weigh_all(e, s, &a->scope, keys);
     *ret_key = 0;
     for (size_t i = 0; i < e->order.n; i++) {
         uint64_t key = keys[i];
@@ -470,7 +474,7 @@ uint64_t affinity_key(struct mete_engine *e, const struct node *n, uint64_t key)
 
     if (key == 0 || !affinity_allows(e, n, NULL))
         return 0;
-    return q->has_wishes ? mix(key, wish_score(q, &q->raws.at[n->rank])) : key;
+    return q->has_wishes ? key_mix(key, wish_score(q, &q->raws.at[n->rank])) : key;
 }
 
 bool affinity_holds(struct mete_engine *e, struct workload *w)

@@ -1,3 +1,5 @@
+/* affinity_rules.c - rules about other pods: checked, read, spelled */
+
 #include <stdlib.h>
 
 #include "engine/affinity/affinity.h"

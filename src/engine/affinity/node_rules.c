@@ -1,3 +1,5 @@
+/* node_rules.c - rules about nodes: checked, read, spelled, answered */
+
 #include "engine/affinity/node_rules.h"
 
 #include <stdlib.h>

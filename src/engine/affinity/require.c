@@ -1,3 +1,5 @@
+/* require.c - requirements on labels, as in Kubernetes */
+
 #include "engine/affinity/require.h"
 
 #include <stdlib.h>
@@ -9,8 +11,8 @@ static bool takes_number(enum mete_operator op)
     return op == METE_OP_GREATER || op == METE_OP_LESS;
 }
 
-/* All of the text, as Kubernetes reads it: one sign, digits, within int64. Called for each node, so
- * without an error to allocate. */
+/* Reads the whole text as Kubernetes does: at most one sign, digits, within int64. Allocates no
+ * error, because each node needs a call. */
 static bool read_number(const char *text, int64_t *ret)
 {
     bool is_negative = *text == '-';
@@ -141,7 +143,7 @@ bool requirement_takes(const struct requirement *r, uint32_t text)
     return is_listed(r, text) == (r->op == METE_OP_IN);
 }
 
-static const struct label *find(const struct label *labels, size_t n, uint32_t key)
+static const struct label *label_find(const struct label *labels, size_t n, uint32_t key)
 {
     size_t low = 0;
     size_t high = n;
@@ -157,7 +159,8 @@ static const struct label *find(const struct label *labels, size_t n, uint32_t k
     return low < n && labels[low].key == key ? &labels[low] : NULL;
 }
 
-static bool holds(const struct intern *texts, const struct requirement *r, const struct label *l)
+static bool requirement_holds(const struct intern *texts, const struct requirement *r,
+                              const struct label *l)
 {
     int64_t number = 0;
 
@@ -184,7 +187,7 @@ bool requirements_hold(const struct intern *texts, const struct requirements *r,
                        const struct label *labels, size_t n_labels)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (!holds(texts, &r->at[i], find(labels, n_labels, r->at[i].key)))
+        if (!requirement_holds(texts, &r->at[i], label_find(labels, n_labels, r->at[i].key)))
             return false;
     return true;
 }

@@ -1,8 +1,11 @@
 /*
- * Tallies are made with the first shape that has a rule and go with the last one and the ties that
- * name them. Domains and cells only grow or change in calls from outside, when no trial is open;
- * trials change the numbers in them.
+ * tally.c - tallies and topologies: made with rules, freed with the last user
+ *
+ * The first shape with a rule makes the rule's tally; the last shape or ties with a reference free
+ * it. Domains and cells grow or move only in calls from outside, when no trial is open; trials
+ * change only the numbers in cells.
  */
+
 #include <stdlib.h>
 
 #include "engine/affinity/affinity.h"
@@ -143,9 +146,9 @@ bool affinity_counts_node(const struct tally *t, const struct node *n)
 }
 
 /*
- * Does a spread look at that node? It must be in a domain of each spread of the same sort, and one
- * where the pods could be, as far as the rule says. A node that takes no pods for now is looked at
- * by affinity_ask.
+ * Does the spread count the node? A node must have the topology labels of all of the pod's spreads
+ * of that kind (required or preferred), and, if the rule says so, match the pod's selector and
+ * taints. affinity_ask handles nodes that take no pods now.
  */
 static bool is_eligible(const struct tally *t, const struct node *n)
 {
@@ -195,14 +198,14 @@ static struct tally *tally_new(struct mete_engine *e, uint32_t topology)
     return t;
 }
 
-/* A rule uses it. */
+/* Adds a rule to the tally's users. */
 static void tally_use(struct mete_engine *e, struct tally *t)
 {
     t->refs++;
     if (t->users++ > 0)
         return;
     if (t->refs > 1)
-        e->affinity->n_unused--; /* there were only ties */
+        e->affinity->n_unused--; /* only ties held the tally */
     vec_add(&e->affinity->fresh, t);
 }
 
@@ -225,8 +228,8 @@ static struct tally *tally_of_spread(struct mete_engine *e, const struct shape *
     return t;
 }
 
-/* Pods that pass the filters of all these rules (one of them or several), by the topology of the
- * first. */
+/* Finds or makes the tally of pods that pass the filters of all these rules (one or more), in one
+ * topology. */
 static struct tally *tally_shared(struct mete_engine *e, uint32_t topology,
                                   const struct affinity_rule *const *rules, size_t n)
 {
@@ -291,7 +294,7 @@ static void tally_unuse(struct mete_engine *e, struct tally *t)
 
     if (--t->users == 0) {
         affinity->n_unused++;
-        t->owner = NULL; /* it goes */
+        t->owner = NULL; /* the shape is about to be freed */
         for (size_t i = 0; i < affinity->fresh.n; i++)
             if (affinity->fresh.at[i] == t) {
                 vec_remove(&affinity->fresh, i);
@@ -301,7 +304,7 @@ static void tally_unuse(struct mete_engine *e, struct tally *t)
     tally_unref(e, t);
 }
 
-/* A pod counts for "together" where it passes all rules of that kind that must hold. */
+/* Lists the required "together" rules: a pod counts for them when it passes all. */
 static size_t list_together(const struct affinity_rules *rules, const struct affinity_rule **ret)
 {
     size_t n = 0;
@@ -343,7 +346,7 @@ void affinity_detach(struct mete_engine *e, struct shape *s)
         struct affinity_rule *r = &s->affinity->at[i];
 
         if (!r->tally)
-            continue; /* a shape that was there already */
+            continue; /* not attached: the shape existed already */
         r->tally->n_waited -=
             (r->kind == METE_RULE_TOGETHER || r->kind == METE_RULE_SPREAD) && r->weight == 0;
         tally_unuse(e, r->tally);

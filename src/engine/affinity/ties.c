@@ -1,3 +1,5 @@
+/* ties.c - pods' labels and ties, and the counting of pods in tallies */
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,7 +8,7 @@
 #include "engine/state.h"
 
 enum {
-    UNUSED_MAX = 64 /* tallies that only ties name, before these are made anew */
+    UNUSED_MAX = 64 /* unused tallies that ties may keep, before all ties are made anew */
 };
 
 const char *pod_labels_wrong(const struct mete_label *labels, size_t n)
@@ -100,7 +102,7 @@ const struct ties *pod_ties(const struct pod *p)
     return p->workload->group->sets[p->set].ties;
 }
 
-/* Those with this list, held once more. Takes the array. */
+/* The ties with this list, with one more reference. Takes the array. */
 static struct ties *ties_consed(struct mete_engine *e, struct tally **list, size_t n)
 {
     struct affinity *affinity = e->affinity;
@@ -132,7 +134,7 @@ void ties_unref(struct mete_engine *e, struct ties *t)
     free(t);
 }
 
-/* NULL where none counts them. */
+/* The ties of pods with these labels; NULL: no tally counts them. */
 static struct ties *ties_find(struct mete_engine *e, const struct pod_labels *labels)
 {
     VEC(struct tally *) list = {0};
@@ -151,8 +153,8 @@ static void count_workload(struct mete_engine *e, struct workload *w, int by)
             affinity_count(e, pod_ties(&w->pods[i]), pod_shape(&w->pods[i]), w->pods[i].node, by);
 }
 
-/* Finds its ties anew. It may wait, or be placed, or be neither yet. */
-static void retie(struct mete_engine *e, struct workload *w)
+/* Finds the workload's ties anew. The workload may wait, be placed, or be new. */
+static void workload_retie(struct mete_engine *e, struct workload *w)
 {
     struct group *old = w->group;
     struct ties **ties = mem_alloc(old->n_sets * sizeof(struct ties *));
@@ -193,9 +195,9 @@ static bool is_new_to(struct mete_engine *e, const struct workload *w)
     return false;
 }
 
-/* Others learn of the tallies that were made since; once in a while all forget those that nobody
- * uses. */
-static void settle(struct mete_engine *e)
+/* Adds new tallies to the ties of present workloads, and sometimes drops unused tallies from all
+ * ties. */
+static void ties_settle(struct mete_engine *e)
 {
     struct affinity *affinity = e->affinity;
     bool is_full = affinity->n_unused > UNUSED_MAX && affinity->n_unused > affinity->tallies.n / 2;
@@ -206,7 +208,7 @@ static void settle(struct mete_engine *e)
         return;
     id_map_each (&e->workloads, at, w) {
         if (is_full || is_new_to(e, w))
-            retie(e, w);
+            workload_retie(e, w);
     }
     vec_clear(&affinity->fresh);
 }
@@ -215,8 +217,8 @@ void affinity_join(struct mete_engine *e, struct workload *w)
 {
     if (!e->affinity)
         return;
-    settle(e);
-    retie(e, w);
+    ties_settle(e);
+    workload_retie(e, w);
 }
 
 static const char *sets_wrong(const struct workload *w, const struct mete_pod_labels *sets,
@@ -243,7 +245,7 @@ static void set_labels(struct mete_engine *e, struct workload *w,
         read_labels(e, sets[i].labels, sets[i].n_labels, &w->labels[i]);
     }
     if (e->affinity)
-        retie(e, w);
+        workload_retie(e, w);
 }
 
 enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
@@ -264,7 +266,7 @@ enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
     }
     if (!e->affinity)
         return METE_OK;
-    engine_freed(e); /* what waits may fit now */
+    engine_freed(e); /* waiting workloads may fit now */
     e->version++;
     return METE_OK;
 }
@@ -279,7 +281,7 @@ static void count_rule(struct mete_engine *e, const struct affinity_rule *r, con
 {
     struct tally *t = r->liked ? r->liked : r->tally;
     uint32_t domain = affinity_domain(t->topology, n->slot);
-    int64_t weight = r->weight > 0 ? r->weight : 1; /* as Kubernetes weighs what must hold */
+    int64_t weight = r->weight > 0 ? r->weight : 1; /* Kubernetes' weight of required rules */
     struct cell *c;
 
     if (domain == 0 || r->kind == METE_RULE_SPREAD)
