@@ -7,7 +7,7 @@
  * anew and makes reports over a day and over all of them, while a timer of 1 ms tells the longest
  * time that the loop was busy. One line of JSON a figure.
  */
-#include "kinds/account.h"
+#include "kinds/account/account.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
-#include "kinds/txn.h"
+#include "kinds/object/txn.h"
 #include "meter/meter.h"
 #include "store/storage.h"
 

@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/objects.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
-#include "kinds/value.h"
+#include "kinds/kind/value.h"
+#include "kinds/object/objects.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 static const char header_text[] = "{\"alg\":\"ES256\",\"typ\":\"JWT\"}";
 

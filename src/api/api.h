@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/loop.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 #include "kinds/report.h"
 
 struct api;
@@ -40,7 +40,7 @@ struct api_options {
     /* What a node tells of its use, as it sent it; may be NULL. */
     void (*take_stats)(void *arg, const char *node, const json_t *stats);
     void *stats_arg;
-    struct objects *objects;      /* kinds/objects.h, over `store` */
+    struct objects *objects;      /* kinds/object/objects.h, over `store` */
     const char *node_tokens_file; /* the nodes' tokens, in the form of users_file; written by mete
                                      up; may be missing or NULL */
 };

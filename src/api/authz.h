@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/auth.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "store/store.h"
 
 struct access {

@@ -6,7 +6,7 @@
 #include "api/authz_private.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 #include "model/selector.h"
 
 static bool is_kind(const struct access *a, const char *plural)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/core.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 /* ERR_BAD_REQUEST for what is no JSON object. `*ret_type_known` is false for a media type that is
  * not taken. */

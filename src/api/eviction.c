@@ -10,10 +10,10 @@
 #include "api/body.h"
 #include "api/handlers.h"
 #include "base/mem.h"
-#include "kinds/disruption.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
-#include "kinds/requeue.h"
+#include "kinds/object/disruption.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 static struct err *check_eviction(const struct call *c, const json_t *body)
 {

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/records.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 enum {
     INPUT_HIGH = 128 << 10, /* from there on the client is not read */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 struct err *form_parse(const struct call *c, struct form *ret)
 {

@@ -15,7 +15,7 @@
 #include "api/nodestream.h"
 #include "base/mem.h"
 #include "client/frames.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 enum {
     NAME_SEGMENT = 3, /* of /mete.dev/v1/nodes/NODE/images */

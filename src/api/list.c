@@ -10,7 +10,7 @@
 #include "api/token.h"
 #include "api/version.h"
 #include "base/mem.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 enum {
     WHOLE_MAX = 1 << 20, /* up to this size a list is one reply */

@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
-#include "kinds/cause.h"
-#include "kinds/objects.h"
+#include "kinds/kind/cause.h"
+#include "kinds/object/objects.h"
 
 struct log_reader {
     struct exchange *x;

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 void forward_target_free(struct forward_target *t)
 {

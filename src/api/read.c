@@ -6,7 +6,7 @@
 #include "api/version.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 struct err *version_parse(const struct call *c, int64_t *ret)
 {

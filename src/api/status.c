@@ -1,7 +1,7 @@
 #include "api/status.h"
 
 #include "base/mem.h"
-#include "kinds/cause.h"
+#include "kinds/kind/cause.h"
 
 static json_t *details_of(const struct status_about *about, const char *reason)
 {

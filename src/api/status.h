@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 
 /* What the error is about. All may be NULL. */
 struct status_about {

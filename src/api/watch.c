@@ -16,7 +16,7 @@
 #include "api/watch_stream.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 enum {
     TREES_A_TURN = 256,

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "kinds/value.h"
+#include "kinds/kind/value.h"
 
 /* The files of a list, parsed. */
 struct kubeconfig_set {

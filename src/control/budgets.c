@@ -4,8 +4,8 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "control/writes.h"
-#include "kinds/disruption.h"
-#include "kinds/pod_state.h"
+#include "kinds/object/disruption.h"
+#include "kinds/pod/pod_state.h"
 
 /* Pods come and go in bursts: what they change is counted once. */
 static const int64_t settle_ns = 100 * NS_PER_MS;

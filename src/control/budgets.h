@@ -2,12 +2,12 @@
  * budgets.h - the status of PodDisruptionBudgets: how many pods may be evicted now, for people to
  * see
  *
- * An eviction counts for itself (kinds/disruption.h) and does not trust these numbers.
+ * An eviction counts for itself (kinds/object/disruption.h) and does not trust these numbers.
  */
 #pragma once
 
 #include "base/loop.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 struct budgets;
 

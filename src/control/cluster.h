@@ -186,7 +186,8 @@ static inline struct err *cluster_check_budget(struct cluster *c, const char *ns
 
 /*
  * With its own grace; a pod that nobody else makes anew comes back once it is gone
- * (kinds/requeue.h: for our own store only). A pod that is being deleted already goes on with that.
+ * (kinds/object/requeue.h: for our own store only). A pod that is being deleted already goes on
+ * with that.
  */
 static inline struct err *cluster_evict(struct cluster *c, const struct cluster_eviction *e,
                                         struct cluster_answer a)

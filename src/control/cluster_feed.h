@@ -10,7 +10,7 @@
 
 #include "base/loop.h"
 #include "control/cluster.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 struct feed;
 struct feed_member;

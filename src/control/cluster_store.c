@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "control/cluster.h"
 #include "control/cluster_feed.h"
-#include "kinds/disruption.h"
+#include "kinds/object/disruption.h"
 
 enum {
     LIST_PAGE = 1024

@@ -20,7 +20,7 @@ struct control_options {
     const char *policy;          /* of the engine; NULL: its default */
     int64_t node_grace_ns;       /* without a heartbeat for so long a node is not ready; 0: 40 s */
     int64_t event_ttl_ns;        /* 0: 1 h */
-    struct objects *objects;     /* kinds/objects.h, over `store` */
+    struct objects *objects;     /* kinds/object/objects.h, over `store` */
     const char *ca;              /* PEM that pods know the API by; NULL: none */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
 };

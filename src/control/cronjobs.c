@@ -1,6 +1,6 @@
 /* cronjobs.c - which CronJobs there are, which Jobs are theirs, and when each is looked at */
 #include "control/cronjobs_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 enum {
     TURN_MAX = 32

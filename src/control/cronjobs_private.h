@@ -9,7 +9,7 @@
 #include "control/cronjobs.h"
 #include "control/retry.h"
 #include "control/writes.h"
-#include "kinds/job.h"
+#include "kinds/job/job.h"
 #include "model/cron.h"
 
 struct cronjob;

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "control/cronjobs_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 #define LOOK_MAX_NS  (INT64_C(60) * NS_PER_SEC) /* the wall clock may be set meanwhile */
 #define LOOK_LATE_NS NS_PER_MS

@@ -3,8 +3,8 @@
 #include "base/stamp.h"
 #include "control/gc_private.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 enum {
     PODS_PER_TURN = 256,

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "control/jobs_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
 /* Kubernetes cuts the name so that what the server adds still fits. */

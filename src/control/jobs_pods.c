@@ -1,8 +1,8 @@
 /* jobs_pods.c - the pods of jobs, and the sums over them */
 #include "base/num.h"
 #include "control/jobs_private.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 /* The Job that manages it: its uid, borrowed, or NULL. */
 static const char *owner_of(const json_t *pod)

@@ -1,6 +1,6 @@
 /* jobs_policy.c - what the rules of a job make of its pods: failures, successes, waiting */
 #include "control/jobs_private.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_view.h"
 
 #define BACKOFF_MIN_NS (INT64_C(10) * NS_PER_SEC)
 #define BACKOFF_MAX_NS (INT64_C(360) * NS_PER_SEC)

@@ -9,7 +9,7 @@
 #include "control/jobs.h"
 #include "control/retry.h"
 #include "control/writes.h"
-#include "kinds/job.h"
+#include "kinds/job/job.h"
 #include "model/index_set.h"
 
 enum {

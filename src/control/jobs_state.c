@@ -1,7 +1,7 @@
 /* jobs_state.c - Job objects as the controller keeps them */
 #include "base/num.h"
 #include "control/jobs_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 bool job_replaces_failed_only(const struct job *j)
 {

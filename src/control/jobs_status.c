@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "control/jobs_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 #define CALM_NS (INT64_C(100) * NS_PER_MS) /* between writes that only tell active and ready */
 

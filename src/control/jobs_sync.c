@@ -4,7 +4,7 @@
  * The order of the questions, the reasons and the messages are those of Kubernetes' syncJob.
  */
 #include "control/jobs_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 static int64_t spec_int(const struct job *j, const char *key)
 {

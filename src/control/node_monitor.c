@@ -5,7 +5,7 @@
 #include "base/stamp.h"
 #include "base/vec.h"
 #include "control/writes.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 struct watched_node {
     struct map_handle handle;

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/loop.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 struct node_monitor;
 

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "control/queue_read.h"
-#include "kinds/account.h"
+#include "kinds/account/account.h"
 #include "kinds/queue.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "control/queue_tree_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "control/writes.h"
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
 
 #define RETRY_MIN_NS NS_PER_SEC
 #define RETRY_MAX_NS (INT64_C(30) * NS_PER_SEC)

@@ -1,8 +1,9 @@
-/* requeue.h - makes pods again that were ended for others, once they are gone: kinds/requeue.h */
+/* requeue.h - makes pods again that were ended for others, once they are gone:
+ * kinds/object/requeue.h */
 #pragma once
 
 #include "control/events.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 struct requeue;
 

@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 enum {
     RULES_MAX = 512 /* as many as the engine takes; validation allows fewer */

@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/stamp.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
 
 enum {
     PORTS_MAX = 64 /* host ports of one pod */

@@ -2,8 +2,8 @@
  * scheduler_evict.c - decisions that something ends for another, carried out
  *
  * Each pod of a workload that is evicted is marked for deletion with its grace; a pod that nobody
- * else makes anew leaves its record in the same transaction (kinds/requeue.h). The engine keeps
- * what it holds for the one that it goes for until the last of its pods is gone.
+ * else makes anew leaves its record in the same transaction (kinds/object/requeue.h). The engine
+ * keeps what it holds for the one that it goes for until the last of its pods is gone.
  *
  * After a restart the engine does not know whom it had evicted. What is being ended for another is
  * restored so that it is chosen first wherever room has to be made: nothing that was decided is
@@ -15,8 +15,8 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
 
 /* "job 12", or its name where it has no number of its own. */
 static char *name_of(const struct scheduler *s, uint64_t id)

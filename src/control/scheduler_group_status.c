@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 enum {
     WRITES_MAX = 50 /* in one turn */

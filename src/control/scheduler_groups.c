@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "store/store.h"
 
 typedef VEC(struct sched_pod *) pod_list;

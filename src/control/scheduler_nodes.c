@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "model/quantity.h"
 
 /* These say in taints what the engine takes as a state of the node. */

@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key)
 {

@@ -9,7 +9,7 @@
 #include "control/scheduler.h"
 #include "control/writes.h"
 #include "kinds/gang.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_view.h"
 #include "kinds/scheduler_names.h"
 
 #define GROUP_STATUS_NS (INT64_C(200) * NS_PER_MS)

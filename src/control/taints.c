@@ -7,8 +7,8 @@
 #include "base/stamp.h"
 #include "control/retry.h"
 #include "control/writes.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 #define NEVER INT64_MAX
 /* The wall clock may be set: what is due is looked at as often. */

@@ -6,7 +6,7 @@
  * time counts from the taint's timeAdded, or from when the pod came to the node if that is later,
  * so that a restart of the server changes nothing. The pod gets the condition DisruptionTarget with
  * the reason DeletionByTaintManager and ends with its grace; a pod that no controller makes anew
- * comes back to the queue (kinds/requeue.h). Disruption budgets are not asked.
+ * comes back to the queue (kinds/object/requeue.h). Disruption budgets are not asked.
  */
 #pragma once
 

@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "control/scheduler_private.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 static json_t *text_or_null(const char *text)
 {

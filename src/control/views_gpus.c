@@ -1,7 +1,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/views.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 /* {from, to, ...}: members of the node's annotation and what they are called here. */
 static const char *const spec_members[] = {

@@ -1,7 +1,7 @@
 /* views_start.c - what keeps a bound pod from running: its image, its configuration, or its end */
 #include "base/mem.h"
 #include "control/views.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 struct start_cause {
     const char *waiting; /* reason of the container's state `waiting` */

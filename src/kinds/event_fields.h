@@ -1,7 +1,7 @@
 /* event_fields.h - what both versions of Event have, kind_event.c */
 #pragma once
 
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 
 extern const struct field event_source_fields[];
 extern const struct field event_series_fields[];

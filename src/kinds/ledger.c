@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "kinds/account.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
-#include "kinds/txn.h"
+#include "kinds/account/account.h"
+#include "kinds/object/txn.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 static struct store_key ledger_key(const char *uuid)
 {

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 
 struct account_end;
 struct txn;

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 struct holder {
     struct map_handle handle;

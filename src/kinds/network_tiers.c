@@ -1,8 +1,8 @@
 #include "kinds/network_tiers.h"
 
 #include "base/mem.h"
-#include "kinds/admit.h"
-#include "kinds/cause.h"
+#include "kinds/kind/cause.h"
+#include "kinds/quota/admit.h"
 #include "kinds/topology.h"
 #include "model/names.h"
 

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
-#include "kinds/cause.h"
-#include "kinds/label_selector.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/label_selector.h"
 
 #define AMOUNT_MAX (INT64_C(1) << 60)
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "model/quantity.h"
 
 #define QUEUE_LABEL       "mete.dev/queue"             /* of a pod, Job or namespace */

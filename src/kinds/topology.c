@@ -1,6 +1,6 @@
 #include "kinds/topology.h"
 
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_view.h"
 #include "model/names.h"
 
 const char *const topology_tier_names[NETWORK_TIERS_MAX] = {

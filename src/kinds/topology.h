@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "kinds/cause.h"
+#include "kinds/kind/cause.h"
 #include "kinds/network_tiers.h"
 
 #define TOPOLOGY_REQUIRED  "kueue.x-k8s.io/podset-required-topology"

@@ -1,7 +1,7 @@
 /* meter.c - the room as a whole, and the end of old rows */
 #include "base/log.h"
 #include "base/mem.h"
-#include "kinds/txn.h"
+#include "kinds/object/txn.h"
 #include "meter/meter_private.h"
 
 enum {

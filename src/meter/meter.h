@@ -1,12 +1,12 @@
 /*
- * meter.h - what was used, and what is: reports over the rows of accounting (kinds/account.h),
- * prices, the nodes' latest samples as metrics.k8s.io
+ * meter.h - what was used, and what is: reports over the rows of accounting
+ * (kinds/account/account.h), prices, the nodes' latest samples as metrics.k8s.io
  *
  * Rows older than the retention are removed, a few at a time.
  */
 #pragma once
 
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 #include "kinds/report.h"
 
 struct meter;

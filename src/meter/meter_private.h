@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "base/vec.h"
-#include "kinds/account.h"
+#include "kinds/account/account.h"
 #include "meter/meter.h"
 #include "meter/prices.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 #include "meter/meter_private.h"
 
 /* Three samples: what is older is not told. */

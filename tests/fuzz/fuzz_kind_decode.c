@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 #include "sim_loop.h"
 #include "test.h"
 

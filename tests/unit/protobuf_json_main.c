@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 
 /* False at the end of the input. */
 static bool body_read(struct buf *body)

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "test.h"
 
 void sched_world_start(struct sched_world *s)

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "base/vec.h"
-#include "kinds/account.h"
+#include "kinds/account/account.h"
 #include "kinds/ledger.h"
 #include "mem_storage.h"
 #include "test.h"

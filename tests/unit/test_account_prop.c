@@ -13,10 +13,10 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "base/vec.h"
-#include "kinds/account.h"
+#include "kinds/account/account.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 #include "test.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
 #include "api_world.h"
 #include "base/mem.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "test.h"
 
 #define PODS    "/api/v1/namespaces/default/pods"

@@ -1,8 +1,8 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "jobs_world.h"
-#include "kinds/job.h"
-#include "kinds/pod_state.h"
+#include "kinds/job/job.h"
+#include "kinds/pod/pod_state.h"
 #include "sim_loop.h"
 #include "test.h"
 

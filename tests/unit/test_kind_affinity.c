@@ -1,7 +1,7 @@
 /* Affinity and spread of pods: what is accepted, and Kubernetes' words for what is not. */
 #include "base/mem.h"
-#include "kinds/kind.h"
-#include "kinds/pod_rules.h"
+#include "kinds/kind/kind.h"
+#include "kinds/pod/pod_rules.h"
 #include "test.h"
 
 #define REQUIRED  "\"requiredDuringSchedulingIgnoredDuringExecution\""

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 #include "test.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
 /* Probes, lifecycle hooks and terminationMessagePath: Kubernetes' defaults and messages. */
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "test.h"
 
 static struct err *make(const char *where, const char *part, json_t **ret)

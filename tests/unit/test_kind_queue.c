@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "kinds/queue.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "test.h"
 
 static void says_what_is_wrong_with_a_reservation(void **state)

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "test.h"
 
 static const int64_t now_ns = INT64_C(1000) * NS_PER_SEC; /* 1970-01-01T00:16:40Z */

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kinds/cause.h"
-#include "kinds/kind.h"
-#include "kinds/value.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/kind.h"
+#include "kinds/kind/value.h"
 #include "test.h"
 
 static json_t *read_json(const char *text)

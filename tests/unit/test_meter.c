@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/account.h"
+#include "kinds/account/account.h"
 #include "meter/meter.h"
 #include "meter/prices.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "control/node_monitor.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "test.h"
 #include "world.h"
 

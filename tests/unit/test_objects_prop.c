@@ -13,8 +13,8 @@
 #include "base/num.h"
 #include "base/vec.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 #include "test.h"
 #include "world.h"
 

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "test.h"
 
 static bool has_parameter(const json_t *operation, const char *name)

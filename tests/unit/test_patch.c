@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "test.h"
 
 static json_t *read_json(const char *text)

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_view.h"
 #include "test.h"
 
 static json_t *read_json(const char *text)

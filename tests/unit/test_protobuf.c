@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 #include "test.h"
 
 #define BODY(text) ((struct str){(text), sizeof(text) - 1})

@@ -3,7 +3,7 @@
 #include "base/stamp.h"
 #include "control/control.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 #include "test.h"
 #include "world.h"

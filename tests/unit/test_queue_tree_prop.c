@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/queue_tree.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "test.h"
 #include "world.h"
 

@@ -1,7 +1,7 @@
 /* What quotas count, and what they refuse, in Kubernetes' words. */
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/quota.h"
+#include "kinds/quota/quota.h"
 #include "mem_storage.h"
 #include "test.h"
 #include "world.h"

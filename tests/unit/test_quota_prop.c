@@ -7,7 +7,7 @@
  */
 #include "../prop.h"
 #include "base/mem.h"
-#include "kinds/quota.h"
+#include "kinds/quota/quota.h"
 #include "mem_storage.h"
 #include "test.h"
 #include "world.h"

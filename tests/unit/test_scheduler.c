@@ -4,7 +4,7 @@
 #include "control/events.h"
 #include "control/scheduler_private.h"
 #include "control/views.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "test.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
 /* Affinity and spread of pods through the objects, on nodes of two racks. */
 #include "base/mem.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "sched_world.h"
 #include "test.h"
 

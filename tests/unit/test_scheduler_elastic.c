@@ -1,7 +1,7 @@
 /* Groups with more pods than they need: they grow as room comes, and give back what they do not
  * need before anybody else does. */
 #include "base/mem.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "sched_world.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "sched_world.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
 #include "sched_world.h"
 #include "test.h"
 

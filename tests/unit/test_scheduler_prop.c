@@ -7,9 +7,9 @@
 #include "../prop.h"
 #include "base/mem.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 #include "sched_world.h"
 #include "test.h"
 

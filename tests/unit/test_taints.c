@@ -1,8 +1,8 @@
 /* test_taints.c - NoExecute taints end pods: who, when, and after a restart */
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/pod_state.h"
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
 #include "mem_storage.h"
 #include "sched_world.h"
 #include "test.h"

@@ -2,7 +2,7 @@
  * then takes back */
 #include "base/mem.h"
 #include "kinds/ledger.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "mem_storage.h"
 #include "mete/engine.h"
 #include "sched_world.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 #include "sim_loop.h"
 
 struct world {

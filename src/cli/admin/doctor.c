@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 void findings_add(struct findings *f, const char *check, enum finding_state state, char *text,
                   char *fix)

@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "model/quantity.h"
 
 static json_t *text_or_null(const char *text)

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
 enum {

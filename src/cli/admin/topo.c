@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "model/index_set.h"
 #include "model/names.h"
 

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "kinds/job.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/job/job.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 static const char *or_empty(const char *text)
 {

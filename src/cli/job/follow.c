@@ -9,8 +9,8 @@
 #include "cli/job/log_stream.h"
 #include "cli/term/progress.h"
 #include "client/informer.h"
-#include "kinds/pod_state.h"
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
 
 #define SECOND_SIGNAL_NS (2 * NS_PER_SEC)
 #define VERDICT_NS       (5 * NS_PER_SEC)

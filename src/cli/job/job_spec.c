@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "kinds/object/requeue.h"
 #include "kinds/queue.h"
-#include "kinds/requeue.h"
 #include "model/quantity.h"
 
 enum {

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/job/batch.h"
-#include "kinds/pod_state.h"
-#include "kinds/pod_view.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 #include "model/gpu_set.h"
 
 static const char *or_empty(const char *text)

@@ -1,5 +1,5 @@
 /* requeue.c - mete requeue: jobs that run give up their place and wait again */
-#include "kinds/requeue.h"
+#include "kinds/object/requeue.h"
 
 #include "base/mem.h"
 #include "cli/commands.h"

@@ -9,7 +9,7 @@
 #include "cli/job/jobs.h"
 #include "cli/term/output.h"
 #include "cli/term/text_escape.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
 struct moment {

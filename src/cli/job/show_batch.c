@@ -5,8 +5,8 @@
 #include "cli/job/show.h"
 #include "cli/term/output.h"
 #include "cli/term/text_escape.h"
-#include "kinds/job.h"
-#include "kinds/pod_state.h"
+#include "kinds/job/job.h"
+#include "kinds/pod/pod_state.h"
 
 enum {
     PODS_SHOWN = 20

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "base/vec.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 struct product {
     const char *name;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "cli/job/batch.h"
 #include "cli/job/jobs.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
 static struct err *patch(struct session *s, const json_t *object, const json_t *metadata)

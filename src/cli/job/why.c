@@ -10,7 +10,7 @@
 #include "cli/job/jobs.h"
 #include "cli/term/output.h"
 #include "cli/term/text_escape.h"
-#include "kinds/pod_state.h"
+#include "kinds/pod/pod_state.h"
 
 enum {
     NODES_SHOWN = 8

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/session.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 
 struct resource {
     char *group; /* "" for core */

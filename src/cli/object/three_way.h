@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 
 /* `last` may be NULL. New reference; {} when nothing is to be done. */
 json_t *three_way(const struct kind *k, const json_t *last, const json_t *live, const json_t *want);

@@ -17,7 +17,7 @@
 #include "cli/role/learning.h"
 #include "cli/role/role_linux.h"
 #include "control/control.h"
-#include "kinds/objects.h"
+#include "kinds/object/objects.h"
 #include "meter/meter.h"
 #include "store/storage.h"
 #include "store/store.h"

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "cli/term/command.h"
-#include "kinds/kind.h"
+#include "kinds/kind/kind.h"
 
 struct completion {
     const char *prefix;

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/value.h"
+#include "kinds/kind/value.h"
 #include "node/image/image_job.h"
 #include "node/image/sha256_linux.h"
 

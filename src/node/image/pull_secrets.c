@@ -1,7 +1,7 @@
 #include "node/image/pull_secrets.h"
 
 #include "base/mem.h"
-#include "kinds/value.h"
+#include "kinds/kind/value.h"
 #include "node/pod/refs.h"
 
 enum {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "kinds/account.h"
+#include "kinds/account/account.h"
 #include "node/runtime/cgroup_stats.h"
 
 struct usage {

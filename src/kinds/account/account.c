@@ -1,0 +1,465 @@
+/* Rows of attempts: when one closes, what it says. See account.h for what they mean. */
+#include "kinds/account/account.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "kinds/account/account_private.h"
+#include "kinds/object/requeue.h"
+#include "kinds/object/txn.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
+#include "kinds/queue.h"
+
+/* ---- keys, and the clock that never goes back ---- */
+
+void account_key_before(int64_t to_ns, char ret[ACCOUNT_KEY_SIZE])
+{
+    (void)snprintf(ret, ACCOUNT_KEY_SIZE, "%0*" PRId64, ACCOUNT_TIME_DIGITS, to_ns);
+}
+
+/* Whether a row of `r` ends at `ns` or later. */
+static bool is_after(const struct store *s, const struct store_range *r, int64_t ns)
+{
+    char key[ACCOUNT_KEY_SIZE];
+    struct store_list list = {0};
+    AUTO(err_freep) struct err *e = NULL;
+    bool is_after;
+
+    account_key_before(ns, key);
+    e = store_list(s, r, "", key, 1, 0, &list);
+    is_after = !e && list.n > 0;
+    if (!e)
+        store_list_done(&list);
+    return is_after;
+}
+
+/* The latest end in a range of rows, found by halving: rows are many, and only their order tells.
+ */
+static int64_t latest_end(const struct store *s, const struct store_range *r)
+{
+    int64_t low = 0;
+    int64_t high = INT64_MAX;
+
+    while (low < high) {
+        int64_t middle = high - (high - low) / 2;
+
+        if (is_after(s, r, middle))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+int64_t account_clock_at_least(struct account_clock *c, int64_t ns)
+{
+    if (c->last_ns < ns)
+        c->last_ns = ns;
+    return c->last_ns;
+}
+
+int64_t account_now_ns(struct account_clock *c, const struct store *s, const struct loop *l)
+{
+    const struct store_range rows = account_rows();
+    const struct store_range stretches = account_stretches();
+    int64_t monotonic_ns = loop_now_ns(l);
+    int64_t wall_ns = loop_wall_ns(l);
+    int64_t passed_ns = c->is_read ? monotonic_ns - c->monotonic_ns : 0;
+
+    if (!c->is_read) {
+        (void)account_clock_at_least(c, latest_end(s, &rows));
+        (void)account_clock_at_least(c, latest_end(s, &stretches));
+        c->is_read = true;
+    }
+    c->monotonic_ns = monotonic_ns;
+    if (wall_ns >= c->last_ns)
+        c->last_ns = wall_ns;
+    else
+        c->last_ns += passed_ns - passed_ns / 1024;
+    return c->last_ns;
+}
+
+/* ---- what goes on ---- */
+
+static const char *model_of(const json_t *gpus, const char *uuid)
+{
+    const json_t *gpu;
+    size_t i;
+
+    json_array_foreach (gpus, i, gpu) {
+        if (text_equal(json_text(gpu, "uuid"), uuid))
+            return json_text(gpu, "model");
+    }
+    return NULL;
+}
+
+static bool has_gpu(const json_t *list, const char *uuid)
+{
+    const json_t *gpu;
+    size_t i;
+
+    json_array_foreach (list, i, gpu) {
+        if (text_equal(json_text(gpu, "uuid"), uuid))
+            return true;
+    }
+    return false;
+}
+
+void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t now_ns)
+{
+    json_t *list = json_array();
+    const json_t *container;
+    const json_t *uuid;
+    size_t i;
+    size_t k;
+
+    json_array_foreach (json_object_get(entry, "containers"), i, container) {
+        json_array_foreach (json_object_get(container, "gpus"), k, uuid) {
+            const char *text = json_string_value(uuid);
+            json_t *gpu;
+
+            if (has_gpu(list, text))
+                continue;
+            gpu = json_object();
+            json_put_text(gpu, "uuid", text);
+            json_put_text(gpu, "model", model_of(gpus, text));
+            (void)json_array_append_new(list, gpu); /* a fresh object: cannot fail */
+        }
+    }
+    json_put_text(entry, "user", json_text_at(pod, "metadata", "annotations", POD_USER, NULL));
+    json_put_text(entry, "jobId", json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL));
+    json_put_text(entry, "queue", queue_of(pod));
+    json_put_int(entry, "fromNs", now_ns);
+    json_put_int(entry, "attempt", 0);
+    json_put(entry, "gpus", list);
+}
+
+/* ---- how it ended ---- */
+
+static const char *const status_lists[] = {"containerStatuses", "initContainerStatuses"};
+
+static int64_t restarts_of(const json_t *pod)
+{
+    const json_t *status;
+    int64_t sum = 0;
+    size_t i;
+
+    for (size_t l = 0; l < 2; l++)
+        json_array_foreach (json_at(pod, "status", status_lists[l], NULL), i, status) {
+            int64_t n = json_int(status, "restartCount", 0);
+
+            if (n > 0 && __builtin_add_overflow(sum, n, &sum))
+                return INT64_MAX;
+        }
+    return sum;
+}
+
+static const json_t *status_of(const json_t *pod, size_t list, const char *name)
+{
+    const json_t *status;
+    size_t i;
+
+    json_array_foreach (json_at(pod, "status", status_lists[list], NULL), i, status) {
+        if (text_equal(json_text(status, "name"), name))
+            return status;
+    }
+    return NULL;
+}
+
+/* How an attempt ended, and what it used. */
+struct ending {
+    const char *cause; /* static */
+    bool has_code;
+    int64_t code;
+    struct account_usage usage;
+};
+
+static const char *cause_of_exit(const json_t *terminated)
+{
+    if (text_equal(json_text(terminated, "reason"), "OOMKilled"))
+        return "OOMKilled";
+    return json_int(terminated, "exitCode", 1) == 0 ? "Completed" : "Failed";
+}
+
+/* Takes a container's end in: the first that failed counts, else the first. */
+static void add_exit(struct ending *end, const json_t *terminated)
+{
+    int64_t code = json_int(terminated, "exitCode", 0);
+
+    if (!json_is_object(terminated))
+        return;
+    if (!end->has_code || (end->code == 0 && code != 0)) {
+        end->has_code = true;
+        end->code = code;
+        end->cause = cause_of_exit(terminated);
+    }
+}
+
+static void add_known(int64_t *sum, int64_t value)
+{
+    if (value < 0)
+        return;
+    if (*sum < 0)
+        *sum = 0;
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = INT64_MAX;
+}
+
+static void add_usage(struct ending *end, const json_t *usage, const char *container,
+                      int64_t attempt)
+{
+    char key[24];
+    const json_t *of;
+
+    (void)snprintf(key, sizeof(key), "%" PRId64, attempt);
+    of = json_at(usage, "containers", container, key, NULL);
+    add_known(&end->usage.cpu_ns, json_int(of, "cpuNs", -1));
+    add_known(&end->usage.memory_kib_seconds, json_int(of, "memoryKibSeconds", -1));
+    add_known(&end->usage.memory_peak_bytes, json_int(of, "memoryPeakBytes", -1));
+}
+
+/* New reference or NULL. */
+static json_t *usage_of(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "metadata", "annotations", POD_USAGE, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    json_t *usage = NULL;
+
+    if (text)
+        e = json_parse(str_of(text), &usage);
+    return e ? NULL : usage;
+}
+
+/* The attempts of containers that were restarted between `before` and `after`. */
+static struct ending ending_of_restart(const json_t *before, const json_t *after)
+{
+    struct ending end = {.usage = {-1, -1, -1}};
+    AUTO(json_freep) json_t *usage = usage_of(after);
+    const json_t *status;
+    size_t i;
+
+    for (size_t l = 0; l < 2; l++)
+        json_array_foreach (json_at(after, "status", status_lists[l], NULL), i, status) {
+            const char *name = json_text(status, "name");
+            int64_t was = json_int(status_of(before, l, name), "restartCount", 0);
+            int64_t is = json_int(status, "restartCount", 0);
+
+            if (!name || is <= was)
+                continue;
+            add_exit(&end, json_at(status, "lastState", "terminated", NULL));
+            for (int64_t a = is - was > 16 ? is - 16 : was; a < is; a++)
+                add_usage(&end, usage, name, a);
+        }
+    if (!end.cause)
+        end.cause = "Unknown";
+    return end;
+}
+
+static const char *known_reason(const char *reason)
+{
+    static const char *const known[] = {"DeadlineExceeded", "Evicted", "NodeLost", "Preempted"};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (text_equal(reason, known[i]))
+            return known[i];
+    }
+    return NULL;
+}
+
+static const char *cause_of_pod(const json_t *pod, const struct ending *end)
+{
+    const char *reason = known_reason(json_text_at(pod, "status", "reason", NULL));
+    const json_t *disruption = object_condition(pod, "DisruptionTarget");
+
+    if (!pod)
+        return "Unknown";
+    if (reason)
+        return reason;
+    if (text_equal(pod_phase(pod), "Succeeded"))
+        return "Completed";
+    if (text_equal(json_text(disruption, "status"), "True")) {
+        if (text_equal(json_text(disruption, "reason"), POD_PREEMPTED))
+            return "Preempted";
+        reason = known_reason(json_text(disruption, "reason"));
+        return reason ? reason : "Evicted";
+    }
+    if (pod_is_deleting(pod) || !pod_is_terminal(pod))
+        return "Cancelled";
+    return text_equal(end->cause, "OOMKilled") ? "OOMKilled" : "Failed";
+}
+
+/* The last attempt of each container, and what became of the pod. */
+static struct ending ending_of_pod(const json_t *pod)
+{
+    struct ending end = {.usage = {-1, -1, -1}};
+    AUTO(json_freep) json_t *usage = usage_of(pod);
+    const json_t *status;
+    size_t i;
+
+    for (size_t l = 0; l < 2; l++)
+        json_array_foreach (json_at(pod, "status", status_lists[l], NULL), i, status) {
+            add_exit(&end, json_at(status, "state", "terminated", NULL));
+            if (json_text(status, "name"))
+                add_usage(&end, usage, json_text(status, "name"),
+                          json_int(status, "restartCount", 0));
+        }
+    end.cause = cause_of_pod(pod, &end);
+    return end;
+}
+
+/* ---- the row ---- */
+
+/* What the attempts of one pod have in common. */
+struct subject {
+    struct txn *txn;
+    const char *ns;
+    const char *placement;
+    const json_t *entry;
+};
+
+static void put_known(json_t *row, const char *key, int64_t value)
+{
+    if (value >= 0)
+        json_put_int(row, key, value);
+}
+
+static void put_row(const struct subject *s, int64_t attempt, struct account_span span,
+                    const struct ending *end)
+{
+    const char *uid = json_text(s->entry, "uid");
+    AUTO(json_freep) json_t *row = json_object();
+    AUTO_FREE char *key =
+        mem_format("%0*" PRId64 ".%0*" PRId64 ".%s.%" PRId64, ACCOUNT_TIME_DIGITS, span.to_ns,
+                   ACCOUNT_TIME_DIGITS, span.from_ns, uid ? uid : "", attempt);
+    const char *queue = json_text(s->entry, "queue");
+    json_t *gpus = json_object_get(s->entry, "gpus");
+
+    json_put_text(row, "namespace", s->ns);
+    json_put_text(row, "pod", json_text(s->entry, "name"));
+    json_put_text(row, "uid", uid);
+    json_put_int(row, "attempt", attempt);
+    json_put_text(row, "user", json_text(s->entry, "user"));
+    json_put_text(row, "jobId", json_text(s->entry, "jobId"));
+    json_put_text(row, "queue", queue ? queue : QUEUE_DEFAULT);
+    if (!text_equal(s->placement, json_text(s->entry, "name")))
+        json_put_text(row, "workload", s->placement);
+    json_put_text(row, "node", json_text(s->entry, "node"));
+    if (json_array_size(gpus) > 0)
+        json_put(row, "gpus", json_incref(gpus));
+    json_put_int(row, "fromNs", span.from_ns);
+    json_put_int(row, "toNs", span.to_ns);
+    put_known(row, "cpuNs", end->usage.cpu_ns);
+    put_known(row, "memoryKibSeconds", end->usage.memory_kib_seconds);
+    put_known(row, "memoryPeakBytes", end->usage.memory_peak_bytes);
+    if (end->has_code)
+        json_put_int(row, "exitCode", end->code);
+    json_put_text(row, "cause", end->cause);
+    txn_put_owed(s->txn, account_key(account_rows(), key), row, STORE_ABSENT);
+}
+
+enum {
+    UNSEEN_MAX = 64 /* rows for restarts that the server never heard of one by one */
+};
+
+/*
+ * The rows of attempts up to `last`, which ends at `to_ns` as `end` tells. Of those before it
+ * nothing was seen but that they were: they get no time of their own.
+ */
+static void put_rows(const struct subject *s, int64_t last, int64_t to_ns, const struct ending *end)
+{
+    const struct ending unseen = {.cause = "Unknown", .usage = {-1, -1, -1}};
+    int64_t from_ns = json_int(s->entry, "fromNs", to_ns);
+    int64_t first = json_int(s->entry, "attempt", 0);
+
+    if (last - first > UNSEEN_MAX)
+        first = last - UNSEEN_MAX;
+    for (int64_t a = first; a < last; a++)
+        put_row(s, a, (struct account_span){from_ns, from_ns}, &unseen);
+    put_row(s, last, (struct account_span){from_ns, to_ns}, end);
+}
+
+static int64_t end_of(const json_t *entry, const struct account_end *end)
+{
+    int64_t from_ns = json_int(entry, "fromNs", end->now_ns);
+
+    return end->now_ns > from_ns ? end->now_ns : account_clock_at_least(end->clock, from_ns);
+}
+
+void account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
+                   const struct account_end *end)
+{
+    const struct subject s = {.txn = t, .ns = ns, .placement = placement, .entry = entry};
+    const struct ending ending = ending_of_pod(end->pod);
+    int64_t attempt = json_int(entry, "attempt", 0);
+    int64_t restarts = restarts_of(end->pod);
+
+    put_rows(&s, restarts > attempt ? restarts : attempt, end_of(entry, end), &ending);
+}
+
+/* ---- restarts ---- */
+
+/* Borrowed from `placement`. */
+static json_t *entry_of(const json_t *placement, const char *uid)
+{
+    json_t *entry;
+    size_t i;
+
+    json_array_foreach (json_object_get(placement, "pods"), i, entry) {
+        if (text_equal(json_text(entry, "uid"), uid))
+            return entry;
+    }
+    return NULL;
+}
+
+void account_restarts_in(const struct store *s, struct txn *t, const json_t *before,
+                         const struct account_end *end)
+{
+    const json_t *metadata = json_object_get(before, "metadata");
+    const char *name = json_text_at(metadata, "annotations", POD_PLACEMENT, NULL);
+    struct subject subject = {.txn = t, .ns = json_text(metadata, "namespace")};
+    struct store_key key = {.group = "mete.dev", .resource = "placements", .ns = subject.ns};
+    int64_t restarts = restarts_of(end->pod);
+    const struct store_object *o;
+    AUTO(json_freep) json_t *placement = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+    struct ending ending;
+    json_t *entry;
+    int64_t to_ns;
+
+    if (!*pod_node(before) || restarts <= restarts_of(before))
+        return;
+    key.name = name ? name : json_text(metadata, "name");
+    o = store_get_applied(s, key);
+    if (!o)
+        return;
+    e = json_parse(o->bytes, &placement);
+    entry = e ? NULL : entry_of(placement, json_text(metadata, "uid"));
+    if (!entry || restarts <= json_int(entry, "attempt", 0))
+        return;
+    subject.placement = json_text(placement, "workload");
+    subject.entry = entry;
+    ending = ending_of_restart(before, end->pod);
+    to_ns = end_of(entry, end);
+    put_rows(&subject, restarts - 1, to_ns, &ending);
+    json_put_int(entry, "attempt", restarts);
+    json_put_int(entry, "fromNs", to_ns);
+    txn_put(t, key, placement, o->version);
+}
+
+/* ---- the annotation ---- */
+
+void account_usage_put(json_t *root, const char *container, int64_t attempt,
+                       const struct account_usage *u)
+{
+    json_t *of = json_object_at(json_object_at(root, "containers"), container);
+    json_t *usage = json_object();
+    char key[24];
+
+    (void)snprintf(key, sizeof(key), "%" PRId64, attempt);
+    put_known(usage, "cpuNs", u->cpu_ns);
+    put_known(usage, "memoryKibSeconds", u->memory_kib_seconds);
+    put_known(usage, "memoryPeakBytes", u->memory_peak_bytes);
+    json_put(of, key, usage);
+}

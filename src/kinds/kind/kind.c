@@ -1,0 +1,266 @@
+#include "kinds/kind/kind.h"
+
+#include <stdio.h>
+
+#include "base/json_pool.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/tables.h"
+#include "kinds/object/requeue.h"
+#include "kinds/queue.h"
+#include "kinds/topology.h"
+
+const struct kind *const kinds[] = {
+    &kind_configmap,
+    &kind_event,
+    &kind_namespace,
+    &kind_node,
+    &kind_pod,
+    &kind_secret,
+    &kind_serviceaccount,
+    &kind_budget,
+    &kind_event_new,
+    &kind_lease,
+    &kind_definition,
+    &kind_self_access_review,
+    &kind_access_review,
+    &kind_rules_review,
+    &kind_self_review,
+    &kind_token_review,
+    &kind_limits,
+    &kind_quota,
+    &kind_priority,
+    &kind_gang,
+    &kind_podgroup,
+    &kind_gang_v1alpha3,
+    &kind_podgroup_v1alpha3,
+    &kind_gang_v1alpha2,
+    &kind_podgroup_v1alpha2,
+    &kind_gang_v1alpha1,
+    &kind_podgroup_v1alpha1,
+    &kind_podgroup_volcano,
+    &kind_podgroup_coscheduling,
+    &kind_cronjob,
+    &kind_job,
+    &kind_gpu,
+    &kind_queue,
+    &kind_reservation,
+    &kind_workload,
+    &kind_node_metrics,
+    &kind_pod_metrics,
+};
+const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
+
+enum {
+    PATH_SIZE_MAX = 128
+};
+
+const struct kind *kind_kept(const struct kind *k)
+{
+    return k->kept_as ? k->kept_as : k;
+}
+
+const struct kind *kind_find(const char *group, const char *plural)
+{
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural))
+            return kind_kept(kinds[i]);
+    return NULL;
+}
+
+const struct kind *kind_find_version(const char *group, const char *version, const char *plural)
+{
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural) &&
+            text_equal(kinds[i]->version, version))
+            return kinds[i];
+    return NULL;
+}
+
+const struct kind *kind_find_by_kind(const char *api_version, const char *kind)
+{
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->kind, kind) && text_equal(kinds[i]->api_version, api_version))
+            return kinds[i];
+    return NULL;
+}
+
+static bool is_selectable(const struct kind *k, const char *path)
+{
+    if (text_equal(path, "metadata.name") || text_equal(path, "metadata.namespace"))
+        return true;
+    for (size_t i = 0; k->selectable && k->selectable[i]; i++)
+        if (text_equal(k->selectable[i], path))
+            return true;
+    return false;
+}
+
+static const char *kept_path(const struct kind *k, const char *path)
+{
+    for (size_t i = 0; k->selectable[i]; i++)
+        if (text_equal(k->selectable[i], path))
+            return k->kept_selectable[i];
+    return path; /* of the metadata */
+}
+
+static const struct field *find_field(const struct field *fields, const char *name)
+{
+    for (; fields && fields->name; fields++)
+        if (text_equal(fields->name, name))
+            return fields;
+    return NULL;
+}
+
+/* What an absent or odd value counts as. */
+static const char *selectable_none(const struct field *f)
+{
+    return f && f->type == FIELD_BOOL ? "false" : "";
+}
+
+/* The text's value where it is a string or a boolean, in `scratch`; NULL: it does not fit. */
+static const char *selectable_copy(const struct field *f, struct str text, char *scratch)
+{
+    struct str value = {0};
+
+    if (f && f->type == FIELD_BOOL)
+        return str_equal(text, STR("true")) ? "true" : "false";
+    if (text.size > 0 && *text.at != '"')
+        return "";
+    if (!json_peek_string(text, &value) || value.size >= SELECTABLE_SIZE)
+        return NULL;
+    memcpy(scratch, value.at, value.size);
+    scratch[value.size] = '\0';
+    return scratch;
+}
+
+/* Does any member of the text have the name of the path's last part? Most pods have no node. */
+static bool has_last_part(struct str text, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    char quoted[PATH_SIZE_MAX + 3];
+    int size = snprintf(quoted, sizeof(quoted), "\"%s\"", dot ? dot + 1 : path);
+
+    return memmem(text.at, text.size, quoted, (size_t)size) != NULL;
+}
+
+const char *kind_peek_selectable(const struct kind *k, struct str text, const char *path,
+                                 char scratch[SELECTABLE_SIZE])
+{
+    const struct field *fields = k->fields;
+    const struct field *field = NULL;
+    struct str rest = str_of(path);
+    bool is_absent = false;
+
+    if (!is_selectable(k, path) || rest.size >= PATH_SIZE_MAX)
+        return NULL;
+    is_absent = !has_last_part(text, path);
+    while (rest.at) {
+        struct str part = str_cut(&rest, '.');
+        enum json_peeked found = PEEK_ABSENT;
+        char name[PATH_SIZE_MAX] = "";
+
+        memcpy(name, part.at, part.size);
+        field = find_field(fields, name);
+        fields = field ? field->fields : NULL;
+        if (!is_absent)
+            found = json_peek(text, &text, name, NULL);
+        if (found == PEEK_UNKNOWN)
+            return NULL;
+        is_absent = found == PEEK_ABSENT;
+    }
+    return is_absent ? selectable_none(field) : selectable_copy(field, text, scratch);
+}
+
+const char *kind_selectable(const struct kind *k, const json_t *object, const char *path)
+{
+    struct str rest = str_of(path);
+    const struct field *fields = k->fields;
+    const struct field *field = NULL;
+    const json_t *at = object;
+
+    if (!is_selectable(k, path) || rest.size >= PATH_SIZE_MAX)
+        return NULL;
+    if (k->kept_selectable)
+        return kind_selectable(k->kept_as, object, kept_path(k, path));
+    while (rest.at) {
+        struct str part = str_cut(&rest, '.');
+        char name[PATH_SIZE_MAX] = "";
+
+        memcpy(name, part.at, part.size);
+        field = find_field(fields, name);
+        fields = field ? field->fields : NULL;
+        at = json_object_get(at, name);
+    }
+    if (field && field->type == FIELD_BOOL)
+        return json_is_true(at) ? "true" : "false";
+    return json_is_string(at) ? json_string_value(at) : "";
+}
+
+bool kind_is_reserved(const char *key)
+{
+    static const char *const theirs[] = {
+        "mete.dev/drain-reason", QUEUE_LABEL,      QUEUE_HOLD,  QUEUE_NOT_BEFORE, QUEUE_RESERVATION,
+        QUEUE_EXPECTED,          QUEUE_TIME_LIMIT, POD_REQUEUE, TOPOLOGY_GPU_LINK};
+
+    for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+        if (text_equal(key, theirs[i]))
+            return false;
+    return text_starts_with(key, "mete.dev/");
+}
+
+static bool is_kept_from(const char *key, bool is_admin)
+{
+    return kind_is_reserved(key) && !(is_admin && text_equal(key, POD_PREEMPTIBLE));
+}
+
+/* The members of `one` under mete.dev/ that `other` has not, or has otherwise. */
+static void find_reserved(json_t *one, const json_t *other, const struct path *at, bool is_admin,
+                          struct causes *causes)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (one, key, value) {
+        const json_t *same = json_object_get(other, key);
+
+        if (is_kept_from(key, is_admin) && !(same && json_equal(value, same)))
+            cause_forbidden(causes, PATH_KEY(at, key),
+                            "names under mete.dev/ are set by the system only");
+    }
+}
+
+/* Members that are gone; those that differ were found from the other side. */
+static void find_removed(json_t *before, const json_t *after, const struct path *at, bool is_admin,
+                         struct causes *causes)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (before, key, value)
+        if (is_kept_from(key, is_admin) && !json_object_get(after, key))
+            cause_forbidden(causes, PATH_KEY(at, key),
+                            "names under mete.dev/ are set by the system only");
+}
+
+struct err *kind_check_reserved(const struct kind *k, const json_t *before, const json_t *after,
+                                const struct kind_context *c)
+{
+    static const char *const maps[] = {"labels", "annotations"};
+    AUTO(causes_done) struct causes causes = {0};
+    const char *name = json_text_at(after, "metadata", "name", NULL);
+
+    if (c->is_system)
+        return NULL;
+    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+        json_t *was = json_at(before, "metadata", maps[i], NULL);
+        json_t *is = json_at(after, "metadata", maps[i], NULL);
+        const struct path *at = PATH(PATH(NULL, "metadata"), maps[i]);
+
+        find_reserved(is, was, at, c->is_admin, &causes);
+        find_removed(was, is, at, c->is_admin, &causes);
+    }
+    queue_check_annotations(before, after, c->is_admin, &causes);
+    return causes_err(&causes, k->kind, name ? name : "");
+}

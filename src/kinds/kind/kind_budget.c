@@ -1,0 +1,133 @@
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/label_selector.h"
+#include "kinds/kind/tables.h"
+
+static const char *const policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
+
+static const struct field spec_fields[] = {
+    F("minAvailable", FIELD_INT_OR_STRING, "How many pods must stay: a number, or a percentage."),
+    F("maxUnavailable", FIELD_INT_OR_STRING,
+      "How many pods may be away: a number, or a percentage."),
+    F_OBJECT("selector", label_selector_fields, "Which pods it is about; {} for all."),
+    F_STRING("unhealthyPodEvictionPolicy", "Whether pods that are not ready may go regardless.",
+             .values = policies),
+    F_END,
+};
+
+static const struct field condition_fields[] = {
+    F_CONDITION("DisruptionAllowed."),
+    F_END,
+};
+static const struct field condition_item =
+    F_OBJECT(NULL, condition_fields, "One observation about the budget.");
+
+/* Clients of strict types want all four numbers, also before they were counted. */
+static const struct field status_fields[] = {
+    F_INT("observedGeneration", "The generation these numbers are about."),
+    F_INT("disruptionsAllowed", "How many pods may be evicted now.", .fallback = "0"),
+    F_INT("currentHealthy", "How many are ready.", .fallback = "0"),
+    F_INT("desiredHealthy", "How many must be.", .fallback = "0"),
+    F_INT("expectedPods", "How many there are to be.", .fallback = "0"),
+    F_ANY("disruptedPods", "Kept, not used."),
+    F_LIST("conditions", &condition_item, "Observations about it.", .merge_key = "type",
+           .items_max = 64),
+    F_END,
+};
+
+static const struct field fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", spec_fields, "How many of which pods must stay.", .fallback = "{}"),
+    F_OBJECT("status", status_fields, "How it is now."),
+    F_END,
+};
+
+static const struct column columns[] = {
+    {"Name", "string", "name", 0, "The name of the budget."},
+    {"Min Available", "string", "", 0, "How many pods must stay."},
+    {"Max Unavailable", "string", "", 0, "How many pods may be away."},
+    {"Allowed Disruptions", "integer", "", 0, "How many may be evicted now."},
+    {"Age", "date", "", 0, "Time since it was created."},
+    {0},
+};
+
+static json_t *cell_amount(const json_t *spec, const char *key)
+{
+    const json_t *value = json_object_get(spec, key);
+    AUTO_FREE char *text = NULL;
+
+    if (!json_is_integer(value))
+        return cell_text(json_string_value(value), "N/A");
+    text = mem_format("%" PRId64, (int64_t)json_integer_value(value));
+    return json_string(text);
+}
+
+static json_t *cells(const json_t *object, int64_t now_ns)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_amount(spec, "minAvailable"));
+    (void)json_array_append_new(row, cell_amount(spec, "maxUnavailable"));
+    (void)json_array_append_new(
+        row, json_integer(json_int(json_object_get(object, "status"), "disruptionsAllowed", 0)));
+    (void)json_array_append_new(row, cell_created(object));
+    return row;
+}
+
+static void validate_amount(const json_t *spec, const char *key, struct causes *causes)
+{
+    const struct path *at = PATH(PATH(NULL, "spec"), key);
+    const json_t *value = json_object_get(spec, key);
+    const char *text = json_string_value(value);
+    size_t size = text ? strlen(text) : 0;
+    int64_t percent = 0;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (json_is_integer(value) && json_integer_value(value) < 0)
+        cause_invalid_int(causes, at, json_integer_value(value),
+                          "must be greater than or equal to 0");
+    if (!text)
+        return;
+    if (size > 0)
+        e = num_parse_int64((struct str){text, size - 1}, 0, 100, &percent);
+    if (size == 0 || text[size - 1] != '%' || e)
+        cause_invalid(causes, at, text,
+                      "a valid percent string must be a numeric string followed by an ending '%' "
+                      "(e.g. '1%', '93%'), of at most 100%");
+}
+
+static void validate(const json_t *object, struct causes *causes)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    const struct path *at = PATH(NULL, "spec");
+
+    if (json_object_get(spec, "minAvailable") && json_object_get(spec, "maxUnavailable"))
+        cause_invalid(causes, at, "", "minAvailable and maxUnavailable cannot be both set");
+    validate_amount(spec, "minAvailable", causes);
+    validate_amount(spec, "maxUnavailable", causes);
+    label_selector_validate(json_object_get(spec, "selector"), PATH(at, "selector"), causes);
+}
+
+const struct kind kind_budget = {
+    .group = "policy",
+    .version = "v1",
+    .api_version = "policy/v1",
+    .kind = "PodDisruptionBudget",
+    .plural = "poddisruptionbudgets",
+    .singular = "poddisruptionbudget",
+    .short_names = {"pdb"},
+    .is_namespaced = true,
+    .has_status = true,
+    .fields = fields,
+    .columns = columns,
+    .cells = cells,
+    .validate = validate,
+    .doc = "How many pods an eviction must leave.",
+};

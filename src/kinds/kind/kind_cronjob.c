@@ -1,0 +1,179 @@
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/job/job.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/tables.h"
+#include "kinds/kind/template.h"
+#include "model/cron.h"
+#include "model/zone.h"
+
+static const char *const policies[] = {"Allow", "Forbid", "Replace", NULL};
+
+static const struct field job_template_fields[] = {
+    F_OBJECT("metadata", object_meta_fields, "Labels and annotations of the jobs.",
+             .fallback = "{}"),
+    F_OBJECT("spec", job_spec_fields, "What each job does.", .is_required = true),
+    F_END,
+};
+
+static const struct field spec_fields[] = {
+    F_STRING("schedule", "When, as cron has it: minute hour day month weekday, or @hourly ...",
+             .is_required = true, .size_max = 1024),
+    F_STRING("timeZone", "The time zone of the schedule, as Europe/Berlin; UTC where not given.",
+             .size_max = 255),
+    F_INT("startingDeadlineSeconds", "How late a job may start.", .min = 0, .max = INT64_MAX),
+    F_STRING("concurrencyPolicy",
+             "Allow jobs side by side, Forbid a job while one runs, or Replace the one that runs.",
+             .fallback = "\"Allow\"", .values = policies),
+    F_BOOL("suspend", "Whether no jobs are made for now.", .fallback = "false"),
+    F_OBJECT("jobTemplate", job_template_fields, "What the jobs are made from.",
+             .is_required = true),
+    F_INT("successfulJobsHistoryLimit", "How many completed jobs are kept.", .fallback = "3",
+          .min = 0, .max = INT32_MAX),
+    F_INT("failedJobsHistoryLimit", "How many failed jobs are kept.", .fallback = "1", .min = 0,
+          .max = INT32_MAX),
+    F_END,
+};
+
+static const struct field active_item =
+    F_OBJECT(NULL, object_reference_fields, "A job that has not ended.");
+
+static const struct field status_fields[] = {
+    F_LIST("active", &active_item, "Jobs that have not ended.", .items_max = 16 << 10),
+    F_TIME("lastScheduleTime", "The last time for which a job was made."),
+    F_TIME("lastSuccessfulTime", "When the last job that completed did."),
+    F_END,
+};
+
+static const struct field fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", spec_fields, "What is to be done, and when.", .is_required = true),
+    F_OBJECT("status", status_fields, "What was done."),
+    F_END,
+};
+
+static const struct column columns[] = {
+    {"Name", "string", "name", 0, "The name of the cron job."},
+    {"Schedule", "string", "", 0, "When."},
+    {"Timezone", "string", "", 0, "In which time zone."},
+    {"Suspend", "string", "", 0, "Whether it is suspended."},
+    {"Active", "integer", "", 0, "Jobs that have not ended."},
+    {"Last Schedule", "string", "", 0, "Time since the last job was due."},
+    {"Age", "date", "", 0, "Time since it was created."},
+    {"Containers", "string", "", 1, "The names of its containers."},
+    {"Images", "string", "", 1, "The images of its containers."},
+    {"Selector", "string", "", 1, "The labels of its pods."},
+    {0},
+};
+
+static json_t *cell_since(const char *stamp, int64_t now_ns)
+{
+    char text[STAMP_TEXT_SIZE];
+    int64_t at_ns = 0;
+    AUTO(err_freep) struct err *e = stamp ? stamp_parse(str_of(stamp), &at_ns) : NULL;
+
+    if (!stamp || e)
+        return json_string("<none>");
+    stamp_format_age(now_ns - at_ns, text);
+    return json_string(text);
+}
+
+static json_t *cells(const json_t *object, int64_t now_ns)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    const json_t *status = json_object_get(object, "status");
+    const json_t *template = json_at(spec, "jobTemplate", "spec", "template", NULL);
+    AUTO_FREE char *names = template_containers(template, "name");
+    AUTO_FREE char *images = template_containers(template, "image");
+    size_t n_active = json_array_size(json_object_get(status, "active"));
+    json_t *row = json_array();
+
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_text(json_text(spec, "schedule"), ""));
+    (void)json_array_append_new(row, cell_text(json_text(spec, "timeZone"), "<none>"));
+    (void)json_array_append_new(row,
+                                json_string(json_bool(spec, "suspend", false) ? "True" : "False"));
+    (void)json_array_append_new(row, json_integer((json_int_t)n_active));
+    (void)json_array_append_new(row, cell_since(json_text(status, "lastScheduleTime"), now_ns));
+    (void)json_array_append_new(row, cell_created(object));
+    (void)json_array_append_new(row, cell_text(names, ""));
+    (void)json_array_append_new(row, cell_text(images, ""));
+    (void)json_array_append_new(row, json_string("<none>"));
+    return row;
+}
+
+static void set_defaults(json_t *object, const struct kind_context *c)
+{
+    json_t *spec = json_object_at(object, "spec");
+
+    (void)c;
+    job_spec_set_defaults(json_object_at(json_object_at(spec, "jobTemplate"), "spec"));
+}
+
+static void validate_schedule(const char *text, bool has_zone, const struct path *at,
+                              struct causes *causes)
+{
+    struct cron ignored;
+
+    if (!text || !*text)
+        return; /* its field says that it is required */
+    if (strstr(text, "TZ"))
+        cause_invalid(causes, at, text,
+                      has_zone ? "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+                               : "cannot use TZ or CRON_TZ in schedule, use timeZone field "
+                                 "instead");
+    else
+        cause_take(causes, at, text, cron_parse(str_of(text), &ignored));
+}
+
+static void validate_zone(const json_t *value, const struct path *at, struct causes *causes)
+{
+    const char *name = json_string_value(value);
+    struct zone *zone = NULL;
+    struct err *e;
+
+    if (!value)
+        return;
+    if (!*name) {
+        cause_invalid(causes, at, name, "timeZone must be nil or non-empty string");
+        return;
+    }
+    e = zone_load(name, &zone);
+    zone_free(zone);
+    cause_take(causes, at, name, e);
+}
+
+static void validate(const json_t *object, struct causes *causes)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    const json_t *zone = json_object_get(spec, "timeZone");
+    const char *name = json_text_at(object, "metadata", "name", NULL);
+    const struct path *at = PATH(NULL, "spec");
+
+    if (name && strlen(name) > CRONJOB_NAME_MAX)
+        cause_invalid(causes, PATH(PATH(NULL, "metadata"), "name"), name,
+                      "must be no more than 52 characters");
+    validate_schedule(json_text(spec, "schedule"), zone != NULL, PATH(at, "schedule"), causes);
+    validate_zone(zone, PATH(at, "timeZone"), causes);
+    job_spec_validate(json_at(spec, "jobTemplate", "spec", NULL), true,
+                      PATH(PATH(at, "jobTemplate"), "spec"), causes);
+}
+
+const struct kind kind_cronjob = {
+    .group = "batch",
+    .version = "v1",
+    .api_version = "batch/v1",
+    .kind = "CronJob",
+    .plural = "cronjobs",
+    .singular = "cronjob",
+    .short_names = {"cj"},
+    .is_namespaced = true,
+    .is_of_all = true,
+    .has_status = true,
+    .fields = fields,
+    .columns = columns,
+    .cells = cells,
+    .validate = validate,
+    .set_defaults = set_defaults,
+    .doc = "Makes a Job at each time of a schedule.",
+};

@@ -1,0 +1,54 @@
+/*
+ * kind_definition.c - definitions of custom resources: the list is there and stays empty
+ *
+ * kubectl, Helm and operators look in it for kinds that discovery does not name; with the list
+ * missing they complain of that instead of the kind.
+ */
+#include "base/mem.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/tables.h"
+
+static const struct field fields[] = {
+    F_TYPE_AND_METADATA,
+    F_ANY("spec", "The group, names, scope and schema of a custom resource."),
+    F_ANY("status", "What the server made of the definition."),
+    F_END,
+};
+
+static const struct column columns[] = {
+    {"Name", "string", "name", 0, "The name of the definition: PLURAL.GROUP."},
+    {"Created At", "date", "", 0, "When the definition was created."},
+    {0},
+};
+
+static json_t *cells(const json_t *object, int64_t now_ns)
+{
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_created(object));
+    return row;
+}
+
+static void validate(const json_t *object, struct causes *causes)
+{
+    (void)object;
+    cause_forbidden(causes, PATH(NULL, "spec"), "Mete serves no custom resources yet");
+}
+
+const struct kind kind_definition = {
+    .group = "apiextensions.k8s.io",
+    .version = "v1",
+    .api_version = "apiextensions.k8s.io/v1",
+    .kind = "CustomResourceDefinition",
+    .plural = "customresourcedefinitions",
+    .singular = "customresourcedefinition",
+    .short_names = {"crd", "crds"},
+    .fields = fields,
+    .columns = columns,
+    .cells = cells,
+    .validate = validate,
+    .doc = "The definition of a custom resource. Mete serves none yet: the list is empty.",
+};

@@ -1,0 +1,89 @@
+#include "kinds/kind/fields.h"
+#include "kinds/kind/tables.h"
+#include "model/names.h"
+
+static const char *const phases[] = {"Active", "Terminating", NULL};
+
+static const struct field spec_fields[] = {
+    F_LIST("finalizers", &string_item,
+           "What must be finished before the namespace is gone: \"kubernetes\".", .items_max = 64),
+    F_END,
+};
+
+static const struct field condition_fields[] = {
+    F_STRING("type", "What it is about.", .is_required = true, .size_max = 316),
+    F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16),
+    F_STRING("reason", "A word for programs.", .size_max = 1024),
+    F_STRING("message", "A sentence for people."),
+    F_TIME("lastTransitionTime", "When the status changed last."),
+    F_END,
+};
+static const struct field condition_item =
+    F_OBJECT(NULL, condition_fields, "One observation about the namespace.");
+
+static const struct field status_fields[] = {
+    F_STRING("phase", "Active, or Terminating while its objects are being deleted.",
+             .values = phases),
+    F_LIST("conditions", &condition_item, "Why a deletion takes time.", .merge_key = "type",
+           .items_max = 64),
+    F_END,
+};
+
+static const struct field fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", spec_fields, "What the namespace is asked to be."),
+    F_OBJECT("status", status_fields, "What it is."),
+    F_END,
+};
+
+static const struct column columns[] = {
+    {"Name", "string", "name", 0, "The name of the namespace."},
+    {"Status", "string", "", 0, "Active or Terminating."},
+    {"Age", "date", "", 0, "Time since it was created."},
+    {0},
+};
+
+static json_t *cells(const json_t *object, int64_t now_ns)
+{
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "status", "phase", NULL), ""));
+    (void)json_array_append_new(row, cell_created(object));
+    return row;
+}
+
+/* Selectors over namespaces by name need the name as a label: kubernetes.io/metadata.name. */
+static void set_defaults(json_t *object, const struct kind_context *c)
+{
+    json_t *status = json_object_at(object, "status");
+    const char *name = json_text_at(object, "metadata", "name", NULL);
+
+    (void)c;
+    if (!json_text(status, "phase"))
+        json_put_text(status, "phase", "Active");
+    if (name && *name)
+        json_put_text(json_object_at(json_object_at(object, "metadata"), "labels"),
+                      "kubernetes.io/metadata.name", name);
+}
+
+static const char *const selectable[] = {"status.phase", NULL};
+
+const struct kind kind_namespace = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .kind = "Namespace",
+    .plural = "namespaces",
+    .singular = "namespace",
+    .short_names = {"ns"},
+    .has_status = true,
+    .fields = fields,
+    .columns = columns,
+    .cells = cells,
+    .set_defaults = set_defaults,
+    .selectable = selectable,
+    .check_name = name_check_label,
+    .doc = "A scope for names: most objects live in one.",
+};

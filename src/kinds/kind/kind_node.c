@@ -1,0 +1,271 @@
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/tables.h"
+#include "model/names.h"
+
+static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
+
+static const struct field taint_fields[] = {
+    F_STRING("key", "What a toleration must name.", .is_required = true,
+             .check = name_check_qualified),
+    F_STRING("value", "The value that goes with the key.", .check = name_check_label_value),
+    F_STRING("effect",
+             "NoSchedule keeps new pods away, PreferNoSchedule if it can be helped, NoExecute "
+             "ends running ones too.",
+             .is_required = true, .values = effects),
+    F_TIME("timeAdded", "When it was added, for NoExecute."),
+    F_END,
+};
+static const struct field taint_item =
+    F_OBJECT(NULL, taint_fields, "Keeps away the pods that do not tolerate it.");
+
+static const struct field spec_fields[] = {
+    F_STRING("podCIDR", "The network of its pods.", .size_max = 64),
+    F_LIST("podCIDRs", &string_item, "The networks of its pods.", .is_set_list = true,
+           .items_max = 2),
+    F_STRING("providerID", "What the machine's provider calls it.", .size_max = 1024),
+    F_BOOL("unschedulable", "Whether new pods stay away (cordon)."),
+    F_LIST("taints", &taint_item, "What keeps pods away.", .items_max = 128),
+    F_REFUSED("configSource", "Not used any more."),
+    F_STRING("externalID", "Not used any more.", .support = FIELD_IGNORED),
+    F_END,
+};
+
+static const struct field condition_fields[] = {
+    F_STRING("type", "Ready, MemoryPressure, ...", .is_required = true, .size_max = 316),
+    F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16),
+    F_TIME("lastHeartbeatTime", "When the node told it last."),
+    F_TIME("lastTransitionTime", "When the status changed last."),
+    F_STRING("reason", "A word for programs.", .size_max = 1024),
+    F_STRING("message", "A sentence for people."),
+    F_END,
+};
+static const struct field condition_item =
+    F_OBJECT(NULL, condition_fields, "One observation about the node.");
+
+static const struct field address_fields[] = {
+    F_STRING("type", "Hostname, InternalIP, ExternalIP, ...", .is_required = true, .size_max = 64),
+    F_STRING("address", "The address.", .is_required = true, .size_max = 253),
+    F_END,
+};
+static const struct field address_item = F_OBJECT(NULL, address_fields, "How the node is reached.");
+
+static const struct field endpoint_fields[] = {
+    F_INT("Port", "The port.", .min = 0, .max = 65535),
+    F_END,
+};
+static const struct field daemon_endpoints_fields[] = {
+    F_OBJECT("kubeletEndpoint", endpoint_fields, "Where the node listens; mete's do not."),
+    F_END,
+};
+
+static const struct field system_fields[] = {
+    F_STRING("machineID", "/etc/machine-id.", .size_max = 128),
+    F_STRING("systemUUID", "The firmware's uuid.", .size_max = 128),
+    F_STRING("bootID", "Changes with every boot.", .size_max = 128),
+    F_STRING("kernelVersion", "uname -r.", .size_max = 256),
+    F_STRING("osImage", "PRETTY_NAME of /etc/os-release.", .size_max = 256),
+    F_STRING("containerRuntimeVersion", "What starts containers, as crun://1.8.", .size_max = 256),
+    F_STRING("kubeletVersion", "The version of mete on the node.", .size_max = 256),
+    F_STRING("kubeProxyVersion", "Not used any more.", .size_max = 256),
+    F_STRING("operatingSystem", "linux.", .size_max = 64),
+    F_STRING("architecture", "amd64, arm64, ...", .size_max = 64),
+    F_ANY("swap", "Kept, not used."),
+    F_END,
+};
+
+static const struct field image_fields[] = {
+    F_LIST("names", &string_item, "What the image is called.", .items_max = 64),
+    F_INT("sizeBytes", "Its size.", .min = 0, .max = INT64_MAX),
+    F_END,
+};
+static const struct field image_item = F_OBJECT(NULL, image_fields, "An image on the node.");
+
+static const struct field status_fields[] = {
+    F_MAP("capacity", &quantity_item, "All that the node has.", .check_key = name_check_qualified),
+    F_MAP("allocatable", &quantity_item, "What pods can have of it.",
+          .check_key = name_check_qualified),
+    F_STRING("phase", "Not used any more.", .size_max = 64),
+    F_LIST("conditions", &condition_item, "How it is doing.", .merge_key = "type", .items_max = 64),
+    F_LIST("addresses", &address_item, "How it is reached.", .merge_key = "type", .items_max = 64),
+    F_OBJECT("daemonEndpoints", daemon_endpoints_fields, "Where its daemons listen."),
+    F_OBJECT("nodeInfo", system_fields, "What the machine is."),
+    F_LIST("images", &image_item, "Images that it has."),
+    F_LIST("volumesInUse", &string_item, "Kept, not used."),
+    F_LIST("volumesAttached", &any_item, "Kept, not used."),
+    F_ANY("config", "Kept, not used."),
+    F_LIST("runtimeHandlers", &any_item, "Kept, not used."),
+    F_ANY("features", "Kept, not used."),
+    F_END,
+};
+
+static const struct field fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", spec_fields, "What people want of the node.", .fallback = "{}"),
+    F_OBJECT("status", status_fields, "What the node tells."),
+    F_END,
+};
+
+static const struct column columns[] = {
+    {"Name", "string", "name", 0, "The name of the node."},
+    {"Status", "string", "", 0, "Ready or not, and whether new pods stay away."},
+    {"Roles", "string", "", 0, "From its labels node-role.kubernetes.io/ROLE."},
+    {"Age", "date", "", 0, "Time since it was created."},
+    {"Version", "string", "", 0, "The version of mete on it."},
+    {"Internal-IP", "string", "", 1, "Its address inside."},
+    {"External-IP", "string", "", 1, "Its address outside."},
+    {"OS-Image", "string", "", 1, "Its operating system."},
+    {"Kernel-Version", "string", "", 1, "Its kernel."},
+    {"Container-Runtime", "string", "", 1, "What starts its containers."},
+    {0},
+};
+
+static const char *condition_status(const json_t *object, const char *type)
+{
+    const json_t *conditions = json_at(object, "status", "conditions", NULL);
+
+    for (size_t i = 0; i < json_array_size(conditions); i++) {
+        const json_t *condition = json_array_get(conditions, i);
+
+        if (text_equal(json_text(condition, "type"), type))
+            return json_text(condition, "status");
+    }
+    return NULL;
+}
+
+static json_t *cell_status(const json_t *object)
+{
+    const char *ready = condition_status(object, "Ready");
+    const char *word = !ready ? "Unknown" : text_equal(ready, "True") ? "Ready" : "NotReady";
+    bool is_cordoned = json_bool_at(object, "spec", "unschedulable", NULL);
+    AUTO_FREE char *text = mem_format("%s%s", word, is_cordoned ? ",SchedulingDisabled" : "");
+
+    return json_string(text);
+}
+
+static json_t *cell_roles(const json_t *object)
+{
+    static const char prefix[] = "node-role.kubernetes.io/";
+    json_t *labels = json_at(object, "metadata", "labels", NULL);
+    struct buf out = {.cap = 1024};
+    const char *key;
+    json_t *value;
+    json_t *cell;
+
+    json_object_foreach (labels, key, value)
+        if (text_starts_with(key, prefix))
+            buf_printf(&out, "%s%s", out.size > 0 ? "," : "", key + sizeof(prefix) - 1);
+    cell = cell_text(out.at, "<none>");
+    buf_done(&out);
+    return cell;
+}
+
+static json_t *cell_address(const json_t *object, const char *type)
+{
+    const json_t *addresses = json_at(object, "status", "addresses", NULL);
+
+    for (size_t i = 0; i < json_array_size(addresses); i++) {
+        const json_t *address = json_array_get(addresses, i);
+
+        if (text_equal(json_text(address, "type"), type))
+            return cell_text(json_text(address, "address"), "<none>");
+    }
+    return json_string("<none>");
+}
+
+static json_t *cells(const json_t *object, int64_t now_ns)
+{
+    static const char *const info[] = {"osImage", "kernelVersion", "containerRuntimeVersion"};
+    const json_t *system = json_at(object, "status", "nodeInfo", NULL);
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_status(object));
+    (void)json_array_append_new(row, cell_roles(object));
+    (void)json_array_append_new(row, cell_created(object));
+    (void)json_array_append_new(row, cell_text(json_text(system, "kubeletVersion"), ""));
+    (void)json_array_append_new(row, cell_address(object, "InternalIP"));
+    (void)json_array_append_new(row, cell_address(object, "ExternalIP"));
+    for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++)
+        (void)json_array_append_new(row, cell_text(json_text(system, info[i]), "<unknown>"));
+    return row;
+}
+
+static bool is_same_taint(const json_t *a, const json_t *b)
+{
+    return text_equal(json_text(a, "key"), json_text(b, "key")) &&
+           text_equal(json_text(a, "effect"), json_text(b, "effect"));
+}
+
+/* A NoExecute taint counts from when it was added (control/taints.h). */
+static void set_defaults(json_t *object, const struct kind_context *c)
+{
+    const json_t *taints = json_at(object, "spec", "taints", NULL);
+    char stamp[STAMP_TEXT_SIZE];
+
+    stamp_format(c->now_ns, stamp);
+    for (size_t i = 0; i < json_array_size(taints); i++) {
+        json_t *taint = json_array_get(taints, i);
+
+        if (text_equal(json_text(taint, "effect"), "NoExecute") &&
+            !json_object_get(taint, "timeAdded"))
+            json_put_text(taint, "timeAdded", stamp);
+    }
+}
+
+static void validate(const json_t *object, struct causes *causes)
+{
+    const json_t *taints = json_at(object, "spec", "taints", NULL);
+    const struct path *at = PATH(PATH(NULL, "spec"), "taints");
+
+    for (size_t i = 0; i < json_array_size(taints); i++)
+        for (size_t j = 0; j < i; j++)
+            if (is_same_taint(json_array_get(taints, i), json_array_get(taints, j)))
+                cause_duplicate(causes, PATH_INDEX(at, i),
+                                json_text(json_array_get(taints, i), "key"));
+}
+
+/* People change taints, unschedulable and metadata; the rest belongs to the node. */
+static struct err *validate_update(const json_t *before, const json_t *after,
+                                   const struct kind_context *c)
+{
+    static const char *const fixed[] = {"podCIDR", "podCIDRs", "providerID"};
+    AUTO(causes_done) struct causes causes = {0};
+    const char *name = json_text_at(after, "metadata", "name", NULL);
+    const struct path *at = PATH(NULL, "spec");
+
+    (void)c;
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        const json_t *was = json_at(before, "spec", fixed[i], NULL);
+        const json_t *is = json_at(after, "spec", fixed[i], NULL);
+
+        if (was && !(is && json_equal(was, is)))
+            cause_forbidden(&causes, PATH(at, fixed[i]),
+                            "node updates may only change labels, taints, or capacity");
+    }
+    return causes_err(&causes, "Node", name ? name : "");
+}
+
+static const char *const selectable[] = {"spec.unschedulable", NULL};
+
+const struct kind kind_node = {
+    .group = "",
+    .version = "v1",
+    .api_version = "v1",
+    .kind = "Node",
+    .plural = "nodes",
+    .singular = "node",
+    .short_names = {"no"},
+    .has_status = true,
+    .fields = fields,
+    .columns = columns,
+    .cells = cells,
+    .validate = validate,
+    .set_defaults = set_defaults,
+    .validate_update = validate_update,
+    .selectable = selectable,
+    .doc = "A machine that runs containers.",
+};

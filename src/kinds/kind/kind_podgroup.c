@@ -1,0 +1,213 @@
+/* kind_podgroup.c - the PodGroups of scheduler-plugins and of Volcano, as their manifests have them
+ */
+#include "kinds/kind/cause.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/tables.h"
+#include "kinds/kind/value.h"
+#include "kinds/topology.h"
+#include "model/names.h"
+
+enum {
+    MEMBERS_MAX = 100000
+};
+
+static const char *const coscheduling_phases[] = {"Pending",   "PreScheduling", "Scheduling",
+                                                  "Scheduled", "Running",       "Unknown",
+                                                  "Finished",  "Failed",        NULL};
+
+static const struct field coscheduling_spec[] = {
+    F_INT("minMember", "How many of its pods start together.", .min = 1, .max = MEMBERS_MAX,
+          .is_required = true),
+    F_MAP("minResources", &quantity_item,
+          "Implied: what its pods ask for is there, or none of them starts.", .items_max = 64),
+    F_INT("scheduleTimeoutSeconds",
+          "Nothing is held by a gang that waits, so nothing has to be given back.",
+          .support = FIELD_IGNORED, .min = 0, .max = INT32_MAX),
+    F_END,
+};
+
+static const struct field coscheduling_status[] = {
+    F_STRING("phase", "Pending, Scheduling, Running, Finished or Failed.",
+             .values = coscheduling_phases),
+    F_STRING("occupiedBy", "The owner of its pods.", .size_max = 1024),
+    F_INT("scheduled", "How many of its pods have a node."),
+    F_INT("running", "How many of its pods run."),
+    F_INT("succeeded", "How many have succeeded."),
+    F_INT("failed", "How many have failed."),
+    F_TIME("scheduleStartTime", "Since when it waits."),
+    F_END,
+};
+
+static const struct field coscheduling_fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", coscheduling_spec, "When its pods may start.", .is_required = true),
+    F_OBJECT("status", coscheduling_status, "What has become of its pods."),
+    F_END,
+};
+
+static const struct column coscheduling_columns[] = {
+    {"Name", "string", "name", 0, "The name of the group."},
+    {"Phase", "string", "", 0, "What has become of its pods."},
+    {"MinMember", "integer", "", 0, "How many of its pods start together."},
+    {"Running", "integer", "", 0, "How many of its pods run."},
+    {"Succeeded", "integer", "", 0, "How many have succeeded."},
+    {"Failed", "integer", "", 0, "How many have failed."},
+    {"Age", "date", "", 0, "Time since it was created."},
+    {0},
+};
+
+static json_t *cell_int(const json_t *object, const char *part, const char *field)
+{
+    json_t *value = json_at(object, part, field, NULL);
+
+    return value ? json_incref(value) : json_null();
+}
+
+static json_t *coscheduling_cells(const json_t *object, int64_t now_ns)
+{
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "status", "phase", NULL), ""));
+    (void)json_array_append_new(row, cell_int(object, "spec", "minMember"));
+    (void)json_array_append_new(row, cell_int(object, "status", "running"));
+    (void)json_array_append_new(row, cell_int(object, "status", "succeeded"));
+    (void)json_array_append_new(row, cell_int(object, "status", "failed"));
+    (void)json_array_append_new(row, cell_created(object));
+    return row;
+}
+
+static void coscheduling_validate(const json_t *object, struct causes *causes)
+{
+    topology_validate(object, NULL, causes);
+}
+
+const struct kind kind_podgroup_coscheduling = {
+    .group = "scheduling.x-k8s.io",
+    .version = "v1alpha1",
+    .api_version = "scheduling.x-k8s.io/v1alpha1",
+    .kind = "PodGroup",
+    .plural = "podgroups",
+    .singular = "podgroup",
+    .short_names = {"pg", "pgs"},
+    .is_namespaced = true,
+    .has_status = true,
+    .fields = coscheduling_fields,
+    .columns = coscheduling_columns,
+    .cells = coscheduling_cells,
+    .validate = coscheduling_validate,
+    .doc = "Pods that start together, as scheduler-plugins has them.",
+};
+
+static const char *const volcano_phases[] = {"Pending", "Inqueue",   "Running",
+                                             "Unknown", "Completed", NULL};
+
+static const struct field count_item =
+    F_INT(NULL, "So many of that task.", .min = 0, .max = MEMBERS_MAX);
+
+static const char *const network_modes[] = {"hard", "soft", NULL};
+
+static const struct field network_fields[] = {
+    F_STRING("mode", "hard: within one domain of that tier; soft: rather so.",
+             .values = network_modes, .fallback = "\"hard\""),
+    F_INT("highestTierAllowed", "The widest tier that all its pods may share: 1 is the nearest.",
+          .min = 1, .max = NETWORK_TIERS_MAX),
+    F_STRING("highestTierName", "The same by its label.", .check = name_check_qualified),
+    F_END,
+};
+
+static const struct field volcano_spec[] = {
+    F_INT("minMember", "How many of its pods start together.", .min = 0, .max = MEMBERS_MAX),
+    F_MAP("minTaskMember", &count_item, "And how many of each task among them.", .items_max = 64),
+    F_STRING("queue", "The queue is the pods': label mete.dev/queue.", .support = FIELD_IGNORED,
+             .harmless = "\"default\"", .size_max = 253),
+    F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",
+             .check = name_check_subdomain),
+    F_MAP("minResources", &quantity_item,
+          "Implied: what its pods ask for is there, or none of them starts.", .items_max = 64),
+    F_OBJECT("networkTopology", network_fields, "How near to each other its pods must be."),
+    F_REFUSED("subGroupPolicy", "Groups within the group."),
+    F_END,
+};
+
+static const struct field volcano_condition[] = {
+    F_STRING("type", "Scheduled or Unschedulable.", .is_required = true, .size_max = 316),
+    F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16),
+    F_STRING("transitionID", "Of the session that found it.", .size_max = 128),
+    F_TIME("lastTransitionTime", "When the status changed last."),
+    F_STRING("reason", "A word for programs.", .size_max = 1024),
+    F_STRING("message", "A sentence for people."),
+    F_END,
+};
+static const struct field volcano_condition_item =
+    F_OBJECT(NULL, volcano_condition, "One observation about the group.");
+
+static const struct field volcano_status[] = {
+    F_STRING("phase", "Pending, Inqueue, Running, Unknown or Completed.", .values = volcano_phases),
+    F_LIST("conditions", &volcano_condition_item, "Observations about it.", .merge_key = "type",
+           .items_max = 16),
+    F_INT("running", "How many of its pods run."),
+    F_INT("succeeded", "How many have succeeded."),
+    F_INT("failed", "How many have failed."),
+    F_END,
+};
+
+static const struct field volcano_fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", volcano_spec, "When its pods may start.", .fallback = "{}"),
+    F_OBJECT("status", volcano_status, "What has become of its pods."),
+    F_END,
+};
+
+static const struct column volcano_columns[] = {
+    {"Name", "string", "name", 0, "The name of the group."},
+    {"STATUS", "string", "", 0, "What has become of its pods."},
+    {"minMember", "integer", "", 0, "How many of its pods start together."},
+    {"RUNNINGS", "integer", "", 0, "How many of its pods run."},
+    {"AGE", "date", "", 0, "Time since it was created."},
+    {"QUEUE", "string", "", 1, "The queue that it names."},
+    {0},
+};
+
+static json_t *volcano_cells(const json_t *object, int64_t now_ns)
+{
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "status", "phase", NULL), ""));
+    (void)json_array_append_new(row, cell_int(object, "spec", "minMember"));
+    (void)json_array_append_new(row, cell_int(object, "status", "running"));
+    (void)json_array_append_new(row, cell_created(object));
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "spec", "queue", NULL), ""));
+    return row;
+}
+
+/* Before everybody else are what the machine itself needs, and who runs it: pods say that
+ * themselves, where it is checked who asks. */
+static void volcano_validate(const json_t *object, struct causes *causes)
+{
+    const char *class = json_text_at(object, "spec", "priorityClassName", NULL);
+
+    topology_validate(object, NULL, causes);
+    if (class && text_starts_with(class, "system-"))
+        cause_forbidden(causes, PATH(PATH(NULL, "spec"), "priorityClassName"),
+                        "system classes are named by pods themselves");
+}
+
+const struct kind kind_podgroup_volcano = {
+    .group = "scheduling.volcano.sh",
+    .version = "v1beta1",
+    .api_version = "scheduling.volcano.sh/v1beta1",
+    .kind = "PodGroup",
+    .plural = "podgroups",
+    .singular = "podgroup",
+    .short_names = {"pg", "podgroup-v1beta1"},
+    .is_namespaced = true,
+    .fields = volcano_fields,
+    .columns = volcano_columns,
+    .cells = volcano_cells,
+    .validate = volcano_validate,
+    .doc = "Pods that start together, as Volcano has them.",
+};

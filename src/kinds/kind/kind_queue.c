@@ -1,0 +1,331 @@
+/* kind_queue.c - mete.dev/v1 Queue; `root` is no queue: it says how turns are taken in all */
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/label_selector.h"
+#include "kinds/kind/tables.h"
+#include "kinds/queue.h"
+#include "model/names.h"
+
+enum {
+    WEIGHT_MAX = 1000000,
+    POINTS_MAX = 1000000000,
+    DEPTH_MAX = 1000,
+    MOVES_MAX = 64
+};
+
+static const char *const reclaims[] = {"Never", "LowerPriority", "Any", NULL};
+static const char *const withins[] = {"Never", "LowerPriority", "Later", NULL};
+static const char *const orders[] = {"Shares", "Priority", NULL};
+static const char *const formulas[] = {"Classic", "FairTree", NULL};
+
+static struct err *check_duration(const char *text)
+{
+    int64_t ns = 0;
+
+    return num_parse_duration(str_of(text), &ns);
+}
+
+#define F_DURATION(n, text, ...) \
+    F_STRING(n, text, .size_max = 64, .check = check_duration, ##__VA_ARGS__)
+
+/* It is the value of a label of its pods. */
+static struct err *check_name(const char *name)
+{
+    TRY(name_check_subdomain(name));
+    return name_check_label_value(name);
+}
+
+static const struct field quota_fields[] = {
+    F_STRING("resource", "gpu, gpu:MODEL, cpu, memory, or as pods ask for it.", .is_required = true,
+             .size_max = 320),
+    F_QUANTITY("nominal", "Its own: what it gets back from those who borrowed it.",
+               .is_required = true),
+    F_QUANTITY("borrowLimit", "On top of that, of what others do not use; no limit where it is "
+                              "left out."),
+    F_QUANTITY("lendLimit", "Of its own, what others may borrow; all where it is left out."),
+    F_END,
+};
+static const struct field quota_item = F_OBJECT(NULL, quota_fields, "One resource.");
+
+static const struct field limits_fields[] = {
+    F_QUANTITY("gpus", "Gpus that may be held at once."),
+    F_INT("running", "Jobs that may run at once.", .min = 1, .max = INT32_MAX),
+    F_END,
+};
+
+static const struct field preemption_fields[] = {
+    F_STRING("reclaim", "Whom its jobs end in queues above their nominal quota.",
+             .fallback = "\"Never\"", .values = reclaims),
+    F_STRING("within", "And in the queue itself.", .fallback = "\"Never\"", .values = withins),
+    F_END,
+};
+
+static const struct field factors_fields[] = {
+    F_INT("class", "For each point of the priority class; 1 where all of these are 0.",
+          .max = POINTS_MAX),
+    F_INT("qos", "For each point of the quality of service.", .max = POINTS_MAX),
+    F_INT("age", "After waiting for ageMax.", .max = POINTS_MAX),
+    F_INT("fairShare", "For a user who has used nothing.", .max = POINTS_MAX),
+    F_INT("size", "For a job that asks for all gpus there are.", .max = POINTS_MAX),
+    F_BOOL("favorsSmall", "The points of size are for those that ask for few."),
+    F_DURATION("ageMax", "When waiting longer counts no more.", .fallback = "\"7d\""),
+    F_END,
+};
+
+static const struct field fairness_fields[] = {
+    F_STRING("order", "Shares: down the tree, the least share first. Priority: all as one queue.",
+             .fallback = "\"Shares\"", .values = orders),
+    F_STRING("formula", "Of a user's fair share, as Slurm has them.", .fallback = "\"Classic\"",
+             .values = formulas),
+    F_DURATION("halfLife", "Of what was used; 0s: it does not count.", .fallback = "\"0s\""),
+    F_BOOL("bySize",
+           "Of those with the same points small jobs go first, and one in a hundred last."),
+    F_DURATION("period", "How often points are found anew.", .fallback = "\"5m\""),
+    F_OBJECT("factors", factors_fields, "Points of what waits; more go first."),
+    F_END,
+};
+
+static const struct field moves_fields[] = {
+    F_DURATION("horizon", "Waiting longer counts as that; 0s: nothing is moved.",
+               .fallback = "\"0s\""),
+    F_DURATION("restart", "What a restart costs each, beside the work since its last checkpoint.",
+               .fallback = "\"5m\""),
+    F_INT("max", "Jobs moved for one that waits.", .min = 1, .max = MOVES_MAX, .fallback = "8"),
+    F_END,
+};
+
+static const struct field spec_fields[] = {
+    F_STRING("parent", "The queue above it; none where it is left out.", .size_max = 253),
+    F_INT("weight", "Of its share, beside the others below the same parent.", .min = 1,
+          .max = WEIGHT_MAX, .fallback = "1"),
+    F_LIST("quotas", &quota_item, "What it may hold with all below it, by resource.",
+           .merge_key = "resource", .is_unique = true, .items_max = QUEUE_QUOTAS_MAX),
+    F_OBJECT("limits", limits_fields, "Of all its jobs together."),
+    F_OBJECT("userLimits", limits_fields, "Of each user's jobs in it."),
+    F_DURATION("timeLimit", "Its jobs must have a time limit of at most so long."),
+    F_OBJECT("preemption", preemption_fields, "Whom its jobs may end to start."),
+    F_DURATION("minRunTime", "Its jobs are not ended for others before."),
+    F_BOOL("stopped", "Nothing of it starts."),
+    F_INT("reserveDepth", "How many of its jobs that wait keep room; with all others: 1.", .min = 1,
+          .max = DEPTH_MAX),
+    F_LIST("namespaces", &string_item, "Whose pods may be in it.", .is_set_list = true),
+    F_OBJECT("namespaceSelector", label_selector_fields,
+             "The same by labels of the namespace; with neither: all."),
+    F_OBJECT("fairness", fairness_fields, "How turns are taken in all queues; in `root` only."),
+    F_OBJECT("moves", moves_fields,
+             "When jobs are moved together, so that one that waits has its room in one piece; in "
+             "`root` only."),
+    F_END,
+};
+
+static const struct field held_fields[] = {
+    F_STRING("resource", "As in spec.quotas.", .size_max = 320),
+    F_QUANTITY("nominal", "Its own."),
+    F_QUANTITY("held", "What it holds, with all below it."),
+    F_QUANTITY("borrowed", "Of that, above its own."),
+    F_END,
+};
+static const struct field held_item = F_OBJECT(NULL, held_fields, "One resource.");
+
+static const struct field condition_fields[] = {
+    F_CONDITION("Active."),
+    F_END,
+};
+static const struct field condition_item =
+    F_OBJECT(NULL, condition_fields, "One observation about the queue.");
+
+static const struct field status_fields[] = {
+    F_INT("waiting", "Jobs that wait, with those in the queues below it."),
+    F_INT("onHold", "Of those, what somebody has put on hold."),
+    F_INT("running", "Jobs that have their place, with those below."),
+    F_QUANTITY("gpus", "Gpus that its jobs hold, with those below."),
+    F_INT("sharePpm", "Its largest part of the cluster, held now and used lately, in millionths."),
+    F_TIME("waitingSince", "When the job that is next was submitted."),
+    F_LIST("quotas", &held_item, "What it holds.", .items_max = 64),
+    F_LIST("conditions", &condition_item, "Observations about it.", .merge_key = "type",
+           .items_max = 16),
+    F_END,
+};
+
+static const struct field fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", spec_fields, "What it may hold, and who goes first.", .fallback = "{}"),
+    F_OBJECT("status", status_fields, "How it is now."),
+    F_END,
+};
+
+static const struct column columns[] = {
+    {"Name", "string", "name", 0, "The name of the queue."},
+    {"Parent", "string", "", 0, "The queue above it."},
+    {"Weight", "integer", "", 0, "Of its share."},
+    {"Held", "string", "", 0, "What it holds of its own, by resource."},
+    {"Waiting", "integer", "", 0, "Jobs that wait."},
+    {"Running", "integer", "", 0, "Jobs that have their place."},
+    {"Active", "string", "", 0, "Whether jobs of it can start."},
+    {"Age", "date", "", 0, "Time since it was created."},
+    {0},
+};
+
+/* "gpu 6/4, cpu 12/32" */
+static json_t *cell_held(const json_t *status)
+{
+    const json_t *list = json_object_get(status, "quotas");
+    struct buf out = {0};
+    AUTO_FREE char *text = NULL;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *quota = json_array_get(list, i);
+
+        buf_printf(&out, "%s%s %s/%s", i > 0 ? ", " : "", json_text(quota, "resource"),
+                   json_text(quota, "held"), json_text(quota, "nominal"));
+    }
+    text = buf_steal(&out);
+    return cell_text(text, "<none>");
+}
+
+static json_t *cell_active(const json_t *status)
+{
+    const json_t *list = json_object_get(status, "conditions");
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (text_equal(json_text(json_array_get(list, i), "type"), "Active"))
+            return cell_text(json_text(json_array_get(list, i), "status"), "Unknown");
+    return json_string("Unknown");
+}
+
+static json_t *cells(const json_t *object, int64_t now_ns)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    const json_t *status = json_object_get(object, "status");
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_text(json_text(spec, "parent"), "<none>"));
+    (void)json_array_append_new(row, json_integer(json_int(spec, "weight", 1)));
+    (void)json_array_append_new(row, cell_held(status));
+    (void)json_array_append_new(row, json_integer(json_int(status, "waiting", 0)));
+    (void)json_array_append_new(row, json_integer(json_int(status, "running", 0)));
+    (void)json_array_append_new(row, cell_active(status));
+    (void)json_array_append_new(row, cell_created(object));
+    return row;
+}
+
+static void validate_amount(const json_t *from, const char *resource, const char *key,
+                            const struct path *at, struct causes *causes)
+{
+    const char *text = json_text(from, key);
+    int64_t amount = 0;
+    struct err *e = text ? queue_amount(resource, text, &amount) : NULL;
+
+    if (e && text[0] == '-')
+        err_free(e); /* the schema has said it */
+    else if (e)
+        cause_take(causes, PATH(at, key), text, e);
+}
+
+static void validate_resource(const char *resource, const struct path *at, struct causes *causes)
+{
+    static const char gpu[] = "gpu:";
+    const char *model = text_starts_with(resource, gpu) ? resource + sizeof(gpu) - 1 : NULL;
+    struct err *e = model && *model ? name_check_label_value(model)
+                    : model ? err_new(ERR_INVALID, "want the model after gpu:, as in gpu:h100")
+                            : name_check_qualified(resource);
+
+    if (!e && text_starts_with(resource, "nvidia.com/gpu"))
+        e = err_new(ERR_INVALID, "gpus are counted as gpu, and by model as gpu:MODEL");
+    if (e)
+        cause_take(causes, PATH(at, "resource"), resource, e);
+}
+
+static void validate_quotas(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    static const char *const amounts[] = {"nominal", "borrowLimit", "lendLimit"};
+    const json_t *list = json_object_get(spec, "quotas");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *quota = json_array_get(list, i);
+        const char *resource = json_text(quota, "resource");
+        const struct path *here = PATH_INDEX(PATH(at, "quotas"), i);
+
+        if (!resource || !*resource)
+            continue; /* required: said */
+        validate_resource(resource, here, causes);
+        for (size_t k = 0; k < sizeof(amounts) / sizeof(amounts[0]); k++)
+            validate_amount(quota, resource, amounts[k], here, causes);
+    }
+}
+
+static void validate_parent(const json_t *spec, const char *name, const struct path *at,
+                            struct causes *causes)
+{
+    const char *parent = json_text(spec, "parent");
+    struct err *e;
+
+    if (!parent || !*parent)
+        return;
+    e = check_name(parent);
+    if (!e && text_equal(parent, name))
+        e = err_new(ERR_INVALID, "a queue cannot be below itself");
+    if (e)
+        cause_take(causes, PATH(at, "parent"), parent, e);
+}
+
+/* The root is nobody's queue: what it says of all is all that it says. */
+static void validate_root(const json_t *object, const struct path *at, struct causes *causes)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (json_object_get(object, "spec"), key, value) {
+        if (text_equal(key, "fairness") || text_equal(key, "moves") ||
+            (text_equal(key, "weight") && json_integer_value(value) == 1))
+            continue;
+        cause_forbidden(causes, PATH(at, key),
+                        "the queue root has spec.fairness and spec.moves only: no job is in it");
+    }
+}
+
+static void validate(const json_t *object, struct causes *causes)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    const char *name = json_text_at(object, "metadata", "name", NULL);
+    const struct path *at = PATH(NULL, "spec");
+
+    if (text_equal(name, QUEUE_ROOT)) {
+        validate_root(object, at, causes);
+        return;
+    }
+    validate_parent(spec, name, at, causes);
+    validate_quotas(spec, at, causes);
+    validate_amount(json_object_get(spec, "limits"), "gpu", "gpus", PATH(at, "limits"), causes);
+    validate_amount(json_object_get(spec, "userLimits"), "gpu", "gpus", PATH(at, "userLimits"),
+                    causes);
+    label_selector_validate(json_object_get(spec, "namespaceSelector"),
+                            PATH(at, "namespaceSelector"), causes);
+    if (json_object_get(spec, "fairness"))
+        cause_forbidden(causes, PATH(at, "fairness"), "is set in the queue root, for all queues");
+    if (json_object_get(spec, "moves"))
+        cause_forbidden(causes, PATH(at, "moves"), "is set in the queue root, for all queues");
+}
+
+const struct kind kind_queue = {
+    .group = "mete.dev",
+    .version = "v1",
+    .api_version = "mete.dev/v1",
+    .kind = "Queue",
+    .plural = "queues",
+    .singular = "queue",
+    .short_names = {"mq"},
+    .has_status = true,
+    .fields = fields,
+    .columns = columns,
+    .cells = cells,
+    .validate = validate,
+    .check_name = check_name,
+    .doc = "Where jobs wait: what they may hold together, and which of them goes first.",
+};

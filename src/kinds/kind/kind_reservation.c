@@ -1,0 +1,167 @@
+/* kind_reservation.c - mete.dev/v1 Reservation: room set aside in advance, or maintenance */
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/fields.h"
+#include "kinds/kind/tables.h"
+
+enum {
+    GPUS_MAX = 16384,
+    NAMES_MAX = 4096
+};
+
+static const struct field spec_fields[] = {
+    F_TIME("startTime", "When it begins.", .is_required = true),
+    F_TIME("endTime", "When it ends.", .is_required = true),
+    F_LIST("nodes", &string_item, "All of these.", .is_set_list = true, .items_max = NAMES_MAX),
+    F_INT("gpus", "So many whole gpus, picked when it is made.", .min = 1, .max = GPUS_MAX),
+    F_LIST("gpuModels", &string_item, "Of one of these models.", .is_set_list = true,
+           .items_max = 64),
+    F_LIST("queues", &string_item, "Whose jobs may use it, with the queues below.",
+           .is_set_list = true, .items_max = NAMES_MAX),
+    F_LIST("users", &string_item, "Whose jobs may use it.", .is_set_list = true,
+           .items_max = NAMES_MAX),
+    F_BOOL("maintenance", "Nobody's jobs: the machines are to be empty."),
+    F_END,
+};
+
+static const struct field status_fields[] = {
+    F_STRING("phase", "pending, active, ended or refused.", .size_max = 32),
+    F_STRING("message", "Why it was refused."),
+    F_INT("gpus", "Healthy gpus that it has."),
+    F_INT("gpusLate", "Of these, held by others who may hold them past its start."),
+    F_LIST("nodes", &string_item, "Where they are.", .items_max = NAMES_MAX),
+    F_LIST("gpuUuids", &string_item, "Which were picked.", .items_max = GPUS_MAX),
+    F_END,
+};
+
+static const struct field fields[] = {
+    F_TYPE_AND_METADATA,
+    F_OBJECT("spec", spec_fields, "What is set aside, when and for whom.", .is_required = true),
+    F_OBJECT("status", status_fields, "How it is now."),
+    F_END,
+};
+
+static const struct column columns[] = {
+    {"Name", "string", "name", 0, "The name of the reservation."},
+    {"Phase", "string", "", 0, "pending, active, ended or refused."},
+    {"Start", "string", "", 0, "When it begins."},
+    {"End", "string", "", 0, "When it ends."},
+    {"What", "string", "", 0, "What is set aside."},
+    {"For", "string", "", 0, "Who may use it."},
+    {"Age", "date", "", 0, "Time since it was created."},
+    {0},
+};
+
+static void add_names(struct buf *out, const json_t *list, const char *before)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        buf_printf(out, "%s%s%s", out->size > 0 ? "," : "", before,
+                   json_string_value(json_array_get(list, i)));
+}
+
+/* "4 h100", "gpu-01,gpu-02" */
+static json_t *cell_what(const json_t *spec)
+{
+    struct buf out = {0};
+    struct buf models = {0};
+    AUTO_FREE char *text = NULL;
+
+    add_names(&models, json_object_get(spec, "gpuModels"), "");
+    if (json_int(spec, "gpus", 0) > 0)
+        buf_printf(&out, "%" PRId64 " %s", json_int(spec, "gpus", 0),
+                   models.size > 0 ? models.at : "gpus");
+    else
+        add_names(&out, json_object_get(spec, "nodes"), "");
+    buf_done(&models);
+    text = buf_steal(&out);
+    return cell_text(text, "<none>");
+}
+
+static json_t *cell_for(const json_t *spec)
+{
+    struct buf out = {0};
+    AUTO_FREE char *text = NULL;
+
+    if (json_bool(spec, "maintenance", false))
+        return json_string("maintenance");
+    add_names(&out, json_object_get(spec, "queues"), "queue/");
+    add_names(&out, json_object_get(spec, "users"), "user/");
+    text = buf_steal(&out);
+    return cell_text(text, "<none>");
+}
+
+static json_t *cells(const json_t *object, int64_t now_ns)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    json_t *row = json_array();
+
+    (void)now_ns;
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "metadata", "name", NULL), ""));
+    (void)json_array_append_new(row, cell_text(json_text_at(object, "status", "phase", NULL), ""));
+    (void)json_array_append_new(row, cell_text(json_text(spec, "startTime"), ""));
+    (void)json_array_append_new(row, cell_text(json_text(spec, "endTime"), ""));
+    (void)json_array_append_new(row, cell_what(spec));
+    (void)json_array_append_new(row, cell_for(spec));
+    (void)json_array_append_new(row, cell_created(object));
+    return row;
+}
+
+static void validate_times(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    const char *start = json_text(spec, "startTime");
+    const char *end = json_text(spec, "endTime");
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO(err_freep) struct err *other = NULL;
+
+    if (!start || !end)
+        return; /* required: said */
+    e = stamp_parse(str_of(start), &start_ns);
+    other = stamp_parse(str_of(end), &end_ns);
+    if (!e && !other && end_ns <= start_ns)
+        cause_invalid(causes, PATH(at, "endTime"), end, "must be after startTime");
+}
+
+static void validate(const json_t *object, struct causes *causes)
+{
+    const json_t *spec = json_object_get(object, "spec");
+    const struct path *at = PATH(NULL, "spec");
+    bool has_nodes = json_array_size(json_object_get(spec, "nodes")) > 0;
+    bool has_gpus = json_object_get(spec, "gpus") != NULL;
+    bool is_for_some = json_array_size(json_object_get(spec, "queues")) > 0 ||
+                       json_array_size(json_object_get(spec, "users")) > 0;
+
+    if (!spec)
+        return;
+    validate_times(spec, at, causes);
+    if (has_nodes == has_gpus)
+        cause_required(causes, PATH(at, "nodes"), "either nodes or gpus are set aside");
+    if (json_object_get(spec, "gpuModels") && !has_gpus)
+        cause_forbidden(causes, PATH(at, "gpuModels"), "goes with gpus only");
+    if (json_bool(spec, "maintenance", false) && is_for_some)
+        cause_forbidden(causes, PATH(at, "maintenance"),
+                        "is for nobody: leave out queues and users");
+    if (!json_bool(spec, "maintenance", false) && !is_for_some)
+        cause_required(causes, PATH(at, "queues"),
+                       "say for which queues or users it is, or maintenance");
+}
+
+const struct kind kind_reservation = {
+    .group = "mete.dev",
+    .version = "v1",
+    .api_version = "mete.dev/v1",
+    .kind = "Reservation",
+    .plural = "reservations",
+    .singular = "reservation",
+    .short_names = {"resv"},
+    .has_status = true,
+    .fields = fields,
+    .columns = columns,
+    .cells = cells,
+    .validate = validate,
+    .doc = "Room set aside in advance for some queues or users, or for maintenance.",
+};

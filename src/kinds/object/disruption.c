@@ -1,0 +1,158 @@
+#include "kinds/object/disruption.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "kinds/kind/label_selector.h"
+#include "kinds/object/objects.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
+
+struct counting {
+    const struct selector *selector;
+    struct disruption *into;
+};
+
+/* Everything of a namespace as it is applied: what is on its way to the disk counts. */
+static struct err *each_applied(const struct store *s, const char *group, const char *resource,
+                                const char *ns, struct err *(*fn)(void *arg, const json_t *object),
+                                void *arg)
+{
+    const struct store_range range = {.group = group, .resource = resource, .ns = ns};
+    struct store_list list = {0};
+    struct err *e = NULL;
+
+    TRY(store_list(s, &range, NULL, NULL, 0, 0, &list));
+    for (size_t i = 0; !e && i < list.n; i++) {
+        const struct store_object *o = store_get_applied(s, list.at[i]->key);
+        AUTO(json_freep) json_t *object = NULL;
+
+        if (!o)
+            continue;
+        e = objects_decode(o, &object);
+        if (!e)
+            e = fn(arg, object);
+    }
+    store_list_done(&list);
+    return e;
+}
+
+static struct err *count_pod(void *arg, const json_t *pod)
+{
+    struct counting *c = arg;
+
+    if (pod_is_terminal(pod) || !label_selector_matches(c->selector, pod))
+        return NULL;
+    c->into->expected++;
+    c->into->healthy += pod_is_ready(pod) && !pod_is_deleting(pod);
+    return NULL;
+}
+
+/* "30%" of `whole`, rounded up, or a plain number. The schema has checked the form. */
+static int64_t amount_of(const json_t *value, int64_t whole)
+{
+    struct str text = str_of(json_string_value(value));
+    int64_t percent = 0;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    if (text.size == 0)
+        return 0;
+    e = num_parse_int64((struct str){text.at, text.size - 1}, 0, 100, &percent);
+    return e ? 0 : (whole * percent + 99) / 100;
+}
+
+/* Without a selector nothing matches; with an empty one everything does. */
+static struct err *parse_selector(const json_t *budget, struct selector **ret)
+{
+    const json_t *selector = json_at(budget, "spec", "selector", NULL);
+
+    *ret = NULL;
+    return selector ? label_selector_parse(selector, ret) : NULL;
+}
+
+struct err *disruption_count(const struct store *s, const json_t *budget, struct disruption *ret)
+{
+    const json_t *spec = json_object_get(budget, "spec");
+    const json_t *max_unavailable = json_object_get(spec, "maxUnavailable");
+    AUTO(selector_freep) struct selector *selector = NULL;
+    struct disruption d = {0};
+    struct counting c = {.into = &d};
+
+    TRY(parse_selector(budget, &selector));
+    c.selector = selector;
+    if (selector)
+        TRY(each_applied(s, "", "pods", json_text_at(budget, "metadata", "namespace", NULL),
+                         count_pod, &c));
+    d.desired = max_unavailable ? d.expected - amount_of(max_unavailable, d.expected)
+                                : amount_of(json_object_get(spec, "minAvailable"), d.expected);
+    if (d.desired < 0)
+        d.desired = 0;
+    d.allowed = d.healthy > d.desired ? d.healthy - d.desired : 0;
+    *ret = d;
+    return NULL;
+}
+
+struct search {
+    const json_t *pod;
+    json_t *found; /* new reference */
+    size_t n_found;
+};
+
+static struct err *match_budget(void *arg, const json_t *budget)
+{
+    struct search *search = arg;
+    AUTO(selector_freep) struct selector *selector = NULL;
+
+    TRY(parse_selector(budget, &selector));
+    if (!selector || !label_selector_matches(selector, search->pod))
+        return NULL;
+    search->n_found++;
+    if (!search->found)
+        search->found = json_incref((json_t *)(uintptr_t)budget);
+    return NULL;
+}
+
+/* One that is not ready now is no loss, once the others suffice. */
+static bool may_go_unready(const json_t *pod, const json_t *budget, const struct disruption *d)
+{
+    const char *policy = json_text_at(budget, "spec", "unhealthyPodEvictionPolicy", NULL);
+
+    if (pod_is_ready(pod))
+        return false;
+    return text_equal(policy, "AlwaysAllow") || (d->healthy >= d->desired && d->desired > 0);
+}
+
+static struct err *check_budget(const struct store *s, const json_t *pod, const json_t *budget)
+{
+    struct disruption d = {0};
+
+    TRY(disruption_count(s, budget, &d));
+    if (d.allowed > 0 || may_go_unready(pod, budget, &d))
+        return NULL;
+    return err_new(ERR_BUSY,
+                   "Cannot evict pod as it would violate the pod's disruption budget. The "
+                   "disruption budget %s needs %" PRId64 " healthy pods and has %" PRId64
+                   " currently",
+                   json_text_at(budget, "metadata", "name", NULL), d.desired, d.healthy);
+}
+
+struct err *disruption_check(const struct store *s, const json_t *pod)
+{
+    struct search search = {.pod = pod};
+    struct err *e = NULL;
+
+    if (pod_is_terminal(pod) || pod_is_deleting(pod) || !*pod_node(pod))
+        return NULL;
+    e = each_applied(s, "policy", "poddisruptionbudgets",
+                     json_text_at(pod, "metadata", "namespace", NULL), match_budget, &search);
+    if (!e && search.n_found > 1)
+        e = err_new(ERR_INTERNAL, "This pod has more than one PodDisruptionBudget, which the "
+                                  "eviction subresource does not support.");
+    if (!e && search.found)
+        e = check_budget(s, pod, search.found);
+    json_decref(search.found);
+    return e;
+}

@@ -1,0 +1,227 @@
+/*
+ * objects_bind.c - pods/binding: someone else's scheduler names a node
+ *
+ * It does not name gpus: they are the free healthy ones of that node with the lowest indices, given
+ * by the ledger in the same transaction. Main containers get gpus of their own; init containers,
+ * which run before and one after the other, use those of the main ones first.
+ */
+#include "base/mem.h"
+#include "kinds/kind/cause.h"
+#include "kinds/ledger.h"
+#include "kinds/object/objects_private.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
+#include "model/gpu.h"
+
+enum {
+    NODE_GPUS_MAX = 256
+};
+
+struct free_gpu {
+    int64_t index;
+    const char *uuid; /* in the node's list */
+};
+
+struct choice {
+    json_t *gpus; /* the node's list */
+    VEC(struct free_gpu) free;
+    VEC(const char *) uuids; /* in the order they are handed out */
+    VEC(struct ledger_container) containers;
+};
+
+static void choice_done(struct choice *choice)
+{
+    json_decref(choice->gpus);
+    vec_done(&choice->free);
+    vec_done(&choice->uuids);
+    vec_done(&choice->containers);
+}
+
+static int compare_free(const void *a, const void *b)
+{
+    const struct free_gpu *one = a;
+    const struct free_gpu *other = b;
+
+    if (one->index != other->index)
+        return one->index < other->index ? -1 : 1;
+    return strcmp(one->uuid, other->uuid);
+}
+
+static void find_free(const struct store *s, struct choice *choice)
+{
+    for (size_t i = 0; i < json_array_size(choice->gpus) && choice->free.n < NODE_GPUS_MAX; i++) {
+        const json_t *gpu = json_array_get(choice->gpus, i);
+        const char *uuid = json_text(gpu, "uuid");
+
+        if (!uuid || !text_equal(json_text(gpu, "health"), gpu_health_text(GPU_HEALTHY)) ||
+            !ledger_is_free(s, uuid))
+            continue;
+        vec_add(&choice->free,
+                (struct free_gpu){.index = json_int(gpu, "index", INT64_MAX), .uuid = uuid});
+    }
+    if (choice->free.n > 1)
+        qsort(choice->free.at, choice->free.n, sizeof(choice->free.at[0]), compare_free);
+}
+
+static struct err *load_node(struct change *c, const char *name, struct choice *choice)
+{
+    const struct kind *nodes = kind_find("", "nodes");
+    const struct store_object *o =
+        store_get_applied(c->objects->store, objects_key(nodes, "", name));
+    AUTO(json_freep) json_t *node = NULL;
+    const char *gpus;
+
+    if (!o)
+        return objects_not_found(nodes, name);
+    TRY(json_parse(o->bytes, &node));
+    gpus = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
+    if (gpus)
+        TRY(json_parse(str_of(gpus), &choice->gpus));
+    find_free(c->objects->store, choice);
+    return NULL;
+}
+
+/* Sum over the main containers, or what one init container needs, whichever is more. */
+static int64_t count_needed(const json_t *pod)
+{
+    const json_t *mains = json_at(pod, "spec", "containers", NULL);
+    const json_t *inits = json_at(pod, "spec", "initContainers", NULL);
+    int64_t needed = 0;
+
+    for (size_t i = 0; i < json_array_size(mains); i++) {
+        int64_t gpus = container_request_milli(json_array_get(mains, i), "nvidia.com/gpu") / 1000;
+
+        if (gpus < 0 || __builtin_add_overflow(needed, gpus, &needed))
+            return INT64_MAX;
+    }
+    for (size_t i = 0; i < json_array_size(inits); i++) {
+        int64_t gpus = container_request_milli(json_array_get(inits, i), "nvidia.com/gpu") / 1000;
+
+        needed = gpus > needed ? gpus : needed;
+    }
+    return needed;
+}
+
+/* Gives `list`'s containers gpus out of choice->uuids; each its own, or all from the first. */
+static void hand_out(struct choice *choice, const json_t *list, bool is_own)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *container = json_array_get(list, i);
+        int64_t gpus = container_request_milli(container, "nvidia.com/gpu") / 1000;
+        size_t n = gpus > 0 ? (size_t)gpus : 0;
+
+        if (n == 0)
+            continue;
+        vec_add(&choice->containers, (struct ledger_container){.name = json_text(container, "name"),
+                                                               .gpus = choice->uuids.at + next,
+                                                               .n_gpus = n});
+        next += is_own ? n : 0;
+    }
+}
+
+static struct err *choose(struct change *c, const char *node, struct choice *choice)
+{
+    int64_t needed = count_needed(c->before);
+
+    if (needed > (int64_t)choice->free.n)
+        return conflict(c, "node \"%s\" has %zu free healthy gpus, the pod asks for %lld", node,
+                        choice->free.n, (long long)needed);
+    for (int64_t i = 0; i < needed; i++)
+        vec_add(&choice->uuids, choice->free.at[i].uuid);
+    hand_out(choice, json_at(c->before, "spec", "initContainers", NULL), false);
+    hand_out(choice, json_at(c->before, "spec", "containers", NULL), true);
+    return NULL;
+}
+
+static struct err *check_binding(const struct change *c, const json_t *binding)
+{
+    const char *kind = json_text_at(binding, "target", "kind", NULL);
+    const char *node = json_text_at(binding, "target", "name", NULL);
+    AUTO(causes_done) struct causes causes = {0};
+
+    if (kind && *kind && !text_equal(kind, "Node"))
+        cause_unsupported(&causes, PATH(PATH(NULL, "target"), "kind"), kind,
+                          (const char *const[]){"Node", "", NULL});
+    if (!node || !*node)
+        cause_required(&causes, PATH(PATH(NULL, "target"), "name"), "");
+    TRY(causes_err(&causes, "Binding", c->request->name));
+    return NULL;
+}
+
+static json_t *success(void)
+{
+    return json_pack("{s:s, s:s, s:{}, s:s, s:i}", "kind", "Status", "apiVersion", "v1", "metadata",
+                     "status", "Success", "code", 201);
+}
+
+static struct err *commit_binding(struct change *c, const char *node, const struct choice *choice,
+                                  store_done_fn done, void *arg)
+{
+    struct ledger_pod pod = {.name = c->key.name,
+                             .uid = json_text_at(c->before, "metadata", "uid", NULL),
+                             .node = node,
+                             .containers = choice->containers.at,
+                             .n_containers = choice->containers.n};
+    struct ledger_placement placement = {.ns = c->request->ns,
+                                         .workload = c->key.name,
+                                         .pods = &pod,
+                                         .n_pods = 1,
+                                         .now_ns = objects_now_ns(c->objects)};
+    struct err *e;
+
+    if (c->request->is_dry_run) {
+        txn_check(&c->txn, c->key, STORE_ANY);
+        return txn_commit(&c->txn, c->objects->store, done, arg, NULL);
+    }
+    e = ledger_bind(c->objects->store, &placement, done, arg);
+    if (e && err_code(e) == ERR_CONFLICT) {
+        AUTO(err_freep) struct err *mine = e;
+
+        return conflict(c, "%s", err_message(mine));
+    }
+    return e;
+}
+
+static struct err *bind_pod(struct change *c, const json_t *binding, struct choice *choice,
+                            store_done_fn done, void *arg)
+{
+    const char *node = json_text_at(binding, "target", "name", NULL);
+
+    TRY(meta_check_body(c, binding));
+    TRY(check_binding(c, binding));
+    TRY(change_load(c, c->request->name));
+    TRY(meta_check_preconditions(c, binding));
+    if (pod_is_deleting(c->before))
+        return conflict(c, "pod %s is being deleted, cannot be assigned to a host", c->key.name);
+    if (*pod_node(c->before))
+        return conflict(c, "pod %s is already assigned to node \"%s\"", c->key.name,
+                        pod_node(c->before));
+    if (json_array_size(json_at(c->before, "spec", "schedulingGates", NULL)) > 0)
+        return conflict(c, "pod %s has non-empty .spec.schedulingGates", c->key.name);
+    TRY(load_node(c, node, choice));
+    TRY(choose(c, node, choice));
+    return commit_binding(c, node, choice, done, arg);
+}
+
+struct err *bind_create(struct objects *o, const struct objects_request *r, json_t *binding,
+                        store_done_fn done, void *arg, json_t **ret)
+{
+    struct objects_request request = *r;
+    struct choice choice = {0};
+    struct change c;
+    struct err *e;
+
+    if (!request.name)
+        request.name = json_text_at(binding, "metadata", "name", NULL);
+    if (!request.name)
+        return err_new(ERR_BAD_REQUEST, "name must be provided");
+    change_init(&c, o, &request);
+    e = bind_pod(&c, binding, &choice, done, arg);
+    if (!e)
+        *ret = success();
+    choice_done(&choice);
+    change_done(&c);
+    return e;
+}

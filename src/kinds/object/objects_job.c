@@ -1,0 +1,104 @@
+/*
+ * objects_job.c - what is special about Jobs and CronJobs: whose they are, selectors
+ *
+ * Who writes a template answers for its pods: the rules of pods are checked when it is written, and
+ * the controllers, which may do anything, make pods from it later.
+ */
+#include "kinds/job/job.h"
+#include "kinds/object/objects_private.h"
+#include "kinds/pod/pod_state.h"
+
+static bool is_batch(const struct kind *k, const char *plural)
+{
+    return text_equal(k->group, "batch") && text_equal(k->plural, plural);
+}
+
+static void put_missing(json_t *map, const char *key, const char *value)
+{
+    if (!json_object_get(map, key))
+        json_put_text(map, key, value);
+}
+
+static void put_labels(json_t *metadata, const json_t *template)
+{
+    json_t *labels = json_at(template, "metadata", "labels", NULL);
+
+    if (json_object_size(json_object_get(metadata, "labels")) == 0 && json_object_size(labels) > 0)
+        json_put(metadata, "labels", json_deep_copy(labels));
+}
+
+/* As Kubernetes: what stands there already is judged by the job's validation. */
+static void put_selector(json_t *spec, const json_t *metadata)
+{
+    json_t *template = json_object_at(spec, "template");
+    json_t *labels = json_object_at(json_object_at(template, "metadata"), "labels");
+    const char *uid = json_text(metadata, "uid");
+    const char *name = json_text(metadata, "name");
+
+    if (json_bool(spec, "manualSelector", false))
+        return;
+    put_missing(labels, JOB_UID_LABEL, uid);
+    put_missing(labels, JOB_UID_LABEL_OLD, uid);
+    put_missing(labels, JOB_NAME_LABEL, name);
+    put_missing(labels, JOB_NAME_LABEL_OLD, name);
+    put_missing(json_object_at(json_object_at(spec, "selector"), "matchLabels"), JOB_UID_LABEL,
+                uid);
+}
+
+static struct err *create_job(struct change *c)
+{
+    json_t *metadata = json_object_at(c->after, "metadata");
+    json_t *spec = json_object_at(c->after, "spec");
+    json_t *template = json_object_at(spec, "template");
+
+    TRY(pod_template_rules(c, template));
+    put_labels(metadata, template);
+    put_selector(spec, metadata);
+    put_user(c);
+    return put_job_id(c);
+}
+
+static json_t *template_of(const json_t *cronjob)
+{
+    return json_at(cronjob, "spec", "jobTemplate", "spec", "template", NULL);
+}
+
+static struct err *create_cronjob(struct change *c)
+{
+    json_t *template = template_of(c->after);
+
+    if (template)
+        TRY(pod_template_rules(c, template));
+    put_user(c);
+    return NULL;
+}
+
+struct err *batch_create_rules(struct change *c)
+{
+    if (is_batch(c->kind, "jobs"))
+        return create_job(c);
+    if (is_batch(c->kind, "cronjobs"))
+        return create_cronjob(c);
+    return NULL;
+}
+
+/* Whoever changes the template speaks for its pods from then on. */
+static struct err *update_cronjob(struct change *c)
+{
+    json_t *annotations = json_object_at(json_object_at(c->after, "metadata"), "annotations");
+    const json_t *was = template_of(c->before);
+    json_t *is = template_of(c->after);
+
+    if (c->who.is_system || !is || json_equal(was, is))
+        return NULL;
+    TRY(pod_template_rules(c, is));
+    json_put_text(annotations, POD_USER, c->who.user ? c->who.user : "");
+    return NULL;
+}
+
+struct err *batch_update_rules(struct change *c)
+{
+    if (is_batch(c->kind, "cronjobs"))
+        return update_cronjob(c);
+    return NULL;
+}

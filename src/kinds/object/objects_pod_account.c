@@ -1,0 +1,198 @@
+/*
+ * objects_pod_account.c - what a pod gets from its service account when it is created: registry
+ * passwords, and a token where one is wanted
+ *
+ * A token is wanted where the pod says so, else where its account says so, else where an account
+ * other than `default` is named: who names none asks nothing of the API. Containers of the image
+ * `host` get none: they have their user's own ways to the API.
+ */
+#include "base/mem.h"
+#include "kinds/object/objects_private.h"
+
+#define TOKEN_MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
+
+enum {
+    TOKEN_SECONDS = 3607, /* as Kubernetes: told apart from those that people ask for */
+    SUFFIX_SIZE = 5
+};
+
+static json_t *pod_spec(const struct change *c)
+{
+    return json_object_at(c->after, "spec");
+}
+
+/* The old name counts where only that was given. */
+static const char *take_name(json_t *spec)
+{
+    const char *old = json_text(spec, "serviceAccount");
+    const char *name = json_text(spec, "serviceAccountName");
+
+    if (old && *old && (!name || text_equal(name, "default")))
+        json_put_text(spec, "serviceAccountName", old);
+    name = json_text(spec, "serviceAccountName");
+    json_put_text(spec, "serviceAccount", name);
+    return json_text(spec, "serviceAccountName");
+}
+
+/* `*ret` is NULL for the account `default` of a namespace that is too new to have it. */
+static struct err *find_account(const struct change *c, const char *name, json_t **ret)
+{
+    const struct store_key key =
+        objects_key(kind_find("", "serviceaccounts"), c->request->ns, name);
+    const struct store_object *o = store_get_applied(c->objects->store, key);
+
+    *ret = NULL;
+    if (o)
+        return json_parse(o->bytes, ret);
+    if (text_equal(name, "default"))
+        return NULL;
+    return forbidden(c, "error looking up service account %s/%s: serviceaccount \"%s\" not found",
+                     c->request->ns, name, name);
+}
+
+static void take_pull_secrets(json_t *spec, const json_t *account)
+{
+    json_t *secrets = json_object_get(account, "imagePullSecrets");
+
+    if (json_array_size(secrets) > 0 &&
+        json_array_size(json_object_get(spec, "imagePullSecrets")) == 0)
+        json_put(spec, "imagePullSecrets", json_deep_copy(secrets));
+}
+
+static bool wants_token(const json_t *spec, const json_t *account, const char *name)
+{
+    const json_t *of_pod = json_object_get(spec, "automountServiceAccountToken");
+    const json_t *of_account = json_object_get(account, "automountServiceAccountToken");
+
+    if (json_is_boolean(of_pod))
+        return json_is_true(of_pod);
+    if (json_is_boolean(of_account))
+        return json_is_true(of_account);
+    return !text_equal(name, "default");
+}
+
+static bool has_mount(const json_t *container, const char *path)
+{
+    const json_t *mounts = json_object_get(container, "volumeMounts");
+
+    for (size_t i = 0; i < json_array_size(mounts); i++)
+        if (text_equal(json_text(json_array_get(mounts, i), "mountPath"), path))
+            return true;
+    return false;
+}
+
+static bool has_variable(const json_t *container, const char *name)
+{
+    const json_t *env = json_object_get(container, "env");
+
+    for (size_t i = 0; i < json_array_size(env); i++)
+        if (text_equal(json_text(json_array_get(env, i), "name"), name))
+            return true;
+    return false;
+}
+
+/* What client libraries find our API by. */
+static void add_address(const struct objects *o, json_t *container)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } variables[] = {{"KUBERNETES_SERVICE_HOST", o->api_host},
+                     {"KUBERNETES_SERVICE_PORT", o->api_port}};
+
+    for (size_t i = 0; i < 2; i++)
+        if (variables[i].value && !has_variable(container, variables[i].name))
+            (void)json_array_append_new(
+                json_array_at(container, "env"),
+                json_pack("{s:s, s:s}", "name", variables[i].name, "value", variables[i].value));
+}
+
+/* The number of containers that got one. */
+static size_t add_mounts(const struct objects *o, json_t *containers, const char *volume)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(containers); i++) {
+        json_t *container = json_array_get(containers, i);
+
+        if (text_equal(json_text(container, "image"), "host") || has_mount(container, TOKEN_MOUNT))
+            continue;
+        (void)json_array_append_new(
+            json_array_at(container, "volumeMounts"),
+            json_pack("{s:s, s:b, s:s}", "name", volume, "readOnly", 1, "mountPath", TOKEN_MOUNT));
+        add_address(o, container);
+        n++;
+    }
+    return n;
+}
+
+static json_t *make_volume(const char *name)
+{
+    return json_pack("{s:s, s:{s:i, s:[{s:{s:i, s:s}}, {s:{s:s, s:[{s:s, s:s}]}}, "
+                     "{s:{s:[{s:s, s:{s:s, s:s}}]}}]}}",
+                     "name", name, "projected", "defaultMode", 420, "sources",
+                     "serviceAccountToken", "expirationSeconds", TOKEN_SECONDS, "path", "token",
+                     "configMap", "name", "kube-root-ca.crt", "items", "key", "ca.crt", "path",
+                     "ca.crt", "downwardAPI", "items", "path", "namespace", "fieldRef",
+                     "apiVersion", "v1", "fieldPath", "metadata.namespace");
+}
+
+static char *make_volume_name(const struct change *c)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    uint8_t bytes[SUFFIX_SIZE];
+    char suffix[SUFFIX_SIZE + 1] = "";
+
+    c->objects->random(c->objects->arg, bytes, sizeof(bytes));
+    for (size_t i = 0; i < SUFFIX_SIZE; i++)
+        suffix[i] = letters[bytes[i] % (sizeof(letters) - 1)];
+    return mem_format("kube-api-access-%s", suffix);
+}
+
+static void mount_token(const struct change *c, json_t *spec)
+{
+    AUTO_FREE char *name = make_volume_name(c);
+    size_t n = add_mounts(c->objects, json_object_get(spec, "initContainers"), name) +
+               add_mounts(c->objects, json_object_get(spec, "containers"), name);
+
+    if (n > 0)
+        (void)json_array_append_new(json_array_at(spec, "volumes"), make_volume(name));
+}
+
+static bool has_host_container(const json_t *containers)
+{
+    for (size_t i = 0; i < json_array_size(containers); i++)
+        if (text_equal(json_text(json_array_get(containers, i), "image"), "host"))
+            return true;
+    return false;
+}
+
+/* Who asked for a token in so many words hears of the containers that get none. */
+static void warn_of_host(const struct change *c, const json_t *spec)
+{
+    if (c->request->warnings &&
+        json_is_true(json_object_get(spec, "automountServiceAccountToken")) &&
+        (has_host_container(json_object_get(spec, "containers")) ||
+         has_host_container(json_object_get(spec, "initContainers"))))
+        (void)json_array_append_new(
+            c->request->warnings,
+            json_string("spec.automountServiceAccountToken: containers of the image host get no "
+                        "token; mount a projected volume with a serviceAccountToken"));
+}
+
+struct err *pod_account_rules(struct change *c)
+{
+    json_t *spec = pod_spec(c);
+    const char *name = take_name(spec);
+    AUTO(json_freep) json_t *account = NULL;
+
+    if (!name)
+        return NULL;
+    TRY(find_account(c, name, &account));
+    take_pull_secrets(spec, account);
+    if (account && wants_token(spec, account, name)) {
+        mount_token(c, spec);
+        warn_of_host(c, spec);
+    }
+    return NULL;
+}

@@ -1,0 +1,225 @@
+/* objects_update.c - update and patch: one way, from the tree that is there to the tree that is
+ * wanted */
+#include "base/mem.h"
+#include "kinds/kind/cause.h"
+#include "kinds/object/objects_private.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/quota/admit.h"
+
+static struct err *no_such_resource(void)
+{
+    return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
+}
+
+static struct err *check_subresource(const struct change *c)
+{
+    const char *sub = c->request->subresource;
+
+    if (c->kind->is_view)
+        return no_such_resource();
+    if (!sub || (text_equal(sub, "status") && c->kind->has_status))
+        return NULL;
+    if (!text_equal(sub, "finalize") || !is_namespace(c->kind))
+        return no_such_resource();
+    if (!c->who.is_system)
+        return forbidden(c, "only the garbage collector finishes a namespace");
+    return NULL;
+}
+
+static void copy_member(const json_t *from, json_t *to, const char *key)
+{
+    json_t *value = json_object_get(from, key);
+
+    if (value)
+        json_put(to, key, json_deep_copy(value));
+    else
+        json_put_text(to, key, NULL);
+}
+
+/* A status write changes the status, labels and annotations: the rest is what it was. */
+static void keep_all_but_status(struct change *c)
+{
+    const json_t *wanted = json_object_get(c->after, "metadata");
+    json_t *after = json_deep_copy(c->before);
+    json_t *metadata = json_object_at(after, "metadata");
+
+    copy_member(wanted, metadata, "labels");
+    copy_member(wanted, metadata, "annotations");
+    copy_member(c->after, after, "status");
+    json_decref(c->after);
+    c->after = after;
+}
+
+static void keep_all_but_finalizers(struct change *c)
+{
+    json_t *after = json_deep_copy(c->before);
+
+    copy_member(json_object_get(c->after, "spec"), json_object_at(after, "spec"), "finalizers");
+    json_decref(c->after);
+    c->after = after;
+}
+
+static void keep_what_is_not_written(struct change *c)
+{
+    if (text_equal(c->request->subresource, "status")) {
+        keep_all_but_status(c);
+        return;
+    }
+    if (text_equal(c->request->subresource, "finalize")) {
+        keep_all_but_finalizers(c);
+        return;
+    }
+    if (c->kind->has_status)
+        copy_member(c->before, c->after, "status");
+    if (is_namespace(c->kind))
+        copy_member(json_object_get(c->before, "spec"), json_object_at(c->after, "spec"),
+                    "finalizers");
+}
+
+/* With its last finalizer gone, an object whose time has come goes in the same transaction. */
+static bool is_finished(const struct change *c)
+{
+    const json_t *metadata = json_object_get(c->after, "metadata");
+
+    if (!json_object_get(metadata, "deletionTimestamp") || meta_has_finalizers(c, c->after) ||
+        json_int(metadata, "deletionGracePeriodSeconds", 0) > 0)
+        return false;
+    return !is_pod(c->kind) || (meta_has_finalizers(c, c->before) && pod_is_over(c->after));
+}
+
+static struct err *update_rules(struct change *c)
+{
+    keep_what_is_not_written(c);
+    TRY(meta_update(c));
+    admit_keep_priority(c);
+    TRY(kind_default(c->kind, c->after, &c->who));
+    TRY(kind_validate(c->kind, c->after));
+    TRY(admit_network_topology(c));
+    TRY(admit_check(c));
+    TRY(meta_check_owners(c));
+    if (!c->request->subresource && c->kind->validate_update)
+        TRY(c->kind->validate_update(c->before, c->after, &c->who));
+    if (is_pod(c->kind))
+        TRY(pod_update_rules(c));
+    TRY(batch_update_rules(c));
+    return NULL;
+}
+
+/* `c->before` is loaded, `c->after` is the tree that is wanted. */
+static struct err *replace(struct change *c)
+{
+    const struct objects_request *r = c->request;
+
+    TRY(kind_decode(c->kind, c->after, r->validation, r->warnings));
+    TRY(meta_check_body(c, c->after));
+    TRY(meta_check_preconditions(c, c->after));
+    TRY(update_rules(c));
+    c->is_removal = is_finished(c);
+    return NULL;
+}
+
+static struct err *update(struct change *c, json_t *object, store_done_fn done, void *arg,
+                          json_t **ret)
+{
+    TRY(change_load(c, c->request->name));
+    TRY(check_subresource(c));
+    if (!json_is_object(object))
+        return err_new(ERR_BAD_REQUEST, "want a JSON object");
+    c->is_put = true;
+    c->after = json_incref(object);
+    if (!json_text_at(c->after, "metadata", "name", NULL))
+        return err_new(ERR_BAD_REQUEST, "name must be provided");
+    TRY(replace(c));
+    return change_commit(c, done, arg, ret);
+}
+
+static struct err *update_version(struct objects *o, const struct objects_request *r,
+                                  json_t *object, store_done_fn done, void *arg, json_t **ret)
+{
+    const struct objects_request own = version_kept(r);
+
+    TRY(version_take(r, object, false));
+    TRY(objects_update(o, &own, object, done, arg, ret));
+    version_give(r, ret);
+    return NULL;
+}
+
+struct err *objects_update(struct objects *o, const struct objects_request *r, json_t *object,
+                           store_done_fn done, void *arg, json_t **ret)
+{
+    struct change c;
+    struct err *e;
+
+    if (r->kind->kept_as)
+        return update_version(o, r, object, done, arg, ret);
+    change_init(&c, o, r);
+    e = update(&c, object, done, arg, ret);
+    change_done(&c);
+    return e;
+}
+
+/* As a cause, which is what kubectl shows of an object that is not valid. Takes `e`. */
+static struct err *does_not_fit(const struct change *c, struct err *e)
+{
+    AUTO(causes_done) struct causes causes = {0};
+    const char *name = json_text_at(c->before, "metadata", "name", NULL);
+
+    if (!e || err_code(e) != ERR_INVALID)
+        return e;
+    cause_take(&causes, PATH(NULL, "patch"), "", e);
+    return causes_err(&causes, c->kind->kind, name ? name : "");
+}
+
+static struct err *apply(const struct change *c, enum patch_type type, const json_t *patch,
+                         json_t **ret)
+{
+    AUTO_FREE char *version = mem_format("%lld", (long long)c->version);
+    AUTO(json_freep) json_t *tree = json_copy(c->before);
+    json_t *metadata = json_copy(json_object_get(tree, "metadata"));
+
+    json_put_text(metadata, "resourceVersion", version);
+    json_put(tree, "metadata", metadata);
+    switch (type) {
+    case PATCH_STRATEGIC:
+        return patch_strategic(c->kind, tree, patch, ret);
+    case PATCH_JSON:
+        return does_not_fit(c, patch_json(tree, patch, ret));
+    case PATCH_MERGE:
+        break;
+    }
+    return patch_merge(tree, patch, ret);
+}
+
+struct err *change_patch(struct change *c, enum patch_type type, const json_t *patch)
+{
+    AUTO(json_freep) json_t *patched = NULL;
+
+    TRY(change_load(c, c->request->name));
+    TRY(check_subresource(c));
+    if (type != PATCH_JSON && !json_is_object(patch))
+        return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
+    TRY(apply(c, type, patch, &patched));
+    /* What the patch left as it was is shared with what is there, and is changed below. */
+    c->after = json_deep_copy(patched);
+    return replace(c);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): who asks and what, and whom to tell, make seven */
+struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
+                          const json_t *patch, store_done_fn done, void *arg, json_t **ret)
+{
+    AUTO(json_freep) json_t *patched = NULL;
+    struct change c;
+    struct err *e;
+
+    if (r->kind->kept_as) {
+        TRY(version_patch(o, r, type, patch, &patched));
+        return update_version(o, r, patched, done, arg, ret);
+    }
+    change_init(&c, o, r);
+    e = change_patch(&c, type, patch);
+    if (!e)
+        e = change_commit(&c, done, arg, ret);
+    change_done(&c);
+    return e;
+}

@@ -1,0 +1,59 @@
+/* objects_write.c - several writes, one transaction */
+#include "base/mem.h"
+#include "kinds/object/objects_private.h"
+
+static struct err *build(struct change *c, const struct objects_write *w)
+{
+    const struct objects_request *r = &w->request;
+
+    if (w->type == WRITE_PATCH)
+        return change_patch(c, PATCH_STRATEGIC, w->tree);
+    if (r->subresource || r->kind->is_view)
+        return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
+    return change_create(c, w->tree);
+}
+
+/* Moves the operations of one change, whose texts stay with it. */
+static void move_ops(struct change *c, struct txn *all)
+{
+    VEC_EACH (&c->txn.ops, op)
+        vec_add(&all->ops, *op);
+}
+
+static struct err *stage_all(struct change *changes, const struct objects_write *writes, size_t n,
+                             struct txn *all)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_write = false;
+
+        TRY(build(&changes[i], &writes[i]));
+        TRY(change_stage(&changes[i], &is_write));
+        if (is_write)
+            move_ops(&changes[i], all);
+        else if (writes[i].must_change)
+            return conflict(&changes[i], "there is nothing left to change");
+    }
+    return NULL;
+}
+
+struct err *objects_write_all(struct objects *o, const struct objects_write *writes, size_t n,
+                              store_done_fn done, void *arg, int64_t *ret_revision)
+{
+    struct change *changes = mem_alloc((n + 1) * sizeof(*changes));
+    struct txn all = {0};
+    struct err *e;
+
+    for (size_t i = 0; i < n; i++)
+        change_init(&changes[i], o, &writes[i].request);
+    e = stage_all(changes, writes, n, &all);
+    if (!e)
+        e = txn_commit(&all, o->store, done, arg, ret_revision);
+    for (size_t i = 0; i < n; i++) {
+        if (!e)
+            change_accepted(&changes[i]);
+        change_done(&changes[i]);
+    }
+    txn_done(&all);
+    free(changes);
+    return e;
+}

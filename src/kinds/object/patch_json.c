@@ -1,0 +1,311 @@
+/*
+ * patch_json.c - RFC 6902: a list of operations on a tree, all or nothing
+ *
+ * What a patch may cost is capped by its number of operations, and for `copy`, which can double a
+ * tree at each step, by the bytes it copies.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "kinds/kind/kind.h"
+
+enum {
+    OPERATIONS_MAX = 10000,
+    DEPTH_MAX = 100, /* of a path, and of the result: well below JSON_DEPTH_MAX */
+    COPY_BYTES_MAX = 3 << 20,
+    SHOWN_MAX = 128, /* bytes of a path in a message */
+};
+
+struct patch {
+    json_t *root;        /* what is patched; replaced by a path of "" */
+    size_t n_operation;  /* for messages */
+    size_t copied_bytes; /* so far */
+};
+
+/* A pointer (RFC 6901) taken apart: where its last word is to be looked up. */
+struct place {
+    json_t *parent; /* borrowed; NULL: the root itself */
+    char *last;     /* owned, unescaped */
+};
+
+static void place_done(struct place *p)
+{
+    free(p->last);
+}
+
+static struct err *wrong(const struct patch *p, const char *path, const char *what)
+{
+    return err_new(ERR_INVALID, "JSON patch: operation %zu: path \"%.*s\": %s", p->n_operation,
+                   SHOWN_MAX, path, what);
+}
+
+/* ~1 is a slash, ~0 a tilde. NULL: another tilde. */
+static char *unescape(struct str word)
+{
+    char *text = mem_strndup(word.at, word.size);
+    char *to = text;
+
+    for (const char *at = text; *at; at++) {
+        if (*at != '~') {
+            *to++ = *at;
+            continue;
+        }
+        at++;
+        if (*at != '0' && *at != '1') {
+            free(text);
+            return NULL;
+        }
+        *to++ = *at == '0' ? '~' : '/';
+    }
+    *to = '\0';
+    return text;
+}
+
+/* An index of a list of `n`; without a leading zero, as the RFC has it. */
+static bool read_index(const char *word, size_t n, size_t *ret)
+{
+    int64_t index = 0;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (word[0] == '0' && word[1] != '\0')
+        return false;
+    if (word[0] < '0' || word[0] > '9')
+        return false;
+    e = num_parse_int64(str_of(word), 0, INT32_MAX, &index);
+    *ret = (size_t)index;
+    return !e && (size_t)index < n;
+}
+
+static json_t *member(json_t *parent, const char *word)
+{
+    size_t index = 0;
+
+    if (json_is_object(parent))
+        return json_object_get(parent, word);
+    if (json_is_array(parent) && read_index(word, json_array_size(parent), &index))
+        return json_array_get(parent, index);
+    return NULL;
+}
+
+static struct err *find_place(const struct patch *p, const char *path, struct place *ret)
+{
+    struct str rest = str_of(path);
+    json_t *here = p->root;
+
+    *ret = (struct place){0};
+    if (*path == '\0')
+        return NULL;
+    if (*path != '/')
+        return wrong(p, path, "does not begin with '/'");
+    (void)str_cut(&rest, '/');
+    for (size_t depth = 0; depth < DEPTH_MAX; depth++) {
+        AUTO_FREE char *word = unescape(str_cut(&rest, '/'));
+
+        if (!word)
+            return wrong(p, path, "'~' is followed by neither '0' nor '1'");
+        if (!rest.at) {
+            if (!json_is_object(here) && !json_is_array(here))
+                return wrong(p, path, "is inside something that has no members");
+            *ret = (struct place){.parent = here, .last = TAKE(word)};
+            return NULL;
+        }
+        here = member(here, word);
+        if (!here)
+            return wrong(p, path, "is not there");
+    }
+    return wrong(p, path, "is too deep");
+}
+
+/* A new reference to what is at `path`. */
+static struct err *get(const struct patch *p, const char *path, json_t **ret)
+{
+    AUTO(place_done) struct place at = {0};
+    json_t *found = NULL;
+
+    TRY(find_place(p, path, &at));
+    found = at.last ? member(at.parent, at.last) : p->root;
+    if (!found)
+        return wrong(p, path, "is not there");
+    *ret = json_incref(found);
+    return NULL;
+}
+
+/* Takes `value`. */
+static struct err *put_root(struct patch *p, json_t *value)
+{
+    json_decref(p->root);
+    p->root = value;
+    return NULL;
+}
+
+/* `value` is not taken. */
+static struct err *add(struct patch *p, const char *path, json_t *value)
+{
+    AUTO(place_done) struct place at = {0};
+    size_t index = 0;
+
+    TRY(find_place(p, path, &at));
+    if (!at.last)
+        return put_root(p, json_incref(value));
+    if (json_is_object(at.parent)) {
+        json_put(at.parent, at.last, json_incref(value));
+        return NULL;
+    }
+    if (text_equal(at.last, "-"))
+        index = json_array_size(at.parent);
+    else if (!read_index(at.last, json_array_size(at.parent) + 1, &index))
+        return wrong(p, path, "is no index of that list");
+    (void)json_array_insert(at.parent, index, value); /* the index is within the list */
+    return NULL;
+}
+
+static struct err *take_out(struct patch *p, const char *path)
+{
+    AUTO(place_done) struct place at = {0};
+    size_t index = 0;
+
+    TRY(find_place(p, path, &at));
+    if (!at.last)
+        return wrong(p, path, "the whole object cannot be removed");
+    if (!member(at.parent, at.last))
+        return wrong(p, path, "is not there");
+    if (json_is_object(at.parent))
+        return json_object_del(at.parent, at.last) == 0 ? NULL : wrong(p, path, "is not there");
+    (void)read_index(at.last, json_array_size(at.parent), &index); /* member found it */
+    (void)json_array_remove(at.parent, index);
+    return NULL;
+}
+
+static struct err *replace(struct patch *p, const char *path, json_t *value)
+{
+    AUTO(place_done) struct place at = {0};
+    size_t index = 0;
+
+    TRY(find_place(p, path, &at));
+    if (!at.last)
+        return put_root(p, json_incref(value));
+    if (!member(at.parent, at.last))
+        return wrong(p, path, "is not there");
+    if (json_is_object(at.parent)) {
+        json_put(at.parent, at.last, json_incref(value));
+        return NULL;
+    }
+    (void)read_index(at.last, json_array_size(at.parent), &index); /* member found it */
+    (void)json_array_set(at.parent, index, value);
+    return NULL;
+}
+
+static struct err *test(const struct patch *p, const char *path, const json_t *value)
+{
+    AUTO(json_freep) json_t *found = NULL;
+
+    TRY(get(p, path, &found));
+    if (!json_equal(found, value))
+        return wrong(p, path, "test failed: another value is there");
+    return NULL;
+}
+
+static struct err *copy(struct patch *p, const char *from, const char *path)
+{
+    AUTO(json_freep) json_t *found = NULL;
+    AUTO(json_freep) json_t *twin = NULL;
+    AUTO_FREE char *text = NULL;
+
+    TRY(get(p, from, &found));
+    text = json_format(found);
+    p->copied_bytes += strlen(text);
+    if (p->copied_bytes > COPY_BYTES_MAX)
+        return err_new(ERR_TOO_LARGE, "JSON patch: its copies are more than %d bytes",
+                       COPY_BYTES_MAX);
+    twin = json_deep_copy(found);
+    return add(p, path, twin);
+}
+
+static struct err *move(struct patch *p, const char *from, const char *path)
+{
+    AUTO(json_freep) json_t *found = NULL;
+    size_t size = strlen(from);
+
+    if (strncmp(from, path, size) == 0 && path[size] == '/')
+        return wrong(p, path, "nothing is moved into itself");
+    TRY(get(p, from, &found));
+    TRY(take_out(p, from));
+    return add(p, path, found);
+}
+
+static struct err *apply(struct patch *p, const json_t *operation)
+{
+    const char *op = json_text(operation, "op");
+    const char *path = json_text(operation, "path");
+    const char *from = json_text(operation, "from");
+    json_t *value = json_object_get(operation, "value");
+    AUTO(json_freep) json_t *own = NULL;
+
+    if (!op || !path)
+        return wrong(p, path ? path : "", "want \"op\" and \"path\"");
+    if (text_equal(op, "remove"))
+        return take_out(p, path);
+    if (text_equal(op, "move") || text_equal(op, "copy")) {
+        if (!from)
+            return wrong(p, path, "want \"from\"");
+        return text_equal(op, "move") ? move(p, from, path) : copy(p, from, path);
+    }
+    if (!value)
+        return wrong(p, path, "want \"value\"");
+    own = json_deep_copy(value);
+    if (text_equal(op, "add"))
+        return add(p, path, own);
+    if (text_equal(op, "replace"))
+        return replace(p, path, own);
+    if (text_equal(op, "test"))
+        return test(p, path, own);
+    return wrong(p, path, "unknown op: want add, remove, replace, move, copy or test");
+}
+
+/* Whether it nests deeper than `depth`; calls itself as often. What is stored must be read again.
+ */
+static bool is_deeper(json_t *value, size_t depth)
+{
+    const char *key = NULL;
+    json_t *item = NULL;
+    size_t i = 0;
+
+    if (depth == 0)
+        return true;
+    json_object_foreach (value, key, item)
+        if (is_deeper(item, depth - 1))
+            return true;
+    json_array_foreach (value, i, item)
+        if (is_deeper(item, depth - 1))
+            return true;
+    return false;
+}
+
+struct err *patch_json(const json_t *object, const json_t *patch, json_t **ret)
+{
+    struct patch p = {0};
+    struct err *e = NULL;
+    const json_t *operation = NULL;
+    size_t i = 0;
+
+    if (!json_is_array(patch))
+        return err_new(ERR_BAD_REQUEST, "JSON patch: want a JSON array of operations");
+    if (json_array_size(patch) > OPERATIONS_MAX)
+        return err_new(ERR_TOO_LARGE, "JSON patch: at most %d operations are taken, found %zu",
+                       OPERATIONS_MAX, json_array_size(patch));
+    p.root = json_deep_copy(object);
+    for (i = 0; !e && i < json_array_size(patch); i++) {
+        operation = json_array_get(patch, i);
+        p.n_operation = i;
+        e = apply(&p, operation);
+    }
+    if (!e && !json_is_object(p.root))
+        e = err_new(ERR_INVALID, "JSON patch: the result is not an object");
+    if (!e && is_deeper(p.root, DEPTH_MAX))
+        e = err_new(ERR_INVALID, "JSON patch: the result is more than %d deep", DEPTH_MAX);
+    if (!e)
+        *ret = TAKE(p.root);
+    json_decref(p.root);
+    return e;
+}

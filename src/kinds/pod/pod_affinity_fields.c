@@ -1,0 +1,125 @@
+/* pod_affinity_fields.c - where a pod wants to be: affinity and topologySpreadConstraints */
+#include "kinds/kind/fields.h"
+#include "kinds/kind/label_selector.h"
+#include "kinds/pod/pod_fields.h"
+#include "model/names.h"
+
+enum {
+    TERMS_MAX = 64, /* of one list: what the scheduler takes of all of them together is more */
+    EXPRESSIONS_MAX = 64,
+    KEYS_MAX = 64
+};
+
+static const struct field requirement_fields[] = {
+    F_STRING("key", "The label.", .is_required = true, .check = name_check_qualified),
+    F_STRING("operator", "In, NotIn, Exists, DoesNotExist, Gt or Lt.", .is_required = true),
+    F_LIST("values", &label_value_item, "The values of In and NotIn, or the number of Gt and Lt.",
+           .items_max = 256),
+    F_END,
+};
+static const struct field requirement_item =
+    F_OBJECT(NULL, requirement_fields, "A condition on a label of the node.");
+
+static const struct field field_requirement_fields[] = {
+    F_STRING("key", "metadata.name.", .is_required = true),
+    F_STRING("operator", "In or NotIn.", .is_required = true),
+    F_LIST("values", &string_item, "The only value.", .items_max = 256),
+    F_END,
+};
+static const struct field field_requirement_item =
+    F_OBJECT(NULL, field_requirement_fields, "A condition on a field of the node.");
+
+static const struct field node_term_fields[] = {
+    F_LIST("matchExpressions", &requirement_item, "Conditions on labels, all of which must hold.",
+           .items_max = EXPRESSIONS_MAX),
+    F_LIST("matchFields", &field_requirement_item, "Conditions on the node's name.",
+           .items_max = EXPRESSIONS_MAX),
+    F_END,
+};
+static const struct field node_term_item =
+    F_OBJECT(NULL, node_term_fields, "Conditions on a node, all of which must hold.");
+
+static const struct field node_selector_fields[] = {
+    F_LIST("nodeSelectorTerms", &node_term_item, "One of these must hold.", .items_max = TERMS_MAX),
+    F_END,
+};
+
+static const struct field preferred_term_fields[] = {
+    F_INT("weight", "1 to 100."),
+    F_OBJECT("preference", node_term_fields, "Which nodes are better.", .is_required = true),
+    F_END,
+};
+static const struct field preferred_term_item =
+    F_OBJECT(NULL, preferred_term_fields, "Nodes that are better, and by how much.");
+
+static const struct field node_affinity_fields[] = {
+    F_OBJECT("requiredDuringSchedulingIgnoredDuringExecution", node_selector_fields,
+             "What must hold for the node."),
+    F_LIST("preferredDuringSchedulingIgnoredDuringExecution", &preferred_term_item,
+           "Which nodes are better.", .items_max = TERMS_MAX),
+    F_END,
+};
+
+static const struct field pod_term_fields[] = {
+    F_OBJECT("labelSelector", label_selector_fields, "Which pods; none: no pod."),
+    F_LIST("namespaces", &string_item, "Where these are; none: in its own namespace.",
+           .items_max = KEYS_MAX),
+    F_OBJECT("namespaceSelector", label_selector_fields,
+             "Where these are: {}, which is everywhere; selectors of labels are refused."),
+    F_STRING("topologyKey", "The label whose value nodes of one domain share.",
+             .check = name_check_qualified),
+    F_LIST("matchLabelKeys", &string_item, "Labels that these have as this pod has them.",
+           .items_max = KEYS_MAX),
+    F_LIST("mismatchLabelKeys", &string_item, "Labels that these have not as this pod has them.",
+           .items_max = KEYS_MAX),
+    F_END,
+};
+static const struct field pod_term_item =
+    F_OBJECT(NULL, pod_term_fields, "Pods, and how near counts.");
+
+static const struct field weighted_term_fields[] = {
+    F_INT("weight", "1 to 100."),
+    F_OBJECT("podAffinityTerm", pod_term_fields, "Which pods, and how near counts.",
+             .is_required = true),
+    F_END,
+};
+static const struct field weighted_term_item =
+    F_OBJECT(NULL, weighted_term_fields, "Pods, and how much they matter.");
+
+static const struct field pod_affinity_rules[] = {
+    F_LIST("requiredDuringSchedulingIgnoredDuringExecution", &pod_term_item, "What must hold.",
+           .items_max = TERMS_MAX),
+    F_LIST("preferredDuringSchedulingIgnoredDuringExecution", &weighted_term_item,
+           "What is better.", .items_max = TERMS_MAX),
+    F_END,
+};
+
+const struct field pod_affinity_fields[] = {
+    F_OBJECT("nodeAffinity", node_affinity_fields, "Towards nodes."),
+    F_OBJECT("podAffinity", pod_affinity_rules, "Towards nodes with certain pods."),
+    F_OBJECT("podAntiAffinity", pod_affinity_rules, "Away from nodes with certain pods."),
+    F_END,
+};
+
+static const char *const actions[] = {"DoNotSchedule", "ScheduleAnyway", NULL};
+static const char *const policies[] = {"Honor", "Ignore", NULL};
+
+static const struct field spread_fields[] = {
+    F_INT("maxSkew", "How many more pods than in the domain with the fewest."),
+    F_STRING("topologyKey", "The label whose value nodes of one domain share.",
+             .check = name_check_qualified),
+    F_STRING("whenUnsatisfiable", "DoNotSchedule, or ScheduleAnyway: where it is least uneven.",
+             .is_required = true, .values = actions),
+    F_OBJECT("labelSelector", label_selector_fields, "Which pods; none: no pod."),
+    F_INT("minDomains", "With fewer domains than this, the fewest counts as 0."),
+    F_STRING("nodeAffinityPolicy", "Whether only nodes count where the pod may be; Honor.",
+             .values = policies),
+    F_STRING("nodeTaintsPolicy",
+             "Whether nodes with taints that it does not tolerate count; Ignore.",
+             .values = policies),
+    F_LIST("matchLabelKeys", &string_item, "Labels that these have as this pod has them.",
+           .items_max = KEYS_MAX),
+    F_END,
+};
+const struct field pod_spread_item =
+    F_OBJECT(NULL, spread_fields, "How evenly such pods are spread over domains.");

@@ -1,0 +1,147 @@
+/* pod_status.c - STATUS, READY and RESTARTS of a pod, as kubectl's users know them */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/stamp.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
+
+static void say(char ret[POD_STATUS_TEXT_SIZE], const char *prefix, const char *text)
+{
+    (void)snprintf(ret, POD_STATUS_TEXT_SIZE, "%s%s", prefix, text);
+}
+
+/* How a container ended, where it has no word for it. */
+static void say_end(char ret[POD_STATUS_TEXT_SIZE], const char *prefix, const json_t *terminated)
+{
+    const char *reason = json_text(terminated, "reason");
+    int64_t signal_number = json_int(terminated, "signal", 0);
+    int64_t code = json_int(terminated, "exitCode", 0);
+
+    if (reason && *reason)
+        say(ret, prefix, reason);
+    else if (signal_number != 0)
+        (void)snprintf(ret, POD_STATUS_TEXT_SIZE, "%sSignal:%" PRId64, prefix, signal_number);
+    else
+        (void)snprintf(ret, POD_STATUS_TEXT_SIZE, "%sExitCode:%" PRId64, prefix, code);
+}
+
+static const char *waiting_reason(const json_t *status)
+{
+    const char *reason = json_text_at(status, "state", "waiting", "reason", NULL);
+
+    return reason && *reason ? reason : NULL;
+}
+
+static const json_t *terminated_of(const json_t *status)
+{
+    return json_at(status, "state", "terminated", NULL);
+}
+
+/* True while an init container is not done; then `ret` says how far it is. */
+static bool say_init(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
+{
+    const json_t *statuses = json_at(pod, "status", "initContainerStatuses", NULL);
+    size_t n = json_array_size(json_at(pod, "spec", "initContainers", NULL));
+
+    for (size_t i = 0; i < json_array_size(statuses); i++) {
+        const json_t *status = json_array_get(statuses, i);
+        const json_t *terminated = terminated_of(status);
+        const char *reason = waiting_reason(status);
+
+        if (terminated && json_int(terminated, "exitCode", 0) == 0)
+            continue;
+        if (terminated)
+            say_end(ret, "Init:", terminated);
+        else if (reason && !text_equal(reason, "PodInitializing"))
+            say(ret, "Init:", reason);
+        else
+            (void)snprintf(ret, POD_STATUS_TEXT_SIZE, "Init:%zu/%zu", i, n);
+        return true;
+    }
+    return false;
+}
+
+/* The first container that waits or has ended speaks for the pod. */
+static void say_containers(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
+{
+    const json_t *statuses = json_at(pod, "status", "containerStatuses", NULL);
+    bool has_running = false;
+
+    for (size_t i = json_array_size(statuses); i-- > 0;) {
+        const json_t *status = json_array_get(statuses, i);
+        const json_t *terminated = terminated_of(status);
+        const char *reason = waiting_reason(status);
+
+        if (reason)
+            say(ret, "", reason);
+        else if (terminated)
+            say_end(ret, "", terminated);
+        else if (json_bool(status, "ready", false) && json_at(status, "state", "running", NULL))
+            has_running = true;
+    }
+    if (text_equal(ret, "Completed") && has_running)
+        say(ret, "", pod_is_ready(pod) ? "Running" : "NotReady");
+}
+
+void pod_status_text(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
+{
+    const char *reason = json_text_at(pod, "status", "reason", NULL);
+
+    const char *scheduled = json_text(object_condition(pod, "PodScheduled"), "reason");
+
+    say(ret, "", reason && *reason ? reason : pod_phase(pod));
+    if (text_equal(scheduled, "SchedulingGated") && !(reason && *reason))
+        say(ret, "", scheduled);
+    if (!say_init(pod, ret))
+        say_containers(pod, ret);
+    if (!json_at(pod, "metadata", "deletionTimestamp", NULL))
+        return;
+    if (text_equal(reason, "NodeLost"))
+        say(ret, "", "Unknown");
+    else if (!pod_is_terminal(pod))
+        say(ret, "", "Terminating");
+}
+
+/* When the attempt before the present one ended; 0: there was none. */
+static int64_t last_end_ns(const json_t *status)
+{
+    const char *stamp = json_text_at(status, "lastState", "terminated", "finishedAt", NULL);
+    int64_t stamp_ns = 0;
+
+    if (stamp)
+        err_free(stamp_parse(str_of(stamp), &stamp_ns)); /* what is no time was refused before */
+    return stamp_ns;
+}
+
+static void add_restarts(struct pod_progress *p, const json_t *statuses)
+{
+    for (size_t i = 0; i < json_array_size(statuses); i++) {
+        const json_t *status = json_array_get(statuses, i);
+        int64_t end_ns = last_end_ns(status);
+
+        p->restarts += json_int(status, "restartCount", 0);
+        p->restarted_at_ns = end_ns > p->restarted_at_ns ? end_ns : p->restarted_at_ns;
+    }
+}
+
+struct pod_progress pod_progress(const json_t *pod)
+{
+    const json_t *statuses = json_at(pod, "status", "containerStatuses", NULL);
+    struct pod_progress p = {
+        .n_containers = json_array_size(json_at(pod, "spec", "containers", NULL)),
+    };
+    char ignored[POD_STATUS_TEXT_SIZE];
+
+    if (say_init(pod, ignored)) {
+        add_restarts(&p, json_at(pod, "status", "initContainerStatuses", NULL));
+        return p;
+    }
+    add_restarts(&p, statuses);
+    for (size_t i = 0; i < json_array_size(statuses); i++) {
+        const json_t *status = json_array_get(statuses, i);
+
+        p.n_ready += json_bool(status, "ready", false) && json_at(status, "state", "running", NULL);
+    }
+    return p;
+}

@@ -1,0 +1,157 @@
+/* admit_queue.c - the queue of what is submitted, and the tree of queues */
+#include "base/num.h"
+#include "base/stamp.h"
+#include "kinds/kind/cause.h"
+#include "kinds/object/tree_cache.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/queue.h"
+#include "kinds/quota/admit.h"
+
+enum {
+    ABOVE_MAX = 64 /* queues looked at on the way up */
+};
+
+static bool is_queue(const struct kind *k)
+{
+    return text_equal(k->group, "mete.dev") && text_equal(k->plural, "queues");
+}
+
+static bool is_job(const struct kind *k)
+{
+    return text_equal(k->group, "batch") && text_equal(k->plural, "jobs");
+}
+
+/* As its label says, or its annotation. */
+static struct err *put_queue_of_namespace(struct change *c)
+{
+    const struct kind *k = kind_find("", "namespaces");
+    const struct store_object *o =
+        store_get_applied(c->objects->store, objects_key(k, "", c->request->ns));
+    AUTO(json_freep) json_t *ns = NULL;
+    const char *queue;
+
+    if (!o)
+        return NULL; /* said where the namespace was looked for */
+    TRY(tree_cache_get(c->objects->trees, o, &ns));
+    queue = json_text_at(ns, "metadata", "labels", QUEUE_LABEL, NULL);
+    if (!queue || !*queue)
+        queue = json_text_at(ns, "metadata", "annotations", QUEUE_LABEL, NULL);
+    if (queue && *queue)
+        json_put_text(json_object_at(json_object_at(c->after, "metadata"), "labels"), QUEUE_LABEL,
+                      queue);
+    return NULL;
+}
+
+static void unsuspend(struct change *c)
+{
+    json_t *spec = json_object_get(c->after, "spec");
+    const char *queue = json_text_at(c->after, "metadata", "labels", QUEUE_KUEUE_LABEL, NULL);
+
+    if (queue && *queue && json_bool(spec, "suspend", false))
+        json_put_bool(spec, "suspend", false);
+}
+
+static int64_t limit_of(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "metadata", "annotations", QUEUE_TIME_LIMIT, NULL);
+    const char *seconds = json_text_at(pod, "metadata", "labels", QUEUE_KUEUE_LIMIT, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t limit = 0;
+
+    if (text) {
+        e = num_parse_duration(str_of(text), &limit);
+        limit /= NS_PER_SEC;
+    } else if (seconds) {
+        e = num_parse_int64(str_of(seconds), 1, INT32_MAX,
+                            &limit); /* not ours: else it says nothing */
+    }
+    return e || limit > INT32_MAX ? 0 : limit;
+}
+
+/* As its annotation or Kueue's label says, where its spec does not. */
+static void put_time_limit(json_t *pod)
+{
+    json_t *spec = json_object_get(pod, "spec");
+    int64_t limit = limit_of(pod);
+
+    if (limit > 0 && spec && !json_object_get(spec, "activeDeadlineSeconds"))
+        json_put_int(spec, "activeDeadlineSeconds", limit);
+}
+
+struct err *admit_queue(struct change *c)
+{
+    const char *own;
+
+    if (is_job(c->kind))
+        unsuspend(c);
+    if (!is_pod(c->kind) && !is_job(c->kind))
+        return NULL;
+    put_time_limit(c->after);
+    own = queue_of(c->after);
+    if (!own)
+        return put_queue_of_namespace(c);
+    json_put_text(json_object_at(json_object_at(c->after, "metadata"), "labels"), QUEUE_LABEL, own);
+    return NULL;
+}
+
+static const json_t *parent_of(const json_t *queue)
+{
+    const json_t *parent = json_at(queue, "spec", "parent", NULL);
+    const char *name = json_string_value(parent);
+
+    return name && *name && !text_equal(name, QUEUE_ROOT) ? parent : NULL;
+}
+
+/* Upwards from its parent, by what is there; one that is missing may come later. */
+static struct err *check_above(const struct change *c)
+{
+    const char *name = json_text_at(c->after, "metadata", "name", NULL);
+    AUTO(json_freep) json_t *at = json_incref(c->after);
+    AUTO(causes_done) struct causes causes = {0};
+    const char *parent = json_string_value(parent_of(c->after));
+
+    for (unsigned i = 0; i < ABOVE_MAX && parent_of(at); i++) {
+        const char *up = json_string_value(parent_of(at));
+        const struct store_object *o;
+        json_t *next = NULL;
+
+        if (text_equal(up, name)) {
+            cause_invalid(&causes, PATH(PATH(NULL, "spec"), "parent"), parent,
+                          "that queue is below this one");
+            return causes_err(&causes, c->kind->kind, name);
+        }
+        o = store_get_applied(c->objects->store, objects_key(c->kind, "", up));
+        if (!o)
+            return NULL;
+        TRY(tree_cache_get(c->objects->trees, o, &next));
+        json_decref(at);
+        at = next;
+    }
+    return NULL;
+}
+
+/* What it holds is counted in its queue. */
+static struct err *check_stays(const struct change *c)
+{
+    const char *was = queue_of(c->before);
+    const char *is = queue_of(c->after);
+
+    if (!*pod_node(c->before) || text_equal(was, is))
+        return NULL;
+    return field_forbidden(c, "metadata.labels",
+                           "a pod that has its place stays in its queue; one that waits can move");
+}
+
+struct err *admit_check_queue(const struct change *c)
+{
+    if (is_queue(c->kind))
+        return check_above(c);
+    return is_pod(c->kind) && c->before ? check_stays(c) : NULL;
+}
+
+struct err *admit_queue_removal(const struct change *c)
+{
+    if (is_queue(c->kind) && text_equal(c->key.name, QUEUE_DEFAULT))
+        return forbidden(c, "what names no queue is in this one; it can be changed and stopped");
+    return NULL;
+}

@@ -1,0 +1,94 @@
+#include "kinds/quota/quota_count.h"
+
+#include "base/mem.h"
+
+/* Durable or applied, one after the other. */
+static const struct store_object *next_of(const struct quota_counting *q,
+                                          const struct store_range *range,
+                                          const struct store_key *after)
+{
+    return q->is_durable ? store_next(q->store, range, after)
+                         : store_next_applied(q->store, range, after);
+}
+
+static struct err *too_much(const struct quota_counting *q, const char *resource)
+{
+    return err_new(ERR_INVALID, "namespace %s uses more %s than can be counted", q->ns, resource);
+}
+
+/* Adds what `object` uses of each key. */
+static struct err *add_object(const struct quota_counting *q, const struct kind *k,
+                              const json_t *object, json_t *used)
+{
+    const char *resource;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe (used, next, resource, value) {
+        struct quantity sum = quota_amount(value);
+        struct quantity usage = quota_usage(k, object, resource);
+
+        if (usage.milli == 0)
+            continue;
+        if (!quota_add(&sum, usage))
+            return too_much(q, resource);
+        json_put(used, resource, quota_amount_json(sum));
+    }
+    return NULL;
+}
+
+static struct err *count_pods(const struct quota_counting *q, json_t *used)
+{
+    const struct kind *k = kind_find("", "pods");
+    const struct store_range range = {.group = "", .resource = "pods", .ns = q->ns};
+    const struct store_object *o = NULL;
+
+    while ((o = next_of(q, &range, o ? &o->key : NULL))) {
+        AUTO(json_freep) json_t *pod = NULL;
+
+        TRY(json_parse(o->bytes, &pod));
+        if (quota_covers(q->quota, k, pod))
+            TRY(add_object(q, k, pod, used));
+    }
+    return NULL;
+}
+
+/* Objects of other kinds count one each: nothing is decoded. The quota itself is one too, whether
+ * it is there already or not. */
+static void count_objects(const struct quota_counting *q, const struct kind *k,
+                          const char *resource, json_t *used)
+{
+    const struct store_range range = {.group = k->group, .resource = k->plural, .ns = q->ns};
+    bool is_own = text_equal(k->plural, "resourcequotas");
+    const char *own = json_text_at(q->quota, "metadata", "name", NULL);
+    const struct store_object *o = NULL;
+    int64_t n = is_own;
+
+    if (!quota_covers(q->quota, k, NULL))
+        return;
+    while ((o = next_of(q, &range, o ? &o->key : NULL)))
+        n += !(is_own && text_equal(o->key.name, own));
+    json_put(used, resource, quota_amount_json((struct quantity){.milli = n * 1000}));
+}
+
+struct err *quota_count(const struct quota_counting *q, json_t **ret)
+{
+    AUTO(json_freep) json_t *used = json_object();
+    const struct kind *pods = kind_find("", "pods");
+    const char *resource;
+    json_t *value;
+    bool has_pods = false;
+
+    json_object_foreach (json_at(q->quota, "spec", "hard", NULL), resource, value) {
+        const struct kind *k = quota_counted(resource);
+
+        json_put_text(used, resource, "0");
+        if (k && k != pods && !quota_ignores(k))
+            count_objects(q, k, resource, used);
+        has_pods |= !k || k == pods;
+    }
+    if (has_pods)
+        TRY(count_pods(q, used));
+    *ret = TAKE(used);
+    return NULL;
+}
