@@ -1,9 +1,9 @@
 /* jobs_world.h - a world with the job controllers in it, and nodes that are played by the test */
 #pragma once
 
-#include "control/cronjobs.h"
-#include "control/gc.h"
-#include "control/jobs.h"
+#include "control/gc/gc.h"
+#include "control/jobs/cronjobs.h"
+#include "control/jobs/jobs.h"
 #include "world.h"
 
 struct jobs_world {

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "control/arrivals.h"
+#include "control/report/arrivals.h"
 #include "engine_build.h"
 #include "sim/openb.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "control/gc.h"
+#include "control/gc/gc.h"
 #include "kinds/ledger.h"
 #include "test.h"
 #include "world.h"

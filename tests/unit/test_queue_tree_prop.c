@@ -6,7 +6,7 @@
 #include "../prop.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "control/queue_tree.h"
+#include "control/queue/queue_tree.h"
 #include "kinds/pod/pod_state.h"
 #include "test.h"
 #include "world.h"

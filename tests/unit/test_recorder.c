@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "control/recorder.h"
+#include "control/report/recorder.h"
 #include "sim/recording.h"
 #include "sim_loop.h"
 #include "test.h"

@@ -10,7 +10,7 @@
 #include "base/proc.h"
 #include "base/stamp.h"
 #include "cli/role/learn_files.h"
-#include "control/arrivals.h"
+#include "control/report/arrivals.h"
 #include "sim/value_table.h"
 
 enum {

@@ -1,10 +1,10 @@
 /*
  * learning.h - the table of policy "mete", learned in the background from what is asked for
  *
- * The server keeps the last arrivals (control/arrivals.h) and every so often, where enough came
- * since, starts `mete learn-values`: a child of lowest priority, bounded in time and memory, that
- * learns a table, tries it beside the one in use on what came lately, and leaves the new one where
- * it is better. It is in DIR/server/learned, and is there again after a restart.
+ * The server keeps the last arrivals (control/report/arrivals.h) and every so often, where enough
+ * came since, starts `mete learn-values`: a child of lowest priority, bounded in time and memory,
+ * that learns a table, tries it beside the one in use on what came lately, and leaves the new one
+ * where it is better. It is in DIR/server/learned, and is there again after a restart.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 #include "base/yaml.h"
 #include "cli/sim/sim_jobs.h"
 #include "cli/sim/sim_live.h"
-#include "control/queue_read.h"
+#include "control/queue/queue_read.h"
 #include "kinds/queue.h"
 #include "sim/trace_file.h"
 

@@ -1,0 +1,297 @@
+#include "control/report/free.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "kinds/queue.h"
+
+enum {
+    SIZES_MAX = 16,
+    GPUS_MAX = 64,    /* as many as a node has */
+    STARTS_MAX = 256, /* jobs of a size that are counted: more are as good */
+    MODELS_MAX = 32
+};
+
+/* Gpus of one model, over all nodes. */
+struct stock {
+    const char *model; /* borrowed from the view */
+    int64_t n_gpus;
+    int64_t n_free;
+    int64_t most_free; /* on one node */
+    const char *node;  /* that one */
+
+    const char *here; /* the node that is counted */
+    int64_t free_here;
+    bool takes_pods;
+};
+
+struct stocks {
+    struct stock at[MODELS_MAX];
+    size_t n;
+};
+
+struct report {
+    struct views *views;
+    struct loop_timer *timer;
+    report_done_fn done;
+    void *arg;
+    char *queue;
+    char *user;
+    int64_t time_limit_ns;
+    uint32_t sizes[SIZES_MAX];
+    size_t n_sizes;
+};
+
+/* ---- the question ---- */
+
+static struct err *read_sizes(const char *text, struct report *r)
+{
+    struct str rest = str_of(text ? text : "1,2,4,8");
+
+    while (rest.at && rest.size > 0) {
+        struct str one = str_cut(&rest, ',');
+        int64_t n = 0;
+        struct err *e = num_parse_int64(one, 1, GPUS_MAX, &n);
+
+        if (e)
+            return err_wrap(e, "parameter gpus");
+        if (r->n_sizes == SIZES_MAX)
+            return err_new(ERR_BAD_REQUEST, "parameter gpus: over %d sizes", SIZES_MAX);
+        r->sizes[r->n_sizes++] = (uint32_t)n;
+    }
+    return NULL;
+}
+
+static struct err *read_time(const char *text, struct report *r)
+{
+    struct err *e = text && *text ? num_parse_duration(str_of(text), &r->time_limit_ns) : NULL;
+
+    return e ? err_wrap(e, "parameter time") : NULL;
+}
+
+static bool is_allowed(const json_t *namespaces, const char *ns)
+{
+    for (size_t i = 0; i < json_array_size(namespaces); i++)
+        if (text_equal(json_string_value(json_array_get(namespaces, i)), ns))
+            return true;
+    return !namespaces;
+}
+
+/* The queue of what is submitted there without one of its own. */
+static char *queue_of_namespace(const struct views *v, const char *ns)
+{
+    AUTO(json_freep) json_t *object = cluster_get(v->cluster, "", "namespaces", "", ns);
+    const char *queue = json_text_at(object, "metadata", "labels", QUEUE_LABEL, NULL);
+
+    if (!queue || !*queue)
+        queue = json_text_at(object, "metadata", "annotations", QUEUE_LABEL, NULL);
+    return mem_strdup(queue && *queue ? queue : QUEUE_DEFAULT);
+}
+
+static struct err *read_queue(const struct views *v, const struct report_question *q,
+                              struct report *r)
+{
+    const char *queue = json_text(q->parameters, "queue");
+    const char *ns = json_text(q->parameters, "namespace");
+
+    if (!ns || !*ns)
+        ns = "default";
+    if (!is_allowed(q->namespaces, ns))
+        return err_new(ERR_FORBIDDEN,
+                       "what namespace \"%.64s\" could start is not told to user "
+                       "\"%.64s\"",
+                       ns, q->user);
+    r->queue = queue && *queue ? mem_strdup(queue) : queue_of_namespace(v, ns);
+    return NULL;
+}
+
+/* ---- the answer ---- */
+
+/* Nodes are by name there. */
+static bool takes_pods(struct mete_engine *e, const char *name)
+{
+    size_t first = 0;
+    size_t end = mete_node_count(e);
+
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        struct mete_node_view node;
+        int order;
+
+        if (mete_node_view(e, middle, &node) != METE_OK)
+            return false; /* counted: does not happen */
+        order = strcmp(node.name, name);
+        if (order == 0)
+            return node.takes_pods;
+        if (order < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return false;
+}
+
+static struct stock *find_stock(struct stocks *all, const char *model)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (text_equal(all->at[i].model, model))
+            return &all->at[i];
+    if (all->n == MODELS_MAX)
+        return NULL;
+    all->at[all->n] = (struct stock){.model = model};
+    return &all->at[all->n++];
+}
+
+/* The gpus come node by node. */
+static void count_gpu(struct mete_engine *e, struct stocks *all, const json_t *gpu)
+{
+    const char *node = json_text_at(gpu, "spec", "node", NULL);
+    const char *model = json_text_at(gpu, "spec", "model", NULL);
+    struct stock *s = model && node ? find_stock(all, model) : NULL;
+
+    if (!s)
+        return;
+    s->n_gpus++;
+    if (!text_equal(s->here, node)) {
+        s->here = node;
+        s->free_here = 0;
+        s->takes_pods = takes_pods(e, node);
+    }
+    if (!s->takes_pods || json_at(gpu, "status", "holder", NULL) ||
+        !text_equal(json_text_at(gpu, "status", "health", NULL), "healthy"))
+        return;
+    s->n_free++;
+    s->free_here++;
+    if (s->free_here <= s->most_free)
+        return;
+    s->most_free = s->free_here;
+    s->node = node;
+}
+
+/* How many jobs of so many gpus of that model could start. */
+static uint32_t count_starts(const struct report *r, const char *model, uint32_t gpus, uint32_t max)
+{
+    const struct mete_amount pods = {"pods", 1};
+    const struct mete_pod_set set = {.name = "main",
+                                     .count = 1,
+                                     .requests = &pods,
+                                     .n_requests = 1,
+                                     .gpus = gpus,
+                                     .gpu_models = &model,
+                                     .n_gpu_models = 1};
+    const struct mete_workload job = {.id = METE_ID_UNNAMED,
+                                      .name = "free",
+                                      .queue = r->queue,
+                                      .user = r->user,
+                                      .time_limit_ns = r->time_limit_ns,
+                                      .submit_ns = loop_wall_ns(r->views->loop),
+                                      .pod_sets = &set,
+                                      .n_pod_sets = 1};
+    uint32_t n = 0;
+
+    if (mete_count_starts(scheduler_engine(r->views->scheduler), &job, max,
+                          loop_wall_ns(r->views->loop), &n) != METE_OK)
+        return 0;
+    return n;
+}
+
+static json_t *stock_tree(const struct report *r, const struct stock *s)
+{
+    json_t *o = json_object();
+    json_t *starts;
+    int64_t largest = s->most_free < GPUS_MAX ? s->most_free : GPUS_MAX;
+
+    while (largest > 0 && count_starts(r, s->model, (uint32_t)largest, 1) == 0)
+        largest--;
+    json_put_text(o, "model", s->model);
+    json_put_int(o, "gpus", s->n_gpus);
+    json_put_int(o, "free", s->n_free);
+    json_put_int(o, "mostOnOneNode", s->most_free);
+    json_put_text(o, "node", s->node);
+    json_put_int(o, "largest", largest);
+    starts = json_array_at(o, "starts");
+    for (size_t i = 0; i < r->n_sizes; i++) {
+        uint32_t n =
+            r->sizes[i] > largest ? 0 : count_starts(r, s->model, r->sizes[i], STARTS_MAX + 1);
+        json_t *one = json_object();
+
+        json_put_int(one, "gpus", r->sizes[i]);
+        json_put_int(one, "jobs", n > STARTS_MAX ? STARTS_MAX : n);
+        json_put_bool(one, "orMore", n > STARTS_MAX);
+        (void)json_array_append_new(starts, one); /* fresh */
+    }
+    return o;
+}
+
+static json_t *make_report(const struct report *r)
+{
+    struct mete_engine *e = scheduler_engine(r->views->scheduler);
+    AUTO(json_freep) json_t *gpus = views_gpus(r->views);
+    struct stocks all = {0};
+    json_t *report = json_object();
+    json_t *models;
+    char stamp[STAMP_TEXT_SIZE];
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (gpus, i, gpu)
+        count_gpu(e, &all, gpu);
+    stamp_format(loop_wall_ns(r->views->loop), stamp);
+    json_put_text(report, "apiVersion", "mete.dev/v1");
+    json_put_text(report, "kind", "FreeReport");
+    json_put_text(report, "queue", r->queue);
+    json_put_text(report, "user", r->user);
+    json_put(report, "timeLimitSeconds",
+             r->time_limit_ns > 0 ? json_integer(r->time_limit_ns / NS_PER_SEC) : json_null());
+    json_put_text(report, "at", stamp);
+    models = json_array_at(report, "models");
+    for (size_t k = 0; k < all.n; k++)
+        (void)json_array_append_new(models, stock_tree(r, &all.at[k])); /* fresh */
+    return report;
+}
+
+void free_cancel(struct report *r)
+{
+    loop_timer_free(r->timer);
+    free(r->queue);
+    free(r->user);
+    free(r);
+}
+
+static void on_time(void *arg)
+{
+    struct report *r = arg;
+    AUTO(json_freep) json_t *report = make_report(r);
+    report_done_fn done = r->done;
+    void *done_arg = r->arg;
+
+    free_cancel(r);
+    done(done_arg, NULL, report);
+}
+
+struct err *free_begin(struct views *v, const struct report_question *q, report_done_fn done,
+                       void *done_arg, struct report **ret)
+{
+    struct report *r;
+    struct err *e;
+
+    TRY(scheduler_check_loaded(v->scheduler));
+    r = mem_alloc(sizeof(*r));
+    *r = (struct report){.views = v, .done = done, .arg = done_arg};
+    e = read_sizes(json_text(q->parameters, "gpus"), r);
+    if (!e)
+        e = read_time(json_text(q->parameters, "time"), r);
+    if (!e)
+        e = read_queue(v, q, r);
+    if (e) {
+        free_cancel(r);
+        return e;
+    }
+    r->user = mem_strdup(q->user ? q->user : "");
+    r->timer = loop_timer_new(v->loop, on_time, r);
+    loop_timer_set(r->timer, 0);
+    *ret = r;
+    return NULL;
+}

@@ -1,0 +1,113 @@
+#include "base/log.h"
+#include "base/mem.h"
+#include "control/report/views.h"
+#include "kinds/pod/pod_state.h"
+
+/* {from, to, ...}: members of the node's annotation and what they are called here. */
+static const char *const spec_members[] = {
+    "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
+
+static void copy_member(json_t *to, const json_t *from, const char *key)
+{
+    json_t *value = json_object_get(from, key);
+
+    json_put(to, key, value ? json_deep_copy(value) : json_null());
+}
+
+static json_t *holder_tree(struct views *v, const char *uuid)
+{
+    struct scheduler_holder holder;
+    AUTO_FREE char *ns = NULL;
+    json_t *o;
+
+    if (!scheduler_gpu_holder(v->scheduler, uuid, &holder))
+        return NULL;
+    o = json_object();
+    ns = mem_strndup(holder.key, (size_t)(holder.pod - holder.key) - 1);
+    json_put_text(o, "namespace", ns);
+    json_put_text(o, "pod", holder.pod);
+    json_put(o, "jobId", holder.job_id > 0 ? json_integer(holder.job_id) : json_null());
+    json_put_text(o, "user", *holder.user ? holder.user : NULL);
+    return o;
+}
+
+/* A name that a path can carry; uuids are such already. */
+static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
+{
+    const char *uuid = json_text(gpu, "uuid");
+    json_t *sample = json_object_get(gpu, "sample");
+    json_t *holder = uuid ? holder_tree(v, uuid) : NULL;
+    json_t *o = json_object();
+    json_t *metadata;
+    json_t *status;
+    json_t *spec;
+
+    json_put_text(o, "apiVersion", "mete.dev/v1");
+    json_put_text(o, "kind", "Gpu");
+    metadata = json_object_at(o, "metadata");
+    json_put_text(metadata, "name", uuid);
+    json_put_text(metadata, "uid", uuid);
+    json_put_text(metadata, "creationTimestamp",
+                  json_text_at(node, "metadata", "creationTimestamp", NULL));
+    spec = json_object_at(o, "spec");
+    json_put_text(spec, "node", json_text_at(node, "metadata", "name", NULL));
+    for (size_t i = 0; i < sizeof(spec_members) / sizeof(spec_members[0]); i++)
+        copy_member(spec, gpu, spec_members[i]);
+    status = json_object_at(o, "status");
+    copy_member(status, gpu, "health");
+    if (json_text(gpu, "healthReason"))
+        copy_member(status, gpu, "healthReason");
+    if (holder)
+        json_put(status, "holder", holder);
+    if (sample)
+        json_put(status, "sample", json_deep_copy(sample));
+    return o;
+}
+
+/* The gpus of one node go to `list`; with `uuid` that one only. */
+static void add_node(struct views *v, const json_t *node, const char *uuid, json_t *list)
+{
+    const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO(json_freep) json_t *gpus = NULL;
+    json_t *gpu;
+    size_t i;
+
+    if (text)
+        e = json_parse(str_of(text), &gpus);
+    if (e) /* said when the scheduler read it */
+        return;
+    json_array_foreach (gpus, i, gpu) {
+        if (!uuid || text_equal(uuid, json_text(gpu, "uuid")))
+            (void)json_array_append_new(list,
+                                        gpu_tree(v, node, gpu)); /* a fresh tree: cannot fail */
+    }
+}
+
+static json_t *gpus_of(struct views *v, const char *uuid)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO(json_freep) json_t *nodes = NULL;
+    json_t *list = json_array();
+    json_t *node;
+    size_t i;
+
+    e = cluster_list(v->cluster, "", "nodes", NULL, &nodes);
+    if (e)
+        LOG(ERROR, "view cannot be listed", S("resource", "nodes"), E(e));
+    json_array_foreach (nodes, i, node)
+        add_node(v, node, uuid, list);
+    return list;
+}
+
+json_t *views_gpus(struct views *v)
+{
+    return gpus_of(v, NULL);
+}
+
+json_t *views_gpu(struct views *v, const char *uuid)
+{
+    AUTO(json_freep) json_t *found = gpus_of(v, uuid);
+
+    return json_incref(json_array_get(found, 0));
+}

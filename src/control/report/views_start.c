@@ -1,0 +1,106 @@
+/* views_start.c - what keeps a bound pod from running: its image, its configuration, or its end */
+#include "base/mem.h"
+#include "control/report/views.h"
+#include "kinds/pod/pod_state.h"
+
+struct start_cause {
+    const char *waiting; /* reason of the container's state `waiting` */
+    const char *code;
+    const char *advice;
+};
+
+static const char advice_pull[] =
+    "look at the image's name, the registry and imagePullSecrets; `mete image pull IMAGE` tries "
+    "at once, `mete image import FILE IMAGE` brings the image from a file";
+static const char advice_create[] =
+    "mend the field that the message names, in a new job; `mete doctor` looks at the machine";
+
+static const struct start_cause start_causes[] = {
+    {"ErrImagePull", "ImagePullFailed", advice_pull},
+    {"ImagePullBackOff", "ImagePullFailed", advice_pull},
+    {"ErrImageNeverPull", "ImageNotFound",
+     "`mete image import FILE IMAGE` brings the image, and the pod starts by itself; or let it be "
+     "pulled: imagePullPolicy IfNotPresent"},
+    {"InvalidImageName", "InvalidImageName", "mend the image's name, in a new job"},
+    {"CreateContainerConfigError", "ConfigNotFound",
+     "create what the message names, and the pod starts by itself"},
+    {"CreateContainerError", "ContainerNotCreated", advice_create},
+    {"RunContainerError", "ContainerNotCreated", advice_create},
+    {"CrashLoopBackOff", "CrashLoop", "`mete logs JOB --previous` shows what it wrote last"},
+};
+
+static const struct start_cause *cause_find(const char *waiting)
+{
+    for (size_t i = 0; i < sizeof(start_causes) / sizeof(start_causes[0]); i++)
+        if (text_equal(start_causes[i].waiting, waiting))
+            return &start_causes[i];
+    return NULL;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    json_t *value = text ? json_string(text) : NULL;
+
+    return value ? value : json_null(); /* also where it is no UTF-8 */
+}
+
+/* "container main ended with exit code 3, 4 times; back-off 40s ..." The caller frees it. */
+static char *message_of(const json_t *container, const struct start_cause *cause)
+{
+    const json_t *waiting = json_at(container, "state", "waiting", NULL);
+    const json_t *last = json_at(container, "lastState", "terminated", NULL);
+    const char *name = json_text(container, "name");
+    const char *told = json_text(waiting, "message");
+    const char *text = told && told[0] ? told : cause->waiting;
+
+    if (text_equal(cause->code, "CrashLoop") && last)
+        return mem_format("container %s ended with exit code %" JSON_INTEGER_FORMAT
+                          " and was restarted %" JSON_INTEGER_FORMAT " times: %s",
+                          name ? name : "", (json_int_t)json_int(last, "exitCode", -1),
+                          (json_int_t)json_int(container, "restartCount", 0), text);
+    return mem_format("container %s: %s", name ? name : "", text);
+}
+
+/* Members of a scheduler's reason that have no meaning here are null or empty. */
+static json_t *start_tree(const json_t *pod, const json_t *container,
+                          const struct start_cause *cause)
+{
+    static const char *const unknown[] = {"since", "evaluatedAt", "position", "queueLength",
+                                          "estimate"};
+    static const char *const lists[] = {"blocking", "nodes", "wouldStartIf"};
+    AUTO_FREE char *message = message_of(container, cause);
+    json_t *o = json_object();
+
+    json_put_text(o, "code", cause->code);
+    json_put_text(o, "class", "yours");
+    json_put(o, "message", text_or_null(message));
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        (void)json_array_at(o, lists[i]); /* made empty */
+    json_put_int(o, "nodesLeftOut", 0);
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+        json_put(o, unknown[i], json_null());
+    json_put(o, "container", text_or_null(json_text(container, "name")));
+    json_put(o, "image", text_or_null(json_text(container, "image")));
+    json_put(o, "node", text_or_null(pod_node(pod)));
+    json_put_text(o, "advice", cause->advice);
+    return o;
+}
+
+json_t *views_start_reason(const json_t *pod)
+{
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+
+    for (size_t n = 0; n < sizeof(lists) / sizeof(lists[0]); n++) {
+        json_t *container;
+        size_t i;
+
+        json_array_foreach (json_at(pod, "status", lists[n], NULL), i, container) {
+            const char *waiting = json_text_at(container, "state", "waiting", "reason", NULL);
+            const struct start_cause *cause = cause_find(waiting);
+
+            if (cause)
+                return start_tree(pod, container, cause);
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,292 @@
+/* scheduler_ask.c - what a pod asks for, as the engine takes it */
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/stamp.h"
+#include "control/scheduler/scheduler_private.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
+
+enum {
+    PORTS_MAX = 64 /* host ports of one pod */
+};
+
+/* The engine counts up to here; more than any node has. */
+#define AMOUNT_MAX (INT64_C(1) << 60)
+#define GPUS_MAX   INT64_C(16384)
+
+/* FNV-1a */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* json_put_text and the like keep insertion order, so equal specs have equal texts. */
+uint64_t scheduler_ask_hash(const json_t *pod)
+{
+    AUTO_FREE char *spec = json_format(json_object_get(pod, "spec"));
+    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), spec);
+    struct topology_level levels[TOPOLOGY_MAX];
+    size_t n = topology_read(pod, NULL, levels);
+
+    hash = hash_text(hash, topology_is_linked(pod) ? "linked" : "");
+    hash = hash_text(hash, scheduler_queue_of(NULL, pod));
+    hash = hash_text(hash, scheduler_reservation_of(pod));
+    hash = (hash ^ (uint64_t)scheduler_expected_ns(pod)) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < n; i++)
+        hash = hash_text(hash_text(hash, levels[i].is_required ? "!" : "?"), levels[i].key);
+    return hash;
+}
+
+static int64_t stamp_at(const json_t *object, const char *part, const char *field)
+{
+    const char *text = json_text_at(object, part, field, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t ns = 0;
+
+    if (!text)
+        return 0;
+    e = stamp_parse(str_of(text), &ns);
+    return e || ns < 0 ? 0 : ns;
+}
+
+static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount *ret)
+{
+    json_t *containers = json_at(pod, "spec", "containers", NULL);
+    bool has_more = false;
+    size_t n = 0;
+    json_t *container;
+    json_t *port;
+    size_t i;
+    size_t k;
+
+    json_array_foreach (containers, i, container) {
+        json_array_foreach (json_object_get(container, "ports"), k, port) {
+            const char *protocol = json_text(port, "protocol");
+            int64_t number = json_int(port, "hostPort", 0);
+            const char *name;
+            bool is_new = true;
+
+            has_more |= number != 0 && n == PORTS_MAX;
+            if (number == 0 || n == PORTS_MAX)
+                continue;
+            name = arena_format(a, "hostport/%s/%" PRId64, protocol ? protocol : "TCP", number);
+            for (size_t at = 0; at < n; at++)
+                is_new = is_new && !text_equal(ret[at].resource, name);
+            if (is_new)
+                ret[n++] = (struct mete_amount){name, 1};
+        }
+    }
+    if (has_more) /* as below: no node has this */
+        ret[n++] = (struct mete_amount){"mete.dev/too-many-host-ports", 1};
+    return n;
+}
+
+static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_set *set)
+{
+    struct pod_requests asked = pod_requests(pod);
+    const struct mete_amount fixed[] = {
+        {"cpu", asked.cpu_milli},
+        {"memory", asked.memory_bytes},
+        {"ephemeral-storage", asked.ephemeral_bytes},
+        {"pods", 1},
+    };
+    struct mete_amount *list = arena_alloc(a, (6 + asked.n_others + PORTS_MAX) * sizeof(*list));
+    size_t n = 0;
+
+    for (size_t i = 0; i < 4; i++)
+        if (fixed[i].amount > 0)
+            list[n++] = fixed[i];
+    for (size_t i = 0; i < asked.n_others; i++)
+        list[n++] = (struct mete_amount){asked.others[i].name, asked.others[i].amount};
+    if (asked.has_more_others) /* what is not counted cannot be promised: no node has this */
+        list[n++] = (struct mete_amount){"mete.dev/too-many-resources", 1};
+    n += list_ports(a, pod, list + n);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].amount > AMOUNT_MAX)
+            list[i].amount = AMOUNT_MAX;
+    set->requests = list;
+    set->n_requests = n;
+    set->gpus = (uint32_t)(asked.gpus > GPUS_MAX ? GPUS_MAX : asked.gpus);
+}
+
+static void list_selector(struct arena *a, const json_t *pod, struct mete_pod_set *set)
+{
+    json_t *all = json_at(pod, "spec", "nodeSelector", NULL);
+    struct mete_label *list = arena_alloc(a, (json_object_size(all) + 1) * sizeof(*list));
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (all, key, value)
+        list[set->n_selector++] =
+            (struct mete_label){key, json_is_string(value) ? json_string_value(value) : ""};
+    set->selector = list;
+}
+
+static void list_tolerations(struct arena *a, const json_t *pod, struct mete_pod_set *set)
+{
+    json_t *all = json_at(pod, "spec", "tolerations", NULL);
+    struct mete_toleration *list = arena_alloc(a, (json_array_size(all) + 1) * sizeof(*list));
+    json_t *t;
+    size_t i;
+
+    json_array_foreach (all, i, t) {
+        const char *effect = json_text(t, "effect");
+
+        list[set->n_tolerations++] = (struct mete_toleration){
+            .key = json_text(t, "key"),
+            .value = json_text(t, "value"),
+            .is_exists = text_equal(json_text(t, "operator"), "Exists"),
+            .any_effect = !effect || !*effect,
+            .effect = text_equal(effect, "NoExecute")          ? METE_NO_EXECUTE
+                      : text_equal(effect, "PreferNoSchedule") ? METE_PREFER_NO_SCHEDULE
+                                                               : METE_NO_SCHEDULE,
+        };
+    }
+    set->tolerations = list;
+}
+
+static bool texts_equal(const char *const *a, const char *const *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!text_equal(a[i], b[i]))
+            return false;
+    return true;
+}
+
+static bool tolerates_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_tolerations; i++) {
+        const struct mete_toleration *one = &a->tolerations[i];
+        const struct mete_toleration *other = &b->tolerations[i];
+
+        if (!text_equal(one->key, other->key) || !text_equal(one->value, other->value) ||
+            one->is_exists != other->is_exists || one->any_effect != other->any_effect ||
+            one->effect != other->effect)
+            return false;
+    }
+    return true;
+}
+
+static bool selects_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_selector; i++)
+        if (!text_equal(a->selector[i].key, b->selector[i].key) ||
+            !text_equal(a->selector[i].value, b->selector[i].value))
+            return false;
+    return true;
+}
+
+static bool requests_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_requests; i++)
+        if (!text_equal(a->requests[i].resource, b->requests[i].resource) ||
+            a->requests[i].amount != b->requests[i].amount)
+            return false;
+    return true;
+}
+
+static bool domains_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_domains; i++)
+        if (!text_equal(a->domains[i].key, b->domains[i].key) ||
+            a->domains[i].is_required != b->domains[i].is_required)
+            return false;
+    return true;
+}
+
+static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    for (size_t i = 0; i < a->n_asks; i++) {
+        const struct mete_gpu_ask *one = &a->asks[i];
+        const struct mete_gpu_ask *other = &b->asks[i];
+
+        if (one->count != other->count || one->gpu_milli != other->gpu_milli ||
+            one->memory_bytes != other->memory_bytes || one->is_replica != other->is_replica ||
+            one->n_models != other->n_models || !text_equal(one->profile, other->profile) ||
+            !texts_equal(one->models, other->models, one->n_models))
+            return false;
+    }
+    return true;
+}
+
+/* Pods that differ in a member that is not compared here would be placed as if they did not. */
+_Static_assert(sizeof(struct mete_pod_set) == 216, "compare the new members of a pod set too");
+
+bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
+{
+    return a->gpus == b->gpus && a->is_linked == b->is_linked && a->gpu_milli == b->gpu_milli &&
+           a->gpu_memory_bytes == b->gpu_memory_bytes && text_equal(a->node, b->node) &&
+           a->n_requests == b->n_requests && a->n_gpu_models == b->n_gpu_models &&
+           a->n_selector == b->n_selector && a->n_tolerations == b->n_tolerations &&
+           a->n_domains == b->n_domains && a->n_asks == b->n_asks && domains_same(a, b) &&
+           asks_same(a, b) && requests_same(a, b) &&
+           texts_equal(a->gpu_models, b->gpu_models, a->n_gpu_models) && selects_same(a, b) &&
+           tolerates_same(a, b) && scheduler_affinity_same(a, b);
+}
+
+bool scheduler_is_ours(const struct scheduler *s, const json_t *pod)
+{
+    return scheduler_names_has(&s->names, json_text_at(pod, "spec", "schedulerName", NULL));
+}
+
+void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
+                   struct sched_ask *ret)
+{
+    const char *user = json_text_at(pod, "metadata", "annotations", POD_USER, NULL);
+    int64_t limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
+    int64_t priority = json_int_at(pod, "spec", "priority", NULL);
+
+    *ret = (struct sched_ask){.set = {.name = "main", .count = 1}};
+    list_requests(a, pod, &ret->set);
+    list_selector(a, pod, &ret->set);
+    list_tolerations(a, pod, &ret->set);
+    ret->set.is_linked = topology_is_linked(pod);
+    scheduler_ask_affinity(a, pod, &ret->set);
+    ret->workload = (struct mete_workload){
+        .name = arena_format(a, "%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
+                             json_text_at(pod, "metadata", "name", NULL)),
+        .queue = arena_strdup(a, scheduler_queue_of(s, pod)),
+        .reservation = arena_strdup(a, scheduler_reservation_of(pod)),
+        .user = user ? user : "",
+        .priority = (int32_t)priority, /* validated */
+        .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),
+        .time_limit_ns = limit_s > 0 ? limit_s * NS_PER_SEC : 0,
+        .estimate_ns = scheduler_expected_ns(pod),
+        .is_preemptible =
+            scheduler_is_ours(s, pod) &&
+            !text_equal(json_text_at(pod, "metadata", "annotations", POD_PREEMPTIBLE, NULL),
+                        "false"),
+        .never_preempts = text_equal(json_text_at(pod, "spec", "preemptionPolicy", NULL), "Never"),
+        .pod_sets = &ret->set,
+        .n_pod_sets = 1,
+    };
+}
+
+static void read_list(struct sched_pod *p, const json_t *list, bool is_init)
+{
+    json_t *container;
+    size_t i;
+
+    json_array_foreach (list, i, container) {
+        int64_t gpus = container_request_milli(container, "nvidia.com/gpu") / 1000;
+
+        if (gpus > 0)
+            vec_add(&p->containers, (struct sched_container){
+                                        .name = mem_strdup(json_text(container, "name")),
+                                        .gpus = (uint32_t)(gpus > UINT32_MAX ? UINT32_MAX : gpus),
+                                        .is_init = is_init});
+    }
+}
+
+void scheduler_read_containers(struct sched_pod *p, const json_t *pod)
+{
+    VEC_EACH (&p->containers, c) {
+        free(c->name);
+    }
+    vec_clear(&p->containers);
+    read_list(p, json_at(pod, "spec", "initContainers", NULL), true);
+    read_list(p, json_at(pod, "spec", "containers", NULL), false);
+}

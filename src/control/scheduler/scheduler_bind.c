@@ -1,0 +1,210 @@
+/*
+ * scheduler_bind.c - decisions of the engine into the ledger, each in one transaction
+ *
+ * A workload holds its gpus in the engine from the decision on. Where the store refuses the
+ * binding, or takes it back before it is durable, the workload gives them up and waits again.
+ */
+#include <assert.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/stamp.h"
+#include "control/scheduler/scheduler_private.h"
+
+#define RETRY_MIN_NS (INT64_C(250) * NS_PER_MS)
+#define RETRY_MAX_NS (INT64_C(30) * NS_PER_SEC)
+
+void sched_retry_later(struct scheduler *s)
+{
+    s->retry_ns = s->retry_ns == 0 ? RETRY_MIN_NS : s->retry_ns * 2;
+    if (s->retry_ns > RETRY_MAX_NS)
+        s->retry_ns = RETRY_MAX_NS;
+    loop_timer_set(s->retry_timer, s->retry_ns);
+}
+
+/* A workload that could not be bound waits again in its old place. It is tried again on the next
+ * change or a while later. */
+static void take_back(struct scheduler *s, struct sched_work *w)
+{
+    sched_work_unplaced(s, w);
+    sched_retry_later(s);
+}
+
+/* More than the store takes at once, whenever it is tried: its pods say so until something about
+ * the group is otherwise. */
+static void refuse(struct scheduler *s, struct sched_work *w, const struct err *why)
+{
+    AUTO_FREE char *text = mem_format("cannot be bound at once: %s", err_message(why));
+    VEC(struct sched_pod *) pods = {0};
+
+    VEC_EACH (&w->pods, p) {
+        vec_add(&pods, *p);
+    }
+    sched_work_unplaced(s, w);
+    sched_work_end(s, w);
+    VEC_EACH (&pods, p) {
+        sched_pod_wait(s, *p, "GangRefused", "yours", text);
+    }
+    vec_done(&pods);
+}
+
+/* A container's gpus are the first ones not yet dealt; an init container gets the first ones of
+ * all. */
+static size_t deal(struct arena *a, const struct sched_pod *p, struct ledger_container **ret)
+{
+    struct ledger_container *list = arena_alloc(a, (p->containers.n + 1) * sizeof(*list));
+    const char *const *gpus = (const char *const *)p->gpus.at;
+    size_t dealt = 0;
+    size_t n = 0;
+
+    VEC_EACH (&p->containers, c) {
+        size_t first = c->is_init ? 0 : dealt;
+        size_t count = c->gpus;
+
+        if (first + count > p->gpus.n)
+            count = p->gpus.n - first; /* the sums were made from the same numbers: does not
+                                          happen */
+        list[n++] = (struct ledger_container){
+            .name = c->name, .gpus = count > 0 ? gpus + first : NULL, .n_gpus = count};
+        if (!c->is_init)
+            dealt += count;
+    }
+    *ret = list;
+    return n;
+}
+
+static void tell_bound(struct scheduler *s, const struct sched_pod *p)
+{
+    AUTO_FREE char *message = mem_format("Successfully assigned %s to %s", p->key, p->node);
+
+    events_record(s->options.events, &(struct event){
+                                         .kind = "Pod",
+                                         .ns = p->ns,
+                                         .name = p->name,
+                                         .uid = p->uid,
+                                         .reason = "Scheduled",
+                                         .message = message,
+                                         .component = "mete-scheduler",
+                                     });
+}
+
+static void tell_taken_back(struct scheduler *s, const struct sched_pod *p, const struct err *why)
+{
+    AUTO_FREE char *message = mem_format("The binding to %s was taken back and is tried again: %s",
+                                         p->node, err_message(why));
+
+    events_record(s->options.events, &(struct event){
+                                         .kind = "Pod",
+                                         .ns = p->ns,
+                                         .name = p->name,
+                                         .uid = p->uid,
+                                         .is_warning = true,
+                                         .reason = "FailedBinding",
+                                         .message = message,
+                                         .component = "mete-scheduler",
+                                     });
+}
+
+static bool is_bound(const struct sched_work *w)
+{
+    VEC_EACH (&w->pods, p) {
+        if ((*p)->is_bound)
+            return true;
+    }
+    return false;
+}
+
+/* What was decided about it since, rests on the binding. */
+static void undo_eviction(struct sched_work *w)
+{
+    w->is_leaving = false;
+    free(w->evicted_because);
+    w->evicted_because = NULL;
+    VEC_EACH (&w->pods, p) {
+        (*p)->is_evicted = false;
+    }
+}
+
+/* Watches tell of a binding after its answer. */
+static void on_answer(void *owner, const char *key, uint64_t id, const struct err *e)
+{
+    struct scheduler *s = owner;
+    struct sched_work *w = scheduler_find_work(s, id);
+
+    (void)key;
+    if (!w || !w->is_placed || is_bound(w))
+        return;
+    if (!e) {
+        s->retry_ns = 0;
+        VEC_EACH (&w->pods, p) {
+            LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node),
+                U("gpus", (*p)->gpus.n));
+            tell_bound(s, *p);
+        }
+        return;
+    }
+    LOG(WARN, "binding was taken back", S("workload", w->key), U("pods", w->pods.n), E(e));
+    VEC_EACH (&w->pods, p) {
+        tell_taken_back(s, *p, e);
+    }
+    undo_eviction(w);
+    take_back(s, w);
+}
+
+static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
+{
+    struct arena *a = arena_new();
+    struct ledger_pod *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
+    struct ledger_placement placement = {.ns = w->ns,
+                                         .workload = w->name,
+                                         .pods = pods,
+                                         .n_pods = w->pods.n,
+                                         .now_ns = loop_wall_ns(s->options.loop)};
+    struct cluster_answer answer = writes_begin(s->writes, on_answer, NULL, w->id);
+    struct err *e;
+
+    for (size_t i = 0; i < w->pods.n; i++) {
+        const struct sched_pod *p = w->pods.at[i];
+        struct ledger_container *containers = NULL;
+
+        pods[i] = (struct ledger_pod){.name = p->name, .uid = p->uid, .node = p->node};
+        pods[i].n_containers = deal(a, p, &containers);
+        pods[i].containers = containers;
+    }
+    e = writes_end(answer, cluster_bind(s->options.cluster, &placement, answer));
+    arena_free(a);
+    return e;
+}
+
+/* Its pods are in the order of the engine's. */
+static void place(struct scheduler *s, struct sched_work *w, const struct mete_placement *at)
+{
+    for (size_t i = 0; i < at->n_pods && i < w->pods.n; i++) {
+        const struct mete_pod_placement *to = &at->pods[i];
+        struct sched_pod *p = w->pods.at[i];
+
+        assert(p->set == to->pod_set && p->index == to->pod);
+        scheduler_unlist(s, p);
+        sched_pod_place(p, to->node, to->gpus, to->n_gpus);
+    }
+    w->started_ns = loop_wall_ns(s->options.loop);
+    sched_work_placed(s, w);
+}
+
+void scheduler_carry_out(struct scheduler *s, const struct mete_placement *at)
+{
+    struct sched_work *w = scheduler_find_work(s, at->workload);
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!w)
+        return; /* every workload in the queue is ours */
+    place(s, w, at);
+    e = bind_work(s, w);
+    if (e) {
+        LOG(WARN, "workload was not bound", S("workload", w->key), U("pods", w->pods.n), E(e));
+        if (w->is_gang && err_code(e) == ERR_TOO_LARGE)
+            refuse(s, w, e);
+        else
+            take_back(s, w);
+    }
+}

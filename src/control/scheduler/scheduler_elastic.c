@@ -1,0 +1,120 @@
+/*
+ * scheduler_elastic.c - pods of a group beyond its minimum: they come as room comes and go first
+ *
+ * Each is a workload by itself, an extra to the engine (mete/engine.h). Which of a group's pods
+ * these are is found anew whenever one has come or gone, from what is there alone, so that it is
+ * the same after a restart: those that started together, then the first by the time of their
+ * creation, are needed until its minimum is reached, and the rest is not. Where a needed one goes,
+ * one of the rest is needed from then on.
+ */
+#include "base/log.h"
+#include "control/scheduler/scheduler_private.h"
+
+bool sched_rules_are_elastic(const struct gang_rules *rules)
+{
+    return !rules->counts_what_runs && (rules->min > 0 || rules->tasks);
+}
+
+/* What has succeeded is still counted; what is being ended is not. */
+static bool is_there(const struct sched_pod *p)
+{
+    return p->has_succeeded || (p->is_placed && !p->is_deleting);
+}
+
+static bool is_of_gang(const struct sched_pod *p)
+{
+    return p->work && p->work->is_gang;
+}
+
+static int compare_needed(const void *left, const void *right)
+{
+    const struct sched_pod *a = *(struct sched_pod *const *)left;
+    const struct sched_pod *b = *(struct sched_pod *const *)right;
+
+    if (is_of_gang(a) != is_of_gang(b))
+        return is_of_gang(a) ? -1 : 1;
+    return sched_pod_compare(a, b);
+}
+
+typedef VEC(struct sched_pod *) pod_list;
+
+/* The first of those that are not needed yet, of a task (NULL: of any). Returns how many are
+ * missing still. */
+static int64_t need(const pod_list *list, const char *task, int64_t missing)
+{
+    VEC_EACH (list, p) {
+        if (missing <= 0)
+            break;
+        if ((*p)->is_needed || (task && !text_equal(sched_pod_task(*p), task)))
+            continue;
+        (*p)->is_needed = true;
+        missing--;
+    }
+    return missing;
+}
+
+static void find_needed(const pod_list *list, const struct gang_rules *rules)
+{
+    int64_t n = 0;
+    const char *task;
+    json_t *count;
+
+    VEC_EACH (list, p) {
+        (*p)->is_needed = false;
+    }
+    json_object_foreach ((json_t *)(uintptr_t)rules->tasks, task, count) {
+        (void)need(list, task, json_integer_value(count));
+    }
+    VEC_EACH (list, p) {
+        n += (*p)->is_needed;
+    }
+    (void)need(list, NULL, rules->min - n);
+}
+
+void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
+                             const struct gang_rules *rules)
+{
+    pod_list list = {0};
+
+    if (!sched_rules_are_elastic(rules))
+        return;
+    VEC_EACH (&g->pods, p) {
+        if (is_there(*p))
+            vec_add(&list, *p);
+    }
+    if (list.n > 1)
+        qsort(list.at, list.n, sizeof(*list.at), compare_needed);
+    find_needed(&list, rules);
+    VEC_EACH (&list, p) {
+        struct sched_work *w = (*p)->work;
+
+        if (!w || w->is_gang || w->evicted_because || w->is_extra == !(*p)->is_needed)
+            continue;
+        w->is_extra = !(*p)->is_needed;
+        sched_work_again(s, w);
+    }
+    vec_done(&list);
+}
+
+/* The one of the group that is being ended for another, and why; or NULL. */
+static const struct sched_work *ending_of(const struct sched_group *g)
+{
+    VEC_EACH (&g->pods, p) {
+        if (is_of_gang(*p) && (*p)->work->evicted_because)
+            return (*p)->work;
+    }
+    return NULL;
+}
+
+void sched_group_end_rest(struct scheduler *s, struct sched_group *g)
+{
+    const struct sched_work *gang = ending_of(g);
+
+    for (size_t i = 0; gang && i < g->pods.n; i++) {
+        const struct sched_pod *p = g->pods.at[i];
+
+        if (p->work && p->is_placed && !p->is_deleting && !p->work->is_gang &&
+            !p->work->evicted_because)
+            scheduler_evict_with(s, p->work, gang->evicted_because);
+    }
+}

@@ -1,0 +1,220 @@
+/*
+ * scheduler_evict.c - decisions that something ends for another, carried out
+ *
+ * Each pod of a workload that is evicted is marked for deletion with its grace; a pod that nobody
+ * else makes anew leaves its record in the same transaction (kinds/object/requeue.h). The engine
+ * keeps what it holds for the one that it goes for until the last of its pods is gone.
+ *
+ * After a restart the engine does not know whom it had evicted. What is being ended for another is
+ * restored so that it is chosen first wherever room has to be made: nothing that was decided is
+ * undone, and nobody else is ended for it in vain. A gang of which some were marked and some were
+ * not yet ends as a whole.
+ */
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "control/scheduler/scheduler_private.h"
+#include "kinds/object/requeue.h"
+#include "kinds/pod/pod_state.h"
+
+/* "job 12", or its name where it has no number of its own. */
+static char *name_of(const struct scheduler *s, uint64_t id)
+{
+    const struct sched_work *w = scheduler_find_work(s, id);
+
+    if (id < METE_ID_UNNAMED)
+        return mem_format("job %" PRIu64, id);
+    return mem_strdup(w ? w->key : "another");
+}
+
+static char *message_of(const struct scheduler *s, const struct mete_eviction *e)
+{
+    const struct sched_work *by_work = scheduler_find_work(s, e->by);
+    const struct sched_work *victim = scheduler_find_work(s, e->workload);
+    bool is_higher = by_work && victim && by_work->asked_priority > victim->asked_priority;
+    AUTO_FREE char *by = name_of(s, e->by);
+
+    if (victim && victim->is_extra)
+        return mem_format("Preempted by %s: its group goes on without it", by);
+    switch (e->reason) {
+    case METE_EVICTED_RECLAIM:
+        return mem_format("Preempted by %s, whose queue takes back what it had lent", by);
+    case METE_EVICTED_MOVE:
+        return mem_format("Preempted by %s, for which it moves elsewhere", by);
+    case METE_EVICTED_PRIORITY:
+        break;
+    }
+    return mem_format("Preempted by %s, which %s", by,
+                      is_higher ? "has a higher priority" : "goes first in the queue");
+}
+
+static void tell(struct scheduler *s, const struct sched_pod *p, const char *message)
+{
+    LOG(INFO, "pod preempted", S("pod", p->key), S("cause", message));
+    events_record(s->options.events, &(struct event){
+                                         .kind = "Pod",
+                                         .ns = p->ns,
+                                         .name = p->name,
+                                         .uid = p->uid,
+                                         .reason = "Preempted",
+                                         .message = message,
+                                         .component = "mete-scheduler",
+                                     });
+}
+
+/* Durable: people are told. Taken back: the pod is still to go, and is marked again soon. */
+static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct scheduler *s = owner;
+    struct sched_pod *p = scheduler_find_pod(s, key);
+
+    (void)number;
+    if (!p || !p->is_evicted || !p->work || !p->work->is_leaving)
+        return;
+    if (!e) {
+        tell(s, p, p->work->evicted_because);
+        return;
+    }
+    LOG(WARN, "preemption was taken back, tried again", S("pod", p->key), E(e));
+    p->is_evicted = false;
+    s->has_unevicted = true;
+    sched_retry_later(s);
+}
+
+/* What could not be written is tried again soon; what is gone is gone. */
+static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *message)
+{
+    const struct cluster_eviction what = {
+        .ns = p->ns, .name = p->name, .uid = p->uid, .reason = POD_PREEMPTED, .message = message};
+    struct cluster_answer a = writes_begin(s->writes, on_answer, p->key, 0);
+    AUTO(err_freep)
+    struct err *e = writes_end(a, cluster_evict(s->options.cluster, &what, a));
+    bool is_gone = e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT);
+
+    if (e && !is_gone) {
+        LOG(WARN, "pod was not preempted, tried again", S("pod", p->key), E(e));
+        s->has_unevicted = true;
+        sched_retry_later(s);
+        return;
+    }
+    p->is_evicted = true;
+}
+
+static void evict_work(struct scheduler *s, struct sched_work *w)
+{
+    for (size_t i = 0; i < w->pods.n; i++)
+        if (!w->pods.at[i]->is_evicted)
+            evict_pod(s, w->pods.at[i], w->evicted_because);
+}
+
+/* Would the end of any of them take from a budget what it has not? Asked once: the second time it
+ * is chosen there is nobody else. */
+static bool is_spared(struct scheduler *s, const struct sched_work *w)
+{
+    for (size_t i = 0; i < w->pods.n && !w->is_dear; i++) {
+        const struct sched_pod *p = w->pods.at[i];
+        AUTO(err_freep)
+        struct err *e = cluster_check_budget(s->options.cluster, p->ns, p->name);
+
+        if (e && err_code(e) == ERR_BUSY)
+            return true;
+    }
+    return false;
+}
+
+static void begin(struct scheduler *s, struct sched_work *w, const char *because)
+{
+    w->is_leaving = true;
+    free(w->evicted_because);
+    w->evicted_because = mem_strdup(because);
+    evict_work(s, w);
+}
+
+void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char *because)
+{
+    if (!is_spared(s, w))
+        begin(s, w, because);
+}
+
+/* None of those who would go for the same one. */
+static void call_off(struct sched_eviction *list, size_t n, uint64_t by)
+{
+    for (size_t i = 0; i < n; i++)
+        list[i].is_off = list[i].is_off || list[i].by == by;
+}
+
+void scheduler_read_evictions(const struct scheduler *s, struct arena *a,
+                              const struct mete_decisions *d, struct sched_eviction *ret)
+{
+    for (size_t i = 0; i < d->n_evictions; i++) {
+        AUTO_FREE char *message = message_of(s, &d->evictions[i]);
+
+        ret[i] = (struct sched_eviction){.id = d->evictions[i].workload,
+                                         .by = d->evictions[i].by,
+                                         .message = arena_strdup(a, message)};
+    }
+}
+
+void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct sched_work *w = scheduler_find_work(s, list[i].id);
+
+        if (!w || !is_spared(s, w))
+            continue;
+        w->is_dear = true;
+        call_off(list, n, list[i].by);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct sched_work *w = scheduler_find_work(s, list[i].id);
+
+        if (w && list[i].is_off)
+            sched_work_again(s, w);
+        else if (w)
+            begin(s, w, list[i].message);
+    }
+}
+
+void scheduler_finish_evictions(struct scheduler *s)
+{
+    struct sched_work *w;
+    struct sched_work *next;
+
+    if (!s->has_unevicted)
+        return;
+    s->has_unevicted = false;
+    map_each (handle, s->works, w, next) {
+        if (w->evicted_because)
+            evict_work(s, w);
+    }
+}
+
+static bool is_preempted(const json_t *pod)
+{
+    const json_t *condition = object_condition(pod, "DisruptionTarget");
+
+    return pod_is_deleting(pod) && text_equal(json_text(condition, "status"), "True") &&
+           text_equal(json_text(condition, "reason"), POD_PREEMPTED);
+}
+
+/* By the server that was here before. */
+void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    const json_t *condition = object_condition(pod, "DisruptionTarget");
+    const char *message = json_text(condition, "message");
+    struct sched_work *w = p->work;
+
+    if (p->is_evicted || !is_preempted(pod))
+        return;
+    p->is_evicted = true;
+    if (!w || w->is_leaving || w->is_going)
+        return;
+    w->is_going = true;
+    w->gone_ns = sched_stamp(json_text_at(pod, "metadata", "deletionTimestamp", NULL));
+    w->evicted_because = mem_strdup(message ? message : "Preempted");
+    s->has_unevicted = true;
+    if (!s->is_loading || !w->is_gang)
+        sched_work_again(s, w);
+    scheduler_poke(s);
+}

@@ -1,0 +1,166 @@
+/*
+ * scheduler_held.c - the ledger against the engine
+ *
+ * What the ledger says is held and no pod in the engine accounts for is held there by a stand-in, a
+ * workload that only has that gpu: until its pod appears, or the ledger lets go.
+ */
+#include "base/log.h"
+#include "control/scheduler/scheduler_private.h"
+
+static struct sched_held *find_held(const struct scheduler *s, const char *uuid)
+{
+    struct sched_held *h = NULL;
+
+    map_find_text(handle, s->held, uuid, h);
+    return h;
+}
+
+static void drop(struct scheduler *s, struct sched_held *h)
+{
+    if (h->stand_in == 0)
+        return;
+    (void)mete_workload_remove(s->engine, h->stand_in); /* it is there: we put it there */
+    h->stand_in = 0;
+    scheduler_poke(s);
+}
+
+void scheduler_drop_stand_in(struct scheduler *s, const char *uuid)
+{
+    struct sched_held *h = find_held(s, uuid);
+
+    if (h)
+        drop(s, h);
+}
+
+/* Does the pod that the ledger names hold it in the engine, or is about to? */
+static bool is_accounted(const struct scheduler *s, const struct sched_held *h)
+{
+    const struct sched_pod *p = scheduler_find_pod(s, h->pod);
+
+    return p && p->work && text_equal(p->uid, h->pod_uid) && p->is_placed &&
+           mete_gpu_holder(s->engine, h->uuid) == p->work->id;
+}
+
+static void stand_in(struct scheduler *s, struct sched_held *h)
+{
+    const struct mete_pod_set set = {.name = "main", .count = 1, .gpus = 1};
+    const char *const gpus[] = {h->uuid};
+    struct mete_pod_placement pod = {.node = h->node, .gpus = gpus, .n_gpus = 1};
+    struct mete_workload w = {.id = METE_ID_UNNAMED + ++s->next_unnamed,
+                              .name = h->pod,
+                              .pod_sets = &set,
+                              .n_pod_sets = 1};
+    struct mete_placement placement = {.workload = w.id, .pods = &pod, .n_pods = 1};
+
+    if (mete_workload_restore(s->engine, &w, &placement) == METE_OK) {
+        h->stand_in = w.id;
+        return;
+    }
+    /* Another holds it in the engine: that one's binding will be refused, and then it is free for
+     * this. */
+    LOG(WARN, "gpu is held by another in the ledger", S("gpu", h->uuid), S("pod", h->pod),
+        S("error", mete_last_error(s->engine)));
+}
+
+/* What is kept for another until all of the gang that held it is gone. */
+static bool is_kept(const struct scheduler *s, const struct sched_held *h)
+{
+    const struct sched_work *w = scheduler_find_work(s, mete_gpu_holder(s->engine, h->uuid));
+
+    return w && (w->is_leaving || w->is_shrunk);
+}
+
+static void check(struct scheduler *s, struct sched_held *h)
+{
+    if (is_accounted(s, h))
+        drop(s, h);
+    else if (h->stand_in == 0 && !is_kept(s, h))
+        stand_in(s, h);
+}
+
+void scheduler_check_held(struct scheduler *s, const char *uuid)
+{
+    struct sched_held *h = find_held(s, uuid);
+
+    if (h)
+        check(s, h);
+}
+
+void scheduler_check_all_held(struct scheduler *s)
+{
+    struct sched_held *h;
+    struct sched_held *next;
+
+    map_each (handle, s->held, h, next) {
+        check(s, h);
+    }
+}
+
+void sched_held_free(struct scheduler *s, struct sched_held *h)
+{
+    map_remove(handle, s->held, h);
+    free(h->uuid);
+    free(h->pod);
+    free(h->pod_uid);
+    free(h->node);
+    free(h);
+}
+
+static char *text_or_empty(const json_t *entry, const char *field)
+{
+    const char *text = json_text(entry, field);
+
+    return mem_strdup(text ? text : "");
+}
+
+void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *entry)
+{
+    struct scheduler *s = arg;
+    struct sched_held *h = find_held(s, name);
+
+    (void)ns;
+    if (h) {
+        drop(s, h);
+        sched_held_free(s, h);
+    }
+    h = mem_alloc(sizeof(*h));
+    h->uuid = mem_strdup(name);
+    h->pod = text_or_empty(entry, "pod");
+    h->pod_uid = text_or_empty(entry, "podUid");
+    h->node = text_or_empty(entry, "node");
+    map_add(handle, s->held, h->uuid, strlen(h->uuid), h);
+    if (!s->is_loading) /* else its pod may be one that was not read yet */
+        check(s, h);
+}
+
+void scheduler_remove_held(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct scheduler *s = arg;
+    struct sched_held *h = find_held(s, name);
+
+    (void)ns;
+    (void)last;
+    if (!h)
+        return;
+    drop(s, h);
+    sched_held_free(s, h);
+}
+
+bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, struct scheduler_holder *ret)
+{
+    const struct sched_held *h = find_held(s, uuid);
+    const struct sched_pod *p = h ? scheduler_find_pod(s, h->pod) : NULL;
+    const char *slash = h ? strchr(h->pod, '/') : NULL;
+
+    if (!h || !slash)
+        return false;
+    if (p && !text_equal(p->uid, h->pod_uid))
+        p = NULL;
+    *ret = (struct scheduler_holder){
+        .key = h->pod,
+        .pod = slash + 1,
+        .job_id = p ? p->job_id : 0,
+        .user = p ? p->user : "",
+    };
+    return true;
+}

@@ -1,0 +1,318 @@
+/*
+ * scheduler_nodes.c - Node objects as the engine's nodes
+ *
+ * Heartbeats and samples change a Node every few seconds; what the engine cares for is read into a
+ * small tree first and compared with what it was told last.
+ */
+#include "base/arena.h"
+#include "base/log.h"
+#include "control/scheduler/scheduler_private.h"
+#include "kinds/pod/pod_state.h"
+#include "model/quantity.h"
+
+/* These say in taints what the engine takes as a state of the node. */
+static bool is_state_taint(const char *key)
+{
+    static const char *const keys[] = {
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    };
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (text_equal(keys[i], key))
+            return true;
+    return false;
+}
+
+static int64_t amount_of(const char *resource, const char *text)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    struct quantity q = {0};
+
+    e = quantity_parse(str_of(text), &q);
+    if (e || q.milli < 0)
+        return 0; /* cannot be, in a validated object; nothing is the safe answer */
+    return text_equal(resource, "cpu") ? q.milli : q.milli / 1000;
+}
+
+static json_t *read_amounts(const struct scheduler *s, const json_t *node)
+{
+    json_t *all = json_at(node, "status", "allocatable", NULL);
+    json_t *amounts = json_object();
+    struct sched_port *port;
+    struct sched_port *next;
+    const char *name;
+    json_t *value;
+
+    if (!all)
+        all = json_at(node, "status", "capacity", NULL);
+    json_object_foreach (all, name, value) {
+        const char *text = json_string_value(value);
+
+        if (text && !text_equal(name, "nvidia.com/gpu"))
+            json_put_int(amounts, name, amount_of(name, text));
+    }
+    map_each (handle, s->ports, port, next) {
+        json_put_int(amounts, port->resource, 1);
+    }
+    return amounts;
+}
+
+/* What the driver leaves of a gpu's memory. */
+static int64_t usable_bytes(const json_t *gpu)
+{
+    int64_t all = json_int(gpu, "memoryBytes", 0);
+    int64_t reserved = json_int(gpu, "memoryReservedBytes", 0);
+
+    return reserved > 0 && reserved < all ? all - reserved : all;
+}
+
+static json_t *read_gpus(const json_t *node, const char *name)
+{
+    const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO(json_freep) json_t *all = NULL;
+    json_t *gpus = json_array();
+    json_t *gpu;
+    size_t i;
+
+    if (text)
+        e = json_parse(str_of(text), &all);
+    if (e)
+        LOG(WARN, "gpus of a node cannot be read", S("node", name), E(e));
+    json_array_foreach (all, i, gpu) {
+        json_t *kept = json_object();
+
+        json_put_text(kept, "uuid", json_text(gpu, "uuid"));
+        json_put_text(kept, "model", json_text(gpu, "model"));
+        json_put_int(kept, "memoryBytes", usable_bytes(gpu));
+        json_put_int(kept, "numaNode", json_int(gpu, "numaNode", -1));
+        json_put_int(kept, "linkGroup", json_int(gpu, "linkGroup", -1));
+        json_put_bool(kept, "isHealthy", text_equal(json_text(gpu, "health"), "healthy"));
+        (void)json_array_append_new(gpus, kept); /* a fresh object: cannot fail */
+    }
+    return gpus;
+}
+
+static json_t *read_taints(const json_t *node)
+{
+    json_t *all = json_at(node, "spec", "taints", NULL);
+    json_t *taints = json_array();
+    json_t *taint;
+    size_t i;
+
+    json_array_foreach (all, i, taint) {
+        json_t *kept;
+
+        if (is_state_taint(json_text(taint, "key")))
+            continue;
+        kept = json_object();
+        json_put_text(kept, "key", json_text(taint, "key"));
+        json_put_text(kept, "value", json_text(taint, "value"));
+        json_put_text(kept, "effect", json_text(taint, "effect"));
+        (void)json_array_append_new(taints, kept); /* as above */
+    }
+    return taints;
+}
+
+static json_t *read_facts(const struct scheduler *s, const json_t *node, const char *name)
+{
+    json_t *facts = json_object();
+    json_t *labels = json_at(node, "metadata", "labels", NULL);
+    const char *ready = json_text(object_condition(node, "Ready"), "status");
+
+    json_put(facts, "amounts", read_amounts(s, node));
+    json_put(facts, "labels", labels ? json_deep_copy(labels) : json_object());
+    json_put(facts, "taints", read_taints(node));
+    json_put(facts, "gpus", read_gpus(node, name));
+    json_put_bool(facts, "isReady", text_equal(ready, "True"));
+    json_put_bool(facts, "isCordoned", json_bool_at(node, "spec", "unschedulable", NULL));
+    json_put_text(facts, "reason",
+                  json_text_at(node, "metadata", "annotations", "mete.dev/drain-reason", NULL));
+    return facts;
+}
+
+static enum mete_effect effect_of(const char *text)
+{
+    if (text_equal(text, "NoExecute"))
+        return METE_NO_EXECUTE;
+    return text_equal(text, "PreferNoSchedule") ? METE_PREFER_NO_SCHEDULE : METE_NO_SCHEDULE;
+}
+
+static void list_amounts(struct arena *a, json_t *facts, struct mete_node *n)
+{
+    json_t *all = json_object_get(facts, "amounts");
+    struct mete_amount *list = arena_alloc(a, (json_object_size(all) + 1) * sizeof(*list));
+    const char *name;
+    json_t *value;
+
+    json_object_foreach (all, name, value)
+        list[n->n_capacity++] = (struct mete_amount){name, json_integer_value(value)};
+    n->capacity = list;
+}
+
+static void list_labels(struct arena *a, json_t *facts, struct mete_node *n)
+{
+    json_t *all = json_object_get(facts, "labels");
+    struct mete_label *list = arena_alloc(a, (json_object_size(all) + 1) * sizeof(*list));
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (all, key, value)
+        list[n->n_labels++] =
+            (struct mete_label){key, json_is_string(value) ? json_string_value(value) : ""};
+    n->labels = list;
+}
+
+static void list_taints(struct arena *a, json_t *facts, struct mete_node *n)
+{
+    json_t *all = json_object_get(facts, "taints");
+    struct mete_taint *list = arena_alloc(a, (json_array_size(all) + 1) * sizeof(*list));
+    json_t *taint;
+    size_t i;
+
+    json_array_foreach (all, i, taint)
+        list[n->n_taints++] =
+            (struct mete_taint){json_text(taint, "key"), json_text(taint, "value"),
+                                effect_of(json_text(taint, "effect"))};
+    n->taints = list;
+}
+
+static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
+{
+    json_t *all = json_object_get(facts, "gpus");
+    struct mete_gpu *list = arena_alloc(a, (json_array_size(all) + 1) * sizeof(*list));
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (all, i, gpu)
+        list[n->n_gpus++] = (struct mete_gpu){
+            .uuid = json_text(gpu, "uuid"),
+            .model = json_text(gpu, "model"),
+            .memory_bytes = json_int(gpu, "memoryBytes", 0),
+            .numa_node = (int)json_int(gpu, "numaNode", -1),
+            .link_group = (int)json_int(gpu, "linkGroup", -1),
+            .is_healthy = json_bool(gpu, "isHealthy", false),
+        };
+    n->gpus = list;
+}
+
+/* As the engine takes it, in the arena. */
+static void describe(struct arena *a, const struct sched_node *n, struct mete_node *ret)
+{
+    *ret = (struct mete_node){
+        .name = n->name,
+        .is_ready = json_bool(n->facts, "isReady", false),
+        .is_cordoned = json_bool(n->facts, "isCordoned", false),
+        .cordon_reason = json_text(n->facts, "reason"),
+    };
+    list_amounts(a, n->facts, ret);
+    list_labels(a, n->facts, ret);
+    list_taints(a, n->facts, ret);
+    list_gpus(a, n->facts, ret);
+}
+
+/* A node that the engine refuses is not used, and the log says why. */
+static void tell_engine(struct scheduler *s, struct sched_node *n)
+{
+    struct arena *a = arena_new();
+    struct mete_node node;
+
+    describe(a, n, &node);
+    n->is_refused = mete_node_set(s->engine, &node) != METE_OK;
+    if (n->is_refused) {
+        LOG(ERROR, "node cannot be used", S("node", n->name),
+            S("error", mete_last_error(s->engine)));
+        (void)mete_node_remove(s->engine, n->name); /* may not be there */
+    }
+    arena_free(a);
+}
+
+static struct sched_node *find_node(const struct scheduler *s, const char *name)
+{
+    struct sched_node *n = NULL;
+
+    map_find_text(handle, s->nodes, name, n);
+    return n;
+}
+
+bool scheduler_describe_node(struct arena *a, const struct scheduler *s, const char *name,
+                             struct mete_node *ret)
+{
+    const struct sched_node *n = find_node(s, name);
+
+    if (!n)
+        return false;
+    describe(a, n, ret);
+    ret->is_ready = true; /* one like it, and new */
+    ret->is_cordoned = false;
+    ret->cordon_reason = NULL;
+    return true;
+}
+
+void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct scheduler *s = arg;
+    AUTO(json_freep) json_t *facts = read_facts(s, object, name);
+    struct sched_node *n = find_node(s, name);
+
+    (void)ns;
+    if (n && json_equal(n->facts, facts))
+        return;
+    if (!n) {
+        n = mem_alloc(sizeof(*n));
+        n->name = mem_strdup(name);
+        map_add(handle, s->nodes, n->name, strlen(n->name), n);
+    }
+    json_decref(n->facts);
+    n->facts = TAKE(facts);
+    tell_engine(s, n);
+    scheduler_poke(s);
+}
+
+void sched_node_free(struct scheduler *s, struct sched_node *n)
+{
+    map_remove(handle, s->nodes, n);
+    json_decref(n->facts);
+    free(n->name);
+    free(n);
+}
+
+void scheduler_remove_node(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct scheduler *s = arg;
+    struct sched_node *n = find_node(s, name);
+    struct sched_node *next;
+
+    (void)ns;
+    (void)last;
+    if (!n)
+        return;
+    sched_node_free(s, n);
+    (void)mete_node_remove(s->engine, name); /* was not there where the engine refused it */
+    map_each (handle, s->nodes, n, next) {
+        /* its gpus may be on another by now, which was refused for that */
+        if (n->is_refused)
+            tell_engine(s, n);
+    }
+    scheduler_poke(s);
+}
+
+void scheduler_add_port(struct scheduler *s, const char *resource)
+{
+    struct sched_port *port = NULL;
+    struct sched_node *n;
+    struct sched_node *next;
+
+    map_find_text(handle, s->ports, resource, port);
+    if (port)
+        return;
+    port = mem_alloc(sizeof(*port));
+    port->resource = mem_strdup(resource);
+    map_add(handle, s->ports, port->resource, strlen(resource), port);
+    map_each (handle, s->nodes, n, next) {
+        json_put_int(json_object_get(n->facts, "amounts"), resource, 1);
+        tell_engine(s, n);
+    }
+}

@@ -1,0 +1,404 @@
+/* scheduler_pods.c - Pod objects as the engine's workloads */
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "control/scheduler/scheduler_private.h"
+#include "kinds/pod/pod_state.h"
+
+struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key)
+{
+    struct sched_pod *p = NULL;
+
+    map_find_text(handle, s->pods, key, p);
+    return p;
+}
+
+static int64_t job_id_of(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t id = 0;
+
+    if (!text)
+        return 0;
+    e = num_parse_int64(str_of(text), 1, INT64_MAX >> 2, &id);
+    return e ? 0 : id;
+}
+
+int64_t sched_stamp(const char *text)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t ns = 0;
+
+    if (!text)
+        return 0;
+    e = stamp_parse(str_of(text), &ns);
+    return e ? 0 : ns;
+}
+
+static struct sched_pod *pod_new(struct scheduler *s, const char *key, const json_t *pod)
+{
+    struct sched_pod *p = mem_alloc(sizeof(*p));
+    const char *user = json_text_at(pod, "metadata", "annotations", POD_USER, NULL);
+    const char *uid = json_text_at(pod, "metadata", "uid", NULL);
+
+    p->key = mem_strdup(key);
+    p->ns = mem_strdup(json_text_at(pod, "metadata", "namespace", NULL));
+    p->name = mem_strdup(json_text_at(pod, "metadata", "name", NULL));
+    p->uid = mem_strdup(uid ? uid : "");
+    p->user = mem_strdup(user ? user : "");
+    p->job_id = job_id_of(pod);
+    p->submit_ns = sched_stamp(json_text_at(pod, "metadata", "creationTimestamp", NULL));
+    map_add(handle, s->pods, p->key, strlen(p->key), p);
+    return p;
+}
+
+void sched_pod_place(struct sched_pod *p, const char *node, const char *const *gpus, size_t n_gpus)
+{
+    p->is_placed = true;
+    p->node = mem_strdup(node);
+    for (size_t i = 0; i < n_gpus; i++)
+        vec_add(&p->gpus, mem_strdup(gpus[i]));
+}
+
+static void clear_gpus(struct sched_pod *p)
+{
+    VEC_EACH (&p->gpus, uuid) {
+        free(*uuid);
+    }
+    vec_clear(&p->gpus);
+}
+
+void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
+{
+    p->is_placed = false;
+    p->is_bound = false;
+    free(p->node);
+    p->node = NULL;
+    VEC_EACH (&p->gpus, uuid) {
+        scheduler_check_held(s, *uuid);
+    }
+    clear_gpus(p);
+}
+
+static void keep_tree(struct sched_pod *p, const json_t *pod)
+{
+    json_decref(p->tree);
+    p->tree = pod ? json_incref((json_t *)(uintptr_t)pod) : NULL;
+}
+
+void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
+                    const char *class_text, const char *message)
+{
+    bool is_same = text_equal(code, p->wait.code);
+    char *copy = message ? mem_strdup(message) : NULL;
+
+    free(p->wait.message);
+    p->wait = (struct sched_wait){
+        .code = copy ? code : NULL,
+        .class_text = class_text,
+        .message = copy,
+        .since_ns = is_same ? p->wait.since_ns : loop_wall_ns(s->options.loop),
+    };
+    if (copy)
+        scheduler_list_waiting(s, p);
+}
+
+/* The engine forgets it, and what it held is free there. */
+static void leave_engine(struct scheduler *s, struct sched_pod *p)
+{
+    scheduler_unlist(s, p);
+    p->is_candidate = false;
+    if (p->group)
+        sched_group_changed(s, p->group);
+    sched_pod_wait(s, p, NULL, NULL, NULL);
+    if (!p->work)
+        return;
+    sched_work_leave(s, p);
+    sched_pod_unplace(s, p);
+    scheduler_poke(s);
+}
+
+void sched_pod_free(struct scheduler *s, struct sched_pod *p)
+{
+    scheduler_leave_group(s, p);
+    scheduler_unlist(s, p);
+    map_remove(handle, s->pods, p);
+    VEC_EACH (&p->containers, c) {
+        free(c->name);
+    }
+    vec_done(&p->containers);
+    clear_gpus(p);
+    vec_done(&p->gpus);
+    json_decref(p->tree);
+    free(p->queue);
+    free(p->gates);
+    free(p->wait.message);
+    free(p->told);
+    free(p->node);
+    free(p->user);
+    free(p->uid);
+    free(p->name);
+    free(p->ns);
+    free(p->key);
+    free(p);
+}
+
+static void forget(struct scheduler *s, struct sched_pod *p)
+{
+    leave_engine(s, p);
+    sched_pod_free(s, p);
+}
+
+/* What it was told before a restart is not told again. */
+static void read_told(struct sched_pod *p, const json_t *pod)
+{
+    const json_t *condition = object_condition(pod, "PodScheduled");
+    const char *message = json_text(condition, "message");
+
+    if (p->is_told || !message || !text_equal(json_text(condition, "status"), "False"))
+        return;
+    p->is_told = true;
+    p->told = mem_strdup(message);
+}
+
+void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra)
+{
+    const struct sched_work_name name = {.ns = p->ns, .name = p->name, .is_extra = is_extra};
+
+    (void)sched_work_wait(s, sched_work_new(s, &name, &p, 1));
+}
+
+static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    p->asks = scheduler_ask_hash(pod);
+    scheduler_read_containers(p, pod);
+    read_told(p, pod);
+    p->is_candidate = true;
+    if (p->group)
+        sched_group_changed(s, p->group); /* it comes to the queue with the others */
+    else
+        sched_pod_queue(s, p, false);
+}
+
+struct device_list {
+    struct arena *arena;
+    const char **at;
+    size_t n;
+};
+
+enum {
+    DEVICES_MAX = 64 /* as many as the engine has gpus on a node */
+};
+
+/* An init container shares the gpus of the others: each counts once. */
+static bool add_device(void *arg, const char *container, const char *uuid)
+{
+    struct device_list *list = arg;
+
+    (void)container;
+    for (size_t i = 0; i < list->n; i++)
+        if (text_equal(list->at[i], uuid))
+            return true;
+    if (list->n < DEVICES_MAX)
+        list->at[list->n++] = arena_strdup(list->arena, uuid);
+    return true;
+}
+
+static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    struct arena *a = arena_new();
+    struct device_list list = {.arena = a, .at = arena_alloc(a, DEVICES_MAX * sizeof(char *))};
+
+    pod_each_device(pod, add_device, &list);
+    for (size_t i = 0; i < list.n; i++)
+        scheduler_drop_stand_in(s, list.at[i]);
+    scheduler_read_containers(p, pod);
+    sched_pod_place(p, pod_node(pod), list.at, list.n);
+    p->is_bound = true;
+    arena_free(a);
+}
+
+/* It is on a node, whoever put it there; where it was bound with others, they are a gang. */
+static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    const char *part = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
+    AUTO_FREE char *placement = part ? mem_strndup(part, strcspn(part, "/")) : NULL;
+    bool is_gang = sched_name_is_gang(placement);
+    struct sched_work_name name = {
+        .ns = p->ns, .name = is_gang ? placement : p->name, .is_gang = is_gang};
+    struct sched_work *w = is_gang ? scheduler_find_gang(s, p->ns, placement) : NULL;
+    int64_t started_ns = sched_stamp(json_text_at(pod, "status", "startTime", NULL));
+
+    scheduler_tell_shrunk(s);
+    read_place(s, p, pod);
+    if (w) {
+        sched_work_grow(s, w, p);
+        return;
+    }
+    if (is_gang && p->group)
+        sched_group_read_priority(s, p->group, &name);
+    w = sched_work_new(s, &name, &p, 1);
+    w->started_ns = started_ns;
+    if (is_gang && s->is_loading)
+        sched_work_placed(s, w);
+    else
+        (void)sched_work_restore(s, w);
+}
+
+struct device_check {
+    struct scheduler *s;
+    uint64_t id;
+    bool is_same;
+};
+
+static bool check_device(void *arg, const char *container, const char *uuid)
+{
+    struct device_check *c = arg;
+
+    (void)container;
+    c->is_same = c->is_same && mete_gpu_holder(c->s->engine, uuid) == c->id;
+    return c->is_same;
+}
+
+/* Is it where the engine thinks it is, with the gpus that the engine thinks it has? */
+static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const json_t *pod)
+{
+    struct device_check c = {.s = s, .id = p->work ? p->work->id : 0, .is_same = true};
+
+    if (!p->work || !p->is_placed || !text_equal(p->node, pod_node(pod)))
+        return false;
+    pod_each_device(pod, check_device, &c);
+    return c.is_same;
+}
+
+static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    if (p->group && !p->is_bound)
+        sched_group_changed(s, p->group);
+    if (is_as_decided(s, p, pod)) {
+        p->is_bound = true;
+        return;
+    }
+    leave_engine(s, p);
+    account(s, p, pod);
+}
+
+/* Another scheduler's pod. Where that one has a reason of its own to tell, it is not overwritten.
+ */
+static void put_foreign(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    static const char code[] = "OtherScheduler";
+    const char *said = json_text(object_condition(pod, "PodScheduled"), "message");
+    AUTO_FREE char *message = NULL;
+
+    if (!p->wait.code) {
+        leave_engine(s, p);
+        read_told(p, pod);
+        message = mem_format("waits for the scheduler '%s', which its schedulerName names; Mete "
+                             "places pods of %s",
+                             json_text_at(pod, "spec", "schedulerName", NULL), s->names_text);
+        sched_pod_wait(s, p, code, "yours", message);
+        scheduler_poke(s);
+    }
+    if (said && !text_equal(said, p->wait.message))
+        scheduler_unlist(s, p);
+}
+
+static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    if (p->is_placed)
+        return; /* its binding is on the way */
+    if (pod_is_deleting(pod)) {
+        leave_engine(s, p);
+        return;
+    }
+    if (!scheduler_is_ours(s, pod)) {
+        put_foreign(s, p, pod);
+        return;
+    }
+    if ((p->work || p->is_candidate) && p->asks == scheduler_ask_hash(pod)) {
+        if (p->work)
+            sched_work_hold(s, p->work);
+        return;
+    }
+    leave_engine(s, p);
+    wait_for_turn(s, p, pod);
+}
+
+/* In its group it still counts, as long as it is there. */
+static void put_ended(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    if (!p->group) {
+        forget(s, p);
+        return;
+    }
+    if (p->has_succeeded || p->has_failed)
+        return;
+    leave_engine(s, p);
+    p->is_running = false;
+    p->has_succeeded = text_equal(pod_phase(pod), "Succeeded");
+    p->has_failed = !p->has_succeeded;
+}
+
+static void note_state(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+{
+    bool is_running = text_equal(pod_phase(pod), "Running");
+    bool is_deleting = pod_is_deleting(pod);
+
+    if (!p->group || (p->is_running == is_running && p->is_deleting == is_deleting))
+        return;
+    p->is_running = is_running;
+    p->is_deleting = is_deleting;
+    sched_group_changed(s, p->group);
+}
+
+void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
+{
+    struct scheduler *s = arg;
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct sched_pod *p = scheduler_find_pod(s, key);
+    uint64_t labels = scheduler_label_hash(pod);
+    bool has_new_labels;
+
+    if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL))) {
+        forget(s, p);
+        p = NULL;
+    }
+    if (!p)
+        p = pod_new(s, key, pod);
+    has_new_labels = p->work && p->labels != labels;
+    p->labels = labels;
+    keep_tree(p, pod);
+    sched_pod_read_hold(p, pod);
+    scheduler_join_group(s, p);
+    if (pod_is_terminal(pod)) {
+        put_ended(s, p, pod);
+        return;
+    }
+    if (*pod_node(pod)) {
+        put_bound(s, p, pod);
+        sched_pod_note_eviction(s, p, pod);
+    } else {
+        put_unbound(s, p, pod);
+    }
+    note_state(s, p, pod);
+    if (has_new_labels && p->work)
+        scheduler_relabel(s, p->work);
+    if (!p->group && (!p->work || !p->work->is_gang))
+        keep_tree(p, NULL);
+}
+
+void scheduler_remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct scheduler *s = arg;
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct sched_pod *p = scheduler_find_pod(s, key);
+
+    (void)last;
+    if (p)
+        forget(s, p);
+}

@@ -1,0 +1,435 @@
+/*
+ * scheduler_work.c - pods by themselves and gangs as the engine's workloads
+ *
+ * A placed gang that loses a pod is told to the engine again without it; one that is being evicted
+ * is not: all that it held is kept together, for the one that it makes room for, until the last of
+ * its pods is gone. As all of them are told anew, a large gang whose pods go one after the other is
+ * told of now and then only.
+ */
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "control/scheduler/scheduler_private.h"
+
+bool sched_name_is_gang(const char *placement)
+{
+    return placement && strchr(placement, ':') != NULL; /* in no name of a pod */
+}
+
+struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns, const char *name)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct sched_work *w = NULL;
+
+    map_find_text(by_key, s->gangs, key, w);
+    return w;
+}
+
+enum {
+    PODS_AT_ONCE = 64 /* in a gang that is told of whenever it loses one */
+};
+#define SHRINK_NS NS_PER_SEC
+
+/* A start that long ago makes the run protected by nothing, and its loss larger than any other. */
+#define LONG_AGO_NS INT64_C(1)
+
+struct sched_work *scheduler_find_work(const struct scheduler *s, uint64_t id)
+{
+    struct sched_work *w = NULL;
+
+    map_find(handle, s->works, &id, sizeof(id), w);
+    return w;
+}
+
+/* The job's number where it has one of its own, else one that people do not see. */
+static uint64_t id_for(struct scheduler *s, const struct sched_work *w)
+{
+    int64_t job_id = w->pods.at[0]->job_id;
+
+    if (job_id > 0 && !scheduler_find_work(s, (uint64_t)job_id))
+        return (uint64_t)job_id;
+    return METE_ID_UNNAMED + ++s->next_unnamed;
+}
+
+struct sched_work *sched_work_new(struct scheduler *s, const struct sched_work_name *name,
+                                  struct sched_pod *const *pods, size_t n)
+{
+    struct sched_work *w = mem_alloc(sizeof(*w));
+
+    w->key = mem_format("%s/%s", name->ns, name->name);
+    w->ns = mem_strdup(name->ns);
+    w->name = mem_strdup(name->name);
+    w->is_gang = name->is_gang;
+    w->is_extra = name->is_extra;
+    w->priority = name->priority;
+    w->has_priority = name->has_priority;
+    for (size_t i = 0; i < n; i++) {
+        vec_add(&w->pods, pods[i]);
+        pods[i]->work = w;
+    }
+    w->id = id_for(s, w);
+    map_add(handle, s->works, &w->id, sizeof(w->id), w);
+    return w;
+}
+
+/* What it holds in the engine stays there, if anything. */
+static void work_free(struct scheduler *s, struct sched_work *w)
+{
+    VEC_EACH (&w->pods, p) {
+        (*p)->work = NULL;
+    }
+    if (w->is_keyed)
+        map_remove(by_key, s->gangs, w);
+    map_remove(handle, s->works, w);
+    vec_done(&w->pods);
+    free(w->hold_text);
+    free(w->topology);
+    free(w->evicted_because);
+    free(w->key);
+    free(w->ns);
+    free(w->name);
+    free(w);
+}
+
+void sched_works_free(struct scheduler *s)
+{
+    while (s->works)
+        work_free(s, s->works);
+}
+
+static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
+{
+    for (size_t i = 0; i < set->n_requests; i++)
+        if (text_starts_with(set->requests[i].resource, "hostport/"))
+            scheduler_add_port(s, set->requests[i].resource);
+}
+
+/* Beyond so many sets of a gang labels keep pods that ask for the same apart no more. */
+enum {
+    LABELED_SETS_MAX = 32
+};
+
+/* Pods that ask for the same, with the same labels, are one set, in which each has its number. */
+static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, const char **podsets,
+                       size_t *n, const struct sched_ask *asked)
+{
+    for (size_t i = 0; i < *n; i++) {
+        if (!text_equal(podsets[i], asked->podset) || !sched_set_equal(&sets[i], &asked->set) ||
+            (*n < LABELED_SETS_MAX && !scheduler_labels_same(&sets[i], &asked->set)))
+            continue;
+        p->set = (uint32_t)i;
+        p->index = sets[i].count++;
+        return;
+    }
+    p->set = (uint32_t)*n;
+    p->index = 0;
+    sets[*n] = asked->set;
+    podsets[*n] = asked->podset;
+    sets[*n].name = *n == 0 ? "main" : p->name;
+    sets[(*n)++].count = 1;
+}
+
+/* A gang waits since its first pod was made, goes by the lowest of their priorities unless it has
+ * its own, has a time limit where all of them have, and preempts or is preempted where all may. */
+static void join(struct mete_workload *all, const struct mete_workload *one)
+{
+    all->priority = one->priority < all->priority ? one->priority : all->priority;
+    all->is_preemptible = all->is_preemptible && one->is_preemptible;
+    all->never_preempts = all->never_preempts || one->never_preempts;
+    all->submit_ns = one->submit_ns < all->submit_ns ? one->submit_ns : all->submit_ns;
+    if (all->time_limit_ns != 0 && one->time_limit_ns != 0)
+        all->time_limit_ns =
+            one->time_limit_ns > all->time_limit_ns ? one->time_limit_ns : all->time_limit_ns;
+    else
+        all->time_limit_ns = 0;
+}
+
+/* It ends anyway: the first that others may have the room of. */
+static void put_going(struct sched_work *w, struct mete_workload *all)
+{
+    all->priority = INT32_MIN;
+    all->is_preemptible = true;
+    all->min_run_ns = 0;
+    all->checkpoint_ns = INT64_MAX; /* nothing more is lost */
+    all->time_limit_ns = w->gone_ns > LONG_AGO_NS ? w->gone_ns - LONG_AGO_NS : 0;
+    w->started_ns = LONG_AGO_NS;
+}
+
+static int compare_pods(const void *left, const void *right)
+{
+    const struct sched_pod *a = *(struct sched_pod *const *)left;
+    const struct sched_pod *b = *(struct sched_pod *const *)right;
+
+    if (a->set != b->set)
+        return a->set < b->set ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+/* "train" of "volcano:train:0b5e7a21" */
+static const char *title_of(struct arena *a, const char *name)
+{
+    const char *first = strchr(name, ':') + 1;
+    const char *last = strrchr(name, ':');
+
+    return arena_strndup(a, first, last > first ? (size_t)(last - first) : strlen(first));
+}
+
+/* Also says of each pod which of which set it is, and orders them by that. */
+static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct sched_work *w)
+{
+    struct mete_pod_set *sets = arena_alloc(a, w->pods.n * sizeof(*sets));
+    const char **podsets = arena_alloc(a, w->pods.n * sizeof(*podsets));
+    struct mete_workload all = {0};
+
+    for (size_t i = 0; i < w->pods.n; i++) {
+        struct sched_pod *p = w->pods.at[i];
+        struct sched_ask ask;
+
+        scheduler_ask(s, a, p->tree, &ask);
+        sched_topology_of_pod(s, a, p, &ask);
+        add_ports(s, &ask.set);
+        if (ask.set.gpus < p->gpus.n)
+            ask.set.gpus = (uint32_t)p->gpus.n; /* by another's Binding */
+        if (w->is_gang)
+            ask.set.labels = scheduler_labels(a, p->tree, true, &ask.set.n_labels);
+        put_in_set(p, sets, podsets, &all.n_pod_sets, &ask);
+        if (i == 0) {
+            ask.workload.n_pod_sets = all.n_pod_sets;
+            all = ask.workload;
+        } else {
+            join(&all, &ask.workload);
+        }
+    }
+    all.id = w->id;
+    all.pod_sets = sets;
+    if (w->is_gang)
+        sched_topology_of_group(s, a, w->pods.at[0]->group, &all);
+    if (w->is_gang)
+        all.name = arena_format(a, "%s/%s", w->ns, title_of(a, w->name));
+    if (w->has_priority)
+        all.priority = w->priority;
+    all.is_extra = w->is_extra;
+    w->asked_priority = w->is_extra ? INT32_MIN : all.priority;
+    if (w->is_going)
+        put_going(w, &all);
+    else if (w->is_dear && all.time_limit_ns > 0 && w->started_ns > LONG_AGO_NS)
+        all.time_limit_ns += w->started_ns - LONG_AGO_NS; /* it ends when it would have */
+    if (w->pods.n > 1)
+        qsort(w->pods.at, w->pods.n, sizeof(struct sched_pod *), compare_pods);
+    return all;
+}
+
+bool sched_work_wait(struct scheduler *s, struct sched_work *w)
+{
+    struct arena *a = arena_new();
+    struct mete_workload asked = ask_for(s, a, w);
+    bool is_in = mete_workload_add(s->engine, &asked) == METE_OK;
+
+    arena_free(a);
+    if (!is_in) {
+        LOG(ERROR, "workload cannot be queued", S("workload", w->key),
+            S("error", mete_last_error(s->engine)));
+        work_free(s, w);
+        return false;
+    }
+    sched_work_hold(s, w);
+    VEC_EACH (&w->pods, p) {
+        scheduler_list_waiting(s, *p);
+    }
+    scheduler_poke(s);
+    return true;
+}
+
+static struct mete_placement placement_of(struct arena *a, const struct sched_work *w)
+{
+    struct mete_pod_placement *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
+
+    for (size_t i = 0; i < w->pods.n; i++) {
+        const struct sched_pod *p = w->pods.at[i];
+
+        pods[i] = (struct mete_pod_placement){
+            .pod_set = p->set,
+            .pod = p->index,
+            .node = p->node,
+            .gpus = (const char *const *)p->gpus.at,
+            .n_gpus = p->gpus.n,
+        };
+    }
+    return (struct mete_placement){.workload = w->id,
+                                   .pods = pods,
+                                   .n_pods = w->pods.n,
+                                   .started_ns = w->is_dear ? LONG_AGO_NS : w->started_ns};
+}
+
+void sched_work_placed(struct scheduler *s, struct sched_work *w)
+{
+    w->is_placed = true;
+    if (w->is_keyed || !w->is_gang || scheduler_find_gang(s, w->ns, w->name))
+        return;
+    w->is_keyed = true;
+    map_add(by_key, s->gangs, w->key, strlen(w->key), w);
+}
+
+void sched_work_unplaced(struct scheduler *s, struct sched_work *w)
+{
+    (void)mete_workload_unplace(s->engine, w->id); /* it is placed: that is why we are here */
+    w->is_placed = false;
+    w->started_ns = 0;
+    if (w->is_keyed)
+        map_remove(by_key, s->gangs, w);
+    w->is_keyed = false;
+    VEC_EACH (&w->pods, p) {
+        sched_pod_unplace(s, *p);
+        scheduler_list_waiting(s, *p);
+    }
+    sched_work_hold(s, w); /* somebody may have put it on hold meanwhile */
+}
+
+/* The ledger's word counts for what its pods hold. */
+static void give_up(struct scheduler *s, struct sched_work *w)
+{
+    while (w->pods.n > 0) {
+        struct sched_pod *p = w->pods.at[--w->pods.n];
+
+        p->work = NULL;
+        sched_pod_unplace(s, p);
+    }
+    work_free(s, w);
+}
+
+bool sched_work_restore(struct scheduler *s, struct sched_work *w)
+{
+    struct arena *a = arena_new();
+    struct mete_workload asked = ask_for(s, a, w);
+    struct mete_placement at = placement_of(a, w);
+    bool is_in = mete_workload_restore(s->engine, &asked, &at) == METE_OK;
+
+    arena_free(a);
+    if (!is_in) {
+        LOG(ERROR, "what a workload holds cannot be counted", S("workload", w->key),
+            S("error", mete_last_error(s->engine)));
+        give_up(s, w);
+        return false;
+    }
+    w->hold = METE_HOLD_NONE; /* as the engine has it now */
+    sched_work_placed(s, w);
+    scheduler_poke(s);
+    return true;
+}
+
+/* A placed gang is told to the engine when all pods have been read, with all that are its. */
+static bool is_untold(const struct scheduler *s, const struct sched_work *w)
+{
+    return s->is_loading && w->is_gang && w->is_placed;
+}
+
+static void remove_from_engine(struct scheduler *s, const struct sched_work *w)
+{
+    if (is_untold(s, w))
+        return;
+    if (mete_workload_remove(s->engine, w->id) != METE_OK)
+        LOG(ERROR, "workload was not in the engine", S("workload", w->key));
+    scheduler_poke(s);
+}
+
+void sched_work_end(struct scheduler *s, struct sched_work *w)
+{
+    bool was_leaving = w->is_leaving;
+
+    remove_from_engine(s, w);
+    work_free(s, w);
+    if (was_leaving)
+        scheduler_check_all_held(s); /* it had held more than its last pod did */
+}
+
+/* Of a pod by itself the tree is not kept. False: it is gone, which is told soon. */
+static bool load_tree(struct scheduler *s, struct sched_work *w)
+{
+    struct sched_pod *p = w->pods.at[0];
+
+    p->tree = cluster_get(s->options.cluster, "", "pods", p->ns, p->name);
+    if (p->tree && text_equal(json_text_at(p->tree, "metadata", "uid", NULL), p->uid))
+        return true;
+    json_decref(TAKE(p->tree));
+    return false;
+}
+
+void sched_work_again(struct scheduler *s, struct sched_work *w)
+{
+    struct sched_pod *p = w->pods.at[0];
+    bool is_loaded = !p->tree;
+
+    if (is_untold(s, w))
+        return;
+    if (is_loaded && !load_tree(s, w))
+        return;
+    w->is_shrunk = false;
+    remove_from_engine(s, w);
+    (void)sched_work_restore(s, w);
+    if (is_loaded)
+        json_decref(TAKE(p->tree));
+}
+
+void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p)
+{
+    vec_add(&w->pods, p);
+    p->work = w;
+    if (!s->is_loading)
+        sched_work_again(s, w);
+}
+
+void scheduler_tell_shrunk(void *scheduler)
+{
+    struct scheduler *s = scheduler;
+    struct sched_work *w;
+    struct sched_work *next;
+
+    if (!s->has_shrunk)
+        return;
+    s->has_shrunk = false;
+    map_each (handle, s->works, w, next) {
+        if (w->is_shrunk && !w->is_leaving)
+            sched_work_again(s, w);
+    }
+    scheduler_check_all_held(s);
+}
+
+static void shrink(struct scheduler *s, struct sched_work *w)
+{
+    if (w->pods.n < PODS_AT_ONCE) {
+        sched_work_again(s, w);
+        return;
+    }
+    w->is_shrunk = true;
+    if (!s->has_shrunk)
+        loop_timer_set(s->shrink_timer, SHRINK_NS);
+    s->has_shrunk = true;
+}
+
+void sched_work_leave(struct scheduler *s, struct sched_pod *p)
+{
+    struct sched_work *w = p->work;
+
+    for (size_t i = w->pods.n; i-- > 0;)
+        if (w->pods.at[i] == p)
+            vec_remove(&w->pods, i);
+    p->work = NULL;
+    if (w->pods.n == 0 || !w->is_placed) {
+        sched_work_end(s, w);
+        return;
+    }
+    if (!w->is_leaving)
+        shrink(s, w);
+}
+
+void sched_works_loaded(struct scheduler *s)
+{
+    struct sched_work *w;
+    struct sched_work *next;
+
+    map_each (handle, s->works, w, next) {
+        if (w->is_gang && w->is_placed)
+            (void)sched_work_restore(s, w);
+    }
+}
