@@ -57,7 +57,7 @@ static void waits_for_its_queue_to_be_there(void **state)
     QUEUE("x", 4, 0, ALL);
     QUEUE("y", 4, 0, ALL, .parent = "x");
     CYCLE(13, "");
-    assert_waits(2, "NoSuchQueue", "queue x holds queues: jobs go into one of these");
+    assert_waits(2, "NoSuchQueue", "queue x has queues below it: jobs go into one of these");
     assert_int_equal(mete_queue_remove(engine, "x"), METE_CONFLICT);
     assert_string_equal(mete_last_error(engine), "queue 'x': queue 'y' is below it");
 }
@@ -264,7 +264,8 @@ static void reclaims_what_others_borrowed(void **state)
     JOB(.id = 5, .gpus = 2, .queue = "x", .submit_s = 20);
     JOB(.id = 6, .gpus = 1, .queue = "x", .submit_s = 20);
     CYCLE(20, "3 for 5 4 for 5"); /* 1 and 2 are within what y owns */
-    assert_waits(5, "WaitingForPreempted", "job 3 and 1 more were evicted for it, not ended yet");
+    assert_waits(5, "WaitingForPreempted",
+                 "job 3 and 1 more were evicted for it and have not ended yet");
     CYCLE(21, "");
     OK(mete_workload_unplace(engine, 3));
     CYCLE(22, ""); /* its room is kept: neither 3 nor 6 gets it */

@@ -65,7 +65,7 @@ static void lets_nobody_else_in_who_could_still_run_at_its_start(void **state)
     assert_string_equal(
         why(1, 10),
         "Reserved: needs 1 gpu; a is reserved from 1970-01-01T00:16:40Z to 1970-01-01T00:33:20Z "
-        "(night); it might still run then | its time limit is at most 16m");
+        "(night); the job might still run then | its time limit is at most 16m");
     END(3);
     CYCLE(999, "");
     CYCLE(1000, "");
@@ -162,7 +162,8 @@ static void runs_those_who_name_it_in_it_alone(void **state)
     JOB(.id = 3, .gpus = 1, .user = "bob", .reservation = "demo", .limit_s = 1000);
     JOB(.id = 4, .gpus = 5, .user = "bob", .reservation = "demo");
     CYCLE(10, "");
-    assert_string_equal(why(1, 10), "Reserved: waits for the reservation demo, which is not there");
+    assert_string_equal(why(1, 10),
+                        "Reserved: waits for the reservation demo, which does not exist");
     RESERVE(.name = "demo", .from_s = 100, .to_s = 900, .gpus = 4);
     CYCLE(11, "");
     assert_string_equal(why(1, 11), "Reserved: waits for the reservation demo, which begins at "

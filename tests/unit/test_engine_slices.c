@@ -295,7 +295,7 @@ static void says_that_a_gpu_is_free_in_pieces(void **state)
     assert_string_equal(r.nodes[0].resource, "nvidia.com/mig-3g.40gb");
     assert_int_equal(mete_why(e, 4, 200 * SECOND, &r), METE_OK);
     assert_string_equal(r.code_text, "NoNodeFits");
-    assert_string_equal(r.message, "needs mig 7g.80gb; nothing of that is free");
+    assert_string_equal(r.message, "needs mig 7g.80gb; no such device is free");
     assert_sound(e);
     mete_engine_free(e);
 }

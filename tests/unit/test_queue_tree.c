@@ -187,7 +187,7 @@ static void queues_change_places(void **state)
     add_pod("default", "p", ",'labels':{'mete.dev/queue':'a'}", 1);
     add_pod("default", "q", ",'labels':{'mete.dev/queue':'b'}", 1);
     assert_runs("default", "p");
-    assert_waits("default", "q", "queue b holds queues: jobs go into one of these");
+    assert_waits("default", "q", "queue b has queues below it: jobs go into one of these");
 }
 
 static void a_pod_has_its_queue_from_its_label_or_its_namespace(void **state)
@@ -488,7 +488,7 @@ static void a_reservation_keeps_its_room_and_its_gpus(void **state)
     assert_waits(
         "default", "long",
         "needs 1 gpu; n is reserved from 2026-01-01T00:10:00Z to 2026-01-01T00:20:00Z (r); "
-        "it might still run then");
+        "the job might still run then");
     stop();
     start();
     assert_phase("r", "pending", NULL);

@@ -18,6 +18,7 @@
  * words, so the evictions end unless the caller adds or removes something. (A decision counts at
  * once: the victims are not secured any more, and the preemptor's charge is counted as held.)
  */
+
 #include "engine/evict/preempt.h"
 
 #include "engine/affinity/affinity.h"

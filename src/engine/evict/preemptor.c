@@ -1,4 +1,5 @@
 /* preemptor.c - the workloads that wait for their victims to end */
+
 #include <stdlib.h>
 
 #include "engine/evict/preempt.h"

@@ -5,6 +5,7 @@
  * Domains are tried in the order of their bounds, until a bound reaches the cost of the best
  * domain.
  */
+
 #include <stdlib.h>
 
 #include "engine/evict/victims.h"

@@ -1,4 +1,5 @@
 /* claim_find.c - the earliest room on a node: a sweep over its endings and claims */
+
 #include <stdlib.h>
 
 #include "engine/place/fit.h"

@@ -4,6 +4,7 @@
  * A row of levels for each moment at which something changes, so that a search can begin at the
  * earliest moment that is possible.
  */
+
 #include <stdlib.h>
 
 #include "engine/place/fit.h"

@@ -11,6 +11,7 @@
  * in ten used lately, and only the first workload in the order claims before `w`: when workloads
  * end early, any waiting one that fits may start. While too few workloads have ended: now.
  */
+
 #include "engine/plan/foresee.h"
 
 #include "engine/affinity/affinity.h"

@@ -6,6 +6,7 @@
  * longer, its outlook bounds this group's. Otherwise, on a node with too few free gpus, no pod
  * starts before a holder ends.
  */
+
 #include "engine/plan/outlook.h"
 
 #include <stdlib.h>

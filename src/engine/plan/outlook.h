@@ -1,5 +1,4 @@
-/* outlook.h - the earliest time at which a group's pod could start on each node, beside all claims
- */
+/* outlook.h - the earliest start of a group's pod on each node, beside all claims */
 #pragma once
 
 #include "engine/queue/queue.h"

@@ -3,6 +3,7 @@
  *
  * Bars are set lazily: they stay while the same reservations exclude the next workload.
  */
+
 #include <stdlib.h>
 
 #include "engine/place/fit.h"

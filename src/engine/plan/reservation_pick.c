@@ -5,6 +5,7 @@
  * with the most gpus, until a node holds all of the rest; then, of the nodes that do, the one with
  * the fewest. This order needs the fewest nodes and leaves large ones whole.
  */
+
 #include "engine/place/fit.h"
 #include "engine/place/search.h"
 #include "engine/plan/reservation.h"

@@ -1,3 +1,5 @@
+/* decay.c - powers of 1/2 and the decayed average */
+
 #include "engine/queue/decay.h"
 
 /* 2^-(2^-i) for i = 1 .. 32, in 1/2^63. */
@@ -48,7 +50,7 @@ void decay_fold(struct decay *u, int64_t passed_ns, int64_t half_life_ns)
     uint64_t average = (uint64_t)(u->area / (uint64_t)passed_ns);
     uint64_t left = decay_exp2((uint64_t)passed_ns, (uint64_t)half_life_ns);
 
-    /* towards the average, by as much as is not left of the past */
+    /* the past keeps `left`; the average makes up the rest */
     if (u->lately > average)
         u->lately = average + decay_scale(u->lately - average, left, EXP2_ONE);
     else

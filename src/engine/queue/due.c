@@ -1,3 +1,5 @@
+/* due.c - places in the order by size */
+
 #include "engine/queue/due.h"
 
 #include <inttypes.h>
@@ -8,8 +10,8 @@
 
 #define NS_PER_SEC INT64_C(1000000000)
 
-/* In gpu seconds; what asks for no gpus counts as one. */
-static int64_t size_of(struct mete_engine *e, const struct workload *w)
+/* The size in gpu seconds; a workload without gpus counts as one gpu. */
+static int64_t due_size(struct mete_engine *e, const struct workload *w)
 {
     struct charge c;
     int64_t milli;
@@ -28,7 +30,7 @@ int64_t due_of(struct mete_engine *e, const struct workload *w)
 
     if (!e->fairness.by_size)
         return 0;
-    return w->estimate_ns > 0 ? sizes_due(e->sizes, size_of(e, w), submit_s) : submit_s;
+    return w->estimate_ns > 0 ? sizes_due(e->sizes, due_size(e, w), submit_s) : submit_s;
 }
 
 void due_learn(struct mete_engine *e, struct workload *w)
@@ -36,7 +38,7 @@ void due_learn(struct mete_engine *e, struct workload *w)
     if (!e->fairness.by_size)
         return;
     if (w->estimate_ns > 0)
-        sizes_add(e->sizes, size_of(e, w));
+        sizes_add(e->sizes, due_size(e, w));
     w->key.due_s = due_of(e, w);
 }
 
@@ -71,11 +73,11 @@ void due_switch(struct mete_engine *e)
     e->sizes = e->fairness.by_size ? mem_alloc(sizeof(*e->sizes)) : NULL;
     id_map_each (&e->workloads, at, w) {
         if (e->sizes && w->estimate_ns > 0)
-            sizes_add(e->sizes, size_of(e, w));
+            sizes_add(e->sizes, due_size(e, w));
     }
     id_map_each (&e->workloads, at, w) {
         if (w->is_placed)
-            w->key.due_s = due_of(e, w); /* those that wait: points_begin */
+            w->key.due_s = due_of(e, w); /* waiting workloads: points_begin */
     }
 }
 

@@ -1,3 +1,5 @@
+/* order.c - the treap of waiting workloads */
+
 #include "engine/queue/order.h"
 
 #include <assert.h>
@@ -15,7 +17,7 @@ bool order_before(const struct order_key *a, const struct order_key *b)
     return a->id < b->id;
 }
 
-/* Two ids never share one. */
+/* Different ids have different heap keys. */
 static uint64_t heap_key(const struct order_link *link)
 {
     return num_scatter(link->key->id + NUM_SCATTER_STEP);
@@ -31,8 +33,8 @@ static void resize(struct order_link *link)
     link->size = size_of(link->left) + size_of(link->right) + 1;
 }
 
-/* Puts `child` where `old` hangs. */
-static void replace(struct order *o, const struct order_link *old, struct order_link *child)
+/* Puts `child` in the place of `old`. */
+static void order_replace(struct order *o, const struct order_link *old, struct order_link *child)
 {
     struct order_link *parent = old->parent;
 
@@ -46,13 +48,13 @@ static void replace(struct order *o, const struct order_link *old, struct order_
         child->parent = parent;
 }
 
-/* `link` changes places with its parent. */
-static void rotate_up(struct order *o, struct order_link *link)
+/* Rotates `link` into its parent's place. */
+static void order_rotate_up(struct order *o, struct order_link *link)
 {
     struct order_link *parent = link->parent;
     struct order_link *middle;
 
-    replace(o, parent, link);
+    order_replace(o, parent, link);
     if (parent->left == link) {
         middle = link->right;
         parent->left = middle;
@@ -84,15 +86,15 @@ void order_add(struct order *o, struct order_link *link, const struct order_key 
     *at = link;
     link->parent = parent;
     while (link->parent && heap_key(link) < heap_key(link->parent))
-        rotate_up(o, link);
+        order_rotate_up(o, link);
 }
 
 void order_remove(struct order *o, struct order_link *link)
 {
     assert(link->size > 0);
     while (link->left && link->right)
-        rotate_up(o, heap_key(link->left) < heap_key(link->right) ? link->left : link->right);
-    replace(o, link, link->left ? link->left : link->right);
+        order_rotate_up(o, heap_key(link->left) < heap_key(link->right) ? link->left : link->right);
+    order_replace(o, link, link->left ? link->left : link->right);
     for (struct order_link *up = link->parent; up; up = up->parent)
         up->size--;
     *link = (struct order_link){0};

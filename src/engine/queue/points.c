@@ -1,3 +1,5 @@
+/* points.c - the points of workloads, and the order by them */
+
 #include "engine/queue/points.h"
 
 #include "engine/queue/due.h"
@@ -19,13 +21,14 @@ static const struct mete_factors *factors_of(const struct mete_engine *e)
     return f;
 }
 
-/* Does any of them change by itself? */
+/* Does a factor change with time? */
 static bool is_moving(const struct mete_factors *f)
 {
     return f->age_points != 0 || f->fair_share_points != 0 || f->size_points != 0;
 }
 
-static int64_t age_of(const struct mete_factors *f, const struct workload *w, int64_t now_ns)
+static int64_t points_for_age(const struct mete_factors *f, const struct workload *w,
+                              int64_t now_ns)
 {
     int64_t most_ns = f->age_max_ns > 0 ? f->age_max_ns : AGE_MAX_DEFAULT_NS;
     int64_t waited_ns = now_ns > w->key.submit_ns ? now_ns - w->key.submit_ns : 0;
@@ -35,8 +38,8 @@ static int64_t age_of(const struct mete_factors *f, const struct workload *w, in
     return (int64_t)((__int128)f->age_points * waited_ns / most_ns);
 }
 
-static int64_t size_of(struct mete_engine *e, const struct mete_factors *f,
-                       const struct workload *w)
+static int64_t points_for_size(struct mete_engine *e, const struct mete_factors *f,
+                               const struct workload *w)
 {
     struct charge c;
     int64_t all;
@@ -53,7 +56,7 @@ static int64_t size_of(struct mete_engine *e, const struct mete_factors *f,
     return all > 0 ? (int64_t)((__int128)f->size_points * asked / all) : 0;
 }
 
-static int64_t add(int64_t a, int64_t b)
+static int64_t points_add(int64_t a, int64_t b)
 {
     int64_t sum = 0;
 
@@ -68,21 +71,22 @@ int64_t points_of(struct mete_engine *e, const struct workload *w, int64_t now_n
     int64_t points;
 
     if (w->is_extra)
-        return INT64_MIN; /* behind everybody */
+        return INT64_MIN; /* behind all others */
     points = (int64_t)f->class_points * w->priority;
 
     if (f == &only_class)
         return points;
-    points = add(points, (int64_t)f->qos_points * w->qos);
-    points = add(points, age_of(f, w, now_ns));
+    points = points_add(points, (int64_t)f->qos_points * w->qos);
+    points = points_add(points, points_for_age(f, w, now_ns));
     if (f->fair_share_points != 0)
-        points = add(points, (int64_t)f->fair_share_points * share_factor(w->queue, w->user) /
-                                 SHARE_FACTOR_ONE);
-    return f->size_points != 0 ? add(points, size_of(e, f, w)) : points;
+        points = points_add(points, (int64_t)f->fair_share_points *
+                                        share_factor(w->queue, w->user) / SHARE_FACTOR_ONE);
+    return f->size_points != 0 ? points_add(points, points_for_size(e, f, w)) : points;
 }
 
-/* Where the order stays as it is, the trees do. */
-static void order_anew(struct mete_engine *e, const struct queue *q, int64_t now_ns)
+/* Computes the keys of a queue's waiting workloads. The trees are built anew only if the order
+ * changes. */
+static void points_order_anew(struct mete_engine *e, const struct queue *q, int64_t now_ns)
 {
     VEC(struct order_key) keys = {0};
     VEC(struct workload *) all = {0};
@@ -125,7 +129,7 @@ void points_begin(struct mete_engine *e, int64_t now_ns)
         ((!is_moving(f) && !e->fairness.by_size) || now_ns - e->points_ns < period_ns))
         return;
     if (e->points_ns == 0 && e->counted.n == 0)
-        return; /* as they were made */
+        return; /* the points of the workloads' entry still hold */
     if (f->fair_share_points != 0) {
         map_each (handle, e->queue_map, q, next) {
             make_users(e, q);
@@ -134,7 +138,7 @@ void points_begin(struct mete_engine *e, int64_t now_ns)
     }
     due_check(e, now_ns);
     map_each (handle, e->queue_map, q, next) {
-        order_anew(e, q, now_ns);
+        points_order_anew(e, q, now_ns);
     }
     e->points_ns = now_ns > 0 ? now_ns : 1;
     e->version++;

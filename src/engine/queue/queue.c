@@ -1,3 +1,5 @@
+/* queue.c - the tree of queues: set, removed, and counted anew */
+
 #include "engine/queue/queue.h"
 
 #include <assert.h>
@@ -46,7 +48,7 @@ void queue_free(struct mete_engine *e, struct queue *q)
     free(q);
 }
 
-static struct queue *find(const struct mete_engine *e, const char *name)
+static struct queue *queue_find(const struct mete_engine *e, const char *name)
 {
     struct queue *q = NULL;
 
@@ -54,10 +56,11 @@ static struct queue *find(const struct mete_engine *e, const char *name)
     return q;
 }
 
-/* One that is not there is right below the root: it counts what is held in it all the same. */
+/* A queue that the caller does not have is right below the root, and counts what its workloads
+ * hold. */
 struct queue *queue_make(struct mete_engine *e, const char *name)
 {
-    struct queue *q = find(e, name);
+    struct queue *q = queue_find(e, name);
 
     if (q)
         return q;
@@ -69,7 +72,7 @@ struct queue *queue_make(struct mete_engine *e, const char *name)
     return q;
 }
 
-static void drop_unused(struct mete_engine *e, struct queue *q)
+static void queue_drop_unused(struct mete_engine *e, struct queue *q)
 {
     if (q->is_present || q->refs > 0)
         return;
@@ -80,7 +83,7 @@ static void drop_unused(struct mete_engine *e, struct queue *q)
 void queue_unref(struct mete_engine *e, struct queue *q)
 {
     q->refs--;
-    drop_unused(e, q);
+    queue_drop_unused(e, q);
 }
 
 void queues_free(struct mete_engine *e)
@@ -106,11 +109,11 @@ void queues_free(struct mete_engine *e)
     vec_done(&e->evictions);
 }
 
-static void relist(struct queue *root, struct queue *q)
+static void queue_relist(struct queue *root, struct queue *q)
 {
     size_t at;
 
-    assert(root); /* every queue that is there has a parent */
+    assert(root); /* every present queue has a parent */
     at = root->children.n;
     vec_add(&root->children, q);
     for (; at > 0 && strcmp(root->children.at[at - 1]->name, q->name) > 0; at--)
@@ -118,7 +121,7 @@ static void relist(struct queue *root, struct queue *q)
     root->children.at[at] = q;
 }
 
-static void unlist(struct queue *q)
+static void queue_unlist(struct queue *q)
 {
     for (size_t i = 0; i < q->parent->children.n; i++)
         if (q->parent->children.at[i] == q) {
@@ -127,7 +130,7 @@ static void unlist(struct queue *q)
         }
 }
 
-/* From the `i`th on: what is before it is where it was. */
+/* Numbers the present queues from the `i`th on; earlier ones kept their places. */
 static void number_present(struct mete_engine *e, size_t i)
 {
     for (; i < e->queues.n; i++)
@@ -145,8 +148,9 @@ static void list_present(struct mete_engine *e, struct queue *q)
     number_present(e, at);
 }
 
-/* The groups of a queue that limits users are of one user each. */
-static void regroup(struct mete_engine *e, struct queue *q, bool splits)
+/* Makes a queue's groups anew when its limits of users come or go: with limits, each group has one
+ * user. */
+static void queue_regroup(struct mete_engine *e, struct queue *q, bool splits)
 {
     VEC(struct workload *) all = {0};
 
@@ -183,7 +187,7 @@ static void reset_cells(struct queue *q)
     }
 }
 
-/* Children first, so that each guarantee includes those below it. */
+/* Resets children first, so that each guarantee includes the guarantees below it. */
 static void reset_kept(const struct mete_engine *e, struct queue *q)
 {
     for (size_t i = 0; i < e->counted.n; i++) {
@@ -208,7 +212,7 @@ static void reset_kept(const struct mete_engine *e, struct queue *q)
     }
 }
 
-static void recharge(struct mete_engine *e, struct queue *q)
+static void queue_recharge(struct mete_engine *e, struct queue *q)
 {
     for (struct workload *w = q->first_placed; w; w = w->placed_after) {
         free(w->charged);
@@ -218,7 +222,7 @@ static void recharge(struct mete_engine *e, struct queue *q)
     }
 }
 
-static void recount(struct mete_engine *e)
+static void queues_recount(struct mete_engine *e)
 {
     struct queue *q;
     struct queue *next;
@@ -231,11 +235,11 @@ static void recount(struct mete_engine *e)
             reset_kept(e, q);
     }
     VEC_EACH (&e->queues, present) {
-        recharge(e, *present);
+        queue_recharge(e, *present);
     }
     map_each (handle, e->queue_map, q, next) {
         if (!q->is_present)
-            recharge(e, q);
+            queue_recharge(e, q);
     }
     VEC_EACH (&e->preemptors, w) {
         preempt_count(e, *w);
@@ -247,7 +251,7 @@ static void settle_tree(struct mete_engine *e, struct queue *q, unsigned depth, 
     q->depth = depth;
     splits = splits || q->user_limits.running > 0 || q->user_limits.gpu_milli > 0;
     if (q->parent)
-        regroup(e, q, splits);
+        queue_regroup(e, q, splits);
     VEC_EACH (&q->children, child) {
         settle_tree(e, *child, depth + 1, splits);
     }
@@ -265,12 +269,12 @@ static void count_depths(struct mete_engine *e)
     }
 }
 
-/* Plans are by the order as it was. */
+/* Plans followed the old order: `eased` lets failed groups be tried again. */
 void queues_changed(struct mete_engine *e)
 {
     count_depths(e);
     settle_tree(e, e->root, 0, e->is_reserved_by_user);
-    recount(e);
+    queues_recount(e);
     e->eased++;
     e->version++;
 }
@@ -318,7 +322,7 @@ static enum mete_result check_quotas(struct mete_engine *e, const struct mete_qu
     size_t n_new = e->counted.n;
 
     if ((unsigned)from->reclaim > METE_PREEMPT_ANY || (unsigned)from->within > METE_PREEMPT_LATER)
-        return engine_refuse(e, METE_INVALID, "queue '%s': whom it may evict makes no sense",
+        return engine_refuse(e, METE_INVALID, "queue '%s': reclaim or within is not a known rule",
                              from->name);
     if (from->n_quotas > QUOTAS_MAX)
         return engine_refuse(e, METE_INVALID, "queue '%s': over %d quotas", from->name, QUOTAS_MAX);
@@ -349,13 +353,13 @@ static enum mete_result check_quotas(struct mete_engine *e, const struct mete_qu
     return METE_OK;
 }
 
-/* The depth of what hangs below it. */
-static unsigned height(const struct queue *q)
+/* The depth of the tree below the queue. */
+static unsigned queue_height(const struct queue *q)
 {
     unsigned most = 0;
 
     VEC_EACH (&q->children, child) {
-        unsigned here = 1 + height(*child);
+        unsigned here = 1 + queue_height(*child);
 
         most = here > most ? here : most;
     }
@@ -365,18 +369,18 @@ static unsigned height(const struct queue *q)
 static enum mete_result check_parent(struct mete_engine *e, const struct mete_queue *from,
                                      struct queue **ret)
 {
-    const struct queue *own = find(e, from->name);
+    const struct queue *own = queue_find(e, from->name);
     struct queue *parent = e->root;
 
     if (from->parent && *from->parent)
-        parent = find(e, from->parent);
+        parent = queue_find(e, from->parent);
     if (!parent || !(parent == e->root || parent->is_present))
         return engine_refuse(e, METE_NOT_FOUND, "queue '%s': there is no queue '%s'", from->name,
                              from->parent);
     for (const struct queue *q = parent; q; q = q->parent)
         if (q == own)
             return engine_refuse(e, METE_INVALID, "queue '%s' is below itself", from->name);
-    if (parent->depth + 1 + (own ? height(own) : 0) > QUEUE_DEPTH_MAX)
+    if (parent->depth + 1 + (own ? queue_height(own) : 0) > QUEUE_DEPTH_MAX)
         return engine_refuse(e, METE_INVALID, "queue '%s': over %d queues above each other",
                              from->name, QUEUE_DEPTH_MAX);
     *ret = parent;
@@ -392,7 +396,7 @@ static enum mete_result check_queue(struct mete_engine *e, const struct mete_que
     if (!text_is_sane(from->name))
         return engine_refuse(e, METE_INVALID, "a queue has no name, or one over %d bytes",
                              TEXT_MAX);
-    own = find(e, from->name);
+    own = queue_find(e, from->name);
     if (!(own && own->is_present) && e->queues.n >= e->queues_max)
         return engine_refuse(e, METE_INVALID,
                              "queue '%s': there are %zu queues already, at most %u", from->name,
@@ -433,12 +437,12 @@ static void put_queue(struct mete_engine *e, struct queue *q, struct queue *pare
                       const struct mete_queue *from)
 {
     if (q->is_present)
-        unlist(q);
+        queue_unlist(q);
     else
         list_present(e, q);
     q->is_present = true;
     q->parent = parent;
-    relist(parent, q);
+    queue_relist(parent, q);
     q->weight = from->weight ? from->weight : 1;
     q->limits = from->limits;
     q->user_limits = from->user_limits;
@@ -472,11 +476,11 @@ enum mete_result mete_queue_set(struct mete_engine *e, const struct mete_queue *
     return METE_OK;
 }
 
-/* Gone, but what is held and waits in it stays; "default" is made as it was first. */
+/* Workloads of a removed queue stay in it, placed and waiting. Removing "default" resets it. */
 enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
 {
     static const struct mete_queue first = {.name = "default"};
-    struct queue *q = find(e, name);
+    struct queue *q = queue_find(e, name);
 
     if (!q || !q->is_present)
         return engine_refuse(e, METE_NOT_FOUND, "there is no queue '%s'", name);
@@ -488,7 +492,7 @@ enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
     record_call(e, RECORD_QUEUE_REMOVE, &(struct record_name){name});
     put_queue(e, q, e->root, &(struct mete_queue){.name = name});
     put_quotas(e, q, &(struct mete_queue){.name = name});
-    unlist(q);
+    queue_unlist(q);
     for (size_t i = 0; i < e->queues.n; i++)
         if (e->queues.at[i] == q) {
             vec_remove(&e->queues, i);
@@ -498,8 +502,8 @@ enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
     q->place = 0;
     q->is_present = false;
     claims_drop_queue(e, q);
-    regroup(e, q, false);
+    queue_regroup(e, q, false);
     queues_changed(e);
-    drop_unused(e, q);
+    queue_drop_unused(e, q);
     return METE_OK;
 }

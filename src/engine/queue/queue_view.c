@@ -1,4 +1,5 @@
-/* Queues as they are seen, checked and hashed: nothing changes here. */
+/* queue_view.c - the caller's view of queues, their check and their hash */
+
 #include "engine/queue/queue.h"
 
 size_t mete_queue_count(const struct mete_engine *e)
@@ -26,7 +27,8 @@ static uint32_t held_in(const struct queue *q)
     return n;
 }
 
-/* Of those that are next in their queues; what is on hold is passed over, up to a point. */
+/* The oldest submission among the next workloads of the queues; 0: none. Held workloads are passed
+ * over, up to LOOK_MAX. */
 static int64_t oldest_in(const struct queue *q)
 {
     enum {
@@ -124,11 +126,11 @@ static const char *check_queue_sums(const struct mete_engine *e, const struct qu
             below += (*child)->cells[i].kept;
         }
         if (q->parent && (cell->held != held || cell->secured != secured || cell->below != below))
-            return "what is held in a queue differs from the sum over its workloads";
+            return "the amount held in a queue differs from the sum over its workloads";
         if (cell->kept != (below > cell->guarantee ? below : cell->guarantee) && q->parent)
-            return "what is kept for a queue is not what it holds or is guaranteed";
+            return "the amount kept for a queue is neither the amount below it nor its guarantee";
         if (cell->has_quota && secured > cell->nominal)
-            return "more is secured than is nominal";
+            return "the secured amount is over the nominal quota";
     }
     return NULL;
 }
@@ -149,7 +151,7 @@ const char *queues_check(struct mete_engine *e)
                 return "a queue lists a workload that is not placed in it";
         }
         if (refs != q->refs || (!q->is_present && refs == 0))
-            return "a queue is kept for nothing, or has lost a workload";
+            return "a removed queue without workloads is left, or a queue lost a workload";
         n_present += q->is_present;
         wrong = wrong ? wrong : check_queue_sums(e, q);
     }

@@ -1,7 +1,9 @@
+/* quota.c - charges, and the quotas and limits that admit them */
+
 #include "engine/device/device_asks.h"
 #include "engine/queue/queue.h"
 
-/* In 1/1000 of a gpu; with a model only what can be of no other. */
+/* The gpus of a pod, in 1/1000; with a model (not 0) only gpus that can be of no other model. */
 static int64_t gpus_of(const struct shape *s, uint32_t model)
 {
     if (s->n_asks > 0)
@@ -62,7 +64,7 @@ static bool has_replicas(const struct workload *w)
     return false;
 }
 
-/* Which models it holds is known only now. */
+/* The models of its gpus are known only once a workload is placed. */
 void charge_of_placed(struct mete_engine *e, const struct workload *w, struct charge *ret)
 {
     bool is_unknown = e->counted.n > 0 && has_replicas(w);
@@ -182,7 +184,7 @@ bool queue_would_secure(const struct mete_engine *e, const struct workload *w, c
     return has;
 }
 
-static void secure(struct mete_engine *e, struct workload *w)
+static void queue_secure(struct mete_engine *e, struct workload *w)
 {
     w->is_secured = true;
     for (struct queue *q = w->queue; q; q = q->parent)
@@ -210,7 +212,7 @@ void queues_secure(struct mete_engine *e)
         for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
             if (w->evicted_by == 0 && !w->is_secured && !w->is_extra &&
                 queue_would_secure(e, w, w->charged))
-                secure(e, w);
+                queue_secure(e, w);
     }
 }
 
@@ -238,8 +240,8 @@ void queues_measure(struct mete_engine *e)
     }
 }
 
-/* In front of all that is said already, where it precedes that. */
-static void block(struct quota_block *ret, struct quota_block b)
+/* Replaces the block found so far if `b` precedes it. */
+static void quota_block_add(struct quota_block *ret, struct quota_block b)
 {
     if (ret->code == METE_REASON_NONE || b.code < ret->code)
         *ret = b;
@@ -251,7 +253,7 @@ static void ask_queue(const struct queue *q, const struct workload *w, struct qu
 
     if (q->is_stopped) {
         b.code = METE_REASON_QUEUE_STOPPED;
-        block(ret, b);
+        quota_block_add(ret, b);
     }
     if (q->time_limit_ns > 0 &&
         (w->group->time_limit_ns == 0 || w->group->time_limit_ns > q->time_limit_ns)) {
@@ -259,17 +261,17 @@ static void ask_queue(const struct queue *q, const struct workload *w, struct qu
         b.resource = "time";
         b.asked = w->group->time_limit_ns;
         b.limit = q->time_limit_ns;
-        block(ret, b);
+        quota_block_add(ret, b);
     }
 }
 
-/* What a queue, or a user in it, has. */
+/* The present use of a queue, or of a user in it. */
 struct has {
-    uint32_t running; /* 0 before one more pod of a workload that runs: it counts as one */
+    uint32_t running; /* 0 for an extra, whose workload counts already */
     int64_t gpu_milli;
 };
 
-/* Of a queue, or of a user in it. */
+/* Checks the limits of a queue, or of a user in it. */
 static void ask_limits(const struct queue *q, const struct mete_limits *limits,
                        const struct has *has, const struct charge *c, struct quota_block *ret)
 {
@@ -277,23 +279,25 @@ static void ask_limits(const struct queue *q, const struct mete_limits *limits,
     enum mete_reason_code code = is_user ? METE_REASON_USER_LIMIT : METE_REASON_QUOTA;
 
     if (limits->running > 0 && has->running >= limits->running)
-        block(ret, (struct quota_block){code, q, "workloads", RESOURCES_MAX, 1, has->running,
-                                        limits->running});
+        quota_block_add(ret, (struct quota_block){code, q, "workloads", RESOURCES_MAX, 1,
+                                                  has->running, limits->running});
     if (limits->gpu_milli > 0 && c->at[COUNTED_GPU] > limits->gpu_milli - has->gpu_milli &&
         c->at[COUNTED_GPU] > 0)
-        block(ret, (struct quota_block){
-                       c->at[COUNTED_GPU] > limits->gpu_milli ? METE_REASON_OVER_MAX : code, q,
-                       "gpu", COUNTED_GPU, c->at[COUNTED_GPU], has->gpu_milli, limits->gpu_milli});
+        quota_block_add(
+            ret, (struct quota_block){
+                     c->at[COUNTED_GPU] > limits->gpu_milli ? METE_REASON_OVER_MAX : code, q, "gpu",
+                     COUNTED_GPU, c->at[COUNTED_GPU], has->gpu_milli, limits->gpu_milli});
 }
 
 /*
- * Up the tree from the workload's queue: what is held, and what is kept in all with what others are
- * guaranteed; of the root that is bounded by what the cluster has.
+ * Checks one resource, up the tree from the workload's queue: the amount held, and the amount kept
+ * together with the guarantees of other queues, against each ceiling; in the root, if there are
+ * guarantees, against the cluster's capacity.
  */
 static void ask_cell(const struct mete_engine *e, const struct workload *w, size_t i, int64_t asked,
                      struct quota_block *ret)
 {
-    int64_t more = asked; /* of what is kept */
+    int64_t more = asked; /* the increase of `kept` in the queue below */
 
     for (const struct queue *q = w->queue; q; q = q->parent) {
         const struct queue_cell *cell = &q->cells[i];
@@ -302,15 +306,15 @@ static void ask_cell(const struct mete_engine *e, const struct workload *w, size
         int64_t after;
 
         if (!q->parent && cell->guarantee > 0)
-            b.limit = e->counted.at[i].capacity; /* else the nodes say what there is */
+            b.limit = e->counted.at[i].capacity; /* else the nodes are the limit */
         if (asked > b.limit && q->parent)
             b.code = METE_REASON_OVER_MAX;
         if (q->parent && asked > b.limit - cell->held)
-            block(ret, b);
+            quota_block_add(ret, b);
         after = cell->below + more;
         b.held = cell->below;
         if (more > 0 && after > b.limit)
-            block(ret, b);
+            quota_block_add(ret, b);
         after = after > cell->guarantee ? after : cell->guarantee;
         more = after > cell->kept ? after - cell->kept : 0;
     }
@@ -367,8 +371,8 @@ bool queue_admits_placed(struct mete_engine *e, const struct workload *w, struct
     return queue_admits(e, w, &c, ret);
 }
 
-/* The largest part of the cluster that it takes. */
-static uint64_t bill(const struct mete_engine *e, const int64_t *charge)
+/* The dominant part of a charge: its largest part of the cluster. */
+static uint64_t charge_bill(const struct mete_engine *e, const int64_t *charge)
 {
     uint64_t most = 0;
 
@@ -444,7 +448,7 @@ void queue_count_placed(struct mete_engine *e, struct workload *w)
     queues_measure(e);
     charge_of_placed(e, w, &c);
     w->charged = mem_dup(c.at, e->counted.n * sizeof(*c.at));
-    w->billed = bill(e, w->charged);
+    w->billed = charge_bill(e, w->charged);
     w->is_secured = !w->is_extra && queue_would_secure(e, w, w->charged);
     queue_count_held(e, w, w->charged, 1);
 }

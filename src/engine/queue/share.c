@@ -1,8 +1,10 @@
+/* share.c - fair-share factors, and the usage that they come from */
+
 #include "engine/queue/share.h"
 
 #include <stdlib.h>
 
-/* Normalized shares and usages are of this. */
+/* Normalized shares and usages are in 1/WHOLE. */
 #define WHOLE (UINT64_C(1) << 32)
 
 enum {
@@ -31,7 +33,7 @@ static uint64_t used_by(const struct queue *q)
 
 /* A queue or a user, beside its siblings. */
 struct entry {
-    struct queue *queue; /* NULL: a user */
+    struct queue *queue; /* NULL: the entry is a user */
     struct queue_user *user;
     const char *name;
     uint64_t weight;
@@ -42,11 +44,12 @@ struct entry {
 struct entries {
     struct entry *at;
     size_t n;
-    uint64_t weight; /* of all */
+    uint64_t weight; /* sum over the entries */
     uint64_t used;
 };
 
-/* Rounded once, so that what is equal stays equal. Weights are under 2^32, all uses under 2^60. */
+/* The level is rounded once, so that equal levels stay equal. Weights are under 2^32, all uses
+ * under 2^60. */
 static uint64_t level_of(const struct entry *x, const struct entries *all)
 {
     unsigned __int128 level;
@@ -58,7 +61,7 @@ static uint64_t level_of(const struct entry *x, const struct entries *all)
     return level < UINT64_MAX ? (uint64_t)level : UINT64_MAX - 1;
 }
 
-/* What is right below a queue, behind what `to` has already. */
+/* Appends the queues or users right below a queue to `to`. */
 static void list_below(struct mete_engine *e, const struct queue *q, struct entries *to)
 {
     struct queue_user *u;
@@ -93,7 +96,7 @@ static size_t count_below(const struct queue *q)
 }
 
 /* The larger level first; queues before users; then by name. */
-static int compare(const void *left, const void *right)
+static int compare_entries(const void *left, const void *right)
 {
     const struct entry *a = left;
     const struct entry *b = right;
@@ -107,15 +110,16 @@ static int compare(const void *left, const void *right)
 
 struct ranks {
     size_t n_users;
-    size_t left; /* how many users have no rank yet */
+    size_t left; /* users without a rank */
     size_t rank;
 };
 
-static void walk(struct mete_engine *e, struct entries *level, struct ranks *ranks);
+static void share_walk(struct mete_engine *e, struct entries *level, struct ranks *ranks);
 
-/* The queues from `first` on with the same level: what is below them is sorted together. */
-static size_t walk_queues(struct mete_engine *e, const struct entries *level, size_t first,
-                          struct ranks *ranks)
+/* Walks the queues from `first` on with the same level: their children are sorted together. Returns
+ * the index behind them. */
+static size_t share_walk_queues(struct mete_engine *e, const struct entries *level, size_t first,
+                                struct ranks *ranks)
 {
     struct entries next = {0};
     size_t end = first;
@@ -127,22 +131,22 @@ static size_t walk_queues(struct mete_engine *e, const struct entries *level, si
     next.at = arena_alloc(e->scratch, (n + 1) * sizeof(*next.at));
     for (size_t i = first; i < end; i++)
         list_below(e, level->at[i].queue, &next);
-    walk(e, &next, ranks);
+    share_walk(e, &next, ranks);
     return end;
 }
 
-static void walk(struct mete_engine *e, struct entries *level, struct ranks *ranks)
+static void share_walk(struct mete_engine *e, struct entries *level, struct ranks *ranks)
 {
-    qsort(level->at, level->n, sizeof(*level->at), compare);
+    qsort(level->at, level->n, sizeof(*level->at), compare_entries);
     for (size_t i = 0; i < level->n;) {
         const struct entry *x = &level->at[i];
 
         if (x->queue) {
-            i = walk_queues(e, level, i, ranks);
+            i = share_walk_queues(e, level, i, ranks);
             continue;
         }
         if (i == 0 || level->at[i - 1].queue || level->at[i - 1].level != x->level)
-            ranks->rank = ranks->left; /* else as the one before */
+            ranks->rank = ranks->left; /* else the rank of the user before */
         x->user->factor =
             (uint32_t)decay_scale(ranks->rank, SHARE_FACTOR_ONE, (uint64_t)ranks->n_users);
         ranks->left--;
@@ -160,7 +164,7 @@ static size_t count_users(const struct queue *q)
     return n;
 }
 
-static void find_ranks(struct mete_engine *e)
+static void share_find_ranks(struct mete_engine *e)
 {
     size_t n = count_users(e->root);
     struct ranks ranks = {.n_users = n, .left = n};
@@ -168,12 +172,13 @@ static void find_ranks(struct mete_engine *e)
 
     top.at = arena_alloc(e->scratch, (count_below(e->root) + 1) * sizeof(*top.at));
     list_below(e, e->root, &top);
-    walk(e, &top, &ranks);
+    share_walk(e, &top, &ranks);
 }
 
-/* `share` and `usage` of the queue, normalized; `whole` what all have used. */
-static void find_classic(struct mete_engine *e, const struct queue *q, uint64_t share,
-                         uint64_t usage, uint64_t whole)
+/* Computes the factors below a queue. `share` and `usage` are the queue's, normalized; `whole`: all
+ * usage. */
+static void share_find_classic(struct mete_engine *e, const struct queue *q, uint64_t share,
+                               uint64_t usage, uint64_t whole)
 {
     struct entries level = {0};
 
@@ -188,7 +193,7 @@ static void find_classic(struct mete_engine *e, const struct queue *q, uint64_t 
         if (q->parent && usage > own)
             effective = own + decay_scale(usage - own, x->weight, level.weight);
         if (x->queue)
-            find_classic(e, x->queue, part, effective, whole);
+            share_find_classic(e, x->queue, part, effective, whole);
         else
             x->user->factor =
                 (uint32_t)(decay_exp2(effective, part > 0 ? part : 1) / (EXP2_ONE >> 20));
@@ -199,12 +204,12 @@ void share_find(struct mete_engine *e)
 {
     arena_reset(e->scratch);
     if (e->fairness.formula == METE_FAIR_TREE)
-        find_ranks(e);
+        share_find_ranks(e);
     else
-        find_classic(e, e->root, WHOLE, 0, used_by(e->root));
+        share_find_classic(e, e->root, WHOLE, 0, used_by(e->root));
 }
 
-static void begin_queue(const struct mete_engine *e, struct queue *q, int64_t passed_ns)
+static void share_begin_queue(const struct mete_engine *e, struct queue *q, int64_t passed_ns)
 {
     struct queue_user *u;
     struct queue_user *next;
@@ -216,7 +221,7 @@ static void begin_queue(const struct mete_engine *e, struct queue *q, int64_t pa
     }
 }
 
-static void fold_queue(struct mete_engine *e, struct queue *q, int64_t passed_ns)
+static void share_fold_queue(struct mete_engine *e, struct queue *q, int64_t passed_ns)
 {
     int64_t half_life_ns = e->fairness.half_life_ns;
     struct queue_user *u;
@@ -240,24 +245,24 @@ void share_begin(struct mete_engine *e, int64_t now_ns)
 
     if (e->fairness.half_life_ns == 0 || passed_ns <= 0)
         return;
-    if (e->folded_ns == 0) /* nothing was seen before */
+    if (e->folded_ns == 0) /* the first cycle */
         e->folded_ns = e->now_ns > 0 ? e->now_ns : now_ns;
-    begin_queue(e, e->root, passed_ns);
+    share_begin_queue(e, e->root, passed_ns);
     map_each (handle, e->queue_map, q, next) {
-        begin_queue(e, q, passed_ns);
+        share_begin_queue(e, q, passed_ns);
     }
     if (period_ns < FOLD_LEAST_NS)
         period_ns = FOLD_LEAST_NS;
     if (now_ns - e->folded_ns < period_ns)
         return;
-    fold_queue(e, e->root, now_ns - e->folded_ns);
+    share_fold_queue(e, e->root, now_ns - e->folded_ns);
     map_each (handle, e->queue_map, q, next) {
-        fold_queue(e, q, now_ns - e->folded_ns);
+        share_fold_queue(e, q, now_ns - e->folded_ns);
     }
     e->folded_ns = now_ns;
 }
 
-static void end_queue(const struct mete_engine *e, struct queue *q)
+static void share_end_queue(const struct mete_engine *e, struct queue *q)
 {
     struct queue_user *u;
     struct queue_user *next;
@@ -276,8 +281,8 @@ void share_end(struct mete_engine *e)
 
     if (e->fairness.half_life_ns == 0)
         return;
-    end_queue(e, e->root);
+    share_end_queue(e, e->root);
     map_each (handle, e->queue_map, q, next) {
-        end_queue(e, q);
+        share_end_queue(e, q);
     }
 }

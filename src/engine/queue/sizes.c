@@ -1,10 +1,12 @@
+/* sizes.c - the steps of sizes, and the bounds learned from them */
+
 #include "engine/queue/sizes.h"
 
-/* What else was tried: docs/simulator.md. */
+/* docs/simulator.md describes the alternatives that were tried. */
 enum {
-    SMALL_ONE_IN = 16,    /* of the work */
-    LARGEST_ONE_IN = 100, /* of the jobs */
-    SIZE_DELAY = 32,      /* gpu seconds that put a job a second later */
+    SMALL_ONE_IN = 16,    /* small jobs make up 1/16 of the work */
+    LARGEST_ONE_IN = 100, /* 1/100 of the jobs are largest */
+    SIZE_DELAY = 32,      /* gpu seconds for each second of delay */
     LARGEST_DELAY = 30    /* days */
 };
 

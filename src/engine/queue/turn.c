@@ -1,6 +1,8 @@
+/* turn.c - the turns of groups, by heaps of queues and groups */
+
 #include "engine/queue/turn.h"
 
-/* Groups by whose turn comes first, as a heap. */
+/* The order of a heap of groups, by their next workloads. */
 static bool group_is_first(const struct group *a, const struct group *b)
 {
     return order_before(a->at->key, b->at->key);
@@ -62,8 +64,8 @@ static bool has_turns(const struct queue *q)
     return q->turns.n > 0 || q->heads.n > 0;
 }
 
-/* Over its nominal quota with that workload; one without a quota of its own is what the one below
- * it is, on the way to the workload, and over where none has one. */
+/* Would the queue, with the charge, be over its nominal quota? A queue without quotas answers as
+ * the queue below it on the way to the workload (`below`); true if none of these has quotas. */
 static bool is_over(const struct mete_engine *e, const struct queue *q, const struct charge *c,
                     bool below)
 {
@@ -73,14 +75,14 @@ static bool is_over(const struct mete_engine *e, const struct queue *q, const st
     return has ? !within : below;
 }
 
-/* Of a queue with turns, those below it being up to date. */
-static void find_place(struct mete_engine *e, struct queue *q)
+/* Computes is_over and share of a queue with turns. The queues below it are up to date. */
+static void turn_find_place(struct mete_engine *e, struct queue *q)
 {
     const struct queue *leaf = q;
     struct charge c;
 
     if (e->counted.n == 0)
-        return; /* there is one queue */
+        return; /* there is only one queue */
     while (leaf->heads.n > 0)
         leaf = leaf->heads.at[0];
     charge_of(e, workload_of_group(leaf->turns.at[0]->at), NULL, &c);
@@ -97,7 +99,7 @@ static void add_groups(struct queue *to, const struct queue *from)
     }
 }
 
-static void begin(struct mete_engine *e, struct queue *q)
+static void turns_begin_queue(struct mete_engine *e, struct queue *q)
 {
     bool is_flat = e->fairness.order == METE_ORDER_PRIORITY;
 
@@ -106,7 +108,7 @@ static void begin(struct mete_engine *e, struct queue *q)
     if (queue_is_leaf(q) && q->groups.n > 0)
         add_groups(is_flat ? e->root : q, q);
     VEC_EACH (&q->children, child) {
-        begin(e, *child);
+        turns_begin_queue(e, *child);
         if (has_turns(*child))
             vec_add(&q->heads, *child);
     }
@@ -115,14 +117,14 @@ static void begin(struct mete_engine *e, struct queue *q)
     for (size_t i = q->heads.n / 2; i > 0; i--)
         sift_queue(q, i - 1);
     if (q->parent && has_turns(q))
-        find_place(e, q);
+        turn_find_place(e, q);
 }
 
 void turns_begin(struct mete_engine *e)
 {
     if (e->counted.n > 0)
         queues_measure(e);
-    begin(e, e->root);
+    turns_begin_queue(e, e->root);
 }
 
 struct group *turn_next(struct mete_engine *e)
@@ -134,13 +136,13 @@ struct group *turn_next(struct mete_engine *e)
     return q->turns.n > 0 ? q->turns.at[0] : NULL;
 }
 
-/* The first queue below `q` has changed. */
+/* Puts the first queue below `q`, which has changed, into its new place. */
 static void heads_changed(struct mete_engine *e, struct queue *q)
 {
     struct queue *child = q->heads.at[0];
 
     if (has_turns(child))
-        find_place(e, child);
+        turn_find_place(e, child);
     else
         q->heads.at[0] = q->heads.at[--q->heads.n];
     if (q->heads.n > 0)
@@ -162,7 +164,7 @@ void turn_end(struct mete_engine *e, struct group *g, struct order_link *next)
         heads_changed(e, q);
 }
 
-/* The one of the queues above `q`, or itself, that is right below `top`. */
+/* The queue right below `top` among `q` and the queues above it. */
 static const struct queue *below(const struct queue *q, const struct queue *top)
 {
     while (q->parent != top)
@@ -170,7 +172,7 @@ static const struct queue *below(const struct queue *q, const struct queue *top)
     return q;
 }
 
-static const struct queue *common(const struct queue *a, const struct queue *b)
+static const struct queue *common_queue(const struct queue *a, const struct queue *b)
 {
     while (a != b) {
         if (a->depth >= b->depth)
@@ -181,9 +183,9 @@ static const struct queue *common(const struct queue *a, const struct queue *b)
     return a;
 }
 
-/* As find_place, for a workload that is not the first of its queue. */
-static struct queue place_of(struct mete_engine *e, const struct workload *w,
-                             const struct queue *top)
+/* As turn_find_place, for a workload that is not the first of its queue. */
+static struct queue turn_place(struct mete_engine *e, const struct workload *w,
+                               const struct queue *top)
 {
     const struct queue *head = below(w->queue, top);
     struct queue ret = {.name = head->name, .place = head->place, .is_over = true};
@@ -198,14 +200,14 @@ static struct queue place_of(struct mete_engine *e, const struct workload *w,
 
 bool turn_is_before(struct mete_engine *e, const struct workload *a, const struct workload *b)
 {
-    const struct queue *top = common(a->queue, b->queue);
+    const struct queue *top = common_queue(a->queue, b->queue);
     struct queue place_a;
     struct queue place_b;
 
     if (a->queue == b->queue || e->fairness.order == METE_ORDER_PRIORITY || top == a->queue ||
         top == b->queue)
         return order_before(&a->key, &b->key);
-    place_a = place_of(e, a, top);
-    place_b = place_of(e, b, top);
+    place_a = turn_place(e, a, top);
+    place_b = turn_place(e, b, top);
     return queue_is_first(&place_a, &place_b);
 }

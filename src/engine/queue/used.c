@@ -1,4 +1,5 @@
-/* What was used before the engine was there to see it. */
+/* used.c - usage from before the engine's start, added to queues and users */
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ static enum mete_result check_used(struct mete_engine *e, const struct mete_used
             return engine_refuse(e, METE_INVALID, "usage: a queue or user is over %d bytes",
                                  TEXT_MAX);
     if (used->from_ns < 0 || used->to_ns < used->from_ns || used->now_ns < used->to_ns)
-        return engine_refuse(e, METE_INVALID, "usage: its times are not in order");
+        return engine_refuse(e, METE_INVALID, "usage: the times from, to and now are not in order");
     for (size_t i = 0; i < used->n_amounts; i++)
         if (!text_is_sane(used->amounts[i].resource) || used->amounts[i].amount < 0 ||
             used->amounts[i].amount > AMOUNT_MAX)
@@ -22,7 +23,7 @@ static enum mete_result check_used(struct mete_engine *e, const struct mete_used
     return METE_OK;
 }
 
-/* How much of what is used all the time that is, by now; of EXP2_ONE. */
+/* The weight of the usage period in the decayed average, in 1/EXP2_ONE. */
 static uint64_t weight_of(const struct mete_engine *e, const struct mete_used *used)
 {
     int64_t ref_ns = e->folded_ns;
@@ -35,8 +36,8 @@ static uint64_t weight_of(const struct mete_engine *e, const struct mete_used *u
            decay_exp2((uint64_t)(ref_ns - used->from_ns), half_life_ns);
 }
 
-/* As from the beginning on, had there been cycles. */
-static void begin(struct mete_engine *e, int64_t now_ns)
+/* Sets the times that a first cycle would set. */
+static void used_begin(struct mete_engine *e, int64_t now_ns)
 {
     if (e->now_ns == 0)
         e->now_ns = now_ns;
@@ -44,7 +45,7 @@ static void begin(struct mete_engine *e, int64_t now_ns)
         e->folded_ns = e->now_ns;
 }
 
-static struct queue_user *make_user(struct mete_engine *e, struct queue *q, const char *user)
+static struct queue_user *used_make_user(struct mete_engine *e, struct queue *q, const char *user)
 {
     uint32_t id = intern_ref(e->texts, user ? user : "");
     struct queue_user *u = queue_user(q, id);
@@ -59,7 +60,7 @@ static struct queue_user *make_user(struct mete_engine *e, struct queue *q, cons
     return u;
 }
 
-/* The resource of that name is the counted one; SIZE_MAX: it does not count. */
+/* The index of the counted resource of that name; SIZE_MAX: none. */
 static size_t counted_named(const struct mete_engine *e, const char *resource)
 {
     uint32_t name = intern_find(e->texts, resource);
@@ -76,9 +77,9 @@ static void add(uint64_t *lately, uint64_t more)
         *lately = UINT64_MAX;
 }
 
-/* To a queue or one above it. */
-static void add_to(struct mete_engine *e, struct queue *q, const struct mete_used *used,
-                   uint64_t weight)
+/* Adds the usage to one queue and its user. */
+static void used_add_to(struct mete_engine *e, struct queue *q, const struct mete_used *used,
+                        uint64_t weight)
 {
     uint64_t most = 0;
 
@@ -94,7 +95,7 @@ static void add_to(struct mete_engine *e, struct queue *q, const struct mete_use
         most = part > most ? part : most;
     }
     if (most > 0)
-        add(&make_user(e, q, used->user)->usage.lately, most);
+        add(&used_make_user(e, q, used->user)->usage.lately, most);
 }
 
 enum mete_result mete_usage_add(struct mete_engine *e, const struct mete_used *used)
@@ -111,12 +112,12 @@ enum mete_result mete_usage_add(struct mete_engine *e, const struct mete_used *u
     if (e->fairness.half_life_ns == 0 || e->counted.n == 0)
         return METE_OK;
     record_call(e, RECORD_USAGE_ADD, used);
-    begin(e, used->now_ns);
+    used_begin(e, used->now_ns);
     queues_measure(e);
     weight = weight_of(e, used);
     for (; q && weight > 0; q = q->parent)
-        add_to(e, q, used, weight);
-    e->points_ns = 0; /* they are found anew */
+        used_add_to(e, q, used, weight);
+    e->points_ns = 0; /* points are computed anew */
     e->eased++;
     e->version++;
     return METE_OK;

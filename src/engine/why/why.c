@@ -1,7 +1,10 @@
 /*
- * The cause of waiting is found by trying: what could place the workload if it were not there is
- * the cause. So a reason is true by construction, at the state it is asked in.
+ * why.c - the reason why a workload waits
+ *
+ * The reason is found by trials: an obstacle without which the workload could be placed is the
+ * cause. So a reason is true by construction, for the engine's state when it is asked.
  */
+
 #include "engine/why/why.h"
 
 #include <inttypes.h>
@@ -82,23 +85,24 @@ static bool fits_with_all_nodes(struct mete_engine *e, struct attempt *a)
 
 struct finding {
     enum mete_reason_code code;
-    const struct backfill *kept;           /* where that is the cause; NULL: by a claim */
-    const struct workload *kept_by;        /* and by whom */
-    struct attempt attempt;                /* as it failed */
-    size_t n_anywhere;                     /* pods that found a node, domains apart */
-    struct quota_block block;              /* where that is the cause */
-    const struct reservation *reservation; /* likewise, and where */
+    const struct backfill *kept; /* the backfill reservation that is the cause; NULL: a claim is */
+    const struct workload *kept_by;        /* the owner of either */
+    struct attempt attempt;                /* the failed attempt */
+    size_t n_anywhere;                     /* pods that found a node when domains are ignored */
+    struct quota_block block;              /* the quota that is the cause */
+    const struct reservation *reservation; /* the reservation that is the cause, and its node */
     const struct node *reserved;
 };
 
-/* Before what its queue says, but not before what its user has to change. */
+/* Is the hold the reason to tell? A hold precedes the queue's reasons, but not those that the user
+ * has to mend. */
 static bool hold_leads(const struct workload *w, enum mete_reason_code quota)
 {
     return w->hold != METE_HOLD_NONE && (quota == METE_REASON_NONE || hold_code(w) < quota);
 }
 
-/* Nothing else is the cause. */
-static void find_domain(struct mete_engine *e, struct attempt *a, struct finding *ret)
+/* Is a required domain the cause? No other obstacle is. */
+static void why_find_domain(struct mete_engine *e, struct attempt *a, struct finding *ret)
 {
     ret->n_anywhere = ret->attempt.n_placed;
     if (!a->w->group->has_asks)
@@ -109,8 +113,8 @@ static void find_domain(struct mete_engine *e, struct attempt *a, struct finding
     ret->n_anywhere = a->n_placed;
 }
 
-/* What is the cause whatever room there is. False: nothing of that sort. */
-static bool find_beforehand(struct mete_engine *e, struct workload *w, struct finding *ret)
+/* Finds causes that do not depend on free room. False: none. */
+static bool why_find_beforehand(struct mete_engine *e, struct workload *w, struct finding *ret)
 {
     struct charge c;
 
@@ -133,12 +137,12 @@ static bool find_beforehand(struct mete_engine *e, struct workload *w, struct fi
     return true;
 }
 
-static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
+static void why_find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
 {
     struct attempt relaxed = {.e = e, .w = w, .now_ns = now_ns};
 
     *ret = (struct finding){.code = METE_REASON_NO_NODE_FITS, .attempt = relaxed};
-    if (find_beforehand(e, w, ret))
+    if (why_find_beforehand(e, w, ret))
         return;
     if (place_would_fit(e, &ret->attempt)) {
         ret->code = METE_REASON_NOT_YET_EVALUATED;
@@ -170,13 +174,13 @@ static void find(struct mete_engine *e, struct workload *w, int64_t now_ns, stru
     else if (fits_with_all_nodes(e, &relaxed))
         ret->code = METE_REASON_NODES_DRAINING;
     else
-        find_domain(e, &relaxed, ret);
+        why_find_domain(e, &relaxed, ret);
     if (ret->code == METE_REASON_NO_NODE_FITS &&
         why_is_fragmented(e, w->group->sets[why_failed_set(&ret->attempt)].shape))
         ret->code = METE_REASON_FRAGMENTED;
 }
 
-/* "needs 2 H100", "needs 4 x 2 H100", "needs room": what the workload asks for, in short. */
+/* "needs 2 H100", "needs 4 x 2 H100", "needs room": the workload's requests, in short. */
 static const char *needs_text(struct mete_engine *e, const struct group *g)
 {
     const struct shape *s = g->sets[g->fill_order[0]].shape;
@@ -190,7 +194,7 @@ static const char *needs_text(struct mete_engine *e, const struct group *g)
                        : "needs room";
 }
 
-/* The node that the workload would be on if what is in its way were not. */
+/* The nearest node whose trouble is within `first` .. `last`. */
 static const struct node *first_in_trouble(const struct answers *answers, enum trouble first,
                                            enum trouble last)
 {
@@ -225,7 +229,7 @@ static const char *unhealthy_text(struct mete_engine *e, const struct finding *f
 
     for (size_t i = 0; i < e->order.n; i++)
         unhealthy += bits(node_gpus(e->order.at[i]) & ~e->order.at[i]->healthy);
-    return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy gpus were well",
+    return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy gpus were healthy",
                         needs_text(e, f->attempt.w->group), unhealthy);
 }
 
@@ -337,7 +341,7 @@ static void fill_nodes(struct mete_engine *e, const struct shape *s, const struc
         struct future f;
 
         if (a->trouble == TROUBLE_NAME)
-            continue; /* one node is asked for: the others have nothing to say */
+            continue; /* the pod asks for one node: others are of no interest */
         nodes[n] = (struct mete_node_reason){
             .node = arena_strdup(e->answers, a->node->name),
             .resource = resource_of(e, s, a),
@@ -356,8 +360,8 @@ static void fill_nodes(struct mete_engine *e, const struct shape *s, const struc
     ret->nodes_left_out = s->node ? 0 : answers->n_nodes - n;
 }
 
-static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
-                    struct mete_reason *ret)
+static void why_explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
+                        struct mete_reason *ret)
 {
     struct answers answers = {0};
     struct why_lines *lines;
@@ -366,7 +370,7 @@ static void explain(struct mete_engine *e, struct workload *w, int64_t now_ns,
 
     arena_reset(e->answers);
     arena_reset(e->scratch);
-    find(e, w, now_ns, &f);
+    why_find(e, w, now_ns, &f);
     s = w->group->sets[why_failed_set(&f.attempt)].shape;
     answers_find(e, &f.attempt, s, e->lines_max, &answers);
     fill_head(w, f.code, now_ns, ret);
@@ -400,11 +404,11 @@ enum mete_result mete_why(struct mete_engine *e, uint64_t id, int64_t now_ns,
     if (w->is_placed)
         fill_head(w, METE_REASON_NONE, now_ns, ret);
     else
-        explain(e, w, now_ns, ret);
+        why_explain(e, w, now_ns, ret);
     return METE_OK;
 }
 
-/* What holds it is not the first thing that its user has to change. */
+/* Has the user to change something else before the hold matters? */
 static bool is_users_own(struct mete_engine *e, const struct workload *w)
 {
     struct quota_block b = {0};
@@ -416,8 +420,8 @@ static bool is_users_own(struct mete_engine *e, const struct workload *w)
     return !queue_admits(e, w, &c, &b) && !hold_leads(w, b.code);
 }
 
-/* All that wait in a group have the same cause, so it is found once for each state of the engine.
- */
+/* All waiting workloads of a group have the same cause, so it is found once for each state of the
+ * engine. */
 static void renew_brief(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct answers answers = {0};
@@ -427,7 +431,7 @@ static void renew_brief(struct mete_engine *e, struct workload *w, int64_t now_n
 
     arena_reset(e->answers);
     arena_reset(e->scratch);
-    find(e, w, now_ns, &f);
+    why_find(e, w, now_ns, &f);
     s = g->sets[why_failed_set(&f.attempt)].shape;
     answers_find(e, &f.attempt, s, e->lines_max, &answers);
     free(g->brief);

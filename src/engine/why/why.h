@@ -1,26 +1,26 @@
-/* why.h - the parts of mete_why; all texts are in e->answers */
+/* why.h - the parts of mete_why: the cause of waiting, in words. All texts are in e->answers */
 #pragma once
 
 #include "engine/affinity/affinity.h"
 #include "engine/place/place.h"
 
-/* What stands between a pod and a node, the least first. */
+/* The trouble between a pod and a node, the least first. */
 enum trouble {
-    TROUBLE_NONE,     /* fits */
-    TROUBLE_KEPT,     /* fits, but is reserved for another */
-    TROUBLE_RESERVED, /* fits, but for a backfill reservation made in advance */
-    TROUBLE_NEAR,     /* fits, but for other pods that are there, or are not */
+    TROUBLE_NONE,     /* the pod fits */
+    TROUBLE_KEPT,     /* fits, but the room is kept for another workload */
+    TROUBLE_RESERVED, /* fits, but a reservation excludes the pod */
+    TROUBLE_NEAR,     /* fits, but a rule about other pods does not hold */
     TROUBLE_SHORT_GPUS,
     TROUBLE_SHORT_ROOM,
     TROUBLE_UNHEALTHY,
     TROUBLE_CORDONED,
     TROUBLE_NOT_READY,
-    TROUBLE_SMALL_ROOM, /* too small even when empty */
+    TROUBLE_SMALL_ROOM, /* the node is too small even when empty */
     TROUBLE_SMALL_GPUS,
     TROUBLE_MODEL,
     TROUBLE_TAINT,
     TROUBLE_LABEL,
-    TROUBLE_OUTSIDE, /* of the backfill reservation that it runs in alone */
+    TROUBLE_OUTSIDE, /* the node is not in the reservation that the workload names */
     TROUBLE_TERMS,   /* the node terms */
     TROUBLE_NAME,
 };
@@ -28,53 +28,52 @@ enum trouble {
 struct answer {
     const struct node *node;
     enum trouble trouble;
-    uint32_t resource; /* what is short or too small; 0: gpus */
+    uint32_t resource; /* the resource in short supply; 0: gpus */
     int64_t asked;
     int64_t free;
     int64_t capacity;
-    const struct workload *kept_by;  /* TROUBLE_KEPT */
+    const struct workload *kept_by;  /* of TROUBLE_KEPT */
     struct affinity_refusal refusal; /* of TROUBLE_NEAR */
 };
 
-/* The answers of the nodes that come nearest, at most `max` (not 0), best first; in the scratch
- * arena. */
+/* The answers of the nodes that come nearest to a fit, at most `max` (not 0), best first; in the
+ * scratch arena. */
 struct answers {
     struct answer *at;
     size_t n;
-    size_t n_nodes;    /* all that there are */
-    int64_t kind_gpus; /* gpus of the kind asked for, on nodes that are of the kind asked for */
+    size_t n_nodes;    /* all present nodes */
+    int64_t kind_gpus; /* matching gpus on matching nodes */
 };
 
 void answers_find(struct mete_engine *e, const struct attempt *a, const struct shape *s, size_t max,
                   struct answers *ret);
 
-/* The set of which the attempt could not place a pod (the first in filling order that is not full).
- */
+/* The set whose pods the attempt could not all place: the first in filling order. */
 uint32_t why_failed_set(const struct attempt *a);
 
 /* "8 H100", "1 gpu", "2 gpus" */
 const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count);
-/* why_asks.c, of pods with asks: "1 H100 and 2 x mig 1g.10gb" */
+/* why_asks.c: pods with asks. "1 H100 and 2 x mig 1g.10gb" */
 const char *why_asks(struct mete_engine *e, const struct shape *s);
 const char *why_asks_resource(struct mete_engine *e, const struct shape *s);
 const char *why_asks_place_text(struct mete_engine *e, const struct shape *s,
                                 const struct answer *best);
 const char *why_asks_never_text(struct mete_engine *e, const struct shape *s);
-/* Is enough of some gpu free for a slice, but at no start where it may be? */
+/* Has some gpu enough free units for a slice, but at no start that the driver allows? */
 bool why_is_fragmented(struct mete_engine *e, const struct shape *s);
 const char *why_fragmented_text(struct mete_engine *e, const struct shape *s);
 
 /* "12.5 cpu", "32Gi memory", "3 example.com/nic" */
 const char *why_amount(struct mete_engine *e, uint32_t resource, int64_t amount);
-/* The same without its noun. */
+/* The same without the noun. */
 const char *why_number(struct mete_engine *e, uint32_t resource, int64_t amount);
-/* "job 12", or "team-a/x" for what has no number for people. */
+/* "job 12", or "team-a/x" for a workload without a job number. */
 const char *why_workload(struct mete_engine *e, const struct workload *w);
 const char *why_label(struct mete_engine *e, const struct label *l);
 const char *why_taint(struct mete_engine *e, const struct taint *t);
 /* "pod anti-affinity app=x on kubernetes.io/hostname" */
 const char *why_rule(struct mete_engine *e, const struct affinity_rule *r);
-/* That, and what is there: "...: job 12 is there". */
+/* The rule, and why it does not hold: "...: job 12 is there". */
 const char *why_affinity_text(struct mete_engine *e, const struct affinity_refusal *r);
 /* "zone in (a, b),spot or metadata.name=n1" */
 const char *why_terms(struct mete_engine *e, const struct node_rules *r);
@@ -83,13 +82,13 @@ const char *why_terms(struct mete_engine *e, const struct node_rules *r);
 const char *why_node_text(struct mete_engine *e, const struct shape *s,
                           const struct answer *answer);
 
-/* "needs 8 H100 on one node; most free is 5 (gpu-01)" for what no node could ever hold, or none
- * holds now. */
+/* "needs 8 H100 on one node; most free is 5 (gpu-01)": no node has room now; no node could ever
+ * have it. */
 const char *why_place_text(struct mete_engine *e, const struct attempt *a, const struct shape *s,
                            const struct answers *answers);
 const char *why_never_text(struct mete_engine *e, const struct group *g, const struct attempt *a);
 
-/* hold.c: what holds it, METE_REASON_NONE for nothing, and how that is told. */
+/* hold.c: the reason of a workload's hold (METE_REASON_NONE: no hold), and its text. */
 enum mete_reason_code hold_code(const struct workload *w);
 const char *hold_text(const struct workload *w);
 
@@ -97,18 +96,18 @@ enum {
     WHY_LINES_MAX = 8
 };
 
-/* "Would start if": each was tried. */
+/* The lines of "would start if". Each was tried in a trial. */
 struct why_lines {
     const char *at[WHY_LINES_MAX];
     size_t n;
 };
 
-/* Once, and as far as there is room. */
+/* Adds a line, unless it is there already or the list is full. */
 void why_line(struct why_lines *l, const char *text);
-/* Only that: what is held starts once it is released. */
+/* Adds the one line of a held workload that would start when released. */
 void why_if_released(struct mete_engine *e, const struct attempt *a, struct why_lines *to);
-/* "needs 16 H100 in one rack; the most free in one is 12 (rack-3)", of the set or all of it; with
- * `is_empty` for what no domain could ever hold. Some domain is required. */
+/* "needs 16 H100 in one rack; the most free in one is 12 (rack-3)", for the set or the workload;
+ * with `is_empty`: no domain could ever hold it. A domain is required. */
 const char *why_domain_text(struct mete_engine *e, const struct group *g, uint32_t set,
                             bool is_empty);
 void why_if_domains(struct mete_engine *e, const struct attempt *a, struct why_lines *to);
@@ -116,7 +115,7 @@ void why_if(struct mete_engine *e, const struct attempt *a, const struct answers
             struct why_lines *to);
 void why_if_asks(struct mete_engine *e, const struct attempt *a, const struct shape *own,
                  struct why_lines *to);
-/* Would it start with this shape in place of that of its only set? On `*ret_node`, then. */
+/* Would the workload start with this shape in place of its only set's? If so, on `*ret_node`. */
 bool why_try(struct mete_engine *e, const struct attempt *a, struct shape *s,
              const char **ret_node);
 
@@ -124,20 +123,21 @@ bool why_try(struct mete_engine *e, const struct attempt *a, struct shape *s,
 const char *why_quota_text(struct mete_engine *e, const struct workload *w,
                            const struct quota_block *b);
 struct reservation;
-/* The first by name that takes what the attempt would be given, where that is all that it lacks. */
+/* The first reservation by name that has devices which the attempt would get without reservations;
+ * NULL: reservations are not the only cause. */
 const struct reservation *why_reservation(struct mete_engine *e, const struct attempt *a,
                                           const struct node **ret_node);
-/* What stands between the workload and the backfill reservation that it names; "". */
+/* Why the workload may not start in the reservation that it names; "": it may. */
 const char *why_own_reservation_text(struct mete_engine *e, const struct workload *w,
                                      int64_t now_ns);
 /* "n1 is reserved until 2026-11-21T08:00:00Z (night)" */
 const char *why_reserved_text(struct mete_engine *e, const struct reservation *b, const char *node,
                               int64_t now_ns);
-/* The line of a node that is barred. */
+/* The line of a barred node. */
 const char *why_barred_text(struct mete_engine *e, const struct node *n);
 void why_if_reservation(struct mete_engine *e, const struct attempt *a, const struct reservation *b,
                         struct why_lines *l);
-/* Who has to end first, of those evicted for it. */
+/* The victims that the workload waits for. */
 const char *why_preempting_text(struct mete_engine *e, const struct workload *w);
 void why_if_quota(struct mete_engine *e, const struct attempt *a, const struct quota_block *b,
                   struct why_lines *l);

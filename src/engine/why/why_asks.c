@@ -1,4 +1,5 @@
-/* Pods with asks: what they ask for in words, why their slices fit nowhere, what would help. */
+/* why_asks.c - pods with asks: their devices, fragmented gpus, and changes that would help */
+
 #include <ctype.h>
 #include <inttypes.h>
 
@@ -71,7 +72,7 @@ const char *why_asks_place_text(struct mete_engine *e, const struct shape *s,
     const char *asked = why_asks(e, s);
 
     if (best->free == 0)
-        return arena_format(e->answers, "needs %s; nothing of that is free", asked);
+        return arena_format(e->answers, "needs %s; no such device is free", asked);
     if (s->n_asks == 1)
         return arena_format(e->answers, "needs %s on one node; most free is %" PRId64 " (%s)",
                             asked, best->free, best->node->name);
@@ -87,7 +88,7 @@ const char *why_asks_never_text(struct mete_engine *e, const struct shape *s)
                         why_asks(e, s));
 }
 
-/* The gpu where the most is free of what a slice cannot use. */
+/* The gpu with the most free units that the slice cannot use. */
 static const struct gpu *most_fragmented(struct mete_engine *e, const struct shape *s,
                                          struct room_for_slice *ret)
 {
@@ -129,7 +130,7 @@ const char *why_fragmented_text(struct mete_engine *e, const struct shape *s)
                         g->node->name, g->bit, room.free, room.pieces);
 }
 
-/* After the count of an ask was changed. */
+/* Counts the shape's devices anew after the count of an ask changed. */
 static void count_again(struct shape *s)
 {
     s->gpus = 0;
@@ -139,7 +140,7 @@ static void count_again(struct shape *s)
     }
 }
 
-/* What would start, and on which node, with this in place of what it asks for. */
+/* Trials with other asks in place of the workload's own. */
 struct tries {
     struct mete_engine *e;
     const struct attempt *a;
@@ -171,7 +172,7 @@ static void if_fewer(const struct tries *t, size_t i)
     }
 }
 
-/* The largest of the smaller profiles of the same gpus, by what they have of the compute. */
+/* Tries the smaller profiles of the same gpus, the largest first. */
 static void if_other_profile(const struct tries *t, size_t i)
 {
     const struct ask *own = &t->own->asks[i];

@@ -1,4 +1,5 @@
-/* Texts about gangs that are to be in one domain. */
+/* why_domain.c - gangs that require one domain, in words */
+
 #include <inttypes.h>
 
 #include "base/str.h"
@@ -6,7 +7,7 @@
 #include "engine/place/fit.h"
 #include "engine/why/why.h"
 
-/* "rack" for "example.com/rack", "node" for a host name: how people say it. */
+/* "rack" for "example.com/rack", "node" for a host name. */
 static const char *noun_of(struct mete_engine *e, uint32_t key)
 {
     const char *text = intern_text(e->texts, key);
@@ -17,7 +18,7 @@ static const char *noun_of(struct mete_engine *e, uint32_t key)
     return arena_strdup(e->answers, slash && slash[1] ? slash + 1 : text);
 }
 
-/* The set, or the first that requires a domain. */
+/* The set, or if it requires no domain the first set that does. */
 static uint32_t set_that_asks(const struct group *g, uint32_t set)
 {
     uint32_t keys[2 * METE_DOMAINS_MAX];
@@ -27,13 +28,12 @@ static uint32_t set_that_asks(const struct group *g, uint32_t set)
     return set;
 }
 
-/* The ask that a text is about: the narrowest that is required, of the workload, else of the set.
- */
+/* The required domain that a text is about: the workload's narrowest, else the set's. */
 struct asked {
     uint32_t keys[2 * METE_DOMAINS_MAX];
     size_t n_keys;
     const struct shape *shape; /* of the pods that the text names */
-    int64_t gpus;              /* whole ones, in all; 0: not counted in these */
+    int64_t gpus;              /* whole gpus of all these pods; 0: not all pods ask for such */
     uint32_t pods;
 };
 
@@ -65,7 +65,8 @@ static struct asked asked_of(const struct group *g, uint32_t set)
     return ret;
 }
 
-/* Gpus of a domain that such pods could have: free now, or on the empty and healthy nodes. */
+/* The gpus of a domain that such pods could have: free now, or with `is_empty` on empty, healthy
+ * nodes. */
 static int64_t gpus_in(const struct level *l, uint32_t domain, const struct shape *s, bool is_empty)
 {
     struct node *const *nodes = domain_nodes(l, domain);
@@ -80,7 +81,7 @@ static int64_t gpus_in(const struct level *l, uint32_t domain, const struct shap
     return gpus;
 }
 
-/* The domain with most of them, the first by name; DOMAIN_NONE where there is no domain. */
+/* The domain with the most such gpus, the first by name; DOMAIN_NONE: there is no domain. */
 static uint32_t most_gpus(const struct level *l, const struct shape *s, bool is_empty,
                           int64_t *ret_gpus)
 {
@@ -143,7 +144,7 @@ static void add_key(uint32_t *keys, size_t *n, uint32_t key)
         keys[(*n)++] = key;
 }
 
-/* Each that is required, once: as many as there is room for. */
+/* Lists the required keys of the group and its sets, each once, as far as there is room. */
 static size_t list_keys(const struct group *g, uint32_t *ret)
 {
     size_t n = 0;

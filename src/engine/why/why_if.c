@@ -1,7 +1,10 @@
 /*
- * "Would start if": each line is said only after the placement was run with that one thing changed.
- * Shapes made for this are in the scratch arena and search every node.
+ * why_if.c - "would start if": single changes with which the workload would start
+ *
+ * A line is added only after a trial placed the workload with that one change. Shapes for such
+ * trials are in the scratch arena and search every node.
  */
+
 #include <inttypes.h>
 
 #include "engine/affinity/node_rules.h"
@@ -11,7 +14,7 @@
 #include "engine/why/why.h"
 
 enum {
-    TRIES_MAX = 8, /* of one sort */
+    TRIES_MAX = 8, /* of one kind of change */
 };
 
 struct lines {
@@ -46,7 +49,7 @@ static bool try_as_is(struct lines *l, const char **ret_node)
     return fits;
 }
 
-/* With another shape in place of that of the only set. */
+/* Tries another shape in place of the only set's. */
 static bool try_shape(struct lines *l, struct shape *s, const char **ret_node)
 {
     struct attempt with = *l->a;
@@ -136,7 +139,7 @@ static void if_without_terms(struct lines *l, const struct shape *own)
                                  why_terms(l->e, own->nodes), node));
 }
 
-/* The same without the rules of one kind that must hold, or without the only one. */
+/* The rules without the required ones of one kind, or (`only`) without one rule. */
 static struct affinity_rules *rules_without(struct mete_engine *e, const struct affinity_rules *own,
                                             enum mete_rule_kind kind,
                                             const struct affinity_rule *only)
@@ -167,7 +170,8 @@ static void if_without_rules(struct lines *l, const struct shape *own, enum mete
                                  only ? why_rule(l->e, only) : all[kind], node));
 }
 
-/* Several of "together" and of "spread" say what each other counts: these go together. */
+/* Tries the shape without required rules. Rules to be together, and spreads, change each other's
+ * counts, so they are dropped all at once. */
 static void if_elsewhere(struct lines *l, const struct shape *own)
 {
     size_t n[METE_RULE_SPREAD + 1] = {0};
@@ -191,7 +195,8 @@ static void if_elsewhere(struct lines *l, const struct shape *own)
                          n[METE_RULE_SPREAD] == 1 ? last[METE_RULE_SPREAD] : NULL);
 }
 
-/* Nodes that a spread counts depend on what the pod asks of nodes: then that is not tried apart. */
+/* Do the pod's own labels (or taints) decide which nodes a spread counts? Then a change of these
+ * alone is not tried. */
 static bool counts_by_wants(const struct shape *s, bool taints)
 {
     for (size_t i = 0; s->affinity && i < s->affinity->n; i++) {
@@ -204,7 +209,7 @@ static bool counts_by_wants(const struct shape *s, bool taints)
     return false;
 }
 
-/* The taint of each node that is otherwise right, each only once. */
+/* Tries to tolerate the taint of each node that fits otherwise. */
 static void if_tolerated(struct lines *l, const struct shape *own)
 {
     size_t tries = 0;
@@ -229,7 +234,7 @@ static void if_tolerated(struct lines *l, const struct shape *own)
     }
 }
 
-/* What the node with the most left of it has, in round numbers where people write these. */
+/* The largest free amount of a resource on a node where the shape fits. */
 static int64_t most_left(struct mete_engine *e, const struct shape *s, uint32_t resource)
 {
     int64_t most = 0;
@@ -296,7 +301,8 @@ static bool fits_without(struct lines *l, struct workload *w)
     return fits;
 }
 
-/* One of those that hold something on the nearest nodes; for a domain also beside what fits. */
+/* Tries the end of each workload on the nearest nodes; for a gang in a domain also on nodes that
+ * fit. */
 static void if_ended(struct lines *l, const struct answers *answers)
 {
     bool is_together = l->a->w->group->has_asks;
@@ -322,7 +328,7 @@ static void if_fewer_pods(struct lines *l)
     size_t n_placed = l->a->n_placed;
 
     if (g->has_asks) {
-        (void)place_would_fit(l->e, &thorough); /* how many there would be in each domain */
+        (void)place_would_fit(l->e, &thorough); /* finds the most pods that one domain holds */
         n_placed = thorough.n_placed;
     }
     if (g->n_sets == 1 && n_placed > 0 && n_placed < g->n_pods)

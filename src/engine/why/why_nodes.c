@@ -1,3 +1,5 @@
+/* why_nodes.c - the nearest nodes and what keeps pods off them, in words */
+
 #include <inttypes.h>
 
 #include "engine/device/device_pick.h"
@@ -9,30 +11,30 @@
 #include "engine/plan/reservation.h"
 #include "engine/why/why.h"
 
-static struct answer small(const struct node *n, enum trouble t, uint32_t resource, int64_t asked,
-                           int64_t capacity)
+static struct answer answer_small(const struct node *n, enum trouble t, uint32_t resource,
+                                  int64_t asked, int64_t capacity)
 {
     return (struct answer){
         .node = n, .trouble = t, .resource = resource, .asked = asked, .capacity = capacity};
 }
 
-/* What would stand in the way even if the node were empty, healthy and ready. */
+/* Finds the trouble that would remain if the node were empty, healthy and ready. False: none. */
 static bool answer_of_kind(const struct node *n, const struct shape *s, struct answer *ret)
 {
     int64_t of_kind = fit_together(n, s, node_gpus_of(n, s));
 
     if (s->node != 0 && s->node != n->name_id)
-        *ret = small(n, TROUBLE_NAME, 0, s->gpus, n->n_gpus);
+        *ret = answer_small(n, TROUBLE_NAME, 0, s->gpus, n->n_gpus);
     else if (!fit_labels(n, s))
-        *ret = small(n, TROUBLE_LABEL, 0, s->gpus, n->n_gpus);
+        *ret = answer_small(n, TROUBLE_LABEL, 0, s->gpus, n->n_gpus);
     else if (!fit_wanted(n, s))
-        *ret = small(n, TROUBLE_TERMS, 0, s->gpus, n->n_gpus);
+        *ret = answer_small(n, TROUBLE_TERMS, 0, s->gpus, n->n_gpus);
     else if (fit_taint(n, s))
-        *ret = small(n, TROUBLE_TAINT, 0, s->gpus, n->n_gpus);
+        *ret = answer_small(n, TROUBLE_TAINT, 0, s->gpus, n->n_gpus);
     else if (s->gpus > 0 && node_gpus_of(n, s) == 0)
-        *ret = small(n, TROUBLE_MODEL, 0, s->gpus, 0);
+        *ret = answer_small(n, TROUBLE_MODEL, 0, s->gpus, 0);
     else if (s->n_asks > 0 ? device_pick_empty(n, s) == 0 : of_kind < (int64_t)s->gpus)
-        *ret = small(n, TROUBLE_SMALL_GPUS, 0, s->gpus, of_kind);
+        *ret = answer_small(n, TROUBLE_SMALL_GPUS, 0, s->gpus, of_kind);
     else
         return false;
     return true;
@@ -62,9 +64,9 @@ static bool answer_of_rooms(const struct node *n, const struct shape *s, bool is
     return false;
 }
 
-/* Whose room it is. */
-static void find_keeper(struct mete_engine *e, const struct attempt *a, struct node *n,
-                        const struct shape *s, struct answer *ret)
+/* Sets the owner for whom the node's room is kept, and TROUBLE_KEPT; nothing if there is none. */
+static void answer_find_keeper(struct mete_engine *e, const struct attempt *a, struct node *n,
+                               const struct shape *s, struct answer *ret)
 {
     struct attempt own = *a;
 
@@ -77,7 +79,7 @@ static void find_keeper(struct mete_engine *e, const struct attempt *a, struct n
         ret->trouble = TROUBLE_KEPT;
 }
 
-/* Of one kind: how many of them such a pod could have, were they enough. */
+/* The free gpus that such a pod could take together, enough or not. */
 static int64_t free_of(const struct node *n, const struct shape *s)
 {
     if (!s->is_linked)
@@ -85,7 +87,7 @@ static int64_t free_of(const struct node *n, const struct shape *s)
     return fit_together(n, s, n->healthy & ~n->held & ~n->barred & node_gpus_of(n, s));
 }
 
-/* With `has_rules` affinity_ask was asked. */
+/* The answer of a node without bars. With `has_rules`: affinity_ask was called. */
 static void answer_of_open(struct mete_engine *e, const struct attempt *a, struct node *n,
                            const struct shape *s, bool has_rules, struct answer *ret)
 {
@@ -110,14 +112,14 @@ static void answer_of_open(struct mete_engine *e, const struct attempt *a, struc
     } else if (!fit_gpus_now(n, s)) {
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {
-        find_keeper(e, a, n, s, ret);
+        answer_find_keeper(e, a, n, s, ret);
         if (ret->trouble == TROUBLE_NONE && has_rules && !affinity_allows(e, n, &ret->refusal))
             ret->trouble = TROUBLE_NEAR;
     }
 }
 
-/* Bars count only where nothing else is in the way. For one that runs in a backfill reservation
- * alone what is outside of it does not exist. */
+/* The answer of a node. Bars count only if there is no other trouble. For a workload that names a
+ * reservation, nodes outside of it are TROUBLE_OUTSIDE. */
 static void answer_of(struct mete_engine *e, const struct attempt *a, struct node *n,
                       const struct shape *s, bool has_rules, struct answer *ret)
 {
@@ -129,18 +131,19 @@ static void answer_of(struct mete_engine *e, const struct attempt *a, struct nod
     answer_of_open(e, a, n, s, has_rules, ret);
     n->barred = barred;
     if (e->inside && is_whole)
-        *ret = small(n, TROUBLE_OUTSIDE, 0, s->gpus, 0);
+        *ret = answer_small(n, TROUBLE_OUTSIDE, 0, s->gpus, 0);
     else if (ret->trouble <= TROUBLE_KEPT && (is_whole || !fit_gpus_now(n, s)))
         ret->trouble = TROUBLE_RESERVED;
 }
 
-/* Nearer: less trouble, less missing, then by name. `a` stands before `b` by name. */
+/* Is `b` nearer to a fit than `a`, which is before `b` by name? Less trouble is nearer, then less
+ * missing. */
 static bool is_nearer(const struct answer *b, const struct answer *a)
 {
     if (a->trouble != b->trouble)
         return b->trouble < a->trouble;
     if (a->resource != b->resource)
-        return false; /* nothing to compare */
+        return false; /* amounts of different resources do not compare */
     if (a->free != b->free)
         return b->free > a->free;
     return b->capacity > a->capacity;
@@ -199,13 +202,13 @@ uint32_t why_failed_set(const struct attempt *a)
     return g->fill_order[0];
 }
 
-/* "8 H100", "32 cpu": what the answer is about. */
+/* "8 H100", "32 cpu": the request that the answer is about. */
 static const char *asked_text(struct mete_engine *e, const struct shape *s, const struct answer *a)
 {
     return a->resource ? why_amount(e, a->resource, a->asked) : why_gpus(e, s, a->asked);
 }
 
-/* "4 x 2 H100", "3 pods": all that a gang asks for in gpus. */
+/* "4 x 2 H100", "3 pods": the gpus of a gang's set. */
 static const char *gang_text(struct mete_engine *e, const struct group *g, uint32_t set)
 {
     const struct shape *s = g->sets[set].shape;

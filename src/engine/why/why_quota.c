@@ -1,4 +1,5 @@
-/* What quotas and evictions have to do with waiting. The lines of "would start if" were tried. */
+/* why_quota.c - quotas and evictions as reasons, and trials without them */
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static const char *amount_text(struct mete_engine *e, const struct quota_block *
         return arena_format(e->answers, "%" PRId64 "%s", amount, has_noun ? " workloads" : "");
     if (b->counted != COUNTED_GPU && r->model == 0)
         return has_noun ? why_amount(e, r->name, amount) : why_number(e, r->name, amount);
-    number = why_number(e, e->cpu, amount); /* thousandths, too */
+    number = why_number(e, e->cpu, amount); /* gpus are in thousandths, as cpu is */
     if (!has_noun)
         return number;
     if (r->model != 0) {
@@ -98,7 +99,8 @@ const char *why_quota_text(struct mete_engine *e, const struct workload *w,
         return arena_format(e->answers, "queue %s is stopped", b->queue->name);
     if (b->code == METE_REASON_NO_SUCH_QUEUE)
         return b->queue->is_present
-                   ? arena_format(e->answers, "queue %s holds queues: jobs go into one of these",
+                   ? arena_format(e->answers,
+                                  "queue %s has queues below it: jobs go into one of these",
                                   b->queue->name)
                    : arena_format(e->answers, "there is no queue %s", b->queue->name);
     if (b->code == METE_REASON_OVER_MAX)
@@ -111,11 +113,11 @@ const char *why_preempting_text(struct mete_engine *e, const struct workload *w)
     const struct workload *first = preempt_first(e, w);
 
     if (!first)
-        return "waits for others to end";
+        return "waits for evicted jobs to end";
     if (w->n_evicting == 1)
         return arena_format(e->answers, "%s was evicted for it and has not ended yet",
                             why_workload(e, first));
-    return arena_format(e->answers, "%s and %u more were evicted for it, not ended yet",
+    return arena_format(e->answers, "%s and %u more were evicted for it and have not ended yet",
                         why_workload(e, first), w->n_evicting - 1);
 }
 
@@ -139,7 +141,7 @@ static bool starts_without(struct mete_engine *e, const struct attempt *a, struc
     return fits;
 }
 
-/* Those that hold of the same, in the queue that is full and those below it. */
+/* Tries the end of each workload that holds the resource in the full queue or below it. */
 static void if_ended(struct mete_engine *e, const struct attempt *a, const struct quota_block *b,
                      size_t *tries, struct why_lines *l)
 {
@@ -161,7 +163,7 @@ static void if_ended(struct mete_engine *e, const struct attempt *a, const struc
     }
 }
 
-/* With a higher ceiling: as much as is missing. */
+/* Tries a ceiling that is higher by the missing amount. */
 static void if_raised(struct mete_engine *e, const struct attempt *a, const struct quota_block *b,
                       struct why_lines *l)
 {

@@ -1,3 +1,5 @@
+/* why_reservation.c - reservations as reasons, in words */
+
 #include "base/stamp.h"
 #include "engine/plan/reservation.h"
 #include "engine/why/why.h"
@@ -60,7 +62,7 @@ const char *why_own_reservation_text(struct mete_engine *e, const struct workloa
     case RESERVATION_OPEN:
         return "";
     case RESERVATION_MISSING:
-        return arena_format(e->answers, "waits for the reservation %s, which is not there", name);
+        return arena_format(e->answers, "waits for the reservation %s, which does not exist", name);
     case RESERVATION_NOT_ENTITLED:
         return arena_format(e->answers, "the reservation %s is not for its queue or user", name);
     case RESERVATION_NOT_YET:
@@ -83,7 +85,7 @@ const char *why_reserved_text(struct mete_engine *e, const struct reservation *b
     const char *how = b->is_maintenance ? "in maintenance" : "reserved";
 
     if (now_ns < b->start_ns)
-        return arena_format(e->answers, "%s is %s from %s to %s (%s); it might still run then",
+        return arena_format(e->answers, "%s is %s from %s to %s (%s); the job might still run then",
                             node, how, moment(e, b->start_ns), moment(e, b->end_ns), b->name);
     return arena_format(e->answers, "%s is %s until %s (%s)", node, how, moment(e, b->end_ns),
                         b->name);
@@ -102,7 +104,7 @@ const char *why_barred_text(struct mete_engine *e, const struct node *n)
     return e->inside ? arena_format(e->answers, "not in the reservation %s", e->inside->name) : "";
 }
 
-/* As if its time limit were what is left until then. */
+/* Tries a time limit that ends when the reservation begins. */
 void why_if_reservation(struct mete_engine *e, const struct attempt *a, const struct reservation *b,
                         struct why_lines *l)
 {

@@ -1,4 +1,5 @@
-/* why_rules.c - node terms and rules about other pods in words, and what would be without them */
+/* why_rules.c - node terms and rules about other pods, in words */
+
 #include <inttypes.h>
 
 #include "engine/affinity/node_rules.h"
@@ -99,7 +100,7 @@ const char *why_rule(struct mete_engine *e, const struct affinity_rule *r)
     return in_text(e, kinds[r->kind], &r->pods, r->topology);
 }
 
-/* Must its pods be apart from those of the tally? */
+/* Has the pod a required rule to be apart from the tally's pods? */
 static bool repels(const struct pod *p, const struct tally *t)
 {
     const struct affinity_rules *rules = pod_shape(p)->affinity;
@@ -111,7 +112,8 @@ static bool repels(const struct pod *p, const struct tally *t)
     return false;
 }
 
-/* The first by id in the domain that is of the tally's sort, or repels it; NULL: none. */
+/* The first workload by id in the domain that the tally counts or, with `repelling`, that repels
+ * its pods; NULL: none. */
 static const struct workload *who_is_there(const struct mete_engine *e, const struct tally *t,
                                            uint32_t domain, bool repelling)
 {

@@ -1,3 +1,5 @@
+/* why_text.c - amounts, workloads, labels and the line of one node, in words */
+
 #include <ctype.h>
 #include <inttypes.h>
 
@@ -116,7 +118,7 @@ struct holding {
     int64_t amount;
 };
 
-/* What a workload holds on the node of what is short: gpus of the kind, or an amount. */
+/* The gpus of the kind, or the amount, that a pod holds of the resource in short supply. */
 static int64_t held_by(const struct pod *p, const struct shape *s, const struct answer *a)
 {
     uint64_t kind = node_gpus_of(a->node, s);
@@ -133,7 +135,8 @@ static int64_t held_by(const struct pod *p, const struct shape *s, const struct 
     return amount;
 }
 
-/* The largest holders first, then by id; a workload with several pods there counts once. */
+/* Lists the workloads that hold the resource on the node, by amount, then by id. A workload with
+ * several pods there is listed once. */
 static size_t list_holdings(struct mete_engine *e, const struct shape *s, const struct answer *a,
                             struct holding **ret)
 {
@@ -219,7 +222,7 @@ static const char *models_text(struct mete_engine *e, const struct shape *s, con
     if (n->n_gpus == 0)
         return "no gpus";
     if (s->n_asks > 0)
-        return "its gpus are of another model, or not dealt out so";
+        return "its gpus are of another model, or in another mode";
     for (size_t i = 0; i < n->n_models; i++)
         text = arena_format(e->answers, "%s%s%s", text, i == 0 ? "" : ", ",
                             intern_text(e->texts, (uint32_t)n->models[i].number));
@@ -255,7 +258,7 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
     case TROUBLE_SMALL_ROOM:
     case TROUBLE_SMALL_GPUS:
         if (s->n_asks > 0 && a->resource == 0)
-            return "its gpus do not hold that even when empty";
+            return "its gpus cannot hold that, even when empty";
         return arena_format(e->answers, "too small: has %s",
                             a->resource ? why_amount(e, a->resource, a->capacity)
                                         : why_gpus(e, s, a->capacity));
@@ -269,7 +272,7 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
     case TROUBLE_TERMS:
         return arena_format(e->answers, "node affinity is not met: %s", why_terms(e, s->nodes));
     case TROUBLE_NAME:
-        return "not the node that is asked for";
+        return "not the requested node";
     }
     return "";
 }
