@@ -1,9 +1,9 @@
 #include "api/api.h"
 
+#include "access/passwd_linux.h"
 #include "api/core.h"
-#include "api/http.h"
-#include "api/passwd_linux.h"
 #include "base/mem.h"
+#include "http/http.h"
 
 struct api {
     struct core *core;

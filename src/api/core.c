@@ -1,9 +1,9 @@
 #include "api/core.h"
 
+#include "access/signing.h"
 #include "api/deadline.h"
 #include "api/nodestream.h"
 #include "api/routes.h"
-#include "api/signing.h"
 #include "base/log.h"
 #include "base/mem.h"
 

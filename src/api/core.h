@@ -2,12 +2,12 @@
  * Private to api/ and its tests. */
 #pragma once
 
+#include "access/auth.h"
+#include "access/authz.h"
 #include "api/api.h"
-#include "api/auth.h"
-#include "api/authz.h"
-#include "api/request.h"
-#include "api/status.h"
 #include "api/target.h"
+#include "http/request.h"
+#include "kinds/wire/status.h"
 
 struct core;
 struct node_links;

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "api/authz.h"
+#include "access/authz.h"
 #include "api/handlers.h"
 #include "base/log.h"
 #include "base/map.h"

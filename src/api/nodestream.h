@@ -8,9 +8,9 @@
  */
 #pragma once
 
-#include "api/request.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "http/request.h"
 
 struct node_links;
 struct node_stream;

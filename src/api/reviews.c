@@ -3,7 +3,7 @@
  *
  * Whether somebody may is found by the very function that decides it when they try.
  */
-#include "api/account_token.h"
+#include "access/account_token.h"
 #include "api/body.h"
 #include "api/handlers.h"
 #include "base/mem.h"

@@ -3,9 +3,9 @@
 
 #include <strings.h>
 
-#include "api/handshake.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "http/handshake.h"
 
 enum {
     CLOSE_NORMAL = 1000

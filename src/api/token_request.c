@@ -1,6 +1,6 @@
 /* serviceaccounts/token: a TokenRequest is answered with a token, bound to a pod where it says so.
  */
-#include "api/account_token.h"
+#include "access/account_token.h"
 #include "api/body.h"
 #include "api/handlers.h"
 #include "base/mem.h"

@@ -6,9 +6,9 @@
  */
 #include "api/watch_stream.h"
 
-#include "api/handshake.h"
 #include "base/mem.h"
 #include "client/websocket.h"
+#include "http/handshake.h"
 
 enum {
     PIECE_SIZE = 64 << 10,

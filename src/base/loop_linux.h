@@ -16,5 +16,5 @@ void loop_linux_stop(struct loop *l);
 /* Calls `fn` in the loop when the process gets `signal`. Lives as long as the loop. */
 void loop_linux_on_signal(struct loop *l, int signal, loop_fn fn, void *arg);
 
-/* For api/http.c and client/, which put sockets of libevent on it. */
+/* For http/http.c and client/, which put sockets of libevent on it. */
 struct event_base *loop_linux_base(struct loop *l);

@@ -1,7 +1,7 @@
 /*
  * websocket.h - WebSocket messages (RFC 6455; framing by wslay) over bytes that somebody else moves
  *
- * For both sides: the server's over a channel of api/request.h, the client's over client/stream.h.
+ * For both sides: the server's over a channel of http/request.h, the client's over client/stream.h.
  * Pings are answered, a close is echoed.
  */
 #pragma once

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api/http_head.h"
 #include "base/mem.h"
+#include "http/http_head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "api/users.h"
+#include "access/users.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "access/pki.h"
 #include "api/api.h"
-#include "api/pki.h"
 #include "base/file.h"
 #include "base/loop_linux.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 #include "api_world.h"
 
-#include "api/users.h"
+#include "access/users.h"
 #include "base/mem.h"
 #include "test.h"
 

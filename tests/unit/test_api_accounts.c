@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "api/account_token.h"
-#include "api/pki.h"
+#include "access/account_token.h"
+#include "access/pki.h"
 #include "api_world.h"
 #include "base/file.h"
 #include "base/mem.h"

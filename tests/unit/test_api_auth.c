@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "api/digest.h"
-#include "api/users.h"
+#include "access/digest.h"
+#include "access/users.h"
 #include "api_world.h"
 #include "base/file.h"
 #include "base/mem.h"

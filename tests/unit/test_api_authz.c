@@ -1,4 +1,4 @@
-#include "api/authz.h"
+#include "access/authz.h"
 #include "api/routes.h"
 #include "api_world.h"
 #include "base/mem.h"

@@ -5,12 +5,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "api/http.h"
 #include "base/file.h"
 #include "base/loop_linux.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "http/http.h"
 #include "test.h"
 
 static const int64_t deadline_ns = 20 * NS_PER_SEC;

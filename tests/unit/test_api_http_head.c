@@ -1,5 +1,5 @@
-#include "api/http_head.h"
 #include "base/mem.h"
+#include "http/http_head.h"
 #include "test.h"
 
 static struct err *parse(const char *text, struct http_head *ret, char **ret_copy)

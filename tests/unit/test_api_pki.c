@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "api/pki.h"
+#include "access/pki.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/yaml.h"

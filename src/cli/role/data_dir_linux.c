@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/digest.h"
-#include "api/pki.h"
+#include "access/digest.h"
+#include "access/pki.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"

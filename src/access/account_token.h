@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "api/signing.h"
+#include "access/signing.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "store/store.h"

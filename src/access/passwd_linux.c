@@ -1,4 +1,4 @@
-#include "api/passwd_linux.h"
+#include "access/passwd_linux.h"
 
 #include <pwd.h>
 #include <stdio.h>

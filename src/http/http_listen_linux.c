@@ -1,6 +1,6 @@
 /* Sockets that wait for connections: how many there may be, who is at the other end, TLS where it
  * is spoken. */
-#include "api/http_listen_linux.h"
+#include "http/http_listen_linux.h"
 
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>

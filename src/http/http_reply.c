@@ -1,4 +1,4 @@
-#include "api/http_reply.h"
+#include "http/http_reply.h"
 
 enum {
     WARNINGS_MAX = 32,

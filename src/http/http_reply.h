@@ -1,7 +1,7 @@
 /* http_reply.h - the bytes of a reply's head. Pure. */
 #pragma once
 
-#include "api/request.h"
+#include "http/request.h"
 
 /* What the request says about the form of its reply. */
 struct reply_form {

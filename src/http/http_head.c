@@ -1,4 +1,4 @@
-#include "api/http_head.h"
+#include "http/http_head.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* handshake.c - the opening of a WebSocket by a request */
-#include "api/handshake.h"
+#include "http/handshake.h"
 
 #include <strings.h>
 

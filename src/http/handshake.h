@@ -1,9 +1,9 @@
 /* handshake.h - the opening of a WebSocket by a request (RFC 6455, 4.2) */
 #pragma once
 
-#include "api/request.h"
 #include "base/err.h"
 #include "client/websocket.h"
+#include "http/request.h"
 
 /* Does a header's list of words have `word`, whatever their case? */
 bool handshake_lists(const struct api_request *r, const char *header, const char *word);

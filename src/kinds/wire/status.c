@@ -1,4 +1,4 @@
-#include "api/status.h"
+#include "kinds/wire/status.h"
 
 #include "base/mem.h"
 #include "kinds/kind/cause.h"

@@ -5,11 +5,11 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
-#include "api/http_head.h"
-#include "api/http_listen_linux.h"
-#include "api/http_reply.h"
-#include "api/request.h"
-#include "api/tls.h"
+#include "http/http_head.h"
+#include "http/http_listen_linux.h"
+#include "http/http_reply.h"
+#include "http/request.h"
+#include "http/tls.h"
 
 enum {
     IDLE_S = 180, /* between two requests */

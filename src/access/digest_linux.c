@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <openssl/evp.h>
 
-#include "api/digest.h"
+#include "access/digest.h"
 
 void digest_sha256(struct str bytes, uint8_t ret[SHA256_SIZE])
 {

@@ -8,9 +8,9 @@
  */
 #pragma once
 
-#include "api/request.h"
 #include "base/err.h"
 #include "client/http_chunks.h"
+#include "http/request.h"
 
 enum {
     HTTP_HEADERS_MAX = 64

@@ -3,7 +3,7 @@
  * the ConfigMaps and Secrets that those name; it writes its own Node, its own Lease and its pods'
  * status, deletes its pods and makes events.
  */
-#include "api/authz_private.h"
+#include "access/authz_private.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "kinds/object/objects.h"

@@ -2,8 +2,8 @@
  * nothing of the API. */
 #pragma once
 
-#include "api/request.h"
 #include "base/loop.h"
+#include "http/request.h"
 
 struct http_server;
 

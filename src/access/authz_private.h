@@ -1,7 +1,7 @@
 /* authz_private.h - between authz.c and authz_node.c */
 #pragma once
 
-#include "api/authz.h"
+#include "access/authz.h"
 
 bool authz_node_allows(const struct store *s, const struct identity *who, const struct access *a);
 

@@ -1,7 +1,7 @@
 /* authz.h - who may do what: cluster-admin, edit, view, and the nodes' own rules */
 #pragma once
 
-#include "api/auth.h"
+#include "access/auth.h"
 #include "kinds/kind/kind.h"
 #include "store/store.h"
 

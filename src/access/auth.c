@@ -1,10 +1,10 @@
 /* auth.c - who asks: see auth.h */
-#include "api/auth.h"
+#include "access/auth.h"
 
 #include <assert.h>
 
-#include "api/account_token.h"
-#include "api/users.h"
+#include "access/account_token.h"
+#include "access/users.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -51,15 +51,6 @@ struct auth {
     const struct signing_key *signing_key;
     const struct store *store;
 };
-
-const char *request_header(const struct api_request *r, const char *name)
-{
-    for (size_t i = 0; i < r->n_headers; i++) {
-        if (text_equal(r->headers[i].name, name))
-            return r->headers[i].value;
-    }
-    return NULL;
-}
 
 void auth_take_users(struct auth *a, struct users *taken)
 {

@@ -1,6 +1,6 @@
-#include "api/authz.h"
+#include "access/authz.h"
 
-#include "api/authz_private.h"
+#include "access/authz_private.h"
 #include "base/mem.h"
 
 /* What a role adds to the one below it, in namespaces it is granted in. */

@@ -1,13 +1,13 @@
-#include "api/http_conn_linux.h"
+#include "http/http_conn_linux.h"
 
 #include <assert.h>
 #include <event2/buffer.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "api/status.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "kinds/wire/status.h"
 
 enum {
     STILL_S = 4 * 3600, /* of a client that may stand still */

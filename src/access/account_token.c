@@ -1,4 +1,4 @@
-#include "api/account_token.h"
+#include "access/account_token.h"
 
 #include "base/mem.h"
 #include "base/stamp.h"

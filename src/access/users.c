@@ -1,5 +1,5 @@
 /* users.yaml: read strictly, so that a misspelled key never grants or takes silently. */
-#include "api/users.h"
+#include "access/users.h"
 
 #include <stdio.h>
 

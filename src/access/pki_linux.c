@@ -12,7 +12,7 @@
 #include <openssl/x509v3.h>
 #include <unistd.h>
 
-#include "api/pki.h"
+#include "access/pki.h"
 #include "base/file.h"
 #include "base/mem.h"
 

@@ -2,9 +2,9 @@
  * uid */
 #pragma once
 
-#include "api/request.h"
 #include "base/arena.h"
 #include "base/loop.h"
+#include "http/request.h"
 
 enum role {
     ROLE_VIEW,

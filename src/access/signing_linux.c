@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
-#include "api/signing.h"
+#include "access/signing.h"
 #include "base/file.h"
 #include "base/mem.h"
 

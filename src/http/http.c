@@ -5,16 +5,16 @@
  * frees a connection but its own events: what the logic ends from outside is marked dead and freed
  * by `resume`.
  */
-#include "api/http.h"
+#include "http/http.h"
 
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <string.h>
 
-#include "api/http_conn_linux.h"
 #include "base/list.h"
 #include "base/loop_linux.h"
 #include "base/mem.h"
+#include "http/http_conn_linux.h"
 
 enum {
     INPUT_MAX = 128 << 10, /* unread bytes of one connection */

@@ -1,8 +1,8 @@
 /* users.h - what users.yaml says, for auth.c */
 #pragma once
 
-#include "api/auth.h"
-#include "api/digest.h"
+#include "access/auth.h"
+#include "access/digest.h"
 
 enum {
     USERS_MAX = 1024,

@@ -1,4 +1,4 @@
-#include "api/tls.h"
+#include "http/tls.h"
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
