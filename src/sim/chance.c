@@ -1,3 +1,5 @@
+/* chance.c - splitmix64 and distributions over it */
+
 #include "sim/chance.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@ uint64_t chance_next(struct chance *c)
 
 uint64_t chance_below(struct chance *c, uint64_t n)
 {
-    const uint64_t least = -n % n; /* what is below it would favour small results */
+    const uint64_t least = -n % n; /* smaller values would favour small results */
 
     for (;;) {
         uint64_t r = chance_next(c);

@@ -1,4 +1,4 @@
-/* chance.h - random numbers that are the same for the same seed, everywhere (splitmix64) */
+/* chance.h - random numbers, equal for equal seeds on all machines (splitmix64) */
 #pragma once
 
 #include <stdint.h>
@@ -11,10 +11,10 @@ struct chance {
 struct chance chance_of(uint64_t seed);
 uint64_t chance_next(struct chance *c);
 
-/* In [0, n), n > 0, each as likely. */
+/* Uniform in [0, n), n > 0. */
 uint64_t chance_below(struct chance *c, uint64_t n);
 
-/* In (0, 1). */
+/* Uniform in (0, 1). */
 double chance_unit(struct chance *c);
 
 /* The standard normal distribution (Box and Muller). */

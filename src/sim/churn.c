@@ -1,3 +1,5 @@
+/* churn.c - the steady state of an openb trace: arrivals and ends through the real engine */
+
 #include "sim/churn.h"
 
 #include <math.h>
@@ -10,10 +12,10 @@
 
 enum {
     MS_PER_S = 1000,
-    SETTLE_ONE_IN = 5 /* the part of the time that is not looked at */
+    SETTLE_ONE_IN = 5 /* the part of the time that the figures leave out */
 };
 
-#define FOR_EVER (INT64_C(1) << 52) /* ms: later than all that happens */
+#define FOR_EVER (INT64_C(1) << 52) /* ms: later than all events */
 
 struct world {
     const struct openb *trace;
@@ -21,16 +23,16 @@ struct world {
     struct chance chance;
     struct mete_engine *engine;
     int64_t *run_s;     /* running times of the trace */
-    double *run_before; /* their sum up to each, it included */
+    double *run_before; /* their running sums */
     size_t n_runs;
     struct heap ends; /* of workloads, in ms */
     uint32_t n_workloads;
     int64_t now_ms;
-    int64_t settled_ms; /* what is measured begins here */
+    int64_t settled_ms; /* start of the measured time */
     double gap_ms;      /* between arrivals, on average */
-    double allocated;   /* gpu time since, in 1/1000 gpu x ms */
+    double allocated;   /* gpu time since settled_ms, in 1/1000 gpu x ms */
     double fragmented;
-    double asked[2]; /* gpu of those placed and rejected */
+    double asked[2]; /* requested gpu of rejected [0] and placed [1] pods */
     double work[2];
     uint64_t pods[2];
     struct mete_gpu_sums sums;
@@ -41,7 +43,7 @@ static double milli_of(const struct openb_pod *pod)
     return (double)pod->gpus * pod->gpu_milli;
 }
 
-/* The running times that the trace knows, and the gap between arrivals that gives the load. */
+/* Reads the trace's running times, and computes the gap between arrivals that gives the load. */
 static struct err *set_durations(struct world *w)
 {
     const struct openb_pod *pods = openb_pods(w->trace);
@@ -68,7 +70,7 @@ static struct err *set_durations(struct world *w)
     return NULL;
 }
 
-/* The running time of a pod that is under way at some moment: the longer, the likelier. */
+/* The running time of a pod that runs at a given time: probability in proportion to the time. */
 static int64_t pick_long(struct world *w)
 {
     const double at = chance_unit(&w->chance) * w->run_before[w->n_runs - 1];
@@ -86,7 +88,7 @@ static int64_t pick_long(struct world *w)
     return w->run_s[low];
 }
 
-/* Ranks of the nodes by chance: the names break ties. */
+/* Makes the engine, with random ranks of the nodes, because names break ties. */
 static struct err *make_engine(struct world *w)
 {
     const size_t n = openb_node_count(w->trace);
@@ -108,9 +110,9 @@ static struct err *make_engine(struct world *w)
     return NULL;
 }
 
-/* Any pod of the list arrives, for `run_ms` from here; it is placed or rejected. Returns in
- * `ret_milli` what it asked for. */
-static struct err *arrive(struct world *w, int64_t run_ms, double *ret_milli)
+/* Places or rejects a random pod of the trace, for `run_ms` from now. `ret_milli` is the gpu that
+ * the pod asked for. */
+static struct err *churn_arrive(struct world *w, int64_t run_ms, double *ret_milli)
 {
     const size_t pod = (size_t)chance_below(&w->chance, openb_pod_count(w->trace));
     const struct openb_pod *p = &openb_pods(w->trace)[pod];
@@ -131,7 +133,7 @@ static struct err *arrive(struct world *w, int64_t run_ms, double *ret_milli)
     return NULL;
 }
 
-/* Time goes on; what is held until then counts. */
+/* Advances the time, and counts the gpu time held until then. */
 static void pass_until(struct world *w, int64_t until_ms)
 {
     const int64_t from_ms = w->now_ms > w->settled_ms ? w->now_ms : w->settled_ms;
@@ -158,8 +160,8 @@ static struct err *end_until(struct world *w, int64_t until_ms)
     return NULL;
 }
 
-/* The steady state: what is under way asks for `load` of the gpus. */
-static struct err *begin(struct world *w)
+/* Makes the steady state: running pods that ask for `load` of the gpus. */
+static struct err *churn_begin(struct world *w)
 {
     const double want = (double)openb_capacity_milli(w->trace) * (double)w->options->load_pct / 100;
     double asked = 0;
@@ -168,13 +170,13 @@ static struct err *begin(struct world *w)
         const double run_ms = (double)pick_long(w) * MS_PER_S;
         double milli = 0;
 
-        TRY(arrive(w, (int64_t)(chance_unit(&w->chance) * run_ms), &milli));
+        TRY(churn_arrive(w, (int64_t)(chance_unit(&w->chance) * run_ms), &milli));
         asked += milli;
     }
     return NULL;
 }
 
-static struct err *go_on(struct world *w)
+static struct err *churn_go_on(struct world *w)
 {
     double at_ms = 0;
     double milli = 0;
@@ -185,7 +187,7 @@ static struct err *go_on(struct world *w)
 
         at_ms -= w->gap_ms * log(chance_unit(&w->chance));
         TRY(end_until(w, (int64_t)at_ms));
-        TRY(arrive(w, run_s * MS_PER_S, &milli));
+        TRY(churn_arrive(w, run_s * MS_PER_S, &milli));
     }
     return NULL;
 }
@@ -195,7 +197,7 @@ static double pct(double part, double rest)
     return part + rest > 0 ? 100 * part / (part + rest) : 0;
 }
 
-static void sum_up(const struct world *w, struct churn *ret)
+static void churn_sum_up(const struct world *w, struct churn *ret)
 {
     const double time = (double)(w->now_ms - w->settled_ms);
     const double all = (double)w->sums.capacity * time;
@@ -214,8 +216,8 @@ static struct err *run_world(struct world *w)
 {
     TRY(set_durations(w));
     TRY(make_engine(w));
-    TRY(begin(w));
-    return go_on(w);
+    TRY(churn_begin(w));
+    return churn_go_on(w);
 }
 
 struct err *churn_run(const struct openb *o, const struct churn_options *options, struct churn *ret)
@@ -224,7 +226,7 @@ struct err *churn_run(const struct openb *o, const struct churn_options *options
     struct err *e = run_world(&w);
 
     if (!e)
-        sum_up(&w, ret);
+        churn_sum_up(&w, ret);
     mete_engine_free(w.engine);
     heap_done(&w.ends);
     free(w.run_s);

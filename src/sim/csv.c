@@ -1,3 +1,5 @@
+/* csv.c - the strict reader of csv.h */
+
 #include "sim/csv.h"
 
 #include <inttypes.h>
@@ -35,7 +37,7 @@ static struct err *check_field(const struct csv *c, struct str field)
     return NULL;
 }
 
-/* Splits the next line into `fields`; `*ret` is how many, 0 at the end of the text. */
+/* Splits the next line into `fields`; `*ret` is their number, 0 at the end of the text. */
 static struct err *read_line(struct csv *c, struct str fields[CSV_COLUMNS_MAX], size_t *ret)
 {
     struct str line;

@@ -1,8 +1,8 @@
 /*
- * csv.h - tables of outside input: a header, then records of as many fields, read one by one
+ * csv.h - CSV input: a header, then records with the same number of fields
  *
- * Strict: fields are plain (no quotes, no control bytes), lines end with LF or CRLF, the last one
- * may lack it. Every error says `file:line: what, and what would be right`.
+ * The reader is strict: fields have no quotes and no control bytes; lines end with LF or CRLF,
+ * which the last line may lack. Every error says `file:line: what, and what would be right`.
  */
 #pragma once
 
@@ -19,37 +19,38 @@ enum {
 
 #define CSV_NONE SIZE_MAX
 
-/* {0} before csv_open. Everything is borrowed from the text; nothing to free. */
+/* {0} before csv_open. All members borrow from the text; nothing to free. */
 struct csv {
     const char *file;
     struct str rest;
-    uint64_t line; /* of the record read last; the header's is 1 */
+    uint64_t line; /* of the last record; the header is line 1 */
     size_t n_columns;
     struct str columns[CSV_COLUMNS_MAX];
     struct str fields[CSV_COLUMNS_MAX];
 };
 
-/* Reads the header; `file` is for messages. ERR_INVALID: none, too many columns, one twice. */
+/* Reads the header; `file` is for messages. ERR_INVALID: no header, too many columns, or a column
+ * twice. */
 struct err *csv_open(struct csv *c, const char *file, struct str text) MUST_CHECK;
 
-/* The next record into `fields`; `*ret` is false at the end. */
+/* Reads the next record into `fields`; `*ret` is false at the end. */
 struct err *csv_next(struct csv *c, bool *ret) MUST_CHECK;
 
 /* The index of a column, or CSV_NONE. */
 size_t csv_find(const struct csv *c, const char *column);
 
-/* The same, for a column that must be there: ERR_INVALID lists what is. */
+/* The index of a required column. ERR_INVALID lists the present columns. */
 struct err *csv_need(const struct csv *c, const char *column, size_t *ret) MUST_CHECK;
 
-/* A whole number of the current record in [min, max]. */
+/* Reads a whole number in [min, max] of the current record. */
 struct err *csv_int64(const struct csv *c, size_t column, int64_t min, int64_t max,
                       int64_t *ret) MUST_CHECK;
 
-/* The same, with `*ret` left alone where `column` is CSV_NONE or the field is empty. */
+/* The same; `*ret` stays when `column` is CSV_NONE or the field is empty. */
 struct err *csv_optional(const struct csv *c, size_t column, int64_t min, int64_t max,
                          int64_t *ret) MUST_CHECK;
 
-/* The field, "" where `column` is CSV_NONE. */
+/* The field; "" when `column` is CSV_NONE. */
 struct str csv_text(const struct csv *c, size_t column);
 
 /* Wraps `cause` as "file:line: column: ...". */

@@ -1,3 +1,5 @@
+/* groups.c - fairness between users, and figures for each size of job */
+
 #include "sim/groups.h"
 
 #include <math.h>
@@ -43,17 +45,17 @@ void share_curves_done(struct share_curves *c)
 struct asker {
     int64_t asked; /* 1/1000 gpu */
     int64_t held;
-    int64_t since_s; /* the sums below are up to here */
+    int64_t since_s; /* the time up to which the sums below count */
     double share_s;  /* share x seconds */
     double asking_s;
     double total; /* gpu seconds */
-    size_t curve; /* which; SIZE_MAX: none */
+    size_t curve; /* index of the user's curve; SIZE_MAX: none */
 };
 
 struct fairness {
     const struct fairness_options *o;
     struct asker *users;
-    double sum; /* of the shares of those who ask, and of their squares */
+    double sum; /* of the shares of users that ask, ... */
     double squares;
     size_t n_asking;
     int64_t now_s;
@@ -66,7 +68,7 @@ static double share_of(const struct asker *u)
     return u->asked > 0 ? (double)u->held / (double)u->asked : 0;
 }
 
-/* Up to now_s nothing has changed. */
+/* Counts the time up to now_s, in which no share changed. */
 static void pass_time(struct fairness *f, int64_t now_s)
 {
     const double passed_s = (double)(now_s - f->now_s);
@@ -75,13 +77,13 @@ static void pass_time(struct fairness *f, int64_t now_s)
         f->index_s += passed_s * f->sum * f->sum / ((double)f->n_asking * f->squares);
         f->counted_s += passed_s;
     } else if (f->n_asking > 1) {
-        f->index_s += passed_s; /* nobody has any: all the same */
+        f->index_s += passed_s; /* all shares are 0, so equal */
         f->counted_s += passed_s;
     }
     f->now_s = now_s;
 }
 
-/* Adds what a user held from `from_s` on to the bins of his curve. */
+/* Adds the gpus held from `from_s` to `to_s` to the bins of a curve. */
 static void add_to_curve(struct share_curves *c, size_t curve, int64_t from_s, int64_t to_s,
                          double gpus)
 {
@@ -97,7 +99,7 @@ static void add_to_curve(struct share_curves *c, size_t curve, int64_t from_s, i
     }
 }
 
-static void settle(struct fairness *f, struct asker *u)
+static void asker_settle(struct fairness *f, struct asker *u)
 {
     const double passed_s = (double)(f->now_s - u->since_s);
 
@@ -110,11 +112,11 @@ static void settle(struct fairness *f, struct asker *u)
     u->since_s = f->now_s;
 }
 
-static void change(struct fairness *f, uint32_t user, int64_t asked, int64_t held)
+static void asker_change(struct fairness *f, uint32_t user, int64_t asked, int64_t held)
 {
     struct asker *u = &f->users[user];
 
-    settle(f, u);
+    asker_settle(f, u);
     f->sum -= share_of(u);
     f->squares -= share_of(u) * share_of(u);
     f->n_asking -= u->asked > 0;
@@ -122,7 +124,7 @@ static void change(struct fairness *f, uint32_t user, int64_t asked, int64_t hel
     u->held += held;
     f->n_asking += u->asked > 0;
     if (f->n_asking == 0)
-        f->sum = f->squares = 0; /* what rounding has left */
+        f->sum = f->squares = 0; /* drops the rounding error */
     f->sum += share_of(u);
     f->squares += share_of(u) * share_of(u);
 }
@@ -163,7 +165,7 @@ static void make_curves(struct fairness *f, int64_t first_s, int64_t last_s)
         f->users[order[i]].curve = i;
 }
 
-/* The last move of each job is its end. */
+/* The index of each job's last move, which is its end. */
 static size_t *find_ends(const struct fairness_options *o)
 {
     size_t *ends = mem_alloc((o->n + 1) * sizeof(*ends));
@@ -173,7 +175,7 @@ static size_t *find_ends(const struct fairness_options *o)
     return ends;
 }
 
-static void walk(struct fairness *f)
+static void fairness_walk(struct fairness *f)
 {
     const struct fairness_options *o = f->o;
     AUTO_FREE size_t *ends = find_ends(o);
@@ -187,10 +189,10 @@ static void walk(struct fairness *f)
 
         pass_time(f, is_arrival ? j->submit_s : m->at_s);
         if (is_arrival)
-            change(f, j->user, j->milli, 0);
+            asker_change(f, j->user, j->milli, 0);
         else
-            change(f, j->user, !m->runs && ends[m->job] == at ? -j->milli : 0,
-                   m->runs ? j->milli : -j->milli);
+            asker_change(f, j->user, !m->runs && ends[m->job] == at ? -j->milli : 0,
+                         m->runs ? j->milli : -j->milli);
         arrived += is_arrival;
         at += !is_arrival;
     }
@@ -206,7 +208,7 @@ double fairness_find(const struct fairness_options *o, double *ret_shares)
     for (size_t i = 0; i < o->n_users; i++)
         users[i].since_s = first_s;
     make_curves(&f, first_s, last_s > first_s ? last_s : first_s);
-    walk(&f);
+    fairness_walk(&f);
     for (size_t i = 0; i < o->n_users; i++)
         ret_shares[i] = users[i].asking_s > 0 ? users[i].share_s / users[i].asking_s : (double)NAN;
     return f.counted_s > 0 ? f.index_s / f.counted_s : (double)NAN;

@@ -1,3 +1,5 @@
+/* heap.c - a binary heap of jobs */
+
 #include "sim/heap.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* job_trace.c - the three formats of job traces, read into one */
+
 #include "sim/job_trace.h"
 
 #include <math.h>
@@ -30,7 +32,7 @@ struct job_trace {
     const char *needs_cluster;
 };
 
-/* Where a format keeps what; CSV_NONE: nowhere. */
+/* The columns of a format's fields; CSV_NONE: the format lacks the field. */
 struct columns {
     size_t submit, duration, gpus, vc, user;
     size_t queue, priority, limit, milli, gpu_memory, model, mig, pods, min_pods, cpu, memory,
@@ -39,7 +41,7 @@ struct columns {
 
 static const char *const own_columns[] = {"submit_s", "duration_s", "gpus",    "user",
                                           "queue",    "priority",   "limit_s", NULL};
-/* Of these a pool of equal nodes knows nothing. */
+/* Columns that a pool of equal nodes cannot replay. */
 static const char *const cluster_columns[] = {
     "gpu_milli", "gpu_memory_mib", "model",      "mig",         "pods",
     "min_pods",  "cpu_milli",      "memory_mib", "preemptible", NULL};
@@ -56,7 +58,7 @@ static bool is_listed(const char *const *names, struct str name)
     return false;
 }
 
-/* The first column that is neither of `known` nor of `more`; CSV_NONE: all are. */
+/* The first column in neither `known` nor `more`; CSV_NONE: none. */
 static size_t find_strange(const struct csv *c, const char *const *known, const char *const *more)
 {
     for (size_t i = 0; i < c->n_columns; i++)
@@ -65,7 +67,7 @@ static size_t find_strange(const struct csv *c, const char *const *known, const 
     return CSV_NONE;
 }
 
-/* itp's model is that of a network, not of a gpu. */
+/* Finds the optional columns of the own format. The model of itp is a network's, not a gpu's. */
 static void find_asked(const struct csv *c, bool is_own, struct columns *ret)
 {
     const struct {
@@ -130,7 +132,7 @@ static const char *keep_text(struct job_trace *t, struct str text)
     return text.size > 0 ? arena_strndup(t->arena, text.at, text.size) : "";
 }
 
-/* "1g.10gb" out of any way to write it; "" for none. */
+/* Reads a MIG profile in any spelling as "1g.10gb"; "": none. */
 static struct err *read_mig(struct job_trace *t, const struct csv *c, size_t at, const char **ret)
 {
     const char *text = keep_text(t, csv_text(c, at));
@@ -189,7 +191,7 @@ static bool is_same_ask(const struct sim_ask *a, const struct sim_ask *b)
            a->min_pods == b->min_pods && a->is_preemptible == b->is_preemptible;
 }
 
-/* Mostly what the first or the one before asked for. */
+/* The index of `ask`. Compares with the first and the last only, which mostly match. */
 static uint32_t keep_ask(struct job_trace *t, const struct sim_ask *ask)
 {
     if (is_same_ask(&t->asks.at[0], ask))
@@ -218,7 +220,7 @@ static struct err *read_job(struct job_trace *t, const struct csv *c, const stru
         return csv_error(c, "%d gpus are not as many for each of %u pods", (int)gpus, ask.pods);
     j.duration_s = j.duration_s > 0 ? j.duration_s : 1;
     if (ask.limit_s > 0 && j.duration_s > ask.limit_s)
-        j.duration_s = ask.limit_s; /* it is ended then */
+        j.duration_s = ask.limit_s; /* the job ends at its limit */
     j.estimate_s = j.duration_s;
     j.gpus = (uint32_t)gpus;
     j.milli = gpus * (*ask.mig ? (int64_t)mig_name_milli(ask.mig) : ask.gpu_milli);
@@ -236,8 +238,8 @@ static const char *find_needed(const struct csv *c)
     return NULL;
 }
 
-/* Merges two sorted runs; those of one second keep their order. */
-static void merge(struct sim_job *to, const struct sim_job *from, size_t middle, size_t end)
+/* Merges two sorted runs; jobs of one second keep their order. */
+static void jobs_merge(struct sim_job *to, const struct sim_job *from, size_t middle, size_t end)
 {
     size_t a = 0;
     size_t b = middle;
@@ -268,7 +270,7 @@ static void sort_jobs(struct sim_job *jobs, size_t n)
         for (size_t at = 0; at < n; at += 2 * width) {
             size_t end = n - at < 2 * width ? n - at : 2 * width;
 
-            merge(other + at, jobs + at, width < end ? width : end, end);
+            jobs_merge(other + at, jobs + at, width < end ? width : end, end);
         }
         memcpy(jobs, other, n * sizeof(*jobs));
     }

@@ -1,14 +1,18 @@
 /*
- * Self-play. An episode fills the cluster; each state that a gpu was left in is noted, and what of
- * the gpu was still idle when as much had been asked for as there is (100 %), and at the end (130
- * %). The table is the mean of that by state, older episodes counting less, so the next episode
- * places by what the policy itself brings about (policy iteration by Monte Carlo).
+ * learn.c - learning the table of policy "mete" by self-play
  *
- * Prices of models are found first: they rise where pods that name a model are denied while others
- * hold it, and fall where it stays idle. Then whole sets of prices, none among them, play the same
- * arrivals, and the best stays. So do the tables of several starts, and several points on the way
- * of the best one: they differ by some tenths of a point.
+ * An episode fills the cluster. The learner notes each state of a gpu, and the compute of the gpu
+ * that was idle when the pods had asked for 100 % of the cluster, and at the end (130 %). The table
+ * has the mean by state, with less weight for older episodes. So the next episode places by the
+ * policy's own outcome (policy iteration by Monte Carlo).
+ *
+ * The prices of models come first: a price rises when pods that name the model are denied while
+ * other pods hold it, and falls when the model stays idle. Then several sets of prices, also one
+ * without prices, play the same arrivals, and the best set stays. The tables of several starts
+ * compete in the same way, as do several later tables of the best start: they differ by some tenths
+ * of a point.
  */
+
 #include "sim/learn.h"
 
 #include <stdlib.h>
@@ -18,20 +22,21 @@
 
 enum {
     WHOLE = 1000,
-    EPISODES_FIRST = 24, /* in which prices are found, if there can be any; and of each start */
+    EPISODES_FIRST =
+        24, /* episodes that find prices, if pods name models; and episodes of each start */
     STARTS = 6,
-    EPISODES_EACH = 5, /* between two tables that are compared, of the best start */
+    EPISODES_EACH = 5, /* of the best start, between two compared tables */
     TABLES = 5,
-    TRIALS = 5, /* episodes in which prices or tables are compared */
+    TRIALS = 5, /* episodes that compare prices or tables */
     HORIZON_PCT = 130,
-    FRAGMENT_MILLI = 100, /* a tenth of the fragment guards what was never seen */
+    FRAGMENT_MILLI = 100, /* a tenth of the fragment, for states that the learner never saw */
     PRICES_MAX = 8
 };
 
-static const double keeps = 0.93;     /* of what was learned, in each episode */
+static const double keeps = 0.93;     /* weight of older episodes, for each episode */
 static const double prior_weight = 3; /* of the mean of similar states, in visits */
 static const double price_rate = 0.5;
-static const double price_tires = 0.1; /* by how much the rate falls with each episode */
+static const double price_tires = 0.1; /* fall of the rate with each episode */
 
 struct visit {
     uint32_t entry;
@@ -43,7 +48,7 @@ struct learner {
     struct world world;
     struct chance chance;
     uint64_t arrivals;
-    double *sums; /* by entry: what stayed idle */
+    double *sums; /* by entry: idle compute */
     double *counts;
     int32_t *idle; /* the table */
     size_t size;
@@ -99,14 +104,14 @@ static void add_visits(struct learner *l)
     }
 }
 
-/* A mean that leans on `prior` where little was seen. */
+/* A mean that stays near `prior` when the count is small. */
 static double mean_of(double sum, double count, double prior)
 {
     return (sum + prior_weight * prior) / (count + prior_weight);
 }
 
-/* A state seldom seen takes after those with as much free and as much cpu, these after those with
- * as much free. */
+/* A rare state gets nearly the mean of states with equal free compute and cpu, and these get nearly
+ * the mean of states with equal free compute. */
 static void make_level(struct learner *l, size_t level)
 {
     const size_t row = (size_t)METE_VALUES_WHOLE * METE_VALUES_LEVELS;
@@ -167,12 +172,12 @@ static void note_at_100(struct learner *l)
                LEARN_GPUS_MAX * sizeof(*l->idle_at_100));
 }
 
-/* The shares of pods, in milli, that name a model and do not. */
+/* Requests of pods that name a model, and of all others. */
 struct named {
     double asked[LEARN_MODELS_MAX]; /* for each 1/1000 gpu of the model */
     double denied[LEARN_MODELS_MAX];
     double idle[LEARN_MODELS_MAX];
-    double any_denied; /* share of what the others asked for */
+    double any_denied; /* part of the other pods' requests */
     double all_idle;
 };
 
@@ -234,8 +239,8 @@ static void move_prices(struct learner *l, double rate)
     set_prices(&l->world, l->prices);
 }
 
-/* Fills the cluster. Used gpu, in shares of the capacity: the mean of that at 100 % and the end. */
-static double play(struct learner *l, struct chance *c, bool learns, double rate)
+/* Plays an episode. Returns used gpu / capacity: the mean of its values at 100 % and at the end. */
+static double learner_play(struct learner *l, struct chance *c, bool learns, double rate)
 {
     struct world *w = &l->world;
     const int64_t end = w->capacity_milli / 100 * HORIZON_PCT;
@@ -269,25 +274,25 @@ static double play(struct learner *l, struct chance *c, bool learns, double rate
     return (used + (double)w->used_milli) / 2 / (double)w->capacity_milli;
 }
 
-static void learn(struct learner *l, int episodes, bool moves_prices)
+static void learner_learn(struct learner *l, int episodes, bool moves_prices)
 {
     for (int i = 0; i < episodes; i++)
-        (void)play(l, &l->chance, true, moves_prices ? price_rate / (1 + price_tires * i) : 0);
+        (void)learner_play(l, &l->chance, true,
+                           moves_prices ? price_rate / (1 + price_tires * i) : 0);
 }
 
-/* How well table and prices as they are do: the same arrivals each time. */
-static double judge(struct learner *l)
+/* The result of the present table and prices, over the same arrivals each time. */
+static double learner_judge(struct learner *l)
 {
     struct chance c = chance_of(l->world.in->seed + 1);
     double sum = 0;
 
     for (int i = 0; i < TRIALS; i++)
-        sum += play(l, &c, false, 0);
+        sum += learner_play(l, &c, false, 0);
     return sum / TRIALS;
 }
 
-/* How much of each model is asked for by pods that name it, if as much as there is was asked for.
- */
+/* The load of each model from pods that name it, when all pods ask for 100 % of the cluster. */
 static void load_prices(const struct world *w, double ret[])
 {
     double total = 0;
@@ -309,7 +314,7 @@ static void load_prices(const struct world *w, double ret[])
 
 static void choose_prices(struct learner *l)
 {
-    /* Of the prices found; of the load. */
+    /* Factors of the prices found, and of the load. */
     static const double scales[PRICES_MAX][2] = {{0, 0},   {0.5, 0}, {1, 0},   {2, 0},
                                                  {0, 0.1}, {0, 0.3}, {0, 0.6}, {0.5, 0.1}};
     double load[LEARN_MODELS_MAX] = {0};
@@ -327,7 +332,7 @@ static void choose_prices(struct learner *l)
             prices[m] = price > 1 ? 1 : price;
         }
         set_prices(&l->world, prices);
-        used = judge(l);
+        used = learner_judge(l);
         if (used > best_used) {
             best_used = used;
             memcpy(best, prices, sizeof(best));
@@ -337,12 +342,12 @@ static void choose_prices(struct learner *l)
     set_prices(&l->world, best);
 }
 
-/* What was learned, kept aside. */
+/* A copy of the learner's table. */
 struct learned {
     double *sums;
     double *counts;
     int32_t *idle;
-    double used; /* by it, in judge; under 0: nothing was learned */
+    double used; /* learner_judge()'s result with it; under 0: no table */
 };
 
 static void learned_done(struct learned *b)
@@ -352,8 +357,8 @@ static void learned_done(struct learned *b)
     free(b->idle);
 }
 
-/* Keeps what the learner has where it is better than what is kept. */
-static void keep_better(const struct learner *l, struct learned *best, double used)
+/* Copies the learner's table to `best` if its result is better. */
+static void learned_keep_better(const struct learner *l, struct learned *best, double used)
 {
     if (used <= best->used)
         return;
@@ -363,15 +368,15 @@ static void keep_better(const struct learner *l, struct learned *best, double us
     memcpy(best->idle, l->idle, l->size * sizeof(*l->idle));
 }
 
-static void take_back(struct learner *l, const struct learned *best)
+static void learner_take_back(struct learner *l, const struct learned *best)
 {
     memcpy(l->sums, best->sums, l->size * sizeof(*l->sums));
     memcpy(l->counts, best->counts, l->size * sizeof(*l->counts));
     memcpy(l->idle, best->idle, l->size * sizeof(*l->idle));
 }
 
-/* Learning settles now here, now there: it starts again several times, goes on from the best, and
- * leaves the best table on that way. */
+/* Learning ends in different tables: so the learner starts several times, goes on from the best
+ * start, and takes the best table. */
 static void choose_table(struct learner *l)
 {
     struct learned best = {mem_alloc(l->size * sizeof(double)), mem_alloc(l->size * sizeof(double)),
@@ -381,15 +386,15 @@ static void choose_table(struct learner *l)
         memset(l->sums, 0, l->size * sizeof(*l->sums));
         memset(l->counts, 0, l->size * sizeof(*l->counts));
         make_table(l);
-        learn(l, EPISODES_FIRST, false);
-        keep_better(l, &best, judge(l));
+        learner_learn(l, EPISODES_FIRST, false);
+        learned_keep_better(l, &best, learner_judge(l));
     }
-    take_back(l, &best);
+    learner_take_back(l, &best);
     for (int i = 0; i < TABLES; i++) {
-        learn(l, EPISODES_EACH, false);
-        keep_better(l, &best, judge(l));
+        learner_learn(l, EPISODES_EACH, false);
+        learned_keep_better(l, &best, learner_judge(l));
     }
-    take_back(l, &best);
+    learner_take_back(l, &best);
     learned_done(&best);
 }
 
@@ -461,7 +466,7 @@ struct err *learn_values(const struct learn_input *in, struct value_table **ret)
     TRY(check_kinds(in));
     learner_init(&l, in);
     if (l.has_named) {
-        learn(&l, EPISODES_FIRST, true);
+        learner_learn(&l, EPISODES_FIRST, true);
         choose_prices(&l);
     }
     choose_table(&l);

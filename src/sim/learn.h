@@ -1,9 +1,10 @@
 /*
- * learn.h - learns the table of policy "mete" by filling a cluster again and again, on paper
+ * learn.h - learns the table of policy "mete" by filling a simulated cluster many times
  *
- * Pods are drawn from what is asked for and placed by the table as it is so far, until 130 % of the
- * cluster's gpu was asked for; what stayed idle beside each gpu's earlier states makes the next
- * table. The same input gives the same table. docs/placement.md has the method and its figures.
+ * Each episode draws pods from the demand and places them by the present table, until the pods
+ * asked for 130 % of the cluster's gpu. The next table comes from each gpu's earlier states and the
+ * compute that stayed idle. The same input gives the same table. docs/placement.md has the method
+ * and its figures.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct learn_node {
     int64_t cpu_milli;
     int64_t memory_mib;
     uint32_t gpus;
-    uint32_t model; /* which of the models */
+    uint32_t model; /* index into `models` */
 };
 
 struct learn_kind {
@@ -28,8 +29,8 @@ struct learn_kind {
     int64_t memory_mib;
     uint32_t gpus;
     uint32_t gpu_milli; /* of each: 1 .. 1000; 0 without gpus */
-    uint64_t models;    /* bits of those it accepts; 0: any */
-    uint64_t weight;    /* how often it is asked for; their sum is at most 2^32 */
+    uint64_t models;    /* bits of the accepted models; 0: any */
+    uint64_t weight;    /* how often pods ask for it; the sum over kinds is at most 2^32 */
 };
 
 struct learn_input {
@@ -42,5 +43,5 @@ struct learn_input {
     uint64_t seed;
 };
 
-/* ERR_INVALID: past one of the limits, or nothing to learn from (no gpus, none asked for). */
+/* ERR_INVALID: the input exceeds a limit, has no gpus, or no kind asks for gpus. */
 struct err *learn_values(const struct learn_input *in, struct value_table **ret) MUST_CHECK;

@@ -1,3 +1,5 @@
+/* learn_openb.c - the nodes and pods of an openb trace as input for learning */
+
 #include "sim/learn_openb.h"
 
 #include <stdlib.h>
@@ -17,7 +19,8 @@ static void input_done(struct input *p)
     free(p->kinds);
 }
 
-/* The number of a model, which is added where it is new; LEARN_MODELS_MAX: too many. */
+/* The number of a model; with `adds`, a new model is added. LEARN_MODELS_MAX: not found, or too
+ * many. */
 static uint32_t model_of(struct input *p, const char *model, bool adds)
 {
     for (size_t i = 0; i < p->in.n_models; i++)
@@ -53,7 +56,7 @@ static bool is_same(const struct learn_kind *a, const struct learn_kind *b)
            a->gpu_milli == b->gpu_milli && a->models == b->models;
 }
 
-/* Once that it can run nowhere, a pod teaches nothing: then there is no such kind. */
+/* The kind of the pod. False: the pod can run on no model, so there is nothing to learn from it. */
 static bool kind_of(struct input *p, const struct openb_pod *pod, struct learn_kind *ret)
 {
     *ret = (struct learn_kind){.cpu_milli = pod->cpu_milli,
@@ -70,8 +73,8 @@ static bool kind_of(struct input *p, const struct openb_pod *pod, struct learn_k
     return pod->gpus == 0 || pod->n_models == 0 || ret->models != 0;
 }
 
-/* Past the limit of kinds, pods of further ones are left out: they are the rare ones, as the pods
- * come in no order. */
+/* Adds the kinds of all pods. Past the limit, pods of further kinds are left out: these kinds are
+ * rare, because the pods are in no order. */
 static void add_kinds(struct input *p, const struct openb *o)
 {
     p->kinds = mem_alloc(LEARN_KINDS_MAX * sizeof(*p->kinds));

@@ -1,8 +1,8 @@
-/* learn_openb.h - what is in an openb trace, as learning takes it */
+/* learn_openb.h - learning from an openb trace */
 #pragma once
 
 #include "sim/learn.h"
 #include "sim/openb.h"
 
-/* From its nodes and its pods, each row as often as the others. */
+/* Learns from the trace's nodes and pods; all pod rows have equal weight. */
 struct err *learn_openb(const struct openb *o, uint64_t seed, struct value_table **ret) MUST_CHECK;

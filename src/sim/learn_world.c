@@ -1,7 +1,10 @@
 /*
- * Each class of pods has its cost on each node; after a placement only one node's are stale, and a
- * class catches up when it is drawn next.
+ * learn_world.c - the cluster on paper: costs of each class of pods on each node
+ *
+ * Each class of pods has a cost on each node. A placement makes the costs of one node stale; a
+ * class catches up when the next pod of the class is drawn.
  */
+
 #include "sim/learn_world.h"
 
 #include <assert.h>
@@ -12,8 +15,8 @@
 
 enum {
     WHOLE = 1000,
-    NODES_MANY = 1536,     /* a larger cluster is learned from a part of it, */
-    NODES_FEW = 192,       /* a smaller one as several of it */
+    NODES_MANY = 1536,     /* a larger cluster is cut to this size, */
+    NODES_FEW = 192,       /* a smaller cluster is repeated */
     ARRIVALS_MANY = 60000, /* in an episode */
     FRAGMENT_CPUS_MAX = 128,
     WEIGHT_UNIT = 1 << 16
@@ -21,7 +24,7 @@ enum {
 
 #define NOT_SEEN SIZE_MAX
 
-/* A quarter of an octave each, from 1 cpu for a whole gpu to 45. */
+/* Steps of a quarter octave, from 1 to 45 cpu for each whole gpu. */
 static const int32_t cpu_steps[] = {1000,  1189,  1414,  1682,  2000,  2378,  2828,  3364,
                                     4000,  4757,  5657,  6727,  8000,  9514,  11314, 13454,
                                     16000, 19027, 22627, 26909, 32000, 38055, 45255};
@@ -62,7 +65,7 @@ static void add_classes(struct world *w)
     }
 }
 
-/* How many nodes an episode can have for its arrivals to stay within bounds. */
+/* The number of nodes of an episode, so that its arrivals stay under ARRIVALS_MANY. */
 static size_t node_count(const struct world *w)
 {
     double asked = 0;
@@ -108,7 +111,7 @@ static void add_nodes(struct world *w)
     }
 }
 
-/* The cpu that classes ask for, each once; thinned out where they are too many. */
+/* Lists the cpu requests of classes, each once; every nth when there are too many. */
 static void find_cpus(const struct world *w, struct world_fragment *f)
 {
     int64_t *at = mem_alloc((w->n_classes + 1) * sizeof(*at));
@@ -228,7 +231,7 @@ static size_t steps_up_to(const int64_t *steps, size_t n, int64_t value)
     return low;
 }
 
-/* What is idle, and how many gpus are whole. */
+/* The idle compute, and the number of wholly free gpus. */
 static int64_t idle_of(const struct world_node *n, uint32_t *ret_whole)
 {
     int64_t idle = 0;
@@ -262,7 +265,7 @@ size_t world_entry(const struct world *w, const struct world_node *n)
     return idle > 0 ? entry_of(w, n->cpu_milli, idle, whole) : 0;
 }
 
-/* A node comes to what its gpus do, each by tables that the sums over them choose. */
+/* A node's value: the sum over its gpus, by the part of the tables that the node's sums choose. */
 struct sums {
     const int32_t *table; /* by level */
     const int32_t *single;
@@ -280,7 +283,7 @@ static void add_gpu(struct sums *s, uint32_t free, int sign)
     s->fragment += (int64_t)sign * free * s->single[level];
 }
 
-/* The gpus as they are by the tables for these sums; `idle` is over 0. */
+/* Sums the present gpus by the part of the tables for `cpu`, `idle` (over 0) and `whole`. */
 static struct sums sums_of(const struct world *w, const struct world_node *n, int64_t cpu,
                            int64_t idle, uint32_t whole)
 {
@@ -314,7 +317,7 @@ static int64_t world_value(const struct world *w, const struct world_node *n)
     return value_of(w, &sums);
 }
 
-/* The gpus with least left that do, on a node that has enough of them. */
+/* The gpus with the least free compute that is enough. The node has enough such gpus. */
 static uint64_t best_fit(const struct world_node *n, const struct world_class *c)
 {
     uint64_t ret = 0;
@@ -332,7 +335,7 @@ static uint64_t best_fit(const struct world_node *n, const struct world_class *c
     return ret;
 }
 
-static void take(struct world_node *n, const struct world_class *c, uint64_t gpus)
+static void node_take(struct world_node *n, const struct world_class *c, uint64_t gpus)
 {
     n->cpu_milli -= c->cpu_milli;
     for (; gpus != 0; gpus &= gpus - 1) {
@@ -342,11 +345,11 @@ static void take(struct world_node *n, const struct world_class *c, uint64_t gpu
     }
 }
 
-/* What the node comes to with a share on the gpu that is best for it. */
+/* The node's value with a share on the best gpu. */
 static int64_t with_share(const struct world *w, const struct world_node *n,
                           const struct world_class *c, uint64_t *ret_gpus)
 {
-    struct sums sums[2] = {0}; /* a gpu that others have a part of is taken, or a whole one */
+    struct sums sums[2] = {0}; /* [1]: the share takes a wholly free gpu */
     uint32_t whole;
     const int64_t idle = idle_of(n, &whole) - c->gpu_milli;
     int64_t least = INT64_MAX;
@@ -373,7 +376,7 @@ static int64_t with_share(const struct world *w, const struct world_node *n,
     return least;
 }
 
-/* By what the value grows with the pod on the gpus that are best for it. */
+/* The growth of the node's value with the pod on the best gpus. */
 static int32_t best_growth(const struct world *w, const struct world_node *n,
                            const struct world_class *c, uint64_t *ret_gpus)
 {
@@ -385,14 +388,14 @@ static int32_t best_growth(const struct world *w, const struct world_node *n,
         struct world_node after = *n;
 
         *ret_gpus = best_fit(n, c);
-        take(&after, c, *ret_gpus);
+        node_take(&after, c, *ret_gpus);
         best = world_value(w, &after);
     }
     best += (int64_t)w->price_milli[n->model] * c->gpu_milli * c->gpus - n->value;
     return best >= INT32_MAX ? INT32_MAX - 1 : best < -INT32_MAX ? -INT32_MAX : (int32_t)best;
 }
 
-static bool fits(const struct world_node *n, const struct world_class *c)
+static bool node_fits(const struct world_node *n, const struct world_class *c)
 {
     uint32_t room = 0;
 
@@ -407,27 +410,27 @@ static bool fits(const struct world_node *n, const struct world_class *c)
     return room >= c->gpus;
 }
 
-static void look_at(struct world *w, size_t class, size_t node)
+static void class_look_at(struct world *w, size_t class, size_t node)
 {
     uint64_t gpus;
     struct world_node *n = &w->nodes[node];
     const struct world_class *c = &w->classes[class];
 
-    w->costs[class * w->n_nodes + node] = fits(n, c) ? best_growth(w, n, c, &gpus) : INT32_MAX;
+    w->costs[class * w->n_nodes + node] = node_fits(n, c) ? best_growth(w, n, c, &gpus) : INT32_MAX;
 }
 
-static void catch_up(struct world *w, size_t class)
+static void class_catch_up(struct world *w, size_t class)
 {
     if (w->seen[class] == NOT_SEEN)
         for (size_t i = 0; i < w->n_nodes; i++)
-            look_at(w, class, i);
+            class_look_at(w, class, i);
     else
         for (size_t i = w->seen[class]; i < w->n_changes; i++)
-            look_at(w, class, w->changes[i]);
+            class_look_at(w, class, w->changes[i]);
     w->seen[class] = w->n_changes;
 }
 
-static void note_change(struct world *w, size_t node)
+static void world_note_change(struct world *w, size_t node)
 {
     if (w->n_changes == w->changes_room) {
         w->changes_room = w->changes_room * 2 + 4096;
@@ -457,7 +460,7 @@ void world_clear(struct world *w, struct chance *c)
     }
 }
 
-/* The first of the cheapest nodes that have the memory, or SIZE_MAX. */
+/* The first of the cheapest nodes with enough memory, or SIZE_MAX. */
 static size_t cheapest(const struct world *w, const int32_t *costs, int64_t memory)
 {
     int32_t least = INT32_MAX;
@@ -486,7 +489,7 @@ size_t world_place(struct world *w, uint32_t kind)
     size_t best;
     uint64_t gpus = 0;
 
-    catch_up(w, class);
+    class_catch_up(w, class);
     best = cheapest(w, &w->costs[class * w->n_nodes], memory);
     c->asked_milli += milli;
     if (best == SIZE_MAX) {
@@ -494,10 +497,10 @@ size_t world_place(struct world *w, uint32_t kind)
         return best;
     }
     (void)best_growth(w, &w->nodes[best], c, &gpus);
-    take(&w->nodes[best], c, gpus);
+    node_take(&w->nodes[best], c, gpus);
     w->nodes[best].memory_mib -= memory;
     w->nodes[best].value = world_value(w, &w->nodes[best]);
     w->used_milli += milli;
-    note_change(w, best);
+    world_note_change(w, best);
     return best;
 }

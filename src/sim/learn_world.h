@@ -1,10 +1,10 @@
-/* learn_world.h - a cluster on paper, as fast as can be, for learning; private to learn.c */
+/* learn_world.h - a fast simulated cluster for learning; private to learn.c */
 #pragma once
 
 #include "sim/chance.h"
 #include "sim/learn.h"
 
-/* Pods alike but for their memory. */
+/* Pods with equal requests, except memory. */
 struct world_class {
     int64_t cpu_milli;
     uint32_t gpus;
@@ -20,26 +20,27 @@ struct world_node {
     int64_t memory_mib;
     uint32_t gpus;
     uint32_t model;
-    int64_t value; /* what it comes to as it is */
+    int64_t value; /* of its present state */
     uint16_t free[LEARN_GPUS_MAX];
 };
 
-/* What of a node's idle gpu the mix could not use, by model and free cpu: see world_value. */
+/* The idle gpu of a node that the demand could not use, by model and free cpu: see world_value. */
 struct world_fragment {
     int64_t *cpus; /* steps, ascending */
     size_t n_cpus;
-    int32_t (*single)[METE_VALUES_LEVELS]; /* weight of kinds of one gpu that need more than that */
-    int32_t *none; /* weight of all that do not run there, or need more gpus */
-    int32_t (*several)[METE_VALUES_WHOLE]; /* of these, those that run with so many whole gpus */
+    int32_t (
+        *single)[METE_VALUES_LEVELS]; /* weight of kinds of one gpu that need more than the level */
+    int32_t *none; /* weight of kinds that do not run there, or need several gpus */
+    int32_t (*several)[METE_VALUES_WHOLE]; /* of these, kinds that run with this many whole gpus */
 };
 
 struct world {
     const struct learn_input *in;
     struct world_class *classes;
     size_t n_classes;
-    uint32_t *class_of;       /* of a kind */
+    uint32_t *class_of;       /* by kind */
     uint64_t *up_to;          /* sums of the kinds' weights */
-    struct world_node *empty; /* the nodes as they are without pods */
+    struct world_node *empty; /* the nodes without pods */
     struct world_node *nodes;
     size_t n_nodes;
     int64_t capacity_milli;
@@ -53,9 +54,9 @@ struct world {
     int64_t fragment_milli;
     struct world_fragment fragments[LEARN_MODELS_MAX];
 
-    int32_t *costs;    /* of each class for each node; INT32_MAX where it does not fit */
-    size_t *seen;      /* of each class: how many of the changes; SIZE_MAX: none */
-    uint32_t *changes; /* nodes */
+    int32_t *costs;    /* of each class on each node; INT32_MAX: does not fit */
+    size_t *seen;      /* by class: the number of changes seen; SIZE_MAX: no costs yet */
+    uint32_t *changes; /* the nodes that changed, in order */
     size_t n_changes;
     size_t changes_room;
 };
@@ -63,14 +64,14 @@ struct world {
 void world_init(struct world *w, const struct learn_input *in);
 void world_done(struct world *w);
 
-/* All nodes empty, in an order drawn by chance, which breaks ties. */
+/* Empties all nodes, and puts them in a random order, which breaks ties. */
 void world_clear(struct world *w, struct chance *c);
 
-/* A kind, as often as it is asked for. */
+/* A random kind, by weight. */
 uint32_t world_draw(const struct world *w, struct chance *c);
 
-/* The node that got it, or SIZE_MAX. */
+/* Places a pod of the kind. Returns the node, or SIZE_MAX. */
 size_t world_place(struct world *w, uint32_t kind);
 
-/* Of the table: the first entry for a node as it is. */
+/* The table's first entry for the node's present state. */
 size_t world_entry(const struct world *w, const struct world_node *n);

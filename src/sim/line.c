@@ -1,3 +1,5 @@
+/* line.c - sorted arrays of jobs */
+
 #include "sim/line.h"
 
 #include <assert.h>
@@ -42,7 +44,7 @@ static struct size_class *class_of(struct waiting *w, uint32_t gpus)
     return &w->classes.at[w->classes.n - 1];
 }
 
-/* Where `p` stands, or would. */
+/* The index of `p`, or the index at which to insert it. */
 static size_t find_place(const struct size_class *c, const struct place *p)
 {
     size_t low = 0;

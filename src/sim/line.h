@@ -1,4 +1,4 @@
-/* line.h - jobs in an order: those that run in one line, those that wait in one a size */
+/* line.h - ordered jobs: one line of running jobs, and one of waiting jobs for each size */
 #pragma once
 
 #include <stdbool.h>
@@ -14,36 +14,37 @@ struct place {
     uint32_t job;
 };
 
-/* A sorted array. {0} is the empty one. */
+/* A sorted array. {0} is empty. */
 struct line {
     VEC(struct place) places;
 };
 
 void line_add(struct line *l, const struct place *p);
-/* The job is there: asserted. */
+/* The job must be in the line: asserted. */
 void line_remove(struct line *l, uint32_t job);
 void line_done(struct line *l);
 
-/* The waiting jobs of one size, the first one last: there insertion and removal are cheap. */
+/* The waiting jobs of one size, the first at the array's end, where insertion and removal are
+ * cheap. */
 struct size_class {
     uint32_t gpus;
     VEC(struct place) places;
-    size_t left; /* of a walk: how many are not looked at yet */
+    size_t left; /* of a walk: jobs not passed yet */
 };
 
-/* {0} is the empty one. */
+/* {0} is empty. */
 struct waiting {
     VEC(struct size_class) classes;
 };
 
 void waiting_add(struct waiting *w, uint32_t gpus, const struct place *p);
-/* It is there: asserted. */
+/* The job must be there: asserted. */
 void waiting_remove(struct waiting *w, uint32_t gpus, const struct place *p);
 void waiting_done(struct waiting *w);
 
-/* Walks by order over the jobs of those sizes that `fits` accepts: NULL at the end. A size that did
- * not fit once in a walk will not later. The place is valid until `w` changes. */
+/* Walks in order over the jobs whose size `fits` accepts; NULL at the end. A size that did not fit
+ * must not fit later in the walk. The place is valid until `w` changes. */
 void waiting_rewind(struct waiting *w);
 const struct place *waiting_peek(const struct waiting *w,
                                  bool (*fits)(const void *arg, uint32_t gpus), const void *arg);
-void waiting_pass(struct waiting *w, uint32_t gpus); /* the one peeked at is looked at */
+void waiting_pass(struct waiting *w, uint32_t gpus); /* passes the job peeked at */

@@ -1,3 +1,5 @@
+/* openb.c - the files of the openb traces, checked and read */
+
 #include "sim/openb.h"
 
 #include <ctype.h>
@@ -91,7 +93,7 @@ struct err *openb_read_nodes(struct openb *o, const char *file, struct str text)
     return NULL;
 }
 
-/* Where a list of pods keeps what. */
+/* The columns of a list of pods. */
 struct pod_columns {
     size_t cpu, memory, gpus, milli, spec, scheduled, deleted;
 };
@@ -146,7 +148,7 @@ static struct err *read_pod(struct openb *o, const struct csv *c, const struct p
     return NULL;
 }
 
-/* Negative: `a` stands first. */
+/* Orders pods by size, larger first. */
 static int compare_pods(const struct openb_pod *a, const struct openb_pod *b)
 {
     if (a->cpu_milli != b->cpu_milli)
@@ -158,7 +160,7 @@ static int compare_pods(const struct openb_pod *a, const struct openb_pod *b)
     return strcmp(b->spec, a->spec);
 }
 
-/* Equal pods beside each other, the first of the file first. */
+/* Orders by kind, then by row. */
 static int compare_indices(const void *a, const void *b, void *arg)
 {
     const struct openb_pod *pods = arg;
@@ -231,7 +233,7 @@ struct err *openb_read_pods(struct openb *o, const char *file, struct str text)
     return NULL;
 }
 
-/* A line of whole numbers below `end` after the seed. */
+/* Reads a line: a seed, then whole numbers below `end`. */
 static struct err *read_list(struct openb *o, struct str line, size_t end, struct openb_list *ret)
 {
     AUTO_FREE uint32_t *items = NULL;
@@ -259,7 +261,7 @@ static struct err *read_list(struct openb *o, struct str line, size_t end, struc
     return NULL;
 }
 
-/* Each of 0 .. n-1 once. */
+/* The list must have each of 0 .. n-1 once. */
 static struct err *check_ranks(const struct openb_list *list, size_t n)
 {
     AUTO_FREE bool *seen = mem_alloc(n);
@@ -306,7 +308,7 @@ struct err *openb_read_ranks(struct openb *o, const char *file, struct str text)
     return read_lists(o, file, text, true);
 }
 
-/* "12.05": digits, perhaps a point and digits. */
+/* Reads a number like "12.05": digits, then optionally a point and digits. */
 static struct err *parse_real(struct str text, double *ret)
 {
     struct str fraction = text;

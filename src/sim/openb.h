@@ -1,8 +1,8 @@
 /*
- * openb.h - traces of the openb family: nodes with gpus, pods that share them, orders of arrival
+ * openb.h - traces of the openb family: nodes, pods, orders of arrival
  *
- * The files of the FGD experiments (Weng et al., USENIX ATC '23; docs/simulator.md). `file` is for
- * messages; errors are ERR_INVALID, "file:line: what, and what would be right".
+ * These are the files of the FGD experiments (Weng et al., USENIX ATC '23; docs/simulator.md).
+ * `file` is for messages; errors are ERR_INVALID, "file:line: what, and what would be right".
  */
 #pragma once
 
@@ -17,8 +17,8 @@ enum {
     OPENB_PODS_MAX = 1 << 20,
     OPENB_ARRIVALS_MAX = 1 << 22,
     OPENB_GPUS_MAX = 64,   /* of a node or a pod */
-    OPENB_MODELS_MAX = 32, /* that a pod accepts */
-    OPENB_COLUMNS = 131    /* of a curve: requested gpu in whole % of the capacity */
+    OPENB_MODELS_MAX = 32, /* of a pod */
+    OPENB_COLUMNS = 131    /* of a curve: by requested gpu in whole % of the capacity */
 };
 
 struct openb_node {
@@ -33,13 +33,13 @@ struct openb_pod {
     int64_t memory_mib;
     uint32_t gpus;
     uint32_t gpu_milli; /* of each: 1 .. 1000; 0 without gpus */
-    const char *spec;   /* as in the file: models joined by |, "" any */
+    const char *spec;   /* as in the file: models joined by |; "": any */
     const char *const *models;
     size_t n_models;
-    int64_t run_s; /* from schedule to deletion; -1: the file does not say */
+    int64_t run_s; /* from scheduling to deletion; -1: not in the file */
 };
 
-/* A line of numbers that belongs to a seed. */
+/* The list of numbers of one seed. */
 struct openb_list {
     uint64_t seed;
     const uint32_t *items;
@@ -55,7 +55,7 @@ static inline void openb_freep(struct openb **o)
     openb_free(*o);
 }
 
-/* Each once, in this order: the lists are checked against the counts of nodes and pods. */
+/* Call each once, in this order: lists are checked against the numbers of nodes and pods. */
 struct err *openb_read_nodes(struct openb *o, const char *file, struct str text) MUST_CHECK;
 struct err *openb_read_pods(struct openb *o, const char *file, struct str text) MUST_CHECK;
 struct err *openb_read_arrivals(struct openb *o, const char *file, struct str text) MUST_CHECK;
@@ -67,14 +67,14 @@ size_t openb_pod_count(const struct openb *o);
 const struct openb_pod *openb_pods(const struct openb *o);
 int64_t openb_capacity_milli(const struct openb *o);
 
-/* Rows of pods in the order of arrival, and of each node row its rank; NULL: none of that seed. */
+/* Pod rows in the order of arrival, and the rank of each node row; NULL: no list of that seed. */
 const struct openb_list *openb_arrivals(const struct openb *o, uint64_t seed);
 const struct openb_list *openb_ranks(const struct openb *o, uint64_t seed);
 
 /*
- * The typical pods: kinds (cpu, gpu_milli, gpus, models) by how many pods are of them, ties to the
- * larger, until 95 % of the pods are covered. Their indices into the pods, one of each kind, and
- * how many there are of it.
+ * The typical pods: kinds (cpu, gpu_milli, gpus, models) by number of pods, most first, on ties the
+ * larger kind, until the kinds cover 95 % of the pods. Each has one pod of the kind, and the number
+ * of its pods.
  */
 struct openb_kind {
     uint32_t pod;

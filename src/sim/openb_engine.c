@@ -1,3 +1,5 @@
+/* openb_engine.c - nodes, pods and demand of an openb trace as calls of the engine */
+
 #include "sim/openb_engine.h"
 
 #include <stdio.h>
@@ -6,13 +8,12 @@
 
 enum {
     NAME_SIZE = 32,
-    /* The trace does not say how much memory a gpu has: one that every 1/1000 has a whole part of.
-     */
+    /* The trace has no gpu memory: an amount that 1000 divides. */
     GPU_MIB = 16000,
     MIB_SHIFT = 20
 };
 
-/* A pod set and what it points to. */
+/* A pod set with the requests that it points to. */
 struct pod_parts {
     struct mete_amount requests[2];
     struct mete_pod_set set;

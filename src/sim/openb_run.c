@@ -1,3 +1,5 @@
+/* openb_run.c - one run of an openb trace, and its curves */
+
 #include "sim/openb_run.h"
 
 #include <inttypes.h>
@@ -13,7 +15,7 @@ const char *openb_metric_name(enum openb_metric metric)
     return metric_names[metric];
 }
 
-/* Sums over the attempts of each column. */
+/* Sums and numbers of attempts, by column. */
 struct sums {
     double at[OPENB_METRICS][OPENB_COLUMNS];
     uint64_t n[OPENB_COLUMNS];
@@ -24,7 +26,7 @@ static double rounded(double value)
     return round(value * 100) / 100;
 }
 
-static void note(struct sums *s, const struct mete_gpu_sums *gpus, int64_t requested_milli)
+static void sums_note(struct sums *s, const struct mete_gpu_sums *gpus, int64_t requested_milli)
 {
     const double capacity = (double)gpus->capacity;
     const double idle = (double)(gpus->capacity - gpus->used);
@@ -40,7 +42,7 @@ static void note(struct sums *s, const struct mete_gpu_sums *gpus, int64_t reque
     s->at[OPENB_FRAG_AMOUNT][column] += rounded((double)gpus->fragmented * 100 / capacity);
 }
 
-static void finish(const struct sums *s, struct openb_curves *ret)
+static void sums_finish(const struct sums *s, struct openb_curves *ret)
 {
     for (size_t k = 0; k < OPENB_COLUMNS; k++) {
         ret->has[k] = s->n[k] > 0;
@@ -65,10 +67,10 @@ static struct err *run_pods(struct mete_engine *e, const struct openb *o,
         c.dropped += !is_placed;
         requested_milli += (int64_t)pod->gpus * pod->gpu_milli;
         mete_gpu_sums(e, &gpus);
-        note(&sums, &gpus, requested_milli);
+        sums_note(&sums, &gpus, requested_milli);
     }
     c.allocated_milli = gpus.used;
-    finish(&sums, &c);
+    sums_finish(&sums, &c);
     *ret = c;
     return NULL;
 }

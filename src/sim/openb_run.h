@@ -1,8 +1,8 @@
 /*
- * openb_run.h - the pods of an openb trace through the real engine, each tried once, none ends
+ * openb_run.h - the pods of an openb trace through the real engine, each tried once, without ends
  *
- * One run is one policy with one seed: its order of arrival and its ranks of nodes, which break
- * ties. A pod that cannot be placed is dropped; it still counts as arrived.
+ * A run has one policy and one seed, which selects the order of arrival and the ranks of nodes;
+ * ranks break ties. A pod that does not fit is dropped, but counts as arrived.
  */
 #pragma once
 
@@ -18,12 +18,12 @@ enum openb_metric {
     OPENB_METRICS
 };
 
-/* What a run came to; column k is the mean over the attempts after which the gpu requested so far
+/* The result of a run. Column k is the mean over the attempts after which the gpu requested so far
  * was k % of the capacity, rounded. */
 struct openb_curves {
     double at[OPENB_METRICS][OPENB_COLUMNS];
     bool has[OPENB_COLUMNS];
-    int64_t allocated_milli; /* in the end */
+    int64_t allocated_milli; /* at the end */
     uint64_t pods;
     uint64_t dropped;
 };
@@ -36,6 +36,6 @@ struct openb_run_options {
 
 const char *openb_metric_name(enum openb_metric metric); /* "alloc_pct", ... */
 
-/* ERR_INVALID: no order or ranks of that seed, or the engine refuses something. */
+/* ERR_INVALID: no order or ranks of that seed, or the engine refuses a call. */
 struct err *openb_run(const struct openb *o, const struct openb_run_options *options,
                       struct openb_curves *ret) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* parallel.h - work that shares nothing, on several processors (parallel_linux.c) */
+/* parallel.h - independent work on several processors (parallel_linux.c) */
 #pragma once
 
 #include <stddef.h>
@@ -7,9 +7,10 @@
 size_t parallel_width(void);
 
 /*
- * Calls `fn(arg, i)` for each i below `n`, up to `width` at a time, in threads of their own where
- * that is over 1; returns when all are done. `fn` may change only what belongs to i.
- * `between(arg, done)` is called in this thread as they end, with how many have; may be NULL.
+ * Calls `fn(arg, i)` for each i below `n`, up to `width` calls at a time, in other threads when
+ * `width` is over 1. Returns when all calls are done. `fn` may change only data of index i.
+ * `between(arg, done)`, which may be NULL, is called in this thread as calls end, with their
+ * number.
  */
 void parallel_run(size_t n, size_t width, void (*fn)(void *arg, size_t i),
                   void (*between)(void *arg, size_t done), void *arg);

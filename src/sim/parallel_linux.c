@@ -1,3 +1,5 @@
+/* parallel_linux.c - a crew of threads */
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -33,15 +35,15 @@ static void *work(void *arg)
         if (i >= c->n)
             return NULL;
         c->fn(c->arg, i);
-        (void)pthread_mutex_lock(&c->lock); /* cannot fail: it is ours and not held here */
+        (void)pthread_mutex_lock(&c->lock); /* cannot fail: this thread does not hold the lock */
         c->done++;
         (void)pthread_cond_signal(&c->ended);
         (void)pthread_mutex_unlock(&c->lock);
     }
 }
 
-/* Waits until one more than `seen` are done; how many are. */
-static size_t wait_for(struct crew *c, size_t seen)
+/* Waits until more than `seen` calls are done. Returns their number. */
+static size_t crew_wait(struct crew *c, size_t seen)
 {
     size_t done;
 
@@ -82,7 +84,7 @@ void parallel_run(size_t n, size_t width, void (*fn)(void *arg, size_t i),
         return;
     }
     for (size_t done = 0; done < n;) {
-        done = wait_for(&c, done);
+        done = crew_wait(&c, done);
         if (between)
             between(arg, done);
     }

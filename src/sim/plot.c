@@ -1,3 +1,5 @@
+/* plot.c - line plots as SVG */
+
 #include "sim/plot.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* plot.h - lines over a plane as SVG, for pages that need nothing else */
+/* plot.h - line plots as SVG, for self-contained pages */
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ struct plot {
     const char *title;
     const char *x_label;
     const char *y_label;
-    bool is_log; /* x in powers of ten: from 1 on, what is less stands at 1 */
+    bool is_log; /* a logarithmic x axis from 1 on; smaller values are drawn at 1 */
     const struct plot_series *series;
     size_t n; /* at most PLOT_SERIES_MAX: asserted */
 };
@@ -33,5 +33,5 @@ struct plot {
 /* Adds an <svg> element. Points that are not finite are left out. */
 void plot_add(struct buf *out, const struct plot *p);
 
-/* Adds text with what HTML would read otherwise replaced. */
+/* Adds text with HTML's special characters escaped. */
 void html_add(struct buf *out, const char *text);

@@ -1,5 +1,5 @@
-/* Nodes by how many gpus they have free: a bit set each, so that the best node is a few words away.
- */
+/* pool.c - nodes in bit sets by their number of free gpus */
+
 #include "sim/pool.h"
 
 #include <assert.h>
@@ -12,9 +12,9 @@ struct pool {
     uint32_t gpus_per_node;
     uint32_t free_gpus;
     uint32_t words;                    /* of one set */
-    uint32_t count[POOL_GPUS_MAX + 1]; /* of nodes with so many free gpus */
+    uint32_t count[POOL_GPUS_MAX + 1]; /* by free gpus: the number of nodes */
     uint8_t *free;                     /* of each node */
-    uint64_t *sets;                    /* gpus_per_node + 1 of them */
+    uint64_t *sets; /* by free gpus: a bit set of nodes, so that a search reads few words */
 };
 
 struct pool *pool_new(uint32_t nodes, uint32_t gpus_per_node)
@@ -46,7 +46,7 @@ void pool_free(struct pool *p)
     free(p);
 }
 
-/* The lowest node with that many free gpus; there is one. */
+/* The lowest node with that many free gpus, which exists. */
 static uint32_t lowest(const struct pool *p, uint32_t free)
 {
     const uint64_t *set = p->sets + (size_t)free * p->words;
@@ -69,7 +69,7 @@ static void set_free(struct pool *p, uint32_t node, uint32_t free)
     p->free[node] = (uint8_t)free;
 }
 
-/* The smallest number of free gpus, at least `gpus`, that a node has; 0: none has. */
+/* The smallest number of free gpus of a node, at least `gpus`; 0: no such node. */
 static uint32_t tightest(const struct pool *p, uint32_t gpus)
 {
     for (uint32_t f = gpus; f <= p->gpus_per_node; f++)
@@ -151,7 +151,7 @@ bool pool_take_same(struct pool *p, const struct pool_hold *hold)
     return true;
 }
 
-/* Of the idle nodes those with the most free in `other`, the lowest first. */
+/* Takes the idle nodes with the most free gpus in `other`, on ties the lowest. */
 static void take_idle(struct pool *p, const struct pool *other, struct pool_hold *hold)
 {
     uint32_t n = 0;
@@ -167,7 +167,7 @@ static void take_idle(struct pool *p, const struct pool *other, struct pool_hold
     assert(n == hold->n_nodes);
 }
 
-/* The node with room for `gpus` that lacks the fewest of them in `other`, then the fullest one. */
+/* The node with room for `gpus` that has most of them free in `other`, then the fullest. */
 static uint32_t find_near(const struct pool *p, const struct pool *other, uint32_t gpus)
 {
     uint32_t best = UINT32_MAX;

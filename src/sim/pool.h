@@ -1,9 +1,9 @@
 /*
- * pool.h - equal nodes of whole gpus, dealt out as the published Helios simulator's `consolidate`
+ * pool.h - equal nodes with whole gpus, placed as by `consolidate` of the published Helios
+ * simulator
  *
- * A job of at most a node's gpus goes to the feasible node with the fewest free ones (the lowest
- * index on ties); a larger one to entirely free nodes, and where it is no multiple of a node, to
- * one node more for the rest.
+ * A job of at most a node's gpus goes to the node with the fewest free gpus that are enough, on
+ * ties the lowest index. A larger job goes to idle nodes, and one further node for the rest.
  */
 #pragma once
 
@@ -18,15 +18,15 @@ enum {
 
 struct pool;
 
-/* What a job holds: {0} for nothing. Freed by pool_give. */
+/* The gpus that a job holds; {0}: none. pool_give frees it. */
 struct pool_hold {
-    uint32_t *nodes; /* entirely; NULL: none */
+    uint32_t *nodes; /* held as a whole; NULL: none */
     uint32_t n_nodes;
-    uint32_t node; /* and of this one */
-    uint32_t gpus; /* so many; 0: none */
+    uint32_t node; /* the node of the rest */
+    uint32_t gpus; /* gpus there; 0: none */
 };
 
-/* Both numbers from 1 to their cap: asserted. */
+/* Both numbers are from 1 to their maximum: asserted. */
 struct pool *pool_new(uint32_t nodes, uint32_t gpus_per_node);
 void pool_free(struct pool *p);
 static inline void pool_freep(struct pool **p)
@@ -34,23 +34,23 @@ static inline void pool_freep(struct pool **p)
     pool_free(*p);
 }
 
-/* Nobody holds anything. */
+/* Frees all gpus. */
 void pool_clear(struct pool *p);
 
-/* Would that many fit now? */
+/* Would a job of this size fit now? */
 bool pool_fits(const struct pool *p, uint32_t gpus);
-/* And in the empty pool? */
+/* Would a job of this size fit in the empty pool? */
 bool pool_could_fit(const struct pool *p, uint32_t gpus);
 
-/* False where it does not fit, and nothing changes. */
+/* Takes gpus. False: the job does not fit, and nothing changes. */
 bool pool_take(struct pool *p, uint32_t gpus, struct pool_hold *ret);
-/* {0} after. */
+/* Gives gpus back; `*hold` is {0} afterwards. */
 void pool_give(struct pool *p, struct pool_hold *hold);
 
-/* Takes what `hold` says, which is not changed; false where not all of it is free. */
+/* Takes the gpus of `hold`, which stays as it is. False: not all of them are free. */
 bool pool_take_same(struct pool *p, const struct pool_hold *hold);
 
-/* As pool_take for what fits (asserted), on nodes of which `other` has as much free as can be. */
+/* As pool_take, on nodes with the most free gpus in `other`. The job must fit: asserted. */
 void pool_take_near(struct pool *p, const struct pool *other, uint32_t gpus, struct pool_hold *ret);
 
 uint32_t pool_gpus(const struct pool *p);

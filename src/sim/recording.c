@@ -1,10 +1,12 @@
+/* recording.c - playing a recording and comparing its decisions */
+
 #include "sim/recording.h"
 
 #include "base/mem.h"
 #include "engine/record/record.h"
 
 enum {
-    SHOWN_MAX = 2000 /* bytes of a decision that differs */
+    SHOWN_MAX = 2000 /* bytes of a differing decision */
 };
 
 struct player {
@@ -12,7 +14,7 @@ struct player {
     uint64_t line;
     struct arena *arena;
     struct mete_engine *engine;
-    struct buf now; /* what the last cycle decided; "": nothing, or it was compared */
+    struct buf now; /* the last cycle's decisions; "": none, or already compared */
     uint64_t cycle_line;
     struct recording_report report;
 };
@@ -34,8 +36,9 @@ static void note_difference(struct player *p, uint64_t line, struct str then, st
     first->now = shown(now);
 }
 
-/* The last cycle's decisions are `then`; nothing was said of a cycle that decided nothing. */
-static void compare(struct player *p, struct str then)
+/* Compares the last cycle's decisions with the recorded `then`. A cycle without decisions has no
+ * line. */
+static void player_compare(struct player *p, struct str then)
 {
     if (p->now.size != then.size || (then.size > 0 && memcmp(p->now.at, then.at, then.size) != 0))
         note_difference(p, p->cycle_line, then, (struct str){p->now.at, p->now.size});
@@ -52,11 +55,11 @@ static void note_cycle(struct player *p, const struct record_cycle *cycle,
     p->cycle_line = p->line;
     if (d->n_placements > 0 || d->n_evictions > 0 || d->is_cut) {
         record_line_format(&p->now, RECORD_DECIDED, d);
-        p->now.size--; /* its newline */
+        p->now.size--; /* drops the newline */
     }
 }
 
-static struct err *begin(struct player *p, const struct mete_options *options)
+static struct err *player_begin(struct player *p, const struct mete_options *options)
 {
     if (p->engine)
         return err_new(ERR_INVALID, "a second beginning");
@@ -76,17 +79,17 @@ static struct err *play_line(struct player *p, struct str line)
     TRY(record_line_parse(p->arena, line, &call, &args));
     p->report.calls += call != RECORD_DECIDED;
     if (call == RECORD_ENGINE)
-        return begin(p, args);
+        return player_begin(p, args);
     if (!p->engine)
         return err_new(ERR_INVALID, "want the line 'engine' first");
     if (call == RECORD_DECIDED) {
         const struct mete_decisions *then = args;
 
         p->report.decisions += then->n_placements + then->n_evictions;
-        compare(p, line);
+        player_compare(p, line);
         return NULL;
     }
-    compare(p, (struct str){0});
+    player_compare(p, (struct str){0});
     if (record_apply(p->engine, call, args, &d) != METE_OK)
         note_difference(p, p->line, line, str_of(mete_last_error(p->engine)));
     if (call == RECORD_CYCLE)
@@ -94,7 +97,7 @@ static struct err *play_line(struct player *p, struct str line)
     return NULL;
 }
 
-static struct err *play(struct player *p, struct str text)
+static struct err *player_play(struct player *p, struct str text)
 {
     while (text.at) {
         struct str line = str_cut(&text, '\n');
@@ -112,7 +115,7 @@ static struct err *play(struct player *p, struct str text)
     }
     if (!p->engine)
         return err_new(ERR_INVALID, "%s: no recording: want the line 'engine' first", p->file);
-    compare(p, (struct str){0});
+    player_compare(p, (struct str){0});
     return NULL;
 }
 
@@ -127,7 +130,7 @@ struct err *recording_play(const char *file, struct str text, struct recording_r
                            struct mete_engine **ret_engine)
 {
     struct player p = {.file = file, .arena = arena_new(), .now = {.cap = RECORD_LINE_MAX}};
-    struct err *e = play(&p, text);
+    struct err *e = player_play(&p, text);
 
     arena_free(p.arena);
     buf_done(&p.now);

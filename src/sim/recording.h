@@ -1,8 +1,8 @@
 /*
- * recording.h - what an engine was told and decided, played to another one
+ * recording.h - plays the calls of a recording to another engine, and compares its decisions
  *
- * A recording is lines of engine/record/record.h; the first says how the engine began. Empty lines
- * and those that begin with '#' say nothing.
+ * A recording is lines of engine/record/record.h; the first line has the engine's options. Empty
+ * lines, and lines that begin with '#', are comments.
  */
 #pragma once
 
@@ -10,29 +10,29 @@
 #include "base/str.h"
 #include "mete/engine.h"
 
-/* Where a cycle decided something else than it did then, or a call was refused. */
+/* A cycle whose decisions differ from the recorded ones, or a refused call. */
 struct recording_difference {
-    uint64_t line; /* of the cycle or call; 0: nowhere */
-    char *then;    /* what was decided, as a line, "" where nothing was; or the call */
-    char *now;     /* what is; or why it is refused */
+    uint64_t line; /* of the cycle or call; 0: no difference */
+    char *then;    /* the recorded decision as a line, "": none; or the call */
+    char *now;     /* the new decision; or the reason of the refusal */
 };
 
 struct recording_report {
     uint64_t calls;
     uint64_t cycles;
-    uint64_t decisions; /* placements and evictions then */
-    uint64_t differing; /* cycles, and calls that are refused */
+    uint64_t decisions; /* recorded placements and evictions */
+    uint64_t differing; /* differing cycles and refused calls */
     int64_t first_ns;   /* of the cycles; 0: none */
     int64_t last_ns;
     struct recording_difference first;
 };
 
-/* {0} again. */
+/* Frees the texts; the report is {0} afterwards. */
 void recording_report_done(struct recording_report *r);
 
 /*
- * `file` is for messages. ERR_INVALID: "file:line: what". The engine that it ends with goes to
- * `ret_engine`, or is freed where that is NULL.
+ * Plays a recording. `file` is for messages. ERR_INVALID: "file:line: what". The engine at the end
+ * goes to `ret_engine`; NULL: it is freed.
  */
 struct err *recording_play(const char *file, struct str text, struct recording_report *ret,
                            struct mete_engine **ret_engine) MUST_CHECK;

@@ -1,3 +1,5 @@
+/* replay.c - the parts that all replays share, and the strict orders */
+
 #include "sim/replay.h"
 
 #include <assert.h>
@@ -32,7 +34,7 @@ int64_t replay_next_arrival(const struct replay *r)
     return r->arrived < r->options->n ? r->options->jobs[r->arrived].submit_s : NEVER;
 }
 
-/* Of an earlier run of a job that was preempted since. */
+/* Is the item the end of an earlier run, which a preemption cut short? */
 static bool is_stale(const struct replay *r, const struct heap_item *item)
 {
     return r->done[item->job].end_s != item->key;
@@ -83,7 +85,7 @@ int64_t replay_preemption_cost(uint32_t gpus)
     return gpus <= 8 ? 30 : 60;
 }
 
-/* The engine's replays have no pool. */
+/* Gives a job's gpus back. Replays on the engine have no pool. */
 static void give_back(struct replay *r, uint32_t job)
 {
     if (r->pool)
@@ -127,7 +129,7 @@ void replay_release(struct replay *r, int64_t now_s, void (*fn)(void *arg, uint3
     }
 }
 
-/* The first of the queue starts, until one does not fit. */
+/* Starts jobs in the order of the queue, until a job does not fit. */
 static void replay_strict(struct replay *r, bool by_duration)
 {
     const struct sim_job *jobs = r->options->jobs;

@@ -1,3 +1,5 @@
+/* replay_cluster.c - replays on a cluster's own nodes and queues */
+
 #include "sim/replay_cluster.h"
 
 #include <inttypes.h>
@@ -7,7 +9,7 @@
 #include "base/stamp.h"
 #include "sim/replay_private.h"
 
-/* Ids of the trace's jobs: a running Mete has none like these. */
+/* The ids of the trace's jobs begin here: larger than the ids of a running Mete. */
 #define FIRST_ID (UINT64_C(1) << 61)
 
 static const char *const orders[] = {"engine", "priority", "fifo", "sjf"};
@@ -18,14 +20,14 @@ struct live {
     const struct cluster_replay *asked;
     struct mete_engine *engine;
     struct replay_run *runs;  /* of each job */
-    struct heap waiting;      /* of the strict orders: what the engine was not told yet */
-    struct heap others;       /* by their end: jobs of the cluster itself */
-    struct cluster_job *jobs; /* these */
+    struct heap waiting;      /* of the strict orders: jobs not yet in the engine */
+    struct heap others;       /* jobs of the cluster itself, by end */
+    struct cluster_job *jobs; /* the cluster's jobs */
     size_t n_jobs;
-    size_t n_others; /* that run */
-    bool has_head;   /* of the strict orders: the engine has one that waits */
+    size_t n_others; /* of these, running jobs */
+    bool has_head;   /* of the strict orders: a job waits in the engine */
     int64_t now_s;
-    int64_t base_ns; /* of second 0 */
+    int64_t base_ns; /* the time of second 0 */
 };
 
 struct err *cluster_policy_parse(struct str text, struct cluster_policy *ret)
@@ -60,7 +62,7 @@ static int64_t ns_of(const struct live *l, int64_t s)
     return l->base_ns + replay_ns(s - l->r.options->jobs[0].submit_s);
 }
 
-/* As many whole nodes as it takes and what is left over, or the pods that it names. */
+/* The job's pods: as the trace gives them, else whole nodes and a pod for the rest. */
 static size_t list_sets(const struct live *l, const struct sim_job *j, const struct sim_ask *ask,
                         struct mete_pod_set sets[2])
 {
@@ -84,7 +86,7 @@ static struct err *refused(const struct live *l, uint32_t job, const char *why)
                    l->r.options->jobs[job].submit_s, l->r.options->jobs[job].gpus, why);
 }
 
-static struct err *submit(struct live *l, uint32_t job)
+static struct err *cluster_submit(struct live *l, uint32_t job)
 {
     const struct sim_job *j = &l->r.options->jobs[job];
     const struct sim_ask *ask = &job_trace_asks(l->asked->trace)[j->ask];
@@ -104,7 +106,7 @@ static struct err *submit(struct live *l, uint32_t job)
             sets[i].gpus = 0;
             sets[i].asks = &slices;
             sets[i].n_asks = 1;
-            continue; /* there is one set */
+            continue; /* a job with slices has one set */
         }
         sets[i].gpu_milli = ask->gpu_milli;
         sets[i].gpu_memory_bytes = ask->gpu_bytes;
@@ -131,7 +133,7 @@ static struct err *submit(struct live *l, uint32_t job)
     return NULL;
 }
 
-/* The strict orders: the engine knows one that waits. */
+/* Submits the next job of a strict order, unless a job waits in the engine. */
 static struct err *submit_head(struct live *l)
 {
     uint32_t job;
@@ -141,16 +143,16 @@ static struct err *submit_head(struct live *l)
     job = heap_first(&l->waiting)->job;
     heap_drop_first(&l->waiting);
     l->has_head = true;
-    return submit(l, job);
+    return cluster_submit(l, job);
 }
 
-static struct err *arrive(struct live *l, uint32_t job)
+static struct err *cluster_arrive(struct live *l, uint32_t job)
 {
     const struct sim_job *j = &l->r.options->jobs[job];
 
     l->runs[job].remain_s = j->duration_s;
     if (!is_strict(l))
-        return submit(l, job);
+        return cluster_submit(l, job);
     heap_add(&l->waiting, l->asked->policy.order == CLUSTER_SJF ? j->duration_s : 0, job);
     return NULL;
 }
@@ -159,12 +161,14 @@ static void on_end(void *arg, uint32_t job)
 {
     struct live *l = arg;
 
-    (void)mete_workload_remove(l->engine, FIRST_ID + job); /* it runs there */
+    (void)mete_workload_remove(l->engine,
+                               FIRST_ID + job); /* the job runs in the engine: never fails */
 }
 
-static void preempt(struct live *l, uint32_t job)
+static void cluster_preempt(struct live *l, uint32_t job)
 {
-    (void)replay_preempt(&l->r, job, &l->runs[job], l->now_s); /* the engine knows no progress */
+    (void)replay_preempt(&l->r, job, &l->runs[job],
+                         l->now_s); /* the engine has no notion of progress */
 }
 
 static struct cluster_job *find_other(struct live *l, uint64_t id)
@@ -187,7 +191,7 @@ static void start_other(struct live *l, struct cluster_job *other)
     heap_add(&l->others, l->now_s + seconds_up(other->left_ns), (uint32_t)(other - l->jobs));
 }
 
-static void started(struct live *l, uint64_t id)
+static void cluster_started(struct live *l, uint64_t id)
 {
     struct cluster_job *other;
     uint32_t job;
@@ -204,19 +208,19 @@ static void started(struct live *l, uint64_t id)
         start_other(l, other);
 }
 
-/* A job of the cluster itself goes for good: how far it was nobody knows. */
-static void evict(struct live *l, uint64_t id)
+/* Evicts a workload. A job of the cluster itself does not return: its progress is unknown. */
+static void cluster_evict(struct live *l, uint64_t id)
 {
     if (id >= FIRST_ID && id - FIRST_ID < l->r.options->n) {
-        preempt(l, (uint32_t)(id - FIRST_ID));
-        (void)mete_workload_unplace(l->engine, id); /* it runs there */
+        cluster_preempt(l, (uint32_t)(id - FIRST_ID));
+        (void)mete_workload_unplace(l->engine, id); /* the job runs in the engine: never fails */
     } else {
-        (void)mete_workload_remove(l->engine, id); /* as above */
+        (void)mete_workload_remove(l->engine, id); /* the same */
     }
 }
 
-/* Until nothing more is decided: what has to go is gone at once. */
-static struct err *decide(struct live *l)
+/* Runs cycles until the engine decides nothing more. Victims end at once. */
+static struct err *cluster_decide(struct live *l)
 {
     VEC(uint64_t) evicted = {0};
     struct mete_decisions d = {.is_cut = true};
@@ -224,7 +228,7 @@ static struct err *decide(struct live *l)
 
     while (!e && (d.n_placements > 0 || d.is_cut || evicted.n > 0)) {
         VEC_EACH (&evicted, id) {
-            evict(l, *id);
+            cluster_evict(l, *id);
         }
         vec_clear(&evicted);
         e = submit_head(l);
@@ -232,7 +236,7 @@ static struct err *decide(struct live *l)
             break;
         mete_cycle(l->engine, ns_of(l, l->now_s), 0, &d);
         for (size_t i = 0; i < d.n_placements; i++)
-            started(l, d.placements[i].workload);
+            cluster_started(l, d.placements[i].workload);
         for (size_t i = 0; i < d.n_evictions; i++)
             vec_add(&evicted, d.evictions[i].workload);
     }
@@ -240,17 +244,17 @@ static struct err *decide(struct live *l)
     return e;
 }
 
-/* Their end is not a job's: they only give back what they held. */
+/* Ends jobs of the cluster itself, which have no outcome. */
 static void release_others(struct live *l)
 {
     while (heap_first(&l->others) && heap_first(&l->others)->key <= l->now_s) {
         (void)mete_workload_remove(l->engine, l->jobs[heap_first(&l->others)->job].id);
-        heap_drop_first(&l->others); /* evicted ones are not there any more: refused, and fine */
+        heap_drop_first(&l->others); /* the engine refuses jobs that were evicted before */
     }
 }
 
-/* Nothing happens any more, and some have not ended: the first of them, and why. */
-static struct err *stuck(struct live *l)
+/* No event is left, but some jobs have not ended: the error names the first one and its reason. */
+static struct err *cluster_stuck(struct live *l)
 {
     uint32_t job = 0;
     struct mete_reason reason;
@@ -264,7 +268,7 @@ static struct err *stuck(struct live *l)
                     l->r.options->jobs[job].submit_s, l->r.options->jobs[job].gpus);
 }
 
-static struct err *step(struct live *l)
+static struct err *cluster_step(struct live *l)
 {
     const int64_t end_s = replay_next_end(&l->r);
     const int64_t other_s = heap_first(&l->others) ? heap_first(&l->others)->key : NEVER;
@@ -273,16 +277,16 @@ static struct err *step(struct live *l)
     if (other_s < next_s)
         next_s = other_s;
     if (next_s == NEVER)
-        return stuck(l);
+        return cluster_stuck(l);
     l->now_s = next_s;
     release_others(l);
     replay_release(&l->r, l->now_s, on_end, l);
     for (; replay_next_arrival(&l->r) == l->now_s; l->r.arrived++)
-        TRY(arrive(l, (uint32_t)l->r.arrived));
-    return decide(l);
+        TRY(cluster_arrive(l, (uint32_t)l->r.arrived));
+    return cluster_decide(l);
 }
 
-static struct err *set_up(struct live *l)
+static struct err *cluster_set_up(struct live *l)
 {
     const struct cluster_replay *asked = l->asked;
     struct mete_fairness fairness = sim_cluster_fairness(asked->cluster);
@@ -318,9 +322,9 @@ struct err *cluster_replay_run(const struct cluster_replay *asked, struct replay
     l.runs = mem_alloc(o->n * sizeof(*l.runs));
     for (size_t i = 0; i < o->n; i++)
         ret[i] = (struct replay_job){.start_s = -1, .end_s = -1};
-    e = set_up(&l);
+    e = cluster_set_up(&l);
     while (!e && l.r.ended < o->n)
-        e = step(&l);
+        e = cluster_step(&l);
     mete_engine_free(l.engine);
     free(l.runs);
     free(l.jobs);

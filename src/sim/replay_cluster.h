@@ -1,10 +1,10 @@
 /*
- * replay_cluster.h - the jobs of a trace on a cluster's nodes and queues, by the engine as a server
- * runs it
+ * replay_cluster.h - replays of a trace's jobs on a cluster's nodes and queues, by the real engine
  *
- * Orders: ENGINE as the cluster's queues and fairness say, with backfill and preemption; PRIORITY
- * likewise, all queues as one; FIFO and SJF (true durations) start strictly one after the other,
- * whatever the queues' order. A preempted job keeps what it did and pays as in replay.h.
+ * ENGINE takes the order of the cluster's queues and fairness, with backfill and preemption.
+ * PRIORITY is the same with all queues as one. FIFO and SJF (true durations) start jobs strictly
+ * one after the other, and ignore the queues' order. A preempted job keeps its progress, and pays
+ * as in replay.h.
  */
 #pragma once
 
@@ -23,17 +23,17 @@ struct cluster_policy {
     char placement[32]; /* of the engine */
 };
 
-/* "engine", "priority", "fifo" or "sjf", and if wanted ":" and a placement. ERR_INVALID: what is
- * known. */
+/* Reads "engine", "priority", "fifo" or "sjf", optionally with ":" and a placement policy.
+ * ERR_INVALID lists these. */
 struct err *cluster_policy_parse(struct str text, struct cluster_policy *ret) MUST_CHECK;
 
 struct cluster_replay {
     const struct sim_cluster *cluster;
     const struct job_trace *trace;
     struct cluster_policy policy;
-    struct replay_options options; /* nodes and gpus_per_node are not looked at */
+    struct replay_options options; /* nodes and gpus_per_node are ignored */
 };
 
-/* Fills `ret`, one for each job. ERR_INVALID: the engine refuses something, or a job never starts:
- * says why. */
+/* Fills `ret`, one entry for each job. ERR_INVALID: the engine refuses a call, or a job never
+ * starts, with the reason. */
 struct err *cluster_replay_run(const struct cluster_replay *r, struct replay_job *ret) MUST_CHECK;

@@ -1,9 +1,12 @@
 /*
- * The engine itself, as a server runs it: its order by size, knowing estimates only, and evictions
- * of whoever stands later; or by submit time with backfill, estimates being time limits that nobody
- * enforces. A job of up to a node's gpus is one pod, a larger one a gang of whole nodes and what is
- * left over. What was done before a preemption is kept, and the job pays.
+ * replay_engine.c - the policies "engine", "easy" and "conservative"
+ *
+ * The real engine decides. "engine" takes its order by size, from estimates only, with evictions of
+ * later workloads. "easy" and "conservative" take submit times with backfill; estimates serve as
+ * time limits, which are not enforced. A job of up to a node's gpus is one pod; a larger job is a
+ * gang of whole nodes and a pod for the rest. A preempted job keeps its progress, and pays.
  */
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,10 +18,10 @@
 
 enum {
     NODE_NAME_SIZE = 16,
-    PERIOD_S = 300 /* how often those that outlived their estimate are looked for */
+    PERIOD_S = 300 /* time between looks for jobs that outlived their estimates */
 };
 
-/* What is known of a job. */
+/* The state of a job. */
 struct known {
     int64_t estimate_s;
     int64_t ran_s; /* in earlier runs */
@@ -72,7 +75,7 @@ size_t replay_pod_sets(uint32_t gpus, uint32_t most, struct mete_pod_set ret[2])
     return n;
 }
 
-static void submit(struct live *l, uint32_t job)
+static void live_submit(struct live *l, uint32_t job)
 {
     const struct sim_job *j = &l->r->options->jobs[job];
     const bool by_size = l->policy == REPLAY_ENGINE;
@@ -100,33 +103,36 @@ static void on_end(void *arg, uint32_t job)
 {
     struct live *l = arg;
 
-    (void)mete_workload_remove(l->engine, (uint64_t)job + 1); /* it runs there */
+    (void)mete_workload_remove(l->engine,
+                               (uint64_t)job + 1); /* the job runs in the engine: never fails */
 }
 
-static void preempt(struct live *l, uint32_t job)
+static void live_preempt(struct live *l, uint32_t job)
 {
     struct known *k = &l->known[job];
     int64_t estimate_s;
 
     k->ran_s += replay_preempt(l->r, job, &k->run, l->now_s);
-    (void)mete_workload_unplace(l->engine, (uint64_t)job + 1); /* it runs there */
+    (void)mete_workload_unplace(l->engine,
+                                (uint64_t)job + 1); /* the job runs in the engine: never fails */
     estimate_s = sizes_estimate(k->estimate_s, k->ran_s, 60);
     if (estimate_s == k->estimate_s)
         return;
     k->estimate_s = estimate_s;
-    (void)mete_workload_estimate(l->engine, (uint64_t)job + 1,
-                                 replay_ns(estimate_s)); /* it waits there */
+    (void)mete_workload_estimate(
+        l->engine, (uint64_t)job + 1,
+        replay_ns(estimate_s)); /* the job waits in the engine: never fails */
 }
 
-/* Until nothing more is decided: what has to go is gone at once. */
-static void decide(struct live *l)
+/* Runs cycles until the engine decides nothing more. Victims end at once. */
+static void live_decide(struct live *l)
 {
     VEC(uint32_t) evicted = {0};
     struct mete_decisions d = {.n_placements = 1};
 
     while (d.n_placements > 0 || evicted.n > 0) {
         VEC_EACH (&evicted, job) {
-            preempt(l, *job);
+            live_preempt(l, *job);
         }
         vec_clear(&evicted);
         mete_cycle(l->engine, replay_ns(l->now_s), 0, &d);
@@ -149,7 +155,7 @@ static uint32_t depth_of(enum replay_policy policy)
     return policy == REPLAY_EASY ? 1 : METE_RESERVE_ALL;
 }
 
-/* Its order by size, with evictions. */
+/* Sets the engine's order by size, with evictions. */
 static void order_by_size(struct live *l)
 {
     const struct mete_fairness fairness = {.by_size = true, .period_ns = PERIOD_S * NS_PER_SEC};
@@ -162,7 +168,7 @@ static void order_by_size(struct live *l)
     (void)result;
 }
 
-static void set_up(struct live *l)
+static void live_set_up(struct live *l)
 {
     const struct mete_options options = {.reserve_depth = depth_of(l->policy)};
 
@@ -178,15 +184,15 @@ void replay_engine(struct replay *r, enum replay_policy policy)
     struct live l = {
         .r = r, .policy = policy, .known = mem_alloc(r->options->n * sizeof(*l.known))};
 
-    set_up(&l);
+    live_set_up(&l);
     while (r->ended < r->options->n) {
         const int64_t end_s = replay_next_end(r);
 
         l.now_s = replay_next_arrival(r) < end_s ? replay_next_arrival(r) : end_s;
         replay_release(r, l.now_s, on_end, &l);
         for (; replay_next_arrival(r) == l.now_s; r->arrived++)
-            submit(&l, (uint32_t)r->arrived);
-        decide(&l);
+            live_submit(&l, (uint32_t)r->arrived);
+        live_decide(&l);
     }
     mete_engine_free(l.engine);
     free(l.known);

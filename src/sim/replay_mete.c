@@ -1,12 +1,15 @@
 /*
- * Mete's order by size (engine/queue/sizes.h), which knows estimates only: a job's size is its
- * estimated gpu time.
+ * replay_mete.c - the policy "mete"
  *
- * In this order all jobs fill the pool, also around one that does not fit. A running job that has
- * no place in it is preempted and pays. A job that outlives its estimate is expected to run a
- * quarter longer, which may make it a larger one: who is late steps back, and errors of estimates
- * do not stay.
+ * The order by size (engine/queue/sizes.h) uses estimates only: a job's size is its estimated gpu
+ * time.
+ *
+ * In this order jobs fill the pool, also around a job that does not fit. A running job without a
+ * place in the filled pool is preempted and pays. A job that outlives its estimate is expected to
+ * run a quarter longer, which may make it larger: so late jobs move back, and errors of estimates
+ * do not last.
  */
+
 #include <assert.h>
 
 #include "base/mem.h"
@@ -19,7 +22,7 @@ enum {
     ROUNDS = 2
 };
 
-/* What is known of a job. */
+/* The state of a job. */
 struct known {
     int64_t estimate_s;
     int64_t run_s; /* progress in earlier runs */
@@ -33,7 +36,7 @@ struct order {
     struct waiting waiting;
     struct line running;
     struct sizes sizes;
-    struct pool *plan; /* what will run, filled anew at each step */
+    struct pool *plan; /* the pool as planned, filled anew at each step */
     VEC(struct place) chosen;
     VEC(uint32_t) left_out;
     uint64_t turn;
@@ -60,7 +63,7 @@ static void set_place(struct order *o, uint32_t job)
     o->known[job].place = (struct place){.key = key_of(o, job), .turn = o->turn++, .job = job};
 }
 
-static void submit(struct order *o, uint32_t job)
+static void order_submit(struct order *o, uint32_t job)
 {
     const struct sim_job *j = &o->r->options->jobs[job];
 
@@ -77,7 +80,7 @@ static void on_end(void *arg, uint32_t job)
     line_remove(&o->running, job);
 }
 
-/* When a running job outlives its estimate. */
+/* The time at which a running job outlives its estimate. */
 static int64_t outlives_at(const struct known *k)
 {
     return k->run.began_s + k->run.paying_s + k->estimate_s - k->run_s;
@@ -116,7 +119,7 @@ static bool fits_plan(const void *plan, uint32_t gpus)
     return pool_fits(plan, gpus);
 }
 
-static void choose(struct order *o, const struct place *w)
+static void order_choose(struct order *o, const struct place *w)
 {
     const uint32_t gpus = gpus_of(o, w->job);
 
@@ -125,8 +128,8 @@ static void choose(struct order *o, const struct place *w)
     waiting_pass(&o->waiting, gpus);
 }
 
-/* Who shall run: all jobs in their order, each where it is or where there is room. */
-static void plan(struct order *o)
+/* Chooses the jobs to run: all jobs in order, each on its present gpus or on free ones. */
+static void order_plan(struct order *o)
 {
     const struct place *w;
     size_t at = 0;
@@ -147,13 +150,13 @@ static void plan(struct order *o)
         }
         if (!w)
             return;
-        if (pool_fits(o->plan, gpus_of(o, w->job))) /* still */
-            choose(o, w);
+        if (pool_fits(o->plan, gpus_of(o, w->job))) /* also after the jobs chosen since */
+            order_choose(o, w);
         w = waiting_peek(&o->waiting, fits_plan, o->plan);
     }
 }
 
-static void preempt(struct order *o, uint32_t job)
+static void order_preempt(struct order *o, uint32_t job)
 {
     struct known *k = &o->known[job];
 
@@ -164,7 +167,7 @@ static void preempt(struct order *o, uint32_t job)
     waiting_add(&o->waiting, gpus_of(o, job), &k->place);
 }
 
-static void start(struct order *o, const struct place *w)
+static void order_start(struct order *o, const struct place *w)
 {
     struct known *k = &o->known[w->job];
 
@@ -174,15 +177,16 @@ static void start(struct order *o, const struct place *w)
     line_add(&o->running, &k->place);
 }
 
-/* A second round for those preempted in the first, which may find room elsewhere. */
-static void step(struct order *o)
+/* Plans, preempts and starts. In the second round, jobs preempted in the first may fit elsewhere.
+ */
+static void order_step(struct order *o)
 {
     for (int i = 0; i < ROUNDS; i++) {
-        plan(o);
+        order_plan(o);
         VEC_EACH (&o->left_out, job)
-            preempt(o, *job);
+            order_preempt(o, *job);
         VEC_EACH (&o->chosen, w)
-            start(o, w);
+            order_start(o, w);
         if (o->left_out.n == 0)
             return;
     }
@@ -208,8 +212,8 @@ void replay_mete(struct replay *r)
         replay_release(r, o.now_s, on_end, &o);
         estimate_late_ones(&o);
         for (; replay_next_arrival(r) == o.now_s; r->arrived++)
-            submit(&o, (uint32_t)r->arrived);
-        step(&o);
+            order_submit(&o, (uint32_t)r->arrived);
+        order_step(&o);
     }
     free(o.known);
     pool_free(o.plan);

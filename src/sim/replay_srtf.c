@@ -1,15 +1,18 @@
 /*
- * SRTF with all durations known. At each second all jobs, sorted by remaining time, fill the number
- * of gpus greedily; running ones left out are preempted and pay, waiting ones chosen start where
- * they can be placed. Nothing changes between two events: arrivals, ends, and the moments at which
- * a running job's remaining time falls below that of a chosen one that could not be placed.
+ * replay_srtf.c - SRTF with all durations known
  *
- * Equal remaining times: waiting before running, each in the order in which they came to wait or
- * run.
+ * In each second the jobs, sorted by remaining time, fill the number of gpus greedily. Running jobs
+ * left out are preempted and pay; chosen waiting jobs start if they can be placed. Changes happen
+ * only at events: arrivals, ends, and the times at which a running job's remaining time falls below
+ * that of a chosen job that could not be placed.
  *
- * The published simulator sees that nothing remains one second after the last one, so each job
- * holds its gpus a second longer than it runs. That is kept, or the averages would not be the same.
+ * On equal remaining times waiting jobs come before running jobs, each in the order in which the
+ * jobs began to wait or run.
+ *
+ * The published simulator notices an end one second late, so each job holds its gpus one second
+ * longer than it runs. The replay does the same, so that the averages agree.
  */
+
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sim/line.h"
@@ -22,12 +25,13 @@ enum {
 struct srtf {
     struct replay *r;
     struct waiting waiting;   /* by remaining time */
-    struct line running;      /* by when nothing remains */
+    struct line running;      /* by end */
     VEC(struct place) chosen; /* in a fill */
     VEC(uint32_t) left_out;
     uint64_t turn;
     int64_t now_s;
-    int64_t crossing_s; /* when a running job passes a chosen one that has no place; NEVER */
+    int64_t crossing_s; /* the next time at which a running job passes a chosen job without a place;
+                           NEVER */
 };
 
 static uint32_t gpus_of(const struct srtf *s, uint32_t job)
@@ -55,8 +59,9 @@ static bool is_within(const void *quota, uint32_t gpus)
     return gpus <= *(const uint32_t *)quota;
 }
 
-/* Walks all jobs by remaining time: who may run is chosen, who runs and may not is left out. */
-static void fill(struct srtf *s)
+/* Walks all jobs by remaining time. Chooses jobs while gpus remain; other running jobs are left
+ * out. */
+static void srtf_fill(struct srtf *s)
 {
     uint32_t quota = pool_gpus(s->r->pool);
     size_t at = 0;
@@ -84,7 +89,7 @@ static void fill(struct srtf *s)
     }
 }
 
-static void preempt(struct srtf *s, uint32_t job)
+static void srtf_preempt(struct srtf *s, uint32_t job)
 {
     struct replay_job *done = &s->r->done[job];
     const int64_t cost = replay_preemption_cost(gpus_of(s, job));
@@ -96,7 +101,7 @@ static void preempt(struct srtf *s, uint32_t job)
     add_waiting(s, job, remain);
 }
 
-/* The next second at which some running job is ahead of `w`, which has no place. */
+/* Notes the next second at which a running job is before `w`, which has no place. */
 static void note_crossing(struct srtf *s, const struct place *w)
 {
     VEC_EACH (&s->running.places, r) {
@@ -127,12 +132,12 @@ static void start_or_get_stuck(struct srtf *s)
     vec_done(&stuck);
 }
 
-static void step(struct srtf *s)
+static void srtf_step(struct srtf *s)
 {
     s->crossing_s = NEVER;
-    fill(s);
+    srtf_fill(s);
     VEC_EACH (&s->left_out, job)
-        preempt(s, *job);
+        srtf_preempt(s, *job);
     start_or_get_stuck(s);
 }
 
@@ -150,7 +155,7 @@ void replay_srtf(struct replay *r)
         replay_release(r, s.now_s, on_end, &s);
         for (; replay_next_arrival(r) == s.now_s; r->arrived++)
             add_waiting(&s, (uint32_t)r->arrived, r->options->jobs[r->arrived].duration_s);
-        step(&s);
+        srtf_step(&s);
     }
     waiting_done(&s.waiting);
     line_done(&s.running);

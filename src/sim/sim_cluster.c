@@ -1,3 +1,5 @@
+/* sim_cluster.c - a cluster for replays, as lines of a recording */
+
 #include "sim/sim_cluster.h"
 
 #include <inttypes.h>
@@ -13,7 +15,7 @@ enum {
     LABELS_MAX = 64
 };
 
-/* What a node has of a resource that nothing was said of: enough. */
+/* The amount of a resource that the document leaves out. */
 #define PLENTY (INT64_C(1) << 50)
 
 struct cluster_node {
@@ -64,7 +66,7 @@ static char *line_of(enum record_call call, const void *args)
     return buf_steal(&line);
 }
 
-/* ---- nodes that people write ---- */
+/* ---- nodes of a document ---- */
 
 struct node_kind {
     const char *name;
@@ -138,7 +140,7 @@ static struct err *read_count(const json_t *node, const char *key, int64_t min, 
     return NULL;
 }
 
-/* `milli`: in 1/1000 of what is written, else whole. */
+/* Reads a quantity, in 1/1000 with `milli`, else whole. */
 static struct err *read_quantity(const json_t *node, const char *key, bool milli, int64_t *ret)
 {
     const json_t *value = json_object_get(node, key);
@@ -287,7 +289,7 @@ void sim_cluster_set_fairness(struct sim_cluster *c, const struct mete_fairness 
 
 /* ---- a running Mete ---- */
 
-/* False: nobody knows when it ends. */
+/* False: the job has no time limit. */
 static bool add_job(struct sim_cluster *c, const struct mete_workload *w, int64_t started_ns)
 {
     const int64_t ran_ns = started_ns > 0 ? c->now_ns - started_ns : 0;
@@ -365,7 +367,7 @@ struct err *sim_cluster_add_recording(struct sim_cluster *c, struct str recordin
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole cluster ---- */
 
 size_t sim_cluster_node_count(const struct sim_cluster *c)
 {

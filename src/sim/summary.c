@@ -1,3 +1,5 @@
+/* summary.c - means and percentiles of a replay */
+
 #include "sim/summary.h"
 
 #include "base/mem.h"
@@ -16,8 +18,7 @@ static int compare_int64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of `n` sorted values the one at rank pct % of n, cut to a whole number: as the published averages
- * have it. */
+/* The value at rank pct % of n, rounded down, of `n` sorted values: as in the published figures. */
 static int64_t nearest_rank(const int64_t *sorted, size_t n, unsigned pct)
 {
     const size_t rank = n * pct / 100;
@@ -53,9 +54,9 @@ static void add_jcts(struct summary *s, int64_t *jcts, size_t n)
     s->p99_jct_s = nearest_rank(jcts, n, 99);
 }
 
-/* All but makespan and utilization, of the `n` jobs that `which` lists. */
-static void sum_up(const struct replay_options *options, const struct replay_job *done,
-                   const uint32_t *which, size_t n, struct summary *ret)
+/* Fills all figures but makespan and utilization, for the `n` jobs in `which`. */
+static void summary_fill(const struct replay_options *options, const struct replay_job *done,
+                         const uint32_t *which, size_t n, struct summary *ret)
 {
     AUTO_FREE int64_t *values = mem_alloc(n * sizeof(*values) + 1);
 
@@ -86,7 +87,7 @@ void summary_of_group(const struct replay_options *options, const struct replay_
     for (uint32_t i = 0; i < options->n; i++)
         if (of[i] == group)
             which[n++] = i;
-    sum_up(options, done, which, n, ret);
+    summary_fill(options, done, which, n, ret);
 }
 
 void summary_make(const struct replay_options *options, const struct replay_job *done,
@@ -99,7 +100,7 @@ void summary_make(const struct replay_options *options, const struct replay_job 
         which[i] = i;
         last_s = done[i].end_s > last_s ? done[i].end_s : last_s;
     }
-    sum_up(options, done, which, options->n, ret);
+    summary_fill(options, done, which, options->n, ret);
     ret->makespan_s = last_s - options->jobs[0].submit_s;
     ret->utilization = ret->gpu_s / (replay_gpus(options) * (double)ret->makespan_s);
 }

@@ -1,4 +1,4 @@
-/* summary.h - a replay in a few figures */
+/* summary.h - the figures of a replay */
 #pragma once
 
 #include "sim/replay.h"
@@ -7,14 +7,14 @@
 struct summary {
     size_t jobs;
     double mean_jct_s;  /* from submit to end */
-    double mean_wait_s; /* of that, neither running nor paying for a preemption */
+    double mean_wait_s; /* part of it without gpus */
     int64_t p50_wait_s, p95_wait_s, p99_wait_s, max_wait_s;
     int64_t p50_jct_s, p95_jct_s, p99_jct_s;
     double utilization; /* gpu time of the jobs / gpu time from the first submit to the last end */
     uint64_t preemptions;
     int64_t makespan_s;
     double gpu_s;  /* gpu time of the jobs */
-    double lost_s; /* beside it, paid for preemptions */
+    double lost_s; /* further gpu time, paid for preemptions */
 };
 
 void summary_make(const struct replay_options *options, const struct replay_job *done,

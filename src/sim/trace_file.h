@@ -9,7 +9,7 @@ enum {
 };
 
 /*
- * All of `path` into `*ret`, which holds nothing before. A missing one is ERR_NOT_FOUND, one over
- * TRACE_FILE_MAX ERR_TOO_LARGE, a broken archive ERR_INVALID; each names the file.
+ * Reads the whole file into `*ret`, which must be empty. A missing file is ERR_NOT_FOUND, a file
+ * over TRACE_FILE_MAX ERR_TOO_LARGE, a broken archive ERR_INVALID; each error names the file.
  */
 struct err *trace_file_read(const char *path, struct buf *ret) MUST_CHECK;

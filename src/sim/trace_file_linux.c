@@ -1,3 +1,5 @@
+/* trace_file_linux.c - a trace's file, read through libarchive */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +17,7 @@ enum {
 static void archive_freep(struct archive **a)
 {
     if (*a)
-        (void)sym_archive_read_free(*a); /* only read: nothing is lost */
+        (void)sym_archive_read_free(*a); /* only read: an error loses nothing */
 }
 
 static struct err *broken(struct archive *a, const char *path)

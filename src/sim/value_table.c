@@ -1,3 +1,5 @@
+/* value_table.c - the file of a learned table */
+
 #include "sim/value_table.h"
 
 #include <ctype.h>
@@ -104,7 +106,7 @@ void value_table_format(const struct value_table *t, struct buf *to)
     buf_add_text(to, "end\n");
 }
 
-/* The line that is read, and the words of it still to be read. */
+/* The present line, and its words that are not read yet. */
 struct reader {
     const char *file;
     struct str rest;
@@ -129,7 +131,7 @@ static bool next_line(struct reader *r)
     return true;
 }
 
-/* The next word must be this one. */
+/* Reads the next word, which must be `key`. */
 static struct err *read_key(struct reader *r, const char *key)
 {
     struct str word = r->words.at ? str_cut(&r->words, ' ') : (struct str){0};
@@ -154,12 +156,12 @@ static struct err *read_end(const struct reader *r)
     return r->words.at ? malformed(r, "the line to end here") : NULL;
 }
 
-/* A line of a key and a number. */
+/* Reads a line with a key and a number. */
 static struct err *read_line(struct reader *r, const char *key, int64_t max, int64_t *ret)
 {
     int64_t n = 0;
 
-    (void)next_line(r); /* past the end there are no words */
+    (void)next_line(r); /* past the end read_key fails */
     TRY(read_key(r, key));
     TRY(read_number(r, 0, max, &n));
     TRY(read_end(r));
@@ -202,7 +204,7 @@ static struct err *read_head(struct reader *r, struct value_table *t)
     return read_cpu_steps(r, t);
 }
 
-/* Leaves the first line that is none of a price as the current one. */
+/* Reads the lines of prices. The first other line stays the present one. */
 static struct err *read_prices(struct reader *r, struct value_table *t)
 {
     while (next_line(r) && str_starts_with(r->words, STR("price "))) {

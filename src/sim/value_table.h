@@ -1,10 +1,10 @@
 /*
  * value_table.h - a learned table of policy "mete" and its file
  *
- * The file is text, a word and its values a line: "mete-values 1", "id", "pods", "fragment",
- * "cpu-steps", any number of "price MODEL N", then "idle CPU WHOLE" with the entries of all levels
- * for each cpu step and count of whole gpus, and "end". The numbers are those of
- * struct mete_values.
+ * The file is text; each line has a word and its values: "mete-values 1", "id", "pods", "fragment",
+ * "cpu-steps", any number of "price MODEL N", then, for each cpu step and number of whole gpus,
+ * "idle CPU WHOLE" with the entries of all levels, and "end". The numbers are those of struct
+ * mete_values.
  */
 #pragma once
 
@@ -36,13 +36,13 @@ static inline void value_table_freep(struct value_table **t)
     value_table_free(*t);
 }
 
-/* As the engine takes it; valid as long as the table. */
+/* The table for the engine; valid as long as the table. */
 struct mete_values value_table_view(const struct value_table *t);
 
-/* Names the table after what is in it. */
+/* Sets the id, a hash of the table. */
 void value_table_name(struct value_table *t);
 
-/* Adds a price; false where there are too many or the name is not one word of printable bytes. */
+/* Adds a price. False: there are too many, or the name is not one word of printable bytes. */
 bool value_table_price(struct value_table *t, struct str model, int32_t price_milli);
 
 void value_table_format(const struct value_table *t, struct buf *to);

@@ -299,7 +299,7 @@ static void refuses_what_cannot_be(void **state)
     assert_int_equal(add_pod((struct pod_spec){
                          .id = 1, .rule = {.topology = "z", .labels = &no_values, .n_labels = 1}}),
                      METE_INVALID);
-    assert_string_equal(mete_last_error(engine), "rule 0: names no value");
+    assert_string_equal(mete_last_error(engine), "rule 0: a requirement has no value");
     assert_int_equal(add_pod((struct pod_spec){
                          .id = 1, .rule = {.topology = "z", .labels = &too_many, .n_labels = 1}}),
                      METE_INVALID);

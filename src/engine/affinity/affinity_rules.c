@@ -14,10 +14,10 @@ enum {
 static const char *filter_wrong(const struct mete_pod_rule *r)
 {
     if (r->n_namespaces > LIST_MAX)
-        return "more namespaces than can be counted";
+        return "the list of namespaces is too long";
     for (size_t i = 0; i < r->n_namespaces; i++)
         if (!r->namespaces[i] || strnlen(r->namespaces[i], TEXT_MAX + 1) > TEXT_MAX)
-            return "a namespace that is missing or too long";
+            return "a namespace is missing or too long";
     return requirements_wrong(r->labels, r->n_labels, false);
 }
 
@@ -35,7 +35,7 @@ enum mete_result affinity_rules_check(struct mete_engine *e, const struct mete_p
     const char *wrong = pod_labels_wrong(set->labels, set->n_labels);
 
     if (wrong || (set->ns && strnlen(set->ns, TEXT_MAX + 1) > TEXT_MAX))
-        return engine_refuse(e, METE_INVALID, "labels of pods: %s",
+        return engine_refuse(e, METE_INVALID, "pod labels: %s",
                              wrong ? wrong : "the namespace is too long");
     if (set->n_rules > RULES_MAX)
         return engine_refuse(e, METE_INVALID, "more than %d rules about other pods", RULES_MAX);

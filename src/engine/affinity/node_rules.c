@@ -25,14 +25,14 @@ enum mete_result node_rules_check(struct mete_engine *e, const struct mete_pod_s
         const char *wrong = term_wrong(&set->node_terms[i]);
 
         if (wrong)
-            return engine_refuse(e, METE_INVALID, "node term %zu: a requirement %s", i, wrong);
+            return engine_refuse(e, METE_INVALID, "node term %zu: %s", i, wrong);
     }
     for (size_t i = 0; i < set->n_node_wishes; i++) {
         const struct mete_node_wish *wish = &set->node_wishes[i];
         const char *wrong = term_wrong(&wish->term);
 
         if (wrong)
-            return engine_refuse(e, METE_INVALID, "node wish %zu: a requirement %s", i, wrong);
+            return engine_refuse(e, METE_INVALID, "node wish %zu: %s", i, wrong);
         if (wish->weight == 0 || wish->weight > WEIGHT_MAX)
             return engine_refuse(e, METE_INVALID, "node wish %zu: weight %u is not within 1 .. %d",
                                  i, wish->weight, WEIGHT_MAX);

@@ -38,32 +38,32 @@ static const char *values_wrong(const struct mete_requirement *r)
     bool takes_values = r->op == METE_OP_IN || r->op == METE_OP_NOT_IN;
 
     if (r->n_values > LIST_MAX)
-        return "names too many values";
+        return "a requirement has too many values";
     if (takes_values && r->n_values == 0)
-        return "names no value";
+        return "a requirement has no value";
     if (takes_number(r->op) && r->n_values != 1)
-        return "compares with one value";
+        return "a requirement with Gt or Lt needs one value";
     if (!takes_values && !takes_number(r->op) && r->n_values > 0)
-        return "takes no values";
+        return "a requirement with Exists or DoesNotExist takes no values";
     for (size_t i = 0; i < r->n_values; i++)
         if (!r->values[i] || strnlen(r->values[i], TEXT_MAX + 1) > TEXT_MAX)
-            return "has a value that is missing or too long";
+            return "a requirement has a missing or too long value";
     return NULL;
 }
 
 const char *requirements_wrong(const struct mete_requirement *list, size_t n, bool is_named)
 {
     if (n > LIST_MAX)
-        return "there are too many";
+        return "the list of requirements is too long";
     for (size_t i = 0; i < n; i++) {
         const char *wrong;
 
         if ((unsigned)list[i].op > METE_OP_LESS)
-            return "has no known operator";
+            return "a requirement has no known operator";
         if (is_named && list[i].op != METE_OP_IN && list[i].op != METE_OP_NOT_IN)
-            return "of a name has to be In or NotIn";
+            return "a requirement on names needs In or NotIn";
         if (!is_named && !text_is_sane(list[i].key))
-            return "has no key, or a key that is too long";
+            return "a requirement has no key, or too long a key";
         wrong = values_wrong(&list[i]);
         if (wrong)
             return wrong;

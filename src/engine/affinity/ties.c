@@ -14,11 +14,11 @@ enum {
 const char *pod_labels_wrong(const struct mete_label *labels, size_t n)
 {
     if (n > LIST_MAX)
-        return "there are too many";
+        return "the list is too long";
     for (size_t i = 0; i < n; i++) {
         if (!text_is_sane(labels[i].key) || !labels[i].value ||
             strnlen(labels[i].value, TEXT_MAX + 1) > TEXT_MAX)
-            return "one has no key, no value or a text that is too long";
+            return "a label has no key, no value, or too long a text";
         for (size_t k = 0; k < i; k++)
             if (strcmp(labels[i].key, labels[k].key) == 0)
                 return "a key is named twice";
@@ -227,7 +227,7 @@ static const char *sets_wrong(const struct workload *w, const struct mete_pod_la
     const char *wrong = NULL;
 
     if (n_sets != w->group->n_sets)
-        return "not one list for each pod set";
+        return "want one list for each pod set";
     for (size_t i = 0; i < n_sets && !wrong; i++)
         wrong = pod_labels_wrong(sets[i].labels, sets[i].n_labels);
     return wrong;
