@@ -26,7 +26,7 @@ static inline uint32_t elastic_least(const struct mete_pod_set *set)
     return set->min_count > 0 ? set->min_count : set->count;
 }
 
-/* `from` with is_extra, and what follows from that. */
+/* `from` as an extra: the lowest priority, no evictions for it, no protected run time. */
 struct mete_workload elastic_extra_of(const struct mete_workload *from);
 
 /* METE_INVALID, with a message: the workload cannot have such extras. */

@@ -11,7 +11,7 @@
 #include "engine/evict/victims.h"
 #include "engine/place/domain.h"
 
-/* Gpus that a pod on the domain's nodes would give back, and what each costs at least. */
+/* Gpus that a pod on the domain's nodes would give back, and a lower bound of each cost. */
 struct offer {
     uint64_t rate;
     uint64_t gpus;

@@ -162,11 +162,11 @@ struct plan {
     struct mete_engine *e;
     const struct workload *w;
     int64_t now_ns;
-    const struct backfill *only; /* its nodes and no others; NULL: any */
+    const struct backfill *only; /* plan on the nodes of this one only; NULL: on any */
     struct need **by_rank;       /* NULL: no pod is planned on the node */
     struct node *const *nodes;   /* nodes that the present set may be on, by name */
     size_t n_listed;
-    uint64_t *tree; /* a winner tree over these */
+    uint64_t *tree; /* a winner tree over the listed nodes */
     size_t room;
     size_t n_nodes;
     int64_t start_ns;

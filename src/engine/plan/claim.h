@@ -23,7 +23,7 @@ struct claim {
     int64_t start_ns;
     int64_t end_ns; /* NEVER_NS: no time limit */
     VEC(struct claimed) parts;
-    uint64_t made_at;    /* e->cycles */
+    uint64_t made_at;    /* e->cycles at that time */
     uint64_t yielded_at; /* e->yields when the claim was last checked */
     size_t index;        /* in e->claims */
 };

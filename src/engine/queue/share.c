@@ -38,7 +38,7 @@ struct entry {
     const char *name;
     uint64_t weight;
     uint64_t used;
-    uint64_t level; /* share / usage, of 2^32; UINT64_MAX: nothing used */
+    uint64_t level; /* share / usage, in 1/2^32; UINT64_MAX: no usage */
 };
 
 struct entries {

@@ -11,7 +11,7 @@ enum {
 };
 
 #define DAY_S     INT64_C(86400)
-#define SMALL_DUE (-(INT64_C(1) << 60)) /* of size 0: before all others */
+#define SMALL_DUE (-(INT64_C(1) << 60)) /* due of size 0: before all others */
 
 /* Sizes up to 15 have a step each, larger ones eight steps an octave. */
 static unsigned step_of(int64_t size)
@@ -67,7 +67,7 @@ void sizes_add(struct sizes *s, int64_t size)
     const unsigned step = step_of(size);
 
     if (s->total > UINT64_MAX - counted)
-        return; /* enough is known */
+        return; /* the sum is full: the bounds stay */
     s->count[step]++;
     s->n++;
     s->work[step] += counted;

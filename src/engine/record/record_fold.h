@@ -17,7 +17,8 @@ static inline void record_fold_freep(struct record_fold **f)
     record_fold_free(*f);
 }
 
-/* The next line, without its newline. ERR_INVALID as record_line_parse; nothing changes then. */
+/* Folds the next line (without its newline). ERR_INVALID as record_line_parse; nothing changes
+ * then. */
 struct err *record_fold_line(struct record_fold *f, struct str line) MUST_CHECK;
 
 /* Adds the lines, each with its newline. */

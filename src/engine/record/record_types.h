@@ -32,7 +32,7 @@ struct record_field {
     enum record_kind kind;
     uint32_t offset;
     uint32_t size;
-    uint32_t count; /* offset */
+    uint32_t count; /* offset of a list's size */
     const struct record_type *type;
 };
 

@@ -124,7 +124,7 @@ static bool why_find_beforehand(struct mete_engine *e, struct workload *w, struc
     }
     if (preempt_is_pending(e, w)) {
         ret->code = w->n_evicting > 0 ? METE_REASON_PREEMPTING : METE_REASON_NOT_YET_EVALUATED;
-        (void)place_would_fit(e, &ret->attempt); /* for the nodes */
+        (void)place_would_fit(e, &ret->attempt); /* for the lines of nodes */
         return true;
     }
     charge_of(e, w, NULL, &c);
@@ -133,7 +133,7 @@ static bool why_find_beforehand(struct mete_engine *e, struct workload *w, struc
     if (hold_leads(w, ret->block.code))
         ret->block = (struct quota_block){.code = hold_code(w)};
     ret->code = ret->block.code;
-    (void)place_would_fit(e, &ret->attempt); /* for the nodes */
+    (void)place_would_fit(e, &ret->attempt); /* for the lines of nodes */
     return true;
 }
 
