@@ -45,7 +45,7 @@ static struct err *version_run(struct cli *c)
 const struct command command_version = {
     .name = "version",
     .summary = "show the version of this program and of the server",
-    .examples = {{"version", "of this program, and of the server where there is one"},
+    .examples = {{"version", "prints the versions of this program and of the server, if one runs"},
                  {"version -o json", "the same for programs"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,

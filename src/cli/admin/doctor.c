@@ -160,11 +160,11 @@ static struct err *doctor_run(struct cli *c)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "look for what is wrong with this machine and this Mete",
-    .doc =
-        "Looks at the kernel, cgroups, programs, disk, clock, driver, certificates, and asks the\n"
-        "server how its machines and GPUs are. Changes nothing. Ends with 1 where a check failed.",
-    .examples = {{"doctor", "each check, what was found, and what to do about it"},
+    .summary = "check this machine and the Mete that runs on it",
+    .doc = "Checks the kernel, cgroups, programs, disk, clock, driver and certificates, and asks "
+           "the\nserver for the state of its nodes and GPUs. Changes nothing. Exits with 1 if a "
+           "check failed.",
+    .examples = {{"doctor", "prints each check, its finding and the remedy"},
                  {"doctor -o json", "the same for programs"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,

@@ -181,28 +181,33 @@ static struct err *drain_run(struct cli *c)
 }
 
 static const struct flag drain_flags[] = {
-    {.name = "reason", .value = "TEXT", .type = FLAG_TEXT, .doc = "why, for others to see; wanted"},
+    {.name = "reason",
+     .value = "TEXT",
+     .type = FLAG_TEXT,
+     .doc = "reason, shown to all users. Required"},
     {.name = "evict",
      .type = FLAG_SWITCH,
-     .doc = "ask its pods to end, as their disruption budgets allow, and wait until it is empty"},
-    {.name = "wait", .type = FLAG_SWITCH, .doc = "wait until its pods have ended by themselves"},
+     .doc = "evict the node's pods, as their disruption budgets allow, and wait until the node is "
+            "empty"},
+    {.name = "wait",
+     .type = FLAG_SWITCH,
+     .doc = "wait until the node's pods have ended by themselves"},
     {.name = "grace",
      .value = "SECONDS",
      .type = FLAG_COUNT,
-     .doc = "between SIGTERM and SIGKILL of what is evicted; else each pod's own"},
-    {.name = "timeout", .value = "TIME", .type = FLAG_DURATION, .doc = "how long to wait at most"},
+     .doc = "seconds between SIGTERM and SIGKILL of evicted pods. Default: each pod's own"},
+    {.name = "timeout", .value = "TIME", .type = FLAG_DURATION, .doc = "wait at most this long"},
     {0},
 };
 
 const struct command command_drain = {
     .name = "drain",
     .arguments = "NODE",
-    .summary = "take a machine out of use: no new jobs on it",
-    .doc =
-        "Jobs that run there go on, unless --evict asks them to end. mete why tells the reason to\n"
-        "those who wait for it; mete resume brings it back.",
-    .examples = {{"drain gpu-01 --reason fans", "its jobs may finish"},
-                 {"drain gpu-01 --reason reboot --evict --timeout 10m", "empties it"},
+    .summary = "take a node out of use: no new jobs start on it",
+    .doc = "Running jobs continue, unless --evict asks them to end. mete why shows the reason to "
+           "jobs\nthat wait for the node; mete resume puts the node back into use.",
+    .examples = {{"drain gpu-01 --reason fans", "lets the running jobs finish"},
+                 {"drain gpu-01 --reason reboot --evict --timeout 10m", "empties the node"},
                  {0}},
     .flags = drain_flags,
     .groups = FLAGS_SERVER,
@@ -227,9 +232,9 @@ static struct err *resume_run(struct cli *c)
 const struct command command_resume = {
     .name = "resume",
     .arguments = "NODE",
-    .summary = "bring a drained machine back into use",
-    .examples = {{"resume gpu-01", "it gets jobs again"},
-                 {"resume gpu-01 --data /srv/mete", "of another Mete on this machine"},
+    .summary = "put a drained node back into use",
+    .examples = {{"resume gpu-01", "lets jobs start on the node again"},
+                 {"resume gpu-01 --data /srv/mete", "uses the server of another data directory"},
                  {0}},
     .groups = FLAGS_SERVER,
     .takes = TAKES_NODES,

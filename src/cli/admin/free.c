@@ -186,29 +186,30 @@ static const struct flag free_flags[] = {
      .letter = 'g',
      .type = FLAG_TEXT,
      .value = "N|MODEL:N",
-     .doc = "only jobs of so many GPUs on one node: 8, a100:2"},
+     .doc = "only jobs with this number of GPUs on one node: 8, a100:2"},
     {.name = "queue",
      .letter = 'q',
      .type = FLAG_TEXT,
      .value = "QUEUE",
-     .doc = "within the quotas of this one; else that of the namespace"},
+     .doc = "apply the quotas of this queue. Default: the queue of the namespace"},
     {.name = "time",
      .letter = 't',
      .type = FLAG_DURATION,
      .value = "TIME",
-     .doc = "jobs with this time limit, which fit before room that is kept for later"},
+     .doc = "assume this time limit: jobs that end in time may use reserved room"},
     {0},
 };
 
 const struct command command_free_gpus = {
     .name = "free",
-    .summary = "tell what could start right now: by model, and by how many GPUs on one node",
-    .doc = "Found by placing such jobs in a trial, within your quotas and around room that is kept "
-           "for others. LARGEST is the most GPUs that one job could get on one node; JOBS OF N how "
-           "many jobs of N GPUs could start beside each other.",
-    .examples = {{"free", "jobs of 1, 2, 4 and 8 GPUs"},
-                 {"free --gpus h100:4 --queue research", "would such a job start now?"},
-                 {"free --time 30m", "jobs of at most half an hour"},
+    .summary = "show which jobs could start now, by GPU model and number of GPUs on one node",
+    .doc = "The numbers come from a trial placement of such jobs, within your quotas and around "
+           "reserved room. LARGEST: the most GPUs that one job could get on one node. JOBS OF N: "
+           "the number of jobs with N GPUs that could start side by side.",
+    .examples = {{"free", "counts jobs of 1, 2, 4 and 8 GPUs"},
+                 {"free --gpus h100:4 --queue research",
+                  "tells whether such a job would start now"},
+                 {"free --time 30m", "counts jobs of at most half an hour"},
                  {0}},
     .flags = free_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,

@@ -115,13 +115,13 @@ static struct err *gpus_run(struct cli *c)
 }
 
 static const struct flag gpus_flags[] = {
-    {.name = "free", .type = FLAG_SWITCH, .doc = "only those that nobody holds"},
+    {.name = "free", .type = FLAG_SWITCH, .doc = "only GPUs without a holder"},
     {0},
 };
 
 const struct command command_gpus = {
     .name = "gpus",
-    .summary = "list GPUs: health, who holds them, how busy they are",
+    .summary = "list GPUs: health, holder, utilization",
     .examples = {{"gpus", "lists every GPU"}, {"gpus --free -o name", "names the free ones"}, {0}},
     .flags = gpus_flags,
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,

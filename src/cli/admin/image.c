@@ -263,8 +263,10 @@ static const struct flag image_flags[] = {
     {.name = "node",
      .type = FLAG_TEXT,
      .value = "NODE",
-     .doc = "whose images (not needed where there is one node)"},
-    {.name = "all", .type = FLAG_SWITCH, .doc = "with gc: every image that no pod uses"},
+     .doc = "node that has the images. Required if there are several nodes"},
+    {.name = "all",
+     .type = FLAG_SWITCH,
+     .doc = "gc: remove also images with a name, if no pod uses them"},
     {0},
 };
 
@@ -273,16 +275,15 @@ static const char *const image_words[] = {"import", "pull", "ls", "rm", "gc", NU
 const struct command command_image = {
     .name = "image",
     .arguments = "import FILE|DIR [NAME] | pull NAME | ls | rm NAME... | gc",
-    .summary = "container images of a node: bring, list, remove",
+    .summary = "import, pull, list and remove the container images of a node",
     .doc =
-        "import takes an OCI layout (a directory or a tar of it) or what docker save and skopeo "
-        "write; - is standard input.\n"
-        "pull fetches from a registry. rm takes a name away, and the image with its last one. gc "
-        "removes images without\n"
-        "a name that no pod uses.",
-    .examples = {{"image import busybox.tar", "brings what docker save wrote"},
-                 {"image import ./layout team/train:2", "brings an OCI layout under that name"},
-                 {"image pull python:3.12", "fetches from a registry"},
+        "import reads an OCI layout (a directory or its tar), or an archive of docker save or "
+        "skopeo; -: standard input.\npull fetches an image from a registry. rm removes a name, and "
+        "with the last name the image. gc removes images that\nhave no name and that no pod uses.",
+    .examples = {{"image import busybox.tar", "imports an archive of docker save"},
+                 {"image import ./layout team/train:2",
+                  "imports an OCI layout and names the image"},
+                 {"image pull python:3.12", "pulls an image from a registry"},
                  {0}},
     .flags = image_flags,
     .takes = TAKES_FILES,

@@ -132,9 +132,9 @@ static struct err *nodes_run(struct cli *c)
 
 const struct command command_nodes = {
     .name = "nodes",
-    .summary = "list machines: state, free GPUs, size",
-    .examples = {{"nodes", "lists every machine"},
-                 {"nodes -o wide", "with operating system and kernel"},
+    .summary = "list nodes: state, free GPUs, size",
+    .examples = {{"nodes", "lists every node"},
+                 {"nodes -o wide", "adds operating system and kernel"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,
     .n_max = 0,

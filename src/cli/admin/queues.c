@@ -220,12 +220,13 @@ static struct err *queues_run(struct cli *c)
 const struct command command_queues = {
     .name = "queues",
     .arguments = "[QUEUE]",
-    .summary = "show the queues as a tree: what each holds of its own, and who waits",
-    .doc = "With a queue: that one and those below it. Their numbers are at most a second old. "
-           "GPUS is what it owns, BORROWED what it holds above that, SHARE its largest part of "
-           "the cluster, held now and used lately; OLDEST the age of the job that is next.",
-    .examples = {{"queues", "all of them"},
-                 {"queues research -o json", "one and those below it, for programs"},
+    .summary = "show the tree of queues: quotas, GPUs held, waiting and running jobs",
+    .doc = "With QUEUE: this queue and the queues below it. The numbers are at most a second old. "
+           "GPUS: nominal quota. BORROWED: GPUs held above it. SHARE: dominant share of the "
+           "cluster, held now and used lately. OLDEST: age of the next job.",
+    .examples = {{"queues", "shows all queues"},
+                 {"queues research -o json",
+                  "prints one queue and the queues below it, for programs"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,
     .takes = TAKES_QUEUES,

@@ -388,20 +388,19 @@ static const struct flag topo_flags[] = {
     {.name = "levels",
      .type = FLAG_TEXT,
      .value = "LABEL,...",
-     .doc = "the labels of nodes that make domains, the widest first; else those that are usual "
-            "and in use"},
+     .doc = "node labels that form the domains, the widest first. Default: the usual labels that "
+            "nodes have"},
     {0},
 };
 
 const struct command command_topo = {
     .name = "topo",
-    .summary = "show what is free by block, rack, machine and NVLink group",
-    .doc =
-        "A domain is the machines with the same value of a label: kubectl label node n1 rack=r1. "
-        "Free are the healthy GPUs that nobody holds, on machines that take jobs; FREE names "
-        "them by index. docs/topology.md tells how jobs ask to be in one domain.",
-    .examples = {{"topo", "by the labels that are usual for blocks and racks"},
-                 {"topo --levels example.com/row,rack", "by labels of one's own, the widest first"},
+    .summary = "show free GPUs by block, rack, node and NVLink group",
+    .doc = "A domain is the set of nodes with the same value of a label: kubectl label node n1 "
+           "rack=r1. A GPU is free if it is healthy, has no holder, and its node accepts jobs; "
+           "FREE lists the indices. docs/topology.md explains how a job asks for one domain.",
+    .examples = {{"topo", "uses the usual labels for blocks and racks"},
+                 {"topo --levels example.com/row,rack", "uses your own labels, the widest first"},
                  {0}},
     .flags = topo_flags,
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,

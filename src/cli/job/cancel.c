@@ -118,25 +118,25 @@ static struct err *cancel_run(struct cli *c)
 static const struct flag cancel_flags[] = {
     {.name = "all",
      .type = FLAG_SWITCH,
-     .doc = "all jobs of the namespace that have not ended; asks first"},
-    {.name = "yes", .letter = 'y', .type = FLAG_SWITCH, .doc = "do not ask"},
+     .doc = "cancel all jobs of the namespace that have not ended; asks first"},
+    {.name = "yes", .letter = 'y', .type = FLAG_SWITCH, .doc = "do not ask for confirmation"},
     {.name = "grace",
      .type = FLAG_COUNT,
      .value = "SECONDS",
-     .doc = "time that it gets to end (its own when not given, 30 s by default)"},
-    {.name = "wait", .type = FLAG_SWITCH, .doc = "wait until they are gone"},
+     .doc = "seconds between SIGTERM and SIGKILL. Default: the pod's terminationGracePeriodSeconds "
+            "(30)"},
+    {.name = "wait", .type = FLAG_SWITCH, .doc = "wait until the jobs have ended"},
     {0},
 };
 
 const struct command command_cancel = {
     .name = "cancel",
     .arguments = "JOB...",
-    .summary = "end jobs, whether they wait or run",
-    .doc =
-        "JOB is a job's number, its name, pod/NAME or job/NAME. A job that runs gets SIGTERM, and "
-        "SIGKILL after its grace period.",
-    .examples = {{"cancel 12", "ends job 12"},
-                 {"cancel 12 13 train -y", "ends three without asking"},
+    .summary = "cancel waiting jobs and end running jobs",
+    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. A running job gets SIGTERM, and "
+           "SIGKILL after its grace period.",
+    .examples = {{"cancel 12", "cancels job 12"},
+                 {"cancel 12 13 train -y", "cancels three jobs without asking"},
                  {0}},
     .flags = cancel_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,

@@ -194,19 +194,19 @@ static const struct flag cp_flags[] = {
      .letter = 'c',
      .type = FLAG_TEXT,
      .value = "NAME",
-     .doc = "which container, where there are several"},
+     .doc = "container of the pod. Required if the pod has several"},
     {0},
 };
 
 const struct command command_cp = {
     .name = "cp",
     .arguments = "SRC DST",
-    .summary = "copy files into a running job's container, or out of it",
-    .doc = "One of both is JOB:PATH. Directories are copied whole. The container needs `tar` (and "
-           "`test`, to copy into it). Out of a container come regular files and directories only, "
-           "with your own ownership.",
-    .examples = {{"cp 12:/tmp/model.pt .", "a file out of job 12"},
-                 {"cp ./data 12:/tmp", "a directory into it, as /tmp/data"},
+    .summary = "copy files to or from a container of a running job",
+    .doc = "Either SRC or DST is JOB:PATH. Directories are copied recursively. The container needs "
+           "`tar`, and `test` for copies to the container. Copies from a container include only "
+           "regular files and directories, owned by you.",
+    .examples = {{"cp 12:/tmp/model.pt .", "copies a file from job 12"},
+                 {"cp ./data 12:/tmp", "copies a directory to job 12, as /tmp/data"},
                  {0}},
     .flags = cp_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,

@@ -158,9 +158,9 @@ static struct err *events_run(struct cli *c)
 const struct command command_events = {
     .name = "events",
     .arguments = "[JOB]",
-    .summary = "list what happened, the newest last",
-    .examples = {{"events", "the last events of the namespace"},
-                 {"events 12", "those of one job"},
+    .summary = "list events, the newest last",
+    .examples = {{"events", "lists the last events of the namespace"},
+                 {"events 12", "lists the events of one job"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_ALL | FLAGS_LIMIT | FLAGS_OUTPUT,
     .n_max = 1,

@@ -27,13 +27,19 @@ static struct err *exec_run(struct cli *c)
 }
 
 static const struct flag exec_flags[] = {
-    {.name = "stdin", .letter = 'i', .type = FLAG_SWITCH, .doc = "pass standard input on"},
-    {.name = "tty", .letter = 't', .type = FLAG_SWITCH, .doc = "give it a terminal; with -i"},
+    {.name = "stdin",
+     .letter = 'i',
+     .type = FLAG_SWITCH,
+     .doc = "pass standard input to the program"},
+    {.name = "tty",
+     .letter = 't',
+     .type = FLAG_SWITCH,
+     .doc = "allocate a terminal for the program; needs -i"},
     {.name = "container",
      .letter = 'c',
      .type = FLAG_TEXT,
      .value = "NAME",
-     .doc = "which container, where there are several"},
+     .doc = "container of the pod. Required if the pod has several"},
     {0},
 };
 
@@ -41,11 +47,11 @@ const struct command command_exec = {
     .name = "exec",
     .arguments = "JOB -- PROGRAM [ARGUMENT...]",
     .summary = "run a program in a running job's container",
-    .doc = "As the container's user, with its environment, devices and limits. The program's exit "
-           "code is passed on; 125 is a failure of mete itself.",
-    .examples = {{"exec -it 12 -- bash", "a shell in job 12"},
-                 {"exec 12 -- nvidia-smi", "what its gpus do"},
-                 {"exec -i 12 -- sh -c 'cat >/tmp/x' <x", "a file as its input"},
+    .doc = "The program runs as the container's user, with the container's environment, devices "
+           "and limits. The exit code is the program's own; 125 is a failure of mete itself.",
+    .examples = {{"exec -it 12 -- bash", "opens a shell in job 12"},
+                 {"exec 12 -- nvidia-smi", "shows the use of the job's GPUs"},
+                 {"exec -i 12 -- sh -c 'cat >/tmp/x' <x", "passes a file as standard input"},
                  {0}},
     .flags = exec_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
@@ -98,19 +104,20 @@ static const struct flag attach_flags[] = {
      .letter = 'c',
      .type = FLAG_TEXT,
      .value = "NAME",
-     .doc = "which container, where there are several"},
-    {.name = "no-stdin", .type = FLAG_SWITCH, .doc = "only look"},
+     .doc = "container of the pod. Required if the pod has several"},
+    {.name = "no-stdin", .type = FLAG_SWITCH, .doc = "do not pass standard input: only watch"},
     {0},
 };
 
 const struct command command_attach = {
     .name = "attach",
     .arguments = "JOB",
-    .summary = "join a running job's own input and output",
-    .doc = "What it writes from now on; its input where the container has `stdin: true`, its "
-           "terminal where it has `tty: true`. `mete logs` shows what it wrote before.",
-    .examples = {{"attach 12", "until the job ends"},
-                 {"attach --no-stdin 12", "what it writes, and nothing more"},
+    .summary = "connect to the input and output of a running job",
+    .doc = "Prints the output from now on; `mete logs` prints earlier output. Standard input is "
+           "connected if the container has `stdin: true`, the terminal if the container has `tty: "
+           "true`.",
+    .examples = {{"attach 12", "stays connected until the job ends"},
+                 {"attach --no-stdin 12", "watches the output only"},
                  {0}},
     .flags = attach_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,

@@ -37,19 +37,19 @@ static struct err *hold_run(struct cli *c)
 static const struct flag hold_flags[] = {
     {.name = "admin",
      .type = FLAG_SWITCH,
-     .doc = "as an administrator: its user cannot release it"},
+     .doc = "hold as an administrator: the job's user cannot release it"},
     {0},
 };
 
 const struct command command_hold = {
     .name = "hold",
     .arguments = "JOB...",
-    .summary = "keep jobs that wait from starting",
-    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. It keeps its place in the queue "
-           "and its age; mete release lets it go. Of a Job it holds the pods that wait, and those "
-           "made later.",
-    .examples = {{"hold 12", "job 12 waits until it is released"},
-                 {"hold 12 13 --admin", "only an administrator releases them"},
+    .summary = "keep waiting jobs from starting",
+    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. A held job keeps its place in "
+           "the queue and its age; mete release lets it start. Holding a Job holds its waiting "
+           "pods and the pods that the Job creates later.",
+    .examples = {{"hold 12", "keeps job 12 waiting until mete release 12"},
+                 {"hold 12 13 --admin", "holds two jobs that only an administrator can release"},
                  {0}},
     .flags = hold_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
@@ -70,10 +70,12 @@ static struct err *release_run(struct cli *c)
 const struct command command_release = {
     .name = "release",
     .arguments = "JOB...",
-    .summary = "let jobs go that are on hold",
-    .doc = "It is where it would be had it not been held. What an administrator holds, "
-           "administrators release.",
-    .examples = {{"release 12", "job 12 may start"}, {"release job/sweep", "a Job's pods"}, {0}},
+    .summary = "release jobs that are on hold",
+    .doc = "A released job has the place in the queue that it would have without the hold. Only "
+           "administrators release a job that an administrator holds.",
+    .examples = {{"release 12", "lets job 12 start"},
+                 {"release job/sweep", "releases the pods of a Job"},
+                 {0}},
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
     .takes = TAKES_JOBS,
     .n_min = 1,
@@ -101,10 +103,11 @@ static struct err *move_run(struct cli *c)
 const struct command command_move = {
     .name = "move",
     .arguments = "JOB... QUEUE",
-    .summary = "move jobs that wait to another queue",
-    .doc = "Their age goes with them. What has its place stays in its queue.",
-    .examples = {{"move 12 research", "job 12 waits in queue research"},
-                 {"move 12 13 default", "two jobs"},
+    .summary = "move waiting jobs to another queue",
+    .doc = "The jobs keep their age. A job that has started, or has been given its GPUs, stays in "
+           "its queue.",
+    .examples = {{"move 12 research", "moves job 12 to queue research"},
+                 {"move 12 13 default", "moves two jobs"},
                  {0}},
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,
     .takes = TAKES_JOBS_QUEUE,

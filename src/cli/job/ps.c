@@ -261,15 +261,15 @@ static struct err *ps_run(struct cli *c)
 }
 
 static const struct flag ps_flags[] = {
-    {.name = "all", .letter = 'a', .type = FLAG_SWITCH, .doc = "those that have ended too"},
+    {.name = "all", .letter = 'a', .type = FLAG_SWITCH, .doc = "list ended jobs, too"},
     {0},
 };
 
 const struct command command_ps = {
     .name = "ps",
-    .summary = "list jobs that wait or run, and why they wait",
+    .summary = "list waiting and running jobs, and the reasons for waiting",
     .examples = {{"ps", "lists the jobs of the namespace that have not ended"},
-                 {"ps -a -A -o json", "all jobs of all namespaces, for programs"},
+                 {"ps -a -A -o json", "lists all jobs of all namespaces, for programs"},
                  {0}},
     .flags = ps_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_ALL | FLAGS_LIMIT | FLAGS_OUTPUT,

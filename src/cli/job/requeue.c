@@ -69,20 +69,20 @@ static const struct flag requeue_flags[] = {
     {.name = "grace",
      .type = FLAG_COUNT,
      .value = "SECONDS",
-     .doc = "time that it gets to end (its own when not given, 30 s by default)"},
+     .doc = "seconds between SIGTERM and SIGKILL. Default: the pod's terminationGracePeriodSeconds "
+            "(30)"},
     {0},
 };
 
 const struct command command_requeue = {
     .name = "requeue",
     .arguments = "JOB...",
-    .summary = "end jobs that run, and put them into the queue again",
-    .doc =
-        "JOB is a job's number, its name, pod/NAME or job/NAME. It gets SIGTERM, and SIGKILL after "
-        "its grace period; then it waits again under its name and number. Of a Job it ends the "
-        "pods that run, and the Job makes others.",
-    .examples = {{"requeue 12", "job 12 starts again when its turn comes"},
-                 {"requeue job/sweep", "the pods of a Job that run are made again"},
+    .summary = "end running jobs and put them back into their queue",
+    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. The job gets SIGTERM, and "
+           "SIGKILL after its grace period; then it waits again with the same name and number. "
+           "Requeueing a Job ends its running pods, and the Job creates new ones.",
+    .examples = {{"requeue 12", "ends job 12; it starts again when its turn comes"},
+                 {"requeue job/sweep", "replaces the running pods of a Job"},
                  {0}},
     .flags = requeue_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,

@@ -343,27 +343,28 @@ static struct err *why_run(struct cli *c)
 static const struct flag why_flags[] = {
     {.name = "all",
      .type = FLAG_SWITCH,
-     .doc = "every node, not only the eight nearest to having room"},
+     .doc = "list every node, not only the eight that are closest to having room"},
     {.name = "if",
      .type = FLAG_TEXT,
      .value = "CHANGE",
      .is_repeated = true,
-     .doc = "who would start then: end:JOB, add:2:NODE (so many more like it), drain:NODE, "
-            "resume:NODE"},
+     .doc = "list the jobs that would start after a change: end:JOB, add:2:NODE (two more nodes "
+            "like NODE), drain:NODE or resume:NODE. Repeatable"},
     {0},
 };
 
 const struct command command_why = {
     .name = "why",
     .arguments = "[JOB]",
-    .summary = "tell why a job waits, and what would let it start",
-    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. Without one: a line for each "
-           "job that "
-           "waits. With --if: who would start in the next turn if all of that changed at once, "
-           "found by a trial; it ends with the first for which room would be kept.",
-    .examples = {{"why 12", "tells the cause with its numbers, the nodes, and what would help"},
+    .summary = "explain why a job waits, and what would let it start",
+    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. Without JOB: one line for each "
+           "waiting job. With --if: the jobs that would start in the next scheduling cycle if all "
+           "changes happened at once, found by a trial. The list ends with the first job that "
+           "would get a backfill reservation.",
+    .examples = {{"why 12", "shows the reason with its numbers, the nodes, and what would help"},
                  {"why train -o json", "the same for programs"},
-                 {"why --if end:7 --if resume:gpu-02", "lists who would start then"},
+                 {"why --if end:7 --if resume:gpu-02",
+                  "lists the jobs that would start after both changes"},
                  {0}},
     .flags = why_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_OUTPUT,

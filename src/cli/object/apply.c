@@ -190,22 +190,23 @@ static const struct flag apply_flags[] = {
      .type = FLAG_TEXT,
      .value = "FILE|DIR|-",
      .is_repeated = true,
-     .doc = "YAML or JSON, several documents; a directory's *.yaml, *.yml, *.json; - is standard "
-            "input"},
+     .doc = "manifests, YAML or JSON, also several documents; a directory: its *.yaml, *.yml and "
+            "*.json; -: standard input. Repeatable"},
     {.name = "dry-run",
      .type = FLAG_SWITCH,
-     .doc = "let the server check it and say what would happen, change nothing"},
+     .doc = "let the server check the manifests and print what would happen, without changes"},
     {0},
 };
 
 const struct command command_apply = {
     .name = "apply",
-    .summary = "make objects as their manifests say",
-    .doc = "What is missing is created, what is there is changed where the manifest says "
-           "otherwise, and what an earlier apply set and\n"
-           "the manifest no longer has is removed: as kubectl apply, with the same annotation.",
-    .examples = {{"apply -f pod.yaml", "creates or changes what the file describes"},
-                 {"apply -f manifests/ -n team-a", "the same for every file of a directory"},
+    .summary = "create or change objects from manifests",
+    .doc = "Works as kubectl apply, with the same annotation: missing objects are created, fields "
+           "that differ from the manifest are\nset, and fields that an earlier apply set and the "
+           "manifest no longer has are removed.",
+    .examples = {{"apply -f pod.yaml", "creates or changes the objects of a file"},
+                 {"apply -f manifests/ -n team-a",
+                  "creates or changes the objects of all files of a directory"},
                  {0}},
     .flags = apply_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE,

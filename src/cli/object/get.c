@@ -315,7 +315,7 @@ static struct err *get_run(struct cli *c)
 }
 
 static const struct flag get_flags[] = {
-    {.name = "watch", .letter = 'w', .type = FLAG_SWITCH, .doc = "go on with each change"},
+    {.name = "watch", .letter = 'w', .type = FLAG_SWITCH, .doc = "then print each change"},
     {.name = "selector",
      .letter = 'l',
      .type = FLAG_TEXT,
@@ -332,12 +332,11 @@ const struct command command_get = {
     .name = "get",
     .arguments = "KIND [NAME...]",
     .summary = "show objects of any kind",
-    .doc = "KIND is pods, nodes, events, configmaps, secrets, namespaces, workloads, gpus, or what "
-           "else the server has; singular and\n"
-           "short names are understood.",
+    .doc = "KIND is pods, nodes, events, configmaps, secrets, namespaces, workloads, gpus, or any "
+           "other kind of the server;\nsingular and short names work, too.",
     .examples = {{"get pods -A -o wide", "lists the pods of all namespaces"},
-                 {"get pod train -o yaml", "shows one whole, as it is kept"},
-                 {"get pods -l app=train -w", "follows the pods with a label"},
+                 {"get pod train -o yaml", "prints one whole object, as stored"},
+                 {"get pods -l app=train -w", "lists the pods with a label, then each change"},
                  {0}},
     .flags = get_flags,
     .groups = FLAGS_SERVER | FLAGS_NAMESPACE | FLAGS_ALL | FLAGS_LIMIT | FLAGS_OUTPUT,

@@ -169,7 +169,7 @@ static struct err *learn_values_run(struct cli *c)
 const struct command command_learn_values = {
     .name = "learn-values",
     .arguments = "DIR",
-    .summary = "learns where pods go: started by the server",
+    .summary = "learn placement values: started by the server",
     .examples = {{"up", "starts the server"}, {"down", "ends it"}, {0}},
     .is_hidden = true,
     .n_min = 1,

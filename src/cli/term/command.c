@@ -12,17 +12,17 @@ static const struct flag server_flags[] = {
     {.name = "data",
      .type = FLAG_TEXT,
      .value = "DIR",
-     .doc = "data directory of the Mete to talk to ($METE_DATA; without $KUBECONFIG, too, "
-            "/var/lib/mete)"},
+     .doc = "data directory of the local server to use. Default: $METE_DATA; if neither $METE_DATA "
+            "nor $KUBECONFIG is set, /var/lib/mete"},
     {.name = "kubeconfig",
      .type = FLAG_TEXT,
      .value = "FILE",
-     .doc = "talk to the server of this kubeconfig instead ($METE_KUBECONFIG; without $METE_DATA, "
-            "too, $KUBECONFIG)"},
+     .doc = "kubeconfig of the server to use. Default: $METE_KUBECONFIG; if $METE_DATA is not set, "
+            "$KUBECONFIG"},
     {.name = "context",
      .type = FLAG_TEXT,
      .value = "NAME",
-     .doc = "context of the kubeconfig (its current-context)"},
+     .doc = "context of the kubeconfig. Default: its current-context"},
     {0},
 };
 
@@ -31,12 +31,12 @@ static const struct flag namespace_flags[] = {
      .letter = 'n',
      .type = FLAG_TEXT,
      .value = "NS",
-     .doc = "namespace (\"default\" when not given)"},
+     .doc = "namespace. Default: \"default\""},
     {0},
 };
 
 static const struct flag all_flags[] = {
-    {.name = "all-namespaces", .letter = 'A', .type = FLAG_SWITCH, .doc = "of all namespaces"},
+    {.name = "all-namespaces", .letter = 'A', .type = FLAG_SWITCH, .doc = "all namespaces"},
     {0},
 };
 
@@ -47,8 +47,8 @@ static const struct flag output_flags[] = {
      .value = "FORMAT",
      .fallback = "table",
      .values = formats,
-     .doc = "table, wide, name, json, jsonl, yaml or csv"},
-    {.name = "no-headers", .type = FLAG_SWITCH, .doc = "tables and csv without their first line"},
+     .doc = "output format: table, wide, name, json, jsonl, yaml or csv. Default: table"},
+    {.name = "no-headers", .type = FLAG_SWITCH, .doc = "omit the header line of tables and csv"},
     {0},
 };
 
@@ -56,12 +56,12 @@ static const struct flag limit_flags[] = {
     {.name = "limit",
      .type = FLAG_COUNT,
      .value = "N",
-     .doc = "show at most N; 0: all (tables show 50 when not given, other formats all)"},
+     .doc = "print at most N lines; 0: all. Default: 50 for tables, all for other formats"},
     {0},
 };
 
 static const struct flag help_flags[] = {
-    {.name = "help", .type = FLAG_SWITCH, .doc = "this text; -h is shorter"},
+    {.name = "help", .type = FLAG_SWITCH, .doc = "print this help; -h prints only usage and flags"},
     {0},
 };
 

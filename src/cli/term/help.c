@@ -58,7 +58,7 @@ char *help_format(void)
     for (size_t i = 0; commands[i]; i++)
         if (!commands[i]->is_hidden)
             buf_printf(&b, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    buf_add_text(&b, "\nmete COMMAND --help tells more.\n");
+    buf_add_text(&b, "\nmete COMMAND --help explains one command.\n");
     return buf_steal(&b);
 }
 

@@ -44,19 +44,19 @@ static struct err *help_run(struct cli *c)
 }
 
 static const struct flag help_flags[] = {
-    {.name = "markdown", .type = FLAG_SWITCH, .doc = "all of it, as docs/commands.md"},
+    {.name = "markdown", .type = FLAG_SWITCH, .doc = "print all help as docs/commands.md"},
     {.name = "man-dir",
      .value = "DIR",
      .type = FLAG_TEXT,
-     .doc = "all of it, as manual pages in DIR"},
+     .doc = "write all help as manual pages to DIR"},
     {0},
 };
 
 const struct command command_help = {
     .name = "help",
     .arguments = "[COMMAND]",
-    .summary = "tell what commands there are, or more about one",
-    .examples = {{"help", "lists the commands"}, {"help run", "tells all about one"}, {0}},
+    .summary = "list the commands, or explain one",
+    .examples = {{"help", "lists the commands"}, {"help run", "explains one command"}, {0}},
     .flags = help_flags,
     .takes = TAKES_COMMANDS,
     .n_max = 1,
