@@ -215,7 +215,7 @@ static struct err *check_pod(const struct ledger_pod *pod, const json_t *tree)
     return NULL;
 }
 
-static void project(const struct binding *b, const struct ledger_pod *pod, json_t *tree)
+static void pod_project(const struct binding *b, const struct ledger_pod *pod, json_t *tree)
 {
     json_t *metadata = json_object_at(tree, "metadata");
     AUTO_FREE char *devices = devices_text(pod);
@@ -263,7 +263,7 @@ static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
     TRY(check_node(b, pod));
     for (size_t c = 0; c < pod->n_containers; c++)
         TRY(take_container(b, pod, c, b->gpus));
-    project(b, pod, tree);
+    pod_project(b, pod, tree);
     txn_put(&b->txn, key, tree, o->version);
     add_entry(b, pod, tree);
     return NULL;

@@ -14,7 +14,7 @@ static const char *annotation(const json_t *object, const char *key)
     return text && *text ? text : NULL;
 }
 
-static void add(struct topology_level *list, size_t *n, const char *key, bool is_required)
+static void topology_add(struct topology_level *list, size_t *n, const char *key, bool is_required)
 {
     for (size_t i = 0; i < *n; i++)
         if (text_equal(list[i].key, key)) {
@@ -31,12 +31,12 @@ size_t topology_read(const json_t *object, const json_t *spec,
     const json_t *native = json_at(spec, "schedulingConstraints", "topology", NULL);
     size_t n = 0;
 
-    add(ret, &n, annotation(object, TOPOLOGY_PREFERRED), false);
-    add(ret, &n, annotation(object, TOPOLOGY_REQUIRED), true);
-    add(ret, &n, json_text(json_array_get(native, 0), "key"), true);
+    topology_add(ret, &n, annotation(object, TOPOLOGY_PREFERRED), false);
+    topology_add(ret, &n, annotation(object, TOPOLOGY_REQUIRED), true);
+    topology_add(ret, &n, json_text(json_array_get(native, 0), "key"), true);
     for (size_t i = 0; i < NETWORK_TIERS_MAX; i++)
-        add(ret, &n, annotation(object, topology_tier_names[i]), false);
-    add(ret, &n, annotation(object, TOPOLOGY_TIER_REQUIRED), true);
+        topology_add(ret, &n, annotation(object, topology_tier_names[i]), false);
+    topology_add(ret, &n, annotation(object, TOPOLOGY_TIER_REQUIRED), true);
     return n;
 }
 

@@ -1,8 +1,11 @@
 /*
- * Eight bytes a step: xor, multiply by an odd constant, fold the high half down. Each step is a
- * bijection of the sum, so damage within one word always shows; other damage is missed once in
- * 2^64.
+ * checksum.c - a 64-bit checksum, eight bytes a step
+ *
+ * Each step xors a word into the sum, multiplies by an odd constant and folds the high half down. A
+ * step is a bijection of the sum, so that damage within one word always shows; other damage escapes
+ * once in 2^64.
  */
+
 #include "store/checksum.h"
 
 #include <endian.h>

@@ -1,4 +1,4 @@
-/* checksum.h - 64 bits over bytes, for what a disk may damage; no defence against people */
+/* checksum.h - 64-bit checksum against damage by a disk; no defence against attackers */
 #pragma once
 
 #include <stddef.h>
@@ -9,5 +9,5 @@
 /* Continues with the result of the piece before. The size of each piece is part of the sum. */
 uint64_t checksum_add(uint64_t sum, const void *bytes, size_t size);
 
-/* Of its eight bytes, the lowest first. */
+/* Adds the eight bytes of `number`, the lowest first. */
 uint64_t checksum_add_int64(uint64_t sum, int64_t number);

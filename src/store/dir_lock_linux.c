@@ -1,3 +1,5 @@
+/* dir_lock_linux.c - flock of a directory, with the name of the process that has it */
+
 #include "store/dir_lock_linux.h"
 
 #include <errno.h>
@@ -15,7 +17,8 @@ enum {
     LOCKS_BYTES_MAX = 1 << 20
 };
 
-/* A line of /proc/locks: "1: FLOCK  ADVISORY  WRITE 4711 fd:00:9437185 0 EOF" (proc(5)). */
+/* Does a line of /proc/locks tell of a lock on `dir`? "1: FLOCK  ADVISORY  WRITE 4711 fd:00:9437185
+ * 0 EOF" (proc(5)). */
 static bool is_holder(struct str line, const struct stat *dir, int *ret_pid)
 {
     AUTO_FREE char *text = mem_strndup(line.at, line.size);
@@ -24,7 +27,7 @@ static bool is_holder(struct str line, const struct stat *dir, int *ret_pid)
     uint64_t inode = 0;
     int pid = 0;
 
-    /* The kernel wrote it; sscanf's silence on overflow can only fail to name the holder. */
+    /* The kernel wrote the line. sscanf does not report overflow; then the holder stays unnamed. */
     /* NOLINTNEXTLINE(cert-err34-c) */
     if (sscanf(text, "%*d: FLOCK %*s %*s %d %x:%x:%" SCNu64, &pid, &device_major, &device_minor,
                &inode) != 4)
@@ -53,7 +56,7 @@ static int find_holder(int fd)
     return 0;
 }
 
-static char *describe(int pid)
+static char *holder_describe(int pid)
 {
     AUTO(buf_done) struct buf name = {0};
     AUTO_FREE char *path = mem_format("/proc/%d/comm", pid);
@@ -71,7 +74,7 @@ static char *describe(int pid)
 static struct err *held(const char *path, int fd)
 {
     int pid = find_holder(fd);
-    AUTO_FREE char *holder = pid > 0 ? describe(pid) : mem_strdup("another process");
+    AUTO_FREE char *holder = pid > 0 ? holder_describe(pid) : mem_strdup("another process");
 
     return err_new(ERR_CONFLICT, "directory '%s' is in use by %s", path, holder);
 }

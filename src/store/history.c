@@ -1,3 +1,5 @@
+/* history.c - a ring of durable changes */
+
 #include "store/history.h"
 
 #include <assert.h>
@@ -10,7 +12,7 @@ static struct store_change *place(const struct history *h, uint64_t number)
     return &h->ring[number & (h->room - 1)];
 }
 
-/* What is kept for the sake of the change: itself, and the object that it replaced. */
+/* Memory of a kept change: itself, and the object that it replaced. */
 static int64_t change_cost(const struct store_change *c)
 {
     return (int64_t)sizeof(*c) + (c->before ? object_size(c->before) : 0);
@@ -34,7 +36,7 @@ void history_done(struct history *h)
     *h = (struct history){0};
 }
 
-static void grow(struct history *h)
+static void history_grow(struct history *h)
 {
     struct history next = {.room = h->room};
 
@@ -50,7 +52,7 @@ void history_add(struct history *h, const struct store_change *c)
 {
     assert(h->first == h->end || place(h, h->end - 1)->revision <= c->revision);
     if (h->end - h->first == h->room)
-        grow(h);
+        history_grow(h);
     *place(h, h->end) = *c;
     (void)store_object_ref(c->object);
     if (c->before)

@@ -1,5 +1,4 @@
-/* history.h - the durable changes that are kept, oldest first, each under a number that never
- * changes */
+/* history.h - durable changes, oldest first, each under a number that never changes */
 #pragma once
 
 #include "store/object.h"
@@ -10,7 +9,7 @@ struct history {
     size_t room; /* a power of two */
     uint64_t first;
     uint64_t end;  /* the number of the next change */
-    int64_t bytes; /* what the kept changes cost */
+    int64_t bytes; /* memory of the kept changes */
 };
 
 void history_done(struct history *h);
@@ -22,12 +21,11 @@ const struct store_change *history_at(const struct history *h, uint64_t number);
 /* The number of the first kept change with a revision above `revision`; `end` if there is none. */
 uint64_t history_after(const struct history *h, int64_t revision);
 
-/* `revision`, or where it is of a transaction that takes several, the last of these. */
+/* `revision`, or the last revision of the transaction that `revision` belongs to. */
 int64_t history_whole(const struct history *h, int64_t revision);
 
 /* Forgets the changes up to and including `revision`. */
 void history_drop(struct history *h, int64_t revision);
 
-/* The lowest revision up to which to forget so that at most `bytes` remain; 0 when it is so
- * already. */
+/* The lowest revision to drop so that at most `bytes` remain; 0: nothing needs to go. */
 int64_t history_excess(const struct history *h, int64_t bytes);

@@ -1,3 +1,5 @@
+/* index.c - sorted leaves that split and merge */
+
 #include "store/index.h"
 
 #include <assert.h>
@@ -24,8 +26,8 @@ void index_done(struct index *x)
     *x = (struct index){0};
 }
 
-/* The last leaf that begins at or below `key`: the only one that may hold it. The first if none
- * does. */
+/* The last leaf that begins at or below `key`, the only one that may hold it; the first leaf if
+ * there is none. */
 static size_t find_leaf(const struct index *x, const struct store_key *key)
 {
     size_t low = 0;
@@ -42,7 +44,7 @@ static size_t find_leaf(const struct index *x, const struct store_key *key)
     return low;
 }
 
-/* The first place in `leaf` whose key is not below `key`, and whether it is equal. */
+/* The first place in `leaf` with a key not below `key`. `*ret_is_there`: the keys are equal. */
 static size_t find_place(const struct index_leaf *leaf, const struct store_key *key,
                          bool *ret_is_there)
 {
@@ -95,11 +97,9 @@ static void remove_leaf(struct index *x, size_t at)
     memmove(&x->leaves[at], &x->leaves[at + 1], (x->n_leaves - at) * sizeof(struct index_leaf *));
 }
 
-/*
- * Makes room in leaf `i`, which is full, for an object at place `at`; both are where it belongs
- * after. Past the end of the last leaf a new one begins, so that objects put in order fill their
- * leaves.
- */
+/* Makes room in the full leaf `*i` for an object at place `*at`, and moves both to the object's
+ * new place. Past the end of the last leaf a new leaf begins, so that ascending puts fill their
+ * leaves. */
 static void split_leaf(struct index *x, size_t *i, size_t *at)
 {
     struct index_leaf *leaf = x->leaves[*i];
@@ -144,7 +144,7 @@ const struct store_object *index_put(struct index *x, const struct store_object 
     return NULL;
 }
 
-/* Two neighbours that fill half a leaf together become one. */
+/* Merges leaf `i` with a neighbour if together they fill at most half a leaf. */
 static void merge_leaf(struct index *x, size_t i)
 {
     struct index_leaf *leaf = x->leaves[i];

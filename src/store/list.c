@@ -1,18 +1,21 @@
 /*
- * A list of the present walks the index. One of the past does so too, over the present corrected by
- * what each key that changed since had been: the `before` of its first change after that revision.
+ * list.c - lists of the present and of the past
+ *
+ * A list of the present walks the index. A list of the past walks the index too, corrected for each
+ * key that changed since: the key's object is the `before` of its first change after that revision.
  */
+
 #include <assert.h>
 #include <inttypes.h>
 
 #include "base/mem.h"
 #include "store/store_private.h"
 
-/* What one key held: nothing where `object` is NULL. */
+/* A key's object in the past; `object` NULL: the key was absent. */
 struct past {
     const struct store_key *key;
     const struct store_object *object;
-    uint64_t change; /* its number in the history */
+    uint64_t change; /* number in the history */
 };
 
 struct past_list {
@@ -21,7 +24,7 @@ struct past_list {
     size_t room;
 };
 
-/* Where a list begins: after `key`, or with it. */
+/* The start of a list: `key`, or the first key after it. */
 struct start {
     struct store_key key;
     bool is_after;
@@ -41,7 +44,7 @@ static bool is_beyond(const struct store_key *key, const struct start *start)
     return key_compare(key, &start->key) >= (start->is_after ? 1 : 0);
 }
 
-/* By key, then by number: the first of each key is what counts. */
+/* Orders by key, then by number: the first entry of each key counts. */
 static int compare_past(const void *a, const void *b)
 {
     const struct past *x = a;
@@ -73,8 +76,8 @@ static void collect_past(const struct store *s, const struct store_range *range,
     list->n = n;
 }
 
-/* The next object in order of the index and the past, which replaces what it says of the same key.
- */
+/* The next object of the index and the past merged; an entry of the past replaces the index's
+ * object of the same key. */
 static const struct store_object *next_merged(struct index_cursor *c, const struct past_list *list,
                                               size_t *at, const struct store_range *range)
 {
@@ -126,7 +129,7 @@ static struct start list_start(const struct store_range *range, const char *afte
     return key_compare(&after.key, &first.key) < 0 ? first : after;
 }
 
-/* One parameter more than is our custom: most callers pass nothing for three of them. */
+/* Seven parameters, against the rule: most callers pass NULL or 0 for three. */
 /* NOLINTNEXTLINE(readability-function-size) */
 struct err *store_list(const struct store *s, const struct store_range *range, const char *after_ns,
                        const char *after_name, size_t limit, int64_t at_revision,
@@ -184,7 +187,7 @@ const struct store_object *store_next(const struct store *s, const struct store_
     return peek_in(&cursor, range);
 }
 
-/* What is pending stands for what is durable under the same key. */
+/* Merges both states: a pending object hides the durable one of the same key. */
 const struct store_object *store_next_applied(const struct store *s,
                                               const struct store_range *range,
                                               const struct store_key *after)

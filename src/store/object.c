@@ -1,3 +1,5 @@
+/* object.c - refcounted objects, and keys */
+
 #include "store/object.h"
 
 #include <assert.h>
@@ -5,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* Objects are const to all but those who count: the one place where that is undone. */
+/* Casts const away to count refs. Objects are const everywhere else. */
 static struct store_object *counted(const struct store_object *o)
 {
     return (struct store_object *)(uintptr_t)o;

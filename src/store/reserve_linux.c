@@ -1,3 +1,5 @@
+/* reserve_linux.c - the file of zeros, written and truncated */
+
 #include "store/reserve_linux.h"
 
 #include "base/mem.h"
@@ -10,7 +12,7 @@ enum {
 struct reserve {
     sqlite3_vfs *vfs;
     sqlite3_file *file; /* NULL: not opened */
-    char *path;         /* the VFS keeps a pointer to it */
+    char *path;         /* the VFS keeps a pointer to this text */
     int64_t size_bytes;
     bool is_held;
 };
@@ -44,7 +46,7 @@ bool reserve_is_held(const struct reserve *r)
     return r->is_held || r->size_bytes == 0;
 }
 
-static bool fill(const struct reserve *r, int64_t from)
+static bool reserve_fill(const struct reserve *r, int64_t from)
 {
     AUTO_FREE char *zeros = mem_alloc(CHUNK_BYTES);
 
@@ -68,9 +70,9 @@ bool reserve_take(struct reserve *r)
         r->file = vfs_file_open(r->vfs, r->path, SQLITE_OPEN_CREATE);
     if (!r->file || r->file->pMethods->xFileSize(r->file, &size) != SQLITE_OK)
         return false;
-    r->is_held = fill(r, size);
+    r->is_held = reserve_fill(r, size);
     if (!r->is_held)
-        (void)r->file->pMethods->xTruncate(r->file, 0); /* not held either way */
+        (void)r->file->pMethods->xTruncate(r->file, 0); /* the reserve is not held in any case */
     return r->is_held;
 }
 
@@ -79,6 +81,6 @@ void reserve_release(struct reserve *r)
     if (!r->file)
         r->file = vfs_file_open(r->vfs, r->path, 0);
     if (r->file)
-        (void)r->file->pMethods->xTruncate(r->file, 0); /* the write that follows will tell */
+        (void)r->file->pMethods->xTruncate(r->file, 0); /* the next write reports a failure */
     r->is_held = false;
 }

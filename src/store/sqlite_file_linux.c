@@ -1,16 +1,18 @@
 /*
- * One table, to which each change appends one row: the bytes are written once. A row names the row
- * it replaced, so that the live objects, the history and what an update found are all read back in
- * one pass in order of id. Compacting deletes the rows that were replaced, and the deletions
- * themselves.
+ * sqlite_file_linux.c - one table, to which each change appends one row
  *
- * A row's id is storage_place: its revision and its place in the transaction. Of a transaction with
- * more changes than places the later rows are under the ids of the revisions after its own, and
- * say so beside their type; a file that has such rows is of format 2.
+ * The bytes are written once. A row names the row that it replaced, so that one pass in order of id
+ * reads back the live objects, the history, and the objects before each update. Compaction deletes
+ * the replaced rows, and the deletions themselves.
  *
- * SQLite's own checkpoint after a commit ignores a sync that fails. It is switched off:
- * sqlite_file_checkpoint takes its place, and the first failed sync ends the work with this file.
+ * A row's id is storage_place: its revision and its place in the transaction. If a transaction has
+ * more changes than a revision has places, its later rows have ids of the following revisions;
+ * their column `type` says how many revisions to subtract. A file with such rows is of format 2.
+ *
+ * SQLite's own checkpoint after a commit ignores a failed sync, and is switched off.
+ * sqlite_file_checkpoint takes its place, and the first failed sync ends the use of the file.
  */
+
 #include "store/sqlite_file_linux.h"
 
 #include <errno.h>
@@ -27,7 +29,7 @@
 
 #define APPLICATION_ID   0x4d657465 /* "Mete" */
 #define FORMAT           1
-#define FORMAT_LARGE     2 /* may have rows of transactions that take several revisions */
+#define FORMAT_LARGE     2 /* may have transactions of several revisions */
 #define CHECKPOINT_PAGES 1000
 #define LOG_BYTES_MAX    (INT64_C(1) << 30)
 #define SMALL_BYTES      (INT64_C(1) << 20)
@@ -70,8 +72,8 @@ static const char schema_text[] =
     "BEGIN IMMEDIATE;"
     "CREATE TABLE changes ("
     " id INTEGER PRIMARY KEY,"   /* revision * 4096 + place in the transaction */
-    " type INTEGER NOT NULL,"    /* and revisions behind its id * 4 */
-    " before INTEGER NOT NULL,"  /* id of the row that it replaced, or 0 */
+    " type INTEGER NOT NULL,"    /* + 4 * (revision of the id - revision of the transaction) */
+    " before INTEGER NOT NULL,"  /* id of the replaced row, or 0 */
     " created INTEGER NOT NULL," /* revision */
     " grp TEXT NOT NULL, resource TEXT NOT NULL, ns TEXT NOT NULL, name TEXT NOT NULL,"
     " bytes BLOB NOT NULL,"
@@ -95,7 +97,7 @@ struct sqlite_file {
 
 /* Errors */
 
-static struct err *damaged(const struct sqlite_file *f, struct err *cause)
+static struct err *file_damaged(const struct sqlite_file *f, struct err *cause)
 {
     AUTO(err_freep) struct err *inner = cause;
 
@@ -111,14 +113,16 @@ static struct err *sqlite_error(const struct sqlite_file *f, const char *what)
     int code = sqlite3_errcode(f->db) & 0xff;
 
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-        return damaged(f, err_new(ERR_INTERNAL, "%s", sqlite3_errmsg(f->db)));
+        return file_damaged(f, err_new(ERR_INTERNAL, "%s", sqlite3_errmsg(f->db)));
     if (code == SQLITE_FULL)
         return err_new(ERR_NO_SPACE, "%s '%s': no space left on the disk", what, f->path);
     return err_new(ERR_INTERNAL, "%s '%s': %s (%s)", what, f->path, sqlite3_errmsg(f->db),
                    sqlite3_errstr(sqlite3_extended_errcode(f->db)));
 }
 
-/* A quota that is used up is a full disk too; SQLite calls it a write error. */
+/*
+ * Is the disk full? An exhausted disk quota counts as full, although SQLite calls it a write error.
+ */
 static bool is_full(const struct sqlite_file *f, int rc)
 {
     if ((rc & 0xff) == SQLITE_FULL)
@@ -130,7 +134,7 @@ static void fail(struct sqlite_file *f, const char *what)
 {
     f->is_failed = true;
     (void)snprintf(f->failure, sizeof(f->failure), "%s '%s': %s", what, f->path,
-                   sqlite3_errmsg(f->db)); /* cut where it is too long */
+                   sqlite3_errmsg(f->db)); /* truncated to fit */
 }
 
 /* Opening */
@@ -144,7 +148,7 @@ static struct err *exec(struct sqlite_file *f, const char *what, const char *sql
 
 static void finalizep(sqlite3_stmt **s)
 {
-    (void)sqlite3_finalize(*s); /* repeats the error of the last step */
+    (void)sqlite3_finalize(*s); /* repeats the last step's error */
 }
 
 static struct err *read_int64(struct sqlite_file *f, const char *sql, int64_t *ret)
@@ -183,7 +187,7 @@ static struct err *make_schema(struct sqlite_file *f)
 
     f->format = FORMAT;
     if (reserve_was_made(f->reserve))
-        return damaged(f, err_new(ERR_INTERNAL, "it is empty or missing, but was not"));
+        return file_damaged(f, err_new(ERR_INTERNAL, "it is empty or missing, but was not"));
     TRY(use_wal(f));
     TRY(exec(f, "create", schema_text));
     TRY(exec(f, "create", finish));
@@ -212,7 +216,7 @@ static struct err *check_format(struct sqlite_file *f)
                        ", this one knows up to %d): use that version, or restore an older backup",
                        f->path, format, FORMAT_LARGE);
     if (format < FORMAT)
-        return damaged(f, err_new(ERR_INTERNAL, "its format is %" PRId64, format));
+        return file_damaged(f, err_new(ERR_INTERNAL, "its format is %" PRId64, format));
     f->format = format;
     return use_wal(f);
 }
@@ -227,11 +231,11 @@ static struct err *check_integrity(struct sqlite_file *f)
         return sqlite_error(f, "check");
     text = (const char *)sqlite3_column_text(s, 0);
     if (!text || strcmp(text, "ok") != 0)
-        return damaged(f, err_new(ERR_INTERNAL, "%s", text ? text : "it cannot be checked"));
+        return file_damaged(f, err_new(ERR_INTERNAL, "%s", text ? text : "it cannot be checked"));
     return NULL;
 }
 
-static struct err *prepare(struct sqlite_file *f)
+static struct err *file_prepare(struct sqlite_file *f)
 {
     for (int i = 0; i < STATEMENTS; i++) {
         if (sqlite3_prepare_v3(f->db, statement_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
@@ -250,12 +254,12 @@ static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
 }
 
 /*
- * A process that was killed may have left a log that is written and not synced, or whose sync
- * failed: then it is seen, but only memory holds it. Before anybody reads it, it is written anew
- * and synced. The same for a file that is so small that it may just have been made; a larger one is
- * copied into from a log that stays until the copy was synced.
+ * Makes the content of the file and its log durable before the first read. A killed process may
+ * have left a log that is written and not synced, or whose sync failed: readers see it, but only
+ * memory holds it. So the log is written again and synced, and so is a file so small that it may be
+ * new. A larger file needs no rewrite: its changes stay in the log until the checkpoint was synced.
  */
-static struct err *settle(const struct sqlite_file *f, sqlite3_vfs *vfs, bool is_locked)
+static struct err *file_settle(const struct sqlite_file *f, sqlite3_vfs *vfs, bool is_locked)
 {
     AUTO_FREE char *log = mem_format("%s-wal", f->path);
 
@@ -275,7 +279,7 @@ static struct err *set_up(struct sqlite_file *f)
     TRY(exec(f, "open", connection_text));
     TRY(check_format(f));
     TRY(check_integrity(f));
-    TRY(prepare(f));
+    TRY(file_prepare(f));
     (void)sqlite3_wal_hook(f->db, on_wal, f);
     return NULL;
 }
@@ -293,11 +297,11 @@ struct err *sqlite_file_open(const char *path, const struct storage_sqlite_optio
     f->checkpoint_pages = options->checkpoint_pages ? options->checkpoint_pages : CHECKPOINT_PAGES;
     f->checkpoint_at = f->checkpoint_pages;
     f->reserve = reserve_new(vfs, path, reserve > 0 ? reserve : 0);
-    TRY(settle(f, vfs, options->vfs == NULL));
+    TRY(file_settle(f, vfs, options->vfs == NULL));
     if (sqlite3_open_v2(path, &f->db, flags, options->vfs) != SQLITE_OK)
         return sqlite_error(f, "open");
     TRY(set_up(f));
-    (void)reserve_take(f->reserve); /* without it the disk is full, which the next write will say */
+    (void)reserve_take(f->reserve); /* on failure the disk is full, and the next write reports it */
     *ret = TAKE(f);
     return NULL;
 }
@@ -308,10 +312,10 @@ void sqlite_file_close(struct sqlite_file *f)
         return;
     for (int i = 0; i < STATEMENTS; i++)
         (void)sqlite3_finalize(f->statements[i]);
-    /* After a failed sync the log must stay as it is, for the next start to read. */
+    /* After a failed sync the log must stay unchanged for the next start to read. */
     if (f->db && f->is_failed)
         (void)sqlite3_db_config(f->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    (void)sqlite3_close(f->db); /* what it cannot copy stays in the log */
+    (void)sqlite3_close(f->db); /* changes that it cannot copy stay in the log */
     reserve_free(f->reserve);
     free(f->path);
     free(f);
@@ -326,7 +330,7 @@ static struct err *read_compacted(struct sqlite_file *f)
     TRY(read_int64(f, "SELECT sum FROM state", &sum));
     TRY(read_int64(f, "SELECT compacted FROM state", &f->compacted));
     if ((int64_t)checksum_add_int64(CHECKSUM_START, f->compacted) != sum)
-        return damaged(f, err_new(ERR_INTERNAL, "its state does not have its checksum"));
+        return file_damaged(f, err_new(ERR_INTERNAL, "its state does not have its checksum"));
     return NULL;
 }
 
@@ -347,7 +351,7 @@ struct err *sqlite_file_load(struct sqlite_file *f, storage_load_fn fn, void *ar
         if (!e)
             e = sqlite_row_load(&row, fn, arg);
         if (e)
-            return damaged(f, e);
+            return file_damaged(f, e);
     }
     if (rc != SQLITE_DONE)
         return sqlite_error(f, "read");
@@ -375,7 +379,7 @@ static int write_record(struct sqlite_file *f, const struct storage_record *reco
     return rc ? rc : step(s);
 }
 
-static int forget(struct sqlite_file *f, enum statement which, int64_t through)
+static int file_forget(struct sqlite_file *f, enum statement which, int64_t through)
 {
     sqlite3_stmt *s = f->statements[which];
     int rc = sqlite3_bind_int64(s, 1, storage_place(f->compacted + 1, 0));
@@ -386,18 +390,18 @@ static int forget(struct sqlite_file *f, enum statement which, int64_t through)
     return rc ? rc : step(s);
 }
 
-static int compact(struct sqlite_file *f, int64_t through)
+static int file_compact(struct sqlite_file *f, int64_t through)
 {
     sqlite3_stmt *s = f->statements[SET_COMPACTED];
-    int rc = forget(f, FORGET_REPLACED, through); /* before the rows that name them go */
+    int rc = file_forget(f, FORGET_REPLACED, through); /* first: deletions name replaced rows */
 
-    rc = rc ? rc : forget(f, FORGET_DELETIONS, through);
+    rc = rc ? rc : file_forget(f, FORGET_DELETIONS, through);
     rc = rc ? rc : sqlite3_bind_int64(s, 1, through);
     rc = rc ? rc : sqlite3_bind_int64(s, 2, (int64_t)checksum_add_int64(CHECKSUM_START, through));
     return rc ? rc : step(s);
 }
 
-/* Does it need the format that knows transactions of several revisions? */
+/* Does the batch need FORMAT_LARGE? */
 static bool is_larger(const struct sqlite_file *f, const struct storage_batch *batch)
 {
     for (size_t i = 0; i < batch->n && f->format < FORMAT_LARGE; i++)
@@ -415,11 +419,11 @@ static int write_all(struct sqlite_file *f, const struct storage_batch *batch)
     for (size_t i = 0; i < batch->n && rc == SQLITE_OK; i++)
         rc = write_record(f, &batch->records[i]);
     if (rc == SQLITE_OK && batch->compact_through > f->compacted)
-        rc = compact(f, batch->compact_through);
+        rc = file_compact(f, batch->compact_through);
     return rc ? rc : step(f->statements[COMMIT]);
 }
 
-/* STORAGE_FULL and STORAGE_FAILED leave the file as it was before, as far as can be known. */
+/* STORAGE_FULL and STORAGE_FAILED leave the file as it was, as far as SQLite knows. */
 static enum storage_result write_once(struct sqlite_file *f, const struct storage_batch *batch)
 {
     int rc = write_all(f, batch);
@@ -440,8 +444,8 @@ static enum storage_result write_once(struct sqlite_file *f, const struct storag
     return result;
 }
 
-/* Empties the log into the file; false where the disk is too full for that. */
-static bool checkpoint(struct sqlite_file *f)
+/* Copies the log into the file. False: the disk is too full, or failed. */
+static bool log_checkpoint(struct sqlite_file *f)
 {
     int rc = sqlite3_wal_checkpoint_v2(f->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 
@@ -467,7 +471,7 @@ enum storage_result sqlite_file_write(struct sqlite_file *f, const struct storag
         result = write_once(f, batch);
     if (result == STORAGE_FULL) {
         reserve_release(f->reserve);
-        (void)checkpoint(f); /* the log begins anew, in space that it has already */
+        (void)log_checkpoint(f); /* the log restarts in space that it has already */
         if (!f->is_failed)
             result = write_once(f, batch);
     }
@@ -484,8 +488,8 @@ enum storage_result sqlite_file_write(struct sqlite_file *f, const struct storag
 
 void sqlite_file_checkpoint(struct sqlite_file *f)
 {
-    if (f->is_failed || f->wal_pages < f->checkpoint_at || checkpoint(f) || f->is_failed)
+    if (f->is_failed || f->wal_pages < f->checkpoint_at || log_checkpoint(f) || f->is_failed)
         return;
     reserve_release(f->reserve);
-    (void)checkpoint(f); /* if it is full still, the log grows on until there is room */
+    (void)log_checkpoint(f); /* on a disk that is still full the log grows on until there is room */
 }

@@ -1,4 +1,9 @@
-/* SQLite numbers columns from 0 where they are read, and from 1 where they are written. */
+/*
+ * sqlite_row_linux.c - rows read, checked and bound
+ *
+ * SQLite numbers columns from 0 when they are read, and from 1 when they are bound.
+ */
+
 #include "store/sqlite_row_linux.h"
 
 #include <inttypes.h>
@@ -8,7 +13,7 @@
 #include "store/object.h"
 
 enum {
-    TYPE_BITS = 2 /* of the column `type`; over them, how many revisions behind its id */
+    TYPE_BITS = 2 /* bits of the column `type` for the type; the bits above are row_behind */
 };
 
 _Static_assert(STORE_TXN_OPS_MAX <= UINT16_MAX + 1, "an ordinal fits in its type");
@@ -23,7 +28,7 @@ static int64_t row_type(const struct sqlite_row *r)
     return r->type & ((1 << TYPE_BITS) - 1);
 }
 
-/* How many revisions its transaction's is behind that of its id. */
+/* The revision of the row's id minus the transaction's revision. */
 static int64_t row_behind(const struct sqlite_row *r)
 {
     return r->type >> TYPE_BITS;
@@ -43,7 +48,7 @@ static uint64_t row_sum(const struct sqlite_row *r)
     return checksum_add(sum, r->bytes.at, r->bytes.size);
 }
 
-/* NULL where the column holds no text or a NUL. Valid until the next step. */
+/* The column's text; NULL if it is no text or contains a NUL. Valid until the next step. */
 static const char *column_text(sqlite3_stmt *s, int column)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
@@ -85,7 +90,8 @@ struct err *sqlite_row_load(const struct sqlite_row *row, storage_load_fn fn, vo
                                     .object = o,
                                     .before_place = row->before};
 
-    record.ordinal = (uint16_t)(row->id - storage_place(record.revision, 0)); /* was checked */
+    record.ordinal =
+        (uint16_t)(row->id - storage_place(record.revision, 0)); /* was checked when read */
     o->version = record.revision;
     o->ordinal = record.ordinal;
     o->created_revision = row->created;

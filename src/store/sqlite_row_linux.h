@@ -1,14 +1,14 @@
-/* sqlite_row_linux.h - a change as a row of the table, with its checksum */
+/* sqlite_row_linux.h - a change as a row of the table, with a checksum */
 #pragma once
 
 #include <sqlite3.h>
 
 #include "store/storage.h"
 
-/* A value; its texts belong to whom it was made from. */
+/* A value; the texts are borrowed from its source. */
 struct sqlite_row {
     int64_t id;
-    int64_t type; /* as in its column */
+    int64_t type; /* the column's value */
     int64_t before;
     int64_t created;
     struct store_key key;
@@ -18,15 +18,15 @@ struct sqlite_row {
 /* The revision of a row's id. */
 int64_t sqlite_row_revision(int64_t id);
 
-/* The row that a statement is at, valid until its next step. ERR_INTERNAL where the checksum is
- * wrong, or where it makes no sense. */
+/* The present row of a statement, valid until the statement's next step. ERR_INTERNAL: the checksum
+ * is wrong, or the row makes no sense. */
 struct err *sqlite_row_read(sqlite3_stmt *s, struct sqlite_row *ret) MUST_CHECK;
 
-/* As a record, to `fn`. */
+/* Passes the row to `fn` as a record. */
 struct err *sqlite_row_load(const struct sqlite_row *row, storage_load_fn fn, void *arg) MUST_CHECK;
 
-/* Valid as long as the record. */
+/* The record as a row, valid as long as the record. */
 struct sqlite_row sqlite_row_of(const struct storage_record *record);
 
-/* What SQLite says to it; the texts are not copied. */
+/* Binds the row to the INSERT statement; returns SQLite's result. The texts are not copied. */
 int sqlite_row_bind(sqlite3_stmt *s, const struct sqlite_row *row);

@@ -1,18 +1,17 @@
 /*
- * storage.h - the disk below the store: whole batches in, durable or an error out
+ * storage.h - the seam between store and disk: takes whole batches, answers durable or an error
  *
  * storage_sqlite_linux.c owns one SQLite connection (WAL, synchronous=FULL, locking_mode=EXCLUSIVE)
  * in one thread and a flock on the directory; a batch becomes one SQLite transaction. Tests run the
- * same code on a VFS that models the disk, without the thread.
+ * same code without the thread, on a VFS that models the disk.
  */
 #pragma once
 
 #include "store/store.h"
 
-/*
- * Where the disk keeps a change: places ascend, and a transaction with more changes than one
- * revision has places for takes those of the revisions after its own, which nobody else has.
- */
+/* A change's place on disk. Places ascend. A revision has 2^STORAGE_PLACE_BITS places; a
+ * transaction with more changes also takes the places of the following revisions, which no other
+ * transaction gets. */
 enum {
     STORAGE_PLACE_BITS = 12
 };
@@ -22,18 +21,18 @@ static inline int64_t storage_place(int64_t revision, unsigned ordinal)
     return (revision << STORAGE_PLACE_BITS) + (int64_t)ordinal;
 }
 
-/* How many revisions beyond its own a transaction of `n` changes takes. */
+/* The number of revisions that a transaction of `n` changes takes beyond its own. */
 static inline int64_t storage_extra_revisions(uint64_t n)
 {
     return n > 0 ? (int64_t)((n - 1) >> STORAGE_PLACE_BITS) : 0;
 }
 
-/* One change as the disk keeps it. */
+/* A change on disk. */
 struct storage_record {
     int64_t revision;
     enum store_change_type type;
-    const struct store_object *object; /* after the change; for a deletion the last one */
-    const struct store_object *before; /* NULL for a creation, and in `load` */
+    const struct store_object *object; /* after the change; for a deletion the last state */
+    const struct store_object *before; /* NULL for a creation, and always in `load` */
     int64_t before_place;              /* 0 for a creation */
     uint16_t ordinal;                  /* place in its transaction: (revision, ordinal) is unique */
 };
@@ -41,37 +40,38 @@ struct storage_record {
 struct storage_batch {
     const struct storage_record *records; /* in order of (revision, ordinal) */
     size_t n;
-    int64_t revision;        /* the highest in it, or taken by it */
-    int64_t compact_through; /* forget changes up to this revision, the last that a transaction
-                              * takes; 0: nothing */
-    bool is_probe;           /* see whether a disk that was full has room for the reserve again */
+    int64_t revision;        /* the highest revision that the batch takes */
+    int64_t compact_through; /* forget changes up to this revision, the last of a transaction; 0:
+                                forget nothing */
+    bool is_probe;           /* the disk was full: try to take the reserve again */
 };
 
 enum storage_result {
     STORAGE_DURABLE,
-    STORAGE_FULL,       /* nothing of the batch was kept; it may be tried again */
-    STORAGE_FAILED,     /* what was kept is unknown; never again */
-    STORAGE_DURABLE_LOW /* durable, but out of the reserve: the disk is full for anything new */
+    STORAGE_FULL,       /* nothing of the batch was kept; the store may retry */
+    STORAGE_FAILED,     /* the state on disk is unknown; final */
+    STORAGE_DURABLE_LOW /* durable, but the reserve is in use: refuse creations */
 };
 
-/* `why` is "" for the durable ones; valid during the call. */
+/* `why` is "" for the durable results, and valid during the call. */
 typedef void (*storage_done_fn)(void *arg, enum storage_result result, const char *why);
 
-/* Takes a ref on r->object where it keeps it. */
+/* An implementation that keeps r->object refs it. */
 typedef struct err *(*storage_load_fn)(void *arg, const struct storage_record *r);
 
 struct storage_ops {
     /*
-     * Calls `fn` for everything kept, in order of (revision, ordinal): up to `*ret_compacted`,
-     * which is set before the first call, the last write of each object that was live then; after
-     * it every change.
+     * Calls `fn` for each kept record, in order of (revision, ordinal). Up to `*ret_compacted`,
+     * which is set before the first call, these are the last writes of objects that were live then;
+     * after it, all changes.
      */
     struct err *(*load)(void *self, storage_load_fn fn, void *arg, int64_t *ret_revision,
                         int64_t *ret_compacted);
-    /* One at a time; the batch lives until `done`, which is called in the loop, never from inside.
+    /*
+     * One batch at a time; it lives until `done`, which is called from the loop, never from inside.
      */
     void (*commit)(void *self, const struct storage_batch *batch, storage_done_fn done, void *arg);
-    /* Waits for the commit in flight, if any, and returns its result in place of calling `done`. */
+    /* Waits for the commit in flight, if any, and returns its result instead of calling `done`. */
     enum storage_result (*finish)(void *self);
     void (*free)(void *self);
 };
@@ -84,17 +84,15 @@ struct storage {
 struct storage_sqlite_options {
     struct loop *loop;
     const char *dir; /* holds state.db; made if missing (0700); locked */
-    const char
-        *vfs; /* NULL: the system's. Else `dir` is only a prefix of names in that VFS, not locked */
-    bool is_threaded; /* false: commits run in the loop's thread, in a turn of their own (tests) */
-    int64_t reserve_bytes; /* kept free for when the disk is full; 0: 8 MiB; negative: none */
-    int checkpoint_pages;  /* of log that are copied into the file; 0: 1000 (4 MB) */
+    const char *vfs; /* NULL: the system's VFS. Otherwise `dir` is a prefix of names in the VFS, and
+                        not locked */
+    bool is_threaded;      /* false: commits run in the loop's thread, in their own turn (tests) */
+    int64_t reserve_bytes; /* size of the reserve; 0: 8 MiB; negative: none */
+    int checkpoint_pages;  /* log pages before a checkpoint; 0: 1000 (4 MB) */
 };
 
-/*
- * ERR_CONFLICT when another process holds the directory, naming it. ERR_INTERNAL for a file that is
- * damaged, not ours or of a newer format, saying what to do.
- */
+/* ERR_CONFLICT: another process, which the message names, has the directory. ERR_INTERNAL: the file
+ * is damaged, another program's or of a newer format; the message says what to do. */
 struct err *storage_sqlite_new(const struct storage_sqlite_options *options,
                                struct storage **ret) MUST_CHECK;
 void storage_free(struct storage *s); /* accepts NULL */

@@ -1,8 +1,12 @@
 /*
- * The loop's side and the thread's side share one slot: the batch goes in with an eventfd, the
- * result comes back with another. One batch at a time, so that each side owns the slot in turn;
- * `turn` says whose it is, and orders the memory. The thread touches nothing else but the file.
+ * storage_sqlite_linux.c - storage on SQLite, written by a thread of its own
+ *
+ * The loop's side and the thread's side share one slot: an eventfd hands the batch to the thread,
+ * another one hands the result back. One batch is under way at a time, so that the sides own the
+ * slot in turn; `turn` names the owner and orders the memory. The thread touches nothing else but
+ * the file.
  */
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +32,7 @@ enum turn {
 struct sqlite_storage {
     struct storage storage;
     struct loop *loop;
-    struct sqlite_file *file; /* the thread's, once it runs */
+    struct sqlite_file *file; /* the thread's, once the thread runs */
     int lock_fd;
 
     bool is_threaded;
@@ -36,7 +40,7 @@ struct sqlite_storage {
     pthread_t thread;
     int to_thread; /* eventfds */
     int to_loop;
-    struct loop_io *io;          /* of to_loop */
+    struct loop_io *io;          /* watches to_loop */
     struct loop_timer *run_soon; /* without a thread */
 
     _Atomic int turn; /* enum turn */
@@ -44,12 +48,12 @@ struct sqlite_storage {
     enum storage_result result;
     char why[SQLITE_FILE_WHY_SIZE];
 
-    bool is_busy; /* the loop's own: `done` is to be called */
+    bool is_busy; /* the loop's own: `done` is still to be called */
     storage_done_fn done;
     void *arg;
 };
 
-static void wake(int fd)
+static void eventfd_wake(int fd)
 {
     const uint64_t one = 1;
     ssize_t n;
@@ -60,7 +64,8 @@ static void wake(int fd)
     assert(n == sizeof(one)); /* at most one wake-up is under way: the counter cannot be full */
 }
 
-/* Waits for a wake-up where `fd` blocks; false where it does not and there is none. */
+/* Takes a wake-up from `fd`; waits for it if `fd` blocks. False: `fd` does not block, and no
+ * wake-up is there. */
 static bool wait_wake(int fd)
 {
     uint64_t count = 0;
@@ -83,7 +88,7 @@ static void *run_thread(void *arg)
             return NULL;
         s->result = sqlite_file_write(s->file, s->batch, s->why);
         atomic_store_explicit(&s->turn, TURN_LOOP, memory_order_release);
-        wake(s->to_loop);
+        eventfd_wake(s->to_loop);
         sqlite_file_checkpoint(s->file);
     }
 }
@@ -92,11 +97,11 @@ static void wait_readable(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
 
-    (void)poll(&p, 1, -1); /* interrupted: the caller looks again */
+    (void)poll(&p, 1, -1); /* interrupted: the caller checks again */
 }
 
-/* The callback may commit anew, into the same slot. */
-static void finish(struct sqlite_storage *s)
+/* Passes the result on. The callback may commit the next batch, into the same slot. */
+static void batch_finish(struct sqlite_storage *s)
 {
     char why[SQLITE_FILE_WHY_SIZE];
 
@@ -114,7 +119,7 @@ static void on_result(void *arg, int fd, bool readable, bool writable)
     if (!wait_wake(fd) || !s->is_busy)
         return;
     assert(atomic_load_explicit(&s->turn, memory_order_acquire) == TURN_LOOP);
-    finish(s);
+    batch_finish(s);
 }
 
 static void write_here(struct sqlite_storage *s)
@@ -128,7 +133,7 @@ static void on_run_soon(void *arg)
     struct sqlite_storage *s = arg;
 
     write_here(s);
-    finish(s);
+    batch_finish(s);
 }
 
 static struct err *storage_load(void *self, storage_load_fn fn, void *arg, int64_t *ret_revision,
@@ -155,7 +160,7 @@ static void storage_commit(void *self, const struct storage_batch *batch, storag
         return;
     }
     atomic_store_explicit(&s->turn, TURN_THREAD, memory_order_release);
-    wake(s->to_thread);
+    eventfd_wake(s->to_thread);
 }
 
 static enum storage_result storage_finish(void *self)
@@ -181,8 +186,8 @@ static void stop_thread(struct sqlite_storage *s)
     if (!s->has_thread)
         return;
     atomic_store_explicit(&s->turn, TURN_END, memory_order_release);
-    wake(s->to_thread);
-    (void)pthread_join(s->thread, NULL); /* it is ours, joinable, and not this one */
+    eventfd_wake(s->to_thread);
+    (void)pthread_join(s->thread, NULL); /* a joinable thread other than this one: cannot fail */
 }
 
 static void storage_free_sqlite(void *self)
@@ -207,7 +212,7 @@ static const struct storage_ops sqlite_ops = {
     .free = storage_free_sqlite,
 };
 
-/* The thread takes no signals: they are the loop's. */
+/* Starts the thread with all signals blocked: the loop handles signals. */
 static struct err *start_thread(struct sqlite_storage *s)
 {
     sigset_t all;
@@ -230,7 +235,9 @@ static struct err *start_thread(struct sqlite_storage *s)
     return NULL;
 }
 
-/* Secrets are inside: made by us for us alone, before SQLite makes it for all. */
+/*
+ * Creates the file with mode 0600, for it holds secrets: SQLite would create it readable for all.
+ */
 static struct err *make_private(const char *path)
 {
     AUTO(fd_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -1,11 +1,14 @@
 /*
- * Two states. `objects` is what is durable: gets, lists and watches see it. `pending` lies over it
- * and holds what transactions changed that are accepted and not yet durable: preconditions see
- * both. A batch that became durable moves from one to the other. When the disk was full, the
- * transactions in flight and all those accepted after them (they may build on them) are taken back
- * by forgetting `pending`. Batches collect while the storage is busy, and for the rest of the
- * loop's turn when it is not.
+ * store.c - transactions: checked, batched, made durable or taken back
+ *
+ * The store has two states. `objects` is the durable state, which gets, lists and watches see.
+ * `pending` covers it with the objects of accepted transactions that are not yet durable;
+ * preconditions see both. A durable batch moves from `pending` to `objects`. When the disk was
+ * full, the store takes back the transactions in flight and all later ones, which may build on
+ * them, by forgetting `pending`. Batches collect transactions while the storage is busy, or else
+ * for the rest of the loop's turn.
  */
+
 #include "store/store.h"
 
 #include <assert.h>
@@ -17,7 +20,7 @@
 #define HISTORY_BYTES_DEFAULT (INT64_C(64) << 20)
 #define PROBE_NS              INT64_C(1000000000)
 #define TXN_OVERHEAD_BYTES    INT64_C(256) /* of a transaction and of an operation, roughly */
-#define COMPACT_CHANGES_MAX   4096u        /* a batch: keeps the disk's answer time even */
+#define COMPACT_CHANGES_MAX   4096u        /* in a batch: keeps the disk's answer time even */
 
 static const char no_space[] = "no space left on the disk of the data directory";
 
@@ -97,8 +100,9 @@ static void finish_durable(struct store *s)
     batch_done(&landed);
 }
 
-/* Everything accepted that is not durable is taken back: later transactions may rest on earlier
- * ones. */
+/*
+ * Takes back all accepted transactions that are not durable: later ones may build on earlier ones.
+ */
 static void finish_full(struct store *s, const char *why)
 {
     AUTO(err_freep)
@@ -116,7 +120,7 @@ static void finish_full(struct store *s, const char *why)
     batch_done(&open);
 }
 
-/* The batch stays as it is: what became of it is for the next start to find out. */
+/* Keeps the batch unanswered: only the next start can find out what the disk kept. */
 static void finish_failed(struct store *s, const char *why)
 {
     s->failure = err_new(ERR_UNAVAILABLE, "the disk of the data directory failed: %s", why);
@@ -157,7 +161,7 @@ static void on_storage_done(void *arg, enum storage_result result, const char *w
     store_schedule(s);
 }
 
-static void fly(struct store *s, int64_t compact_through)
+static void batch_fly(struct store *s, int64_t compact_through)
 {
     s->sent = (struct storage_batch){.records = s->flying.records.at,
                                      .n = s->flying.records.n,
@@ -169,10 +173,8 @@ static void fly(struct store *s, int64_t compact_through)
     s->options.storage->ops->commit(s->options.storage->self, &s->sent, on_storage_done, s);
 }
 
-/*
- * How far the disk may forget with the next batch: towards what was promised, some changes at a
- * time, and never past what a watch is still to be told.
- */
+/* The revision up to which the next batch may forget: at most the compacted one, a limited number
+ * of changes at a time, and never a change that a watch has not seen. 0: nothing to forget. */
 static int64_t next_compaction(const struct store *s)
 {
     const struct history *h = &s->history;
@@ -207,11 +209,11 @@ static void on_start(void *arg)
     s->flying = s->open;
     s->open = (struct batch){0};
     if (s->flying.records.n > 0 || compact_through > 0 || s->is_probe_due) {
-        fly(s, compact_through);
+        batch_fly(s, compact_through);
         return;
     }
     s->sent = (struct storage_batch){0};
-    finish_durable(s); /* checks only: there is nothing to write */
+    finish_durable(s); /* only checks: the disk is not needed */
     store_schedule(s);
 }
 
@@ -225,7 +227,7 @@ void store_schedule(struct store *s)
     loop_timer_set(s->start_timer, 0);
 }
 
-/* The next batch, empty if need be, asks whether there is room again. */
+/* Makes the next batch, even an empty one, ask whether the disk has room again. */
 static void on_probe(void *arg)
 {
     struct store *s = arg;
@@ -272,8 +274,7 @@ static int compare_written(const void *a, const void *b)
     const struct store_key *const *x = a;
     const struct store_key *const *y = b;
 
-    return key_compare(*x,
-                       *y); /* equal ones are what is looked for: their order is nothing to us */
+    return key_compare(*x, *y); /* equal keys are an error: their order does not matter */
 }
 
 static struct err *check_written_once(const struct store_op *ops, size_t n)
@@ -302,7 +303,7 @@ static int64_t txn_bytes(const struct store_op *ops, size_t n)
 {
     int64_t bytes = TXN_OVERHEAD_BYTES * (int64_t)(n + 1);
 
-    for (size_t i = 0; i < n; i++) /* 32768 times 16 MiB at most: no overflow */
+    for (size_t i = 0; i < n; i++) /* at most 32768 * 16 MiB: no overflow */
         bytes += ops[i].type == STORE_PUT ? (int64_t)ops[i].bytes.size : 0;
     return bytes;
 }
@@ -348,8 +349,8 @@ static bool changes_nothing(const struct store *s, const struct store_op *op)
     return op->type == STORE_CHECK || (op->type == STORE_DELETE && !find_applied(s, &op->key));
 }
 
-/* The object that `pending` shows from now on; for a deletion its absence. One ref, the caller's.
- */
+/* The object that `pending` gets: the new one, or for a deletion an absent one. The caller owns one
+ * ref. */
 static const struct store_object *new_state(const struct store_op *op, int64_t revision,
                                             uint16_t ordinal, const struct store_object *now)
 {
@@ -363,7 +364,8 @@ static const struct store_object *new_state(const struct store_op *op, int64_t r
     return o;
 }
 
-static void apply(struct store *s, const struct store_op *op, int64_t revision, uint16_t ordinal)
+static void txn_apply(struct store *s, const struct store_op *op, int64_t revision,
+                      uint16_t ordinal)
 {
     const struct store_object *now = find_applied(s, &op->key);
     const struct store_object *state = new_state(op, revision, ordinal, now);
@@ -390,7 +392,7 @@ struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, 
     TRY(check_ops(s, ops, n));
     for (size_t i = 0; i < n; i++) {
         if (!changes_nothing(s, &ops[i]))
-            apply(s, &ops[i], revision, ordinal++);
+            txn_apply(s, &ops[i], revision, ordinal++);
     }
     if (ordinal > 0) {
         s->applied_revision = revision + storage_extra_revisions(ordinal);
@@ -408,7 +410,9 @@ struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, 
 
 /* Opening and closing */
 
-/* What the storage keeps up to the compacted revision is state, what follows is history as well. */
+/*
+ * Loads a record: up to the compacted revision into the state, after it into the history as well.
+ */
 static struct err *on_load(void *arg, const struct storage_record *r)
 {
     struct store *s = arg;
@@ -456,7 +460,7 @@ struct err *store_open(const struct store_options *options, struct store **ret)
     return NULL;
 }
 
-/* The disk is waited for, so that those who are told "not done" are told the truth. */
+/* Waits for the disk, so that the waiters get the true result. */
 static void close_batches(struct store *s)
 {
     AUTO(err_freep) struct err *e = err_new(ERR_UNAVAILABLE, "the store is closing");

@@ -1,4 +1,4 @@
-/* store_private.h - what store.c, watch.c and list.c share */
+/* store_private.h - structures shared by store.c, watch.c and list.c */
 #pragma once
 
 #include "base/vec.h"
@@ -6,7 +6,7 @@
 #include "store/index.h"
 #include "store/storage.h"
 
-/* Somebody who waits for a transaction. */
+/* A callback that waits for a transaction to become durable. */
 struct waiter {
     int64_t revision;
     store_done_fn done;
@@ -17,7 +17,7 @@ struct waiter {
 struct batch {
     VEC(struct storage_record) records;
     VEC(struct waiter) waiters;
-    int64_t revision; /* the highest in it; 0: it changes nothing */
+    int64_t revision; /* the highest in the batch; 0: the batch changes nothing */
     int64_t bytes;
 };
 
@@ -25,27 +25,27 @@ struct store_watch {
     struct store_watch *prev;
     struct store_watch *next;
     struct store *store;
-    struct store_range range; /* its texts are owned */
+    struct store_range range; /* owns its texts */
     int64_t from_revision;
-    uint64_t next_change; /* its number in the history */
-    bool is_current;      /* was told that it is */
+    uint64_t next_change; /* number in the history */
+    bool is_current;      /* progress was told, and no change came since */
     store_watch_fn fn;
     void *arg;
 };
 
 struct store {
     struct store_options options;
-    struct index objects; /* what is durable */
-    struct index pending; /* over it: what is applied and not durable; is_absent for deletions */
+    struct index objects; /* the durable state */
+    struct index pending; /* applied, not durable: covers `objects`; is_absent marks deletions */
     struct history history;
 
     int64_t revision;
     int64_t applied_revision;
-    int64_t compacted;         /* what was promised to be forgotten */
-    int64_t compacted_on_disk; /* and is: the history begins after it */
+    int64_t compacted;         /* older watches and lists get ERR_EXPIRED */
+    int64_t compacted_on_disk; /* the disk has forgotten up to here; the history begins after it */
 
-    struct batch open;   /* collects */
-    struct batch flying; /* is with the storage, as `sent` */
+    struct batch open;   /* collects transactions */
+    struct batch flying; /* in the storage's hands, as `sent` */
     struct storage_batch sent;
     bool is_flying;
     bool is_starting; /* start_timer is set */
@@ -53,26 +53,27 @@ struct store {
 
     bool is_full;
     bool is_probe_due;
-    bool is_resting; /* compaction found no space: until the next probe */
+    bool is_resting; /* compaction found no space: pause until the next probe */
     struct loop_timer *probe_timer;
-    struct err *failure; /* of the disk; final */
+    struct err *failure; /* the disk's failure; final */
 
     struct store_watch *watches;
-    struct store_watch *told;      /* the one whose fn runs; NULL once it freed itself */
-    struct store_watch *told_next; /* after it */
+    struct store_watch *told;      /* the watch whose `fn` runs; NULL once `fn` freed it */
+    struct store_watch *told_next; /* the watch after `told` */
     struct loop_timer *catch_up_timer;
 };
 
-/* Batches go on where something waits: transactions, or a compaction that a watch held up. */
+/* Starts a batch in a later turn of the loop if transactions, a probe or a compaction wait. */
 void store_schedule(struct store *s);
 
-/* ERR_EXPIRED for a revision that was compacted. */
+/* ERR_EXPIRED: the revision was compacted. */
 struct err *store_check_kept(const struct store *s, int64_t revision) MUST_CHECK;
 
-/* Tells each watch what it has not seen. Some at a time where it is much; the rest from the loop.
- */
+/* Tells each watch the changes that it has not seen, a limited number at a time; the loop tells the
+ * rest later. */
 void watches_tell(struct store *s);
 void watches_catch_up(void *store);
 
-/* The number of the first change that some watch has not seen; the end if all saw all. */
+/* The number of the first change that some watch has not seen; the end of the history if there is
+ * none. */
 uint64_t watches_first_unseen(const struct store *s);

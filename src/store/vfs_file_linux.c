@@ -1,3 +1,5 @@
+/* vfs_file_linux.c - files through SQLite's VFS: opened, rewritten, synced */
+
 #include "store/vfs_file_linux.h"
 
 #include "base/mem.h"
@@ -21,7 +23,7 @@ void vfs_file_close(sqlite3_file *file)
 {
     if (!file)
         return;
-    (void)file->pMethods->xClose(file); /* what needs to last was synced */
+    (void)file->pMethods->xClose(file); /* all that must last was synced */
     free(file);
 }
 
@@ -32,7 +34,7 @@ bool vfs_file_exists(sqlite3_vfs *vfs, const char *path)
     return vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &is_there) == SQLITE_OK && is_there;
 }
 
-static bool rewrite(sqlite3_file *file, sqlite3_int64 size)
+static bool rewrite_bytes(sqlite3_file *file, sqlite3_int64 size)
 {
     AUTO_FREE char *bytes = mem_alloc(CHUNK_BYTES);
 
@@ -58,13 +60,13 @@ bool vfs_file_rewrite(sqlite3_vfs *vfs, const char *path, sqlite3_int64 size_max
     if (!file)
         return false;
     is_done = file->pMethods->xFileSize(file, &size) == SQLITE_OK &&
-              (size > size_max_bytes || rewrite(file, size)) &&
+              (size > size_max_bytes || rewrite_bytes(file, size)) &&
               file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK;
     vfs_file_close(file);
     return is_done;
 }
 
-/* A VFS syncs a directory when it deletes in it. */
+/* Creates and deletes a file: a VFS syncs the directory when it deletes. */
 bool vfs_sync_directory(sqlite3_vfs *vfs, const char *path)
 {
     AUTO_FREE char *other = mem_format("%s-sync", path);

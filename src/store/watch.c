@@ -1,10 +1,12 @@
+/* watch.c - watches: the delivery of durable changes */
+
 #include "base/list.h"
 #include "base/mem.h"
 #include "store/store_private.h"
 
 enum {
     TELL_MAX = 1024
-}; /* changes looked at for one watch before others have their turn */
+}; /* changes examined for one watch before the next watch's turn */
 
 static bool tell_change(struct store *s, struct store_watch *w)
 {
@@ -17,8 +19,8 @@ static bool tell_change(struct store *s, struct store_watch *w)
     return s->told == w;
 }
 
-/* False where `fn` freed the watch. */
-static bool tell(struct store *s, struct store_watch *w)
+/* Tells a watch its unseen changes, then progress. False: `fn` freed the watch. */
+static bool watch_tell(struct store *s, struct store_watch *w)
 {
     for (int i = 0; i < TELL_MAX && w->next_change < s->history.end; i++) {
         w->is_current = false;
@@ -39,7 +41,7 @@ void watches_tell(struct store *s)
     for (struct store_watch *w = s->watches; w; w = s->told_next) {
         s->told = w;
         s->told_next = w->next;
-        if (tell(s, w))
+        if (watch_tell(s, w))
             is_behind |= w->next_change < s->history.end;
     }
     s->told = NULL;
@@ -108,5 +110,5 @@ void store_watch_free(struct store_watch *w)
     mem_freep(&w->range.resource);
     mem_freep(&w->range.ns);
     free(w);
-    store_schedule(s); /* it may have held up a compaction */
+    store_schedule(s); /* the watch may have held up a compaction */
 }

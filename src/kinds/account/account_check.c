@@ -109,8 +109,8 @@ static void take_entry(struct check *c, const struct store_object *o)
     find_or_add(c, o->key.name)->is_in_ledger = true;
 }
 
-static struct err *each(struct check *c, struct store_range range,
-                        void (*fn)(struct check *c, const struct store_object *o))
+static struct err *check_each(struct check *c, struct store_range range,
+                              void (*fn)(struct check *c, const struct store_object *o))
 {
     struct store_list list = {0};
 
@@ -153,11 +153,11 @@ static struct err *read_all(struct check *c)
 {
     const struct store_range ledger = {.group = "mete.dev", .resource = "ledger"};
 
-    TRY(each(c, account_rows(), take_row));
-    TRY(each(c, account_placements(), take_placement));
-    TRY(each(c, account_stretches(), take_stretch));
-    TRY(each(c, account_states(), take_stretch));
-    return each(c, ledger, take_entry);
+    TRY(check_each(c, account_rows(), take_row));
+    TRY(check_each(c, account_placements(), take_placement));
+    TRY(check_each(c, account_stretches(), take_stretch));
+    TRY(check_each(c, account_states(), take_stretch));
+    return check_each(c, ledger, take_entry);
 }
 
 struct err *account_check(const struct store *s, int64_t from_ns, int64_t to_ns)

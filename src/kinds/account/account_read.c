@@ -133,7 +133,7 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Clips to the period, sorts, and merges what overlaps or touches; the sum of all of them. */
-static int64_t tidy(struct account_span *spans, size_t *n, struct account_span period)
+static int64_t spans_tidy(struct account_span *spans, size_t *n, struct account_span period)
 {
     int64_t sum_ns = 0;
     size_t kept = 0;
@@ -207,7 +207,7 @@ static int64_t covered_by(const struct account_spans *s, struct account_span per
         memcpy(all + s->n_held, s->up, s->n_up * sizeof(*all));
     if (s->n_out > 0)
         memcpy(all + s->n_held + s->n_up, s->out, s->n_out * sizeof(*all));
-    (void)tidy(all, &n, period);
+    (void)spans_tidy(all, &n, period);
     covered_ns = length_of(all, n);
     free(all);
     return covered_ns;
@@ -216,11 +216,11 @@ static int64_t covered_by(const struct account_spans *s, struct account_span per
 struct account_time account_sum(struct account_spans *s, struct account_span period,
                                 int64_t *ret_sum_ns)
 {
-    int64_t sum_ns = tidy(s->held, &s->n_held, period);
+    int64_t sum_ns = spans_tidy(s->held, &s->n_held, period);
     struct account_time t = {0};
 
-    (void)tidy(s->up, &s->n_up, period);
-    (void)tidy(s->out, &s->n_out, period);
+    (void)spans_tidy(s->up, &s->n_up, period);
+    (void)spans_tidy(s->out, &s->n_out, period);
     t.held_ns = length_of(s->held, s->n_held);
     t.out_ns = length_of(s->out, s->n_out) - common_of(s->out, s->n_out, s->held, s->n_held);
     t.free_ns = length_of(s->up, s->n_up) - common_of(s->up, s->n_up, s->held, s->n_held);

@@ -38,7 +38,7 @@ void causes_done(struct causes *c)
 }
 
 /* `body` is everything after "FIELD: ". */
-static void add(struct causes *c, const struct path *at, const char *reason, const char *body)
+static void cause_add(struct causes *c, const struct path *at, const char *reason, const char *body)
 {
     struct buf field = {.cap = PATH_SHOWN_MAX};
     json_t *detail;
@@ -61,7 +61,7 @@ static void add(struct causes *c, const struct path *at, const char *reason, con
 }
 
 /* As a quoted JSON string, cut to a size that is fit to be shown. Heap. */
-static char *quote(const char *value)
+static char *cause_quote(const char *value)
 {
     struct buf out = {0};
     struct str shown = str_of(value ? value : "");
@@ -80,22 +80,22 @@ void cause_required(struct causes *c, const struct path *at, const char *detail)
 {
     AUTO_FREE char *body = mem_format("Required value%s%s", *detail ? ": " : "", detail);
 
-    add(c, at, "FieldValueRequired", body);
+    cause_add(c, at, "FieldValueRequired", body);
 }
 
 void cause_invalid(struct causes *c, const struct path *at, const char *value, const char *detail)
 {
-    AUTO_FREE char *shown = quote(value);
+    AUTO_FREE char *shown = cause_quote(value);
     AUTO_FREE char *body = mem_format("Invalid value: %s: %s", shown, detail);
 
-    add(c, at, "FieldValueInvalid", body);
+    cause_add(c, at, "FieldValueInvalid", body);
 }
 
 void cause_invalid_int(struct causes *c, const struct path *at, int64_t value, const char *detail)
 {
     AUTO_FREE char *body = mem_format("Invalid value: %" PRId64 ": %s", value, detail);
 
-    add(c, at, "FieldValueInvalid", body);
+    cause_add(c, at, "FieldValueInvalid", body);
 }
 
 void cause_unsupported(struct causes *c, const struct path *at, const char *value,
@@ -107,7 +107,7 @@ void cause_unsupported(struct causes *c, const struct path *at, const char *valu
 void cause_unsupported_why(struct causes *c, const struct path *at, const char *value,
                            const char *const *supported, const char *why)
 {
-    AUTO_FREE char *shown = quote(value);
+    AUTO_FREE char *shown = cause_quote(value);
     AUTO_FREE char *body = NULL;
     struct buf out = {0};
 
@@ -116,44 +116,44 @@ void cause_unsupported_why(struct causes *c, const struct path *at, const char *
         buf_printf(&out, "%s\"%s\"", i > 0 ? ", " : "", supported[i]);
     buf_printf(&out, "%s%s", *why ? ": " : "", why);
     body = buf_steal(&out);
-    add(c, at, "FieldValueNotSupported", body);
+    cause_add(c, at, "FieldValueNotSupported", body);
 }
 
 void cause_duplicate(struct causes *c, const struct path *at, const char *value)
 {
-    AUTO_FREE char *shown = quote(value);
+    AUTO_FREE char *shown = cause_quote(value);
     AUTO_FREE char *body = mem_format("Duplicate value: %s", shown);
 
-    add(c, at, "FieldValueDuplicate", body);
+    cause_add(c, at, "FieldValueDuplicate", body);
 }
 
 void cause_forbidden(struct causes *c, const struct path *at, const char *detail)
 {
     AUTO_FREE char *body = mem_format("Forbidden: %s", detail);
 
-    add(c, at, "FieldValueForbidden", body);
+    cause_add(c, at, "FieldValueForbidden", body);
 }
 
 void cause_too_long(struct causes *c, const struct path *at, size_t max_bytes)
 {
     AUTO_FREE char *body = mem_format("Too long: may not be more than %zu bytes", max_bytes);
 
-    add(c, at, "FieldValueTooLong", body);
+    cause_add(c, at, "FieldValueTooLong", body);
 }
 
 void cause_too_many(struct causes *c, const struct path *at, size_t found, size_t max)
 {
     AUTO_FREE char *body = mem_format("Too many: %zu: must have at most %zu items", found, max);
 
-    add(c, at, "FieldValueTooMany", body);
+    cause_add(c, at, "FieldValueTooMany", body);
 }
 
 void cause_not_found(struct causes *c, const struct path *at, const char *value)
 {
-    AUTO_FREE char *shown = quote(value);
+    AUTO_FREE char *shown = cause_quote(value);
     AUTO_FREE char *body = mem_format("Not found: %s", shown);
 
-    add(c, at, "FieldValueNotFound", body);
+    cause_add(c, at, "FieldValueNotFound", body);
 }
 
 void cause_take(struct causes *c, const struct path *at, const char *value, struct err *e)

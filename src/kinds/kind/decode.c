@@ -78,10 +78,11 @@ static struct err *wrong_type(const struct decoding *d, const struct path *at, c
                          json_type_name(value), want);
 }
 
-static void warn(struct decoding *d, const struct path *at, const char *fmt, ...) PRINTF(3, 4);
+static void decode_warn(struct decoding *d, const struct path *at, const char *fmt, ...)
+    PRINTF(3, 4);
 
 /* `fmt` has one %s, for the path. */
-static void warn(struct decoding *d, const struct path *at, const char *fmt, ...)
+static void decode_warn(struct decoding *d, const struct path *at, const char *fmt, ...)
 {
     AUTO(buf_done) struct buf path = {0};
     AUTO_FREE char *text = NULL;
@@ -210,7 +211,7 @@ static void warn_if_ignored(struct decoding *d, const struct field *f, const str
                             const json_t *value)
 {
     if (f->support == FIELD_IGNORED && !value_is_harmless(f, value))
-        warn(d, at, "%s; ignored", cause_not_implemented);
+        decode_warn(d, at, "%s; ignored", cause_not_implemented);
 }
 
 static struct err *decode_object(struct decoding *d, const struct field *fields,

@@ -66,7 +66,7 @@ static json_t *cell_amount(const json_t *spec, const char *key)
     return json_string(text);
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *budget_cells(const json_t *object, int64_t now_ns)
 {
     const json_t *spec = json_object_get(object, "spec");
     json_t *row = json_array();
@@ -103,7 +103,7 @@ static void validate_amount(const json_t *spec, const char *key, struct causes *
                       "(e.g. '1%', '93%'), of at most 100%");
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void budget_validate(const json_t *object, struct causes *causes)
 {
     const json_t *spec = json_object_get(object, "spec");
     const struct path *at = PATH(NULL, "spec");
@@ -127,7 +127,7 @@ const struct kind kind_budget = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
+    .cells = budget_cells,
+    .validate = budget_validate,
     .doc = "How many pods an eviction must leave.",
 };

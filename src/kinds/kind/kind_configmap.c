@@ -27,7 +27,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *configmap_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
     size_t n = json_object_size(json_object_get(object, "data")) +
@@ -51,7 +51,7 @@ static size_t size_of(json_t *map)
     return size;
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void configmap_validate(const json_t *object, struct causes *causes)
 {
     const json_t *data = json_object_get(object, "data");
     json_t *binary = json_object_get(object, "binaryData");
@@ -66,8 +66,8 @@ static void validate(const json_t *object, struct causes *causes)
         cause_too_long(causes, PATH(NULL, ""), DATA_MAX);
 }
 
-static struct err *validate_update(const json_t *before, const json_t *after,
-                                   const struct kind_context *c)
+static struct err *configmap_validate_update(const json_t *before, const json_t *after,
+                                             const struct kind_context *c)
 {
     AUTO(causes_done) struct causes causes = {0};
     const char *name = json_text_at(after, "metadata", "name", NULL);
@@ -89,8 +89,8 @@ const struct kind kind_configmap = {
     .is_namespaced = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .validate_update = validate_update,
+    .cells = configmap_cells,
+    .validate = configmap_validate,
+    .validate_update = configmap_validate_update,
     .doc = "Texts and bytes that pods read from volumes or as environment.",
 };

@@ -78,7 +78,7 @@ static json_t *cell_since(const char *stamp, int64_t now_ns)
     return json_string(text);
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *cronjob_cells(const json_t *object, int64_t now_ns)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *status = json_object_get(object, "status");
@@ -102,7 +102,7 @@ static json_t *cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static void set_defaults(json_t *object, const struct kind_context *c)
+static void cronjob_set_defaults(json_t *object, const struct kind_context *c)
 {
     json_t *spec = json_object_at(object, "spec");
 
@@ -143,7 +143,7 @@ static void validate_zone(const json_t *value, const struct path *at, struct cau
     cause_take(causes, at, name, e);
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void cronjob_validate(const json_t *object, struct causes *causes)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *zone = json_object_get(spec, "timeZone");
@@ -172,8 +172,8 @@ const struct kind kind_cronjob = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .set_defaults = set_defaults,
+    .cells = cronjob_cells,
+    .validate = cronjob_validate,
+    .set_defaults = cronjob_set_defaults,
     .doc = "Makes a Job at each time of a schedule.",
 };

@@ -22,7 +22,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *definition_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
 
@@ -32,7 +32,7 @@ static json_t *cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void definition_validate(const json_t *object, struct causes *causes)
 {
     (void)object;
     cause_forbidden(causes, PATH(NULL, "spec"), "Mete serves no custom resources yet");
@@ -48,7 +48,7 @@ const struct kind kind_definition = {
     .short_names = {"crd", "crds"},
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
+    .cells = definition_cells,
+    .validate = definition_validate,
     .doc = "The definition of a custom resource. Mete serves none yet: the list is empty.",
 };

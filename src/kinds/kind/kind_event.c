@@ -99,7 +99,7 @@ static const char *either(const char *a, const char *b)
     return a ? a : b;
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *event_cells(const json_t *object, int64_t now_ns)
 {
     const json_t *series = json_object_get(object, "series");
     const char *at = json_text(object, "eventTime");
@@ -148,7 +148,7 @@ const struct kind kind_event = {
     .is_namespaced = true,
     .fields = fields,
     .columns = event_columns,
-    .cells = cells,
+    .cells = event_cells,
     .selectable = selectable,
     .doc = "Something that happened to an object; forgotten after a while.",
 };

@@ -67,7 +67,7 @@ static void from_kept(json_t *object)
     rename_members(object, 1, "events.k8s.io/v1");
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *event_new_cells(const json_t *object, int64_t now_ns)
 {
     json_t *kept = json_copy((json_t *)(uintptr_t)object); /* only members of the top are renamed */
     json_t *row;
@@ -117,7 +117,7 @@ const struct kind kind_event_new = {
     .is_namespaced = true,
     .fields = fields,
     .columns = event_columns,
-    .cells = cells,
+    .cells = event_new_cells,
     .selectable = selectable,
     .kept_selectable = kept_selectable,
     .doc = "Something that happened to an object; forgotten after a while.",

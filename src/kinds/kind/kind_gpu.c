@@ -106,7 +106,7 @@ static json_t *cell_utilization(const json_t *status)
     return json_string(pct < 0 ? "<unknown>" : text);
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *gpu_cells(const json_t *object, int64_t now_ns)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *status = json_object_get(object, "status");
@@ -141,7 +141,7 @@ const struct kind kind_gpu = {
     .is_view = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
+    .cells = gpu_cells,
     .selectable = selectable,
     .doc = "One physical gpu; computed from its node and the ledger, never stored.",
 };

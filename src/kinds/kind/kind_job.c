@@ -115,7 +115,7 @@ static json_t *cell_selector(const json_t *spec)
     return cell_text(text.at, "<none>");
 }
 
-static json_t *cells(const json_t *job, int64_t now_ns)
+static json_t *job_cells(const json_t *job, int64_t now_ns)
 {
     const json_t *spec = json_object_get(job, "spec");
     AUTO_FREE char *names = template_containers(json_object_get(spec, "template"), "name");
@@ -149,7 +149,7 @@ void job_spec_set_defaults(json_t *spec)
     template_set_defaults(json_object_at(spec, "template"));
 }
 
-static void set_defaults(json_t *job, const struct kind_context *c)
+static void job_set_defaults(json_t *job, const struct kind_context *c)
 {
     (void)c;
     job_spec_set_defaults(json_object_at(job, "spec"));
@@ -204,7 +204,7 @@ static void validate_host_name(const json_t *job, struct causes *causes)
         cause_invalid(causes, PATH(PATH(NULL, "metadata"), "name"), name, detail);
 }
 
-static void validate(const json_t *job, struct causes *causes)
+static void job_validate(const json_t *job, struct causes *causes)
 {
     const json_t *spec = json_object_get(job, "spec");
 
@@ -275,8 +275,8 @@ static void check_template(const json_t *before, const json_t *is, const struct 
         cause_invalid(causes, PATH(at, "template"), "", "field is immutable");
 }
 
-static struct err *validate_update(const json_t *before, const json_t *after,
-                                   const struct kind_context *c)
+static struct err *job_validate_update(const json_t *before, const json_t *after,
+                                       const struct kind_context *c)
 {
     static const char *const fixed[] = {
         "selector",      "manualSelector",       "completionMode", "podFailurePolicy",
@@ -307,9 +307,9 @@ const struct kind kind_job = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .validate_update = validate_update,
-    .set_defaults = set_defaults,
+    .cells = job_cells,
+    .validate = job_validate,
+    .validate_update = job_validate_update,
+    .set_defaults = job_set_defaults,
     .doc = "Pods that run until enough of them have succeeded.",
 };

@@ -28,7 +28,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *lease_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
 
@@ -50,6 +50,6 @@ const struct kind kind_lease = {
     .is_namespaced = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
+    .cells = lease_cells,
     .doc = "Who leads, by a sign of life: for programs that elect one of several.",
 };

@@ -47,7 +47,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *limits_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
 
@@ -57,7 +57,7 @@ static json_t *cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static void fill(json_t *item, const char *from, const char *into)
+static void defaults_fill(json_t *item, const char *from, const char *into)
 {
     const char *name;
     json_t *value;
@@ -71,7 +71,7 @@ static void fill(json_t *item, const char *from, const char *into)
 }
 
 /* As SetDefaults_LimitRangeItem. */
-static void set_defaults(json_t *object, const struct kind_context *c)
+static void limits_set_defaults(json_t *object, const struct kind_context *c)
 {
     const json_t *list = json_at(object, "spec", "limits", NULL);
 
@@ -81,9 +81,9 @@ static void set_defaults(json_t *object, const struct kind_context *c)
 
         if (!text_equal(json_text(item, "type"), "Container"))
             continue;
-        fill(item, "max", "default");
-        fill(item, "default", "defaultRequest");
-        fill(item, "min", "defaultRequest");
+        defaults_fill(item, "max", "default");
+        defaults_fill(item, "default", "defaultRequest");
+        defaults_fill(item, "min", "defaultRequest");
     }
 }
 
@@ -306,7 +306,7 @@ static void validate_maps(const json_t *item, const struct path *at, struct caus
                        "provided");
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void limits_validate(const json_t *object, struct causes *causes)
 {
     const json_t *list = json_at(object, "spec", "limits", NULL);
 
@@ -334,8 +334,8 @@ const struct kind kind_limits = {
     .is_namespaced = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .set_defaults = set_defaults,
+    .cells = limits_cells,
+    .validate = limits_validate,
+    .set_defaults = limits_set_defaults,
     .doc = "What one container or pod of a namespace may ask for, and what it gets by itself.",
 };

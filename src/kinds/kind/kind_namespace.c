@@ -43,7 +43,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *namespace_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
 
@@ -55,7 +55,7 @@ static json_t *cells(const json_t *object, int64_t now_ns)
 }
 
 /* Selectors over namespaces by name need the name as a label: kubernetes.io/metadata.name. */
-static void set_defaults(json_t *object, const struct kind_context *c)
+static void namespace_set_defaults(json_t *object, const struct kind_context *c)
 {
     json_t *status = json_object_at(object, "status");
     const char *name = json_text_at(object, "metadata", "name", NULL);
@@ -81,8 +81,8 @@ const struct kind kind_namespace = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .set_defaults = set_defaults,
+    .cells = namespace_cells,
+    .set_defaults = namespace_set_defaults,
     .selectable = selectable,
     .check_name = name_check_label,
     .doc = "A scope for names: most objects live in one.",

@@ -175,7 +175,7 @@ static json_t *cell_address(const json_t *object, const char *type)
     return json_string("<none>");
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *node_cells(const json_t *object, int64_t now_ns)
 {
     static const char *const info[] = {"osImage", "kernelVersion", "containerRuntimeVersion"};
     const json_t *system = json_at(object, "status", "nodeInfo", NULL);
@@ -201,7 +201,7 @@ static bool is_same_taint(const json_t *a, const json_t *b)
 }
 
 /* A NoExecute taint counts from when it was added (control/taints.h). */
-static void set_defaults(json_t *object, const struct kind_context *c)
+static void node_set_defaults(json_t *object, const struct kind_context *c)
 {
     const json_t *taints = json_at(object, "spec", "taints", NULL);
     char stamp[STAMP_TEXT_SIZE];
@@ -216,7 +216,7 @@ static void set_defaults(json_t *object, const struct kind_context *c)
     }
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void node_validate(const json_t *object, struct causes *causes)
 {
     const json_t *taints = json_at(object, "spec", "taints", NULL);
     const struct path *at = PATH(PATH(NULL, "spec"), "taints");
@@ -229,8 +229,8 @@ static void validate(const json_t *object, struct causes *causes)
 }
 
 /* People change taints, unschedulable and metadata; the rest belongs to the node. */
-static struct err *validate_update(const json_t *before, const json_t *after,
-                                   const struct kind_context *c)
+static struct err *node_validate_update(const json_t *before, const json_t *after,
+                                        const struct kind_context *c)
 {
     static const char *const fixed[] = {"podCIDR", "podCIDRs", "providerID"};
     AUTO(causes_done) struct causes causes = {0};
@@ -262,10 +262,10 @@ const struct kind kind_node = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .set_defaults = set_defaults,
-    .validate_update = validate_update,
+    .cells = node_cells,
+    .validate = node_validate,
+    .set_defaults = node_set_defaults,
+    .validate_update = node_validate_update,
     .selectable = selectable,
     .doc = "A machine that runs containers.",
 };

@@ -52,7 +52,7 @@ static const char *address_of(const json_t *pod)
     return first ? first : json_text_at(pod, "status", "podIP", NULL);
 }
 
-static json_t *cells(const json_t *pod, int64_t now_ns)
+static json_t *pod_cells(const json_t *pod, int64_t now_ns)
 {
     struct pod_progress p = pod_progress(pod);
     AUTO_FREE char *ready = mem_format("%zu/%zu", p.n_ready, p.n_containers);
@@ -100,7 +100,7 @@ const struct kind kind_pod = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
+    .cells = pod_cells,
     .validate = pod_validate,
     .validate_update = pod_validate_update,
     .set_defaults = pod_set_defaults,

@@ -32,7 +32,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *priority_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
 
@@ -64,7 +64,7 @@ static char *system_fault(const char *name, int64_t value, bool is_default)
     return mem_format("%s is not a known system priority class", name);
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void priority_validate(const json_t *object, struct causes *causes)
 {
     const char *name = json_text_at(object, "metadata", "name", NULL);
     int64_t value = json_int(object, "value", 0);
@@ -86,8 +86,8 @@ static void validate(const json_t *object, struct causes *causes)
     cause_forbidden(causes, PATH(PATH(NULL, "metadata"), "name"), detail);
 }
 
-static struct err *validate_update(const json_t *before, const json_t *after,
-                                   const struct kind_context *c)
+static struct err *priority_validate_update(const json_t *before, const json_t *after,
+                                            const struct kind_context *c)
 {
     AUTO(causes_done) struct causes causes = {0};
     const char *name = json_text_at(after, "metadata", "name", NULL);
@@ -112,8 +112,8 @@ const struct kind kind_priority = {
     .short_names = {"pc"},
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .validate_update = validate_update,
+    .cells = priority_cells,
+    .validate = priority_validate,
+    .validate_update = priority_validate_update,
     .doc = "A name for a priority that pods can have.",
 };

@@ -33,7 +33,7 @@ static struct err *check_duration(const char *text)
     F_STRING(n, text, .size_max = 64, .check = check_duration, ##__VA_ARGS__)
 
 /* It is the value of a label of its pods. */
-static struct err *check_name(const char *name)
+static struct err *queue_check_name(const char *name)
 {
     TRY(name_check_subdomain(name));
     return name_check_label_value(name);
@@ -197,7 +197,7 @@ static json_t *cell_active(const json_t *status)
     return json_string("Unknown");
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *queue_cells(const json_t *object, int64_t now_ns)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *status = json_object_get(object, "status");
@@ -268,7 +268,7 @@ static void validate_parent(const json_t *spec, const char *name, const struct p
 
     if (!parent || !*parent)
         return;
-    e = check_name(parent);
+    e = queue_check_name(parent);
     if (!e && text_equal(parent, name))
         e = err_new(ERR_INVALID, "a queue cannot be below itself");
     if (e)
@@ -290,7 +290,7 @@ static void validate_root(const json_t *object, const struct path *at, struct ca
     }
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void queue_validate(const json_t *object, struct causes *causes)
 {
     const json_t *spec = json_object_get(object, "spec");
     const char *name = json_text_at(object, "metadata", "name", NULL);
@@ -324,8 +324,8 @@ const struct kind kind_queue = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .check_name = check_name,
+    .cells = queue_cells,
+    .validate = queue_validate,
+    .check_name = queue_check_name,
     .doc = "Where jobs wait: what they may hold together, and which of them goes first.",
 };

@@ -95,7 +95,7 @@ static json_t *cell_used(const json_t *quota, bool is_limits)
     return json_string(text);
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *quota_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
 
@@ -245,7 +245,7 @@ static void validate_selector(const json_t *spec, const struct path *at, struct 
     check_pairs(&s);
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void quota_validate(const json_t *object, struct causes *causes)
 {
     const json_t *spec = json_object_get(object, "spec");
     const struct path *at = PATH(NULL, "spec");
@@ -274,8 +274,8 @@ static bool has_all(const json_t *list, const json_t *texts)
     return true;
 }
 
-static struct err *validate_update(const json_t *before, const json_t *after,
-                                   const struct kind_context *c)
+static struct err *quota_validate_update(const json_t *before, const json_t *after,
+                                         const struct kind_context *c)
 {
     const json_t *was = json_at(before, "spec", "scopes", NULL);
     const json_t *is = json_at(after, "spec", "scopes", NULL);
@@ -302,8 +302,8 @@ const struct kind kind_quota = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .validate_update = validate_update,
+    .cells = quota_cells,
+    .validate = quota_validate,
+    .validate_update = quota_validate_update,
     .doc = "How much all of a namespace may use at once.",
 };

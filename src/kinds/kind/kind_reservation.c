@@ -93,7 +93,7 @@ static json_t *cell_for(const json_t *spec)
     return cell_text(text, "<none>");
 }
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *reservation_cells(const json_t *object, int64_t now_ns)
 {
     const json_t *spec = json_object_get(object, "spec");
     json_t *row = json_array();
@@ -126,7 +126,7 @@ static void validate_times(const json_t *spec, const struct path *at, struct cau
         cause_invalid(causes, PATH(at, "endTime"), end, "must be after startTime");
 }
 
-static void validate(const json_t *object, struct causes *causes)
+static void reservation_validate(const json_t *object, struct causes *causes)
 {
     const json_t *spec = json_object_get(object, "spec");
     const struct path *at = PATH(NULL, "spec");
@@ -161,7 +161,7 @@ const struct kind kind_reservation = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
+    .cells = reservation_cells,
+    .validate = reservation_validate,
     .doc = "Room set aside in advance for some queues or users, or for maintenance.",
 };

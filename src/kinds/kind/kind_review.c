@@ -113,18 +113,18 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *review_cells(const json_t *object, int64_t now_ns)
 {
     (void)object;
     (void)now_ns;
     return json_pack("[s]", "");
 }
 
-#define REVIEW(g, k, p, s, f, text)                                                              \
-    {                                                                                            \
-        .group = (g), .version = "v1", .api_version = g "/v1", .kind = (k), .plural = (p),       \
-        .singular = (s), .is_question = true, .fields = (f), .columns = columns, .cells = cells, \
-        .doc = (text)                                                                            \
+#define REVIEW(g, k, p, s, f, text)                                                        \
+    {                                                                                      \
+        .group = (g), .version = "v1", .api_version = g "/v1", .kind = (k), .plural = (p), \
+        .singular = (s), .is_question = true, .fields = (f), .columns = columns,           \
+        .cells = review_cells, .doc = (text)                                               \
     }
 
 const struct kind kind_self_access_review =

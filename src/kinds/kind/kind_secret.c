@@ -29,7 +29,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *secret_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
     size_t n = json_object_size(json_object_get(object, "data"));
@@ -43,7 +43,7 @@ static json_t *cells(const json_t *object, int64_t now_ns)
 }
 
 /* stringData is a way to write data. */
-static void set_defaults(json_t *object, const struct kind_context *c)
+static void secret_set_defaults(json_t *object, const struct kind_context *c)
 {
     json_t *texts = json_object_get(object, "stringData");
     const char *key;
@@ -72,7 +72,7 @@ static size_t size_of(json_t *map)
 }
 
 /* The types that promise a key. */
-static void validate(const json_t *object, struct causes *causes)
+static void secret_validate(const json_t *object, struct causes *causes)
 {
     static const struct {
         const char *type;
@@ -95,8 +95,8 @@ static void validate(const json_t *object, struct causes *causes)
         cause_too_long(causes, at, DATA_MAX);
 }
 
-static struct err *validate_update(const json_t *before, const json_t *after,
-                                   const struct kind_context *c)
+static struct err *secret_validate_update(const json_t *before, const json_t *after,
+                                          const struct kind_context *c)
 {
     AUTO(causes_done) struct causes causes = {0};
     const char *name = json_text_at(after, "metadata", "name", NULL);
@@ -121,10 +121,10 @@ const struct kind kind_secret = {
     .is_namespaced = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
-    .validate = validate,
-    .validate_update = validate_update,
-    .set_defaults = set_defaults,
+    .cells = secret_cells,
+    .validate = secret_validate,
+    .validate_update = secret_validate_update,
+    .set_defaults = secret_set_defaults,
     .selectable = selectable,
     .doc = "Bytes that pods read from volumes or as environment, and that only some may see.",
 };

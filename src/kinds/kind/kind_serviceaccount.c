@@ -27,7 +27,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *serviceaccount_cells(const json_t *object, int64_t now_ns)
 {
     json_t *row = json_array();
 
@@ -50,6 +50,6 @@ const struct kind kind_serviceaccount = {
     .is_namespaced = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
+    .cells = serviceaccount_cells,
     .doc = "Who pods are to the API.",
 };

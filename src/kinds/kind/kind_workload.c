@@ -138,7 +138,7 @@ static const struct column columns[] = {
     {0},
 };
 
-static json_t *cells(const json_t *object, int64_t now_ns)
+static json_t *workload_cells(const json_t *object, int64_t now_ns)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *status = json_object_get(object, "status");
@@ -175,7 +175,7 @@ const struct kind kind_workload = {
     .is_view = true,
     .fields = fields,
     .columns = columns,
-    .cells = cells,
+    .cells = workload_cells,
     .selectable = selectable,
     .doc = "What is queued, placed and charged as one; computed from pods, never stored.",
 };

@@ -121,7 +121,7 @@ static void hand_out(struct choice *choice, const json_t *list, bool is_own)
     }
 }
 
-static struct err *choose(struct change *c, const char *node, struct choice *choice)
+static struct err *choice_make(struct change *c, const char *node, struct choice *choice)
 {
     int64_t needed = count_needed(c->before);
 
@@ -201,7 +201,7 @@ static struct err *bind_pod(struct change *c, const json_t *binding, struct choi
     if (json_array_size(json_at(c->before, "spec", "schedulingGates", NULL)) > 0)
         return conflict(c, "pod %s has non-empty .spec.schedulingGates", c->key.name);
     TRY(load_node(c, node, choice));
-    TRY(choose(c, node, choice));
+    TRY(choice_make(c, node, choice));
     return commit_binding(c, node, choice, done, arg);
 }
 

@@ -169,7 +169,7 @@ static void end_pod(const struct change *c)
     json_put_text(status, "message", "the pod was deleted and its containers are gone");
 }
 
-static void mark(const struct deletion *d)
+static void deletion_mark(const struct deletion *d)
 {
     json_t *metadata = json_object_get(d->c->after, "metadata");
 
@@ -216,7 +216,7 @@ static struct err *delete_object(struct deletion *d, store_done_fn done, void *a
     d->grace = choose_grace(d);
     c->is_removal = d->grace == 0 && may_go_at_once(d) && !meta_has_finalizers(c, c->after);
     if (!c->is_removal)
-        mark(d);
+        deletion_mark(d);
     return change_commit(c, done, arg, ret);
 }
 

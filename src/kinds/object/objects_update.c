@@ -106,7 +106,7 @@ static struct err *update_rules(struct change *c)
 }
 
 /* `c->before` is loaded, `c->after` is the tree that is wanted. */
-static struct err *replace(struct change *c)
+static struct err *change_replace(struct change *c)
 {
     const struct objects_request *r = c->request;
 
@@ -118,8 +118,8 @@ static struct err *replace(struct change *c)
     return NULL;
 }
 
-static struct err *update(struct change *c, json_t *object, store_done_fn done, void *arg,
-                          json_t **ret)
+static struct err *change_update(struct change *c, json_t *object, store_done_fn done, void *arg,
+                                 json_t **ret)
 {
     TRY(change_load(c, c->request->name));
     TRY(check_subresource(c));
@@ -129,7 +129,7 @@ static struct err *update(struct change *c, json_t *object, store_done_fn done, 
     c->after = json_incref(object);
     if (!json_text_at(c->after, "metadata", "name", NULL))
         return err_new(ERR_BAD_REQUEST, "name must be provided");
-    TRY(replace(c));
+    TRY(change_replace(c));
     return change_commit(c, done, arg, ret);
 }
 
@@ -153,7 +153,7 @@ struct err *objects_update(struct objects *o, const struct objects_request *r, j
     if (r->kind->kept_as)
         return update_version(o, r, object, done, arg, ret);
     change_init(&c, o, r);
-    e = update(&c, object, done, arg, ret);
+    e = change_update(&c, object, done, arg, ret);
     change_done(&c);
     return e;
 }
@@ -170,8 +170,8 @@ static struct err *does_not_fit(const struct change *c, struct err *e)
     return causes_err(&causes, c->kind->kind, name ? name : "");
 }
 
-static struct err *apply(const struct change *c, enum patch_type type, const json_t *patch,
-                         json_t **ret)
+static struct err *change_apply(const struct change *c, enum patch_type type, const json_t *patch,
+                                json_t **ret)
 {
     AUTO_FREE char *version = mem_format("%lld", (long long)c->version);
     AUTO(json_freep) json_t *tree = json_copy(c->before);
@@ -198,10 +198,10 @@ struct err *change_patch(struct change *c, enum patch_type type, const json_t *p
     TRY(check_subresource(c));
     if (type != PATCH_JSON && !json_is_object(patch))
         return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
-    TRY(apply(c, type, patch, &patched));
+    TRY(change_apply(c, type, patch, &patched));
     /* What the patch left as it was is shared with what is there, and is changed below. */
     c->after = json_deep_copy(patched);
-    return replace(c);
+    return change_replace(c);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): who asks and what, and whom to tell, make seven */

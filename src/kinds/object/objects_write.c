@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
 
-static struct err *build(struct change *c, const struct objects_write *w)
+static struct err *write_build(struct change *c, const struct objects_write *w)
 {
     const struct objects_request *r = &w->request;
 
@@ -26,7 +26,7 @@ static struct err *stage_all(struct change *changes, const struct objects_write 
     for (size_t i = 0; i < n; i++) {
         bool is_write = false;
 
-        TRY(build(&changes[i], &writes[i]));
+        TRY(write_build(&changes[i], &writes[i]));
         TRY(change_stage(&changes[i], &is_write));
         if (is_write)
             move_ops(&changes[i], all);

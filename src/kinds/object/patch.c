@@ -328,8 +328,8 @@ static void append_all(struct merge *m, json_t *picked, const json_t *list, cons
 }
 
 /* Items of `list` that `order` names (or does not), in the order of `by`. New reference. */
-static json_t *pick(struct merge *m, const json_t *list, const json_t *order, bool is_named,
-                    const char *merge_key)
+static json_t *list_pick(struct merge *m, const json_t *list, const json_t *order, bool is_named,
+                         const char *merge_key)
 {
     json_t *picked = json_array();
 
@@ -356,8 +356,8 @@ static json_t *pick(struct merge *m, const json_t *list, const json_t *order, bo
 static void order_list(struct merge *m, json_t *list, const json_t *before, const json_t *order,
                        const char *merge_key)
 {
-    AUTO(json_freep) json_t *named = pick(m, list, order, true, merge_key);
-    AUTO(json_freep) json_t *own = pick(m, list, order, false, merge_key);
+    AUTO(json_freep) json_t *named = list_pick(m, list, order, true, merge_key);
+    AUTO(json_freep) json_t *own = list_pick(m, list, order, false, merge_key);
     size_t i = 0;
     size_t j = 0;
 

@@ -41,7 +41,7 @@ static struct err *wrong(const struct patch *p, const char *path, const char *wh
 }
 
 /* ~1 is a slash, ~0 a tilde. NULL: another tilde. */
-static char *unescape(struct str word)
+static char *patch_unescape(struct str word)
 {
     char *text = mem_strndup(word.at, word.size);
     char *to = text;
@@ -77,7 +77,7 @@ static bool read_index(const char *word, size_t n, size_t *ret)
     return !e && (size_t)index < n;
 }
 
-static json_t *member(json_t *parent, const char *word)
+static json_t *patch_member(json_t *parent, const char *word)
 {
     size_t index = 0;
 
@@ -100,7 +100,7 @@ static struct err *find_place(const struct patch *p, const char *path, struct pl
         return wrong(p, path, "does not begin with '/'");
     (void)str_cut(&rest, '/');
     for (size_t depth = 0; depth < DEPTH_MAX; depth++) {
-        AUTO_FREE char *word = unescape(str_cut(&rest, '/'));
+        AUTO_FREE char *word = patch_unescape(str_cut(&rest, '/'));
 
         if (!word)
             return wrong(p, path, "'~' is followed by neither '0' nor '1'");
@@ -110,7 +110,7 @@ static struct err *find_place(const struct patch *p, const char *path, struct pl
             *ret = (struct place){.parent = here, .last = TAKE(word)};
             return NULL;
         }
-        here = member(here, word);
+        here = patch_member(here, word);
         if (!here)
             return wrong(p, path, "is not there");
     }
@@ -118,13 +118,13 @@ static struct err *find_place(const struct patch *p, const char *path, struct pl
 }
 
 /* A new reference to what is at `path`. */
-static struct err *get(const struct patch *p, const char *path, json_t **ret)
+static struct err *patch_get(const struct patch *p, const char *path, json_t **ret)
 {
     AUTO(place_done) struct place at = {0};
     json_t *found = NULL;
 
     TRY(find_place(p, path, &at));
-    found = at.last ? member(at.parent, at.last) : p->root;
+    found = at.last ? patch_member(at.parent, at.last) : p->root;
     if (!found)
         return wrong(p, path, "is not there");
     *ret = json_incref(found);
@@ -140,7 +140,7 @@ static struct err *put_root(struct patch *p, json_t *value)
 }
 
 /* `value` is not taken. */
-static struct err *add(struct patch *p, const char *path, json_t *value)
+static struct err *patch_add(struct patch *p, const char *path, json_t *value)
 {
     AUTO(place_done) struct place at = {0};
     size_t index = 0;
@@ -168,7 +168,7 @@ static struct err *take_out(struct patch *p, const char *path)
     TRY(find_place(p, path, &at));
     if (!at.last)
         return wrong(p, path, "the whole object cannot be removed");
-    if (!member(at.parent, at.last))
+    if (!patch_member(at.parent, at.last))
         return wrong(p, path, "is not there");
     if (json_is_object(at.parent))
         return json_object_del(at.parent, at.last) == 0 ? NULL : wrong(p, path, "is not there");
@@ -177,7 +177,7 @@ static struct err *take_out(struct patch *p, const char *path)
     return NULL;
 }
 
-static struct err *replace(struct patch *p, const char *path, json_t *value)
+static struct err *patch_replace(struct patch *p, const char *path, json_t *value)
 {
     AUTO(place_done) struct place at = {0};
     size_t index = 0;
@@ -185,7 +185,7 @@ static struct err *replace(struct patch *p, const char *path, json_t *value)
     TRY(find_place(p, path, &at));
     if (!at.last)
         return put_root(p, json_incref(value));
-    if (!member(at.parent, at.last))
+    if (!patch_member(at.parent, at.last))
         return wrong(p, path, "is not there");
     if (json_is_object(at.parent)) {
         json_put(at.parent, at.last, json_incref(value));
@@ -196,45 +196,45 @@ static struct err *replace(struct patch *p, const char *path, json_t *value)
     return NULL;
 }
 
-static struct err *test(const struct patch *p, const char *path, const json_t *value)
+static struct err *patch_test(const struct patch *p, const char *path, const json_t *value)
 {
     AUTO(json_freep) json_t *found = NULL;
 
-    TRY(get(p, path, &found));
+    TRY(patch_get(p, path, &found));
     if (!json_equal(found, value))
         return wrong(p, path, "test failed: another value is there");
     return NULL;
 }
 
-static struct err *copy(struct patch *p, const char *from, const char *path)
+static struct err *patch_copy(struct patch *p, const char *from, const char *path)
 {
     AUTO(json_freep) json_t *found = NULL;
     AUTO(json_freep) json_t *twin = NULL;
     AUTO_FREE char *text = NULL;
 
-    TRY(get(p, from, &found));
+    TRY(patch_get(p, from, &found));
     text = json_format(found);
     p->copied_bytes += strlen(text);
     if (p->copied_bytes > COPY_BYTES_MAX)
         return err_new(ERR_TOO_LARGE, "JSON patch: its copies are more than %d bytes",
                        COPY_BYTES_MAX);
     twin = json_deep_copy(found);
-    return add(p, path, twin);
+    return patch_add(p, path, twin);
 }
 
-static struct err *move(struct patch *p, const char *from, const char *path)
+static struct err *patch_move(struct patch *p, const char *from, const char *path)
 {
     AUTO(json_freep) json_t *found = NULL;
     size_t size = strlen(from);
 
     if (strncmp(from, path, size) == 0 && path[size] == '/')
         return wrong(p, path, "nothing is moved into itself");
-    TRY(get(p, from, &found));
+    TRY(patch_get(p, from, &found));
     TRY(take_out(p, from));
-    return add(p, path, found);
+    return patch_add(p, path, found);
 }
 
-static struct err *apply(struct patch *p, const json_t *operation)
+static struct err *patch_apply(struct patch *p, const json_t *operation)
 {
     const char *op = json_text(operation, "op");
     const char *path = json_text(operation, "path");
@@ -249,17 +249,17 @@ static struct err *apply(struct patch *p, const json_t *operation)
     if (text_equal(op, "move") || text_equal(op, "copy")) {
         if (!from)
             return wrong(p, path, "want \"from\"");
-        return text_equal(op, "move") ? move(p, from, path) : copy(p, from, path);
+        return text_equal(op, "move") ? patch_move(p, from, path) : patch_copy(p, from, path);
     }
     if (!value)
         return wrong(p, path, "want \"value\"");
     own = json_deep_copy(value);
     if (text_equal(op, "add"))
-        return add(p, path, own);
+        return patch_add(p, path, own);
     if (text_equal(op, "replace"))
-        return replace(p, path, own);
+        return patch_replace(p, path, own);
     if (text_equal(op, "test"))
-        return test(p, path, own);
+        return patch_test(p, path, own);
     return wrong(p, path, "unknown op: want add, remove, replace, move, copy or test");
 }
 
@@ -298,7 +298,7 @@ struct err *patch_json(const json_t *object, const json_t *patch, json_t **ret)
     for (i = 0; !e && i < json_array_size(patch); i++) {
         operation = json_array_get(patch, i);
         p.n_operation = i;
-        e = apply(&p, operation);
+        e = patch_apply(&p, operation);
     }
     if (!e && !json_is_object(p.root))
         e = err_new(ERR_INVALID, "JSON patch: the result is not an object");

@@ -107,8 +107,8 @@ struct told {
 };
 
 /* Nothing is made; the record goes too, where there is one. */
-static struct err *drop(struct objects *o, const struct store_key *key, struct told told,
-                        bool *ret_is_over)
+static struct err *requeue_drop(struct objects *o, const struct store_key *key, struct told told,
+                                bool *ret_is_over)
 {
     struct txn t = {0};
     struct err *e;
@@ -150,8 +150,8 @@ static struct err *check_name(const struct objects *o, const struct objects_requ
     return *ret ? NULL : err_new(ERR_CONFLICT, "pod %s/%s is not gone yet", r->ns, name);
 }
 
-static struct err *create(struct objects *o, const struct objects_request *r, json_t *pod,
-                          const struct store_object *record, struct told told)
+static struct err *requeue_create(struct objects *o, const struct objects_request *r, json_t *pod,
+                                  const struct store_object *record, struct told told)
 {
     AUTO(json_freep) json_t *made = NULL;
     struct change c;
@@ -181,13 +181,13 @@ struct err *requeue_make(struct objects *o, const char *ns, const char *name, st
     bool is_taken = false;
 
     if (!found)
-        return drop(o, NULL, told, ret_is_over);
+        return requeue_drop(o, NULL, told, ret_is_over);
     *ret_is_over = false;
     TRY(json_parse(found->bytes, &record));
     TRY(check_name(o, &r, name, record, &is_taken));
     if (is_taken || is_namespace_gone(o, ns))
-        return drop(o, &key, told, ret_is_over);
-    TRY(create(o, &r, json_object_get(record, "pod"), found, told));
+        return requeue_drop(o, &key, told, ret_is_over);
+    TRY(requeue_create(o, &r, json_object_get(record, "pod"), found, told));
     *ret_is_over = true;
     return NULL;
 }

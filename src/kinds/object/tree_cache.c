@@ -29,7 +29,7 @@ static void entry_clear(struct entry *e)
     json_decref(e->tree);
 }
 
-static void clear(struct tree_cache *c)
+static void tree_cache_clear(struct tree_cache *c)
 {
     struct entry *e;
     struct entry *tmp;
@@ -46,7 +46,7 @@ void tree_cache_free(struct tree_cache *c)
 {
     if (!c)
         return;
-    clear(c);
+    tree_cache_clear(c);
     free(c);
 }
 
@@ -68,7 +68,7 @@ void tree_cache_put(struct tree_cache *c, const struct store_object *o, json_t *
         entry_clear(e);
     } else {
         if (map_count(handle, c->entries) >= ENTRIES_MAX)
-            clear(c);
+            tree_cache_clear(c);
         e = mem_alloc(sizeof(*e));
         e->key = TAKE(key);
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash */

@@ -94,7 +94,7 @@ static void set_volumes(json_t *spec)
     }
 }
 
-static bool tolerates(const json_t *tolerations, const char *key)
+static bool pod_tolerates(const json_t *tolerations, const char *key)
 {
     for (size_t i = 0; i < json_array_size(tolerations); i++) {
         const json_t *toleration = json_array_get(tolerations, i);
@@ -112,7 +112,7 @@ static void add_toleration(json_t *spec, const char *key)
 {
     json_t *toleration;
 
-    if (tolerates(json_object_get(spec, "tolerations"), key))
+    if (pod_tolerates(json_object_get(spec, "tolerations"), key))
         return;
     toleration = json_object();
     json_put_text(toleration, "key", key);

@@ -18,7 +18,7 @@ static void restore_images(json_t *spec, const json_t *before, const char *which
         json_put_text(json_array_get(is, i), "image", json_text(json_array_get(was, i), "image"));
 }
 
-static void restore(json_t *spec, const json_t *before, const char *key)
+static void pod_restore(json_t *spec, const json_t *before, const char *key)
 {
     json_t *was = json_object_get(before, key);
 
@@ -76,9 +76,9 @@ struct err *pod_validate_update(const json_t *before, const json_t *after,
     pod_check_gates(was, is, at, &causes);
     restore_images(spec, was, "containers");
     restore_images(spec, was, "initContainers");
-    restore(spec, was, "activeDeadlineSeconds");
-    restore(spec, was, "tolerations");
-    restore(spec, was, "schedulingGates");
+    pod_restore(spec, was, "activeDeadlineSeconds");
+    pod_restore(spec, was, "tolerations");
+    pod_restore(spec, was, "schedulingGates");
     if (!json_equal(spec, was))
         cause_forbidden(&causes, at, rule);
     return causes_err(&causes, "Pod", name ? name : "");

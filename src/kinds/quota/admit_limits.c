@@ -99,7 +99,7 @@ static void fill_list(struct filling *f, const json_t *item, const char *which, 
     }
 }
 
-static void fill(void *arg, const json_t *limits)
+static void defaults_fill(void *arg, const json_t *limits)
 {
     struct filling *f = arg;
 
@@ -140,7 +140,7 @@ struct err *admit_limits(struct change *c)
         warn_of_claims(c);
     if (!is_pod(c->kind) || !json_object_get(c->after, "spec"))
         return NULL;
-    TRY(each_range(c, fill, &f));
+    TRY(each_range(c, defaults_fill, &f));
     if (f.told.size == 0)
         return NULL;
     told = buf_steal(&f.told);
@@ -171,10 +171,10 @@ struct asked {
     char limit_text[QUANTITY_TEXT_SIZE];
 };
 
-static void fault(struct faults *f, const char *fmt, ...) PRINTF(2, 3);
+static void faults_add(struct faults *f, const char *fmt, ...) PRINTF(2, 3);
 
 /* The same is told once, as Kubernetes' aggregates have it. */
-static void fault(struct faults *f, const char *fmt, ...)
+static void faults_add(struct faults *f, const char *fmt, ...)
 {
     AUTO_FREE char *text = NULL;
     va_list ap;
@@ -194,28 +194,28 @@ static void check_min(struct faults *f, const struct asked *a, struct quantity m
                       const char *text)
 {
     if (!a->has_request)
-        fault(f, "minimum %s usage per %s is %s.  No request is specified", a->resource, a->type,
-              text);
+        faults_add(f, "minimum %s usage per %s is %s.  No request is specified", a->resource,
+                   a->type, text);
     else if (a->request.milli < min.milli)
-        fault(f, "minimum %s usage per %s is %s, but request is %s", a->resource, a->type, text,
-              a->request_text);
+        faults_add(f, "minimum %s usage per %s is %s, but request is %s", a->resource, a->type,
+                   text, a->request_text);
     else if (a->has_limit && a->limit.milli < min.milli)
-        fault(f, "minimum %s usage per %s is %s, but limit is %s", a->resource, a->type, text,
-              a->limit_text);
+        faults_add(f, "minimum %s usage per %s is %s, but limit is %s", a->resource, a->type, text,
+                   a->limit_text);
 }
 
 static void check_max(struct faults *f, const struct asked *a, struct quantity max,
                       const char *text)
 {
     if (!a->has_limit)
-        fault(f, "maximum %s usage per %s is %s.  No limit is specified", a->resource, a->type,
-              text);
+        faults_add(f, "maximum %s usage per %s is %s.  No limit is specified", a->resource, a->type,
+                   text);
     else if (a->limit.milli > max.milli)
-        fault(f, "maximum %s usage per %s is %s, but limit is %s", a->resource, a->type, text,
-              a->limit_text);
+        faults_add(f, "maximum %s usage per %s is %s, but limit is %s", a->resource, a->type, text,
+                   a->limit_text);
     else if (a->has_request && a->request.milli > max.milli)
-        fault(f, "maximum %s usage per %s is %s, but request is %s", a->resource, a->type, text,
-              a->request_text);
+        faults_add(f, "maximum %s usage per %s is %s, but request is %s", a->resource, a->type,
+                   text, a->request_text);
 }
 
 static void check_ratio(struct faults *f, const struct asked *a, struct quantity ratio,
@@ -224,24 +224,25 @@ static void check_ratio(struct faults *f, const struct asked *a, struct quantity
     wide scaled;
 
     if (!a->has_request || a->request.milli == 0) {
-        fault(f,
-              "%s max limit to request ratio per %s is %s, but no request is specified or "
-              "request is 0",
-              a->resource, a->type, text);
+        faults_add(f,
+                   "%s max limit to request ratio per %s is %s, but no request is specified or "
+                   "request is 0",
+                   a->resource, a->type, text);
         return;
     }
     if (!a->has_limit || a->limit.milli == 0) {
-        fault(f,
-              "%s max limit to request ratio per %s is %s, but no limit is specified or limit "
-              "is 0",
-              a->resource, a->type, text);
+        faults_add(f,
+                   "%s max limit to request ratio per %s is %s, but no limit is specified or limit "
+                   "is 0",
+                   a->resource, a->type, text);
         return;
     }
     if ((wide)a->limit.milli * 1000 <= (wide)ratio.milli * a->request.milli)
         return;
     scaled = ((wide)a->limit.milli * 1000000 + a->request.milli / 2) / a->request.milli;
-    fault(f, "%s max limit to request ratio per %s is %s, but provided ratio is %" PRId64 ".%06d",
-          a->resource, a->type, text, (int64_t)(scaled / 1000000), (int)(scaled % 1000000));
+    faults_add(f,
+               "%s max limit to request ratio per %s is %s, but provided ratio is %" PRId64 ".%06d",
+               a->resource, a->type, text, (int64_t)(scaled / 1000000), (int)(scaled % 1000000));
 }
 
 static void read_container(const json_t *container, struct asked *a)

@@ -42,7 +42,7 @@ static struct err *put_queue_of_namespace(struct change *c)
     return NULL;
 }
 
-static void unsuspend(struct change *c)
+static void job_unsuspend(struct change *c)
 {
     json_t *spec = json_object_get(c->after, "spec");
     const char *queue = json_text_at(c->after, "metadata", "labels", QUEUE_KUEUE_LABEL, NULL);
@@ -83,7 +83,7 @@ struct err *admit_queue(struct change *c)
     const char *own;
 
     if (is_job(c->kind))
-        unsuspend(c);
+        job_unsuspend(c);
     if (!is_pod(c->kind) && !is_job(c->kind))
         return NULL;
     put_time_limit(c->after);

@@ -90,7 +90,7 @@ static void warn_of_names(const struct change *c)
 }
 
 /* The status is never the client's: hard is the spec's, used is kept or counted. */
-static struct err *settle(struct change *c)
+static struct err *quota_settle(struct change *c)
 {
     const struct quota_counting q = {
         .store = c->objects->store, .ns = c->request->ns, .quota = c->after};
@@ -183,7 +183,7 @@ static void add_pair(struct buf *out, const char *resource, struct quantity q)
     buf_printf(out, "%s%s=%s", out->size > 0 ? "," : "", resource, text);
 }
 
-static struct err *exceeded(struct charge *g)
+static struct err *quota_exceeded(struct charge *g)
 {
     AUTO(buf_done) struct buf requested = {0};
     AUTO(buf_done) struct buf used = {0};
@@ -222,7 +222,7 @@ static struct err *charge_all(struct charge *g, const struct store_object *o)
     json_object_foreach (json_at(g->quota, "spec", "hard", NULL), resource, value)
         charge_resource(g, resource, value);
     if (g->excesses.n > 0)
-        return exceeded(g);
+        return quota_exceeded(g);
     if (g->used)
         put_used(g, o);
     return NULL;
@@ -281,7 +281,7 @@ struct err *admit_charge(struct change *c)
     if (!c->kind->is_namespaced || quota_ignores(c->kind))
         return NULL;
     if (is_quota(c->kind) && !c->is_removal)
-        TRY(settle(c));
+        TRY(quota_settle(c));
     if (c->before && !c->is_removal && !is_pod(c->kind))
         return NULL; /* it was one object, and is one */
     if (is_pod(c->kind) && !c->before)
