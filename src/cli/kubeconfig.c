@@ -77,7 +77,7 @@ static struct err *copy_data(const json_t *object, const char *key, char **ret)
     if (!text)
         return NULL;
     if (!base64_check(str_of(text), &bad))
-        return err_new(ERR_BAD_REQUEST, "%s is no base64 at byte %zu", key, bad);
+        return err_new(ERR_BAD_REQUEST, "%s is not base64 at byte %zu", key, bad);
     base64_decode(str_of(text), &b);
     *ret = buf_steal(&b);
     return NULL;
@@ -104,7 +104,7 @@ static struct err *read_cluster(const char *path, const json_t *cluster, struct 
     k->server = copy_text(cluster, "server");
     if (!k->server ||
         !(text_starts_with(k->server, "https://") || text_starts_with(k->server, "http://")))
-        return err_new(ERR_BAD_REQUEST, "its cluster has no server like https://HOST:PORT");
+        return err_new(ERR_BAD_REQUEST, "the cluster has no server of the form https://HOST:PORT");
     while (text_ends_with(k->server, "/"))
         k->server[strlen(k->server) - 1] = '\0';
     k->ca_file = copy_path(path, cluster, "certificate-authority");
@@ -147,8 +147,7 @@ static struct err *find_context(const struct kubeconfig_set *set, const char *wa
         return NULL;
     if (wanted)
         return err_new(ERR_BAD_REQUEST, "%s: no context \"%s\"", paths, name);
-    return err_new(ERR_BAD_REQUEST, "%s: its current-context \"%s\" is not among its contexts",
-                   paths, name);
+    return err_new(ERR_BAD_REQUEST, "%s: current-context \"%s\" is not in contexts", paths, name);
 }
 
 static struct err *read_context(const struct kubeconfig_set *set, const char *wanted,
@@ -165,10 +164,10 @@ static struct err *read_context(const struct kubeconfig_set *set, const char *wa
     user_name = json_text(context.value, "user");
     user = entry_find(set, "users", user_name, "user");
     if (!cluster.value)
-        return err_new(ERR_BAD_REQUEST, "%s: the cluster of its context is not among its clusters",
+        return err_new(ERR_BAD_REQUEST, "%s: the cluster of the context is not in clusters",
                        context.path);
     if (!user.value && user_name && user_name[0])
-        return err_new(ERR_BAD_REQUEST, "%s: user \"%s\" of its context is not among its users",
+        return err_new(ERR_BAD_REQUEST, "%s: user \"%s\" of the context is not in users",
                        context.path, user_name);
     k->ns = copy_text(context.value, "namespace");
     e = read_cluster(cluster.path, cluster.value, k);

@@ -13,8 +13,8 @@ static int say_unknown(struct cli *c, const char *word)
     AUTO(err_freep) struct err *e = NULL;
 
     if (command_is_planned(word)) {
-        e = cli_usage(c, "\"%s\" is not there yet", word);
-        cli_try(c, "mete --help   lists what is");
+        e = cli_usage(c, "\"%s\" is not available yet", word);
+        cli_try(c, "mete --help   lists the commands");
     } else if (near) {
         e = cli_usage(c, "there is no command \"%s\": did you mean \"%s\"?", word, near);
         cli_try(c, "mete %s --help", near);

@@ -74,7 +74,7 @@ static struct err *pem_path(struct session *s, const char *pem, char **path)
     size = strlen(pem);
     fd = memfd_create("mete-pem", MFD_CLOEXEC);
     if (fd < 0)
-        return err_errno(errno, "make a memory file for a certificate");
+        return err_errno(errno, "create a memory file for a certificate");
     s->pem_fds[s->n_pem_fds++] = fd;
     if (write(fd, pem, size) != (ssize_t)size)
         return err_errno(errno, "write a memory file for a certificate");
@@ -175,14 +175,15 @@ static struct err *read_files(const struct choice *where, struct file_list *l)
             TRY(add_file(l, path, true));
     }
     if (l->files.n == 0)
-        return err_new(ERR_NOT_FOUND, "no file of it is there: \"%s\"", where->kubeconfig);
+        return err_new(ERR_NOT_FOUND, "no file of the list exists: \"%s\"", where->kubeconfig);
     return NULL;
 }
 
 static void try_without(struct cli *c, const struct choice *where)
 {
     if (where->variable)
-        cli_try(c, "mend $%s, or name the server: --data DIR, --kubeconfig FILE", where->variable);
+        cli_try(c, "correct $%s, or name the server: --data DIR, --kubeconfig FILE",
+                where->variable);
 }
 
 static struct err *open_kubeconfig(struct cli *c, const struct choice *where, struct session **ret)
@@ -237,13 +238,12 @@ static struct err *choose_server(struct cli *c, struct choice *ret)
                            .context = flag_text(c->in, "context")};
 
     if (where.data && where.kubeconfig)
-        return cli_usage(c, "--data and --kubeconfig both name a server: want one of them");
+        return cli_usage(c, "--data and --kubeconfig exclude each other");
     if (where.data && where.context)
-        return cli_usage(c, "--context names a context of a kubeconfig: want it without --data");
+        return cli_usage(c, "--context and --data exclude each other");
     take_variable(&where, where.context ? files : all);
     if (where.context && !where.kubeconfig)
-        return cli_usage(c, "--context names a context of a kubeconfig: want --kubeconfig FILE or "
-                            "$KUBECONFIG, too");
+        return cli_usage(c, "--context needs --kubeconfig FILE or $KUBECONFIG");
     if (!where.data && !where.kubeconfig)
         where.data = "/var/lib/mete";
     *ret = where;

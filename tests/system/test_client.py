@@ -139,7 +139,7 @@ def test_what_the_pages_of_slices_and_queues_say():
             r = m.mete("apply", "-f", "-", stdin=pod("part", "", containers=[main]))
             check(r.code == 1 and f"limits[{resource}]: Forbidden: is not implemented by mete yet" in r.err, r)
         r = m.mete("run", "--gpus", "mig-1g.10gb", "--", "true")
-        check(r.code == 125 and "parts of a gpu are not there yet" in r.err, r)
+        check(r.code == 125 and "parts of a gpu are not supported yet" in r.err, r)
         equal(m.object("queues", "default")["spec"]["preemption"], {"within": "LowerPriority", "reclaim": "Never"})
         m.ok("create", "-f", "-", stdin=pod("plain", "true"))
         check("mete.dev/queue" not in m.object("pod", "plain")["metadata"]["labels"], "no label")

@@ -108,4 +108,4 @@ def test_without_a_driver_it_says_why_there_are_no_gpus():
     if os.path.exists("/dev/nvidiactl"):
         raise Skip("this machine has gpus")
     with Mete(gpus="auto") as m:
-        wait(lambda: 'msg="no gpus are managed" cause="no nvidia driver here' in m.log_text(), "the cause in the log")
+        wait(lambda: 'msg="gpus are not managed" cause="no nvidia driver here' in m.log_text(), "the cause in the log")

@@ -181,7 +181,7 @@ def test_mete_takes_a_job_as_one():
         r = m.mete("why", number)
         check("needs 1 gpu" in r.out, r)
         r = m.mete("logs", number)
-        check(r.code == 1 and "has 3 pods: name one of them, as pod/train-" in r.err, r)
+        check(r.code == 1 and "has 3 pods: name one pod, for example pod/train-" in r.err, r)
         r = m.mete("cancel", number, "--wait", "--grace", "1")
         equal(r.code, 0, r)
         equal(pods_of(m, "train"), [])

@@ -360,7 +360,7 @@ def test_requeue_by_hand_and_who_opts_out():
                        f"echo started; until [ -e {jobs.path('train', 'end')} ]; do sleep 0.05; done; exit 7"])
         m.wait_phase("train", "Running")
         r = m.mete("requeue", "train", "--grace", "1")
-        check(r.code == 0 and "ends, and is queued again" in r.err, r)
+        check(r.code == 0 and "ends and is requeued" in r.err, r)
         wait(lambda: m.object("pod", "train")["metadata"]["annotations"].get("mete.dev/requeues") == "1",
                      "it is made again")
         m.wait_phase("train", "Running")
@@ -369,7 +369,7 @@ def test_requeue_by_hand_and_who_opts_out():
         said, talk = run.communicate(timeout=600)
         equal(run.returncode, 7, "mete run stays with the job", talk)
         equal(said.count("started\n"), 2, said, talk)
-        check("Requeued by root: it is queued again once it has ended" in talk, talk)
+        check("Requeued by root: the job is requeued when it has ended" in talk, talk)
         r = m.mete("run", "-d", "--no-requeue", "--gpus", "8", "--name", "once", "--", "sleep", "1000")
         check(r.code == 0, r)
         m.wait_phase("once", "Running")

@@ -79,8 +79,8 @@ def test_sim_says_what_is_wrong():
         with open(broken, "wb") as out:
             out.write(gzip.compress(TINY.encode())[:40])
         for words, code, text in (
-            (["jobs", "--nodes", "2"], 2, "wants --trace FILE"),
-            (["jobs", "--trace", path], 2, "wants --nodes N"),
+            (["jobs", "--nodes", "2"], 2, "needs --trace FILE"),
+            (["jobs", "--trace", path], 2, "needs --nodes N"),
             (["jobs", "--trace", path, "--nodes", "1"], 1, "wants 8 gpus: the pool has 4"),
             (["jobs", "--trace", path, "--nodes", "9", "--policies", "lifo"], 2, "want fifo, sjf, srtf, mete, engine, easy or conservative"),
             (["jobs", "--trace", path, "--nodes", "9", "--estimates", "sigma=9"], 2, "--estimates: sigma"),
@@ -89,7 +89,7 @@ def test_sim_says_what_is_wrong():
             (["jobs", "--trace", broken, "--nodes", "9"], 1, "broken.csv.gz"),
             (["jobs", "--trace", f"{d}/none", "--nodes", "9"], 3, "no such file"),
             (["openb", "--nodes", path], 1, "no column 'cpu_milli'"),
-            (["record"], 2, "wants the FILE"),
+            (["record"], 2, "needs the FILE"),
             (["replay", path], 1, "jobs.csv:1: 'submit_s,duration_s,gpus,user' is no call of the engine"),
             (["chess"], 2, "sim has no \"chess\""),
         ):
@@ -197,7 +197,7 @@ def test_sim_cluster_says_what_is_wrong():
             check(message in r.stderr, message, r)
         for words, message in (
             (["--nodes", "3"], "knows no 'gpu_milli'"),
-            (["--cluster", cluster, "--nodes", "3"], "a cluster has its own"),
+            (["--cluster", cluster, "--nodes", "3"], "omit them with a cluster"),
             (["--cluster", cluster, "--policies", "srtf"], "want engine, priority, fifo or sjf"),
             (["--cluster", cluster, "--policies", "fifo:chess"], "there is no placement 'chess'"),
             (["--cluster", cluster, "--price", "x"], "--price: "),
@@ -251,7 +251,7 @@ def test_sim_what_if_and_report():
         with open(page, encoding="utf-8") as text:
             html = text.read()
         check(html.count("<svg") == 4 and "fifo, 3 nodes" in html and "http" not in html, html[:2000])
-        for change, text in (("add 1 x 8xH100", "all are alike"), ("paint it", "no change"), ("remove 2", "0 nodes")):
+        for change, text in (("add 1 x 8xH100", "all nodes must be equal"), ("paint it", "no change"), ("remove 2", "0 nodes")):
             r = sim(*words, "--what-if", change)
             equal(r.returncode, 2, r)
             check(text in r.stderr, r)

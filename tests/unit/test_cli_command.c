@@ -51,17 +51,17 @@ static void says_what_is_wrong_with_a_command_line(void **state)
         {"ps --al", "ps has no flag \"--al\": did you mean \"--all\"?"},
         {"ps --frobnicate", "ps has no flag \"--frobnicate\""},
         {"ps -z", "ps has no flag \"-z\""},
-        {"ps -n", "--namespace wants a value: NS"},
+        {"ps -n", "--namespace needs a value: NS"},
         {"ps --limit=many", "--limit: \"many\" is not a whole number"},
         {"ps --limit -1", "--limit: \"-1\" is not a whole number"},
         {"ps -o xml",
          "--output: \"xml\" is not known: want table, wide, name, json, jsonl, yaml or csv"},
         {"ps extra", "ps: \"extra\" is one argument too many"},
-        {"ps --all=maybe", "--all takes no value, or true or false"},
-        {"logs", "logs wants JOB"},
+        {"ps --all=maybe", "--all: want no value, true or false"},
+        {"logs", "logs needs JOB"},
         {"run --time 0 -- x", "--time: \"0\" is not a time of at least a second: want 90s, 1h30m, "
                               "2d, or 90 (minutes), 1:30:00, 2-12"},
-        {"run", "run wants [--] COMMAND [ARGUMENT...]"},
+        {"run", "run needs [--] COMMAND [ARGUMENT...]"},
     };
 
     (void)state;

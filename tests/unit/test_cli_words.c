@@ -31,9 +31,9 @@ static void reads_how_many_gpus(void **state)
         {"2", 2, ""},
         {"0", 0, ""},
         {"A100:2", 2, "a100"},
-        {"0.5", -1, "are not there yet"},
-        {"20Gi", -1, "are not there yet"},
-        {"mig-2g.20gb", -1, "are not there yet"},
+        {"0.5", -1, "are not supported yet"},
+        {"20Gi", -1, "are not supported yet"},
+        {"mig-2g.20gb", -1, "are not supported yet"},
         {"a100:", -1, "want a number"},
         {":2", -1, "want a number"},
         {"eight", -1, "want a number"},
@@ -111,7 +111,7 @@ static void refuses_amounts_that_are_none(void **state)
         {{"--memory", "-1Gi", "--", "x"}, "--memory \"-1Gi\": want an amount above 0: 512Mi, 8Gi"},
         {{"--env", "=x", "--", "x"}, "--env \"=x\": want NAME=VALUE"},
         {{"--env", "METE_SURELY_NOT_SET", "--", "x"},
-         "--env \"METE_SURELY_NOT_SET\": it is not set here: want NAME=VALUE"},
+         "--env \"METE_SURELY_NOT_SET\": the variable is not set in this shell: want NAME=VALUE"},
     };
 
     (void)state;
@@ -205,17 +205,17 @@ static void a_configuration_is_read_strictly(void **state)
     } cases[] = {
         {"{kind: Config}", "want apiVersion: mete.dev/v1, kind: Config"},
         {"{apiVersion: mete.dev/v1, kind: Config, gpu: all}", "unknown member \"gpu\""},
-        {"{apiVersion: mete.dev/v1, kind: Config, gpus: 8}", "gpus: want a text"},
+        {"{apiVersion: mete.dev/v1, kind: Config, gpus: 8}", "gpus: want a string"},
         {"{apiVersion: mete.dev/v1, kind: Config, gpus: all}",
          "gpus \"all\": want auto, none or emulated:PROFILE (emulated:8xH100)"},
         {"{apiVersion: mete.dev/v1, kind: Config, dashboard: off}",
-         "\"dashboard\" is not there yet"},
+         "\"dashboard\" is not supported yet"},
         {"{apiVersion: mete.dev/v1, kind: Config, logLevel: loud}",
          "log level \"loud\": want error, warn, info or debug"},
         {"{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: /data}",
-         "hostPathRoots: want a list of texts"},
+         "hostPathRoots: want a list of strings"},
         {"{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: [1]}",
-         "hostPathRoots: want a list of texts"},
+         "hostPathRoots: want a list of strings"},
         {"{apiVersion: mete.dev/v1, kind: Config, hostPathRoots: [data]}",
          "host path root 'data': want an absolute path without '.' and '..'"},
         {"{apiVersion: mete.dev/v1, kind: Config, schedulerNames: 'mine,mete'}",
@@ -265,16 +265,16 @@ static void a_kubeconfig_that_we_cannot_honour_is_refused_by_name(void **state)
         const char *message;
     } cases[] = {
         {"{}", "f: no current-context"},
-        {"{current-context: x}", "f: its current-context \"x\" is not among its contexts"},
-        {KUBECONFIG("", ""), "f: its cluster has no server like https://HOST:PORT"},
+        {"{current-context: x}", "f: current-context \"x\" is not in contexts"},
+        {KUBECONFIG("", ""), "f: the cluster has no server of the form https://HOST:PORT"},
         {KUBECONFIG("server: 'ftp://h'", ""),
-         "f: its cluster has no server like https://HOST:PORT"},
+         "f: the cluster has no server of the form https://HOST:PORT"},
         {KUBECONFIG("server: 'https://h', insecure-skip-tls-verify: true", ""),
          "f: its cluster has \"insecure-skip-tls-verify\", which mete does not support"},
         {KUBECONFIG("server: 'https://h'", "exec: {command: x}"),
          "f: its user has \"exec\", which mete does not support"},
         {KUBECONFIG("server: 'https://h', certificate-authority-data: '!'", ""),
-         "f: certificate-authority-data is no base64 at byte 0"},
+         "f: certificate-authority-data is not base64 at byte 0"},
     };
 
     (void)state;
@@ -309,8 +309,8 @@ static void kubeconfigs_are_merged_as_kubectl_does(void **state)
         const char *context;
         const char *message;
     } cases[] = {
-        {NULL, "/a/c: the cluster of its context is not among its clusters"},
-        {"mute", "/a/c: user \"nobody\" of its context is not among its users"},
+        {NULL, "/a/c: the cluster of the context is not in clusters"},
+        {"mute", "/a/c: user \"nobody\" of the context is not in users"},
         {"none", "/a/c:/b/s:/e:/c/u: no context \"none\""},
     };
     struct kubeconfig k = {0};

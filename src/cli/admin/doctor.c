@@ -46,8 +46,8 @@ static void check_nodes(struct session *s, struct findings *f)
             findings_add(f, "node", FINDING_OK, mem_format("%s is ready", name), NULL);
         else
             findings_add(f, "node", FINDING_FAIL,
-                         mem_format("%s is not ready: %s", name, why ? why : "it has not said why"),
-                         mem_strdup("look at the log of mete up there"));
+                         mem_format("%s is not ready: %s", name, why ? why : "no reason given"),
+                         mem_strdup("read the log of mete up on that node"));
     }
 }
 
@@ -72,7 +72,7 @@ static void check_gpus(struct session *s, struct findings *f)
                      mem_format("%s is %s%s%s", json_text_at(gpu, "metadata", "name", NULL),
                                 health ? health : "unknown", why && *why ? ": " : "",
                                 why ? why : ""),
-                     mem_strdup("nvidia-smi -q tells more; a reset or a reboot may bring it back"));
+                     mem_strdup("nvidia-smi -q shows details; a GPU reset or a reboot may help"));
     }
     if (!e)
         findings_add(f, "gpus", FINDING_OK, mem_format("%zu healthy", n_healthy), NULL);
@@ -153,7 +153,7 @@ static struct err *doctor_run(struct cli *c)
     if (!e && n_failed > 0)
         e = err_new(ERR_INTERNAL, "%zu of %zu checks failed", n_failed, f.list.n);
     if (n_failed > 0)
-        cli_try(c, "what the column FIX says");
+        cli_try(c, "follow the column FIX");
     findings_done(&f);
     return e;
 }

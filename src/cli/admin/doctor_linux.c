@@ -87,13 +87,13 @@ static void check_user_namespaces(struct findings *f)
     AUTO(err_freep) struct err *e = num_parse_int64(str_of(text), 0, INT64_MAX, &n);
 
     if (e || n == 0)
-        findings_add(f, "user namespaces", FINDING_FAIL, mem_strdup("none are allowed"),
+        findings_add(f, "user namespaces", FINDING_FAIL, mem_strdup("not allowed"),
                      mem_strdup("sysctl user.max_user_namespaces=15000: containers of images need "
-                                "them"));
+                                "user namespaces"));
     else if (geteuid() == 0 && !makes_user_namespaces())
         findings_add(f, "user namespaces", FINDING_FAIL, mem_strdup("cannot be made here"),
-                     mem_strdup("start Mete outside of chroots and containers that forbid them: "
-                                "containers of images need them"));
+                     mem_strdup("start Mete outside of chroots and containers that forbid user "
+                                "namespaces: containers of images need them"));
     else
         findings_add(f, "user namespaces", FINDING_OK, mem_format("up to %" PRId64, n), NULL);
 }
@@ -118,11 +118,11 @@ static void check_clock(struct findings *f)
     int state = adjtimex(&t);
 
     if (state < 0)
-        findings_add(f, "clock", FINDING_UNKNOWN, mem_strdup("the kernel does not tell"), NULL);
+        findings_add(f, "clock", FINDING_UNKNOWN, mem_strdup("the kernel does not say"), NULL);
     else if (state == TIME_ERROR || (t.status & STA_UNSYNC))
         findings_add(f, "clock", FINDING_WARN, mem_strdup("is not synchronised"),
-                     mem_strdup("run chrony or systemd-timesyncd: logs, certificates and bills are "
-                                "dated by it"));
+                     mem_strdup("run chrony or systemd-timesyncd: logs, certificates and bills "
+                                "depend on the clock"));
     else
         findings_add(f, "clock", FINDING_OK, mem_strdup("synchronised"), NULL);
 }
@@ -168,7 +168,7 @@ static void check_program(struct findings *f, const char *check, const char *pro
     if (version)
         findings_add(f, check, FINDING_OK, mem_strdup(version), NULL);
     else
-        findings_add(f, check, without, mem_format("%s is not there", program),
+        findings_add(f, check, without, mem_format("%s is missing", program),
                      mem_format("apt-get install %s: %s", program, why));
 }
 
@@ -181,7 +181,7 @@ static void check_driver(struct findings *f)
 
     if (!*version) {
         findings_add(f, "gpu driver", FINDING_WARN, mem_strdup("no NVIDIA driver is loaded"),
-                     mem_strdup("mete up --gpus emulated:8xH100 tries Mete without"));
+                     mem_strdup("mete up --gpus emulated:8xH100 emulates GPUs for a trial"));
         return;
     }
     if (stat("/dev/nvidiactl", &st) < 0)
@@ -201,11 +201,13 @@ static void check_scrubbing(struct findings *f)
     if (e || text.size == 0)
         return;
     if (strstr(text.at, "RMDisableScrubOnFree"))
-        findings_add(f, "gpu memory", FINDING_FAIL,
-                     mem_strdup("is not wiped between users: RMDisableScrubOnFree is set"),
-                     mem_strdup("take it out of NVreg_RegistryDwords, and load the module again"));
+        findings_add(
+            f, "gpu memory", FINDING_FAIL,
+            mem_strdup("not wiped between users: RMDisableScrubOnFree is set"),
+            mem_strdup(
+                "remove RMDisableScrubOnFree from NVreg_RegistryDwords, and reload the module"));
     else
-        findings_add(f, "gpu memory", FINDING_OK, mem_strdup("is wiped when it is freed"), NULL);
+        findings_add(f, "gpu memory", FINDING_OK, mem_strdup("wiped when it is freed"), NULL);
 }
 
 /* ---- the data directory ---- */
@@ -225,7 +227,7 @@ static void check_disk(const char *dir, struct findings *f)
     text = mem_format("%s: %" PRId64 " %% free", dir, pct);
     if (pct < FREE_PCT_FAIL)
         findings_add(f, "disk", FINDING_FAIL, text,
-                     mem_strdup("make room: new jobs are refused while the disk is full"));
+                     mem_strdup("free disk space: new jobs are refused while the disk is full"));
     else if (pct < FREE_PCT_WARN)
         findings_add(f, "disk", FINDING_WARN, text, mem_strdup("mete image gc, or a larger disk"));
     else
@@ -238,13 +240,13 @@ static void check_directory(const char *dir, struct findings *f)
     struct stat st;
 
     if (stat(server, &st) < 0 && errno == ENOENT) {
-        findings_add(f, "data directory", FINDING_WARN, mem_format("%s is not one yet", dir),
-                     mem_strdup("mete up makes it"));
+        findings_add(f, "data directory", FINDING_WARN, mem_format("%s does not exist yet", dir),
+                     mem_strdup("mete up creates it"));
         return;
     }
     if (stat(dir, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022) != 0)
         findings_add(f, "data directory", FINDING_FAIL,
-                     mem_format("%s is not root's alone to write", dir),
+                     mem_format("users other than root may write %s", dir),
                      mem_format("chown root %s; chmod 0711 %s", dir, dir));
     else
         findings_add(f, "data directory", FINDING_OK, mem_strdup(dir), NULL);
@@ -280,7 +282,7 @@ static void check_certificates(const char *dir, struct findings *f)
         if (days < CERT_DAYS_WARN)
             findings_add(f, "certificates", days < 0 ? FINDING_FAIL : FINDING_WARN,
                          mem_format("%s ends in %d days", path, days),
-                         mem_strdup("restart mete up: it makes new ones"));
+                         mem_strdup("restart mete up: it renews certificates"));
         else
             findings_add(f, "certificates", FINDING_OK,
                          mem_format("%s.crt: %d days left", names[i], days), NULL);
@@ -293,9 +295,10 @@ void doctor_machine(const char *dir, struct findings *ret)
     check_user_namespaces(ret);
     check_cgroups(ret);
     check_clock(ret);
-    check_program(ret, "container runtime", "crun", FINDING_FAIL, "it runs the containers");
-    check_program(ret, "monitor", "conmon", FINDING_FAIL, "containers outlive Mete by it");
-    check_program(ret, "image transport", "skopeo", FINDING_WARN, "images are pulled by it");
+    check_program(ret, "container runtime", "crun", FINDING_FAIL, "crun runs the containers");
+    check_program(ret, "monitor", "conmon", FINDING_FAIL,
+                  "with conmon, containers survive a restart of Mete");
+    check_program(ret, "image transport", "skopeo", FINDING_WARN, "skopeo pulls images");
     check_driver(ret);
     check_scrubbing(ret);
     check_disk(dir, ret);

@@ -24,7 +24,7 @@ static struct err *check_name(struct cli *c, const char *name)
     if (!strchr(name, '/'))
         return NULL;
     cli_try(c, "mete drain %.*s --reason ...", (int)strcspn(name, "/"), name);
-    return cli_usage(c, "\"%s\": a single gpu cannot be drained yet, only the whole machine", name);
+    return cli_usage(c, "\"%s\": a single gpu cannot be drained yet, only a whole node", name);
 }
 
 static struct err *set_drained(struct session *s, const char *name, const char *reason)
@@ -108,7 +108,7 @@ static struct err *evict(struct draining *d, const json_t *pod)
         return e;
     d->n_refused += err_code(e) == ERR_BUSY;
     if (err_code(e) == ERR_BUSY && !d->has_told)
-        cli_say(d->cli, "%s/%s stays for now: %s", ns, name, err_message(e));
+        cli_say(d->cli, "%s/%s cannot be evicted now: %s", ns, name, err_message(e));
     d->has_told |= err_code(e) == ERR_BUSY;
     err_free(e);
     return NULL;
@@ -148,10 +148,9 @@ static struct err *empty(struct draining *d)
         if (flag_switch(in, "evict"))
             TRY(evict_all(d, pods));
         if (timeout_ns > 0 && loop_now_ns(session_loop(d->session)) >= until_ns)
-            return err_new(
-                ERR_TIMEOUT,
-                "node %s still runs %zu pods, %zu of which their disruption budgets keep", d->node,
-                n, d->n_refused);
+            return err_new(ERR_TIMEOUT,
+                           "node %s still runs %zu pods; disruption budgets protect %zu of them",
+                           d->node, n, d->n_refused);
         TRY(wait_a_little(d->session));
     }
 }
@@ -167,13 +166,13 @@ static struct err *drain_run(struct cli *c)
 
     TRY(check_name(c, name));
     if (!reason || !*reason)
-        return cli_usage(c, "drain wants --reason: others will ask why");
+        return cli_usage(c, "drain needs --reason, which users see");
     TRY(session_open(c, &s));
     d.session = s;
     TRY(set_drained(s, name, reason));
     TRY(list_pods(s, name, &pods));
     n = json_array_size(json_object_get(pods, "items"));
-    cli_say(c, "node %s is drained: it gets no new jobs; %zu %s on it", name, n,
+    cli_say(c, "node %s is drained: no new jobs start on it; %zu %s on it", name, n,
             n == 1 ? "pod is" : "pods are");
     if (!flag_switch(c->in, "evict") && !flag_switch(c->in, "wait"))
         return NULL;

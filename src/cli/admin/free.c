@@ -149,8 +149,8 @@ static void say_kept(struct cli *c, const json_t *models)
         return;
     json_array_foreach (models, i, model)
         if (json_int(model, "largest", 0) < json_int(model, "mostOnOneNode", 0)) {
-            cli_say(c, "more is free than may be used: quotas, or room that is kept for others, "
-                       "around which a job with a time limit may fit: mete free --time 30m");
+            cli_say(c, "more GPUs are free than a job can get: quotas or reserved room. A job with "
+                       "a time limit may fit around reserved room: mete free --time 30m");
             return;
         }
 }
@@ -167,8 +167,8 @@ static struct err *free_run(struct cli *c)
     TRY(get_report(c, s, &a, &report));
     models = json_object_get(report, "models");
     if (json_array_size(models) == 0) {
-        cli_say(c, "there are no GPUs; to try some that do not exist: "
-                   "mete up --gpus emulated:8xH100");
+        cli_say(
+            c, "there are no GPUs; for a trial with emulated GPUs: mete up --gpus emulated:8xH100");
         return NULL;
     }
     TRY(print(c, report, &a));

@@ -106,8 +106,8 @@ static struct err *gpus_run(struct cli *c)
     }
     if (json_array_size(l.objects) == 0 && output_format_of(c->in) == OUTPUT_TABLE)
         cli_say(c, flag_switch(c->in, "free") ? "no GPU is free"
-                                              : "there are no GPUs; to try some that do not exist: "
-                                                "mete up --gpus emulated:8xH100");
+                                              : "there are no GPUs; for a trial with emulated "
+                                                "GPUs: mete up --gpus emulated:8xH100");
     else
         e = listing_print(c, &l);
     listing_done(&l);

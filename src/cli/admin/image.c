@@ -25,8 +25,8 @@ static struct err *only_node(struct cli *c, struct session *s, char **ret)
     items = json_object_get(nodes, "items");
     name = json_text_at(json_array_get(items, 0), "metadata", "name", NULL);
     if (json_array_size(items) != 1 || !name) {
-        cli_try(c, "mete nodes   lists them");
-        return err_new(ERR_BAD_REQUEST, "there are %zu nodes: say which with --node",
+        cli_try(c, "mete nodes   lists the nodes");
+        return err_new(ERR_BAD_REQUEST, "there are %zu nodes: choose one with --node",
                        json_array_size(items));
     }
     *ret = mem_strdup(name);
@@ -248,12 +248,12 @@ static struct err *image_run(struct cli *c)
         if (!text_equal(words[i].name, name))
             continue;
         if (n < words[i].n_min || n > words[i].n_max)
-            return cli_usage(c, "image %s wants %s", name, words[i].wants);
+            return cli_usage(c, "image %s needs %s", name, words[i].wants);
         TRY(session_open(c, &s));
         e = words[i].run(c, s);
         if (e && err_code(e) == ERR_NOT_FOUND && !flag_text(c->in, "node") &&
             words[i].run == remove_images)
-            cli_try(c, "mete image ls   lists them");
+            cli_try(c, "mete image ls   lists the images");
         return e;
     }
     return cli_usage(c, "image has no \"%s\": want import, pull, ls, rm or gc", name);

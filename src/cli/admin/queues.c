@@ -186,7 +186,7 @@ static struct err *print(struct cli *c, const json_t *queues, int64_t now_ns)
     struct err *e = NULL;
 
     if (wanted && !top) {
-        cli_try(c, "mete queues   lists them");
+        cli_try(c, "mete queues   lists the queues");
         return err_new(ERR_NOT_FOUND, "there is no queue \"%s\"", wanted);
     }
     listing_init(&l, "QueueList");

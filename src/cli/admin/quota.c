@@ -130,14 +130,14 @@ static struct err *print(struct cli *c, struct session *s, const json_t *quotas,
         return e;
     }
     if (wanted && !is_found) {
-        cli_try(c, "mete quota -A   lists them");
+        cli_try(c, "mete quota -A   lists the quotas");
         e = err_new(ERR_NOT_FOUND, "no quota \"%s\" %s", wanted, where);
     } else {
         e = listing_print(c, &l);
     }
     listing_done(&l);
     if (!e && !is_found && output_format_of(c->in) == OUTPUT_TABLE)
-        cli_say(c, "no quota limits anything %s", where);
+        cli_say(c, "there are no quotas %s", where);
     return e;
 }
 

@@ -88,9 +88,9 @@ static struct err *put_times(struct cli *c, json_t *spec, int64_t now_ns)
     if (e)
         return cli_usage(c, "--start: %s", err_message(e));
     if (duration_ns == 0)
-        return cli_usage(c, "reserve wants --duration: 2h, 90m");
+        return cli_usage(c, "reserve needs --duration: 2h, 90m");
     if (__builtin_add_overflow(start_ns, duration_ns, &end_ns) || end_ns <= now_ns)
-        return cli_usage(c, "the reservation would be over already: see --start and --duration");
+        return cli_usage(c, "the reservation would end in the past: see --start and --duration");
     stamp_format(start_ns, stamp);
     json_put_text(spec, "startTime", stamp);
     stamp_format(end_ns, stamp);
@@ -121,7 +121,7 @@ static struct err *put_what(struct cli *c, json_t *spec)
     int64_t n = 0;
 
     if (!nodes == !gpus)
-        return cli_usage(c, "reserve wants --nodes A,B or --gpus N");
+        return cli_usage(c, "reserve needs either --nodes A,B or --gpus N");
     put_names(spec, "nodes", nodes);
     if (!gpus)
         return NULL;
@@ -147,7 +147,7 @@ static struct err *put_for(struct cli *c, struct session *s, json_t *spec)
     if (is_maintenance)
         json_put_bool(spec, "maintenance", true);
     if (is_maintenance == (flag_repeated(c->in, "queue", 0) || flag_repeated(c->in, "user", 0)))
-        return cli_usage(c, "say for whom: --queue Q, --user U, or --maintenance for nobody");
+        return cli_usage(c, "reserve needs --queue Q, --user U or --maintenance");
     return NULL;
 }
 
@@ -267,7 +267,7 @@ static struct err *list(struct cli *c, struct session *s)
     json_array_foreach (json_object_get(result.first, "items"), i, object)
         add_row(&l, object);
     if (json_array_size(l.objects) == 0 && output_format_of(c->in) == OUTPUT_TABLE)
-        cli_say(c, "nothing is reserved");
+        cli_say(c, "there are no reservations");
     else
         e = listing_print(c, &l);
     listing_done(&l);
@@ -285,11 +285,11 @@ static struct err *remove_named(struct cli *c, struct session *s)
 
         if (e && err_code(e) == ERR_NOT_FOUND) {
             err_free(e);
-            cli_try(c, "mete reserve ls   lists them");
+            cli_try(c, "mete reserve ls   lists the reservations");
             return err_new(ERR_NOT_FOUND, "there is no reservation \"%s\"", name);
         }
         TRY(e);
-        cli_say(c, "reservation %s is gone", name);
+        cli_say(c, "reservation %s removed", name);
     }
     return NULL;
 }
@@ -301,7 +301,7 @@ static struct err *reserve_run(struct cli *c)
     bool is_removal = text_equal(word, "rm");
 
     if (is_removal != (c->in->arguments.n > 1))
-        return cli_usage(c, is_removal ? "reserve rm wants NAME..." : "reserve wants one NAME");
+        return cli_usage(c, is_removal ? "reserve rm needs NAME..." : "reserve needs one NAME");
     TRY(session_open(c, &s));
     if (is_removal)
         return remove_named(c, s);

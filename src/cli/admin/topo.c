@@ -83,7 +83,7 @@ static struct err *read_levels(struct cli *c, const json_t *nodes, struct levels
         AUTO(err_freep) struct err *e = name_check_qualified(copy);
 
         if (e)
-            return cli_usage(c, "--levels: \"%s\" is no label: %s", copy, err_message(e));
+            return cli_usage(c, "--levels: \"%s\" is not a label: %s", copy, err_message(e));
         if (ret->n == LEVELS_MAX)
             return cli_usage(c, "--levels: at most %d", LEVELS_MAX);
         ret->keys[ret->n++] = TAKE(copy);

@@ -48,7 +48,7 @@ static struct err *add_period(struct cli *c, struct buf *path, int64_t now_ns)
     const char *last = flag_text(c->in, "last");
 
     if (last && (from || to))
-        return cli_usage(c, "--last is a period of its own: leave out --from and --to");
+        return cli_usage(c, "--last excludes --from and --to");
     TRY(add_moment(c, path, "from", last ? "last" : "from",
                    last   ? last
                    : from ? from

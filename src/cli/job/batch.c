@@ -187,6 +187,7 @@ struct err *batch_pod(struct session *s, const json_t *job, json_t **ret)
     if (json_array_size(pods) == 0)
         return err_new(ERR_NOT_FOUND, "job %s %s has no pods: it is %s", facts.id, facts.name,
                        facts.state);
-    return err_new(ERR_BAD_REQUEST, "job %s %s has %zu pods: name one of them, as pod/%s", facts.id,
-                   facts.name, json_array_size(pods), meta_text(json_array_get(pods, 0), "name"));
+    return err_new(ERR_BAD_REQUEST, "job %s %s has %zu pods: name one pod, for example pod/%s",
+                   facts.id, facts.name, json_array_size(pods),
+                   meta_text(json_array_get(pods, 0), "name"));
 }

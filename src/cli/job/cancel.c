@@ -62,9 +62,9 @@ static struct err *confirm(struct cli *c, size_t n)
 
     if (n < 2 || flag_switch(c->in, "yes") || terminal_confirm(c, question))
         return NULL;
-    cli_try(c, "the same with -y");
-    return err_new(ERR_BAD_REQUEST,
-                   "nothing was cancelled: %zu jobs would be, which nobody confirmed", n);
+    cli_try(c, "the same command with -y");
+    return err_new(ERR_BAD_REQUEST, "no job was cancelled: confirm the cancellation of %zu jobs",
+                   n);
 }
 
 static struct err *cancel_all(struct cli *c, struct cancelling *x)
@@ -96,7 +96,7 @@ static struct err *cancel_run(struct cli *c)
     struct err *e;
 
     if (is_all == (c->in->arguments.n > 0))
-        return cli_usage(c, "cancel wants JOB..., or --all");
+        return cli_usage(c, "cancel needs JOB... or --all");
     TRY(session_open(c, &s));
     x.pods.session = x.jobs.session = s;
     x.pods.resource = &pods;

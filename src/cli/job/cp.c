@@ -102,7 +102,7 @@ static struct err *conclude(struct copy *c, struct err *taken, int code)
         cli_say(c->cli, "%zu entr%s left out: links and special files are not copied", n_skipped,
                 n_skipped == 1 ? "y was" : "ies were");
     if (!e && n_files == 0)
-        e = err_new(ERR_NOT_FOUND, "nothing was copied");
+        e = err_new(ERR_NOT_FOUND, "no file was copied");
     return TAKE(e);
 }
 
@@ -167,8 +167,8 @@ static struct err *copy_between(struct cli *cli, const struct place *from, const
     struct copy c = {.cli = cli, .fd = -1};
 
     if (!from->job == !to->job)
-        return cli_usage(cli, "one of both is to be in a job: mete cp JOB:PATH PATH, or the other "
-                              "way round");
+        return cli_usage(cli, "either the source or the target must be in a job: mete cp JOB:PATH "
+                              "PATH, or mete cp PATH JOB:PATH");
     if ((from->job ? from : to)->path[0] == '\0' || (from->job ? to : from)->path[0] == '\0')
         return cli_usage(cli, "no path: want JOB:PATH");
     TRY(session_open(cli, &s));

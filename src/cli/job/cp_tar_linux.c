@@ -27,7 +27,7 @@ struct tar_job {
 static struct err *archive_failure(struct archive *a, const char *doing)
 {
     return err_new(ERR_INTERNAL, "%s: %s", doing,
-                   sym_archive_error_string(a) ? sym_archive_error_string(a) : "it failed");
+                   sym_archive_error_string(a) ? sym_archive_error_string(a) : "unknown error");
 }
 
 /* ---- out of a container ---- */
@@ -296,7 +296,7 @@ struct err *tar_unpack(int fd, const char *name, const char *path, struct tar_jo
     struct tar_job *j = NULL;
 
     if (chdir(dir) < 0) {
-        struct err *e = err_errno(errno, "enter %s", dir);
+        struct err *e = err_errno(errno, "change to directory %s", dir);
 
         fd_close(fd);
         return e;
@@ -337,7 +337,7 @@ struct err *pipe_make(int *ret_read, int *ret_write)
     int fds[2] = {-1, -1};
 
     if (pipe2(fds, O_CLOEXEC) < 0)
-        return err_errno(errno, "make a pipe");
+        return err_errno(errno, "create a pipe");
     *ret_read = fds[0];
     *ret_write = fds[1];
     return NULL;

@@ -13,7 +13,7 @@ static struct err *exec_run(struct cli *c)
                                .has_terminal = flag_switch(c->in, "tty")};
 
     if (o.has_terminal && !(c->terminal.in && o.has_stdin)) {
-        cli_say(c, "no terminal: standard input is none, or -i is missing");
+        cli_say(c, "no terminal: standard input is not a terminal, or -i is missing");
         o.has_terminal = false;
     }
     TRY(session_open(c, &s));
@@ -93,8 +93,8 @@ static struct err *attach_run(struct cli *c)
     remote_path_streams(&path, o.has_stdin, o.has_terminal);
     o.path = path.at;
     cli_say(c, "attached to job %s: %s", job_of(pod).id,
-            o.can_detach  ? "Ctrl-P Ctrl-Q leaves it running, Ctrl-C goes to it"
-            : o.has_stdin ? "what you type goes to it"
+            o.can_detach  ? "Ctrl-P Ctrl-Q detaches, Ctrl-C goes to the job"
+            : o.has_stdin ? "standard input goes to the job"
                           : "it takes no input, Ctrl-C leaves it running");
     return remote_session_run(c, s, &o, &c->exit_code);
 }

@@ -108,7 +108,7 @@ static void on_log_end(void *arg, const struct err *e)
     f->is_log_over = true;
     if (e) {
         progress_quiet(f->progress);
-        cli_say(f->options.cli, "the log of %s is not whole: %s", f->name, err_message(e));
+        cli_say(f->options.cli, "the log of %s is incomplete: %s", f->name, err_message(e));
     }
     look_for_end(f);
 }
@@ -142,8 +142,8 @@ static void say_how_to_come_back(struct follow *f)
 {
     struct job job = job_of(f->pod);
 
-    cli_say(f->options.cli, "%s goes on.  Its output: mete logs -f %s   its state: mete show %s",
-            f->name, job.id, job.id);
+    cli_say(f->options.cli, "%s continues.  Output: mete logs -f %s   state: mete show %s", f->name,
+            job.id, job.id);
 }
 
 static void on_deleted_never(void *arg, const struct err *e, const struct client_reply *reply)
@@ -152,11 +152,10 @@ static void on_deleted_never(void *arg, const struct err *e, const struct client
     AUTO(err_freep) struct err *failed = client_error(e, reply);
 
     if (failed)
-        cli_say(f->options.cli, "warning: %s could not be taken back: %s", f->name,
+        cli_say(f->options.cli, "warning: %s could not be cancelled: %s", f->name,
                 err_message(failed));
-    cli_try(
-        f->options.cli,
-        "mete gpus   shows what there is; --allow-never keeps the job for a cluster that grows");
+    cli_try(f->options.cli,
+            "mete gpus   lists the GPUs; --allow-never keeps the job for a cluster that will grow");
     finish(f, err_new(ERR_INVALID, "%s can never run: NeverFits: %s", f->name, f->message));
 }
 
@@ -226,7 +225,7 @@ static void begin_again(struct follow *f)
 static void say_that_it_comes_back(struct follow *f)
 {
     progress_quiet(f->progress);
-    cli_say(f->options.cli, "%s  %s: it is queued again once it has ended", f->name,
+    cli_say(f->options.cli, "%s  %s: the job is requeued when it has ended", f->name,
             json_text(object_condition(f->pod, "DisruptionTarget"), "message"));
 }
 
@@ -300,7 +299,7 @@ static void on_deadline(void *arg)
     }
     say_how_to_come_back(f);
     cli_try(f->options.cli, "mete logs -f %s", job_of(f->pod).id);
-    finish(f, err_new(ERR_TIMEOUT, "%s has not ended in time and goes on", f->name));
+    finish(f, err_new(ERR_TIMEOUT, "%s did not end in time and continues", f->name));
 }
 
 static void on_cancelled(void *arg, const struct err *e, const struct client_reply *reply)

@@ -25,7 +25,7 @@ static struct err *bad_gpus(const char *text)
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
         if (strstr(text, forms[i]))
             return err_new(ERR_BAD_REQUEST,
-                           "--gpus \"%s\": parts of a gpu are not there yet: want 2 or a100:2",
+                           "--gpus \"%s\": parts of a gpu are not supported yet: want 2 or a100:2",
                            text);
     return err_new(ERR_BAD_REQUEST,
                    "--gpus \"%s\": want a number, or a model and a number: 2, a100:2", text);
@@ -59,7 +59,9 @@ static struct err *parse_env(const char *text, json_t **ret)
     if (!name[0])
         return err_new(ERR_BAD_REQUEST, "--env \"%s\": want NAME=VALUE", text);
     if (!value)
-        return err_new(ERR_BAD_REQUEST, "--env \"%s\": it is not set here: want NAME=VALUE", text);
+        return err_new(ERR_BAD_REQUEST,
+                       "--env \"%s\": the variable is not set in this shell: want NAME=VALUE",
+                       text);
     *ret = json_object();
     json_put_text(*ret, "name", name);
     json_put_text(*ret, "value", value);
@@ -155,7 +157,7 @@ static struct err *check_utf8(const struct invocation *in)
 
         if (!text)
             return err_new(ERR_BAD_REQUEST,
-                           "argument \"%s\" is no UTF-8, which a manifest cannot carry", *word);
+                           "argument \"%s\" is not UTF-8, and a manifest cannot contain it", *word);
     }
     return NULL;
 }

@@ -155,7 +155,7 @@ static void hint_of_quota(struct cli *c, const char *ns, int64_t n_free)
     if (n_free > 0 && text_equal(c->in->command->name, "run"))
         cli_try(c, "mete run --gpus %lld ...   or wait: mete quota -n %s", (long long)n_free, ns);
     else
-        cli_try(c, "mete quota -n %s   shows what is used, mete ps -n %s by whom", ns, ns);
+        cli_try(c, "mete quota -n %s   shows the usage, mete ps -n %s   the jobs", ns, ns);
 }
 
 struct err *refusal_explain(struct cli *c, struct err *e, const char *ns)
@@ -168,10 +168,12 @@ struct err *refusal_explain(struct cli *c, struct err *e, const char *ns)
         return e;
     better = refusal_format(text, &n_free);
     if (strstr(text, "failed quota: "))
-        cli_try(c, "say how much each container needs; mete quota -n %s   shows what is limited",
+        cli_try(c,
+                "set requests and limits of each container; mete quota -n %s   lists the limited "
+                "resources",
                 ns);
     else if (strstr(text, " usage per Container is ") || strstr(text, " usage per Pod is "))
-        cli_try(c, "mete get limits -n %s -o yaml   shows the bounds", ns);
+        cli_try(c, "mete get limits -n %s -o yaml   shows the limits", ns);
     if (!better)
         return e;
     hint_of_quota(c, ns, n_free);

@@ -41,7 +41,7 @@ static struct err *requeue_batch(struct session *s, const json_t *job, int64_t g
         TRY(requeue_pod(s, pod, grace_s));
         n++;
     }
-    return n > 0 ? NULL : err_new(ERR_CONFLICT, "job %s %s has no pods that run", it.id, it.name);
+    return n > 0 ? NULL : err_new(ERR_CONFLICT, "job %s %s has no running pods", it.id, it.name);
 }
 
 static struct err *requeue_run(struct cli *c)
@@ -60,7 +60,7 @@ static struct err *requeue_run(struct cli *c)
         else
             TRY(requeue_pod(s, found, grace_s));
         job = job_of(found);
-        cli_say(c, "job %s %s ends, and is queued again", job.id, job.name);
+        cli_say(c, "job %s %s ends and is requeued", job.id, job.name);
     }
     return NULL;
 }

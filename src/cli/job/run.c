@@ -70,13 +70,13 @@ static struct err *tell_trial(struct cli *c, struct session *s, const json_t *po
     AUTO(json_freep) json_t *gpus = NULL;
     struct offer offer;
 
-    cli_say(c, "it would be accepted as %s in namespace %s", job.name, job.ns);
+    cli_say(c, "the job would be accepted as %s in namespace %s", job.name, job.ns);
     if (job.gpus == 0)
         return NULL;
     TRY(session_get(s, "/apis/mete.dev/v1/gpus", &gpus));
     offer = offer_of(gpus, model);
     if (job.gpus > offer.most && !flag_switch(c->in, "allow-never")) {
-        cli_try(c, "mete gpus   shows what there is");
+        cli_try(c, "mete gpus   lists the GPUs");
         return err_new(ERR_INVALID, "NeverFits: no node has more than %" PRId64 " healthy %s GPUs",
                        offer.most, or_word(model, "NVIDIA"));
     }

@@ -29,8 +29,8 @@ static struct err *explain(const json_t *object, struct err *e)
         return e;
     err_free(e);
     return err_new(ERR_FORBIDDEN,
-                   "job %s %s was put on hold by an administrator, who alone releases it", job.id,
-                   job.name);
+                   "job %s %s is held by an administrator: only an administrator can release it",
+                   job.id, job.name);
 }
 
 /* One that has started meanwhile is as it is. */
@@ -58,8 +58,8 @@ static struct err *check_waits(struct cli *c, const json_t *object)
 
     if (batch_is(object) ? !job.is_ended : !job.is_ended && !*pod_node(object))
         return NULL;
-    cli_try(c, "mete ps   shows which jobs wait");
-    return err_new(ERR_CONFLICT, "job %s %s does not wait: it is %s", job.id, job.name, job.state);
+    cli_try(c, "mete ps   lists the waiting jobs");
+    return err_new(ERR_CONFLICT, "job %s %s is not waiting: it is %s", job.id, job.name, job.state);
 }
 
 struct err *waiting_change(struct cli *c, struct session *s, const char *word,
@@ -92,6 +92,6 @@ struct err *queue_must_exist(struct cli *c, struct session *s, const char *name)
     if (err_code(e) != ERR_NOT_FOUND)
         return e;
     err_free(e);
-    cli_try(c, "mete queues   lists them");
+    cli_try(c, "mete queues   lists the queues");
     return err_new(ERR_NOT_FOUND, "there is no queue \"%s\"", name);
 }

@@ -40,7 +40,7 @@ static struct err *read_changes(struct cli *c, struct session *s, struct buf *ch
 
     for (size_t i = 0; (text = flag_repeated(c->in, "if", i)) != NULL; i++) {
         if (strchr(text, ';'))
-            return cli_usage(c, "--if \"%s\": one change each", text);
+            return cli_usage(c, "--if \"%s\": want one change for each --if", text);
         if (strncmp(text, "end:", strlen("end:")) == 0)
             TRY(add_job(s, text + strlen("end:"), changes));
         else
@@ -99,7 +99,7 @@ static struct err *print(struct cli *c, const json_t *report)
     add_rows(&l, json_object_get(report, "moved"), "moved");
     add_rows(&l, json_object_get(report, "ended"), "waiting");
     if (json_array_size(l.objects) == 0 && output_format_of(c->in) == OUTPUT_TABLE) {
-        cli_say(c, "nothing would start");
+        cli_say(c, "no job would start");
         e = NULL;
     } else {
         e = listing_print(c, &l);
@@ -132,7 +132,6 @@ struct err *why_if_changed(struct cli *c, struct session *s)
     TRY(job_find(s, c->in->arguments.at[0], &pod));
     job = job_of(pod);
     cli_say(c, "job %s %s", job.id,
-            is_among(json_object_get(report, "started"), &job) ? "would start"
-                                                               : "would not start by that");
+            is_among(json_object_get(report, "started"), &job) ? "would start" : "would not start");
     return NULL;
 }

@@ -99,14 +99,14 @@ static struct err *find_place(struct apply *a, json_t *object)
     TRY(resource_of(a->session, object, &a->resource));
     a->name = json_text_at(object, "metadata", "name", NULL);
     if (!a->name)
-        return err_new(ERR_BAD_REQUEST, "%s without metadata.name: apply must know which one it is",
+        return err_new(ERR_BAD_REQUEST, "%s without metadata.name: apply needs the name",
                        a->resource.kind);
     if (!a->resource.is_namespaced) {
         a->ns = NULL;
         return NULL;
     }
     if (ns && flag_text(a->cli->in, "namespace") && !text_equal(ns, session_namespace(a->session)))
-        return err_new(ERR_BAD_REQUEST, "%s/%s is of namespace %s, and -n says %s",
+        return err_new(ERR_BAD_REQUEST, "%s/%s is in namespace %s, but -n says %s",
                        a->resource.singular, a->name, ns, session_namespace(a->session));
     if (!ns)
         json_put_text(json_object_at(object, "metadata"), "namespace",
@@ -177,7 +177,7 @@ static struct err *apply_run(struct cli *c)
     struct apply a = {.cli = c, .is_trial = flag_switch(c->in, "dry-run")};
 
     if (!flag_repeated(c->in, "file", 0))
-        return cli_usage(c, "apply wants -f FILE, -f DIR or -f -");
+        return cli_usage(c, "apply needs -f FILE, -f DIR or -f -");
     TRY(manifests_read(c, &objects));
     TRY(session_open(c, &s));
     a.session = s;

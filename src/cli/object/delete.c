@@ -67,8 +67,8 @@ static struct err *ask(const struct deletion *d, const struct removal *r)
 
     if (flag_switch(d->cli->in, "yes") || terminal_confirm(d->cli, question))
         return NULL;
-    cli_try(d->cli, "the same with -y");
-    return err_new(ERR_BAD_REQUEST, "nothing was deleted: %zu %s would go, which nobody confirmed",
+    cli_try(d->cli, "the same command with -y");
+    return err_new(ERR_BAD_REQUEST, "nothing was deleted: confirm the deletion of %zu %s",
                    r->targets.n, r->resource->plural);
 }
 
@@ -91,11 +91,11 @@ static struct err *delete_named(const struct deletion *d, const struct resource 
     struct err *e;
 
     if (is_mass && in->arguments.n > 1)
-        return cli_usage(d->cli, "names, or --all, or -l: want one of them");
+        return cli_usage(d->cli, "names, --all and -l exclude each other");
     if (!is_mass && in->arguments.n < 2)
-        return cli_usage(d->cli, "delete wants names, or --all, or -l LABELS");
+        return cli_usage(d->cli, "delete needs names, --all or -l LABELS");
     if (!is_mass && flag_switch(in, "all-namespaces"))
-        return cli_usage(d->cli, "a name is of one namespace: leave out -A");
+        return cli_usage(d->cli, "an object's name belongs to one namespace: omit -A");
     for (size_t i = 1; i < in->arguments.n; i++)
         removal_add(&removal, r->is_namespaced ? session_namespace(d->session) : "",
                     in->arguments.at[i], NULL, NULL);
@@ -157,7 +157,7 @@ static struct err *delete_run(struct cli *c)
     bool has_files = flag_repeated(c->in, "file", 0) != NULL;
 
     if (has_files == (c->in->arguments.n > 0))
-        return cli_usage(c, "delete wants KIND NAME..., or -f FILE");
+        return cli_usage(c, "delete needs KIND NAME... or -f FILE");
     TRY(session_open(c, &s));
     d.session = s;
     if (has_files)

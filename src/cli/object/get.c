@@ -222,7 +222,7 @@ static void print_change(struct view *v, const json_t *object, bool is_gone)
     }
     take_answer(v, one ? one : copy);
     if (is_gone && v->is_table && v->format != OUTPUT_CSV)
-        cli_say(v->cli, "%s is gone:", json_text_at(copy, "metadata", "name", NULL));
+        cli_say(v->cli, "%s was deleted:", json_text_at(copy, "metadata", "name", NULL));
     v->listing.is_single = true;
     listing_format(&v->listing, v->format == OUTPUT_JSON ? OUTPUT_JSONL : v->format, v->has_headers,
                    v->cli->terminal.columns, &b);
@@ -269,7 +269,7 @@ static struct err *get_watch(struct view *v)
                                               strchr(path, '?') ? '&' : '?', in->arguments.at[1])
                                  : mem_strdup(path);
     if (in->arguments.n > 2)
-        return cli_usage(v->cli, "-w follows one name, or all");
+        return cli_usage(v->cli, "-w needs one name or none");
     o.path = whole;
     informer = informer_new(&o);
     e = session_run(v->session);
@@ -289,7 +289,7 @@ static struct err *get_with(struct view *v)
     if (flag_switch(in, "watch"))
         return get_watch(v);
     if (in->arguments.n > 1 && flag_switch(in, "all-namespaces"))
-        return cli_usage(v->cli, "a name is of one namespace: leave out -A");
+        return cli_usage(v->cli, "an object's name belongs to one namespace: omit -A");
     return in->arguments.n > 1 ? get_named(v) : get_list(v);
 }
 

@@ -106,7 +106,7 @@ struct err *manifests_read(struct cli *c, json_t **ret)
     for (size_t i = 0; (path = flag_repeated(c->in, "file", i)); i++)
         TRY(text_equal(path, "-") ? read_stdin(objects) : read_path(path, objects));
     if (json_array_size(objects) == 0)
-        return err_new(ERR_BAD_REQUEST, "there is no object in what was given");
+        return err_new(ERR_BAD_REQUEST, "the manifests contain no object");
     *ret = TAKE(objects);
     return NULL;
 }

@@ -185,7 +185,7 @@ static struct err *wait_gone(struct removal *r)
     loop_timer_free(deadline);
     json_decref(w.seen);
     if (!e && w.timed_out)
-        return err_new(ERR_TIMEOUT, "not all are gone yet: they go on ending");
+        return err_new(ERR_TIMEOUT, "some objects still exist: their deletion continues");
     return e;
 }
 

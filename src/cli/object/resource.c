@@ -150,7 +150,7 @@ struct err *resource_find(struct session *s, const char *word, struct resource *
     }
     TRY(discover(s, &w, &found));
     if (!found.plural)
-        return err_new(ERR_INVALID, "\"%s\" is no kind of object that the server has", word);
+        return err_new(ERR_INVALID, "the server has no kind \"%s\"", word);
     *ret = found;
     return NULL;
 }
@@ -161,7 +161,7 @@ struct err *resource_ask(struct cli *c, struct session *s, const char *word, str
 
     if (!e || err_code(e) != ERR_INVALID)
         return e;
-    cli_try(c, "mete %s --help   names the kinds", c->in->command->name);
+    cli_try(c, "mete %s --help   lists the kinds", c->in->command->name);
     c->exit_code = EXIT_USAGE;
     c->has_code = true;
     return e;

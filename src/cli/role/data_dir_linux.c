@@ -29,7 +29,7 @@ enum {
 static struct err *set_owner(const char *path, uid_t uid, gid_t gid, mode_t mode)
 {
     if (lchown(path, uid, gid) < 0)
-        return err_errno(errno, "give %s to uid %d", path, (int)uid);
+        return err_errno(errno, "chown %s to uid %d", path, (int)uid);
     if (chmod(path, mode) < 0)
         return err_errno(errno, "set the mode of %s", path);
     return NULL;
@@ -41,9 +41,9 @@ static struct err *make_dir(const char *path, gid_t gid, mode_t mode)
 
     TRY(dir_make(path, mode));
     if (lstat(path, &st) < 0)
-        return err_errno(errno, "look at %s", path);
+        return err_errno(errno, "stat %s", path);
     if (!S_ISDIR(st.st_mode))
-        return err_new(ERR_INVALID, "%s is no directory", path);
+        return err_new(ERR_INVALID, "%s is not a directory", path);
     return set_owner(path, 0, gid, mode);
 }
 
@@ -123,7 +123,7 @@ static struct err *wait_for_children(struct data_dir *d)
     TRY(try_lock(d->children_fd, path, &is_ours));
     if (is_ours)
         return NULL;
-    LOG(INFO, "waiting for the children of the mete before");
+    LOG(INFO, "waiting for the child processes of the previous mete");
     while (flock(d->children_fd, LOCK_EX) < 0)
         if (errno != EINTR)
             return err_errno(errno, "lock %s", path);
@@ -133,13 +133,12 @@ static struct err *wait_for_children(struct data_dir *d)
 static struct err *open_data_dir(struct data_dir *d)
 {
     if (geteuid() != 0)
-        return err_new(ERR_FORBIDDEN, "up makes containers and must be root: this is uid %d",
+        return err_new(ERR_FORBIDDEN, "up starts containers and must run as root, not as uid %d",
                        (int)geteuid());
     if (strlen(d->socket) > SOCKET_PATH_MAX)
-        return err_new(
-            ERR_INVALID,
-            "data directory \"%s\": its path is too long for a socket in it: at most %d bytes",
-            d->path, SOCKET_PATH_MAX - (int)strlen("/mete.sock"));
+        return err_new(ERR_INVALID,
+                       "data directory \"%s\": the path is too long for a socket: at most %d bytes",
+                       d->path, SOCKET_PATH_MAX - (int)strlen("/mete.sock"));
     find_user(d);
     TRY(make_dir(d->path, 0, 0711));
     TRY(take_lock(d));
@@ -309,7 +308,7 @@ struct err *node_name_make(char **ret)
         *at = (char)tolower((unsigned char)*at);
     e = name_check_subdomain(name);
     if (e)
-        return err_wrap(e, "this machine's host name \"%s\" cannot be a node's name", name);
+        return err_wrap(e, "the host name \"%s\" is not a valid node name", name);
     *ret = mem_strdup(name);
     return NULL;
 }

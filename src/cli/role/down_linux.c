@@ -44,9 +44,8 @@ static struct err *end_jobs(struct cli *c, struct session *s)
     json_decref(list.first);
     question = mem_format("cancel %zu jobs?", r.targets.n);
     if (r.targets.n > 0 && !flag_switch(c->in, "yes") && !terminal_confirm(c, question)) {
-        cli_try(c, "mete down --jobs -y   or: mete down, which leaves them running");
-        e = err_new(ERR_BAD_REQUEST,
-                    "nothing was stopped: %zu jobs would be cancelled, which nobody confirmed",
+        cli_try(c, "mete down --jobs -y   or: mete down, which leaves the jobs running");
+        e = err_new(ERR_BAD_REQUEST, "Mete was not stopped: confirm the cancellation of %zu jobs",
                     r.targets.n);
     }
     if (!e)
@@ -107,9 +106,10 @@ static struct err *stop(struct cli *c, struct session *s, const char *dir, pid_t
         return err_errno(errno, "watch process %d", (int)pid);
     TRY(data_dir_holder(dir, &again));
     if (again != pid)
-        return again == 0 ? NULL
-                          : err_new(ERR_CONFLICT, "another mete up has taken %s meanwhile: pid %d",
-                                    dir, (int)again);
+        return again == 0
+                   ? NULL
+                   : err_new(ERR_CONFLICT, "another mete up has taken %s in the meantime: pid %d",
+                             dir, (int)again);
     if (pidfd_send_signal(pidfd, SIGTERM, NULL, 0) < 0 && errno != ESRCH)
         return err_errno(errno, "end process %d", (int)pid);
     TRY(wait_gone(s, pidfd));
@@ -137,7 +137,7 @@ static struct err *down_run(struct cli *c)
     if (e)
         return e;
     if (pid == 0) {
-        cli_say(c, "mete does not run in %s", data);
+        cli_say(c, "no mete runs in %s", data);
         return NULL;
     }
     TRY(session_open_data(c, data, &s));

@@ -28,7 +28,7 @@ static struct err *tar_error(const struct image_reader *r, struct archive *a)
 {
     const char *text = sym_archive_error_string(a);
 
-    return err_new(ERR_INTERNAL, "read %s: %s", r->path, text ? text : "libarchive fails");
+    return err_new(ERR_INTERNAL, "read %s: %s", r->path, text ? text : "unknown error");
 }
 
 static la_ssize_t on_write(struct archive *a, void *arg, const void *bytes, size_t size)

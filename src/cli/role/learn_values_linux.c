@@ -41,10 +41,10 @@ static void confine(void)
     const struct rlimit processor = {PROCESSOR_MAX, PROCESSOR_MAX};
 
     if (setpriority(PRIO_PROCESS, 0, NICE) < 0 || setrlimit(RLIMIT_CPU, &processor) < 0)
-        LOG(WARN, "learning is not held back");
+        LOG(WARN, "the priority of learning was not lowered");
 #ifndef __SANITIZE_ADDRESS__
     if (setrlimit(RLIMIT_AS, &memory) < 0)
-        LOG(WARN, "learning is not held back");
+        LOG(WARN, "the priority of learning was not lowered");
 #else
     (void)memory;
 #endif
@@ -143,8 +143,8 @@ static struct err *learn(struct learner *l, bool *ret_is_better)
     TRY(make_orders(l));
     TRY(try_values(l, l->was, &was));
     TRY(try_values(l, l->is, &is));
-    LOG(INFO, "values were learned", S("table", l->is->id), U("pods", openb_pod_count(l->trace)),
-        U("allocated_milli", (uint64_t)(is / ROUNDS)),
+    LOG(INFO, "placement values learned", S("table", l->is->id),
+        U("pods", openb_pod_count(l->trace)), U("allocated_milli", (uint64_t)(is / ROUNDS)),
         U("allocated_milli_before", (uint64_t)(was / ROUNDS)));
     *ret_is_better = l->was ? is > was : is >= was;
     return *ret_is_better ? write_new(l) : NULL;

@@ -65,7 +65,7 @@ static void save(struct learning *l)
     text = json_format(state);
     e = file_write(path, FILE_MODE, str_of(text));
     if (e)
-        LOG(WARN, "arrivals were not kept", E(e));
+        LOG(WARN, "arrivals were not saved", E(e));
     l->saved_total = arrivals_total(l->arrivals);
 }
 
@@ -109,7 +109,7 @@ static struct err *use_values(struct learning *l, const char *name)
     if (arrivals_tell(l->arrivals, e) != METE_OK || mete_values_set(e, &view) != METE_OK)
         return err_new(ERR_INVALID, "%s: %s", path, mete_last_error(e));
     control_set_learned(l->options.control, l->pods, l->at_ns);
-    LOG(INFO, "nodes are chosen by learned values", S("table", table->id), U("pods", l->pods));
+    LOG(INFO, "learned placement values are in use", S("table", table->id), U("pods", l->pods));
     return NULL;
 }
 
@@ -120,7 +120,7 @@ static void load(struct learning *l)
     if (!e)
         e = use_values(l, LEARN_VALUES);
     if (e && err_code(e) != ERR_NOT_FOUND)
-        LOG(WARN, "what was learned is not used", E(e));
+        LOG(WARN, "learned placement values are not used", E(e));
     err_free(e);
 }
 
@@ -146,14 +146,14 @@ static void on_end(void *arg, const struct proc_end *end)
     l->child = NULL;
     l->learned_total = l->child_total;
     if (end->timed_out || (end->status != 0 && end->status != LEARN_NOT_BETTER << 8)) {
-        LOG(WARN, "nothing was learned", S("child", end->timed_out ? "took too long" : status));
+        LOG(WARN, "learning failed", S("child", end->timed_out ? "took too long" : status));
     } else if (end->status != 0) {
-        LOG(INFO, "the learned values stay: new ones are no better",
+        LOG(INFO, "present placement values stay: the new ones are no better",
             U("arrivals", l->learned_total));
     } else {
         e = take_new(l);
         if (e)
-            LOG(WARN, "what was learned is not used", E(e));
+            LOG(WARN, "learned placement values are not used", E(e));
     }
     save(l);
 }
@@ -212,7 +212,7 @@ struct learning *learning_new(const struct learning_options *o)
         return l;
     e = dir_make(l->dir, DIR_MODE);
     if (e) {
-        LOG(WARN, "nothing is learned", E(e));
+        LOG(WARN, "learning is off", E(e));
         return l;
     }
     load(l);

@@ -22,7 +22,7 @@ struct err *listen_unix(const char *path, int *ret)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     if (fd < 0)
-        return err_errno(errno, "make a unix socket");
+        return err_errno(errno, "create a unix socket");
     if (strlen(path) >= sizeof(address.sun_path))
         return err_new(ERR_INVALID, "%s: too long for a unix socket", path);
     memcpy(address.sun_path, path, strlen(path));
@@ -49,7 +49,7 @@ static struct err *bound_port(int fd, unsigned *ret)
     socklen_t size = sizeof(address);
 
     if (getsockname(fd, &address.any, &size) < 0)
-        return err_errno(errno, "ask for the port");
+        return err_errno(errno, "read the socket's port");
     *ret = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
     return NULL;
 }
@@ -60,7 +60,7 @@ static struct err *listen_at(const struct addrinfo *at, const char *host, unsign
     int on = 1;
 
     if (fd < 0)
-        return err_errno(errno, "make a socket");
+        return err_errno(errno, "create a socket");
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
         return err_errno(errno, "prepare a socket");
     if (bind(fd, at->ai_addr, at->ai_addrlen) < 0)

@@ -89,7 +89,7 @@ static void tell_driver(struct hands *h)
     bool is_missing = gpu_watch_is_ready(h->gpus) && !gpu_watch_info(h->gpus);
 
     if (is_missing && !h->is_without_driver)
-        LOG(WARN, "no gpus are managed", S("cause", gpu_watch_problem(h->gpus)));
+        LOG(WARN, "gpus are not managed", S("cause", gpu_watch_problem(h->gpus)));
     h->is_without_driver = is_missing;
 }
 
@@ -108,7 +108,7 @@ static void on_patience(void *arg)
 {
     struct hands *h = arg;
 
-    LOG(WARN, "gpus do not answer: beginning without them");
+    LOG(WARN, "gpus do not answer: starting without them");
     begin_node(h);
 }
 
@@ -158,7 +158,7 @@ static struct err *begin(struct hands *h, struct cli *c)
     h->self_path = c->self_path;
     h->runtime = flag_text(c->in, "runtime");
     if (!h->name)
-        return cli_usage(c, "node wants --name");
+        return cli_usage(c, "node needs --name");
     TRY(role_init(&h->role, c, "node"));
     TRY(role_host_roots(c, &h->host_roots));
     TRY(log_limits_parse(flag_text(c->in, "container-log-max-size"),

@@ -25,8 +25,8 @@ void notify_manager(const char *state)
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)) < 0) {
-        AUTO(err_freep) struct err *e = err_errno(errno, "tell %s", path);
+        AUTO(err_freep) struct err *e = err_errno(errno, "notify %s", path);
 
-        LOG(WARN, "the service manager cannot be told", E(e));
+        LOG(WARN, "the service manager was not notified", E(e));
     }
 }

@@ -128,7 +128,7 @@ static struct err *keep_to_ourselves(void)
 {
     for (int fd = ROLE_FD_LIFELINE; fd <= ROLE_FD_TLS; fd++)
         if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 && errno != EBADF)
-            return err_errno(errno, "keep descriptor %d to ourselves", fd);
+            return err_errno(errno, "set close-on-exec on descriptor %d", fd);
     return NULL;
 }
 
@@ -139,7 +139,7 @@ struct err *role_init(struct role *r, struct cli *c, const char *name)
     r->loop = loop_linux_new();
     if (!is_pipe(ROLE_FD_LIFELINE) || !is_pipe(ROLE_FD_READY)) {
         cli_try(c, "sudo mete up");
-        return err_new(ERR_INVALID, "%s is a part of mete up and not started by itself", name);
+        return err_new(ERR_INVALID, "%s is a part of mete up: only mete up starts it", name);
     }
     TRY(keep_to_ourselves());
     r->lifeline = loop_io_new(r->loop, ROLE_FD_LIFELINE, on_lifeline, r);
@@ -153,7 +153,7 @@ struct err *role_ready(struct role *r, char letter)
 {
     (void)r;
     if (write(ROLE_FD_READY, &letter, 1) < 0 && errno != EAGAIN)
-        return err_errno(errno, "tell that it is ready");
+        return err_errno(errno, "report readiness");
     return NULL;
 }
 

@@ -91,7 +91,7 @@ static void raise_descriptors(void)
         return;
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-        LOG(WARN, "the limit of open files stays low");
+        LOG(WARN, "the limit of open files was not raised");
 }
 
 /* Pods share the machine's network: an address of all interfaces is reached at loopback. */

@@ -129,7 +129,7 @@ static struct err *read_options(struct up *u)
 static struct err *make_pipe(int ret[2])
 {
     if (pipe2(ret, O_CLOEXEC | O_NONBLOCK) < 0)
-        return err_errno(errno, "make a pipe");
+        return err_errno(errno, "create a pipe");
     return NULL;
 }
 
@@ -171,7 +171,7 @@ static void keep_room(const struct up *u)
     AUTO(err_freep) struct err *e = start_room_keep(u->dir.path);
 
     if (e)
-        LOG(WARN, "no room can be kept for the next start", E(e));
+        LOG(WARN, "no disk space can be reserved for the next start", E(e));
 }
 
 static struct err *up_listen(struct up *u)
@@ -279,8 +279,7 @@ static void on_child_end(void *arg, const char *name, const char *how, unsigned 
 {
     struct up *u = arg;
 
-    LOG(WARN, "child ended and is started again", S("child", name), S("how", how),
-        U("in_a_row", quick));
+    LOG(WARN, "child ended, restarting it", S("child", name), S("how", how), U("in_a_row", quick));
     if (u->is_ready || quick < TRIES_BEFORE_READY)
         return;
     cli_try(u->cli, "read the messages above");
@@ -294,7 +293,7 @@ static void say_ready(struct up *u, const json_t *node)
 
     cli_say(u->cli, "  %s", gpus ? gpus : "Found no GPU");
     if (!gpus && text_equal(u->gpus, "auto"))
-        cli_say(u->cli, "  To try GPUs that do not exist:  mete up --gpus emulated:8xH100");
+        cli_say(u->cli, "  For a trial with emulated GPUs:  mete up --gpus emulated:8xH100");
     cli_say(
         u->cli,
         "  mete is running. Kubernetes API: https://%s:%u  (kubectl --kubeconfig %s/kubeconfig)",
@@ -384,7 +383,8 @@ static struct err *run_up(struct up *u)
     remove_pid(u);
     if (u->failure)
         return TAKE(u->failure);
-    cli_say(u->cli, "  mete has stopped. Containers that run go on; the next mete up finds them.");
+    cli_say(u->cli,
+            "  mete has stopped. Running containers continue; the next mete up adopts them.");
     return NULL;
 }
 

@@ -22,13 +22,13 @@ struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
     host = (struct str){.at = text, .size = (size_t)(colon - text)};
     e = num_parse_int64(str_of(colon + 1), 0, PORT_MAX, &port);
     if (e)
-        return err_new(ERR_BAD_REQUEST, "listen \"%s\": \"%s\" is no port: want 0 to %d", text,
+        return err_new(ERR_BAD_REQUEST, "listen \"%s\": \"%s\" is not a port: want 0 to %d", text,
                        colon + 1, PORT_MAX);
     if (host.size >= 2 && host.at[0] == '[' && host.at[host.size - 1] == ']')
         host = (struct str){.at = host.at + 1, .size = host.size - 2};
     else if (memchr(host.at, ':', host.size))
-        return err_new(ERR_BAD_REQUEST,
-                       "listen \"%s\": an IPv6 address stands in brackets: [::1]:7443", text);
+        return err_new(ERR_BAD_REQUEST, "listen \"%s\": an IPv6 address needs brackets: [::1]:7443",
+                       text);
     *ret_host = host.size > 0 ? mem_strndup(host.at, host.size) : mem_strdup("0.0.0.0");
     *ret_port = (unsigned)port;
     return NULL;
@@ -68,8 +68,8 @@ static struct err *check_texts(const char *key, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!json_is_string(json_array_get(list, i)))
-            return err_new(ERR_BAD_REQUEST, "%s: want a list of texts", key);
-    return json_is_array(list) ? NULL : err_new(ERR_BAD_REQUEST, "%s: want a list of texts", key);
+            return err_new(ERR_BAD_REQUEST, "%s: want a list of strings", key);
+    return json_is_array(list) ? NULL : err_new(ERR_BAD_REQUEST, "%s: want a list of strings", key);
 }
 
 static struct err *check_config(const json_t *config)
@@ -82,13 +82,13 @@ static struct err *check_config(const json_t *config)
         return err_new(ERR_BAD_REQUEST, "want apiVersion: mete.dev/v1, kind: Config");
     json_object_foreach ((json_t *)(uintptr_t)config, key, value) {
         if (is_among(config_planned, key))
-            return err_new(ERR_BAD_REQUEST, "\"%s\" is not there yet", key);
+            return err_new(ERR_BAD_REQUEST, "\"%s\" is not supported yet", key);
         if (!is_among(config_keys, key))
             return err_new(ERR_BAD_REQUEST, "unknown member \"%s\"", key);
         if (text_equal(key, "hostPathRoots"))
             TRY(check_texts(key, value));
         else if (!json_is_string(value))
-            return err_new(ERR_BAD_REQUEST, "%s: want a text", key);
+            return err_new(ERR_BAD_REQUEST, "%s: want a string", key);
     }
     return NULL;
 }

@@ -20,7 +20,7 @@ static struct err *parse_size(struct str size, struct jobs_change *ret)
     TRY(num_parse_int64(count, 1, POOL_GPUS_MAX, &gpus));
     ret->gpus = (uint32_t)gpus;
     if (size.size >= sizeof(ret->model))
-        return err_new(ERR_INVALID, "a model of over %zu bytes", sizeof(ret->model) - 1);
+        return err_new(ERR_INVALID, "a model name over %zu bytes", sizeof(ret->model) - 1);
     for (size_t i = 0; i < size.size; i++)
         ret->model[i] = (char)tolower((unsigned char)size.at[i]);
     return NULL;
@@ -67,10 +67,10 @@ static struct err *add_document(struct queue_file *f, json_t *document)
     if (!text_equal(kind, "Queue"))
         return err_new(ERR_INVALID, "kind '%.64s': want Cluster or Queue", kind ? kind : "");
     if (!name)
-        return err_new(ERR_INVALID, "a queue wants metadata.name");
+        return err_new(ERR_INVALID, "a queue needs metadata.name");
     TRY(kind_validate(kind_find("mete.dev", "queues"), document));
     if (json_object_get(f->queues, name))
-        return err_new(ERR_INVALID, "queue %s is there twice", name);
+        return err_new(ERR_INVALID, "duplicate queue %s", name);
     (void)json_object_set(f->queues, name, document); /* its name is valid */
     return NULL;
 }
@@ -155,7 +155,7 @@ static struct err *read_live(struct cli *c, struct sim_cluster *cluster)
     if (sim_cluster_node_count(cluster) == 0)
         return err_new(ERR_INVALID, "the running Mete has no nodes");
     if (left_out > 0)
-        cli_say(c, "%zu jobs of the cluster have no time limit and are left out", left_out);
+        cli_say(c, "%zu jobs of the cluster have no time limit and are ignored", left_out);
     return NULL;
 }
 
@@ -196,9 +196,11 @@ struct err *jobs_cluster_read(struct jobs_question *q)
     if (from && !text_equal(from, "live"))
         return cli_usage(c, "--from \"%s\": want live", from);
     if (from && flag_text(c->in, "cluster"))
-        return cli_usage(c, "--from live and --cluster: want one of them");
+        return cli_usage(c, "--from live and --cluster exclude each other");
     if (flag_text(c->in, "nodes") || flag_count(c->in, "gpus-per-node", 0) != 0)
-        return cli_usage(c, "--nodes and --gpus-per-node are of a pool: a cluster has its own");
+        return cli_usage(
+            c,
+            "--nodes and --gpus-per-node describe a pool of equal nodes: omit them with a cluster");
     TRY(read_cluster(q, &q->cluster));
     if (!change)
         return NULL;

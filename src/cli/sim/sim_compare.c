@@ -67,7 +67,7 @@ struct err *sim_compare_file(struct cli *c, struct sim_compare *p, const char *f
     AUTO(buf_done) struct buf text = {0};
 
     if (!path)
-        return cli_usage(c, "sim %s wants --%s FILE", c->in->arguments.at[0], flag);
+        return cli_usage(c, "sim %s needs --%s FILE", c->in->arguments.at[0], flag);
     TRY(trace_file_read(path, &text));
     return read(p->trace, path, (struct str){text.at, text.size});
 }
@@ -80,7 +80,7 @@ struct err *sim_compare_values(struct cli *c, struct sim_compare *p)
     for (size_t i = 0; i < p->n_policies; i++)
         wants |= text_equal(p->policies[i], "mete");
     if (!wants)
-        return path ? cli_usage(c, "--values: policy mete is not among those compared") : NULL;
+        return path ? cli_usage(c, "--values needs policy mete in --policies") : NULL;
     if (path)
         TRY(sim_values_read(path, &p->values));
     else

@@ -61,9 +61,8 @@ static struct err *read_pool(struct cli *c, struct replay_options *ret)
 
     e = num_parse_int64(str_of(flag_text(c->in, "nodes")), 1, POOL_NODES_MAX, &nodes);
     if (e)
-        return cli_usage(
-            c, "sim jobs wants --nodes N, from 1 to %d, or --cluster FILE, or --from live",
-            POOL_NODES_MAX);
+        return cli_usage(c, "sim jobs needs --nodes N, from 1 to %d, --cluster FILE or --from live",
+                         POOL_NODES_MAX);
     if (gpus < 1 || gpus > POOL_GPUS_MAX)
         return cli_usage(c, "--gpus-per-node: want 1 to %d", POOL_GPUS_MAX);
     ret->nodes = (uint32_t)nodes;
@@ -81,13 +80,14 @@ static struct err *read_trace(struct jobs_question *q)
     struct estimates estimates;
 
     if (!path)
-        return cli_usage(c, "sim jobs wants --trace FILE");
+        return cli_usage(c, "sim jobs needs --trace FILE");
     TRY(parse_estimates(c, &estimates));
     TRY(trace_file_read(path, &text));
     TRY(job_trace_parse(path, (struct str){text.at, text.size}, &options, &t));
     if (job_trace_needs_cluster(t) && !q->cluster)
-        return err_new(ERR_INVALID, "%s: a pool of equal nodes knows no '%s': want --cluster FILE",
-                       path, job_trace_needs_cluster(t));
+        return err_new(ERR_INVALID,
+                       "%s: a pool of equal nodes does not support '%s': want --cluster FILE", path,
+                       job_trace_needs_cluster(t));
     job_trace_estimate(t, estimates.sigma_milli, estimates.seed);
     q->options.jobs = job_trace_jobs(t);
     q->options.n = job_trace_count(t);
@@ -162,7 +162,8 @@ static struct err *parse_change(struct str text, uint32_t gpus, int64_t *ret)
 
     TRY(jobs_change_parse(text, &change));
     if (change.gpus != 0 && change.gpus != gpus)
-        return err_new(ERR_INVALID, "nodes of %u gpus among nodes of %u: all are alike",
+        return err_new(ERR_INVALID,
+                       "nodes of %u gpus in a pool of nodes of %u: all nodes must be equal",
                        change.gpus, gpus);
     *ret = change.nodes;
     return NULL;
@@ -183,7 +184,7 @@ static struct err *read_what_if(struct jobs_question *q)
                          err_message(e), q->options.gpus_per_node);
     change += q->options.nodes;
     if (change < 1 || change > POOL_NODES_MAX)
-        return cli_usage(c, "--what-if: that makes %d nodes: want 1 to %d", (int)change,
+        return cli_usage(c, "--what-if: the change gives %d nodes: want 1 to %d", (int)change,
                          POOL_NODES_MAX);
     q->nodes_then = (uint32_t)change;
     return NULL;

@@ -81,7 +81,7 @@ struct err *jobs_price_read(struct jobs_question *q)
     AUTO_FREE char *table = NULL;
 
     if (path && each)
-        return cli_usage(q->cli, "--price and --prices: want one of them");
+        return cli_usage(q->cli, "--price and --prices exclude each other");
     q->price.is_known = path || each;
     if (path)
         return read_prices(q, path);

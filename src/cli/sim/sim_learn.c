@@ -44,7 +44,7 @@ struct err *sim_learn(struct cli *c)
     AUTO(buf_done) struct buf table = {0};
 
     if (!nodes || !pods)
-        return cli_usage(c, "sim learn wants --nodes and --pods FILE");
+        return cli_usage(c, "sim learn needs --nodes and --pods FILE");
     TRY(trace_file_read(nodes, &text));
     TRY(openb_read_nodes(o, nodes, (struct str){text.at, text.size}));
     buf_done(&text);

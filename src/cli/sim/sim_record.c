@@ -101,7 +101,7 @@ static json_t *row_of(const struct recording_report *r, double wall_s)
 static void tell(struct cli *c, const char *file, const struct recording_report *r)
 {
     if (r->differing == 0) {
-        cli_say(c, "%s: a replay decides the same, to the byte", file);
+        cli_say(c, "%s: the replay decides the same, to the byte", file);
         return;
     }
     cli_say(c,
@@ -135,7 +135,7 @@ struct err *sim_record(struct cli *c)
     AUTO(buf_done) struct buf text = {.cap = TRACE_FILE_MAX};
 
     if (!path)
-        return cli_usage(c, "sim record wants the FILE to write");
+        return cli_usage(c, "sim record needs the FILE to write");
     TRY(sim_recording_get(c, &text));
     TRY(file_write(path, FILE_MODE, (struct str){text.at, text.size}));
     return replay(c, path, (struct str){text.at, text.size});
@@ -147,7 +147,7 @@ struct err *sim_replay(struct cli *c)
     AUTO(buf_done) struct buf text = {0};
 
     if (!path)
-        return cli_usage(c, "sim replay wants the FILE to play");
+        return cli_usage(c, "sim replay needs the FILE to replay");
     TRY(trace_file_read(path, &text));
     return replay(c, path, (struct str){text.at, text.size});
 }

@@ -320,7 +320,7 @@ static struct err *add(struct parser *p, const struct flag *f, const char *text)
 static struct err *next_value(struct parser *p, const struct flag *f, const char **ret)
 {
     if (p->at + 1 >= p->n)
-        return err_new(ERR_BAD_REQUEST, "--%s wants a value: %s", f->name,
+        return err_new(ERR_BAD_REQUEST, "--%s needs a value: %s", f->name,
                        f->value ? f->value : "VALUE");
     *ret = p->words[++p->at];
     return NULL;
@@ -343,7 +343,7 @@ static struct err *switch_value(const struct flag *f, const char *text, bool *re
         *ret = text_equal(text, "true");
         return NULL;
     }
-    return err_new(ERR_BAD_REQUEST, "--%s takes no value, or true or false", f->name);
+    return err_new(ERR_BAD_REQUEST, "--%s: want no value, true or false", f->name);
 }
 
 static struct err *parse_long(struct parser *p, const char *word)
@@ -421,7 +421,7 @@ static struct err *check_arguments(const struct invocation *in)
     if (in->wants_help || in->wants_short)
         return NULL;
     if (in->arguments.n < c->n_min)
-        return err_new(ERR_BAD_REQUEST, "%s wants %s", c->name, c->arguments);
+        return err_new(ERR_BAD_REQUEST, "%s needs %s", c->name, c->arguments);
     if (in->arguments.n > c->n_max)
         return err_new(ERR_BAD_REQUEST, "%s: \"%s\" is one argument too many", c->name,
                        in->arguments.at[c->n_max]);

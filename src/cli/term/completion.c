@@ -80,7 +80,7 @@ static struct err *completion_run(struct cli *c)
         return output_write(c, str_of(zsh_text));
     if (text_equal(shell, "fish"))
         return output_write(c, str_of(fish_text));
-    return cli_usage(c, "there is no completion for \"%s\": want bash, zsh or fish", shell);
+    return cli_usage(c, "no completion for \"%s\": want bash, zsh or fish", shell);
 }
 
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};

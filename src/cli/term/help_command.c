@@ -35,7 +35,7 @@ static struct err *help_run(struct cli *c)
     } else {
         command = command_find(c->in->arguments.at[0]);
         if (!command) {
-            cli_try(c, "mete --help   lists what there is");
+            cli_try(c, "mete --help   lists the commands");
             return cli_usage(c, "there is no command \"%s\"", c->in->arguments.at[0]);
         }
         text = help_format_command(command, false);

@@ -191,7 +191,7 @@ struct err *pipe_write(int fd, struct str bytes)
         if (n < 0 && errno == EAGAIN)
             (void)poll(&p, 1, -1); /* somebody else made it non-blocking */
         else if (n < 0 && errno != EINTR)
-            return err_errno(errno, "write what came");
+            return err_errno(errno, "write output");
         done += n > 0 ? (size_t)n : 0;
     }
     return NULL;

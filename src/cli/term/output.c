@@ -329,7 +329,7 @@ struct err *output_write(struct cli *c, struct str bytes)
 {
     if (fwrite(bytes.at ? bytes.at : "", 1, bytes.size, c->out) != bytes.size ||
         fflush(c->out) != 0)
-        return err_new(ERR_INTERNAL, "standard output takes no more");
+        return err_new(ERR_INTERNAL, "write to standard output failed");
     return NULL;
 }
 
