@@ -1,3 +1,5 @@
+/* capability.c - the kernel's capabilities, and Docker's default set */
+
 #include "model/capability.h"
 
 #include "base/str.h"

@@ -1,3 +1,5 @@
+/* cron.c - schedules: fields as bits, and the search for the next time */
+
 #include "model/cron.h"
 
 #include "base/mem.h"
@@ -15,7 +17,7 @@ enum {
 struct bounds {
     unsigned min;
     unsigned max;
-    const char *const *names; /* of min and what follows */
+    const char *const *names; /* of min, min + 1, ... */
 };
 
 static const char *const months[] = {"jan", "feb", "mar", "apr", "may", "jun", "jul",
@@ -70,7 +72,7 @@ struct range {
     bool is_any;
 };
 
-/* "*", "5", "1-5"; `has_step` makes a single number a beginning. */
+/* Reads "*", "5" or "1-5". With `has_step`, a single number is the start of a range. */
 static struct err *read_ends(struct str text, const struct bounds *b, bool has_step,
                              struct range *ret)
 {
@@ -135,7 +137,7 @@ static struct err *read_field(struct str text, const struct bounds *b, uint64_t 
     while (rest.at) {
         struct str part = str_cut(&rest, ',');
 
-        if (part.size > 0) /* Kubernetes takes "1,,2" */
+        if (part.size > 0) /* Kubernetes accepts "1,,2" */
             TRY(read_range(part, b, ret, is_any));
     }
     return NULL;
@@ -146,8 +148,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* How many words there are; at most FIELDS are kept. */
-static size_t split(struct str text, struct str words[FIELDS])
+/* Splits at blanks. Returns the number of words, of which at most FIELDS are in `words`. */
+static size_t fields_split(struct str text, struct str words[FIELDS])
 {
     size_t n = 0;
 
@@ -165,7 +167,7 @@ static size_t split(struct str text, struct str words[FIELDS])
     return n;
 }
 
-static const char *expand(struct str text)
+static const char *macro_expand(struct str text)
 {
     static const struct {
         const char *word;
@@ -187,7 +189,7 @@ static struct err *parse_fields(struct str text, struct cron *ret)
     struct str words[FIELDS] = {{0}};
     uint64_t bits[FIELDS] = {0};
     bool is_any[FIELDS] = {false};
-    size_t n = split(text, words);
+    size_t n = fields_split(text, words);
 
     if (n != FIELDS)
         return err_new(ERR_INVALID, "expected exactly 5 fields, found %zu: [" STR_FMT "]", n,
@@ -214,7 +216,7 @@ struct err *cron_parse(struct str text, struct cron *ret)
         return err_new(ERR_INVALID, "a schedule of more than %d bytes", (int)TEXT_MAX);
     if (*text.at != '@')
         return parse_fields(text, ret);
-    schedule = expand(text);
+    schedule = macro_expand(text);
     if (str_starts_with(text, STR("@every")))
         return err_new(ERR_INVALID, "@every is not implemented by mete yet: " STR_FMT,
                        STR_ARG(text));
@@ -233,7 +235,7 @@ static bool is_day(const struct cron *c, int64_t days, const struct civil *date)
     return is_of_month || is_of_week;
 }
 
-/* The first moment of a day: its midnight, or what comes after where there is none. */
+/* The first moment of a day: midnight, or the first time after a skipped midnight. */
 static int64_t day_begin(const struct zone *z, int64_t days)
 {
     int64_t local = days * DAY_S;
@@ -247,7 +249,7 @@ static int64_t day_begin(const struct zone *z, int64_t days)
     return is_after ? after : before;
 }
 
-/* The first day on or after `days` that fits. False: past `end`. */
+/* Moves `*days` to the first day from there on that the schedule allows. False: past `end`. */
 static bool find_day(const struct cron *c, int64_t *days, int64_t end)
 {
     while (*days < end) {
@@ -301,7 +303,7 @@ bool cron_last(const struct cron *c, const struct zone *z, int64_t after_s, int6
     int64_t from;
     int64_t at = 0;
 
-    /* The shortest time back from now in which it was due at all holds few times to go through. */
+    /* Doubles the span until it has a due time, so that few times are left to step through. */
     do {
         from = now_s - span > after_s ? now_s - span : after_s;
         span *= 2;

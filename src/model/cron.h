@@ -1,10 +1,10 @@
 /*
- * cron.h - when a schedule is due: five fields (minute, hour, day, month, weekday) or @hourly ...
+ * cron.h - cron schedules: five fields (minute, hour, day, month, weekday) or @hourly ...
  *
  * The language and the errors are those of Kubernetes (robfig/cron's standard parser): names of
- * months and weekdays, lists, ranges, steps, '?'; day and weekday are alternatives where both are
- * restricted. In a zone with summer time a time that is skipped is not due that day, and one that
- * comes twice is due twice. @every is not known.
+ * months and weekdays, lists, ranges, steps, '?'; day and weekday are alternatives if both are
+ * restricted. When summer time skips a time, the schedule is not due that day; when a time comes
+ * twice, the schedule is due twice. @every is not supported.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "model/zone.h"
 
-/* A value: bits of allowed minutes and so on. */
+/* A value: a bit for each allowed minute and so on. */
 struct cron {
     uint64_t minutes;
     uint32_t hours;
@@ -29,11 +29,11 @@ struct cron {
 struct err *cron_parse(struct str text, struct cron *ret) MUST_CHECK;
 
 /*
- * The first time after `after_s` (seconds since 1970) at which it is due. False where there is none
- * within five years: "30 2 31 2 *".
+ * The first time after `after_s` (seconds since 1970) at which the schedule is due. False: none
+ * within five years ("30 2 31 2 *").
  */
 bool cron_next(const struct cron *c, const struct zone *z, int64_t after_s, int64_t *ret_s);
 
-/* The last time in (after_s, now_s] at which it was due. False: none. */
+/* The last time in (after_s, now_s] at which the schedule was due. False: none. */
 bool cron_last(const struct cron *c, const struct zone *z, int64_t after_s, int64_t now_s,
                int64_t *ret_s);

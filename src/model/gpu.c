@@ -1,3 +1,5 @@
+/* gpu.c - short model names, and the names of health states */
+
 #include "model/gpu.h"
 
 #include <stddef.h>
@@ -5,10 +7,10 @@
 
 #include "base/str.h"
 
-/* Words that say whose it is, not what it is. */
+/* Brands, which are not part of the short model. */
 static const char *const brands[] = {"nvidia",   "tesla",  "quadro",   "geforce", "amd",
                                      "instinct", "radeon", "intel(r)", "intel",   "emulated"};
-/* Words that mean something only together with the next one. */
+/* Words that need the next word. */
 static const char *const series[] = {"rtx", "gtx", "titan", "max", "pro"};
 static const char *const endings[] = {"ti", "super", "ada"};
 
@@ -34,7 +36,7 @@ static bool has_digit(const char *word)
     return strpbrk(word, "0123456789") != NULL;
 }
 
-/* The next run of what is no separator, in lower case, off `*rest`; false at the end. */
+/* Takes the next word off `*rest`, in lower case. False: the end. */
 static bool next_word(const char **rest, char ret[GPU_TEXT_SIZE])
 {
     static const char separators[] = " -_/,";
@@ -62,7 +64,7 @@ static void append(char ret[GPU_TEXT_SIZE], const char *word)
     ret[used + size] = '\0';
 }
 
-/* "rtx" "4090" "ti" is one name; "rtx" "a6000" is an a6000. */
+/* Adds the word after a series: "rtx 4090 ti" is one name, but "rtx a6000" is "a6000". */
 static void finish_series(const char *rest, char ret[GPU_TEXT_SIZE])
 {
     char word[GPU_TEXT_SIZE];

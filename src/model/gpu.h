@@ -1,4 +1,4 @@
-/* gpu.h - one physical device as all rooms know it */
+/* gpu.h - one physical gpu, and a reading of its sensors */
 #pragma once
 
 #include <stdbool.h>
@@ -15,27 +15,27 @@ enum {
     GPU_TEXT_SIZE = 96
 };
 
-/* A value. Texts are "" where unknown, numbers -1. */
+/* A value. Unknown texts are "", unknown numbers -1. */
 struct gpu {
     char uuid[GPU_TEXT_SIZE];    /* "GPU-..." */
     char product[GPU_TEXT_SIZE]; /* "NVIDIA H100 80GB HBM3" */
-    char model[GPU_TEXT_SIZE];   /* short form for people and --gpus: "h100" */
+    char model[GPU_TEXT_SIZE];   /* short form for users and --gpus: "h100" */
     char pci[32];                /* "00000000:1B:00.0" */
     char serial[32];
     int index; /* for display only */
     int minor; /* /dev/nvidia<minor> */
     int64_t memory_bytes;
-    int64_t memory_reserved_bytes; /* what the driver keeps */
+    int64_t memory_reserved_bytes; /* reserved by the driver */
     int compute_major;
     int compute_minor;
     int numa_node;
-    int link_group; /* gpus with the same number reach each other by NVLink; -1: none */
+    int link_group; /* gpus with the same number are linked by NVLink; -1: none */
     bool is_emulated;
     enum gpu_health health;
     char health_reason[128];
 };
 
-/* A reading; -1 is unknown, never 0. */
+/* A reading; -1: unknown. */
 struct gpu_sample {
     char uuid[GPU_TEXT_SIZE];
     int64_t at_ns; /* monotonic */
@@ -51,7 +51,7 @@ struct gpu_sample {
     int n_processes;
 };
 
-/* "H100 80GB" family name out of a product name: "NVIDIA H100 80GB HBM3" → "h100". */
+/* The short model of a product name: "NVIDIA H100 80GB HBM3" gives "h100". */
 void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE]);
 
 /* "healthy", "unhealthy", "not answering", "lost". */

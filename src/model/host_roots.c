@@ -1,3 +1,5 @@
+/* host_roots.c - hostPath roots and clean paths */
+
 #include "model/host_roots.h"
 
 #include "base/mem.h"
@@ -42,7 +44,7 @@ bool host_path_is_in(const char *path, const char *dir)
 {
     size_t size = strlen(dir);
 
-    if (size == 1) /* the root of all */
+    if (size == 1) /* "/" */
         return path[0] == '/';
     return strncmp(path, dir, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
@@ -60,8 +62,8 @@ bool host_path_is_of_kernel(const char *path)
 static struct err *check_root(const struct host_roots *r, const char *path)
 {
     if (path[1] == '\0')
-        return err_new(ERR_BAD_REQUEST, "host path root '/': that is all of the machine; name the "
-                                        "directories that are for everybody");
+        return err_new(ERR_BAD_REQUEST, "host path root '/': want directories that all users "
+                                        "may mount, not the whole node");
     if (host_path_is_of_kernel(path))
         return err_new(ERR_BAD_REQUEST,
                        "host path root '%s': every container has its own /proc, /sys and /dev",

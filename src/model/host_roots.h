@@ -1,7 +1,7 @@
 /*
- * host_roots.h - the directories of a node that hostPath volumes may be in, whoever asks
+ * host_roots.h - directories of a node that all users may mount as hostPath volumes
  *
- * Each is "/data" or "/data:ro". Paths are compared as text, so they must be clean
+ * A root is written as "/data" or "/data:ro". Paths are compared as text, so they must be clean
  * (host_path_clean).
  */
 #pragma once
@@ -26,19 +26,20 @@ struct host_roots {
 
 void host_roots_done(struct host_roots *r);
 
-/* ERR_BAD_REQUEST: no path, "/", below /proc, /sys or /dev, there twice, or one too many. */
+/* Adds a root. ERR_BAD_REQUEST: the text is no path, is "/", is in /proc, /sys or /dev, or is
+ * present already; or there are too many roots. */
 struct err *host_roots_add(struct host_roots *r, const char *text) MUST_CHECK;
 
-/* The innermost root that `path` is in, or NULL. */
+/* The innermost root that contains `path`, or NULL. */
 const struct host_root *host_roots_find(const struct host_roots *r, const char *path);
 
-/* "/data, /scratch (read-only)" or "none", for people. The caller frees it. */
+/* "/data, /scratch (read-only)" or "none", for messages. The caller frees it. */
 char *host_roots_format(const struct host_roots *r);
 
-/* An absolute path without "." and "..", doubled slashes and one at the end dropped; NULL: it is
- * none. The caller frees it. */
+/* The path without doubled slashes and a slash at the end; NULL: the path is not absolute, or has
+ * "." or "..". The caller frees it. */
 char *host_path_clean(const char *path);
-/* Whether `path` is `dir` or below it; both clean. */
+/* Is `path` equal to `dir` or below it? Both must be clean. */
 bool host_path_is_in(const char *path, const char *dir);
-/* Whether it is in /proc, /sys or /dev, of which every container has its own. */
+/* Is the path in /proc, /sys or /dev, of which each container has its own? */
 bool host_path_is_of_kernel(const char *path);

@@ -1,3 +1,5 @@
+/* image_name.c - the grammar of image names */
+
 #include "model/image_name.h"
 
 #include <stdio.h>
@@ -30,7 +32,7 @@ bool image_digest_is_valid(const char *text)
     return true;
 }
 
-/* Words of a-z and 0-9 with ".", "_", "__" or any number of "-" between them. */
+/* Is `s` made of words of a-z and 0-9, with ".", "_", "__" or any number of "-" between them? */
 static bool is_component(struct str s)
 {
     size_t i = 0;
@@ -56,7 +58,7 @@ static bool is_component(struct str s)
     }
 }
 
-/* A host name or address, and a port perhaps. */
+/* Is `s` a host name or address, with an optional port? */
 static bool is_registry(struct str s)
 {
     struct str port = s;
@@ -90,7 +92,7 @@ static bool is_tag(struct str s)
     return true;
 }
 
-/* Whether what stands before the first slash is a registry: it looks like a host. */
+/* Is the part before the first slash a registry? Then it looks like a host. */
 static bool names_registry(struct str first)
 {
     if (str_equal(first, STR("localhost")))
@@ -101,7 +103,7 @@ static bool names_registry(struct str first)
     return false;
 }
 
-/* The last colon after the last slash begins the tag. */
+/* Cuts the tag off, which begins at the last colon after the last slash. */
 static struct str cut_tag(struct str *name)
 {
     for (size_t i = name->size; i > 0 && name->at[i - 1] != '/'; i--) {

@@ -1,9 +1,8 @@
 /*
  * image_name.h - names of container images, as registries read them: [REGISTRY/]PATH[:TAG][@DIGEST]
  *
- * What is short is made long the way Docker does it: "busybox" is
- * "docker.io/library/busybox:latest". The grammar is that of the distribution project's reference
- * package.
+ * Short names are completed as by Docker: "busybox" is "docker.io/library/busybox:latest". The
+ * grammar is that of the distribution project's reference package.
  */
 #pragma once
 
@@ -18,21 +17,21 @@ enum {
     IMAGE_NAME_SIZE = IMAGE_REPOSITORY_SIZE + IMAGE_TAG_SIZE + IMAGE_DIGEST_SIZE
 };
 
-/* The name of the machine's own root file system: an image that is never stored. */
+/* The name of the node's own root file system, an image that is never stored. */
 #define IMAGE_HOST "host"
 
 /* A value. */
 struct image_name {
     char repository[IMAGE_REPOSITORY_SIZE]; /* "docker.io/library/busybox" */
-    char tag[IMAGE_TAG_SIZE];               /* "" where there is a digest */
+    char tag[IMAGE_TAG_SIZE];               /* "": the name has a digest */
     char digest[IMAGE_DIGEST_SIZE];         /* "" or "sha256:..." */
 };
 
-/* ERR_INVALID says what of the name is wrong. A tag beside a digest is dropped: the digest decides.
+/* ERR_INVALID names the wrong part. A tag beside a digest is dropped, because the digest decides.
  */
 struct err *image_name_parse(const char *text, struct image_name *ret) MUST_CHECK;
 
-/* The long form: what image_name_parse reads back as the same. */
+/* The long form, which image_name_parse reads back as the same name. */
 void image_name_format(const struct image_name *n, char ret[IMAGE_NAME_SIZE]);
 
 /* "docker.io" of "docker.io/library/busybox". */

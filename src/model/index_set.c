@@ -1,3 +1,5 @@
+/* index_set.c - sets of small numbers and their text form */
+
 #include "model/index_set.h"
 
 #include <assert.h>
@@ -85,7 +87,7 @@ static struct err *read_range(struct str part, size_t end, int64_t *last, struct
         return err_new(ERR_INVALID, "%lld after %lld: want numbers in ascending order",
                        (long long)first, (long long)*last);
     for (int64_t i = first; i <= second; i++)
-        (void)index_set_add(set, (size_t)i); /* ascending: was not in */
+        (void)index_set_add(set, (size_t)i); /* ascending, so it is new */
     *last = second;
     return NULL;
 }

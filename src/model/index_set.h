@@ -9,10 +9,10 @@
 #include "base/str.h"
 
 enum {
-    INDEX_SET_MAX = 1 << 20 /* numbers are below it */
+    INDEX_SET_MAX = 1 << 20 /* all numbers are below this */
 };
 
-/* {0} is the empty set; index_set_done frees. */
+/* {0} is the empty set; index_set_done frees it. */
 struct index_set {
     uint64_t *words;
     size_t n_words;
@@ -24,21 +24,22 @@ static inline bool index_set_has(const struct index_set *s, size_t i)
     return i / 64 < s->n_words && (s->words[i / 64] >> (i % 64) & 1) != 0;
 }
 
-/* False where it was in already. An index of INDEX_SET_MAX or more is the caller's bug. */
+/* Adds `i`. False: the set had it. An index of INDEX_SET_MAX or more is the caller's bug. */
 bool index_set_add(struct index_set *s, size_t i);
 void index_set_remove(struct index_set *s, size_t i);
 
-/* How many of `s` are below `end`. */
+/* The count of numbers in `s` below `end`. */
 size_t index_set_count_below(const struct index_set *s, size_t end);
-/* How many of `s` are in `other`. */
+/* The count of numbers in both sets. */
 size_t index_set_count_common(const struct index_set *s, const struct index_set *other);
 
 /*
  * Reads ascending numbers and ranges below `end` (at most INDEX_SET_MAX): "0-3,7"; "" is the empty
- * set. ERR_INVALID says what is wrong; `*ret`, which holds nothing before, changes on success only.
+ * set. ERR_INVALID: the text is malformed. `*ret`, which must be empty, changes on success only.
  */
 struct err *index_set_parse(struct str text, size_t end, struct index_set *ret) MUST_CHECK;
-/* As Kubernetes writes completedIndexes: ranges of two as "1,2". The caller frees it. */
+/* The text of the set as in Kubernetes' completedIndexes, with ranges of two as "1,2". The caller
+ * frees it. */
 char *index_set_format(const struct index_set *s);
 
 void index_set_done(struct index_set *s);

@@ -1,8 +1,11 @@
 /*
- * The media of a state, out of those of its instances: NONE (0) with no instance that has a part of
- * the engines, USUAL, ONE and ALL as the enum says; 3 of them are enough to say what may come:
- * ONE forbids another ONE, ALL all but NONE, and any part of the engines forbids ALL.
+ * mig.c - MIG geometries, states and names of profiles
+ *
+ * The media of a state follow from its instances: NONE (0) without an instance that has a part of
+ * the engines, else USUAL, ONE or ALL of the enum. These decide the further instances: ONE forbids
+ * another ONE, ALL forbids all but NONE, and any part of the engines forbids ALL.
  */
+
 #include "model/mig.h"
 
 #include <stdlib.h>
@@ -20,7 +23,7 @@ enum {
     STATES
 };
 
-/* The boards with seven compute slices on eight units differ in names and memory only. */
+/* Boards with seven compute slices on eight units differ in names and memory only. */
 #define SEVEN_STARTS 0x7f
 
 #define SEVEN(key, models, gib, g1, g1_large, g2, g3, g4, g7, mib1, mib2, mib4, mib8)             \
@@ -175,7 +178,7 @@ static uint8_t media_after(uint8_t state, enum mig_media media)
 }
 
 /* The units of an instance. */
-static uint16_t span(const struct mig_profile *p, unsigned start)
+static uint16_t instance_span(const struct mig_profile *p, unsigned start)
 {
     return (uint16_t)(((1u << p->size) - 1) << start);
 }
@@ -188,7 +191,7 @@ uint16_t mig_starts(const struct mig_geometry *g, struct mig_state s, unsigned p
     if (!media_allows(s.media, p->media))
         return 0;
     for (unsigned left = p->starts; left; left &= left - 1)
-        if (!(s.occupied & span(p, (unsigned)__builtin_ctz(left))))
+        if (!(s.occupied & instance_span(p, (unsigned)__builtin_ctz(left))))
             ret |= (uint16_t)(left & -left);
     return ret;
 }
@@ -198,12 +201,12 @@ struct mig_state mig_state_add(const struct mig_geometry *g, struct mig_state s,
 {
     const struct mig_profile *p = &g->profiles[profile];
 
-    s.occupied |= span(p, start);
+    s.occupied |= instance_span(p, start);
     s.media = media_after(s.media, p->media);
     return s;
 }
 
-/* "1g.10gb+me" is "1g.10gb" with something beside it. */
+/* Is the profile without "+me" or "-me"? */
 static bool is_usual(const struct mig_profile *p)
 {
     return !strpbrk(p->name, "+-");
@@ -293,7 +296,7 @@ int mig_table_start(const struct mig_table *t, struct mig_state s, unsigned prof
     return t->starts[profile * n + index_of(t->geometry, s)];
 }
 
-/* Decimal digits at `*at`, at most three; 0: there are none. */
+/* Reads at most three decimal digits at `*at`; 0: no digits. */
 static unsigned read_number(const char **at)
 {
     unsigned ret = 0;
@@ -347,7 +350,7 @@ unsigned mig_name_milli(const char *name)
             const char *here = geometries[i].profiles[k].name;
             unsigned milli = mig_profile_milli(&geometries[i], k);
 
-            /* all begin alike: the first digit of the memory tells most of them apart */
+            /* a quick test first: names differ mostly in the first digit of the memory */
             if (here[PLACE] == name[PLACE] && milli > most && text_equal(here, name))
                 most = milli;
         }

@@ -1,3 +1,5 @@
+/* moment.c - points in time as users write them */
+
 #include "model/moment.h"
 
 #include <stdio.h>
@@ -12,7 +14,7 @@ static int64_t offset_at(zone_fn zone, int64_t utc_ns)
     return zone ? zone(utc_ns) : 0;
 }
 
-/* The beginning of a day "2026-11-01" in the zone. */
+/* The beginning of a day like "2026-11-01" in the zone. */
 static struct err *day_begins(struct str day, zone_fn zone, int64_t *ret_ns)
 {
     char text[STAMP_TEXT_SIZE];
@@ -28,13 +30,13 @@ static struct err *day_begins(struct str day, zone_fn zone, int64_t *ret_ns)
     }
     if (utc_ns < DAY_NS)
         return err_new(ERR_INVALID, "day " STR_FMT ": want one after 1970", STR_ARG(day));
-    /* The offset that holds there is known only when the time is: the second look has it. */
+    /* The offset depends on the time that it gives: the second look has the right one. */
     first_ns = utc_ns - offset_at(zone, utc_ns);
     *ret_ns = utc_ns - offset_at(zone, first_ns);
     return NULL;
 }
 
-/* The day that `ns` is in, `back_days` before it. */
+/* The beginning of the day of `ns`, or of the day `back_days` before. */
 static struct err *day_of(int64_t ns, int back_days, zone_fn zone, int64_t *ret_ns)
 {
     char text[STAMP_TEXT_SIZE];
@@ -53,7 +55,7 @@ static struct err *month_of(int64_t ns, zone_fn zone, int64_t *ret_ns)
     return day_begins((struct str){text, 10}, zone, ret_ns);
 }
 
-/* Digits where `form` has '0', itself elsewhere. */
+/* Has the text a digit for each '0' of `form`, and the same characters elsewhere? */
 static bool has_form(struct str text, const char *form)
 {
     if (text.size != strlen(form))

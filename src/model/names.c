@@ -1,3 +1,5 @@
+/* names.c - Kubernetes' checks of names, in its own words */
+
 #include "model/names.h"
 
 #include <stdbool.h>

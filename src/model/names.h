@@ -1,5 +1,5 @@
-/* names.h - the forms of names that Kubernetes fixes; each check returns NULL or ERR_INVALID with
- * Kubernetes' own words */
+/* names.h - Kubernetes' checks of names; each returns NULL or ERR_INVALID with Kubernetes' own
+ * words */
 #pragma once
 
 #include "base/err.h"

@@ -1,9 +1,9 @@
 /*
  * quantity.c - value = mantissa x 10^power10 x 2^power2, in 128 bits
  *
- * What fits into int64 thousandths never passes 2^113 on the way, so an overflow of the 128 bits is
- * out of range by itself. Fraction digits past DIGITS_MAX only matter for rounding up: they are
- * kept as one sticky bit.
+ * A value within int64 thousandths never passes 2^113 on the way, so an overflow of the 128 bits
+ * means out of range. Fraction digits past DIGITS_MAX matter for rounding up only: one sticky bit
+ * keeps them.
  */
 #include "model/quantity.h"
 
@@ -57,7 +57,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Takes digits with one point off `*rest`; at least one digit. */
+/* Takes digits with at most one point off `*rest`. False: no digit. */
 static bool read_digits(struct str *rest, struct parts *p, bool *ret_is_huge)
 {
     size_t n_integer = 0;
@@ -91,8 +91,8 @@ static bool read_digits(struct str *rest, struct parts *p, bool *ret_is_huge)
     return n > 0;
 }
 
-/* [eE][+-]?digits, all of `text`. A huge exponent saturates: the value is then 0 or out of range.
- */
+/* Reads all of `text` as [eE][+-]?digits. A huge exponent saturates: then the value is 0 or out of
+ * range. */
 static bool read_exponent(struct str text, int *ret)
 {
     bool is_negative;
@@ -135,7 +135,7 @@ static bool read_suffix(struct str text, struct parts *p, struct quantity *q)
     return true;
 }
 
-/* In thousandths, rounded away from zero; false where it does not fit. */
+/* Computes thousandths, rounded away from zero. False: out of range. */
 static bool compute_milli(struct parts p, int64_t *ret)
 {
     wide value = p.mantissa;
@@ -180,8 +180,8 @@ struct err *quantity_parse(struct str text, struct quantity *ret)
     return NULL;
 }
 
-/* Divides `*value` by `by` as often as it stays whole, at most `max` times. */
-static int reduce(uint64_t *value, uint64_t by, int max)
+/* Divides `*value` by `by` while it stays whole, at most `max` times. Returns how often. */
+static int number_reduce(uint64_t *value, uint64_t by, int max)
 {
     int times = 0;
 
@@ -193,17 +193,17 @@ static int reduce(uint64_t *value, uint64_t by, int max)
 static void format_binary(const char *sign, uint64_t units, char ret[QUANTITY_TEXT_SIZE])
 {
     static const char *const names[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-    int times = reduce(&units, 1024, 6);
+    int times = number_reduce(&units, 1024, 6);
 
     (void)snprintf(ret, QUANTITY_TEXT_SIZE, "%s%" PRIu64 "%s", sign, units, names[times]);
 }
 
-/* `milli` is not 0. */
+/* `milli` must not be 0. */
 static void format_decimal(const char *sign, uint64_t milli, bool is_exponent,
                            char ret[QUANTITY_TEXT_SIZE])
 {
     static const char *const names[] = {"m", "", "k", "M", "G", "T", "P"};
-    int times = reduce(&milli, 1000, 6);
+    int times = number_reduce(&milli, 1000, 6);
 
     if (is_exponent && times != 1)
         (void)snprintf(ret, QUANTITY_TEXT_SIZE, "%s%" PRIu64 "e%d", sign, milli, (times - 1) * 3);

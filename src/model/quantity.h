@@ -13,21 +13,21 @@ struct quantity {
         QUANTITY_DECIMAL,
         QUANTITY_BINARY,
         QUANTITY_EXPONENT
-    } form; /* how it was written; format keeps it */
+    } form; /* the written form, which quantity_format keeps */
 };
 
 enum {
     QUANTITY_TEXT_SIZE = 40
 };
 
-/* ERR_INVALID with the text and what would be right; also when it does not fit. Negative values
- * parse. */
+/* ERR_INVALID: the text is malformed or out of range; the message has the text and the right form.
+ * Negative values are valid. */
 struct err *quantity_parse(struct str text, struct quantity *ret) MUST_CHECK;
 
 /*
- * The canonical text, as Kubernetes writes it: "1Gi" stays, "1024Mi" becomes "1Gi", "0.5" becomes
- * "500m". What no binary suffix fits is written in decimal ("812.5Ki" as "832k", where Kubernetes
- * has "832000"), so that reading it back and writing it again changes nothing.
+ * The canonical text, as in Kubernetes: "1Gi" stays, "1024Mi" becomes "1Gi", "0.5" becomes "500m".
+ * A value without a binary suffix is written in decimal ("812.5Ki" as "832k", in Kubernetes
+ * "832000"), so that parsing and formatting it again changes nothing.
  */
 void quantity_format(struct quantity q, char ret[QUANTITY_TEXT_SIZE]);
 

@@ -1,3 +1,5 @@
+/* selector.c - label and field selectors: grammar and matching */
+
 #include "model/selector.h"
 
 #include <stdint.h>
@@ -30,12 +32,12 @@ struct requirement {
 };
 
 struct selector {
-    VEC(struct requirement) all; /* every one must hold */
+    VEC(struct requirement) all; /* all must hold */
     size_t n_values;
 };
 
 struct reader {
-    struct str text; /* all of it, for messages */
+    struct str text; /* the whole text, for messages */
     struct str rest;
 };
 
@@ -88,7 +90,7 @@ static bool read_char(struct reader *r, char c)
     return true;
 }
 
-/* Up to a blank or a sign; may be empty. */
+/* Reads up to a blank or a sign; the word may be empty. */
 static struct str read_word(struct reader *r)
 {
     struct str word;
@@ -115,7 +117,7 @@ static struct requirement *last_requirement(struct selector *s)
     return &s->all.at[s->all.n - 1];
 }
 
-/* Takes `value`. */
+/* Adds a value to the last requirement. Takes `value`. */
 static struct err *add_value(struct selector *s, char *value)
 {
     if (s->n_values == VALUES_MAX) {
@@ -137,7 +139,7 @@ static struct err *as_bad_request(struct err *cause, const char *what, const cha
                    what, SHOWN_MAX, text, err_message(e));
 }
 
-/* A NUL would end a name early: refused with the rest of what is not text. */
+/* Refuses NUL bytes, which would end a name early. */
 static struct err *check_no_nul(const struct reader *r)
 {
     if (r->text.size > 0 && memchr(r->text.at, '\0', r->text.size))
@@ -187,7 +189,7 @@ static struct err *read_number(struct reader *r, struct selector *s)
                    word.size < SHOWN_MAX ? (int)word.size : SHOWN_MAX, word.at);
 }
 
-/* What stands after the key. */
+/* Reads the operation and values after the key. */
 static struct err *read_operation(struct reader *r, struct selector *s)
 {
     struct requirement *last = last_requirement(s);
@@ -256,7 +258,7 @@ struct err *selector_parse_labels(struct str text, struct selector **ret)
     return NULL;
 }
 
-/* Up to an unescaped ','; the text with its escapes still in it. */
+/* Cuts a term off, up to an unescaped ','. Escapes stay in it. */
 static struct str cut_term(struct str *rest)
 {
     struct str term = {.at = rest->at};

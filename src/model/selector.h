@@ -8,19 +8,20 @@
 
 struct selector;
 
-/* "a=b,c!=d,e in (x,y),f notin (z),g,!h". ERR_BAD_REQUEST says where. "" matches everything. */
+/* Reads "a=b,c!=d,e in (x,y),f notin (z),g,!h". "" matches all objects. ERR_BAD_REQUEST names the
+ * place. */
 struct err *selector_parse_labels(struct str text, struct selector **ret) MUST_CHECK;
 
-/* "metadata.name=x,status.phase!=Failed": paths with = == !=. */
+/* Reads "metadata.name=x,status.phase!=Failed": paths with = == !=. */
 struct err *selector_parse_fields(struct str text, struct selector **ret) MUST_CHECK;
 
-/* The value of a key, or NULL where it has none. */
+/* The object's value of a key; NULL: none. */
 typedef const char *(*selector_get_fn)(const void *object, const char *key);
 
 bool selector_matches(const struct selector *s, selector_get_fn get, const void *object);
 
-/* Calls `fn` for each key named, so that the caller can refuse what it cannot select. Stops at the
- * first error. */
+/* Calls `fn` for each key, so that the caller can refuse keys that it does not support. Stops at
+ * the first error. */
 struct err *selector_each_key(const struct selector *s,
                               struct err *(*fn)(void *arg, const char *key), void *arg) MUST_CHECK;
 

@@ -1,3 +1,5 @@
+/* zone.c - time zones: TZif files and the POSIX rule at their end */
+
 #include "model/zone.h"
 
 #include <assert.h>
@@ -18,7 +20,7 @@ struct transition {
     int32_t offset_s; /* from then on */
 };
 
-/* One end of summer time in a rule: Jn, n or Mm.w.d, and the time of day. */
+/* An end of summer time in a rule: Jn, n or Mm.w.d, and the time of day. */
 struct change_day {
     char form; /* 'J', 'N' or 'M' */
     int month;
@@ -27,7 +29,7 @@ struct change_day {
     int32_t time_s;
 };
 
-/* The text at the end of the file: what holds after its table (POSIX TZ). */
+/* The rule for times after the table, at the end of the file (POSIX TZ). */
 struct rule {
     int32_t standard_s;
     int32_t summer_s;
@@ -39,7 +41,7 @@ struct rule {
 struct zone {
     struct transition *transitions; /* by time */
     size_t n;
-    int32_t first_s; /* before the first of them */
+    int32_t first_s; /* offset before the first transition */
     struct rule rule;
     bool has_rule;
 };
@@ -123,7 +125,7 @@ static struct err *read_block(struct str block, const struct counts *c, size_t t
     return NULL;
 }
 
-/* The rule is read from the front; each reader moves `at` and says whether it fits. */
+/* The functions below read parts of the rule at `*at` and move it. False: malformed. */
 static bool read_name(const char **at)
 {
     const char *from = *at;
@@ -173,7 +175,7 @@ static bool read_clock(const char **at, int32_t *ret)
     return true;
 }
 
-static bool skip(const char **at, char c)
+static bool char_skip(const char **at, char c)
 {
     if (**at != c)
         return false;
@@ -186,17 +188,18 @@ static bool read_change(const char **at, struct change_day *ret)
     struct change_day d = {.form = 'N', .time_s = 2 * 3600};
     bool is_read;
 
-    if (skip(at, 'M')) {
+    if (char_skip(at, 'M')) {
         d.form = 'M';
-        is_read = read_digits(at, 12, &d.month) && skip(at, '.') && read_digits(at, 5, &d.week) &&
-                  skip(at, '.') && read_digits(at, 6, &d.day) && d.month >= 1 && d.week >= 1;
-    } else if (skip(at, 'J')) {
+        is_read = read_digits(at, 12, &d.month) && char_skip(at, '.') &&
+                  read_digits(at, 5, &d.week) && char_skip(at, '.') && read_digits(at, 6, &d.day) &&
+                  d.month >= 1 && d.week >= 1;
+    } else if (char_skip(at, 'J')) {
         d.form = 'J';
         is_read = read_digits(at, 365, &d.day) && d.day >= 1;
     } else {
         is_read = read_digits(at, 365, &d.day);
     }
-    if (is_read && skip(at, '/'))
+    if (is_read && char_skip(at, '/'))
         is_read = read_clock(at, &d.time_s);
     *ret = d;
     return is_read;
@@ -208,7 +211,7 @@ static bool read_rule(const char *at, struct rule *ret)
 
     if (!read_name(&at) || !read_clock(&at, &r.standard_s))
         return false;
-    r.standard_s = -r.standard_s; /* west is positive there */
+    r.standard_s = -r.standard_s; /* POSIX counts west as positive */
     if (*at) {
         r.has_summer = true;
         r.summer_s = r.standard_s + 3600;
@@ -219,7 +222,7 @@ static bool read_rule(const char *at, struct rule *ret)
                 return false;
             r.summer_s = -r.summer_s;
         }
-        if (!skip(&at, ',') || !read_change(&at, &r.begin) || !skip(&at, ',') ||
+        if (!char_skip(&at, ',') || !read_change(&at, &r.begin) || !char_skip(&at, ',') ||
             !read_change(&at, &r.end) || *at)
             return false;
     }
@@ -243,7 +246,7 @@ static struct err *read_footer(struct str rest, struct zone *z)
     return NULL;
 }
 
-static struct err *parse(struct str file, struct zone *z)
+static struct err *file_parse(struct str file, struct zone *z)
 {
     struct counts c = {0};
     size_t size;
@@ -272,7 +275,7 @@ struct err *zone_parse(struct str file, struct zone **ret)
 
     if (file.size > FILE_MAX)
         return damaged("too large");
-    TRY(parse(file, z));
+    TRY(file_parse(file, z));
     *ret = TAKE(z);
     return NULL;
 }
@@ -306,7 +309,7 @@ struct err *zone_load(const char *name, struct zone **ret)
     if (!e)
         e = zone_parse((struct str){file.at, file.size}, ret);
     if (e) {
-        err_free(e); /* a directory, a file that is none: whatever it is, it is no zone */
+        err_free(e); /* a directory or another file: no zone */
         return err_new(ERR_INVALID, "unknown time zone %.64s", name);
     }
     return NULL;
@@ -317,7 +320,7 @@ static bool is_leap(int64_t year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-/* Days since 1970 of the change in that year. */
+/* The day of the change in the year, in days since 1970. */
 static int64_t change_in(const struct change_day *d, int64_t year)
 {
     int64_t first;

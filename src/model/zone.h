@@ -1,7 +1,7 @@
 /*
- * zone.h - a time zone: from seconds since 1970 to the time on the wall
+ * zone.h - time zones: the offset from UTC at a time
  *
- * Read from the system's zone files (TZif, RFC 8536), with the rule for the time after their table.
+ * Zones come from the system's zone files (TZif, RFC 8536): a table, and a rule for later times.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 struct zone;
 
 /*
- * `name` as Europe/Berlin; "UTC" is always there. ERR_INVALID "unknown time zone X" where the
- * system has none such, and for names that are paths.
+ * Loads a zone such as "Europe/Berlin"; "UTC" always exists. ERR_INVALID "unknown time zone X": the
+ * system has no such zone, or the name is a path.
  */
 struct err *zone_load(const char *name, struct zone **ret) MUST_CHECK;
 
-/* The content of a zone file. ERR_INVALID says what is wrong. */
+/* Reads the content of a zone file. ERR_INVALID: the file is damaged. */
 struct err *zone_parse(struct str file, struct zone **ret) MUST_CHECK;
 
 void zone_free(struct zone *z); /* accepts NULL */
@@ -27,5 +27,5 @@ static inline void zone_freep(struct zone **z)
     zone_free(*z);
 }
 
-/* Seconds east of Greenwich at that time. NULL is UTC. */
+/* The zone's offset at that time, in seconds east of Greenwich. NULL: UTC. */
 int64_t zone_offset(const struct zone *z, int64_t at_s);

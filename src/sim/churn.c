@@ -62,9 +62,8 @@ static struct err *set_durations(struct world *w)
         w->run_before[w->n_runs++] = sum_s;
     }
     if (w->n_runs == 0 || sum_milli <= 0)
-        return err_new(ERR_INVALID,
-                       "the list of pods does not say how long they ran: want gpus and "
-                       "the columns scheduled_time and deletion_time");
+        return err_new(ERR_INVALID, "the list of pods has no running times of pods with gpus: want "
+                                    "the columns scheduled_time and deletion_time");
     w->gap_ms = MS_PER_S * sum_s / (double)w->n_runs * sum_milli / (double)n * 100 /
                 ((double)w->options->load_pct * (double)openb_capacity_milli(w->trace));
     return NULL;

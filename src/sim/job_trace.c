@@ -171,7 +171,7 @@ static struct err *read_ask(struct job_trace *t, const struct csv *c, const stru
     ret->model = keep_text(t, csv_text(c, at->model));
     TRY(read_mig(t, c, at->mig, &ret->mig));
     if (*ret->mig && milli < MILLI)
-        return csv_error(c, "a slice of a gpu (mig) is no share of one (gpu_milli)");
+        return csv_error(c, "mig and gpu_milli in one job: want a slice or a share");
     ret->priority = (int32_t)priority;
     ret->gpu_milli = (uint32_t)milli;
     ret->gpu_bytes = gpu_mib << 20;
@@ -217,7 +217,7 @@ static struct err *read_job(struct job_trace *t, const struct csv *c, const stru
     if (t->jobs.n == JOBS_MAX)
         return csv_error(c, "over %d jobs", JOBS_MAX);
     if (ask.pods > 0 && gpus % ask.pods != 0)
-        return csv_error(c, "%d gpus are not as many for each of %u pods", (int)gpus, ask.pods);
+        return csv_error(c, "%d gpus cannot be divided by %u pods", (int)gpus, ask.pods);
     j.duration_s = j.duration_s > 0 ? j.duration_s : 1;
     if (ask.limit_s > 0 && j.duration_s > ask.limit_s)
         j.duration_s = ask.limit_s; /* the job ends at its limit */

@@ -86,7 +86,7 @@ struct err *openb_run(const struct openb *o, const struct openb_run_options *opt
     struct err *failed;
 
     if (!order || !ranks)
-        return err_new(ERR_INVALID, "seed %" PRIu64 ": no %s of it", options->seed,
+        return err_new(ERR_INVALID, "seed %" PRIu64 ": no %s", options->seed,
                        order ? "ranks of nodes" : "order of arrival");
     TRY(openb_engine_new(o, &engine, ranks, &e));
     failed = mete_values_set(e, options->values) == METE_OK

@@ -62,7 +62,7 @@ static void note_cycle(struct player *p, const struct record_cycle *cycle,
 static struct err *player_begin(struct player *p, const struct mete_options *options)
 {
     if (p->engine)
-        return err_new(ERR_INVALID, "a second beginning");
+        return err_new(ERR_INVALID, "a second line 'engine'");
     p->engine = mete_engine_new(options);
     if (!p->engine)
         return err_new(ERR_INVALID, "there is no policy '%s'", options->policy);

@@ -48,7 +48,7 @@ struct err *cluster_policy_parse(struct str text, struct cluster_policy *ret)
     }
     return err_new(ERR_INVALID,
                    "policy '" STR_FMT "': on a cluster want engine, priority, fifo or "
-                   "sjf, and if wanted :PLACEMENT",
+                   "sjf, optionally with :PLACEMENT",
                    STR_ARG(text));
 }
 

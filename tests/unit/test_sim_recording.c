@@ -403,7 +403,7 @@ static void says_what_is_wrong(void **state)
         {"", "r: no recording: want the line 'engine' first"},
         {"cycle now_ns=1\n", "r:1: want the line 'engine' first"},
         {"engine policy=\"chess\"\n", "r:1: there is no policy 'chess'"},
-        {"engine\nengine\n", "r:2: a second beginning"},
+        {"engine\nengine\n", "r:2: a second line 'engine'"},
         {"engine\nfly\n", "r:2: 'fly' is no call of the engine"},
         {"engine\ncycle now_ns=x\n",
          "r:2: cycle: now_ns: number 'x': want an integer from -9223372036854775808 to "
