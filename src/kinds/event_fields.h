@@ -1,4 +1,4 @@
-/* event_fields.h - what both versions of Event have, kind_event.c */
+/* event_fields.h - the fields that both versions of Event share; defined in kind_event.c */
 #pragma once
 
 #include "kinds/kind/kind.h"

@@ -1,18 +1,19 @@
 /*
- * ledger.h - who holds which gpu: the one function that gives devices away
+ * ledger.h - the ledger: the holder of each gpu, and the one function that gives devices to pods
  *
  * Internal objects of group "mete.dev", never served for writing:
- *   placements/<ns>/<name>   one a workload, of a large one "<name>/1" and so on beside it, each
- *                            with some of its pods, so that the end of one costs what a few do:
- * {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[uuid...]}],
- *                            "fromNs","attempt","gpus":[{"uuid","model"}]}]}   (account.h)
- *   ledger//<gpu uuid>       one a gpu that is held:
- * {"placement":"ns/name","pod":"ns/name","podUid","node"}
  *
- * ledger_bind writes the placement, one ledger object a gpu with "must be absent" (so that a device
- * cannot be given twice, whoever asks) and the projection onto the pods (spec.nodeName, the
- * annotation mete.dev/devices, the condition PodScheduled) in one transaction. The scheduler and
- * the pods/binding route both call it.
+ *   placements/<ns>/<name>   one a workload; a large workload has parts "<name>/1" and so on, so
+ *                            that the end of a pod writes a small object:
+ *   {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[uuid...]}],
+ *                              "fromNs","attempt","gpus":[{"uuid","model"}]}]}   (account.h)
+ *   ledger//<gpu uuid>       one a held gpu:
+ *   {"placement":"ns/name","pod":"ns/name","podUid","node"}
+ *
+ * ledger_bind writes in one transaction the placement, one ledger object a gpu with the
+ * precondition "absent" (so that no gpu is given twice), and the projection onto the pods
+ * (spec.nodeName, the annotation mete.dev/devices, the condition PodScheduled). The scheduler and
+ * the route pods/binding both call it.
  */
 #pragma once
 
@@ -23,13 +24,13 @@ struct txn;
 
 struct ledger_container {
     const char *name;
-    const char *const *gpus; /* uuids; each is on the node by its annotation mete.dev/gpus */
+    const char *const *gpus; /* uuids, each in the node's annotation mete.dev/gpus */
     size_t n_gpus;
 };
 
 struct ledger_pod {
     const char *name;
-    const char *uid; /* must be the pod's that is there */
+    const char *uid; /* must be the present pod's */
     const char *node;
     const struct ledger_container *containers;
     size_t n_containers;
@@ -37,38 +38,38 @@ struct ledger_pod {
 
 struct ledger_placement {
     const char *ns;
-    const char *workload; /* name of the placement: the pod's name for a pod by itself */
+    const char *workload; /* the placement's name: the pod's for a single pod */
     const struct ledger_pod *pods;
     size_t n_pods;
-    int64_t now_ns; /* realtime, for the condition and the accounting: of objects_now_ns */
+    int64_t now_ns; /* from objects_now_ns, for the condition and the accounting */
 };
 
 /*
- * ERR_CONFLICT names the gpu and who holds it, the pod that is bound, gone or being deleted, or the
- * node that is gone or has no such gpu. All or nothing. Two containers of one pod may name the same
- * gpu only where one of them is an init container. A placement that is there already grows by the
- * pods.
+ * Binds all pods or none. ERR_CONFLICT names the gpu and its holder, the pod that is bound, gone or
+ * being deleted, or the node that is gone or lacks the gpu. Two containers of a pod may name the
+ * same gpu only if one of them is an init container. The pods join a placement that is there
+ * already.
  */
 struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store_done_fn done,
                         void *arg) MUST_CHECK;
 
 /*
- * Adds to a transaction what frees the devices of `pod` (its tree), and the row of its attempt:
- * called by objects_* when a pod becomes terminal by its node's word, or is removed. Adds nothing
- * where it holds nothing.
+ * Adds to a transaction the release of the devices of `pod` (its tree), and the row of its attempt;
+ * nothing if the pod holds nothing. objects_* calls it when a node reports the pod's end, or the
+ * pod is removed.
  */
 void ledger_release_in(struct store *s, struct txn *t, const json_t *pod,
                        const struct account_end *end);
 
-/* The pod ("ns/name") that holds `uuid`, or NULL. The caller frees it. */
+/* The pod ("ns/name") that holds `uuid`, or NULL. The caller frees the text. */
 char *ledger_holder(const struct store *s, const char *uuid);
 
-/* The same by what is applied: for choosing gpus, never for a reply. */
+/* Is the gpu free in the applied state? For choosing gpus, never for a reply. */
 bool ledger_is_free(const struct store *s, const char *uuid);
 
 /*
- * Checks that each ledger object names a live pod with that uid, on that node, listing that gpu,
- * and each bound live pod's gpus are in the ledger under its name: the invariant "never given
- * twice". ERR_INTERNAL tells what is wrong.
+ * Checks the invariant "a device is never given twice": each ledger object names a live pod with
+ * its uid, on its node, that lists the gpu, and each gpu of a bound live pod is in the ledger under
+ * the pod's name. ERR_INTERNAL says what is wrong.
  */
 struct err *ledger_check(const struct store *s) MUST_CHECK;

@@ -1,8 +1,9 @@
 /*
- * scheduler_names.h - the values of a pod's spec.schedulerName that Mete places
+ * scheduler_names.h - the values of spec.schedulerName that Mete places
  *
- * "default-scheduler" and "mete" always; beside them those that the configuration names, by default
- * the schedulers whose manifests Mete takes. A pod that names another is left to that scheduler.
+ * Mete always places pods of "default-scheduler" and "mete", and those of the schedulers that the
+ * configuration names; by default these are the schedulers whose manifests Mete accepts. Other pods
+ * are left to their schedulers.
  */
 #pragma once
 
@@ -23,11 +24,12 @@ struct scheduler_names {
     size_t n;
 };
 
-/* "volcano,mine"; "": only the two. ERR_INVALID says which part is no name, or there twice. */
+/* Parses "volcano,mine"; "": only the built-in names. ERR_INVALID says which part is not a name, or
+ * occurs twice. */
 struct err *scheduler_names_parse(const char *text, struct scheduler_names *ret) MUST_CHECK;
 void scheduler_names_done(struct scheduler_names *names);
 
-/* `name` NULL or "": the default, which is Mete's. */
+/* Does Mete place pods with this name? NULL or "": the default scheduler, which is Mete's. */
 bool scheduler_names_has(const struct scheduler_names *names, const char *name);
-/* "default-scheduler, mete, volcano". The caller frees it. */
+/* "default-scheduler, mete, volcano". The caller frees the text. */
 char *scheduler_names_format(const struct scheduler_names *names);

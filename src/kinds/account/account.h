@@ -1,24 +1,21 @@
 /*
- * account.h - who held what from when to when: a row for each attempt, and the states of each gpu
+ * account.h - accounting: a row for each attempt, and the states of each gpu over time
  *
  * Internal objects of group "mete.dev", never served for writing. Times are ns since 1970; in a key
  * they have 19 digits, so that keys sort by time:
  *
- *   accounting//<to>.<from>.<pod uid>.<attempt>  one an attempt that is over
- *   capacity//<to>.<from>.<gpu uuid>             one a stretch of time in which a gpu was in one
- *                                                state, over
- *   gpustates//<gpu uuid>                        the stretch that goes on; none: there is no such
- *                                                gpu
+ *   accounting//<to>.<from>.<pod uid>.<attempt>  a row: an attempt that is over
+ *   capacity//<to>.<from>.<gpu uuid>             a stretch: a past time in one state of a gpu
+ *   gpustates//<gpu uuid>                        the gpu's open stretch; absent: no such gpu
  *
- * An attempt of a pod is one stretch of its placement: it begins at the binding, or where the
- * attempt before it ended; it ends when one of the containers is restarted, or with the release.
- * So the attempts of a placement share its time among them without a gap. The one that goes on is
- * the pod's entry in its placement (ledger.h): {"fromNs", "attempt", "user", "jobId",
- * "gpus":[{"uuid","model"}]}.
- * What closes it writes the row in the same transaction: each attempt has exactly one.
+ * An attempt of a pod is one stretch of its placement. It begins at the binding, or when the
+ * attempt before it ended; it ends when a container restarts, or with the release. So the attempts
+ * of a placement share its time without a gap. The open attempt is the pod's entry in its placement
+ * (ledger.h): {"fromNs", "attempt", "user", "jobId", "gpus":[{"uuid","model"}]}. The transaction
+ * that closes an attempt writes its row: each attempt has exactly one row.
  *
- * What the containers used comes from their node, in the pod's annotation mete.dev/usage (written
- * by account_usage_format). What a container's attempt used is counted in the pod's attempt that it
+ * The node reports the containers' usage in the pod's annotation mete.dev/usage (written by
+ * account_usage_format). The usage of a container's attempt counts in the pod's attempt that it
  * ended in.
  */
 #pragma once
@@ -29,14 +26,14 @@
 
 struct txn;
 
-#define POD_USAGE "mete.dev/usage" /* annotation: what the last attempts of containers used */
+#define POD_USAGE "mete.dev/usage" /* annotation: usage of the containers' last attempts */
 
 enum {
     ACCOUNT_KEY_SIZE = 160,
     ACCOUNT_TIME_DIGITS = 19
 };
 
-/* What one container used over its attempt, or so far; -1: not known. */
+/* A container's usage over its attempt, or so far; -1: unknown. */
 struct account_usage {
     int64_t cpu_ns;
     int64_t memory_kib_seconds; /* working set over time */
@@ -44,51 +41,52 @@ struct account_usage {
 };
 
 /*
- * The time of rows: the wall clock, but never back, also over a restart. Where the wall clock is
- * behind (it was set back), this one goes on from where it is by the monotonic clock, slower by
- * 1/1024, until they meet. {0} is one that is to be read.
+ * The time of rows: a wall clock that never goes back, not even over a restart. If the system's
+ * wall clock is behind (it was set back), this clock goes on from its last time by the monotonic
+ * clock, slower by 1/1024, until the two meet. {0}: not yet read.
  */
 struct account_clock {
     int64_t last_ns;
-    int64_t monotonic_ns; /* when it was that */
-    bool is_read;         /* the rows of the store were asked */
+    int64_t monotonic_ns; /* monotonic time at last_ns */
+    bool is_read;         /* last_ns has taken the store's rows into account */
 };
 
 int64_t account_now_ns(struct account_clock *c, const struct store *s, const struct loop *l);
 
-/* A pod's attempt is over, or the pod. */
+/* The end of a pod's attempt, or of the pod. */
 struct account_end {
-    const json_t *pod; /* as it will be, or was last; NULL: not known */
-    int64_t now_ns;    /* of account_now_ns */
+    const json_t *pod; /* the new or last state; NULL: unknown */
+    int64_t now_ns;    /* from account_now_ns */
     struct account_clock *clock;
 };
 
-/* Begins the first attempt in a pod's entry of its placement. `gpus`: the node's list, may be NULL.
- */
+/* Begins the first attempt in a pod's placement entry. `gpus`: the node's list, may be NULL. */
 void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t now_ns);
-/* The row of the attempt that goes on, and of those that came and went unseen; the pod is over. */
+/*
+ * The pod is over: adds the rows of the open attempt, and of attempts that passed unseen before it.
+ */
 void account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
                    const struct account_end *end);
-/*
- * Rows for the restarts that end->pod tells, and the entry of what goes on now; `before` is the pod
- * as it was. Adds nothing where no container was restarted.
- */
+/* Adds rows for the restarts that end->pod reports, and updates the pod's entry for the open
+ * attempt; nothing if no container restarted. `before` is the pod's state before. */
 void account_restarts_in(const struct store *s, struct txn *t, const json_t *before,
                          const struct account_end *end);
 
-/* A node is written or goes (`after` NULL): the states of its gpus. `before` NULL: it is new. */
+/* Adds the states of a node's gpus when the node is written, new (`before` NULL) or removed
+ * (`after` NULL). */
 void account_node_in(const struct store *s, struct txn *t, const json_t *before,
                      const json_t *after, struct account_clock *clock, int64_t now_ns);
 
-/* The annotation's value: {"containers":{"NAME":{"ATTEMPT":{"cpuNs",...}}}}. */
+/* Adds a container's usage to the annotation's value:
+ * {"containers":{"NAME":{"ATTEMPT":{"cpuNs",...}}}}. */
 void account_usage_put(json_t *root, const char *container, int64_t attempt,
                        const struct account_usage *u);
 
 /* ---- reading ---- */
 
-/* Texts are borrowed from `tree`; "" where unknown, but for `cause`. */
+/* Texts are borrowed from `tree`; "": unknown, except `cause`. */
 struct account_row {
-    const json_t *tree; /* as it is stored; of an attempt that goes on: the placement's entry */
+    const json_t *tree; /* the stored row; of an open attempt the placement's entry */
     const char *ns;
     const char *pod;
     const char *uid;
@@ -96,22 +94,22 @@ struct account_row {
     const char *queue;
     const char *workload;
     const char *node;
-    const char *cause; /* NULL: it goes on */
+    const char *cause; /* NULL: open */
     const json_t *gpus;
     int64_t job_id; /* 0: none */
     int64_t attempt;
     int64_t from_ns;
-    int64_t to_ns;     /* of what goes on: INT64_MAX */
-    int64_t exit_code; /* -1: not known */
+    int64_t to_ns;     /* open: INT64_MAX */
+    int64_t exit_code; /* -1: unknown */
     struct account_usage usage;
 };
 
-/* What a stored row says. False: it is damaged. */
+/* Reads a stored row. False: damaged. */
 bool account_row_read(const json_t *tree, struct account_row *ret);
 
 enum account_state {
-    ACCOUNT_UP, /* it can be given away */
-    ACCOUNT_OUT /* it is there, and cannot: unhealthy, or its node is silent or cordoned */
+    ACCOUNT_UP, /* in service: pods can get the gpu */
+    ACCOUNT_OUT /* out of service: unhealthy, or its node is silent or cordoned */
 };
 
 struct account_stretch {
@@ -120,14 +118,14 @@ struct account_stretch {
     const char *node;
     enum account_state state;
     int64_t from_ns;
-    int64_t to_ns; /* of what goes on: INT64_MAX */
+    int64_t to_ns; /* open: INT64_MAX */
 };
 
 bool account_stretch_read(const json_t *tree, struct account_stretch *ret);
 
-/* The times in a key of `accounting` or `capacity`. False: it is not one. */
+/* Reads the times in a key of `accounting` or `capacity`. False: not such a key. */
 bool account_key_read(const char *name, int64_t *ret_from_ns, int64_t *ret_to_ns);
-/* A key that all rows ending at `to_ns` or later come after. */
+/* A key just before all rows that end at `to_ns` or later. */
 void account_key_before(int64_t to_ns, char ret[ACCOUNT_KEY_SIZE]);
 
 static inline struct store_range account_rows(void)
@@ -150,21 +148,21 @@ static inline struct store_range account_placements(void)
     return (struct store_range){.group = "mete.dev", .resource = "placements"};
 }
 
-/* Calls `fn` for the attempts of a placement that go on. */
+/* Calls `fn` for each open attempt of a placement. */
 void account_each_open(const struct store_object *placement,
                        void (*fn)(void *arg, const struct account_row *row), void *arg);
 
 /*
- * The invariant "accounting adds up" over [from, to): for each gpu, what the rows say was held is
- * what their union covers (nothing twice), held + free + out of service = capacity to the ns, and
- * who holds a gpu by the ledger has an attempt that goes on. ERR_INTERNAL tells what is wrong.
+ * Checks the invariant "accounting adds up" over [from, to), for each gpu: the held time in the
+ * rows is the time of their union (no overlap), held + free + out of service = capacity to the ns,
+ * and a pod that holds a gpu by the ledger has an open attempt. ERR_INTERNAL says what is wrong.
  */
 struct err *account_check(const struct store *s, int64_t from_ns, int64_t to_ns) MUST_CHECK;
 
-/* One gpu's time in a period, in ns; capacity = held + free + out. */
+/* A gpu's time in a period, in ns; capacity = held + free + out. */
 struct account_time {
     int64_t capacity_ns;
-    int64_t held_ns; /* also while it was out of service */
+    int64_t held_ns; /* out of service or not */
     int64_t free_ns;
     int64_t out_ns;
 };
@@ -174,7 +172,7 @@ struct account_span {
     int64_t to_ns;
 };
 
-/* One gpu's stretches and holders, in any order; sorted here. Clips all to the period. */
+/* A gpu's stretches and holders, in any order; account_sum sorts and clips them to the period. */
 struct account_spans {
     struct account_span *held;
     size_t n_held;
@@ -184,9 +182,7 @@ struct account_spans {
     size_t n_out;
 };
 
-/*
- * Each ns counts once: held before out before free. `*ret_sum_ns` (may be NULL) is what the
- * holders' times add up to, which is more than held where two held it at once.
- */
+/* Sums up a gpu's time. Each ns counts once: as held, else as out, else as free. `*ret_sum_ns` (may
+ * be NULL) is the sum of the holders' times, which exceeds held if two held the gpu at once. */
 struct account_time account_sum(struct account_spans *s, struct account_span period,
                                 int64_t *ret_sum_ns);

@@ -1,4 +1,4 @@
-/* job.h - batch/v1 Job and CronJob: their schema, and the rules that it cannot say */
+/* job.h - batch/v1 Job and CronJob: schema, and the rules beyond it */
 #pragma once
 
 #include "kinds/kind/cause.h"
@@ -12,7 +12,7 @@
 #define JOB_INDEX             "batch.kubernetes.io/job-completion-index"
 #define JOB_INDEX_FAILURES    "batch.kubernetes.io/job-index-failure-count"
 #define JOB_INDEX_IGNORED     "batch.kubernetes.io/job-index-ignored-failure-count"
-#define JOB_TRACKING          "batch.kubernetes.io/job-tracking" /* finalizer of its pods */
+#define JOB_TRACKING          "batch.kubernetes.io/job-tracking" /* finalizer of a Job's pods */
 #define CRONJOB_SCHEDULED_FOR "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 enum {
@@ -25,13 +25,13 @@ extern const struct field job_spec_fields[];   /* job_fields.c */
 extern const struct field job_status_fields[]; /* job_fields.c */
 
 void job_spec_set_defaults(json_t *spec);
-/* `is_template`: of a CronJob; its selector is made for each Job. */
+/* `is_template`: the spec belongs to a CronJob, whose Jobs get generated selectors. */
 void job_spec_validate(const json_t *spec, bool is_template, const struct path *at,
                        struct causes *causes); /* job_validate.c */
 void job_policies_validate(const json_t *spec, const struct path *at,
                            struct causes *causes); /* job_policies.c */
 
 bool job_is_indexed(const json_t *spec);
-/* Complete or Failed: nothing of it changes any more. */
+/* Is the Job Complete or Failed? Such a Job no longer changes. */
 bool job_is_finished(const json_t *job);
 bool job_has_condition(const json_t *job, const char *type);

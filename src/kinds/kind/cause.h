@@ -1,7 +1,7 @@
 /*
- * cause.h - what is wrong with an object, field by field, in Kubernetes' words
+ * cause.h - causes: the faults of an object, field by field, in Kubernetes' words
  *
- * A path is a chain of parts on the stack, written out only when there is something to say.
+ * A path is a chain of parts on the stack; only a fault writes it out.
  */
 #pragma once
 
@@ -21,11 +21,11 @@ enum path_part {
 struct path {
     const struct path *up; /* NULL: a top-level field */
     enum path_part part;
-    const char *name; /* of a field, or a key */
+    const char *name; /* a field's name, or a key */
     size_t index;
 };
 
-/* spec.containers · spec.containers[0] · data[key]. Live until the end of the block. */
+/* spec.containers · spec.containers[0] · data[key]. Valid until the end of the block. */
 #define PATH(parent, field) (&(const struct path){.up = (parent), .name = (field)})
 #define PATH_INDEX(parent, i) \
     (&(const struct path){.up = (parent), .part = PATH_IS_INDEX, .index = (i)})
@@ -34,7 +34,7 @@ struct path {
 
 void path_add(struct buf *out, const struct path *p);
 
-/* {0} at first; causes_done frees. After CAUSES_MAX causes the others are only counted. */
+/* {0} is empty; causes_done frees. Causes after CAUSES_MAX are only counted. */
 struct causes {
     struct buf text; /* "a: Required value, b: ..." */
     json_t *details; /* array of {reason, message, field}, NULL without causes */
@@ -47,7 +47,7 @@ enum {
 
 void causes_done(struct causes *c);
 
-/* `detail` may be "" for required; values are quoted and cut. */
+/* `detail` may be "" for required. Values are quoted, and truncated. */
 void cause_required(struct causes *c, const struct path *at, const char *detail);
 void cause_invalid(struct causes *c, const struct path *at, const char *value, const char *detail);
 void cause_invalid_int(struct causes *c, const struct path *at, int64_t value, const char *detail);
@@ -61,19 +61,18 @@ void cause_too_long(struct causes *c, const struct path *at, size_t max_bytes);
 void cause_too_many(struct causes *c, const struct path *at, size_t found, size_t max);
 void cause_not_found(struct causes *c, const struct path *at, const char *value);
 
-/* Takes an error of a check (NULL: none) as the cause "Invalid value". */
+/* Takes the error of a check (NULL: none) and adds it as the cause "Invalid value". */
 void cause_take(struct causes *c, const struct path *at, const char *value, struct err *e);
 
-/* For what says `immutable: true` in `before`: `key`, and immutable itself, must stay. */
+/* If `before` has `immutable: true`: adds causes when `key` or `immutable` changes. */
 void cause_if_immutable(struct causes *c, const json_t *before, const json_t *after,
                         const char *key);
 
 /* NULL without causes, else ERR_INVALID `KIND "NAME" is invalid: ...` with its details. */
 struct err *causes_err(const struct causes *c, const char *kind, const char *name) MUST_CHECK;
 
-/* The `details.causes` of a Status that tells about `e`; a new array, empty where there are none.
- */
+/* The `details.causes` of a Status about `e`: a new array, empty without causes. */
 json_t *cause_list(const struct err *e);
 
-/* "not implemented yet", as said of every field that is refused by its name. */
+/* "not implemented yet", the text for every field that is refused by its name. */
 extern const char cause_not_implemented[];

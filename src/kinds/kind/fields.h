@@ -1,4 +1,4 @@
-/* fields.h - short ways to write schema tables, and the parts that several kinds share */
+/* fields.h - macros for schema tables, and the parts that several kinds share */
 #pragma once
 
 #include "kinds/kind/kind.h"
@@ -17,14 +17,14 @@
 #define F_OBJECT(n, sub, text, ...) F(n, FIELD_OBJECT, text, .fields = (sub), ##__VA_ARGS__)
 #define F_LIST(n, of, text, ...)    F(n, FIELD_LIST, text, .item = (of), ##__VA_ARGS__)
 #define F_MAP(n, of, text, ...)     F(n, FIELD_MAP, text, .item = (of), ##__VA_ARGS__)
-/* Known, and refused by its name unless it says nothing. */
+/* A known field that is refused by its name, unless its value means nothing. */
 #define F_REFUSED(n, text, ...) F(n, FIELD_ANY, text, .support = FIELD_REFUSED, ##__VA_ARGS__)
 #define F_END        \
     {                \
         .name = NULL \
     }
 
-/* meta/v1 Condition; `types` says which there are. */
+/* meta/v1 Condition; `types` lists the types. */
 #define F_CONDITION(types)                                                                  \
     F_STRING("type", types, .is_required = true, .size_max = 316),                          \
         F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16), \
@@ -46,6 +46,6 @@ extern const struct field quantity_item;
 extern const struct field any_item;
 extern const struct field object_reference_fields[]; /* core/v1 ObjectReference */
 
-/* metadata.creationTimestamp of an object, or NULL: a cell of a "date" column. New reference. */
+/* metadata.creationTimestamp of an object, or NULL, for a "date" column. New reference. */
 json_t *cell_created(const json_t *object);
 json_t *cell_text(const char *text, const char *fallback); /* NULL and "": the fallback */

@@ -1,4 +1,4 @@
-/* tables.h - the kinds there are, each in its own file */
+/* tables.h - the tables of all kinds, each from its own file */
 #pragma once
 
 #include "kinds/kind/kind.h"

@@ -1,5 +1,4 @@
-/* template.h - what a pod is to be made from (core/v1 PodTemplateSpec), as it stands in other kinds
- */
+/* template.h - core/v1 PodTemplateSpec, a part of other kinds */
 #pragma once
 
 #include "kinds/kind/cause.h"
@@ -8,9 +7,10 @@
 /* {metadata, spec} */
 extern const struct field pod_template_fields[];
 
-/* The defaults that do not depend on the pod. */
+/* Sets the defaults that do not depend on the pod. */
 void template_set_defaults(json_t *template);
-/* As of a pod with that spec, and no names under mete.dev/ in its metadata. */
+/* Validates the template as a pod with its spec; its metadata must have no reserved names. */
 void template_validate(const json_t *template, const struct path *at, struct causes *causes);
-/* "busybox,host": the names or images of its containers. The caller frees it. */
+/* The names or images (`member`) of the template's containers: "busybox,host". The caller frees the
+ * text. */
 char *template_containers(const json_t *template, const char *member);

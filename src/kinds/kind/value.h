@@ -1,5 +1,4 @@
-/* value.h - small questions about JSON values and their fields, shared by the walks over a schema
- */
+/* value.h - questions about JSON values and their fields, for the walks over a schema */
 #pragma once
 
 #include <stdbool.h>
@@ -7,21 +6,20 @@
 #include "base/str.h"
 #include "kinds/kind/kind.h"
 
-/* null, "", [], {} - or what the field calls harmless: says nothing. */
+/* Is the value without effect: null, "", [], {}, or the field's `harmless`? */
 bool value_is_harmless(const struct field *f, const json_t *value);
 
-/* Fills what is absent (or "") and has a fallback, wherever the object that it belongs to is there.
- */
+/* Sets absent (or "") fields to their fallbacks, in every object that is there. */
 void value_set_defaults(const struct field *fields, json_t *object);
 
-/* Standard base64 with padding; `*ret_bad` is the first byte that is wrong. */
+/* Is the text standard base64 with padding? `*ret_bad`: index of the first wrong byte. */
 bool base64_check(struct str text, size_t *ret_bad);
-/* Appends. base64_check must hold for what is decoded. */
+/* Append to `out`. base64_check must hold for text to decode. */
 void base64_encode(struct str bytes, struct buf *out);
 void base64_decode(struct str text, struct buf *out);
 
-/* The text at `key`, "" where there is none. */
+/* The text at `key`, or "". */
 const char *value_text(const json_t *object, const char *key);
 
-/* The item of a list whose name it is; NULL where there is none, and for NULL. */
+/* The item of `list` with this name, or NULL. Accepts a NULL name. */
 const json_t *value_find_named(const json_t *list, const char *name);

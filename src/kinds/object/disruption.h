@@ -1,9 +1,9 @@
 /*
- * disruption.h - how many pods a PodDisruptionBudget lets go now, and whether one may be evicted
+ * disruption.h - PodDisruptionBudgets: how many pods may be evicted now, and may this one?
  *
- * Expected are the pods that match and have not ended; those of them that are being deleted are to
- * be replaced. Healthy are those that are ready and stay. Percentages are of the expected, rounded
- * up, as Kubernetes does. (A controller with a scale is not looked up: there is none here.)
+ * Expected pods match and have not ended; of these, the ones being deleted count as to be replaced.
+ * Healthy pods are ready and not being deleted. Percentages are of the expected pods, rounded up,
+ * as in Kubernetes. (Kubernetes also asks controllers with a scale; Mete has none.)
  */
 #pragma once
 
@@ -15,16 +15,14 @@
 struct disruption {
     int64_t expected;
     int64_t healthy;
-    int64_t desired; /* healthy ones that must stay */
-    int64_t allowed; /* how many more may go */
+    int64_t desired; /* healthy pods that must stay */
+    int64_t allowed; /* pods that may be evicted now */
 };
 
-/* By what is applied. ERR_INVALID for a damaged selector. */
+/* Counts the applied state. ERR_INVALID: a damaged selector. */
 struct err *disruption_count(const struct store *s, const json_t *budget,
                              struct disruption *ret) MUST_CHECK;
 
-/*
- * NULL: `pod` may be evicted now. ERR_BUSY, in Kubernetes' words, where its budget has no room;
- * ERR_INTERNAL where it has more than one budget.
- */
+/* NULL: `pod` may be evicted now. ERR_BUSY, in Kubernetes' words: its budget has no room.
+ * ERR_INTERNAL: it has more than one budget. */
 struct err *disruption_check(const struct store *s, const json_t *pod) MUST_CHECK;

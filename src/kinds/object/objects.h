@@ -1,15 +1,15 @@
 /*
- * objects.h - objects in the store: create, update, patch, delete with all of Kubernetes' rules
+ * objects.h - objects in the store: create, update, patch and delete with all of Kubernetes' rules
  *
- * The one way to write an object, for the API, the controllers and the tests alike: metadata (uid,
- * resourceVersion, generation, creationTimestamp), defaults, validation, preconditions, status
- * split, finalizers and grace. Each returns at once with the object as it will be, or an error;
- * `done` comes when it is durable, and only then may anyone be told. `done` is called exactly once
- * for each call that returned no error (also for a dry run, and where nothing had to be written),
- * never from inside it.
+ * The API, the controllers and the tests write objects only through this module. It keeps metadata
+ * (uid, resourceVersion, generation, creationTimestamp), defaults, validation, preconditions, the
+ * status split, finalizers and grace. Each call returns at once with the object as it will be, or
+ * an error. `done` comes when the write is durable; before that no client may be told. `done` is
+ * called exactly once for each call without an error (also for a dry run, and if nothing had to be
+ * written), never from inside the call.
  *
  * Stored bytes begin with apiVersion, kind and metadata, in that order, and hold no
- * resourceVersion: it is the object's version in the store (objects_decode, objects_format).
+ * resourceVersion: that is the object's version in the store (objects_decode, objects_format).
  */
 #pragma once
 
@@ -21,16 +21,16 @@
 struct objects;
 
 struct objects_options {
-    struct store *store; /* borrowed, outlives this */
-    struct loop *loop;   /* its wall clock makes the stamps */
-    /* Fills `ret` with bytes that nobody can guess (uids, generated names); tests give a seeded
-     * one. */
+    struct store *store; /* borrowed, outlives the objects */
+    struct loop *loop;   /* its wall clock makes the timestamps */
+    /*
+     * Fills `ret` with unpredictable bytes (uids, generated names); tests pass a seeded generator.
+     */
     void (*random)(void *arg, void *ret, size_t size);
     void *arg;
-    const struct host_roots *host_roots; /* where hostPaths may be, whoever asks; NULL: nowhere */
+    const struct host_roots *host_roots;       /* hostPaths allowed for all users; NULL: none */
     const struct network_tiers *network_tiers; /* network_tiers.h; borrowed; NULL: none */
-    /* Where pods find the API, put into the environment of those that get a token; NULL: nowhere.
-     */
+    /* The API's address in the environment of pods that get a token; NULL: not set. */
     const char *api_host;
     const char *api_port;
 };
@@ -45,13 +45,13 @@ static inline void objects_freep(struct objects **o)
 struct store *objects_store(const struct objects *o);
 struct loop *objects_loop(const struct objects *o);
 
-/* The time of accounting: the wall clock that never goes back (account.h). */
+/* The time of accounting: a wall clock that never goes back (account.h). */
 int64_t objects_now_ns(struct objects *o);
 
 struct objects_request {
     const struct kind *kind;
     const char *ns;          /* "" for cluster-wide kinds */
-    const char *name;        /* NULL for create: the body's, or made from generateName */
+    const char *name;        /* NULL for create: the body's, or generated from generateName */
     const char *subresource; /* NULL, "status", "binding" (create only), "finalize" (namespaces,
                                 system only) */
     struct kind_context who;
@@ -66,22 +66,20 @@ struct delete_options {
     int64_t if_version;      /* 0: any */
     const char *propagation; /* NULL (Background), "Background", "Foreground", "Orphan" */
     bool is_dry_run;
-    /* Not NULL: a pod that is to go for others gets the condition DisruptionTarget with this reason
-     * and message, in the same write. */
+    /* Not NULL: the pod is disrupted, and gets the condition DisruptionTarget with this reason and
+     * message in the same write. */
     const char *disruption;
     const char *disruption_message;
-    bool is_requeued; /* a pod that nobody else makes anew is made again once it is gone: requeue.h
-                       */
+    bool is_requeued; /* a pod without a controller is created again after its removal: requeue.h */
 };
 
-/*
- * `*ret` is a new reference to the object as written. `done` may be NULL. `object` may be changed.
- * With the subresource "binding" `object` is a Binding and `*ret` the Status that answers it.
- */
+/* `*ret` is a new reference to the object as written. `done` may be NULL. The call may change
+ * `object`. With the subresource "binding" `object` is a Binding, and `*ret` is the Status that
+ * answers it. */
 struct err *objects_create(struct objects *o, const struct objects_request *r, json_t *object,
                            store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
-/* Replaces; metadata.resourceVersion of `object`, where set, must be the present one
- * (ERR_CONFLICT). */
+/* Replaces an object. ERR_CONFLICT: `object` has a metadata.resourceVersion other than the present
+ * one. */
 struct err *objects_update(struct objects *o, const struct objects_request *r, json_t *object,
                            store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
 
@@ -95,45 +93,45 @@ struct err *objects_patch(struct objects *o, const struct objects_request *r, en
                           const json_t *patch, store_done_fn done, void *arg,
                           json_t **ret) MUST_CHECK;
 
-/* One write of several. */
+/* A write of objects_write_all. */
 struct objects_write {
     struct objects_request request;
     enum {
         WRITE_CREATE,
         WRITE_PATCH /* strategic merge */
     } type;
-    json_t *tree;     /* the object, which may be changed, or the patch */
-    bool must_change; /* ERR_CONFLICT where the patch changes nothing */
+    json_t *tree;     /* the object, which the call may change, or the patch */
+    bool must_change; /* ERR_CONFLICT if the patch changes nothing */
 };
 
 /*
- * All of them in one transaction, or none. Each is judged by what is there before it, so no two may
- * write the same object, nor what goes with it (a quota, gpus that are given back): ERR_INVALID;
- * and at most one creates. `*ret_revision` is the version that all of them will have.
+ * Commits all writes in one transaction, or none. Each write is checked against the state before
+ * the transaction. So no two may write the same object or the same dependent object (a quota,
+ * released gpus): ERR_INVALID. At most one may create. `*ret_revision` is the version of all
+ * objects written.
  */
 struct err *objects_write_all(struct objects *o, const struct objects_write *writes, size_t n,
                               store_done_fn done, void *arg, int64_t *ret_revision) MUST_CHECK;
 
 /*
- * Marks the object for deletion (grace, finalizers) or removes it. For a pod on a node the node
- * removes it, with grace 0, once its containers are proven gone; `*ret` is the object (or its last
- * state).
- * `*ret_is_gone` tells which.
+ * Marks the object for deletion (grace, finalizers), or removes it: `*ret_is_gone`. `*ret` is the
+ * object, or its last state. A pod on a node is removed by the node, with grace 0, once its
+ * containers are proven gone.
  */
 struct err *objects_delete(struct objects *o, const struct objects_request *r,
                            const struct delete_options *d, store_done_fn done, void *arg,
                            json_t **ret, bool *ret_is_gone) MUST_CHECK;
 
-/* The object's tree with metadata.resourceVersion set from its version. New reference. */
+/* The object's tree, with metadata.resourceVersion set from its version. New reference. */
 struct err *objects_decode(const struct store_object *o, json_t **ret) MUST_CHECK;
-/* The same tree, many times as fast, for readers: its parts are shared with other trees and never
- * changed (base/json_pool.h). */
+/* As objects_decode, much faster, for readers: the tree shares parts with other trees and must not
+ * be changed (base/json_pool.h). */
 struct err *objects_decode_shared(struct objects *objects, const struct store_object *o,
                                   json_t **ret) MUST_CHECK;
-/* The same of its member "metadata" at least: the rest may be missing. */
+/* As objects_decode_shared, but only the member "metadata" is certain to be there. */
 struct err *objects_decode_metadata(struct objects *objects, const struct store_object *o,
                                     json_t **ret) MUST_CHECK;
-/* The same as text, without making a tree: what replies and watches send. */
+/* The object as text for replies and watches, made without a tree. */
 void objects_format(const struct store_object *o, struct buf *b);
 
 struct store_key objects_key(const struct kind *k, const char *ns, const char *name);

@@ -1,13 +1,15 @@
 /*
- * requeue.h - pods that come back: ended so that others can start, or by hand, and made again
+ * requeue.h - requeues: evicted or requeued pods are created again
  *
- * A pod without a controller that is deleted so leaves a record of itself, in the transaction that
+ * A pod without a controller that is deleted for a requeue leaves a record, in the transaction that
  * marks it for deletion:
+ *
  *   requeues/<ns>/<name>   of group "mete.dev": {"uid","requeues","pod": its manifest}
- * and once its containers are proven gone and it is removed, the pod is made from it again, in the
- * transaction that takes the record away: the same name, job number, user and place in the order of
- * its priority; a new uid. Who deletes the pod meanwhile takes the record away too. Pods of Jobs
- * and of other controllers are made anew by these.
+ *
+ * Once its containers are proven gone and the pod is removed, the server creates the pod from the
+ * record, in the transaction that deletes the record: the same name, job number, user and place in
+ * the order of its priority; a new uid. A user who deletes the pod in the meantime deletes the
+ * record too. Pods of Jobs and of other controllers are replaced by their controllers.
  */
 #pragma once
 
@@ -15,30 +17,30 @@
 
 struct txn;
 
-#define POD_REQUEUES    "mete.dev/requeues"    /* annotation: how often it was made again */
-#define POD_REQUEUE     "mete.dev/requeue"     /* annotation, anybody's: "never" */
-#define POD_PREEMPTIBLE "mete.dev/preemptible" /* annotation, administrators': "false" */
+#define POD_REQUEUES    "mete.dev/requeues"    /* annotation: how often the pod was requeued */
+#define POD_REQUEUE     "mete.dev/requeue"     /* annotation of users: "never" */
+#define POD_PREEMPTIBLE "mete.dev/preemptible" /* annotation of administrators: "false" */
 
-/* Reasons of the condition DisruptionTarget of one that ends so. */
+/* Reasons of a requeued pod's condition DisruptionTarget. */
 #define POD_PREEMPTED "PreemptionByScheduler" /* as in Kubernetes */
 #define POD_REQUEUED  "RequeuedByUser"
 
-/* Whether somebody makes it anew who is not us. */
+/* Does a controller own the pod, and replace it? */
 bool pod_has_controller(const json_t *pod);
-/* Whether it comes back when it is ended for others. */
+/* Is the pod created again after an eviction? */
 bool pod_is_requeued(const json_t *pod);
 
-/* Adds its record to the transaction that marks it for deletion; nothing where it does not come
- * back. */
+/* Adds the record to the transaction that marks the pod for deletion; nothing if the pod is not
+ * requeued. */
 void requeue_record_in(const struct store *s, struct txn *t, const json_t *pod);
-/* Adds that it does not come back. */
+/* Adds the deletion of the pod's record, if there is one. */
 void requeue_forget_in(const struct store *s, struct txn *t, const json_t *pod);
 
 /*
- * Makes the pod of a record again. ERR_CONFLICT while the old one is there; other errors are those
- * of a creation (a quota that is full) and may pass. `*ret_is_over`: there is no record any more,
- * or it was dropped because its namespace goes or another has its name. Where there is no error,
- * `done` comes once, when what was written is durable or taken back.
+ * Creates the pod of a record. ERR_CONFLICT: the old pod is still there. Other errors are those of
+ * a creation (a full quota) and may pass. `*ret_is_over`: the record is gone, or was dropped
+ * because its namespace is being deleted or another pod has its name. Without an error `done` comes
+ * once, when the write is durable or taken back.
  */
 struct err *requeue_make(struct objects *o, const char *ns, const char *name, store_done_fn done,
                          void *arg, bool *ret_is_over) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* pod_fields.h - the parts of a pod's schema: all of core/v1 PodSpec is known by name */
+/* pod_fields.h - the parts of a pod's schema, which knows every field of core/v1 PodSpec */
 #pragma once
 
 #include "kinds/kind/kind.h"
@@ -15,4 +15,4 @@ extern const struct field pod_security_fields[];       /* pod_security_fields.c 
 extern const struct field container_security_fields[]; /* pod_security_fields.c */
 extern const struct field host_alias_item;             /* pod_security_fields.c */
 extern const struct field field_ref_fields[];          /* pod_container_fields.c: fieldRef */
-extern const struct field resource_ref_fields[];       /* and resourceFieldRef */
+extern const struct field resource_ref_fields[]; /* pod_container_fields.c: resourceFieldRef */

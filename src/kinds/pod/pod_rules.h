@@ -1,4 +1,4 @@
-/* pod_rules.h - the rules of pods that their schema cannot say */
+/* pod_rules.h - rules of pods beyond their schema */
 #pragma once
 
 #include "kinds/kind/kind.h"
@@ -7,7 +7,7 @@ struct path;
 
 void pod_set_defaults(json_t *pod, const struct kind_context *c); /* pod_defaults.c */
 void pod_validate(const json_t *pod, struct causes *causes);      /* pod_validate.c */
-/* Of templates: no more than their pods need to be valid. */
+/* For templates: only the part that makes their pods valid. */
 void pod_spec_set_defaults(json_t *spec);
 void pod_spec_validate(const json_t *spec, const struct path *at, struct causes *causes);
 struct err *pod_validate_update(const json_t *before, const json_t *after,
@@ -15,10 +15,11 @@ struct err *pod_validate_update(const json_t *before, const json_t *after,
 
 /* affinity and topologySpreadConstraints (pod_affinity.c) */
 void pod_validate_affinity(const json_t *spec, const struct path *at, struct causes *causes);
-/* Does a term about other pods look at other namespaces, or could it? */
+/* Does a term about other pods select other namespaces, or could it? */
 bool pod_crosses_namespaces(const json_t *pod);
 
-/* Before a pod is placed, all its scheduling gates are gone; none comes later (pod_gates.c). */
+/* Scheduling gates (pod_gates.c): a pod is not placed while it has one, and gets none after
+ * creation. */
 void pod_validate_gates(const json_t *spec, const struct path *at, struct causes *causes);
 void pod_check_gates(const json_t *was, const json_t *is, const struct path *at,
                      struct causes *causes);
@@ -33,13 +34,13 @@ void container_set_probes(json_t *container);
 void container_validate_probes(const json_t *container, const json_t *spec, bool is_init,
                                const struct path *at, struct causes *causes);
 
-/* a volume, and the mounts of a container (pod_volume_validate.c) */
+/* A volume, and the mounts of a container (pod_volume_validate.c) */
 void pod_validate_volume(const json_t *volume, const json_t *spec, const struct path *at,
                          struct causes *causes);
 void container_validate_mounts(const json_t *container, const json_t *spec, const struct path *at,
                                struct causes *causes);
 
-/* what a resourceFieldRef names; metadata.labels['KEY'] and the like (pod_validate.c) */
+/* The resource of a resourceFieldRef; metadata.labels['KEY'] and the like (pod_validate.c) */
 void pod_validate_resource_ref(const json_t *ref, const json_t *spec, const struct path *at,
                                struct causes *causes);
 bool pod_field_is_subscript(const char *path);

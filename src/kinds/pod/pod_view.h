@@ -1,8 +1,8 @@
 /*
- * pod_view.h - what others read out of a Pod's tree: phase, readiness, requests, status text
+ * pod_view.h - readers of a Pod's tree: phase, readiness, requests, status text
  *
- * Pure readers over validated objects: what is absent reads as nothing asked or Pending. Amounts
- * that would pass int64 saturate.
+ * The functions read validated objects. Absent requests count as 0, an absent phase as Pending.
+ * Amounts past int64 saturate.
  */
 #pragma once
 
@@ -17,19 +17,19 @@ enum {
     POD_OTHERS_MAX = 16
 };
 
-/* status.phase, "Pending" where it is not set. Borrowed. */
+/* status.phase, or "Pending". Borrowed. */
 const char *pod_phase(const json_t *pod);
 bool pod_is_terminal(const json_t *pod); /* Succeeded or Failed */
-bool pod_is_ready(const json_t *pod);    /* its condition Ready is True */
+bool pod_is_ready(const json_t *pod);    /* the condition Ready is True */
 
-/* Other resources that it asks for, in whole units, by name. */
+/* A request for another resource, in whole units. */
 struct pod_other {
     const char *name; /* borrowed from the pod */
     int64_t amount;
 };
 
-/* The larger of the containers' sum and the largest init container; limits count where requests
- * lack. */
+/* The larger of the containers' sum and the largest init container. A limit counts if the request
+ * is absent. */
 struct pod_requests {
     int64_t cpu_milli;
     int64_t memory_bytes;
@@ -37,25 +37,26 @@ struct pod_requests {
     int64_t gpus; /* nvidia.com/gpu */
     struct pod_other others[POD_OTHERS_MAX];
     size_t n_others;
-    bool has_more_others; /* there were more than POD_OTHERS_MAX */
+    bool has_more_others; /* the pod has more than POD_OTHERS_MAX */
 };
 
 struct pod_requests pod_requests(const json_t *pod);
 
-/* Whole gpus, as above. */
+/* The `gpus` of pod_requests. */
 int64_t pod_gpus(const json_t *pod);
 
-/* Of one container: what it requests, else its limit, else 0; in thousandths. */
+/* A container's request, else its limit, else 0; in thousandths. */
 int64_t container_request_milli(const json_t *container, const char *resource);
 
-/* "Guaranteed", "Burstable" or "BestEffort", from cpu and memory. */
+/* "Guaranteed", "Burstable" or "BestEffort", by cpu and memory. */
 const char *pod_qos_class(const json_t *pod);
 
-/* What kubectl shows as STATUS: Running, Completed, Init:0/1, CrashLoopBackOff, Terminating, ... */
+/*
+ * The STATUS that kubectl shows: Running, Completed, Init:0/1, CrashLoopBackOff, Terminating, ...
+ */
 void pod_status_text(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE]);
 
-/* What kubectl shows as READY and RESTARTS: running and ready of all, restarts, and the newest end.
- */
+/* READY and RESTARTS that kubectl shows: ready containers of all, restarts, and the newest end. */
 struct pod_progress {
     size_t n_ready;
     size_t n_containers;

@@ -1,17 +1,15 @@
-/* quota_count.h - how much of a namespace a quota would find used, counted from its objects */
+/* quota_count.h - a namespace's usage, counted from its objects */
 #pragma once
 
 #include "kinds/quota/quota.h"
 
 struct quota_counting {
     const struct store *store;
-    bool is_durable; /* counts what is durable; else what is applied */
+    bool is_durable; /* counts the durable state; else the applied one */
     const char *ns;
-    const json_t *quota; /* its spec and name matter */
+    const json_t *quota; /* only its spec and name are read */
 };
 
-/*
- * `*ret` is a new object: every key of spec.hard with what is used of it. ERR_INVALID where that
- * passes what can be counted.
- */
+/* `*ret` is a new object: each key of spec.hard with its usage. ERR_INVALID: the usage passes what
+ * can be counted. */
 struct err *quota_count(const struct quota_counting *q, json_t **ret) MUST_CHECK;

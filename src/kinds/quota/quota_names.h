@@ -10,14 +10,16 @@
 #include "kinds/kind/kind.h"
 #include "model/quantity.h"
 
-/* Of a JSON value that was decoded before: what does not parse reads as 0. */
+/* The amount of a decoded JSON value; 0 if it does not parse. */
 struct quantity quota_amount(const json_t *value);
-/* Canonical text as a JSON value. New reference. */
+/* The canonical text of an amount, as a JSON value. New reference. */
 json_t *quota_amount_json(struct quantity q);
 
-/* Keys of spec.hard without a '/' that Kubernetes knows: "pods", "limits.cpu", ... */
+/*
+ * Is `resource` a key of spec.hard without a '/' that Kubernetes knows: "pods", "limits.cpu", ...?
+ */
 bool quota_is_standard(const char *resource);
-/* Whether it comes in whole numbers only. */
+/* Does the resource come in whole numbers only? */
 bool quota_is_integer(const char *resource);
 
 /*
@@ -27,14 +29,15 @@ bool quota_is_integer(const char *resource);
  */
 const char *quota_extended(const char *resource);
 
-/* Whether `resource` counts the objects of `k`: "count/jobs.batch", "configmaps". Of pods only
- * "count/pods" does: "pods" counts those that have not ended. */
+/* Does `resource` count the objects of `k`: "count/jobs.batch", "configmaps"? For pods only
+ * "count/pods" does: "pods" counts pods that have not ended. */
 bool quota_counts(const char *resource, const struct kind *k);
 /* The kind that `resource` counts, or NULL. */
 const struct kind *quota_counted(const char *resource);
-/* Events are never counted, as in Kubernetes: a full quota must not hide what happens. */
+/* Does no quota count objects of `k`? True for events, as in Kubernetes: a full quota must not hide
+ * events. */
 bool quota_ignores(const struct kind *k);
 
 bool quota_scope_is_known(const char *scope);
-/* Whether a quota with `scope` may limit the standard `resource`. */
+/* May a quota with `scope` limit the standard `resource`? */
 bool quota_scope_fits(const char *scope, const char *resource);

@@ -1,4 +1,4 @@
-/* protobuf_tables.h - which field of a protobuf message is which member of its JSON */
+/* protobuf_tables.h - tables from fields of protobuf messages to members of their JSON */
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +12,7 @@ enum proto_type {
     PROTO_BOOL,
     PROTO_MESSAGE,
     PROTO_TIME,       /* Time {seconds, nanos}: whole seconds in JSON */
-    PROTO_MICRO_TIME, /* the same, microseconds in JSON */
+    PROTO_MICRO_TIME, /* as PROTO_TIME, microseconds in JSON */
     PROTO_QUANTITY,   /* Quantity {string} */
     PROTO_INT_OR_STRING,
     PROTO_JSON,   /* a message whose field 1 is JSON text: FieldsV1, RawExtension */
@@ -21,8 +21,8 @@ enum proto_type {
 
 enum proto_flags {
     PROTO_REPEATED = 1,
-    PROTO_MAP = 2,       /* string keys to values of the type */
-    PROTO_OMIT_ZERO = 4, /* JSON leaves the zero value out: the field is no pointer in Go */
+    PROTO_MAP = 2,       /* a map from strings to values of the type */
+    PROTO_OMIT_ZERO = 4, /* JSON omits the zero value: the field is no pointer in Go */
 };
 
 struct proto_field {
@@ -33,7 +33,7 @@ struct proto_field {
     const struct proto_field *fields; /* PROTO_MESSAGE, PROTO_INLINE */
 };
 
-/* The body of a request. */
+/* A message that is the body of a request. */
 struct proto_message {
     const char *api_version; /* NULL: any */
     const char *kind;
