@@ -1,6 +1,5 @@
 /*
- * host.h - this machine: what it is, who its users are, and the mounts that containers stand on
- * (host_linux.c)
+ * host.h - this machine: its facts, its users, and the mounts that containers use (host_linux.c)
  */
 #pragma once
 
@@ -15,7 +14,7 @@ enum {
     HOST_GROUPS_MAX = 256
 };
 
-/* Texts are "" where unknown. */
+/* Unknown texts are "". */
 struct host_info {
     char hostname[HOST_TEXT_SIZE];
     char kernel[HOST_TEXT_SIZE];
@@ -23,45 +22,46 @@ struct host_info {
     char arch[HOST_TEXT_SIZE];     /* as Kubernetes calls it: "amd64" */
     char boot_id[HOST_TEXT_SIZE];
     char machine_id[HOST_TEXT_SIZE];
-    char address[HOST_TEXT_SIZE]; /* of the default route's side; "127.0.0.1" without one */
+    char address[HOST_TEXT_SIZE]; /* of the default route's interface; "127.0.0.1" without a default
+                                     route */
     int64_t cpus;
     int64_t memory_bytes;
-    int64_t disk_bytes; /* of the file system that `dir` is on */
+    int64_t disk_bytes; /* of the file system with `dir` */
 };
 
 struct err *host_info_read(const char *dir, struct host_info *ret) MUST_CHECK;
 
-/* A user of the host. A uid without an entry has the group nogroup (65534), no others, "/" as home.
- */
+/* A user of the host. A uid without a passwd entry has only the group nogroup (65534), and "/" as
+ * home. */
 struct host_user {
     uid_t uid;
     gid_t gid;
-    gid_t groups[HOST_GROUPS_MAX]; /* with gid */
+    gid_t groups[HOST_GROUPS_MAX]; /* including gid */
     size_t n_groups;
     char name[HOST_TEXT_SIZE];
     char home[4096];
 };
 
-/* May wait for a directory service: called by a worker. */
+/* Looks a user up. Blocks on a directory service: for a worker. */
 struct err *host_user_read(uid_t uid, struct host_user *ret) MUST_CHECK;
 
-/* Below DATA/node, made by host_enter: /sys without what is mounted below it, and a small tmpfs for
- * the nodes of devices that are bound into containers. */
+/* Below DATA/node, made by host_enter: /sys without its submounts, and a small tmpfs for the device
+ * nodes that are bound into containers. */
 #define HOST_SYS_DIR    "sys"
 #define HOST_DEVICE_DIR "devices"
 
 struct host_mounts {
     const char *dir;      /* DATA/node */
-    const char *rootfs;   /* made: what containers of the image `host` see as / */
-    const char *mask_dir; /* shows empty there */
-    const char *gpu_dir;  /* NULL, or a directory that is made on the host as a mount target */
+    const char *rootfs;   /* made by host_enter: the root of containers of the image `host` */
+    const char *mask_dir; /* appears empty in the rootfs */
+    const char *gpu_dir;  /* a directory to be made on the host as a mount target, or NULL */
 };
 
 /*
- * Enters a mount namespace of our own (mount_ns.h), which gets mounts from the host but gives none
- * back, and makes the root of the image `host`: a small tmpfs with the host's top-level directories
- * bound into it, so that a mount target at the top is made there and never on the host. Called
- * once, before any thread.
+ * Enters the node's own mount namespace (mount_ns.h): mounts of the host propagate into it, none
+ * propagate back. Then makes the root of the image `host`, a small tmpfs into which the host's
+ * top-level directories are bound, so that a new mount target at the top is made in the tmpfs and
+ * never on the host. Called once, before any thread.
  */
 struct err *host_enter(const struct host_mounts *m) MUST_CHECK;
 
@@ -71,17 +71,17 @@ struct host_owner {
     mode_t mode;
 };
 
-/* A tmpfs at an existing directory; size 0: the kernel's default. */
+/* Mounts a tmpfs at an existing directory; size 0: the kernel's default. */
 struct err *host_mount_tmpfs(const char *path, int64_t size_bytes,
                              const struct host_owner *owner) MUST_CHECK;
-/* All mounts at `path`; none is fine. */
+/* Unmounts all mounts at `path`, if any. */
 struct err *host_unmount(const char *path) MUST_CHECK;
 struct err *host_own(const char *path, const struct host_owner *owner) MUST_CHECK;
 struct err *host_rename(const char *from, const char *to) MUST_CHECK;
-/* Since 1970, for workers, which have no loop. */
+/* Realtime in ns since 1970, for workers, which have no loop. */
 int64_t host_wall_ns(void);
 
-/* Whether something is mounted exactly at `path`. */
+/* Is there a mount exactly at `path`? */
 bool host_is_mount(const char *path);
 
 enum host_path {

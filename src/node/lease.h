@@ -1,7 +1,8 @@
 /*
- * lease.h - the Lease kube-node-lease/NODE, by which Kubernetes' clients see that a node is alive
+ * lease.h - the Lease kube-node-lease/NODE, by which Kubernetes clients see that a node is alive
  *
- * The node renews it each 10 s, for 40 s. It belongs to the Node object, and goes with it.
+ * The node renews the Lease each 10 s, for 40 s. The Node object owns it: the garbage collector
+ * deletes both together.
  */
 #pragma once
 
@@ -16,4 +17,4 @@ struct lease_options {
 };
 
 struct lease *lease_new(const struct lease_options *o);
-void lease_free(struct lease *l); /* accepts NULL; the Lease ends by not being renewed */
+void lease_free(struct lease *l); /* accepts NULL; the Lease then expires */

@@ -15,7 +15,7 @@ struct node_facts {
     const json_t *images;        /* Node.status.images; NULL: none */
     const char *runtime_version; /* "crun://1.8.1" */
     const char *version;
-    bool gpus_known; /* false: what the server has of them stays */
+    bool gpus_known; /* false: the server's list of gpus stays as it is */
     const struct gpu *gpus;
     size_t n_gpus;
     const struct gpu_driver_info *driver; /* NULL: none */
@@ -25,7 +25,8 @@ struct node_facts {
     int64_t now_ns;   /* realtime */
 };
 
-/* {"metadata": labels and annotations}. With `is_whole` the object to create. New references. */
+/* {"metadata": labels and annotations}; with `is_whole` the whole object, to be created. A new
+ * reference. */
 json_t *node_object_make(const struct node_facts *f, bool is_whole);
-/* {"status": ...} */
+/* {"status": ...}. A new reference. */
 json_t *node_status_make(const struct node_facts *f);

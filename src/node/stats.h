@@ -1,11 +1,11 @@
 /*
- * stats.h - what runs here, and how much of this machine it uses: sampled each 10 s, told the
- * server
+ * stats.h - the usage of this machine and of its running containers, reported to the server each 10
+ * s
  *
  * POST /mete.dev/v1/nodes/NAME/stats: {"at": ns since 1970, "node": {"cpuNano", "memoryBytes",
  * "windowNs"}, "pods": [{"uid", "containers": [{"name", "attempt", "cpuNano", "memoryBytes",
- * "windowNs", "cpuNs", "memoryKibSeconds"}]}]}. What is not known is left out. A sample that the
- * server does not take is not sent again: the next one is newer.
+ * "windowNs", "cpuNs", "memoryKibSeconds"}]}]}. Unknown values are absent. A sample that the server
+ * did not take is not sent again: the next sample is newer.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct stats_options {
     struct client *client;
     struct pods *pods; /* borrowed, outlives this */
     const char *node;
-    struct err *(*load)(struct machine_load *ret); /* of the machine */
+    struct err *(*load)(struct machine_load *ret); /* machine_load_read, or a test's */
     int64_t every_ns;                              /* 0: 10 s */
 };
 

@@ -1,8 +1,8 @@
 /*
- * worker.h - one thread for what may block on a disk: a message goes in, the loop gets it back done
+ * worker.h - a thread for work that may block on a disk: takes a message, gives it back to the loop
  *
- * Jobs run one after the other, in the order they were given, and share nothing with the loop but
- * their own message. As a seam: tests give one that works at once (worker_inline).
+ * Jobs run one after another, in the order given, and share only their message with the loop. A
+ * seam: tests use a worker that runs each job at once (worker_inline).
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 
 struct worker;
 
-/* In the thread: touches nothing but `message`. */
+/* Runs in the thread; touches only `message`. */
 typedef struct err *(*worker_work_fn)(void *message);
-/* In the loop; `e` is borrowed. */
+/* Runs in the loop; `e` is borrowed. */
 typedef void (*worker_done_fn)(void *message, const struct err *e);
 
 struct worker_ops {
@@ -33,5 +33,5 @@ static inline void worker_give(struct worker *w, worker_work_fn work, worker_don
 }
 
 struct err *worker_new(struct loop *l, struct worker **ret) MUST_CHECK; /* worker_linux.c */
-/* What was given is finished first; `done` is called for all of it. Accepts NULL. */
+/* Finishes all given jobs first, and calls `done` for each. Accepts NULL. */
 void worker_free(struct worker *w);

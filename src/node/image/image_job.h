@@ -1,13 +1,13 @@
 /*
- * image_job.h - one import or pull on its way: image_jobs.c (its steps), image_pull.c (what skopeo
- * is asked and says), image_result.c (what the unpacker says)
+ * image_job.h - one import or pull under way: image_jobs.c (its steps), image_pull.c (calls of
+ * skopeo), image_result.c (output of the unpacker)
  */
 #pragma once
 
 #include "node/image/image_child_linux.h"
 #include "node/image/images_private.h"
 
-/* Who waits for a pull. */
+/* A caller that waits for a pull. */
 struct image_pulling {
     struct image_pulling *prev;
     struct image_pulling *next;
@@ -17,7 +17,7 @@ struct image_pulling {
     void *arg;
 };
 
-/* An import is a job of its own. */
+/* An import; each has its own job. */
 struct image_import {
     struct image_job *job;
     loop_fn drained;
@@ -28,43 +28,44 @@ struct image_job {
     struct image_job *prev;
     struct image_job *next;
     struct images *images;
-    struct loop_timer *later; /* each step is one of its own */
+    struct loop_timer *later; /* runs each step in its own turn of the loop */
     void (*step)(struct image_job *j);
     struct image_pulling *waiters;
     struct image_import import;
-    char *given; /* the name as it was asked for; NULL: the archive says it */
+    char *given; /* the requested name; NULL: the archive names the image */
     char *username;
     char *password;
-    struct image_name name; /* where `given` is */
+    struct image_name name; /* `given`, parsed */
     bool is_pull;
-    bool has_ended; /* import: no more data comes */
+    bool has_ended; /* import: all data has come */
     bool is_preparing;
     bool is_committing;
-    bool is_dropped; /* nobody waits: freed when the worker is done with it */
+    bool is_dropped; /* without callers: freed when the worker is done */
     char *dir;
     struct image_work_dir work;
     char *known;
     char *auth;
-    struct buf pending; /* import: data before the child is there */
+    struct buf pending; /* import: data that came before the child started */
     struct image_child *child;
     unsigned n_fetched;
-    char digest[IMAGE_DIGEST_SIZE]; /* of what the registry has by that name */
+    char digest[IMAGE_DIGEST_SIZE]; /* of the image that the registry has under the name */
     json_t *result;
     struct err *error;
     char id[IMAGE_DIGEST_SIZE];
 };
 
 /* image_jobs.c */
-void job_fail(struct image_job *j, struct err *e); /* takes it; the end follows later */
+/* Takes `e`; the job ends in a later turn of the loop. */
+void job_fail(struct image_job *j, struct err *e);
 void job_succeed(struct image_job *j);
 void job_progress(struct image_job *j, const char *line);
 void job_unpack(struct image_job *j);
 
 /* image_pull.c */
 void job_inspect(struct image_job *j);
-/* skopeo's file for one registry; the caller frees it. */
+/* skopeo's auth.json for one registry; the caller frees the text. */
 char *pull_auth_format(const struct image_name *name, const char *username, const char *password);
-/* The error that skopeo ended with. */
+/* Turns skopeo's exit and stderr into an error. */
 struct err *pull_error(const char *name, const struct image_child_end *end) MUST_CHECK;
 
 /* image_result.c */

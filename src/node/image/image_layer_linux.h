@@ -1,11 +1,11 @@
 /*
- * image_layer_linux.h - one layer of an image into a directory, as overlayfs wants it (in the
- * sandboxed child)
+ * image_layer_linux.h - unpacks one layer into a directory in overlayfs format (in the sandboxed
+ * child)
  *
- * A whiteout becomes a character device 0:0, an opaque directory gets user.overlay.opaque (overlay
- * is mounted with userxattr), as Documentation/filesystems/overlayfs.rst of the kernel says. Owners
- * are those of the layer. Refused: device nodes, names with "..", absolute names, anything that
- * leads out of the layer through a link, more than is allowed.
+ * A whiteout becomes a character device 0:0, and an opaque directory gets user.overlay.opaque
+ * (overlay is mounted with userxattr): see the kernel's Documentation/filesystems/overlayfs.rst.
+ * Owners are kept as in the layer. Refused: device nodes, names with "..", absolute names, paths
+ * that leave the layer through a link, and layers beyond the limits.
  */
 #pragma once
 
@@ -17,17 +17,17 @@
 struct image_layer_job {
     int fd;              /* of the blob */
     const char *name;    /* of the blob, for errors */
-    const char *blob;    /* its digest; NULL: not known */
+    const char *blob;    /* its digest; NULL: unknown */
     const char *diff_id; /* the digest of the uncompressed tar */
-    const char *dir;     /* made; NULL: only check the digests */
-    int64_t *left_bytes; /* what may still be written; counted down */
+    const char *dir;     /* created; NULL: only check the digests */
+    int64_t *left_bytes; /* bytes that may still be written; counted down */
     int64_t *left_entries;
-    void (*progress)(void *arg, int64_t read_bytes); /* now and then */
+    void (*progress)(void *arg, int64_t read_bytes); /* called from time to time */
     void *arg;
 };
 
 struct image_layer_result {
-    int64_t size_bytes; /* of its files */
+    int64_t size_bytes; /* of the layer's files */
     bool is_opaque;     /* hides all layers below */
 };
 

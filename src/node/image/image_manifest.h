@@ -1,8 +1,8 @@
 /*
- * image_manifest.h - what an image says of itself: the JSON of OCI image layouts (image-spec 1.0)
- * and of Docker's archives and registries (manifest version 2, schema 2)
+ * image_manifest.h - image manifests: the JSON of OCI image layouts (image-spec 1.0) and of
+ * Docker's archives and registries (manifest version 2, schema 2)
  *
- * Read in the sandboxed child only. ERR_INVALID says what is wrong or not supported.
+ * Parsed only in the sandboxed child. ERR_INVALID tells what is wrong or unsupported.
  */
 #pragma once
 
@@ -20,10 +20,10 @@ enum image_media {
     IMAGE_MEDIA_MANIFEST
 };
 
-/* Something that is found by its digest. */
+/* A reference by digest. */
 struct image_blob {
     char digest[IMAGE_DIGEST_SIZE];
-    int64_t size_bytes; /* -1: not said */
+    int64_t size_bytes; /* -1: not given */
 };
 
 struct image_manifest {
@@ -34,23 +34,24 @@ struct image_manifest {
 
 struct err *image_manifest_parse(const json_t *j, struct image_manifest *ret) MUST_CHECK;
 
-/* What is wanted of an index. */
+/* The image to choose from an index. */
 struct image_choice {
     const char *architecture; /* as Kubernetes calls it: "amd64" */
-    const char *name;         /* NULL: the only one */
+    const char *name;         /* NULL: the only image */
 };
 
 struct image_chosen {
     struct image_blob blob;
     enum image_media media;
-    const char *name; /* as the index calls it; borrowed from it; NULL: it does not */
+    const char *name; /* the image's name in the index, borrowed; NULL: none */
 };
 
-/* ERR_INVALID also where there are several and none is named so. */
+/* Chooses an image from an OCI index. ERR_INVALID also if several images are left and none has the
+ * name. */
 struct err *image_index_choose(const json_t *j, const struct image_choice *want,
                                struct image_chosen *ret) MUST_CHECK;
 
-/* manifest.json of a Docker archive: the paths in the archive. Borrowed from `j`. */
+/* An image in the manifest.json of a Docker archive, with paths in the archive. Borrowed. */
 struct image_archive {
     const char *config;
     const json_t *names; /* array of texts; NULL: none */
@@ -61,17 +62,17 @@ struct image_archive {
 struct err *image_archive_choose(const json_t *j, const struct image_choice *want,
                                  struct image_archive *ret) MUST_CHECK;
 
-/* What containers need of a config, and the layers' diff ids. */
+/* The part of an image config that containers use, and the layers' diff ids. */
 struct image_config {
     json_t *config; /* owned: user, env, entrypoint, command, workingDir, stopSignal */
     char diff_ids[IMAGE_LAYERS_MAX][IMAGE_DIGEST_SIZE];
     size_t n_layers;
 };
 
-/* ERR_INVALID also where it is for another system or `architecture`. */
+/* ERR_INVALID also if the image is for another system or `architecture`. */
 struct err *image_config_parse(const json_t *j, const char *architecture,
                                struct image_config *ret) MUST_CHECK;
 void image_config_done(struct image_config *c);
 
-/* The same checks on what image_config_parse made, for who is told of it by another process. */
+/* Checks again a config made by image_config_parse in another, untrusted process. */
 struct err *image_config_check(const json_t *config) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * image_streams.h - questions about images on the reverse stream
+ * image_streams.h - image operations over the reverse stream
  *
  *   {"op":"image-list"}               → {"images":[{"id","names","sizeBytes","usedAt","pods"}]}
  *   {"op":"image-import","name":N}    ← an archive → lines {"progress":TEXT}, {"id":...,"names":[]}
@@ -7,7 +7,7 @@
  *   {"op":"image-remove","name":N}    → {"id":...}
  *   {"op":"image-gc","all":BOOL}      → {"removed":N,"freedBytes":N}
  *
- * Each answer is lines of JSON; a failure is the code and message of the stream's end.
+ * Each answer consists of lines of JSON; an error is the code and message of the stream's end.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 struct image_streams;
 
 struct image_streams *image_streams_new(struct images *i, const struct stream_out *out);
-/* Imports end; pulls go on. Accepts NULL. After the images' worker. */
+/* Ends imports; pulls go on. Accepts NULL. To be freed after the images' worker. */
 void image_streams_free(struct image_streams *s);
 
 struct stream_service image_streams_service(struct image_streams *s);

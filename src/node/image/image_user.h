@@ -1,6 +1,6 @@
 /*
- * image_user.h - whom a container of an image runs as: its own /etc/passwd and /etc/group, read as
- * a container runtime reads them
+ * image_user.h - the user of a container, looked up in the image's own /etc/passwd and /etc/group
+ * by the rules of container runtimes
  */
 #pragma once
 
@@ -9,21 +9,21 @@
 
 enum {
     IMAGE_PASSWD_MAX = 1 << 20,   /* bytes of each of the two files */
-    IMAGE_ID_MAX = 65535,         /* in a user namespace */
+    IMAGE_ID_MAX = 65535,         /* with a user namespace */
     IMAGE_ID_MAX_HOST = INT32_MAX /* without one */
 };
 
 struct image_user {
-    const char *user;      /* as the image says: "", "1000", "1000:1000", "name", "name:group" */
-    int64_t uid;           /* runAsUser; -1: as the image says */
-    int64_t gid;           /* runAsGroup; -1: as the image says */
-    int64_t id_max;        /* the last id that there is */
-    bool has_image_groups; /* supplementalGroupsPolicy Merge: also those of /etc/group */
+    const char *user;      /* of the image config: "", "1000", "1000:1000", "name", "name:group" */
+    int64_t uid;           /* runAsUser; -1: the image's */
+    int64_t gid;           /* runAsGroup; -1: the image's */
+    int64_t id_max;        /* largest valid id */
+    bool has_image_groups; /* supplementalGroupsPolicy Merge: add the groups of /etc/group */
 };
 
 /*
- * `passwd` and `group` may be empty. The home of a user without an entry is "/", its group 0.
- * ERR_INVALID: a name that has no entry, an id that is out of range.
+ * `passwd` and `group` may be empty. A user without an entry has the home "/" and the group 0.
+ * ERR_INVALID: a name without an entry, or an id out of range.
  */
 struct err *image_user_find(const struct image_user *u, struct str passwd, struct str group,
                             struct host_user *ret) MUST_CHECK;

@@ -1,4 +1,5 @@
-/* images_private.h - what images.c, image_commit.c, image_jobs.c and image_gc.c share */
+/* images_private.h - the image store as images.c, image_commit.c, image_jobs.c and image_gc.c see
+ * it */
 #pragma once
 
 #include "base/vec.h"
@@ -12,20 +13,20 @@ struct image_use {
     char *pod_uid;
 };
 
-/* One change of the index. They are made one after the other, each on what the one before left. */
+/* One change of the index. Commits run one after another, each on the result of the one before. */
 struct image_commit {
     struct image_commit *prev;
     struct image_commit *next;
     struct images *images;
-    /* Changes `index`, and adds the layers to be moved. A failure changes nothing. */
+    /* Changes `index` and adds the layers to move. After an error the change is dropped. */
     struct err *(*make)(void *arg, json_t *index, struct image_commit *c);
     void (*done)(void *arg, const struct err *e); /* may be NULL */
     void *arg;
 
-    json_t *index; /* as it will be */
+    json_t *index; /* the new index */
     char *text;
     VEC(struct image_move) moves;
-    json_t *trash; /* directories of layers that nobody has after it */
+    json_t *trash; /* directories of layers that no image uses afterwards */
 };
 
 struct image_job;
@@ -40,10 +41,10 @@ struct images {
     char *architecture;
     char *registries;
     json_t *index;
-    struct image *images; /* by id, made of `index` */
+    struct image *images; /* by id, made from `index` */
     const struct image **list;
     size_t n;
-    json_t *used; /* id → realtime of the last use, where that is later than the index says */
+    json_t *used; /* id → realtime of the last use, if later than in the index */
     VEC(struct image_use) uses;
     struct image_commit *commits;
     bool is_committing;
@@ -51,15 +52,15 @@ struct images {
     struct loop_timer *gc_timer;
     bool is_settled;
     bool is_collecting;
-    bool is_full_told; /* in the log */
+    bool is_full_told; /* the log has it */
 };
 
-/* image_commit.c: takes it over. `make` may run at once, `done` never does. */
+/* image_commit.c: takes `c`. `make` may run at once, `done` never does. */
 void images_commit(struct images *i, struct image_commit *c);
 void images_commits_free(struct images *i);
-/* Makes the list anew. */
+/* Replaces the index and rebuilds the list. Takes `index`. */
 void images_index_set(struct images *i, json_t *index);
-/* Removes a directory in the worker, and says so in the log where that fails. */
+/* Removes a directory in the worker; logs a failure. Takes `path`. */
 void images_discard(struct images *i, char *path);
 
 /* image_jobs.c */

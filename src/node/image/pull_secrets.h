@@ -1,5 +1,5 @@
 /*
- * pull_secrets.h - who a registry is to take us for: the passwords in a pod's imagePullSecrets
+ * pull_secrets.h - registry credentials from a pod's imagePullSecrets
  * (kubernetes.io/dockerconfigjson and kubernetes.io/dockercfg)
  */
 #pragma once
@@ -8,18 +8,19 @@
 #include "model/image_name.h"
 
 struct pull_login {
-    char *username; /* NULL: none is for this image */
+    char *username; /* NULL: no credentials for this image */
     char *password;
 };
 
 /*
- * The login of the longest registry or repository prefix that fits, of the Secrets among `refs`
- * (refs.h) that `pod` names. Secrets that are missing or cannot be read do not count: the registry
- * will say what is missing.
+ * Finds the login with the longest registry or repository prefix of `image` in the Secrets that
+ * `pod` names, among `refs` (refs.h). Missing and malformed Secrets are ignored: the registry
+ * refuses the pull then.
  */
 void pull_secrets_find(const json_t *pod, const json_t *refs, const struct image_name *image,
                        struct pull_login *ret);
-/* The same in one text: {"auths":{"REGISTRY":{"auth":...}}}, or without "auths". */
+/* The same for one text: {"auths":{"REGISTRY":{"auth":...}}}, or without "auths". Replaces `ret`
+ * only if the prefix is longer than `*ret_fit`, in bytes. */
 void pull_secret_read(struct str text, const struct image_name *image, struct pull_login *ret,
                       size_t *ret_fit);
 void pull_login_done(struct pull_login *l);

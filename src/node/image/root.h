@@ -1,6 +1,6 @@
 /*
- * root.h - the root of one attempt of an image: what is made of it in the worker before the
- * container is, and what is found in it
+ * root.h - the root file system of one attempt of an image, prepared in the worker before the
+ * container is created
  */
 #pragma once
 
@@ -16,7 +16,7 @@ enum {
     ROOT_DEVICES_MAX = 512
 };
 
-/* Owned by whoever fills it; root_free frees it and its texts. */
+/* root_free frees the struct with its texts. */
 struct root {
     char *layer_dir;
     char *lower_dirs;
@@ -27,18 +27,17 @@ struct root {
     char *device_dir;
     struct root_device devices[ROOT_DEVICES_MAX];
     size_t n_devices;
-    struct host_user found; /* whom the container runs as */
+    struct host_user found; /* the user that the container runs as */
 };
 
 void root_free(struct root *r); /* accepts NULL */
 
 /*
- * In the worker (root_linux.c): mounts the root, refuses one whose /dev, /proc or /sys leads
- * elsewhere, finds its user in it, makes the device nodes that
- * are to be bound into it. May be repeated.
+ * In the worker (root_linux.c): mounts the root, makes the device nodes to be bound into it, and
+ * finds the user. ERR_INVALID: /dev, /proc or /sys of the image is not a directory. Repeatable.
  */
 struct err *root_make(struct root *r) MUST_CHECK;
 
-/* The node of a character device in `dir`, for any mode of it that the host may have: the device
- * cgroup alone decides who opens it. The caller frees. */
+/* The path of a character device node in `dir`, open to all users whatever its mode on the host:
+ * the device cgroup alone decides about access. The caller frees the path. */
 char *root_device_path(const char *dir, int64_t major, int64_t minor);

@@ -1,4 +1,4 @@
-/* sha256_linux.h - SHA-256 of bytes as they come, by libcrypto */
+/* sha256_linux.h - incremental SHA-256, by libcrypto */
 #pragma once
 
 #include <stddef.h>
@@ -15,5 +15,5 @@ static inline void sha256_freep(struct sha256 **s)
 }
 
 void sha256_add(struct sha256 *s, const void *bytes, size_t size);
-/* "sha256:HEX" of all that was added; nothing may be added after it. */
+/* "sha256:HEX" of all added bytes; nothing may be added afterwards. */
 void sha256_end(struct sha256 *s, char ret[IMAGE_DIGEST_SIZE]);

@@ -2,8 +2,7 @@
  * crilog.h - one line of a container's log as conmon writes it (the CRI format)
  *
  *   2026-11-21T09:06:07.539995732+00:00 stdout F text of a whole line
- *   2026-11-21T09:06:07.561683474+00:00 stdout P part of a line that goes on, or ended with its
- * writer
+ *   2026-11-21T09:06:07.561683474+00:00 stdout P part of a line: more follows, or the writer ended
  */
 #pragma once
 
@@ -20,16 +19,15 @@ struct crilog_line {
 };
 
 /*
- * Reads the first line of `bytes`. `*ret_size` is what it took with its line end, 0 when there is
- * no whole line; `ret` borrows from `bytes`. A line that is not in the format comes back as its own
- * text.
+ * Reads the first line of `bytes`. `*ret_size` is the line's size with its line end; 0: no whole
+ * line. `ret` borrows from `bytes`. The text of a malformed line is the line itself.
  */
 void crilog_read(struct str bytes, struct crilog_line *ret, size_t *ret_size);
 
 /*
- * Where the last `n` whole lines of a log begin, as far as `bytes`, which end with the log (or with
- * the start of what was looked at before), tell: counts whole lines from the end into `*count`, and
- * stops before the one that would be number n+1. Returns the offset in `bytes` from which on
- * everything was counted; `*ret_is_found` tells that this is the place.
+ * Finds the begin of the last `n` whole lines of a log, piece by piece from the end: `bytes` end
+ * with the log, or at the begin of the piece before. Counts whole lines backwards into `*count`,
+ * and stops before line n+1. Returns the offset in `bytes` of the first counted line;
+ * `*ret_is_found`: the last `n` lines begin there.
  */
 size_t crilog_tail(struct str bytes, size_t n, size_t *count, bool *ret_is_found);

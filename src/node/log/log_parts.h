@@ -1,15 +1,15 @@
 /*
- * log_parts.h - one attempt's log on disk: the file that conmon writes, and what came before it
+ * log_parts.h - one attempt's log on disk: the file that conmon writes, and the parts before it
  * (log_parts_linux.c)
  *
- *   0.log      is being written
- *   0.log.8    its second name
- *   0.log.7    the part before it; numbers only grow, the oldest are removed first
+ *   0.log      the file being written
+ *   0.log.8    a hard link to it
+ *   0.log.7    the part before it; numbers only grow, and the oldest parts are removed first
  *
- * conmon puts a new file in the place of one that has reached its size. What was there stays by its
- * second name, which each file gets as soon as it is there: so no line is lost or moved, whoever
- * reads a part finds what follows it by its number, and where nobody gives names, as while no node
- * runs, nothing but the present file grows.
+ * When the file has reached its size, conmon renames a new file over it. The old file stays under
+ * its hard link, which the node makes as soon as it sees a file. So no line is lost or moved, and a
+ * reader finds the next part by its number. While no node runs, no links are made, and only the
+ * newest file remains.
  */
 #pragma once
 
@@ -23,21 +23,20 @@ struct log_part {
     char *path;
 };
 
-/* Oldest first; the last is the one that is being written. {0} at first. */
+/* Oldest first; the last part is being written. {0} is empty. */
 struct log_parts {
     VEC(struct log_part) list;
 };
 
-/* ERR_NOT_FOUND: there is no such log (yet). `path` ends with ".log". */
+/* ERR_NOT_FOUND: the log does not exist (yet). `path` ends with ".log". */
 struct err *log_parts_read(const char *path, struct log_parts *ret) MUST_CHECK;
 void log_parts_done(struct log_parts *p);
 
 /*
- * Removes the oldest parts until they are `keep` with the present one, and gives that its second
- * name. To be repeated whenever conmon began anew: then there are never more than `keep` parts and
- * one that has no second name yet, however late this is called.
+ * Removes the oldest parts until `keep` are left, and links the file being written. Call after each
+ * new file of conmon's: then at most `keep` parts and one file without a link exist at any time.
  */
 struct err *log_parts_keep(const char *path, size_t keep) MUST_CHECK;
 
-/* All of it; none is fine. */
+/* Removes all parts, if any. */
 struct err *log_parts_remove(const char *path) MUST_CHECK;

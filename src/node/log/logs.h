@@ -1,9 +1,9 @@
 /*
- * logs.h - containers' logs over the reverse stream
+ * logs.h - container logs over the reverse stream
  *
  * op "logs": {"podUid","container","attempt","previous","follow","tailLines","limitBytes",
- * "sinceSeconds","sinceTime","timestamps"}. The answer is the text; it is sent as far as credit and
- * the connection's backlog allow, and nothing is read ahead: a slow reader costs one buffer.
+ * "sinceSeconds","sinceTime","timestamps"}. The answer is the text, sent as credit and the
+ * connection's backlog allow. Nothing is read ahead: a slow reader costs one buffer.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ struct logs;
 struct logs_options {
     struct loop *loop;
     struct pods *pods;
-    const struct stream_out *out; /* lives as long */
+    const struct stream_out *out; /* outlives this */
 };
 
 struct logs *logs_new(const struct logs_options *o);
-void logs_free(struct logs *l); /* accepts NULL; streams end in silence */
+void logs_free(struct logs *l); /* accepts NULL; open streams get no end */
 
-/* For the uplink, by "op": "logs". */
+/* The uplink's service for "op": "logs". */
 struct stream_service logs_service(struct logs *l);

@@ -1,9 +1,9 @@
 /*
- * rotation.h - what is kept of the logs of running containers
+ * rotation.h - rotation of the logs of running containers
  *
- * conmon begins a new file when one has its size. Here each file gets its second name as soon as it
- * is there (log_parts.h), and the oldest go. A follower loses nothing as long as this process sees
- * a new file before conmon has filled it.
+ * conmon begins a new file when the present one has reached its size. The rotation links each new
+ * file (log_parts.h) and removes the oldest parts. A follower misses no line as long as the node
+ * sees each new file before conmon has filled it.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ struct rotation;
 struct rotation_options {
     struct loop *loop;
     struct pods *pods;
-    struct worker *worker; /* reads and removes the files; freed before the rotation */
-    size_t max_files;      /* with the one that is being written */
+    struct worker *worker; /* links and removes the files; freed before the rotation */
+    size_t max_files;      /* including the file being written */
 };
 
 struct rotation *rotation_new(const struct rotation_options *o);

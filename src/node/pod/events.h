@@ -1,4 +1,4 @@
-/* events.h - Events about pods, posted one after the other behind everything else */
+/* events.h - Events about pods, posted to the server one at a time, at low priority */
 #pragma once
 
 #include "client/client.h"
@@ -6,12 +6,13 @@
 struct events;
 
 struct events *pod_events_new(struct loop *l, struct client *c, const char *node);
-void pod_events_free(struct events *e); /* what is queued is lost */
+void pod_events_free(struct events *e); /* queued Events are lost */
 
 /*
- * `type` is "Normal" or "Warning"; container may be NULL. One that was told before is counted on;
- * of one reason a container tells 25 at once and then one in five minutes, with the count of all
- * (the kubelet's filter). What does not fit in the queue is dropped.
+ * Queues an Event. `type` is "Normal" or "Warning"; `container` may be NULL. A repeated Event
+ * raises the count of the first. As in the kubelet's filter, a container may send 25 Events of one
+ * reason at once, then one each five minutes, whose count includes the suppressed ones. A full
+ * queue drops the Event.
  */
 void pod_events_add(struct events *e, const json_t *pod, const char *container, const char *type,
                     const char *reason, const char *message);

@@ -1,9 +1,9 @@
 /*
- * pinger.h - asks a port whether somebody is well: a GET, or a connection (pinger_linux.c: libcurl)
+ * pinger.h - HTTP GETs and TCP connections for probes (pinger_linux.c: libcurl)
  *
- * As a seam: tests give other ops. Nothing of the environment counts (no proxy), certificates are
- * not checked, of the answer only its head is waited for. A redirect to the same host is followed,
- * one to another is an answer.
+ * A seam: tests use other ops. A ping ignores the environment (no proxy), does not check
+ * certificates, and waits only for the head of the answer. A ping follows a redirect to the same
+ * host; a redirect to another host is an answer.
  */
 #pragma once
 
@@ -14,29 +14,29 @@
 struct ping;
 
 struct ping_question {
-    bool is_http;          /* else a connection is enough */
+    bool is_http;          /* GET; else only a connection */
     bool is_tls;           /* https */
     const char *host;      /* a name or an address, without brackets */
     int64_t port;          /* 1 to 65535 */
-    const char *path;      /* "/healthz?full=1"; of HTTP, as the others */
+    const char *path;      /* "/healthz?full=1"; with is_http, as: */
     const json_t *headers; /* array of {name, value}; NULL: none */
     int64_t timeout_ns;
 };
 
 /*
- * The end of a ping, which is dead after it. `e`: no answer in time, or none at all: for people, in
- * one line. `status` is HTTP's, 0 for a connection that was made.
+ * The end of a ping, which is dead afterwards. `e`: no answer, or none in time; the message is one
+ * line for display. `status` is the HTTP status, or 0 for a successful connection.
  */
 typedef void (*ping_done_fn)(void *arg, const struct err *e, int status);
 
 struct ping_ops {
-    /* Never fails here: what goes wrong is told to `done`, later. */
+    /* Never fails; `done` reports errors later. */
     struct ping *(*start)(void *self, const struct ping_question *q, ping_done_fn done, void *arg);
-    void (*cancel)(struct ping *p); /* no callback after it */
+    void (*cancel)(struct ping *p); /* no callback afterwards */
     void (*free)(void *self);       /* all pings have ended or were cancelled */
 };
 
-/* What every ping begins with. */
+/* The first member of every ping. */
 struct ping {
     const struct ping_ops *ops;
 };

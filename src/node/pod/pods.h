@@ -1,9 +1,9 @@
 /*
- * pods.h - the pods of this node, from what the server says to containers and back
+ * pods.h - the pods of this node: turns the server's pods into containers, and reports their status
  *
  * A state machine over seams: the runtime, the client, the worker and the loop. Each event (an
- * object came, a container changed, a timer ran) ends in pod_step, which looks at all of a pod and
- * does what is due; it may be called at any time and any number of times.
+ * object came, a container changed, a timer ran) calls pod_step, which looks at the whole pod and
+ * does what is due. pod_step may be called at any time, any number of times.
  */
 #pragma once
 
@@ -21,24 +21,24 @@ struct pods;
 
 #define NO_HOST_USER ((uid_t)-1)
 
-/* What a pod needs from this machine before its first container; made in the worker. */
+/* The things that a pod needs before its first container, made in the worker. */
 struct preparation {
     bool has_userns;
-    uint32_t uid_base; /* uid 0 of its containers; 0 without a user namespace */
+    uint32_t uid_base; /* host id of the containers' uid 0; 0: no user namespace */
     char *dir;         /* DATA/node/pods/UID */
-    char *hosts;       /* /etc/hosts of containers of images: after this machine's lines */
-    uid_t *uids;       /* of its containers, in the order of `users`; NO_HOST_USER: of an image */
+    char *hosts;       /* for /etc/hosts of containers of images, after this machine's lines */
+    uid_t *uids; /* of the containers, parallel to `users`; NO_HOST_USER: a container of an image */
     struct host_user *users;
     size_t n_users;
     struct volumes volumes;
 };
 
-/* The images of this machine, as pods see them: images.h, or a fake. */
+/* The image store as pods use it: images.h, or a fake. */
 struct image_source {
     const struct image *(*find)(void *arg, const char *name);
     char *(*lower_dirs)(void *arg, const char *id); /* the caller frees it */
     const char *(*layer_dir)(void *arg);
-    /* images_pull; what it returns is dead after `done`, and `forget` makes that silent. */
+    /* As images_pull. The result is dead after `done`; `forget` prevents `done`. */
     void *(*pull)(void *arg, const struct image_pull *p);
     void (*forget)(void *pulling);
     void (*use)(void *arg, const char *id, const char *pod_uid);
@@ -54,16 +54,16 @@ struct pods_options {
     struct client *client;
     struct runtime *runtime;
     struct worker *worker;
-    struct worker *disk_worker; /* for what takes long; NULL: no limits of disks */
+    struct worker *disk_worker; /* for disk measurements; NULL: no disk limits */
     struct pinger *pinger;
-    const char *node;   /* its name */
+    const char *node;   /* the node's name */
     const char *dir;    /* DATA/node */
     const char *rootfs; /* of the image `host` */
     const struct host_info *host;
     const char *gpusim_dir;            /* NULL: real gpus */
     const struct image_source *images; /* NULL: only the image `host` */
-    bool is_shift_missing; /* the file system cannot shift owners: pods share IMAGE_UID_BASE */
-    /* prepare.h; tests give another */
+    bool is_shift_missing;             /* no idmapped mounts: pods share IMAGE_UID_BASE */
+    /* prepare.h; tests use others, also of the following */
     struct err *(*prepare)(struct preparation *p);
     struct err *(*make_root)(struct root *r);
     struct err *(*measure)(const char *path, struct disk_usage *ret); /* disk_usage_measure */
@@ -74,53 +74,52 @@ struct pods_options {
     char *(*read_words)(const char *path);
     struct err *(*update_volumes)(const struct volumes *v);
     const struct host_roots *host_roots; /* NULL: none */
-    const char *mask_dir;                /* hidden from containers; NULL: nothing is */
+    const char *mask_dir;                /* hidden from containers; NULL: none */
     struct err *(*unprepare)(const char *const *dirs, size_t n);
-    /* NULL: not on this machine. `*ret_known` is false while the gpus are not known yet. */
+    /* NULL: no such gpu on this machine. `*ret_known` is false until the gpus are known. */
     const struct gpu *(*find_gpu)(void *arg, const char *uuid, bool *ret_known);
     int64_t (*uvm_major)(void *arg);
     void *arg;
 };
 
 struct pods *pods_new(const struct pods_options *o);
-void pods_free(struct pods *p); /* containers go on */
+void pods_free(struct pods *p); /* containers keep running */
 
-/* Before its disk_worker is freed: it is given no more. Accepts NULL. */
+/* Gives no more work to disk_worker; to be called before that is freed. Accepts NULL. */
 void pods_end_disk(struct pods *p);
 
-/* What was found on the machine, before anything else. */
+/* Adopts the containers found on the machine; called first. */
 void pods_adopt(struct pods *p, const struct runtime_container *found, size_t n);
 
-/* The server's word, as the informer has it. */
+/* A pod of the server, from the informer, is new or changed; or was removed. */
 void pods_put(struct pods *p, const json_t *object);
 void pods_removed(struct pods *p, const json_t *object);
-/* All of the server's pods were put: what else runs here is ended. */
+/* All pods of the server were put: ends all other pods on the machine. */
 void pods_synced(struct pods *p);
 
 void pods_gpus_changed(struct pods *p);
 void pods_images_changed(struct pods *p);
 
-/* Calls `fn` whenever a container started or ended, until pods_unlisten with its `arg`. */
+/* Calls `fn` whenever a container starts or ends, until pods_unlisten with the same `arg`. */
 void pods_listen(struct pods *p, void (*fn)(void *arg), void *arg);
 void pods_unlisten(struct pods *p, const void *arg);
 
-/* For logs: the directory of a pod's logs, by uid; NULL: unknown. `*ret_attempt` is the newest
- * attempt of the container (-1: none), `*ret_is_live` whether it may still write. The caller frees
- * it. */
+/*
+ * The directory of a pod's logs, by uid; NULL: unknown pod. `*ret_attempt` is the newest attempt of
+ * the container (-1: none); `*ret_is_live`: the attempt may still write. The caller frees the path.
+ */
 char *pods_log_dir(const struct pods *p, const char *uid, const char *container,
                    int64_t *ret_attempt, bool *ret_is_live);
 
-/* Calls `fn` for each container that runs, with its log and the file of its last words. */
+/* Calls `fn` for each running container, with the paths of its log and termination message. */
 void pods_each_log(const struct pods *p,
                    void (*fn)(void *arg, const char *id, const char *log, const char *words),
                    void *arg);
 
-/* The attempt whose end is the container's last one: before that which runs or ended, or which is
- * to come. -1: there was none. */
+/* The attempt before the container's present one, for `kubectl logs --previous`; -1: none. */
 int64_t pods_log_previous(const struct pods *p, const char *uid, const char *container);
 
-/* The runtime's id of the container's attempt that runs now; NULL: none does. The caller frees it.
- */
+/* The runtime's id of the container's running attempt; NULL: none. The caller frees it. */
 char *pods_running_id(const struct pods *p, const char *uid, const char *container);
-/* Those of all its containers that run now; NULL-terminated, freed with names_free. */
+/* The ids of all running attempts of the pod; NULL-terminated, freed with names_free. */
 char **pods_running_ids(const struct pods *p, const char *uid, size_t *ret_count);

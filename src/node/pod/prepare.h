@@ -1,4 +1,4 @@
-/* prepare.h - what may block before a pod's first container, and after its last (in the worker) */
+/* prepare.h - blocking work before a pod's first container and after its last (in the worker) */
 #pragma once
 
 #include "node/pod/pods.h"
@@ -9,5 +9,5 @@ struct err *prepare_pod(struct preparation *p) MUST_CHECK;
 /* Unmounts and removes a pod's directories. */
 struct err *unprepare_pod(const char *const *dirs, size_t n) MUST_CHECK;
 
-/* The user id ranges of the pods that are in `dir`, DATA/node: what is wrong is logged. */
+/* Adopts the user id ranges of the pods in `dir`, DATA/node; logs bad ones. */
 void prepare_adopt_ranges(const char *dir, struct userns_ranges *r);

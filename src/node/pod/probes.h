@@ -1,11 +1,11 @@
 /*
- * probes.h - the probes of one running container: has it started, is it ready, must it be ended
+ * probes.h - the probes of one running container: is it started, is it ready, must it be ended?
  *
- * Lives as long as the attempt runs; a new attempt, or a node that adopted the container, begins
- * anew. As in the kubelet: the first probe comes initialDelaySeconds after the start, then one
- * every period, one at a time; liveness and readiness wait until the startup probe has succeeded;
- * one that could not be asked counts for nothing; a threshold counts results on end. `told` comes
- * from the loop and may free the probes.
+ * Lives as long as the attempt runs; for a new attempt, or after a restart of the node process,
+ * probes begin anew. As in the kubelet: the first probe comes initialDelaySeconds after the start,
+ * then one each period, one at a time. Liveness and readiness wait for the success of the startup
+ * probe. A probe that could not run does not count. A threshold counts consecutive results. `told`
+ * comes from the loop and may free the probes.
  */
 #pragma once
 
@@ -23,26 +23,24 @@ enum probe_kind {
 struct probes_options {
     struct action_place place; /* copied; `container` with its probes */
     int64_t started_ns;        /* realtime; 0: now */
-    /* What was said of this attempt before the node began anew: it stays until a probe says
-     * otherwise. */
+    /* The attempt's state before a restart of the node process: kept until a probe changes it. */
     bool was_started;
     bool was_ready;
-    /* A probe failed (`message` for an Event, in the kubelet's words), or what the probes say
+    /* A probe failed (`message` is for an Event, in the kubelet's words), or the probes' verdict
      * changed (NULL). */
     void (*told)(void *arg, const char *message);
     void *arg;
 };
 
-/* NULL: it has none. */
+/* NULL: the container has no probes. */
 struct probes *probes_new(const struct probes_options *o);
 void probes_free(struct probes *p); /* accepts NULL */
 
-/* Of NULL, a container without probes: started and ready. */
+/* NULL, a container without probes, is started and ready. */
 bool probes_have_started(const struct probes *p);
 bool probes_are_ready(const struct probes *p);
-/* Whether it is to be ended, by which probe, and after how many seconds of grace (-1: the pod's).
- */
+/* Must the container be ended? Gives the failed probe and the grace in seconds (-1: the pod's). */
 bool probes_have_failed(const struct probes *p, enum probe_kind *ret_kind, int64_t *ret_grace_s);
 
-/* The container is being ended: only its readiness is asked for from now on. */
+/* The container is being ended: from now on only its readiness is probed. */
 void probes_end_liveness(struct probes *p);

@@ -1,8 +1,8 @@
 /*
- * ref_watch.h - the ConfigMaps and Secrets that volumes of running pods show, kept up to date: one
- * watch an object, however many pods show it
+ * ref_watch.h - watches of the ConfigMaps and Secrets in volumes of running pods: one watch an
+ * object, shared by all its pods
  *
- * What says `immutable: true` is not watched any longer once it was seen.
+ * The watch of an object with `immutable: true` ends once the object was seen.
  */
 #pragma once
 
@@ -12,26 +12,28 @@ struct ref_watches;
 struct ref_watch;
 
 enum {
-    REF_WATCHES_MAX = 1024 /* each is a connection; past it they are not followed, and said so */
+    /* Each is a connection. Objects beyond are not watched, and the log tells. */
+    REF_WATCHES_MAX = 1024
 };
 
 struct ref_watches_options {
     struct loop *loop;
     struct client *client;
-    /* The object came, changed or went. It may take and give watches. */
+    /* The object was added, changed or removed. The callback may take and give watches. */
     void (*changed)(void *arg, const struct ref_watch *w);
     void *arg;
 };
 
 struct ref_watches *ref_watches_new(const struct ref_watches_options *o);
-void ref_watches_free(struct ref_watches *ws); /* accepts NULL; all must be given back before */
+/* Accepts NULL; all watches must be given back before. */
+void ref_watches_free(struct ref_watches *ws);
 
-/* `ref` is "configmaps/NAME" or "secrets/NAME" in namespace `ns`. Each take wants a give. NULL:
- * there are REF_WATCHES_MAX. */
+/* `ref` is "configmaps/NAME" or "secrets/NAME" in namespace `ns`. Each take needs a give. NULL:
+ * REF_WATCHES_MAX exist already. */
 struct ref_watch *ref_watch_take(struct ref_watches *ws, const char *ns, const char *ref);
 void ref_watch_give(struct ref_watch *w); /* accepts NULL */
 
-/* Whether the server has told. */
+/* Has the server answered? */
 bool ref_watch_is_synced(const struct ref_watch *w);
-/* Borrowed, never to be changed; NULL: it is not there. */
+/* Borrowed, read-only; NULL: no such object. */
 json_t *ref_watch_object(const struct ref_watch *w);

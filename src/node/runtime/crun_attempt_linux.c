@@ -105,7 +105,7 @@ struct crun_attempt *crun_find(struct crun *r, const char *id)
 {
     struct crun_attempt *b = NULL;
 
-    map_find_text(handle, r->boxes, id, b);
+    map_find_text(handle, r->attempts, id, b);
     return b;
 }
 
@@ -130,13 +130,13 @@ struct crun_attempt *attempt_new(struct crun *r, const char *id, const json_t *i
     b->intent = json_deep_copy(intent);
     b->bundle = mem_format("%s/pods/%s/%s-%" PRId64, r->dir, json_text(intent, "uid"),
                            json_text(intent, "container"), json_int(intent, "attempt", 0));
-    map_add(handle, r->boxes, b->id, strlen(b->id), b);
+    map_add(handle, r->attempts, b->id, strlen(b->id), b);
     return b;
 }
 
 void attempt_free(struct crun_attempt *b)
 {
-    map_remove(handle, b->r->boxes, b);
+    map_remove(handle, b->r->attempts, b);
     if (b->conmon)
         proc_abandon(b->conmon);
     loop_io_free(b->pidfd_io);

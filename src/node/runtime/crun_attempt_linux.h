@@ -1,26 +1,26 @@
 /*
- * crun_attempt_linux.h - an attempt under crun and conmon, as it lies on this machine
+ * crun_attempt_linux.h - an attempt under crun and conmon: its files and its state in memory
  *
- * Each attempt has a bundle, DATA/node/pods/<uid>/<container>-<attempt>/. What is found there after
- * a restart says all, because of the order in which it is written:
+ * Each attempt has a bundle, DATA/node/pods/<uid>/<container>-<attempt>/. After a restart the files
+ * alone tell the attempt's state, because of the order in which they are written:
  *
  *   intents/<id>.json  durable before anything else exists
- *   lock               flocked by us, then inherited by conmon, crun and the waiting first process:
- *                      held means that one of them lives; no process id can lie about that
- *   monitor            a fifo, flocked likewise; conmon's alone, which lets go of `lock` before it
- *                      writes the exit code, and of this by its end
+ *   lock               flocked by the node, then inherited by conmon, crun and the waiting first
+ *                      process: held while one of these lives, unlike a pid never ambiguous
+ *   monitor            a fifo, flocked likewise, by conmon alone: conmon releases `lock` before it
+ *                      writes the exit code, and `monitor` by its own end
  *   pidfile            written by crun when the container is created
- *   started            our mark, before the start; without it the program has never run
+ *   started            the node's mark, before the start; without it the program has never run
  *   exits/<id>         written by conmon when the container's first process was reaped, which the
  *                      kernel allows only after all others of its pid namespace are gone
- *   LAST_DIR/<id>/exit the same, written before: what is read where the disk of DATA was full
+ *   LAST_DIR/<id>/exit the same, written earlier: read if the disk of DATA was full
  *
- * None but the intent is synced: a power cut ends the containers too, and another boot id then says
- * that an attempt is over and may have run.
+ * Only the intent is synced: a power failure also ends the containers, and the changed boot id then
+ * tells that an attempt is over and may have run.
  *
- * The start of crun's writes one byte to its exec.fifo and removes it, as `crun start` does,
- * without its process (4.5 ms); in this order the start may be repeated: a fifo without a reader
- * was used.
+ * The start writes one byte to crun's exec.fifo and removes the fifo, as `crun start` does, but
+ * saves a process (4.5 ms). In this order the start may be repeated: a fifo without a reader was
+ * already used.
  */
 #pragma once
 
@@ -32,7 +32,7 @@
 #include "node/worker.h"
 
 #define LAST_PARENT "/run/mete"
-#define LAST_DIR    LAST_PARENT "/exits" /* in memory: an attempt ends with the boot it began in */
+#define LAST_DIR    LAST_PARENT "/exits" /* in memory: no attempt outlives its boot */
 
 enum {
     SYNC_TEXT_MAX = 65536
@@ -41,7 +41,7 @@ enum {
 struct crun_attempt;
 struct crun;
 
-/* An answer that is to come from the loop. */
+/* An answer to be given from the loop. */
 struct deferred {
     struct deferred *prev;
     struct deferred *next;
@@ -50,7 +50,7 @@ struct deferred {
     runtime_done_fn done;
     void *arg;
     struct err *e;
-    char *kill_id; /* not NULL: no answer, a signal that is looked at again */
+    char *kill_id; /* not NULL: not an answer, but a signal to send again */
     int kill_signal;
 };
 
@@ -79,14 +79,14 @@ struct crun {
     char *boot_id;
     struct oci oci;
     char *conmon_path;
-    char *root; /* of crun: its state */
-    struct crun_attempt *boxes;
+    char *root; /* crun's state directory */
+    struct crun_attempt *attempts;
     struct deferred *deferred;
     struct command *commands;
     struct worker *walker;          /* walks over /proc */
     struct listing *listing;        /* a `list` under way */
     struct exec_child *execs;       /* exec_linux.c */
-    uint64_t n_execs;               /* there ever were, of this process */
+    uint64_t n_execs;               /* commands begun by this process so far */
     struct attached *attached_list; /* attach_linux.c */
     struct forward *forwards;       /* forward_linux.c */
 };
@@ -96,25 +96,25 @@ struct crun_attempt {
     struct crun *r;
     char *id;
     char *bundle;
-    enum oci_kind kind; /* which runtime has it: not that of new ones after a change */
+    enum oci_kind kind; /* the attempt's runtime; new attempts may have another */
     char *log_path;
-    bool has_stdin; /* of the creation, as are: */
+    bool has_stdin; /* from the creation, as are: */
     bool is_stdin_once;
     bool has_terminal;
     json_t *intent;
     enum runtime_state state;
     struct runtime_exit exit;
-    struct usage usage; /* its file in the bundle, once it was read */
+    struct usage usage; /* from its file in the bundle */
     bool is_usage_read;
     bool is_usage_final; /* the last sample was taken */
 
-    struct proc *conmon; /* our child; or adopted: */
+    struct proc *conmon; /* our child; NULL if adopted, with these: */
     int pidfd;
     struct loop_io *pidfd_io;
     struct loop_timer *timer; /* polls, retries */
     int64_t poll_until_ns;
 
-    int sync_fd; /* conmon tells what became of the creation */
+    int sync_fd; /* conmon reports the result of the creation */
     struct loop_io *sync_io;
     struct buf sync_text;
     struct err *create_error;
@@ -122,14 +122,14 @@ struct crun_attempt {
     runtime_done_fn done; /* of create */
     void *done_arg;
     bool is_being_removed;
-    VEC(struct removal_call) removals; /* each gets an answer */
+    VEC(struct removal_call) removals; /* each call gets an answer */
 };
 
 struct crun_attempt *crun_find(struct crun *r, const char *id);
 bool crun_is_name(const char *text, size_t max);
 /* Calls `done` from the loop; takes `e`. */
 void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e);
-/* Asks for the signal again in a moment. */
+/* Sends the signal again after a moment. */
 void crun_kill_later(struct crun *r, const char *id, int signal, runtime_done_fn done, void *arg);
 void deferred_free(struct deferred *d);
 /* Runs `crun --root R WORDS...`; words end with NULL. Takes `c`. */
@@ -138,34 +138,35 @@ void command_free(struct command *c);
 
 struct crun_attempt *attempt_new(struct crun *r, const char *id, const json_t *intent);
 void attempt_free(struct crun_attempt *b);
-/* The caller frees them. */
+/* The path of a file of the bundle. The caller frees it, as those below. */
 char *attempt_path(const struct crun_attempt *b, const char *name);
 
-/* What the pidfile says, 0 without one: as it was at the creation, it may be gone by now. */
+/* The pid in the pidfile, written at the creation; 0: none. The process may be gone by now. */
 pid_t attempt_first_process(const struct crun_attempt *b);
-/* Whether that is the container's program: it is the runtime's own until that begins. True, too,
- * once it is gone. */
+/* Does the first process run the container's program? Before, it is the runtime's own. True also
+ * once the process is gone. */
 bool attempt_has_begun(const struct crun_attempt *b);
-/* Does the container's first process live? Its end may not have been told yet. */
+/* Does the container's first process live? Its end may not have been reported yet. */
 bool attempt_is_alive(const struct crun_attempt *b);
 char *attempt_exit_path(const struct crun_attempt *b);
 char *attempt_last_dir(const struct crun_attempt *b);
 char *attempt_intent_path(const struct crun_attempt *b);
 char *attempt_state_path(const struct crun_attempt *b);
 
-/* Answers the create that is under way. */
+/* Answers the `create` under way. */
 void attempt_finish(struct crun_attempt *b, const struct err *e);
-/* Finds out how far an attempt came. Tells by on_change where that is not known at once. */
+/* Finds the attempt's state. A state that is not known at once comes later, by on_change. */
 void attempt_inspect(struct crun_attempt *b);
-/* Its conmon is gone: reads the exit code, removes the cgroup, then tells. */
+/* The attempt's conmon is gone: reads the exit code, removes the cgroup, then reports the end. */
 void attempt_monitor_gone(struct crun_attempt *b);
-/* crun_usage_linux.c: what it used goes into `exit`, read a last time where its cgroup is there. */
+/* crun_usage_linux.c: puts the total usage into `exit`, after a last sample if the cgroup exists.
+ */
 void attempt_end_usage(struct crun_attempt *b);
 /* crun_create_linux.c: runtime_ops.create */
 void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg);
 /* runtime_ops.usage */
 bool crun_usage(void *self, const char *id, struct usage *ret);
-/* Lets the first process of a created container go on; once is enough, more does no harm. */
+/* Lets the first process of a created container go on. Repeatable. */
 void attempt_release(struct crun_attempt *b, runtime_done_fn done, void *arg);
-/* The runtime that has it. */
+/* The path of the attempt's OCI runtime. */
 const char *attempt_program(const struct crun_attempt *b);

@@ -1,9 +1,9 @@
 /*
- * last_words.h - the file in which a container may say why it ends (terminationMessagePath)
+ * last_words.h - the termination message of a container (terminationMessagePath)
  * (last_words_linux.c)
  *
- * Made on the host and bound into the container, whose users may all write to it; what they wrote
- * is read as a plain file of limited size, whatever they made of it.
+ * The file is made on the host and bound into the container, where every user may write to it. The
+ * node reads only a regular file, and of it a limited size.
  */
 #pragma once
 
@@ -11,13 +11,13 @@
 #include "base/str.h"
 
 enum {
-    LAST_WORDS_MAX = 4096,  /* bytes, as the kubelet reads */
-    LAST_LOG_MAX = 2048,    /* of the log instead, */
-    LAST_LOG_LINES_MAX = 80 /* and lines */
+    LAST_WORDS_MAX = 4096,  /* bytes, as in the kubelet */
+    LAST_LOG_MAX = 2048,    /* bytes of the log, if there is no message */
+    LAST_LOG_LINES_MAX = 80 /* lines of the log */
 };
 
 struct err *last_words_make(const char *path) MUST_CHECK;
-/* "" where there are none. The caller frees it. */
+/* The message; "": none. The caller frees it. */
 char *last_words_read(const char *path);
-/* A file that somebody fills is cut. */
+/* Cuts an overlong file, so that a container cannot fill the disk with it. */
 struct err *last_words_trim(const char *path) MUST_CHECK;

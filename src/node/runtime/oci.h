@@ -1,6 +1,6 @@
 /*
- * oci.h - which OCI runtime runs containers, and whether it is one that may: crun or runc of at
- * least a version whose holes are known to be mended
+ * oci.h - chooses the OCI runtime for containers: crun or runc, of a version without known
+ * vulnerabilities
  */
 #pragma once
 
@@ -17,13 +17,14 @@ enum {
 };
 
 const char *oci_name(enum oci_kind kind); /* "crun" */
-/* "crun", "runc"; anything else and NULL: crun, as older intents do not say. */
+/* "crun" or "runc"; other texts and NULL: crun, as older intents name no runtime. */
 enum oci_kind oci_kind_of(const char *name);
 
 /*
- * `output` is what `RUNTIME --version` prints; `package` the version of Debian's package that the
- * program is of, "" if of none: distributions mend holes without a new upstream version.
- * ERR_UNAVAILABLE: too old, saying which version would do. `ret_version` has the upstream version.
+ * Checks the version in `output`, the text of `RUNTIME --version`. `package` is the version of the
+ * program's Debian package ("": none), since distributions fix vulnerabilities without a new
+ * upstream version. ERR_UNAVAILABLE: too old; the message names the oldest good version.
+ * `ret_version` gets the upstream version.
  */
 struct err *oci_check_version(enum oci_kind kind, const char *output, const char *package,
                               char ret_version[OCI_VERSION_SIZE]) MUST_CHECK;
@@ -31,12 +32,12 @@ struct err *oci_check_version(enum oci_kind kind, const char *output, const char
 struct oci {
     enum oci_kind kind; /* of new containers */
     char version[OCI_VERSION_SIZE];
-    char *paths[OCI_KINDS]; /* NULL: not on this machine */
+    char *paths[OCI_KINDS]; /* NULL: not installed */
 };
 
 /*
- * Finds the runtimes (oci_linux.c). `asked` is "crun", "runc" or "auto" (NULL too): crun where it
- * is, else runc. Waits for `--version`, a few milliseconds: before there is a loop to run.
+ * Finds the installed runtimes (oci_linux.c). `asked` is "crun", "runc" or "auto" (also NULL): crun
+ * if installed, else runc. Blocks on `--version` for a few milliseconds: call before the loop runs.
  * ERR_NOT_FOUND, ERR_UNAVAILABLE.
  */
 struct err *oci_find(const char *asked, struct oci *ret) MUST_CHECK;

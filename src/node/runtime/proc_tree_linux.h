@@ -1,7 +1,7 @@
 /*
- * proc_tree_linux.h - a process and all that came of it
+ * proc_tree_linux.h - a process and its descendants
  *
- * Each call walks over all of /proc: a worker makes it, not the loop.
+ * Each call walks all of /proc: for a worker, not the loop.
  */
 #pragma once
 
@@ -12,22 +12,22 @@
 
 #include "base/str.h"
 
-/* A process for good: a pid alone is another's once its process was reaped. {0} is none. */
+/* The identity of a process: the kernel reuses a pid once its process is reaped. {0} is none. */
 struct proc_root {
     pid_t pid;
     int64_t start; /* in clock ticks since the boot: proc(5) */
 };
 
-/* Reads that of `pid`, of a child that was not reaped yet; {0} where it cannot be read. */
+/* The identity of `pid`, a child that is not reaped yet; {0}: unreadable. */
 struct proc_root proc_root_of(pid_t pid);
 
 /*
- * SIGKILL for all descendants of `root` and for the sessions that they and it lead, not for `root`
- * itself. Returns how many there were; none where `root` was reaped. What forks meanwhile may be
- * missed: call again until 0.
+ * Sends SIGKILL to all descendants of `root`, and to all processes in the sessions that `root` and
+ * they lead, but not to `root` itself. Returns their number; 0 if `root` was reaped. May miss
+ * processes that fork meanwhile: call again until 0.
  */
 size_t proc_tree_kill(struct proc_root root);
 
-/* The same for each process of root's whose arguments, each ended by NUL, have `words` among them;
- * and for these processes too. */
+/* The same for each process of the user root whose arguments (each ended by NUL) contain `words`;
+ * kills these processes too. */
 void proc_tree_sweep(struct str words);

@@ -1,8 +1,8 @@
-/* program.h - programs of this machine that the node starts (program_linux.c) */
+/* program.h - finds the programs that the node starts (program_linux.c) */
 #pragma once
 
 #include "base/err.h"
 
-/* Where a program is, in the usual directories whatever PATH says. ERR_NOT_FOUND says how to get
- * it. The caller frees it. */
+/* The path of a program, searched in the usual directories; PATH is ignored. ERR_NOT_FOUND tells
+ * how to install it. The caller frees the path. */
 struct err *program_find(const char *name, char **ret) MUST_CHECK;

@@ -1,10 +1,10 @@
 /*
- * runtime.h - what runs containers, as a seam: crun under conmon (runtime_crun_linux.c), or a fake
+ * runtime.h - the container runtime, as a seam: crun under conmon (runtime_crun_linux.c), or a fake
  *
- * An attempt has an id, `<pod uid>-<container>-<attempt>`, and goes one way: intent, created,
- * started, ended. The implementation keeps the promise "started at most once" over its own death at
+ * An attempt has the id `<pod uid>-<container>-<attempt>` and passes the states intended, created,
+ * running, ended, in this order. An attempt starts at most once, even if the node process dies at
  * any instruction: the intent is durable before anything is created, a mark is written before the
- * start, and `list` tells from what it finds on the machine how far each attempt came.
+ * start, and `list` derives the state of each attempt from the files and processes on the machine.
  *
  * All calls return at once. Callbacks come from the loop, never from inside a call.
  */
@@ -22,25 +22,25 @@ enum {
 };
 
 enum runtime_state {
-    RUNTIME_INTENDED, /* an intent and nothing else: it is proven that its program never ran */
-    RUNTIME_CREATING, /* somebody is at it; on_change tells what became of it */
-    RUNTIME_CREATED,  /* waits for its start; its program has not run */
+    RUNTIME_INTENDED, /* only an intent exists: the program certainly never ran */
+    RUNTIME_CREATING, /* a creation is under way; on_change tells its result */
+    RUNTIME_CREATED,  /* waits for its start; the program has not run */
     RUNTIME_RUNNING,  /* started */
-    RUNTIME_ENDED,    /* proven gone, with all its processes */
+    RUNTIME_ENDED,    /* all its processes are certainly gone */
 };
 
 struct runtime_exit {
-    int code;            /* 128 + n for signal n; RUNTIME_CODE_UNKNOWN: nobody saw it */
-    bool was_started;    /* false: proven that the program never ran */
-    bool is_oom;         /* its memory limit killed something in it */
-    int64_t started_ns;  /* since 1970; 0: not known */
-    int64_t finished_ns; /* since 1970; 0: not known */
+    int code;            /* 128 + n for signal n; RUNTIME_CODE_UNKNOWN: lost */
+    bool was_started;    /* false: the program certainly never ran */
+    bool is_oom;         /* the OOM killer ended a process at the memory limit */
+    int64_t started_ns;  /* since 1970; 0: unknown */
+    int64_t finished_ns; /* since 1970; 0: unknown */
     bool has_usage;
-    struct account_usage usage; /* all that it used */
+    struct account_usage usage; /* total */
 };
 
-/* An attempt as it is. `exit` counts in RUNTIME_ENDED, `exit.started_ns` from RUNTIME_RUNNING on.
- */
+/* The present state of an attempt. `exit` is valid in RUNTIME_ENDED, `exit.started_ns` from
+ * RUNTIME_RUNNING on. */
 struct runtime_container {
     const char *id;
     const json_t *intent; /* as given to create */
@@ -50,11 +50,11 @@ struct runtime_container {
 
 struct runtime_create {
     const char *id;
-    const json_t *intent; /* an object; comes back by `list` */
+    const json_t *intent; /* an object; `list` gives it back */
     json_t *config;       /* config.json of the bundle */
-    const char *log_path; /* CRI format; its directory is made */
-    bool has_stdin;       /* its input stays open, for attach */
-    bool is_stdin_once;   /* until the first who was attached leaves */
+    const char *log_path; /* CRI format; the directory is created */
+    bool has_stdin;       /* stdin stays open, for attach */
+    bool is_stdin_once;   /* stdin ends with the first attached client */
     bool has_terminal;
 };
 
@@ -65,45 +65,45 @@ typedef void (*runtime_list_fn)(void *arg, const struct err *e,
 /* A command in a running container. */
 struct runtime_exec {
     const char *id;
-    const json_t *process; /* as `process` of config.json: args, cwd, env; user and capabilities are
-                              the container's own where absent */
+    const json_t *process; /* as `process` of config.json: args, cwd, env; user and capabilities
+                              default to the container's */
     bool has_stdin;
-    bool has_terminal; /* stdout and stderr are one then */
-    uint16_t columns;  /* of the terminal; 0: not known */
+    bool has_terminal; /* stdout and stderr are then one */
+    uint16_t columns;  /* of the terminal; 0: unknown */
     uint16_t rows;
-    int64_t deadline_ns; /* from now; then it is killed and its end is ERR_TIMEOUT; 0: none */
-    /* `fd` 1 or 2. */
+    int64_t deadline_ns; /* from now; then it is killed and ends with ERR_TIMEOUT; 0: none */
+    /* `fd` is 1 or 2. */
     void (*output)(void *arg, int fd, struct str bytes);
-    void (*drained)(void *arg); /* all input was taken; may be NULL */
-    /* Its end, after all output; the exec is dead. `e`: it could not run (ERR_NOT_FOUND: no such
-     * container or program). */
+    void (*drained)(void *arg); /* all input was written; may be NULL */
+    /* The command's end, after all output; the exec is dead. `e`: the command could not run
+     * (ERR_NOT_FOUND: no such container or program). */
     void (*end)(void *arg, const struct err *e, int code);
     void *arg;
 };
 
-struct exec; /* one under way */
+struct exec; /* a command under way */
 
-/* A connection to a port of a pod, as an exec: stdin and stdout are its two directions. */
+/* A connection to a port of a pod, as an exec: stdin and stdout are the two directions. */
 struct runtime_forward {
     const char *const *ids; /* running attempts of the pod; NULL-terminated */
     uint16_t port;
     void (*output)(void *arg, int fd, struct str bytes); /* `fd` 1 */
     void (*output_end)(void *arg);                       /* the pod sends no more */
     void (*drained)(void *arg);
-    /* Both directions have ended, or the pod has reset it; or `e`: no process of the pod takes
-     * connections on the port. */
+    /* Both directions have ended, or the pod has reset the connection; or `e`: no process of the
+     * pod listens on the port. */
     void (*end)(void *arg, const struct err *e, int code);
     void *arg;
 };
 
-/* Moves on an exec under way. */
+/* Operations on an exec under way. */
 struct exec_ops {
     void (*input)(struct exec *x, struct str bytes);
-    size_t (*backlog)(const struct exec *x); /* input that it has not taken yet */
+    size_t (*backlog)(const struct exec *x); /* input not written yet, in bytes */
     void (*input_end)(struct exec *x);
     void (*resize)(struct exec *x, uint16_t columns, uint16_t rows);
     void (*pause)(struct exec *x, bool is_paused); /* output is not read while paused */
-    void (*cancel)(struct exec *x);                /* kills it; no callback after it */
+    void (*cancel)(struct exec *x);                /* kills the command; no callback afterwards */
 };
 
 struct exec {
@@ -112,49 +112,49 @@ struct exec {
 
 struct runtime_ops {
     /*
-     * ERR_INVALID: the runtime refused it, saying why (no such program, no such directory): trying
-     * again would not help. Other errors: this machine could not, now.
+     * Creates an attempt. ERR_INVALID: the runtime refused the configuration (no such program, no
+     * such directory), so a retry would not help. Other errors: this machine cannot do it now.
      */
     void (*create)(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg);
-    /* Lets a created one run. A second start of an id does nothing. */
+    /* Starts a created attempt. A second start of an id does nothing. */
     void (*start)(void *self, const char *id, runtime_done_fn done, void *arg);
-    /* To its first process; SIGKILL ends them all. One that has ended is no error. */
+    /* Signals the first process; SIGKILL ends all processes. An ended attempt is no error. */
     void (*kill)(void *self, const char *id, int signal, runtime_done_fn done, void *arg);
-    /* Forgets an ended or intended attempt: state, cgroup, bundle, at last the intent. */
+    /* Removes an ended or intended attempt: state, cgroup, bundle, and last the intent. */
     void (*remove)(void *self, const char *id, runtime_done_fn done, void *arg);
-    /* What is on this machine; called before the others, and again where it failed. What runs is
-     * watched from then on. */
+    /* Lists the attempts on this machine; called before the others, and again after a failure. From
+     * then on the runtime watches the running attempts. */
     void (*list)(void *self, runtime_list_fn fn, void *arg);
-    /* Begins a command in a running container; what goes wrong comes by its `end`. */
+    /* Begins a command in a running container; `end` reports errors. */
     struct exec *(*exec)(void *self, const struct runtime_exec *e);
-    /* Joins the container's own input and output, from now on; conmon's socket. */
+    /* Attaches to the container's own stdin and output from now on, through conmon's socket. */
     struct exec *(*attach)(void *self, const struct runtime_exec *e);
     struct exec *(*forward)(void *self, const struct runtime_forward *f);
-    /* Takes a sample of what a running attempt uses. False: it does not run, or nobody can tell. */
+    /* Samples the usage of a running attempt. False: it does not run, or its usage is unknown. */
     bool (*usage)(void *self, const char *id, struct usage *ret);
-    void (*free)(void *self); /* containers go on; no callback after it */
+    void (*free)(void *self); /* containers keep running; no callback afterwards */
 };
 
 struct runtime {
     const struct runtime_ops *ops;
     void *self;
-    const char *name; /* "crun"; NULL in fakes: the same */
+    const char *name; /* "crun"; NULL (in fakes): crun */
     const char *version;
-    /* Set by the user: an attempt became RUNTIME_CREATED (out of CREATING) or RUNTIME_ENDED. */
+    /* Set by the caller: an attempt became RUNTIME_CREATED (from CREATING) or RUNTIME_ENDED. */
     void (*on_change)(void *arg, const struct runtime_container *c);
     void *arg;
 };
 
 struct runtime_crun_options {
     struct loop *loop;
-    struct worker *worker;         /* freed before the runtime: none of its jobs is left then */
-    struct worker *forward_worker; /* the same; looks for the processes that hold a port */
+    struct worker *worker;         /* freed before the runtime, so no job of it remains */
+    struct worker *forward_worker; /* the same; finds the processes that hold a port */
     const char *dir;               /* DATA/node */
     const char *boot_id;           /* of the running kernel */
-    const char *program;           /* of new containers: "crun", "runc" or "auto", as NULL */
-    int64_t log_max_bytes;         /* conmon begins a new file after so many; 0: never */
+    const char *program;           /* for new containers: "crun", "runc" or "auto"; NULL: auto */
+    int64_t log_max_bytes;         /* size at which conmon begins a new file; 0: never */
 };
 
-/* Fails where the runtime (oci.h) or conmon are missing or too old. */
+/* Fails if the OCI runtime (oci.h) or conmon is missing or too old. */
 struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtime **ret) MUST_CHECK;
 void runtime_free(struct runtime *r); /* accepts NULL */

@@ -286,11 +286,11 @@ static void listing_tell(const struct listing *l)
     size_t n = 0;
 
     r->runtime.on_change = NULL; /* the list itself tells */
-    map_each (handle, r->boxes, b, next)
+    map_each (handle, r->attempts, b, next)
         attempt_inspect(b);
     r->runtime.on_change = on_change;
-    all = mem_alloc((map_count(handle, r->boxes) + 1) * sizeof(*all));
-    map_each (handle, r->boxes, b, next)
+    all = mem_alloc((map_count(handle, r->attempts) + 1) * sizeof(*all));
+    map_each (handle, r->attempts, b, next)
         all[n++] = (struct runtime_container){
             .id = b->id, .intent = b->intent, .state = b->state, .exit = b->exit};
     l->fn(l->arg, NULL, all, n);
@@ -347,7 +347,7 @@ static void crun_free(void *self)
     }
     LIST_EACH (r->deferred, d)
         deferred_free(d);
-    map_each (handle, r->boxes, b, next)
+    map_each (handle, r->attempts, b, next)
         attempt_free(b);
     free(r->dir);
     free(r->boot_id);

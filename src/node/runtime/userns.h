@@ -1,9 +1,9 @@
 /*
- * userns.h - the user namespaces of pods: each gets 65536 ids of the host that no other pod here
- * has
+ * userns.h - user namespaces of pods: each pod gets 65536 host ids of its own
  *
- * Containers of images run in one by default (hostUsers false or not said); containers of the image
- * `host` never do. The range of a pod is kept in DATA/node/pods/UID/userns, so that it outlives us.
+ * Containers of images run in a user namespace by default (hostUsers false or absent); containers
+ * of the image `host` never do. The pod's range is kept in DATA/node/pods/UID/userns, so that it
+ * outlives the node process.
  */
 #pragma once
 
@@ -24,19 +24,19 @@ struct userns_ranges;
 struct userns_ranges *userns_new(void);
 void userns_free(struct userns_ranges *r);
 
-/* The first host id of the pod's range: the one it has, or a free one. ERR_UNAVAILABLE when all are
- * taken. */
+/* Gives the pod a free range, unless it has one already; `*ret_base` is its first host id.
+ * ERR_UNAVAILABLE: all ranges are taken. */
 struct err *userns_take(struct userns_ranges *r, const char *pod_uid,
                         uint32_t *ret_base) MUST_CHECK;
-/* One found after a restart. ERR_CONFLICT where another pod has it. */
+/* Enters a range found after a restart. ERR_CONFLICT: another pod has it. */
 struct err *userns_adopt(struct userns_ranges *r, const char *pod_uid, uint32_t base) MUST_CHECK;
 void userns_release(struct userns_ranges *r, const char *pod_uid);
 
-/* From now on all pods have IMAGE_UID_BASE itself: this machine's file system cannot shift owners.
- */
+/* From now on all pods share the range at IMAGE_UID_BASE: the file system of this machine has no
+ * idmapped mounts. */
 void userns_share(struct userns_ranges *r);
 
-/* ---- userns_linux.c; these block: for the worker ---- */
+/* ---- userns_linux.c; these functions block: for the worker ---- */
 
 struct userns_map {
     uint32_t inside;
@@ -44,19 +44,19 @@ struct userns_map {
     uint32_t count;
 };
 
-/* A user namespace with that one line as its uid and gid map. The caller closes it. */
+/* Makes a user namespace with `map` as its uid and gid map. The caller closes the descriptor. */
 struct err *userns_open(const struct userns_map *map, int *ret_fd) MUST_CHECK;
 
 /*
- * A bind mount of `source` (not what is mounted below it) at `target` on which owners shift by the
- * namespace: on disk `inside` + n, seen as `outside` + n. One mount of a directory serves all that
- * lies in it. ERR_UNAVAILABLE where the file system cannot do it.
+ * Bind-mounts `source` (without its submounts) at `target`, with owners shifted by the namespace:
+ * `inside` + n on disk appears as `outside` + n. One mount of a directory serves everything in it.
+ * ERR_UNAVAILABLE: the file system does not support idmapped mounts.
  */
 struct err *userns_mount(int userns_fd, const char *source, const char *target) MUST_CHECK;
 
-/* Both at once: the owner `disk_base` + n shows as `host_base` + n for n below `count`. */
+/* Both in one: the owner `disk_base` + n appears as `host_base` + n, for n below `count`. */
 struct err *userns_mount_idmapped(const char *source, const char *target, uint32_t disk_base,
                                   uint32_t host_base, uint32_t count) MUST_CHECK;
 
-/* Whether the file system of that directory can. */
+/* Does the file system of `dir` support idmapped mounts? */
 bool userns_can_idmap(const char *dir);

@@ -1,4 +1,4 @@
-/* feed_linux.h - bytes on their way into a descriptor that takes them at its own pace */
+/* feed_linux.h - a queue of bytes into a non-blocking descriptor */
 #pragma once
 
 #include <stdbool.h>
@@ -8,23 +8,23 @@
 
 struct feed {
     struct loop *loop;
-    size_t piece_max;           /* of a packet; 0: a stream of bytes */
-    void (*drained)(void *arg); /* all that was added is gone; may be NULL */
-    void (*ended)(void *arg);   /* and nothing follows */
+    size_t piece_max;           /* largest packet; 0: a stream of bytes */
+    void (*drained)(void *arg); /* all added bytes are written; may be NULL */
+    void (*ended)(void *arg);   /* the same, after feed_end */
     void *arg;
-    /* its own: */
-    int fd; /* -1: not there yet, or broken */
+    /* private: */
+    int fd; /* -1: not open yet, or broken */
     struct loop_io *io;
     struct buf waiting;
     bool is_ended;
-    bool is_broken; /* the other side reads no more: what is added is dropped */
+    bool is_broken; /* the other side reads no more: added bytes are dropped */
 };
 
-/* With the first members set. */
+/* Completes a feed whose public members are set. */
 void feed_init(struct feed *f);
-/* `fd` becomes the feed's; what was added before goes first. */
+/* Takes `fd`; bytes that were added before go first. */
 void feed_open(struct feed *f, int fd);
 void feed_add(struct feed *f, struct str bytes);
-void feed_end(struct feed *f);   /* once; `ended` comes from the loop, not from here */
-void feed_close(struct feed *f); /* the other side is gone, or never comes */
+void feed_end(struct feed *f);   /* call once; `ended` comes from the loop */
+void feed_close(struct feed *f); /* the other side is gone, or will never come */
 size_t feed_backlog(const struct feed *f);

@@ -1,8 +1,8 @@
 /*
  * forward_linux.h - connections to ports of pods (forward_linux.c), for runtime_crun_linux.c
  *
- * The port is the pod's before and after the connection is made (port_holder.h): only then bytes go
- * through it. The pods' network is the host's, and the node connects to its loopback.
+ * Pods use the host's network, so the node connects to the loopback. Bytes pass only if the pod
+ * holds the port both before and after the connection is made (port_holder.h).
  */
 #pragma once
 
@@ -12,5 +12,5 @@ struct crun;
 
 struct exec *crun_forward(void *self, const struct runtime_forward *f);
 
-/* Ends all of them; no callback comes after it. Before it their worker is gone. */
+/* Ends all connections; no callback comes afterwards. Their worker must be freed before. */
 void crun_end_forwards(struct crun *r);

@@ -1,9 +1,9 @@
 /*
- * sessions.h - commands in containers, clients attached to one, and connections to ports of pods,
- * over the reverse stream (client/records.h says what is asked and answered)
+ * sessions.h - sessions over the reverse stream: commands in containers, attached clients, and
+ * connections to ports of pods (the protocol: client/records.h)
  *
- * A reader that is slow stops the command's output, an input that is not read stops who sends it:
- * a session holds at most what credit was given for.
+ * A slow reader stops the command's output, and an input that is not read stops its sender: a
+ * session buffers at most the granted credit.
  */
 #pragma once
 
@@ -15,11 +15,11 @@ struct sessions;
 struct sessions_options {
     struct pods *pods;
     struct runtime *runtime;
-    const struct stream_out *out; /* lives as long */
+    const struct stream_out *out; /* outlives this */
 };
 
 struct sessions *sessions_new(const struct sessions_options *o);
-void sessions_free(struct sessions *s); /* accepts NULL; what runs is ended */
+void sessions_free(struct sessions *s); /* accepts NULL; ends all sessions */
 
-/* For the uplink, by "op": "exec", "attach" and "portforward". */
+/* The uplink's service for "op": "exec", "attach" and "portforward". */
 struct stream_service sessions_service(struct sessions *s);

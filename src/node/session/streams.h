@@ -1,11 +1,11 @@
 /*
- * streams.h - one kind of question on the reverse stream (client/frames.h), as the uplink sees who
- * answers it: logs.h, sessions.h (exec, attach), image_streams.h
+ * streams.h - services of the reverse stream (client/frames.h), as the uplink calls them: logs.h,
+ * sessions.h (exec, attach, portforward), image_streams.h
  *
- * The uplink finds the service by "op" of the OPEN frame, and tells it everything about streams it
- * opened. A service answers by its struct stream_out, only as much as it has credit for
- * (FRAME_CREDIT_FIRST at the open, then what `credit` adds), and ends a stream with `end`, after
- * which the stream is dead for both. Nothing is called back from inside a stream_out call.
+ * The uplink chooses the service by "op" of the OPEN frame, and passes it all events of its
+ * streams. A service answers through its struct stream_out, within its credit (FRAME_CREDIT_FIRST
+ * at the open, plus the sums of `credit`), and ends a stream with `end`; then the stream is dead
+ * for both. A stream_out call never calls back.
  */
 #pragma once
 
@@ -17,24 +17,24 @@
 
 struct stream_service {
     const char *const *ops; /* "exec", "attach"; NULL-terminated */
-    /* May end it at once. `id` is not in use. */
+    /* A new stream, which the service may end at once. `id` is not in use. */
     void (*open)(void *self, uint32_t id, const json_t *question);
-    /* Bytes from the other side, never more than their credit; give that back with `taken` when
-     * they are used. NULL: takes none. */
+    /* Bytes from the other side, within its credit; the service returns the credit with `taken`
+     * once the bytes are used. NULL: the service takes no bytes. */
     void (*data)(void *self, uint32_t id, struct str bytes);
     void (*end)(void *self, uint32_t id); /* the other side sends no more; may be NULL */
     void (*credit)(void *self, uint32_t id, uint32_t bytes);
-    void (*cancel)(void *self, uint32_t id); /* dead; nothing is answered any more */
-    void (*drained)(void *self);             /* the connection takes more again */
-    void (*cancel_all)(void *self);          /* it is gone, and all streams with it */
+    void (*cancel)(void *self, uint32_t id); /* the stream is dead; no more answers */
+    void (*drained)(void *self);             /* the connection is no longer full */
+    void (*cancel_all)(void *self);          /* the connection is gone, with all streams */
     void *self;
 };
 
-/* How services answer. */
+/* The answers of services. */
 struct stream_out {
     void (*data)(void *arg, uint32_t id, struct str bytes); /* at most FRAME_PAYLOAD_MAX */
     void (*end)(void *arg, uint32_t id, int code, const char *message);
     void (*taken)(void *arg, uint32_t id, uint32_t bytes); /* credit for the other side */
-    bool (*is_full)(void *arg); /* the connection takes no more now; `drained` tells */
+    bool (*is_full)(void *arg);                            /* full until the service's `drained` */
     void *arg;
 };

@@ -1,4 +1,4 @@
-/* uplink.h - the reverse stream: opened by the node, kept open, its questions given to services */
+/* uplink.h - the reverse stream: opened and kept open by the node; services answer its requests */
 #pragma once
 
 #include "client/client.h"
@@ -6,12 +6,12 @@
 
 struct uplink;
 
-/* Connects in the next turn of the loop, then again and again. */
+/* Connects in the next turn of the loop, and again after each loss. */
 struct uplink *uplink_new(struct loop *l, struct client *c, const char *node);
-void uplink_free(struct uplink *u); /* accepts NULL; the services are told by cancel_all */
+void uplink_free(struct uplink *u); /* accepts NULL; calls cancel_all of the services */
 
-/* How its services answer; lives as long as the uplink. */
+/* For the services' answers; lives as long as the uplink. */
 const struct stream_out *uplink_out(const struct uplink *u);
 
-/* Gives the questions with `service->ops` to it, from now on. It lives longer than the uplink. */
+/* From now on, passes requests with `service->ops` to the service, which outlives the uplink. */
 void uplink_serve(struct uplink *u, const struct stream_service *service);

@@ -1,4 +1,4 @@
-/* env.h - the environment of a container, and $(VAR) in its command, as the kubelet makes them */
+/* env.h - the environment of a container, and $(VAR) in its command, by the kubelet's rules */
 #pragma once
 
 #include "base/json.h"
@@ -9,7 +9,7 @@ struct env_input {
     const json_t *refs; /* refs.h */
     const char *node;
     const char *host_ip;
-    int64_t cpu_milli; /* of the node: what a limit that is not set stands for */
+    int64_t cpu_milli; /* of the node: the value of a resourceFieldRef to an absent limit */
     int64_t memory_bytes;
 };
 
@@ -18,18 +18,18 @@ enum {
 };
 
 /*
- * Adds the container's variables to `env`, an object name → value in order that holds those of the
- * image already. ERR_NOT_FOUND: a ConfigMap, Secret or key that is not optional is missing.
+ * Adds the container's variables to `env`, an ordered object of name → value that has the image's
+ * variables already. ERR_NOT_FOUND: a ConfigMap, Secret or key is missing and not optional.
  */
 struct err *env_add(const struct env_input *in, json_t *env) MUST_CHECK;
 
-/* `text` with each $(NAME) of `env` put in; what is not defined stays, $$ is $. The caller frees
- * it. */
+/* Replaces each $(NAME) in `text` by its value in `env`; undefined names stay, $$ becomes $. The
+ * caller frees the result. */
 char *env_expand(const char *text, const json_t *env);
 
 /*
- * What a fieldRef's path and a resourceFieldRef stand for. `*ret` is borrowed from the pod; `in`
- * may have no container where the reference names one. ERR_INVALID: there is no such field.
+ * The values of a fieldRef's path and of a resourceFieldRef. `*ret` is borrowed from the pod. `in`
+ * needs no container if the reference names one. ERR_INVALID: no such field.
  */
 struct err *env_field(const struct env_input *in, const char *path, const char **ret) MUST_CHECK;
 struct err *env_resource(const struct env_input *in, const json_t *ref, int64_t *ret) MUST_CHECK;

@@ -1,16 +1,15 @@
 /*
- * seccomp.h - the profile RuntimeDefault: which system calls a container may make
+ * seccomp.h - the seccomp profile RuntimeDefault: the system calls that a container may make
  *
- * A list of what is allowed. What is known to reach past a container (mounting, other namespaces,
- * kernel modules, keys, tracing by BPF and perf, ...) fails with EPERM; every other call, those
- * that later kernels bring among them, as in a kernel that does not have it: ENOSYS, for which the
- * C library has a way around.
+ * An allow list. Calls known to reach beyond a container (mounts, other namespaces, kernel modules,
+ * keys, tracing by BPF and perf, ...) fail with EPERM. All other calls, also those of later
+ * kernels, fail with ENOSYS, as on a kernel without them, so that the C library falls back.
  */
 #pragma once
 
 #include "base/json.h"
 #include "base/str.h"
 
-/* linux.seccomp of config.json for a container with these capabilities ("CAP_..." in an array): one
- * that administrators gave opens the calls that it is for. A new reference. */
+/* linux.seccomp of config.json for a container with these capabilities (array of "CAP_..."): a
+ * capability allows the calls that need it. A new reference. */
 json_t *seccomp_default(const json_t *capabilities);

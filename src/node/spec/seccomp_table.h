@@ -1,11 +1,11 @@
-/* seccomp_table.h - system calls by what they are for (seccomp.c) */
+/* seccomp_table.h - the table of system calls by purpose, for seccomp.c */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct seccomp_group {
-    const char *capability;   /* NULL: for everybody; else with that one only */
+    const char *capability;   /* NULL: for all containers; else only with that capability */
     const char *const *names; /* ends with NULL */
 };
 
@@ -15,10 +15,10 @@ enum seccomp_op {
     SECCOMP_GREATER, /* than value */
 };
 
-/* What becomes of a call by one of its arguments. */
+/* The verdict on a call by one of its arguments. */
 struct seccomp_argument {
     const char *name;
-    const char *not_with; /* NULL, or: with that capability every value is allowed */
+    const char *not_with; /* with that capability every value is allowed; may be NULL */
     unsigned index;
     enum seccomp_op op;
     uint64_t value;

@@ -3,14 +3,14 @@
 
 #include "node/spec/spec.h"
 
-/* The container's own securityContext, or the pod's, or NULL. */
+/* `key` of the container's securityContext, else of the pod's, else NULL. */
 const json_t *spec_security(const json_t *pod, const json_t *container, const char *key);
 
-/* spec_process.c: `process`: user, words, variables, directory, rights */
+/* spec_process.c: fills `process`: user, args, variables, directory, rights. */
 struct err *spec_process(const struct spec_input *in, json_t *spec) MUST_CHECK;
 
 /* spec_rights.c */
-/* What the API refuses already; a node does not take its word for it. */
+/* Repeats the server's checks of securityContext, so that a node need not trust the server. */
 struct err *spec_check_security(const struct spec_input *in) MUST_CHECK;
 bool spec_is_privileged(const json_t *container);
 bool spec_is_root_read_only(const struct spec_input *in);

@@ -1,12 +1,12 @@
 /*
- * atomic_dir.h - a directory of files that changes all at once, laid out as the kubelet does
+ * atomic_dir.h - a directory whose files are replaced atomically, in the kubelet's layout
  *
  *   DIR/..2026_01_02_03_04_05.123456789/   the files, in their directories
  *   DIR/..data                             a symlink to the newest such directory
  *   DIR/NAME                               symlinks to ..data/NAME, one a first part of a path
  *
- * A reader sees the old files or the new, never a mixture, as long as it goes through ..data once;
- * who watches for a change watches ..data.
+ * A reader that resolves ..data once sees either all old or all new files. To notice changes, watch
+ * ..data.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "base/err.h"
 
 struct atomic_file {
-    char *path; /* in the directory, plain */
+    char *path; /* relative and plain */
     char *bytes;
     size_t size;
     uint32_t mode;
@@ -26,14 +26,14 @@ struct atomic_file {
 };
 
 struct atomic_dir {
-    const char *path; /* is there */
-    uint32_t mode;    /* of directories in it */
+    const char *path; /* exists already */
+    uint32_t mode;    /* of the directories in it */
     uid_t uid;
     gid_t gid;
     const struct atomic_file *files;
     size_t n_files;
-    int64_t now_ns; /* real time, for the name */
+    int64_t now_ns; /* realtime, for the directory's name */
 };
 
-/* Makes the files what they are to be; does nothing where they are so already. In the worker. */
+/* Replaces the files, unless they are already equal. In the worker. */
 struct err *atomic_dir_write(const struct atomic_dir *d) MUST_CHECK;

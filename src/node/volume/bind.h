@@ -1,11 +1,10 @@
 /*
- * bind.h - a directory or file of this machine, opened without leaving the directory that it must
- * stay in, and mounted at a place of ours that the runtime can be told (bind_linux.c, in the
- * worker)
+ * bind.h - opens a directory or file of this machine without leaving a given directory, and
+ * bind-mounts it at a path of the node's own, for the runtime (bind_linux.c, in the worker)
  *
- * Between a check of a path and its use somebody may swap a part of it for a symlink. So nothing is
- * checked by path: each step opens a descriptor beneath the one before, the kernel refusing to
- * leave it, and what is mounted is the last descriptor itself.
+ * Between the check of a path and its use, a tenant may replace a part of it by a symlink. So paths
+ * are never checked: each step opens a descriptor beneath the one before (openat2: the kernel
+ * refuses to leave that), and the last descriptor itself is mounted.
  */
 #pragma once
 
@@ -20,33 +19,35 @@ enum bind_type {
 };
 
 struct bind {
-    /* A directory of ours, or "/"; a symlink below it leads nowhere outside of it. */
+    /* A directory of the node's, or "/"; symlinks below it cannot lead outside. */
     char *base;
-    /* Below `base`, trusted: what follows must stay in it. NULL: `base` itself. */
+    /* Below `base`, trusted: `path` must stay in it. NULL: `base` itself. */
     char *root;
-    char *path;     /* below `root`, without a slash at its begin; "": itself */
-    char *sub_path; /* below that; "": none */
-    bool has_links; /* symlinks in `path` are followed, within `base` */
-    bool is_made;   /* `path` is made where it is missing, by `type` */
-    /* `sub_path` is in a volume of ours: missing directories are made as the volume is. */
+    char *path;     /* below `root`, without a leading slash; "": `root` itself */
+    char *sub_path; /* below `path`; "": none */
+    bool has_links; /* follow symlinks in `path`, within `base` */
+    bool is_made;   /* create a missing `path`, by `type` */
+    /* `sub_path` is in a volume of the node's: missing directories get the volume's owner and mode.
+     */
     bool is_ours;
-    /* Whether what is missing of `sub_path` is made. */
+    /* Create missing parts of `sub_path`. */
     bool is_sub_path_made;
-    enum bind_type type; /* of what is at `path` */
-    bool has_user;       /* it is opened and made by the rights of `user`; else by root's */
+    enum bind_type type; /* the required type of `path` */
+    bool has_user;       /* open and create with the rights of `user`; else as root */
     struct host_user user;
-    /* The owners 0 .. USERNS_SIZE show as `id_base` + n; 0: as they are. */
+    /* Owners n of 0 .. USERNS_SIZE - 1 appear as `id_base` + n; 0: unchanged. */
     uint32_t id_base;
     bool is_read_only;
-    char *target; /* made; then a mount point */
+    char *target; /* created; then the mount point */
 };
 
 /*
- * ERR_NOT_FOUND: it is missing, and may come. ERR_FORBIDDEN: a part of it leads out, or may not be
- * entered. ERR_INVALID: it is of another type. `*ret_is_dir` tells what is at `target` now.
+ * ERR_NOT_FOUND: the path is missing, and may appear. ERR_FORBIDDEN: a part of the path leads
+ * outside, or the user may not enter it. ERR_INVALID: another type. `*ret_is_dir`: a directory is
+ * at `target`.
  */
 struct err *bind_mount(const struct bind *b, bool *ret_is_dir) MUST_CHECK;
-/* Unmounts and removes `target`; absent is fine. */
+/* Unmounts and removes `target`, if it exists. */
 struct err *bind_unmount(const char *target) MUST_CHECK;
 
 void bind_done(struct bind *b);

@@ -1,4 +1,4 @@
-/* disk_usage.h - what a directory tree takes of its disk (disk_usage_linux.c) */
+/* disk_usage.h - the disk usage of a directory tree (disk_usage_linux.c) */
 #pragma once
 
 #include <stdint.h>
@@ -10,14 +10,14 @@ enum {
 };
 
 struct disk_usage {
-    int64_t bytes;  /* of allocated blocks, as du counts them */
-    int64_t inodes; /* files, directories and all else */
+    int64_t bytes;  /* allocated blocks, as du counts them */
+    int64_t inodes; /* files, directories and others */
 };
 
 /*
- * Measures `path`, a directory or file, in the worker. Symlinks are not followed, other mounts are
- * not entered, a file with several names counts once. What changes meanwhile may be counted or not.
- * ERR_NOT_FOUND: there is nothing; ERR_TOO_LARGE: directories stand more than DISK_USAGE_DEPTH_MAX
- * deep, so that nobody hides from a limit below them.
+ * Measures `path`, a directory or file, in the worker. Does not follow symlinks or enter other
+ * mounts; a file with several hard links counts once. A file that changes meanwhile may count or
+ * not. ERR_NOT_FOUND: no such path. ERR_TOO_LARGE: directories nest deeper than
+ * DISK_USAGE_DEPTH_MAX; an error, so that files below cannot evade a limit.
  */
 struct err *disk_usage_measure(const char *path, struct disk_usage *ret) MUST_CHECK;

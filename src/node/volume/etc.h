@@ -1,5 +1,5 @@
 /*
- * etc.h - the files of /etc that every container of an image gets from its node: hosts, hostname
+ * etc.h - the files of /etc that the node puts into every container of an image: hosts, hostname
  * and resolv.conf (etc_linux.c)
  */
 #pragma once
@@ -18,7 +18,7 @@ enum {
 extern const char *const etc_names[]; /* "hosts", "hostname", "resolv.conf", NULL */
 
 /*
- * In the worker: DIR/etc with copies of this machine's own, for pods use its network; `hosts` is
- * added to the first. They belong to `uid`. One that is there already stays as it is.
+ * In the worker: makes DIR/etc with copies of this machine's files, since pods use its network,
+ * owned by `uid`. Appends `hosts` to the file hosts. Existing files stay unchanged.
  */
 struct err *etc_make(const char *dir, const char *hosts, uint32_t uid) MUST_CHECK;

@@ -1,10 +1,10 @@
 /*
- * stage.h - where the volumes of one attempt stand before it is created
+ * stage.h - the mounts of one attempt, prepared before its creation
  *
- * A volume of ours is mounted by the runtime as it stands. A hostPath and a subPath are opened by
- * us (bind.h), mounted below `dir`, and the runtime is told that place; once the attempt is
- * created, these mounts are its own and ours are struck. Planned in the loop, the rest is the
- * worker's.
+ * The runtime mounts a volume of the node's directly. The node itself opens a hostPath or subPath
+ * (bind.h) and mounts it below `dir`, from where the runtime binds it. Once the attempt is created,
+ * it has its own mounts, and the node removes the stage. The plan is made in the loop, all else in
+ * the worker.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct stage_mount {
 
 struct stage {
     char *dir;
-    bool is_host; /* the image `host`: nothing is made in its root but at the top */
+    bool is_host; /* the image `host`: mount points are created only at the top of its root */
     VEC(struct stage_mount) mounts;
 };
 
@@ -27,21 +27,21 @@ struct stage_input {
     const json_t *pod;
     const json_t *container;
     const struct volumes *volumes;
-    const json_t *env;  /* what $(NAME) of a subPathExpr may name */
-    const char *dir;    /* DATA/node/pods/UID/binds/CONTAINER-ATTEMPT */
-    const char *rootfs; /* this machine without what is hidden: host paths are looked up there */
-    const struct host_user *user; /* of the image `host`; NULL: of another */
+    const json_t *env;            /* variables for $(NAME) in a subPathExpr */
+    const char *dir;              /* DATA/node/pods/UID/binds/CONTAINER-ATTEMPT */
+    const char *rootfs;           /* the host's root without hidden directories, for host paths */
+    const struct host_user *user; /* of the image `host`; NULL: another image */
     uint32_t uid_base;
 };
 
-/* ERR_INVALID: a mount cannot be as it asks. */
+/* ERR_INVALID: the manifest asks for an impossible mount. */
 struct err *stage_plan(const struct stage_input *in, struct stage *ret) MUST_CHECK;
 void stage_done(struct stage *s);
 
-/* Whether a stage of the container has mounts of ours. */
+/* Does the container need mounts by the node? */
 bool stage_has_binds(const json_t *pod, const json_t *container);
 
-/* ERR_NOT_FOUND, ERR_FORBIDDEN, ERR_INVALID as bind_mount. May be repeated. */
+/* Mounts the stage. Errors as bind_mount. Repeatable. */
 struct err *stage_make(struct stage *s) MUST_CHECK;
-/* Unmounts and removes all that stands in `dir`; absent is fine. */
+/* Unmounts and removes everything in `dir`, if it exists. */
 struct err *stage_strike(const char *dir) MUST_CHECK;
