@@ -1,4 +1,4 @@
-/* meter.c - the room as a whole, and the end of old rows */
+/* meter.c - the meter, and the removal of old rows */
 #include "base/log.h"
 #include "base/mem.h"
 #include "kinds/object/txn.h"
@@ -10,9 +10,12 @@ enum {
 
 static const int64_t RETENTION_NS = INT64_C(400) * 86400 * NS_PER_SEC;
 static const int64_t LOOK_NS = 3600 * NS_PER_SEC;
-static const int64_t GO_ON_NS = 100 * NS_PER_MS; /* between two handfuls */
+static const int64_t GO_ON_NS = 100 * NS_PER_MS; /* between two batches */
 
-/* Removes the oldest rows of a range that ended before `before_ns`; whether there may be more. */
+/*
+ * Removes the oldest rows of a range that ended before `before_ns`, at most OLD_A_TURN.
+ * `*ret_has_more`: there may be more.
+ */
 static struct err *remove_old(struct meter *m, const struct store_range *range, int64_t before_ns,
                               bool *ret_has_more)
 {
@@ -26,7 +29,7 @@ static struct err *remove_old(struct meter *m, const struct store_range *range, 
         int64_t to_ns = 0;
 
         if (!account_key_read(list.at[i]->key.name, &from_ns, &to_ns) || to_ns >= before_ns)
-            break; /* they are in order */
+            break; /* rows are in the order of their ends */
         txn_delete(&txn, list.at[i]->key, STORE_ANY);
     }
     if (txn.ops.n > 0)

@@ -1,8 +1,8 @@
 /*
- * meter.h - what was used, and what is: reports over the rows of accounting
- * (kinds/account/account.h), prices, the nodes' latest samples as metrics.k8s.io
+ * meter.h - usage reports and the metrics API: over the rows of accounting
+ * (kinds/account/account.h), prices, and the latest samples of the nodes (metrics.k8s.io)
  *
- * Rows older than the retention are removed, a few at a time.
+ * The meter removes rows older than the retention, a few at a time.
  */
 #pragma once
 
@@ -14,20 +14,20 @@ struct meter;
 struct meter_options {
     struct loop *loop;
     struct objects *objects;         /* borrowed, outlives this, with its store */
-    const char *const *prices_files; /* the first that is there counts, read anew for each report;
-                                        ends with NULL; borrowed */
+    const char *const *prices_files; /* the first existing file counts, read for each report; NULL
+                                        at the end; borrowed */
     int64_t retention_ns;            /* 0: 400 days */
 };
 
 struct meter *meter_new(const struct meter_options *o);
-void meter_free(struct meter *m); /* accepts NULL; the reports under way are cancelled before */
+void meter_free(struct meter *m); /* accepts NULL; cancel reports in progress first */
 
-/* What a node tells (node/stats.h). Of what is not as it should be nothing is taken. */
+/* Takes a node's statistics (node/stats.h). Malformed statistics are logged and dropped. */
 void meter_take_stats(void *meter, const char *node, const json_t *stats);
 
 /*
- * metrics.k8s.io, for struct api_view: what running pods and nodes use, by samples of the last 30
- * s; what has none is absent. New references.
+ * metrics.k8s.io, for struct api_view: the usage of running pods and nodes, from samples of the
+ * last 30 s; pods and nodes without a sample are absent. New references.
  */
 json_t *meter_pods(void *meter, const char *ns);
 json_t *meter_pod(void *meter, const char *ns, const char *name);
@@ -37,9 +37,9 @@ json_t *meter_node(void *meter, const char *ns, const char *name);
 /*
  * For struct report_maker.
  *
- * usage: parameters from, to (model/moment.h, in UTC; default: month, now), by (a comma between
- * user, namespace, queue, model; default: user), user, namespace. See docs/accounting.md for what
- * comes back.
+ * usage: parameters from, to (model/moment.h, in UTC; default: month, now), by (user, namespace,
+ * queue, model, joined by commas; default: user), user, namespace. docs/accounting.md describes the
+ * answer.
  *
  * rows: parameters from, to, user, namespace, limit (1 to 1000, default 100), continue.
  */

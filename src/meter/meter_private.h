@@ -1,4 +1,4 @@
-/* meter_private.h - what the files of meter/ share */
+/* meter_private.h - the parts of the meter */
 #pragma once
 
 #include "base/list.h"
@@ -9,19 +9,19 @@
 #include "meter/meter.h"
 #include "meter/prices.h"
 
-/* The latest of one node. */
+/* The latest sample of one node. */
 struct node_sample {
     struct map_handle handle;
     char *node;
     json_t *stats;
-    int64_t taken_ns; /* monotonic, when it came */
+    int64_t taken_ns; /* monotonic, of its arrival */
 };
 
 struct meter {
     struct meter_options o;
     struct store *store;
     struct node_sample *samples;
-    struct loop_timer *timer; /* the retention's */
+    struct loop_timer *timer; /* of the next removal of old rows */
 };
 
 /* ---- sums ---- */
@@ -45,7 +45,7 @@ static inline void amount_add(struct amount *a, int64_t ns)
 /* {"seconds", "nanos"} */
 json_t *amount_tree(struct amount a);
 
-/* ---- what is asked ---- */
+/* ---- questions ---- */
 
 enum by {
     BY_USER,
@@ -55,42 +55,43 @@ enum by {
     BY_COUNT
 };
 
-extern const char *const by_names[BY_COUNT]; /* as parameters and members are called */
+extern const char *const by_names[BY_COUNT]; /* names of parameters and members */
 
 struct question {
     struct account_span period;
     bool by[BY_COUNT];
-    char *user; /* NULL: of all */
+    char *user; /* NULL: all */
     char *ns;
-    json_t *namespaces; /* what may be told; NULL: all */
+    json_t *namespaces; /* namespaces that the caller may see; NULL: all */
     size_t limit;
-    char after[ACCOUNT_KEY_SIZE]; /* where a list of rows goes on; "": from its beginning */
+    char after[ACCOUNT_KEY_SIZE]; /* a list of rows continues after this key; "": from the beginning
+                                   */
 };
 
 struct err *question_parse(const struct report_question *q, int64_t now_ns,
                            const char *const *known, struct question *ret) MUST_CHECK;
 void question_done(struct question *q);
-/* Whether a row is asked for, and may be told. */
+/* Is the row part of the answer, and may the caller see it? */
 bool question_wants(const struct question *q, const struct account_row *row);
 
 /* ---- one attempt in a period ---- */
 
-/* What of an attempt falls into the period; costs in millionths, 0 without prices. */
+/* The part of an attempt that falls into the period; costs in millionths, 0 without prices. */
 struct share {
-    int64_t ns; /* of each of its gpus */
+    int64_t ns; /* of each gpu */
     int64_t cpu_ns;
-    int64_t memory_kib_seconds; /* both -1: not known */
+    int64_t memory_kib_seconds; /* both -1: unknown */
     int64_t cost_micro;         /* of cpu and memory */
 };
 
-/* False: it has nothing to do with the period. */
+/* False: the attempt is outside the period. */
 bool share_of(const struct account_row *row, struct account_span period, int64_t now_ns,
               const struct prices *p, struct share *ret);
 
-/* What an attempt that goes on used so far, by its node's last sample. */
+/* The usage of a running attempt so far, by its node's last sample. */
 struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row);
 
-/* ---- the step by step ---- */
+/* ---- reports ---- */
 
 struct report {
     void (*free)(struct report *r);

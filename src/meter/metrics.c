@@ -1,4 +1,4 @@
-/* metrics.c - the nodes' latest samples, as metrics.k8s.io and for attempts that go on */
+/* metrics.c - the nodes' latest samples: metrics.k8s.io, and the usage of running attempts */
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -7,7 +7,7 @@
 #include "kinds/pod/pod_view.h"
 #include "meter/meter_private.h"
 
-/* Three samples: what is older is not told. */
+/* Three sample intervals; older samples are not shown. */
 static const int64_t FRESH_NS = 30 * NS_PER_SEC;
 
 static struct node_sample *find_sample(const struct meter *m, const char *node)
@@ -25,7 +25,7 @@ static void sample_free(struct node_sample *s)
     free(s);
 }
 
-/* Of nodes that are gone, nothing is kept. */
+/* Samples of nodes that are gone are dropped. */
 static void forget_old(struct meter *m)
 {
     int64_t now_ns = loop_now_ns(m->o.loop);
@@ -75,7 +75,7 @@ void meter_take_stats(void *meter, const char *node, const json_t *stats)
     s->taken_ns = loop_now_ns(m->o.loop);
 }
 
-/* The node's sample that is fresh enough, or NULL. */
+/* The node's statistics, or NULL if they are too old. */
 static const json_t *fresh_stats(const struct meter *m, const char *node)
 {
     const struct node_sample *s = find_sample(m, node);
@@ -116,7 +116,7 @@ struct account_usage meter_used_so_far(const struct meter *m, const struct accou
 
 /* ---- metrics.k8s.io ---- */
 
-/* {"cpu": "1234n", "memory": "56Ki"}; NULL where one of them is not known. */
+/* {"cpu": "1234n", "memory": "56Ki"}; NULL: one of them is unknown. */
 static json_t *usage_tree(const json_t *sample)
 {
     int64_t cpu = json_int(sample, "cpuNano", -1);
@@ -161,7 +161,7 @@ static json_t *metrics_tree(const char *kind, const json_t *of)
     return o;
 }
 
-/* NULL where its node did not tell lately, or it does not run. */
+/* NULL: the node has no fresh sample, or the pod does not run. */
 static json_t *pod_metrics(const struct meter *m, const json_t *pod)
 {
     const json_t *stats = fresh_stats(m, pod_node(pod));
@@ -207,7 +207,8 @@ static json_t *node_metrics(const struct meter *m, const json_t *node)
     return o;
 }
 
-static json_t *one(const struct meter *m, const char *resource, const char *ns, const char *name)
+static json_t *metrics_one(const struct meter *m, const char *resource, const char *ns,
+                           const char *name)
 {
     const struct store_key key = {
         .group = "", .resource = resource, .ns = ns ? ns : "", .name = name};
@@ -220,7 +221,7 @@ static json_t *one(const struct meter *m, const char *resource, const char *ns, 
     return text_equal(resource, "pods") ? pod_metrics(m, tree) : node_metrics(m, tree);
 }
 
-/* Those that run are few among all there are: the others are told apart by their bytes. */
+/* Few of all stored pods run: their bytes tell, without decoding. */
 static bool may_run(const struct store_object *o)
 {
     static const char running[] = "\"phase\":\"Running\"";
@@ -228,7 +229,7 @@ static bool may_run(const struct store_object *o)
     return memmem(o->bytes.at, o->bytes.size, running, sizeof(running) - 1) != NULL;
 }
 
-static json_t *all(const struct meter *m, const char *resource, const char *ns)
+static json_t *metrics_all(const struct meter *m, const char *resource, const char *ns)
 {
     const struct store_range range = {.group = "", .resource = resource, .ns = ns};
     bool are_pods = text_equal(resource, "pods");
@@ -243,7 +244,7 @@ static json_t *all(const struct meter *m, const char *resource, const char *ns)
         json_t *o = NULL;
 
         if (!are_pods || may_run(found.at[i]))
-            o = one(m, resource, key->ns, key->name);
+            o = metrics_one(m, resource, key->ns, key->name);
         if (o)
             (void)json_array_append_new(list, o); /* as above */
     }
@@ -253,22 +254,22 @@ static json_t *all(const struct meter *m, const char *resource, const char *ns)
 
 json_t *meter_pods(void *meter, const char *ns)
 {
-    return all(meter, "pods", ns);
+    return metrics_all(meter, "pods", ns);
 }
 
 json_t *meter_pod(void *meter, const char *ns, const char *name)
 {
-    return one(meter, "pods", ns, name);
+    return metrics_one(meter, "pods", ns, name);
 }
 
 json_t *meter_nodes(void *meter, const char *ns)
 {
-    (void)ns; /* nodes are of the whole cluster */
-    return all(meter, "nodes", NULL);
+    (void)ns; /* nodes are cluster-wide */
+    return metrics_all(meter, "nodes", NULL);
 }
 
 json_t *meter_node(void *meter, const char *ns, const char *name)
 {
     (void)ns;
-    return one(meter, "nodes", NULL, name);
+    return metrics_one(meter, "nodes", NULL, name);
 }

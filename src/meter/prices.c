@@ -1,3 +1,5 @@
+/* prices.c - reads a price table, and computes costs */
+
 #include "meter/prices.h"
 
 #include "base/file.h"
@@ -23,7 +25,7 @@ struct model_price {
 struct prices {
     char *currency;
     VEC(struct model_price) models;
-    int64_t gpu_micro; /* of models that are not named */
+    int64_t gpu_micro; /* of all other models */
     int64_t cpu_micro;
     int64_t memory_micro;
 };
@@ -46,7 +48,7 @@ struct reader {
     struct str text;
 };
 
-/* The line that a key stands on: the tree does not remember; keys are written once. */
+/* The line of a key in the text: the tree has no line numbers; each key is written once. */
 static size_t line_of(const struct reader *r, const char *key)
 {
     size_t size = strlen(key);
@@ -76,7 +78,7 @@ static struct err *wrong(const struct reader *r, const char *key, const char *wh
     return err_new(ERR_INVALID, "%s:%zu: %s: %s", r->name, line_of(r, key), key, what);
 }
 
-/* "2.50" in millionths. False: it is not such a number. */
+/* Reads "2.50" in millionths. False: malformed. */
 static bool read_micro(struct str text, int64_t *ret)
 {
     int64_t value = 0;
@@ -115,7 +117,7 @@ static struct err *read_price(const struct reader *r, const char *key, const jso
     else if (json_is_number(value))
         json_add(&text, value);
     if (text.size == 0 || !read_micro((struct str){text.at, text.size}, ret))
-        return wrong(r, key, "want a price an hour, from 0 to 1000000, as 2.50");
+        return wrong(r, key, "want a price per hour from 0 to 1000000, such as 2.50");
     return NULL;
 }
 
@@ -125,7 +127,7 @@ static struct err *read_models(const struct reader *r, json_t *table, struct pri
     json_t *value;
 
     if (!json_is_object(table))
-        return wrong(r, "gpuHour", "want a price for each model, as {h100: 2.50, default: 1}");
+        return wrong(r, "gpuHour", "want a price for each model, such as {h100: 2.50, default: 1}");
     if (json_object_size(table) > MODELS_MAX)
         return wrong(r, "gpuHour", "want at most 256 models");
     json_object_foreach (table, model, value) {
@@ -145,7 +147,7 @@ static struct err *read_currency(const struct reader *r, const json_t *value, st
     const char *text = json_string_value(value);
 
     if (!text || !*text || strlen(text) > CURRENCY_MAX)
-        return wrong(r, "currency", "want a word, as EUR");
+        return wrong(r, "currency", "want a word such as EUR");
     free(p->currency);
     p->currency = mem_strdup(text);
     return NULL;
@@ -170,7 +172,7 @@ static struct err *read_member(const struct reader *r, const char *key, json_t *
         return read_price(r, key, value, &p->cpu_micro);
     if (text_equal(key, "memoryGibHour"))
         return read_price(r, key, value, &p->memory_micro);
-    return wrong(r, key, "unknown; there are currency, gpuHour, cpuHour and memoryGibHour");
+    return wrong(r, key, "unknown: want currency, gpuHour, cpuHour and memoryGibHour");
 }
 
 static struct err *read_table(const struct reader *r, json_t *table, struct prices *p)
@@ -183,7 +185,8 @@ static struct err *read_table(const struct reader *r, json_t *table, struct pric
     json_object_foreach (table, key, value)
         TRY(read_member(r, key, value, p));
     if (!p->currency)
-        return err_new(ERR_INVALID, "%s:1: currency is missing, as in currency: EUR", r->name);
+        return err_new(ERR_INVALID, "%s:1: currency is missing, for example currency: EUR",
+                       r->name);
     return NULL;
 }
 

@@ -18,7 +18,7 @@ struct prices;
 
 /* Errors are ERR_INVALID and begin with "NAME:LINE: ". */
 struct err *prices_parse(const char *name, struct str text, struct prices **ret) MUST_CHECK;
-/* The first of the files that is there; `*ret` is NULL where none is. `paths` ends with NULL. */
+/* Loads the first existing file; `*ret` NULL: there is none. `paths` ends with NULL. */
 struct err *prices_load(const char *const *paths, struct prices **ret) MUST_CHECK;
 void prices_free(struct prices *p); /* accepts NULL */
 static inline void prices_freep(struct prices **p)
@@ -27,7 +27,9 @@ static inline void prices_freep(struct prices **p)
 }
 
 const char *prices_currency(const struct prices *p);
-/* In millionths of the currency, each rounded down. `ns` is one gpu's or one core's time. */
+/*
+ * Costs in millionths of the currency, each rounded down. `ns` is the time of one gpu or one core.
+ */
 int64_t prices_gpu(const struct prices *p, const char *model, int64_t ns);
 int64_t prices_cpu(const struct prices *p, int64_t ns);
 int64_t prices_memory(const struct prices *p, int64_t kib_seconds);

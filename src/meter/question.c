@@ -1,4 +1,4 @@
-/* question.c - what a report is asked for, and what of an attempt falls into its period */
+/* question.c - the parameters of a report, and an attempt's share of its period */
 #include "base/num.h"
 #include "meter/meter_private.h"
 #include "model/moment.h"
@@ -67,8 +67,8 @@ static struct err *read_by(const struct report_question *q, struct question *ret
             i++;
         if (i == BY_COUNT)
             return err_new(ERR_BAD_REQUEST,
-                           "parameter by: '%.*s': want user, namespace, queue or model, with a "
-                           "comma between",
+                           "parameter by: '%.*s': want user, namespace, queue or model, joined "
+                           "by commas",
                            (int)(one.size > 64 ? 64 : one.size), one.at);
         ret->by[i] = true;
     }
@@ -118,13 +118,14 @@ static struct err *read_page(const struct report_question *q, struct question *r
     if (!after)
         return NULL;
     if (strlen(after) >= sizeof(ret->after) || !account_key_read(after, &from_ns, &to_ns))
-        return err_new(ERR_BAD_REQUEST, "parameter continue: not one that a list of rows gave");
+        return err_new(ERR_BAD_REQUEST,
+                       "parameter continue: not a value that a list of rows returned");
     memcpy(ret->after, after, strlen(after) + 1);
     return NULL;
 }
 
-static struct err *parse(const struct report_question *q, int64_t now_ns, const char *const *known,
-                         struct question *ret)
+static struct err *question_read(const struct report_question *q, int64_t now_ns,
+                                 const char *const *known, struct question *ret)
 {
     TRY(check_known(q, known));
     TRY(read_moment(q, "from", "month", now_ns, &ret->period.from_ns));
@@ -140,13 +141,13 @@ struct err *question_parse(const struct report_question *q, int64_t now_ns,
                            const char *const *known, struct question *ret)
 {
     struct question mine = {0};
-    struct err *e = parse(q, now_ns, known, &mine);
+    struct err *e = question_read(q, now_ns, known, &mine);
 
     if (e) {
         question_done(&mine);
         return e;
     }
-    /* What is still to come has not been used. */
+    /* The future has no usage. */
     if (mine.period.to_ns > now_ns)
         mine.period.to_ns = now_ns > mine.period.from_ns ? now_ns : mine.period.from_ns;
     *ret = mine;
@@ -163,8 +164,8 @@ bool question_wants(const struct question *q, const struct account_row *row)
 }
 
 /*
- * What of `total`, used evenly over `whole_ns`, falls before `ns`. Parts of neighbouring periods
- * add up, as each is a difference of two of these.
+ * The part of `total`, used evenly over `whole_ns`, before `ns`. The parts of neighbouring periods
+ * add up, since each is a difference of two of these.
  */
 static int64_t part_of(int64_t total, int64_t ns, int64_t whole_ns)
 {
@@ -173,7 +174,7 @@ static int64_t part_of(int64_t total, int64_t ns, int64_t whole_ns)
     return (int64_t)((__int128)total * ns / whole_ns);
 }
 
-static int64_t between(int64_t total, int64_t begin_ns, int64_t end_ns, int64_t whole_ns)
+static int64_t part_between(int64_t total, int64_t begin_ns, int64_t end_ns, int64_t whole_ns)
 {
     if (total < 0)
         return -1;
@@ -190,14 +191,15 @@ bool share_of(const struct account_row *row, struct account_span period, int64_t
     int64_t begin_ns = from_ns > period.from_ns ? from_ns : period.from_ns;
     int64_t end_ns = to_ns < period.to_ns ? to_ns : period.to_ns;
 
-    /* What took no time counts where it happened. */
+    /* An attempt without duration counts at its time. */
     if (begin_ns > end_ns || (begin_ns == end_ns && (from_ns < to_ns || end_ns == period.to_ns)))
         return false;
     *ret = (struct share){
         .ns = end_ns - begin_ns,
-        .cpu_ns = between(row->usage.cpu_ns, begin_ns - from_ns, end_ns - from_ns, to_ns - from_ns),
-        .memory_kib_seconds = between(row->usage.memory_kib_seconds, begin_ns - from_ns,
-                                      end_ns - from_ns, to_ns - from_ns),
+        .cpu_ns =
+            part_between(row->usage.cpu_ns, begin_ns - from_ns, end_ns - from_ns, to_ns - from_ns),
+        .memory_kib_seconds = part_between(row->usage.memory_kib_seconds, begin_ns - from_ns,
+                                           end_ns - from_ns, to_ns - from_ns),
     };
     if (p)
         ret->cost_micro = prices_cpu(p, ret->cpu_ns) + prices_memory(p, ret->memory_kib_seconds);

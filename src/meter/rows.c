@@ -1,11 +1,10 @@
-/* rows.c - the attempts of a period, a page at a time: those that are over, then those that go on
- */
+/* rows.c - the attempts of a period, page by page: ended attempts, then running ones */
 #include "base/mem.h"
 #include "meter/meter_private.h"
 
 enum {
     ROWS_A_TURN = 256,
-    ROWS_A_PAGE = 20000 /* looked at; a page may have fewer than was asked for, or none */
+    ROWS_A_PAGE = 20000 /* rows looked at; a page may have fewer rows than the limit, or none */
 };
 
 struct rows_report {
@@ -68,7 +67,7 @@ static void put_time_used(json_t *o, const char *key, int64_t ns, int64_t times)
     json_put(o, key, ns < 0 ? json_null() : amount_tree(a));
 }
 
-/* The whole attempt, whatever of it is in the period. */
+/* The usage of the whole attempt, also outside the period. */
 static void put_used(const struct rows_report *r, json_t *o, const struct account_row *row)
 {
     const struct account_span always = {0, INT64_MAX};
@@ -113,7 +112,7 @@ static json_t *row_tree(const struct rows_report *r, const struct account_row *r
     return o;
 }
 
-static void take(void *arg, const struct account_row *row)
+static void rows_take(void *arg, const struct account_row *row)
 {
     struct rows_report *r = arg;
     struct share s;
@@ -128,7 +127,7 @@ static void take_open(void *arg, const struct account_row *row)
     struct account_row mine = *row;
 
     mine.usage = meter_used_so_far(r->meter, row);
-    take(r, &mine);
+    rows_take(r, &mine);
 }
 
 static void take_stored(struct rows_report *r, const struct store_object *o)
@@ -143,10 +142,10 @@ static void take_stored(struct rows_report *r, const struct store_object *o)
         return;
     e = json_parse(o->bytes, &tree);
     if (!e && account_row_read(tree, &row))
-        take(r, &row);
+        rows_take(r, &row);
 }
 
-/* The attempts that go on belong to the last page. */
+/* The running attempts belong to the last page. */
 static struct err *take_all_open(struct rows_report *r)
 {
     const struct store_range range = account_placements();
@@ -164,7 +163,7 @@ static bool is_full(const struct rows_report *r)
     return json_array_size(r->items) >= r->q.limit || r->n_seen >= ROWS_A_PAGE;
 }
 
-static struct err *step(struct rows_report *r)
+static struct err *rows_step(struct rows_report *r)
 {
     const struct store_range range = account_rows();
     struct store_list list = {0};
@@ -182,7 +181,7 @@ static struct err *step(struct rows_report *r)
     return r->is_over ? take_all_open(r) : NULL;
 }
 
-static void answer(struct rows_report *r, const struct err *e)
+static void rows_answer(struct rows_report *r, const struct err *e)
 {
     AUTO(json_freep) json_t *list = NULL;
     json_t *metadata;
@@ -209,10 +208,10 @@ static void answer(struct rows_report *r, const struct err *e)
 static void on_timer(void *arg)
 {
     struct rows_report *r = arg;
-    AUTO(err_freep) struct err *e = step(r);
+    AUTO(err_freep) struct err *e = rows_step(r);
 
     if (e || r->is_over || is_full(r))
-        answer(r, e);
+        rows_answer(r, e);
     else
         loop_timer_set(r->timer, 0);
 }
@@ -229,7 +228,8 @@ struct err *meter_rows(void *meter, const struct report_question *q, report_done
     struct rows_report *r;
 
     TRY(question_parse(q, now_ns, known, &question));
-    err_free(prices_load(m->o.prices_files, &prices)); /* rows are told without; usage says why */
+    err_free(prices_load(m->o.prices_files,
+                         &prices)); /* rows have no cost then; the usage report says why */
     r = mem_alloc(sizeof(*r));
     *r = (struct rows_report){.report = {.free = rows_free},
                               .meter = m,

@@ -1,9 +1,9 @@
 /*
- * usage.c - who used how much in a period, and what of the gpus' time nobody did
+ * usage.c - a period's usage by user, and the idle time of gpus
  *
- * Attempts that were open when the report began are taken then; of the rows, those that were there
- * then: what closes on the way is not counted twice. Rows are read a few at a time, so that a
- * report over a million keeps nobody waiting.
+ * A report takes the attempts that are running at its start, and of the rows those that are present
+ * then: an attempt that ends meanwhile does not count twice. The report reads a few rows at a time,
+ * so that a report over a million rows does not block the server.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -13,10 +13,10 @@ enum {
     ROWS_A_TURN = 256
 };
 
-/* A sum by what was asked for; texts are "" where that is not told apart. */
+/* A sum for one combination of the question's `by`; other texts are "". */
 struct group {
     struct map_handle handle;
-    char *key; /* its texts, with a byte 1 between */
+    char *key; /* its texts, joined by bytes 1 */
     char *texts[BY_COUNT];
     int64_t n_attempts;
     int64_t n_running;
@@ -24,7 +24,7 @@ struct group {
     struct amount cpu;
     int64_t memory_kib_seconds;
     int64_t cost_micro;
-    bool has_cpu; /* known of at least one attempt */
+    bool has_cpu; /* known for at least one attempt */
     bool has_memory;
 };
 
@@ -47,10 +47,10 @@ struct usage_report {
     report_done_fn done;
     void *arg;
     int64_t now_ns;
-    int64_t revision;             /* of the beginning: later rows do not count */
-    bool are_rows_read;           /* then the stretches */
-    char after[ACCOUNT_KEY_SIZE]; /* of rows, then of stretches */
-    struct store_list placements; /* of the beginning */
+    int64_t revision;             /* at the start: later rows do not count */
+    bool are_rows_read;           /* then come the stretches */
+    char after[ACCOUNT_KEY_SIZE]; /* key of the last row, then of the last stretch */
+    struct store_list placements; /* at the start */
     size_t next_placement;
     struct group *groups;
     struct group total;
@@ -134,7 +134,7 @@ static int64_t saturated(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* All of an attempt but its gpus. */
+/* Adds an attempt, without its gpus. */
 static void add_share(struct group *g, const struct account_row *row, const struct share *s)
 {
     g->n_attempts++;
@@ -157,8 +157,9 @@ static void add_gpu_time(struct usage_report *r, struct group *g, const char *mo
         g->cost_micro = saturated(g->cost_micro, prices_gpu(r->prices, model, ns));
 }
 
-/* Where models are told apart, what is not a gpu's goes with the attempt's first one. */
-static void count(struct usage_report *r, const struct account_row *row, const struct share *s)
+/* With groups by model, everything but gpu time counts for the model of the attempt's first gpu. */
+static void usage_count(struct usage_report *r, const struct account_row *row,
+                        const struct share *s)
 {
     const char *first = json_text(json_array_get(row->gpus, 0), "model");
     struct group *g = find_group(r, row, first ? first : "");
@@ -233,7 +234,7 @@ static void take_row(void *arg, const struct account_row *row)
                     (struct account_span){row->from_ns, row->to_ns});
     }
     if (question_wants(&r->q, row))
-        count(r, row, &s);
+        usage_count(r, row, &s);
 }
 
 static void take_open(void *arg, const struct account_row *row)
@@ -290,7 +291,7 @@ static json_t *group_tree(const struct usage_report *r, const struct group *g, b
     return o;
 }
 
-/* The most gpu time first; then by what they are. */
+/* By gpu time, the most first; then by key. */
 static int compare_groups(const void *a, const void *b)
 {
     const struct group *one = *(const struct group *const *)a;
@@ -320,7 +321,7 @@ static json_t *groups_tree(struct usage_report *r)
     return list;
 }
 
-/* The times of one model's gpus. */
+/* The times of all gpus of one model. */
 struct model_sum {
     const char *model;
     int64_t n;
@@ -426,9 +427,9 @@ static json_t *report_tree(struct usage_report *r)
     return o;
 }
 
-/* ---- step by step ---- */
+/* ---- turns ---- */
 
-/* False: there are no more. */
+/* Reads the next rows or stretches. `*ret_has_more` false: these were the last. */
 static struct err *step_rows(struct usage_report *r, bool *ret_has_more)
 {
     const struct store_range range = r->are_rows_read ? account_stretches() : account_rows();
@@ -451,7 +452,7 @@ static bool step_placements(struct usage_report *r)
     return r->next_placement < r->placements.n;
 }
 
-static struct err *step(struct usage_report *r, bool *ret_has_more)
+static struct err *usage_step(struct usage_report *r, bool *ret_has_more)
 {
     *ret_has_more = true;
     if (r->next_placement < r->placements.n) {
@@ -471,7 +472,7 @@ static void on_timer(void *arg)
 {
     struct usage_report *r = arg;
     bool has_more = false;
-    AUTO(err_freep) struct err *e = step(r, &has_more);
+    AUTO(err_freep) struct err *e = usage_step(r, &has_more);
     AUTO(json_freep) json_t *tree = NULL;
 
     if (!e && has_more) {
@@ -483,8 +484,8 @@ static void on_timer(void *arg)
     usage_free(&r->report);
 }
 
-/* What is there now; the rest was written down before, or comes too late. */
-static struct err *begin(struct usage_report *r)
+/* Takes the running attempts and the present states of gpus, at one revision. */
+static struct err *usage_begin(struct usage_report *r)
 {
     const struct store_range placements = account_placements();
     const struct store_range states = account_states();
@@ -530,7 +531,7 @@ struct err *meter_usage(void *meter, const struct report_question *q, report_don
                                .now_ns = now_ns};
     r->timer = loop_timer_new(m->o.loop, on_timer, r);
     load_prices(r);
-    e = begin(r);
+    e = usage_begin(r);
     if (e) {
         usage_free(&r->report);
         return e;

@@ -42,20 +42,20 @@ static void bad_prices_are_refused_with_their_line(void **state)
         const char *text;
         const char *message;
     } cases[] = {
-        {"gpuHour: {h100: 1}\n", "p:1: currency is missing, as in currency: EUR"},
+        {"gpuHour: {h100: 1}\n", "p:1: currency is missing, for example currency: EUR"},
         {"currency: EUR\ncpuHour: -1\n",
-         "p:2: cpuHour: want a price an hour, from 0 to 1000000, as 2.50"},
+         "p:2: cpuHour: want a price per hour from 0 to 1000000, such as 2.50"},
         {"currency: EUR\n\ngpuHour:\n  h100: much\n",
-         "p:4: h100: want a price an hour, from 0 to 1000000, as 2.50"},
+         "p:4: h100: want a price per hour from 0 to 1000000, such as 2.50"},
         {"currency: EUR\ncpuHour: 0.0000001\n",
-         "p:2: cpuHour: want a price an hour, from 0 to 1000000, as 2.50"},
+         "p:2: cpuHour: want a price per hour from 0 to 1000000, such as 2.50"},
         {"currency: EUR\ncpuHour: 1000001\n",
-         "p:2: cpuHour: want a price an hour, from 0 to 1000000, as 2.50"},
+         "p:2: cpuHour: want a price per hour from 0 to 1000000, such as 2.50"},
         {"currency: EUR\ngpuHour: 3\n",
-         "p:2: gpuHour: want a price for each model, as {h100: 2.50, default: 1}"},
+         "p:2: gpuHour: want a price for each model, such as {h100: 2.50, default: 1}"},
         {"currency: EUR\ngpuhour: {h100: 1}\n",
-         "p:2: gpuhour: unknown; there are currency, gpuHour, cpuHour and memoryGibHour"},
-        {"currency: ''\n", "p:1: currency: want a word, as EUR"},
+         "p:2: gpuhour: unknown: want currency, gpuHour, cpuHour and memoryGibHour"},
+        {"currency: ''\n", "p:1: currency: want a word such as EUR"},
         {"kind: Pod\ncurrency: EUR\n", "p:1: kind: want PriceTable"},
         {"- 1\n", "p:1: want one PriceTable"},
         {"", "p:1: want one PriceTable"},
@@ -334,7 +334,7 @@ static void bad_questions_are_refused(void **state)
         const char *message;
     } cases[] = {
         {"{'by':'colour'}", NULL, 400,
-         "parameter by: 'colour': want user, namespace, queue or model, with a comma between"},
+         "parameter by: 'colour': want user, namespace, queue or model, joined by commas"},
         {"{'form':'today'}", NULL, 400, "unknown parameter 'form'"},
         {"{'from':'now','to':'yesterday'}", NULL, 400,
          "parameter from: the period ends before it begins"},
