@@ -1,3 +1,5 @@
+/* scheduler.c - the scheduler's cycles, start, and answers */
+
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/stamp.h"
@@ -5,10 +7,10 @@
 
 enum {
     CYCLE_STEPS = 1 << 20, /* then the loop gets its turn */
-    NODES_MAX = 64         /* that a reason names */
+    NODES_MAX = 64         /* nodes in a reason */
 };
 
-/* Time alone changes what may be ended for others, and who goes first. */
+/* Time alone changes which workloads may be evicted, and the order of the queue. */
 #define TICK_NS (INT64_C(10) * NS_PER_SEC)
 
 void scheduler_poke(struct scheduler *s)
@@ -62,7 +64,7 @@ void sched_placement_copy(struct arena *a, const struct mete_placement *from,
     ret->pods = pods;
 }
 
-/* What a cycle decided, copied. */
+/* A cycle's decisions, copied. */
 struct decided {
     struct mete_placement *placements;
     size_t n_placements;
@@ -71,7 +73,7 @@ struct decided {
     bool is_cut;
 };
 
-static struct decided decide(struct scheduler *s, struct arena *a)
+static struct decided cycle_decide(struct scheduler *s, struct arena *a)
 {
     struct mete_decisions d;
     struct decided ret;
@@ -101,8 +103,8 @@ static void forget_placement(struct decided *d, uint64_t id)
 }
 
 /*
- * Room that was made for one may be given to it and at once be needed for somebody who has come
- * since and goes before it: what was not bound yet is not ended, but waits again.
+ * A cycle may place a workload and then evict it for a newer one that goes first. Such a workload
+ * is not bound yet: nothing ends, and it waits again.
  */
 static void drop_passing(struct scheduler *s, struct decided *d)
 {
@@ -112,7 +114,7 @@ static void drop_passing(struct scheduler *s, struct decided *d)
         if (!w || w->is_placed)
             continue;
         forget_placement(d, w->id);
-        (void)mete_workload_unplace(s->engine, w->id); /* it is placed there, and no more */
+        (void)mete_workload_unplace(s->engine, w->id); /* just placed: cannot fail */
         d->evictions[i].id = 0;
         scheduler_poke(s);
     }
@@ -130,7 +132,7 @@ static void on_cycle(void *arg)
     scheduler_finish_evictions(s);
     scheduler_settle_groups(s);
     a = arena_new();
-    d = decide(s, a);
+    d = cycle_decide(s, a);
     drop_passing(s, &d);
     scheduler_evict(s, d.evictions, d.n_evictions);
     for (size_t i = 0; i < d.n_placements; i++)
@@ -146,7 +148,7 @@ static void on_cycle(void *arg)
     reservations_touch(s->reservations);
 }
 
-/* Queues before what waits in them. */
+/* Queues before the workloads in them. */
 static struct err *watch_queues(struct scheduler *s)
 {
     const struct queue_tree_options o = {.loop = s->options.loop,
@@ -174,7 +176,7 @@ static struct err *watch_reservations(struct scheduler *s)
     return reservations_new(&o, &s->reservations);
 }
 
-/* The last that decisions need: reservations pick gpus, so they want to know what is held. */
+/* Reservations come last: the engine picks gpus for them, so it must know all holders. */
 static void load_reservations(void *arg)
 {
     struct scheduler *s = arg;
@@ -199,7 +201,7 @@ static void pods_loaded(void *arg)
     LOG(INFO, "all pods have been read", U("pods", map_count(handle, s->pods)));
 }
 
-/* Holders of gpus are known at once, pods and what they hold when the loop has read them. */
+/* The holders of gpus are known at once; pods, and what they hold, once the loop has read them. */
 static struct err *watch_all(struct scheduler *s)
 {
     struct cluster *c = s->options.cluster;
@@ -225,7 +227,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     struct err *e = NULL;
 
     s->options = *o;
-    s->options.policy = NULL; /* not kept */
+    s->options.policy = NULL; /* borrowed for the call only */
     s->options.scheduler_names = NULL;
     s->cycle_timer = loop_timer_new(o->loop, on_cycle, s);
     s->retry_timer = loop_timer_new(o->loop, on_retry, s);
@@ -300,7 +302,7 @@ void scheduler_hold(struct scheduler *s, const char *why)
         return;
     s->is_held = why != NULL;
     if (why)
-        LOG(ERROR, "nothing is placed until this is right", S("cause", why));
+        LOG(ERROR, "scheduling is stopped until the cause is gone", S("cause", why));
     else
         scheduler_poke(s);
 }
@@ -313,7 +315,7 @@ static const struct sched_pod *find_with_uid(const struct scheduler *s, const ch
     return p && text_equal(p->uid, uid) ? p : NULL;
 }
 
-/* In words of the engine: such a pod is in no queue. */
+/* As a reason of the engine: such a pod is in no queue. */
 static void tell_wait(const struct scheduler *s, const struct sched_pod *p, struct mete_reason *ret)
 {
     *ret = (struct mete_reason){
@@ -327,7 +329,7 @@ static void tell_wait(const struct scheduler *s, const struct sched_pod *p, stru
     };
 }
 
-/* Before all pods were read no reason of the engine is true. */
+/* The engine's reasons are wrong until all pods have been read. */
 static void tell_loading(const struct scheduler *s, struct mete_reason *ret)
 {
     int64_t now_ns = loop_wall_ns(s->options.loop);
@@ -337,7 +339,7 @@ static void tell_loading(const struct scheduler *s, struct mete_reason *ret)
         .code_text = "NotYetEvaluated",
         .class_text = "turn",
         .queue = "default",
-        .message = "not looked at yet: the server has just started and reads what is there",
+        .message = "not evaluated yet: the server has just started and is reading its pods",
         .since_ns = now_ns,
         .evaluated_ns = now_ns,
     };

@@ -1,14 +1,14 @@
 /*
- * scheduler.h - pods to the engine, its decisions to the ledger, its reasons to people
+ * scheduler.h - pods to the engine, the engine's decisions to the ledger, its reasons to people
  *
- * Each pod that has not ended is a workload of the engine, or with the others of its gang a part of
- * one; what is bound is restored, what waits is placed by cycles that run when something changed. A
- * decision is bound in one transaction, without waiting for the ones before it; what cannot be
- * bound waits again as a whole, in its old place. A gpu that the ledger says is held by what the
- * engine does not know counts as held.
+ * Each pod that has not ended is a workload of the engine, or part of one with the other pods of
+ * its gang. Bound pods are restored; waiting pods are placed by cycles, which run when something
+ * changed. A decision is bound in one transaction, without waiting for earlier ones; a workload
+ * that cannot be bound waits again as a whole, in its old place. A gpu that the ledger says is held
+ * counts as held even if the engine does not know the holder.
  *
- * A waiting pod gets the condition PodScheduled False with the one line of `why` and an Event
- * FailedScheduling, the first time at once, later when these change, at a bounded rate.
+ * A waiting pod gets the condition PodScheduled False with the line of `why`, and an Event
+ * FailedScheduling: the first time at once, later on changes, at a bounded rate.
  */
 #pragma once
 
@@ -22,46 +22,47 @@ struct scheduler_options {
     struct loop *loop;
     struct cluster *cluster;
     struct events *events;
-    const char *policy;          /* of the engine; NULL: its default */
+    const char *policy;          /* of the engine; NULL: the default policy */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
-    mete_record_fn record;       /* of the engine; NULL: nobody listens */
+    mete_record_fn record;       /* the engine's record lines; NULL: dropped */
     void *record_arg;
 };
 
 struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **ret) MUST_CHECK;
 void scheduler_free(struct scheduler *s); /* accepts NULL */
 
-/* While there is a cause nothing is placed; what is placed stays. NULL: go on. */
+/* With a cause, nothing is placed; placed workloads stay. NULL: go on. */
 void scheduler_hold(struct scheduler *s, const char *why);
 
 /*
- * From the start until all pods have been read, in turns of the loop: nothing is placed, no pod has
- * a reason but NotYetEvaluated, and the engine does not know yet what all pods hold.
+ * True from the start until all pods have been read, in turns of the loop. Meanwhile nothing is
+ * placed, each waiting pod has the reason NotYetEvaluated, and the engine does not know all holders
+ * yet.
  */
 bool scheduler_is_loading(const struct scheduler *s);
-/* ERR_UNAVAILABLE meanwhile: for questions whose answer rests on what all pods hold. */
+/* ERR_UNAVAILABLE while loading: for answers that need all holders. */
 struct err *scheduler_check_loaded(const struct scheduler *s) MUST_CHECK;
 
 struct mete_engine *scheduler_engine(struct scheduler *s);
 
-/* Why that pod waits; brief: as mete_why_brief. False: it does not, or is not known. */
+/* Why the pod waits; brief: as mete_why_brief. False: the pod does not wait, or is unknown. */
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
                    struct mete_reason *ret);
 
 /*
- * What if: `changes` are texts, "end:NS/POD", "add:N:NODE" (so many more like it), "drain:NODE",
- * "resume:NODE". `*ret` is new: who would start then, and who would have to go (names of
- * `namespaces` only, NULL: of all; the others are counted).
+ * What if: `changes` are texts, "end:NS/POD", "add:N:NODE" (N nodes like NODE), "drain:NODE",
+ * "resume:NODE". `*ret` is new: the workloads that would start, move and end. Only workloads in
+ * `namespaces` (NULL: all) are named; the others are counted.
  */
 struct err *scheduler_what_if(struct scheduler *s, const json_t *changes, const json_t *namespaces,
                               json_t **ret) MUST_CHECK;
 
-/* Who holds a gpu, by the ledger. Borrowed texts. False: nobody. */
+/* The holder of a gpu, by the ledger. Borrowed texts. False: free. */
 struct scheduler_holder {
-    const char *key;  /* "ns/name" of the pod */
-    const char *pod;  /* its name */
-    int64_t job_id;   /* 0: not known */
-    const char *user; /* "" where not known */
+    const char *key;  /* the pod, "ns/name" */
+    const char *pod;  /* the pod's name */
+    int64_t job_id;   /* 0: unknown */
+    const char *user; /* "": unknown */
 };
 bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid,
                           struct scheduler_holder *ret);

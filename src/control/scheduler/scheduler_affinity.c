@@ -5,16 +5,19 @@
 #include "kinds/pod/pod_state.h"
 
 enum {
-    RULES_MAX = 512 /* as many as the engine takes; validation allows fewer */
+    RULES_MAX = 512 /* limit of the engine; validation allows fewer */
 };
 
-/* Each pod has its own: rules do not see it, so that pods of one kind stay alike. */
+/* Every pod has its own job id: rules ignore it, so that pods with equal labels stay equal. */
 static bool is_seen(const char *key)
 {
     return !text_equal(key, POD_JOB_ID);
 }
 
-/* These number the pods of one gang; where pods start together, rules do not see them. */
+/*
+ * These labels number the pods of a gang. Pods that start together differ in them, so rules ignore
+ * them.
+ */
 static bool is_number(const char *key)
 {
     static const char *const keys[] = {
@@ -129,7 +132,7 @@ static void ask_nodes(struct arena *a, const json_t *affinity, struct mete_pod_s
     set->n_node_wishes = n_wishes;
 }
 
-/* One more condition: the label as the pod has it, or any other value of it. */
+/* One more condition: the pod's own value of the label, or any other value. */
 static bool add_own(struct arena *a, const json_t *pod, const char *key, enum mete_operator op,
                     struct mete_requirement *ret)
 {
@@ -137,14 +140,16 @@ static bool add_own(struct arena *a, const json_t *pod, const char *key, enum me
     const char **list;
 
     if (!value)
-        return false; /* what the pod has not is not looked at */
+        return false; /* the pod lacks the label: no condition, as in Kubernetes */
     list = arena_alloc(a, sizeof(*list));
     list[0] = value;
     *ret = (struct mete_requirement){.key = key, .op = op, .values = list, .n_values = 1};
     return true;
 }
 
-/* matchLabels, matchExpressions, and the pod's own values of matchLabelKeys. */
+/*
+ * matchLabels, matchExpressions, and the pod's own values of matchLabelKeys and mismatchLabelKeys.
+ */
 static void read_selector(struct arena *a, const json_t *pod, const json_t *term,
                           struct mete_pod_rule *ret)
 {
@@ -177,8 +182,9 @@ static void read_selector(struct arena *a, const json_t *pod, const json_t *term
     ret->matches_none = !selector;
 }
 
-/* The pod's own namespace where neither a list nor a selector is there; the empty selector takes
- * all. */
+/*
+ * Without a list and a selector, the pod's own namespace; the empty selector takes all namespaces.
+ */
 static void read_namespaces(struct arena *a, const json_t *pod, const json_t *term,
                             struct mete_pod_rule *ret)
 {
@@ -193,7 +199,7 @@ static void read_namespaces(struct arena *a, const json_t *pod, const json_t *te
         list[n++] = json_text_at(pod, "metadata", "namespace", NULL);
     ret->namespaces = list;
     ret->n_namespaces = n;
-    /* validation knows no other selector than the empty one */
+    /* validation accepts only the empty selector */
     ret->any_namespace = selector && json_object_size(selector) == 0;
 }
 
@@ -253,7 +259,7 @@ static void add_spreads(struct rules *rules, const json_t *list)
             .counts_no_tainted_nodes = text_equal(json_text(from, "nodeTaintsPolicy"), "Honor"),
         };
         read_selector(rules->arena, rules->pod, from, r);
-        read_namespaces(rules->arena, rules->pod, NULL, r); /* its own */
+        read_namespaces(rules->arena, rules->pod, NULL, r); /* the pod's own namespace */
     }
 }
 
@@ -346,7 +352,7 @@ bool scheduler_labels_same(const struct mete_pod_set *a, const struct mete_pod_s
 
 uint64_t scheduler_label_hash(const json_t *pod)
 {
-    uint64_t sum = 0; /* labels have no order */
+    uint64_t sum = 0; /* order-independent: labels have no order */
     const char *key;
     json_t *value;
 
@@ -363,7 +369,7 @@ uint64_t scheduler_label_hash(const json_t *pod)
     return sum;
 }
 
-/* Of each set the labels of its first pod, as ask_for takes them. */
+/* The labels of each set's first pod, as ask_for takes them. */
 void scheduler_relabel(struct scheduler *s, const struct sched_work *w)
 {
     struct arena *a = arena_new();
@@ -373,7 +379,7 @@ void scheduler_relabel(struct scheduler *s, const struct sched_work *w)
     scheduler_tell_shrunk(s);
     VEC_EACH (&w->pods, p) {
         if ((*p)->set < n || !(*p)->tree)
-            continue; /* they are in the order of their sets */
+            continue; /* pods are in the order of their sets */
         sets[n].labels = scheduler_labels(a, (*p)->tree, w->is_gang, &sets[n].n_labels);
         n++;
     }

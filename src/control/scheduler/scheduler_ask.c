@@ -1,4 +1,4 @@
-/* scheduler_ask.c - what a pod asks for, as the engine takes it */
+/* scheduler_ask.c - a pod's requests, as the engine takes them */
 #include <inttypes.h>
 
 #include "base/arena.h"
@@ -8,10 +8,10 @@
 #include "kinds/pod/pod_state.h"
 
 enum {
-    PORTS_MAX = 64 /* host ports of one pod */
+    PORTS_MAX = 64 /* distinct host ports of one pod */
 };
 
-/* The engine counts up to here; more than any node has. */
+/* Limits of the engine; more than any node has. */
 #define AMOUNT_MAX (INT64_C(1) << 60)
 #define GPUS_MAX   INT64_C(16384)
 
@@ -23,7 +23,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* json_put_text and the like keep insertion order, so equal specs have equal texts. */
+/* json_put_text and its like keep insertion order, so equal specs have equal texts. */
 uint64_t scheduler_ask_hash(const json_t *pod)
 {
     AUTO_FREE char *spec = json_format(json_object_get(pod, "spec"));
@@ -79,7 +79,7 @@ static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount 
                 ret[n++] = (struct mete_amount){name, 1};
         }
     }
-    if (has_more) /* as below: no node has this */
+    if (has_more) /* as below: no node has this resource */
         ret[n++] = (struct mete_amount){"mete.dev/too-many-host-ports", 1};
     return n;
 }
@@ -101,7 +101,8 @@ static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_se
             list[n++] = fixed[i];
     for (size_t i = 0; i < asked.n_others; i++)
         list[n++] = (struct mete_amount){asked.others[i].name, asked.others[i].amount};
-    if (asked.has_more_others) /* what is not counted cannot be promised: no node has this */
+    if (asked.has_more_others) /* a request that is not counted cannot be promised: no node has this
+                                  resource */
         list[n++] = (struct mete_amount){"mete.dev/too-many-resources", 1};
     n += list_ports(a, pod, list + n);
     for (size_t i = 0; i < n; i++)
@@ -212,7 +213,10 @@ static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b
     return true;
 }
 
-/* Pods that differ in a member that is not compared here would be placed as if they did not. */
+/*
+ * Pods that differ only in a member that is not compared here would be placed as if they were
+ * equal.
+ */
 _Static_assert(sizeof(struct mete_pod_set) == 216, "compare the new members of a pod set too");
 
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
@@ -251,7 +255,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .queue = arena_strdup(a, scheduler_queue_of(s, pod)),
         .reservation = arena_strdup(a, scheduler_reservation_of(pod)),
         .user = user ? user : "",
-        .priority = (int32_t)priority, /* validated */
+        .priority = (int32_t)priority, /* validated range */
         .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),
         .time_limit_ns = limit_s > 0 ? limit_s * NS_PER_SEC : 0,
         .estimate_ns = scheduler_expected_ns(pod),

@@ -1,8 +1,8 @@
 /*
- * scheduler_bind.c - decisions of the engine into the ledger, each in one transaction
+ * scheduler_bind.c - decisions of the engine to the ledger, each in one transaction
  *
- * A workload holds its gpus in the engine from the decision on. Where the store refuses the
- * binding, or takes it back before it is durable, the workload gives them up and waits again.
+ * A workload holds its gpus in the engine from the decision on. If the store refuses the binding,
+ * or takes it back before it is durable, the workload gives them up and waits again.
  */
 #include <assert.h>
 
@@ -22,17 +22,21 @@ void sched_retry_later(struct scheduler *s)
     loop_timer_set(s->retry_timer, s->retry_ns);
 }
 
-/* A workload that could not be bound waits again in its old place. It is tried again on the next
- * change or a while later. */
-static void take_back(struct scheduler *s, struct sched_work *w)
+/*
+ * A workload that could not be bound waits again in its old place, and is retried on the next
+ * change or after a pause.
+ */
+static void work_take_back(struct scheduler *s, struct sched_work *w)
 {
     sched_work_unplaced(s, w);
     sched_retry_later(s);
 }
 
-/* More than the store takes at once, whenever it is tried: its pods say so until something about
- * the group is otherwise. */
-static void refuse(struct scheduler *s, struct sched_work *w, const struct err *why)
+/*
+ * The gang exceeds what one transaction can take, now and later: its pods say so until the group
+ * changes.
+ */
+static void work_refuse(struct scheduler *s, struct sched_work *w, const struct err *why)
 {
     AUTO_FREE char *text = mem_format("cannot be bound at once: %s", err_message(why));
     VEC(struct sched_pod *) pods = {0};
@@ -48,9 +52,11 @@ static void refuse(struct scheduler *s, struct sched_work *w, const struct err *
     vec_done(&pods);
 }
 
-/* A container's gpus are the first ones not yet dealt; an init container gets the first ones of
- * all. */
-static size_t deal(struct arena *a, const struct sched_pod *p, struct ledger_container **ret)
+/*
+ * A container gets the first gpus that no earlier container has; an init container gets the first
+ * gpus of the pod.
+ */
+static size_t gpus_deal(struct arena *a, const struct sched_pod *p, struct ledger_container **ret)
 {
     struct ledger_container *list = arena_alloc(a, (p->containers.n + 1) * sizeof(*list));
     const char *const *gpus = (const char *const *)p->gpus.at;
@@ -62,8 +68,7 @@ static size_t deal(struct arena *a, const struct sched_pod *p, struct ledger_con
         size_t count = c->gpus;
 
         if (first + count > p->gpus.n)
-            count = p->gpus.n - first; /* the sums were made from the same numbers: does not
-                                          happen */
+            count = p->gpus.n - first; /* both sums come from the same numbers: does not happen */
         list[n++] = (struct ledger_container){
             .name = c->name, .gpus = count > 0 ? gpus + first : NULL, .n_gpus = count};
         if (!c->is_init)
@@ -114,7 +119,7 @@ static bool is_bound(const struct sched_work *w)
     return false;
 }
 
-/* What was decided about it since, rests on the binding. */
+/* Later decisions about the workload assumed the binding. */
 static void undo_eviction(struct sched_work *w)
 {
     w->is_leaving = false;
@@ -125,7 +130,7 @@ static void undo_eviction(struct sched_work *w)
     }
 }
 
-/* Watches tell of a binding after its answer. */
+/* A watch reports a binding after its answer. */
 static void on_answer(void *owner, const char *key, uint64_t id, const struct err *e)
 {
     struct scheduler *s = owner;
@@ -148,7 +153,7 @@ static void on_answer(void *owner, const char *key, uint64_t id, const struct er
         tell_taken_back(s, *p, e);
     }
     undo_eviction(w);
-    take_back(s, w);
+    work_take_back(s, w);
 }
 
 static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
@@ -168,7 +173,7 @@ static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
         struct ledger_container *containers = NULL;
 
         pods[i] = (struct ledger_pod){.name = p->name, .uid = p->uid, .node = p->node};
-        pods[i].n_containers = deal(a, p, &containers);
+        pods[i].n_containers = gpus_deal(a, p, &containers);
         pods[i].containers = containers;
     }
     e = writes_end(answer, cluster_bind(s->options.cluster, &placement, answer));
@@ -176,8 +181,8 @@ static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
     return e;
 }
 
-/* Its pods are in the order of the engine's. */
-static void place(struct scheduler *s, struct sched_work *w, const struct mete_placement *at)
+/* The workload's pods are in the engine's order. */
+static void work_place(struct scheduler *s, struct sched_work *w, const struct mete_placement *at)
 {
     for (size_t i = 0; i < at->n_pods && i < w->pods.n; i++) {
         const struct mete_pod_placement *to = &at->pods[i];
@@ -197,14 +202,14 @@ void scheduler_carry_out(struct scheduler *s, const struct mete_placement *at)
     AUTO(err_freep) struct err *e = NULL;
 
     if (!w)
-        return; /* every workload in the queue is ours */
-    place(s, w, at);
+        return; /* cannot happen: every workload in the queue is ours */
+    work_place(s, w, at);
     e = bind_work(s, w);
     if (e) {
         LOG(WARN, "workload was not bound", S("workload", w->key), U("pods", w->pods.n), E(e));
         if (w->is_gang && err_code(e) == ERR_TOO_LARGE)
-            refuse(s, w, e);
+            work_refuse(s, w, e);
         else
-            take_back(s, w);
+            work_take_back(s, w);
     }
 }

@@ -1,11 +1,11 @@
 /*
- * scheduler_elastic.c - pods of a group beyond its minimum: they come as room comes and go first
+ * scheduler_elastic.c - elastic pods: beyond a group's minimum, they start as room comes and end
+ * first
  *
- * Each is a workload by itself, an extra to the engine (mete/engine.h). Which of a group's pods
- * these are is found anew whenever one has come or gone, from what is there alone, so that it is
- * the same after a restart: those that started together, then the first by the time of their
- * creation, are needed until its minimum is reached, and the rest is not. Where a needed one goes,
- * one of the rest is needed from then on.
+ * An elastic pod is a workload of its own, an extra to the engine (mete/engine.h). The extras of a
+ * group are found anew whenever a pod comes or goes, from the present pods alone, so that a restart
+ * finds the same: the pods that started together, then the oldest, are needed until the minimum is
+ * reached; the rest are extras. When a needed pod goes, an extra becomes needed.
  */
 #include "base/log.h"
 #include "control/scheduler/scheduler_private.h"
@@ -15,7 +15,7 @@ bool sched_rules_are_elastic(const struct gang_rules *rules)
     return !rules->counts_what_runs && (rules->min > 0 || rules->tasks);
 }
 
-/* What has succeeded is still counted; what is being ended is not. */
+/* Succeeded pods still count; pods that are being deleted do not. */
 static bool is_there(const struct sched_pod *p)
 {
     return p->has_succeeded || (p->is_placed && !p->is_deleting);
@@ -38,9 +38,11 @@ static int compare_needed(const void *left, const void *right)
 
 typedef VEC(struct sched_pod *) pod_list;
 
-/* The first of those that are not needed yet, of a task (NULL: of any). Returns how many are
- * missing still. */
-static int64_t need(const pod_list *list, const char *task, int64_t missing)
+/*
+ * Marks the first unneeded pods of a task (NULL: any) as needed, at most `missing`. Returns how
+ * many are still missing.
+ */
+static int64_t need_pods(const pod_list *list, const char *task, int64_t missing)
 {
     VEC_EACH (list, p) {
         if (missing <= 0)
@@ -63,12 +65,12 @@ static void find_needed(const pod_list *list, const struct gang_rules *rules)
         (*p)->is_needed = false;
     }
     json_object_foreach ((json_t *)(uintptr_t)rules->tasks, task, count) {
-        (void)need(list, task, json_integer_value(count));
+        (void)need_pods(list, task, json_integer_value(count));
     }
     VEC_EACH (list, p) {
         n += (*p)->is_needed;
     }
-    (void)need(list, NULL, rules->min - n);
+    (void)need_pods(list, NULL, rules->min - n);
 }
 
 void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
@@ -96,7 +98,7 @@ void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
     vec_done(&list);
 }
 
-/* The one of the group that is being ended for another, and why; or NULL. */
+/* The group's gang that is being evicted, or NULL. */
 static const struct sched_work *ending_of(const struct sched_group *g)
 {
     VEC_EACH (&g->pods, p) {

@@ -1,14 +1,13 @@
 /*
- * scheduler_evict.c - decisions that something ends for another, carried out
+ * scheduler_evict.c - carries out the engine's evictions
  *
- * Each pod of a workload that is evicted is marked for deletion with its grace; a pod that nobody
- * else makes anew leaves its record in the same transaction (kinds/object/requeue.h). The engine
- * keeps what it holds for the one that it goes for until the last of its pods is gone.
+ * Each pod of a victim is marked for deletion with its grace period; a pod without a controller
+ * leaves its record in the same transaction (kinds/object/requeue.h). The engine keeps the victim's
+ * resources for the workload that evicts it until the victim's last pod is gone.
  *
- * After a restart the engine does not know whom it had evicted. What is being ended for another is
- * restored so that it is chosen first wherever room has to be made: nothing that was decided is
- * undone, and nobody else is ended for it in vain. A gang of which some were marked and some were
- * not yet ends as a whole.
+ * After a restart the engine does not know its earlier evictions. A workload that is being evicted
+ * is restored as the cheapest victim, so that the engine chooses it first: no decision is undone,
+ * and no other workload is evicted in vain. A gang with only some pods marked ends as a whole.
  */
 #include <inttypes.h>
 
@@ -18,7 +17,7 @@
 #include "kinds/object/requeue.h"
 #include "kinds/pod/pod_state.h"
 
-/* "job 12", or its name where it has no number of its own. */
+/* "job 12", or the workload's name if it has no number of its own. */
 static char *name_of(const struct scheduler *s, uint64_t id)
 {
     const struct sched_work *w = scheduler_find_work(s, id);
@@ -49,7 +48,7 @@ static char *message_of(const struct scheduler *s, const struct mete_eviction *e
                       is_higher ? "has a higher priority" : "goes first in the queue");
 }
 
-static void tell(struct scheduler *s, const struct sched_pod *p, const char *message)
+static void tell_preempted(struct scheduler *s, const struct sched_pod *p, const char *message)
 {
     LOG(INFO, "pod preempted", S("pod", p->key), S("cause", message));
     events_record(s->options.events, &(struct event){
@@ -63,7 +62,7 @@ static void tell(struct scheduler *s, const struct sched_pod *p, const char *mes
                                      });
 }
 
-/* Durable: people are told. Taken back: the pod is still to go, and is marked again soon. */
+/* Durable: writes the event. Taken back: the pod is marked again soon. */
 static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct scheduler *s = owner;
@@ -73,16 +72,16 @@ static void on_answer(void *owner, const char *key, uint64_t number, const struc
     if (!p || !p->is_evicted || !p->work || !p->work->is_leaving)
         return;
     if (!e) {
-        tell(s, p, p->work->evicted_because);
+        tell_preempted(s, p, p->work->evicted_because);
         return;
     }
-    LOG(WARN, "preemption was taken back, tried again", S("pod", p->key), E(e));
+    LOG(WARN, "preemption was taken back, will be tried again", S("pod", p->key), E(e));
     p->is_evicted = false;
     s->has_unevicted = true;
     sched_retry_later(s);
 }
 
-/* What could not be written is tried again soon; what is gone is gone. */
+/* An eviction that could not be written is retried soon; a pod that is gone needs none. */
 static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *message)
 {
     const struct cluster_eviction what = {
@@ -93,7 +92,7 @@ static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *mess
     bool is_gone = e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT);
 
     if (e && !is_gone) {
-        LOG(WARN, "pod was not preempted, tried again", S("pod", p->key), E(e));
+        LOG(WARN, "pod was not preempted, will be tried again", S("pod", p->key), E(e));
         s->has_unevicted = true;
         sched_retry_later(s);
         return;
@@ -108,8 +107,10 @@ static void evict_work(struct scheduler *s, struct sched_work *w)
             evict_pod(s, w->pods.at[i], w->evicted_because);
 }
 
-/* Would the end of any of them take from a budget what it has not? Asked once: the second time it
- * is chosen there is nobody else. */
+/*
+ * Does a disruption budget protect any pod of the workload? Asked once: when the engine chooses the
+ * workload again, it has found no other.
+ */
 static bool is_spared(struct scheduler *s, const struct sched_work *w)
 {
     for (size_t i = 0; i < w->pods.n && !w->is_dear; i++) {
@@ -123,7 +124,7 @@ static bool is_spared(struct scheduler *s, const struct sched_work *w)
     return false;
 }
 
-static void begin(struct scheduler *s, struct sched_work *w, const char *because)
+static void evict_begin(struct scheduler *s, struct sched_work *w, const char *because)
 {
     w->is_leaving = true;
     free(w->evicted_because);
@@ -134,10 +135,10 @@ static void begin(struct scheduler *s, struct sched_work *w, const char *because
 void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char *because)
 {
     if (!is_spared(s, w))
-        begin(s, w, because);
+        evict_begin(s, w, because);
 }
 
-/* None of those who would go for the same one. */
+/* Spares all victims for the workload `by`. */
 static void call_off(struct sched_eviction *list, size_t n, uint64_t by)
 {
     for (size_t i = 0; i < n; i++)
@@ -172,7 +173,7 @@ void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n)
         if (w && list[i].is_off)
             sched_work_again(s, w);
         else if (w)
-            begin(s, w, list[i].message);
+            evict_begin(s, w, list[i].message);
     }
 }
 
@@ -198,7 +199,7 @@ static bool is_preempted(const json_t *pod)
            text_equal(json_text(condition, "reason"), POD_PREEMPTED);
 }
 
-/* By the server that was here before. */
+/* The eviction came from an earlier server. */
 void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     const json_t *condition = object_condition(pod, "DisruptionTarget");

@@ -1,4 +1,6 @@
-/* scheduler_group_status.c - what has become of a group, onto its PodGroup in the words of its API
+/*
+ * scheduler_group_status.c - a group's counts and reason onto the status of its PodGroup, in the
+ * words of that API
  */
 #include <inttypes.h>
 
@@ -7,7 +9,7 @@
 #include "kinds/pod/pod_state.h"
 
 enum {
-    WRITES_MAX = 50 /* in one turn */
+    WRITES_MAX = 50 /* statuses in one turn */
 };
 
 struct counts {
@@ -17,16 +19,16 @@ struct counts {
     int64_t running;
     int64_t succeeded;
     int64_t failed;
-    const char *message; /* of the first that waits, or NULL; until the engine changes */
+    const char *message; /* of the first waiting pod, or NULL; valid until the engine changes */
     const char *code;
 };
 
-static void count(struct scheduler *s, const struct sched_group *g, struct counts *ret)
+static void group_count(struct scheduler *s, const struct sched_group *g, struct counts *ret)
 {
     struct gang_rules rules = {0};
     struct mete_reason r;
 
-    (void)sched_group_read(s, g, &rules); /* of a PodGroup: always there */
+    (void)sched_group_read(s, g, &rules); /* the definition is a PodGroup: always readable */
     *ret = (struct counts){.min = rules.min, .pods = (int64_t)g->pods.n};
     VEC_EACH (&g->pods, p) {
         ret->placed += (*p)->is_placed;
@@ -106,7 +108,7 @@ static void put_volcano(struct scheduler *s, struct sched_group *g, const struct
         (void)object_set_condition(object, "Unschedulable", "False", NULL, NULL, now_ns);
 }
 
-/* Once it has started it has, whatever becomes of it. */
+/* The condition True is final: the first start counts, whatever happens later. */
 static void put_native(struct scheduler *s, struct sched_group *g, const struct counts *c,
                        json_t *object)
 {
@@ -125,7 +127,7 @@ static void put_native(struct scheduler *s, struct sched_group *g, const struct 
     }
 }
 
-/* Group's counts are looked at again. */
+/* A status that the store took back is written again. */
 static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct scheduler *s = owner;
@@ -142,7 +144,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
     loop_timer_set(s->status_timer, GROUP_STATUS_NS);
 }
 
-/* False: there was nothing to write. */
+/* False: nothing to write. */
 static bool write_status(struct scheduler *s, struct sched_group *g)
 {
     static void (*const put[GANG_DOORS])(struct scheduler *, struct sched_group *,
@@ -166,7 +168,7 @@ static bool write_status(struct scheduler *s, struct sched_group *g)
     g->is_status_old = false;
     if (!definition || !put[door])
         return false;
-    count(s, g, &c);
+    group_count(s, g, &c);
     object = json_deep_copy(definition);
     put[door](s, g, &c, object);
     if (json_equal(json_object_get(object, "status"), json_object_get(definition, "status")))

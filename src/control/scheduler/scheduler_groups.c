@@ -1,11 +1,10 @@
 /*
- * scheduler_groups.c - PodGroups: which pods of a group start together
+ * scheduler_groups.c - groups of pods (PodGroup, Workload, Job): which pods start together
  *
- * Of a group whose object asks for `min`, the pods that have a node or have succeeded count; as
- * many as are missing, the first by the time of their creation, form one workload, and until they
- * are there none of them is in the queue. Pods beyond that are workloads by themselves
- * (scheduler_elastic.c). It is found anew whenever a pod or the object has changed, and what did
- * not change keeps its place.
+ * In a group with the minimum `min`, placed and succeeded pods count. The oldest waiting pods, as
+ * many as are missing, form one workload; until enough pods are there, none is in the queue. Pods
+ * beyond the minimum are workloads of their own (scheduler_elastic.c). Groups are settled anew
+ * whenever a pod or the defining object changes; workloads that stay the same keep their place.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -103,7 +102,7 @@ void sched_group_changed(struct scheduler *s, struct sched_group *g)
     scheduler_poke(s);
 }
 
-/* "native:train:workers:0" of a pod group in a Workload, "volcano:train" of a PodGroup. */
+/* "native:train:workers:0" for a pod group of a Workload, "volcano:train" for a PodGroup. */
 static char *name_of(const struct gang_ref *ref)
 {
     return mem_format("%s:%s%s%s%s%s", gang_sources[ref->door].word, ref->name,
@@ -118,7 +117,7 @@ void scheduler_join_group(struct scheduler *s, struct sched_pod *p)
     struct gang_ref ref;
 
     if (p->group || !gang_of(p->tree, &ref))
-        return; /* what names its group does not change */
+        return; /* the group of a pod does not change */
     name = name_of(&ref);
     key = mem_format("%s/%s", p->ns, name);
     p->group = find_group(s, key);
@@ -155,14 +154,14 @@ static int compare_pods(const void *left, const void *right)
     return sched_pod_compare(*(struct sched_pod *const *)left, *(struct sched_pod *const *)right);
 }
 
-/* One attempt to make a gang. */
+/* One attempt to form a gang. */
 struct forming {
     struct sched_group *g;
     struct gang_rules rules;
-    pod_list waiting; /* first come first */
-    pod_list chosen;  /* start together */
-    int64_t there;    /* have a node, or have succeeded */
-    char *missing;    /* why none may start, or NULL */
+    pod_list waiting; /* the oldest first */
+    pod_list chosen;  /* to start together */
+    int64_t there;    /* placed or succeeded */
+    char *missing;    /* why no pod may start, or NULL */
 };
 
 const char *sched_pod_task(const struct sched_pod *p)
@@ -178,7 +177,7 @@ static void choose_pod(struct forming *f, struct sched_pod *p)
     vec_add(&f->chosen, p);
 }
 
-/* What is being ended cannot be counted on. */
+/* Pods that are being deleted do not count. */
 static bool is_there(const struct sched_pod *p)
 {
     return p->has_succeeded || (p->is_placed && !p->is_deleting);
@@ -195,7 +194,7 @@ static int64_t count_there(const struct forming *f, const char *task)
     return n;
 }
 
-/* So many of each task first. */
+/* The minimum of each task comes first. */
 static void choose_tasks(struct forming *f)
 {
     const char *task;
@@ -220,7 +219,7 @@ static void choose_tasks(struct forming *f)
     }
 }
 
-/* What is asked for may be of those that run alone. */
+/* The minimum of such rules counts running pods only. */
 static void forget_succeeded(struct forming *f)
 {
     VEC_EACH (&f->g->pods, p) {
@@ -228,7 +227,7 @@ static void forget_succeeded(struct forming *f)
     }
 }
 
-static void choose(struct forming *f)
+static void choose_pods(struct forming *f)
 {
     int64_t need;
 
@@ -252,7 +251,7 @@ static void choose(struct forming *f)
         vec_clear(&f->chosen);
 }
 
-/* Out of the queue, with the reason. */
+/* Takes the pod out of the queue, with the reason. */
 static void keep_waiting(struct scheduler *s, struct sched_pod *p, const char *code,
                          const char *why)
 {
@@ -261,7 +260,7 @@ static void keep_waiting(struct scheduler *s, struct sched_pod *p, const char *c
     sched_pod_wait(s, p, code, code == refused ? "yours" : "held", why);
 }
 
-/* Is there a workload of just these, and does it wait? */
+/* Is there a waiting workload of exactly these pods? */
 static bool is_formed(const pod_list *chosen, const char *topology)
 {
     const struct sched_work *w = chosen->n > 0 ? chosen->at[0]->work : NULL;
@@ -275,7 +274,7 @@ static bool is_formed(const pod_list *chosen, const char *topology)
     return true;
 }
 
-/* A class that is not there says nothing: its pods' priorities count. */
+/* An unknown priority class is ignored: the pods' priorities count. */
 static void read_priority(struct scheduler *s, const struct gang_rules *rules,
                           struct sched_work_name *name)
 {
@@ -290,7 +289,7 @@ static void read_priority(struct scheduler *s, const struct gang_rules *rules,
     if (!class)
         return;
     name->has_priority = true;
-    name->priority = (int32_t)json_int(class, "value", 0); /* validated */
+    name->priority = (int32_t)json_int(class, "value", 0); /* validated range */
 }
 
 void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
@@ -302,7 +301,7 @@ void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
         read_priority(s, &rules, name);
 }
 
-/* Those that start together now are no part of those that did before and are still going. */
+/* Distinct from an earlier gang of the group whose pods are still ending. */
 static char *placement_name(const struct forming *f)
 {
     return mem_format("%s:%.8s", f->g->name, f->chosen.at[0]->uid);
@@ -342,7 +341,7 @@ static void queue_alone(struct scheduler *s, struct sched_pod *p, bool is_extra)
     sched_pod_queue(s, p, is_extra);
 }
 
-/* The reason that none of them may start, or NULL. The caller frees it. */
+/* Why no pod of the group may start, or NULL. The caller frees it. */
 static char *find_rules(const struct scheduler *s, struct forming *f)
 {
     const struct gang_ref *ref = &f->g->ref;
@@ -370,7 +369,7 @@ static void sort_pods(struct forming *f)
         qsort(f->waiting.at, f->waiting.n, sizeof(struct sched_pod *), compare_pods);
 }
 
-/* It is bound in one transaction: an entry for each pod, gpu and node, and the placement's. */
+/* One transaction binds a gang: an entry for each pod, gpu and node, and one for the placement. */
 static bool is_too_large(struct forming *f)
 {
     size_t n = 1;
@@ -390,7 +389,7 @@ static bool is_too_large(struct forming *f)
     return true;
 }
 
-static void settle(struct scheduler *s, struct sched_group *g)
+static void group_settle(struct scheduler *s, struct sched_group *g)
 {
     struct forming f = {.g = g};
     const char *code = "WaitingForGang";
@@ -402,7 +401,7 @@ static void settle(struct scheduler *s, struct sched_group *g)
     if (f.missing) {
         code = "NoSuchGroup";
     } else {
-        choose(&f);
+        choose_pods(&f);
         is_elastic = sched_rules_are_elastic(&f.rules);
         sched_group_sort_extras(s, g, &f.rules);
     }
@@ -431,7 +430,7 @@ void scheduler_settle_groups(struct scheduler *s)
         LIST_REMOVE(s->changed_groups, g);
         g->is_changed = false;
         if (g->pods.n > 0 || sched_group_definition(s, g))
-            settle(s, g);
+            group_settle(s, g);
         else
             group_free(s, g);
     }
@@ -448,7 +447,7 @@ static void definition_changed(struct scheduler *s, const char *key)
     }
 }
 
-/* One without pods has a status too. */
+/* A PodGroup without pods has a status, too. */
 static void ensure_group(struct scheduler *s, enum gang_door door, const char *ns, const char *name)
 {
     const struct gang_ref ref = {.door = door, .name = name};
@@ -459,7 +458,7 @@ static void ensure_group(struct scheduler *s, enum gang_door door, const char *n
         (void)group_new(s, ns, full, &ref);
 }
 
-/* What its annotations ask for. */
+/* Do the annotations ask for the same domains? */
 static bool is_together_same(const json_t *was, const json_t *is)
 {
     struct topology_level a[TOPOLOGY_MAX];
@@ -474,7 +473,7 @@ static bool is_together_same(const json_t *was, const json_t *is)
     return true;
 }
 
-/* Most Jobs are no gang, and those that are say so when they are made. */
+/* Most Jobs are no gang. A Job that is one says so at creation. */
 static bool is_of_use(enum gang_door door, const json_t *object)
 {
     struct topology_level levels[TOPOLOGY_MAX];
@@ -483,7 +482,7 @@ static bool is_of_use(enum gang_door door, const json_t *object)
            topology_read(json_at(object, "spec", "template", NULL), NULL, levels) > 0;
 }
 
-/* How many more of a Job's pods there are to be. */
+/* Does the Job still lack the same number of pods? */
 static bool is_progress_same(enum gang_door door, const json_t *was, const json_t *is)
 {
     return door != GANG_JOB || json_int_at(was, "status", "succeeded", NULL) ==

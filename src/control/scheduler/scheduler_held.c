@@ -1,8 +1,8 @@
 /*
- * scheduler_held.c - the ledger against the engine
+ * scheduler_held.c - gpus that the ledger says are held, in the engine
  *
- * What the ledger says is held and no pod in the engine accounts for is held there by a stand-in, a
- * workload that only has that gpu: until its pod appears, or the ledger lets go.
+ * If no pod in the engine accounts for a held gpu, a stand-in holds it: a workload with just that
+ * gpu, until the pod appears or the ledger frees the gpu.
  */
 #include "base/log.h"
 #include "control/scheduler/scheduler_private.h"
@@ -15,11 +15,11 @@ static struct sched_held *find_held(const struct scheduler *s, const char *uuid)
     return h;
 }
 
-static void drop(struct scheduler *s, struct sched_held *h)
+static void held_drop(struct scheduler *s, struct sched_held *h)
 {
     if (h->stand_in == 0)
         return;
-    (void)mete_workload_remove(s->engine, h->stand_in); /* it is there: we put it there */
+    (void)mete_workload_remove(s->engine, h->stand_in); /* the engine has it: stand_in added it */
     h->stand_in = 0;
     scheduler_poke(s);
 }
@@ -29,10 +29,10 @@ void scheduler_drop_stand_in(struct scheduler *s, const char *uuid)
     struct sched_held *h = find_held(s, uuid);
 
     if (h)
-        drop(s, h);
+        held_drop(s, h);
 }
 
-/* Does the pod that the ledger names hold it in the engine, or is about to? */
+/* Does the pod that the ledger names hold the gpu in the engine? */
 static bool is_accounted(const struct scheduler *s, const struct sched_held *h)
 {
     const struct sched_pod *p = scheduler_find_pod(s, h->pod);
@@ -41,7 +41,7 @@ static bool is_accounted(const struct scheduler *s, const struct sched_held *h)
            mete_gpu_holder(s->engine, h->uuid) == p->work->id;
 }
 
-static void stand_in(struct scheduler *s, struct sched_held *h)
+static void held_stand_in(struct scheduler *s, struct sched_held *h)
 {
     const struct mete_pod_set set = {.name = "main", .count = 1, .gpus = 1};
     const char *const gpus[] = {h->uuid};
@@ -56,13 +56,15 @@ static void stand_in(struct scheduler *s, struct sched_held *h)
         h->stand_in = w.id;
         return;
     }
-    /* Another holds it in the engine: that one's binding will be refused, and then it is free for
-     * this. */
-    LOG(WARN, "gpu is held by another in the ledger", S("gpu", h->uuid), S("pod", h->pod),
-        S("error", mete_last_error(s->engine)));
+    /*
+     * Another workload holds the gpu in the engine. Its binding will be refused, which frees the
+     * gpu for this stand-in.
+     */
+    LOG(WARN, "another workload holds a gpu of the ledger in the engine", S("gpu", h->uuid),
+        S("pod", h->pod), S("error", mete_last_error(s->engine)));
 }
 
-/* What is kept for another until all of the gang that held it is gone. */
+/* Is the gpu held until the last pod of its gang is gone? */
 static bool is_kept(const struct scheduler *s, const struct sched_held *h)
 {
     const struct sched_work *w = scheduler_find_work(s, mete_gpu_holder(s->engine, h->uuid));
@@ -70,12 +72,12 @@ static bool is_kept(const struct scheduler *s, const struct sched_held *h)
     return w && (w->is_leaving || w->is_shrunk);
 }
 
-static void check(struct scheduler *s, struct sched_held *h)
+static void held_check(struct scheduler *s, struct sched_held *h)
 {
     if (is_accounted(s, h))
-        drop(s, h);
+        held_drop(s, h);
     else if (h->stand_in == 0 && !is_kept(s, h))
-        stand_in(s, h);
+        held_stand_in(s, h);
 }
 
 void scheduler_check_held(struct scheduler *s, const char *uuid)
@@ -83,7 +85,7 @@ void scheduler_check_held(struct scheduler *s, const char *uuid)
     struct sched_held *h = find_held(s, uuid);
 
     if (h)
-        check(s, h);
+        held_check(s, h);
 }
 
 void scheduler_check_all_held(struct scheduler *s)
@@ -92,7 +94,7 @@ void scheduler_check_all_held(struct scheduler *s)
     struct sched_held *next;
 
     map_each (handle, s->held, h, next) {
-        check(s, h);
+        held_check(s, h);
     }
 }
 
@@ -120,7 +122,7 @@ void scheduler_put_held(void *arg, const char *ns, const char *name, const json_
 
     (void)ns;
     if (h) {
-        drop(s, h);
+        held_drop(s, h);
         sched_held_free(s, h);
     }
     h = mem_alloc(sizeof(*h));
@@ -129,8 +131,8 @@ void scheduler_put_held(void *arg, const char *ns, const char *name, const json_
     h->pod_uid = text_or_empty(entry, "podUid");
     h->node = text_or_empty(entry, "node");
     map_add(handle, s->held, h->uuid, strlen(h->uuid), h);
-    if (!s->is_loading) /* else its pod may be one that was not read yet */
-        check(s, h);
+    if (!s->is_loading) /* while loading, the pod may not have been read yet */
+        held_check(s, h);
 }
 
 void scheduler_remove_held(void *arg, const char *ns, const char *name, const json_t *last)
@@ -142,7 +144,7 @@ void scheduler_remove_held(void *arg, const char *ns, const char *name, const js
     (void)last;
     if (!h)
         return;
-    drop(s, h);
+    held_drop(s, h);
     sched_held_free(s, h);
 }
 

@@ -1,8 +1,8 @@
 /*
  * scheduler_nodes.c - Node objects as the engine's nodes
  *
- * Heartbeats and samples change a Node every few seconds; what the engine cares for is read into a
- * small tree first and compared with what it was told last.
+ * Heartbeats and samples change a Node every few seconds. The facts that the engine needs are
+ * therefore read into a small tree and compared with the last one.
  */
 #include "base/arena.h"
 #include "base/log.h"
@@ -10,7 +10,7 @@
 #include "kinds/pod/pod_state.h"
 #include "model/quantity.h"
 
-/* These say in taints what the engine takes as a state of the node. */
+/* Taints for states that the engine knows as members of the node. */
 static bool is_state_taint(const char *key)
 {
     static const char *const keys[] = {
@@ -32,7 +32,7 @@ static int64_t amount_of(const char *resource, const char *text)
 
     e = quantity_parse(str_of(text), &q);
     if (e || q.milli < 0)
-        return 0; /* cannot be, in a validated object; nothing is the safe answer */
+        return 0; /* impossible in a validated object; 0 is the safe answer */
     return text_equal(resource, "cpu") ? q.milli : q.milli / 1000;
 }
 
@@ -59,7 +59,7 @@ static json_t *read_amounts(const struct scheduler *s, const json_t *node)
     return amounts;
 }
 
-/* What the driver leaves of a gpu's memory. */
+/* The gpu's memory without the driver's part. */
 static int64_t usable_bytes(const json_t *gpu)
 {
     int64_t all = json_int(gpu, "memoryBytes", 0);
@@ -198,8 +198,8 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
     n->gpus = list;
 }
 
-/* As the engine takes it, in the arena. */
-static void describe(struct arena *a, const struct sched_node *n, struct mete_node *ret)
+/* The node as the engine takes it, in the arena. */
+static void node_describe(struct arena *a, const struct sched_node *n, struct mete_node *ret)
 {
     *ret = (struct mete_node){
         .name = n->name,
@@ -219,12 +219,12 @@ static void tell_engine(struct scheduler *s, struct sched_node *n)
     struct arena *a = arena_new();
     struct mete_node node;
 
-    describe(a, n, &node);
+    node_describe(a, n, &node);
     n->is_refused = mete_node_set(s->engine, &node) != METE_OK;
     if (n->is_refused) {
         LOG(ERROR, "node cannot be used", S("node", n->name),
             S("error", mete_last_error(s->engine)));
-        (void)mete_node_remove(s->engine, n->name); /* may not be there */
+        (void)mete_node_remove(s->engine, n->name); /* may be missing: ignored */
     }
     arena_free(a);
 }
@@ -244,8 +244,8 @@ bool scheduler_describe_node(struct arena *a, const struct scheduler *s, const c
 
     if (!n)
         return false;
-    describe(a, n, ret);
-    ret->is_ready = true; /* one like it, and new */
+    node_describe(a, n, ret);
+    ret->is_ready = true; /* the new nodes start healthy */
     ret->is_cordoned = false;
     ret->cordon_reason = NULL;
     return true;
@@ -290,9 +290,9 @@ void scheduler_remove_node(void *arg, const char *ns, const char *name, const js
     if (!n)
         return;
     sched_node_free(s, n);
-    (void)mete_node_remove(s->engine, name); /* was not there where the engine refused it */
+    (void)mete_node_remove(s->engine, name); /* missing if the engine had refused the node */
     map_each (handle, s->nodes, n, next) {
-        /* its gpus may be on another by now, which was refused for that */
+        /* another node may have been refused because it has the same gpus */
         if (n->is_refused)
             tell_engine(s, n);
     }

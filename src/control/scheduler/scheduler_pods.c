@@ -107,7 +107,7 @@ void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
         scheduler_list_waiting(s, p);
 }
 
-/* The engine forgets it, and what it held is free there. */
+/* Removes the pod from the engine; its resources are free there. */
 static void leave_engine(struct scheduler *s, struct sched_pod *p)
 {
     scheduler_unlist(s, p);
@@ -147,13 +147,13 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
     free(p);
 }
 
-static void forget(struct scheduler *s, struct sched_pod *p)
+static void pod_forget(struct scheduler *s, struct sched_pod *p)
 {
     leave_engine(s, p);
     sched_pod_free(s, p);
 }
 
-/* What it was told before a restart is not told again. */
+/* The reason from before a restart is not written again. */
 static void read_told(struct sched_pod *p, const json_t *pod)
 {
     const json_t *condition = object_condition(pod, "PodScheduled");
@@ -179,7 +179,7 @@ static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t
     read_told(p, pod);
     p->is_candidate = true;
     if (p->group)
-        sched_group_changed(s, p->group); /* it comes to the queue with the others */
+        sched_group_changed(s, p->group); /* the pod is queued with its group */
     else
         sched_pod_queue(s, p, false);
 }
@@ -191,10 +191,10 @@ struct device_list {
 };
 
 enum {
-    DEVICES_MAX = 64 /* as many as the engine has gpus on a node */
+    DEVICES_MAX = 64 /* limit of the engine for one node */
 };
 
-/* An init container shares the gpus of the others: each counts once. */
+/* An init container has the same gpus as the other containers: each counts once. */
 static bool add_device(void *arg, const char *container, const char *uuid)
 {
     struct device_list *list = arg;
@@ -222,8 +222,8 @@ static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *p
     arena_free(a);
 }
 
-/* It is on a node, whoever put it there; where it was bound with others, they are a gang. */
-static void account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
+/* The pod is on a node, whoever bound it. Pods that were bound together are a gang. */
+static void pod_account(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     const char *part = json_text_at(pod, "metadata", "annotations", POD_PLACEMENT, NULL);
     AUTO_FREE char *placement = part ? mem_strndup(part, strcspn(part, "/")) : NULL;
@@ -264,7 +264,7 @@ static bool check_device(void *arg, const char *container, const char *uuid)
     return c->is_same;
 }
 
-/* Is it where the engine thinks it is, with the gpus that the engine thinks it has? */
+/* Does the engine have the pod on this node with these gpus? */
 static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const json_t *pod)
 {
     struct device_check c = {.s = s, .id = p->work ? p->work->id : 0, .is_same = true};
@@ -284,11 +284,10 @@ static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *po
         return;
     }
     leave_engine(s, p);
-    account(s, p, pod);
+    pod_account(s, p, pod);
 }
 
-/* Another scheduler's pod. Where that one has a reason of its own to tell, it is not overwritten.
- */
+/* Another scheduler's pod. A reason that the other scheduler has written is not overwritten. */
 static void put_foreign(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     static const char code[] = "OtherScheduler";
@@ -311,7 +310,7 @@ static void put_foreign(struct scheduler *s, struct sched_pod *p, const json_t *
 static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     if (p->is_placed)
-        return; /* its binding is on the way */
+        return; /* our binding is on its way */
     if (pod_is_deleting(pod)) {
         leave_engine(s, p);
         return;
@@ -329,11 +328,11 @@ static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *
     wait_for_turn(s, p, pod);
 }
 
-/* In its group it still counts, as long as it is there. */
+/* An ended pod still counts in its group until it is deleted. */
 static void put_ended(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     if (!p->group) {
-        forget(s, p);
+        pod_forget(s, p);
         return;
     }
     if (p->has_succeeded || p->has_failed)
@@ -365,7 +364,7 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
     bool has_new_labels;
 
     if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL))) {
-        forget(s, p);
+        pod_forget(s, p);
         p = NULL;
     }
     if (!p)
@@ -400,5 +399,5 @@ void scheduler_remove_pod(void *arg, const char *ns, const char *name, const jso
 
     (void)last;
     if (p)
-        forget(s, p);
+        pod_forget(s, p);
 }

@@ -14,19 +14,19 @@
 
 #define GROUP_STATUS_NS (INT64_C(200) * NS_PER_MS)
 
-/* One container's share of the pod's gpus, as the ledger wants it. */
+/* One container's number of gpus, for the ledger. */
 struct sched_container {
     char *name;
     uint32_t gpus;
-    bool is_init; /* shares the gpus of the others */
+    bool is_init; /* uses the same gpus as the other containers */
 };
 
 struct arena;
 struct sched_ask;
 
-/* Why a pod waits that the engine has not heard of. */
+/* Why a pod waits outside the engine. */
 struct sched_wait {
-    const char *code; /* "WaitingForGang"; NULL: it does not */
+    const char *code; /* "WaitingForGang"; NULL: the pod does not wait outside the engine */
     const char *class_text;
     char *message;
     int64_t since_ns; /* realtime */
@@ -34,87 +34,87 @@ struct sched_wait {
 
 struct sched_pod {
     struct map_handle handle; /* by key */
-    struct sched_pod *prev;   /* among those that wait to be told why */
+    struct sched_pod *prev;   /* in `told` or `untold` of the scheduler */
     struct sched_pod *next;
     char *key; /* "ns/name" */
     char *ns;
     char *name;
     char *uid;
     char *user;
-    struct sched_work *work; /* in the engine; NULL: not there */
-    uint32_t set;            /* of its workload, and its number in it */
+    struct sched_work *work; /* NULL: not in the engine */
+    uint32_t set;            /* in the workload: its pod set, and its number in the set */
     uint32_t index;
     int64_t job_id;
     int64_t submit_ns;
-    uint64_t asks;   /* a hash of what it asks for */
-    uint64_t labels; /* the same of its labels */
+    uint64_t asks;   /* hash of its requests */
+    uint64_t labels; /* hash of its labels */
     char *queue;
-    enum mete_hold hold;   /* as its annotation says: of its user or an administrator */
-    char *gates;           /* that hold it, as text; NULL: none */
+    enum mete_hold hold;   /* by annotation: of the user or an administrator */
+    char *gates;           /* its scheduling gates as a message; NULL: none */
     int64_t not_before_ns; /* realtime; 0: now */
-    json_t *tree;          /* while it is looked at, and of members of gangs always */
+    json_t *tree; /* kept for members of groups and gangs; of other pods only during an event */
     struct sched_wait wait;
-    struct sched_group *group; /* that starts its first pods together; NULL: none */
-    bool is_candidate;         /* waits in its group */
-    bool is_chosen;            /* for its gang */
-    bool is_needed;            /* is there, and one of the least that its group needs */
+    struct sched_group *group; /* NULL: none */
+    bool is_candidate;         /* waits with its group */
+    bool is_chosen;            /* for the gang that is being formed */
+    bool is_needed;            /* placed or succeeded, and within the group's minimum */
     bool has_succeeded;        /* and counts in its group */
     bool has_failed;
     bool is_running;
     bool is_deleting;
-    bool is_evicted; /* marked for deletion, for another */
+    bool is_evicted; /* marked for deletion, to make room */
     bool is_placed;  /* by a decision, or bound */
-    bool is_bound;   /* the object says so */
-    char *node;      /* where it is placed, and with which gpus */
+    bool is_bound;   /* the object has a node */
+    char *node;      /* its placement */
     VEC(char *) gpus;
     VEC(struct sched_container) containers;
 
-    bool is_listed; /* in one of the two lists below */
+    bool is_listed; /* in `told` or `untold` of the scheduler */
     bool is_told;
-    const char *told_code; /* static; NULL: not known, from before a restart */
+    const char *told_code; /* static; NULL: unknown, from before a restart */
     char *told;
     int64_t told_ns; /* monotonic */
 };
 
-/* What the engine has as one: a pod by itself, or the pods of a gang that start together. */
+/* A workload of the engine: a single pod, or the pods of a gang that start together. */
 struct sched_work {
     struct map_handle handle; /* by id */
     struct map_handle by_key; /* of a placed gang */
     uint64_t id;
     char *key; /* "ns/name" */
     char *ns;
-    char *name; /* of its placement: the pod's, or a gang's: "volcano:train:0b5e7a21" */
+    char *name; /* of its placement: the pod's name, or for a gang "volcano:train:0b5e7a21" */
     bool is_gang;
     bool is_keyed;
-    bool is_placed;  /* in the engine: by a decision, or bound */
-    bool is_leaving; /* evicted: it is held until the last of its pods is gone */
-    bool is_going;   /* the same, by the server that was here before */
-    bool is_extra;   /* its pod is beyond what its group needs at least */
-    bool is_shrunk;  /* pods have left that the engine is still to be told of */
-    bool is_dear;    /* a disruption budget forbids its end: it goes only where nobody else can */
-    int64_t gone_ns; /* realtime: when its grace is over, where it is going */
-    char *evicted_because; /* of one that has to go; NULL: none does */
+    bool is_placed;  /* by a decision, or bound */
+    bool is_leaving; /* evicted: the engine keeps its resources until its last pod is gone */
+    bool is_going;   /* evicted before this server started */
+    bool is_extra;   /* its pod is beyond its group's minimum */
+    bool is_shrunk;  /* pods have left, and the engine does not know yet */
+    bool is_dear;    /* protected by a disruption budget: evicted only if nothing else can be */
+    int64_t gone_ns; /* realtime; end of the grace period of a workload that is_going; else 0 */
+    char *evicted_because; /* the message of its eviction; NULL: not evicted */
     bool has_priority;
-    int32_t priority;       /* of the gang itself */
-    int32_t asked_priority; /* as the engine was told when it was queued or placed */
-    char *topology;         /* its domains, when it was made */
-    int64_t started_ns;     /* 0: not known */
+    int32_t priority;       /* of the gang's own */
+    int32_t asked_priority; /* as the engine was told when the workload was queued or placed */
+    char *topology;         /* the gang's domains when it was formed */
+    int64_t started_ns;     /* 0: unknown */
     enum mete_hold hold;    /* as the engine was told */
     char *hold_text;
-    VEC(struct sched_pod *) pods; /* those that are still there */
+    VEC(struct sched_pod *) pods; /* that have not ended */
 };
 
 /* Pods that name the same group; scheduler_groups.c. */
 struct sched_group {
     struct map_handle handle; /* by key */
-    struct sched_group *prev; /* among those that have changed */
+    struct sched_group *prev; /* in `changed_groups` of the scheduler */
     struct sched_group *next;
     char *key; /* "ns/volcano:train" */
     char *ns;
-    char *name;          /* begins that of a gang's placement: "volcano:train" */
-    char *object;        /* "2/ns/train": its definition's key */
-    char *other_object;  /* the key of a native PodGroup that may stand for it; NULL: none may */
-    struct gang_ref ref; /* texts of its own */
+    char *name;         /* start of a gang's placement name: "volcano:train" */
+    char *object;       /* key of its definition: "2/ns/train" */
+    char *other_object; /* key of a native PodGroup that may define the group instead; NULL: none */
+    struct gang_ref ref; /* with texts of its own */
     char *ref_name;
     char *ref_part;
     bool is_changed;
@@ -127,10 +127,10 @@ struct sched_door {
     enum gang_door door;
 };
 
-/* The object that says when a group may start. */
+/* The object that defines when a group may start: a PodGroup, a Workload or a Job. */
 struct sched_definition {
     struct map_handle handle;
-    char *key; /* "2/ns/train": of its door */
+    char *key; /* with the number of its door: "2/ns/train" */
     enum gang_door door;
     json_t *tree;
 };
@@ -138,19 +138,19 @@ struct sched_definition {
 struct sched_node {
     struct map_handle handle;
     char *name;
-    json_t *facts;   /* what the engine was told */
-    bool is_refused; /* by the engine: tried again when another node goes */
+    json_t *facts;   /* the node as the engine was told */
+    bool is_refused; /* by the engine: retried when another node goes */
 };
 
-/* A gpu that the ledger says is held. */
+/* A gpu that is held according to the ledger. */
 struct sched_held {
     struct map_handle handle;
     char *uuid;
     char *pod; /* "ns/name" */
     char *pod_uid;
     char *node;
-    uint64_t
-        stand_in; /* a workload that holds it in the engine for one that is not there; 0: none */
+    uint64_t stand_in; /* workload that holds the gpu in the engine while the pod is not there; 0:
+                          none */
 };
 
 struct sched_port {
@@ -170,12 +170,12 @@ struct scheduler {
     struct loop_timer *tick_timer;
     struct loop_timer *shrink_timer;
     struct loop_timer *load_timer;
-    struct loop_timer *start_timer; /* for those that are not to start before a time: */
+    struct loop_timer *start_timer; /* for workloads with a start time in the future: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
     struct reservations *reservations;
     struct writes *writes;
-    struct scheduler_names names; /* that pods are placed of */
+    struct scheduler_names names; /* the pods that we place */
     char *names_text;
     bool is_poked;
     bool is_held;
@@ -184,7 +184,7 @@ struct scheduler {
     struct sched_node *nodes;
     struct sched_pod *pods;
     struct sched_work *works;
-    struct sched_work *gangs; /* placed ones, by key */
+    struct sched_work *gangs; /* placed gangs, by key */
     struct sched_group *groups;
     struct sched_group *changed_groups;
     struct sched_definition *definitions;
@@ -192,35 +192,36 @@ struct scheduler {
     struct cluster_watch *group_watches[GANG_DOORS];
     struct loop_timer *status_timer;
     bool has_shrunk;
-    bool has_unevicted; /* of some that have to go not all pods were marked */
-    bool is_loading;    /* pods are being read: gangs are told, and cycles run, afterwards */
+    bool has_unevicted; /* some pods of evicted workloads are not marked for deletion yet */
+    bool is_loading;    /* pods are being read: the engine gets placed gangs, and cycles run,
+                           afterwards */
     struct sched_held *held;
     struct sched_port *ports;
     uint64_t next_unnamed;
-    char *why_text; /* the message of the last reason, where it is not the engine's */
+    char *why_text; /* the last reason's message, if it is not the engine's text */
 
-    struct sched_pod *untold; /* wait, and were never told why */
-    struct sched_pod *told;   /* wait, the ones told or looked at longest ago first */
+    struct sched_pod *untold; /* waiting pods that were never told why */
+    struct sched_pod *told; /* other waiting pods; those told or looked at longest ago come first */
     int64_t tell_tokens;
     int64_t tell_refill_ns; /* monotonic */
     size_t n_told;
-    size_t to_look_at;  /* of `told`, since something changed */
-    bool has_postponed; /* some have a new message that comes too soon */
+    size_t to_look_at;  /* pods of `told` to look at since the last change */
+    bool has_postponed; /* a pod has a new message that comes too soon */
 };
 
-/* Runs a cycle once the loop has delivered what it has. */
+/* Runs a cycle after the pending events of the loop. */
 void scheduler_poke(struct scheduler *s);
-/* A placement whose texts and lists are all in the arena. */
+/* Copies a placement with all texts and lists into the arena. */
 void sched_placement_copy(struct arena *a, const struct mete_placement *from,
                           struct mete_placement *ret);
 
 /* scheduler_nodes.c */
 void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *node);
 void scheduler_remove_node(void *arg, const char *ns, const char *name, const json_t *last);
-/* Host ports are things of which each node has one. */
+/* Gives each node one more resource, of amount 1: a host port. */
 void scheduler_add_port(struct scheduler *s, const char *resource);
 void sched_node_free(struct scheduler *s, struct sched_node *n);
-/* A new one like it, in the arena; false: there is none of that name. */
+/* A new node like the named one, in the arena; false: no such node. */
 bool scheduler_describe_node(struct arena *a, const struct scheduler *s, const char *name,
                              struct mete_node *ret);
 
@@ -229,15 +230,14 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
 void scheduler_remove_pod(void *arg, const char *ns, const char *name, const json_t *last);
 struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key);
 void sched_pod_free(struct scheduler *s, struct sched_pod *p);
-/* Where it is in the engine. `gpus` are copied. */
+/* Sets the pod's place in the engine. Copies `gpus`. */
 void sched_pod_place(struct sched_pod *p, const char *node, const char *const *gpus, size_t n_gpus);
-/* It is there no more: the ledger's word counts for the gpus that it had. */
+/* The pod has no place any more: the ledger decides who holds its former gpus. */
 void sched_pod_unplace(struct scheduler *s, struct sched_pod *p);
-/* Why it waits, where the engine does not know of it; `message` is taken, NULL: it does not wait.
- */
+/* Sets why a pod outside the engine waits; `message` is copied, NULL: the pod does not wait. */
 void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
                     const char *class_text, const char *message);
-/* Queues it as a workload of its own; `is_extra`: beyond what its group needs. */
+/* Queues the pod as a workload of its own; `is_extra`: beyond its group's minimum. */
 void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra);
 
 /* scheduler_work.c */
@@ -249,156 +249,169 @@ struct sched_work_name {
     bool has_priority;
     int32_t priority;
 };
-/* The pods' trees are there, and none is in a workload. */
+/* The pods have their trees, and none belongs to a workload. */
 struct sched_work *sched_work_new(struct scheduler *s, const struct sched_work_name *name,
                                   struct sched_pod *const *pods, size_t n);
-/* Into the engine: in the queue, or where its pods are. False: the engine refuses, and it is freed.
+/*
+ * Gives the workload to the engine: to the queue, or placed where its pods are. False: the engine
+ * refused, and the workload is freed (its pods are not).
  */
 bool sched_work_wait(struct scheduler *s, struct sched_work *w);
 bool sched_work_restore(struct scheduler *s, struct sched_work *w);
-/* A decision says so. */
+/* A decision placed the workload. */
 void sched_work_placed(struct scheduler *s, struct sched_work *w);
-/* Its binding failed: it waits again. */
+/* The binding failed: the workload waits again. */
 void sched_work_unplaced(struct scheduler *s, struct sched_work *w);
-/* The engine is told of it anew: something about it is otherwise. */
+/* Replaces the workload in the engine: something about it changed. */
 void sched_work_again(struct scheduler *s, struct sched_work *w);
-/* A bound pod of a gang that is there. */
+/* Adds a bound pod to a placed gang. */
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p);
-/* The pod is out of it, and of the engine. A gang that waits does so no more. */
+/* Takes the pod out of its workload and of the engine. A waiting gang is dissolved. */
 void sched_work_leave(struct scheduler *s, struct sched_pod *p);
-/* The engine is told now what has left large gangs: before what somebody else has put elsewhere. */
+/*
+ * Tells the engine at once about large gangs that lost pods: before their former gpus are given to
+ * another pod.
+ */
 void scheduler_tell_shrunk(void *scheduler);
-/* Out of the engine with all its pods, and freed. */
+/* Removes the workload from the engine with all its pods, and frees it. */
 void sched_work_end(struct scheduler *s, struct sched_work *w);
 struct sched_work *scheduler_find_work(const struct scheduler *s, uint64_t id);
 struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns, const char *name);
-/* All pods have been read: the gangs among them are complete. */
+/* All pods have been read: gives the placed gangs, now complete, to the engine. */
 void sched_works_loaded(struct scheduler *s);
 void sched_works_free(struct scheduler *s);
-bool sched_name_is_gang(const char *placement); /* "volcano:train:0b5e7a21" */
+bool sched_name_is_gang(const char *placement); /* as in "volcano:train:0b5e7a21" */
 
 /* scheduler_evict.c */
 struct sched_eviction {
-    uint64_t id; /* of the workload that goes; 0: none */
+    uint64_t id; /* the victim; 0: none */
     uint64_t by;
-    bool is_off; /* not all that were chosen with it may go */
+    bool is_off; /* another victim for the same workload is spared */
     const char *message;
 };
-/* As many as the decisions have; texts in the arena. */
+/* One entry for each eviction of the decisions; texts in the arena. */
 void scheduler_read_evictions(const struct scheduler *s, struct arena *a,
                               const struct mete_decisions *d, struct sched_eviction *ret);
 void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n);
-/* It goes as another of its group does, where no disruption budget forbids it. */
+/* Evicts a workload along with its group, unless a disruption budget forbids it. */
 void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char *because);
-/* Those that could not be written, and the rest of gangs that a server before this had begun with.
+/*
+ * Retries evictions that could not be written, and completes those of gangs that an earlier server
+ * began.
  */
 void scheduler_finish_evictions(struct scheduler *s);
-/* Its tree may say that it was evicted before this server began. */
+/* Reads from the tree if the pod was evicted before this server started. */
 void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const json_t *pod);
 
 /* scheduler_groups.c */
 struct err *scheduler_watch_groups(struct scheduler *s) MUST_CHECK;
-/* Its tree says of which group the pod is, if of any; it is there from here on. */
+/* Reads the pod's group, if any, from its tree; the pod counts in the group from here on. */
 void scheduler_join_group(struct scheduler *s, struct sched_pod *p);
 void scheduler_leave_group(struct scheduler *s, struct sched_pod *p);
-/* Something about one of its pods is otherwise. */
+/* Something about a pod of the group changed. */
 void sched_group_changed(struct scheduler *s, struct sched_group *g);
-/* Makes gangs of what has changed. */
+/* Forms gangs in the groups that changed. */
 void scheduler_settle_groups(struct scheduler *s);
 void scheduler_groups_free(struct scheduler *s);
-/* Fills in the priority that the group itself has, if any. */
+/* Fills in the priority of the group itself, if any. */
 void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
                                struct sched_work_name *name);
-/* NULL: there is none. */
+/* NULL: none. */
 const struct sched_definition *sched_group_definition(const struct scheduler *s,
                                                       const struct sched_group *g);
-/* False: there is no definition, or it has no such part. */
+/* False: no definition, or no such part in it. */
 bool sched_group_read(const struct scheduler *s, const struct sched_group *g,
                       struct gang_rules *ret);
-int sched_pod_compare(const struct sched_pod *a, const struct sched_pod *b); /* first come first */
-const char *sched_pod_task(const struct sched_pod *p);                       /* or NULL */
+int sched_pod_compare(const struct sched_pod *a, const struct sched_pod *b); /* by age */
+const char *sched_pod_task(const struct sched_pod *p); /* the Volcano task; NULL: none */
 
 /* scheduler_elastic.c */
-/* May a group have pods beyond those that it needs? */
+/* May the group have pods beyond its minimum? */
 bool sched_rules_are_elastic(const struct gang_rules *rules);
-/* Tells the engine of those that have a node which of them are beyond what the group needs. */
+/* Tells the engine which placed pods of the group are extras. */
 void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
                              const struct gang_rules *rules);
-/* Where its gang is being ended for another, the rest of it goes too. */
+/* If the group's gang is being evicted, evicts the extras, too. */
 void sched_group_end_rest(struct scheduler *s, struct sched_group *g);
 
 /* scheduler_topology.c */
 void sched_topology_of_group(const struct scheduler *s, struct arena *a,
                              const struct sched_group *g, struct mete_workload *ret);
-/* Its own domains; where it waits and others of its group have their nodes, also their labels. */
+/*
+ * Sets the pod's own domains. A waiting pod whose group has placed pods also gets the labels of
+ * their domains as selector.
+ */
 void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const struct sched_pod *p,
                            struct sched_ask *ask);
-/* The domains of a group as a text, to see a change. The caller frees it. */
+/* The domains of a group as text, for comparisons. The caller frees it. */
 char *sched_topology_format(const struct gang_rules *rules);
 
 /* scheduler_group_status.c */
 void scheduler_on_group_status(void *arg);
 
-/* An RFC 3339 time in ns; 0: none, or not one. */
+/* Nanoseconds of an RFC 3339 time; 0: none, or malformed. */
 int64_t sched_stamp(const char *text);
-/* What failed is tried again after a while, longer each time. */
+/* Runs a cycle after a pause, which grows with each failure. */
 void sched_retry_later(struct scheduler *s);
 
-/* scheduler_bind.c: a decision carried out, all of it or nothing. */
+/* scheduler_bind.c: binds a decision, whole or not at all. */
 void scheduler_carry_out(struct scheduler *s, const struct mete_placement *placement);
 
 /* scheduler_held.c */
 void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *entry);
 void scheduler_remove_held(void *arg, const char *ns, const char *name, const json_t *last);
-/* The pod takes these over, or has just let go of them. */
+/* A pod takes over the gpu, or has just released it. */
 void scheduler_drop_stand_in(struct scheduler *s, const char *uuid);
 void scheduler_check_held(struct scheduler *s, const char *uuid);
 void scheduler_check_all_held(struct scheduler *s);
 void sched_held_free(struct scheduler *s, struct sched_held *h);
 
 /* scheduler_queue.c */
-/* What its tree says of its queue, and of what holds it there. */
+/* Reads the pod's queue and holds from its tree. */
 void sched_pod_read_hold(struct sched_pod *p, const json_t *pod);
-/* Tells the engine what holds it, where that is something else than before. */
+/* Tells the engine the workload's hold, if it changed. */
 void sched_work_hold(struct scheduler *s, struct sched_work *w);
-/* The same for all that wait: whom queues let in has changed, or a time has come. */
+/*
+ * Does so for all waiting workloads: the namespaces that queues admit have changed, or a start time
+ * has come.
+ */
 void scheduler_look_at_holds(void *scheduler);
 
-/* scheduler_ask.c: a pod's tree as what the engine takes, in an arena. */
+/* scheduler_ask.c: a pod's requests as the engine takes them, in an arena. */
 struct sched_ask {
     struct mete_pod_set set;
-    const char *podset; /* NULL: pods that ask for the same are of one set; else of this one */
-    struct mete_workload workload; /* but for its id */
+    const char *podset; /* of pods with equal requests, those with the same text are one set */
+    struct mete_workload workload; /* without its id */
 };
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
                    struct sched_ask *ret);
-/* Do we place it, and may we end it for another? */
+/* Is the pod ours to place, and to evict? */
 bool scheduler_is_ours(const struct scheduler *s, const json_t *pod);
-/* The queue that a pod waits in. Borrowed until the pod changes. */
+/* The pod's queue. Borrowed until the pod changes. */
 const char *scheduler_queue_of(const struct scheduler *s, const json_t *pod);
-/* Do both ask for the same, their names, counts and labels aside? */
+/* Are the requests equal? Names, counts and labels do not matter. */
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b);
-/* The reservation that it runs in, "": in none only. Borrowed as above. */
-/* How long it is expected to run, by its annotation; 0: it does not say. */
+/* Expected run time by the pod's annotation; 0: none. */
 int64_t scheduler_expected_ns(const json_t *pod);
+/* The pod's reservation; "": outside reservations only. Borrowed as above. */
 const char *scheduler_reservation_of(const json_t *pod);
 uint64_t scheduler_ask_hash(const json_t *pod);
 
 /* scheduler_affinity.c */
 void scheduler_ask_affinity(struct arena *a, const json_t *pod, struct mete_pod_set *set);
-/* Those that rules see. Borrowed from the pod. */
+/* The labels that affinity rules see. Borrowed from the pod. */
 const struct mete_label *scheduler_labels(struct arena *a, const json_t *pod, bool is_gang,
                                           size_t *ret_count);
 bool scheduler_affinity_same(const struct mete_pod_set *a, const struct mete_pod_set *b);
 bool scheduler_labels_same(const struct mete_pod_set *a, const struct mete_pod_set *b);
 uint64_t scheduler_label_hash(const json_t *pod);
-/* Tells the engine the labels of its pods, whose trees are there. */
+/* Tells the engine the labels of the workload's pods, which have their trees. */
 void scheduler_relabel(struct scheduler *s, const struct sched_work *w);
-/* Containers and their gpus. */
+/* Reads the containers with gpus. */
 void scheduler_read_containers(struct sched_pod *p, const json_t *pod);
 
 /* scheduler_tell.c */
-void scheduler_tell_later(struct scheduler *s); /* the state of the engine has changed */
+void scheduler_tell_later(struct scheduler *s); /* the engine's state changed */
 void scheduler_list_waiting(struct scheduler *s, struct sched_pod *p);
 void scheduler_unlist(struct scheduler *s, struct sched_pod *p);
-void scheduler_on_tell(void *arg); /* a bounded part; comes back by its timer */
+void scheduler_on_tell(void *arg); /* a bounded part; the timer continues */

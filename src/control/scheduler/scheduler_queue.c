@@ -1,4 +1,4 @@
-/* scheduler_queue.c - the queue of what waits, and what holds it there */
+/* scheduler_queue.c - the queue of a waiting workload, and its holds */
 #include "base/log.h"
 #include "base/num.h"
 #include "base/stamp.h"
@@ -25,7 +25,7 @@ const char *scheduler_reservation_of(const json_t *pod)
     return name ? name : "";
 }
 
-/* "waits until its scheduling gates go: a, b"; NULL where it has none. */
+/* "waits until its scheduling gates go: a, b"; NULL: the pod has none. */
 static char *gates_text(const json_t *pod)
 {
     const json_t *gates = json_at(pod, "spec", "schedulingGates", NULL);
@@ -67,7 +67,7 @@ void sched_pod_read_hold(struct sched_pod *p, const json_t *pod)
         p->hold = METE_HOLD_USER;
 }
 
-/* The one that nobody but an administrator can change leads, then the user's own. */
+/* The first pod of the workload with this hold, or NULL. */
 static const struct sched_pod *find_held(const struct sched_work *w, enum mete_hold hold)
 {
     for (size_t i = 0; i < w->pods.n; i++)
@@ -102,7 +102,10 @@ static char *not_before_text(int64_t ns)
     return mem_format("does not start before %s", stamp);
 }
 
-/* All of its pods are held where one of them is. `*ret_text` is the caller's; NULL: none. */
+/*
+ * The hold of the workload: one held pod holds all. An administrator's hold goes before the user's.
+ * `*ret_text` is the caller's; NULL: none.
+ */
 static enum mete_hold hold_of(const struct scheduler *s, const struct sched_work *w,
                               char **ret_text)
 {

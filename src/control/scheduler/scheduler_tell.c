@@ -1,9 +1,8 @@
 /*
- * scheduler_tell.c - why a pod waits, onto the pod and into an Event
+ * scheduler_tell.c - writes why a pod waits onto the pod and into an Event
  *
- * Never more than TELL_RATE writes a second in the long run, so that ten thousand waiting pods
- * whose reasons change with every start do not keep the store busy. Those that were never told come
- * first.
+ * At most TELL_RATE writes a second in the long run: ten thousand waiting pods whose reasons change
+ * with every start must not keep the store busy. Pods that were never told come first.
  */
 #include "base/list.h"
 #include "base/log.h"
@@ -12,13 +11,13 @@
 
 enum {
     TELL_BURST = 100,
-    TELL_RATE = 50,  /* a second */
+    TELL_RATE = 50,  /* writes a second */
     LOOK_MAX = 2000, /* pods looked at in one turn of the loop */
 };
 
 #define TELL_PAUSE_NS (INT64_C(100) * NS_PER_MS)
 #define TELL_SAME_NS \
-    (INT64_C(10) * NS_PER_SEC) /* between two messages of one pod with the same code */
+    (INT64_C(10) * NS_PER_SEC) /* between two messages to one pod with the same code */
 
 void scheduler_list_waiting(struct scheduler *s, struct sched_pod *p)
 {
@@ -55,7 +54,7 @@ void scheduler_tell_later(struct scheduler *s)
         loop_timer_set(s->tell_timer, TELL_PAUSE_NS);
 }
 
-static void refill(struct scheduler *s)
+static void tell_refill(struct scheduler *s)
 {
     int64_t now_ns = loop_now_ns(s->options.loop);
     int64_t each_ns = NS_PER_SEC / TELL_RATE;
@@ -91,7 +90,7 @@ static json_t *condition_patch(const struct scheduler *s, const struct sched_pod
     return changes;
 }
 
-/* The pod was never told. */
+/* The write is lost: tells the pod again as if it never was. */
 static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct scheduler *s = owner;
@@ -131,7 +130,10 @@ static void write_reason(struct scheduler *s, const struct sched_pod *p,
                                      });
 }
 
-/* Another cause is news; another number in the same one only now and then. */
+/*
+ * Is the reason worth a write? A new code always is; a new text of the same code only every
+ * TELL_SAME_NS.
+ */
 static bool is_news(struct scheduler *s, const struct sched_pod *p, const struct mete_reason *r)
 {
     if (r->code == METE_REASON_NOT_YET_EVALUATED || (p->is_told && text_equal(r->message, p->told)))
@@ -143,14 +145,14 @@ static bool is_news(struct scheduler *s, const struct sched_pod *p, const struct
     return false;
 }
 
-/* The pod is looked at, written to where there is news, and goes to the end of its list. */
-static void tell(struct scheduler *s, struct sched_pod *p)
+/* Looks at one pod, writes a new reason, and moves the pod to the end of its list. */
+static void tell_pod(struct scheduler *s, struct sched_pod *p)
 {
     struct mete_reason r;
 
     scheduler_unlist(s, p);
     if (!scheduler_why(s, p->key, p->uid, true, &r))
-        return; /* placed: no longer of this list */
+        return; /* placed: leaves the list */
     if (is_news(s, p, &r)) {
         write_reason(s, p, &r);
         s->tell_tokens--;
@@ -168,20 +170,20 @@ void scheduler_on_tell(void *arg)
 {
     struct scheduler *s = arg;
     size_t looks = 0;
-    struct sched_pod *last = s->untold ? s->untold->prev : NULL; /* the list's last */
+    struct sched_pod *last = s->untold ? s->untold->prev : NULL; /* the last of the list */
 
-    refill(s);
+    tell_refill(s);
     while (s->untold && last && s->tell_tokens > 0 && looks++ < LOOK_MAX) {
         struct sched_pod *p = s->untold;
         bool is_last = p == last;
 
-        tell(s, p);
+        tell_pod(s, p);
         if (is_last)
             last = NULL;
     }
     for (; s->to_look_at > 0 && s->told && s->tell_tokens > 0 && looks++ < LOOK_MAX;
          s->to_look_at--)
-        tell(s, s->told);
+        tell_pod(s, s->told);
     if ((s->to_look_at > 0 && s->told) || (last && s->untold)) {
         loop_timer_set(s->tell_timer, s->tell_tokens > 0 ? 0 : TELL_PAUSE_NS);
     } else if (s->has_postponed) {

@@ -1,14 +1,17 @@
 /*
- * scheduler_topology.c - which pods of a group are to be in one rack, one block, one NVLink domain
+ * scheduler_topology.c - the rack, block or NVLink domain that the pods of a group share
  *
- * The engine keeps the pods of a workload together. Those that come later, or come back, are
- * workloads of their own: a label of the node where one of the others is says where they belong.
+ * The engine keeps the pods of one workload together. A pod that comes later, or comes back, is a
+ * workload of its own: the topology label of a node with another pod of its group says where it
+ * belongs.
  */
 #include "base/arena.h"
 #include "control/scheduler/scheduler_private.h"
 
-/* What tells the sets of a group apart whose pods ask for the same: who made them, and as which
- * part of it. */
+/*
+ * The identity of a pod's set within its group, for pods with equal requests: the controller and
+ * the part of it that made the pod.
+ */
 static const char *set_of(struct arena *a, const json_t *pod)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
@@ -42,14 +45,14 @@ static const char *label_of(const struct scheduler *s, const char *node, const c
     return n ? json_text_at(n->facts, "labels", key, NULL) : NULL;
 }
 
-/* Of whom labels are looked for. */
+/* The pod whose domain is looked up. */
 struct member {
     const struct scheduler *s;
     struct arena *a;
     const struct sched_pod *pod;
 };
 
-/* The value that one of its group has at its node, of its set (NULL: of any). */
+/* The label's value at the node of another pod of the group, of the same set (NULL: any). */
 static const char *value_there(const struct member *m, const char *set, const char *key)
 {
     VEC_EACH (&m->pod->group->pods, other) {
@@ -65,9 +68,9 @@ static const char *value_there(const struct member *m, const char *set, const ch
     return NULL;
 }
 
-/* It goes where the others are, of its set (NULL: of any). */
-static void pin(const struct member *m, const char *set, const struct topology_level *levels,
-                size_t n, struct mete_pod_set *ret)
+/* Adds the domains of the group's other pods, of the same set (NULL: any), to the selector. */
+static void pin_domains(const struct member *m, const char *set,
+                        const struct topology_level *levels, size_t n, struct mete_pod_set *ret)
 {
     struct mete_label *list = arena_alloc(m->a, (ret->n_selector + n + 1) * sizeof(*list));
     size_t count = ret->n_selector;
@@ -108,7 +111,7 @@ void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const str
     size_t n;
 
     if (!p->group)
-        return; /* together with itself */
+        return; /* a single pod is always together */
     n = topology_read(p->tree, NULL, own);
     if (n > 0) {
         ask->podset = set_of(a, p->tree);
@@ -117,9 +120,9 @@ void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const str
     }
     if (p->is_placed)
         return;
-    pin(&m, ask->podset, own, n, &ask->set);
+    pin_domains(&m, ask->podset, own, n, &ask->set);
     if (sched_group_read(s, p->group, &rules))
-        pin(&m, NULL, rules.together, rules.n_together, &ask->set);
+        pin_domains(&m, NULL, rules.together, rules.n_together, &ask->set);
 }
 
 char *sched_topology_format(const struct gang_rules *rules)

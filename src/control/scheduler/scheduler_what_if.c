@@ -1,4 +1,4 @@
-/* What if: the words of a question to the engine, and its answer in names. */
+/* scheduler_what_if.c - the words of a what-if question to the engine, its answer in names */
 #include <inttypes.h>
 
 #include "base/arena.h"
@@ -84,9 +84,9 @@ static bool may_tell(const json_t *namespaces, const char *ns)
     return !namespaces;
 }
 
-/* Pods by name; how many are not told. */
-static int64_t list(const struct scheduler *s, const uint64_t *ids, size_t n,
-                    const json_t *namespaces, json_t *to)
+/* Lists the workloads by name. Returns the number of those that may not be named. */
+static int64_t list_works(const struct scheduler *s, const uint64_t *ids, size_t n,
+                          const json_t *namespaces, json_t *to)
 {
     int64_t others = 0;
 
@@ -103,7 +103,7 @@ static int64_t list(const struct scheduler *s, const uint64_t *ids, size_t n,
         json_put_text(one, "name", w->name);
         json_put_int(one, "jobId", w->pods.n > 0 ? w->pods.at[0]->job_id : 0);
         json_put_int(one, "pods", (int64_t)w->pods.n);
-        (void)json_array_append_new(to, one); /* fresh */
+        (void)json_array_append_new(to, one); /* a fresh object: cannot fail */
     }
     return others;
 }
@@ -124,13 +124,15 @@ struct err *scheduler_what_if(struct scheduler *s, const json_t *changes, const 
     report = json_object();
     json_put_text(report, "apiVersion", "mete.dev/v1");
     json_put_text(report, "kind", "WhatIfReport");
-    json_put_int(report, "othersStarted",
-                 list(s, w.started, w.n_started, namespaces, json_array_at(report, "started")));
-    json_put_int(report, "othersMoved",
-                 list(s, w.displaced, w.n_restarted, namespaces, json_array_at(report, "moved")));
+    json_put_int(
+        report, "othersStarted",
+        list_works(s, w.started, w.n_started, namespaces, json_array_at(report, "started")));
+    json_put_int(
+        report, "othersMoved",
+        list_works(s, w.displaced, w.n_restarted, namespaces, json_array_at(report, "moved")));
     json_put_int(report, "othersEnded",
-                 list(s, w.displaced + w.n_restarted, w.n_displaced - w.n_restarted, namespaces,
-                      json_array_at(report, "ended")));
+                 list_works(s, w.displaced + w.n_restarted, w.n_displaced - w.n_restarted,
+                            namespaces, json_array_at(report, "ended")));
     *ret = report;
     return NULL;
 }

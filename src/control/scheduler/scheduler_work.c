@@ -1,10 +1,10 @@
 /*
- * scheduler_work.c - pods by themselves and gangs as the engine's workloads
+ * scheduler_work.c - single pods and gangs as the engine's workloads
  *
- * A placed gang that loses a pod is told to the engine again without it; one that is being evicted
- * is not: all that it held is kept together, for the one that it makes room for, until the last of
- * its pods is gone. As all of them are told anew, a large gang whose pods go one after the other is
- * told of now and then only.
+ * A placed gang that loses a pod is replaced in the engine without that pod. An evicted gang is
+ * not: the engine keeps all its resources together, for the workload that evicts it, until its last
+ * pod is gone. A replacement names all pods, so a large gang that loses pods one by one is replaced
+ * at intervals only.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 
 bool sched_name_is_gang(const char *placement)
 {
-    return placement && strchr(placement, ':') != NULL; /* in no name of a pod */
+    return placement && strchr(placement, ':') != NULL; /* no pod's name has a colon */
 }
 
 struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns, const char *name)
@@ -27,11 +27,11 @@ struct sched_work *scheduler_find_gang(const struct scheduler *s, const char *ns
 }
 
 enum {
-    PODS_AT_ONCE = 64 /* in a gang that is told of whenever it loses one */
+    PODS_AT_ONCE = 64 /* a gang below this size is replaced at each loss */
 };
 #define SHRINK_NS NS_PER_SEC
 
-/* A start that long ago makes the run protected by nothing, and its loss larger than any other. */
+/* A start time long ago: no minimum run time protects the workload, and its loss is the largest. */
 #define LONG_AGO_NS INT64_C(1)
 
 struct sched_work *scheduler_find_work(const struct scheduler *s, uint64_t id)
@@ -42,7 +42,7 @@ struct sched_work *scheduler_find_work(const struct scheduler *s, uint64_t id)
     return w;
 }
 
-/* The job's number where it has one of its own, else one that people do not see. */
+/* The job's number if no other workload has it, else an unnamed id. */
 static uint64_t id_for(struct scheduler *s, const struct sched_work *w)
 {
     int64_t job_id = w->pods.at[0]->job_id;
@@ -73,7 +73,7 @@ struct sched_work *sched_work_new(struct scheduler *s, const struct sched_work_n
     return w;
 }
 
-/* What it holds in the engine stays there, if anything. */
+/* Resources that the workload holds in the engine stay held. */
 static void work_free(struct scheduler *s, struct sched_work *w)
 {
     VEC_EACH (&w->pods, p) {
@@ -105,12 +105,12 @@ static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
             scheduler_add_port(s, set->requests[i].resource);
 }
 
-/* Beyond so many sets of a gang labels keep pods that ask for the same apart no more. */
+/* A gang with this many sets gets no further sets for labels alone. */
 enum {
     LABELED_SETS_MAX = 32
 };
 
-/* Pods that ask for the same, with the same labels, are one set, in which each has its number. */
+/* Pods with equal requests and labels form one set, which numbers them. */
 static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, const char **podsets,
                        size_t *n, const struct sched_ask *asked)
 {
@@ -130,9 +130,12 @@ static void put_in_set(struct sched_pod *p, struct mete_pod_set *sets, const cha
     sets[(*n)++].count = 1;
 }
 
-/* A gang waits since its first pod was made, goes by the lowest of their priorities unless it has
- * its own, has a time limit where all of them have, and preempts or is preempted where all may. */
-static void join(struct mete_workload *all, const struct mete_workload *one)
+/*
+ * A gang waits since its oldest pod was created. Its priority is the lowest of its pods unless the
+ * gang has its own. A gang has a time limit, the longest, if all pods have one; it is preemptible
+ * if all pods are, and preempts if all pods may.
+ */
+static void workload_join(struct mete_workload *all, const struct mete_workload *one)
 {
     all->priority = one->priority < all->priority ? one->priority : all->priority;
     all->is_preemptible = all->is_preemptible && one->is_preemptible;
@@ -145,13 +148,13 @@ static void join(struct mete_workload *all, const struct mete_workload *one)
         all->time_limit_ns = 0;
 }
 
-/* It ends anyway: the first that others may have the room of. */
+/* The workload ends anyway: it is the engine's first choice as a victim. */
 static void put_going(struct sched_work *w, struct mete_workload *all)
 {
     all->priority = INT32_MIN;
     all->is_preemptible = true;
     all->min_run_ns = 0;
-    all->checkpoint_ns = INT64_MAX; /* nothing more is lost */
+    all->checkpoint_ns = INT64_MAX; /* an eviction loses no further work */
     all->time_limit_ns = w->gone_ns > LONG_AGO_NS ? w->gone_ns - LONG_AGO_NS : 0;
     w->started_ns = LONG_AGO_NS;
 }
@@ -166,7 +169,7 @@ static int compare_pods(const void *left, const void *right)
     return a->index < b->index ? -1 : 1;
 }
 
-/* "train" of "volcano:train:0b5e7a21" */
+/* "train" for "volcano:train:0b5e7a21" */
 static const char *title_of(struct arena *a, const char *name)
 {
     const char *first = strchr(name, ':') + 1;
@@ -175,7 +178,10 @@ static const char *title_of(struct arena *a, const char *name)
     return arena_strndup(a, first, last > first ? (size_t)(last - first) : strlen(first));
 }
 
-/* Also says of each pod which of which set it is, and orders them by that. */
+/*
+ * The workload as the engine takes it. Also numbers the pods within their sets, and sorts them by
+ * that.
+ */
 static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct sched_work *w)
 {
     struct mete_pod_set *sets = arena_alloc(a, w->pods.n * sizeof(*sets));
@@ -190,7 +196,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         sched_topology_of_pod(s, a, p, &ask);
         add_ports(s, &ask.set);
         if (ask.set.gpus < p->gpus.n)
-            ask.set.gpus = (uint32_t)p->gpus.n; /* by another's Binding */
+            ask.set.gpus = (uint32_t)p->gpus.n; /* another scheduler's Binding gave it more */
         if (w->is_gang)
             ask.set.labels = scheduler_labels(a, p->tree, true, &ask.set.n_labels);
         put_in_set(p, sets, podsets, &all.n_pod_sets, &ask);
@@ -198,7 +204,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
             ask.workload.n_pod_sets = all.n_pod_sets;
             all = ask.workload;
         } else {
-            join(&all, &ask.workload);
+            workload_join(&all, &ask.workload);
         }
     }
     all.id = w->id;
@@ -214,7 +220,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
     if (w->is_going)
         put_going(w, &all);
     else if (w->is_dear && all.time_limit_ns > 0 && w->started_ns > LONG_AGO_NS)
-        all.time_limit_ns += w->started_ns - LONG_AGO_NS; /* it ends when it would have */
+        all.time_limit_ns += w->started_ns - LONG_AGO_NS; /* the expected end stays the same */
     if (w->pods.n > 1)
         qsort(w->pods.at, w->pods.n, sizeof(struct sched_pod *), compare_pods);
     return all;
@@ -273,7 +279,7 @@ void sched_work_placed(struct scheduler *s, struct sched_work *w)
 
 void sched_work_unplaced(struct scheduler *s, struct sched_work *w)
 {
-    (void)mete_workload_unplace(s->engine, w->id); /* it is placed: that is why we are here */
+    (void)mete_workload_unplace(s->engine, w->id); /* placed, as the caller knows: cannot fail */
     w->is_placed = false;
     w->started_ns = 0;
     if (w->is_keyed)
@@ -283,11 +289,11 @@ void sched_work_unplaced(struct scheduler *s, struct sched_work *w)
         sched_pod_unplace(s, *p);
         scheduler_list_waiting(s, *p);
     }
-    sched_work_hold(s, w); /* somebody may have put it on hold meanwhile */
+    sched_work_hold(s, w); /* a hold may have come meanwhile */
 }
 
-/* The ledger's word counts for what its pods hold. */
-static void give_up(struct scheduler *s, struct sched_work *w)
+/* The ledger decides who holds the gpus of the workload's pods. */
+static void work_give_up(struct scheduler *s, struct sched_work *w)
 {
     while (w->pods.n > 0) {
         struct sched_pod *p = w->pods.at[--w->pods.n];
@@ -307,18 +313,18 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w)
 
     arena_free(a);
     if (!is_in) {
-        LOG(ERROR, "what a workload holds cannot be counted", S("workload", w->key),
+        LOG(ERROR, "placement of a workload cannot be restored", S("workload", w->key),
             S("error", mete_last_error(s->engine)));
-        give_up(s, w);
+        work_give_up(s, w);
         return false;
     }
-    w->hold = METE_HOLD_NONE; /* as the engine has it now */
+    w->hold = METE_HOLD_NONE; /* restored without a hold */
     sched_work_placed(s, w);
     scheduler_poke(s);
     return true;
 }
 
-/* A placed gang is told to the engine when all pods have been read, with all that are its. */
+/* While pods are being read, a placed gang is incomplete: the engine gets it afterwards. */
 static bool is_untold(const struct scheduler *s, const struct sched_work *w)
 {
     return s->is_loading && w->is_gang && w->is_placed;
@@ -340,10 +346,10 @@ void sched_work_end(struct scheduler *s, struct sched_work *w)
     remove_from_engine(s, w);
     work_free(s, w);
     if (was_leaving)
-        scheduler_check_all_held(s); /* it had held more than its last pod did */
+        scheduler_check_all_held(s); /* the workload held more than its last pod did */
 }
 
-/* Of a pod by itself the tree is not kept. False: it is gone, which is told soon. */
+/* A single pod's tree is not kept. False: the pod is gone; the watch says so soon. */
 static bool load_tree(struct scheduler *s, struct sched_work *w)
 {
     struct sched_pod *p = w->pods.at[0];
@@ -395,7 +401,7 @@ void scheduler_tell_shrunk(void *scheduler)
     scheduler_check_all_held(s);
 }
 
-static void shrink(struct scheduler *s, struct sched_work *w)
+static void work_shrink(struct scheduler *s, struct sched_work *w)
 {
     if (w->pods.n < PODS_AT_ONCE) {
         sched_work_again(s, w);
@@ -420,7 +426,7 @@ void sched_work_leave(struct scheduler *s, struct sched_pod *p)
         return;
     }
     if (!w->is_leaving)
-        shrink(s, w);
+        work_shrink(s, w);
 }
 
 void sched_works_loaded(struct scheduler *s)
