@@ -1,3 +1,5 @@
+/* accounts.c - creates the default objects of each namespace */
+
 #include "control/accounts.h"
 
 #include "base/log.h"
@@ -25,12 +27,12 @@ static void on_written(void *owner, const char *ns, uint64_t number, const struc
     (void)number;
     if (!e)
         return;
-    LOG(WARN, "service account of a namespace was taken back", S("namespace", ns), E(e));
+    LOG(WARN, "default object of a namespace was taken back", S("namespace", ns), E(e));
     loop_timer_set(a->timer, retry_ns);
 }
 
-static struct err *create(const struct accounts *a, const struct kind *k, const char *ns,
-                          json_t *object)
+static struct err *account_create(const struct accounts *a, const struct kind *k, const char *ns,
+                                  json_t *object)
 {
     const struct objects_request r = {
         .kind = k, .ns = ns, .who = {.user = "system:accounts", .is_system = true, .host_uid = -1}};
@@ -40,7 +42,7 @@ static struct err *create(const struct accounts *a, const struct kind *k, const 
     struct err *e = writes_end(
         answer, objects_create(a->options.objects, &r, mine, answer.done, answer.arg, &made));
 
-    /* There already, or its namespace goes: both are as good. */
+    /* The object exists, or its namespace is going: nothing to do. */
     if (e && (err_code(e) == ERR_EXISTS || err_code(e) == ERR_FORBIDDEN ||
               err_code(e) == ERR_NOT_FOUND)) {
         err_free(e);
@@ -55,10 +57,10 @@ static struct err *make_account(const struct accounts *a, const char *ns)
 
     if (store_get_applied(a->store, objects_key(k, ns, "default")))
         return NULL;
-    return create(a, k, ns, json_pack("{s:{s:s}}", "metadata", "name", "default"));
+    return account_create(a, k, ns, json_pack("{s:{s:s}}", "metadata", "name", "default"));
 }
 
-/* With the certificate as it is now; another one is put right. */
+/* Creates the config map with the present certificate, or replaces an outdated certificate. */
 static struct err *make_config_map(const struct accounts *a, const char *ns)
 {
     const struct kind *k = kind_find("", "configmaps");
@@ -75,7 +77,7 @@ static struct err *make_config_map(const struct accounts *a, const char *ns)
     struct cluster_answer answer;
 
     if (!o)
-        return create(
+        return account_create(
             a, k, ns,
             json_pack("{s:{s:s}, s:{s:s}}", "metadata", "name", ROOT_CA, "data", "ca.crt", a->ca));
     TRY(objects_decode(o, &map));
@@ -87,7 +89,7 @@ static struct err *make_config_map(const struct accounts *a, const char *ns)
                                             answer.arg, &made));
 }
 
-static struct err *look_at(const struct accounts *a, const struct store_object *namespace)
+static struct err *accounts_look_at(const struct accounts *a, const struct store_object *namespace)
 {
     AUTO(json_freep) json_t *object = NULL;
 
@@ -106,9 +108,9 @@ static void on_time(void *arg)
     AUTO(err_freep) struct err *e = store_list(a->store, &range, NULL, NULL, 0, 0, &list);
 
     for (size_t i = 0; !e && i < list.n; i++) {
-        e = look_at(a, list.at[i]);
+        e = accounts_look_at(a, list.at[i]);
         if (e)
-            LOG(WARN, "service account of a namespace cannot be made, will be tried again",
+            LOG(WARN, "default object of a namespace cannot be created, will be tried again",
                 S("namespace", list.at[i]->key.name), E(e));
     }
     store_list_done(&list);
@@ -116,7 +118,7 @@ static void on_time(void *arg)
         loop_timer_set(a->timer, retry_ns);
 }
 
-/* New namespaces, and what was taken away from old ones. */
+/* New namespaces, and default objects that changed or were deleted. */
 static void on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     struct accounts *a = arg;
@@ -133,7 +135,7 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
         loop_timer_set(a->timer, 0);
 }
 
-static struct err *watch(struct accounts *a)
+static struct err *accounts_watch(struct accounts *a)
 {
     static const char *const resources[3] = {"namespaces", "serviceaccounts", "configmaps"};
 
@@ -156,7 +158,7 @@ struct err *accounts_new(const struct accounts_options *o, struct accounts **ret
     a->timer = loop_timer_new(o->loop, on_time, a);
     a->writes = writes_new(a);
     loop_timer_set(a->timer, 0);
-    e = watch(a);
+    e = accounts_watch(a);
     if (e) {
         accounts_free(a);
         return e;

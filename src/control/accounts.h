@@ -1,6 +1,6 @@
 /*
- * accounts.h - what every namespace has from its first moment: the service account `default`, and
- * the config map `kube-root-ca.crt` with the certificate that pods know our API by
+ * accounts.h - the default objects of each namespace: the service account `default`, and the config
+ * map `kube-root-ca.crt` with the CA certificate of the API server
  */
 #pragma once
 

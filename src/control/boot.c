@@ -1,10 +1,12 @@
+/* boot.c - creates the objects that every cluster has */
+
 #include "control/boot.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 
-/* What every cluster has. */
+/* The objects that every cluster has. */
 static const struct {
     const char *group;
     const char *plural;
@@ -30,11 +32,11 @@ enum {
 struct boot {
     struct boot_options options;
     struct loop_timer *timer;
-    struct store_watch *watch; /* tells when what was written is durable */
+    struct store_watch *watch; /* reports durable writes */
     bool is_ready;
 };
 
-/* By what is durable, as people will see it. */
+/* Durable objects only: the state that clients see. */
 static bool is_there(const struct boot *b, size_t i)
 {
     const struct kind *k = kind_find(wanted[i].group, wanted[i].plural);
@@ -51,7 +53,7 @@ static bool are_all_there(const struct boot *b)
     return true;
 }
 
-static struct err *create(struct boot *b, size_t i)
+static struct err *boot_create(struct boot *b, size_t i)
 {
     struct objects_request r = {
         .kind = kind_find(wanted[i].group, wanted[i].plural),
@@ -84,10 +86,10 @@ static void on_time(void *arg)
         return;
     }
     for (size_t i = 0; i < N_WANTED; i++) {
-        AUTO(err_freep) struct err *e = is_there(b, i) ? NULL : create(b, i);
+        AUTO(err_freep) struct err *e = is_there(b, i) ? NULL : boot_create(b, i);
 
         if (e)
-            LOG(WARN, "what every cluster has cannot be created, will be tried again",
+            LOG(WARN, "default object cannot be created, will be tried again",
                 S("resource", wanted[i].plural), S("name", wanted[i].name), E(e));
     }
     loop_timer_set(b->timer, NS_PER_SEC);

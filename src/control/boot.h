@@ -1,6 +1,6 @@
 /*
- * boot.h - what must be there before anything else: the namespaces default, kube-system and
- * kube-public, kube-node-lease, and the system's priority classes
+ * boot.h - objects that every cluster has: the namespaces default, kube-system, kube-public and
+ * kube-node-lease, and the system priority classes
  */
 #pragma once
 
@@ -12,11 +12,11 @@ struct boot;
 struct boot_options {
     struct loop *loop;
     struct objects *objects; /* borrowed, outlives this, with its store */
-    /* All of it is durable; once, never from inside boot_new. May be NULL. */
+    /* Called once, when all objects are durable, never from inside boot_new. May be NULL. */
     void (*on_ready)(void *arg);
     void *arg;
 };
 
-/* Tries again each second while the disk is full. */
+/* Retries each second while the disk is full. */
 struct err *boot_new(const struct boot_options *o, struct boot **ret) MUST_CHECK;
 void boot_free(struct boot *b); /* accepts NULL; before the store */

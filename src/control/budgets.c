@@ -1,3 +1,5 @@
+/* budgets.c - counts the budgets of namespaces whose pods changed */
+
 #include "control/budgets.h"
 
 #include "base/log.h"
@@ -7,7 +9,7 @@
 #include "kinds/object/disruption.h"
 #include "kinds/pod/pod_state.h"
 
-/* Pods come and go in bursts: what they change is counted once. */
+/* Pods come and go in bursts: one count for all changes of this time. */
 static const int64_t settle_ns = 100 * NS_PER_MS;
 
 /* A namespace with budgets in it. */
@@ -30,7 +32,7 @@ struct budgets {
     struct writes *writes;
 };
 
-static void mark(struct budgets *b, struct budget_space *space)
+static void budgets_mark(struct budgets *b, struct budget_space *space)
 {
     space->is_dirty = true;
     if (!b->is_timer_set)
@@ -38,7 +40,7 @@ static void mark(struct budgets *b, struct budget_space *space)
     b->is_timer_set = true;
 }
 
-static struct budget_space *find(const struct budgets *b, const char *ns)
+static struct budget_space *budgets_find(const struct budgets *b, const char *ns)
 {
     struct budget_space *space = NULL;
 
@@ -49,38 +51,38 @@ static struct budget_space *find(const struct budgets *b, const char *ns)
 static void on_written(void *owner, const char *ns, uint64_t number, const struct err *e)
 {
     struct budgets *b = owner;
-    struct budget_space *space = e ? find(b, ns) : NULL;
+    struct budget_space *space = e ? budgets_find(b, ns) : NULL;
 
     (void)number;
     if (!space)
         return;
     LOG(WARN, "status of a disruption budget was taken back", S("namespace", ns), E(e));
-    mark(b, space);
+    budgets_mark(b, space);
 }
 
 static void on_pod(void *arg, const struct store_change *change, int64_t revision)
 {
     struct budgets *b = arg;
-    struct budget_space *space = change ? find(b, change->object->key.ns) : NULL;
+    struct budget_space *space = change ? budgets_find(b, change->object->key.ns) : NULL;
 
     (void)revision;
     if (space)
-        mark(b, space);
+        budgets_mark(b, space);
 }
 
 static void on_budget_there(struct budgets *b, const struct store_object *o)
 {
-    struct budget_space *space = find(b, o->key.ns);
+    struct budget_space *space = budgets_find(b, o->key.ns);
 
     if (!space) {
         space = mem_alloc(sizeof(*space));
         space->ns = mem_strdup(o->key.ns);
         map_add(handle, b->spaces, space->ns, strlen(space->ns), space);
     }
-    mark(b, space);
+    budgets_mark(b, space);
 }
 
-/* A namespace whose last budget went stays known: that costs an empty list now and then. */
+/* A namespace whose last budget was deleted stays known: the cost is an empty list now and then. */
 static void on_budget(void *arg, const struct store_change *change, int64_t revision)
 {
     (void)revision;
@@ -107,8 +109,8 @@ static json_t *make_status(const struct budgets *b, const json_t *budget,
     return json_incref(json_object_get(copy, "status"));
 }
 
-/* A budget that has changed meanwhile is told of again by its watch. */
-static struct err *tell(const struct budgets *b, const json_t *budget)
+/* Writes a budget's status. A budget that has changed meanwhile comes again by its watch. */
+static struct err *budget_write_status(const struct budgets *b, const json_t *budget)
 {
     const json_t *metadata = json_object_get(budget, "metadata");
     const struct objects_request r = {
@@ -139,8 +141,8 @@ static struct err *tell(const struct budgets *b, const json_t *budget)
     return e;
 }
 
-/* False: not all could be told; again later. */
-static bool look_at(const struct budgets *b, const struct budget_space *space)
+/* False: a status was not written; try again later. */
+static bool budgets_look_at(const struct budgets *b, const struct budget_space *space)
 {
     bool is_told = true;
     const struct store_range range = {
@@ -157,7 +159,7 @@ static bool look_at(const struct budgets *b, const struct budget_space *space)
         AUTO(err_freep) struct err *e = objects_decode(list.at[i], &budget);
 
         if (!e)
-            e = tell(b, budget);
+            e = budget_write_status(b, budget);
         if (e)
             LOG(WARN, "disruption budget cannot be counted, will be tried again",
                 S("namespace", space->ns), S("name", list.at[i]->key.name), E(e));
@@ -176,12 +178,12 @@ static void on_time(void *arg)
         if (!space->is_dirty)
             continue;
         space->is_dirty = false;
-        if (!look_at(b, space))
-            mark(b, space);
+        if (!budgets_look_at(b, space))
+            budgets_mark(b, space);
     }
 }
 
-static struct err *watch(struct budgets *b)
+static struct err *budgets_watch(struct budgets *b)
 {
     const struct store_range pods = {.group = "", .resource = "pods"};
     const struct store_range budgets = {.group = b->kind->group, .resource = b->kind->plural};
@@ -206,7 +208,7 @@ struct err *budgets_new(struct loop *l, struct objects *objects, struct budgets 
                           .kind = kind_find("policy", "poddisruptionbudgets")};
     b->timer = loop_timer_new(l, on_time, b);
     b->writes = writes_new(b);
-    e = watch(b);
+    e = budgets_watch(b);
     if (e) {
         budgets_free(b);
         return e;

@@ -1,16 +1,17 @@
 /*
- * cluster.h - the cluster as the loops of control see it: objects that come and go, and the few
- * ways to change them
+ * cluster.h - the cluster as the control loops see it: watches of objects, and the few ways to
+ * change them
  *
- * A seam. Over our own store (cluster_store.c) every change is one transaction, what was asked for
- * in one turn of the loop is carried out in that order, and a placement is all or nothing. Over a
- * kube-apiserver, which has no transactions over several objects, a bind would be: assume, bind
- * each pod, and unbind by deletion where one fails; a gang can then be seen in part, the ledger is
- * a cache and not the judge, and whoever else binds pods can give a device a second time until the
- * node refuses it. Nothing above this header may count on more than that where it says so.
+ * A seam. Over our own store (cluster_store.c) every change is one transaction, changes that a loop
+ * asks for in one turn are carried out in that order, and a placement is all or nothing. A
+ * kube-apiserver has no transactions over several objects. There a bind would be: assume, bind each
+ * pod, and delete the bound pods if one fails. A gang can then be seen in part, the ledger is a
+ * cache and not the judge, and another scheduler can give a device a second time until the node
+ * refuses it. Code above this header counts on the store's guarantees only if the function's
+ * comment promises them.
  *
- * Objects are complete trees (with apiVersion, kind and resourceVersion, but for the internal
- * resources of group "mete.dev": `placements`, `ledger`).
+ * Objects are complete trees (with apiVersion, kind and resourceVersion), except the internal
+ * resources `placements` and `ledger` of group "mete.dev".
  */
 #pragma once
 
@@ -20,34 +21,34 @@
 #include "kinds/ledger.h"
 
 /*
- * What happens to a resource. All that is there is put first, later changes come from the loop,
- * once each and in order. Without `loaded` the watch is returned when all was put. With `loaded`
- * (for resources of which there are many) objects are put in turns of the loop, then `loaded` is
- * called once; an object that changes meanwhile is put as it is then, one that goes before it was
- * put is not told.
+ * What happens to the objects of a resource. The watch puts all present objects first; later
+ * changes come from the loop, once each and in order. Without `loaded`, all present objects are put
+ * before the watch is returned. With `loaded` (for resources with many objects), present objects
+ * are put in turns of the loop, then `loaded` is called once. An object that changes meanwhile is
+ * put in its new state; an object that is deleted before its turn is not reported.
  *
- * Trees are borrowed: keep one with json_incref. Listeners share a tree: it is never changed.
+ * Trees are borrowed: keep one with json_incref. Listeners share a tree and never change it.
  */
 struct cluster_listener {
     void (*put)(void *arg, const char *ns, const char *name, const json_t *object);
     void (*removed)(void *arg, const char *ns, const char *name, const json_t *last);
     void *arg;
-    void (*loaded)(void *arg); /* NULL: all is put before the watch is returned */
+    void (*loaded)(void *arg); /* NULL: all objects are put before the watch is returned */
 };
 
 struct cluster_watch;
 
-/* One write of several. */
+/* One write of a transaction. */
 struct cluster_write {
     const char *resource;
     const char *ns;
-    const char *name;        /* NULL: it is created */
+    const char *name;        /* NULL: create the object in `tree` */
     const char *subresource; /* of a patch: NULL or "status" */
     json_t *tree;            /* the object, or a strategic merge patch */
-    bool must_change;        /* ERR_CONFLICT where the patch changes nothing */
+    bool must_change;        /* ERR_CONFLICT if the patch changes nothing */
 };
 
-/* A pod that ends so that another can start. */
+/* A pod to end so that another can start. */
 struct cluster_eviction {
     const char *ns;
     const char *name;
@@ -56,7 +57,7 @@ struct cluster_eviction {
     const char *message;
 };
 
-/* The object that a write is about. A resource of a group is named with it: "jobs.batch". */
+/* The object of a write. `resource` carries its API group: "jobs.batch". */
 struct cluster_target {
     const char *resource;
     const char *ns;
@@ -65,9 +66,9 @@ struct cluster_target {
 };
 
 /*
- * How a write is answered: `done` is called once, later, never from inside the write. The store may
- * take back a write that it had accepted, so every write has a `done` (writes.h). A write that
- * fails at once is not answered.
+ * The receiver of a write's answer: `done` is called once, later, never from inside the write. The
+ * store may take back a write that it had accepted, so every write has a `done` (writes.h). A write
+ * that fails at once gets no answer.
  */
 struct cluster_answer {
     store_done_fn done;
@@ -115,7 +116,7 @@ static inline void cluster_unwatch(struct cluster *c, struct cluster_watch *w)
         c->ops->unwatch(c->self, w);
 }
 
-/* As it is on disk, by namespace and name; `ns` NULL: of all. A new array. */
+/* The durable objects, by namespace and name; `ns` NULL: all namespaces. A new array. */
 static inline struct err *cluster_list(struct cluster *c, const char *group, const char *resource,
                                        const char *ns, json_t **ret)
 {
@@ -130,8 +131,8 @@ static inline json_t *cluster_get(struct cluster *c, const char *group, const ch
 }
 
 /*
- * A whole placement, or nothing of it: ledger_bind. The placement does not wait for earlier ones to
- * be on disk; the answer comes when this one is.
+ * Writes a whole placement, or nothing of it: ledger_bind. The placement does not wait until
+ * earlier placements are durable; the answer comes when this placement is.
  */
 static inline struct err *cluster_bind(struct cluster *c, const struct ledger_placement *p,
                                        struct cluster_answer a)
@@ -141,8 +142,8 @@ static inline struct err *cluster_bind(struct cluster *c, const struct ledger_pl
 }
 
 /*
- * Writes are done as the control loops. `object` is as it was written afterwards, with its name and
- * uid.
+ * Creates an object as the user of the control loops. `object` becomes the stored object, with its
+ * name and uid.
  */
 static inline struct err *cluster_create(struct cluster *c, const char *resource, const char *ns,
                                          json_t *object, struct cluster_answer a)
@@ -152,8 +153,8 @@ static inline struct err *cluster_create(struct cluster *c, const char *resource
 }
 
 /*
- * All of them or none: objects_write_all. `*ret_version` is the resourceVersion that they will
- * have. A kube-apiserver has nothing like it: what relies on it (jobs.h) is for our own store only.
+ * Makes all writes or none: objects_write_all. `*ret_version` is their resourceVersion. A
+ * kube-apiserver cannot do this: callers (jobs.h) work over our own store only.
  */
 static inline struct err *cluster_write_all(struct cluster *c, const struct cluster_write *writes,
                                             size_t n, struct cluster_answer a, int64_t *ret_version)
@@ -162,7 +163,7 @@ static inline struct err *cluster_write_all(struct cluster *c, const struct clus
     return c->ops->write_all(c->self, writes, n, a, ret_version);
 }
 
-/* A strategic merge patch. */
+/* Applies a strategic merge patch. */
 static inline struct err *cluster_patch(struct cluster *c, const struct cluster_target *t,
                                         const json_t *patch, struct cluster_answer a)
 {
@@ -170,7 +171,7 @@ static inline struct err *cluster_patch(struct cluster *c, const struct cluster_
     return c->ops->patch(c->self, t, patch, a);
 }
 
-/* With the kind's grace. `if_uid` NULL: whichever has the name. */
+/* Deletes with the kind's grace period. `if_uid` NULL: any object of the name. */
 static inline struct err *cluster_remove(struct cluster *c, const struct cluster_target *t,
                                          const char *if_uid, struct cluster_answer a)
 {
@@ -178,16 +179,16 @@ static inline struct err *cluster_remove(struct cluster *c, const struct cluster
     return c->ops->remove(c->self, t, if_uid, a);
 }
 
-/* ERR_BUSY where the pod's end would take from its PodDisruptionBudget what that has not. */
+/* ERR_BUSY if a PodDisruptionBudget does not allow the end of the pod. */
 static inline struct err *cluster_check_budget(struct cluster *c, const char *ns, const char *pod)
 {
     return c->ops->check_budget(c->self, ns, pod);
 }
 
 /*
- * With its own grace; a pod that nobody else makes anew comes back once it is gone
- * (kinds/object/requeue.h: for our own store only). A pod that is being deleted already goes on
- * with that.
+ * Ends a pod with its own grace period. A pod without a controller comes back after its end
+ * (kinds/object/requeue.h: our own store only). A pod that is being deleted already keeps its grace
+ * period.
  */
 static inline struct err *cluster_evict(struct cluster *c, const struct cluster_eviction *e,
                                         struct cluster_answer a)
@@ -196,8 +197,8 @@ static inline struct err *cluster_evict(struct cluster *c, const struct cluster_
     return c->ops->evict(c->self, e, a);
 }
 
-/* Over our own store. Both are borrowed. */
+/* A cluster over our own store. Both arguments are borrowed. */
 struct cluster *cluster_store_new(struct store *store, struct objects *objects);
 
-/* Accepts NULL. Its watches must be gone. */
+/* Accepts NULL. All watches must be gone. */
 void cluster_free(struct cluster *c);

@@ -1,4 +1,4 @@
-/* cluster_feed.c - one resource of the store for several listeners, read in turns of the loop */
+/* cluster_feed.c - the feeds of cluster_feed.h */
 #include "control/cluster_feed.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/stamp.h"
 
 enum {
-    OBJECTS_PER_TURN = 16 /* some 1 ms with the scheduler and the job controller listening */
+    OBJECTS_PER_TURN = 16 /* about 1 ms with the scheduler and the job controller as listeners */
 };
 #define RETRY_NS NS_PER_SEC
 
@@ -27,9 +27,9 @@ struct feed {
     struct feed_options options;
     struct feed_member *members;
     struct store_watch *watch;       /* NULL: the feed has not begun */
-    struct loop_timer *timer;        /* the next turn */
+    struct loop_timer *timer;        /* of the next turn */
     int64_t revision;                /* later changes come by the watch */
-    const struct store_object *last; /* up to its key all were put; NULL: none was */
+    const struct store_object *last; /* all objects up to its key were put; NULL: none was */
     bool is_loaded;
 };
 
@@ -67,7 +67,7 @@ static void feed_remove(struct feed *f, const struct store_object *o)
         m->listener.removed(m->listener.arg, o->key.ns, o->key.name, tree);
 }
 
-/* Is the object still to be put, so that no listener knows of it? */
+/* Is the object still to be put? Then no listener knows it. */
 static bool is_ahead(const struct feed *f, const struct store_object *o)
 {
     int order;

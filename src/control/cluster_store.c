@@ -1,3 +1,5 @@
+/* cluster_store.c - the cluster over our own store */
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/cluster.h"
@@ -16,13 +18,14 @@ struct over_store {
 };
 
 struct cluster_watch {
-    struct feed_member *member; /* of a feed; NULL: the watch has its own: */
+    struct feed_member
+        *member; /* of a feed; NULL: the watch is not in a feed, but has a watch of the store: */
     struct store_watch *watch;
     struct cluster_listener listener;
 };
 
-/* Internal resources are plain trees; what kinds describe comes with its resourceVersion. */
-static json_t *decode(const struct store_object *o)
+/* Internal resources are plain trees; objects of a kind get their resourceVersion. */
+static json_t *over_store_decode(const struct store_object *o)
 {
     AUTO(err_freep) struct err *e = NULL;
     json_t *tree = NULL;
@@ -47,7 +50,7 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     if (!change)
         return;
     o = change->object;
-    tree = decode(o);
+    tree = over_store_decode(o);
     if (!tree)
         return;
     if (change->type == STORE_DELETED)
@@ -56,10 +59,10 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
         w->listener.put(w->listener.arg, o->key.ns, o->key.name, tree);
 }
 
-/* Goes through a range page by page, all as of one revision. */
-static struct err *each(struct store *s, const struct store_range *range,
-                        void (*fn)(void *arg, const struct store_object *o), void *arg,
-                        int64_t *ret_revision)
+/* Calls `fn` for each object of a range, page by page, all at one revision. */
+static struct err *over_store_each(struct store *s, const struct store_range *range,
+                                   void (*fn)(void *arg, const struct store_object *o), void *arg,
+                                   int64_t *ret_revision)
 {
     const struct store_object *last = NULL;
     int64_t revision = 0;
@@ -90,7 +93,7 @@ static struct err *each(struct store *s, const struct store_range *range,
 static void put_listed(void *arg, const struct store_object *o)
 {
     struct cluster_watch *w = arg;
-    AUTO(json_freep) json_t *tree = decode(o);
+    AUTO(json_freep) json_t *tree = over_store_decode(o);
 
     if (tree)
         w->listener.put(w->listener.arg, o->key.ns, o->key.name, tree);
@@ -110,8 +113,8 @@ static struct cluster_watch *watch_in_turns(struct over_store *c, const char *gr
     return w;
 }
 
-static struct err *watch(void *self, const char *group, const char *resource,
-                         const struct cluster_listener *l, struct cluster_watch **ret)
+static struct err *over_store_watch(void *self, const char *group, const char *resource,
+                                    const struct cluster_listener *l, struct cluster_watch **ret)
 {
     struct store_range range = {.group = group, .resource = resource};
     struct over_store *c = self;
@@ -125,7 +128,7 @@ static struct err *watch(void *self, const char *group, const char *resource,
     }
     w = mem_alloc(sizeof(*w));
     w->listener = *l;
-    e = each(c->store, &range, put_listed, w, &revision);
+    e = over_store_each(c->store, &range, put_listed, w, &revision);
     if (!e)
         e = store_watch_new(c->store, &range, revision, on_change, w, &w->watch);
     if (e) {
@@ -136,7 +139,7 @@ static struct err *watch(void *self, const char *group, const char *resource,
     return NULL;
 }
 
-static void unwatch(void *self, struct cluster_watch *w)
+static void over_store_unwatch(void *self, struct cluster_watch *w)
 {
     (void)self;
     if (w->member)
@@ -147,36 +150,37 @@ static void unwatch(void *self, struct cluster_watch *w)
 
 static void add_listed(void *arg, const struct store_object *o)
 {
-    json_t *tree = decode(o);
+    json_t *tree = over_store_decode(o);
 
     if (tree)
-        (void)json_array_append_new(arg, tree); /* a tree of its own: cannot fail */
+        (void)json_array_append_new(arg, tree); /* a new tree: cannot fail */
 }
 
-static struct err *list(void *self, const char *group, const char *resource, const char *ns,
-                        json_t **ret)
+static struct err *over_store_list(void *self, const char *group, const char *resource,
+                                   const char *ns, json_t **ret)
 {
     struct store_range range = {.group = group, .resource = resource, .ns = ns};
     struct over_store *c = self;
     AUTO(json_freep) json_t *all = json_array();
     int64_t revision = 0;
 
-    TRY(each(c->store, &range, add_listed, all, &revision));
+    TRY(over_store_each(c->store, &range, add_listed, all, &revision));
     *ret = TAKE(all);
     return NULL;
 }
 
-static json_t *get(void *self, const char *group, const char *resource, const char *ns,
-                   const char *name)
+static json_t *over_store_get(void *self, const char *group, const char *resource, const char *ns,
+                              const char *name)
 {
     struct over_store *c = self;
     struct store_key key = {.group = group, .resource = resource, .ns = ns, .name = name};
     const struct store_object *o = store_get(c->store, key);
 
-    return o ? decode(o) : NULL;
+    return o ? over_store_decode(o) : NULL;
 }
 
-static struct err *bind_all(void *self, const struct ledger_placement *p, struct cluster_answer a)
+static struct err *over_store_bind(void *self, const struct ledger_placement *p,
+                                   struct cluster_answer a)
 {
     struct over_store *c = self;
     struct ledger_placement mine = *p;
@@ -185,7 +189,7 @@ static struct err *bind_all(void *self, const struct ledger_placement *p, struct
     return ledger_bind(c->store, &mine, a.done, a.arg);
 }
 
-/* "pods", "jobs.batch" */
+/* The kind for "pods" or "jobs.batch". */
 static const struct kind *kind_named(const char *resource)
 {
     const char *dot = strchr(resource, '.');
@@ -205,8 +209,8 @@ static struct objects_request request_of(const char *resource, const char *ns, c
     };
 }
 
-static struct err *create(void *self, const char *resource, const char *ns, json_t *object,
-                          struct cluster_answer a)
+static struct err *over_store_create(void *self, const char *resource, const char *ns,
+                                     json_t *object, struct cluster_answer a)
 {
     struct objects_request r = request_of(resource, ns, NULL);
     struct over_store *c = self;
@@ -215,8 +219,8 @@ static struct err *create(void *self, const char *resource, const char *ns, json
     return objects_create(c->objects, &r, object, a.done, a.arg, &made);
 }
 
-static struct err *write_all(void *self, const struct cluster_write *writes, size_t n,
-                             struct cluster_answer a, int64_t *ret_version)
+static struct err *over_store_write_all(void *self, const struct cluster_write *writes, size_t n,
+                                        struct cluster_answer a, int64_t *ret_version)
 {
     struct over_store *c = self;
     struct objects_write *all = mem_alloc((n + 1) * sizeof(*all));
@@ -235,8 +239,8 @@ static struct err *write_all(void *self, const struct cluster_write *writes, siz
     return e;
 }
 
-static struct err *patch(void *self, const struct cluster_target *t, const json_t *changes,
-                         struct cluster_answer a)
+static struct err *over_store_patch(void *self, const struct cluster_target *t,
+                                    const json_t *changes, struct cluster_answer a)
 {
     struct objects_request r = request_of(t->resource, t->ns, t->name);
     struct over_store *c = self;
@@ -246,8 +250,8 @@ static struct err *patch(void *self, const struct cluster_target *t, const json_
     return objects_patch(c->objects, &r, PATCH_STRATEGIC, changes, a.done, a.arg, &made);
 }
 
-static struct err *remove_object(void *self, const struct cluster_target *t, const char *if_uid,
-                                 struct cluster_answer a)
+static struct err *over_store_remove(void *self, const struct cluster_target *t, const char *if_uid,
+                                     struct cluster_answer a)
 {
     struct objects_request r = request_of(t->resource, t->ns, t->name);
     struct delete_options how = {.grace_seconds = -1, .if_uid = if_uid};
@@ -258,7 +262,7 @@ static struct err *remove_object(void *self, const struct cluster_target *t, con
     return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 
-static struct err *check_budget(void *self, const char *ns, const char *pod)
+static struct err *over_store_check_budget(void *self, const char *ns, const char *pod)
 {
     const struct store_key key = {.group = "", .resource = "pods", .ns = ns, .name = pod};
     struct over_store *c = self;
@@ -271,7 +275,8 @@ static struct err *check_budget(void *self, const char *ns, const char *pod)
     return disruption_check(c->store, tree);
 }
 
-static struct err *evict(void *self, const struct cluster_eviction *e, struct cluster_answer a)
+static struct err *over_store_evict(void *self, const struct cluster_eviction *e,
+                                    struct cluster_answer a)
 {
     struct objects_request r = request_of("pods", e->ns, e->name);
     struct delete_options how = {.grace_seconds = -1,
@@ -286,24 +291,24 @@ static struct err *evict(void *self, const struct cluster_eviction *e, struct cl
     return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 
-static void free_self(void *self)
+static void over_store_free(void *self)
 {
     free(self);
 }
 
 static const struct cluster_ops ops = {
-    .watch = watch,
-    .unwatch = unwatch,
-    .list = list,
-    .get = get,
-    .bind = bind_all,
-    .create = create,
-    .write_all = write_all,
-    .patch = patch,
-    .remove = remove_object,
-    .check_budget = check_budget,
-    .evict = evict,
-    .free = free_self,
+    .watch = over_store_watch,
+    .unwatch = over_store_unwatch,
+    .list = over_store_list,
+    .get = over_store_get,
+    .bind = over_store_bind,
+    .create = over_store_create,
+    .write_all = over_store_write_all,
+    .patch = over_store_patch,
+    .remove = over_store_remove,
+    .check_budget = over_store_check_budget,
+    .evict = over_store_evict,
+    .free = over_store_free,
 };
 
 struct cluster *cluster_store_new(struct store *store, struct objects *objects)

@@ -1,3 +1,5 @@
+/* control.c - starts, stops and connects the control loops */
+
 #include "control/control.h"
 
 #include "base/log.h"
@@ -37,7 +39,7 @@ struct control {
     struct views views;
 };
 
-/* While the ledger and the pods disagree nothing more is given away. */
+/* While the ledger and the pods disagree, the scheduler places nothing. */
 static void on_ledger(void *arg, const struct err *e)
 {
     struct control *c = arg;
@@ -61,7 +63,7 @@ static struct err *start_taints(struct control *c, const struct control_options 
     return taints_new(&options, &c->taints);
 }
 
-/* What the engine was told or decided. */
+/* A record line of the engine: input or a decision. */
 static void on_line(void *arg, const char *text, size_t size)
 {
     struct control *c = arg;
@@ -70,7 +72,7 @@ static void on_line(void *arg, const char *text, size_t size)
     arrivals_line(c->arrivals, text, size);
 }
 
-static struct err *start(struct control *c, const struct control_options *o)
+static struct err *control_start(struct control *c, const struct control_options *o)
 {
     const struct boot_options boot = {.loop = o->loop, .objects = o->objects};
     const struct node_monitor_options monitor = {
@@ -120,7 +122,7 @@ static struct err *start(struct control *c, const struct control_options *o)
 struct err *control_new(const struct control_options *o, struct control **ret)
 {
     struct control *c = mem_alloc(sizeof(*c));
-    struct err *e = start(c, o);
+    struct err *e = control_start(c, o);
 
     if (e) {
         control_free(c);
@@ -196,7 +198,7 @@ json_t *control_gpus(void *control, const char *ns)
 {
     struct control *c = control;
 
-    (void)ns; /* gpus are of the whole cluster */
+    (void)ns; /* gpus are cluster-wide */
     return views_gpus(&c->views);
 }
 

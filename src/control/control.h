@@ -1,8 +1,8 @@
 /*
- * control.h - the loops of the server: scheduling, garbage collection, nodes, events
+ * control.h - the control loops of the server: scheduler, jobs, garbage collection, nodes, events
  *
- * They see the store through control/cluster.h only, so that a kube-apiserver can stand there
- * later.
+ * The loops see the store through control/cluster.h only, so that a kube-apiserver can take its
+ * place later.
  */
 #pragma once
 
@@ -17,11 +17,11 @@ struct objects;
 struct control_options {
     struct loop *loop;
     struct store *store;
-    const char *policy;          /* of the engine; NULL: its default */
-    int64_t node_grace_ns;       /* without a heartbeat for so long a node is not ready; 0: 40 s */
-    int64_t event_ttl_ns;        /* 0: 1 h */
-    struct objects *objects;     /* kinds/object/objects.h, over `store` */
-    const char *ca;              /* PEM that pods know the API by; NULL: none */
+    const char *policy;      /* of the engine; NULL: the default policy */
+    int64_t node_grace_ns;   /* a node without a heartbeat for this long is not ready; 0: 40 s */
+    int64_t event_ttl_ns;    /* 0: 1 h */
+    struct objects *objects; /* kinds/object/objects.h, over `store` */
+    const char *ca;          /* CA certificate of the API, PEM, for pods; NULL: none */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
 };
 
@@ -32,13 +32,13 @@ void control_free(struct control *c);
 struct err *control_free_begin(void *control, const struct report_question *q, report_done_fn done,
                                void *done_arg, struct report **ret) MUST_CHECK;
 void control_free_cancel(struct report *r);
-/* The report of who would start if something changed (what_if.h), in the same way. */
+/* The report of workloads that would start after a change (what_if.h), in the same way. */
 struct err *control_what_if_begin(void *control, const struct report_question *q,
                                   report_done_fn done, void *done_arg,
                                   struct report **ret) MUST_CHECK;
 void control_what_if_cancel(struct report *r);
 
-/* The views of mete.dev/v1 for struct api_view: new references. */
+/* The views of mete.dev/v1, for struct api_view: new references. */
 json_t *control_workloads(void *control, const char *ns);
 json_t *control_workload(void *control, const char *ns, const char *name);
 json_t *control_gpus(void *control, const char *ns);
@@ -49,10 +49,13 @@ struct err *control_recording(void *control, const struct report_question *q, re
                               void *done_arg, struct report **ret) MUST_CHECK;
 void control_cancel_recording(struct report *r);
 
-/* What is asked for, as seen by the scheduler; borrowed, as is its engine. */
+/* The arrivals that the scheduler saw, and its engine; both borrowed. */
 struct arrivals;
 struct mete_engine;
 struct arrivals *control_arrivals(struct control *c);
 struct mete_engine *control_engine(struct control *c);
-/* From how many arrivals the engine's table of values was learned, and when: told by views. */
+/*
+ * Sets the number of arrivals that the engine's table of values was learned from, and when; views
+ * show both.
+ */
 void control_set_learned(struct control *c, uint64_t pods, int64_t at_ns);

@@ -1,3 +1,5 @@
+/* events.c - records Events, counts repeats, retries on a full disk */
+
 #include "control/events.h"
 
 #include <inttypes.h>
@@ -9,17 +11,17 @@
 #include "control/writes.h"
 
 enum {
-    KNOWN_MAX = 4096,   /* events that can be counted on; older ones begin anew */
+    KNOWN_MAX = 4096,   /* Events whose repeats are counted; an older event starts anew */
     MESSAGE_MAX = 1024, /* bytes, as in Kubernetes */
-    LATE_MAX = 1024,    /* events that wait for the disk; more are lost */
+    LATE_MAX = 1024,    /* Events that wait for space on the disk; more are dropped */
 };
 
 static const int64_t retry_ns = NS_PER_SEC;
 
-/* One Event that was written. */
+/* An Event that was written. */
 struct known {
     struct map_handle handle;
-    char *key; /* all that makes two the same */
+    char *key; /* all texts that make two events equal */
     char *ns;
     char *name;
     int64_t count;
@@ -31,7 +33,7 @@ struct fresh {
     uint64_t number;
     char *ns;
     json_t *tree;
-    bool is_late; /* the disk was full: it is tried again */
+    bool is_late; /* the disk was full: to be retried */
 };
 
 struct events {
@@ -41,7 +43,7 @@ struct events {
     uint64_t next_number;
     size_t n_late;
     struct cluster *cluster;
-    struct known *known; /* in order of their first use */
+    struct known *known; /* in the order of their first use */
     struct writes *writes;
 };
 
@@ -63,7 +65,7 @@ static void fresh_free(struct events *ev, struct fresh *f)
     free(f);
 }
 
-/* Lost only where too many wait already. */
+/* Retries the event later; drops it if too many are waiting. */
 static void fresh_later(struct events *ev, struct fresh *f, const struct err *why)
 {
     if (ev->n_late >= LATE_MAX) {
@@ -95,7 +97,7 @@ static bool may_pass(const struct err *e)
     return err_code(e) == ERR_NO_SPACE || err_code(e) == ERR_BUSY;
 }
 
-/* Fails where it can never be written. */
+/* Fails if the event can never be written. */
 static struct err *fresh_write(struct events *ev, struct fresh *f)
 {
     AUTO(json_freep) json_t *tree = json_deep_copy(f->tree);
@@ -113,7 +115,7 @@ static struct err *fresh_write(struct events *ev, struct fresh *f)
     return TAKE(e);
 }
 
-/* The first that is refused again ends the turn. */
+/* The first event that is refused again ends the turn. */
 static void on_late(void *arg)
 {
     struct events *ev = arg;
@@ -163,7 +165,7 @@ void events_free(struct events *ev)
     free(ev);
 }
 
-/* FNV-1a, 64 bits: names an Event by what it says, so that two of them do not meet. */
+/* FNV-1a, 64 bits: names an Event by its texts, so that names do not collide. */
 static uint64_t hash_of(const char *text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -205,7 +207,7 @@ static json_t *event_tree(const struct event *what, const char *name, const char
     return o;
 }
 
-/* The next one of its kind is an Event of its own. */
+/* The store took the write back: the next repeat starts a new Event. */
 static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct events *ev = owner;
@@ -277,7 +279,7 @@ void events_record(struct events *ev, const struct event *what)
         e = count_again(ev, k);
         if (!e)
             return;
-        if (err_code(e) == ERR_NOT_FOUND) { /* swept away: begin anew */
+        if (err_code(e) == ERR_NOT_FOUND) { /* deleted by gc.h: starts anew */
             known_free(ev, k);
             k = NULL;
             err_free(e);

@@ -1,8 +1,9 @@
 /*
- * events.h - what happened to an object, for people: Event objects, repeated ones counted
+ * events.h - Event objects: what happened to an object, for people
  *
- * The same object, reason and message again is one Event whose count and lastTimestamp grow. Events
- * are help, not state: what cannot be written is logged and forgotten. gc.h takes old ones away.
+ * Repeats of the same object, reason and message are one Event whose count and lastTimestamp grow.
+ * Events are help, not state: an event that cannot be written is logged and dropped. gc.h removes
+ * old events.
  */
 #pragma once
 
@@ -11,14 +12,14 @@
 
 struct events;
 
-/* Both are borrowed. */
+/* Both arguments are borrowed. */
 struct events *events_new(struct loop *l, struct cluster *c);
 void events_free(struct events *ev); /* accepts NULL */
 
 struct event {
     const char *kind;        /* of the object: "Pod" */
     const char *api_version; /* NULL: "v1" */
-    const char *ns;          /* "" for cluster-wide ones: their events are in "default" */
+    const char *ns;          /* "" for cluster-wide objects: their events are in "default" */
     const char *name;
     const char *uid;
     bool is_warning;

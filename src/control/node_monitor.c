@@ -1,3 +1,5 @@
+/* node_monitor.c - heartbeats, and the taints of nodes */
+
 #include "control/node_monitor.h"
 
 #include "base/log.h"
@@ -10,10 +12,10 @@
 struct watched_node {
     struct map_handle handle;
     char *name;
-    char *heartbeat; /* the last lastHeartbeatTime, "" before the first */
-    int64_t seen_ns; /* when it changed; monotonic */
+    char *heartbeat; /* the latest lastHeartbeatTime; "" before the first */
+    int64_t seen_ns; /* time of the latest heartbeat; monotonic */
     bool is_dirty;   /* in node_monitor.dirty */
-    bool is_told;    /* that it is silent */
+    bool is_told;    /* Ready is Unknown */
     bool is_ready;
 };
 
@@ -26,7 +28,7 @@ struct node_monitor {
     struct watched_node *nodes;
     VEC(struct watched_node *) dirty; /* to be looked at */
     size_t n_ready;
-    int64_t scan_at_ns; /* when the next may be silent for too long; monotonic */
+    int64_t scan_at_ns; /* time when the next node may be silent for too long; monotonic */
     struct loop_timer *timer;
     struct writes *writes;
 };
@@ -44,7 +46,7 @@ static void node_mark(struct node_monitor *m, struct watched_node *n)
     n->is_dirty = true;
 }
 
-/* Where the first node becomes ready, or the last is it no more, the taints of all change. */
+/* If the first node becomes ready, or the last is no longer, the taints of all nodes change. */
 static void node_set_ready(struct node_monitor *m, struct watched_node *n, bool is_ready)
 {
     size_t was = m->n_ready;
@@ -102,7 +104,9 @@ static const char *ready_text(const json_t *node, const char *key)
     return text ? text : "";
 }
 
-/* Only what changes counts: a node that repeats itself, by a write of someone else, is silent. */
+/*
+ * Only a changed heartbeat counts: the same heartbeat in another client's write is no sign of life.
+ */
 static void on_node(struct node_monitor *m, const struct store_object *o)
 {
     struct watched_node *n = node_make(m, o->key.name);
@@ -154,12 +158,16 @@ static void on_written(void *owner, const char *name, uint64_t number, const str
     (void)number;
     if (!n)
         return;
-    LOG(WARN, "mark of a node was taken back, will be tried again", S("node", name), E(e));
+    LOG(WARN, "condition or taint of a node was taken back, will be tried again", S("node", name),
+        E(e));
     node_mark(m, n);
     loop_timer_set(m->timer, retry_ns);
 }
 
-/* Takes `patch`; only into this version: a change that came first is looked at by its own event. */
+/*
+ * Merges `patch` (consumed) into this version only: an earlier change of the node comes as an event
+ * of its own.
+ */
 static struct err *patch_node(struct node_monitor *m, const json_t *node, const char *sub,
                               json_t *patch)
 {
@@ -199,7 +207,7 @@ static struct err *tell_unknown(struct node_monitor *m, const struct watched_nod
     AUTO_FREE char *message = NULL;
 
     stamp_format_age(m->options.node_grace_ns, age);
-    message = mem_format("the node has not been heard of for %s", age);
+    message = mem_format("the node has sent no heartbeat for %s", age);
     (void)object_set_condition(copy, "Ready", "Unknown", "NodeStatusUnknown", message,
                                loop_wall_ns(m->options.loop));
     json_put(json_object_at(patch, "status"), "conditions",
@@ -216,7 +224,7 @@ static bool is_ours(const json_t *taint)
            text_equal(key, taint_unschedulable);
 }
 
-/* As it is there already, with the time when it was added. */
+/* Adds the old taint if there is one, since it has timeAdded. */
 static void add_taint(json_t *taints, const json_t *old, const char *key, const char *effect)
 {
     for (size_t i = 0; i < json_array_size(old); i++) {
@@ -228,11 +236,11 @@ static void add_taint(json_t *taints, const json_t *old, const char *key, const 
             return;
         }
     }
-    /* Fresh objects and constant texts: neither can fail. */
+    /* A new object and constant texts: cannot fail. */
     (void)json_array_append_new(taints, json_pack("{s:s, s:s}", "key", key, "effect", effect));
 }
 
-/* Where no node is ready, pods have nowhere to go: they are not ended. */
+/* Without any ready node, pods have nowhere to go: they are not ended. */
 static void add_not_ready(const struct node_monitor *m, json_t *taints, const json_t *old,
                           const char *key)
 {
@@ -241,7 +249,7 @@ static void add_not_ready(const struct node_monitor *m, json_t *taints, const js
         add_taint(taints, old, key, "NoExecute");
 }
 
-/* Those of others in their order, then ours. */
+/* The taints of others in their order, then ours. */
 static json_t *wanted_taints(const struct node_monitor *m, const json_t *node)
 {
     const json_t *taints = json_at(node, "spec", "taints", NULL);
@@ -273,7 +281,7 @@ static bool has_taint(const json_t *taints, const json_t *taint)
     return false;
 }
 
-/* In any order, and whatever else a taint says (its value, when it was added). */
+/* Are the keys and effects equal? Order, values and timeAdded do not matter. */
 static bool same_taints(const json_t *a, const json_t *b)
 {
     if (json_array_size(a) != json_array_size(b))
@@ -297,7 +305,7 @@ static struct err *set_taints(struct node_monitor *m, const json_t *node)
     return patch_node(m, node, NULL, patch);
 }
 
-static struct err *look_at(struct node_monitor *m, struct watched_node *n)
+static struct err *node_look_at(struct node_monitor *m, struct watched_node *n)
 {
     const struct store_object *o = store_get(m->store, objects_key(m->kind, "", n->name));
     AUTO(json_freep) json_t *node = NULL;
@@ -305,7 +313,7 @@ static struct err *look_at(struct node_monitor *m, struct watched_node *n)
     if (!o)
         return NULL;
     TRY(objects_decode(o, &node));
-    /* Only then the taint: each write wakes us again, and reads what the one before made. */
+    /* The taints follow after this write: its event wakes us again and carries the new version. */
     if (is_silent(m, n) && !text_equal(ready_text(node, "status"), "Unknown"))
         return tell_unknown(m, n, node);
     n->is_told = is_silent(m, n);
@@ -313,10 +321,10 @@ static struct err *look_at(struct node_monitor *m, struct watched_node *n)
 }
 
 /*
- * Those who became silent are to be looked at; once in the time it takes the next one to be so, not
- * with every heartbeat, which only puts a node's time off.
+ * Marks the nodes that became silent. Runs once in the time that the next node needs to become
+ * silent, not with every heartbeat, which only moves a node's time.
  */
-static void scan(struct node_monitor *m, int64_t now_ns)
+static void node_scan(struct node_monitor *m, int64_t now_ns)
 {
     m->scan_at_ns = now_ns + m->options.node_grace_ns;
     for (struct watched_node *n = m->nodes; n; n = n->handle.next) {
@@ -329,13 +337,14 @@ static void scan(struct node_monitor *m, int64_t now_ns)
     }
 }
 
-/* False: it is to be tried again. */
+/* False: to be retried. */
 static bool look_at_marked(struct node_monitor *m, struct watched_node *n)
 {
-    AUTO(err_freep) struct err *e = look_at(m, n);
+    AUTO(err_freep) struct err *e = node_look_at(m, n);
 
     if (e)
-        LOG(WARN, "node cannot be marked, will be tried again", S("node", n->name), E(e));
+        LOG(WARN, "condition or taint of a node was not written, will be tried again",
+            S("node", n->name), E(e));
     return !e;
 }
 
@@ -346,7 +355,7 @@ static void on_time(void *arg)
     size_t n_left = 0;
 
     if (now_ns >= m->scan_at_ns)
-        scan(m, now_ns);
+        node_scan(m, now_ns);
     for (size_t i = 0; i < m->dirty.n; i++) {
         struct watched_node *n = m->dirty.at[i];
 

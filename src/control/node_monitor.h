@@ -1,16 +1,15 @@
 /*
- * node_monitor.h - which nodes are alive, and the taints that tell it
+ * node_monitor.h - which nodes are alive, and the taints that say so
  *
- * A sign of life is a change of the condition Ready's lastHeartbeatTime, timed by our monotonic
- * clock: nobody's wall clock counts. After `node_grace_ns` without one Ready becomes Unknown
- * (reason NodeStatusUnknown). Taints: node.kubernetes.io/unreachable while Ready is Unknown,
- * .../not-ready while it is False or was never told, each with the effect NoSchedule and, while
- * another node is ready, with the effect NoExecute (taints.h: pods tolerate these for 300 s, if
- * they say nothing else); .../unschedulable with NoSchedule while spec.unschedulable is set
- * (cordon).
+ * A heartbeat is a change of lastHeartbeatTime in the condition Ready, timed by our monotonic
+ * clock; wall clocks of nodes do not matter. A node without a heartbeat for `node_grace_ns` gets
+ * Ready Unknown (reason NodeStatusUnknown). Taints: node.kubernetes.io/unreachable while Ready is
+ * Unknown, .../not-ready while Ready is False or missing, each with the effect NoSchedule and,
+ * while another node is ready, also with NoExecute (taints.h: pods tolerate these for 300 s by
+ * default); .../unschedulable with NoSchedule while spec.unschedulable is set (cordon).
  *
- * Whether the containers of a silent node run cannot be known: a pod that is to end there keeps its
- * gpus until the node says that it has ended, or the node's object is deleted (gc.h).
+ * The server cannot know if the containers of a silent node run: a pod that is to end there keeps
+ * its gpus until the node reports its end, or until the Node object is deleted (gc.h).
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
- * requeue.c - records of pods to come, worked off
+ * requeue.c - recreates evicted pods from their records
  *
- * A record is tried when it appears, when a pod of its name goes, and, where the creation is
- * refused for something that may pass (a quota that is full), again and again at growing distances.
+ * A record is tried when it appears and when a pod of its name goes. If the creation is refused for
+ * a passing cause (a full quota), the record is retried at growing intervals.
  */
 #include "control/requeue.h"
 
@@ -15,14 +15,14 @@
 #define RETRY_MIN_NS NS_PER_SEC
 #define RETRY_MAX_NS (INT64_C(30) * NS_PER_SEC)
 
-/* A pod to come. */
+/* An evicted pod to recreate. */
 struct comeback {
     struct map_handle handle; /* by key */
     char *key;                /* "ns/name" */
     char *ns;
     char *name;
-    char *uid;        /* of the one that goes */
-    int64_t retry_ns; /* the delay before the next try; 0: it waits for the old one to go */
+    char *uid;        /* of the old pod */
+    int64_t retry_ns; /* delay before the next try; 0: waits for the end of the old pod */
     int64_t next_ns;  /* monotonic */
 };
 
@@ -35,7 +35,7 @@ struct requeue {
     struct writes *writes;
 };
 
-static struct comeback *find(const struct requeue *r, const char *ns, const char *name)
+static struct comeback *comeback_find(const struct requeue *r, const char *ns, const char *name)
 {
     AUTO_FREE char *key = mem_format("%s/%s", ns, name);
     struct comeback *c = NULL;
@@ -56,7 +56,7 @@ static void comeback_free(struct requeue *r, struct comeback *c)
 
 static void tell_refused(const struct requeue *r, const struct comeback *c, const struct err *e)
 {
-    LOG(WARN, "pod cannot be made again yet", S("pod", c->key), E(e));
+    LOG(WARN, "pod cannot be recreated yet", S("pod", c->key), E(e));
     events_record(r->options.events, &(struct event){
                                          .kind = "Pod",
                                          .ns = c->ns,
@@ -69,7 +69,7 @@ static void tell_refused(const struct requeue *r, const struct comeback *c, cons
                                      });
 }
 
-static void later(struct requeue *r, struct comeback *c)
+static void comeback_later(struct requeue *r, struct comeback *c)
 {
     c->retry_ns = c->retry_ns == 0 ? RETRY_MIN_NS : c->retry_ns * 2;
     if (c->retry_ns > RETRY_MAX_NS)
@@ -89,12 +89,12 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
     map_find_text(handle, r->all, key, c);
     if (!c)
         return;
-    LOG(WARN, "pod that was queued again was taken back, will be tried again", S("pod", key), E(e));
-    later(r, c);
+    LOG(WARN, "recreation of a pod was taken back, will be tried again", S("pod", key), E(e));
+    comeback_later(r, c);
 }
 
-/* The record goes by its own watch. */
-static void try(struct requeue *r, struct comeback *c)
+/* On success the record is deleted, which its watch reports. */
+static void comeback_try(struct requeue *r, struct comeback *c)
 {
     bool is_over = false;
     struct cluster_answer a = writes_begin(r->writes, on_written, c->key, 0);
@@ -107,10 +107,10 @@ static void try(struct requeue *r, struct comeback *c)
         return;
     }
     if (e && err_code(e) == ERR_CONFLICT)
-        return; /* it is told when the old one is gone */
+        return; /* the old pod still exists: its watch reports its end */
     if (e)
         tell_refused(r, c, e);
-    later(r, c);
+    comeback_later(r, c);
 }
 
 static void on_time(void *arg)
@@ -124,7 +124,7 @@ static void on_time(void *arg)
     map_each (handle, r->all, c, next) {
         if (c->next_ns != 0 && c->next_ns <= now_ns) {
             c->next_ns = 0;
-            try(r, c);
+            comeback_try(r, c);
         }
         has_more = has_more || c->next_ns != 0;
     }
@@ -135,7 +135,7 @@ static void on_time(void *arg)
 static void put_record(void *arg, const char *ns, const char *name, const json_t *record)
 {
     struct requeue *r = arg;
-    struct comeback *c = find(r, ns, name);
+    struct comeback *c = comeback_find(r, ns, name);
     const char *uid = json_text(record, "uid");
 
     if (c)
@@ -146,13 +146,13 @@ static void put_record(void *arg, const char *ns, const char *name, const json_t
     c->name = mem_strdup(name);
     c->uid = mem_strdup(uid ? uid : "");
     map_add(handle, r->all, c->key, strlen(c->key), c);
-    try(r, c);
+    comeback_try(r, c);
 }
 
 static void remove_record(void *arg, const char *ns, const char *name, const json_t *last)
 {
     struct requeue *r = arg;
-    struct comeback *c = find(r, ns, name);
+    struct comeback *c = comeback_find(r, ns, name);
 
     (void)last;
     if (c)
@@ -161,7 +161,7 @@ static void remove_record(void *arg, const char *ns, const char *name, const jso
 
 static void pods_loaded(void *arg)
 {
-    (void)arg; /* only pods that go are of interest */
+    (void)arg; /* only deletions of pods matter here */
 }
 
 static void put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
@@ -175,11 +175,11 @@ static void put_pod(void *arg, const char *ns, const char *name, const json_t *p
 static void remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
 {
     struct requeue *r = arg;
-    struct comeback *c = find(r, ns, name);
+    struct comeback *c = comeback_find(r, ns, name);
 
     (void)last;
     if (c)
-        try(r, c);
+        comeback_try(r, c);
 }
 
 struct err *requeue_new(const struct requeue_options *o, struct requeue **ret)

@@ -1,5 +1,4 @@
-/* requeue.h - makes pods again that were ended for others, once they are gone:
- * kinds/object/requeue.h */
+/* requeue.h - recreates evicted pods once they are gone (kinds/object/requeue.h) */
 #pragma once
 
 #include "control/events.h"

@@ -1,4 +1,4 @@
-/* retry.h - waiting longer after each failure: when something may be tried again */
+/* retry.h - a back-off: the next time at which a failed action may be retried */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "base/stamp.h"
 
-/* {0}: at once. Times are monotonic. */
+/* {0}: at once. Monotonic times. */
 struct retry {
     int64_t at_ns;
     int64_t pause_ns;
@@ -17,7 +17,7 @@ static inline int64_t retry_left_ns(const struct retry *r, int64_t now_ns)
     return r->at_ns > now_ns ? r->at_ns - now_ns : 0;
 }
 
-/* Doubles from 1 s to 60 s, as Kubernetes' controllers do. */
+/* Doubles the pause, from 1 s to 60 s as Kubernetes' controllers do, and returns it. */
 static inline int64_t retry_failed(struct retry *r, int64_t now_ns)
 {
     int64_t pause_ns = r->pause_ns == 0 ? NS_PER_SEC : r->pause_ns * 2;

@@ -1,4 +1,4 @@
-/* taints.c - ends pods on nodes with a NoExecute taint that they do not tolerate */
+/* taints.c - the taint eviction controller */
 #include "control/taints.h"
 
 #include "base/log.h"
@@ -11,7 +11,7 @@
 #include "kinds/pod/pod_view.h"
 
 #define NEVER INT64_MAX
-/* The wall clock may be set: what is due is looked at as often. */
+/* The longest pause between two looks at due pods: the wall clock may be set. */
 #define LOOK_NS (INT64_C(30) * NS_PER_SEC)
 
 static const char reason[] = "DeletionByTaintManager";
@@ -20,11 +20,11 @@ static const char reason[] = "DeletionByTaintManager";
 struct tainted_node {
     struct map_handle handle;
     char *name;
-    json_t *taints; /* all of its taints; NULL: the last has gone */
+    json_t *taints; /* all of its taints; NULL: no NoExecute taint any more */
     bool is_new;    /* its pods are still to be looked at */
 };
 
-/* A pod on such a node that ends at a time. */
+/* A pod on a tainted node that ends at a time. */
 struct tainted_pod {
     struct map_handle handle;
     char *key; /* "ns/name" */
@@ -32,7 +32,7 @@ struct tainted_pod {
     char *name;
     char *uid;
     int64_t due_ns; /* realtime */
-    bool is_sent;   /* marked for deletion, as far as we know */
+    bool is_sent;   /* marked for deletion, or the write is on its way */
     struct retry retry;
 };
 
@@ -114,7 +114,7 @@ static bool tolerates(const json_t *toleration, const json_t *taint)
            text_equal(text_or_empty(toleration, "value"), text_or_empty(taint, "value"));
 }
 
-/* The first that matches counts, as in Kubernetes. */
+/* The first matching toleration counts, as in Kubernetes. */
 static const json_t *find_toleration(const json_t *pod, const json_t *taint)
 {
     const json_t *list = json_at(pod, "spec", "tolerations", NULL);
@@ -133,7 +133,7 @@ static int64_t stamp_of(const char *text)
     return e ? 0 : ns; /* validated */
 }
 
-/* When the pod came to its node. */
+/* When the pod was bound to its node. */
 static int64_t bound_ns(const json_t *pod)
 {
     const json_t *condition = object_condition(pod, "PodScheduled");
@@ -144,7 +144,7 @@ static int64_t bound_ns(const json_t *pod)
     return stamp_of(bound ? bound : json_text_at(pod, "metadata", "creationTimestamp", NULL));
 }
 
-/* When the pod has to end: 0 at once, NEVER. */
+/* When the pod has to end; 0: at once; NEVER. */
 static int64_t due_ns(const json_t *pod, const json_t *taints)
 {
     int64_t due = NEVER;
@@ -173,7 +173,7 @@ static int64_t due_ns(const json_t *pod, const json_t *taints)
     return due;
 }
 
-static void tell(const struct taints *t, const struct tainted_pod *p, const char *verb)
+static void pod_tell(const struct taints *t, const struct tainted_pod *p, const char *verb)
 {
     AUTO_FREE char *message = mem_format("%s %s", verb, p->key);
 
@@ -194,12 +194,12 @@ static void set_timer(struct taints *t, int64_t due)
     loop_timer_set(t->timer, in_ns < 0 ? 0 : in_ns > LOOK_NS ? LOOK_NS : in_ns);
 }
 
-static void try_later(struct taints *t, struct tainted_pod *p)
+static void pod_try_later(struct taints *t, struct tainted_pod *p)
 {
     p->is_sent = false;
     p->due_ns =
         loop_wall_ns(t->options.loop) + retry_failed(&p->retry, loop_now_ns(t->options.loop));
-    loop_timer_set(t->timer, 0); /* finds the next one that is due */
+    loop_timer_set(t->timer, 0); /* the timer sets the next due time */
 }
 
 static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
@@ -211,14 +211,14 @@ static void on_answer(void *owner, const char *key, uint64_t number, const struc
     if (!p || !p->is_sent)
         return;
     if (!e) {
-        tell(t, p, "Marking for deletion Pod");
+        pod_tell(t, p, "Marking for deletion Pod");
         return;
     }
-    LOG(WARN, "eviction by a taint was taken back, tried again", S("pod", key), E(e));
-    try_later(t, p);
+    LOG(WARN, "eviction by a taint was taken back, will be tried again", S("pod", key), E(e));
+    pod_try_later(t, p);
 }
 
-static void evict(struct taints *t, struct tainted_pod *p)
+static void pod_evict(struct taints *t, struct tainted_pod *p)
 {
     const struct cluster_eviction what = {.ns = p->ns,
                                           .name = p->name,
@@ -237,17 +237,17 @@ static void evict(struct taints *t, struct tainted_pod *p)
         tainted_pod_free(t, p);
         return;
     }
-    LOG(WARN, "pod on a tainted node was not evicted, tried again", S("pod", p->key), E(e));
-    try_later(t, p);
+    LOG(WARN, "pod on a tainted node was not evicted, will be tried again", S("pod", p->key), E(e));
+    pod_try_later(t, p);
 }
 
 /* The pod stays, or is gone. */
-static void let_be(struct taints *t, struct tainted_pod *p, bool is_there)
+static void pod_let_be(struct taints *t, struct tainted_pod *p, bool is_there)
 {
     if (!p)
         return;
     if (is_there && !p->is_sent)
-        tell(t, p, "Cancelling deletion of Pod");
+        pod_tell(t, p, "Cancelling deletion of Pod");
     tainted_pod_free(t, p);
 }
 
@@ -276,7 +276,7 @@ static void look_at_pod(struct taints *t, const char *key, const json_t *pod)
         p = NULL;
     }
     if (due == NEVER) {
-        let_be(t, p, !is_going);
+        pod_let_be(t, p, !is_going);
         return;
     }
     if (!p)
@@ -304,12 +304,12 @@ static void remove_pod(void *arg, const char *ns, const char *name, const json_t
     AUTO_FREE char *key = mem_format("%s/%s", ns, name);
 
     (void)last;
-    let_be(t, find_pod(t, key), false);
+    pod_let_be(t, find_pod(t, key), false);
 }
 
 static void pods_loaded(void *arg)
 {
-    (void)arg; /* each pod was looked at by itself */
+    (void)arg; /* each pod was looked at when it was put */
 }
 
 static void set_taints(struct taints *t, const char *name, const json_t *taints)
@@ -339,7 +339,7 @@ static void put_node(void *arg, const char *ns, const char *name, const json_t *
     set_taints(arg, name, has_no_execute(taints) ? taints : NULL);
 }
 
-/* What becomes of its pods, gc.h says. */
+/* gc.h decides about the pods of a deleted node. */
 static void remove_node(void *arg, const char *ns, const char *name, const json_t *last)
 {
     (void)ns;
@@ -359,7 +359,7 @@ static void forget_untainted(struct taints *t)
     }
 }
 
-/* False: the pods could not be read; again later. */
+/* False: the pods could not be read; try again later. */
 static bool look_at_new_nodes(struct taints *t)
 {
     AUTO(json_freep) json_t *pods = NULL;
@@ -375,7 +375,7 @@ static bool look_at_new_nodes(struct taints *t)
         return true;
     e = cluster_list(t->options.cluster, "", "pods", NULL, &pods);
     if (e) {
-        LOG(WARN, "pods of tainted nodes cannot be read, tried again", E(e));
+        LOG(WARN, "pods of tainted nodes cannot be read, will be tried again", E(e));
         loop_timer_set(t->timer, retry_failed(&t->list_retry, loop_now_ns(t->options.loop)));
         return false;
     }
@@ -420,7 +420,7 @@ static void on_time(void *arg)
         return;
     map_each (handle, t->pods, p, next) {
         if (!p->is_sent && p->due_ns <= now_ns)
-            evict(t, p);
+            pod_evict(t, p);
     }
     loop_timer_stop(t->timer);
     wake_next(t);

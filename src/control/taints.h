@@ -1,12 +1,12 @@
 /*
  * taints.h - ends pods on nodes with a NoExecute taint that they do not tolerate
  *
- * As Kubernetes' taint eviction controller: a pod without a matching toleration ends at once, a pod
- * whose matching tolerations have tolerationSeconds ends when the shortest of them is over. The
- * time counts from the taint's timeAdded, or from when the pod came to the node if that is later,
- * so that a restart of the server changes nothing. The pod gets the condition DisruptionTarget with
- * the reason DeletionByTaintManager and ends with its grace; a pod that no controller makes anew
- * comes back to the queue (kinds/object/requeue.h). Disruption budgets are not asked.
+ * As Kubernetes' taint eviction controller: a pod without a matching toleration ends at once; a pod
+ * whose matching tolerations have tolerationSeconds ends after the shortest of them. The time
+ * counts from the taint's timeAdded, or from the pod's arrival on the node if that is later: a
+ * restart of the server changes nothing. The pod gets the condition DisruptionTarget with the
+ * reason DeletionByTaintManager and ends with its grace period; a pod without a controller returns
+ * to the queue (kinds/object/requeue.h). Disruption budgets do not count here.
  */
 #pragma once
 

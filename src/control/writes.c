@@ -1,4 +1,4 @@
-/* writes.c - the writes of one loop that the store has not answered yet */
+/* writes.c - pending writes, each with a reference to its loop's list */
 #include "control/writes.h"
 
 #include "base/mem.h"

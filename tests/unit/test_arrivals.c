@@ -125,7 +125,7 @@ static void refuses_what_was_not_saved_by_it(void **state)
         AUTO(err_freep) struct err *e = arrivals_load(a, saved);
 
         assert_non_null(e);
-        assert_string_equal(err_message(e), "arrival 0 is of no kind");
+        assert_string_equal(err_message(e), "arrival 0 has no valid kind");
         json_decref(saved);
         arrivals_free(a);
     }

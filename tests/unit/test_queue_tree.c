@@ -154,7 +154,7 @@ static void the_tree_comes_in_any_order(void **state)
     world_must(put_queue("leaf", "{'parent':'middle','weight':2}"));
     assert_active("leaf", "False", "ParentMissing", "there is no queue middle");
     world_must(put_queue("middle", "{'parent':'top'}"));
-    assert_active("leaf", "False", "ParentMissing", "queue middle, above it, is not active");
+    assert_active("leaf", "False", "ParentMissing", "the parent queue middle is not active");
     world_must(put_queue("top", "{'quotas':[{'resource':'gpu','nominal':2,'borrowLimit':0}]}"));
     assert_active("leaf", "True", "Ready", NULL);
     add_pod("default", "a", ",'labels':{'mete.dev/queue':'leaf'}", 2);
@@ -344,7 +344,7 @@ static void a_stopped_queue_starts_nothing(void **state)
 {
     (void)state;
     world_must(put_queue("q", "{'stopped':true}"));
-    assert_active("q", "False", "Stopped", "nothing of it starts");
+    assert_active("q", "False", "Stopped", "the queue is stopped, its workloads do not start");
     add_pod("default", "a", ",'labels':{'mete.dev/queue':'q'}", 1);
     assert_waits("default", "a", "queue q is stopped");
     world_must(put_queue("q", "{'stopped':false}"));

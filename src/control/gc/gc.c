@@ -1,4 +1,4 @@
-/* gc.c - from changes to work, and the work */
+/* gc.c - changes of objects to work, and the turns that do the work */
 #include "control/gc/gc.h"
 
 #include "base/list.h"
@@ -67,7 +67,7 @@ struct objects_request gc_request(const struct gc *gc, const struct kind *k, con
                                     .validation = VALIDATION_IGNORE};
 }
 
-/* Takes `e`; what someone else did first is as good as done: the watch tells about it. */
+/* Takes `e`. Another client's earlier write is no failure: the watch reports it. */
 static struct err *unless_overtaken(struct err *e)
 {
     if (!e || (err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT))
@@ -84,7 +84,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
     (void)number;
     if (!e)
         return;
-    LOG(WARN, "garbage is looked for anew: a write was taken back", E(e));
+    LOG(WARN, "garbage collection starts again, a write was taken back", E(e));
     loop_timer_set(gc->anew_timer, retry_ns);
 }
 
@@ -140,7 +140,7 @@ static struct err *do_work(struct gc *gc, const struct work *w, bool *ret_again)
     return NULL;
 }
 
-/* False: the disk is full or the like, and the rest waits too. */
+/* False: failed, for example on a full disk; the other work waits, too. */
 static bool work_turn(struct gc *gc, struct work *w)
 {
     bool is_again = false;
@@ -180,7 +180,7 @@ static void on_put(struct gc *gc, const struct kind *k, const struct store_objec
     if (text_equal(k->plural, "nodes"))
         gc_node_seen(gc, o->key.name, true);
     if (!bytes_have(o, "\"ownerReferences\"") && !bytes_have(o, "\"deletionTimestamp\"")) {
-        gc_index_remove(gc, o); /* it may have had owners before */
+        gc_index_remove(gc, o); /* may have had owners before */
         return;
     }
     e = objects_decode_metadata(gc->options.objects, o, &object);
@@ -215,7 +215,7 @@ static void on_removed(struct gc *gc, const struct kind *k, const struct store_o
         gc_enqueue(gc, WORK_NAMESPACE, kind_find("", "namespaces"), "", o->key.ns);
 }
 
-/* Also for each object that was there at the start. */
+/* Also called for each object that was present at the start. */
 static void on_object(struct gc *gc, const struct store_object *o, bool is_removed)
 {
     const struct kind *k = kind_find(o->key.group, o->key.resource);
@@ -235,7 +235,7 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
         on_object(arg, change->object, change->type == STORE_DELETED);
 }
 
-/* An object that has changed since the list was made is told by the watch. */
+/* An object that has changed since the list comes by the watch. */
 static void load_object(struct gc *gc, const struct store_object *o)
 {
     if (store_get(gc->store, o->key) == o)
@@ -272,13 +272,13 @@ static void on_anew(void *arg)
     struct gc *gc = arg;
     AUTO(err_freep) struct err *e = NULL;
 
-    if (gc->initial.n > 0) { /* another reading is on its way */
+    if (gc->initial.n > 0) { /* another reading is in progress */
         loop_timer_set(gc->anew_timer, retry_ns);
         return;
     }
     e = store_list(gc->store, &everything, NULL, NULL, 0, 0, &gc->initial);
     if (e) {
-        LOG(WARN, "garbage cannot be looked for, will be tried again", E(e));
+        LOG(WARN, "objects cannot be listed for garbage collection, will be tried again", E(e));
         loop_timer_set(gc->anew_timer, retry_ns);
         return;
     }

@@ -1,16 +1,16 @@
 /*
- * gc.h - what goes when something else went: owned objects, the content of namespaces, old events,
- * pods of nodes that are gone
+ * gc.h - garbage collection: dependents without owners, content of namespaces, old events, pods of
+ * deleted nodes
  *
- * Owner references as in Kubernetes: an object all of whose owners are gone is deleted; Foreground
+ * Owner references as in Kubernetes: an object without any living owner is deleted; Foreground
  * waits for the dependents that block it, Orphan cuts their references. An owner of an unknown
- * kind, or a namespaced owner of a cluster-wide object, counts as there. A node whose object is
- * away for `node_gone_ns` is taken for gone: its pods fail with the reason NodeLost and give back
- * their gpus; those that were being deleted are removed. That is the administrator's word, by
- * deleting the Node; a node that is only silent keeps its pods (node_monitor.h).
+ * kind, or a namespaced owner of a cluster-wide object, counts as alive. A node without an object
+ * for `node_gone_ns` is gone: its pods fail with the reason NodeLost and give back their gpus, and
+ * its pods that were being deleted are removed. Deleting the Node is the administrator's word; a
+ * node that is only silent keeps its pods (node_monitor.h).
  *
- * Everything is read from a watch and repeated until it is so; nothing is remembered across
- * restarts.
+ * The collector takes all work from a watch and repeats work until it is done; a restart loses
+ * nothing.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ struct gc_options {
     int64_t node_gone_ns;    /* 0: 40 s */
     int64_t check_ns;        /* between two checks of the ledger; 0: 30 s */
     /*
-     * The ledger was checked: `e` (borrowed) says what is wrong, NULL that it is right. While it is
-     * wrong nothing more may be placed. May be NULL; it is logged anyway.
+     * Called after each check of the ledger: `e` (borrowed) is the damage, NULL: none. With damage
+     * the scheduler must place nothing. May be NULL; damage is logged anyway.
      */
     void (*on_ledger)(void *arg, const struct err *e);
     void *arg;

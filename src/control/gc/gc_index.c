@@ -1,8 +1,8 @@
 /*
- * gc_index.c - who names whom as an owner
+ * gc_index.c - the index from owners to dependents
  *
- * Only objects with owner references are kept, under their own name and under each owner's uid, so
- * that an owner's end costs what depends on it, and nothing is kept of the others.
+ * The index has only objects with owner references, by their own key and by each owner's uid. The
+ * end of an owner costs as much as its dependents, and other objects cost nothing.
  */
 #include "control/gc/gc_private.h"
 
@@ -43,7 +43,7 @@ static void owner_free(struct gc *gc, struct owner *owner)
     free(owner);
 }
 
-/* An owner whose deletion waits for its dependents is looked at again. */
+/* Looks again at an owner whose deletion waits for its dependents. */
 static void owner_wake(struct gc *gc, const struct owner *owner)
 {
     if (owner->waiting_kind)
@@ -56,7 +56,7 @@ static void unlink_owner(struct gc *gc, struct dependent *d, struct owner *owner
     for (size_t i = 0; i < owner->dependents.n; i++) {
         if (owner->dependents.at[i] != d)
             continue;
-        /* Their order means nothing: the last one fills the hole. */
+        /* The order has no meaning: the last one fills the hole. */
         owner->dependents.at[i] = owner->dependents.at[owner->dependents.n - 1];
         owner->dependents.n--;
         break;

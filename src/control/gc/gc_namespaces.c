@@ -1,4 +1,4 @@
-/* gc_namespaces.c - a namespace being deleted: first all that is in it, then its finalizer */
+/* gc_namespaces.c - deletes the content of a namespace that is being deleted, then its finalizer */
 #include "base/log.h"
 #include "control/gc/gc_private.h"
 
@@ -6,7 +6,10 @@ enum {
     DELETES_PER_TURN = 256
 };
 
-/* `*count` grows by what is there; deletes what is not being deleted yet, at most `*left`. */
+/*
+ * Adds the number of objects of the kind to `*count`; deletes at most `*left` that are not being
+ * deleted yet.
+ */
 static struct err *empty_kind(struct gc *gc, const struct kind *k, const char *ns, size_t *count,
                               size_t *left)
 {
@@ -20,7 +23,7 @@ static struct err *empty_kind(struct gc *gc, const struct kind *k, const char *n
         AUTO(json_freep) json_t *object = NULL;
 
         if (!store_get_applied(gc->store, list.at[i]->key))
-            continue; /* deleted a moment ago, and not yet on the disk */
+            continue; /* deleted a moment ago, not durable yet */
         e = objects_decode(list.at[i], &object);
         if (e || json_at(object, "metadata", "deletionTimestamp", NULL))
             continue;
@@ -31,11 +34,11 @@ static struct err *empty_kind(struct gc *gc, const struct kind *k, const char *n
     return e;
 }
 
-static struct err *finish(struct gc *gc, const json_t *ns)
+static struct err *namespace_finish(struct gc *gc, const json_t *ns)
 {
     json_t *patch = json_object();
 
-    (void)json_array_at(json_object_at(patch, "spec"), "finalizers"); /* empty */
+    (void)json_array_at(json_object_at(patch, "spec"), "finalizers"); /* empty: removes all */
     LOG(INFO, "namespace removed", S("namespace", json_text_at(ns, "metadata", "name", NULL)));
     return gc_patch(gc, kind_find("", "namespaces"), "finalize", ns, patch);
 }
@@ -58,6 +61,6 @@ struct err *gc_look_at_namespace(struct gc *gc, const struct work *w, bool *ret_
     }
     *ret_again = left == 0;
     if (count > 0 || json_array_size(json_at(ns, "spec", "finalizers", NULL)) == 0)
-        return NULL; /* each removal looks here again */
-    return finish(gc, ns);
+        return NULL; /* each deletion looks at the namespace again */
+    return namespace_finish(gc, ns);
 }

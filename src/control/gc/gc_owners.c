@@ -1,5 +1,6 @@
-/* gc_owners.c - what becomes of an object by what became of its owners, and of an owner by its
- * dependents */
+/*
+ * gc_owners.c - the consequences of an owner's end for its dependents, and of theirs for the owner
+ */
 #include "control/gc/gc_private.h"
 
 enum owner_state {
@@ -24,8 +25,8 @@ static bool is_deleting(const json_t *object)
     return json_at(object, "metadata", "deletionTimestamp", NULL) != NULL;
 }
 
-static struct err *load(const struct gc *gc, const struct kind *k, const char *ns, const char *name,
-                        json_t **ret)
+static struct err *gc_load(const struct gc *gc, const struct kind *k, const char *ns,
+                           const char *name, json_t **ret)
 {
     const struct store_object *o = store_get(gc->store, objects_key(k, ns, name));
 
@@ -44,7 +45,7 @@ static struct err *owner_state(const struct gc *gc, const struct work *w, const 
     *ret = OWNER_THERE;
     if (!k || k->is_view || !name || (k->is_namespaced && !w->kind->is_namespaced))
         return NULL;
-    TRY(load(gc, k, w->ns, name, &owner));
+    TRY(gc_load(gc, k, w->ns, name, &owner));
     if (!owner ||
         !text_equal(json_text_at(owner, "metadata", "uid", NULL), json_text(reference, "uid")))
         *ret = OWNER_GONE;
@@ -53,7 +54,9 @@ static struct err *owner_state(const struct gc *gc, const struct work *w, const 
     return NULL;
 }
 
-/* The references whose owners are there for good, and how the others are. */
+/*
+ * Collects the references to living owners; `*ret_is_waiting`: an owner waits for its dependents.
+ */
 static struct err *sort_owners(const struct gc *gc, const struct work *w, const json_t *references,
                                json_t *kept, bool *ret_is_waiting)
 {
@@ -77,7 +80,7 @@ static json_t *owners_patch(json_t *kept)
     return patch;
 }
 
-/* Foreground goes on downwards where the dependent has dependents of its own to wait for. */
+/* A foreground deletion continues downwards if the dependent has dependents of its own. */
 static const char *propagation_of(struct gc *gc, const json_t *object, bool is_waiting)
 {
     const char *uid = json_text_at(object, "metadata", "uid", NULL);
@@ -96,7 +99,7 @@ struct err *gc_look_at_dependent(struct gc *gc, const struct work *w)
     const json_t *references;
     bool is_waiting = false;
 
-    TRY(load(gc, w->kind, w->ns, w->name, &object));
+    TRY(gc_load(gc, w->kind, w->ns, w->name, &object));
     if (!object || is_deleting(object))
         return NULL;
     references = json_at(object, "metadata", "ownerReferences", NULL);
@@ -116,7 +119,7 @@ static struct err *cut_reference(struct gc *gc, const struct dependent *d, const
     AUTO(json_freep) json_t *kept = json_array();
     const json_t *references;
 
-    TRY(load(gc, d->kind, d->ns, d->name, &object));
+    TRY(gc_load(gc, d->kind, d->ns, d->name, &object));
     references = json_at(object, "metadata", "ownerReferences", NULL);
     for (size_t i = 0; i < json_array_size(references); i++) {
         json_t *reference = json_array_get(references, i);
@@ -152,7 +155,7 @@ static void wait_for_dependents(struct owner *owner, const struct work *w)
     owner->waiting_name = mem_strdup(w->name);
 }
 
-static struct err *orphan(struct gc *gc, const struct work *w, const json_t *object)
+static struct err *owner_orphan(struct gc *gc, const struct work *w, const json_t *object)
 {
     struct owner *owner = gc_owner_find(gc, json_text_at(object, "metadata", "uid", NULL));
 
@@ -173,7 +176,7 @@ static bool is_blocking(const struct dependent *d, const struct owner *owner)
     return false;
 }
 
-static struct err *foreground(struct gc *gc, const struct work *w, const json_t *object)
+static struct err *owner_foreground(struct gc *gc, const struct work *w, const json_t *object)
 {
     struct owner *owner = gc_owner_find(gc, json_text_at(object, "metadata", "uid", NULL));
     bool is_blocked = false;
@@ -194,12 +197,12 @@ struct err *gc_look_at_owner(struct gc *gc, const struct work *w)
 {
     AUTO(json_freep) json_t *object = NULL;
 
-    TRY(load(gc, w->kind, w->ns, w->name, &object));
+    TRY(gc_load(gc, w->kind, w->ns, w->name, &object));
     if (!object || !is_deleting(object))
         return NULL;
     if (has_finalizer(object, "orphan"))
-        return orphan(gc, w, object);
+        return owner_orphan(gc, w, object);
     if (has_finalizer(object, "foregroundDeletion"))
-        return foreground(gc, w, object);
+        return owner_foreground(gc, w, object);
     return NULL;
 }

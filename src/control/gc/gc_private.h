@@ -1,5 +1,7 @@
-/* gc_private.h - the parts of the garbage collector: a queue of work, an index of owners, sweeps by
- * time */
+/*
+ * gc_private.h - the parts of the garbage collector: a queue of work, an index of owners, timed
+ * sweeps
+ */
 #pragma once
 
 #include "base/map.h"
@@ -13,7 +15,7 @@ enum work_type {
     WORK_NAMESPACE
 };
 
-/* "look at this object"; once in the queue however often it is asked for. */
+/* One object to look at; in the queue once, however often enqueued. */
 struct work {
     struct map_handle handle;
     struct work *prev;
@@ -27,12 +29,15 @@ struct work {
 
 struct dependent;
 
-/* One owner uid and those who name it. */
+/* One owner uid and its dependents. */
 struct owner {
     struct map_handle handle;
     char *uid;
     VEC(struct dependent *) dependents;
-    /* Its deletion waits for them: looked at again whenever they change. NULL: it does not. */
+    /*
+     * The owner's deletion waits for its dependents: each change of one looks at the owner again.
+     * NULL: not waiting.
+     */
     const struct kind *waiting_kind;
     char *waiting_ns;
     char *waiting_name;
@@ -63,10 +68,10 @@ struct gc {
     struct store *store;
     struct kind_context who;
     struct store_watch *watch;
-    struct store_list initial; /* what was there at the start, looked at in turns */
+    struct store_list initial; /* the objects at the start, looked at in turns */
     size_t next_initial;
     struct loop_timer *load_timer;
-    bool is_loaded; /* the index of owners is whole: work may be done */
+    bool is_loaded; /* the index of owners is complete: work may be done */
 
     struct work *work_map;
     struct work *work_list;
@@ -76,32 +81,37 @@ struct gc {
     struct dependent *dependents;
 
     struct loop_timer *event_timer;
-    char *event_ns; /* where the sweep of events goes on; NULL: at the beginning */
+    char *event_ns; /* the sweep of events goes on after this event; NULL: at the beginning */
     char *event_name;
 
     struct missing_node *missing;
     struct loop_timer *missing_timer;
-    struct store_list swept; /* pods that a sweep for missing nodes goes through, in turns */
+    struct store_list swept; /* the pods of a sweep for missing nodes, in turns */
     size_t next_swept;
     bool is_sweeping;
-    bool has_lost; /* the sweep has marked some */
+    bool has_lost; /* the sweep has failed or removed pods */
     struct loop_timer *check_timer;
 
     struct writes *writes;
-    struct loop_timer *anew_timer; /* a write was taken back: everything is looked at anew */
+    struct loop_timer *anew_timer; /* the store took a write back: looks at everything anew */
 };
 
 void gc_enqueue(struct gc *gc, enum work_type type, const struct kind *k, const char *ns,
                 const char *name);
 struct objects_request gc_request(const struct gc *gc, const struct kind *k, const char *ns,
                                   const char *name);
-/* For a write, then writes_end: where it is taken back, everything is looked at anew. */
+/*
+ * The answer for a write, then writes_end: if the store takes the write back, everything is looked
+ * at anew.
+ */
 struct cluster_answer gc_answer(const struct gc *gc);
-/* Deletes one object as it is now; what is gone, or has changed meanwhile, is no failure: it comes
- * back by the watch. */
+/*
+ * Deletes this version of one object. An object that is gone or has changed is no failure: the
+ * watch brings it back.
+ */
 struct err *gc_delete(const struct gc *gc, const struct kind *k, const json_t *object,
                       const char *propagation) MUST_CHECK;
-/* Merges `patch`, which it takes; only into this version of the object. */
+/* Merges `patch` (consumed) into this version of the object only. */
 struct err *gc_patch(const struct gc *gc, const struct kind *k, const char *sub,
                      const json_t *object, json_t *patch) MUST_CHECK;
 
@@ -110,14 +120,14 @@ void gc_index_put(struct gc *gc, const struct kind *k, const struct store_object
                   const json_t *object);
 void gc_index_remove(struct gc *gc, const struct store_object *o);
 struct owner *gc_owner_find(struct gc *gc, const char *uid);
-/* Queues those who name `uid`. */
+/* Enqueues the dependents of `uid`. */
 void gc_wake_dependents(struct gc *gc, const char *uid);
 void gc_index_done(struct gc *gc);
 
 /* gc_owners.c */
 struct err *gc_look_at_dependent(struct gc *gc, const struct work *w) MUST_CHECK;
 struct err *gc_look_at_owner(struct gc *gc, const struct work *w) MUST_CHECK;
-/* gc_namespaces.c; `*ret_again`: there is more to do. */
+/* gc_namespaces.c; `*ret_again`: more work remains. */
 struct err *gc_look_at_namespace(struct gc *gc, const struct work *w, bool *ret_again) MUST_CHECK;
 
 /* gc_sweeps.c */

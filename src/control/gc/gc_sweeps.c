@@ -1,4 +1,4 @@
-/* gc_sweeps.c - what time brings: old events, nodes that stay away, the check of the ledger */
+/* gc_sweeps.c - work by time: old events, pods of missing nodes, the check of the ledger */
 #include "base/log.h"
 #include "base/stamp.h"
 #include "control/gc/gc_private.h"
@@ -23,7 +23,7 @@ static int64_t stamp_at(const json_t *object, const char *key)
     return e ? 0 : stamp_ns;
 }
 
-/* The youngest of what an Event says of its time. */
+/* The newest timestamp of an Event. */
 static int64_t event_time(const json_t *event)
 {
     const int64_t stamps[] = {
@@ -50,7 +50,7 @@ static struct err *sweep_event(struct gc *gc, const struct kind *k, const struct
     return gc_delete(gc, k, event, "Background");
 }
 
-/* One page; `*ret_has_more`: the next begins behind it. */
+/* Deletes the old events of one page; `*ret_has_more`: the next page follows. */
 static struct err *sweep_events(struct gc *gc, bool *ret_has_more)
 {
     const struct kind *k = kind_find("", "events");
@@ -110,7 +110,7 @@ static void missing_free(struct gc *gc, struct missing_node *m)
     free(m);
 }
 
-/* Until the node that is away longest has been so for long enough; -1: none is away. */
+/* Time until the longest missing node counts as gone; -1: none is missing. */
 static int64_t missing_left_ns(const struct gc *gc)
 {
     int64_t now_ns = loop_now_ns(gc->options.loop);
@@ -141,11 +141,11 @@ void gc_node_seen(struct gc *gc, const char *name, bool is_there)
     m->name = mem_strdup(name);
     m->since_ns = loop_now_ns(gc->options.loop);
     map_add(handle, gc->missing, m->name, strlen(m->name), m);
-    if (!gc->is_sweeping) /* else the sweep asks for its next turn itself */
+    if (!gc->is_sweeping) /* else the sweep sets the timer for its next turn */
         loop_timer_set(gc->missing_timer, missing_left_ns(gc));
 }
 
-/* Nothing can tell any more how it ended: it failed, and the record of it stays. */
+/* The end of the pod can no longer be known: the pod fails, and its record stays. */
 static struct err *fail_pod(struct gc *gc, const struct kind *pods, const json_t *pod)
 {
     AUTO_FREE char *message = mem_format("node %s was removed", pod_node(pod));
@@ -158,7 +158,7 @@ static struct err *fail_pod(struct gc *gc, const struct kind *pods, const json_t
                               "NodeLost", "message", message));
 }
 
-/* It was to go, and nobody else would remove it. */
+/* The pod was being deleted, and only its node would have removed it. */
 static struct err *remove_pod(struct gc *gc, const struct kind *pods, const json_t *pod)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
@@ -186,7 +186,7 @@ static bool is_lost(struct gc *gc, const char *node)
     return false;
 }
 
-/* How it ended is known, and nothing keeps it but what is not ours. */
+/* Is the end of the pod known, with nothing but foreign finalizers to keep the pod? */
 static bool is_settled(const json_t *pod)
 {
     return pod_is_terminal(pod) &&
@@ -194,7 +194,7 @@ static bool is_settled(const json_t *pod)
             json_array_size(json_at(pod, "metadata", "finalizers", NULL)) > 0);
 }
 
-/* `*ret_is_lost`: it was marked, and is to be looked at once more. */
+/* `*ret_is_lost`: the pod was marked and needs another look. */
 static struct err *sweep_pod(struct gc *gc, const struct kind *pods, const struct store_object *o,
                              bool *ret_is_lost)
 {
@@ -228,7 +228,7 @@ static void sweep_end(struct gc *gc)
     gc->is_sweeping = false;
 }
 
-/* One turn of it. */
+/* One turn of the sweep. */
 static struct err *sweep_pods(struct gc *gc)
 {
     const struct kind *pods = kind_find("", "pods");
@@ -237,14 +237,14 @@ static struct err *sweep_pods(struct gc *gc)
     for (int i = 0; i < PODS_PER_TURN && gc->next_swept < gc->swept.n && !e; i++) {
         e = sweep_pod(gc, pods, gc->swept.at[gc->next_swept++], &gc->has_lost);
         if (e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT)) {
-            err_free(e); /* it went, or another has its name, since the list */
+            err_free(e); /* the pod was deleted or replaced since the list */
             e = NULL;
         }
     }
     return e;
 }
 
-/* Those whose time has passed have no live pods any more; the others are waited for. */
+/* Nodes whose time is over have no live pods any more; the others stay for a later sweep. */
 static void forget_lost(struct gc *gc)
 {
     int64_t now_ns = loop_now_ns(gc->options.loop);
@@ -272,7 +272,7 @@ static void on_missing(void *arg)
     }
     sweep_end(gc);
     if (e)
-        LOG(WARN, "pods of lost nodes cannot be marked, will be tried again", E(e));
+        LOG(WARN, "pods of missing nodes cannot be failed, will be tried again", E(e));
     if (e || gc->has_lost)
         loop_timer_set(gc->missing_timer, NS_PER_SEC);
     else
@@ -297,7 +297,7 @@ void gc_sweeps_start(struct gc *gc)
     gc->missing_timer = loop_timer_new(gc->options.loop, on_missing, gc);
     gc->check_timer = loop_timer_new(gc->options.loop, on_check, gc);
     loop_timer_set(gc->event_timer, event_sweep_ns(gc));
-    loop_timer_set(gc->missing_timer, 0); /* pods may have lost their node while nobody looked */
+    loop_timer_set(gc->missing_timer, 0); /* pods may have lost their node while no server ran */
     loop_timer_set(gc->check_timer, gc->options.check_ns);
 }
 

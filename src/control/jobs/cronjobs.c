@@ -1,4 +1,4 @@
-/* cronjobs.c - which CronJobs there are, which Jobs are theirs, and when each is looked at */
+/* cronjobs.c - the set of CronJobs, their Jobs, and the turns of the controller */
 #include "control/jobs/cronjobs_private.h"
 #include "kinds/pod/pod_state.h"
 
@@ -6,7 +6,7 @@ enum {
     TURN_MAX = 32
 };
 
-static void poke(struct cronjob *c)
+static void cronjob_poke(struct cronjob *c)
 {
     struct cronjobs *s = c->cronjobs;
 
@@ -19,7 +19,7 @@ static void poke(struct cronjob *c)
 
 static void on_timer(void *arg)
 {
-    poke(arg);
+    cronjob_poke(arg);
 }
 
 static void cron_job_free(struct cron_job *j)
@@ -49,7 +49,7 @@ static void cronjob_free(struct cronjob *c)
     free(c);
 }
 
-static struct cronjob *find(const struct cronjobs *s, const char *uid)
+static struct cronjob *cronjob_find(const struct cronjobs *s, const char *uid)
 {
     struct cronjob *c = NULL;
 
@@ -61,12 +61,12 @@ static struct cronjob *find(const struct cronjobs *s, const char *uid)
 static void on_written(void *owner, const char *uid, uint64_t number, const struct err *e)
 {
     struct cronjobs *s = owner;
-    struct cronjob *c = e ? find(s, uid) : NULL;
+    struct cronjob *c = e ? cronjob_find(s, uid) : NULL;
 
     (void)number;
     if (!c)
         return;
-    LOG(WARN, "write of a cron job was taken back, tried again", S("name", c->name), E(e));
+    LOG(WARN, "write of a cron job was taken back, will be tried again", S("name", c->name), E(e));
     loop_timer_set(c->timer, retry_failed(&c->retry, loop_now_ns(s->options.loop)));
 }
 
@@ -89,7 +89,7 @@ static struct cronjob *cronjob_new(struct cronjobs *s, const json_t *object)
     return c;
 }
 
-/* What was validated when it was written may not be known any more, as a zone. */
+/* A zone that was valid when the CronJob was written may be unknown now. */
 static void read_schedule(struct cronjob *c)
 {
     const json_t *spec = json_object_get(c->object, "spec");
@@ -111,14 +111,14 @@ static void read_schedule(struct cronjob *c)
             cronjob_event(c, true, "UnparseableSchedule", err_message(e));
     }
     c->is_right = !e;
-    err_free(e); /* told */
+    err_free(e); /* an event has reported it */
 }
 
 static void put_cronjob(void *arg, const char *ns, const char *name, const json_t *object)
 {
     struct cronjobs *s = arg;
     const char *uid = json_text_at(object, "metadata", "uid", NULL);
-    struct cronjob *c = find(s, uid);
+    struct cronjob *c = cronjob_find(s, uid);
     bool is_new = !c;
 
     (void)ns;
@@ -133,12 +133,12 @@ static void put_cronjob(void *arg, const char *ns, const char *name, const json_
     c->object = json_incref((json_t *)(uintptr_t)object);
     if (is_new)
         read_schedule(c);
-    poke(c);
+    cronjob_poke(c);
 }
 
 static void remove_cronjob(void *arg, const char *ns, const char *name, const json_t *last)
 {
-    struct cronjob *c = find(arg, json_text_at(last, "metadata", "uid", NULL));
+    struct cronjob *c = cronjob_find(arg, json_text_at(last, "metadata", "uid", NULL));
 
     (void)ns;
     (void)name;
@@ -165,12 +165,12 @@ static void put_job(void *arg, const char *ns, const char *name, const json_t *j
 {
     struct cronjobs *s = arg;
     AUTO_FREE char *key = mem_format("%s/%s", ns, name);
-    struct cronjob *owner = find(s, owner_of(job));
+    struct cronjob *owner = cronjob_find(s, owner_of(job));
     struct cron_job *j = NULL;
 
     map_find_text(handle, s->jobs, key, j);
     if (j && j->owner != owner) {
-        poke(j->owner);
+        cronjob_poke(j->owner);
         cron_job_free(j);
         j = NULL;
     }
@@ -185,7 +185,7 @@ static void put_job(void *arg, const char *ns, const char *name, const json_t *j
     }
     json_decref(j->object);
     j->object = json_incref((json_t *)(uintptr_t)job);
-    poke(owner);
+    cronjob_poke(owner);
 }
 
 static void remove_job(void *arg, const char *ns, const char *name, const json_t *last)
@@ -198,7 +198,7 @@ static void remove_job(void *arg, const char *ns, const char *name, const json_t
     map_find_text(handle, s->jobs, key, j);
     if (!j)
         return;
-    poke(j->owner);
+    cronjob_poke(j->owner);
     cron_job_free(j);
 }
 

@@ -1,9 +1,9 @@
 /*
  * cronjobs.h - batch/v1 CronJobs: a Job for each time of a schedule
  *
- * The semantics are those of Kubernetes' cronjob controller. A job is named after its time
- * (NAME-<minutes since 1970>) and is made in the transaction that writes down that time: never a
- * second one for it. Of times that were missed only the last is made up for, within
+ * The semantics are those of Kubernetes' cronjob controller. A Job is named after its time
+ * (NAME-<minutes since 1970>) and is created in the transaction that records that time: never a
+ * second Job for one time. Of several missed times only the last is made up for, within
  * startingDeadlineSeconds.
  */
 #pragma once

@@ -16,7 +16,7 @@ struct cronjob;
 
 /* A Job that a CronJob manages. */
 struct cron_job {
-    struct map_handle handle; /* by key, of all */
+    struct map_handle handle; /* by key, among all Jobs */
     struct cron_job *prev;
     struct cron_job *next;
     struct cronjob *owner;
@@ -26,7 +26,7 @@ struct cron_job {
 
 struct cronjob {
     struct map_handle by_uid;
-    struct cronjob *prev; /* among those to be looked at */
+    struct cronjob *prev; /* among the CronJobs to look at */
     struct cronjob *next;
     struct cronjobs *cronjobs;
     char *ns;
@@ -35,7 +35,7 @@ struct cronjob {
     json_t *object;
     struct cron schedule;
     struct zone *zone; /* NULL: UTC */
-    bool is_right;     /* the schedule can be read */
+    bool is_right;     /* the schedule is valid */
     bool is_queued;
     struct cron_job *jobs;
     struct loop_timer *timer;
@@ -57,7 +57,10 @@ struct cronjobs {
 void cronjob_event(const struct cronjob *c, bool is_warning, const char *reason,
                    const char *message);
 
-/* For a write about it, then writes_end: what is taken back is tried again. */
+/*
+ * The answer for a write about the CronJob, then writes_end: a write that the store takes back is
+ * retried.
+ */
 struct cluster_answer cronjob_answer(const struct cronjob *c);
 
 /* cronjobs_sync.c */

@@ -1,8 +1,8 @@
 /*
- * cronjobs_sync.c - one look at a CronJob: what became of its jobs, and whether one is due
+ * cronjobs_sync.c - one look at a CronJob: its Jobs' states, and the Job that is due
  *
- * Its active jobs are those that it made and that have not ended, as they are: a job that a person
- * made from it (kubectl create job --from) is kept in its history, and in nobody's way.
+ * Active Jobs are those that the controller created and that have not ended. A Job that a user
+ * created from the CronJob (kubectl create job --from) is kept in the history and blocks nothing.
  */
 #include <inttypes.h>
 
@@ -12,7 +12,7 @@
 #define LOOK_MAX_NS  (INT64_C(60) * NS_PER_SEC) /* the wall clock may be set meanwhile */
 #define LOOK_LATE_NS NS_PER_MS
 
-/* What a look finds, before it is written. */
+/* The findings of one look, before they are written. */
 struct look {
     struct cronjob *c;
     int64_t now_ns; /* realtime */
@@ -148,7 +148,7 @@ static int compare_starts(const void *a, const void *b)
     return compare_keys(a, b);
 }
 
-/* Of those that ended with `condition`, the newest `limit` stay. */
+/* Deletes all but the newest `limit` Jobs that ended with `condition`. */
 static void clean_history(const struct look *l, const char *condition, int64_t limit)
 {
     VEC(struct cron_job *) ended = {0};
@@ -163,7 +163,7 @@ static void clean_history(const struct look *l, const char *condition, int64_t l
     vec_done(&ended);
 }
 
-/* The last time that is due and was not served. */
+/* The latest time that is due and has no Job yet. */
 static bool find_due(const struct look *l, int64_t *ret_s)
 {
     const struct cronjob *c = l->c;
@@ -222,7 +222,7 @@ static json_t *job_tree(const struct cronjob *c, const char *name, int64_t at_s)
     return job;
 }
 
-/* The status, where the CronJob is still as we know it; with a new job, or none. */
+/* Writes the status, with a new Job or NULL, if the CronJob has not changed meanwhile. */
 static struct err *write_status(const struct look *l, json_t *job)
 {
     const struct cronjob *c = l->c;
@@ -251,7 +251,7 @@ static struct err *write_status(const struct look *l, json_t *job)
     return writes_end(a, cluster_write_all(c->cronjobs->options.cluster, writes, n, a, &version));
 }
 
-/* Somebody has the name already: the job of that time, if it is ours. */
+/* The name is taken. If our own Job of that time has it, the time is served. */
 static struct err *take_existing(const struct look *l, const char *name, struct err *e)
 {
     VEC_EACH (&l->jobs, j) {
@@ -283,7 +283,7 @@ static bool may_start(const struct look *l)
     return true;
 }
 
-/* `*ret_in_ns`: when to try again, untouched where it was made. */
+/* `*ret_in_ns`: when to retry; unchanged on success. */
 static void start_job(struct look *l, int64_t at_s, int64_t *ret_in_ns)
 {
     struct cronjob *c = l->c;
@@ -305,7 +305,7 @@ static void start_job(struct look *l, int64_t at_s, int64_t *ret_in_ns)
         return;
     }
     *ret_in_ns = retry_failed(&c->retry, loop_now_ns(c->cronjobs->options.loop));
-    if (err_code(e) != ERR_CONFLICT) { /* else it has changed, and is looked at again */
+    if (err_code(e) != ERR_CONFLICT) { /* else the CronJob has changed and is looked at again */
         message = mem_format("Error creating job: %s", err_message(e));
         cronjob_event(c, true, "FailedCreate", message);
     }
@@ -322,12 +322,12 @@ static void write_if_changed(struct look *l, int64_t *ret_in_ns)
         return;
     e = write_status(l, NULL);
     if (!e || err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)
-        return; /* what changed meanwhile comes by the watch */
+        return; /* the watch reports the change */
     LOG(WARN, "cron job was not written, will be tried again", S("name", c->name), E(e));
     *ret_in_ns = retry_failed(&c->retry, loop_now_ns(c->cronjobs->options.loop));
 }
 
-/* Until the next time of the schedule. */
+/* Time until the next time of the schedule. */
 static int64_t until_next_ns(const struct look *l)
 {
     const struct cronjob *c = l->c;
@@ -340,7 +340,7 @@ static int64_t until_next_ns(const struct look *l)
     return left_ns < LOOK_MAX_NS ? left_ns : LOOK_MAX_NS;
 }
 
-static void schedule(struct look *l)
+static void look_schedule(struct look *l)
 {
     struct cronjob *c = l->c;
     int64_t in_ns = until_next_ns(l);
@@ -356,7 +356,7 @@ static void schedule(struct look *l)
     loop_timer_set(c->timer, in_ns);
 }
 
-static void look(struct look *l)
+static void look_run(struct look *l)
 {
     const json_t *spec = json_object_get(l->c->object, "spec");
     bool is_deleting = json_text_at(l->c->object, "metadata", "deletionTimestamp", NULL) != NULL;
@@ -366,7 +366,7 @@ static void look(struct look *l)
     clean_history(l, "Complete", json_int(spec, "successfulJobsHistoryLimit", 3));
     clean_history(l, "Failed", json_int(spec, "failedJobsHistoryLimit", 1));
     if (!is_deleting && l->c->is_right && !json_bool(spec, "suspend", false)) {
-        schedule(l);
+        look_schedule(l);
         return;
     }
     loop_timer_stop(l->c->timer);
@@ -386,7 +386,7 @@ void cronjob_sync(struct cronjob *c)
         vec_add(&l.jobs, j);
     if (l.jobs.n > 1)
         qsort(l.jobs.at, l.jobs.n, sizeof(*l.jobs.at), compare_keys);
-    look(&l);
+    look_run(&l);
     json_decref(l.status);
     vec_done(&l.jobs);
 }

@@ -1,4 +1,4 @@
-/* jobs.c - the controller's turns: which job is looked at when, and a new start where needed */
+/* jobs.c - the turns of the job controller, and its restart after a lost write */
 #include "control/jobs/jobs_private.h"
 
 #define RELOAD_NS NS_PER_SEC
@@ -19,7 +19,7 @@ void job_poke(struct job *j)
     loop_timer_set(s->work_timer, 0);
 }
 
-/* The earliest wish of a turn counts: a turn asks for all that it needs. */
+/* The earliest request of a turn counts: each turn requests all it needs. */
 void job_poke_in(struct job *j, int64_t in_ns)
 {
     int64_t at_ns = loop_now_ns(j->jobs->options.loop) + in_ns;
@@ -59,7 +59,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
     (void)number;
     if (!e)
         return;
-    LOG(WARN, "jobs are read anew: a write of theirs is lost", E(e));
+    LOG(WARN, "jobs are read again, a write was lost", E(e));
     jobs_reload_later(owner);
 }
 
@@ -68,7 +68,7 @@ struct cluster_answer jobs_answer(struct jobs *s)
     return writes_begin(s->writes, on_written, NULL, 0);
 }
 
-/* The last writer of a pod whose job is gone. */
+/* The Job of the pod is gone: only we still write the finalizer. */
 static struct err *release_orphan(struct jobs *s, const char *key)
 {
     AUTO(json_freep)
@@ -122,7 +122,7 @@ static void on_work(void *arg)
         loop_timer_set(s->work_timer, 0);
 }
 
-/* Only now is it known which pods each Job lacks. */
+/* From now on the controller knows the pods of each Job. */
 static void pods_loaded(void *arg)
 {
     struct jobs *s = arg;
@@ -131,7 +131,7 @@ static void pods_loaded(void *arg)
     loop_timer_set(s->work_timer, 0);
 }
 
-/* Jobs before their pods: a pod whose job is not known is let go. */
+/* Jobs before their pods: a pod without a known Job is released. */
 static struct err *watch_all(struct jobs *s)
 {
     const struct cluster_listener of_jobs = {
@@ -167,7 +167,7 @@ void jobs_reload_later(struct jobs *s)
     loop_timer_set(s->reload_timer, RELOAD_NS);
 }
 
-/* From what is on disk: not while something of ours is on its way there. */
+/* Reads durable objects: waits until all of our writes are durable. */
 static void on_reload(void *arg)
 {
     struct jobs *s = arg;

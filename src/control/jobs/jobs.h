@@ -1,13 +1,13 @@
 /*
- * jobs.h - batch/v1 Jobs: pods are made, replaced and counted until enough of them have succeeded
+ * jobs.h - batch/v1 Jobs: creates, replaces and counts pods until enough have succeeded
  *
  * The semantics are those of Kubernetes' job controller. Each pod carries the finalizer
- * batch.kubernetes.io/job-tracking until it is counted, and the transaction that takes the
- * finalizer away is the one that counts it: every pod counts exactly once, whenever the server is
- * killed (Kubernetes, which has no such transaction, goes through uncountedTerminatedPods). An
- * active pod without the finalizer was let go and is deleted.
+ * batch.kubernetes.io/job-tracking until it is counted, and one transaction counts the pod and
+ * removes the finalizer: every pod counts exactly once, whenever the server is killed. (Kubernetes,
+ * which has no such transaction, needs uncountedTerminatedPods.) An active pod without the
+ * finalizer was released and is deleted.
  *
- * A turn costs what changed: a job keeps sums over its pods, which events move.
+ * A turn costs as much as changed: a Job keeps sums over its pods, and events update them.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
-/* jobs_make.c - pods out of a job's template */
+/* jobs_make.c - pods from a Job's template */
 #include <inttypes.h>
 
 #include "control/jobs/jobs_private.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
-/* Kubernetes cuts the name so that what the server adds still fits. */
+/* Kubernetes cuts the name so that the server's suffix still fits. */
 enum {
     NAME_MAX_BYTES = 63,
     SUFFIX_BYTES = 5
@@ -42,7 +42,7 @@ static void add_finalizer(json_t *metadata)
     (void)json_array_append_new(list, json_string(JOB_TRACKING)); /* fresh: cannot fail */
 }
 
-/* Whose it is, and the number that people know it by: the job's. */
+/* The Job's user, and the Job's number that people know. */
 static void add_identity(json_t *metadata, const struct job *j)
 {
     const json_t *from = json_object_get(j->object, "metadata");
@@ -115,7 +115,7 @@ static void copy_missing(const json_t *from, json_t *to, const char *map, const 
         json_put_text(json_object_at(to, map), key, text);
 }
 
-/* Where it waits, and whether it is on hold: the job's, unless the template has its own. */
+/* The queue, the holds and the limits of the Job, unless the template sets them. */
 static void add_queue(json_t *pod, const struct job *j)
 {
     const json_t *from = json_object_get(j->object, "metadata");
@@ -131,7 +131,7 @@ static void add_queue(json_t *pod, const struct job *j)
     copy_missing(from, metadata, "labels", QUEUE_KUEUE_LIMIT);
 }
 
-/* `before`: the try of the same index that it replaces, or NULL. */
+/* `before`: the earlier pod of the index, or NULL. */
 static json_t *pod_tree(const struct job *j, int64_t index, const struct job_pod *before)
 {
     const json_t *template = json_at(j->object, "spec", "template", NULL);
@@ -153,7 +153,7 @@ static json_t *pod_tree(const struct job *j, int64_t index, const struct job_pod
     return pod;
 }
 
-/* False: not now; the turn knows when again. */
+/* False: not created; the turn has the time of the next try. */
 static bool make_pod(struct job_turn *t, int64_t index, struct job_pod *before)
 {
     struct job *j = t->job;
@@ -187,7 +187,7 @@ static bool is_pending(const struct job_turn *t, size_t index)
            !index_set_has(&t->given_up, index);
 }
 
-/* How long the next try of an index waits for the one that failed. */
+/* How long the next pod of an index waits after the failed one. */
 static int64_t index_wait_ns(const struct job_turn *t, size_t index, struct job_pod **ret_before)
 {
     int64_t key = (int64_t)index;
@@ -204,7 +204,7 @@ static void make_indexes(struct job_turn *t, size_t n)
 {
     struct job *j = t->job;
     size_t end = (size_t)json_int_at(j->object, "spec", "completions", NULL);
-    bool is_gapless = true; /* nothing pending was passed over */
+    bool is_gapless = true; /* no pending index was skipped */
 
     for (size_t i = j->next_index; i < end && n > 0; i++) {
         struct job_pod *before = NULL;

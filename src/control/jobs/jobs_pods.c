@@ -1,10 +1,10 @@
-/* jobs_pods.c - the pods of jobs, and the sums over them */
+/* jobs_pods.c - the pods of Jobs, and the sums over them */
 #include "base/num.h"
 #include "control/jobs/jobs_private.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 
-/* The Job that manages it: its uid, borrowed, or NULL. */
+/* The uid of the Job that controls the pod; borrowed; NULL: none. */
 static const char *owner_of(const json_t *pod)
 {
     const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
@@ -49,7 +49,7 @@ static int64_t stamp_of(const char *text)
     return at_ns;
 }
 
-/* When the last of its containers ended; else now. */
+/* When the pod's last container ended; unknown: now. */
 static int64_t read_end(const struct job_pod *p, const json_t *pod)
 {
     const json_t *list = json_at(pod, "status", "containerStatuses", NULL);
@@ -218,7 +218,7 @@ static enum job_pod_state state_of(const struct job_pod *p, const json_t *pod)
         return JOB_POD_SUCCEEDED;
     if (text_equal(phase, "Failed"))
         return JOB_POD_FAILED;
-    if (pod_is_deleting(pod)) /* one that never had a node is over with that */
+    if (pod_is_deleting(pod)) /* a pod without a node has no containers to wait for */
         return *pod_node(pod) ? JOB_POD_LEAVING : JOB_POD_FAILED;
     return p->is_killed ? JOB_POD_LEAVING : JOB_POD_ACTIVE;
 }
@@ -258,7 +258,7 @@ static struct job_pod *find_pod(const struct jobs *s, const char *ns, const char
     return p;
 }
 
-/* No job that is there has it: nobody else will take the finalizer away. */
+/* The pod has no Job: only we remove its finalizer. */
 static void let_go(struct jobs *s, const json_t *pod, const char *ns, const char *name)
 {
     if (!is_tracked(pod))
@@ -279,7 +279,7 @@ void jobs_put_pod(void *arg, const char *ns, const char *name, const json_t *pod
         p = NULL;
     }
     if (j && !text_equal(j->ns, ns))
-        j = NULL; /* an owner elsewhere is none */
+        j = NULL; /* an owner in another namespace is none */
     if (!j) {
         let_go(s, pod, ns, name);
         return;

@@ -1,4 +1,4 @@
-/* jobs_policy.c - what the rules of a job make of its pods: failures, successes, waiting */
+/* jobs_policy.c - podFailurePolicy, successPolicy and back-off of a Job */
 #include "control/jobs/jobs_private.h"
 #include "kinds/pod/pod_view.h"
 
@@ -13,7 +13,7 @@ static bool has_value(const json_t *values, int64_t code)
     return false;
 }
 
-/* The container whose exit code fits, or NULL. */
+/* The status of the container whose exit code matches, or NULL. */
 static const json_t *match_exit_code(const json_t *pod, const json_t *on)
 {
     static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
@@ -46,7 +46,7 @@ static bool has_condition(const json_t *pod, const char *type, const char *statu
     return false;
 }
 
-/* The type of the condition that fits, or NULL. */
+/* The type of the matching condition, or NULL. */
 static const char *match_condition(const json_t *pod, const json_t *on)
 {
     for (size_t i = 0; i < json_array_size(on); i++) {
@@ -67,7 +67,7 @@ static enum job_verdict verdict_of(const char *action)
     return text_equal(action, "FailJob") ? VERDICT_FAIL_JOB : VERDICT_COUNT;
 }
 
-/* Why rule `i` fits, in Kubernetes' words; NULL where it does not. The caller frees it. */
+/* Why rule `i` matches, in Kubernetes' words; NULL: no match. The caller frees it. */
 static char *match_rule(const struct job_pod *p, const json_t *pod, const json_t *rule, size_t i)
 {
     const json_t *codes = json_object_get(rule, "onExitCodes");
@@ -121,7 +121,7 @@ static bool is_rule_met(const json_t *rule, const struct index_set *done, size_t
     if (indexes) {
         e = index_set_parse(str_of(indexes), end, &asked);
         if (e)
-            return false; /* valid when it was written; completions are fewer now */
+            return false; /* validated against more completions than now */
         n_done = index_set_count_common(&asked, done);
         n_asked = asked.count;
         index_set_done(&asked);

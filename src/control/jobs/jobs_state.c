@@ -1,4 +1,4 @@
-/* jobs_state.c - Job objects as the controller keeps them */
+/* jobs_state.c - Job objects in the controller */
 #include "base/num.h"
 #include "control/jobs/jobs_private.h"
 #include "kinds/pod/pod_state.h"
@@ -84,11 +84,11 @@ static int64_t version_of(const json_t *object)
     int64_t version = 0;
 
     if (text)
-        err_free(num_parse_int64(str_of(text), 0, INT64_MAX, &version)); /* ours: a number */
+        err_free(num_parse_int64(str_of(text), 0, INT64_MAX, &version)); /* our own number */
     return version;
 }
 
-/* What an administrator may have broken reads as nothing. */
+/* A text that an administrator broke reads as the empty set. */
 static void read_indexes(const json_t *status, const char *key, size_t end, struct index_set *set)
 {
     const char *text = json_text(status, key);
@@ -96,7 +96,7 @@ static void read_indexes(const json_t *status, const char *key, size_t end, stru
     index_set_done(set);
     if (!text)
         return;
-    /* Those beyond a smaller number of completions do not count any more. */
+    /* Indexes beyond a reduced number of completions do not count. */
     err_free(index_set_parse(str_of(text), INDEX_SET_MAX, set));
     for (size_t i = end; i < set->n_words * 64; i++)
         index_set_remove(set, i);
@@ -126,7 +126,7 @@ static void keep_object(struct job *j, const json_t *job)
     j->object = json_incref((json_t *)(uintptr_t)job);
 }
 
-/* What the sums say depends on the spec. */
+/* The sums depend on the spec. */
 static void take_object(struct job *j, const json_t *job)
 {
     bool is_changed = is_spec_changed(j, job);
@@ -142,7 +142,7 @@ static void take_object(struct job *j, const json_t *job)
             job_pod_sum(p);
 }
 
-/* When it ended, in real time; 0 where that cannot be read. */
+/* When the Job ended, realtime; 0: unreadable. */
 static int64_t finished_ns(const json_t *job)
 {
     const char *type = job_has_condition(job, "Complete") ? "Complete" : "Failed";
@@ -154,8 +154,8 @@ static int64_t finished_ns(const json_t *job)
     return at_ns;
 }
 
-/* It needs no more than to be deleted one day, and to let its pods go. */
-static void finish(struct job *j, const json_t *job)
+/* A finished Job only waits for its deletion and releases its pods. */
+static void job_finish(struct job *j, const json_t *job)
 {
     const json_t *ttl = json_at(job, "spec", "ttlSecondsAfterFinished", NULL);
     int64_t seconds = ttl ? json_integer_value(ttl) : 0;
@@ -180,7 +180,7 @@ void jobs_put_job(void *arg, const char *ns, const char *name, const json_t *job
     if (!uid || (j && version_of(job) < j->version))
         return;
     if (j && version_of(job) == j->version && !is_spec_changed(j, job) && !job_is_finished(job)) {
-        keep_object(j, job); /* what we have just written */
+        keep_object(j, job); /* our own last write */
         return;
     }
     if (!j)
@@ -188,13 +188,13 @@ void jobs_put_job(void *arg, const char *ns, const char *name, const json_t *job
     j->version = version_of(job);
     j->is_deleting = json_text_at(job, "metadata", "deletionTimestamp", NULL) != NULL;
     if (job_is_finished(job))
-        finish(j, job);
+        job_finish(j, job);
     else
         take_object(j, job);
     job_poke(j);
 }
 
-/* Its pods are let go: the garbage collector deletes them, or they go on without it. */
+/* Releases the pods: the garbage collector deletes them, or they go on without a Job. */
 void jobs_remove_job(void *arg, const char *ns, const char *name, const json_t *last)
 {
     struct jobs *s = arg;

@@ -1,11 +1,14 @@
-/* jobs_status.c - a turn's result: the status of the job, and its pods let go, in one transaction
+/*
+ * jobs_status.c - writes a turn's result: the Job's status and its released pods, in one
+ * transaction
  */
 #include <inttypes.h>
 
 #include "control/jobs/jobs_private.h"
 #include "kinds/pod/pod_state.h"
 
-#define CALM_NS (INT64_C(100) * NS_PER_MS) /* between writes that only tell active and ready */
+#define CALM_NS \
+    (INT64_C(100) * NS_PER_MS) /* between writes that change only the counts active and ready */
 
 static void copy_set(const struct index_set *from, struct index_set *to)
 {
@@ -93,7 +96,7 @@ static void put_indexes(json_t *status, const char *key, const struct index_set 
     AUTO_FREE char *text = NULL;
 
     if (set->count == was->count)
-        return; /* they only grow, but for a change of completions, which reads them anew */
+        return; /* the sets only grow, or are read anew when completions change */
     text = index_set_format(set);
     json_put_text(status, key, *text ? text : NULL);
 }
@@ -122,11 +125,12 @@ static void fill_status(struct job_turn *t)
     put_count(t->status, "failed", t->failed, false);
     put_indexes(t->status, "completedIndexes", &t->done, &j->done);
     put_indexes(t->status, "failedIndexes", &t->given_up, &j->given_up);
-    (void)json_object_at(t->status, "uncountedTerminatedPods"); /* made: empty, as of Kubernetes */
+    (void)json_object_at(t->status,
+                         "uncountedTerminatedPods"); /* created empty, as in Kubernetes */
 }
 
 /*
- * What changes `was` into `is`, where the job is still as we know it; what is gone is null. New
+ * The patch from `was` to `is`, for the Job's known version only; null for removed members. New
  * reference.
  */
 static json_t *status_patch(const struct job *j, json_t *was, json_t *is, bool *ret_is_change)
@@ -149,14 +153,14 @@ static json_t *status_patch(const struct job *j, json_t *was, json_t *is, bool *
     return patch;
 }
 
-/* Shared by all: it names nobody. */
+/* One patch for all pods: it has no name. */
 static json_t *release_patch(void)
 {
     return json_pack("{s:{s:[s]}}", "metadata", "$deleteFromPrimitiveList/finalizers",
                      JOB_TRACKING);
 }
 
-static struct err *write_all(struct job_turn *t, json_t *patch)
+static struct err *turn_write_all(struct job_turn *t, json_t *patch)
 {
     struct job *j = t->job;
     AUTO(json_freep) json_t *release = release_patch();
@@ -181,8 +185,8 @@ static struct err *write_all(struct job_turn *t, json_t *patch)
     return e;
 }
 
-/* It is as good as written: the store tells otherwise by jobs_answer. */
-static void accept(struct job_turn *t)
+/* Counts the turn as written; jobs_answer reports if the store takes it back. */
+static void turn_accept(struct job_turn *t)
 {
     struct job *j = t->job;
     size_t kept = 0;
@@ -244,13 +248,16 @@ static void delete_killed(struct job_turn *t)
     }
 }
 
-/* Nothing of it was done. A pod that is gone, or a quota written twice: fewer at a time will do. */
-static void refused(struct job_turn *t, const struct err *e)
+/*
+ * The store refused the transaction. A pod may be gone, or a quota would be written twice: tries
+ * fewer pods at a time.
+ */
+static void turn_refused(struct job_turn *t, const struct err *e)
 {
     struct job *j = t->job;
     int64_t now_ns = loop_now_ns(j->jobs->options.loop);
 
-    if (err_code(e) != ERR_CONFLICT) /* else it has changed meanwhile: the watch tells */
+    if (err_code(e) != ERR_CONFLICT) /* else the Job has changed: the watch reports it */
         LOG(WARN, "job was not written, will be tried again", S("job", j->key), E(e));
     if (err_code(e) == ERR_INVALID || err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_TOO_LARGE)
         j->writes_max = j->writes_max > 1 ? j->writes_max / 2 : 1;
@@ -270,12 +277,12 @@ void turn_write(struct job_turn *t)
     if (t->released.n == 0 && !t->is_urgent && is_change && now_ns - j->written_ns < CALM_NS) {
         turn_again(t, j->written_ns + CALM_NS - now_ns);
     } else if (is_change || t->released.n > 0) {
-        e = write_all(t, patch);
+        e = turn_write_all(t, patch);
         if (e) {
-            refused(t, e);
+            turn_refused(t, e);
             return;
         }
-        accept(t);
+        turn_accept(t);
     }
     delete_killed(t);
     if (t->n_left > 0)

@@ -1,7 +1,7 @@
 /*
- * jobs_sync.c - one turn of a job: what ended is counted, what follows is decided, pods come and go
+ * jobs_sync.c - one turn of a Job: counts ended pods, decides, creates and deletes pods
  *
- * The order of the questions, the reasons and the messages are those of Kubernetes' syncJob.
+ * The order of the decisions, the reasons and the messages are those of Kubernetes' syncJob.
  */
 #include "control/jobs/jobs_private.h"
 #include "kinds/pod/pod_state.h"
@@ -54,7 +54,10 @@ static void count_pod(struct job_turn *t, const struct job_pod *p)
     }
 }
 
-/* The last failed pod of an index carries the number of its tries, and stays until the next one. */
+/*
+ * Is the pod the last failure of an index with tries left? Its annotations carry the number of
+ * tries, so it stays until the next pod exists.
+ */
 static bool waits_for_next_try(const struct job_turn *t, const struct job_pod *p)
 {
     const struct job *j = t->job;
@@ -67,7 +70,7 @@ static bool waits_for_next_try(const struct job_turn *t, const struct job_pod *p
            !index_set_has(&j->busy, (size_t)p->index);
 }
 
-/* Of two failed tries of one index the later one stays. */
+/* Of two failed pods of one index the later try stays. */
 static void delay_pod(struct job *j, struct job_pod *p)
 {
     struct job_pod *other = NULL;
@@ -84,7 +87,7 @@ static void delay_pod(struct job *j, struct job_pod *p)
     }
 }
 
-/* What is left in the list is to be counted now. */
+/* Leaves in the list only pods to count now. */
 static void sort_ended(struct job_turn *t)
 {
     struct job *j = t->job;
@@ -94,7 +97,7 @@ static void sort_ended(struct job_turn *t)
         if (j->ended.at[i]->is_tracked)
             j->ended.at[kept++] = j->ended.at[i];
         else
-            j->ended.at[i]->is_ended = false; /* somebody else took its finalizer */
+            j->ended.at[i]->is_ended = false; /* another client removed the finalizer */
     j->ended.n = kept;
     for (size_t i = 0; i < j->ended.n;) {
         struct job_pod *p = j->ended.at[i];
@@ -106,10 +109,10 @@ static void sort_ended(struct job_turn *t)
 }
 
 /*
- * Pods that are being deleted go with their finalizer, and with them what a quota has of them: no
- * two of these in one transaction.
+ * Removing the finalizer of a pod that is being deleted deletes it, which writes the quota: at most
+ * one such pod a transaction.
  */
-static bool release(struct job_turn *t, struct job_pod *p)
+static bool turn_release(struct job_turn *t, struct job_pod *p)
 {
     if (t->released.n >= t->job->writes_max || (p->is_deleting && t->has_deleting)) {
         t->n_left++;
@@ -125,29 +128,30 @@ static void count_ended(struct job_turn *t)
     struct job *j = t->job;
 
     VEC_EACH (&j->ended, p)
-        if (release(t, *p))
+        if (turn_release(t, *p))
             count_pod(t, *p);
     if (is_indexed(j))
         t->succeeded = (int64_t)t->done.count;
 }
 
-/* It is over: who waits for a next try will not have it. */
+/* The Job is over: failed pods that wait for a next try are counted now. */
 static void count_delayed(struct job_turn *t)
 {
     struct job_pod *p;
     struct job_pod *next;
 
     map_each (by_index, t->job->delayed, p, next)
-        if (release(t, p))
+        if (turn_release(t, p))
             count_pod(t, p);
 }
 
-static void fail(struct job_turn *t, const char *reason, const char *message)
+static void turn_fail(struct job_turn *t, const char *reason, const char *message)
 {
-    (void)turn_condition(t, "FailureTarget", true, reason, message); /* there is none: it changes */
+    (void)turn_condition(t, "FailureTarget", true, reason,
+                         message); /* there is none yet: always a change */
 }
 
-/* Restarts of containers are tries, too, where pods are not replaced. */
+/* With restartPolicy OnFailure restarts of containers count as tries. */
 static bool is_past_restarts(const struct job *j)
 {
     int64_t limit = spec_int(j, "backoffLimit");
@@ -193,10 +197,10 @@ static void check_indexes(struct job_turn *t)
     if (!job_limits_index(j))
         return;
     if (spec_has(j, "maxFailedIndexes") && n_given_up > spec_int(j, "maxFailedIndexes"))
-        fail(t, "MaxFailedIndexesExceeded",
-             "Job has exceeded the specified maximal number of failed indexes");
+        turn_fail(t, "MaxFailedIndexesExceeded",
+                  "Job has exceeded the specified maximal number of failed indexes");
     else if (n_given_up > 0 && n_given_up + (int64_t)t->done.count >= spec_int(j, "completions"))
-        fail(t, "FailedIndexes", "Job has failed indexes");
+        turn_fail(t, "FailedIndexes", "Job has failed indexes");
 }
 
 static void check_success(struct job_turn *t)
@@ -209,7 +213,7 @@ static void check_success(struct job_turn *t)
                              message); /* as above */
 }
 
-static void decide(struct job_turn *t)
+static void turn_decide(struct job_turn *t)
 {
     struct job *j = t->job;
     int64_t n_delayed = (int64_t)map_count(by_index, j->delayed);
@@ -217,25 +221,25 @@ static void decide(struct job_turn *t)
     if (is_ending(t))
         return;
     if (j->failure)
-        fail(t, "PodFailurePolicy", j->failure);
+        turn_fail(t, "PodFailurePolicy", j->failure);
     else if (t->failed + n_delayed > spec_int(j, "backoffLimit") || is_past_restarts(j))
-        fail(t, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
+        turn_fail(t, "BackoffLimitExceeded", "Job has reached the specified backoff limit");
     else if (is_past_deadline(t))
-        fail(t, "DeadlineExceeded", "Job was active longer than specified deadline");
+        turn_fail(t, "DeadlineExceeded", "Job was active longer than specified deadline");
     if (!is_ending(t))
         check_indexes(t);
     if (!is_ending(t) && is_indexed(j))
         check_success(t);
 }
 
-/* Let go of and deleted; `is_failed`: and counted as failed. */
-static bool kill(struct job_turn *t, struct job_pod *p, bool is_failed)
+/* Deletes the pod and releases it; `is_failed`: also counts it as failed. */
+static bool turn_kill(struct job_turn *t, struct job_pod *p, bool is_failed)
 {
     if (t->killed.n >= t->job->writes_max) {
         t->n_left++;
         return false;
     }
-    if (p->is_tracked && !release(t, p))
+    if (p->is_tracked && !turn_release(t, p))
         return false;
     vec_add(&t->killed, p);
     if (p->is_tracked && is_failed)
@@ -248,11 +252,11 @@ static void kill_active(struct job_turn *t, bool is_failed)
     struct job_pod *p;
 
     LIST_EACH (t->job->pods, p)
-        if (p->state == JOB_POD_ACTIVE && !kill(t, p, is_failed))
+        if (p->state == JOB_POD_ACTIVE && !turn_kill(t, p, is_failed))
             return;
 }
 
-/* Active pods that were let go, and second ones of an index. */
+/* Deletes active pods that were released, and second pods of an index. */
 static void kill_strays(struct job_turn *t)
 {
     struct job *j = t->job;
@@ -263,11 +267,11 @@ static void kill_strays(struct job_turn *t)
         return;
     LIST_EACH (j->pods, p)
         if (p->state == JOB_POD_ACTIVE && (!p->is_tracked || (has_indexes && !p->has_index)) &&
-            !kill(t, p, false))
+            !turn_kill(t, p, false))
             return;
 }
 
-/* Which of two is better deleted: what has done less. */
+/* Pods that have done less come first. */
 static int compare_worth(const void *a, const void *b)
 {
     const struct job_pod *x = *(struct job_pod *const *)a;
@@ -293,7 +297,7 @@ static void kill_some(struct job_turn *t, size_t n)
     if (all.n > 1)
         qsort(all.at, all.n, sizeof(*all.at), compare_worth);
     for (size_t i = 0; i < n && i < all.n; i++)
-        if (!kill(t, all.at[i], false))
+        if (!turn_kill(t, all.at[i], false))
             break;
     vec_done(&all);
 }
@@ -314,8 +318,8 @@ static int64_t wanted_active(const struct job_turn *t)
     return left > 0 ? left : 0;
 }
 
-/* Deletions or creations, never both: what is deleted may still be what the others need. */
-static void manage(struct job_turn *t)
+/* Deletes or creates, never both: the deleted pods may hold what new pods need. */
+static void turn_manage(struct job_turn *t)
 {
     struct job *j = t->job;
     int64_t wanted;
@@ -347,7 +351,7 @@ static void check_complete(struct job_turn *t)
 
     if (t->succeeded >= needed && j->n_active == 0 && t->n_left == 0)
         (void)turn_condition(t, "SuccessCriteriaMet", true, "CompletionsReached",
-                             "Reached expected number of succeeded pods"); /* it is new */
+                             "Reached expected number of succeeded pods"); /* always a change */
 }
 
 static void put_start(struct job_turn *t)
@@ -362,7 +366,8 @@ static void put_start(struct job_turn *t)
 static void tell_suspended(struct job_turn *t)
 {
     if (is_suspended(t->job)) {
-        (void)turn_condition(t, "Suspended", true, "JobSuspended", "Job suspended"); /* or is so */
+        (void)turn_condition(t, "Suspended", true, "JobSuspended",
+                             "Job suspended"); /* maybe unchanged */
         return;
     }
     if (turn_condition(t, "Suspended", false, "JobResumed", "Job resumed"))
@@ -379,8 +384,8 @@ static const json_t *condition_of(const json_t *status, const char *type)
     return NULL;
 }
 
-/* The last condition, once nothing of the job can run any more and all is counted. */
-static void end(struct job_turn *t)
+/* Adds the last condition once no pod of the Job can run and all pods are counted. */
+static void turn_end(struct job_turn *t)
 {
     struct job *j = t->job;
     bool is_success = turn_has(t, "SuccessCriteriaMet");
@@ -392,19 +397,20 @@ static void end(struct job_turn *t)
 
     if (t->n_left > 0 || t->killed.n > 0 || j->n_active > 0 || j->n_leaving > 0)
         return;
-    (void)turn_condition(t, is_success ? "Complete" : "Failed", true, reason, message); /* new */
+    (void)turn_condition(t, is_success ? "Complete" : "Failed", true, reason,
+                         message); /* always a change */
     stamp_format(t->now_ns, now);
     if (is_success)
         json_put_text(t->status, "completionTime", now);
 }
 
-/* Its pods go on or are deleted by others: they are counted no more. */
+/* The Job is being deleted: releases all pods, which are no longer counted. */
 static void let_all_go(struct job_turn *t)
 {
     struct job_pod *p;
 
     LIST_EACH (t->job->pods, p)
-        if (p->is_tracked && !p->is_ended && !release(t, p))
+        if (p->is_tracked && !p->is_ended && !turn_release(t, p))
             return;
 }
 
@@ -425,7 +431,7 @@ static void tell_end(const struct job_turn *t, const json_t *before)
         job_event(j, true, json_text(failed, "reason"), json_text(failed, "message"));
 }
 
-static void look(struct job_turn *t)
+static void turn_run(struct job_turn *t)
 {
     struct job *j = t->job;
 
@@ -437,9 +443,9 @@ static void look(struct job_turn *t)
         let_all_go(t);
         return;
     }
-    decide(t);
+    turn_decide(t);
     if (!is_ending(t)) {
-        manage(t);
+        turn_manage(t);
         check_complete(t);
         if (!is_ending(t))
             tell_suspended(t);
@@ -448,10 +454,10 @@ static void look(struct job_turn *t)
         count_delayed(t);
     }
     if (is_ending(t))
-        end(t);
+        turn_end(t);
 }
 
-static void expire(struct job *j)
+static void job_expire(struct job *j)
 {
     struct jobs *s = j->jobs;
     int64_t left_ns = j->expires_ns - loop_wall_ns(s->options.loop);
@@ -473,7 +479,7 @@ static void expire(struct job *j)
     job_poke_in(j, retry_failed(&j->write_retry, loop_now_ns(s->options.loop)));
 }
 
-/* Nothing counts any more; what still holds a finalizer came too late. */
+/* A finished Job counts no pods: a pod with a finalizer came too late. */
 static void look_at_finished(struct job *j)
 {
     struct jobs *s = j->jobs;
@@ -484,7 +490,7 @@ static void look_at_finished(struct job *j)
             vec_add(&s->orphans, mem_strdup(p->key));
     if (s->orphans.n > 0)
         loop_timer_set(s->work_timer, 0);
-    expire(j);
+    job_expire(j);
 }
 
 void job_sync(struct job *j)
@@ -498,7 +504,7 @@ void job_sync(struct job *j)
     }
     before = json_incref(j->status);
     turn_init(&t, j);
-    look(&t);
+    turn_run(&t);
     turn_write(&t);
     if (j->status != before)
         tell_end(&t, before);

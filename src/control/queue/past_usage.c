@@ -1,3 +1,5 @@
+/* past_usage.c - reads the usage before the server's start in turns */
+
 #include "control/queue/past_usage.h"
 
 #include <stdlib.h>
@@ -10,16 +12,16 @@
 #include "kinds/queue.h"
 
 enum {
-    HALF_LIVES = 8, /* before them nothing counts any more: under 1/256 is left */
+    HALF_LIVES = 8, /* earlier usage does not count: less than 1/256 of it is left */
     BINS = HALF_LIVES * 16,
     ROWS_A_TURN = 500,
-    USERS_MAX = 100000 /* of a queue and a model: the rest is not counted */
+    USERS_MAX = 100000 /* combinations of user, queue and model; more are not counted */
 };
 
-/* A user's gpus of one model in one queue, by time. */
+/* A user's gpu time of one model in one queue. */
 struct user_time {
     struct map_handle handle;
-    char *key; /* of the three below, with newlines between */
+    char *key; /* queue, user and model, joined by newlines */
     char *queue;
     char *user;
     char *model;
@@ -69,7 +71,7 @@ static void user_free(struct past_usage *p, struct user_time *u)
     free(u);
 }
 
-/* One gpu's time, dealt to the bins that it falls into. */
+/* Adds one gpu's time to the bins that it falls into. */
 static void add_time(const struct past_usage *p, struct user_time *u, int64_t from_ns,
                      int64_t to_ns)
 {
@@ -86,7 +88,7 @@ static void add_time(const struct past_usage *p, struct user_time *u, int64_t fr
     }
 }
 
-static void take(void *arg, const struct account_row *row)
+static void past_usage_take(void *arg, const struct account_row *row)
 {
     struct past_usage *p = arg;
     int64_t from_ns = row->from_ns > p->begin_ns ? row->from_ns : p->begin_ns;
@@ -101,11 +103,11 @@ static void take(void *arg, const struct account_row *row)
     }
 }
 
-/* What runs on: the engine counts it from the start of the server on. */
+/* Running attempts up to the server's start; the engine counts them from then on. */
 static void read_placements(struct past_usage *p)
 {
     for (size_t i = 0; i < ROWS_A_TURN && p->next_placement < p->placements.n; i++)
-        account_each_open(p->placements.at[p->next_placement++], take, p);
+        account_each_open(p->placements.at[p->next_placement++], past_usage_take, p);
 }
 
 static void take_stored(struct past_usage *p, const struct store_object *o)
@@ -115,10 +117,10 @@ static void take_stored(struct past_usage *p, const struct store_object *o)
     struct account_row row;
 
     if (!e && account_row_read(tree, &row))
-        take(p, &row);
+        past_usage_take(p, &row);
 }
 
-/* False: there are no more. */
+/* Reads the next rows. `*ret_has_more` false: these were the last. */
 static struct err *read_rows(struct past_usage *p, bool *ret_has_more)
 {
     const struct store_range range = account_rows();
@@ -134,7 +136,7 @@ static struct err *read_rows(struct past_usage *p, bool *ret_has_more)
     return NULL;
 }
 
-/* What was held in a bin, as if all the time of it. */
+/* Reports the gpu time of a bin as a constant amount over the bin. */
 static void tell_bin(const struct past_usage *p, const struct user_time *u, int64_t bin)
 {
     AUTO_FREE char *model = mem_format("gpu:%s", u->model);
@@ -152,12 +154,13 @@ static void tell_bin(const struct past_usage *p, const struct user_time *u, int6
     };
     enum mete_result result = mete_usage_add(p->options.engine, &used);
 
-    if (result != METE_OK && result != METE_NOT_FOUND) /* a queue that is gone: nobody's share */
+    if (result != METE_OK &&
+        result != METE_NOT_FOUND) /* the queue is gone: its usage counts for no share */
         LOG(ERROR, "past usage was refused", S("queue", u->queue), S("user", u->user),
             S("error", mete_last_error(p->options.engine)));
 }
 
-static void tell(struct past_usage *p)
+static void past_usage_tell(struct past_usage *p)
 {
     struct user_time *u;
     struct user_time *next;
@@ -180,7 +183,7 @@ static void on_time(void *arg)
 
     if (p->next_placement < p->placements.n) {
         read_placements(p);
-        has_more = true; /* then the rows */
+        has_more = true; /* the rows follow */
     } else {
         e = read_rows(p, &has_more);
     }
@@ -191,7 +194,7 @@ static void on_time(void *arg)
     if (has_more)
         loop_timer_set(p->timer, 0);
     else
-        tell(p);
+        past_usage_tell(p);
 }
 
 struct past_usage *past_usage_new(const struct past_usage_options *o)
@@ -204,7 +207,7 @@ struct past_usage *past_usage_new(const struct past_usage_options *o)
 
     queue_read_fairness(root, &fairness);
     if (fairness.half_life_ns < BINS)
-        return NULL; /* 0, or as good */
+        return NULL; /* no decay, or shorter than the bins */
     p = mem_alloc(sizeof(*p));
     p->options = *o;
     p->end_ns = loop_wall_ns(o->loop);
@@ -213,7 +216,7 @@ struct past_usage *past_usage_new(const struct past_usage_options *o)
     account_key_before(p->begin_ns, p->after);
     e = store_list(o->store, &placements, NULL, NULL, 0, 0, &p->placements);
     if (e)
-        LOG(ERROR, "usage of what runs was not read", E(e));
+        LOG(ERROR, "usage of running pods was not read", E(e));
     p->timer = loop_timer_new(o->loop, on_time, p);
     loop_timer_set(p->timer, 0);
     return p;

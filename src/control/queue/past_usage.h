@@ -1,8 +1,8 @@
 /*
- * past_usage.h - what was used before the server started, from the rows of accounting to the engine
+ * past_usage.h - the usage before the server's start, from the rows of accounting to the engine
  *
- * Read in small steps once, at the start, as far back as eight half-lives; nothing where the
- * half-life is 0 then. Rows tell gpus: what was used of cpu and memory begins anew.
+ * Rows are read once, at the start, in small steps, as far back as eight half-lives; a half-life of
+ * 0 reads none. Rows hold gpus: the usage of cpu and memory begins anew.
  */
 #pragma once
 
@@ -19,6 +19,6 @@ struct past_usage_options {
     struct mete_engine *engine;
 };
 
-/* NULL where there is nothing to read. */
+/* NULL: there is nothing to read. */
 struct past_usage *past_usage_new(const struct past_usage_options *o);
 void past_usage_free(struct past_usage *p); /* accepts NULL */

@@ -1,9 +1,11 @@
+/* queue_read.c - the members of Queue objects */
+
 #include "control/queue/queue_read.h"
 
 #include "base/num.h"
 #include "kinds/queue.h"
 
-/* Validated: what does not parse does not come here, and counts as 0. */
+/* 0: missing. Validation has rejected malformed durations. */
 static int64_t duration_at(const json_t *from, const char *key)
 {
     const char *text = json_text(from, key);

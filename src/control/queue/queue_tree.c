@@ -1,10 +1,12 @@
+/* queue_tree.c - the set of Queue objects and namespaces */
+
 #include <stdlib.h>
 
 #include "base/stamp.h"
 #include "control/queue/queue_tree_private.h"
 #include "kinds/queue.h"
 
-static const int64_t settle_ns = NS_PER_SEC; /* between two looks at what is told */
+static const int64_t settle_ns = NS_PER_SEC; /* between two writes of statuses */
 
 struct queue_entry *queue_tree_find(const struct queue_tree *q, const char *name)
 {
@@ -65,7 +67,7 @@ static void forget_gone(struct queue_tree *q)
     }
 }
 
-static void feed(struct queue_tree *q)
+static void tree_feed(struct queue_tree *q)
 {
     if (q->is_loading)
         return;
@@ -94,7 +96,7 @@ static void put_queue(void *arg, const char *ns, const char *name, const json_t 
     json_decref(entry->status);
     entry->status = json_incref(json_object_get(entry->object, "status"));
     if (!is_same)
-        feed(q);
+        tree_feed(q);
 }
 
 static void remove_queue(void *arg, const char *ns, const char *name, const json_t *last)
@@ -108,7 +110,7 @@ static void remove_queue(void *arg, const char *ns, const char *name, const json
         return;
     json_decref(entry->object);
     entry->object = NULL;
-    feed(q);
+    tree_feed(q);
 }
 
 static void put_space(void *arg, const char *ns, const char *name, const json_t *object)
@@ -150,7 +152,7 @@ bool queue_tree_let_in(const struct queue_tree *q, const char *queue, const char
     return !entry || !entry->object || !space || queue_lets_in(entry->object, space->object);
 }
 
-static struct err *watch(struct queue_tree *q)
+static struct err *tree_watch(struct queue_tree *q)
 {
     struct cluster *c = q->options.cluster;
     const struct cluster_listener queues = {put_queue, remove_queue, q, NULL};
@@ -169,7 +171,7 @@ struct err *queue_tree_new(const struct queue_tree_options *o, struct queue_tree
     q->status_timer = loop_timer_new(o->loop, queue_tree_on_status, q);
     q->writes = writes_new(q);
     q->is_loading = true;
-    e = watch(q);
+    e = tree_watch(q);
     if (e) {
         queue_tree_free(q);
         return e;

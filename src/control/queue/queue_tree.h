@@ -1,9 +1,9 @@
 /*
- * queue_tree.h - Queue objects to the engine, what it says of them onto their status
+ * queue_tree.h - Queue objects to the engine, the engine's view of queues onto their status
  *
- * Parents before their children, whichever order the objects came in: a queue whose parent is not
- * there is out of the engine with all that is below it, and says so in its condition Active. The
- * object `root` sets how turns are taken. Status is written at a bounded rate.
+ * The engine gets parents before their children, in whatever order the objects come. A queue
+ * without its parent is not in the engine, nor are the queues below it; its condition Active says
+ * so. The object `root` sets the fairness of the cluster. Status is written at a bounded rate.
  */
 #pragma once
 
@@ -16,15 +16,15 @@ struct queue_tree_options {
     struct loop *loop;
     struct cluster *cluster;
     struct mete_engine *engine;
-    void (*on_change)(void *arg); /* the engine's queues, or whom they let in */
+    void (*on_change)(void *arg); /* the engine's queues, or the namespaces that they admit */
     void *arg;
 };
 
 struct err *queue_tree_new(const struct queue_tree_options *o, struct queue_tree **ret) MUST_CHECK;
 void queue_tree_free(struct queue_tree *q); /* accepts NULL */
 
-/* May what is in the namespace be in the queue? True for a queue that is not there. */
+/* May workloads of the namespace use the queue? True for a queue that does not exist. */
 bool queue_tree_let_in(const struct queue_tree *q, const char *queue, const char *ns);
 
-/* What the engine holds may have changed: the status is looked at again soon. */
+/* The engine's holdings may have changed: checks the status again soon. */
 void queue_tree_touch(struct queue_tree *q);

@@ -1,4 +1,4 @@
-/* queue_tree_feed.c - the tree of Queue objects into the engine, parents first */
+/* queue_tree_feed.c - brings the tree of Queue objects into the engine, parents first */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -10,10 +10,10 @@
 #include "kinds/queue.h"
 
 enum {
-    DEPTH_MAX = 64 /* queues above each other that are looked at; the engine takes fewer */
+    DEPTH_MAX = 64 /* levels that are followed; the engine takes fewer */
 };
 
-/* What is said of all is in no tree. */
+/* The object `root` has only settings: the engine has no such queue. */
 static bool is_root(const char *name)
 {
     return text_equal(name, QUEUE_ROOT);
@@ -26,7 +26,7 @@ static const char *parent_of(const struct queue_entry *entry)
     return parent && *parent && !is_root(parent) ? parent : NULL;
 }
 
-/* It is there, and so are all above it. */
+/* Does the queue exist, with all of its ancestors? */
 static bool is_active(const struct queue_tree *q, const struct queue_entry *entry)
 {
     for (unsigned depth = 0; entry && entry->object && depth < DEPTH_MAX; depth++) {
@@ -54,8 +54,8 @@ static void set_fed(struct queue_entry *entry)
         entry->fed = json_object();
 }
 
-/* True: the engine has another tree now. */
-static bool put(struct queue_tree *q, struct queue_entry *entry)
+/* True: the engine has the queue as its object says. */
+static bool entry_put(struct queue_tree *q, struct queue_entry *entry)
 {
     struct arena *a;
     struct mete_queue queue;
@@ -80,8 +80,8 @@ static bool put(struct queue_tree *q, struct queue_entry *entry)
     return true;
 }
 
-/* False also while queues are below it that have to go first. */
-static bool take_out(struct queue_tree *q, struct queue_entry *entry)
+/* Removes the queue from the engine. False: a queue below has to go first. */
+static bool entry_take_out(struct queue_tree *q, struct queue_entry *entry)
 {
     enum mete_result result = mete_queue_remove(q->options.engine, entry->name);
 
@@ -92,7 +92,7 @@ static bool take_out(struct queue_tree *q, struct queue_entry *entry)
     return true;
 }
 
-/* Is the one above it as it is to be? */
+/* Has the parent been settled? */
 static bool may_put(const struct queue_tree *q, const struct queue_entry *entry)
 {
     const char *parent = parent_of(entry);
@@ -101,13 +101,13 @@ static bool may_put(const struct queue_tree *q, const struct queue_entry *entry)
     return !parent || (above && above->is_settled);
 }
 
-static bool step(struct queue_tree *q, struct queue_entry *entry)
+static bool entry_step(struct queue_tree *q, struct queue_entry *entry)
 {
     if (is_root(entry->name))
         return false;
     if (is_active(q, entry))
-        return !entry->is_settled && may_put(q, entry) && put(q, entry);
-    return entry->fed && take_out(q, entry);
+        return !entry->is_settled && may_put(q, entry) && entry_put(q, entry);
+    return entry->fed && entry_take_out(q, entry);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -118,8 +118,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(one->name, other->name);
 }
 
-/* What nobody took: why. */
-static void tell(struct queue_tree *q, struct queue_entry *entry)
+/* Sets and logs why a queue was not settled. */
+static void entry_tell(struct queue_tree *q, struct queue_entry *entry)
 {
     const char *parent = entry->object ? parent_of(entry) : NULL;
 
@@ -128,11 +128,11 @@ static void tell(struct queue_tree *q, struct queue_entry *entry)
     if (!is_active(q, entry) && parent)
         set_problem(entry, "ParentMissing",
                     queue_tree_find(q, parent) && queue_tree_find(q, parent)->object
-                        ? mem_format("queue %s, above it, is not active", parent)
+                        ? mem_format("the parent queue %s is not active", parent)
                         : mem_format("there is no queue %s", parent));
     else if (!entry->problem)
         set_problem(entry, "ParentMissing", mem_format("queue %s was refused", parent));
-    LOG(WARN, "queue is not as it is to be", S("queue", entry->name), S("problem", entry->problem),
+    LOG(WARN, "queue is not active", S("queue", entry->name), S("problem", entry->problem),
         S("cause", entry->message));
 }
 
@@ -150,7 +150,7 @@ static void feed_root(const struct queue_tree *q)
         LOG(ERROR, "moves were refused", S("error", mete_last_error(q->options.engine)));
 }
 
-/* As often as it helps: a queue that moves may have to wait for another one to move away first. */
+/* Repeats until nothing changes: a queue may have to wait until another has moved away. */
 void queue_tree_feed(struct queue_tree *q)
 {
     VEC(struct queue_entry *) all = {0};
@@ -168,11 +168,11 @@ void queue_tree_feed(struct queue_tree *q)
     while (has_changed) {
         has_changed = false;
         VEC_EACH (&all, each) {
-            has_changed = step(q, *each) || has_changed;
+            has_changed = entry_step(q, *each) || has_changed;
         }
     }
     VEC_EACH (&all, each) {
-        tell(q, *each);
+        entry_tell(q, *each);
     }
     vec_done(&all);
     if (root && (!root->fed || !root->object ||

@@ -1,4 +1,7 @@
-/* queue_tree_private.h - one Queue object, and what the engine was told of it */
+/*
+ * queue_tree_private.h - the parts of the queue tree: Queue objects, and what the engine has of
+ * them
+ */
 #pragma once
 
 #include "base/map.h"
@@ -9,11 +12,11 @@
 struct queue_entry {
     struct map_handle handle;
     char *name;
-    json_t *object; /* NULL: it is gone, and the engine still has it */
-    json_t *fed;    /* the spec that the engine has; NULL: it has none */
-    json_t *status; /* as it was written last; NULL: not known */
+    json_t *object; /* NULL: deleted, but still in the engine */
+    json_t *fed;    /* the spec that the engine has; NULL: not in the engine */
+    json_t *status; /* as last written; NULL: unknown */
     bool is_settled;
-    const char *problem; /* a word; NULL: none */
+    const char *problem; /* one word; NULL: none */
     char *message;
 };
 
@@ -31,14 +34,14 @@ struct queue_tree {
     struct cluster_watch *spaces_watch;
     struct loop_timer *status_timer;
     struct writes *writes;
-    int64_t told_ns; /* when the statuses were written last; 0: not yet */
+    int64_t told_ns; /* time of the last write of statuses; 0: none yet */
     bool is_status_due;
-    bool is_loading; /* the first list: fed when all is read */
+    bool is_loading; /* during the first list: the engine is fed after it */
 };
 
 struct queue_entry *queue_tree_find(const struct queue_tree *q, const char *name);
 
-/* queue_tree_feed.c: brings the engine to what the objects say, as far as that can be. */
+/* queue_tree_feed.c: brings the engine to the state of the objects, as far as possible. */
 void queue_tree_feed(struct queue_tree *q);
 
 /* queue_tree_status.c */

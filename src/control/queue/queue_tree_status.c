@@ -1,4 +1,4 @@
-/* queue_tree_status.c - what the engine says of its queues, onto the objects' status */
+/* queue_tree_status.c - the engine's view of queues onto the status of the objects */
 #include "base/log.h"
 #include "base/stamp.h"
 #include "control/queue/queue_tree_private.h"
@@ -6,7 +6,7 @@
 #include "kinds/queue.h"
 
 enum {
-    SHARE_STEP = 1000 /* millionths: what is less is no news */
+    SHARE_STEP = 1000 /* millionths; smaller changes are not written */
 };
 
 static void add_quota(json_t *list, const struct mete_quota_view *v)
@@ -53,8 +53,8 @@ static void put_condition(json_t *object, const struct queue_entry *entry, int64
         (void)object_set_condition(object, "Active", "False", entry->problem, entry->message,
                                    now_ns);
     else if (json_bool_at(entry->object, "spec", "stopped", NULL))
-        (void)object_set_condition(object, "Active", "False", "Stopped", "nothing of it starts",
-                                   now_ns);
+        (void)object_set_condition(object, "Active", "False", "Stopped",
+                                   "the queue is stopped, its workloads do not start", now_ns);
     else
         (void)object_set_condition(object, "Active", "True", "Ready", NULL, now_ns);
 }
@@ -75,7 +75,7 @@ static json_t *status_of(const struct queue_tree *q, const struct queue_entry *e
     return json_incref(status);
 }
 
-/* A merge patch keeps what it does not name: what is gone is named. */
+/* A merge patch keeps members that it does not name: adds null for each removed member. */
 static void drop_old(const json_t *was, json_t *is)
 {
     static const char *const keys[] = {"waiting",  "onHold",       "running", "gpus",
@@ -86,7 +86,7 @@ static void drop_old(const json_t *was, json_t *is)
             json_put(is, keys[i], json_null());
 }
 
-/* Null is as good as absent. */
+/* Would the patch change nothing? Null equals absent. */
 static bool is_same(const json_t *was, json_t *is)
 {
     size_t n = json_object_size(was);
@@ -103,7 +103,7 @@ static bool is_same(const json_t *was, json_t *is)
     return n == 0;
 }
 
-/* The object says what its status is: what was taken back is written again. */
+/* The watch tells the present status; a lost write is repeated. */
 static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     (void)number;
@@ -113,7 +113,8 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
     queue_tree_touch(owner);
 }
 
-static void tell(struct queue_tree *q, struct queue_entry *entry, const struct mete_queue_view *v)
+static void entry_write_status(struct queue_tree *q, struct queue_entry *entry,
+                               const struct mete_queue_view *v)
 {
     AUTO(json_freep) json_t *status = status_of(q, entry, v);
     AUTO(json_freep) json_t *patch = json_object();
@@ -132,7 +133,7 @@ static void tell(struct queue_tree *q, struct queue_entry *entry, const struct m
         LOG(WARN, "status of a queue was not written", S("queue", entry->name), E(e));
 }
 
-/* The root has no status: nothing is in it. */
+/* The object `root` has no status: no workload is in it. */
 void queue_tree_on_status(void *arg)
 {
     struct queue_tree *q = arg;
@@ -145,13 +146,13 @@ void queue_tree_on_status(void *arg)
     q->told_ns = loop_now_ns(q->options.loop);
     for (size_t i = 0; i < mete_queue_count(e); i++) {
         if (mete_queue_view(e, i, &v) != METE_OK)
-            break; /* counted: does not happen */
+            break; /* index in range: does not happen */
         entry = queue_tree_find(q, v.name);
         if (entry && entry->object)
-            tell(q, entry, &v);
+            entry_write_status(q, entry, &v);
     }
     map_each (handle, q->entries, entry, next) {
         if (entry->object && !entry->fed && !text_equal(entry->name, QUEUE_ROOT))
-            tell(q, entry, NULL);
+            entry_write_status(q, entry, NULL);
     }
 }

@@ -1,3 +1,5 @@
+/* reservations.c - Reservation objects in the engine, and their status */
+
 #include "control/queue/reservations.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 #include "base/vec.h"
 #include "control/writes.h"
 
-static const int64_t settle_ns = NS_PER_SEC; /* between two looks at what was picked */
+static const int64_t settle_ns = NS_PER_SEC;                /* between two writes of statuses */
 static const int64_t keep_ns = INT64_C(86400) * NS_PER_SEC; /* after the end, for people to see */
 
 struct entry {
@@ -18,7 +20,7 @@ struct entry {
     json_t *object;
     int64_t start_ns;
     int64_t end_ns;
-    char *problem; /* NULL: the engine has it, or had it until its end */
+    char *problem; /* the engine's refusal; NULL: the engine has or had the reservation */
     bool is_fed;
 };
 
@@ -27,13 +29,13 @@ struct reservations {
     struct entry *entries;
     struct cluster_watch *watch;
     struct loop_timer *status_timer;
-    struct loop_timer *time_timer; /* the next begin or end */
+    struct loop_timer *time_timer; /* of the next start, end or deletion */
     struct writes *writes;
     bool is_status_due;
     bool is_loading;
 };
 
-static struct entry *find(const struct reservations *r, const char *name)
+static struct entry *reservation_find(const struct reservations *r, const char *name)
 {
     struct entry *entry = NULL;
 
@@ -59,7 +61,7 @@ void reservations_touch(struct reservations *r)
     loop_timer_set(r->status_timer, settle_ns);
 }
 
-/* ---- to the engine ---- */
+/* ---- objects to the engine ---- */
 
 static int64_t time_at(const json_t *spec, const char *key)
 {
@@ -106,7 +108,7 @@ static bool is_over(const struct reservations *r, const struct entry *entry)
     return entry->end_ns <= loop_wall_ns(r->options.loop);
 }
 
-static void feed(struct reservations *r, struct entry *entry)
+static void reservation_feed(struct reservations *r, struct entry *entry)
 {
     struct arena *a;
     struct mete_reservation reservation;
@@ -122,10 +124,10 @@ static void feed(struct reservations *r, struct entry *entry)
     if (entry->is_fed)
         return;
     entry->problem = mem_strdup(mete_last_error(r->options.engine));
-    LOG(WARN, "reservation is not kept", S("reservation", entry->name), S("error", entry->problem));
+    LOG(WARN, "reservation was refused", S("reservation", entry->name), S("error", entry->problem));
 }
 
-/* Where it was refused before, what was in its way may be gone. */
+/* An obstacle to refused reservations may be gone. */
 static void feed_refused(struct reservations *r)
 {
     struct entry *entry;
@@ -133,18 +135,18 @@ static void feed_refused(struct reservations *r)
 
     map_each (handle, r->entries, entry, next) {
         if (!entry->is_fed)
-            feed(r, entry);
+            reservation_feed(r, entry);
     }
 }
 
-static void take_out(struct reservations *r, struct entry *entry)
+static void reservation_take_out(struct reservations *r, struct entry *entry)
 {
-    if (entry->is_fed) /* not there: it had ended */
+    if (entry->is_fed) /* missing if the reservation had ended */
         (void)mete_reservation_remove(r->options.engine, entry->name);
     entry->is_fed = false;
 }
 
-/* When its object goes by itself. */
+/* When the object is deleted. */
 static int64_t gone_ns(const struct entry *entry)
 {
     int64_t at_ns = INT64_MAX;
@@ -152,7 +154,7 @@ static int64_t gone_ns(const struct entry *entry)
     return __builtin_add_overflow(entry->end_ns, keep_ns, &at_ns) ? INT64_MAX : at_ns;
 }
 
-/* The engine sees by its cycles what the time is. */
+/* A cycle at each start and end tells the engine the time. */
 static void wake_next(struct reservations *r)
 {
     int64_t now_ns = loop_wall_ns(r->options.loop);
@@ -171,7 +173,7 @@ static void wake_next(struct reservations *r)
         loop_timer_set(r->time_timer, next_ns - now_ns);
 }
 
-static void changed(struct reservations *r)
+static void reservations_changed(struct reservations *r)
 {
     if (r->is_loading)
         return;
@@ -182,13 +184,13 @@ static void changed(struct reservations *r)
 
 static void on_time(void *arg)
 {
-    changed(arg);
+    reservations_changed(arg);
 }
 
-static void put(void *arg, const char *ns, const char *name, const json_t *object)
+static void put_reservation(void *arg, const char *ns, const char *name, const json_t *object)
 {
     struct reservations *r = arg;
-    struct entry *entry = find(r, name);
+    struct entry *entry = reservation_find(r, name);
     bool is_same;
 
     (void)ns;
@@ -205,27 +207,27 @@ static void put(void *arg, const char *ns, const char *name, const json_t *objec
         return;
     entry->start_ns = time_at(json_object_get(object, "spec"), "startTime");
     entry->end_ns = time_at(json_object_get(object, "spec"), "endTime");
-    feed(r, entry);
+    reservation_feed(r, entry);
     feed_refused(r);
-    changed(r);
+    reservations_changed(r);
 }
 
-static void removed(void *arg, const char *ns, const char *name, const json_t *last)
+static void remove_reservation(void *arg, const char *ns, const char *name, const json_t *last)
 {
     struct reservations *r = arg;
-    struct entry *entry = find(r, name);
+    struct entry *entry = reservation_find(r, name);
 
     (void)ns;
     (void)last;
     if (!entry)
         return;
-    take_out(r, entry);
+    reservation_take_out(r, entry);
     entry_free(r, entry);
     feed_refused(r);
-    changed(r);
+    reservations_changed(r);
 }
 
-/* ---- and back ---- */
+/* ---- the engine's picks to the objects ---- */
 
 static json_t *names_tree(const char *const *names, size_t n)
 {
@@ -239,7 +241,7 @@ static json_t *names_tree(const char *const *names, size_t n)
     return list;
 }
 
-/* False: the engine does not have it. */
+/* False: the engine does not have the reservation. */
 static bool view_of(const struct reservations *r, const struct entry *entry,
                     struct mete_reservation_view *ret)
 {
@@ -277,17 +279,18 @@ static json_t *status_of(const struct reservations *r, const struct entry *entry
     return status;
 }
 
-/* The watch says what is there: what was taken back is looked at again. */
+/* The watch tells the present state; a lost write is repeated. */
 static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     (void)number;
     if (!e)
         return;
-    LOG(WARN, "write of a reservation was taken back, tried again", S("reservation", key), E(e));
+    LOG(WARN, "write of a reservation was taken back, will be tried again", S("reservation", key),
+        E(e));
     reservations_touch(owner);
 }
 
-static void tell(struct reservations *r, struct entry *entry)
+static void reservation_write_status(struct reservations *r, struct entry *entry)
 {
     const json_t *was = json_object_get(entry->object, "status");
     AUTO(json_freep) json_t *status = status_of(r, entry);
@@ -305,7 +308,7 @@ static void tell(struct reservations *r, struct entry *entry)
         return;
     json_object_foreach ((json_t *)(uintptr_t)was, key, value)
         if (!json_object_get(status, key))
-            json_put(status, key, json_null()); /* what is gone is named */
+            json_put(status, key, json_null()); /* removes the member */
     json_put(patch, "status", json_incref(status));
     a = writes_begin(r->writes, on_written, entry->name, 0);
     e = writes_end(a, cluster_patch(r->options.cluster, &target, patch, a));
@@ -313,7 +316,7 @@ static void tell(struct reservations *r, struct entry *entry)
         LOG(WARN, "status of a reservation was not written", S("reservation", entry->name), E(e));
 }
 
-static void drop(const struct reservations *r, const struct entry *entry)
+static void reservation_delete(const struct reservations *r, const struct entry *entry)
 {
     const char *uid = json_text_at(entry->object, "metadata", "uid", NULL);
     const struct cluster_target target = {
@@ -323,7 +326,7 @@ static void drop(const struct reservations *r, const struct entry *entry)
     struct err *e = writes_end(a, cluster_remove(r->options.cluster, &target, uid, a));
 
     if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT)
-        LOG(WARN, "reservation that is over was not removed", S("reservation", entry->name), E(e));
+        LOG(WARN, "ended reservation was not deleted", S("reservation", entry->name), E(e));
 }
 
 static void on_status(void *arg)
@@ -335,16 +338,16 @@ static void on_status(void *arg)
     r->is_status_due = false;
     map_each (handle, r->entries, entry, next) {
         if (gone_ns(entry) <= loop_wall_ns(r->options.loop))
-            drop(r, entry);
+            reservation_delete(r, entry);
         else
-            tell(r, entry);
+            reservation_write_status(r, entry);
     }
 }
 
 struct err *reservations_new(const struct reservations_options *o, struct reservations **ret)
 {
     struct reservations *r = mem_alloc(sizeof(*r));
-    const struct cluster_listener listener = {put, removed, r, NULL};
+    const struct cluster_listener listener = {put_reservation, remove_reservation, r, NULL};
     struct err *e;
 
     r->options = *o;

@@ -1,9 +1,9 @@
 /*
- * reservations.h - Reservation objects to the engine, what it picked for them onto their status
+ * reservations.h - Reservation objects to the engine, the engine's picks onto their status
  *
- * One that is over goes a day later. What was picked is given to the engine again after a restart.
- * Where the engine refuses one (its nodes are another's at that time) its status says so, and it is
- * tried again when others change.
+ * A reservation is deleted a day after its end. After a restart the engine gets its earlier picks
+ * again. If the engine refuses a reservation (another has its nodes at that time), its status says
+ * so, and the next change of a reservation retries it.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct reservations_options {
     struct loop *loop;
     struct cluster *cluster;
     struct mete_engine *engine;
-    void (*on_change)(void *arg); /* one came or went, begins or ends */
+    void (*on_change)(void *arg); /* a reservation came, went, begins or ends */
     void *arg;
 };
 
@@ -24,5 +24,5 @@ struct err *reservations_new(const struct reservations_options *o,
                              struct reservations **ret) MUST_CHECK;
 void reservations_free(struct reservations *r); /* accepts NULL */
 
-/* What the engine picked may have changed: the status is looked at again soon. */
+/* The engine's picks may have changed: checks the status again soon. */
 void reservations_touch(struct reservations *r);

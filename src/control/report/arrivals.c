@@ -1,3 +1,5 @@
+/* arrivals.c - a ring of the last arrivals, by kind */
+
 #include "control/report/arrivals.h"
 
 #include <inttypes.h>
@@ -7,14 +9,14 @@
 #include "engine/record/record.h"
 
 enum {
-    NODES_MAX = 4096, /* that are looked at */
-    MODELS_MAX = 8,   /* that a pod names */
+    NODES_MAX = 4096, /* nodes that are kept */
+    MODELS_MAX = 8,   /* of one pod */
     MODEL_SIZE = 32,
-    TOLD_MAX = 256, /* kinds */
+    TOLD_MAX = 256, /* kinds in one mete_demand_set */
     TOLD_PCT = 95,
     MIB_SHIFT = 20,
     FILE_CAP = 16 << 20,
-    GPUS_MAX = 64 /* of a node, as of the engine's */
+    GPUS_MAX = 64 /* limit of the engine for one node */
 };
 
 /* More than any node has. */
@@ -27,7 +29,7 @@ struct kind {
     uint32_t gpu_milli;
     char models[MODELS_MAX][MODEL_SIZE];
     uint32_t n_models;
-    uint32_t count; /* in the ring */
+    uint32_t count; /* its arrivals in the ring */
 };
 
 struct seen_node {
@@ -42,10 +44,10 @@ struct arrivals {
     struct arena *scratch;
     VEC(struct kind) kinds;
     VEC(struct seen_node) nodes;
-    uint16_t ring[ARRIVALS_KEPT]; /* kinds */
-    size_t n;                     /* in it */
-    size_t next;                  /* where the next one goes */
-    uint64_t newest;              /* id */
+    uint16_t ring[ARRIVALS_KEPT]; /* indices of kinds */
+    size_t n;                     /* arrivals in the ring */
+    size_t next;                  /* index of the next arrival */
+    uint64_t newest;              /* the largest id so far */
     uint64_t total;
 };
 
@@ -70,9 +72,9 @@ void arrivals_free(struct arrivals *a)
     free(a);
 }
 
-/* ---- what comes ---- */
+/* ---- arrivals from record lines ---- */
 
-/* A word that a file of values takes: short, printable, without what separates. */
+/* Copies a model name if a file of values can hold it: short, printable, without separators. */
 static bool keep_model(const char *model, char ret[MODEL_SIZE])
 {
     size_t size = model ? strlen(model) : 0;
@@ -105,7 +107,8 @@ static bool is_same_kind(const struct kind *a, const struct kind *b)
     return true;
 }
 
-/* Its place; ARRIVALS_KINDS_MAX: there are too many. One that nobody asks for any more gives way.
+/*
+ * The index of the kind; ARRIVALS_KINDS_MAX: too many kinds. A kind without arrivals is replaced.
  */
 static size_t find_kind(struct arrivals *a, const struct kind *k)
 {
@@ -131,12 +134,13 @@ static void add_arrival(struct arrivals *a, const struct kind *k)
     size_t kind;
 
     if (a->n == ARRIVALS_KEPT)
-        a->kinds.at[a->ring[a->next]].count--; /* the oldest goes */
+        a->kinds.at[a->ring[a->next]].count--; /* the oldest arrival leaves the ring */
     else
         a->n++;
     kind = find_kind(a, k);
     if (kind == ARRIVALS_KINDS_MAX)
-        kind = a->ring[(a->next + ARRIVALS_KEPT - 1) % ARRIVALS_KEPT]; /* as the one before */
+        kind = a->ring[(a->next + ARRIVALS_KEPT - 1) %
+                       ARRIVALS_KEPT]; /* counted as the kind of the previous arrival */
     a->kinds.at[kind].count++;
     a->ring[a->next] = (uint16_t)kind;
     a->next = (a->next + 1) % ARRIVALS_KEPT;
@@ -237,7 +241,7 @@ size_t arrivals_recent(const struct arrivals *a)
     return a->n;
 }
 
-/* ---- kept over a restart ---- */
+/* ---- state over a restart ---- */
 
 static json_t *kind_tree(const struct kind *k)
 {
@@ -254,7 +258,7 @@ static json_t *kind_tree(const struct kind *k)
     return o;
 }
 
-/* The i-th of the ring, the oldest first. */
+/* The kind of arrival `i` in the ring, the oldest first. */
 static size_t kind_at(const struct arrivals *a, size_t i)
 {
     return a->ring[(a->next + ARRIVALS_KEPT - a->n + i) % ARRIVALS_KEPT];
@@ -301,13 +305,13 @@ struct err *arrivals_load(struct arrivals *a, const json_t *saved)
     size_t i;
 
     if (json_array_size(kinds) > ARRIVALS_KINDS_MAX || json_array_size(ring) > ARRIVALS_KEPT)
-        return err_new(ERR_INVALID, "too many arrivals, or kinds of them");
+        return err_new(ERR_INVALID, "too many arrivals or kinds");
     json_array_foreach (ring, i, value) {
         const json_t *kind = json_array_get(kinds, (size_t)json_integer_value(value));
         struct kind k;
 
         if (!json_is_integer(value) || !kind || !read_kind(kind, &k))
-            return err_new(ERR_INVALID, "arrival %zu is of no kind", i);
+            return err_new(ERR_INVALID, "arrival %zu has no valid kind", i);
         add_arrival(a, &k);
     }
     a->newest = (uint64_t)json_int(saved, "newest", 0);
@@ -315,9 +319,9 @@ struct err *arrivals_load(struct arrivals *a, const json_t *saved)
     return NULL;
 }
 
-/* ---- to whoever learns ---- */
+/* ---- output for learning ---- */
 
-/* False: it is larger than any node that is looked at. */
+/* False: the pod is larger than any node. */
 static bool add_pod(struct buf *out, const struct kind *k)
 {
     if (k->gpus > GPUS_MAX || k->cpu_milli > AMOUNT_MAX || k->memory_mib > AMOUNT_MAX)
@@ -365,7 +369,7 @@ static int compare_counts(const void *x, const void *y)
 
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
-    return (a > b) - (a < b); /* of one array: by their place in it */
+    return (a > b) - (a < b); /* both in one array: by index */
 }
 
 enum mete_result arrivals_tell(const struct arrivals *a, struct mete_engine *e)

@@ -1,10 +1,9 @@
 /*
- * arrivals.h - what a cluster's users ask for: the last ARRIVALS_KEPT jobs, and the nodes they are
- * for
+ * arrivals.h - what users ask for: the last ARRIVALS_KEPT pods, their kinds, and the nodes
  *
- * Fed with the lines of the scheduler's engine (engine/record/record.h), so that whatever waits is
- * seen, whoever made it. A job counts once: ids grow, and what is not above the newest one was seen
- * before, also before a restart. Kept in 16 KiB, and its kinds.
+ * Fed with the record lines of the scheduler's engine (engine/record/record.h), so that every
+ * waiting workload counts, whatever door it came through. A workload counts once: ids grow, so an
+ * id not above the newest was seen before, also before a restart. 16 KiB of memory, and the kinds.
  */
 #pragma once
 
@@ -21,18 +20,23 @@ struct arrivals;
 struct arrivals *arrivals_new(void);
 void arrivals_free(struct arrivals *a); /* accepts NULL */
 
-/* For struct mete_options. Lines that are not about nodes and new workloads cost nothing. */
+/* For struct mete_options. Lines other than nodes and new workloads cost nothing. */
 void arrivals_line(void *arrivals, const char *text, size_t size);
 
-uint64_t arrivals_total(const struct arrivals *a); /* pods, ever */
-size_t arrivals_recent(const struct arrivals *a);  /* of these, kept */
+uint64_t arrivals_total(const struct arrivals *a); /* pods since the beginning */
+size_t arrivals_recent(const struct arrivals *a);  /* pods among the last ARRIVALS_KEPT */
 
-/* What a restart should not forget; a new reference. And back: ERR_INVALID where it is not that. */
+/*
+ * The state to keep over a restart, as a new reference, and the way back: ERR_INVALID if `saved` is
+ * malformed.
+ */
 json_t *arrivals_save(const struct arrivals *a);
 struct err *arrivals_load(struct arrivals *a, const json_t *saved) MUST_CHECK;
 
-/* As `mete sim learn` reads them: nodes with gpus, the pods as they came, the first one first.
- * False: no node has gpus, or nothing came. */
+/*
+ * The input files of `mete sim learn`: the nodes with gpus, and the pods in the order of arrival.
+ * False: no node has gpus, or no pod came.
+ */
 struct arrivals_files {
     struct buf nodes;
     struct buf pods;
@@ -40,5 +44,5 @@ struct arrivals_files {
 bool arrivals_format(const struct arrivals *a, struct arrivals_files *ret);
 void arrivals_files_done(struct arrivals_files *f);
 
-/* Tells the engine what is asked for: the most frequent kinds, until these are 95 % of all. */
+/* Tells the engine the usual demand: the most frequent kinds, up to 95 % of all pods. */
 enum mete_result arrivals_tell(const struct arrivals *a, struct mete_engine *e);

@@ -1,3 +1,5 @@
+/* free.c - the report of jobs that could start now */
+
 #include "control/report/free.h"
 
 #include <stdlib.h>
@@ -10,19 +12,19 @@
 enum {
     SIZES_MAX = 16,
     GPUS_MAX = 64,    /* as many as a node has */
-    STARTS_MAX = 256, /* jobs of a size that are counted: more are as good */
+    STARTS_MAX = 256, /* jobs counted of one size; more are reported as "or more" */
     MODELS_MAX = 32
 };
 
-/* Gpus of one model, over all nodes. */
+/* The gpus of one model over all nodes. */
 struct stock {
     const char *model; /* borrowed from the view */
     int64_t n_gpus;
     int64_t n_free;
-    int64_t most_free; /* on one node */
-    const char *node;  /* that one */
+    int64_t most_free; /* free gpus of the best node */
+    const char *node;  /* the best node */
 
-    const char *here; /* the node that is counted */
+    const char *here; /* the node that is being counted */
     int64_t free_here;
     bool takes_pods;
 };
@@ -79,7 +81,7 @@ static bool is_allowed(const json_t *namespaces, const char *ns)
     return !namespaces;
 }
 
-/* The queue of what is submitted there without one of its own. */
+/* The queue of pods in the namespace that name none. */
 static char *queue_of_namespace(const struct views *v, const char *ns)
 {
     AUTO(json_freep) json_t *object = cluster_get(v->cluster, "", "namespaces", "", ns);
@@ -100,7 +102,7 @@ static struct err *read_queue(const struct views *v, const struct report_questio
         ns = "default";
     if (!is_allowed(q->namespaces, ns))
         return err_new(ERR_FORBIDDEN,
-                       "what namespace \"%.64s\" could start is not told to user "
+                       "free capacity for namespace \"%.64s\" is forbidden for user "
                        "\"%.64s\"",
                        ns, q->user);
     r->queue = queue && *queue ? mem_strdup(queue) : queue_of_namespace(v, ns);
@@ -109,7 +111,7 @@ static struct err *read_queue(const struct views *v, const struct report_questio
 
 /* ---- the answer ---- */
 
-/* Nodes are by name there. */
+/* Does the node take pods? The engine's nodes are sorted by name. */
 static bool takes_pods(struct mete_engine *e, const char *name)
 {
     size_t first = 0;
@@ -121,7 +123,7 @@ static bool takes_pods(struct mete_engine *e, const char *name)
         int order;
 
         if (mete_node_view(e, middle, &node) != METE_OK)
-            return false; /* counted: does not happen */
+            return false; /* index in range: does not happen */
         order = strcmp(node.name, name);
         if (order == 0)
             return node.takes_pods;
@@ -144,7 +146,7 @@ static struct stock *find_stock(struct stocks *all, const char *model)
     return &all->at[all->n++];
 }
 
-/* The gpus come node by node. */
+/* Adds a gpu to its model's stock. The gpus come node by node. */
 static void count_gpu(struct mete_engine *e, struct stocks *all, const json_t *gpu)
 {
     const char *node = json_text_at(gpu, "spec", "node", NULL);
@@ -170,7 +172,7 @@ static void count_gpu(struct mete_engine *e, struct stocks *all, const json_t *g
     s->node = node;
 }
 
-/* How many jobs of so many gpus of that model could start. */
+/* How many jobs with this many gpus of the model could start. */
 static uint32_t count_starts(const struct report *r, const char *model, uint32_t gpus, uint32_t max)
 {
     const struct mete_amount pods = {"pods", 1};

@@ -1,10 +1,10 @@
 /*
- * free.h - what could start now: by model of gpu the largest set on one node, and how many jobs of
- * each size, one beside the other, within the quotas of the queue that is asked about
+ * free.h - what could start now: for each gpu model the largest set of gpus on one node, and how
+ * many jobs of each size could start side by side within the quotas of a queue
  *
- * GET /apis/mete.dev/v1/free with `queue`, or `namespace` (its queue; "default"), and `gpus` (a
- * list with commas, "1,2,4,8") and `time` (their time limit, "30m"; none). Found by placing them in
- * the engine; a job asks for little besides gpus.
+ * GET /apis/mete.dev/v1/free with `queue`, or with `namespace` (its queue; "default"), `gpus` (a
+ * list with commas, "1,2,4,8") and `time` (the jobs' time limit, "30m"; default: none). Found by
+ * trial placements in the engine; a trial job requests little besides gpus.
  */
 #pragma once
 

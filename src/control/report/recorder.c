@@ -1,3 +1,5 @@
+/* recorder.c - the pieces of the record, and their folding */
+
 #include "control/report/recorder.h"
 
 #include <inttypes.h>
@@ -13,12 +15,11 @@ enum {
     PIECE_BYTES = 1 << 20,
     PIECES_MAX = 64,
     STATE_MAX = 16 << 20,
-    FOLD_STEP = 64 << 10, /* bytes of text in a turn of the loop */
+    FOLD_STEP = 64 << 10, /* bytes of text in one turn of the loop */
     TEXT_CAP = 4 << 20 | RECORD_LINE_MAX,
 };
 
-/* Nothing is folded for so long after somebody asked, so that he gets the pieces that he was told
- * of. */
+/* Keeps pieces for 10 s after a client listed them, so that it can still fetch them. */
 #define ASKED_NS (INT64_C(10) * NS_PER_SEC)
 
 struct piece {
@@ -32,13 +33,13 @@ struct recorder {
     struct recorder_options options;
     struct loop_timer *fold_timer;
     struct record_fold *state;
-    struct buf text; /* of the last piece, which is not compressed yet */
+    struct buf text; /* of the last piece, not compressed yet */
     VEC(struct piece) pieces;
-    uint64_t first;     /* the number of pieces.at[0] */
-    char *folding;      /* the text of pieces.at[0], while it is folded */
-    size_t folded_size; /* so much of it is */
-    uint64_t folded;    /* how often something was */
-    int64_t asked_ns;   /* 0: never */
+    uint64_t first;     /* number of pieces.at[0] */
+    char *folding;      /* text of pieces.at[0] while it is being folded; else NULL */
+    size_t folded_size; /* bytes of `folding` that are in the state */
+    uint64_t folded;    /* number of folding steps so far */
+    int64_t asked_ns;   /* time of the last request; 0: none */
     bool is_off;
 };
 
@@ -64,7 +65,7 @@ static void drop_pieces(struct recorder *r)
 
 static void turn_off(struct recorder *r, const char *why)
 {
-    LOG(WARN, "the engine is not recorded any more", S("cause", why));
+    LOG(WARN, "the engine is no longer recorded", S("cause", why));
     r->is_off = true;
     loop_timer_stop(r->fold_timer);
     drop_pieces(r);
@@ -73,7 +74,7 @@ static void turn_off(struct recorder *r, const char *why)
     r->state = NULL;
 }
 
-static bool expand(const struct piece *p, char **ret)
+static bool piece_expand(const struct piece *p, char **ret)
 {
     char *text = mem_alloc(p->text_size + 1);
     uLongf size = p->text_size;
@@ -86,7 +87,7 @@ static bool expand(const struct piece *p, char **ret)
     return true;
 }
 
-/* The last piece is full: a new one begins. */
+/* Compresses the full last piece and begins a new one. */
 static void close_piece(struct recorder *r)
 {
     uLongf size = compressBound(r->text.size);
@@ -94,7 +95,7 @@ static void close_piece(struct recorder *r)
 
     if (compress2(at, &size, (const Bytef *)r->text.at, r->text.size, Z_BEST_SPEED) != Z_OK) {
         free(at);
-        turn_off(r, "its lines cannot be compressed");
+        turn_off(r, "the lines cannot be compressed");
         return;
     }
     vec_add(&r->pieces, (struct piece){mem_realloc(at, size), size, r->text.size});
@@ -115,7 +116,7 @@ void recorder_line(void *recorder, const char *text, size_t size)
         close_piece(r);
 }
 
-/* The oldest piece is all in the state. */
+/* Drops the oldest piece, all of which is in the state. */
 static void drop_oldest(struct recorder *r)
 {
     free(r->folding);
@@ -126,13 +127,13 @@ static void drop_oldest(struct recorder *r)
     r->first++;
 }
 
-/* Lines of the oldest piece, about FOLD_STEP of them. */
+/* Folds about FOLD_STEP bytes of lines of the oldest piece. */
 static struct err *fold_some(struct recorder *r)
 {
     const struct piece *p = &r->pieces.at[0];
     size_t end = r->folded_size + FOLD_STEP;
 
-    if (!r->folding && !expand(p, &r->folding))
+    if (!r->folding && !piece_expand(p, &r->folding))
         return err_new(ERR_INTERNAL, "a piece cannot be read back");
     r->folded++;
     while (r->folded_size < p->text_size && r->folded_size < end) {
@@ -192,14 +193,14 @@ void recorder_free(struct recorder *r)
     free(r);
 }
 
-/* ---- whoever asks ---- */
+/* ---- requests ---- */
 
 static struct err *put_lines(json_t *o, const char *key, struct str text)
 {
     json_t *value = json_stringn(text.at ? text.at : "", text.size);
 
     if (!value)
-        return err_new(ERR_INTERNAL, "a recording is no UTF-8");
+        return err_new(ERR_INTERNAL, "the recording is not valid UTF-8");
     json_put(o, key, value);
     return NULL;
 }
@@ -223,14 +224,15 @@ static struct err *tell_piece(struct recorder *r, const struct report *q, json_t
     size_t from = q->piece == r->first ? r->folded_size : 0;
 
     if (q->folded != r->folded || q->piece < r->first)
-        return err_new(ERR_EXPIRED, "piece %" PRIu64 " was folded meanwhile: ask anew", q->piece);
+        return err_new(ERR_EXPIRED, "piece %" PRIu64 " was folded meanwhile: start again",
+                       q->piece);
     if (q->piece > r->first + r->pieces.n)
         return err_new(ERR_BAD_REQUEST, "piece %" PRIu64 ": the last one is %" PRIu64, q->piece,
                        r->first + r->pieces.n);
     if (q->piece == r->first + r->pieces.n)
         return put_lines(answer, "text", (struct str){r->text.at, r->text.size});
     p = &r->pieces.at[q->piece - r->first];
-    if (!expand(p, &text))
+    if (!piece_expand(p, &text))
         return err_new(ERR_INTERNAL, "a piece cannot be read back");
     return put_lines(answer, "text", (struct str){text + from, p->text_size - from});
 }
@@ -249,8 +251,8 @@ static void on_report(void *arg)
     AUTO(err_freep) struct err *e = NULL;
 
     if (r->is_off)
-        e = err_new(ERR_UNAVAILABLE, "the engine is not recorded any more: the cluster is too "
-                                     "large, see the server's log");
+        e = err_new(ERR_UNAVAILABLE, "the engine is no longer recorded: the cluster is too large, "
+                                     "see the server's log");
     else if (q->has_piece)
         e = tell_piece(r, q, answer);
     else
@@ -274,11 +276,12 @@ static struct err *read_question(const struct report_question *from, struct repo
     json_t *value;
 
     if (from->namespaces)
-        return err_new(ERR_FORBIDDEN, "a recording tells of all namespaces: only those who may "
+        return err_new(ERR_FORBIDDEN, "a recording covers all namespaces: only users who may "
                                       "read all of them get it");
     json_object_foreach ((json_t *)(uintptr_t)from->parameters, key, value) {
         if (!text_equal(key, "piece") && !text_equal(key, "folded"))
-            return err_new(ERR_BAD_REQUEST, "parameter %.64s: want piece and folded", key);
+            return err_new(ERR_BAD_REQUEST, "unknown parameter '%.64s': want piece and folded",
+                           key);
         q->has_piece = true;
     }
     if (!q->has_piece)

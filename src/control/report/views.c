@@ -1,3 +1,5 @@
+/* views.c - the view of workloads */
+
 #include "control/report/views.h"
 
 #include "base/arena.h"
@@ -12,7 +14,7 @@ static json_t *text_or_null(const char *text)
 {
     json_t *value = text ? json_string(text) : NULL;
 
-    return value ? value : json_null(); /* also where it is no UTF-8 */
+    return value ? value : json_null(); /* also for invalid UTF-8 */
 }
 
 static const char *phase_of(const json_t *pod)
@@ -104,7 +106,10 @@ static json_t *placement_tree(const json_t *pod)
     return placement;
 }
 
-/* The first of the containers that failed, else of those that ended. */
+/*
+ * The exit code of the first failed container, else of the first that ended; the time of the last
+ * end.
+ */
 static void put_end(json_t *status, const json_t *pod)
 {
     json_t *containers = json_at(pod, "status", "containerStatuses", NULL);

@@ -1,9 +1,11 @@
+/* views_gpus.c - the view of gpus */
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "control/report/views.h"
 #include "kinds/pod/pod_state.h"
 
-/* {from, to, ...}: members of the node's annotation and what they are called here. */
+/* Members that the view copies from the node's annotation. */
 static const char *const spec_members[] = {
     "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
 
@@ -31,7 +33,7 @@ static json_t *holder_tree(struct views *v, const char *uuid)
     return o;
 }
 
-/* A name that a path can carry; uuids are such already. */
+/* The view of one gpu. Its name is the uuid, which fits in a path. */
 static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
 {
     const char *uuid = json_text(gpu, "uuid");
@@ -64,7 +66,7 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
     return o;
 }
 
-/* The gpus of one node go to `list`; with `uuid` that one only. */
+/* Adds the gpus of one node to `list`; with `uuid` only that gpu. */
 static void add_node(struct views *v, const json_t *node, const char *uuid, json_t *list)
 {
     const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
@@ -75,7 +77,7 @@ static void add_node(struct views *v, const json_t *node, const char *uuid, json
 
     if (text)
         e = json_parse(str_of(text), &gpus);
-    if (e) /* said when the scheduler read it */
+    if (e) /* the scheduler has logged it */
         return;
     json_array_foreach (gpus, i, gpu) {
         if (!uuid || text_equal(uuid, json_text(gpu, "uuid")))

@@ -1,4 +1,4 @@
-/* views_reason.c - why something waits, as the contract of `mete why` has it */
+/* views_reason.c - the reason of a waiting pod, in the members that `mete why` documents */
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/report/views.h"
@@ -20,7 +20,7 @@ static json_t *text_or_null(const char *text)
 {
     json_t *value = text ? json_string(text) : NULL;
 
-    return value ? value : json_null(); /* also where it is no UTF-8 */
+    return value ? value : json_null(); /* also for invalid UTF-8 */
 }
 
 static json_t *blocking_tree(const struct mete_reason *r)
@@ -64,7 +64,7 @@ static json_t *nodes_tree(const struct mete_reason *r)
     return list;
 }
 
-/* null where nothing is known. */
+/* null: no estimate. */
 static json_t *estimate_tree(const struct mete_reason *r)
 {
     json_t *o;
@@ -78,7 +78,7 @@ static json_t *estimate_tree(const struct mete_reason *r)
     return o;
 }
 
-/* All members are always there. */
+/* All members are always present. */
 static json_t *reason_tree(const struct mete_reason *r)
 {
     json_t *o = json_object();
@@ -101,7 +101,7 @@ static json_t *reason_tree(const struct mete_reason *r)
     return o;
 }
 
-/* False: there is none such. */
+/* False: no such queue. */
 static bool find_queue(struct mete_engine *e, const char *name, struct mete_queue_view *ret)
 {
     for (size_t i = 0; i < mete_queue_count(e); i++)
@@ -122,7 +122,7 @@ static void put_limit(json_t *o, const char *key, const char *resource, int64_t 
     json_put_text(o, key, text);
 }
 
-/* What its queue and those above it hold, of what they have a quota of. */
+/* The holdings of the queue and of its ancestors, for the resources with a quota. */
 static json_t *quotas_tree(struct mete_engine *e, const char *queue)
 {
     json_t *list = json_array();

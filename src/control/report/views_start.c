@@ -1,10 +1,10 @@
-/* views_start.c - what keeps a bound pod from running: its image, its configuration, or its end */
+/* views_start.c - why a bound pod does not run: its image, its configuration or its crashes */
 #include "base/mem.h"
 #include "control/report/views.h"
 #include "kinds/pod/pod_state.h"
 
 struct start_cause {
-    const char *waiting; /* reason of the container's state `waiting` */
+    const char *waiting; /* the container's reason in the state `waiting` */
     const char *code;
     const char *advice;
 };
@@ -13,7 +13,7 @@ static const char advice_pull[] =
     "look at the image's name, the registry and imagePullSecrets; `mete image pull IMAGE` tries "
     "at once, `mete image import FILE IMAGE` brings the image from a file";
 static const char advice_create[] =
-    "mend the field that the message names, in a new job; `mete doctor` looks at the machine";
+    "correct the field that the message names, in a new job; `mete doctor` looks at the machine";
 
 static const struct start_cause start_causes[] = {
     {"ErrImagePull", "ImagePullFailed", advice_pull},
@@ -21,12 +21,12 @@ static const struct start_cause start_causes[] = {
     {"ErrImageNeverPull", "ImageNotFound",
      "`mete image import FILE IMAGE` brings the image, and the pod starts by itself; or let it be "
      "pulled: imagePullPolicy IfNotPresent"},
-    {"InvalidImageName", "InvalidImageName", "mend the image's name, in a new job"},
+    {"InvalidImageName", "InvalidImageName", "correct the image's name, in a new job"},
     {"CreateContainerConfigError", "ConfigNotFound",
-     "create what the message names, and the pod starts by itself"},
+     "create the object that the message names, and the pod starts by itself"},
     {"CreateContainerError", "ContainerNotCreated", advice_create},
     {"RunContainerError", "ContainerNotCreated", advice_create},
-    {"CrashLoopBackOff", "CrashLoop", "`mete logs JOB --previous` shows what it wrote last"},
+    {"CrashLoopBackOff", "CrashLoop", "`mete logs JOB --previous` shows the last output"},
 };
 
 static const struct start_cause *cause_find(const char *waiting)
@@ -41,10 +41,13 @@ static json_t *text_or_null(const char *text)
 {
     json_t *value = text ? json_string(text) : NULL;
 
-    return value ? value : json_null(); /* also where it is no UTF-8 */
+    return value ? value : json_null(); /* also for invalid UTF-8 */
 }
 
-/* "container main ended with exit code 3, 4 times; back-off 40s ..." The caller frees it. */
+/*
+ * "container main ended with exit code 3 and was restarted 4 times: back-off 40s ..." The caller
+ * frees it.
+ */
 static char *message_of(const json_t *container, const struct start_cause *cause)
 {
     const json_t *waiting = json_at(container, "state", "waiting", NULL);
@@ -61,7 +64,7 @@ static char *message_of(const json_t *container, const struct start_cause *cause
     return mem_format("container %s: %s", name ? name : "", text);
 }
 
-/* Members of a scheduler's reason that have no meaning here are null or empty. */
+/* Members of a scheduler's reason without a meaning here are null or empty. */
 static json_t *start_tree(const json_t *pod, const json_t *container,
                           const struct start_cause *cause)
 {
@@ -75,7 +78,7 @@ static json_t *start_tree(const json_t *pod, const json_t *container,
     json_put_text(o, "class", "yours");
     json_put(o, "message", text_or_null(message));
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        (void)json_array_at(o, lists[i]); /* made empty */
+        (void)json_array_at(o, lists[i]); /* created empty */
     json_put_int(o, "nodesLeftOut", 0);
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
         json_put(o, unknown[i], json_null());

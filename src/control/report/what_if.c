@@ -1,3 +1,5 @@
+/* what_if.c - the report of a what-if question */
+
 #include "control/report/what_if.h"
 
 #include <stdlib.h>
@@ -42,7 +44,7 @@ struct err *what_if_begin(struct views *v, const struct report_question *q, repo
     while (rest.size > 0) {
         struct str one = str_cut(&rest, ';');
 
-        if (one.size > 0) /* UTF-8, as all that comes through the door */
+        if (one.size > 0) /* valid UTF-8: the door checks parameters */
             (void)json_array_append_new(changes, json_stringn(one.at, one.size));
     }
     TRY(scheduler_what_if(v->scheduler, changes, q->namespaces, &answer));

@@ -1,7 +1,7 @@
 /*
- * what_if.h - who would start if something changed: a report of the engine's trial
+ * what_if.h - a report of the workloads that would start after a change, by a trial in the engine
  *
- * GET /apis/mete.dev/v1/what-if with `changes`, as scheduler_what_if, joined by ";".
+ * GET /apis/mete.dev/v1/what-if with `changes`, as for scheduler_what_if, joined by ";".
  */
 #pragma once
 
