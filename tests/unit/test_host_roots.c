@@ -12,10 +12,9 @@ static void a_root_is_refused_with_its_reason(void **state)
         {"/data/sets:ro", NULL},
         {"/srv//x/", NULL},
         {"/data/", "host path root '/data' is given twice"},
-        {"/", "host path root '/': that is all of the machine; name the directories that are for "
-              "everybody"},
-        {"//:ro", "host path root '/': that is all of the machine; name the directories that are "
-                  "for everybody"},
+        {"/", "host path root '/': want directories that all users may mount, not the whole node"},
+        {"//:ro",
+         "host path root '/': want directories that all users may mount, not the whole node"},
         {"data", "host path root 'data': want an absolute path without '.' and '..'"},
         {"", "host path root '': want an absolute path without '.' and '..'"},
         {"/a/../b", "host path root '/a/../b': want an absolute path without '.' and '..'"},
