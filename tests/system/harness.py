@@ -336,15 +336,18 @@ def check_rest(role, pid, before):
     is_idle(pid)
 
 
+def kubectl_version(kubectl):
+    """Such as (1, 33); None: it is not there, or does not tell."""
+    with contextlib.suppress(FileNotFoundError):
+        m = re.search(r"v(\d+)\.(\d+)", execute([kubectl, "version", "--client"]).out)
+        return m and (int(m[1]), int(m[2]))
+
+
 def check_kubectl():
     """Tests fail, rather than skip, where kubectl is missing or older than what they use."""
-    try:
-        out = execute([KUBECTL, "version", "--client"]).out
-    except FileNotFoundError:
-        out = ""
-    m = re.search(r"v(\d+)\.(\d+)", out)
-    found = f"is {m[0]}" if m else "is not there" if not out else "does not tell its version"
-    check(m and (int(m[1]), int(m[2])) >= KUBECTL_MIN,
+    version = kubectl_version(KUBECTL)
+    found = "is {}.{}".format(*version) if version else "is not there, or does not tell its version"
+    check(version and version >= KUBECTL_MIN,
           f"{KUBECTL} {found}: system tests need kubectl {KUBECTL_MIN[0]}.{KUBECTL_MIN[1]} or newer; "
           "`tools/bootstrap --tests` makes build/kubectl/kubectl, KUBECTL=PATH names another one")
 

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 
-from harness import KUBECTL, Failure, Mete, Skip, check, equal, execute, own_python, wait
+from harness import KUBECTL, KUBECTL_MIN, Failure, Mete, Skip, check, equal, execute, kubectl_version, own_python, wait
 
 LARGE = 100 * 1000 * 1000
 
@@ -176,7 +176,9 @@ def test_kubectl_forwards_over_spdy():
 
 def test_old_kubectls_forward():
     """Those that speak SPDY alone, where this machine has one."""
-    old = sorted(glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.2*"))[:1] + glob.glob("/usr/bin/kubectl1.2*")
+    old = sorted(glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.2*"))[:1]
+    if (kubectl_version("/usr/bin/kubectl") or KUBECTL_MIN) < KUBECTL_MIN:
+        old.append("/usr/bin/kubectl")  # Debian 12's is 1.20
     if not old:
         raise Skip("no kubectl before 1.30 is here")
     with Mete() as m:
