@@ -1,4 +1,5 @@
-/* Rows of attempts: when one closes, what it says. See account.h for what they mean. */
+/* account.c - rows of attempts, and the clock of accounting */
+
 #include "kinds/account/account.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@ void account_key_before(int64_t to_ns, char ret[ACCOUNT_KEY_SIZE])
     (void)snprintf(ret, ACCOUNT_KEY_SIZE, "%0*" PRId64, ACCOUNT_TIME_DIGITS, to_ns);
 }
 
-/* Whether a row of `r` ends at `ns` or later. */
+/* Does a row of `r` end at `ns` or later? */
 static bool is_after(const struct store *s, const struct store_range *r, int64_t ns)
 {
     char key[ACCOUNT_KEY_SIZE];
@@ -35,8 +36,8 @@ static bool is_after(const struct store *s, const struct store_range *r, int64_t
     return is_after;
 }
 
-/* The latest end in a range of rows, found by halving: rows are many, and only their order tells.
- */
+/* The latest end in a range of rows, by bisection: there are many rows, and no call seeks the last
+ * key. */
 static int64_t latest_end(const struct store *s, const struct store_range *r)
 {
     int64_t low = 0;
@@ -81,7 +82,7 @@ int64_t account_now_ns(struct account_clock *c, const struct store *s, const str
     return c->last_ns;
 }
 
-/* ---- what goes on ---- */
+/* ---- open attempts ---- */
 
 static const char *model_of(const json_t *gpus, const char *uuid)
 {
@@ -136,7 +137,7 @@ void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t 
     json_put(entry, "gpus", list);
 }
 
-/* ---- how it ended ---- */
+/* ---- endings ---- */
 
 static const char *const status_lists[] = {"containerStatuses", "initContainerStatuses"};
 
@@ -168,7 +169,7 @@ static const json_t *status_of(const json_t *pod, size_t list, const char *name)
     return NULL;
 }
 
-/* How an attempt ended, and what it used. */
+/* The end of an attempt, and its usage. */
 struct ending {
     const char *cause; /* static */
     bool has_code;
@@ -183,7 +184,7 @@ static const char *cause_of_exit(const json_t *terminated)
     return json_int(terminated, "exitCode", 1) == 0 ? "Completed" : "Failed";
 }
 
-/* Takes a container's end in: the first that failed counts, else the first. */
+/* Adds a container's end: the first failure counts, else the first end. */
 static void add_exit(struct ending *end, const json_t *terminated)
 {
     int64_t code = json_int(terminated, "exitCode", 0);
@@ -232,7 +233,7 @@ static json_t *usage_of(const json_t *pod)
     return e ? NULL : usage;
 }
 
-/* The attempts of containers that were restarted between `before` and `after`. */
+/* The ending of the containers' attempts that restarts ended between `before` and `after`. */
 static struct ending ending_of_restart(const json_t *before, const json_t *after)
 {
     struct ending end = {.usage = {-1, -1, -1}};
@@ -290,7 +291,7 @@ static const char *cause_of_pod(const json_t *pod, const struct ending *end)
     return text_equal(end->cause, "OOMKilled") ? "OOMKilled" : "Failed";
 }
 
-/* The last attempt of each container, and what became of the pod. */
+/* The ending of each container's last attempt, with the pod's cause. */
 static struct ending ending_of_pod(const json_t *pod)
 {
     struct ending end = {.usage = {-1, -1, -1}};
@@ -309,9 +310,9 @@ static struct ending ending_of_pod(const json_t *pod)
     return end;
 }
 
-/* ---- the row ---- */
+/* ---- rows ---- */
 
-/* What the attempts of one pod have in common. */
+/* The common part of the rows of a pod's attempts. */
 struct subject {
     struct txn *txn;
     const char *ns;
@@ -360,13 +361,11 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
 }
 
 enum {
-    UNSEEN_MAX = 64 /* rows for restarts that the server never heard of one by one */
+    UNSEEN_MAX = 64 /* rows for restarts that the server saw only as a count */
 };
 
-/*
- * The rows of attempts up to `last`, which ends at `to_ns` as `end` tells. Of those before it
- * nothing was seen but that they were: they get no time of their own.
- */
+/* Puts rows of the attempts up to `last`, which ends at `to_ns` with `end`. The server saw nothing
+ * of the attempts before it but their number: their rows last no time. */
 static void put_rows(const struct subject *s, int64_t last, int64_t to_ns, const struct ending *end)
 {
     const struct ending unseen = {.cause = "Unknown", .usage = {-1, -1, -1}};
@@ -400,7 +399,7 @@ void account_close(struct txn *t, const char *ns, const char *placement, const j
 
 /* ---- restarts ---- */
 
-/* Borrowed from `placement`. */
+/* The pod's entry in `placement`, borrowed. */
 static json_t *entry_of(const json_t *placement, const char *uid)
 {
     json_t *entry;

@@ -1,4 +1,5 @@
-/* account_check.c - the invariant "accounting adds up", proved from what is stored */
+/* account_check.c - the check of the invariant "accounting adds up" on stored objects */
+
 #include <inttypes.h>
 
 #include "base/map.h"
@@ -11,14 +12,14 @@ struct checked {
     VEC(struct account_span) held;
     VEC(struct account_span) up;
     VEC(struct account_span) out;
-    size_t n_open; /* attempts that go on and name it */
+    size_t n_open; /* open attempts that name the gpu */
     bool is_in_ledger;
 };
 
 struct check {
     const struct store *store;
     struct checked *gpus;
-    struct err *e; /* the first thing that is wrong */
+    struct err *e; /* the first fault */
 };
 
 static void checked_free(struct checked *g)
@@ -170,7 +171,7 @@ struct err *account_check(const struct store *s, int64_t from_ns, int64_t to_ns)
     map_each (handle, c.gpus, g, tmp) {
         if (!e && !c.e)
             e = check_gpu(g, (struct account_span){from_ns, to_ns});
-        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; the gpu is in the map once */
         map_remove(handle, c.gpus, g);
         checked_free(g);
     }

@@ -1,5 +1,5 @@
-/* account_gpus.c - when each gpu was there, and when it could be given away: written with its node
- */
+/* account_gpus.c - the states of gpus over time, written with their node */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -8,13 +8,13 @@
 #include "kinds/pod/pod_state.h"
 #include "model/gpu.h"
 
-/* One write of a node. */
+/* A write of a node. */
 struct node_change {
     const struct store *store;
     struct txn *txn;
     const char *node;
-    const json_t *after; /* NULL: it goes */
-    json_t *gpus;        /* its lists, before and after */
+    const json_t *after; /* NULL: the node is removed */
+    json_t *gpus;        /* the node's list after the write */
     json_t *gpus_before;
     struct account_clock *clock;
     int64_t now_ns;
@@ -44,7 +44,7 @@ static const json_t *find_gpu(const json_t *gpus, const char *uuid)
     return NULL;
 }
 
-/* Why it cannot be given away; NULL: it can. */
+/* Why is the gpu out of service? NULL: in service. */
 static const char *why_out(const json_t *node, const json_t *gpu)
 {
     const json_t *ready = object_condition(node, "Ready");
@@ -58,7 +58,7 @@ static const char *why_out(const json_t *node, const json_t *gpu)
     return NULL;
 }
 
-/* Writes the stretch that is over. */
+/* Writes the stretch that ends now. */
 static void close_stretch(const struct node_change *c, const char *uuid, json_t *state,
                           int64_t *ret_to_ns)
 {
@@ -69,7 +69,7 @@ static void close_stretch(const struct node_change *c, const char *uuid, json_t 
 
     *ret_to_ns = to_ns;
     if (to_ns == from_ns)
-        return; /* it took no time */
+        return; /* a stretch without time has no object */
     json_put_int(state, "toNs", to_ns);
     txn_put_owed(c->txn, account_key(account_stretches(), key), state, STORE_ABSENT);
 }
@@ -99,7 +99,8 @@ static bool is_same(const struct node_change *c, const json_t *state, const json
            text_equal(json_text(state, "why"), why) && text_equal(json_text(state, "model"), model);
 }
 
-/* The state that goes on, or NULL; a damaged one counts as none and is written over. */
+/* The gpu's open stretch, or NULL. A damaged one counts as absent, and is overwritten. New
+ * reference. */
 static json_t *find_state(const struct node_change *c, const char *uuid, int64_t *ret_version)
 {
     const struct store_object *o = store_get_applied(c->store, account_key(account_states(), uuid));
@@ -124,7 +125,7 @@ static void look_at(const struct node_change *c, const json_t *gpu)
     state = find_state(c, uuid, &version);
     if (state && is_same(c, state, gpu))
         return;
-    /* Two nodes that tell of the same gpu: it is with the one that found it last. */
+    /* If two nodes report the same gpu, the node that found it last keeps it. */
     if (state && !text_equal(json_text(state, "node"), c->node) && find_gpu(c->gpus_before, uuid))
         return;
     if (state)
@@ -132,7 +133,7 @@ static void look_at(const struct node_change *c, const json_t *gpu)
     put_state(c, gpu, from_ns, version);
 }
 
-/* It was the node's, and is not in its list any more. */
+/* Closes the stretch of a gpu that is no longer in the node's list. */
 static void look_at_former(const struct node_change *c, const json_t *gpu)
 {
     const char *uuid = json_text(gpu, "uuid");

@@ -1,4 +1,5 @@
-/* account_read.c - what rows and stretches say, and how one gpu's time adds up */
+/* account_read.c - rows and stretches read, and a gpu's time summed up */
+
 #include "base/mem.h"
 #include "base/num.h"
 #include "kinds/account/account_private.h"
@@ -76,7 +77,7 @@ bool account_stretch_read(const json_t *tree, struct account_stretch *ret)
     return ret->from_ns >= 0 && ret->to_ns >= ret->from_ns;
 }
 
-/* ---- what goes on ---- */
+/* ---- open attempts ---- */
 
 static void tell_open(const struct store_object *placement, const char *workload,
                       const json_t *entry, void (*fn)(void *arg, const struct account_row *row),
@@ -129,10 +130,11 @@ static int compare_spans(const void *a, const void *b)
         return one->from_ns < other->from_ns ? -1 : 1;
     if (one->to_ns != other->to_ns)
         return one->to_ns < other->to_ns ? -1 : 1;
-    return 0; /* the same: their order makes no difference */
+    return 0; /* equal spans: their order does not matter */
 }
 
-/* Clips to the period, sorts, and merges what overlaps or touches; the sum of all of them. */
+/* Clips the spans to the period, sorts them, and merges spans that overlap or touch. Returns the
+ * sum of the clipped spans. */
 static int64_t spans_tidy(struct account_span *spans, size_t *n, struct account_span period)
 {
     int64_t sum_ns = 0;
@@ -172,7 +174,7 @@ static int64_t length_of(const struct account_span *spans, size_t n)
     return sum_ns;
 }
 
-/* What two lists have in common; both are tidy. */
+/* The common time of two tidy lists. */
 static int64_t common_of(const struct account_span *a, size_t n_a, const struct account_span *b,
                          size_t n_b)
 {
@@ -194,7 +196,7 @@ static int64_t common_of(const struct account_span *a, size_t n_a, const struct 
     return sum_ns;
 }
 
-/* The time that any of three lists covers. */
+/* The time that at least one of the three lists covers. */
 static int64_t covered_by(const struct account_spans *s, struct account_span period)
 {
     size_t n = s->n_held + s->n_up + s->n_out;

@@ -107,7 +107,7 @@ static void podgroup_to_kept_v1alpha2(json_t *object)
         rename_member(ref, "podGroupTemplateName", "templateName");
         json_put(spec, "workloadRef", json_incref(ref));
     }
-    (void)json_object_del(spec, "podGroupTemplateRef"); /* absent is as good */
+    (void)json_object_del(spec, "podGroupTemplateRef"); /* may be absent */
     to_kept(object);
 }
 
@@ -197,7 +197,7 @@ static void group_from_kept_v1alpha1(json_t *group)
 
     rename_member(group, "schedulingPolicy", "policy");
     for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
-        (void)json_object_del(group, later[i]); /* absent is as good */
+        (void)json_object_del(group, later[i]); /* may be absent */
 }
 
 static void workload_to_kept_v1alpha1(json_t *object)
@@ -244,7 +244,7 @@ static void podgroup_to_kept_v1alpha1(json_t *object)
 
     json_put_int(gang, "minCount", json_int(spec, "minMember", 1));
     for (size_t i = 0; i < sizeof(without_effect) / sizeof(without_effect[0]); i++)
-        (void)json_object_del(spec, without_effect[i]); /* absent is as good */
+        (void)json_object_del(spec, without_effect[i]); /* may be absent */
     to_kept(object);
 }
 

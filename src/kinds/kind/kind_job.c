@@ -250,7 +250,7 @@ static json_t *without_directives(const json_t *template)
     json_t *copy = json_deep_copy(template);
 
     for (size_t i = 0; i < sizeof(of_spec) / sizeof(of_spec[0]); i++)
-        (void)json_object_del(json_object_get(copy, "spec"), of_spec[i]); /* absent is as good */
+        (void)json_object_del(json_object_get(copy, "spec"), of_spec[i]); /* may be absent */
     (void)json_object_del(json_object_get(copy, "metadata"), "labels");
     (void)json_object_del(json_object_get(copy, "metadata"), "annotations");
     return copy;

@@ -57,7 +57,7 @@ static void secret_set_defaults(json_t *object, const struct kind_context *c)
         json_put(json_object_at(object, "data"), key, json_stringn(out.at ? out.at : "", out.size));
         buf_done(&out);
     }
-    (void)json_object_del(object, "stringData"); /* absent is as good */
+    (void)json_object_del(object, "stringData"); /* may be absent */
 }
 
 static size_t size_of(json_t *map)

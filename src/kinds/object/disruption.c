@@ -1,3 +1,5 @@
+/* disruption.c - pods counted against PodDisruptionBudgets */
+
 #include "kinds/object/disruption.h"
 
 #include <inttypes.h>
@@ -14,7 +16,8 @@ struct counting {
     struct disruption *into;
 };
 
-/* Everything of a namespace as it is applied: what is on its way to the disk counts. */
+/* Calls `fn` for each object of a namespace in its applied state, so that writes on their way to
+ * the disk count. */
 static struct err *each_applied(const struct store *s, const char *group, const char *resource,
                                 const char *ns, struct err *(*fn)(void *arg, const json_t *object),
                                 void *arg)
@@ -49,7 +52,7 @@ static struct err *count_pod(void *arg, const json_t *pod)
     return NULL;
 }
 
-/* "30%" of `whole`, rounded up, or a plain number. The schema has checked the form. */
+/* A percentage of `whole`, rounded up, or a plain number. The schema has checked the form. */
 static int64_t amount_of(const json_t *value, int64_t whole)
 {
     struct str text = str_of(json_string_value(value));
@@ -64,7 +67,7 @@ static int64_t amount_of(const json_t *value, int64_t whole)
     return e ? 0 : (whole * percent + 99) / 100;
 }
 
-/* Without a selector nothing matches; with an empty one everything does. */
+/* The budget's selector; NULL matches nothing, an empty selector matches everything. */
 static struct err *parse_selector(const json_t *budget, struct selector **ret)
 {
     const json_t *selector = json_at(budget, "spec", "selector", NULL);
@@ -115,7 +118,8 @@ static struct err *match_budget(void *arg, const json_t *budget)
     return NULL;
 }
 
-/* One that is not ready now is no loss, once the others suffice. */
+/* May an unready pod be evicted by unhealthyPodEvictionPolicy? By default only if the budget's
+ * healthy pods suffice. */
 static bool may_go_unready(const json_t *pod, const json_t *budget, const struct disruption *d)
 {
     const char *policy = json_text_at(budget, "spec", "unhealthyPodEvictionPolicy", NULL);

@@ -1,4 +1,5 @@
-/* objects.c - the way of a write: what is there, the rules, one transaction */
+/* objects.c - the course of a write: load, check, commit in one transaction */
+
 #include "kinds/object/objects.h"
 
 #include <inttypes.h>
@@ -231,7 +232,7 @@ struct err *change_load(struct change *c, const char *name)
     return json_parse(o->bytes, &c->before);
 }
 
-/* apiVersion, kind and metadata first: objects_format counts on it. */
+/* Puts apiVersion, kind and metadata first: objects_format relies on it. */
 static json_t *in_order(json_t *tree)
 {
     static const char *const first[] = {"apiVersion", "kind", "metadata"};
@@ -271,10 +272,8 @@ static bool is_unchanged(const struct change *c)
     return c->before && !c->is_removal && c->txn.ops.n == 0 && json_equal(c->before, c->after);
 }
 
-/*
- * What a pod holds is given back in the transaction that ends or removes it, which also writes down
- * who held what: so do restarts, and what becomes of a node's gpus.
- */
+/* Adds to the transaction the release of the devices of a pod that ends or is removed, and the
+ * accounting: rows for ends and restarts, and the states of a node's gpus. */
 static void release_devices(struct change *c)
 {
     struct objects *o = c->objects;
@@ -350,7 +349,8 @@ struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_
     return NULL;
 }
 
-/* The namespace is there, stays as it is until this transaction, and is not being deleted. */
+/* Checks that the namespace exists and is not being deleted, and makes the transaction fail if the
+ * namespace changes first. */
 static struct err *check_namespace(struct change *c)
 {
     const struct kind *k = kind_find("", "namespaces");
@@ -380,7 +380,7 @@ static void namespace_create_rules(struct change *c)
     json_put(spec, "finalizers", json_pack("[s]", "kubernetes"));
 }
 
-/* The key of what is to be; a generated name that is taken is made again. */
+/* Sets the key of the new object, and makes another name if a generated one is taken. */
 static struct err *check_absent(struct change *c)
 {
     AUTO_FREE char *resource = NULL;

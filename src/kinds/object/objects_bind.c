@@ -1,10 +1,11 @@
 /*
- * objects_bind.c - pods/binding: someone else's scheduler names a node
+ * objects_bind.c - pods/binding: another scheduler names a node
  *
- * It does not name gpus: they are the free healthy ones of that node with the lowest indices, given
- * by the ledger in the same transaction. Main containers get gpus of their own; init containers,
- * which run before and one after the other, use those of the main ones first.
+ * The scheduler does not name gpus: the ledger gives the pod the free healthy gpus of the node with
+ * the lowest indices, in the same transaction. Main containers get gpus of their own; init
+ * containers, which run before them and one after the other, use the first of these.
  */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/ledger.h"
@@ -19,13 +20,13 @@ enum {
 
 struct free_gpu {
     int64_t index;
-    const char *uuid; /* in the node's list */
+    const char *uuid; /* borrowed from the node's list */
 };
 
 struct choice {
     json_t *gpus; /* the node's list */
     VEC(struct free_gpu) free;
-    VEC(const char *) uuids; /* in the order they are handed out */
+    VEC(const char *) uuids; /* the pod's gpus, in the order of containers */
     VEC(struct ledger_container) containers;
 };
 
@@ -81,7 +82,9 @@ static struct err *load_node(struct change *c, const char *name, struct choice *
     return NULL;
 }
 
-/* Sum over the main containers, or what one init container needs, whichever is more. */
+/*
+ * The gpus that the pod needs: the sum over the main containers, or the most of one init container.
+ */
 static int64_t count_needed(const json_t *pod)
 {
     const json_t *mains = json_at(pod, "spec", "containers", NULL);
@@ -102,7 +105,8 @@ static int64_t count_needed(const json_t *pod)
     return needed;
 }
 
-/* Gives `list`'s containers gpus out of choice->uuids; each its own, or all from the first. */
+/* Gives the containers of `list` gpus of choice->uuids: each its own (`is_own`), or each from the
+ * first on. */
 static void hand_out(struct choice *choice, const json_t *list, bool is_own)
 {
     size_t next = 0;

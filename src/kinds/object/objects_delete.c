@@ -1,11 +1,11 @@
 /*
  * objects_delete.c - deletion: grace, finalizers, and the proof that a pod is over
  *
- * A pod on a node is removed by its node's word only (grace 0 from a system identity), or once it
- * ended: by its removal its gpus are given back, and they must not be while its containers may
- * still run. So a person's
- * `--force --grace-period=0` makes the node kill at once; it does not make the pod vanish.
+ * Only its node may remove a pod (grace 0 from a system identity), unless the pod has ended: the
+ * removal releases the pod's gpus, which must not happen while its containers may still run. So a
+ * user's `--force --grace-period=0` makes the node kill at once; the pod does not vanish.
  */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/object/objects_private.h"
@@ -53,7 +53,7 @@ static struct err *check_preconditions(const struct deletion *d)
     return NULL;
 }
 
-/* Sets or takes away one finalizer of the garbage collector. */
+/* Sets or removes a finalizer of the garbage collector. */
 static void set_finalizer(json_t *metadata, const char *name, bool is_wanted)
 {
     json_t *list = json_object_get(metadata, "finalizers");
@@ -88,7 +88,7 @@ static struct err *set_propagation(const struct deletion *d)
                        "value: \"%.64s\": supported values: \"Foreground\", \"Background\", "
                        "\"Orphan\"",
                        policy);
-    /* A deletion under way keeps its finalizers, unless another policy is asked for. */
+    /* A deletion under way keeps its finalizers, unless the request names a policy. */
     if (!d->options->propagation && pod_is_deleting(d->c->before))
         return NULL;
     set_finalizer(metadata, "foregroundDeletion", is_foreground);
@@ -96,7 +96,7 @@ static struct err *set_propagation(const struct deletion *d)
     return NULL;
 }
 
-/* Whether `who` may remove it now, or must wait for its node. */
+/* May the caller remove the object now, or must the caller wait for its node? */
 static bool may_go_at_once(const struct deletion *d)
 {
     const struct change *c = d->c;
@@ -139,7 +139,7 @@ static void begin_deletion(const struct deletion *d, json_t *metadata)
         json_put_int(metadata, "generation", generation + 1);
 }
 
-/* A second deletion can only shorten the grace, counted from when the first was asked for. */
+/* A second deletion can only shorten the grace, counted from the time of the first. */
 static void shorten_deletion(const struct deletion *d, json_t *metadata)
 {
     int64_t grace = json_int(metadata, "deletionGracePeriodSeconds", 0);
@@ -155,8 +155,7 @@ static void shorten_deletion(const struct deletion *d, json_t *metadata)
     put_deletion(metadata, at_ns - grace * NS_PER_SEC, d->grace);
 }
 
-/* By its node's word the pod is over, and only finalizers keep the object: it must say so itself.
- */
+/* Sets the phase of a pod whose node reported its end, and that only finalizers keep. */
 static void end_pod(const struct change *c)
 {
     json_t *status;
@@ -186,7 +185,8 @@ static void deletion_mark(const struct deletion *d)
         end_pod(d->c);
 }
 
-/* Whether the pod comes back: who deletes one that is to come back means it. */
+/* Writes or deletes the record of a requeue. A user who deletes a pod that is being requeued
+ * cancels the requeue. */
 static void note_return(const struct deletion *d)
 {
     struct change *c = d->c;
@@ -220,7 +220,7 @@ static struct err *delete_object(struct deletion *d, store_done_fn done, void *a
     return change_commit(c, done, arg, ret);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): who asks and what, and whom to tell, make seven */
+/* NOLINTNEXTLINE(readability-function-size): request, options and callback make seven */
 struct err *objects_delete(struct objects *o, const struct objects_request *r,
                            const struct delete_options *options, store_done_fn done, void *arg,
                            json_t **ret, bool *ret_is_gone)

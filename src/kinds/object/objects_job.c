@@ -1,9 +1,10 @@
 /*
- * objects_job.c - what is special about Jobs and CronJobs: whose they are, selectors
+ * objects_job.c - rules of Jobs and CronJobs: user, job number, selector
  *
- * Who writes a template answers for its pods: the rules of pods are checked when it is written, and
- * the controllers, which may do anything, make pods from it later.
+ * The writer of a template answers for its pods: the rules of pods are checked when the template is
+ * written. The controllers, which may do anything, later make pods from it.
  */
+
 #include "kinds/job/job.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_state.h"
@@ -27,7 +28,8 @@ static void put_labels(json_t *metadata, const json_t *template)
         json_put(metadata, "labels", json_deep_copy(labels));
 }
 
-/* As Kubernetes: what stands there already is judged by the job's validation. */
+/* Sets selector and labels as Kubernetes does. The job's validation checks values that are there
+ * already. */
 static void put_selector(json_t *spec, const json_t *metadata)
 {
     json_t *template = json_object_at(spec, "template");
@@ -82,7 +84,7 @@ struct err *batch_create_rules(struct change *c)
     return NULL;
 }
 
-/* Whoever changes the template speaks for its pods from then on. */
+/* The user who changes the template answers for its pods from then on. */
 static struct err *update_cronjob(struct change *c)
 {
     json_t *annotations = json_object_at(json_object_at(c->after, "metadata"), "annotations");

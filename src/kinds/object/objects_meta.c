@@ -70,7 +70,7 @@ struct err *meta_check_preconditions(const struct change *c, const json_t *objec
     return NULL;
 }
 
-/* Letters and digits that make no words, as Kubernetes takes them. */
+/* Letters and digits that form no words, as in Kubernetes. */
 static const char suffix_alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
 enum {
     SUFFIX_SIZE = 5,
@@ -116,7 +116,7 @@ static void drop_unkept(json_t *metadata)
         json_put_text(metadata, unkept[i], NULL);
 }
 
-/* Kubernetes shows none of these where they are empty. */
+/* Drops members that Kubernetes omits when they are empty. */
 static void drop_empty(json_t *metadata)
 {
     static const char *const members[] = {"labels", "annotations", "finalizers", "ownerReferences"};
@@ -161,8 +161,7 @@ static void keep_member(const json_t *before, json_t *after, const char *key)
         json_put_text(after, key, NULL);
 }
 
-/* Kubernetes takes a deletion for final: it can be neither begun, changed nor taken back by a
- * write. */
+/* A deletion is final, as in Kubernetes: a write cannot begin, change or undo it. */
 static struct err *check_deletion(const struct change *c, const json_t *was, const json_t *is)
 {
     static const char *const fields[] = {"deletionTimestamp", "deletionGracePeriodSeconds"};
@@ -211,7 +210,7 @@ static struct err *check_finalizers(const struct change *c, const json_t *was, c
     return field_forbidden(c, "metadata.finalizers", detail);
 }
 
-/* A PUT of a file that knows nothing of the names under mete.dev/ leaves them as they are. */
+/* Keeps the names under mete.dev/ when a client PUTs a file without them. */
 static void keep_reserved(const struct change *c, const json_t *was, json_t *is)
 {
     static const char *const maps[] = {"labels", "annotations"};

@@ -1,10 +1,10 @@
 /*
- * objects_pod.c - what is special about pods: job ids, whose they are, the image `host`, the end
+ * objects_pod.c - rules of pods: job numbers, user, the image `host`, the end
  *
- * Job ids are given out of blocks: the mark in the store says up to where ids may have been used,
- * and moves in the very transaction that creates the first pod past it. After a restart the rest of
- * a block is skipped.
+ * Job numbers come in blocks: a mark in the store says up to which number numbers may be used, and
+ * moves in the transaction that creates the first pod past it. A restart skips the rest of a block.
  */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -49,7 +49,7 @@ struct err *put_job_id(struct change *c)
     AUTO_FREE char *text = NULL;
 
     if (json_text(labels, POD_JOB_ID))
-        return NULL; /* by one of our own, for a job of several pods */
+        return NULL; /* set by a controller, for a job of several pods */
     TRY(take_job_id(c));
     text = mem_format("%" PRId64, c->job_id);
     json_put_text(labels, POD_JOB_ID, text);
@@ -79,7 +79,9 @@ static bool is_same_uid(const json_t *value, int64_t uid)
     return json_is_integer(value) && json_integer_value(value) == uid;
 }
 
-/* The caller's uid, or -1: 0 is never anybody's by accident. */
+/*
+ * The caller's uid, or -1. 0 counts for administrators only, so that an unset uid never means root.
+ */
 static int64_t host_uid(const struct change *c)
 {
     if (c->who.host_uid == 0 && !c->who.is_admin)
@@ -87,7 +89,7 @@ static int64_t host_uid(const struct change *c)
     return c->who.host_uid;
 }
 
-/* Groups open files as uids do: other than the user's own are for administrators. */
+/* Groups give access to files as uids do: only administrators may choose them. */
 static struct err *check_groups(const struct change *c, const json_t *container)
 {
     static const char *const fields[] = {"runAsGroup", "supplementalGroups", "fsGroup"};
@@ -107,7 +109,7 @@ static struct err *check_groups(const struct change *c, const json_t *container)
     return NULL;
 }
 
-/* The image `host` is the machine itself: its processes run as the user who asked, and no other. */
+/* Containers of the image `host` run on the machine itself, as the calling user only. */
 static struct err *check_host_container(struct change *c, const json_t *container)
 {
     const json_t *of_pod = json_at(c->after, "spec", "securityContext", "runAsUser", NULL);
@@ -150,7 +152,8 @@ static struct err *check_host(struct change *c)
     return NULL;
 }
 
-/* A pod may be born on a node, past the scheduler, but never with devices: these the ledger gives.
+/*
+ * A pod may be created on a node, past the scheduler, but without gpus: only the ledger gives them.
  */
 static struct err *check_node_name(struct change *c)
 {
@@ -173,7 +176,7 @@ static struct err *check_node_name(struct change *c)
     return NULL;
 }
 
-/* Before everybody else are what the machine itself needs, and who runs it. */
+/* The classes system-* are for the machine's own pods and for administrators. */
 static struct err *check_class(const struct change *c)
 {
     const char *name = json_text_at(c->after, "spec", "priorityClassName", NULL);
@@ -186,7 +189,7 @@ static struct err *check_class(const struct change *c)
                      name);
 }
 
-/* What holds for a pod and for the template of pods alike: who may ask for what its spec says. */
+/* Rules for pods and for templates of pods: may the caller ask for what the spec says? */
 static struct err *spec_rules(struct change *c)
 {
     TRY(check_class(c));
@@ -210,7 +213,7 @@ struct err *pod_template_rules(struct change *c, json_t *template)
     return e ? e : pod_check_host_paths(c, spec, json_object_at(template, "metadata"));
 }
 
-/* What only the ledger writes. */
+/* Annotations that only the ledger writes. */
 static const char *const ledger_keys[] = {POD_DEVICES, POD_PLACEMENT};
 
 struct err *pod_create_rules(struct change *c)
@@ -230,8 +233,7 @@ struct err *pod_create_rules(struct change *c)
     return put_job_id(c);
 }
 
-/* `host` is decided at creation, where it is checked whose it is: it neither comes nor goes after
- * that. */
+/* No update sets or removes the image `host`: only a creation checks its user. */
 static struct err *check_images(const struct change *c)
 {
     for (size_t l = 0; l < 2; l++) {
@@ -254,7 +256,8 @@ static bool is_same_member(const json_t *a, const json_t *b, const char *key)
     return one == other || (one && other && json_equal(one, other));
 }
 
-/* Not even our own processes: a node that lies must not change what it was given. */
+/* Applies to Mete's own processes too: a compromised node must not change the devices and user of a
+ * pod. */
 static struct err *check_fixed(const struct change *c)
 {
     const json_t *was = json_object_get(c->before, "metadata");

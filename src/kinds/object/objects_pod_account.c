@@ -1,18 +1,19 @@
 /*
- * objects_pod_account.c - what a pod gets from its service account when it is created: registry
- * passwords, and a token where one is wanted
+ * objects_pod_account.c - what a new pod gets from its service account: registry passwords and a
+ * token
  *
- * A token is wanted where the pod says so, else where its account says so, else where an account
- * other than `default` is named: who names none asks nothing of the API. Containers of the image
- * `host` get none: they have their user's own ways to the API.
+ * The pod's automountServiceAccountToken decides on the token, else the account's; else a pod gets
+ * a token if its account is not `default`: a pod without a named account makes no requests to the
+ * API. Containers of the image `host` get no token: they have their user's own access to the API.
  */
+
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
 
 #define TOKEN_MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 
 enum {
-    TOKEN_SECONDS = 3607, /* as Kubernetes: told apart from those that people ask for */
+    TOKEN_SECONDS = 3607, /* as Kubernetes: distinct from the lifetimes that users request */
     SUFFIX_SIZE = 5
 };
 
@@ -21,7 +22,8 @@ static json_t *pod_spec(const struct change *c)
     return json_object_at(c->after, "spec");
 }
 
-/* The old name counts where only that was given. */
+/* The account's name. The deprecated field counts if only that field is set; both are set
+ * afterwards. */
 static const char *take_name(json_t *spec)
 {
     const char *old = json_text(spec, "serviceAccount");
@@ -34,7 +36,7 @@ static const char *take_name(json_t *spec)
     return json_text(spec, "serviceAccountName");
 }
 
-/* `*ret` is NULL for the account `default` of a namespace that is too new to have it. */
+/* `*ret` is NULL if a new namespace lacks the account `default` yet. */
 static struct err *find_account(const struct change *c, const char *name, json_t **ret)
 {
     const struct store_key key =
@@ -91,7 +93,7 @@ static bool has_variable(const json_t *container, const char *name)
     return false;
 }
 
-/* What client libraries find our API by. */
+/* Adds the environment variables from which client libraries learn the API's address. */
 static void add_address(const struct objects *o, json_t *container)
 {
     const struct {
@@ -107,7 +109,7 @@ static void add_address(const struct objects *o, json_t *container)
                 json_pack("{s:s, s:s}", "name", variables[i].name, "value", variables[i].value));
 }
 
-/* The number of containers that got one. */
+/* Mounts the token into all containers but those of `host`. Returns the number of mounts. */
 static size_t add_mounts(const struct objects *o, json_t *containers, const char *volume)
 {
     size_t n = 0;
@@ -167,7 +169,7 @@ static bool has_host_container(const json_t *containers)
     return false;
 }
 
-/* Who asked for a token in so many words hears of the containers that get none. */
+/* Warns a user who asked for a token explicitly if some containers get none. */
 static void warn_of_host(const struct change *c, const json_t *spec)
 {
     if (c->request->warnings &&

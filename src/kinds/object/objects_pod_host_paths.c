@@ -1,4 +1,5 @@
-/* Which directories of a node a pod may mount: see pod_check_host_paths. */
+/* objects_pod_host_paths.c - the directories of a node that a pod may mount */
+
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_state.h"
@@ -8,7 +9,8 @@ static bool is_host(const json_t *container)
     return text_equal(json_text(container, "image"), "host");
 }
 
-/* What is made on the host is made as the user who asked: an image's users are nobody there. */
+/* Does any container run an image? Directories on the node are created as the calling user; an
+ * image's users own nothing there. */
 static bool has_image(const json_t *spec)
 {
     static const char *const lists[] = {"initContainers", "containers"};
@@ -36,7 +38,7 @@ static bool is_written(const json_t *container, const char *volume)
     return false;
 }
 
-/* The first container that would write where it may only read; NULL: none. */
+/* The first container that mounts the read-only `volume` for writing; NULL: none. */
 static const char *find_writer(const json_t *spec, const char *volume)
 {
     static const char *const lists[] = {"initContainers", "containers"};
@@ -64,7 +66,7 @@ static struct err *check_one(const struct change *c, const json_t *spec, const j
     bool is_made = type && text_ends_with(type, "OrCreate");
 
     if (!clean || host_path_is_of_kernel(clean))
-        return NULL; /* its validation says so */
+        return NULL; /* its validation reports it */
     if (!root) {
         AUTO_FREE char *all = host_roots_format(roots);
 
@@ -95,9 +97,9 @@ struct err *pod_check_host_paths(const struct change *c, const json_t *spec, jso
     bool is_any = false;
 
     if (c->who.is_system)
-        return NULL; /* by a template that was checked */
+        return NULL; /* the template was checked */
     (void)json_object_del(json_object_get(metadata, "annotations"),
-                          POD_HOST_PATHS); /* nobody says it of himself */
+                          POD_HOST_PATHS); /* only the server sets it */
     for (size_t i = 0; i < json_array_size(volumes); i++) {
         const json_t *volume = json_array_get(volumes, i);
 

@@ -1,4 +1,5 @@
-/* Rights that only administrators give: what would weaken the walls around a container. */
+/* objects_pod_security.c - privileges of containers that only administrators may grant */
+
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
 #include "model/capability.h"

@@ -1,5 +1,5 @@
-/* objects_update.c - update and patch: one way, from the tree that is there to the tree that is
- * wanted */
+/* objects_update.c - update and patch: both replace the present tree by a wanted one */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/object/objects_private.h"
@@ -36,7 +36,7 @@ static void copy_member(const json_t *from, json_t *to, const char *key)
         json_put_text(to, key, NULL);
 }
 
-/* A status write changes the status, labels and annotations: the rest is what it was. */
+/* A write of status changes status, labels and annotations; restores all else. */
 static void keep_all_but_status(struct change *c)
 {
     const json_t *wanted = json_object_get(c->after, "metadata");
@@ -76,7 +76,8 @@ static void keep_what_is_not_written(struct change *c)
                     "finalizers");
 }
 
-/* With its last finalizer gone, an object whose time has come goes in the same transaction. */
+/* Does this write remove the last finalizer of an object whose grace is over? Then the same
+ * transaction removes the object. */
 static bool is_finished(const struct change *c)
 {
     const json_t *metadata = json_object_get(c->after, "metadata");
@@ -105,7 +106,7 @@ static struct err *update_rules(struct change *c)
     return NULL;
 }
 
-/* `c->before` is loaded, `c->after` is the tree that is wanted. */
+/* Decodes and checks `c->after`, the wanted tree, against `c->before`. */
 static struct err *change_replace(struct change *c)
 {
     const struct objects_request *r = c->request;
@@ -158,7 +159,7 @@ struct err *objects_update(struct objects *o, const struct objects_request *r, j
     return e;
 }
 
-/* As a cause, which is what kubectl shows of an object that is not valid. Takes `e`. */
+/* Turns the error into a cause, which kubectl shows for an invalid object. Takes `e`. */
 static struct err *does_not_fit(const struct change *c, struct err *e)
 {
     AUTO(causes_done) struct causes causes = {0};
@@ -199,12 +200,12 @@ struct err *change_patch(struct change *c, enum patch_type type, const json_t *p
     if (type != PATCH_JSON && !json_is_object(patch))
         return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
     TRY(change_apply(c, type, patch, &patched));
-    /* What the patch left as it was is shared with what is there, and is changed below. */
+    /* The unchanged parts are shared with `before`, and change_replace changes them: copy. */
     c->after = json_deep_copy(patched);
     return change_replace(c);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): who asks and what, and whom to tell, make seven */
+/* NOLINTNEXTLINE(readability-function-size): the request, the patch and the callback make seven */
 struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
                           const json_t *patch, store_done_fn done, void *arg, json_t **ret)
 {

@@ -1,10 +1,11 @@
 /*
- * objects_version.c - writes in another version of a kind than the one that is stored
+ * objects_version.c - writes in another version of a kind than the stored one
  *
- * What comes is decoded by the schema of its version, so that unknown fields are told in its words,
- * and turned into the stored form; from there it goes the way of all writes. What goes back is
- * turned round again.
+ * The object is decoded by its version's schema, so that warnings name unknown fields in its words,
+ * and converted to the stored form. From there it takes the way of all writes. The answer is
+ * converted back.
  */
+
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
 
@@ -32,14 +33,14 @@ void version_give(const struct objects_request *r, json_t **object)
     json_t *own;
 
     if (!json_text(*object, "apiVersion") || !text_equal(json_text(*object, "kind"), r->kind->kind))
-        return; /* a Status */
+        return; /* a Status is no object of the kind */
     own = json_deep_copy(*object);
     r->kind->from_kept(own);
     json_decref(*object);
     *object = own;
 }
 
-/* What is there, as a client of that version knows it, with the patch applied. */
+/* The present object, in the request's version, with the patch applied. */
 struct err *version_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
                           const json_t *patch, json_t **ret)
 {
@@ -60,6 +61,6 @@ struct err *version_patch(struct objects *o, const struct objects_request *r, en
         TRY(patch_json(tree, patch, &patched));
     else
         TRY(patch_merge(tree, patch, &patched));
-    *ret = json_deep_copy(patched); /* it shares parts with the patch */
+    *ret = json_deep_copy(patched); /* the tree shares parts with the patch */
     return NULL;
 }

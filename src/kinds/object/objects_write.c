@@ -1,4 +1,5 @@
-/* objects_write.c - several writes, one transaction */
+/* objects_write.c - several writes in one transaction */
+
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
 
@@ -13,7 +14,7 @@ static struct err *write_build(struct change *c, const struct objects_write *w)
     return change_create(c, w->tree);
 }
 
-/* Moves the operations of one change, whose texts stay with it. */
+/* Moves the operations of a change to `all`; the change keeps their texts. */
 static void move_ops(struct change *c, struct txn *all)
 {
     VEC_EACH (&c->txn.ops, op)

@@ -1,14 +1,17 @@
 /*
  * patch.c - RFC 7396, and Kubernetes' strategic merge
  *
- * A strategic patch is a merge patch that knows lists: those with a merge key are merged item by
- * item, sets grow, others are replaced. Its directives, as kubectl writes them:
+ * A strategic patch is a merge patch that knows lists: lists with a merge key are merged item by
+ * item, sets grow, other lists are replaced. Its directives, as kubectl writes them:
+ *
  *   $patch: replace | delete | merge      in an object, or in an item of a merged list
- *   $retainKeys: [names]                  of an object: members not named go
+ *   $retainKeys: [names]                  of an object: other members are removed
  *   $setElementOrder/LIST: [items]        the order of LIST afterwards
- *   $deleteFromPrimitiveList/LIST: [..]   items that leave a set
- * The walks are as deep as the patch, which json_parse caps.
+ *   $deleteFromPrimitiveList/LIST: [..]   items to remove from a set
+ *
+ * The recursion is as deep as the patch, which json_parse caps.
  */
+
 #include <assert.h>
 
 #include "base/mem.h"
@@ -20,9 +23,11 @@ enum {
     STEPS_MAX = 4 << 20
 };
 
-/* What a patch may cost: lists are searched by walking, and a patch may hold many of them. */
+/*
+ * The cost of a patch so far, capped: a patch may hold many lists, and each is searched linearly.
+ */
 struct merge {
-    size_t n_steps; /* items looked at so far */
+    size_t n_steps; /* items compared so far */
 };
 
 static const char order_prefix[] = "$setElementOrder/";
@@ -30,10 +35,10 @@ static const char deletion_prefix[] = "$deleteFromPrimitiveList/";
 
 static void remove_key(json_t *object, const char *key)
 {
-    (void)json_object_del(object, key); /* absent is as good */
+    (void)json_object_del(object, key); /* may be absent */
 }
 
-/* A copy of a patch's value where nothing was there before: nulls say nothing. */
+/* A copy of a patch's value for a new member: nulls are left out. */
 static json_t *without_nulls(const json_t *value)
 {
     json_t *copy = json_is_object(value) ? json_object() : json_deep_copy(value);
@@ -76,7 +81,7 @@ struct err *patch_merge(const json_t *object, const json_t *patch, json_t **ret)
     return NULL;
 }
 
-/* Objects hold lists and lists objects: the walk comes back here. */
+/* Recursive: objects hold lists, and lists objects. */
 static struct err *apply_object(struct merge *m, const struct field *fields, const struct path *at,
                                 json_t *target, json_t *patch);
 
@@ -105,7 +110,7 @@ static const struct field *find_field(const struct field *fields, const char *na
     return NULL;
 }
 
-/* The schema below a field that holds an object; NULL: unknown, merged without one. */
+/* The schema of a field's object; NULL: unknown, merged without a schema. */
 static const struct field *fields_of(const struct field *f)
 {
     return f && f->type == FIELD_OBJECT ? f->fields : NULL;
@@ -126,10 +131,8 @@ static bool is_equal(const json_t *a, const json_t *b)
     return a && b && json_equal(a, b);
 }
 
-/*
- * Where `item` stands in `list`, by its merge key (NULL: by value); the size where it does not, or
- * where the patch has cost too much and fails in the end.
- */
+/* The index of `item` in `list`, by its merge key (NULL: by value); the list's size if `item` is
+ * absent, or if the patch has cost too much, which fails the patch in the end. */
 static size_t index_of(struct merge *m, const json_t *list, const json_t *item,
                        const char *merge_key)
 {
@@ -159,7 +162,7 @@ static struct err *check_size(const struct path *at, const json_t *list)
     return NULL;
 }
 
-/* Whether a list of the patch holds {"$patch": "replace"}, which clears what was there. */
+/* Does a list of the patch hold {"$patch": "replace"}, which clears the old list? */
 static bool is_replacing(const json_t *patch)
 {
     for (size_t i = 0; i < json_array_size(patch); i++)
@@ -229,7 +232,7 @@ static struct err *apply_set(struct merge *m, const struct path *at, json_t *lis
         json_t *item = json_array_get(patch, i);
 
         if (!has_item(m, list, item, NULL))
-            (void)json_array_append_new(list, json_deep_copy(item)); /* both are ours */
+            (void)json_array_append_new(list, json_deep_copy(item)); /* cannot fail */
     }
     return NULL;
 }
@@ -274,7 +277,7 @@ static struct err *apply_member(struct merge *m, const struct field *fields, con
     return apply_object(m, fields_of(f), at, member, value);
 }
 
-/* $retainKeys: of a union (a volume's source) only what is named stays. */
+/* $retainKeys: removes the members that it does not name, for unions (a volume's source). */
 static struct err *retain_keys(struct merge *m, const struct path *at, json_t *target,
                                const json_t *names)
 {
@@ -313,7 +316,7 @@ static struct err *delete_from_list(struct merge *m, const struct path *at, json
     return NULL;
 }
 
-/* Appends every item of `list` that is `item` (variables may be there twice). */
+/* Appends every item of `list` equal to `item` (variables may occur twice). */
 static void append_all(struct merge *m, json_t *picked, const json_t *list, const json_t *item,
                        const char *merge_key)
 {
@@ -323,11 +326,12 @@ static void append_all(struct merge *m, json_t *picked, const json_t *list, cons
         json_t *other = json_array_get(list, i);
 
         if (is_equal(merge_key ? json_object_get(other, merge_key) : other, key))
-            (void)json_array_append(picked, other); /* both are ours */
+            (void)json_array_append(picked, other); /* cannot fail */
     }
 }
 
-/* Items of `list` that `order` names (or does not), in the order of `by`. New reference. */
+/* The items of `list` that `order` names, in the order of `order`; not `is_named`: the others, in
+ * their own order. New reference. */
 static json_t *list_pick(struct merge *m, const json_t *list, const json_t *order, bool is_named,
                          const char *merge_key)
 {
@@ -349,9 +353,9 @@ static json_t *list_pick(struct merge *m, const json_t *list, const json_t *orde
 }
 
 /*
- * Items that the patch orders come in its order; the server's own keep theirs, and stand where they
- * stood among those the patch knows: a pair that both were there before keeps its order, of any
- * other pair the server's own item goes first.
+ * Orders a list. Items that the patch orders come in its order; the server's own items keep theirs.
+ * Of one of each, the order of before the patch holds if both were there; else the server's own
+ * item goes first.
  */
 static void order_list(struct merge *m, json_t *list, const json_t *before, const json_t *order,
                        const char *merge_key)
@@ -361,7 +365,7 @@ static void order_list(struct merge *m, json_t *list, const json_t *before, cons
     size_t i = 0;
     size_t j = 0;
 
-    (void)json_array_clear(list); /* an array; `named` and `own` hold its items */
+    (void)json_array_clear(list); /* `named` and `own` hold the items */
     while (i < json_array_size(named) || j < json_array_size(own)) {
         const json_t *left = json_array_get(named, i);
         const json_t *right = json_array_get(own, j);
@@ -396,7 +400,7 @@ static bool is_directive(const char *key)
            text_starts_with(key, order_prefix) || text_starts_with(key, deletion_prefix);
 }
 
-/* The lists that the patch orders, as they were. New reference. */
+/* Copies of the lists that the patch orders, before the patch. New reference. */
 static json_t *remember_lists(const json_t *target, json_t *patch)
 {
     json_t *before = json_object();
@@ -413,7 +417,7 @@ static json_t *remember_lists(const json_t *target, json_t *patch)
     return before;
 }
 
-/* First what leaves sets, then the members, then the order. */
+/* Applies deletions from sets, then the members, then the orders. */
 static struct err *apply_members(struct merge *m, const struct field *fields, const struct path *at,
                                  json_t *target, json_t *patch)
 {

@@ -1,9 +1,10 @@
 /*
  * patch_json.c - RFC 6902: a list of operations on a tree, all or nothing
  *
- * What a patch may cost is capped by its number of operations, and for `copy`, which can double a
- * tree at each step, by the bytes it copies.
+ * The cost of a patch is capped by its number of operations, and for `copy`, which can double a
+ * tree at each step, by the bytes that it copies.
  */
+
 #include <assert.h>
 
 #include "base/mem.h"
@@ -18,14 +19,14 @@ enum {
 };
 
 struct patch {
-    json_t *root;        /* what is patched; replaced by a path of "" */
+    json_t *root;        /* the patched tree; an operation on the path "" replaces it */
     size_t n_operation;  /* for messages */
     size_t copied_bytes; /* so far */
 };
 
-/* A pointer (RFC 6901) taken apart: where its last word is to be looked up. */
+/* A parsed pointer (RFC 6901): the parent, and the last word to look up in it. */
 struct place {
-    json_t *parent; /* borrowed; NULL: the root itself */
+    json_t *parent; /* borrowed; NULL: the pointer names the root */
     char *last;     /* owned, unescaped */
 };
 
@@ -40,7 +41,7 @@ static struct err *wrong(const struct patch *p, const char *path, const char *wh
                    SHOWN_MAX, path, what);
 }
 
-/* ~1 is a slash, ~0 a tilde. NULL: another tilde. */
+/* Unescapes ~1 to a slash and ~0 to a tilde. NULL: another escape. Heap. */
 static char *patch_unescape(struct str word)
 {
     char *text = mem_strndup(word.at, word.size);
@@ -62,7 +63,7 @@ static char *patch_unescape(struct str word)
     return text;
 }
 
-/* An index of a list of `n`; without a leading zero, as the RFC has it. */
+/* Reads an index into a list of `n`. The RFC allows no leading zero. */
 static bool read_index(const char *word, size_t n, size_t *ret)
 {
     int64_t index = 0;
@@ -117,7 +118,7 @@ static struct err *find_place(const struct patch *p, const char *path, struct pl
     return wrong(p, path, "is too deep");
 }
 
-/* A new reference to what is at `path`. */
+/* A new reference to the value at `path`. */
 static struct err *patch_get(const struct patch *p, const char *path, json_t **ret)
 {
     AUTO(place_done) struct place at = {0};
@@ -131,7 +132,7 @@ static struct err *patch_get(const struct patch *p, const char *path, json_t **r
     return NULL;
 }
 
-/* Takes `value`. */
+/* Replaces the root. Takes `value`. */
 static struct err *put_root(struct patch *p, json_t *value)
 {
     json_decref(p->root);
@@ -139,7 +140,7 @@ static struct err *put_root(struct patch *p, json_t *value)
     return NULL;
 }
 
-/* `value` is not taken. */
+/* Does not take `value`. */
 static struct err *patch_add(struct patch *p, const char *path, json_t *value)
 {
     AUTO(place_done) struct place at = {0};
@@ -156,7 +157,7 @@ static struct err *patch_add(struct patch *p, const char *path, json_t *value)
         index = json_array_size(at.parent);
     else if (!read_index(at.last, json_array_size(at.parent) + 1, &index))
         return wrong(p, path, "is no index of that list");
-    (void)json_array_insert(at.parent, index, value); /* the index is within the list */
+    (void)json_array_insert(at.parent, index, value); /* the index is in range */
     return NULL;
 }
 
@@ -172,7 +173,7 @@ static struct err *take_out(struct patch *p, const char *path)
         return wrong(p, path, "is not there");
     if (json_is_object(at.parent))
         return json_object_del(at.parent, at.last) == 0 ? NULL : wrong(p, path, "is not there");
-    (void)read_index(at.last, json_array_size(at.parent), &index); /* member found it */
+    (void)read_index(at.last, json_array_size(at.parent), &index); /* valid: found above */
     (void)json_array_remove(at.parent, index);
     return NULL;
 }
@@ -191,7 +192,7 @@ static struct err *patch_replace(struct patch *p, const char *path, json_t *valu
         json_put(at.parent, at.last, json_incref(value));
         return NULL;
     }
-    (void)read_index(at.last, json_array_size(at.parent), &index); /* member found it */
+    (void)read_index(at.last, json_array_size(at.parent), &index); /* valid: found above */
     (void)json_array_set(at.parent, index, value);
     return NULL;
 }
@@ -263,8 +264,8 @@ static struct err *patch_apply(struct patch *p, const json_t *operation)
     return wrong(p, path, "unknown op: want add, remove, replace, move, copy or test");
 }
 
-/* Whether it nests deeper than `depth`; calls itself as often. What is stored must be read again.
- */
+/* Does the value nest deeper than `depth`, which also bounds the recursion? A stored tree must be
+ * parsable again. */
 static bool is_deeper(json_t *value, size_t depth)
 {
     const char *key = NULL;

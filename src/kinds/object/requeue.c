@@ -1,3 +1,5 @@
+/* requeue.c - records of requeued pods, and the creation of pods from them */
+
 #include "kinds/object/requeue.h"
 
 #include <inttypes.h>
@@ -40,7 +42,7 @@ static int64_t count_of(const json_t *pod)
     return e ? 0 : n;
 }
 
-/* As it was handed in, with what creation has filled in; the ledger's words are left out. */
+/* The pod's manifest with the fields that its creation filled in, without the ledger's. */
 static json_t *manifest_of(const json_t *pod)
 {
     static const char *const kept[] = {"name", "labels", "annotations", "ownerReferences"};
@@ -61,7 +63,7 @@ static json_t *manifest_of(const json_t *pod)
     }
     annotations = json_object_at(metadata, "annotations");
     for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
-        (void)json_object_del(annotations, dropped[i]); /* absent is as good */
+        (void)json_object_del(annotations, dropped[i]); /* may be absent */
     json_put_text(annotations, POD_REQUEUES, requeues);
     json_put(copy, "spec", json_deep_copy(json_object_get(pod, "spec")));
     (void)json_object_del(json_object_get(copy, "spec"), "nodeName"); /* as above */
@@ -100,13 +102,13 @@ void requeue_forget_in(const struct store *s, struct txn *t, const json_t *pod)
         txn_delete(t, key, o->version);
 }
 
-/* Who is told when what was written is durable. */
+/* The callback for the durable write. */
 struct told {
     store_done_fn done;
     void *arg;
 };
 
-/* Nothing is made; the record goes too, where there is one. */
+/* Creates no pod, and deletes the record, if there is one (`key`). */
 static struct err *requeue_drop(struct objects *o, const struct store_key *key, struct told told,
                                 bool *ret_is_over)
 {
@@ -121,7 +123,7 @@ static struct err *requeue_drop(struct objects *o, const struct store_key *key, 
     return e;
 }
 
-/* Nothing new comes into a namespace that goes. */
+/* Is the namespace gone or being deleted? Then no object can be created in it. */
 static bool is_namespace_gone(const struct objects *o, const char *ns)
 {
     const struct store_object *found =
@@ -135,7 +137,8 @@ static bool is_namespace_gone(const struct objects *o, const char *ns)
     return !e && json_text_at(tree, "metadata", "deletionTimestamp", NULL);
 }
 
-/* ERR_CONFLICT: the old one is still there. `*ret`: another is. */
+/* Is the pod's name free? ERR_CONFLICT: the old pod is still there. `*ret`: another pod has the
+ * name. */
 static struct err *check_name(const struct objects *o, const struct objects_request *r,
                               const char *name, const json_t *record, bool *ret)
 {

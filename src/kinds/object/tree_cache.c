@@ -1,10 +1,12 @@
+/* tree_cache.c - a map from keys to trees */
+
 #include "kinds/object/tree_cache.h"
 
 #include "base/map.h"
 #include "base/mem.h"
 
 enum {
-    ENTRIES_MAX = 1024 /* then all are forgotten: they are quickly parsed again */
+    ENTRIES_MAX = 1024 /* then all entries are dropped: parsing them again is quick */
 };
 
 struct entry {

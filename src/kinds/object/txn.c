@@ -1,8 +1,10 @@
+/* txn.c - operations, with a hash table once there are many */
+
 #include "kinds/object/txn.h"
 
 #include "base/map.h"
 
-/* Fewer are looked through one by one. */
+/* With fewer operations a linear search is faster. */
 enum {
     SLOTS_MIN = 64
 };
@@ -33,7 +35,7 @@ static size_t slot_of(const struct txn *t, struct store_key key)
     return hash & (t->n_slots - 1);
 }
 
-/* The first free slot for it. */
+/* Puts the operation into the first free slot. */
 static void index_op(struct txn *t, size_t number)
 {
     size_t at = slot_of(t, t->ops.at[number].key);
@@ -43,7 +45,7 @@ static void index_op(struct txn *t, size_t number)
     t->slots[at] = (uint32_t)number + 1;
 }
 
-/* At most half of the slots are taken. */
+/* Adds an operation, and keeps at least half of the slots free. */
 static void add_op(struct txn *t, struct store_op op)
 {
     vec_add(&t->ops, op);

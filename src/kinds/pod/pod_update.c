@@ -25,7 +25,7 @@ static void pod_restore(json_t *spec, const json_t *before, const char *key)
     if (was)
         json_put(spec, key, json_incref(was));
     else
-        (void)json_object_del(spec, key); /* absent is as good */
+        (void)json_object_del(spec, key); /* may be absent */
 }
 
 static bool contains(const json_t *list, const json_t *item)

@@ -376,7 +376,7 @@ static struct err *add_packed(struct reader r, const struct proto_field *f, json
         TRY(read_varint(&r, &v.number));
         TRY(count_value(&r));
         TRY(make_value(&r, f, &v, &value));
-        (void)json_array_append_new(list, value); /* both are ours */
+        (void)json_array_append_new(list, value); /* cannot fail */
     }
     return NULL;
 }
@@ -398,7 +398,7 @@ static struct err *add_value(const struct reader *r, const struct proto_field *f
         return NULL;
     TRY(make_value(r, f, v, &value));
     if (f->flags & PROTO_REPEATED)
-        (void)json_array_append_new(json_array_at(into, f->name), value); /* both are ours */
+        (void)json_array_append_new(json_array_at(into, f->name), value); /* cannot fail */
     else
         json_put(into, f->name, value);
     return NULL;
