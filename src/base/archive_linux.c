@@ -1,4 +1,5 @@
 /* archive_linux.c - the table of libarchive's functions */
+
 #include "base/archive_linux.h"
 
 #include "base/library_linux.h"

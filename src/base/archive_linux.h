@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-/* What of libarchive is called, each as sym_FUNCTION. */
+/* The functions of libarchive that Mete calls, each as sym_FUNCTION. */
 /* clang-format off */
 #define ARCHIVE_CALLS(X)                                                                       \
     X(archive_entry_acl_clear) X(archive_entry_filetype) X(archive_entry_free)                 \
@@ -36,5 +36,6 @@
 ARCHIVE_CALLS(X)
 #undef X
 
-/* Before any other call; from any thread. ERR_INTERNAL where libarchive is not there. */
+/* Loads libarchive. Call it before any other function; any thread may. ERR_INTERNAL: libarchive is
+ * not installed. */
 struct err *archive_load(void) MUST_CHECK;

@@ -1,8 +1,11 @@
 /*
- * Blocks in a chain; the first has the free room. A reset keeps the memory: where it was in several
- * blocks they become one, so that a cycle that repeats itself soon allocates nothing. Under ASan
- * what is free is poisoned, which makes a use after the reset visible.
+ * arena.c - arenas as chains of blocks
+ *
+ * The first block of the chain has the free room. A reset keeps the memory, joining several blocks
+ * into one, so that a repeated cycle soon allocates nothing. Under ASan free memory is poisoned, so
+ * that a use after the reset is reported.
  */
+
 #include "base/arena.h"
 
 #include <assert.h>
@@ -23,7 +26,7 @@
 #define UNPOISON(at, size) __asan_unpoison_memory_region(at, size)
 enum {
     GAP_BYTES = 16
-}; /* between allocations, so that an overrun is seen */
+}; /* gap between allocations, so that an overrun is reported */
 #else
 #define POISON(at, size)   ((void)0)
 #define UNPOISON(at, size) ((void)0)

@@ -11,10 +11,10 @@ struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *a);
 
-/* Zeroed, aligned for any type, never NULL; valid until the next reset or free. */
+/* Allocates: zeroed, aligned for any type, never NULL; valid until the next reset or free. */
 void *arena_alloc(struct arena *a, size_t size_bytes);
 
-/* Everything allocated so far is dead; the memory is kept for the next use. */
+/* Ends all allocations; the arena keeps the memory for the next use. */
 void arena_reset(struct arena *a);
 
 char *arena_strdup(struct arena *a, const char *text);

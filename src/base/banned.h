@@ -1,8 +1,8 @@
 /*
  * banned.h - functions that our code does not call; the build reads this before every source
  *
- * They are declared here as deprecated, which -Werror makes fatal where our code names them and the
- * compilers ignore inside system headers. The prototypes are spelled without including anything, so
+ * The declarations below mark them as deprecated. With -Werror a use in our code fails; the
+ * compilers ignore uses inside system headers. The prototypes are spelled without any include, so
  * that this file cannot hide a missing include.
  */
 #pragma once

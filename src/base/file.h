@@ -15,7 +15,7 @@ static inline void fd_closep(const int *fd)
     fd_close(*fd);
 }
 
-/* The descriptor, which leaves the variable: for owners whose variable is AUTO(fd_closep). */
+/* Moves a descriptor out of a variable that is AUTO(fd_closep). */
 static inline int fd_take(int *fd)
 {
     int taken = *fd;
@@ -24,47 +24,49 @@ static inline int fd_take(int *fd)
     return taken;
 }
 
-/*
- * All of a file of at most `cap` bytes, replacing `*ret`, which holds nothing before. A missing one
- * is ERR_NOT_FOUND, a larger one ERR_TOO_LARGE.
- */
+/* Reads a whole file of at most `cap` bytes into `*ret`, which is empty before. ERR_NOT_FOUND: the
+ * file is missing. ERR_TOO_LARGE: the file is larger. */
 struct err *file_read(const char *path, size_t cap, struct buf *ret) MUST_CHECK;
 
-/* What differs as soon as a file is written or replaced, within the clock of its file system. */
+/* The version of a file: differs once the file is written or replaced, within the clock resolution
+ * of its file system. */
 struct file_mark {
     uint64_t inode;
     int64_t size;
     int64_t changed_ns; /* real time */
 };
 
-/* {0} for a file that cannot be looked at: so is a missing one. */
+/* {0}: the file is missing, or stat failed. */
 struct file_mark file_mark_of(const char *path);
 
 /*
- * Replaces `path` by `bytes`: written beside it, synced, renamed, the directory synced. After
- * success it survives a power cut; at any moment there is the old file or the new, whole.
+ * Replaces `path` by `bytes`: writes a file beside it, syncs, renames, syncs the directory. After
+ * success the file survives a power cut; at any moment either the whole old file or the whole new
+ * one exists.
  */
 struct err *file_write_durable(const char *path, mode_t mode, struct str bytes) MUST_CHECK;
 
-/* The same without the syncs: for what is written anew after a crash. */
+/* The same without the syncs: for files that are written again after a crash. */
 struct err *file_write(const char *path, mode_t mode, struct str bytes) MUST_CHECK;
 
 /*
- * A short text as the target of a symlink: whole or not there at all, and without a sync. After a
- * crash it is there if anything is that was made after it, where the file system keeps the order of
- * its metadata (ext4, xfs). An existing note stays as it is.
+ * Writes a short text as the target of a symlink: atomic, and without a sync. If a later change of
+ * the file system survives a crash, so does the note, on file systems that keep the order of their
+ * metadata (ext4, xfs). An existing note stays as it is.
  */
 struct err *note_write(const char *path, const char *text) MUST_CHECK;
-/* Replaces `*ret`, which holds nothing before. A missing one is ERR_NOT_FOUND. */
+/* Reads a note into `*ret`, which is empty before. ERR_NOT_FOUND: the note is missing. */
 struct err *note_read(const char *path, struct buf *ret) MUST_CHECK;
 
-/* `path` and its missing parents; an existing directory keeps its mode. */
+/* Makes `path` and its missing parents; an existing directory keeps its mode. */
 struct err *dir_make(const char *path, mode_t mode) MUST_CHECK;
 
-/* Removes a tree, never following symlinks nor crossing into other mounts. Absent is fine. */
+/* Removes a tree; never follows symlinks nor crosses into other mounts. Succeeds if `path` is
+ * absent. */
 struct err *dir_remove(const char *path) MUST_CHECK;
 
-/* Names in `path`, sorted, but . and ..; freed with names_free. Missing: ERR_NOT_FOUND. */
+/* Lists the names in `path`, sorted, without . and ..; free them with names_free. ERR_NOT_FOUND:
+ * `path` is missing. */
 struct err *dir_list(const char *path, char ***ret_names, size_t *ret_count) MUST_CHECK;
 void names_free(char **names, size_t count);
 

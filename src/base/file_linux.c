@@ -1,3 +1,5 @@
+/* file_linux.c - files, notes, directories and random bytes by system calls */
+
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +22,7 @@ void fd_close(int fd)
     int kept = errno;
 
     if (fd >= 0)
-        (void)close(fd); /* what must not be lost was synced */
+        (void)close(fd); /* durable writes were synced before */
     errno = kept;
 }
 
@@ -60,7 +62,7 @@ struct err *file_read(const char *path, size_t cap, struct buf *ret)
             return err_new(ERR_TOO_LARGE, "read %s: larger than %zu bytes", path, cap);
         buf_add(&text, part, (size_t)n);
     }
-    buf_add(&text, "", 0); /* an empty file is an empty text, not NULL */
+    buf_add(&text, "", 0); /* an empty file gives an empty text, not NULL */
     *ret = text;
     text = (struct buf){0};
     return NULL;
@@ -95,7 +97,8 @@ static struct err *sync_parent(const char *path)
     return NULL;
 }
 
-static struct err *fill(int fd, const char *path, mode_t mode, struct str bytes, bool is_durable)
+static struct err *file_fill(int fd, const char *path, mode_t mode, struct str bytes,
+                             bool is_durable)
 {
     if (fchmod(fd, mode) != 0)
         return err_errno(errno, "set the mode of %s", path);
@@ -105,7 +108,7 @@ static struct err *fill(int fd, const char *path, mode_t mode, struct str bytes,
     return NULL;
 }
 
-static struct err *replace(const char *path, mode_t mode, struct str bytes, bool is_durable)
+static struct err *file_replace(const char *path, mode_t mode, struct str bytes, bool is_durable)
 {
     AUTO_FREE char *beside = mem_format("%s.tmp.XXXXXX", path);
     AUTO(fd_closep) int fd = mkostemp(beside, O_CLOEXEC);
@@ -113,11 +116,11 @@ static struct err *replace(const char *path, mode_t mode, struct str bytes, bool
 
     if (fd < 0)
         return err_errno(errno, "create a file beside %s", path);
-    e = fill(fd, beside, mode, bytes, is_durable);
+    e = file_fill(fd, beside, mode, bytes, is_durable);
     if (!e && rename(beside, path) != 0)
         e = err_errno(errno, "rename %s to %s", beside, path);
     if (e) {
-        (void)unlink(beside); /* the first error is the one to tell */
+        (void)unlink(beside); /* report the first error only */
         return e;
     }
     return is_durable ? sync_parent(path) : NULL;
@@ -125,12 +128,12 @@ static struct err *replace(const char *path, mode_t mode, struct str bytes, bool
 
 struct err *file_write_durable(const char *path, mode_t mode, struct str bytes)
 {
-    return replace(path, mode, bytes, true);
+    return file_replace(path, mode, bytes, true);
 }
 
 struct err *file_write(const char *path, mode_t mode, struct str bytes)
 {
-    return replace(path, mode, bytes, false);
+    return file_replace(path, mode, bytes, false);
 }
 
 static struct err *make_one(const char *path, mode_t mode)
@@ -138,7 +141,7 @@ static struct err *make_one(const char *path, mode_t mode)
     struct stat is;
 
     if (mkdir(path, mode) == 0) {
-        if (chmod(path, mode) != 0) /* as asked, whatever the umask */
+        if (chmod(path, mode) != 0) /* regardless of the umask */
             return err_errno(errno, "set the mode of %s", path);
         return NULL;
     }
@@ -157,7 +160,7 @@ struct err *dir_make(const char *path, mode_t mode)
     struct err *e = make_one(path, mode);
 
     if (!e)
-        return NULL; /* mostly nothing but the last part is missing */
+        return NULL; /* usually only the last part is missing */
     err_free(e);
     part = mem_strdup(path);
     for (char *slash = strchr(part + (*part == '/'), '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -168,11 +171,8 @@ struct err *dir_make(const char *path, mode_t mode)
     return make_one(path, mode);
 }
 
-/*
- * Removing a tree that a container left, which may be as deep as it likes: each level costs a
- * descriptor and a frame, so what lies DEEPEST levels down is moved up to the top and meets us
- * there in the next pass.
- */
+/* A container may leave a tree of any depth, and each level costs a descriptor and a stack frame.
+ * Directories DEEPEST levels down are moved to the top, where the next pass finds them. */
 enum {
     DEEPEST = 32
 };
@@ -225,7 +225,7 @@ static struct err *remove_entry(const struct removal *r, int dir, const char *na
     return remove_subdir(r, dir, name, depth);
 }
 
-/* Passes until one finds nothing: a directory may be read wrongly while it shrinks. */
+/* Repeats passes until one finds nothing: reading a directory while it shrinks may skip entries. */
 static struct err *remove_children(const struct removal *r, int fd, unsigned depth)
 {
     AUTO(fd_closep) int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -334,7 +334,7 @@ void random_bytes(void *bytes, size_t size)
     while (done < size) {
         ssize_t n = getrandom((char *)bytes + done, size - done, 0);
 
-        assert(n > 0 || errno == EINTR); /* no kernel that we run on lacks it */
+        assert(n > 0 || errno == EINTR); /* all supported kernels have getrandom */
         done += n > 0 ? (size_t)n : 0;
     }
 }

@@ -1,3 +1,5 @@
+/* id_map.c - open addressing, with removal by moving entries back */
+
 #include "base/id_map.h"
 
 #include <assert.h>
@@ -10,7 +12,7 @@ enum {
     SIZE_LEAST = 16
 };
 
-/* Where the id is, or where it would go. */
+/* The slot of the id, or the free slot where it would go. */
 static size_t place_of(const struct id_map *m, uint64_t id)
 {
     size_t i = num_scatter(id) & (m->size - 1);
@@ -20,7 +22,7 @@ static size_t place_of(const struct id_map *m, uint64_t id)
     return i;
 }
 
-static void grow(struct id_map *m)
+static void id_map_grow(struct id_map *m)
 {
     struct id_map larger = {.size = m->size > 0 ? 2 * m->size : SIZE_LEAST, .n = m->n};
 
@@ -38,7 +40,7 @@ void id_map_add(struct id_map *m, uint64_t id, void *item)
 
     assert(id != 0 && item);
     if (m->n >= m->size / 8 * 5)
-        grow(m);
+        id_map_grow(m);
     slot = &m->slots[place_of(m, id)];
     assert(slot->id == 0);
     *slot = (struct id_slot){.id = id, .item = item};
@@ -50,7 +52,7 @@ void *id_map_find(const struct id_map *m, uint64_t id)
     return m->n > 0 && id != 0 ? m->slots[place_of(m, id)].item : NULL;
 }
 
-/* Those behind it move up, as far as they are not before their own place then. */
+/* The entries behind the removed one move back to fill the gap, but none before its own place. */
 void id_map_remove(struct id_map *m, uint64_t id)
 {
     size_t hole = place_of(m, id);

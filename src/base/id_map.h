@@ -1,9 +1,9 @@
 /*
- * id_map.h - from numbers that we give out ourselves to objects
+ * id_map.h - maps from numbers that Mete itself assigns to objects
  *
- * One table, without a list through the objects: to find one looks at one or two lines of memory
- * beside it. The numbers are scattered without a key, so they must not be the choice of somebody
- * who gains from collisions; map.h is for those.
+ * One table, without a list through the objects: a lookup touches one or two cache lines besides
+ * the object. The hash has no secret key, so clients must not choose the numbers; for keys that
+ * clients choose there is map.h.
  */
 #pragma once
 
@@ -22,22 +22,22 @@ struct id_map {
     size_t n;
 };
 
-/* `id` is not 0 and not there. */
+/* Adds an item. `id` is not 0 and not in the map. */
 void id_map_add(struct id_map *m, uint64_t id, void *item);
 
-/* NULL: it is not there. */
+/* NULL: not in the map. */
 void *id_map_find(const struct id_map *m, uint64_t id);
 
-/* `id` is there. */
+/* Removes an item. `id` is in the map. */
 void id_map_remove(struct id_map *m, uint64_t id);
 
 /* Frees the table, not the objects. */
 void id_map_done(struct id_map *m);
 
-/* For loops over all, in an order that hangs on the numbers and how they came; nothing is added or
- * removed meanwhile. `item` is NULL first, and after the last. */
+/* Iterates over all items, in an order that depends on the numbers and on their insertion. The map
+ * must not change meanwhile. `*at` is 0 first. Returns NULL after the last item. */
 void *id_map_next(const struct id_map *m, size_t *at);
 
-/* `item` is a pointer, `at` a size_t, both of the caller's. */
+/* `item` is a pointer, `at` a size_t, both declared by the caller. */
 #define id_map_each(m, at, item) \
     for ((at) = 0, (item) = id_map_next(m, &(at)); (item); (item) = id_map_next(m, &(at)))

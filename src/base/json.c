@@ -1,3 +1,5 @@
+/* json.c - jansson behind our limits, readers that never fail, an own writer */
+
 #include "base/json.h"
 
 #include <assert.h>
@@ -6,7 +8,7 @@
 
 #include "base/mem.h"
 
-/* Where a byte of a text stands, both from 1. */
+/* Line and column of a byte in a text, both from 1. */
 struct place {
     size_t line;
     size_t column;
@@ -23,10 +25,8 @@ static struct place place_of(struct str text, size_t offset)
     return p;
 }
 
-/*
- * jansson nests up to 2048 deep, for which later walks would need as much stack: the depth is
- * checked before it sees the text.
- */
+/* jansson accepts a depth of 2048, which would cost later recursive walks too much stack. The depth
+ * is checked before jansson reads the text. */
 static struct err *check_depth(struct str text)
 {
     size_t depth = 0;
@@ -53,7 +53,7 @@ static struct err *check_depth(struct str text)
     return NULL;
 }
 
-/* Less what the parser says to programmers only. */
+/* Cuts off the part of jansson's message that is for programmers only. */
 static void trim_hint(char *message)
 {
     static const char hint[] = " without JSON_ALLOW_NUL";
@@ -125,7 +125,7 @@ static bool reads_back_as(const char *text, double value)
     return again && !(is < value) && !(is > value);
 }
 
-/* The shortest text that reads back as the same double and is no integer's text. */
+/* Adds the shortest text that reads back as the same double and does not look like an integer. */
 void json_add_real(struct buf *out, double value)
 {
     char text[40];
@@ -200,7 +200,7 @@ static void write_value(struct writer *w, const json_t *j)
 {
     switch (json_typeof(j)) {
     case JSON_OBJECT:
-        /* jansson's iterators want it mutable; nothing is changed */
+        /* jansson's iterators take a mutable tree; nothing is changed */
         write_object(w, (json_t *)(uintptr_t)j);
         break;
     case JSON_ARRAY:
@@ -236,9 +236,9 @@ void json_add(struct buf *out, const json_t *j)
     write_value(&w, j);
 }
 
-/* Whole documents may be larger than a buffer's usual cap: their parts were capped on the way in.
- */
-static char *format(const json_t *j, bool is_pretty)
+/* Without the buffers' usual cap: whole documents may be larger, and their parts were capped when
+ * they were read. */
+static char *json_format_as(const json_t *j, bool is_pretty)
 {
     struct buf out = {.cap = SIZE_MAX / 4};
     struct writer w = {.out = &out, .is_pretty = is_pretty};
@@ -249,22 +249,22 @@ static char *format(const json_t *j, bool is_pretty)
 
 char *json_format(const json_t *j)
 {
-    return format(j, false);
+    return json_format_as(j, false);
 }
 
 char *json_format_pretty(const json_t *j)
 {
-    return format(j, true);
+    return json_format_as(j, true);
 }
 
-static json_t *walk(const json_t *j, va_list ap)
+static json_t *json_walk(const json_t *j, va_list ap)
 {
     const json_t *at = j;
     const char *key;
 
     while (at && (key = va_arg(ap, const char *)) != NULL)
         at = json_object_get(at, key);
-    return (json_t *)(uintptr_t)at; /* lent as jansson lends: const says nothing about members */
+    return (json_t *)(uintptr_t)at; /* as in jansson: const does not extend to members */
 }
 
 json_t *json_at(const json_t *j, ...)
@@ -273,7 +273,7 @@ json_t *json_at(const json_t *j, ...)
     va_list ap;
 
     va_start(ap, j);
-    at = walk(j, ap);
+    at = json_walk(j, ap);
     va_end(ap);
     return at;
 }
@@ -284,7 +284,7 @@ const char *json_text_at(const json_t *j, ...)
     va_list ap;
 
     va_start(ap, j);
-    at = walk(j, ap);
+    at = json_walk(j, ap);
     va_end(ap);
     return json_string_value(at);
 }
@@ -295,7 +295,7 @@ int64_t json_int_at(const json_t *j, ...)
     va_list ap;
 
     va_start(ap, j);
-    at = walk(j, ap);
+    at = json_walk(j, ap);
     va_end(ap);
     return json_integer_value(at);
 }
@@ -306,7 +306,7 @@ bool json_bool_at(const json_t *j, ...)
     va_list ap;
 
     va_start(ap, j);
-    at = walk(j, ap);
+    at = json_walk(j, ap);
     va_end(ap);
     return json_is_true(at);
 }
@@ -339,8 +339,8 @@ void json_put(json_t *object, const char *key, json_t *value)
     (void)failed;
 }
 
-/* The member `key` where it has the type of `fresh`, else `fresh` put in its place; takes `fresh`.
- */
+/* Returns the member `key` if it has the type of `fresh`; else puts `fresh` in its place. Takes
+ * `fresh`. */
 static json_t *member_or(json_t *object, const char *key, json_t *fresh)
 {
     json_t *member = json_object_get(object, key);
@@ -368,7 +368,7 @@ void json_put_text(json_t *object, const char *key, const char *text)
     json_t *value;
 
     if (!text) {
-        (void)json_object_del(object, key); /* absent is as good */
+        (void)json_object_del(object, key); /* may be absent */
         return;
     }
     value = json_string(text);

@@ -1,9 +1,9 @@
 /*
- * json.h - JSON trees (jansson) as an API server needs them, and short ways to read them
+ * json.h - JSON trees (jansson) with the limits of an API server, and short readers
  *
- * Refused in input: duplicate keys, depth over JSON_DEPTH_MAX, invalid UTF-8, integers past int64,
- * NaN, trailing bytes. Readers never fail: what is absent or of another type reads as NULL, the
- * fallback or 0, so that code over validated objects stays plain.
+ * Parsing refuses duplicate keys, a depth over JSON_DEPTH_MAX, invalid UTF-8, integers past int64,
+ * NaN and trailing bytes. Readers never fail: an absent member, or one of another type, reads as
+ * NULL, the fallback or 0, so that code over validated objects stays plain.
  */
 #pragma once
 
@@ -21,15 +21,15 @@ static inline void json_freep(json_t **j)
     json_decref(*j);
 }
 
-/* Any value, not only objects. ERR_BAD_REQUEST with line and column. The caller owns the tree. */
+/* Parses any value, not only objects. ERR_BAD_REQUEST names line and column. The caller owns the
+ * tree. */
 struct err *json_parse(struct str text, json_t **ret) MUST_CHECK;
 
-/* Compact text, keys in their order; doubles as the shortest text of theirs. The caller frees it.
- */
+/* Compact text; keys keep their order, doubles get their shortest text. The caller frees it. */
 char *json_format(const json_t *j);
 char *json_format_pretty(const json_t *j);
 
-/* The same, and single values, at the end of a buffer. What is not UTF-8 becomes U+FFFD. */
+/* Append a tree or one value to a buffer. Bytes that are not UTF-8 become U+FFFD. */
 void json_add(struct buf *out, const json_t *j);
 void json_add_quoted(struct buf *out, struct str text);
 void json_add_real(struct buf *out, double value);
@@ -46,12 +46,12 @@ const char *json_text(const json_t *object, const char *key);
 int64_t json_int(const json_t *object, const char *key, int64_t fallback);
 bool json_bool(const json_t *object, const char *key, bool fallback);
 
-/* The member `key`, made as an empty object or array where it is absent, null or another type.
- * Borrowed. */
+/* Returns the member `key`; if it is absent, null or of another type, replaces it by an empty
+ * object or array. Borrowed. */
 json_t *json_object_at(json_t *object, const char *key);
 json_t *json_array_at(json_t *object, const char *key);
 
-/* Sets a string member; NULL removes it. What is not UTF-8 becomes U+FFFD. */
+/* Sets a string member; NULL removes it. Bytes that are not UTF-8 become U+FFFD. */
 void json_put_text(json_t *object, const char *key, const char *text);
 void json_put_int(json_t *object, const char *key, int64_t value);
 void json_put_bool(json_t *object, const char *key, bool value);

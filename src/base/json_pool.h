@@ -1,11 +1,10 @@
 /*
- * json_pool.h - the server's own stored texts, read fast
+ * json_pool.h - a fast reader of the server's own stored texts
  *
- * Stored texts are the server's own (json_format), and most of a text is the same in many objects:
- * the pods of a Job differ in a name and an index. A pool keeps the trees of parts that it has met
- * twice and lends them to every tree that has the same part. A tree of a pool is therefore shared
- * and never changed; the pool compares what it lends with the part's text now and then, and a
- * changed tree ends the process.
+ * Stored texts come from json_format, and most of a text is the same in many objects: the pods of a
+ * Job differ in a name and an index. A pool keeps the trees of parts that occurred in two texts and
+ * shares them among all trees with the same part. A tree from a pool is therefore never changed.
+ * The pool compares shared trees with their text now and then; a changed tree ends the process.
  */
 #pragma once
 
@@ -14,30 +13,30 @@
 struct json_pool;
 
 struct json_pool *json_pool_new(void);
-void json_pool_free(struct json_pool *p); /* accepts NULL; trees that it lent stay valid */
+void json_pool_free(struct json_pool *p); /* accepts NULL; shared trees stay valid */
 
 /*
- * The same tree, or the same error, as json_parse. Only the root and its member "metadata" (the
- * object, not what is in it) belong to the caller alone: members may be set there. All else is
- * shared and read-only. The caller owns the reference.
+ * The same tree, or the same error, as json_parse. Only the root and its member "metadata" (not the
+ * values in it) belong to the caller alone, who may set their members. All other values are shared
+ * and read-only. The caller owns the reference.
  */
 struct err *json_pool_parse(struct json_pool *p, struct str text, json_t **ret) MUST_CHECK;
 
-/* The number of parts lent instead of read: for tests and measurements. */
+/* The number of shared parts that the pool saved reading. For tests and measurements. */
 uint64_t json_pool_hits(const struct json_pool *p);
 
 enum json_peeked {
     PEEK_FOUND,
     PEEK_ABSENT,
-    PEEK_UNKNOWN /* the text is not as json_format writes it: read the tree */
+    PEEK_UNKNOWN /* json_format would write the text differently: parse the tree */
 };
 
 /*
- * The text of a member, found without a tree: json_peek(text, &at, "metadata", "name", NULL) gives
- * `"train-0"` with its quotes. Members before the one that is asked for are passed over, none
- * behind it is looked at. `text` is one that json_parse accepts.
+ * Finds the text of a member without a tree: json_peek(text, &at, "metadata", "name", NULL) gives
+ * `"train-0"` with its quotes. The search skips the members before, and reads nothing behind the
+ * member. json_parse must accept `text`.
  */
 enum json_peeked json_peek(struct str text, struct str *ret, ...) __attribute__((sentinel));
 
-/* A string's value out of its text; false where it has escapes, or is no string. */
+/* Takes a string's value out of its text. False: the text has escapes, or is no string. */
 bool json_peek_string(struct str text, struct str *ret);

@@ -1,10 +1,11 @@
-/* library_linux.c - dlopen with every symbol looked up at once: nothing fails halfway */
+/* library_linux.c - dlopen with all symbols resolved at once */
+
 #include "base/library_linux.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* The library stays for the life of the process, so that its pointers do, too. */
+/* The library stays loaded for the life of the process, and so its pointers stay valid. */
 static struct err *library_open(struct library *l)
 {
     void *handle = dlopen(l->file, RTLD_NOW | RTLD_LOCAL);
@@ -29,7 +30,7 @@ struct err *library_load(struct library *l)
 {
     struct err *e = NULL;
 
-    (void)pthread_mutex_lock(&l->mutex); /* fails for what is no mutex only */
+    (void)pthread_mutex_lock(&l->mutex); /* fails only for an invalid mutex */
     if (!l->is_loaded)
         e = library_open(l);
     (void)pthread_mutex_unlock(&l->mutex);

@@ -1,9 +1,10 @@
 /*
- * library_linux.h - shared libraries that are loaded when they are used first
+ * library_linux.h - shared libraries, loaded at their first use
  * (docs/adr/0010-libraries-at-first-use.md)
  *
- * For libraries that few commands use and that bring many others: NAME_linux.h lists the functions
- * once, each is the pointer sym_FUNCTION, and NAME_load() comes before the first call.
+ * For libraries that few commands use and that depend on many others. NAME_linux.h lists the
+ * functions, each becomes the pointer sym_FUNCTION, and NAME_load() must be called before the first
+ * of them.
  */
 #pragma once
 
@@ -15,10 +16,10 @@
 
 struct library_symbol {
     const char *name;
-    void *at; /* of the pointer that is set; a pointer to a function */
+    void *at; /* address of the function pointer to set */
 };
 
-/* Static, one a library; the pointers are set once and never again. */
+/* One static object per library. The pointers are set once. */
 struct library {
     const char *file; /* "libcurl.so.4" */
     const struct library_symbol *symbols;
@@ -27,5 +28,6 @@ struct library {
     bool is_loaded;
 };
 
-/* From any thread. ERR_INTERNAL names what is missing; the next call tries again. */
+/* Loads the library; any thread may call. ERR_INTERNAL names the missing library or symbol; the
+ * next call tries again. */
 struct err *library_load(struct library *l) MUST_CHECK;

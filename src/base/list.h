@@ -3,7 +3,7 @@
 
 #include <utlist.h>
 
-/* The struct has members `prev` and `next` of its own pointer type. `head` is a pointer, NULL when
+/* The struct has members `prev` and `next` of its own pointer type. `head` is a pointer; NULL:
  * empty. */
 #define LIST_ADD(head, item)    DL_APPEND(head, item)
 #define LIST_REMOVE(head, item) DL_DELETE(head, item)

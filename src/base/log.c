@@ -1,3 +1,5 @@
+/* log.c - formatting of log lines, as key=value and as JSON */
+
 #include "base/log.h"
 
 #include <inttypes.h>
@@ -7,7 +9,7 @@
 #include "base/stamp.h"
 #include "base/str.h"
 
-/* Lines are for people and collectors: longer values are cut. */
+/* Limits of a line, which people and log collectors read: longer values are cut. */
 enum {
     VALUE_MAX_BYTES = 4096
 };
@@ -25,7 +27,7 @@ static struct str cut_value(const char *text)
     struct str s = {text, strnlen(text, VALUE_MAX_BYTES)};
 
     while (text[s.size] != '\0' && s.size > 0 && ((unsigned char)text[s.size] & 0xc0) == 0x80)
-        s.size--; /* not inside a character */
+        s.size--; /* do not cut inside a character */
     return s;
 }
 

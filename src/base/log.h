@@ -36,7 +36,7 @@ struct log_pair {
 
 void log_event(enum log_level level, const char *message, const struct log_pair *pairs);
 
-/* What log_event writes, as a value. */
+/* One line of log_event, as a value. */
 struct log_line {
     int64_t stamp_ns;
     const char *process; /* NULL: left out */
@@ -45,7 +45,7 @@ struct log_line {
     const struct log_pair *pairs; /* ends with a pair whose key is NULL */
 };
 
-/* The line with its newline. A text that is NULL shows as null. The caller frees it. */
+/* The line with its newline. A NULL text is written as null. The caller frees it. */
 char *log_format(const struct log_line *line, bool is_json);
 
 /* Called once in main. `process` names the role: "server", "node", ... */

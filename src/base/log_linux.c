@@ -1,3 +1,5 @@
+/* log_linux.c - log lines to stderr */
+
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -6,7 +8,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 
-/* Set once in main, before anything logs. */
+/* Set once in main, before the first line. */
 static struct {
     const char *process;
     enum log_level least;
@@ -32,8 +34,8 @@ void log_event(enum log_level level, const char *message, const struct log_pair 
     (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
     line.stamp_ns = now.tv_sec * NS_PER_SEC + now.tv_nsec;
     text = log_format(&line, setup.is_json);
-    /* One write a line, so that lines of several processes do not mix. Nobody could be told of a
-     * failure. */
+    /* One write a line, so that lines of several processes do not mix. A failed write is ignored:
+     * stderr is the only place to report it. */
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
         return;
 }

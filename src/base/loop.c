@@ -1,3 +1,5 @@
+/* loop.c - timers and descriptors over the seam of loop.h */
+
 #include "base/loop.h"
 
 #include "base/mem.h"

@@ -1,8 +1,8 @@
 /*
- * loop.h - the one event loop of a process, as a seam: real (loop_linux.c, libevent) or simulated
+ * loop.h - the event loop of a process, a seam: real (loop_linux.c, libevent) or simulated
  *
- * One thread, one loop. Logic takes a `struct loop *` and knows nothing of what is below. Callbacks
- * are small and never run the loop themselves.
+ * One thread, one loop. Logic takes a `struct loop *` and does not know the implementation.
+ * Callbacks are short and never run the loop themselves.
  */
 #pragma once
 
@@ -45,13 +45,13 @@ static inline int64_t loop_wall_ns(const struct loop *l)
     return l->ops->wall_ns(l->self);
 }
 
-/* A timer that is not set. Free it before `arg` dies; freeing stops it. */
+/* Makes a timer, not set. Free it before `arg` dies; freeing stops it. */
 struct loop_timer *loop_timer_new(struct loop *l, loop_fn fn, void *arg);
 void loop_timer_set(struct loop_timer *t, int64_t delay_ns);
 void loop_timer_stop(struct loop_timer *t);
 void loop_timer_free(struct loop_timer *t); /* accepts NULL */
 
-/* Waits for a descriptor (socket, pipe, pidfd, eventfd, inotify), which the caller keeps owning. */
+/* Watches a descriptor (socket, pipe, pidfd, eventfd, inotify), which the caller still owns. */
 struct loop_io *loop_io_new(struct loop *l, int fd, loop_io_fn fn, void *arg);
 void loop_io_want(struct loop_io *io, bool readable, bool writable);
-void loop_io_free(struct loop_io *io); /* accepts NULL; before the descriptor is closed */
+void loop_io_free(struct loop_io *io); /* accepts NULL; call it before closing the descriptor */

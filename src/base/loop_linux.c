@@ -1,7 +1,10 @@
 /*
- * libevent with a precise clock and no cached time: its default is a coarse clock, by which a timer
- * may fire up to a tick before the CLOCK_MONOTONIC that our callers read has reached it.
+ * loop_linux.c - the event loop on libevent
+ *
+ * libevent runs with a precise clock and without cached time. By its default, coarse clock a timer
+ * may fire up to a tick before CLOCK_MONOTONIC, which our callers read, has reached the deadline.
  */
+
 #include "base/loop_linux.h"
 
 #include <assert.h>
@@ -62,7 +65,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     t->fn(t->arg);
 }
 
-/* Waits for a signal, or with -1 for a time. */
+/* Makes an event for a signal, or with -1 for a timeout. */
 static struct timer *event_timer_new(struct event_base *base, int signal, loop_fn fn, void *arg)
 {
     struct timer *t = mem_alloc(sizeof(*t));
@@ -99,7 +102,7 @@ static void timer_stop(void *self, void *timer)
     const struct timer *t = timer;
 
     (void)self;
-    (void)event_del(t->event); /* fails only for what is no event */
+    (void)event_del(t->event); /* fails only for an invalid event */
 }
 
 static void timer_free(void *self, void *timer)
@@ -139,14 +142,13 @@ static void io_want(void *self, void *io, bool readable, bool writable)
 
     if (event_pending(x->event, EV_READ | EV_WRITE, NULL) == (what & (EV_READ | EV_WRITE)))
         return;
-    (void)event_del(x->event); /* fails only for what is no event */
+    (void)event_del(x->event); /* fails only for an invalid event */
     if (!readable && !writable)
         return;
     failed = event_assign(x->event, l->base, event_get_fd(x->event), what, on_io, x);
     assert(failed == 0);
     failed = event_add(x->event, NULL);
-    assert(failed ==
-           0); /* a closed descriptor, or one that cannot be waited for: a bug of the caller */
+    assert(failed == 0); /* a closed descriptor, or one that epoll refuses: a bug in the caller */
     (void)failed;
 }
 
@@ -181,7 +183,7 @@ struct loop *loop_linux_new(void)
     (void)event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME);
     l->base = event_base_new_with_config(config);
     event_config_free(config);
-    assert(l->base); /* without epoll there is nothing that this process could do */
+    assert(l->base); /* without epoll no process of Mete can work */
     l->loop = (struct loop){.ops = &ops, .self = l};
     (void)signal(SIGPIPE, SIG_IGN);
     return &l->loop;

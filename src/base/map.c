@@ -1,7 +1,10 @@
 /*
- * SipHash-1-3: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), with one round a
- * word and three at the end, as used for hash tables by CPython and Rust.
+ * map.c - the hash of map.h and its key
+ *
+ * The hash is SipHash-1-3: Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), with
+ * one round a word and three at the end, as used for hash tables by CPython and Rust.
  */
+
 #include "base/map.h"
 
 #include <endian.h>
@@ -10,7 +13,7 @@ struct sip {
     uint64_t v0, v1, v2, v3;
 };
 
-/* The key of the process: the one piece of state here, set once in main before any map exists. */
+/* The key of the process: the only static state here, set once in main before any map exists. */
 static uint64_t key0 = UINT64_C(0x0706050403020100);
 static uint64_t key1 = UINT64_C(0x0f0e0d0c0b0a0908);
 

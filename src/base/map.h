@@ -13,9 +13,9 @@
 
 #include "base/mem.h"
 
-uint32_t map_hash(const void *key, size_t size); /* SipHash-1-3 under the process key */
+uint32_t map_hash(const void *key, size_t size); /* SipHash-1-3 with the process's key */
 
-/* Sets the process key; call once, first in main. Tests leave it fixed. */
+/* Sets the process's key; call it once, first in main. Tests keep the fixed default. */
 void map_seed(const uint8_t key[16]);
 
 #define HASH_FUNCTION(keyptr, keylen, hashv) ((hashv) = map_hash((keyptr), (size_t)(keylen)))

@@ -7,7 +7,9 @@
 
 #include "base/attr.h"
 
-/* Zeroed, never NULL. What input sizes is capped before it gets here. The caller frees. */
+/*
+ * Allocates zeroed memory; never NULL. Callers cap sizes that come from input. The caller frees it.
+ */
 void *mem_alloc(size_t size_bytes);
 
 char *mem_format(const char *fmt, ...) PRINTF(1, 2);

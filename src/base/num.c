@@ -1,3 +1,5 @@
+/* num.c - parsing of numbers and durations, sorting, scattering */
+
 #include "base/num.h"
 
 #include <inttypes.h>
@@ -61,7 +63,7 @@ struct err *num_parse_uint64(struct str text, uint64_t max, uint64_t *ret)
     return NULL;
 }
 
-/* 16 and more where it is none. */
+/* The value of a hexadecimal digit; 16 or more: not a digit. */
 static unsigned hex_digit(char c)
 {
     unsigned decimal = (unsigned)c - '0';
@@ -99,7 +101,7 @@ static const struct unit {
     {STR("d"), INT64_C(86400000000000)},
 };
 
-/* The run of digits (or of other bytes) that `*rest` starts with, cut off it. */
+/* Cuts off the run of digits (or of other bytes) that `*rest` starts with. */
 static struct str cut_run(struct str *rest, bool is_digits)
 {
     struct str run = {.at = rest->at};
@@ -120,7 +122,7 @@ static const struct unit *find_unit(struct str name)
     return NULL;
 }
 
-/* The ns of a fraction's digits, "25" of "1.25s": what is less than 1 ns is cut off. */
+/* Converts a fraction's digits ("25" of "1.25s") to ns, rounding down. */
 static int64_t fraction_ns(struct str digits, int64_t unit_ns)
 {
     int64_t ns = 0;
@@ -132,8 +134,9 @@ static int64_t fraction_ns(struct str digits, int64_t unit_ns)
     return ns;
 }
 
-/* The fraction's digits that `*rest` starts with, cut off it with their point; false for a point
- * alone. */
+/*
+ * Cuts off the fraction that `*rest` starts with, point and digits. False: a point without digits.
+ */
 static bool cut_fraction(struct str *rest, struct str *ret)
 {
     *ret = (struct str){0};

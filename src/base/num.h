@@ -1,4 +1,4 @@
-/* num.h - numbers: from text (all of it or an error), in order, scattered */
+/* num.h - numbers: parsed from text, sorted, scattered */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Decimal, optional '-'; ERR_INVALID otherwise or outside [min, max], saying both. */
+/* Parses all of `text`: decimal, optional '-'. ERR_INVALID: other text, or outside [min, max]; the
+ * message names both bounds. */
 struct err *num_parse_int64(struct str text, int64_t min, int64_t max, int64_t *ret) MUST_CHECK;
 struct err *num_parse_uint64(struct str text, uint64_t max, uint64_t *ret) MUST_CHECK;
 
@@ -17,12 +18,13 @@ struct err *num_parse_hex(struct str text, uint64_t *ret) MUST_CHECK;
 /* "300ms", "10s", "5m", "1h30m", "1.5s", "2d" in ns; a bare number is refused (no unit). */
 struct err *num_parse_duration(struct str text, int64_t *ret_ns) MUST_CHECK;
 
-/* Sorts and drops what is there twice: how many are left. */
+/* Sorts, drops duplicates, and returns the number left. */
 size_t num_sort_unique(int64_t *at, size_t n);
 
 /*
- * Scatters numbers: no two give the same. The finalizer of splitmix64 (Steele, Lea and Flood, "Fast
- * splittable pseudorandom number generators", 2014), which adds NUM_SCATTER_STEP for each next one.
+ * Scatters a number; different numbers give different results. The finalizer of splitmix64 (Steele,
+ * Lea and Flood, "Fast splittable pseudorandom number generators", 2014), a generator that adds
+ * NUM_SCATTER_STEP before each next number.
  */
 #define NUM_SCATTER_STEP UINT64_C(0x9e3779b97f4a7c15)
 uint64_t num_scatter(uint64_t x);

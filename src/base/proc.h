@@ -13,11 +13,11 @@
 struct proc;
 
 struct proc_options {
-    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-    bool is_self;            /* the program is the caller's own, also where `argv[0]`, then only a
-                                name, is out of its user's reach */
+    const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH */
+    bool is_self;            /* run the caller's own program, even if its path is out of the
+                                child's reach; argv[0] is then only a name */
     const char *const *env;  /* NULL: the parent's */
-    const char *cwd;         /* entered as `uid`; NULL: the parent's */
+    const char *cwd;         /* entered with the rights of `uid`; NULL: the parent's */
 
     /* fds[i] becomes descriptor i of the child; -1: /dev/null for i < 3, absent above. */
     int fds[8];
@@ -29,7 +29,7 @@ struct proc_options {
 
     bool is_session;     /* setsid: survives the terminal */
     bool has_output;     /* stdout+stderr up to 64 KiB for the end callback; fds 1, 2 ignored */
-    int64_t deadline_ns; /* 0: none; else SIGKILL after so long, to its group if is_session */
+    int64_t deadline_ns; /* 0: none; else then SIGKILL, to the whole group if is_session */
 };
 
 /* The end of a child. `status` as from waitpid; `output` is borrowed. */
@@ -43,19 +43,19 @@ struct proc_end {
 typedef void (*proc_end_fn)(void *arg, const struct proc_end *end);
 
 /*
- * Starts a child; `fn` is called in the loop once it was reaped. All descriptors but the named ones
- * are closed in the child. The proc frees itself after `fn`. `ret` may be NULL. What stops the
- * child before the program runs (not in PATH, no such directory, ...) is an error here.
+ * Starts a child; the loop calls `fn` after the child was reaped, then the proc frees itself. The
+ * child has only the named descriptors. `ret` may be NULL. Failures before the program runs (not in
+ * PATH, no such directory, ...) are returned as errors.
  */
 struct err *proc_start(struct loop *l, const struct proc_options *options, proc_end_fn fn,
                        void *arg, struct proc **ret) MUST_CHECK;
 pid_t proc_pid(const struct proc *p);
 void proc_kill(struct proc *p, int signal);
 
-/* From now on the end of the child is told to `fn`. */
+/* From now on the child's end calls `fn` with `arg`. */
 void proc_hand_over(struct proc *p, proc_end_fn fn, void *arg);
 
-/* Forgets the callback; the child goes on and is reaped in silence. */
+/* Drops the callback; the child goes on and is reaped silently. */
 void proc_abandon(struct proc *p);
 
 /* "exited with 3" or "killed by SIGTERM"; the caller frees it. */

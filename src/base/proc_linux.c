@@ -1,10 +1,13 @@
 /*
- * fork, not posix_spawn: that cannot change identity, drop capabilities or enter a directory as the
- * new user. Between fork and exec the child calls only async-signal-safe functions, on data that
- * was made before; identity is changed by raw system calls, since glibc's wrappers speak to the
- * other threads of the process, which the child does not have. What stops it travels back through a
+ * proc_linux.c - child processes by fork, exec and pidfd
+ *
+ * fork, because posix_spawn cannot change identity, drop capabilities or enter a directory as
+ * the new user. Between fork and exec the child calls only async-signal-safe functions, on data
+ * prepared before. Raw system calls change the identity: glibc's wrappers signal the other threads
+ * of the process, which the child does not have. An error of the child reaches the parent through a
  * pipe that exec closes.
  */
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +27,14 @@
 
 enum {
     FDS_MAX = 8,
-    FD_SAFE = 64, /* above all descriptors that the child is given */
+    FD_SAFE = 64, /* above all descriptors that the child gets */
     OUTPUT_CAP_BYTES = 64 << 10
 };
 
 struct proc {
     pid_t pid;
     int pidfd;
-    int output_fd; /* -1: none, or at its end */
+    int output_fd; /* -1: none, or end of file */
     struct buf output;
     bool is_session;
     bool timed_out;
@@ -42,14 +45,14 @@ struct proc {
     struct loop_timer *deadline;
 };
 
-/* What the child needs, made before the fork. */
+/* The child's data, prepared before the fork. */
 struct plan {
     const struct proc_options *options;
-    const char *program; /* the path that PATH gave, or that of the caller's program */
-    int fds[FDS_MAX];    /* what becomes descriptor i; -1: absent */
+    const char *program; /* path found by PATH, or of the caller's own program */
+    int fds[FDS_MAX];    /* source of descriptor i; -1: absent */
     int n_fds;
     int report_fd;
-    sigset_t mask; /* the parent's, and so not what the child gets */
+    sigset_t mask; /* the parent's mask; the child starts with an empty one */
 };
 
 enum step {
@@ -60,7 +63,7 @@ enum step {
     STEP_EXEC
 };
 
-/* How the child says where it failed. */
+/* The child's message about where it failed. */
 struct report {
     enum step step;
     int number;
@@ -90,21 +93,20 @@ static _Noreturn void child_fail(const struct plan *plan, enum step step)
     _exit(127);
 }
 
-/* Handlers of ours would run in the child until exec; ignored signals would stay ignored after it.
- */
+/* Resets all signals: otherwise our handlers could run in the child until exec, and ignored signals
+ * would stay ignored after it. */
 static void child_reset_signals(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        (void)sigaction(i, &action, NULL); /* fails for SIGKILL, SIGSTOP and those of libc */
+        (void)sigaction(i, &action, NULL); /* fails for SIGKILL, SIGSTOP and libc's own signals */
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* First all out of the way of all targets, then each to its place. Returns the report's new place.
- */
+/* Moves all descriptors above the targets, then each to its target. */
 static void child_place_fds(struct plan *plan)
 {
     int n = plan->n_fds;
@@ -132,7 +134,7 @@ static void child_place_fds(struct plan *plan)
         child_fail(plan, STEP_FDS);
 }
 
-/* To a user of which nothing can make it more: no groups, no capabilities, no setuid programs. */
+/* Changes to the user for good: no groups, no capabilities, no gain by setuid programs. */
 static bool child_become(uid_t uid, gid_t gid)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -158,8 +160,8 @@ static _Noreturn void child_run(struct plan *plan)
 
     child_reset_signals();
     child_place_fds(plan);
-    /* By its descriptor the child can run the program also where its user may not enter the
-     * directories above. */
+    /* With a descriptor the child can run the program even if its user cannot enter the directories
+     * above. */
     if ((o->is_self || o->uid != 0) && (program_fd = open(plan->program, O_PATH | O_CLOEXEC)) < 0)
         child_fail(plan, STEP_EXEC);
     if (o->is_session && setsid() < 0)
@@ -225,7 +227,7 @@ static void plan_fds(struct plan *plan, int null_fd, int output_fd)
 
 /* ---- in the parent ---- */
 
-static struct err *failure(const struct plan *plan, struct report report)
+static struct err *child_failure(const struct plan *plan, struct report report)
 {
     const struct proc_options *o = plan->options;
 
@@ -245,7 +247,7 @@ static struct err *failure(const struct plan *plan, struct report report)
     }
 }
 
-/* Waits until the child is the program, or has said why not. */
+/* Waits until the child has run the program, or reported why not. */
 static struct err *await_exec(const struct plan *plan, int report_fd)
 {
     struct report report = {0};
@@ -254,7 +256,7 @@ static struct err *await_exec(const struct plan *plan, int report_fd)
     do
         n = read(report_fd, &report, sizeof(report));
     while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(report) ? failure(plan, report) : NULL;
+    return n == (ssize_t)sizeof(report) ? child_failure(plan, report) : NULL;
 }
 
 static struct err *fork_child(struct plan *plan, int *ret_pidfd, pid_t *ret_pid)
@@ -268,7 +270,7 @@ static struct err *fork_child(struct plan *plan, int *ret_pidfd, pid_t *ret_pid)
     TRY(make_pipe(report));
     plan->report_fd = report[1];
     (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, &plan->mask); /* no handler of ours runs in the child */
+    (void)sigprocmask(SIG_SETMASK, &all, &plan->mask); /* our handlers must not run in the child */
     pid = _Fork();
     if (pid == 0)
         child_run(plan);
@@ -281,11 +283,11 @@ static struct err *fork_child(struct plan *plan, int *ret_pidfd, pid_t *ret_pid)
     pidfd = e ? -1 : pidfd_open(pid, 0);
     if (!e && pidfd < 0) {
         e = err_errno(errno, "run %s: open a pidfd", plan->program);
-        (void)kill(pid, SIGKILL); /* ours and not reaped: it is there */
+        (void)kill(pid, SIGKILL); /* our child, not reaped yet: it exists */
     }
     if (e) {
         if (pid > 0)
-            (void)waitpid(pid, NULL, 0); /* it has exited or is about to */
+            (void)waitpid(pid, NULL, 0); /* the child has exited or is about to */
         return e;
     }
     *ret_pidfd = pidfd;
@@ -293,10 +295,8 @@ static struct err *fork_child(struct plan *plan, int *ret_pidfd, pid_t *ret_pid)
     return NULL;
 }
 
-/*
- * Reads what is there now, at most what a pipe holds, so that a child that never stops writing does
- * not stop the loop. Past the cap it is dropped, so that the child does not block.
- */
+/* Reads the available output, at most a pipe's content, so that a child that writes without end
+ * does not block the loop. Output past the cap is dropped, so that the child does not block. */
 static void read_output(struct proc *p)
 {
     char part[4096];
@@ -326,8 +326,8 @@ static void on_output(void *arg, int fd, bool readable, bool writable)
     read_output(arg);
 }
 
-/* All that it wrote is in the pipe. A grandchild may hold the other end: there is no end to wait
- * for. */
+/* All output of the child is in the pipe by now. A grandchild may keep the other end open, so do
+ * not wait for end of file. */
 static void on_end(void *arg, int fd, bool readable, bool writable)
 {
     struct proc *p = arg;
@@ -340,7 +340,7 @@ static void on_end(void *arg, int fd, bool readable, bool writable)
     reaped = waitpid(p->pid, &end.status, WNOHANG);
     if (reaped == 0)
         return;
-    assert(reaped == p->pid); /* somebody else waits for our children: a bug */
+    assert(reaped == p->pid); /* otherwise other code waits for our children: a bug */
     if (p->output_fd >= 0)
         read_output(p);
     end.output = (struct str){p->output.at ? p->output.at : "", p->output.size};
@@ -355,11 +355,11 @@ static void on_deadline(void *arg)
 
     p->timed_out = true;
     if (p->is_session)
-        (void)kill(-p->pid, SIGKILL); /* not reaped yet, so the number is still its own */
+        (void)kill(-p->pid, SIGKILL); /* not reaped yet, so the pid is still the child's */
     proc_kill(p, SIGKILL);
 }
 
-static void watch(struct proc *p, struct loop *l, int64_t deadline_ns)
+static void proc_watch(struct proc *p, struct loop *l, int64_t deadline_ns)
 {
     p->on_end = loop_io_new(l, p->pidfd, on_end, p);
     loop_io_want(p->on_end, true, false);
@@ -398,7 +398,7 @@ struct err *proc_start(struct loop *l, const struct proc_options *options, proc_
         TRY(make_pipe(pipe_fds));
         output_out = pipe_fds[0];
         output_in = pipe_fds[1];
-        (void)fcntl(output_out, F_SETFL, O_NONBLOCK); /* a fresh pipe: cannot fail */
+        (void)fcntl(output_out, F_SETFL, O_NONBLOCK); /* a new pipe: cannot fail */
     }
     plan.program = program;
     plan_fds(&plan, null_fd, output_in);
@@ -411,7 +411,7 @@ struct err *proc_start(struct loop *l, const struct proc_options *options, proc_
     p->is_session = options->is_session;
     p->fn = fn;
     p->arg = arg;
-    watch(p, l, options->deadline_ns);
+    proc_watch(p, l, options->deadline_ns);
     if (ret)
         *ret = p;
     return NULL;
@@ -424,7 +424,7 @@ pid_t proc_pid(const struct proc *p)
 
 void proc_kill(struct proc *p, int signal)
 {
-    (void)pidfd_send_signal(p->pidfd, signal, NULL, 0); /* fails where it has ended: as good */
+    (void)pidfd_send_signal(p->pidfd, signal, NULL, 0); /* fails if the child has ended: fine */
 }
 
 void proc_hand_over(struct proc *p, proc_end_fn fn, void *arg)

@@ -1,7 +1,11 @@
 /*
- * The calendar is Howard Hinnant's days_from_civil and civil_from_days (chrono-compatible low-level
- * date algorithms): years that start in March, in eras of 400. No libc, no time zone, no locale.
+ * stamp.c - the calendar, RFC 3339 and kubectl's ages
+ *
+ * The calendar is Howard Hinnant's days_from_civil and civil_from_days ("chrono-compatible
+ * low-level date algorithms"): years start in March, eras have 400 years. No libc, no time zone, no
+ * locale.
  */
+
 #include "base/stamp.h"
 
 #include <inttypes.h>
@@ -56,7 +60,7 @@ static int64_t days_in_month(int64_t year, int64_t month)
     return days[month - 1];
 }
 
-/* With `digits` of the fraction: 0, 6 or 9. */
+/* Formats with `digits` digits of the fraction: 0, 6 or 9. */
 static void format_stamp(int64_t stamp_ns, int digits, char ret[STAMP_TEXT_SIZE])
 {
     int64_t ns = stamp_ns % NS_PER_SEC;
@@ -90,7 +94,7 @@ void stamp_format_nano(int64_t stamp_ns, char ret[STAMP_TEXT_SIZE])
     format_stamp(stamp_ns, 9, ret);
 }
 
-/* Exactly `digits` decimal digits with a value in [min, max], cut off `*rest`. */
+/* Cuts exactly `digits` decimal digits with a value in [min, max] off `*rest`. */
 static bool read_number(struct str *rest, size_t digits, int64_t min, int64_t max, int64_t *ret)
 {
     int64_t value = 0;
@@ -136,7 +140,7 @@ static bool read_time(struct str *rest, int64_t *ret_sec)
     return true;
 }
 
-/* ".25", at least one digit; those past the ninth are read and dropped. Absent: 0. */
+/* Reads ".25", at least one digit; digits past the ninth are dropped. Absent: 0. */
 static bool read_fraction(struct str *rest, int64_t *ret_ns)
 {
     int64_t weight_ns = NS_PER_SEC / 10;
@@ -156,7 +160,7 @@ static bool read_fraction(struct str *rest, int64_t *ret_ns)
     return true;
 }
 
-/* "Z" or "+02:00", and then nothing. */
+/* Reads "Z" or "+02:00", then the end of the text. */
 static bool read_offset(struct str *rest, int64_t *ret_sec)
 {
     int64_t hour = 0;
@@ -186,7 +190,7 @@ struct err *stamp_parse(struct str text, int64_t *ret_ns)
         return err_new(ERR_INVALID, "time '%.*s': want RFC 3339, as in 2026-11-21T08:43:00Z",
                        QUOTE(text));
     sec += days_from_date(d) * SEC_OF_DAY - offset_sec;
-    if (sec < 0 && ns > 0) { /* so that the product overflows only where the sum does */
+    if (sec < 0 && ns > 0) { /* so that the product overflows only if the sum does */
         sec++;
         ns -= NS_PER_SEC;
     }
@@ -207,7 +211,7 @@ static void format_units(char ret[STAMP_TEXT_SIZE], int64_t big, char big_unit, 
                        small_unit);
 }
 
-/* As HumanDuration of k8s.io/apimachinery/pkg/util/duration. */
+/* Follows HumanDuration of k8s.io/apimachinery/pkg/util/duration. */
 void stamp_format_age(int64_t age_ns, char ret[STAMP_TEXT_SIZE])
 {
     int64_t seconds = age_ns / NS_PER_SEC;

@@ -1,4 +1,4 @@
-/* stamp.h - points in real time as int64 ns since 1970, and their RFC 3339 text in UTC */
+/* stamp.h - real times as int64 ns since 1970, and their RFC 3339 text in UTC */
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +16,7 @@ enum {
 /* "2026-11-21T08:43:00Z" (seconds, as metav1.Time) and "...00.123456Z" (as metav1.MicroTime). */
 void stamp_format(int64_t stamp_ns, char ret[STAMP_TEXT_SIZE]);
 void stamp_format_micro(int64_t stamp_ns, char ret[STAMP_TEXT_SIZE]);
-/* "...00.123456789Z": what CRI logs carry. */
+/* "...00.123456789Z", as in CRI logs. */
 void stamp_format_nano(int64_t stamp_ns, char ret[STAMP_TEXT_SIZE]);
 
 /* RFC 3339 with any fraction and offset; ERR_INVALID otherwise. */

@@ -1,3 +1,5 @@
+/* str.c - pieces of text, UTF-8 and the buffer */
+
 #include "base/str.h"
 
 #include <stdarg.h>
@@ -82,7 +84,7 @@ size_t str_utf8(struct str s)
     return size;
 }
 
-/* Room for `size` more bytes and the NUL; false, with `overflow` set, where the cap forbids it. */
+/* Makes room for `size` more bytes and the NUL. False: past the cap; `overflow` is set. */
 static bool buf_reserve(struct buf *b, size_t size)
 {
     size_t cap = b->cap ? b->cap : BUF_CAP_DEFAULT;

@@ -1,3 +1,5 @@
+/* vec.c - growth of arrays */
+
 #include "base/vec.h"
 
 #include <assert.h>

@@ -1,7 +1,9 @@
 /*
- * libyaml's events become jansson trees. Aliases are copied, within bounds, so that trees share
- * nothing.
+ * yaml.c - libyaml's events into jansson trees
+ *
+ * Aliases are copied, within bounds, so that trees share nothing.
  */
+
 #include "base/yaml.h"
 
 #include <assert.h>
@@ -20,7 +22,7 @@ struct reader {
     const char *name;
     struct str text;
     yaml_parser_t parser;
-    json_t *anchors; /* of the document: name to tree */
+    json_t *anchors; /* of the document: tree by name */
     unsigned depth;
     unsigned alias_uses;
     size_t alias_cost;
@@ -32,9 +34,10 @@ static void reader_done(struct reader *r)
     json_decref(r->anchors);
 }
 
-static struct err *fail(const struct reader *r, yaml_mark_t at, const char *fmt, ...) PRINTF(3, 4);
+static struct err *yaml_fail(const struct reader *r, yaml_mark_t at, const char *fmt, ...)
+    PRINTF(3, 4);
 
-static struct err *fail(const struct reader *r, yaml_mark_t at, const char *fmt, ...)
+static struct err *yaml_fail(const struct reader *r, yaml_mark_t at, const char *fmt, ...)
 {
     AUTO_FREE char *message = NULL;
     va_list ap;
@@ -51,7 +54,7 @@ static struct err *parser_failure(const struct reader *r)
     const char *problem = p->problem ? p->problem : "not YAML";
     yaml_mark_t at = p->problem_mark;
 
-    if (p->error == YAML_READER_ERROR) { /* has no mark, only an offset */
+    if (p->error == YAML_READER_ERROR) { /* this error has an offset, no mark */
         at = (yaml_mark_t){0};
         for (size_t i = 0; i < p->problem_offset && i < r->text.size; i++) {
             at.line += r->text.at[i] == '\n';
@@ -59,8 +62,9 @@ static struct err *parser_failure(const struct reader *r)
         }
     }
     if (p->context && p->context_mark.line != at.line)
-        return fail(r, at, "%s (%s at line %zu)", problem, p->context, p->context_mark.line + 1);
-    return fail(r, at, "%s", problem);
+        return yaml_fail(r, at, "%s (%s at line %zu)", problem, p->context,
+                         p->context_mark.line + 1);
+    return yaml_fail(r, at, "%s", problem);
 }
 
 static struct err *next_event(struct reader *r, yaml_event_t *ret)
@@ -74,7 +78,7 @@ static struct err *next_event(struct reader *r, yaml_event_t *ret)
 
 static struct err *read_node(struct reader *r, const yaml_event_t *event, json_t **ret);
 
-/* The meaning that a tag asks for; IS_TEXT also stands for what is text anyway. */
+/* The meaning that a tag asks for; IS_TEXT also for tags of text. */
 static bool find_tag(const char *tag, enum meaning *ret)
 {
     static const struct {
@@ -113,12 +117,12 @@ static struct err *scalar_meaning(const struct reader *r, const yaml_event_t *ev
         return NULL;
     }
     if (!find_tag(tag, &want))
-        return fail(r, event->start_mark, "tag '%s' is not supported", tag);
+        return yaml_fail(r, event->start_mark, "tag '%s' is not supported", tag);
     if (want == IS_TEXT)
         return NULL;
     *ret = yaml_resolve(text);
     if (want != ret->meaning && !(want == IS_REAL && ret->meaning == IS_INT))
-        return fail(r, event->start_mark, "'%s' is not what its tag '%s' says", text, tag);
+        return yaml_fail(r, event->start_mark, "'%s' is not what its tag '%s' says", text, tag);
     return NULL;
 }
 
@@ -128,7 +132,7 @@ static struct err *read_scalar(const struct reader *r, const yaml_event_t *event
     struct scalar is = {0};
 
     if (memchr(text, '\0', event->data.scalar.length))
-        return fail(r, event->start_mark, "a NUL byte in text");
+        return yaml_fail(r, event->start_mark, "a NUL byte in text");
     TRY(scalar_meaning(r, event, &is));
     switch (is.meaning) {
     case IS_NULL:
@@ -144,9 +148,9 @@ static struct err *read_scalar(const struct reader *r, const yaml_event_t *event
         *ret = json_real(is.real);
         break;
     case IS_BIG_INT:
-        return fail(r, event->start_mark, "integer '%s' is over %" PRId64, text, INT64_MAX);
+        return yaml_fail(r, event->start_mark, "integer '%s' is over %" PRId64, text, INT64_MAX);
     case IS_NOT_FINITE:
-        return fail(r, event->start_mark, "'%s' has no form in JSON", text);
+        return yaml_fail(r, event->start_mark, "'%s' has no form in JSON", text);
     case IS_TEXT:
     default:
         *ret = json_string(text);
@@ -156,7 +160,7 @@ static struct err *read_scalar(const struct reader *r, const yaml_event_t *event
     return NULL;
 }
 
-/* What a copy of `j` costs, in bytes or so, and how deep it is. */
+/* The cost of a copy of `j`, about its bytes, and the depth of `j`. */
 static size_t copy_cost(json_t *j, unsigned depth, unsigned *ret_depth)
 {
     size_t cost = 64 + json_string_length(j);
@@ -179,12 +183,12 @@ static struct err *read_alias(struct reader *r, const yaml_event_t *event, json_
     unsigned depth = 0;
 
     if (!target)
-        return fail(r, event->start_mark, "unknown anchor '%s'", anchor);
+        return yaml_fail(r, event->start_mark, "unknown anchor '%s'", anchor);
     r->alias_cost += copy_cost(target, 0, &depth);
     if (++r->alias_uses > ALIAS_USES_MAX || r->alias_cost > ALIAS_COST_MAX)
-        return fail(r, event->start_mark, "aliases expand to too much");
+        return yaml_fail(r, event->start_mark, "aliases expand to too much");
     if (r->depth + depth > JSON_DEPTH_MAX)
-        return fail(r, event->start_mark, "nested deeper than %u", JSON_DEPTH_MAX);
+        return yaml_fail(r, event->start_mark, "nested deeper than %u", JSON_DEPTH_MAX);
     *ret = json_deep_copy(target);
     assert(*ret);
     return NULL;
@@ -207,14 +211,14 @@ static struct err *read_sequence(struct reader *r, json_t **ret)
     return NULL;
 }
 
-/* Keys are text in JSON: numbers and booleans become what JSON would show. */
+/* Keys are text in JSON: numbers and booleans become their JSON text. */
 static struct err *read_key(struct reader *r, const yaml_event_t *event, char **ret)
 {
     AUTO(json_freep) json_t *key = NULL;
 
     TRY(read_node(r, event, &key));
     if (json_is_object(key) || json_is_array(key) || json_is_null(key))
-        return fail(r, event->start_mark, "a key must be text, a number or a boolean");
+        return yaml_fail(r, event->start_mark, "a key must be text, a number or a boolean");
     *ret = json_is_string(key) ? mem_strdup(json_string_value(key)) : json_format(key);
     return NULL;
 }
@@ -228,7 +232,7 @@ static bool is_merge_key(const yaml_event_t *event)
            text_equal((const char *)event->data.scalar.value, "<<");
 }
 
-/* The value of "<<": one mapping or a list of them, appended to `merges`. */
+/* Reads the value of "<<", a mapping or a list of mappings, and appends it to `merges`. */
 static struct err *read_merge(struct reader *r, json_t *merges)
 {
     AUTO(yaml_event_delete) yaml_event_t event = {0};
@@ -243,10 +247,10 @@ static struct err *read_merge(struct reader *r, json_t *merges)
         return NULL;
     }
     if (!json_is_array(value))
-        return fail(r, event.start_mark, "'<<' wants a mapping or a list of mappings");
+        return yaml_fail(r, event.start_mark, "'<<' wants a mapping or a list of mappings");
     json_array_foreach (value, i, item) {
         if (!json_is_object(item))
-            return fail(r, event.start_mark, "'<<' wants a mapping or a list of mappings");
+            return yaml_fail(r, event.start_mark, "'<<' wants a mapping or a list of mappings");
         (void)json_array_append(merges, item);
     }
     return NULL;
@@ -260,15 +264,14 @@ static struct err *read_pair(struct reader *r, const yaml_event_t *key_event, js
 
     TRY(read_key(r, key_event, &key));
     if (json_object_get(object, key))
-        return fail(r, key_event->start_mark, "key '%s' is there twice", key);
+        return yaml_fail(r, key_event->start_mark, "key '%s' is there twice", key);
     TRY(next_event(r, &event));
     TRY(read_node(r, &event, &value));
     json_put(object, key, value);
     return NULL;
 }
 
-/* What is written in the mapping itself wins over what is merged, the first merged over later ones.
- */
+/* The mapping's own keys win over merged ones, earlier merged mappings over later ones. */
 static struct err *read_mapping(struct reader *r, json_t **ret)
 {
     AUTO(json_freep) json_t *object = json_object();
@@ -298,16 +301,17 @@ static struct err *read_collection(struct reader *r, const yaml_event_t *event, 
         (const char *)(is_mapping ? event->data.mapping_start.tag : event->data.sequence_start.tag);
 
     if (tag && !text_equal(tag, is_mapping ? YAML_MAP_TAG : YAML_SEQ_TAG))
-        return fail(r, event->start_mark, "tag '%s' is not supported", tag);
+        return yaml_fail(r, event->start_mark, "tag '%s' is not supported", tag);
     if (r->depth >= JSON_DEPTH_MAX)
-        return fail(r, event->start_mark, "nested deeper than %u", JSON_DEPTH_MAX);
+        return yaml_fail(r, event->start_mark, "nested deeper than %u", JSON_DEPTH_MAX);
     r->depth++;
     TRY(is_mapping ? read_mapping(r, ret) : read_sequence(r, ret));
     r->depth--;
     return NULL;
 }
 
-/* `event` starts the node. An anchor is known once its node is whole, so none contains itself. */
+/* `event` starts the node. An anchor is registered after its node is complete, so that no node
+ * contains itself. */
 static struct err *read_node(struct reader *r, const yaml_event_t *event, json_t **ret)
 {
     const yaml_char_t *anchor = NULL;
@@ -327,7 +331,7 @@ static struct err *read_node(struct reader *r, const yaml_event_t *event, json_t
     return NULL;
 }
 
-/* After the start of a document, up to its end. */
+/* Reads from behind the start of a document to its end. */
 static struct err *read_document(struct reader *r, json_t *documents)
 {
     AUTO(yaml_event_delete) yaml_event_t event = {0};

@@ -1,7 +1,10 @@
 /*
- * What a plain scalar means follows resolve.go of go-yaml v2, which sigs.k8s.io/yaml is built on;
- * whole-numbered floats become integers, as they do there on the way through JSON.
+ * yaml_scalar.c - the meaning of plain scalars
+ *
+ * The meaning follows resolve.go of go-yaml v2, on which sigs.k8s.io/yaml is built; whole-numbered
+ * floats become integers, as they do there on the way through JSON.
  */
+
 #include "base/yaml_scalar.h"
 
 #include <assert.h>
@@ -79,7 +82,7 @@ static unsigned digit_value(char c)
     return 99;
 }
 
-/* As strconv.ParseInt and then ParseUint with base 0. */
+/* Parses like strconv.ParseInt, then ParseUint, with base 0. */
 static bool resolve_int(const char *text, struct scalar *ret)
 {
     bool is_negative = *text == '-';
@@ -114,10 +117,8 @@ static const char *skip_digits(const char *at)
     return at;
 }
 
-/*
- * ^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$ rewritten as JSON writes it: no plus, no
- * leading zeros, digits on both sides of the point. NULL where it does not match.
- */
+/* ^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$ rewritten in JSON's form: no plus, no
+ * leading zeros, digits on both sides of the point. NULL: no match. */
 static char *float_as_json(const char *text)
 {
     AUTO(buf_done) struct buf out = {0};

@@ -1,4 +1,4 @@
-/* yaml_scalar.h - what a plain scalar means: the part that reading and writing share */
+/* yaml_scalar.h - the meaning of a plain scalar, shared by reader and writer */
 #pragma once
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ struct scalar {
     double real;
 };
 
-/* As resolve.go of go-yaml v2. */
+/* Resolves like resolve.go of go-yaml v2. */
 struct scalar yaml_resolve(const char *text);
 
 static inline bool is_digit(char c)

@@ -1,4 +1,9 @@
-/* Trees as YAML that readers of 1.1 and 1.2 take for the same. */
+/*
+ * yaml_write.c - trees as YAML
+ *
+ * Readers of YAML 1.1 and 1.2 take the output for the same tree.
+ */
+
 #include <assert.h>
 #include <inttypes.h>
 #include <yaml.h>
@@ -17,7 +22,7 @@ static void emit(yaml_emitter_t *emitter, yaml_event_t *event)
 {
     int done = yaml_emitter_emit(emitter, event);
 
-    assert(done); /* our events are in order, and what it writes into takes all */
+    assert(done); /* our events are in order, and the buffer takes all output */
     (void)done;
 }
 
@@ -59,7 +64,8 @@ static bool is_stamp(const char *text)
     return *text == '\0' || *text == 'T' || *text == 't' || *text == ' ';
 }
 
-/* Bytes that only double quotes carry: control, and the breaks and the mark that Unicode adds. */
+/* Does the text have bytes that need double quotes: control characters, Unicode's line breaks or
+ * its byte order mark? */
 static bool needs_escapes(struct str text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -78,7 +84,7 @@ static bool needs_escapes(struct str text)
     return false;
 }
 
-/* Text of several lines that a literal block gives back as it is. */
+/* Is the text of several lines, which a literal block preserves? */
 static bool fits_block(struct str text)
 {
     return !str_ends_with(text, STR(" ")) && !memmem(text.at, text.size, " \n", 2);
@@ -94,7 +100,7 @@ static yaml_scalar_style_t text_style(struct str text, bool is_key)
     if (yaml_resolve(text.at).meaning != IS_TEXT || is_base60(text.at) || is_stamp(text.at) ||
         text_equal(text.at, "<<"))
         return YAML_DOUBLE_QUOTED_SCALAR_STYLE;
-    return YAML_PLAIN_SCALAR_STYLE; /* which libyaml turns into single quotes where it must */
+    return YAML_PLAIN_SCALAR_STYLE; /* libyaml uses single quotes if necessary */
 }
 
 static void write_scalar(yaml_emitter_t *emitter, struct str text, yaml_scalar_style_t style)
@@ -181,7 +187,7 @@ char *yaml_format(const json_t *j)
     emit(&emitter, &event);
     (void)yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1); /* cannot fail so */
     emit(&emitter, &event);
-    /* jansson's iterators want it mutable; nothing is changed */
+    /* jansson's iterators take a mutable tree; nothing is changed */
     write_value(&emitter, (json_t *)(uintptr_t)j);
     (void)yaml_document_end_event_initialize(&event, 1); /* never fails */
     emit(&emitter, &event);

@@ -1,3 +1,5 @@
+/* client.c - the calls of client.h over their ops; errors from replies */
+
 #include "client/client.h"
 
 #include <ctype.h>
@@ -102,7 +104,8 @@ struct status_code {
     enum err_code code;
 };
 
-/* The reason decides between codes that share a status; else the first of that status. */
+/* Returns the code with this status and reason; without such a code the first code with the
+ * status. */
 static enum err_code code_of(int http, const char *reason)
 {
     static const struct status_code codes[] = {

@@ -1,3 +1,5 @@
+/* curl_linux.c - libcurl's sockets and timeouts on the event loop */
+
 #include "client/curl_linux.h"
 
 #include "base/library_linux.h"
@@ -32,7 +34,7 @@ struct err *curl_load(void)
     return NULL;
 }
 
-/* One socket that libcurl waits for. */
+/* A socket that libcurl waits for. */
 struct curl_io {
     struct curl_pump *pump;
     struct loop_io *io;
@@ -54,7 +56,7 @@ static void pump_act(struct curl_pump *p, curl_socket_t fd, int events)
     int running = 0;
 
     (void)sym_curl_multi_socket_action(p->multi, fd, events,
-                                       &running); /* per transfer, told by its message */
+                                       &running); /* each transfer's result comes as a message */
     p->fn(p->arg);
 }
 
@@ -86,8 +88,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *
     if (what == CURL_POLL_REMOVE) {
         if (io)
             io_free(io);
-        (void)sym_curl_multi_assign(p->multi, fd,
-                                    NULL); /* fails only for a socket that is gone already */
+        (void)sym_curl_multi_assign(p->multi, fd, NULL); /* fails only for a closed socket */
         return 0;
     }
     if (!io) {
@@ -165,7 +166,7 @@ struct err *curl_setup(CURL *easy, const struct client_options *o, const char *p
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-    SET(CURLOPT_PROXY, ""); /* an API server is reached directly, whatever the environment says */
+    SET(CURLOPT_PROXY, ""); /* API servers are reached directly; ignore the environment's proxy */
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_USERAGENT, METE_USER_AGENT);
     if (o->ca_file)
@@ -188,12 +189,11 @@ struct err *curl_error(CURLcode code, CURL *easy, const char *detail,
 
     if (code == CURLE_OPERATION_TIMEDOUT)
         return err_new(ERR_TIMEOUT, "%s: no answer in time", where);
-    (void)sym_curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number); /* 0 where it does not know */
+    (void)sym_curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number); /* 0: unknown to libcurl */
     if (code == CURLE_COULDNT_CONNECT && number != 0) {
         AUTO(err_freep) struct err *e = err_errno((int)number, "%s", where);
 
-        return err_new(ERR_UNAVAILABLE, "%s",
-                       err_message(e)); /* also for a file that is not there */
+        return err_new(ERR_UNAVAILABLE, "%s", err_message(e)); /* also if the file is missing */
     }
     return err_new(ERR_UNAVAILABLE, "%s: %s", where, why);
 }

@@ -1,12 +1,12 @@
-/* curl_linux.h - libcurl's multi interface on our loop: what http_linux.c and stream_linux.c stand
- * on */
+/* curl_linux.h - libcurl's multi interface on the event loop, for http_linux.c and
+ * stream_linux.c */
 #pragma once
 
 #include <curl/curl.h>
 
 #include "client/client.h"
 
-/* What of libcurl is called, each as sym_FUNCTION: loaded at the first use. */
+/* The functions of libcurl that Mete calls, each as sym_FUNCTION, loaded at the first use. */
 /* clang-format off */
 #define CURL_CALLS(X)                                                                            \
     X(curl_easy_cleanup) X(curl_easy_getinfo) X(curl_easy_init) X(curl_easy_recv)                \
@@ -21,24 +21,24 @@
 CURL_CALLS(X)
 #undef X
 
-/* Before any other call. ERR_INTERNAL where libcurl is not there. */
+/* Loads libcurl. Call it before any other function. ERR_INTERNAL: libcurl is not installed. */
 struct err *curl_load(void) MUST_CHECK;
 
-/* Called from the loop after libcurl moved: outside of libcurl, so that everything may be called.
- */
+/* Called from the loop after libcurl made progress; libcurl is not on the stack, so the callback
+ * may call any of its functions. */
 typedef void (*curl_pump_fn)(void *arg);
 
 struct curl_pump;
 
 struct curl_pump *curl_pump_new(struct loop *l, curl_pump_fn fn, void *arg);
-/* All easy handles were removed before. Not from inside `fn`. */
+/* Remove all easy handles before. Must not be called from inside `fn`. */
 void curl_pump_free(struct curl_pump *p);
 CURLM *curl_pump_multi(const struct curl_pump *p);
 
-/* What every transfer to the server of `o` has in common: address, TLS, limits. ERR_INTERNAL when
- * libcurl refuses. */
+/* Sets the options common to all transfers to the server of `o`: address, TLS, limits.
+ * ERR_INTERNAL: libcurl refused an option. */
 struct err *curl_setup(CURL *easy, const struct client_options *o, const char *path) MUST_CHECK;
 
-/* The failure of a transfer for people: "connect to /run/mete.sock: Connection refused". */
+/* Describes the failure of a transfer: "connect to /run/mete.sock: Connection refused". */
 struct err *curl_error(CURLcode code, CURL *easy, const char *detail,
                        const struct client_options *o) MUST_CHECK;

@@ -1,3 +1,5 @@
+/* frames.c - formatting and parsing of frames */
+
 #include "client/frames.h"
 
 #include <assert.h>

@@ -1,16 +1,17 @@
 /*
- * frames.h - the reverse stream between node and server: many streams over one connection that the
- * node opened
+ * frames.h - the reverse stream between node and server: many streams over one connection, which
+ * the node opens
  *
  * `POST /mete.dev/v1/nodes/NAME/stream` with `Upgrade: mete-stream`; after 101 both sides send
- * frames: u32 payload size, u32 stream, u8 type, big endian, payload at most FRAME_PAYLOAD_MAX. The
- * server opens streams with even or odd numbers of its own; a sender of DATA stops when its credit
- * (bytes, FRAME_CREDIT at first) is used up.
+ * frames: u32 payload size, u32 stream, u8 type, big endian, then at most FRAME_PAYLOAD_MAX bytes.
+ * The server opens all streams and numbers them. A sender of DATA stops when its credit (bytes,
+ * FRAME_CREDIT_FIRST at first) is used up.
  *
- *   OPEN   server → node  JSON
- * {"op":"logs","podUid","container","attempt","follow","tailLines","limitBytes"...} DATA   both
- * bytes END    both           JSON {"code":200,"message":""}: the stream is over CREDIT both u32:
- * that many more bytes may be sent CANCEL both           the other side is no longer interested
+ *   OPEN    to the node   JSON {"op":"logs","podUid","container","attempt","follow",...}
+ *   DATA    both ways     bytes
+ *   END     both ways     JSON {"code":200,"message":""}: ends the stream
+ *   CREDIT  both ways     u32: the peer may send this many more bytes
+ *   CANCEL  both ways     the sender needs no more bytes of the stream
  */
 #pragma once
 

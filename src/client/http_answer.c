@@ -29,7 +29,7 @@ static const char *value_of(const char *line, const char *name)
     return line + strspn(line, " \t");
 }
 
-/* 299 - "text": the text, with its backslashes taken off. */
+/* Adds the text of `299 - "text"`, without its backslashes. */
 static void add_warning(struct buf *warnings, const char *value)
 {
     const char *at = strchr(value, '"');
@@ -67,7 +67,7 @@ static struct err *take_header(struct http_answer *a, const char *line, bool *ha
     return NULL;
 }
 
-/* "HTTP/1.1 200 OK" */
+/* Reads the status line: "HTTP/1.1 200 OK". */
 static struct err *take_status(struct http_answer *a, const char *line)
 {
     struct str rest = str_of(line);
@@ -84,7 +84,7 @@ static struct err *take_status(struct http_answer *a, const char *line)
     return NULL;
 }
 
-/* `text` is the head without its empty line; it is cut up. */
+/* `text` is the head without its empty line; the function cuts it up. */
 static struct err *take_lines(struct http_answer *a, char *text)
 {
     bool has_length = false;
@@ -105,7 +105,7 @@ static struct err *take_lines(struct http_answer *a, char *text)
 
 static struct err *begin_body(struct http_answer *a)
 {
-    if (a->status < 200 && a->status != STATUS_SWITCHING) { /* the answer is still to come */
+    if (a->status < 200 && a->status != STATUS_SWITCHING) { /* an interim answer */
         buf_clear(&a->warnings);
         a->status = 0;
         a->is_chunked = false;
@@ -140,7 +140,7 @@ static struct err *read_head(struct http_answer *a, struct str *in)
     size = (size_t)(end - a->head.at) + 4;
     a->head.at[size - 4] = '\0';
     if (strlen(a->head.at) != size - 4)
-        return no_http(); /* a NUL byte in it */
+        return no_http(); /* the head contains a NUL byte */
     e = take_lines(a, a->head.at);
     buf_clear(&a->head);
     if (e)

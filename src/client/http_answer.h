@@ -1,8 +1,7 @@
 /*
- * http_answer.h - an HTTP/1.1 answer as it comes from a server (RFC 9112), byte by byte or whole
+ * http_answer.h - the parser of an HTTP/1.1 answer (RFC 9112), for input in pieces of any size
  *
- * Plain data, no I/O: unix_linux.c feeds it. Answers that come before the last one (status 1xx, but
- * not 101) are passed over.
+ * Plain data, no I/O: unix_linux.c feeds it. Interim answers (status 1xx, but not 101) are skipped.
  */
 #pragma once
 
@@ -30,13 +29,11 @@ struct http_answer {
     struct buf warnings; /* texts of Warning headers, one a line */
 };
 
-/*
- * Takes `in` and adds what is of the body to `body`. Bytes after the end of the answer are dropped.
- * ERR_UNAVAILABLE for what is no answer, ERR_TOO_LARGE past the cap of `body`.
- */
+/* Takes `in` and adds the bytes of the body to `body`. Bytes after the end of the answer are
+ * dropped. ERR_UNAVAILABLE: malformed answer. ERR_TOO_LARGE: past the cap of `body`. */
 struct err *http_answer_read(struct http_answer *a, struct str in, struct buf *body) MUST_CHECK;
 
-/* The connection ended: ERR_UNAVAILABLE where the answer is not whole. */
+/* Call it at the end of the connection. ERR_UNAVAILABLE: the answer is incomplete. */
 struct err *http_answer_end(struct http_answer *a) MUST_CHECK;
 
 void http_answer_done(struct http_answer *a);

@@ -1,4 +1,4 @@
-/* http_chunks.c - a chunked body, however it is cut into pieces */
+/* http_chunks.c - the chunks of a body whose input comes in any pieces */
 #include "client/http_chunks.h"
 
 enum {
@@ -16,7 +16,7 @@ static int hex_value(char c)
     return -1;
 }
 
-/* "1a" or "1a;extension": the size of the chunk that follows. */
+/* Reads "1a" or "1a;extension", the size of the next chunk. */
 static struct err *parse_chunk_size(struct http_chunks *c, size_t line_size)
 {
     size_t digits = 0;
@@ -61,7 +61,8 @@ static struct err *take_line_byte(struct http_chunks *c, char byte)
     if (c->state == CHUNK_TRAILER) {
         if (++c->trailer_size > TRAILER_MAX)
             return err_new(ERR_BAD_REQUEST, "trailers are longer than %d bytes", (int)TRAILER_MAX);
-        /* Trailers are dropped: only "is it one CR" and "did it end in CR" matter. */
+        /* Trailers are dropped; of each line only matters whether it is empty (one CR) and whether
+         * it ends with CR. */
         if (c->line_size < 2)
             c->line[c->line_size++] = byte;
         else

@@ -1,4 +1,4 @@
-/* http_chunks.h - the chunks of an HTTP/1.1 body (RFC 9112, 7.1), of a request or an answer */
+/* http_chunks.h - the parser of chunked HTTP/1.1 bodies (RFC 9112, 7.1), of requests and answers */
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum http_chunk_state {
     CHUNK_DONE
 };
 
-/* Where a chunked body stands; {0} at its start. */
+/* The parser's state; {0} at the start of a body. */
 struct http_chunks {
     enum http_chunk_state state;
     size_t left;      /* of the present chunk */
@@ -24,9 +24,9 @@ struct http_chunks {
 };
 
 /*
- * Takes what it can of `in`, adds the data to `body` and says in `*ret_used` how much it took; the
- * body is complete at CHUNK_DONE. ERR_BAD_REQUEST for what is no chunk, ERR_TOO_LARGE past the cap
- * of `body`.
+ * Reads `in` up to the end of the body, adds the data to `body`, and sets `*ret_used` to the bytes
+ * taken. The body is complete at CHUNK_DONE. ERR_BAD_REQUEST: malformed chunk. ERR_TOO_LARGE: past
+ * the cap of `body`.
  */
 struct err *http_chunks_read(struct http_chunks *c, struct str in, struct buf *body,
                              size_t *ret_used) MUST_CHECK;

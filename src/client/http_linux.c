@@ -1,3 +1,5 @@
+/* http_linux.c - requests by libcurl */
+
 #include <strings.h>
 
 #include "base/list.h"
@@ -15,9 +17,9 @@
 struct http;
 
 /*
- * A transfer. libcurl's write callback only stores; what was stored is handed out after libcurl
- * returned, so that the user's callback may call anything. While callbacks run (`is_busy`) a
- * cancelled call is marked and swept later.
+ * A transfer. libcurl's write callback only stores bytes. The user's callback gets them after
+ * libcurl has returned, and so may call any function. While callbacks run (`is_busy`) a cancelled
+ * call is only marked, and freed later.
  */
 struct http_call {
     struct client_call call; /* first */
@@ -31,7 +33,7 @@ struct http_call {
     client_data_fn data;
     client_done_fn done;
     void *arg;
-    struct err *refused; /* the transfer could not begin */
+    struct err *refused; /* why the transfer could not begin */
     bool is_over;
     bool is_dead;
     CURLcode result;
@@ -40,7 +42,7 @@ struct http_call {
 };
 
 struct http {
-    struct client client; /* what the user holds */
+    struct client client; /* the user's handle */
     struct client_options *options;
     struct curl_pump *pump;
     struct loop_timer *refusals;
@@ -53,7 +55,7 @@ static void call_free(struct http_call *call)
 {
     LIST_REMOVE(call->http->calls, call);
     (void)sym_curl_multi_remove_handle(curl_pump_multi(call->http->pump),
-                                       call->easy); /* also when it was never added */
+                                       call->easy); /* also allowed if never added */
     sym_curl_easy_cleanup(call->easy);
     sym_curl_slist_free_all(call->headers);
     buf_done(&call->got);
@@ -114,7 +116,7 @@ static void hand_out_end(struct http_call *call)
         .warning = call->warnings.size > 0 ? call->warnings.at : NULL,
     };
 
-    call->is_dead = true; /* for the user it is, and its cancel does nothing more */
+    call->is_dead = true; /* the user's cancel has no effect from here on */
     call->done(call->arg, e, e ? NULL : &reply);
 }
 
@@ -134,8 +136,7 @@ static void collect_ends(struct http *h)
     }
 }
 
-/* Everything that libcurl brought goes to the users; calls that they make meanwhile come in a later
- * turn. */
+/* Hands all received data to the users. Calls that they start meanwhile wait for a later turn. */
 static void http_turn(void *arg)
 {
     struct http *h = arg;
@@ -143,7 +144,7 @@ static void http_turn(void *arg)
 
     h->is_busy = true;
     collect_ends(h);
-    for (call = h->calls; call; call = call->next) { /* nothing is removed while busy */
+    for (call = h->calls; call; call = call->next) { /* no call is removed while busy */
         if (!call->is_dead)
             hand_out_data(call);
         if (!call->is_dead && call->is_over)
@@ -151,7 +152,7 @@ static void http_turn(void *arg)
     }
     h->is_busy = false;
     if (h->is_doomed) {
-        /* The pump called us: it goes with the timer, after it returned. */
+        /* The pump is on the stack: the timer frees it later. */
         loop_timer_set(h->refusals, 0);
         return;
     }
@@ -178,8 +179,8 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
     return call->got.overflow ? 0 : size * n;
 }
 
-/* Warning: 299 - "text": the text, with its backslashes taken off. */
-/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl says how it looks */
+/* Takes the text of `Warning: 299 - "text"`, without its backslashes. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl's signature */
 static size_t take_header(char *bytes, size_t size, size_t n, void *arg)
 {
     struct http_call *call = arg;
@@ -217,7 +218,7 @@ static void add_headers(struct http_call *call, const struct client_request *r)
     AUTO_FREE char *bearer = NULL;
 
     add_header(call, "Accept", r->accept ? r->accept : "application/json");
-    add_header(call, "Expect", NULL); /* no 100-continue: one round trip less */
+    add_header(call, "Expect", NULL); /* no 100-continue: saves a round trip */
     if (r->body.size > 0 || r->content_type)
         add_header(call, "Content-Type", r->content_type ? r->content_type : "application/json");
     if (call->http->options->token) {
@@ -231,7 +232,7 @@ static void add_headers(struct http_call *call, const struct client_request *r)
         code = code ? code : sym_curl_easy_setopt(call->easy, option, value); \
     } while (0)
 
-static struct err *prepare(struct http_call *call, const struct client_request *r)
+static struct err *call_prepare(struct http_call *call, const struct client_request *r)
 {
     int64_t timeout_ns = r->timeout_ns == 0 ? TIMEOUT_DEFAULT_NS : r->timeout_ns;
     CURLcode code = CURLE_OK;
@@ -317,7 +318,7 @@ static struct client_call *http_start(void *self, const struct client_request *r
     if (!call->easy)
         abort(); /* out of memory */
     LIST_ADD(h->calls, call);
-    call->refused = prepare(call, r);
+    call->refused = call_prepare(call, r);
     if (!call->refused)
         added = sym_curl_multi_add_handle(curl_pump_multi(h->pump), call->easy);
     if (added)

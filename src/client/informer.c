@@ -1,7 +1,10 @@
 /*
- * List in pages, then watch from the list's revision. Each object that a list shows carries the
- * number of that list; what carries an older one at its end was removed meanwhile.
+ * informer.c - list in pages, then watch, with back-off
+ *
+ * The watch starts at the list's revision. A list marks each object with the list's number; at the
+ * end of the list, objects with an older number have been removed.
  */
+
 #include "client/informer.h"
 
 #include <inttypes.h>
@@ -33,25 +36,25 @@ struct informer {
     struct client_call *call;
     struct loop_timer *timer;
     struct known *objects;
-    uint64_t list;  /* the number of the present list */
+    uint64_t list;  /* number of the present list */
     char *revision; /* NULL: list first */
-    char *next;     /* the continue token of the page to ask for; NULL: the first */
+    char *next;     /* continue token of the next page; NULL: the first */
     struct buf line;
     int64_t backoff_ns;
     int64_t watch_seconds;
     int64_t watch_began_ns;
-    bool is_broken; /* the watch showed something that a new list must mend */
+    bool is_broken; /* the watch failed; list again */
 };
 
 static void list_page(struct informer *i);
-static void watch(struct informer *i);
+static void informer_watch(struct informer *i);
 
 static void on_timer(void *arg)
 {
     struct informer *i = arg;
 
     if (i->revision)
-        watch(i);
+        informer_watch(i);
     else
         list_page(i);
 }
@@ -107,7 +110,7 @@ static void put_object(struct informer *i, json_t *object)
         return;
     map_find_text(handle, i->objects, key, k);
     if (k && !is_same_life(k->object, object)) {
-        remove_known(i, k); /* deleted and made anew while nobody watched */
+        remove_known(i, k); /* deleted and created again while the watch was down */
         k = NULL;
     }
     if (!k) {
@@ -155,7 +158,7 @@ static void set_revision(struct informer *i, const char *revision)
     i->revision = mine;
 }
 
-/* One line of the watch. Anything that is not understood is mended by a new list. */
+/* Takes one line of the watch. After a line that cannot be read the informer lists again. */
 static void take_event(struct informer *i, struct str line)
 {
     AUTO(json_freep) json_t *event = NULL;
@@ -207,7 +210,7 @@ static void on_watch_end(void *arg, const struct err *e, const struct client_rep
 
     i->call = NULL;
     if (!e && reply->status != 200)
-        forget_revision(i); /* 410, and what else a list will say more of */
+        forget_revision(i); /* 410, or an error that the list will report */
     else if (loop_now_ns(i->options.loop) - i->watch_began_ns > BACKOFF_MAX_NS)
         i->backoff_ns = BACKOFF_FIRST_NS;
     begin_again(i);
@@ -219,7 +222,7 @@ static void add_query(struct buf *b, const char *path)
     buf_add_char(b, strchr(path, '?') ? '&' : '?');
 }
 
-static void watch(struct informer *i)
+static void informer_watch(struct informer *i)
 {
     struct buf path = {0};
     struct client_request r = {.method = "GET"};
@@ -234,7 +237,7 @@ static void watch(struct informer *i)
                i->watch_seconds);
     client_add_escaped(&path, str_of(i->revision));
     r.path = path.at;
-    /* A server that is silent past its own limit is gone without a word. */
+    /* A server that is silent past its own limit has vanished. */
     r.timeout_ns = (i->watch_seconds + LATE_SECONDS) * NS_PER_SEC;
     client_stream(i->options.client, &r, on_watch_data, on_watch_end, i, &i->call);
     buf_done(&path);
@@ -247,7 +250,7 @@ static void end_list(struct informer *i, const char *revision)
     i->backoff_ns = BACKOFF_FIRST_NS;
     if (i->options.synced)
         i->options.synced(i->options.arg);
-    watch(i);
+    informer_watch(i);
 }
 
 static bool take_page(struct informer *i, struct str body)
@@ -311,7 +314,8 @@ struct informer *informer_new(const struct informer_options *o)
     i->path = mem_strdup(o->path);
     i->options.path = i->path;
     i->backoff_ns = BACKOFF_FIRST_NS;
-    /* Spread, so that many informers that began together do not begin again together. */
+    /* Different lengths, so that informers that started together do not renew their watches
+     * together. */
     i->watch_seconds = WATCH_SECONDS + map_hash(o->path, strlen(o->path)) % WATCH_SECONDS_SPREAD;
     i->timer = loop_timer_new(o->loop, on_timer, i);
     loop_timer_set(i->timer, 0);

@@ -1,9 +1,9 @@
 /*
- * informer.h - one kind of objects kept up to date: list, then watch, resumed for ever
+ * informer.h - a list and watch of one kind of objects, resumed without end
  *
- * 410, cut connections and a server that is away are its own business (back-off 50 ms to 5 s).
- * `put` may repeat an object. An object deleted and made anew under its name while the watch was
- * cut is `removed` first. No callback may free the informer.
+ * The informer handles 410 answers, cut connections and an absent server by itself (back-off 50 ms
+ * to 5 s). `put` may repeat an object. If an object was deleted and created again with the same
+ * name while the watch was down, `removed` comes before `put`. No callback may free the informer.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct informer_options {
     const char
         *path; /* "/api/v1/pods?fieldSelector=..." ; limit, watch and resourceVersion are added */
     void (*put)(void *arg, const json_t *object);
-    void (*removed)(void *arg, const json_t *object); /* its last known state */
+    void (*removed)(void *arg, const json_t *object); /* the last known state */
     void (*synced)(void *arg);                        /* after each full list; may be NULL */
     void *arg;
 };

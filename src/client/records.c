@@ -1,3 +1,5 @@
+/* records.c - formatting and parsing of records */
+
 #include "client/records.h"
 
 #include <assert.h>

@@ -1,14 +1,18 @@
 /*
- * records.h - what is inside a stream of op "exec", "attach" or "portforward" (client/frames.h),
- * both ways: records of u8 channel, u32 size (big endian, at most RECORD_MAX), bytes
+ * records.h - the content of a stream of op "exec", "attach" or "portforward" (client/frames.h)
  *
- *   server → node  RECORD_STDIN bytes, RECORD_STDIN_END nothing, RECORD_RESIZE u16 columns, u16
- * rows node → server  RECORD_STDOUT and RECORD_STDERR bytes, RECORD_STDOUT_END nothing; RECORD_EXIT
- *                  u32: the exit code, the last
+ * Both ways: records of u8 channel, u32 size (big endian, at most RECORD_MAX), bytes.
  *
- * The question is {"op","podUid","container","command":[...],"stdin","stdout","stderr","tty"}, of a
- * port {"op","podUid","port","stdout"}: its connection has RECORD_STDIN and RECORD_STDOUT with
- * their ends. What could not run ends its stream with an HTTP status and no RECORD_EXIT.
+ *   to the node    RECORD_STDIN       bytes
+ *                  RECORD_STDIN_END   empty
+ *                  RECORD_RESIZE      u16 columns, u16 rows
+ *   to the server  RECORD_STDOUT, RECORD_STDERR  bytes
+ *                  RECORD_STDOUT_END  empty
+ *                  RECORD_EXIT        u32 exit code: the last record
+ *
+ * OPEN carries {"op","podUid","container","command":[...],"stdin","stdout","stderr","tty"}, for a
+ * port {"op","podUid","port","stdout"}; a port uses RECORD_STDIN, RECORD_STDOUT and their ends. If
+ * the command could not run, the stream ends with an HTTP status and without RECORD_EXIT.
  */
 #pragma once
 
@@ -44,6 +48,6 @@ struct record {
     int code; /* RECORD_EXIT */
 };
 
-/* As frame_parse: `*ret_size` is 0 while the first record is not whole. ERR_BAD_REQUEST for what is
- * none. */
+/* Like frame_parse: `*ret_size` is 0 while the first record is incomplete. ERR_BAD_REQUEST:
+ * malformed record. */
 struct err *record_parse(struct str bytes, struct record *ret, size_t *ret_size) MUST_CHECK;

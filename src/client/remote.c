@@ -1,3 +1,5 @@
+/* remote.c - exec and attach over a WebSocket */
+
 #include "client/remote.h"
 
 #include "base/mem.h"
@@ -13,15 +15,15 @@ enum {
     CHANNEL_RESIZE = 4,
     CHANNEL_CLOSE = 255,
     STATUS_MAX = 65536,
-    CODE_UNKNOWN = 255, /* a failure of the command that does not say its code */
+    CODE_UNKNOWN = 255, /* the command failed without an exit code */
 };
 
 struct remote {
     struct remote_options o;
     struct stream *stream;
     struct websocket *socket;
-    char accept[WEBSOCKET_ACCEPT_SIZE]; /* what the server must answer */
-    struct buf early;                   /* frames sent before it is open */
+    char accept[WEBSOCKET_ACCEPT_SIZE]; /* the expected answer of the server */
+    struct buf early;                   /* frames to send once the stream is open */
     bool is_open;
     bool has_status;
     struct err *failed;
@@ -42,7 +44,7 @@ static int read_code(const json_t *status)
 
         if (!text || !text_equal(json_text(cause, "reason"), "ExitCode"))
             continue;
-        err_free(num_parse_int64(str_of(text), 0, CODE_UNKNOWN, &code)); /* else it stays unknown */
+        err_free(num_parse_int64(str_of(text), 0, CODE_UNKNOWN, &code)); /* else unknown */
         return (int)code;
     }
     return CODE_UNKNOWN;
@@ -71,7 +73,7 @@ static void take_status(struct remote *r, struct str text)
 }
 
 /* The user may free `r` here. */
-static void end(struct remote *r, struct err *taken)
+static void remote_end(struct remote *r, struct err *taken)
 {
     AUTO(err_freep) struct err *e = taken;
     void (*on_end)(void *arg, const struct err *e, int code) = r->o.on_end;
@@ -101,17 +103,17 @@ static void on_data(void *arg, struct str piece)
     AUTO(err_freep) struct err *e = websocket_take(r->socket, piece);
 
     if (r->has_status)
-        end(r, TAKE(r->failed));
+        remote_end(r, TAKE(r->failed));
     else if (e)
-        end(r, err_wrap(TAKE(e), "from the server"));
+        remote_end(r, err_wrap(TAKE(e), "from the server"));
     else if (websocket_is_closed(r->socket))
-        end(r, err_new(ERR_UNAVAILABLE, "the server ended the session"));
+        remote_end(r, err_new(ERR_UNAVAILABLE, "the server ended the session"));
 }
 
 static void on_close(void *arg, const struct err *e)
 {
-    end(arg, e ? err_new(err_code(e), "%s", err_message(e))
-               : err_new(ERR_UNAVAILABLE, "the connection was closed"));
+    remote_end(arg, e ? err_new(err_code(e), "%s", err_message(e))
+                      : err_new(ERR_UNAVAILABLE, "the connection was closed"));
 }
 
 static void on_drain(void *arg)
@@ -122,7 +124,8 @@ static void on_drain(void *arg)
         r->o.on_drain(r->o.arg);
 }
 
-/* "Sec-WebSocket-Accept: ..." of the answer's head, which proves that it was understood. */
+/* Checks "Sec-WebSocket-Accept: ..." in the answer's head: the proof that the server speaks
+ * WebSocket. */
 static struct err *check_head(void *arg, struct str head)
 {
     static const char name[] = "sec-websocket-accept:";
@@ -205,7 +208,7 @@ struct err *remote_open(struct client *c, const struct remote_options *o, struct
     r->code = CODE_UNKNOWN;
     r->socket = websocket_new(&w);
     websocket_key_make(key);
-    (void)websocket_accept_make(key, r->accept); /* a key of ours is one */
+    (void)websocket_accept_make(key, r->accept); /* our own key is well-formed */
     headers = mem_format("Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n"
                          "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n",
                          key);

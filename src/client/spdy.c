@@ -1,4 +1,4 @@
-/* spdy.c - a session of SPDY/3.1 */
+/* spdy.c - the frames, streams and windows of a SPDY/3.1 session */
 #include "client/spdy.h"
 
 #include "base/map.h"
@@ -7,8 +7,8 @@
 enum {
     VERSION = 3,
     HEAD_SIZE = 8,
-    PIECE = 16 << 10,           /* of a DATA frame of ours */
-    ANNOUNCE = SPDY_WINDOW / 2, /* credit is told from there on */
+    PIECE = 16 << 10,           /* size of the DATA frames that we send */
+    ANNOUNCE = SPDY_WINDOW / 2, /* bytes of credit that are worth an announcement */
     FLAG_FIN = 1,
     FLAG_UNIDIRECTIONAL = 2,
     SETTING_WINDOW = 7,
@@ -32,12 +32,12 @@ enum frame_type {
 struct spdy_stream {
     struct map_handle handle; /* in spdy->streams, by id */
     uint32_t id;
-    int64_t window; /* bytes that the other side takes; below 0 before it has named one */
-    struct buf out; /* waits for that */
-    bool is_ended;  /* by us: nothing follows what is in `out`; and: */
+    int64_t window; /* bytes that the peer accepts; below 0: the peer has named no window */
+    struct buf out; /* bytes that wait for the window */
+    bool is_ended;  /* we end the stream after `out` */
     bool is_end_sent;
-    bool is_closed;  /* by the other side */
-    uint32_t unsaid; /* taken bytes that were not announced yet */
+    bool is_closed;  /* by the peer */
+    uint32_t unsaid; /* consumed bytes, not announced yet */
 };
 
 struct spdy {
@@ -52,11 +52,11 @@ struct spdy {
     int64_t window;       /* of the session */
     bool has_stream_windows;
     bool has_session_window;
-    bool is_going;      /* the other side goes away */
-    bool has_gone_away; /* we do */
+    bool is_going;      /* the peer has sent GOAWAY */
+    bool has_gone_away; /* we have sent GOAWAY */
     uint32_t unsaid;    /* of the session */
-    struct buf in;      /* a head, or a control frame, that is not whole */
-    uint32_t data_left; /* of the DATA frame that is being read; its: */
+    struct buf in;      /* an incomplete head or control frame */
+    uint32_t data_left; /* bytes left of the present DATA frame */
     uint32_t data_stream;
     bool data_fin;
 };
@@ -164,7 +164,7 @@ static void send_headers(struct spdy *s, enum frame_type type, uint32_t id,
     add_control(&b, type, 0, head + block.size);
     add_u32(&b, id);
     if (type == SYN_STREAM)
-        buf_add(&b, "\0\0\0\0\0\0", 6); /* belongs to no stream; the first priority */
+        buf_add(&b, "\0\0\0\0\0\0", 6); /* associated stream 0; priority 0 */
     buf_add(&b, block.at, block.size);
     send_buf(s, &b);
 }
@@ -179,7 +179,7 @@ static void send_data(struct spdy *s, uint32_t id, unsigned flags, struct str by
     send_buf(s, &b);
 }
 
-/* How much of `size` may be sent now. */
+/* The part of `size` that may be sent now. */
 static size_t window_of(const struct spdy *s, const struct spdy_stream *t, size_t size)
 {
     int64_t n = size < PIECE ? (int64_t)size : PIECE;
@@ -191,7 +191,7 @@ static size_t window_of(const struct spdy *s, const struct spdy_stream *t, size_
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The stream may be gone after it. */
+/* Sends what the windows allow. May free the stream. */
 static void stream_flush(struct spdy *s, struct spdy_stream *t)
 {
     size_t sent = 0;
@@ -215,7 +215,7 @@ static void stream_flush(struct spdy *s, struct spdy_stream *t)
         stream_remove(s, t);
 }
 
-/* From spdy_take: goes on with what waits, and tells where nothing does any more. */
+/* From spdy_take: sends waiting bytes, and calls `drained` if none are left. */
 static void stream_resume(struct spdy *s, uint32_t id)
 {
     struct spdy_stream *t = stream_find(s, id);
@@ -287,7 +287,7 @@ void spdy_reset(struct spdy *s, uint32_t stream, enum spdy_status status)
     send_pair(s, RST_STREAM, stream, status);
 }
 
-static void credit(struct spdy *s, uint32_t *unsaid, uint32_t stream, size_t size)
+static void spdy_credit(struct spdy *s, uint32_t *unsaid, uint32_t stream, size_t size)
 {
     *unsaid += (uint32_t)size;
     if (*unsaid < ANNOUNCE)
@@ -300,9 +300,9 @@ void spdy_taken(struct spdy *s, uint32_t stream, size_t size)
 {
     struct spdy_stream *t = stream_find(s, stream);
 
-    credit(s, &s->unsaid, 0, size);
+    spdy_credit(s, &s->unsaid, 0, size);
     if (t && !t->is_closed)
-        credit(s, &t->unsaid, stream, size);
+        spdy_credit(s, &t->unsaid, stream, size);
 }
 
 size_t spdy_backlog(const struct spdy *s, uint32_t stream)
@@ -344,13 +344,13 @@ static uint32_t read_u32(const char *bytes)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* As read_u32, of a number whose first bit means nothing. */
+/* Like read_u32, but ignores the first bit. */
 static uint32_t read_u31(const char *bytes)
 {
     return read_u32(bytes) & INT32_MAX;
 }
 
-/* The other side ends its half. */
+/* The peer ends its half of the stream. */
 static void take_fin(struct spdy *s, uint32_t id)
 {
     struct spdy_stream *t = stream_find(s, id);
@@ -376,10 +376,11 @@ static void take_data(struct spdy *s, struct str bytes)
     if (t)
         s->o.data(s->o.arg, id, bytes);
     else
-        credit(s, &s->unsaid, 0, bytes.size); /* gone, and the other side may not know yet */
+        spdy_credit(s, &s->unsaid, 0,
+                    bytes.size); /* the stream is gone; the peer may not know yet */
 }
 
-/* A stream of the other side begins: why it may not, as a status of RST_STREAM; 0: it may. */
+/* Why must a new stream of the peer be refused? A status of RST_STREAM; 0: accept it. */
 static enum spdy_status refusal(const struct spdy *s)
 {
     if (!s->o.opened || s->has_gone_away || s->n_streams >= SPDY_STREAMS_MAX)
@@ -416,7 +417,7 @@ static struct err *take_syn_stream(struct spdy *s, unsigned flags, struct str pa
     return NULL;
 }
 
-/* SYN_REPLY and HEADERS: what they say is not asked for. */
+/* SYN_REPLY and HEADERS: the headers are read and dropped. */
 static struct err *take_headers(struct spdy *s, enum frame_type type, unsigned flags,
                                 struct str payload)
 {
@@ -514,7 +515,7 @@ static struct err *take_ping(struct spdy *s, struct str payload)
 {
     if (payload.size != 4)
         return err_new(ERR_BAD_REQUEST, "PING of %zu bytes", payload.size);
-    if (read_u32(payload.at) % 2 != (s->o.is_client ? 1 : 0)) /* not an answer to ours */
+    if (read_u32(payload.at) % 2 != (s->o.is_client ? 1 : 0)) /* not an answer to our ping */
         send_ping(s, read_u32(payload.at));
     return NULL;
 }
@@ -546,12 +547,12 @@ static struct err *take_control(struct spdy *s, struct str frame)
     case GO_AWAY:
         s->is_going = true;
         return NULL;
-    default: /* to be passed over (2.2.1) */
+    default: /* unknown types are ignored (2.2.1) */
         return NULL;
     }
 }
 
-/* Moves bytes to the front's buffer until that has `want`. False: they were not enough. */
+/* Moves bytes from `*rest` to the input buffer until it has `want`. False: too few bytes. */
 static bool gather(struct spdy *s, struct str *rest, size_t want)
 {
     size_t size = s->in.size < want ? want - s->in.size : 0;
@@ -589,7 +590,7 @@ static struct err *take_data_head(struct spdy *s, struct str *rest)
     return NULL;
 }
 
-/* Takes one frame, or what there is of it. */
+/* Takes one frame, or the part of it that has arrived. */
 static struct err *take_some(struct spdy *s, struct str *rest)
 {
     size_t size;

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 enum {
-    /* Enough for the dictionary: headers repeat each other within it. */
+    /* 2 KiB, which holds the dictionary: headers rarely repeat text from further back. */
     WINDOW_BITS = 11,
     MEM_LEVEL = 4,
     PIECE = 512,
@@ -26,7 +26,7 @@ struct spdy_zip *spdy_zip_new(void)
 {
     struct spdy_zip *z = mem_alloc(sizeof(*z));
 
-    /* With constant arguments these fail for the lack of memory only. */
+    /* With constant arguments these fail only without memory. */
     if (inflateInit(&z->in) != Z_OK ||
         deflateInit2(&z->out, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS, MEM_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK ||
@@ -40,7 +40,7 @@ void spdy_zip_free(struct spdy_zip *z)
     if (!z)
         return;
     (void)inflateEnd(&z->in);
-    (void)deflateEnd(&z->out); /* data that was not flushed is dropped on purpose */
+    (void)deflateEnd(&z->out); /* the error about unflushed data is expected */
     free(z);
 }
 
@@ -86,12 +86,12 @@ static bool read_u32(struct str *rest, uint32_t *ret)
     return true;
 }
 
-/* Moves a text with its size in front to the end of `text`, with a NUL behind. */
+/* Copies a text with a leading size to the end of the block's `text`, and adds a NUL. */
 static bool read_text(struct str *rest, struct spdy_block *b, size_t *used, const char **ret)
 {
     uint32_t size = 0;
 
-    /* Four bytes of size were there for each NUL: it always fits. */
+    /* The size's four bytes make room for the NUL: the text always fits. */
     if (!read_u32(rest, &size) || size > rest->size)
         return false;
     memcpy(b->text + *used, rest->at, size);
@@ -171,7 +171,7 @@ void spdy_zip_add(struct spdy_zip *z, struct buf *b, const struct spdy_header *h
     do {
         z->out.next_out = piece;
         z->out.avail_out = sizeof(piece);
-        (void)deflate(&z->out, Z_SYNC_FLUSH); /* fails on a misused stream only */
+        (void)deflate(&z->out, Z_SYNC_FLUSH); /* fails only on a misused stream */
         buf_add(b, piece, sizeof(piece) - z->out.avail_out);
     } while (z->out.avail_out == 0);
 }

@@ -11,8 +11,8 @@
 
 enum {
     SPDY_DICTIONARY_SIZE = 1423,
-    SPDY_HEADERS_MAX = 32,           /* of a stream */
-    SPDY_HEADER_BYTES_MAX = 8 << 10, /* of a block, once it is inflated */
+    SPDY_HEADERS_MAX = 32,           /* headers of a stream */
+    SPDY_HEADER_BYTES_MAX = 8 << 10, /* of a block, inflated */
 };
 
 extern const char spdy_dictionary[SPDY_DICTIONARY_SIZE + 1];
@@ -22,7 +22,7 @@ struct spdy_header {
     const char *value;
 };
 
-/* A block that was read; names and values lie in `text`. */
+/* A parsed block; names and values point into `text`. */
 struct spdy_block {
     struct spdy_header headers[SPDY_HEADERS_MAX];
     size_t n;
@@ -35,14 +35,14 @@ struct spdy_zip *spdy_zip_new(void);
 void spdy_zip_free(struct spdy_zip *z); /* accepts NULL */
 
 /*
- * Reads the next block of the session; every block has to be read, in order. ERR_BAD_REQUEST for
- * what is no block, ERR_TOO_LARGE past the limits above: the session is of no more use. Of a header
- * with several values the first is kept.
+ * Reads the next block of the session. Blocks share a zlib context: read each one, in order.
+ * ERR_BAD_REQUEST: malformed block. ERR_TOO_LARGE: past the limits above. After an error the
+ * session is unusable. Only the first value of a header is kept.
  */
 struct err *spdy_zip_read(struct spdy_zip *z, struct str block, struct spdy_block *ret) MUST_CHECK;
 
 /* Adds the next block of the session. */
 void spdy_zip_add(struct spdy_zip *z, struct buf *b, const struct spdy_header *headers, size_t n);
 
-/* The value of a header by its lower-case name; NULL where it is absent. */
+/* The value of a header by its lower-case name; NULL: absent. */
 const char *spdy_header_get(const struct spdy_header *headers, size_t n, const char *name);

@@ -1,9 +1,11 @@
 /*
- * To a unix socket the connection is our own. To a URL libcurl makes it (CURLOPT_CONNECT_ONLY: TLS,
- * with its deadlines); from then on the socket is ours to wait for and bytes pass through
- * curl_easy_send and curl_easy_recv. The easy handle stays in its multi handle, which owns the
- * connection.
+ * stream_linux.c - upgraded connections over a unix socket or by libcurl
+ *
+ * For a unix socket we connect ourselves. For a URL libcurl connects (CURLOPT_CONNECT_ONLY, with
+ * TLS and deadlines); afterwards we wait on the socket, and bytes pass through curl_easy_send and
+ * curl_easy_recv. The easy handle stays in its multi handle, which owns the connection.
  */
+
 #include "client/stream_linux.h"
 
 #include <errno.h>
@@ -34,26 +36,26 @@ enum stream_state {
 };
 
 struct upgraded {
-    struct stream stream; /* what the user holds */
+    struct stream stream; /* the user's handle */
     struct client_options *server;
-    struct stream_options options; /* its texts live in `head` only */
+    struct stream_options options; /* texts are invalid after stream_linux_new */
     struct curl_pump *pump;        /* NULL: a unix socket */
-    CURL *easy;                    /* NULL: the same */
+    CURL *easy;                    /* NULL: a unix socket */
     int fd;                        /* of the unix socket, or -1 */
     struct loop *loop;
     struct loop_io *io;
-    struct loop_timer *connect; /* the next try, to a unix socket */
-    struct loop_timer *later;   /* the deadline of opening; then what is left for a later turn */
+    struct loop_timer *connect; /* next try to connect to the unix socket */
+    struct loop_timer *later;   /* deadline of the opening; then work for a later turn */
     char detail[CURL_ERROR_SIZE];
     enum stream_state state;
-    struct buf out;  /* to be sent; the request first */
-    struct buf head; /* of the answer, while UPGRADING */
+    struct buf out;  /* bytes to send, the request first */
+    struct buf head; /* head of the answer, while UPGRADING */
     bool was_full;
     bool is_busy;
     bool is_doomed;
 };
 
-static void destroy(struct upgraded *u)
+static void upgraded_destroy(struct upgraded *u)
 {
     loop_io_free(u->io);
     fd_close(u->fd);
@@ -85,7 +87,7 @@ static void close_stream(struct upgraded *u, struct err *e)
     u->options.on_close(u->options.arg, why);
 }
 
-/* What a system call on the unix socket gave; `*ret_again`: nothing now. */
+/* The result of a system call on the unix socket; `*ret_again`: it would block. */
 static struct err *unix_result(const struct upgraded *u, ssize_t n, bool *ret_again)
 {
     int number = errno;
@@ -116,7 +118,7 @@ static struct err *wire_send(struct upgraded *u, size_t *ret_size, bool *ret_aga
     return unix_result(u, n, ret_again);
 }
 
-/* Size 0, and not again: the server closed it. */
+/* Size 0 without `*ret_again`: the server closed the connection. */
 static struct err *wire_receive(struct upgraded *u, char *piece, size_t *ret_size, bool *ret_again)
 {
     ssize_t n;
@@ -150,7 +152,7 @@ static void send_some(struct upgraded *u)
     }
 }
 
-/* The size of the head with its empty line, or 0 while that is not there. */
+/* The size of the head with its empty line; 0: incomplete. */
 static size_t head_size(const struct buf *b)
 {
     const char *end = b->size > 0 ? memmem(b->at, b->size, "\r\n\r\n", 4) : NULL;
@@ -158,7 +160,7 @@ static size_t head_size(const struct buf *b)
     return end ? (size_t)(end - b->at) + 4 : 0;
 }
 
-/* "HTTP/1.1 101 Switching Protocols" */
+/* Reads the status of "HTTP/1.1 101 Switching Protocols". */
 static int64_t status_of(struct str head)
 {
     struct str rest = head;
@@ -172,7 +174,7 @@ static int64_t status_of(struct str head)
     return e ? 0 : status;
 }
 
-static struct err *refusal(int64_t status, struct str body)
+static struct err *stream_refusal(int64_t status, struct str body)
 {
     struct client_reply reply = {.status = (int)status, .body = body};
 
@@ -196,7 +198,7 @@ static void take_head(struct upgraded *u)
     status = status_of((struct str){.at = u->head.at, .size = size});
     rest = (struct str){.at = u->head.at + size, .size = u->head.size - size};
     if (status != 101) {
-        close_stream(u, refusal(status, rest));
+        close_stream(u, stream_refusal(status, rest));
         return;
     }
     if (u->options.check) {
@@ -227,9 +229,9 @@ static void take_bytes(struct upgraded *u, struct str bytes)
     take_head(u);
 }
 
-/* Bytes that TLS holds already would not wake the socket again: what is left for a later turn comes
- * back by the timer. */
-static void receive(struct upgraded *u)
+/* Bytes that TLS has already decrypted do not make the socket readable, so a timer resumes the rest
+ * in a later turn. */
+static void stream_receive(struct upgraded *u)
 {
     AUTO_FREE char *piece = mem_alloc(PIECE_SIZE);
 
@@ -259,16 +261,16 @@ static void receive(struct upgraded *u)
     }
 }
 
-static void work(struct upgraded *u)
+static void stream_work(struct upgraded *u)
 {
     u->is_busy = true;
     send_some(u);
-    receive(u);
+    stream_receive(u);
     if (!u->is_doomed)
-        send_some(u); /* what on_data answered */
+        send_some(u); /* send the answers of on_data */
     u->is_busy = false;
     if (u->is_doomed)
-        destroy(u);
+        upgraded_destroy(u);
     else if (u->state != CLOSED)
         loop_io_want(u->io, true, u->out.size > 0);
 }
@@ -278,7 +280,7 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
     (void)fd;
     (void)readable;
     (void)writable;
-    work(arg);
+    stream_work(arg);
 }
 
 static void wire_ready(struct upgraded *u, int fd)
@@ -288,7 +290,7 @@ static void wire_ready(struct upgraded *u, int fd)
     loop_io_want(u->io, true, true);
 }
 
-static void connected(struct upgraded *u, CURLcode result)
+static void stream_connected(struct upgraded *u, CURLcode result)
 {
     curl_socket_t fd = CURL_SOCKET_BAD;
 
@@ -311,13 +313,13 @@ static void on_pump(void *arg)
     u->is_busy = true;
     while ((message = sym_curl_multi_info_read(curl_pump_multi(u->pump), &left)))
         if (message->msg == CURLMSG_DONE && u->state == CONNECTING)
-            connected(u, message->data.result);
+            stream_connected(u, message->data.result);
     u->is_busy = false;
     if (u->is_doomed)
         loop_timer_set(u->later, 0); /* the pump is still on the stack */
 }
 
-/* A full backlog is asked again until the deadline of opening. */
+/* Tries again until the deadline of the opening while the server's backlog is full. */
 static void on_connect(void *arg)
 {
     struct upgraded *u = arg;
@@ -332,7 +334,7 @@ static void on_connect(void *arg)
         loop_timer_set(u->connect, CONNECT_AGAIN_NS);
     u->is_busy = false;
     if (u->is_doomed)
-        destroy(u);
+        upgraded_destroy(u);
 }
 
 static void on_later(void *arg)
@@ -340,11 +342,11 @@ static void on_later(void *arg)
     struct upgraded *u = arg;
 
     if (u->is_doomed) {
-        destroy(u);
+        upgraded_destroy(u);
         return;
     }
     if (u->state == OPEN) {
-        work(u);
+        stream_work(u);
         return;
     }
     u->is_busy = true;
@@ -353,7 +355,7 @@ static void on_later(void *arg)
             u, err_new(ERR_TIMEOUT, "the server did not answer within %d s", (int)OPEN_DEADLINE_S));
     u->is_busy = false;
     if (u->is_doomed)
-        destroy(u);
+        upgraded_destroy(u);
 }
 
 static void upgraded_send(void *self, struct str bytes)
@@ -382,7 +384,7 @@ static void upgraded_free(void *self)
     if (u->is_busy)
         u->is_doomed = true;
     else
-        destroy(u);
+        upgraded_destroy(u);
 }
 
 static const struct stream_ops upgraded_ops = {
@@ -391,7 +393,7 @@ static const struct stream_ops upgraded_ops = {
     .free = upgraded_free,
 };
 
-/* "127.0.0.1:7443" of "https://127.0.0.1:7443" */
+/* Returns "127.0.0.1:7443" of "https://127.0.0.1:7443". */
 static const char *host_of(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -447,7 +449,7 @@ struct err *stream_linux_new(const struct client_options *server, const struct s
     else
         e = curl_begin(u);
     if (e) {
-        destroy(u);
+        upgraded_destroy(u);
         return e;
     }
     loop_timer_set(u->later, OPEN_DEADLINE_S * NS_PER_SEC);

@@ -1,4 +1,4 @@
-/* unix_linux.c - requests over a unix socket: a connection a request, read as it comes */
+/* unix_linux.c - requests over a unix socket, a connection for each */
 #include "client/unix_linux.h"
 
 #include <errno.h>
@@ -24,19 +24,20 @@ enum {
 };
 
 struct unix_client {
-    struct client client; /* what the user holds */
+    struct client client; /* the user's handle */
     struct client_options *options;
     struct unix_call *calls;
 };
 
-/* A request. While a callback runs (`is_busy`) a cancelled call is marked, and goes afterwards. */
+/* A request. While a callback runs (`is_busy`) a cancelled call is only marked, and freed
+ * afterwards. */
 struct unix_call {
     struct client_call call;   /* first */
     struct unix_client *owner; /* NULL: freed */
     struct loop *loop;
     struct loop_io *io;
     struct loop_timer *deadline;
-    struct loop_timer *later; /* the next connect, or what is left to do in a later turn */
+    struct loop_timer *later; /* next try to connect, or work for a later turn */
     char *where;
     int fd;
     struct buf out;
@@ -71,7 +72,7 @@ struct err *unix_connect(const char *path, int *ret)
     else if (errno != EAGAIN && errno != EINTR) {
         AUTO(err_freep) struct err *e = err_errno(errno, "%s", path);
 
-        return err_new(ERR_UNAVAILABLE, "%s", err_message(e)); /* also for one that is not there */
+        return err_new(ERR_UNAVAILABLE, "%s", err_message(e)); /* also if the socket is missing */
     }
     return NULL;
 }
@@ -92,7 +93,7 @@ static void call_free(struct unix_call *call)
     free(call);
 }
 
-/* ---- telling ---- */
+/* ---- callbacks ---- */
 
 static void tell_data(struct unix_call *call)
 {
@@ -114,11 +115,11 @@ static void tell_end(struct unix_call *call)
         .warning = warnings->size > 0 ? warnings->at : NULL,
     };
 
-    call->is_dead = true; /* for the user it is, and its cancel does nothing more */
+    call->is_dead = true; /* the user's cancel has no effect from here on */
     call->done(call->arg, call->failure, call->failure ? NULL : &reply);
 }
 
-/* What came goes to the user; then the call goes where it is over. */
+/* Hands received data to the user; frees the call if it is over. */
 static void call_tell(struct unix_call *call)
 {
     call->is_busy = true;
@@ -130,7 +131,7 @@ static void call_tell(struct unix_call *call)
         call_free(call);
 }
 
-/* Takes `e`; the first one counts. */
+/* Takes `e`; the call keeps the first error. */
 static void call_fail(struct unix_call *call, struct err *e)
 {
     if (call->failure || !e)
@@ -144,7 +145,7 @@ static void call_fail(struct unix_call *call, struct err *e)
 
 /* ---- bytes ---- */
 
-/* A server that has seen enough answers and closes: what it said is still to be read. */
+/* If the server stops reading and closes, the rest is dropped: its answer can still be read. */
 static void call_send(struct unix_call *call)
 {
     while (call->out.size > 0) {

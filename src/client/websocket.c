@@ -13,8 +13,8 @@ enum {
 struct websocket {
     struct websocket_options o;
     wslay_event_context_ptr context;
-    struct str in;   /* not read yet */
-    bool is_closed;  /* by the other side */
+    struct str in;   /* bytes not read yet */
+    bool is_closed;  /* by the peer */
     bool is_closing; /* by us */
     bool is_busy;    /* websocket_take is on the stack */
 };
@@ -71,7 +71,7 @@ static void on_message(wslay_event_context_ptr context, const struct wslay_event
 
 static void flush(struct websocket *w)
 {
-    /* Our callback takes everything; what wslay may report is the lack of memory. */
+    /* Our callback takes all bytes, so wslay can only report a lack of memory. */
     while (wslay_event_want_write(w->context))
         if (wslay_event_send(w->context) != 0)
             break;
@@ -120,19 +120,19 @@ struct err *websocket_take(struct websocket *w, struct str bytes)
     w->is_busy = false;
     w->in = (struct str){0};
     flush(w);
-    /* wslay answers what breaks the rules with a close by itself. */
+    /* wslay itself answers a violation of the protocol with a close. */
     if (is_broken || (!w->is_closed && !w->is_closing && wslay_event_get_close_sent(w->context)))
         return err_new(ERR_BAD_REQUEST, "bytes that break the WebSocket protocol");
     return NULL;
 }
 
-static void queue(struct websocket *w, enum wslay_opcode opcode, struct str bytes)
+static void websocket_queue(struct websocket *w, enum wslay_opcode opcode, struct str bytes)
 {
     const struct wslay_event_msg m = {
         .opcode = (uint8_t)opcode, .msg = (const uint8_t *)bytes.at, .msg_length = bytes.size};
 
     if (wslay_event_queue_msg(w->context, &m) == WSLAY_ERR_NOMEM)
-        abort(); /* another refusal: a close was sent, and nothing follows it */
+        abort(); /* other refusals: a close was sent, nothing may follow */
     if (!w->is_busy)
         flush(w);
 }
@@ -147,7 +147,7 @@ void websocket_send(struct websocket *w, unsigned char channel, struct str bytes
         buf_clear(&b);
         buf_add_char(&b, (char)channel);
         buf_add(&b, bytes.at, size);
-        queue(w, WSLAY_BINARY_FRAME, (struct str){b.at, b.size});
+        websocket_queue(w, WSLAY_BINARY_FRAME, (struct str){b.at, b.size});
         bytes = (struct str){bytes.at + size, bytes.size - size};
     } while (bytes.size > 0);
 }
@@ -157,25 +157,25 @@ void websocket_send_binary(struct websocket *w, struct str bytes)
     while (bytes.size > 0) {
         size_t size = bytes.size < PIECE ? bytes.size : PIECE;
 
-        queue(w, WSLAY_BINARY_FRAME, (struct str){bytes.at, size});
+        websocket_queue(w, WSLAY_BINARY_FRAME, (struct str){bytes.at, size});
         bytes = (struct str){bytes.at + size, bytes.size - size};
     }
 }
 
 void websocket_send_text(struct websocket *w, struct str text)
 {
-    queue(w, WSLAY_TEXT_FRAME, text);
+    websocket_queue(w, WSLAY_TEXT_FRAME, text);
 }
 
 void websocket_ping(struct websocket *w)
 {
-    queue(w, WSLAY_PING, STR(""));
+    websocket_queue(w, WSLAY_PING, STR(""));
 }
 
 void websocket_close(struct websocket *w, unsigned code)
 {
     w->is_closing = true;
-    (void)wslay_event_queue_close(w->context, (uint16_t)code, NULL, 0); /* or one was sent */
+    (void)wslay_event_queue_close(w->context, (uint16_t)code, NULL, 0); /* may be closed */
     if (!w->is_busy)
         flush(w);
 }

@@ -1,3 +1,5 @@
+/* websocket_key_linux.c - the keys of the WebSocket handshake by OpenSSL */
+
 #include <assert.h>
 #include <openssl/evp.h>
 
@@ -17,7 +19,7 @@ void websocket_key_make(char ret[WEBSOCKET_KEY_SIZE])
     (void)EVP_EncodeBlock((unsigned char *)ret, nonce, sizeof(nonce));
 }
 
-/* RFC 6455, 4.2.2: what both sides put behind the key. */
+/* RFC 6455, 4.2.2: both sides append this to the key. */
 static const char magic[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 bool websocket_accept_make(const char *key, char ret[WEBSOCKET_ACCEPT_SIZE])
@@ -27,7 +29,7 @@ bool websocket_accept_make(const char *key, char ret[WEBSOCKET_ACCEPT_SIZE])
     unsigned char digest[SHA1_SIZE];
     unsigned size = 0;
 
-    /* 16 bytes in base64: 24 characters, two of them padding. */
+    /* A key is 16 bytes in base64: 24 characters, two of them padding. */
     if (!key || strlen(key) != WEBSOCKET_KEY_SIZE - 1 || !text_ends_with(key, "==") ||
         EVP_DecodeBlock(nonce, (const unsigned char *)key, WEBSOCKET_KEY_SIZE - 1) < 0)
         return false;
