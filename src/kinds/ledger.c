@@ -1,7 +1,10 @@
+/* ledger.c - bindings in one transaction, and what frees their devices */
 #include "kinds/ledger.h"
 
+#include <stdio.h>
+
+#include "base/map.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "kinds/account/account.h"
 #include "kinds/object/txn.h"
 #include "kinds/pod/pod_state.h"
@@ -32,35 +35,49 @@ enum {
     PODS_OF_PART = 64
 };
 
+/* The ledger object of one gpu, as this transaction leaves it. */
+struct entry {
+    struct map_handle handle; /* by uuid */
+    char uuid[GPU_TEXT_SIZE];
+    json_t *tree;
+    int64_t version; /* of the object that was read, or STORE_ABSENT */
+    struct device_load load;
+    size_t n_before; /* holders that were there */
+};
+
 /* One call of ledger_bind. */
 struct binding {
     struct store *store;
     const struct ledger_placement *p;
     struct txn txn;
-    char *part;      /* of the placement: its name */
-    json_t *entries; /* what it says of its pods */
-    json_t *gpus;    /* of the node of the pod before */
+    char *part;            /* of the placement: its name */
+    json_t *entries;       /* what it says of its pods */
+    json_t *gpus;          /* of the node of the pod before */
+    struct entry *touched; /* ledger objects of all pods so far */
     const char *node;
 };
 
-static json_t *gpu_list(const struct ledger_container *c)
+static json_t *device_list(const struct ledger_container *c)
 {
     json_t *list = json_array();
+    char text[DEVICE_TEXT_SIZE];
 
-    for (size_t i = 0; i < c->n_gpus; i++)
-        (void)json_array_append_new(list, json_string(c->gpus[i])); /* uuids are ASCII */
+    for (size_t i = 0; i < c->n_devices; i++) {
+        device_format(&c->devices[i], text);
+        (void)json_array_append_new(list, json_string(text)); /* ASCII */
+    }
     return list;
 }
 
-/* The value of the annotation mete.dev/devices, or NULL without gpus. The caller frees it. */
+/* The value of the annotation mete.dev/devices, or NULL without devices. The caller frees it. */
 static char *devices_text(const struct ledger_pod *pod)
 {
     AUTO(json_freep) json_t *devices = json_object();
     json_t *containers = json_object_at(devices, "containers");
 
     for (size_t i = 0; i < pod->n_containers; i++) {
-        if (pod->containers[i].n_gpus > 0)
-            json_put(containers, pod->containers[i].name, gpu_list(&pod->containers[i]));
+        if (pod->containers[i].n_devices > 0)
+            json_put(containers, pod->containers[i].name, device_list(&pod->containers[i]));
     }
     return json_object_size(containers) > 0 ? json_format(devices) : NULL;
 }
@@ -78,97 +95,204 @@ static bool is_init_container(const json_t *pod, const char *name)
     return false;
 }
 
-/* Whether the main containers of a pod share a gpu, or one names it twice. */
-static const char *shared_gpu(const json_t *tree, const struct ledger_pod *pod)
+static bool is_in_list(const struct device *list, size_t n, const struct device *d)
 {
-    VEC(const char *) seen = {0};
-    const char *shared = NULL;
-
-    for (size_t c = 0; c < pod->n_containers && !shared; c++) {
-        const struct ledger_container *container = &pod->containers[c];
-
-        if (is_init_container(tree, container->name))
-            continue;
-        for (size_t g = 0; g < container->n_gpus && !shared; g++) {
-            for (size_t i = 0; i < seen.n; i++) {
-                if (text_equal(seen.at[i], container->gpus[g]))
-                    shared = container->gpus[g];
-            }
-            vec_add(&seen, container->gpus[g]);
-        }
+    for (size_t i = 0; i < n; i++) {
+        if (device_equal(&list[i], d))
+            return true;
     }
-    vec_done(&seen);
-    return shared;
+    return false;
 }
 
-static bool node_has_gpu(const json_t *gpus, const char *uuid)
+/* A device that two main containers of the pod have, or one of them twice; NULL: none. */
+static const struct device *shared_device(const json_t *tree, const struct ledger_pod *pod)
+{
+    for (size_t c = 0; c < pod->n_containers; c++) {
+        const struct ledger_container *one = &pod->containers[c];
+
+        if (is_init_container(tree, one->name))
+            continue;
+        for (size_t d = 0; d < one->n_devices; d++) {
+            if (is_in_list(one->devices, d, &one->devices[d]))
+                return &one->devices[d];
+            for (size_t o = 0; o < c; o++) {
+                const struct ledger_container *other = &pod->containers[o];
+
+                if (!is_init_container(tree, other->name) &&
+                    is_in_list(other->devices, other->n_devices, &one->devices[d]))
+                    return &one->devices[d];
+            }
+        }
+    }
+    return NULL;
+}
+
+struct gpu ledger_gpu_of(const json_t *gpu)
+{
+    const char *model = json_text(gpu, "model");
+    int64_t reserved_bytes = json_int(gpu, "memoryReservedBytes", 0);
+    struct gpu ret = {.memory_bytes = json_int(gpu, "memoryBytes", 0)};
+
+    (void)snprintf(ret.model, sizeof(ret.model), "%s", model ? model : "");
+    if (reserved_bytes > 0 && reserved_bytes < ret.memory_bytes)
+        ret.memory_bytes -= reserved_bytes;
+    return ret;
+}
+
+/* Model and memory of the node's gpu `uuid`; false: the node has no such gpu. */
+static bool find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret)
 {
     json_t *gpu;
     size_t i;
 
     json_array_foreach (gpus, i, gpu) {
-        if (text_equal(json_text(gpu, "uuid"), uuid))
-            return true;
+        if (!text_equal(json_text(gpu, "uuid"), uuid))
+            continue;
+        *ret = ledger_gpu_of(gpu);
+        return true;
     }
     return false;
 }
 
-static struct err *take_gpu(struct binding *b, const struct ledger_pod *pod, const char *uuid)
-{
-    const struct store_object *held = store_get_applied(b->store, ledger_key(uuid));
-    AUTO(json_freep) json_t *entry = NULL;
-    AUTO_FREE char *pod_name = NULL;
-    AUTO_FREE char *placement = NULL;
+/* ---- ledger objects ---- */
 
-    if (held) {
-        TRY(json_parse(held->bytes, &entry));
-        return err_new(ERR_CONFLICT, "gpu %s is held by pod %s", uuid, json_text(entry, "pod"));
-    }
-    placement = mem_format("%s/%s", b->p->ns, b->p->workload);
-    pod_name = mem_format("%s/%s", b->p->ns, pod->name);
+json_t *ledger_entry_of(const json_t *tree)
+{
+    json_t *entry;
+    json_t *holder;
+
+    if (json_is_array(json_object_get(tree, "holders")))
+        return json_incref((json_t *)(uintptr_t)tree); /* never changed by who reads it */
     entry = json_object();
-    json_put_text(entry, "placement", placement);
-    json_put_text(entry, "pod", pod_name);
-    json_put_text(entry, "podUid", pod->uid);
-    json_put_text(entry, "node", pod->node);
-    txn_put(&b->txn, ledger_key(uuid), entry, STORE_ABSENT);
+    holder = json_object();
+    json_put_text(entry, "node", json_text(tree, "node"));
+    json_put_text(holder, "placement", json_text(tree, "placement"));
+    json_put_text(holder, "pod", json_text(tree, "pod"));
+    json_put_text(holder, "podUid", json_text(tree, "podUid"));
+    (void)json_array_append_new(json_array_at(entry, "holders"), holder); /* fresh: cannot fail */
+    return entry;
+}
+
+struct err *ledger_entry_parse(struct str bytes, json_t **ret)
+{
+    AUTO(json_freep) json_t *tree = NULL;
+
+    TRY(json_parse(bytes, &tree));
+    *ret = ledger_entry_of(tree);
     return NULL;
 }
 
-static bool is_in_list(const char *const *gpus, size_t n, const char *uuid)
+/* A holder's device; the older form has none, and means the whole gpu. */
+struct err *ledger_holder_device(const json_t *holder, const char *uuid, struct device *ret)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (text_equal(gpus[i], uuid))
-            return true;
-    }
-    return false;
+    const char *text = json_text(holder, "device");
+
+    if (text)
+        return device_parse(text, ret);
+    *ret = device_whole(uuid);
+    return NULL;
 }
 
-/* Whether a container of the pod before the `end`th names the gpu too. */
-static bool is_taken_before(const struct ledger_pod *pod, size_t end, const char *uuid)
+static struct err *entry_load(struct entry *entry, const struct store_object *held,
+                              const struct gpu *gpu)
+{
+    const json_t *holder;
+    struct device d;
+    size_t i;
+
+    if (!held) {
+        entry->tree = json_object();
+        entry->version = STORE_ABSENT;
+        return NULL;
+    }
+    entry->version = held->version;
+    TRY(ledger_entry_parse(held->bytes, &entry->tree));
+    json_array_foreach (json_object_get(entry->tree, "holders"), i, holder) {
+        TRY(ledger_holder_device(holder, entry->uuid, &d));
+        TRY(device_load_add(&entry->load, &d, gpu));
+        entry->n_before++;
+    }
+    return NULL;
+}
+
+/* The ledger object of the device's gpu, read when the transaction touches it first. */
+static struct err *binding_entry(struct binding *b, const struct device *d, const struct gpu *gpu,
+                                 struct entry **ret)
+{
+    struct entry *entry = NULL;
+
+    map_find_text(handle, b->touched, d->gpu, entry);
+    if (!entry) {
+        entry = mem_alloc(sizeof(*entry));
+        *entry = (struct entry){0};
+        memcpy(entry->uuid, d->gpu, sizeof(entry->uuid));
+        map_add(handle, b->touched, entry->uuid, strlen(entry->uuid), entry);
+        TRY(entry_load(entry, store_get_applied(b->store, ledger_key(d->gpu)), gpu));
+    }
+    *ret = entry;
+    return NULL;
+}
+
+/* Says who holds the gpu that cannot be given whole; else `why` itself. Takes `why`. */
+static struct err *not_given(const struct entry *entry, const struct device *d, struct err *why)
+{
+    const json_t *first = json_array_get(json_object_get(entry->tree, "holders"), 0);
+
+    if (d->kind != DEVICE_WHOLE && entry->load.kind != DEVICE_WHOLE)
+        return why;
+    err_free(why);
+    if (entry->n_before == 0)
+        return err_new(ERR_CONFLICT, "gpu %s is given to two pods of the placement", d->gpu);
+    return err_new(ERR_CONFLICT, "gpu %s is held by pod %s", d->gpu, json_text(first, "pod"));
+}
+
+static struct err *take_device(struct binding *b, const struct ledger_pod *pod,
+                               const struct device *d, const struct gpu *gpu)
+{
+    AUTO_FREE char *placement = mem_format("%s/%s", b->p->ns, b->p->workload);
+    AUTO_FREE char *pod_name = mem_format("%s/%s", b->p->ns, pod->name);
+    char text[DEVICE_TEXT_SIZE];
+    struct entry *entry = NULL;
+    json_t *holder;
+    struct err *e;
+
+    TRY(binding_entry(b, d, gpu, &entry));
+    e = device_load_add(&entry->load, d, gpu);
+    if (e)
+        return not_given(entry, d, e);
+    device_format(d, text);
+    holder = json_object();
+    json_put_text(holder, "placement", placement);
+    json_put_text(holder, "pod", pod_name);
+    json_put_text(holder, "podUid", pod->uid);
+    json_put_text(holder, "device", text);
+    json_put_text(entry->tree, "node", pod->node);
+    (void)json_array_append_new(json_array_at(entry->tree, "holders"), holder); /* cannot fail */
+    return NULL;
+}
+
+/* Is the device another container's of the pod, before the `end`th? */
+static bool is_taken_before(const struct ledger_pod *pod, size_t end, const struct device *d)
 {
     for (size_t c = 0; c < end; c++) {
-        if (is_in_list(pod->containers[c].gpus, pod->containers[c].n_gpus, uuid))
+        if (is_in_list(pod->containers[c].devices, pod->containers[c].n_devices, d))
             return true;
     }
     return false;
 }
 
-static struct err *take_container(struct binding *b, const struct ledger_pod *pod, size_t c,
-                                  const json_t *node_gpus)
+static struct err *take_container(struct binding *b, const struct ledger_pod *pod, size_t c)
 {
     const struct ledger_container *container = &pod->containers[c];
 
-    for (size_t g = 0; g < container->n_gpus; g++) {
-        const char *uuid = container->gpus[g];
+    for (size_t i = 0; i < container->n_devices; i++) {
+        const struct device *d = &container->devices[i];
+        struct gpu gpu = {0};
 
-        if (!node_has_gpu(node_gpus, uuid))
-            return err_new(ERR_CONFLICT, "node \"%s\" has no gpu %s", pod->node, uuid);
-        if (is_taken_before(pod, c, uuid) || is_in_list(container->gpus, g, uuid))
-            continue;
-        if (txn_has(&b->txn, ledger_key(uuid)))
-            return err_new(ERR_CONFLICT, "gpu %s is given to two pods of the placement", uuid);
-        TRY(take_gpu(b, pod, uuid));
+        if (!find_gpu(b->gpus, d->gpu, &gpu))
+            return err_new(ERR_CONFLICT, "node \"%s\" has no gpu %s", pod->node, d->gpu);
+        if (!is_taken_before(pod, c, d))
+            TRY(take_device(b, pod, d, &gpu));
     }
     return NULL;
 }
@@ -198,7 +322,7 @@ static struct err *check_node(struct binding *b, const struct ledger_pod *pod)
 
 static struct err *check_pod(const struct ledger_pod *pod, const json_t *tree)
 {
-    const char *shared = shared_gpu(tree, pod);
+    const struct device *shared = shared_device(tree, pod);
 
     if (!text_equal(json_text_at(tree, "metadata", "uid", NULL), pod->uid))
         return err_new(ERR_CONFLICT, "pod %s is gone: another has its name", pod->name);
@@ -211,7 +335,7 @@ static struct err *check_pod(const struct ledger_pod *pod, const json_t *tree)
     if (pod_is_terminal(tree))
         return err_new(ERR_CONFLICT, "pod %s has ended", pod->name);
     if (shared)
-        return err_new(ERR_CONFLICT, "gpu %s is given twice to pod %s", shared, pod->name);
+        return err_new(ERR_CONFLICT, "gpu %s is given twice to pod %s", shared->gpu, pod->name);
     return NULL;
 }
 
@@ -241,7 +365,7 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod, const jso
         json_t *container = json_object();
 
         json_put_text(container, "name", pod->containers[i].name);
-        json_put(container, "gpus", gpu_list(&pod->containers[i]));
+        json_put(container, "gpus", device_list(&pod->containers[i]));
         (void)json_array_append_new(containers, container); /* a fresh object: cannot fail */
     }
     account_open(entry, tree, b->gpus, b->p->now_ns);
@@ -262,7 +386,7 @@ static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
     TRY(check_pod(pod, tree));
     TRY(check_node(b, pod));
     for (size_t c = 0; c < pod->n_containers; c++)
-        TRY(take_container(b, pod, c, b->gpus));
+        TRY(take_container(b, pod, c));
     pod_project(b, pod, tree);
     txn_put(&b->txn, key, tree, o->version);
     add_entry(b, pod, tree);
@@ -299,6 +423,8 @@ static void begin_part(struct binding *b, size_t number)
 static struct err *bind_all(struct binding *b, store_done_fn done, void *arg)
 {
     size_t n = b->p->n_pods;
+    struct entry *entry = NULL;
+    struct entry *next = NULL;
 
     for (size_t i = 0; i < n; i++) {
         if (i % PODS_OF_PART == 0)
@@ -307,6 +433,9 @@ static struct err *bind_all(struct binding *b, store_done_fn done, void *arg)
         if (i + 1 == n || (i + 1) % PODS_OF_PART == 0)
             TRY(put_part(b));
     }
+    map_each (handle, b->touched, entry, next) {
+        txn_put(&b->txn, ledger_key(entry->uuid), entry->tree, entry->version);
+    }
     return txn_commit(&b->txn, b->store, done, arg, NULL);
 }
 
@@ -314,6 +443,8 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
                         void *arg)
 {
     struct binding b = {.store = s, .p = p};
+    struct entry *entry = NULL;
+    struct entry *next = NULL;
     struct err *e;
 
     if (p->n_pods == 0)
@@ -322,6 +453,11 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
     json_decref(b.entries);
     json_decref(b.gpus);
     free(b.part);
+    map_each (handle, b.touched, entry, next) {
+        map_remove(handle, b.touched, entry);
+        json_decref(entry->tree);
+        free(entry);
+    }
     txn_done(&b.txn);
     return e;
 }
@@ -333,19 +469,32 @@ struct release {
     const struct account_end *end;
 };
 
-static bool release_gpu(void *arg, const char *container, const char *uuid)
+/* Takes the pod's holders out of the gpu's ledger object, and the object away with the last. */
+static bool release_gpu(void *arg, const char *container, const struct device *d)
 {
     struct release *r = arg;
-    const struct store_object *o = store_get_applied(r->store, ledger_key(uuid));
+    const struct store_object *o = store_get_applied(r->store, ledger_key(d->gpu));
     AUTO(json_freep) json_t *entry = NULL;
     AUTO(err_freep) struct err *e = NULL;
+    json_t *holders;
+    size_t before;
 
     (void)container;
-    if (!o || txn_has(r->txn, ledger_key(uuid)))
+    if (!o || txn_has(r->txn, ledger_key(d->gpu)))
         return true;
-    e = json_parse(o->bytes, &entry);
-    if (!e && text_equal(json_text(entry, "podUid"), r->uid))
-        txn_delete(r->txn, ledger_key(uuid), o->version);
+    e = ledger_entry_parse(o->bytes, &entry);
+    if (e)
+        return true; /* ledger_check tells about it */
+    holders = json_object_get(entry, "holders");
+    before = json_array_size(holders);
+    for (size_t i = before; i-- > 0;) {
+        if (text_equal(json_text(json_array_get(holders, i), "podUid"), r->uid))
+            (void)json_array_remove(holders, i); /* `i` is in range */
+    }
+    if (json_array_size(holders) == 0)
+        txn_delete(r->txn, ledger_key(d->gpu), o->version);
+    else if (json_array_size(holders) < before)
+        txn_put_owed(r->txn, ledger_key(d->gpu), entry, o->version);
     return true;
 }
 
@@ -407,8 +556,8 @@ char *ledger_holder(const struct store *s, const char *uuid)
 
     if (!o)
         return NULL;
-    e = json_parse(o->bytes, &entry);
-    pod = e ? NULL : json_text(entry, "pod");
+    e = ledger_entry_parse(o->bytes, &entry);
+    pod = e ? NULL : json_text(json_array_get(json_object_get(entry, "holders"), 0), "pod");
     return mem_strdup(pod ? pod : "?"); /* held, whatever it says */
 }
 

@@ -5,27 +5,32 @@
  *
  *   placements/<ns>/<name>   one a workload; a large workload has parts "<name>/1" and so on, so
  *                            that the end of a pod writes a small object:
- *   {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[uuid...]}],
+ *   {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[device...]}],
  *                              "fromNs","attempt","gpus":[{"uuid","model"}]}]}   (account.h)
- *   ledger//<gpu uuid>       one a held gpu:
- *   {"placement":"ns/name","pod":"ns/name","podUid","node"}
+ *   ledger//<gpu uuid>       one a gpu that is held, whole or in parts:
+ *   {"node","holders":[{"placement":"ns/name","pod":"ns/name","podUid","device"}]}
  *
- * ledger_bind writes in one transaction the placement, one ledger object a gpu with the
- * precondition "absent" (so that no gpu is given twice), and the projection onto the pods
- * (spec.nodeName, the annotation mete.dev/devices, the condition PodScheduled). The scheduler and
- * the route pods/binding both call it.
+ * A device is a text (model/device.h). An older ledger object has one holder, of the whole gpu,
+ * beside "node"; such an object is still read.
+ *
+ * ledger_bind writes in one transaction the placement, one ledger object a gpu at the version that
+ * was read (so that no part of a gpu is given twice), and the projection onto the pods
+ * (spec.nodeName, the annotation mete.dev/devices, the condition PodScheduled). The holders of a
+ * gpu fit on the gpu: device_load_add. The scheduler and the route pods/binding both call
+ * ledger_bind.
  */
 #pragma once
 
 #include "kinds/object/objects.h"
+#include "model/device.h"
 
 struct account_end;
 struct txn;
 
 struct ledger_container {
     const char *name;
-    const char *const *gpus; /* uuids, each in the node's annotation mete.dev/gpus */
-    size_t n_gpus;
+    const struct device *devices; /* their gpus are in the node's annotation mete.dev/gpus */
+    size_t n_devices;
 };
 
 struct ledger_pod {
@@ -47,7 +52,7 @@ struct ledger_placement {
 /*
  * Binds all pods or none. ERR_CONFLICT names the gpu and its holder, the pod that is bound, gone or
  * being deleted, or the node that is gone or lacks the gpu. Two containers of a pod may name the
- * same gpu only if one of them is an init container. The pods join a placement that is there
+ * same device only if one of them is an init container. The pods join a placement that is there
  * already.
  */
 struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store_done_fn done,
@@ -61,15 +66,30 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
 void ledger_release_in(struct store *s, struct txn *t, const json_t *pod,
                        const struct account_end *end);
 
-/* The pod ("ns/name") that holds `uuid`, or NULL. The caller frees the text. */
+/*
+ * Reads a ledger object: {"node","holders":[...]}, also from the older form with one holder. A new
+ * tree. ERR_INVALID: damaged.
+ */
+struct err *ledger_entry_parse(struct str bytes, json_t **ret) MUST_CHECK;
+/* The same for a decoded tree: a new reference. */
+json_t *ledger_entry_of(const json_t *tree);
+/* The device of one holder of gpu `uuid`. */
+struct err *ledger_holder_device(const json_t *holder, const char *uuid,
+                                 struct device *ret) MUST_CHECK;
+
+/* Model and usable memory of a gpu in the node's annotation mete.dev/gpus. */
+struct gpu ledger_gpu_of(const json_t *gpu);
+
+/* The first pod ("ns/name") that holds something of `uuid`, or NULL. The caller frees the text. */
 char *ledger_holder(const struct store *s, const char *uuid);
 
 /* Is the gpu free in the applied state? For choosing gpus, never for a reply. */
 bool ledger_is_free(const struct store *s, const char *uuid);
 
 /*
- * Checks the invariant "a device is never given twice": each ledger object names a live pod with
- * its uid, on its node, that lists the gpu, and each gpu of a bound live pod is in the ledger under
- * the pod's name. ERR_INTERNAL says what is wrong.
+ * Checks the invariant "a device is never given twice": each holder in the ledger is a live pod
+ * with its uid, on its node, that lists the device; the holders of a gpu fit on the gpu; and each
+ * device of a bound live pod is in the ledger under the pod's name. ERR_INTERNAL says what is
+ * wrong.
  */
 struct err *ledger_check(const struct store *s) MUST_CHECK;

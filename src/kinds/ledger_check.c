@@ -1,8 +1,8 @@
 /*
  * ledger_check.c - the invariant "a device is never given twice", proved from what is stored
  *
- * From both sides: every entry of the ledger has its live pod, every gpu of a live pod has its
- * entry. An entry is one object a gpu, so that two pods with one gpu cannot both have theirs.
+ * From both sides: every holder in the ledger is a live pod, every device of a live pod has its
+ * holder. The holders of one gpu, which are one object, fit on the gpu beside each other.
  */
 #include "base/json_pool.h"
 #include "base/map.h"
@@ -17,37 +17,35 @@ struct holder {
     char *uid;
     char *name; /* "ns/name" */
     char *node;
-    VEC(char *) gpus;
-    size_t n_confirmed; /* entries of the ledger that name it */
+    VEC(struct device) devices;
+    size_t n_confirmed; /* holders in the ledger that name it */
 };
 
 static void holder_free(struct holder *h)
 {
-    for (size_t i = 0; i < h->gpus.n; i++)
-        free(h->gpus.at[i]);
-    vec_done(&h->gpus);
+    vec_done(&h->devices);
     free(h->uid);
     free(h->name);
     free(h->node);
     free(h);
 }
 
-static bool holder_has(const struct holder *h, const char *uuid)
+static bool holder_has(const struct holder *h, const struct device *d)
 {
-    for (size_t i = 0; i < h->gpus.n; i++) {
-        if (text_equal(h->gpus.at[i], uuid))
+    for (size_t i = 0; i < h->devices.n; i++) {
+        if (device_equal(&h->devices.at[i], d))
             return true;
     }
     return false;
 }
 
-static bool add_gpu(void *arg, const char *container, const char *uuid)
+static bool add_device(void *arg, const char *container, const struct device *d)
 {
     struct holder *h = arg;
 
     (void)container;
-    if (!holder_has(h, uuid))
-        vec_add(&h->gpus, mem_strdup(uuid));
+    if (!holder_has(h, d))
+        vec_add(&h->devices, *d);
     return true;
 }
 
@@ -69,20 +67,44 @@ static struct err *add_holder(struct holder **holders, const struct store_object
     h->uid = mem_strdup(uid);
     h->name = mem_format("%s/%s", o->key.ns, o->key.name);
     h->node = mem_strdup(pod_node(pod));
-    pod_each_device(pod, add_gpu, h);
+    pod_each_device(pod, add_device, h);
     map_add(handle, *holders, h->uid, strlen(h->uid), h);
     return NULL;
 }
 
-static struct err *check_entry(struct holder *holders, const struct store_object *o)
+/* What the node says of its gpu; false: the node or the gpu is gone. */
+static bool find_gpu(const struct store *s, const char *node, const char *uuid, struct gpu *ret)
 {
-    AUTO(json_freep) json_t *entry = NULL;
-    const char *uuid = o->key.name;
-    struct holder *h = NULL;
-    const char *uid;
+    const struct store_object *o =
+        node ? store_get(
+                   s, (struct store_key){.group = "", .resource = "nodes", .ns = "", .name = node})
+             : NULL;
+    AUTO(json_freep) json_t *tree = NULL;
+    AUTO(json_freep) json_t *gpus = NULL;
+    AUTO(err_freep) struct err *e = o ? json_parse(o->bytes, &tree) : NULL;
+    const char *text = json_text_at(tree, "metadata", "annotations", NODE_GPUS, NULL);
+    json_t *gpu;
+    size_t i;
 
-    TRY(json_parse(o->bytes, &entry));
-    uid = json_text(entry, "podUid");
+    if (e || !text)
+        return false;
+    e = json_parse(str_of(text), &gpus);
+    json_array_foreach (gpus, i, gpu) {
+        if (text_equal(json_text(gpu, "uuid"), uuid)) {
+            *ret = ledger_gpu_of(gpu);
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct err *check_holder(struct holder *holders, const char *uuid, const char *node,
+                                const json_t *entry)
+{
+    const char *uid = json_text(entry, "podUid");
+    struct device d = {0};
+    struct holder *h = NULL;
+
     if (uid)
         map_find_text(handle, holders, uid, h);
     if (!h)
@@ -91,33 +113,69 @@ static struct err *check_entry(struct holder *holders, const struct store_object
     if (!text_equal(json_text(entry, "pod"), h->name))
         return err_new(ERR_INTERNAL, "ledger: gpu %s is held by %s under the uid of pod %s", uuid,
                        json_text(entry, "pod"), h->name);
-    if (!text_equal(json_text(entry, "node"), h->node))
+    if (!text_equal(node, h->node))
         return err_new(ERR_INTERNAL, "ledger: gpu %s is held on node %s, its pod %s is on %s", uuid,
-                       json_text(entry, "node"), h->name, h->node);
-    if (!holder_has(h, uuid))
+                       node, h->name, h->node);
+    TRY(ledger_holder_device(entry, uuid, &d));
+    if (!holder_has(h, &d))
         return err_new(ERR_INTERNAL, "ledger: gpu %s is held by pod %s, which does not list it",
                        uuid, h->name);
     h->n_confirmed++;
     return NULL;
 }
 
-static struct err *check_holders(struct holder *holders)
+/* Each holder is a live pod, and all of them fit on the gpu. */
+static struct err *check_entry(const struct store *s, struct holder *holders,
+                               const struct store_object *o)
 {
-    for (struct holder *h = holders; h; h = h->handle.next) {
-        if (h->n_confirmed < h->gpus.n)
-            return err_new(ERR_INTERNAL, "ledger: pod %s has %zu gpus, %zu of them in the ledger",
-                           h->name, h->gpus.n, h->n_confirmed);
+    AUTO(json_freep) json_t *entry = NULL;
+    const char *uuid = o->key.name;
+    struct device_load load = {0};
+    struct gpu gpu = {0};
+    bool is_known = false;
+    const char *node;
+    const json_t *holder;
+    size_t i;
+
+    TRY(ledger_entry_parse(o->bytes, &entry));
+    node = json_text(entry, "node");
+    json_array_foreach (json_object_get(entry, "holders"), i, holder) {
+        struct device d = {0};
+        struct err *e;
+
+        TRY(check_holder(holders, uuid, node, holder));
+        TRY(ledger_holder_device(holder, uuid, &d));
+        if (d.kind != DEVICE_WHOLE && !is_known)
+            is_known = find_gpu(s, node, uuid, &gpu);
+        if (d.kind == DEVICE_SLICE && !is_known)
+            continue; /* the gpu is gone with its node: no table says where slices fit */
+        e = device_load_add(&load, &d, is_known ? &gpu : NULL);
+        if (e) {
+            AUTO(err_freep) struct err *why = e;
+
+            return err_new(ERR_INTERNAL, "ledger: %s", err_message(why));
+        }
     }
     return NULL;
 }
 
-static struct err *check_lists(const struct store_list *pods, const struct store_list *ledger,
-                               struct holder **holders)
+static struct err *check_holders(struct holder *holders)
+{
+    for (struct holder *h = holders; h; h = h->handle.next) {
+        if (h->n_confirmed < h->devices.n)
+            return err_new(ERR_INTERNAL, "ledger: pod %s has %zu gpus, %zu of them in the ledger",
+                           h->name, h->devices.n, h->n_confirmed);
+    }
+    return NULL;
+}
+
+static struct err *check_lists(const struct store *s, const struct store_list *pods,
+                               const struct store_list *ledger, struct holder **holders)
 {
     for (size_t i = 0; i < pods->n; i++)
         TRY(add_holder(holders, pods->at[i]));
     for (size_t i = 0; i < ledger->n; i++)
-        TRY(check_entry(*holders, ledger->at[i]));
+        TRY(check_entry(s, *holders, ledger->at[i]));
     return check_holders(*holders);
 }
 
@@ -135,7 +193,7 @@ struct err *ledger_check(const struct store *s)
     TRY(store_list(s, &pod_range, NULL, NULL, 0, 0, &pods));
     e = store_list(s, &ledger_range, NULL, NULL, 0, 0, &ledger);
     if (!e) {
-        e = check_lists(&pods, &ledger, &holders);
+        e = check_lists(s, &pods, &ledger, &holders);
         store_list_done(&ledger);
     }
     store_list_done(&pods);

@@ -45,6 +45,10 @@ static inline void amount_add(struct amount *a, int64_t ns)
 /* {"seconds", "nanos"} */
 json_t *amount_tree(struct amount a);
 
+/* The gpu time of a row's device that was held for `ns`: of a part of a gpu its part of the
+ * compute. */
+int64_t part_of_gpu(const json_t *gpu, int64_t ns);
+
 /* ---- questions ---- */
 
 enum by {

@@ -206,6 +206,11 @@ bool share_of(const struct account_row *row, struct account_span period, int64_t
     return true;
 }
 
+int64_t part_of_gpu(const json_t *gpu, int64_t ns)
+{
+    return (int64_t)((__int128)ns * account_gpu_milli(gpu) / 1000);
+}
+
 json_t *amount_tree(struct amount a)
 {
     json_t *tree = json_object();

@@ -58,11 +58,11 @@ static void put_number(json_t *o, const char *key, int64_t n)
     json_put(o, key, n < 0 ? json_null() : json_integer(n));
 }
 
-static void put_time_used(json_t *o, const char *key, int64_t ns, int64_t times)
+static void put_time_used(json_t *o, const char *key, int64_t ns)
 {
     struct amount a = {0};
 
-    for (int64_t i = 0; ns >= 0 && i < times; i++)
+    if (ns >= 0)
         amount_add(&a, ns);
     json_put(o, key, ns < 0 ? json_null() : amount_tree(a));
 }
@@ -74,18 +74,22 @@ static void put_used(const struct rows_report *r, json_t *o, const struct accoun
     int64_t cost_micro = 0;
     struct share s = {.cpu_ns = -1, .memory_kib_seconds = -1};
     json_t *gpus = json_array_at(o, "gpus");
+    struct amount gpu_time = {0};
     const json_t *gpu;
     size_t i;
 
     (void)share_of(row, always, r->now_ns, r->prices, &s);
     cost_micro = s.cost_micro;
     json_array_foreach (row->gpus, i, gpu) {
+        int64_t ns = part_of_gpu(gpu, s.ns);
+
         (void)json_array_append(gpus, (json_t *)(uintptr_t)gpu); /* an array of ours: cannot fail */
+        amount_add(&gpu_time, ns);
         if (r->prices)
-            cost_micro += prices_gpu(r->prices, json_text(gpu, "model"), s.ns);
+            cost_micro += prices_gpu(r->prices, json_text(gpu, "model"), ns);
     }
-    put_time_used(o, "gpuTime", s.ns, (int64_t)json_array_size(row->gpus));
-    put_time_used(o, "cpuTime", s.cpu_ns, 1);
+    json_put(o, "gpuTime", amount_tree(gpu_time));
+    put_time_used(o, "cpuTime", s.cpu_ns);
     put_number(o, "memoryKibSeconds", s.memory_kib_seconds);
     put_number(o, "memoryPeakBytes", row->usage.memory_peak_bytes);
     put_number(o, "costMicro", r->prices ? cost_micro : -1);

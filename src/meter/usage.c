@@ -170,9 +170,10 @@ static void usage_count(struct usage_report *r, const struct account_row *row,
     add_share(&r->total, row, s);
     json_array_foreach (row->gpus, i, gpu) {
         const char *model = json_text(gpu, "model");
+        int64_t ns = part_of_gpu(gpu, s->ns);
 
-        add_gpu_time(r, find_group(r, row, model ? model : ""), model, s->ns);
-        add_gpu_time(r, &r->total, model, s->ns);
+        add_gpu_time(r, find_group(r, row, model ? model : ""), model, ns);
+        add_gpu_time(r, &r->total, model, ns);
     }
 }
 

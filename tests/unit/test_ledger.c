@@ -1,4 +1,6 @@
 #include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/account/account.h"
 #include "kinds/ledger.h"
 #include "test.h"
 #include "world.h"
@@ -26,13 +28,14 @@ static char *devices_of(struct world *w, const char *name)
 struct member {
     const char *pod;
     const char *node;
-    const char *gpus[2];
+    const char *gpus[2]; /* devices, by their texts */
 };
 
 static struct err *bind(struct world *w, const char *workload, const struct member *members,
                         size_t n)
 {
     struct ledger_container containers[4] = {0};
+    struct device devices[4][2] = {0};
     struct ledger_pod pods[4] = {0};
     char *uids[4] = {0};
     struct ledger_placement p = {.ns = "default",
@@ -48,8 +51,10 @@ static struct err *bind(struct world *w, const char *workload, const struct memb
         size_t n_gpus = members[i].gpus[0] ? members[i].gpus[1] ? 2 : 1 : 0;
 
         uids[i] = pod ? uid_of(w, members[i].pod) : mem_strdup("none");
+        for (size_t k = 0; k < n_gpus; k++)
+            world_must(device_parse(members[i].gpus[k], &devices[i][k]));
         containers[i] =
-            (struct ledger_container){.name = "main", .gpus = members[i].gpus, .n_gpus = n_gpus};
+            (struct ledger_container){.name = "main", .devices = devices[i], .n_devices = n_gpus};
         pods[i] = (struct ledger_pod){.name = members[i].pod,
                                       .uid = uids[i],
                                       .node = members[i].node,
@@ -274,6 +279,133 @@ static void the_check_finds_what_is_wrong(void **state)
     }
 }
 
+/* A node "h" with one H100 of 80 GiB, GPU-h. */
+static void add_h100(struct world *w)
+{
+    world_must(
+        world_create(w, (struct target){.kind = "nodes", .who = &ours},
+                     "{'metadata':{'name':'h','annotations':{'mete.dev/gpus':"
+                     "'[{\\\"uuid\\\":\\\"GPU-h\\\",\\\"index\\\":0,\\\"health\\\":\\\"healthy\\\","
+                     "\\\"model\\\":\\\"h100\\\",\\\"memoryBytes\\\":85899345920}]'}}}",
+                     NULL));
+}
+
+static void parts_of_a_gpu_are_held_beside_each_other(void **state)
+{
+    static const struct {
+        const char *held[2];
+        const char *third;
+        const char *refused;
+    } cases[] = {
+        {{"GPU-h/share:300,21474836480", "GPU-h/share:700,42949672960"},
+         "GPU-h/share:300,1",
+         "gpu GPU-h: 1000/1000 of its compute are held, the share is 300/1000"},
+        {{"GPU-h/slice:3g.40gb@4", "GPU-h/slice:2g.20gb@0"},
+         "GPU-h/slice:3g.40gb@4",
+         "gpu GPU-h: a slice 3g.40gb cannot start at 4"},
+        {{"GPU-h/replica:2", "GPU-h/replica:2"},
+         "GPU-h/replica:2",
+         "gpu GPU-h: all 2 replicas are held"},
+        {{"GPU-h/share:300,21474836480", "GPU-h/share:100,1"},
+         "GPU-h",
+         "gpu GPU-h is held by pod default/a"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct member gang[] = {{"a", "h", {cases[i].held[0]}},
+                                      {"b", "h", {cases[i].held[1]}}};
+        const struct member third = {"c", "h", {cases[i].third}};
+        const struct member again = {"c", "h", {cases[i].held[0]}};
+        AUTO_FREE char *annotation =
+            mem_format("{\"containers\":{\"main\":[\"%s\"]}}", cases[i].held[0]);
+        AUTO_FREE char *devices = NULL;
+        AUTO(json_freep) json_t *pod = NULL;
+        struct world w;
+
+        setup(&w);
+        add_h100(&w);
+        world_must(world_add_pod(&w, "default", "c", 1));
+        world_must(bind(&w, "gang", gang, 2));
+        world_restart(&w);
+        devices = devices_of(&w, "a");
+        assert_string_equal(devices, annotation);
+        world_refused(bind(&w, "c", &third, 1), 409, cases[i].refused);
+        world_must(ledger_check(w.store));
+        world_must(account_check(w.store, 0, objects_now_ns(w.objects)));
+        sim_loop_advance(w.loop, 10 * NS_PER_SEC);
+        world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
+        assert_false(ledger_is_free(w.store, "GPU-h"));
+        world_must(bind(&w, "c", &again, 1));
+        world_must(world_patch(&w, STATUS("b"), "{'status':{'phase':'Failed'}}", NULL));
+        world_must(world_patch(&w, STATUS("c"), "{'status':{'phase':'Failed'}}", NULL));
+        world_restart(&w);
+        assert_true(ledger_is_free(w.store, "GPU-h"));
+        world_must(ledger_check(w.store));
+        world_must(account_check(w.store, 0, objects_now_ns(w.objects)));
+        world_done(&w);
+    }
+}
+
+static json_t *first_row(struct world *w)
+{
+    const struct store_range range = account_rows();
+    struct store_list list = {0};
+    json_t *row = NULL;
+
+    world_must(store_list(w->store, &range, NULL, NULL, 0, 0, &list));
+    assert_int_not_equal(list.n, 0);
+    world_must(json_parse(list.at[0]->bytes, &row));
+    store_list_done(&list);
+    return row;
+}
+
+static void a_row_says_which_part_of_a_gpu_was_held(void **state)
+{
+    static const struct member share = {"a", "h", {"GPU-h/share:300,21474836480"}};
+    AUTO(json_freep) json_t *row = NULL;
+    const json_t *gpu;
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    add_h100(&w);
+    world_must(bind(&w, "a", &share, 1));
+    world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
+    world_restart(&w);
+    row = first_row(&w);
+    gpu = json_array_get(json_object_get(row, "gpus"), 0);
+    assert_string_equal(json_text(gpu, "uuid"), "GPU-h");
+    assert_string_equal(json_text(gpu, "model"), "h100");
+    assert_string_equal(json_text(gpu, "device"), share.gpus[0]);
+    assert_int_equal(account_gpu_milli(gpu), 300);
+    world_done(&w);
+}
+
+/* A ledger object as it was before gpus were held in parts. */
+static void an_older_holder_keeps_the_whole_gpu(void **state)
+{
+    static const struct member other = {"b", "n1", {"GPU-n1-0"}};
+    static const struct member first = {"a", "n1", {"GPU-n1-0"}};
+    AUTO_FREE char *uid = NULL;
+    AUTO_FREE char *old = NULL;
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    world_must(bind(&w, "a", &first, 1));
+    uid = uid_of(&w, "a");
+    old = mem_format(
+        "{\"placement\":\"default/a\",\"pod\":\"default/a\",\"podUid\":\"%s\",\"node\":\"n1\"}",
+        uid);
+    world_must(put_raw(&w, "ledger", "", "GPU-n1-0", old));
+    world_must(ledger_check(w.store));
+    world_refused(bind(&w, "b", &other, 1), 409, "gpu GPU-n1-0 is held by pod default/a");
+    world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
+    assert_true(ledger_is_free(w.store, "GPU-n1-0"));
+    world_done(&w);
+}
+
 static void a_binding_takes_free_healthy_gpus_by_index(void **state)
 {
     struct world w;
@@ -357,6 +489,9 @@ int main(void)
         cmocka_unit_test(what_is_free_again_is_given_again),
         cmocka_unit_test(a_pod_that_ended_does_not_free_what_another_holds_now),
         cmocka_unit_test(the_check_finds_what_is_wrong),
+        cmocka_unit_test(parts_of_a_gpu_are_held_beside_each_other),
+        cmocka_unit_test(a_row_says_which_part_of_a_gpu_was_held),
+        cmocka_unit_test(an_older_holder_keeps_the_whole_gpu),
         cmocka_unit_test(a_binding_takes_free_healthy_gpus_by_index),
         cmocka_unit_test(refuses_a_binding),
     };

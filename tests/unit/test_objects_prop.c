@@ -212,16 +212,16 @@ struct held {
     VEC(char *) gpus;
 };
 
-static bool add_held(void *arg, const char *container, const char *uuid)
+static bool add_held(void *arg, const char *container, const struct device *d)
 {
     struct held *h = arg;
 
     (void)container;
     for (size_t i = 0; i < h->gpus.n; i++) {
-        if (text_equal(h->gpus.at[i], uuid))
-            fail_msg("gpu %s is in two pods", uuid);
+        if (text_equal(h->gpus.at[i], d->gpu))
+            fail_msg("gpu %s is in two pods", d->gpu);
     }
-    vec_add(&h->gpus, mem_strdup(uuid));
+    vec_add(&h->gpus, mem_strdup(d->gpu));
     return true;
 }
 

@@ -313,25 +313,38 @@ static void a_bound_pod_is_still_held_after_a_restart(void **state)
     assert_on("second", "a");
 }
 
+/* Held whole as older versions wrote it, held whole, and held in a part. */
 static void a_gpu_that_the_ledger_says_is_held_is_not_given(void **state)
 {
-    const struct store_op hold = {
-        .type = STORE_PUT,
-        .key = {.group = "mete.dev", .resource = "ledger", .ns = "", .name = "GPU-a-0"},
-        .bytes = STR("{\"placement\":\"x/y\",\"pod\":\"x/y\",\"podUid\":\"1\",\"node\":\"a\"}"),
-        .if_version = STORE_ABSENT,
+    static const char *const entries[] = {
+        "{\"placement\":\"x/y\",\"pod\":\"x/y\",\"podUid\":\"1\",\"node\":\"a\"}",
+        "{\"node\":\"a\",\"holders\":[{\"placement\":\"x/y\",\"pod\":\"x/y\",\"podUid\":\"1\","
+        "\"device\":\"GPU-a-0\"}]}",
+        "{\"node\":\"a\",\"holders\":[{\"placement\":\"x/y\",\"pod\":\"x/y\",\"podUid\":\"1\","
+        "\"device\":\"GPU-a-0/share:300,1\"}]}",
     };
-    const struct store_op release = {
-        .type = STORE_DELETE, .key = hold.key, .if_version = STORE_ANY};
 
     (void)state;
     add_node("a", 1);
-    world_must(store_commit(w.store, &hold, 1, NULL, NULL, NULL));
-    add_pod("p", 1);
-    assert_waits("p", "needs 1 gpu; none of 1 is free");
-    world_must(store_commit(w.store, &release, 1, NULL, NULL, NULL));
-    sim_loop_run(w.loop);
-    assert_on("p", "a");
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        const struct store_op hold = {
+            .type = STORE_PUT,
+            .key = {.group = "mete.dev", .resource = "ledger", .ns = "", .name = "GPU-a-0"},
+            .bytes = str_of(entries[i]),
+            .if_version = STORE_ABSENT,
+        };
+        const struct store_op release = {
+            .type = STORE_DELETE, .key = hold.key, .if_version = STORE_ANY};
+        AUTO_FREE char *pod = mem_format("p%zu", i);
+
+        world_must(store_commit(w.store, &hold, 1, NULL, NULL, NULL));
+        add_pod(pod, 1);
+        assert_waits(pod, "needs 1 gpu; none of 1 is free");
+        world_must(store_commit(w.store, &release, 1, NULL, NULL, NULL));
+        sim_loop_run(w.loop);
+        assert_on(pod, "a");
+        end_pod(pod, "Succeeded");
+    }
 }
 
 static void a_gpu_that_gets_sick_is_not_given(void **state)

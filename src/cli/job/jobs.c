@@ -246,7 +246,7 @@ struct indices {
     bool is_any;
 };
 
-static bool add_index(void *arg, const char *container, const char *uuid)
+static bool add_index(void *arg, const char *container, const struct device *d)
 {
     struct indices *x = arg;
     json_t *gpu;
@@ -257,7 +257,7 @@ static bool add_index(void *arg, const char *container, const char *uuid)
         const char *own = json_text_at(gpu, "spec", "uuid", NULL);
         int64_t index = json_int_at(gpu, "spec", "index", NULL);
 
-        if (!text_equal(own ? own : json_text_at(gpu, "metadata", "name", NULL), uuid) ||
+        if (!text_equal(own ? own : json_text_at(gpu, "metadata", "name", NULL), d->gpu) ||
             index < 0 || index >= (int64_t)GPU_SET_MAX)
             continue;
         gpu_set_add(&x->set, (unsigned)index);

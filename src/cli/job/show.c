@@ -128,12 +128,14 @@ struct uuids {
     const char *container;
 };
 
-static bool add_uuid(void *arg, const char *container, const char *uuid)
+static bool add_device(void *arg, const char *container, const struct device *d)
 {
     const struct uuids *u = arg;
+    char text[DEVICE_TEXT_SIZE];
 
+    device_format(d, text);
     if (text_equal(container, u->container))
-        buf_printf(u->b, "    %s\n", uuid);
+        buf_printf(u->b, "    %s\n", text);
     return true;
 }
 
@@ -187,7 +189,7 @@ static void add_containers(struct buf *b, const json_t *pod)
         json_array_foreach (json_object_get(container, "args"), n, word)
             buf_printf(b, " %s", json_is_string(word) ? json_string_value(word) : "");
         buf_add_char(b, '\n');
-        pod_each_device(pod, add_uuid, &uuids);
+        pod_each_device(pod, add_device, &uuids);
     }
 }
 

@@ -77,17 +77,19 @@ static json_t *spec_tree(const struct views *v, const json_t *pod)
     return spec;
 }
 
-static bool add_gpu(void *arg, const char *container, const char *uuid)
+static bool add_device(void *arg, const char *container, const struct device *d)
 {
     json_t *list = arg;
     json_t *known;
+    char text[DEVICE_TEXT_SIZE];
     size_t i;
 
     (void)container;
+    device_format(d, text);
     json_array_foreach (list, i, known)
-        if (text_equal(json_string_value(known), uuid))
+        if (text_equal(json_string_value(known), text))
             return true;
-    (void)json_array_append_new(list, text_or_null(uuid)); /* cannot fail */
+    (void)json_array_append_new(list, text_or_null(text)); /* cannot fail */
     return true;
 }
 
@@ -100,7 +102,7 @@ static json_t *placement_tree(const json_t *pod)
     json_put_text(entry, "name", json_text_at(pod, "metadata", "name", NULL));
     json_put_text(entry, "uid", json_text_at(pod, "metadata", "uid", NULL));
     json_put_text(entry, "node", pod_node(pod));
-    pod_each_device(pod, add_gpu, gpus);
+    pod_each_device(pod, add_device, gpus);
     json_put(entry, "gpus", gpus);
     (void)json_array_append_new(json_array_at(placement, "pods"), entry); /* as above */
     return placement;

@@ -59,10 +59,12 @@ static void work_refuse(struct scheduler *s, struct sched_work *w, const struct 
 static size_t gpus_deal(struct arena *a, const struct sched_pod *p, struct ledger_container **ret)
 {
     struct ledger_container *list = arena_alloc(a, (p->containers.n + 1) * sizeof(*list));
-    const char *const *gpus = (const char *const *)p->gpus.at;
+    struct device *devices = arena_alloc(a, (p->gpus.n + 1) * sizeof(*devices));
     size_t dealt = 0;
     size_t n = 0;
 
+    for (size_t i = 0; i < p->gpus.n; i++)
+        devices[i] = device_whole(p->gpus.at[i]);
     VEC_EACH (&p->containers, c) {
         size_t first = c->is_init ? 0 : dealt;
         size_t count = c->gpus;
@@ -70,7 +72,7 @@ static size_t gpus_deal(struct arena *a, const struct sched_pod *p, struct ledge
         if (first + count > p->gpus.n)
             count = p->gpus.n - first; /* both sums come from the same numbers: does not happen */
         list[n++] = (struct ledger_container){
-            .name = c->name, .gpus = count > 0 ? gpus + first : NULL, .n_gpus = count};
+            .name = c->name, .devices = count > 0 ? devices + first : NULL, .n_devices = count};
         if (!c->is_init)
             dealt += count;
     }

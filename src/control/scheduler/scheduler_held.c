@@ -115,10 +115,13 @@ static char *text_or_empty(const json_t *entry, const char *field)
     return mem_strdup(text ? text : "");
 }
 
-void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *entry)
+/* A gpu that is held in parts is held whole here, by the first of its holders. */
+void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *tree)
 {
     struct scheduler *s = arg;
     struct sched_held *h = find_held(s, name);
+    AUTO(json_freep) json_t *entry = ledger_entry_of(tree);
+    const json_t *holder = json_array_get(json_object_get(entry, "holders"), 0);
 
     (void)ns;
     if (h) {
@@ -127,8 +130,8 @@ void scheduler_put_held(void *arg, const char *ns, const char *name, const json_
     }
     h = mem_alloc(sizeof(*h));
     h->uuid = mem_strdup(name);
-    h->pod = text_or_empty(entry, "pod");
-    h->pod_uid = text_or_empty(entry, "podUid");
+    h->pod = text_or_empty(holder, "pod");
+    h->pod_uid = text_or_empty(holder, "podUid");
     h->node = text_or_empty(entry, "node");
     map_add(handle, s->held, h->uuid, strlen(h->uuid), h);
     if (!s->is_loading) /* while loading, the pod may not have been read yet */

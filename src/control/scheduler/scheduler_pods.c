@@ -195,16 +195,18 @@ enum {
 };
 
 /* An init container has the same gpus as the other containers: each counts once. */
-static bool add_device(void *arg, const char *container, const char *uuid)
+static bool add_device(void *arg, const char *container, const struct device *d)
 {
     struct device_list *list = arg;
 
     (void)container;
+    if (d->kind != DEVICE_WHOLE)
+        return true; /* a stand-in holds the gpu: scheduler_held.c */
     for (size_t i = 0; i < list->n; i++)
-        if (text_equal(list->at[i], uuid))
+        if (text_equal(list->at[i], d->gpu))
             return true;
     if (list->n < DEVICES_MAX)
-        list->at[list->n++] = arena_strdup(list->arena, uuid);
+        list->at[list->n++] = arena_strdup(list->arena, d->gpu);
     return true;
 }
 
@@ -255,12 +257,13 @@ struct device_check {
     bool is_same;
 };
 
-static bool check_device(void *arg, const char *container, const char *uuid)
+static bool check_device(void *arg, const char *container, const struct device *d)
 {
     struct device_check *c = arg;
 
     (void)container;
-    c->is_same = c->is_same && mete_gpu_holder(c->s->engine, uuid) == c->id;
+    if (d->kind == DEVICE_WHOLE)
+        c->is_same = c->is_same && mete_gpu_holder(c->s->engine, d->gpu) == c->id;
     return c->is_same;
 }
 

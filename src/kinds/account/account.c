@@ -12,6 +12,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/queue.h"
+#include "model/device.h"
 
 /* ---- keys, and the clock that never goes back ---- */
 
@@ -96,38 +97,58 @@ static const char *model_of(const json_t *gpus, const char *uuid)
     return NULL;
 }
 
-static bool has_gpu(const json_t *list, const char *uuid)
+/* Is the device in the list already? */
+static bool has_device(const json_t *list, const char *text)
 {
     const json_t *gpu;
     size_t i;
 
     json_array_foreach (list, i, gpu) {
-        if (text_equal(json_text(gpu, "uuid"), uuid))
+        const char *device = json_text(gpu, "device");
+
+        if (text_equal(device ? device : json_text(gpu, "uuid"), text))
             return true;
     }
     return false;
+}
+
+/* Adds a device by its text: uuid and model of its gpu, of a part its text and its compute, too. */
+static void add_device(json_t *list, const char *text, const json_t *gpus)
+{
+    struct device d = {0};
+    AUTO(err_freep) struct err *e = text ? device_parse(text, &d) : NULL;
+    json_t *gpu;
+
+    if (!text || e || has_device(list, text))
+        return;
+    gpu = json_object();
+    json_put_text(gpu, "uuid", d.gpu);
+    json_put_text(gpu, "model", model_of(gpus, d.gpu));
+    if (d.kind != DEVICE_WHOLE) {
+        json_put_text(gpu, "device", text);
+        json_put_int(gpu, "milli", device_milli(&d));
+    }
+    (void)json_array_append_new(list, gpu); /* a fresh object: cannot fail */
+}
+
+int64_t account_gpu_milli(const json_t *gpu)
+{
+    int64_t milli = json_int(gpu, "milli", 1000);
+
+    return milli < 0 || milli > 1000 ? 1000 : milli;
 }
 
 void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t now_ns)
 {
     json_t *list = json_array();
     const json_t *container;
-    const json_t *uuid;
+    const json_t *device;
     size_t i;
     size_t k;
 
     json_array_foreach (json_object_get(entry, "containers"), i, container) {
-        json_array_foreach (json_object_get(container, "gpus"), k, uuid) {
-            const char *text = json_string_value(uuid);
-            json_t *gpu;
-
-            if (has_gpu(list, text))
-                continue;
-            gpu = json_object();
-            json_put_text(gpu, "uuid", text);
-            json_put_text(gpu, "model", model_of(gpus, text));
-            (void)json_array_append_new(list, gpu); /* a fresh object: cannot fail */
-        }
+        json_array_foreach (json_object_get(container, "gpus"), k, device)
+            add_device(list, json_string_value(device), gpus);
     }
     json_put_text(entry, "user", json_text_at(pod, "metadata", "annotations", POD_USER, NULL));
     json_put_text(entry, "jobId", json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL));

@@ -8,11 +8,13 @@
  *   capacity//<to>.<from>.<gpu uuid>             a stretch: a past time in one state of a gpu
  *   gpustates//<gpu uuid>                        the gpu's open stretch; absent: no such gpu
  *
+ *
  * An attempt of a pod is one stretch of its placement. It begins at the binding, or when the
  * attempt before it ended; it ends when a container restarts, or with the release. So the attempts
  * of a placement share its time without a gap. The open attempt is the pod's entry in its placement
- * (ledger.h): {"fromNs", "attempt", "user", "jobId", "gpus":[{"uuid","model"}]}. The transaction
- * that closes an attempt writes its row: each attempt has exactly one row.
+ * (ledger.h): {"fromNs", "attempt", "user", "jobId", "gpus":[{"uuid","model"}]}. A part of a gpu
+ * also has "device" (model/device.h) and its compute in 1/1000, "milli". The transaction that
+ * closes an attempt writes its row: each attempt has exactly one row.
  *
  * The node reports the containers' usage in the pod's annotation mete.dev/usage (written by
  * account_usage_format). The usage of a container's attempt counts in the pod's attempt that it
@@ -103,6 +105,9 @@ struct account_row {
     int64_t exit_code; /* -1: unknown */
     struct account_usage usage;
 };
+
+/* The part of its gpu that an item of `gpus` is, in 1/1000. */
+int64_t account_gpu_milli(const json_t *gpu);
 
 /* Reads a stored row. False: damaged. */
 bool account_row_read(const json_t *tree, struct account_row *ret);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "kinds/account/account_private.h"
+#include "kinds/ledger.h"
 
 struct checked {
     struct map_handle handle;
@@ -12,8 +13,9 @@ struct checked {
     VEC(struct account_span) held;
     VEC(struct account_span) up;
     VEC(struct account_span) out;
-    size_t n_open; /* open attempts that name the gpu */
-    bool is_in_ledger;
+    size_t n_open;    /* devices of the gpu that open attempts have */
+    size_t n_holders; /* in the ledger */
+    bool has_parts;   /* a row has a part of the gpu */
 };
 
 struct check {
@@ -55,6 +57,7 @@ static void add_row(void *arg, const struct account_row *row)
 
         vec_add(&g->held, (struct account_span){row->from_ns, row->to_ns});
         g->n_open += row->cause == NULL;
+        g->has_parts = g->has_parts || json_text(gpu, "device");
     }
 }
 
@@ -107,7 +110,14 @@ static void take_placement(struct check *c, const struct store_object *o)
 
 static void take_entry(struct check *c, const struct store_object *o)
 {
-    find_or_add(c, o->key.name)->is_in_ledger = true;
+    AUTO(json_freep) json_t *entry = NULL;
+    struct err *e = ledger_entry_parse(o->bytes, &entry);
+
+    find_or_add(c, o->key.name)->n_holders = json_array_size(json_object_get(entry, "holders"));
+    if (c->e)
+        err_free(e);
+    else
+        c->e = e;
 }
 
 static struct err *check_each(struct check *c, struct store_range range,
@@ -133,11 +143,11 @@ static struct err *check_gpu(struct checked *g, struct account_span period)
     int64_t sum_ns = 0;
     struct account_time t = account_sum(&spans, period, &sum_ns);
 
-    if (g->n_open != (g->is_in_ledger ? 1u : 0u))
+    if (g->n_open != g->n_holders)
         return err_new(ERR_INTERNAL,
-                       "accounting: gpu %s is %s, and %zu attempts that go on have it", g->uuid,
-                       g->is_in_ledger ? "held" : "free", g->n_open);
-    if (sum_ns != t.held_ns)
+                       "accounting: gpu %s is held %zu times, and %zu attempts that go on have it",
+                       g->uuid, g->n_holders, g->n_open);
+    if (sum_ns != t.held_ns && !g->has_parts) /* parts are held beside each other */
         return err_new(ERR_INTERNAL,
                        "accounting: gpu %s was held for %" PRId64
                        " ns, its rows add up to %" PRId64,

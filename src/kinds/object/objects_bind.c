@@ -26,7 +26,7 @@ struct free_gpu {
 struct choice {
     json_t *gpus; /* the node's list */
     VEC(struct free_gpu) free;
-    VEC(const char *) uuids; /* the pod's gpus, in the order of containers */
+    VEC(struct device) devices; /* the pod's gpus, in the order of containers */
     VEC(struct ledger_container) containers;
 };
 
@@ -34,7 +34,7 @@ static void choice_done(struct choice *choice)
 {
     json_decref(choice->gpus);
     vec_done(&choice->free);
-    vec_done(&choice->uuids);
+    vec_done(&choice->devices);
     vec_done(&choice->containers);
 }
 
@@ -105,7 +105,7 @@ static int64_t count_needed(const json_t *pod)
     return needed;
 }
 
-/* Gives the containers of `list` gpus of choice->uuids: each its own (`is_own`), or each from the
+/* Gives the containers of `list` gpus of choice->devices: each its own (`is_own`), or each from the
  * first on. */
 static void hand_out(struct choice *choice, const json_t *list, bool is_own)
 {
@@ -119,8 +119,8 @@ static void hand_out(struct choice *choice, const json_t *list, bool is_own)
         if (n == 0)
             continue;
         vec_add(&choice->containers, (struct ledger_container){.name = json_text(container, "name"),
-                                                               .gpus = choice->uuids.at + next,
-                                                               .n_gpus = n});
+                                                               .devices = choice->devices.at + next,
+                                                               .n_devices = n});
         next += is_own ? n : 0;
     }
 }
@@ -133,7 +133,7 @@ static struct err *choice_make(struct change *c, const char *node, struct choice
         return conflict(c, "node \"%s\" has %zu free healthy gpus, the pod asks for %lld", node,
                         choice->free.n, (long long)needed);
     for (int64_t i = 0; i < needed; i++)
-        vec_add(&choice->uuids, choice->free.at[i].uuid);
+        vec_add(&choice->devices, device_whole(choice->free.at[i].uuid));
     hand_out(choice, json_at(c->before, "spec", "initContainers", NULL), false);
     hand_out(choice, json_at(c->before, "spec", "containers", NULL), true);
     return NULL;

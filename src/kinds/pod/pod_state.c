@@ -14,15 +14,27 @@ bool pod_is_deleting(const json_t *pod)
     return json_text_at(pod, "metadata", "deletionTimestamp", NULL) != NULL;
 }
 
+static bool tell_device(const json_t *item, const char *container,
+                        bool (*fn)(void *arg, const char *container, const struct device *d),
+                        void *arg)
+{
+    const char *text = json_string_value(item);
+    struct device d = {0};
+    AUTO(err_freep) struct err *e = text ? device_parse(text, &d) : NULL;
+
+    return !text || e || fn(arg, container, &d);
+}
+
 void pod_each_device(const json_t *pod,
-                     bool (*fn)(void *arg, const char *container, const char *uuid), void *arg)
+                     bool (*fn)(void *arg, const char *container, const struct device *d),
+                     void *arg)
 {
     const char *text = json_text_at(pod, "metadata", "annotations", POD_DEVICES, NULL);
     AUTO(json_freep) json_t *devices = NULL;
     AUTO(err_freep) struct err *e = NULL;
     const char *container;
-    json_t *uuids;
-    json_t *uuid;
+    json_t *texts;
+    json_t *item;
     size_t i;
 
     if (!text)
@@ -30,9 +42,9 @@ void pod_each_device(const json_t *pod,
     e = json_parse(str_of(text), &devices);
     if (e)
         return;
-    json_object_foreach (json_at(devices, "containers", NULL), container, uuids) {
-        json_array_foreach (uuids, i, uuid) {
-            if (json_is_string(uuid) && !fn(arg, container, json_string_value(uuid)))
+    json_object_foreach (json_at(devices, "containers", NULL), container, texts) {
+        json_array_foreach (texts, i, item) {
+            if (!tell_device(item, container, fn, arg))
                 return;
         }
     }

@@ -5,10 +5,13 @@
 #pragma once
 
 #include "base/json.h"
+#include "model/device.h"
 
-#define POD_JOB_ID  "mete.dev/job-id"  /* label: an int64 that only grows */
-#define POD_USER    "mete.dev/user"    /* annotation: the user who submitted the pod */
-#define POD_DEVICES "mete.dev/devices" /* annotation: {"containers":{"NAME":["GPU-..."]}} */
+#define POD_JOB_ID "mete.dev/job-id" /* label: an int64 that only grows */
+#define POD_USER   "mete.dev/user"   /* annotation: the user who submitted the pod */
+#define POD_DEVICES                                                                          \
+    "mete.dev/devices" /* annotation: {"containers":{"NAME":["GPU-...", ...]}}, the texts of \
+                          model/device.h */
 #define POD_PLACEMENT                                                                           \
     "mete.dev/placement" /* annotation: the placement's name, if it is not the pod's; with "/1" \
                             and so on for a part of a large placement (ledger.h) */
@@ -19,10 +22,11 @@
 const char *pod_node(const json_t *pod);
 bool pod_is_deleting(const json_t *pod);
 
-/* Calls `fn` for each gpu in the annotation mete.dev/devices, with its container, until `fn`
- * returns false. A damaged annotation counts as absent. */
+/* Calls `fn` for each device in the annotation mete.dev/devices, with its container, until `fn`
+ * returns false. A damaged annotation counts as absent, and so does a damaged device. */
 void pod_each_device(const json_t *pod,
-                     bool (*fn)(void *arg, const char *container, const char *uuid), void *arg);
+                     bool (*fn)(void *arg, const char *container, const struct device *d),
+                     void *arg);
 
 /* Sets the condition `type` in status.conditions; lastTransitionTime changes only with `status`.
  * `reason` and `message` may be NULL. False: nothing changed. */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "model/device.h"
 #include "model/names.h"
 #include "node/pod/pod.h"
 #include "node/pod/prepare.h"
@@ -29,9 +30,14 @@ static bool uses_gpu(const struct container *c, const char *uuid)
 
     if (!container_is_live(c))
         return false;
-    json_array_foreach (c->gpus, i, item)
-        if (text_equal(json_string_value(item), uuid))
+    json_array_foreach (c->gpus, i, item) {
+        const char *text = json_string_value(item);
+        struct device d = {0};
+        AUTO(err_freep) struct err *e = text ? device_parse(text, &d) : NULL;
+
+        if (text && !e && text_equal(d.gpu, uuid))
             return true;
+    }
     return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/num.h"
+#include "model/device.h"
 #include "node/spec/cdi.h"
 #include "node/spec/env.h"
 #include "node/volume/etc.h"
@@ -27,10 +28,17 @@ static struct err *find_gpus(const struct pod *p, const struct container *c, con
         return err_new(ERR_INVALID, "container asks for %" PRId64 " gpus and was given %zu",
                        n_asked, n);
     json_array_foreach (c->gpus, i, item) {
-        const char *uuid = json_string_value(item);
+        const char *uuid = NULL;
+        const struct pod *user = NULL;
+        struct device d = {0};
         bool is_known = false;
-        const struct pod *user = pods_gpu_user(p->set, uuid, c);
 
+        TRY(device_parse(json_is_string(item) ? json_string_value(item) : "", &d));
+        if (d.kind != DEVICE_WHOLE)
+            return err_new(ERR_INVALID, "device %s is a part of a gpu: this node gives whole gpus",
+                           json_string_value(item));
+        uuid = d.gpu;
+        user = pods_gpu_user(p->set, uuid, c);
         ret[i] = o->find_gpu(o->arg, uuid, &is_known);
         if (!ret[i] && !is_known)
             return err_new(ERR_UNAVAILABLE, "the gpus of this machine are not known yet");
