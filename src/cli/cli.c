@@ -1,3 +1,5 @@
+/* cli.c - what all commands use: errors with hints, messages to the user */
+
 #include "cli/cli.h"
 
 #include "base/mem.h"
@@ -55,7 +57,7 @@ static int exit_code_of(const struct err *e)
     return EXIT_FAILED;
 }
 
-/* What lists the things that the command takes by name. */
+/* Returns the command that lists the objects that `command` takes by name. */
 static const char *listing_of(const struct command *command)
 {
     switch (command ? command->takes : TAKES_NOTHING) {
@@ -85,9 +87,7 @@ static const char *state_of(const struct command *command)
     return "mete get KIND NAME -o yaml   shows what is there";
 }
 
-/* Causes that the words of a message tell, more exactly than its code does: the first that is in
- * it.
- */
+/* Causes that a message names more exactly than its error code; the first match counts. */
 struct told_cause {
     int code;
     const char *words;
@@ -118,7 +118,7 @@ static const char *told_hint(int code, const char *message)
     return NULL;
 }
 
-/* The line to try where the command knew none; NULL: there is none. */
+/* Returns the line to try if the command gave none; NULL: none. */
 static char *default_hint(const struct cli *c, int code, const char *message)
 {
     const char *name = c->in ? c->in->command->name : NULL;

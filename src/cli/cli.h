@@ -1,4 +1,4 @@
-/* cli.h - what a command knows of its surroundings, and how it ends */
+/* cli.h - the surroundings of a command, its messages, and its exit code */
 #pragma once
 
 #include <stdbool.h>
@@ -19,13 +19,13 @@ enum exit_code {
     EXIT_RUN_FAILED = 125,
 };
 
-/* What stands at the other end of stdout and stderr. A value. */
+/* Properties of stdout and stderr. A value. */
 struct terminal {
     bool out; /* stdout is a terminal */
     bool err;
     bool in;
     bool has_colour;
-    bool is_plain; /* METE_PLAIN, TERM=dumb: nothing is rewritten */
+    bool is_plain; /* METE_PLAIN, TERM=dumb: no rewritten lines */
     bool is_utf8;
     size_t columns; /* of stdout; 0: unbounded */
 };
@@ -34,21 +34,21 @@ struct cli {
     const struct invocation *in;
     const char *self_path; /* of this binary */
     FILE *out;             /* data */
-    FILE *err;             /* talk */
+    FILE *err;             /* messages to the user */
     struct terminal terminal;
-    char *hint;    /* what to try, owned; NULL: by the error */
-    int exit_code; /* of success, or with has_code of a failure */
+    char *hint;    /* what to try, owned; NULL: chosen by the error */
+    int exit_code; /* of a success; with has_code also of a failure */
     bool has_code;
 };
 
-/* A wrong command line: exit code 2. */
+/* Returns an error of the command line: exit code 2. */
 struct err *cli_usage(struct cli *c, const char *fmt, ...) PRINTF(2, 3) MUST_CHECK;
 
-/* Sets what the line "try:" says, unless something was set before. */
+/* Sets the line "try:", unless a line is set. */
 void cli_try(struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 
 /* Prints "mete: ..." and "  try: ..."; returns the exit code. */
 int cli_complain(struct cli *c, const struct err *e);
 
-/* Talk: a line on stderr, control bytes taken out. */
+/* Prints a message to stderr as one line, without control bytes. */
 void cli_say(const struct cli *c, const char *fmt, ...) PRINTF(2, 3);

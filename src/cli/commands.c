@@ -1,3 +1,5 @@
+/* commands.c - the table of commands, in the order of help */
+
 #include "cli/commands.h"
 
 const struct command *const commands[] = {

@@ -1,4 +1,4 @@
-/* commands.h - every command, each defined in the file of its name */
+/* commands.h - all commands; each is defined in the file of its name */
 #pragma once
 
 #include "cli/term/command.h"
@@ -40,8 +40,8 @@ extern const struct command command_resume;
 extern const struct command command_doctor;
 extern const struct command command_sim;
 
-/* Roles of mete up. */
+/* Roles that `mete up` starts. */
 extern const struct command command_server;
 extern const struct command command_node;
-/* Of the server. */
+/* A role that the server starts. */
 extern const struct command command_learn_values;

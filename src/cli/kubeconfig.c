@@ -1,3 +1,5 @@
+/* kubeconfig.c - kubeconfig files, merged as kubectl merges them */
+
 #include "cli/kubeconfig.h"
 
 #include "base/json.h"
@@ -5,20 +7,20 @@
 #include "base/yaml.h"
 #include "kinds/kind/value.h"
 
-/* The files of a list, parsed. */
+/* The parsed files of a list. */
 struct kubeconfig_set {
     const struct kubeconfig_file *files;
-    json_t *roots; /* array, one a file */
+    json_t *roots; /* array, one entry for each file */
     size_t n;
 };
 
-/* An entry of a list of a kubeconfig; {0}: there is none. */
+/* An entry of a list of a kubeconfig; {0}: none. */
 struct kubeconfig_entry {
     const json_t *value;
-    const char *path; /* of its file */
+    const char *path; /* path of the entry's file */
 };
 
-/* The member `what` of the first item called `name` in list `list`. */
+/* Finds member `what` of the first item named `name` in list `list`. */
 static struct kubeconfig_entry entry_find(const struct kubeconfig_set *set, const char *list,
                                           const char *name, const char *what)
 {
@@ -55,7 +57,7 @@ static char *copy_text(const json_t *object, const char *key)
     return text ? mem_strdup(text) : NULL;
 }
 
-/* A path in the file is relative to the file. */
+/* Copies a path; a relative path is relative to the kubeconfig's directory. */
 static char *copy_path(const char *file, const json_t *object, const char *key)
 {
     const char *path = json_text(object, key);
@@ -124,7 +126,7 @@ static struct err *read_user(const char *path, const json_t *user, struct kubeco
     return copy_data(user, "client-key-data", &k->key);
 }
 
-/* "/a:/b". The caller frees it. */
+/* Joins the paths: "/a:/b". The caller frees it. */
 static char *paths_of(const struct kubeconfig_set *set)
 {
     struct buf b = {0};
@@ -177,7 +179,7 @@ static struct err *read_context(const struct kubeconfig_set *set, const char *wa
     return e ? err_wrap(e, "%s", user.path) : NULL;
 }
 
-/* An empty file has no names; kubectl takes it, too. */
+/* An empty file defines nothing; kubectl accepts empty files, too. */
 static struct err *add_root(const struct kubeconfig_file *file, json_t *roots)
 {
     AUTO(json_freep) json_t *documents = NULL;

@@ -1,4 +1,4 @@
-/* kubeconfig.h - the part of a kubeconfig that says where a server is and who we are */
+/* kubeconfig.h - the part of a kubeconfig that names the server and the user's credentials */
 #pragma once
 
 #include <stddef.h>
@@ -6,29 +6,29 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* PEM texts and paths are NULL where absent; a path is given where the file names one instead of
- * carrying the data. */
+/* PEM texts and paths are NULL if absent; a path is set if the file names a path instead of the
+ * data. */
 struct kubeconfig {
     char *server;
     char *ca, *ca_file;
     char *cert, *cert_file;
     char *key, *key_file;
     char *token, *token_file;
-    char *ns; /* of the context */
+    char *ns; /* namespace of the context */
 };
 
-/* One file of a list, as it was read. */
+/* One file of a list, as read. */
 struct kubeconfig_file {
-    const char *path; /* for messages; its directory is the base of relative paths */
+    const char *path; /* for messages; relative paths start at its directory */
     struct str text;
 };
 
 /*
- * Reads context `context`, or the current one where that is NULL, out of `n` files merged as
- * kubectl merges them: the first file that has a name, or a current-context, wins. ERR_BAD_REQUEST
- * for a damaged file, and by name for what is not supported: exec, auth-provider, username,
- * insecure-skip-tls-verify, proxy-url. The message begins with the file's path, with the paths of
- * all files where none of them has the context.
+ * Reads context `context` (NULL: the current context) from `n` files, merged as kubectl merges
+ * them: the first file that defines a name, or a current-context, wins. ERR_BAD_REQUEST: a damaged
+ * file, or a feature that is not supported (exec, auth-provider, username,
+ * insecure-skip-tls-verify, proxy-url; the message names the feature). The message begins with the
+ * path of the file, or with all paths if no file has the context.
  */
 struct err *kubeconfig_parse(const struct kubeconfig_file *files, size_t n, const char *context,
                              struct kubeconfig *ret) MUST_CHECK;

@@ -1,4 +1,5 @@
-/* One binary, several roles: what people type, and what `mete up` starts. */
+/* main.c - main(): one binary with several roles: user commands, and the processes that `mete up`
+ * starts */
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"

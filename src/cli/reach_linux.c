@@ -1,4 +1,5 @@
-/* reach_linux.c - asks the kernel what the server's user may reach, by a child that is this user */
+/* reach_linux.c - checks as the server's user, in a child process, which paths the user can reach
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include "base/mem.h"
 #include "cli/reach.h"
 
-/* In the child; only system calls, since glibc's wrappers speak to other threads. */
+/* Runs in the child. Uses system calls only: glibc's wrappers synchronise with other threads. */
 static _Noreturn void reach_try(const struct data_dir *d, const char *path)
 {
     if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, d->gid, d->gid, d->gid) ||
@@ -20,8 +21,8 @@ static _Noreturn void reach_try(const struct data_dir *d, const char *path)
     _exit(faccessat(AT_FDCWD, path, X_OK, 0) == 0 ? 0 : 1);
 }
 
-/* May the server's user execute a file, or enter a directory? True also where the kernel does not
- * let us ask: then the server says itself what it lacks. */
+/* May the server's user execute a file, or enter a directory? True also if the kernel forbids the
+ * check: then the server itself reports the problem. */
 static bool reach_has(const struct data_dir *d, const char *path)
 {
     int status = 0;
@@ -43,7 +44,7 @@ static unsigned mode_of(const char *path)
     return stat(path, &st) == 0 ? st.st_mode & 07777 : 0;
 }
 
-/* From "/" downwards, so that the error names the first directory that is closed. */
+/* Checks from "/" downwards: the error names the first closed directory. */
 static struct err *reach_above(const struct data_dir *d)
 {
     for (const char *end = d->path; end; end = strchr(end + 1, '/')) {

@@ -1,3 +1,5 @@
+/* session_linux.c - a command's connection to the server */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/mman.h>
@@ -21,9 +23,9 @@ struct session {
     struct cli *cli;
     struct loop *loop;
     struct client *client;
-    char *where; /* the address, for people */
+    char *where; /* the address, for messages */
     char *ns;
-    int pem_fds[PEM_FDS]; /* memory files of the certificates that a kubeconfig carries */
+    int pem_fds[PEM_FDS]; /* memory files for certificates in the kubeconfig */
     size_t n_pem_fds;
 };
 
@@ -62,8 +64,7 @@ struct err *session_open_data(struct cli *c, const char *data_dir, struct sessio
     return NULL;
 }
 
-/* libcurl wants files: what the kubeconfig carries goes into memory that has a name. `*path` is
- * set, and to be freed. */
+/* Puts a certificate into a memory file: libcurl reads files only. The caller frees `*path`. */
 static struct err *pem_path(struct session *s, const char *pem, char **path)
 {
     size_t size;
@@ -115,15 +116,16 @@ static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
     return client_new(&o, &s->client);
 }
 
-/* Where a server is looked for: a data directory, or kubeconfig files. A value. */
+/* The data directory or kubeconfig files of the server. A value. */
 struct choice {
     const char *data;
     const char *kubeconfig;
-    const char *variable; /* that names the kubeconfig files, a list with ':'; NULL: the flag */
-    const char *context;  /* NULL: the current one */
+    const char
+        *variable; /* variable that lists the kubeconfig files, separated by ':'; NULL: the flag */
+    const char *context; /* NULL: the current context */
 };
 
-/* kubeconfig files in memory. */
+/* Kubeconfig files in memory. */
 struct file_list {
     VEC(struct kubeconfig_file) files;
     VEC(char *) paths;
@@ -161,7 +163,7 @@ static struct err *add_file(struct file_list *l, struct str path, bool may_be_ab
     return NULL;
 }
 
-/* Of the list of a variable kubectl passes over the files that are absent, and so do we. */
+/* Reads the files; as kubectl, skips missing files of a variable's list. */
 static struct err *read_files(const struct choice *where, struct file_list *l)
 {
     struct str rest = str_of(where->kubeconfig);
@@ -214,7 +216,7 @@ static const char *environment(const char *name)
     return value && value[0] ? value : NULL;
 }
 
-/* The first of `variables` that is set. */
+/* Takes the first of `variables` that is set. */
 static void take_variable(struct choice *where, const char *const *variables)
 {
     for (; *variables && !where->kubeconfig && !where->data; variables++) {
@@ -383,7 +385,7 @@ char *path_format(const char *fmt, ...)
     return path;
 }
 
-/* One page; `*next` is the token of the next and replaced, NULL at the end. */
+/* Gets one page. `*next` is the continue token, which is replaced; NULL at the end. */
 static struct err *get_page(struct session *s, const struct list_query *q, int64_t limit,
                             char **next, json_t **ret)
 {
@@ -408,7 +410,7 @@ static struct err *get_page(struct session *s, const struct list_query *q, int64
     return NULL;
 }
 
-/* "rows" of a Table, else "items". */
+/* The "rows" of a Table, else the "items". */
 static json_t *entries_of(json_t *page)
 {
     return json_array_at(page, text_equal(json_text(page, "kind"), "Table") ? "rows" : "items");
@@ -432,8 +434,7 @@ static struct err *list_pages(struct session *s, const struct list_query *q,
         left -= (int64_t)json_array_size(entries);
         more = json_int_at(page, "metadata", "remainingItemCount", NULL);
         if (first)
-            (void)json_array_extend(entries_of(first),
-                                    entries); /* fails for what is no array only */
+            (void)json_array_extend(entries_of(first), entries); /* fails only for non-arrays */
         else
             first = json_incref(page);
     } while (next && (q->limit == 0 || left > 0));

@@ -1,3 +1,5 @@
+/* doctor.c - mete doctor: the checks of the server, and the table of findings */
+
 #include "cli/admin/doctor.h"
 
 #include <inttypes.h>
@@ -28,7 +30,7 @@ void findings_done(struct findings *f)
     vec_done(&f->list);
 }
 
-/* ---- what the server says ---- */
+/* ---- checks of the server ---- */
 
 static void check_nodes(struct session *s, struct findings *f)
 {
@@ -78,7 +80,7 @@ static void check_gpus(struct session *s, struct findings *f)
         findings_add(f, "gpus", FINDING_OK, mem_format("%zu healthy", n_healthy), NULL);
 }
 
-/* A server that is away is a finding, not an end. */
+/* A server that does not answer is a finding, not an error. */
 static void check_server(struct cli *c, struct findings *f)
 {
     AUTO(session_freep) struct session *s = NULL;
@@ -97,7 +99,7 @@ static void check_server(struct cli *c, struct findings *f)
     check_gpus(s, f);
 }
 
-/* ---- the answer ---- */
+/* ---- the table ---- */
 
 static const char *const states[] = {
     [FINDING_OK] = "ok",

@@ -1,4 +1,4 @@
-/* doctor.h - what `mete doctor` looks at, each by itself (doctor_linux.c: this machine) */
+/* doctor.h - the checks of `mete doctor` (doctor_linux.c: the checks of this machine) */
 #pragma once
 
 #include "base/err.h"
@@ -6,27 +6,27 @@
 
 enum finding_state {
     FINDING_OK,
-    FINDING_WARN, /* works, but not as well as it could */
-    FINDING_FAIL, /* something will not work */
+    FINDING_WARN, /* works, but could work better */
+    FINDING_FAIL, /* a feature will not work */
     FINDING_UNKNOWN,
 };
 
 struct finding {
     const char *check; /* static: "container runtime" */
     enum finding_state state;
-    char *text; /* what was found */
-    char *fix;  /* what to do; NULL: nothing */
+    char *text; /* the finding */
+    char *fix;  /* the remedy; NULL: none needed */
 };
 
 struct findings {
     VEC(struct finding) list;
 };
 
-/* Takes the texts. */
+/* Adds a finding; takes `text` and `fix`. */
 void findings_add(struct findings *f, const char *check, enum finding_state state, char *text,
                   char *fix);
 void findings_done(struct findings *f);
 
-/* Kernel, namespaces, cgroups, programs, disk, clock, driver, the data directory `dir` and its
- * certificates. Nothing is changed. */
+/* Checks kernel, namespaces, cgroups, programs, disk, clock, driver, the data directory `dir` and
+ * its certificates. Changes nothing. */
 void doctor_machine(const char *dir, struct findings *ret);

@@ -1,4 +1,4 @@
-/* doctor_linux.c - this machine: each check says what it found, and where that is bad what to do */
+/* doctor_linux.c - mete doctor: the checks of this machine, each with a finding and a remedy */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,14 +23,15 @@
 
 enum {
     SMALL_FILE_MAX = 65536,
-    FREE_PCT_WARN = 15, /* images are collected from here on */
+    FREE_PCT_WARN = 15, /* image garbage collection starts here */
     FREE_PCT_FAIL = 3,
     CERT_DAYS_WARN = 14
 };
 
 static const int64_t program_deadline_ns = 5 * NS_PER_SEC;
 
-/* The first line of a small file; "" where it cannot be read. The caller frees it. */
+/* Returns the first line of a small file; "" if the file cannot be read. The caller frees the line.
+ */
 static char *first_line(const char *path)
 {
     AUTO(buf_done) struct buf text = {0};
@@ -41,7 +42,7 @@ static char *first_line(const char *path)
 
 /* ---- the kernel ---- */
 
-/* "6.1" of "6.1.0-28-amd64": 6001; 0 where it is not understood. */
+/* "6.1.0-28-amd64" as 6001; 0: not understood. */
 static int64_t kernel_number(const char *release)
 {
     struct str rest = str_of(release);
@@ -69,7 +70,8 @@ static void check_kernel(struct findings *f)
         findings_add(f, "kernel", FINDING_OK, mem_strdup(u.release), NULL);
 }
 
-/* A chroot, or a filter around us, may forbid what the kernel allows. */
+/* Can this process create a user namespace? A chroot or a seccomp filter may forbid what the kernel
+ * allows. */
 static bool makes_user_namespaces(void)
 {
     pid_t child = fork();
@@ -131,7 +133,7 @@ static void check_clock(struct findings *f)
 
 struct asked {
     struct loop *loop;
-    char *line; /* the first of its output; NULL: it failed */
+    char *line; /* the first line of output; NULL: the program failed */
 };
 
 static void on_end(void *arg, const struct proc_end *end)
@@ -145,7 +147,8 @@ static void on_end(void *arg, const struct proc_end *end)
     loop_linux_stop(a->loop);
 }
 
-/* What `PROGRAM --version` says first; NULL: it is not there, or failed. The caller frees it. */
+/* Returns the first output line of `PROGRAM --version`; NULL: the program is missing or failed. The
+ * caller frees the line. */
 static char *ask_version(const char *program)
 {
     const char *const argv[] = {program, "--version", NULL};
@@ -192,7 +195,8 @@ static void check_driver(struct findings *f)
         findings_add(f, "gpu driver", FINDING_OK, mem_strdup(version), NULL);
 }
 
-/* NVIDIA's kernel module wipes memory between processes unless it was told not to. */
+/* NVIDIA's kernel module wipes memory between processes, unless a module parameter disables that.
+ */
 static void check_scrubbing(struct findings *f)
 {
     AUTO(buf_done) struct buf text = {0};
@@ -252,7 +256,7 @@ static void check_directory(const char *dir, struct findings *f)
         findings_add(f, "data directory", FINDING_OK, mem_strdup(dir), NULL);
 }
 
-/* Days that are left; INT_MIN where it cannot be read. */
+/* Days until the certificate expires; INT_MIN: the certificate cannot be read. */
 static int cert_days(const char *path)
 {
     AUTO(buf_done) struct buf bytes = {0};

@@ -1,8 +1,8 @@
 /*
- * drain.c - takes a machine out of use, and brings it back
+ * drain.c - mete drain and resume: takes a node out of use, and puts the node back into use
  *
- * As in Slurm a drained machine gets no new jobs and those on it go on; --evict asks them to end,
- * by the eviction that disruption budgets have a word in.
+ * As in Slurm, a drained node gets no new jobs, and running jobs continue. --evict evicts the pods
+ * through the eviction API, which respects disruption budgets.
  */
 #include <inttypes.h>
 
@@ -18,7 +18,7 @@ static const int64_t look_again_ns = 500 * NS_PER_MS;
 
 /* ---- the node ---- */
 
-/* A whole machine only: one gpu of it cannot be taken out yet. */
+/* Only whole nodes can be drained; draining a single gpu is not supported yet. */
 static struct err *check_name(struct cli *c, const char *name)
 {
     if (!strchr(name, '/'))
@@ -79,11 +79,11 @@ struct draining {
     struct cli *cli;
     struct session *session;
     const char *node;
-    size_t n_refused; /* by their disruption budgets, in this round */
-    bool has_told;    /* that some are */
+    size_t n_refused; /* evictions that disruption budgets refused in this round */
+    bool has_told;    /* refused evictions were reported */
 };
 
-/* What its disruption budget keeps is asked again in the next round. */
+/* A pod that its disruption budget protects is tried again in the next round. */
 static struct err *evict(struct draining *d, const json_t *pod)
 {
     const char *ns = json_text_at(pod, "metadata", "namespace", NULL);
@@ -128,7 +128,7 @@ static struct err *evict_all(struct draining *d, const json_t *pods)
     return NULL;
 }
 
-/* Until the machine is empty, or time is up. */
+/* Evicts pods until the node is empty or the time is over. */
 static struct err *empty(struct draining *d)
 {
     const struct invocation *in = d->cli->in;

@@ -1,4 +1,4 @@
-/* free.c - mete free: what could start right now, by model and by how many gpus on one node */
+/* free.c - mete free: jobs that could start now, by gpu model and number of gpus on one node */
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -15,7 +15,7 @@ enum {
 };
 
 struct asked {
-    int64_t gpus; /* 0: not said */
+    int64_t gpus; /* 0: not given */
     char model[MODEL_SIZE];
 };
 
@@ -57,7 +57,7 @@ static struct err *get_report(struct cli *c, struct session *s, const struct ask
     return e;
 }
 
-/* "12", "256+" */
+/* "12", "256+". */
 static json_t *jobs_cell(const json_t *starts)
 {
     AUTO_FREE char *text = mem_format("%" PRId64 "%s", json_int(starts, "jobs", 0),
@@ -99,7 +99,7 @@ static void make_columns(struct listing *l, const json_t *models)
     }
 }
 
-/* Whether one of the size that was asked about could start. */
+/* Could a job of the given size start now? */
 static bool could_start(const json_t *models, const char *wanted)
 {
     json_t *model;
@@ -139,7 +139,7 @@ static struct err *print(struct cli *c, const json_t *report, const struct asked
     return e;
 }
 
-/* Free, and yet not for a job without an end. */
+/* Reports gpus that are free, but not for a job without a time limit. */
 static void say_kept(struct cli *c, const json_t *models)
 {
     json_t *model;

@@ -1,3 +1,5 @@
+/* gpus.c - mete gpus: the table of gpus */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

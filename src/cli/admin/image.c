@@ -1,3 +1,5 @@
+/* image.c - mete image: the subcommands */
+
 #include "cli/admin/image.h"
 
 #include <inttypes.h>
@@ -13,7 +15,7 @@ enum {
     ID_DIGITS = 12
 };
 
-/* ---- where ---- */
+/* ---- the node ---- */
 
 static struct err *only_node(struct cli *c, struct session *s, char **ret)
 {
@@ -33,7 +35,7 @@ static struct err *only_node(struct cli *c, struct session *s, char **ret)
     return NULL;
 }
 
-/* "/mete.dev/v1/nodes/NODE/images" and `rest`: --node, else the only one there is. */
+/* "/mete.dev/v1/nodes/NODE/images" and `rest`. NODE is --node, else the only node. */
 static struct err *image_path(struct cli *c, struct session *s, const char *rest, char **ret)
 {
     const char *given = flag_text(c->in, "node");
@@ -103,7 +105,7 @@ static void add_row(struct listing *l, const json_t *image, const char *name, in
     listing_add(l, row, object);
 }
 
-/* A row a name; a digest is only shown where there is no other. */
+/* Adds one row for each name; an image without a name is shown by its digest. */
 static void add_rows(struct listing *l, const json_t *image, int64_t now_ns)
 {
     const json_t *names = json_object_get(image, "names");
@@ -144,9 +146,9 @@ static struct err *list(struct cli *c, struct session *s)
     return e;
 }
 
-/* ---- what changes ---- */
+/* ---- changes ---- */
 
-/* The name it was given, in full; else the one that the archive gave it, which came last. */
+/* Prints the full form of the given name, else the last name that the archive contained. */
 static struct err *say_image(struct cli *c, const char *given, const json_t *answer)
 {
     const json_t *names = json_object_get(answer, "names");
@@ -221,11 +223,11 @@ static struct err *collect(struct cli *c, struct session *s)
     return NULL;
 }
 
-/* ---- the words ---- */
+/* ---- the subcommands ---- */
 
 struct word {
     const char *name;
-    size_t n_min; /* with the word itself */
+    size_t n_min; /* includes the subcommand itself */
     size_t n_max;
     const char *wants;
     struct err *(*run)(struct cli *c, struct session *s);

@@ -1,3 +1,5 @@
+/* image_ask.c - requests of `mete image` whose answer is a stream of progress lines */
+
 #include "base/mem.h"
 #include "cli/admin/image.h"
 #include "cli/term/progress.h"
@@ -27,7 +29,7 @@ static void take_line(struct image_lines *l, struct str line)
     AUTO(err_freep) struct err *e = json_parse(line, &j);
 
     if (e)
-        return; /* what is missing in the end is told */
+        return; /* image_lines_result reports the missing end */
     if (json_text(j, "progress")) {
         show(l, json_text(j, "progress"));
         return;
@@ -91,7 +93,7 @@ void image_lines_done(struct image_lines *l)
     json_decref(l->last);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 struct question {
     struct session *session;

@@ -1,3 +1,5 @@
+/* image_import.c - mete image import: the upload of an archive over the API's stream */
+
 #include "base/mem.h"
 #include "cli/admin/image.h"
 #include "cli/term/progress.h"
@@ -13,10 +15,10 @@ struct sending {
     struct stream *stream;
     struct image_reader *reader;
     struct image_lines lines;
-    struct buf in; /* less than a frame */
+    struct buf in; /* an incomplete frame */
     struct err *failure;
     bool is_sent;
-    bool is_over; /* the answer's end came */
+    bool is_over; /* the answer has ended */
 };
 
 static void send_frame(const struct sending *m, enum frame_type type, struct str payload)
@@ -37,7 +39,7 @@ static void stop(struct sending *m, struct err *e)
     session_stop(m->session);
 }
 
-/* As much as may wait in this process. */
+/* Sends as much as this process may buffer. */
 static void send_some(void *arg)
 {
     struct sending *m = arg;

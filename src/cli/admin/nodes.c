@@ -1,3 +1,5 @@
+/* nodes.c - mete nodes: the table of nodes */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -13,7 +15,7 @@ static json_t *text_or_null(const char *text)
     return text && text[0] ? json_string(text) : json_null();
 }
 
-/* Of a quantity; null where it is none. */
+/* A quantity in bytes; null if there is none. */
 static json_t *bytes_of(const char *text)
 {
     struct quantity q = {0};
@@ -31,7 +33,7 @@ static const char *state_of(const json_t *node)
     return json_bool_at(node, "spec", "unschedulable", NULL) ? "cordoned" : "ready";
 }
 
-/* "5 of 8", of the gpus that the view knows on this node. */
+/* "5 of 8": free gpus of the node, from the gpus view. */
 static json_t *gpus_of(const json_t *gpus, const char *node)
 {
     int64_t total = 0;

@@ -1,4 +1,4 @@
-/* queues.c - mete queues: the tree, what each holds of its own, and who waits */
+/* queues.c - mete queues: the tree of queues with quotas, held gpus and waiting jobs */
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -18,7 +18,7 @@ static const char *name_of(const json_t *queue)
     return json_text_at(queue, "metadata", "name", NULL);
 }
 
-/* "" where it is at the top. */
+/* Returns the parent's name; "" for a queue at the top. */
 static const char *parent_of(const json_t *queue)
 {
     const char *parent = json_text_at(queue, "spec", "parent", NULL);
@@ -37,7 +37,7 @@ static json_t *find(const json_t *queues, const char *name)
     return NULL;
 }
 
-/* "active", or what is wrong in a few words. */
+/* "active", or the problem in a few words. */
 static const char *state_of(const json_t *queue)
 {
     const json_t *condition = object_condition(queue, "Active");
@@ -57,7 +57,7 @@ static json_t *text_or_null(const char *text)
     return text && *text ? json_string(text) : json_null();
 }
 
-/* Of the quota of gpus, where it has one. */
+/* Reads a member of the queue's gpu quota, if the queue has one. */
 static json_t *gpus_of(const json_t *queue, const char *key)
 {
     const json_t *list = json_at(queue, "status", "quotas", NULL);
@@ -77,7 +77,7 @@ static json_t *share_of(const json_t *queue)
     return ppm ? json_string(text) : json_null();
 }
 
-/* How long the one that is next has waited. */
+/* Returns how long the queue's next workload has waited. */
 static json_t *oldest_of(const json_t *queue, int64_t now_ns)
 {
     const char *stamp = json_text_at(queue, "status", "waitingSince", NULL);
@@ -98,7 +98,7 @@ static json_t *count_of(const json_t *queue, const char *key)
     return json_is_integer(n) ? json_integer(json_integer_value(n)) : json_null();
 }
 
-/* "cpu 12/32, memory 4Gi/64Gi": the other resources. */
+/* Formats the quotas of other resources: "cpu 12/32, memory 4Gi/64Gi". */
 static json_t *others_of(const json_t *queue)
 {
     const json_t *list = json_at(queue, "status", "quotas", NULL);
@@ -141,7 +141,7 @@ static void add_row(struct listing *l, json_t *queue, unsigned depth, int64_t no
     listing_add(l, row, queue);
 }
 
-/* A queue and those below it; the list is by name. */
+/* Adds a queue and the queues below it; `queues` is sorted by name. */
 static void add_tree(struct listing *l, const json_t *queues, json_t *top, unsigned depth,
                      int64_t now_ns)
 {
@@ -154,7 +154,7 @@ static void add_tree(struct listing *l, const json_t *queues, json_t *top, unsig
             add_tree(l, queues, queue, depth + 1, now_ns);
 }
 
-/* Those whose parent is not there are shown at the top, too. */
+/* Adds all trees. Queues whose parent does not exist are shown at the top, too. */
 static void add_all(struct listing *l, const json_t *queues, int64_t now_ns)
 {
     json_t *queue;

@@ -1,3 +1,5 @@
+/* quota.c - mete quota: the table of quotas */
+
 #include "base/mem.h"
 #include "cli/admin/quota_queue.h"
 #include "cli/commands.h"
@@ -22,7 +24,7 @@ static json_t *amount_json(struct quantity q)
     return json_string(text);
 }
 
-/* One resource of one quota: also the object that json and yaml show. */
+/* One resource of a quota, also as the object for json and yaml. New reference. */
 static json_t *object_of(const json_t *quota, const char *resource)
 {
     json_t *object = json_object();
@@ -46,7 +48,7 @@ static json_t *object_of(const json_t *quota, const char *resource)
 
 static json_t *cell(const json_t *value)
 {
-    return json_string(json_string_value(value)); /* all of them are texts */
+    return json_string(json_string_value(value)); /* all amounts are texts */
 }
 
 static void add_row(struct listing *l, const json_t *quota, const char *resource)
@@ -68,7 +70,8 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Its resources by name; the server has the quotas in order. Names alone are told once. */
+/* Adds the resources of a quota by name; the server sorts the quotas. `is_name_only`: one row for
+ * each quota. */
 static void add_quota(struct listing *l, const json_t *quota, bool is_name_only)
 {
     VEC(const char *) names = {0};

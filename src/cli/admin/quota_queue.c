@@ -1,3 +1,5 @@
+/* quota_queue.c - mete quota: quotas of the namespace's queue and of the queues above */
+
 #include "cli/admin/quota_queue.h"
 
 #include "base/mem.h"
@@ -8,7 +10,7 @@ enum {
     ABOVE_MAX = 64
 };
 
-/* NULL in `*ret` where it is not there, or not for this user. */
+/* Gets an object. `*ret` is NULL if the object does not exist or the user may not read it. */
 static struct err *get(struct session *s, const char *path, json_t **ret)
 {
     struct err *e = session_get(s, path, ret);

@@ -1,4 +1,4 @@
-/* reserve.c - mete reserve: room in advance, for some queues or users, or for maintenance */
+/* reserve.c - mete reserve: advance reservations for queues and users, and maintenance windows */
 #include <inttypes.h>
 #include <time.h>
 
@@ -16,9 +16,9 @@ enum {
     MODEL_SIZE = 64
 };
 
-/* ---- when ---- */
+/* ---- times ---- */
 
-/* Of the machine that asks: TZ, /etc/localtime. */
+/* Returns the UTC offset of this machine (TZ, /etc/localtime) at a time. */
 static int64_t local_zone(int64_t utc_ns)
 {
     time_t seconds = (time_t)(utc_ns / NS_PER_SEC);
@@ -41,7 +41,7 @@ static struct err *read_clock(struct str text, int64_t *ret_ns)
     return NULL;
 }
 
-/* A day's beginning, or "today", and what of it is over by then. */
+/* Reads a date (or "today") and a clock time. */
 static struct err *read_day(struct str text, struct str clock, int64_t now_ns, int64_t *ret_ns)
 {
     int64_t since_ns = 0;
@@ -53,8 +53,8 @@ static struct err *read_day(struct str text, struct str clock, int64_t now_ns, i
     return NULL;
 }
 
-/* "+2h", "14:30" (the next one), "2026-11-22T14:30" or with a space, and all that moment_parse
- * reads. */
+/* Reads "+2h", "14:30" (the next one), "2026-11-22T14:30" (also with a space), and every form of
+ * moment_parse. */
 static struct err *read_start(const char *text, int64_t now_ns, int64_t *ret_ns)
 {
     const char *clock = strpbrk(text, "T ");
@@ -98,7 +98,7 @@ static struct err *put_times(struct cli *c, json_t *spec, int64_t now_ns)
     return NULL;
 }
 
-/* ---- what, and for whom ---- */
+/* ---- nodes, gpus, queues, users ---- */
 
 static void put_names(json_t *spec, const char *key, const char *text)
 {

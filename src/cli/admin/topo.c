@@ -1,7 +1,4 @@
-/*
- * topo.c - mete topo: the machines by rack, block and what else their labels say, down to the GPUs
- * that are linked with each other, and what is free in each
- */
+/* topo.c - mete topo: free gpus by rack, block and other labels of nodes, down to link groups */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,7 +17,7 @@ enum {
     INDENT = 2
 };
 
-/* Shown where a node has them, the widest first. */
+/* The usual labels, the widest first; shown if a node has the label. */
 static const char *const known_keys[] = {
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
@@ -43,7 +40,7 @@ struct levels {
 struct machine {
     const json_t *node;
     const char *name;
-    const char *values[LEVELS_MAX]; /* NULL: not labeled */
+    const char *values[LEVELS_MAX]; /* NULL: no such label */
     const json_t *gpus;             /* array, or NULL */
     size_t n_levels;
     const char *state;
@@ -106,7 +103,7 @@ static bool is_free(const struct machine *m, const json_t *gpu)
            text_equal(json_text_at(gpu, "status", "health", NULL), "healthy");
 }
 
-/* What is not labeled stands last. */
+/* Nodes without the label come last. */
 static int compare_values(const char *a, const char *b)
 {
     if (!a || !b)
@@ -170,12 +167,12 @@ static void add_machines(struct topo *t, const json_t *nodes, const json_t *by_n
         qsort(t->machines.at, t->machines.n, sizeof(*t->machines.at), compare_machines);
 }
 
-/* What a row counts. */
+/* The counts of one row. */
 struct counts {
     int64_t nodes;
     int64_t gpus;
     int64_t n_free;
-    int64_t most; /* free on one node */
+    int64_t most; /* the most free on one node */
 };
 
 static void count_machine(const struct machine *m, struct counts *to)
@@ -201,12 +198,12 @@ static const char *noun_of(const char *key)
 struct row {
     size_t depth;
     const char *noun;
-    const char *name; /* NULL: not labeled */
-    const char *key;  /* of the label, or NULL */
+    const char *name; /* NULL: no such label */
+    const char *key;  /* key of the label, or NULL */
     struct counts counts;
-    const char *free_gpus; /* "0-3"; NULL: not of one node */
+    const char *free_gpus; /* "0-3"; NULL: not a row of one node */
     const char *state;     /* NULL: not a node */
-    const json_t *gpus;    /* as objects tell them, or NULL */
+    const json_t *gpus;    /* as the json output shows gpus, or NULL */
 };
 
 static json_t *object_of(const struct row *r)
@@ -252,7 +249,7 @@ static int64_t link_of(const json_t *gpu)
     return json_int_at(gpu, "spec", "linkGroup", NULL);
 }
 
-/* One link group of a node, or (`is_all`) all of its gpus. */
+/* Adds a row for one link group of a node, or (`is_all`) for all gpus of the node. */
 static void add_gpus(struct topo *t, const struct machine *m, bool is_all, int64_t link)
 {
     struct row r = {.depth = m->n_levels + !is_all};
@@ -316,7 +313,7 @@ static void add_machine(struct topo *t, const struct machine *m)
     }
 }
 
-/* Is it in another domain of that level, or of a wider one, than the one before it? */
+/* Is node `i` in another domain of this level, or of a wider level, than node `i - 1`? */
 static bool begins(const struct topo *t, size_t i, size_t level)
 {
     for (size_t k = 0; k <= level && i > 0; k++)

@@ -1,3 +1,5 @@
+/* usage.c - mete usage: reports of gpu, cpu and memory time and of costs */
+
 #include <inttypes.h>
 #include <time.h>
 
@@ -14,9 +16,9 @@ enum {
     BY_WORDS = 4
 };
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
-/* Of the machine that asks: TZ, /etc/localtime. */
+/* Returns the UTC offset of this machine (TZ, /etc/localtime) at a time. */
 static int64_t local_zone(int64_t utc_ns)
 {
     time_t seconds = (time_t)(utc_ns / NS_PER_SEC);
@@ -25,7 +27,7 @@ static int64_t local_zone(int64_t utc_ns)
     return localtime_r(&seconds, &local) ? local.tm_gmtoff * NS_PER_SEC : 0;
 }
 
-/* What a flag says as RFC 3339, so that the server need not know our zone. */
+/* Adds the time of a flag as RFC 3339: the server does not know the user's time zone. */
 static struct err *add_moment(struct cli *c, struct buf *path, const char *name, const char *flag,
                               const char *text, int64_t now_ns)
 {
@@ -67,9 +69,9 @@ static void add_text(struct cli *c, struct buf *path, const char *flag, const ch
     client_add_escaped(path, str_of(text));
 }
 
-/* ---- numbers for people ---- */
+/* ---- numbers ---- */
 
-/* An amount {"seconds", "nanos"} in hours, thousandths rounded to the nearest. */
+/* An amount {"seconds", "nanos"} in hours, rounded to thousandths. */
 static json_t *hours_of(const json_t *amount)
 {
     int64_t seconds = json_int(amount, "seconds", -1);
@@ -97,7 +99,7 @@ static json_t *gib_hours_of(const json_t *item)
     return json_string(text);
 }
 
-/* Hundredths, rounded to the nearest. */
+/* Costs, rounded to hundredths. */
 static json_t *cost_of(const json_t *item)
 {
     int64_t micro = json_int(item, "costMicro", -1);
@@ -177,7 +179,7 @@ static json_t *row_of(const json_t *report, const json_t *item)
     return row;
 }
 
-/* What of the gpus' time was held, free and out of service: it adds up to what there was. */
+/* Prints held, free and out-of-service gpu time, which add up to the capacity. */
 static void say_gpus(struct cli *c, const json_t *report)
 {
     const json_t *gpu;
@@ -239,7 +241,7 @@ static struct err *print_sums(struct cli *c, json_t *report)
 
 /* ---- rows ---- */
 
-/* For people to the second and in their zone; the data formats have it as it came. */
+/* Tables show seconds in local time; the data formats show the server's text. */
 static json_t *moment_cell(struct cli *c, const json_t *item, const char *key)
 {
     const char *text = json_text(item, key);
@@ -296,7 +298,7 @@ static void make_row_columns(struct listing *l, const json_t *report)
         listing_column(l, after[i]);
 }
 
-/* All pages, or as many rows as --limit says; false: there are more. */
+/* Reads all pages, up to --limit rows; `*ret_has_all` false: more rows exist. */
 static struct err *read_rows(struct session *s, const char *path, int64_t limit, json_t **ret,
                              bool *ret_has_all)
 {

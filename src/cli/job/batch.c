@@ -1,3 +1,5 @@
+/* batch.c - batch/v1 Jobs as jobs of the command line */
+
 #include "cli/job/batch.h"
 
 #include <inttypes.h>
@@ -22,7 +24,7 @@ static int64_t stamp_of(const char *text)
     int64_t ns = 0;
 
     if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* what is malformed is unknown */
+        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
     return ns;
 }
 

@@ -1,25 +1,27 @@
-/* batch.h - a batch/v1 Job, which has several pods, as one job among the others */
+/* batch.h - a batch/v1 Job with its pods as one job of the command line */
 #pragma once
 
 #include "cli/job/jobs.h"
 
-/* Whether an object is one, and not a pod. */
+/* Is the object a Job, not a pod? */
 bool batch_is(const json_t *object);
 
 /* "/apis/batch/v1/namespaces/NS/jobs/NAME". The caller frees it. */
 char *batch_path(const json_t *job);
 
-/* As job_of: sums in place of one pod's facts, no node, no exit code. */
+/* As job_of, with sums over the Job's pods; no node, no exit code. */
 struct job batch_of(const json_t *job);
 
-/* By its number; NULL where it is a pod's, or nobody's. A new reference. */
+/* Finds a Job by its number; NULL: no Job has this number. A new reference. */
 struct err *batch_find_id(struct session *s, const char *id, json_t **ret) MUST_CHECK;
-/* By its name in the namespace. ERR_NOT_FOUND. */
+/* Finds a Job by its name in the namespace. ERR_NOT_FOUND. */
 struct err *batch_find_name(struct session *s, const char *name, json_t **ret) MUST_CHECK;
 
-/* Its pods, an array: a new reference. `fields` is a field selector, escaped; NULL: all. */
+/* Lists the Job's pods as an array: a new reference. `fields` is an escaped field selector; NULL:
+ * all pods. */
 struct err *batch_pods(struct session *s, const json_t *job, const char *fields,
                        json_t **ret) MUST_CHECK;
 
-/* The one of its pods that is meant where one is: the only one that goes on, or the only one. */
+/* Finds the pod that stands for the Job if a command needs one pod: the only pod that has not
+ * ended, else the only pod. */
 struct err *batch_pod(struct session *s, const json_t *job, json_t **ret) MUST_CHECK;

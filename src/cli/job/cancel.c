@@ -1,3 +1,5 @@
+/* cancel.c - mete cancel: deletes pods and Jobs of the named jobs */
+
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/job/batch.h"
@@ -5,7 +7,7 @@
 #include "cli/object/remove.h"
 #include "cli/term/terminal.h"
 
-/* Pods by themselves, and Jobs, whose pods go with them. */
+/* Single pods, and Jobs, whose pods are deleted with them. */
 struct cancelling {
     struct removal pods;
     struct removal jobs;
@@ -42,7 +44,7 @@ static struct err *add_listed(struct session *s, struct cancelling *x, const cha
     return NULL;
 }
 
-/* The jobs of the namespace that have not ended; pods of Jobs go with these. */
+/* Adds the jobs of the namespace that have not ended; pods of Jobs are deleted with their Job. */
 static struct err *add_all(struct session *s, struct cancelling *x)
 {
     AUTO_FREE char *pods =
@@ -78,7 +80,7 @@ static struct err *cancel_all(struct cli *c, struct cancelling *x)
     e = removal_run(&x->jobs);
     if (!e)
         return removal_run(&x->pods);
-    err_free(removal_run(&x->pods)); /* the first failure is the one that is told */
+    err_free(removal_run(&x->pods)); /* only the first failure is reported */
     return e;
 }
 

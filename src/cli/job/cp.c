@@ -1,4 +1,5 @@
-/* cp: files by way of `tar` in the container, as kubectl does it; cp_tar.h is our side. */
+/* cp.c - mete cp: files through `tar` in the container, as kubectl does; cp_tar.h has the local
+ * side */
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -7,7 +8,7 @@
 #include "cli/job/remote_session.h"
 #include "cli/term/keyboard.h"
 
-/* "JOB:PATH", or a path here (`job` NULL). */
+/* "JOB:PATH", or a local path (`job` is NULL). */
 struct place {
     char *job;
     char *path;
@@ -19,7 +20,7 @@ static void place_done(struct place *p)
     free(p->path);
 }
 
-/* As scp: a colon before the first slash makes it a place in a job. */
+/* As in scp, a colon before the first slash marks a path in a job. */
 static struct place place_parse(const char *word)
 {
     size_t n = strcspn(word, ":/");
@@ -29,7 +30,7 @@ static struct place place_parse(const char *word)
     return (struct place){.path = mem_strdup(word)};
 }
 
-/* Splits "/a/b/" into "/a" and "b"; what has no name of its own, "/", "..", is all of itself. */
+/* Splits "/a/b/" into "/a" and "b"; paths without a name of their own ("/", "..") stay whole. */
 static void split(const char *path, char **ret_dir, char **ret_name)
 {
     AUTO_FREE char *plain = mem_strdup(path);
@@ -57,7 +58,7 @@ struct copy {
     struct session *session;
     json_t *pod;
     struct tar_job *tar;
-    int fd; /* our end of the pipe */
+    int fd; /* the session's end of the pipe */
     bool is_pipe_broken;
 };
 
@@ -66,7 +67,7 @@ static struct err *to_pipe(void *arg, struct str bytes)
     struct copy *c = arg;
     struct err *e = pipe_write(c->fd, bytes);
 
-    c->is_pipe_broken = e != NULL; /* who writes the files has given up, and knows why */
+    c->is_pipe_broken = e != NULL; /* the thread at the other end failed, and reports the cause */
     return e;
 }
 
@@ -84,7 +85,7 @@ static struct err *run(struct copy *c, const char *const *words, struct remote_s
     return remote_session_run(c->cli, c->session, o, ret_code);
 }
 
-/* The end of the files, that of the session, and what came of both: the cause is told. */
+/* Joins the thread and combines its result with the session's: the cause is reported. */
 static struct err *conclude(struct copy *c, struct err *taken, int code)
 {
     AUTO(err_freep) struct err *e = taken;
@@ -125,7 +126,7 @@ static struct err *download(struct copy *c, const char *from, const char *to)
 
         e = run(c, words, &o, &code);
     }
-    fd_close(fd_take(&c->fd)); /* the end of what is unpacked */
+    fd_close(fd_take(&c->fd)); /* end of file for the unpacking thread */
     return c->tar ? conclude(c, e, code) : e;
 }
 
@@ -156,7 +157,7 @@ static struct err *upload(struct copy *c, const char *from, const char *to)
 
         e = run(c, words, &o, &code);
     }
-    fd_close(fd_take(&c->fd)); /* who still packs hears of it */
+    fd_close(fd_take(&c->fd)); /* a thread that still packs gets a write error */
     return c->tar ? conclude(c, e, code) : e;
 }
 

@@ -1,3 +1,5 @@
+/* cp_tar_linux.c - the thread that packs or unpacks a tar stream with libarchive */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,8 +18,8 @@ enum {
 struct tar_job {
     pthread_t thread;
     int fd;
-    char *name; /* in the archive */
-    char *path; /* here */
+    char *name; /* name of the member in the archive */
+    char *path; /* local path */
     struct err *(*work)(struct tar_job *j);
     struct err *failed;
     size_t n_files;
@@ -30,7 +32,7 @@ static struct err *archive_failure(struct archive *a, const char *doing)
                    sym_archive_error_string(a) ? sym_archive_error_string(a) : "unknown error");
 }
 
-/* ---- out of a container ---- */
+/* ---- unpacking ---- */
 
 static bool has_dots(const char *path)
 {
@@ -42,7 +44,8 @@ static bool has_dots(const char *path)
     return false;
 }
 
-/* What stands behind `name` in the entry's path, "" or "/..."; NULL: it is not below it. */
+/* Returns the rest of an entry's path after `name`, "" or "/..."; NULL: the entry is not below
+ * `name`. */
 static const char *below(const char *path, const char *name)
 {
     size_t size = strlen(name);
@@ -56,7 +59,7 @@ static const char *below(const char *path, const char *name)
     return path + size;
 }
 
-/* Where an entry goes; NULL: nowhere. The caller frees it. */
+/* Returns the local path of an entry; NULL: skip the entry. The caller frees it. */
 static char *place_of(const struct tar_job *j, struct archive_entry *entry)
 {
     const char *path = sym_archive_entry_pathname(entry);
@@ -125,7 +128,7 @@ static struct err *unpack_all(struct tar_job *j, struct archive *from, struct ar
     return r == ARCHIVE_EOF ? NULL : archive_failure(from, "read what the container sent");
 }
 
-/* What follows the archive's end mark: tar fills its last record up. */
+/* Reads the bytes after the archive's end mark: tar pads its last record. */
 static void drain(int fd)
 {
     char rest[BLOCK];
@@ -150,12 +153,12 @@ static struct err *unpack(struct tar_job *j)
         e = archive_failure(to, "finish the files");
     if (!e)
         drain(j->fd);
-    (void)sym_archive_write_free(to); /* closed */
+    (void)sym_archive_write_free(to); /* closed above */
     (void)sym_archive_read_free(from);
     return e;
 }
 
-/* ---- into a container ---- */
+/* ---- packing ---- */
 
 static struct err *pad(struct archive *to, size_t size)
 {
@@ -171,7 +174,7 @@ static struct err *pad(struct archive *to, size_t size)
     return NULL;
 }
 
-/* A tar has no holes. */
+/* A tar cannot store holes: they are written as zeros. */
 static struct err *pack_data(struct archive *from, struct archive *to)
 {
     la_int64_t at = 0;
@@ -231,7 +234,7 @@ static struct err *pack_all(struct tar_job *j, struct archive *from, struct arch
            r != ARCHIVE_EOF) {
         if (sym_archive_entry_filetype(entry) == AE_IFDIR)
             (void)sym_archive_read_disk_descend(
-                from); /* a directory that cannot be read is told below */
+                from); /* an unreadable directory is reported below */
         e = pack_entry(j, from, to, entry);
     }
     if (!e && r != ARCHIVE_EOF)
@@ -251,11 +254,10 @@ static struct err *pack(struct tar_job *j)
     TRY(archive_load());
     from = sym_archive_read_disk_new();
     to = sym_archive_write_new();
-    (void)sym_archive_read_disk_set_symlink_physical(from); /* links go as links */
+    (void)sym_archive_read_disk_set_symlink_physical(from); /* links are packed as links */
     e = pack_all(j, from, to);
     if (e)
-        (void)sym_archive_write_fail(
-            to); /* no end mark: the other side sees that it is cut short */
+        (void)sym_archive_write_fail(to); /* no end mark: the other side notices the truncation */
     (void)sym_archive_write_free(to);
     (void)sym_archive_read_free(from);
     return e;
@@ -288,7 +290,8 @@ static struct err *start(struct tar_job *j, struct tar_job **ret)
     return NULL;
 }
 
-/* From within the directory, as then nothing above it counts as a path of the archive. */
+/* Resolves `path` from within its directory: the directories above do not become a part of the
+ * archive's paths. */
 struct err *tar_unpack(int fd, const char *name, const char *path, struct tar_job **ret)
 {
     const char *slash = strrchr(path, '/');
@@ -322,7 +325,7 @@ struct err *tar_join(struct tar_job *j, size_t *ret_files, size_t *ret_skipped)
 {
     struct err *e = NULL;
 
-    (void)pthread_join(j->thread, NULL); /* fails for threads that are none only */
+    (void)pthread_join(j->thread, NULL); /* fails only for invalid threads */
     e = TAKE(j->failed);
     *ret_files = j->n_files;
     *ret_skipped = j->n_skipped;

@@ -1,3 +1,5 @@
+/* events.c - mete events: events of a namespace or of a job */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -27,7 +29,7 @@ static int64_t stamp_at(const json_t *event, const char *key)
     int64_t ns = 0;
 
     if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* what is malformed is unknown */
+        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
     return ns;
 }
 
@@ -106,7 +108,8 @@ static void make_columns(struct listing *l)
         listing_column(l, names[i]);
 }
 
-/* In the order of time; a limit keeps the newest. Returns how many were left out. */
+/* Adds the events in order of time; a limit keeps the newest. Returns the number of events left
+ * out. */
 static size_t fill(struct listing *l, const json_t *events, int64_t limit, int64_t now_ns)
 {
     VEC(struct entry) entries = {0};

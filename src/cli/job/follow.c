@@ -1,3 +1,5 @@
+/* follow.c - following a job until it ends */
+
 #include "cli/job/follow.h"
 
 #include <inttypes.h>
@@ -28,18 +30,18 @@ struct follow {
     struct log_stream *log;
     struct loop_timer *deadline;
     struct loop_timer *second_signal;
-    struct client_call *verdict; /* the workload is being asked for */
-    json_t *pod;                 /* as seen last */
+    struct client_call *verdict; /* request for the workload */
+    json_t *pod;                 /* as last seen */
     char *path;
     char *name;    /* "job 12" */
-    char *message; /* of the verdict asked for last */
+    char *message; /* the pod's message when the workload was last requested */
     bool is_log_over;
-    bool is_left; /* by a signal: only a second one is waited for */
+    bool is_left; /* detached by a signal: only a second signal is awaited */
     bool is_over;
     struct err *result;
 };
 
-/* Takes `e`. The first end counts. */
+/* Ends following; takes `e`. The first call counts. */
 static void finish(struct follow *f, struct err *e)
 {
     if (f->is_over) {
@@ -63,7 +65,7 @@ static void say_end(struct follow *f, const struct job *job)
             job->exit_code, job->reason[0] ? ": " : "", job->reason);
 }
 
-/* A job whose container never ran has no code of its own. */
+/* A job whose container never ran has no exit code. */
 static void finish_ended(struct follow *f)
 {
     struct job job = job_of(f->pod);
@@ -79,7 +81,7 @@ static void finish_ended(struct follow *f)
     finish(f, NULL);
 }
 
-/* It ends for another, or by mete requeue, and is made again once it is gone. */
+/* Will the pod be made again, after a preemption or mete requeue? */
 static bool comes_back(const json_t *pod)
 {
     const char *reason = json_text(object_condition(pod, "DisruptionTarget"), "reason");
@@ -213,7 +215,7 @@ static char *detail_of(const struct job *job)
     return mem_strdup(job->reason);
 }
 
-/* The next pod of the job: its output begins anew. */
+/* The job has a new pod: its log starts anew. */
 static void begin_again(struct follow *f)
 {
     log_stream_free(TAKE(f->log));
@@ -229,7 +231,7 @@ static void say_that_it_comes_back(struct follow *f)
             json_text(object_condition(f->pod, "DisruptionTarget"), "message"));
 }
 
-/* False: the pod is not the one that is followed. */
+/* Takes a new state of the pod. False: another pod, which is not followed. */
 static bool take_pod(struct follow *f, const json_t *pod)
 {
     bool is_same = text_equal(json_text_at(pod, "metadata", "uid", NULL),
@@ -294,7 +296,7 @@ static void on_deadline(void *arg)
 
     progress_quiet(f->progress);
     if (f->options.is_detached) {
-        finish(f, NULL); /* the verdict is late; the job is accepted all the same */
+        finish(f, NULL); /* no verdict in time; the job is accepted nevertheless */
         return;
     }
     say_how_to_come_back(f);

@@ -1,11 +1,11 @@
-/* hold.c - mete hold, release and move: what is done to jobs that wait */
+/* hold.c - mete hold, release and move: changes to waiting jobs */
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/job/jobs.h"
 #include "cli/job/waiting.h"
 #include "kinds/queue.h"
 
-/* {annotations: {mete.dev/hold: "user"}}; NULL takes it away. */
+/* {annotations: {mete.dev/hold: VALUE}}; NULL removes the annotation. */
 static json_t *hold_patch(const char *value)
 {
     json_t *metadata = json_object();

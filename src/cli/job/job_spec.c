@@ -1,3 +1,5 @@
+/* job_spec.c - the Pod that `mete run` submits */
+
 #include "cli/job/job_spec.h"
 
 #include <ctype.h>
@@ -48,7 +50,7 @@ struct err *job_gpus_parse(const char *text, int64_t *ret_count, char *ret_model
     return NULL;
 }
 
-/* "K=V", or "K" for the value it has here: {"name","value"}. */
+/* Reads "K=V", or "K" for its value in this process: {"name","value"}. */
 static struct err *parse_env(const char *text, json_t **ret)
 {
     const char *equals = strchr(text, '=');
@@ -145,7 +147,7 @@ static json_t *command_of(const struct invocation *in)
         json_t *text = json_string(*word);
 
         (void)json_array_append_new(
-            command, text ? text : json_null()); /* no UTF-8: refused by who called */
+            command, text ? text : json_null()); /* not UTF-8: the caller refuses it */
     }
     return command;
 }
@@ -162,7 +164,7 @@ static struct err *check_utf8(const struct invocation *in)
     return NULL;
 }
 
-/* Where it waits, whether it may start, and who goes first. */
+/* Adds queue, hold and priority of the job. */
 static void add_queue(const struct invocation *in, json_t *metadata, json_t *spec)
 {
     const char *queue = flag_text(in, "queue");

@@ -1,3 +1,5 @@
+/* jobs.c - pods and Jobs as jobs of the command line */
+
 #include "cli/job/jobs.h"
 
 #include <inttypes.h>
@@ -19,7 +21,7 @@ static int64_t stamp_of(const char *text)
     int64_t ns = 0;
 
     if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* what is malformed is unknown */
+        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
     return ns;
 }
 
@@ -28,7 +30,8 @@ static const json_t *terminated(const json_t *status)
     return json_at(status, "state", "terminated", NULL);
 }
 
-/* The first container that failed, else the first: its code is the job's. */
+/* Returns the status of the first container that failed, else of the first container: its exit code
+ * is the job's. */
 static const json_t *telling_status(const json_t *pod)
 {
     const json_t *statuses = json_at(pod, "status", "containerStatuses", NULL);
@@ -41,7 +44,7 @@ static const json_t *telling_status(const json_t *pod)
     return json_array_get(statuses, 0);
 }
 
-/* -1: it did not end. */
+/* -1: the container has not ended. */
 static int64_t exit_code_of(const json_t *pod)
 {
     const json_t *end = terminated(telling_status(pod));
@@ -168,7 +171,8 @@ static struct err *find_by_id(struct session *s, const char *path, const char *i
     return NULL;
 }
 
-/* Ids are unique over all namespaces; who may not look at all looks at his own. */
+/* Job numbers are unique over all namespaces; a user who may not list all namespaces searches one.
+ */
 static struct err *find_id(struct session *s, const char *id, json_t **ret)
 {
     AUTO_FREE char *own = path_format("/api/v1/namespaces/%s/pods", session_namespace(s));
@@ -197,7 +201,7 @@ static struct err *find_name(struct session *s, const char *name, json_t **ret)
     return e;
 }
 
-/* A Job's pods have its number, too: it comes first. */
+/* The pods of a Job have the Job's number, too: the Job is searched first. */
 static struct err *find_whole_id(struct session *s, const char *id, json_t **ret)
 {
     TRY(batch_find_id(s, id, ret));

@@ -1,3 +1,5 @@
+/* log_stream.c - a log that is followed across broken connections */
+
 #include "cli/job/log_stream.h"
 
 #include <inttypes.h>
@@ -11,8 +13,8 @@
 #define AGAIN_NS (200 * NS_PER_MS)
 #define HURRY_NS (5 * NS_PER_SEC)
 
-/* Its time, a line's count among those of the same nanosecond, and the bytes that were shown tell
- * where a line of the log stands, whichever of its parts are still there. */
+/* The position in the log is a line's time, its count among the lines of the same nanosecond, and
+ * the bytes shown. The position stays valid when the log is rotated. */
 struct log_stream {
     struct log_options options;
     char *pod_path;
@@ -21,13 +23,13 @@ struct log_stream {
     struct loop_timer *again;
     struct text_escaper cleaner;
 
-    bool is_in_text; /* of a line; else in its stamp */
+    bool is_in_text; /* in the text of a line; else in its time stamp */
     struct buf stamp;
-    char last[STAMP_TEXT_SIZE]; /* of the newest line; "": none yet */
-    int64_t n_same;             /* lines that had it, with that one */
-    int64_t shown;              /* bytes of that one */
-    int64_t known;              /* lines with it that come again, after a cut */
-    int64_t skip;               /* bytes of the present line; -1: all */
+    char last[STAMP_TEXT_SIZE]; /* time of the newest line; "": none yet */
+    int64_t n_same;             /* lines with this time, the newest included */
+    int64_t shown;              /* bytes shown of the newest line */
+    int64_t known; /* lines with this time that the server sends again after a broken connection */
+    int64_t skip;  /* bytes of the present line to skip; -1: all */
 
     int64_t patience_until_ns;
     bool has_begun;
@@ -92,7 +94,7 @@ static void add_text(struct log_stream *l, struct str text, struct buf *out)
         l->shown += (int64_t)(text.size - skipped);
 }
 
-/* A piece of the answer: how much of it was a stamp, or the text of one line. */
+/* Takes a piece of the answer; returns how many bytes were a stamp or text of one line. */
 static size_t take_part(struct log_stream *l, struct str rest, struct buf *out)
 {
     const char *end = memchr(rest.at, l->is_in_text ? '\n' : ' ', rest.size);
@@ -127,9 +129,9 @@ static void on_data(void *arg, struct str piece)
     }
 }
 
-/* ---- the call ---- */
+/* ---- the request ---- */
 
-/* Whether asking again may help: the server or the node's stream is away for a moment. */
+/* May a retry help? The server or the node's stream may be away for a moment. */
 static bool is_passing(const struct err *e)
 {
     return err_code(e) == ERR_UNAVAILABLE || err_code(e) == ERR_TIMEOUT || err_code(e) == ERR_BUSY;

@@ -1,3 +1,5 @@
+/* logs.c - mete logs: the log of a job */
+
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/job/jobs.h"
@@ -14,7 +16,7 @@ struct logs {
     struct informer *informer;
     struct log_stream *stream;
     struct err *result;
-    bool is_waiting; /* it was said that the job has not started */
+    bool is_waiting; /* the user was told that the job has not started */
 };
 
 static void on_end(void *arg, const struct err *e)
@@ -50,7 +52,7 @@ static void begin(struct logs *l)
         l->stream = log_stream_new(&o);
 }
 
-/* A log is there from the first start of any container; a job that ended without one has none. */
+/* Has the pod a log? A log exists from the first start of any container on. */
 static bool has_log(const json_t *pod)
 {
     static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};

@@ -1,3 +1,5 @@
+/* ps.c - mete ps: the table of jobs */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -9,7 +11,7 @@
 
 enum {
     LIMIT_TABLE = 50,
-    SKIP_MAX = 4000 /* bytes of uids in a request */
+    SKIP_MAX = 4000 /* bytes of uids in one request */
 };
 
 static json_t *text_or_null(const char *text)
@@ -17,7 +19,7 @@ static json_t *text_or_null(const char *text)
     return text && text[0] ? json_string(text) : json_null();
 }
 
-/* Waiting: since it was submitted; running: since it started; ended: from start to end. */
+/* Waiting: time since submission. Running: since the start. Ended: from start to end. */
 static json_t *time_of(const struct job *job, int64_t now_ns)
 {
     char text[STAMP_TEXT_SIZE];
@@ -58,7 +60,7 @@ static json_t *row_of(const json_t *pod, bool has_ns, int64_t now_ns)
     return row;
 }
 
-/* Of a Job: its pods, counted. New reference. */
+/* Counts of the Job's pods. New reference. */
 static json_t *pods_of(const json_t *job)
 {
     static const char *const counts[] = {"active", "ready", "succeeded", "failed", "terminating"};
@@ -79,7 +81,7 @@ static const char *prefix_of(const json_t *object)
     return json_object_get(json_object_get(object, "status"), "pods") ? "job" : "pod";
 }
 
-/* What programs get of a job: numbers in plain units, null for unknown. New reference. */
+/* The job in json and yaml: numbers in plain units, null for unknown. New reference. */
 static json_t *object_of(const json_t *pod)
 {
     struct job job = job_of(pod);
@@ -137,7 +139,7 @@ static char *base_path(struct cli *c, struct session *s, const char *api, const 
     return path_format("%s/namespaces/%s/%s", api, session_namespace(s), resource);
 }
 
-/* Jobs that are to be shown, and in `skip` which pods are theirs: a part of a label selector. */
+/* Lists the Jobs to show. `skip` becomes the part of a label selector that excludes their pods. */
 static struct err *list_batch(struct cli *c, struct session *s, json_t *jobs, struct buf *skip)
 {
     AUTO_FREE char *path = base_path(c, s, "/apis/batch/v1", "jobs");
@@ -161,7 +163,8 @@ static struct err *list_batch(struct cli *c, struct session *s, json_t *jobs, st
     return NULL;
 }
 
-/* The pods that are no Job's of those; too many Jobs to name: no Job's at all. */
+/* Lists the pods that belong to none of these Jobs. With too many Jobs to name, pods of all Jobs
+ * are excluded. */
 static struct err *list_pods(struct cli *c, struct session *s, const struct buf *skip,
                              struct list_result *ret)
 {
@@ -197,7 +200,7 @@ static int64_t id_of(const json_t *pod)
     return n;
 }
 
-/* Ids grow: the oldest first. */
+/* Orders by job number: the oldest first. */
 static int compare_pods(const void *a, const void *b)
 {
     int64_t x = id_of(*(json_t *const *)a);

@@ -1,3 +1,5 @@
+/* refusal.c - refusals by quotas and limits, explained */
+
 #include "cli/job/refusal.h"
 
 #include "base/mem.h"
@@ -13,7 +15,8 @@ struct excess {
     struct str limited;
 };
 
-/* What stands in `*rest` before `mark`; leaves what follows it. False where there is none. */
+/* Sets `*ret` to the text of `*rest` before `mark`; `*rest` becomes the text after it. False: no
+ * such mark. */
 static bool cut_at(struct str *rest, const char *mark, struct str *ret)
 {
     const char *at = memmem(rest->at, rest->size, mark, strlen(mark));
@@ -72,7 +75,7 @@ static bool read_shortage(const struct excess *x, struct str pair, struct shorta
            find_amount(x->limited, ret->resource, &ret->hard);
 }
 
-/* used + asked - hard; the server refused for its being more than 0. */
+/* used + asked - hard, which is above 0 for a refusal. */
 static struct quantity short_by(const struct shortage *s)
 {
     struct quantity q = {.form = s->asked.form};

@@ -1,3 +1,5 @@
+/* remote_session.c - a session of exec or attach at this terminal */
+
 #include "cli/job/remote_session.h"
 
 #include "base/mem.h"
@@ -28,7 +30,7 @@ static void stop(struct running *r, struct err *taken)
     session_stop(r->session);
 }
 
-/* What a command writes without a terminal of its own may not steer the user's. */
+/* Output of a program without a terminal of its own must not control the user's terminal. */
 static void on_output(void *arg, int fd, struct str bytes)
 {
     struct running *r = arg;

@@ -1,4 +1,4 @@
-/* requeue.c - mete requeue: jobs that run give up their place and wait again */
+/* requeue.c - mete requeue: running jobs give up their GPUs and wait again */
 #include "kinds/object/requeue.h"
 
 #include "base/mem.h"
@@ -23,7 +23,7 @@ static struct err *requeue_pod(struct session *s, const json_t *pod, int64_t gra
     return session_call(s, &call, NULL);
 }
 
-/* The pods of a Job that have a place; the Job makes others. */
+/* Evicts the Job's pods that are bound; the Job makes new ones. */
 static struct err *requeue_batch(struct session *s, const json_t *job, int64_t grace_s)
 {
     AUTO(json_freep) json_t *pods = NULL;

@@ -1,3 +1,5 @@
+/* run.c - mete run: submits a pod and follows it */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -16,11 +18,11 @@ static const char *or_word(const char *text, const char *word)
     return text && text[0] ? text : word;
 }
 
-/* The most gpus (of `model`) that are free, and that there are, on one node. */
+/* The largest numbers of free and of healthy gpus (of `model`) on one node. */
 struct offer {
     int64_t most_free;
     int64_t most;
-    const char *node; /* with the most free; borrowed from the view */
+    const char *node; /* node with the most free gpus; borrowed from the view */
 };
 
 static bool is_offered(const json_t *gpu, const char *model)
@@ -45,7 +47,7 @@ static struct offer offer_of(const json_t *gpus, const char *model)
 
         if (i > 0 &&
             text_equal(node, json_text_at(json_array_get(items, i - 1), "spec", "node", NULL)))
-            continue; /* sorted by node */
+            continue; /* the view is sorted by node */
         json_array_foreach (items, j, other) {
             if (!is_offered(other, model) ||
                 !text_equal(node, json_text_at(other, "spec", "node", NULL)))
@@ -62,7 +64,7 @@ static struct offer offer_of(const json_t *gpus, const char *model)
     return offer;
 }
 
-/* What the server said to a trial, and what is free at this moment. */
+/* Prints the server's answer to the dry run, and the gpus that are free now. */
 static struct err *tell_trial(struct cli *c, struct session *s, const json_t *pod)
 {
     const char *model = json_text_at(pod, "spec", "nodeSelector", "mete.dev/gpu.model", NULL);

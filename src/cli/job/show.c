@@ -1,3 +1,5 @@
+/* show.c - mete show: one job in detail */
+
 #include "cli/job/show.h"
 
 #include <inttypes.h>
@@ -27,7 +29,7 @@ static int64_t stamp_of(const char *text)
     int64_t ns = 0;
 
     if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* what is malformed is unknown */
+        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
     return ns;
 }
 

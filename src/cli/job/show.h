@@ -3,8 +3,8 @@
 
 #include "cli/session.h"
 
-/* A batch/v1 Job: how it is, its pods, what happened to it. */
+/* Shows a batch/v1 Job: its state, pods and events. */
 struct err *show_batch(struct cli *c, struct session *s, const json_t *job) MUST_CHECK;
 
-/* "events" and a line each, of a list of them. */
+/* Adds "events" and one line for each event of the list. */
 void show_events(struct buf *b, const json_t *events);

@@ -1,3 +1,5 @@
+/* show_batch.c - mete show: a batch/v1 Job */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

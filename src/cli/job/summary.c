@@ -1,3 +1,5 @@
+/* summary.c - short descriptions of nodes */
+
 #include "cli/job/summary.h"
 
 #include <inttypes.h>
@@ -60,7 +62,7 @@ bool summary_is_ready(const json_t *node, int64_t since_ns)
     int64_t beat_ns = 0;
     AUTO(err_freep) struct err *e = beat ? stamp_parse(str_of(beat), &beat_ns) : NULL;
 
-    /* Stamps are whole seconds, cut off. */
+    /* Times of conditions are truncated to whole seconds. */
     return ready && !e && text_equal(json_text(ready, "status"), "True") &&
            beat_ns >= since_ns - since_ns % NS_PER_SEC;
 }

@@ -1,3 +1,5 @@
+/* waiting.c - changes to waiting jobs */
+
 #include "cli/job/waiting.h"
 
 #include "base/mem.h"
@@ -19,7 +21,7 @@ static struct err *patch(struct session *s, const json_t *object, const json_t *
     return session_call(s, &call, NULL);
 }
 
-/* In place of the server's words for a hold that only an administrator takes away. */
+/* Replaces the server's error about a hold that only an administrator may remove. */
 static struct err *explain(const json_t *object, struct err *e)
 {
     const char *hold = json_text_at(object, "metadata", "annotations", QUEUE_HOLD, NULL);
@@ -33,7 +35,7 @@ static struct err *explain(const json_t *object, struct err *e)
                    job.id, job.name);
 }
 
-/* One that has started meanwhile is as it is. */
+/* Changes the waiting pods of a Job. A pod that has started in the meantime stays unchanged. */
 static struct err *change_pods(struct session *s, const json_t *job,
                                const struct waiting_change *change)
 {

@@ -1,21 +1,19 @@
-/* waiting.h - changes to jobs that wait: a Job's go to its pods that wait, and to those made later
- */
+/* waiting.h - changes to waiting jobs; a change of a Job applies to its waiting pods and to later
+ * pods */
 #pragma once
 
 #include "cli/session.h"
 
 struct waiting_change {
-    const char *verb;       /* "held", "released", "moved": for talk */
+    const char *verb;       /* for the message: "held", "released", "moved" */
     const char *rest;       /* " to queue x"; NULL: none */
     const json_t *metadata; /* the merge patch */
 };
 
-/*
- * Carries it out for the job that `word` means. ERR_CONFLICT where that is a pod which has its
- * place already, ERR_FORBIDDEN where an administrator's hold is in the way.
- */
+/* Changes the job that `word` names. ERR_CONFLICT: a pod that is bound already; ERR_FORBIDDEN: an
+ * administrator's hold. */
 struct err *waiting_change(struct cli *c, struct session *s, const char *word,
                            const struct waiting_change *change) MUST_CHECK;
 
-/* ERR_NOT_FOUND where there is no queue of that name; who may not look is not told. */
+/* ERR_NOT_FOUND: no such queue. No error for a user who may not read queues. */
 struct err *queue_must_exist(struct cli *c, struct session *s, const char *name) MUST_CHECK;

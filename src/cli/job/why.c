@@ -1,4 +1,5 @@
-/* The order of what is said is fixed: verdict, arithmetic, places, quota, when, what would help. */
+/* why.c - mete why: the reason of a workload, in fixed order: verdict, numbers, nodes, quotas,
+ * estimate, what would help */
 #include "cli/job/why.h"
 
 #include <inttypes.h>
@@ -49,8 +50,7 @@ static void add_verdict(struct buf *b, const json_t *workload, int64_t now_ns)
     buf_add_text(b, "\n\n");
 }
 
-/* "5 of 8"; of cpu in cores, of memory as sizes; NULL where it is not known. The caller frees it.
- */
+/* "5 of 8"; cpu in cores, memory as sizes; NULL: unknown. The caller frees it. */
 static char *room_of(const json_t *node)
 {
     const json_t *capacity = json_object_get(node, "capacity");
@@ -120,7 +120,8 @@ static void add_places(struct buf *b, const json_t *reason, bool is_all)
     listing_done(&l);
 }
 
-/* Everybody sees the numbers of the own queue and those above it. */
+/* Adds the quotas of the workload's queue and of the queues above: all users may see these numbers.
+ */
 static void add_quotas(struct buf *b, const json_t *reason)
 {
     const char *class = json_text(reason, "class");
@@ -190,7 +191,7 @@ static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int6
         buf_add_char(b, '\n');
 }
 
-/* Of a job that has its node and does not run there. */
+/* Adds the start of a pod that is bound and does not run yet. */
 static void add_start(struct buf *b, const json_t *reason)
 {
     buf_printf(b, "  %s: %s\n\n", or_dash(json_text(reason, "code")),
@@ -233,7 +234,7 @@ char *why_format(const json_t *workload, bool is_all, int64_t now_ns)
     return clean;
 }
 
-/* In place of a Job the first of its pods that waits, else any that goes on. */
+/* Replaces a Job by its first waiting pod, else by a pod that has not ended. */
 static struct err *choose_pod(struct session *s, json_t **pod)
 {
     AUTO(json_freep) json_t *pods = NULL;
@@ -270,7 +271,7 @@ static struct err *get_workload(struct session *s, const char *word, json_t **re
     return session_get(s, path, ret);
 }
 
-/* Without a job: one line for each that waits. */
+/* Without a job: one line for each waiting job. */
 static struct err *why_all(struct cli *c, struct session *s)
 {
     AUTO_FREE char *path = path_format(

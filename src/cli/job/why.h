@@ -1,12 +1,13 @@
-/* why.h - a workload of the view mete.dev/v1, for people */
+/* why.h - the text of `mete why` from a workload of the view mete.dev/v1 */
 #pragma once
 
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 
-/* What `mete why JOB` prints; at most eight nodes unless `is_all`. The caller frees it. */
+/* Formats the output of `mete why JOB`; at most eight nodes unless `is_all`. The caller frees it.
+ */
 char *why_format(const json_t *workload, bool is_all, int64_t now_ns);
 
-/* With --if: who would start, be moved or have to wait again if all those changes were made. */
+/* mete why --if: prints the workloads that would start, move or wait again after all changes. */
 struct err *why_if_changed(struct cli *c, struct session *s) MUST_CHECK;

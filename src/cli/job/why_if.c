@@ -1,4 +1,4 @@
-/* why_if.c - mete why --if: who would start if something changed */
+/* why_if.c - mete why --if: the jobs that would start after a change */
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -15,7 +15,7 @@ static void add_end(struct buf *changes, const json_t *pod)
     buf_printf(changes, "end:%s/%s;", job.ns, job.name);
 }
 
-/* A job by its number or name; of a Job all its pods. */
+/* Adds the end of a job by its number or name; a Job ends with all its pods. */
 static struct err *add_job(struct session *s, const char *word, struct buf *changes)
 {
     AUTO(json_freep) json_t *pod = NULL;

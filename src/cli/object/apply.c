@@ -1,3 +1,5 @@
+/* apply.c - mete apply: creates and patches the objects of manifests */
+
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/job/refusal.h"
@@ -11,7 +13,7 @@ struct apply {
     struct cli *cli;
     struct session *session;
     bool is_trial;
-    struct resource resource; /* of the object in hand */
+    struct resource resource; /* of the present object */
     const char *ns;
     const char *name;
 };
@@ -31,7 +33,7 @@ static void say(const struct apply *a, const char *what)
     (void)fprintf(a->cli->out, "%s %s%s\n", title, what, a->is_trial ? " (dry run)" : "");
 }
 
-/* What was applied is kept on the object, so that the next apply knows what this one put there. */
+/* Stores the applied manifest in the object's annotation: the next apply compares with it. */
 static json_t *with_last_applied(const json_t *object)
 {
     json_t *copy = json_deep_copy(object);
@@ -56,7 +58,7 @@ static struct err *create(struct apply *a, const json_t *want)
     return NULL;
 }
 
-/* New reference; NULL where nothing is known of an earlier apply. */
+/* Returns the manifest that was last applied; NULL: unknown. New reference. */
 static json_t *last_of(const json_t *live)
 {
     const char *text = json_text_at(live, "metadata", "annotations", last_applied, NULL);
@@ -130,7 +132,7 @@ static struct err *apply_found(struct apply *a, const json_t *object)
     e = create(a, want);
     if (!e || err_code(e) != ERR_EXISTS)
         return e;
-    err_free(e); /* somebody was faster */
+    err_free(e); /* another client created the object first */
     TRY(session_get(a->session, path, &live));
     return change(a, live, want);
 }

@@ -1,3 +1,5 @@
+/* delete.c - mete delete: deletes objects and waits until they are gone */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
@@ -25,7 +27,7 @@ static struct removal removal_of(const struct deletion *d, const struct resource
     };
 }
 
-/* The objects of a kind that --all or -l mean. */
+/* Adds the objects that --all or -l selects. */
 static struct err *add_matching(const struct deletion *d, struct removal *r)
 {
     const struct invocation *in = d->cli->in;

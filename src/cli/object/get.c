@@ -1,3 +1,5 @@
+/* get.c - mete get: objects of any kind, as tables or documents */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -19,7 +21,7 @@ struct view {
     struct session *session;
     struct resource resource;
     enum output_format format;
-    bool is_table; /* the server makes rows */
+    bool is_table; /* the server makes table rows */
     bool has_namespace;
     struct listing listing;
     struct err *failure;
@@ -55,7 +57,7 @@ static char *collection_path(const struct view *v, const char *name)
     return buf_steal(&b);
 }
 
-/* Columns as the server names them, in capitals as people know them. */
+/* Takes the column names of the server's table, in capitals. */
 static void take_columns(struct view *v, const json_t *table)
 {
     json_t *column;
@@ -96,7 +98,7 @@ static void take_rows(struct view *v, const json_t *table)
     }
 }
 
-/* A server that makes no tables (or one object as it is): name and age. */
+/* For an answer that is not a table: columns name and age. */
 static void take_object(struct view *v, json_t *object)
 {
     json_t *row = json_array();
@@ -117,7 +119,7 @@ static void take_object(struct view *v, json_t *object)
     listing_add(&v->listing, row, object);
 }
 
-/* Items of a list do not say what they are. */
+/* Items of a list carry no apiVersion and kind: adds both. */
 static void name_kind(const struct view *v, json_t *object)
 {
     AUTO_FREE char *api_version = v->resource.group[0]
@@ -203,7 +205,7 @@ static struct err *get_named(struct view *v)
     return listing_print(v->cli, &v->listing);
 }
 
-/* Prints one change and forgets it. */
+/* Prints one change and drops its row. */
 static void print_change(struct view *v, const json_t *object, bool is_gone)
 {
     AUTO(json_freep) json_t *copy = json_deep_copy(object);
@@ -247,7 +249,7 @@ static void on_removed(void *arg, const json_t *object)
     print_change(arg, object, true);
 }
 
-/* Each object as it is, then each change, until Ctrl-C. Widths are of each line alone. */
+/* Prints the present objects, then each change, until Ctrl-C. Column widths fit each line alone. */
 static struct err *get_watch(struct view *v)
 {
     const struct invocation *in = v->cli->in;

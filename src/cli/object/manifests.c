@@ -1,3 +1,5 @@
+/* manifests.c - objects from manifest files */
+
 #include "cli/object/manifests.h"
 
 #include "base/file.h"
@@ -78,7 +80,7 @@ static struct err *read_path(const char *path, json_t *objects)
     size_t n = 0;
     struct err *e = dir_list(path, &names, &n);
 
-    if (e) { /* no directory: its own message, if any, comes from reading it as a file */
+    if (e) { /* not a directory: reading it as a file reports the error, if any */
         err_free(e);
         return read_file(path, objects);
     }

@@ -1,5 +1,5 @@
-/* manifests.h - objects out of files: YAML or JSON, several documents, lists, directories, standard
- * input */
+/* manifests.h - objects from manifests: YAML or JSON, several documents, lists, directories,
+ * standard input */
 #pragma once
 
 #include "base/json.h"
@@ -11,10 +11,9 @@ enum {
 };
 
 /*
- * All objects of the files that the repeated flag "file" names, in order: a new array. A directory
- * gives its *.yaml, *.yml and
- * *.json, sorted; a List its items. ERR_BAD_REQUEST with file, line and column where one is
- * malformed.
+ * Reads all objects of the files of the repeated flag "file", in order, as a new array. A
+ * directory contributes its *.yaml, *.yml and *.json, sorted; a List its items. ERR_BAD_REQUEST
+ * names file, line and column of a malformed document.
  */
 struct err *manifests_read(struct cli *c, json_t **ret) MUST_CHECK;
 

@@ -1,3 +1,5 @@
+/* remove.c - deletion of objects, and the wait for their end */
+
 #include "cli/object/remove.h"
 
 #include <inttypes.h>
@@ -35,15 +37,14 @@ void removal_done(struct removal *r)
     vec_done(&r->targets);
 }
 
-/* DeleteOptions; the uid, where it is known, so that nothing that took the name meanwhile is hit.
- */
+/* DeleteOptions. The uid, if known, protects a new object that took the name. */
 static json_t *options_of(const struct removal *r, const struct remove_target *t)
 {
     json_t *options = json_object();
 
     json_put_text(options, "apiVersion", "v1");
     json_put_text(options, "kind", "DeleteOptions");
-    /* Who waits for a Job waits for its pods. */
+    /* To wait for a Job is to wait for its pods. */
     json_put_text(options, "propagationPolicy",
                   r->waits && text_equal(r->resource->plural, "jobs") ? "Foreground"
                                                                       : "Background");
@@ -54,7 +55,7 @@ static json_t *options_of(const struct removal *r, const struct remove_target *t
     return options;
 }
 
-/* The server answers with the object as it is now, or with a Status whose details name it. */
+/* Takes the uid from the server's answer: the object, or a Status whose details name the object. */
 static void learn_uid(struct remove_target *t, const json_t *answer)
 {
     const char *uid = json_text_at(answer, "metadata", "uid", NULL);
@@ -89,7 +90,7 @@ static struct err *delete_one(struct removal *r, struct remove_target *t)
 struct wait {
     struct removal *removal;
     struct informer *informer;
-    json_t *seen; /* uids, an object as a set: what the list showed */
+    json_t *seen; /* set of uids that the list contained */
     bool timed_out;
 };
 
@@ -147,7 +148,7 @@ static void on_deadline(void *arg)
     session_stop(w->removal->session);
 }
 
-/* The collection that holds them all, as small as it can be. */
+/* The smallest collection that contains all targets. */
 static char *watched_path(const struct removal *r)
 {
     const struct remove_target *first = &r->targets.at[0];

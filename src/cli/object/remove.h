@@ -5,10 +5,10 @@
 #include "cli/session.h"
 
 struct remove_target {
-    char *ns; /* "" for cluster-wide kinds */
+    char *ns; /* "" for cluster-scoped kinds */
     char *name;
-    char *uid;   /* "" when not known yet */
-    char *title; /* what it is called when it is spoken of; NULL: by kind and name */
+    char *uid;   /* "" if unknown */
+    char *title; /* name in messages; NULL: kind and name */
     bool is_gone;
 };
 
@@ -19,16 +19,16 @@ struct removal {
     VEC(struct remove_target) targets;
     int64_t grace_s; /* -1: the object's own */
     bool waits;
-    int64_t timeout_ns; /* of the waiting; 0: none */
-    const char *past;   /* what is said of each: "deleted", "cancelled"; NULL: nothing */
+    int64_t timeout_ns; /* of the wait; 0: none */
+    const char *past;   /* verb in messages: "deleted", "cancelled"; NULL: no message */
 };
 
-/* Copies the texts. `uid` and `title` may be NULL. */
+/* Adds a target; copies the texts. `uid` and `title` may be NULL. */
 void removal_add(struct removal *r, const char *ns, const char *name, const char *uid,
                  const char *title);
-/* "job 12 train" */
+/* Adds a pod with the title "job 12 train". */
 void removal_add_job(struct removal *r, const json_t *pod);
 void removal_done(struct removal *r);
 
-/* Deletes all, then waits for all. The first failure is returned after the others were tried. */
+/* Deletes all targets, then waits for all. Returns the first failure after trying every target. */
 struct err *removal_run(struct removal *r) MUST_CHECK;

@@ -1,3 +1,5 @@
+/* resource.c - kinds of objects by name, from our tables and the server's discovery */
+
 #include "cli/object/resource.h"
 
 #include <strings.h>
@@ -67,11 +69,11 @@ static struct resource discovered(const json_t *entry, const char *group, const 
     };
 }
 
-/* A word as typed, or an apiVersion and a kind. */
+/* A word that a user typed, or an apiVersion and a kind. */
 struct wanted {
     const char *word;
     const char *group; /* NULL: any */
-    const char *kind;  /* instead of the word */
+    const char *kind;  /* if set, used instead of the word */
 };
 
 static bool is_entry(const json_t *entry, const struct wanted *w)

@@ -1,3 +1,5 @@
+/* three_way.c - the patch of `mete apply` */
+
 #include "cli/object/three_way.h"
 
 #include "base/mem.h"
@@ -13,7 +15,7 @@ static const struct field *find_field(const struct field *fields, const char *na
     return NULL;
 }
 
-/* The members of what `f` describes: its own, or those of a map's values. */
+/* Returns the member fields of `f`: its own, or those of its list's items. */
 static const struct field *fields_of(const struct field *f)
 {
     if (!f)
@@ -34,7 +36,7 @@ static json_t *find_item(const json_t *list, const char *key, const json_t *valu
     return NULL;
 }
 
-/* Each item is an object with a key of its own. */
+/* Is each item an object with a unique value of the key? */
 static bool is_keyed(const json_t *list, const char *key)
 {
     json_t *item;
@@ -57,7 +59,7 @@ static json_t *key_only(const char *key, const json_t *value)
     return object;
 }
 
-/* The list whole, and an item that says so. */
+/* Adds the whole list, with a directive that replaces the old list. */
 static void replace_list(json_t *patch, const char *name, const json_t *want)
 {
     json_t *list = json_deep_copy(want);
@@ -110,7 +112,7 @@ static void add_removed_items(const struct field *f, const json_t *last, const j
     }
 }
 
-/* Whether the wanted items stand in another order than where they are. */
+/* Do the wanted items have another order than the present items? */
 static bool is_reordered(const struct field *f, const json_t *live, const json_t *want)
 {
     size_t at = 0;
@@ -164,7 +166,7 @@ static bool has_value(const json_t *list, const json_t *value)
     return false;
 }
 
-/* Those of `from` that are in `in` (or not) and not in `without`. */
+/* Returns the members of `from` that are in `in` (NULL: any) and not in `without`. */
 static json_t *pick(const json_t *from, const json_t *without, const json_t *in)
 {
     json_t *list = json_array();
@@ -213,7 +215,7 @@ static void diff_member(const struct field *f, const char *name, const json_t *l
     }
 }
 
-/* Walks as deep as what is wanted, which the parser caps. */
+/* Recurses as deep as `want`, whose depth the parser limits. */
 static json_t *diff_object(const struct field *fields, const json_t *last, const json_t *live,
                            const json_t *want)
 {

@@ -1,15 +1,15 @@
 /*
- * three_way.h - what `apply` sends: from what was applied last, what is there, and what is wanted,
- * a patch
+ * three_way.h - the patch of `mete apply`, from the last applied, the present and the wanted
+ * object
  *
- * Members that are wanted are set; members that were applied last and are not wanted are removed;
- * everything else (defaults, other people's labels, status) stays. With a schema the patch is a
- * strategic merge patch (lists by their merge keys), without one a JSON merge patch.
+ * Members of the wanted object are set; members that were applied last and are not wanted are
+ * removed; all other members (defaults, labels of other clients, status) stay. With a schema the
+ * patch is a strategic merge patch (lists by their merge keys), else a JSON merge patch.
  */
 #pragma once
 
 #include "base/json.h"
 #include "kinds/kind/kind.h"
 
-/* `last` may be NULL. New reference; {} when nothing is to be done. */
+/* Returns the patch; {}: nothing to do. `last` may be NULL. New reference. */
 json_t *three_way(const struct kind *k, const json_t *last, const json_t *live, const json_t *want);

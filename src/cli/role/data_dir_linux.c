@@ -1,3 +1,5 @@
+/* data_dir_linux.c - the data directory of a machine */
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +72,7 @@ static struct err *read_pid(const char *dir, pid_t *ret)
     return e;
 }
 
-/* Whether somebody holds the lock, without waiting; takes it where nobody does. */
+/* Tries to take the lock, without waiting. False: another process holds the lock. */
 static struct err *try_lock(int fd, const char *path, bool *ret_is_ours)
 {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
@@ -109,8 +111,8 @@ static struct err *take_lock(struct data_dir *d)
 }
 
 /*
- * Children that a killed `mete up` has left end by their lifeline, but not at once; until then
- * there would be two nodes for the same containers and two servers for the same store.
+ * Waits for children that a killed `mete up` left. The lifeline ends them, but not at once; before
+ * their end there would be two nodes for the same containers and two servers for the same store.
  */
 static struct err *wait_for_children(struct data_dir *d)
 {
@@ -148,7 +150,7 @@ static struct err *open_data_dir(struct data_dir *d)
     return make_dir(d->node, 0, 0711);
 }
 
-/* Absolute, as children and containers see it. */
+/* Returns an absolute path: children and containers have other working directories. */
 static char *absolute(const char *path)
 {
     AUTO_FREE char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
@@ -205,7 +207,8 @@ struct err *data_dir_holder(const char *path, pid_t *ret)
     return is_ours ? NULL : read_pid(dir, ret);
 }
 
-/* What the server reads belongs to its group; keys that it never needs stay root's. */
+/* Gives the files that the server reads to its group; keys that the server never needs stay root's.
+ */
 static struct err *share_pki(const struct data_dir *d)
 {
     static const struct {
@@ -250,7 +253,8 @@ static struct err *make_token(const struct data_dir *d, char **ret)
     return e;
 }
 
-/* The server knows the digest only: who reads its files cannot act as the node. */
+/* Writes the digest of the node's token: the server's files do not let their reader act as the
+ * node. */
 static struct err *publish_token(const struct data_dir *d, const char *token, const char *node_name)
 {
     AUTO_FREE char *path = mem_format("%s/node-tokens.yaml", d->server);

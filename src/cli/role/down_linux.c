@@ -1,3 +1,5 @@
+/* down_linux.c - mete down: stops the `mete up` of a data directory */
+
 #include <errno.h>
 #include <signal.h>
 #include <sys/pidfd.h>
@@ -93,8 +95,8 @@ static struct err *wait_gone(struct session *s, int pidfd)
     return e;
 }
 
-/* The pid is looked at again after the pidfd is there: from then on it cannot become another
- * process. */
+/* Checks the pid again after opening the pidfd: from then on the pid cannot become another process.
+ */
 static struct err *stop(struct cli *c, struct session *s, const char *dir, pid_t pid)
 {
     AUTO(fd_closep) int pidfd = pidfd_open(pid, 0);

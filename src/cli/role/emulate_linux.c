@@ -1,3 +1,5 @@
+/* emulate_linux.c - installs the emulated GPU driver in the data directory */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,8 +28,8 @@ static bool has_driver(const char *dir)
     return file_exists(path);
 }
 
-/* $METE_GPUSIM_DIR, beside the binary in a build tree, where it was installed. The caller frees it.
- */
+/* Finds the driver in $METE_GPUSIM_DIR, beside the binary in a build tree, or where it is
+ * installed. The caller frees the path. */
 static struct err *find_driver(const char *self_path, char **ret)
 {
     const char *given = getenv("METE_GPUSIM_DIR"); /* NOLINT(concurrency-mt-unsafe): one thread */
@@ -47,7 +49,7 @@ static struct err *find_driver(const char *self_path, char **ret)
                    places[0], beside, METE_GPUSIM_INSTALLED);
 }
 
-/* So that a start on a full disk writes nothing that is there. */
+/* Has the file these bytes? A start on a full disk must not rewrite unchanged files. */
 static bool has_bytes(const char *path, const struct buf *bytes)
 {
     AUTO(buf_done) struct buf there = {.cap = LIBRARY_MAX};
@@ -92,7 +94,7 @@ struct err *emulate_check(const char *profile)
     return compile(profile, "check", machine);
 }
 
-/* A machine that was there before, same gpus: what `gpusim set` made of it stays. */
+/* Has the machine file the same gpus? Then the changes of `gpusim set` stay. */
 static bool is_same_machine(const char *path, const struct gpusim_machine *fresh)
 {
     struct buf b = {0};

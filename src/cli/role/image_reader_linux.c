@@ -1,3 +1,8 @@
+/*
+ * image_reader_linux.c - an archive file or a directory as a stream of bytes for `mete image
+ * import`
+ */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,12 +20,12 @@ enum {
 struct image_reader {
     char *path;
     char *piece;
-    int fd;               /* a file */
-    struct archive *disk; /* a directory; NULL: a file */
+    int fd;               /* of a file */
+    struct archive *disk; /* of a directory; NULL: a file */
     struct archive *tar;
     struct archive_entry *entry;
-    struct buf out; /* of `tar` */
-    int file;       /* that is being put into it; -1: none */
+    struct buf out; /* output of `tar` */
+    int file;       /* the file being packed; -1: none */
     bool is_over;
 };
 
@@ -90,7 +95,7 @@ void image_reader_free(struct image_reader *r)
     if (r->disk)
         (void)sym_archive_read_free(r->disk);
     if (r->tar)
-        (void)sym_archive_write_free(r->tar); /* into our memory */
+        (void)sym_archive_write_free(r->tar); /* writes to memory: cannot fail */
     buf_done(&r->out);
     fd_close(r->file);
     fd_close(r->fd);
@@ -112,7 +117,7 @@ static struct err *read_some(const struct image_reader *r, int fd, size_t *ret)
     return NULL;
 }
 
-/* Names in the tar are below the directory. */
+/* Returns the path below the directory, which is the name in the tar. */
 static const char *name_below(const struct image_reader *r, const char *path)
 {
     const char *name = text_starts_with(path, r->path) ? path + strlen(r->path) : path;
@@ -146,7 +151,7 @@ static struct err *next_entry(struct image_reader *r)
     return sym_archive_write_header(r->tar, r->entry) == ARCHIVE_OK ? NULL : tar_error(r, r->tar);
 }
 
-/* One header or one piece of a file. */
+/* Packs one header or one piece of a file. */
 static struct err *tar_some(struct image_reader *r)
 {
     size_t size = 0;

@@ -1,7 +1,7 @@
-/* learn_files.h - what the server and `mete learn-values` agree on: files in one directory */
+/* learn_files.h - the files that the server and `mete learn-values` exchange in one directory */
 #pragma once
 
-#define LEARN_NODES  "nodes.csv" /* as sim/openb.h reads them */
+#define LEARN_NODES  "nodes.csv" /* in the format of sim/openb.h */
 #define LEARN_PODS   "pods.csv"
 #define LEARN_STATE  "arrivals.json"
 #define LEARN_VALUES "values" /* in use; sim/value_table.h */

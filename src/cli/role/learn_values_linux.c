@@ -1,6 +1,8 @@
 /*
- * The role `mete learn-values DIR`: learns a table of values from what a server wrote there, and
- * leaves it where it allocates more than the one in use, on what came lately. Lowest priority,
+ * learn_values_linux.c - the role `mete learn-values DIR`
+ *
+ * Learns a table of placement values from the arrivals in DIR, and writes the table to DIR if it
+ * allocates more than the present table on the latest arrivals. Runs with lowest priority and
  * bounded memory and time.
  */
 #include <inttypes.h>
@@ -17,7 +19,7 @@
 #include "sim/openb_run.h"
 
 enum {
-    ROUNDS = 4, /* orders: what came, from four different beginnings */
+    ROUNDS = 4, /* arrival orders: the latest arrivals, from four different starting points */
     ASKED_PCT = 135,
     FILE_MAX = 16 << 20,
     FILE_MODE = 0600,
@@ -31,7 +33,7 @@ enum {
 struct learner {
     const char *dir;
     struct openb *trace;
-    struct value_table *was; /* in use; NULL: none */
+    struct value_table *was; /* the present table; NULL: none */
     struct value_table *is;
 };
 
@@ -41,10 +43,10 @@ static void confine(void)
     const struct rlimit processor = {PROCESSOR_MAX, PROCESSOR_MAX};
 
     if (setpriority(PRIO_PROCESS, 0, NICE) < 0 || setrlimit(RLIMIT_CPU, &processor) < 0)
-        LOG(WARN, "the priority of learning was not lowered");
+        LOG(WARN, "the resource limits of learning were not set");
 #ifndef __SANITIZE_ADDRESS__
     if (setrlimit(RLIMIT_AS, &memory) < 0)
-        LOG(WARN, "the priority of learning was not lowered");
+        LOG(WARN, "the resource limits of learning were not set");
 #else
     (void)memory;
 #endif
@@ -75,7 +77,7 @@ static struct err *read_values(struct learner *l)
     return NULL;
 }
 
-/* Each order goes round until more was asked for than there is. */
+/* Each order repeats the arrivals until they ask for more than the cluster has. */
 static struct err *make_orders(const struct learner *l)
 {
     const size_t n = openb_pod_count(l->trace);
@@ -104,7 +106,7 @@ static struct err *make_orders(const struct learner *l)
     return openb_read_ranks(l->trace, "ranks", (struct str){ranks.at, ranks.size});
 }
 
-/* The gpu that is allocated in the end, over all orders. */
+/* Sums the gpu compute allocated at the end of each order. */
 static struct err *try_values(const struct learner *l, const struct value_table *t, int64_t *ret)
 {
     const struct mete_values view = t ? value_table_view(t) : (struct mete_values){0};

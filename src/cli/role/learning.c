@@ -1,3 +1,5 @@
+/* learning.c - runs `mete learn-values` in the background, and uses its tables */
+
 #include "cli/role/learning.h"
 
 #include <inttypes.h>
@@ -30,12 +32,12 @@ struct learning {
     struct loop_timer *learn_timer;
     struct loop_timer *save_timer;
     struct proc *child;     /* NULL: none */
-    uint64_t learned_total; /* arrivals when it was learned last */
+    uint64_t learned_total; /* number of arrivals at the last learning */
     uint64_t child_total;   /* when the child was started */
-    uint64_t child_pods;    /* that it learns from */
+    uint64_t child_pods;    /* pods that the child learns from */
     uint64_t saved_total;
-    uint64_t pods; /* that the table in use was learned from */
-    int64_t at_ns; /* and when */
+    uint64_t pods; /* pods that the present table was learned from */
+    int64_t at_ns; /* time of the present table */
 };
 
 static char *path_of(const struct learning *l, const char *name)
@@ -94,7 +96,7 @@ static struct err *load_state(struct learning *l)
     return NULL;
 }
 
-/* From here on the engine places by it. */
+/* Gives the table to the engine, which places with it from now on. */
 static struct err *use_values(struct learning *l, const char *name)
 {
     struct mete_engine *e = control_engine(l->options.control);

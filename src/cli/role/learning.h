@@ -1,10 +1,10 @@
 /*
- * learning.h - the table of policy "mete", learned in the background from what is asked for
+ * learning.h - the table of policy "mete", learned in the background from arriving pods
  *
- * The server keeps the last arrivals (control/report/arrivals.h) and every so often, where enough
- * came since, starts `mete learn-values`: a child of lowest priority, bounded in time and memory,
- * that learns a table, tries it beside the one in use on what came lately, and leaves the new one
- * where it is better. It is in DIR/server/learned, and is there again after a restart.
+ * The server keeps the last arrivals (control/report/arrivals.h). At intervals, after enough new
+ * arrivals, it starts `mete learn-values`: a child of lowest priority, with bounded time and
+ * memory, that learns a table, compares it with the present table on the latest arrivals, and
+ * writes the better one. The table is in DIR/server/learned and survives restarts.
  */
 #pragma once
 
@@ -18,10 +18,11 @@ struct learning_options {
     struct control *control;
     const char *dir;       /* DIR/server/learned */
     const char *self_path; /* of this binary */
-    int64_t every_ns;      /* 0: never */
-    int64_t after;         /* so many arrivals since the last time */
+    int64_t every_ns;      /* 0: learning is off */
+    int64_t after;         /* new arrivals before the next learning */
 };
 
-/* What is there and broken is left alone, and logged: it is learned anew. */
+/* Starts with the stored table and arrivals. Damaged files are logged and ignored: learning starts
+ * anew. */
 struct learning *learning_new(const struct learning_options *o);
-void learning_free(struct learning *l); /* accepts NULL; keeps what came */
+void learning_free(struct learning *l); /* accepts NULL; saves the arrivals */

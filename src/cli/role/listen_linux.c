@@ -1,3 +1,5 @@
+/* listen_linux.c - listening sockets */
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -15,7 +17,7 @@ enum {
     BACKLOG = 4096
 };
 
-/* Everybody may connect: who somebody is, the kernel says, and what he may do, the server. */
+/* All users may connect: the kernel identifies the peer, and the server authorizes requests. */
 struct err *listen_unix(const char *path, int *ret)
 {
     AUTO(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

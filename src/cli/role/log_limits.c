@@ -1,3 +1,5 @@
+/* log_limits.c - limits of container logs */
+
 #include "cli/role/log_limits.h"
 
 #include "base/num.h"

@@ -1,4 +1,4 @@
-/* The role `mete node`: the hands of this machine, as root. */
+/* node_role_linux.c - the role `mete node`: runs the containers of this machine, as root */
 #include <unistd.h>
 
 #include "base/file.h"
@@ -17,7 +17,7 @@ enum {
     TOKEN_MAX = 4096
 };
 
-/* A driver that hangs must not keep the machine from its jobs. */
+/* A driver that hangs must not delay the start of the node. */
 #define GPUS_PATIENCE_NS (5 * NS_PER_SEC)
 
 struct hands {
@@ -36,8 +36,8 @@ struct hands {
     char *token;
     struct client *client;
     struct gpu_watch *gpus;
-    bool is_without_driver;      /* and it was said why */
-    struct loop_timer *patience; /* with gpus that do not answer */
+    bool is_without_driver;      /* the missing driver was logged */
+    struct loop_timer *patience; /* limits the wait for gpus that do not answer */
     struct node *node;
 };
 
@@ -57,7 +57,7 @@ static void hands_done(struct hands *h)
     free(h->token);
 }
 
-/* The first thing that the server hears of this machine says what gpus it has. */
+/* Starts the node. The first Node object that the server gets contains the gpus. */
 static void begin_node(struct hands *h)
 {
     const struct node_options o = {

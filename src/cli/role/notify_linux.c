@@ -1,3 +1,5 @@
+/* notify_linux.c - sd_notify(3) */
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ void notify_manager(const char *state)
     if (size < 2 || size >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@'))
         return;
     memcpy(address.sun_path, path, size);
-    if (path[0] == '@') /* of the abstract namespace */
+    if (path[0] == '@') /* abstract namespace */
         address.sun_path[0] = '\0';
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,

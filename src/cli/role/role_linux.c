@@ -1,3 +1,5 @@
+/* role_linux.c - what the children of `mete up` share */
+
 #include "cli/role/role_linux.h"
 
 #include <errno.h>
@@ -111,7 +113,7 @@ static void on_lifeline(void *arg, int fd, bool readable, bool writable)
     (void)readable;
     (void)writable;
     if (read(fd, &byte, 1) != 0)
-        return; /* nobody writes: not its end yet */
+        return; /* no data: the lifeline has not ended */
     LOG(INFO, "mete up has ended");
     loop_linux_stop(r->loop);
 }
@@ -123,7 +125,7 @@ static bool is_pipe(int fd)
     return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* What we start has no business with them. */
+/* Marks our descriptors close-on-exec: programs that we start must not inherit them. */
 static struct err *keep_to_ourselves(void)
 {
     for (int fd = ROLE_FD_LIFELINE; fd <= ROLE_FD_TLS; fd++)

@@ -1,5 +1,4 @@
-/* role_linux.h - what the children of `mete up` have in common: loop, log, lifeline, signals,
- * readiness */
+/* role_linux.h - what the children of `mete up` share: loop, log, lifeline, signals, readiness */
 #pragma once
 
 #include "base/loop.h"
@@ -16,18 +15,18 @@ struct role {
 /* --data, --name, --gpus, --host-path-root, --runtime, --log-level, --log-format */
 extern const struct flag role_flags[];
 
-/* What --host-path-root gives. */
+/* Reads the values of --host-path-root. */
 struct err *role_host_roots(const struct cli *c, struct host_roots *ret) MUST_CHECK;
 
-/* Fails with ERR_INVALID where it was not started by `mete up`: its descriptors are not there. */
+/* ERR_INVALID: the process was not started by `mete up` and lacks its descriptors. */
 struct err *role_init(struct role *r, struct cli *c, const char *name) MUST_CHECK;
 
-/* Tells mete up that it serves. */
+/* Reports to `mete up` that the role serves. */
 struct err *role_ready(struct role *r, char letter) MUST_CHECK;
 
-/* Runs until the lifeline or a signal ends it, or role_fail. */
+/* Runs until the lifeline, a signal or role_fail ends the role. */
 struct err *role_run(struct role *r) MUST_CHECK;
 
-/* Ends role_run with `e`, which it takes. */
+/* Ends role_run with `e`; takes `e`. */
 void role_fail(struct role *r, struct err *e);
 void role_done(struct role *r);

@@ -1,16 +1,16 @@
-/* roles.h - what `mete up` and its children agree on */
+/* roles.h - the interface between `mete up` and its children */
 #pragma once
 
-/* Descriptors that a child is born with. */
+/* Descriptors that a child inherits. */
 enum {
-    ROLE_FD_LIFELINE = 3, /* its end of file is the end of `mete up`, and of the child */
-    ROLE_FD_READY = 4,    /* takes one letter when the child serves */
-    ROLE_FD_CHILDREN = 5, /* only held: the next `mete up` waits until it is nobody's */
-    ROLE_FD_UNIX = 6,     /* server: listening */
+    ROLE_FD_LIFELINE = 3, /* end of file: `mete up` has ended, and the child ends */
+    ROLE_FD_READY = 4,    /* the child writes one letter when it serves */
+    ROLE_FD_CHILDREN = 5, /* an open lock: the next `mete up` waits until no process holds it */
+    ROLE_FD_UNIX = 6,     /* server: listening sockets */
     ROLE_FD_TLS = 7,
 };
 
-/* How often the server may learn, and after how many arrivals. */
+/* Shortest time and number of arrivals between two learnings. */
 #define LEARN_EVERY "1h"
 #define LEARN_AFTER "1000"
 

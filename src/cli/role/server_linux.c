@@ -1,5 +1,5 @@
-/* The role `mete server`: the store, the control loops and the doors, as a user without privileges.
- */
+/* server_linux.c - the role `mete server`: store, control loops and API, as a user without
+ * privileges */
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,20 +35,20 @@ struct server {
     struct learning *learning;
     struct api *api;
     struct meter *meter;
-    struct api_view views[4]; /* the api borrows them */
+    struct api_view views[4]; /* borrowed by the api */
     struct report_maker reports[5];
-    const char *prices[3]; /* the meter does */
+    const char *prices[3]; /* borrowed by the meter */
     char *own_prices;
     struct host_roots host_roots;
     struct network_tiers network_tiers;
-    const char *scheduler_names; /* of the flag */
+    const char *scheduler_names; /* value of the flag */
     char *dir;
     char *pki;
     char *users;
     char *node_tokens;
 };
 
-/* Down from the doors, so that nothing is answered over what is gone. */
+/* Frees from the API downwards: no request is answered from freed parts. */
 static void server_done(struct server *s)
 {
     api_free(s->api);
@@ -82,7 +82,8 @@ static void make_random(void *arg, void *ret, size_t size)
     random_bytes(ret, size);
 }
 
-/* Each connection is a descriptor; the hard limit is what the administrator allows. */
+/* Raises the soft limit of descriptors to the hard limit, which the administrator sets: each
+ * connection needs one. */
 static void raise_descriptors(void)
 {
     struct rlimit limit;
@@ -94,7 +95,7 @@ static void raise_descriptors(void)
         LOG(WARN, "the limit of open files was not raised");
 }
 
-/* Pods share the machine's network: an address of all interfaces is reached at loopback. */
+/* Pods share the machine's network: an address of all interfaces becomes the loopback address. */
 static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
 {
     union {
@@ -145,7 +146,7 @@ static struct err *open_store(struct server *s)
     return NULL;
 }
 
-/* What is measured, and who asks for it. */
+/* Opens the meter: samples, usage and prices. */
 static void open_meter(struct server *s)
 {
     const struct meter_options o = {

@@ -1,3 +1,5 @@
+/* start_room_linux.c - disk space for the next start */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +9,7 @@
 #include "cli/role/start_room.h"
 
 enum {
-    ROOM_BYTES = 256 * 1024, /* certificates, tokens, kubeconfig: several times over */
+    ROOM_BYTES = 256 * 1024, /* several times the size of certificates, tokens and kubeconfig */
     CHUNK_BYTES = 16 * 1024
 };
 
@@ -20,7 +22,7 @@ void start_room_give(const char *dir)
 {
     AUTO_FREE char *path = room_path(dir);
 
-    (void)unlink(path); /* it may not be there */
+    (void)unlink(path); /* the file may not exist */
 }
 
 struct err *start_room_keep(const char *dir)
@@ -33,8 +35,8 @@ struct err *start_room_keep(const char *dir)
     if (fd < 0)
         return err_errno(errno, "open %s", path);
     for (int at = 0; at < ROOM_BYTES; at += CHUNK_BYTES) {
-        ssize_t n = pwrite(fd, zeros, CHUNK_BYTES, at); /* not fallocate: files of zeros are real
-                                                           on every file system */
+        ssize_t n = pwrite(fd, zeros, CHUNK_BYTES,
+                           at); /* not fallocate: written zeros take space on every file system */
         if (n < 0)
             return err_errno(errno, "write %s", path);
         if (n < CHUNK_BYTES)

@@ -1,3 +1,5 @@
+/* supervisor.c - delays between restarts of a child */
+
 #include "cli/role/supervisor.h"
 
 #include "base/stamp.h"

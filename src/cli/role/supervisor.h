@@ -1,5 +1,4 @@
-/* supervisor.h - the children of `mete up`: started, started again when they end, ended together
- * (supervisor_linux.c) */
+/* supervisor.h - the children of `mete up`: starts, restarts and ends them (supervisor_linux.c) */
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +23,8 @@ struct child_spec {
 
 struct supervisor_options {
     struct loop *loop;
-    /* A child ended and will be started again: `how` is "killed by SIGSEGV", `quick` how often in a
-     * row it lived under 10 s. */
+    /* Called when a child ended and will be restarted: `how` is "killed by SIGSEGV", `quick` the
+     * number of times in a row that the child lived under 10 s. */
     void (*on_end)(void *arg, const char *name, const char *how, unsigned quick);
     void *arg;
 };
@@ -35,10 +34,11 @@ struct supervisor;
 struct supervisor *supervisor_new(const struct supervisor_options *o);
 struct err *supervisor_add(struct supervisor *s, const struct child_spec *spec) MUST_CHECK;
 
-/* SIGTERM to all, SIGKILL after 10 s; `fn` when all are gone, never from inside. */
+/* Sends SIGTERM to all, SIGKILL after 10 s; calls `fn` when all have ended, never from within this
+ * call. */
 void supervisor_stop(struct supervisor *s, loop_fn fn, void *arg);
-void supervisor_free(struct supervisor *s); /* forgets children that still run */
+void supervisor_free(struct supervisor *s); /* does not end running children */
 
-/* How long a child waits that lived under 10 s `quick` times in a row: the first time not at all, 5
- * s at most. */
+/* The delay before the restart of a child that lived under 10 s `quick` times in a row: none the
+ * first time, at most 5 s. */
 int64_t supervisor_delay_ns(unsigned quick);

@@ -1,3 +1,5 @@
+/* supervisor_linux.c - starts, restarts and ends the children of `mete up` */
+
 #include <signal.h>
 
 #include "base/list.h"
@@ -13,7 +15,7 @@
 struct child {
     struct supervisor *supervisor;
     struct child_spec spec;
-    struct proc *proc; /* NULL: waits for its next start */
+    struct proc *proc; /* NULL: waiting for the restart */
     struct loop_timer *again;
     int64_t started_ns;
     unsigned quick;

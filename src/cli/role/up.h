@@ -1,4 +1,4 @@
-/* up.h - what `mete up` is told: by flags, then by its configuration file, then by default */
+/* up.h - the options of `mete up`: from flags, else the configuration file, else defaults */
 #pragma once
 
 #include "base/err.h"
@@ -13,16 +13,16 @@ struct up_options {
     char *log_level;
     char *log_format;
     char *runtime;      /* "auto", "crun", "runc" */
-    char *log_max_size; /* of containers; checked by log_limits_parse, as: */
+    char *log_max_size; /* of containers; both checked by log_limits_parse */
     char *log_max_files;
     char *learn_every;            /* a duration; 0s: never */
-    char *learn_after;            /* so many arrivals */
+    char *learn_after;            /* number of arrivals */
     char *network_tiers;          /* "rack,block": network_tiers.h */
     char *scheduler_names;        /* "volcano,mine": scheduler_names.h */
-    struct host_roots host_roots; /* where hostPaths may be, whoever asks */
+    struct host_roots host_roots; /* allowed for all users */
 };
 
-/* Those of flags that are given; NULL where not. */
+/* Values of flags; NULL: not given. */
 struct up_given {
     const char *data;
     const char *gpus;
@@ -36,15 +36,15 @@ struct up_given {
 };
 
 /*
- * `config` is the document of a file of apiVersion mete.dev/v1, kind Config, with the members data,
- * gpus, listen, logLevel, logFormat, runtime, containerLogMaxSize, containerLogMaxFiles,
- * learnEvery, learnAfter, networkTiers, schedulerNames and hostPathRoots (a list); NULL: none.
- * ERR_BAD_REQUEST names what is unknown or malformed, and refuses by name what is not there yet
- * (dashboard, metrics).
+ * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
+ * and the members data, gpus, listen, logLevel, logFormat, runtime, containerLogMaxSize,
+ * containerLogMaxFiles, learnEvery, learnAfter, networkTiers, schedulerNames and hostPathRoots (a
+ * list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member, or a member of a later
+ * version (dashboard, metrics).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;
 void up_options_done(struct up_options *o);
 
-/* "127.0.0.1:7443", "[::1]:0", ":7443" (every address). `*ret_host` is the caller's to free. */
+/* Reads "127.0.0.1:7443", "[::1]:0", ":7443" (all addresses). The caller frees `*ret_host`. */
 struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port) MUST_CHECK;

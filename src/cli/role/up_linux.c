@@ -1,3 +1,5 @@
+/* up_linux.c - mete up: starts Mete on this machine and supervises it */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,23 +37,23 @@ struct up {
     struct up_options options;
     struct data_dir dir;
     char *node_name;
-    char *node_path;        /* of its object */
+    char *node_path;        /* API path of the Node object */
     char *gpus;             /* --gpus of the node: "auto", "none", "emulated" */
-    VEC(char *) root_flags; /* values of --host-path-root of both children */
+    VEC(char *) root_flags; /* values of --host-path-root for both children */
     unsigned port;
     int unix_fd;
     int tls_fd;
-    int lifeline[2]; /* children hold the read end; it ends with us */
-    int ready[2];    /* a child writes its letter when it serves */
+    int lifeline[2]; /* children hold the read end; it ends with this process */
+    int ready[2];    /* each child writes its letter when it serves */
     struct session *session;
     struct supervisor *supervisor;
     struct informer *nodes;
     struct loop_io *ready_io;
-    int64_t started_ns; /* real time: a heartbeat before it is of an earlier life */
+    int64_t started_ns; /* real time; an earlier heartbeat is of a previous run */
     bool is_serving;
     bool is_ready;
     bool is_stopping;
-    bool is_port_taken; /* by another program */
+    bool is_port_taken; /* the port is in use by another program */
     struct err *failure;
 };
 
@@ -133,7 +135,7 @@ static struct err *make_pipe(int ret[2])
     return NULL;
 }
 
-/* The profile of emulated gpus, or NULL. */
+/* Returns the profile of emulated gpus; NULL: not emulated. */
 static const char *emulated_profile(const struct up *u)
 {
     static const char prefix[] = "emulated:";
@@ -141,7 +143,7 @@ static const char *emulated_profile(const struct up *u)
     return text_starts_with(u->options.gpus, prefix) ? u->options.gpus + strlen(prefix) : NULL;
 }
 
-/* What was typed wrong is told before anything is made. */
+/* Checks the options before anything is created. */
 static struct err *check_options(struct up *u)
 {
     struct err *e = read_options(u);
@@ -258,7 +260,7 @@ static void on_stopped(void *arg)
     session_stop(u->session);
 }
 
-/* Takes `why`; NULL: it was asked for. */
+/* Stops Mete; takes `why`. NULL: stopped on request. */
 static void stop(struct up *u, struct err *why)
 {
     if (u->is_stopping) {
@@ -301,7 +303,7 @@ static void say_ready(struct up *u, const json_t *node)
     cli_say(u->cli, "  Try:  mete run%s -- %s", gpus ? " --gpus 1" : "",
             gpus ? "nvidia-smi" : "hostname");
     (void)fputs("ready\n", u->cli->out);
-    (void)fflush(u->cli->out); /* who started us may not read; that does not matter to the jobs */
+    (void)fflush(u->cli->out); /* the reader of stdout may be gone; jobs do not depend on it */
 }
 
 static void on_node(void *arg, const json_t *node)
@@ -318,7 +320,7 @@ static void on_node(void *arg, const json_t *node)
 static void on_node_removed(void *arg, const json_t *node)
 {
     (void)arg;
-    (void)node; /* its agent registers it again */
+    (void)node; /* the node registers itself again */
 }
 
 static void watch_nodes(struct up *u)
@@ -370,7 +372,7 @@ static void remove_pid(const struct up *u)
 {
     AUTO_FREE char *path = mem_format("%s/up.pid", u->dir.path);
 
-    (void)unlink(path); /* the lock says who runs; this only tells his name */
+    (void)unlink(path); /* the lock decides who runs; the file only names the pid */
 }
 
 static struct err *run_up(struct up *u)

@@ -1,3 +1,5 @@
+/* up_options.c - the options of `mete up` */
+
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/role/log_limits.h"
@@ -163,7 +165,7 @@ static struct err *check_words(const struct up_options *o)
     return NULL;
 }
 
-/* Those of flags; without any, those of the configuration. */
+/* Reads the roots of flags; without flags, the roots of the configuration. */
 static struct err *read_roots(const struct up_given *given, const json_t *config,
                               struct host_roots *ret)
 {

@@ -1,3 +1,5 @@
+/* sim.c - mete sim: the subcommands and their flags */
+
 #include "cli/sim/sim.h"
 
 #include "cli/commands.h"

@@ -1,4 +1,4 @@
-/* sim.h - what the words of `mete sim` share */
+/* sim.h - what the subcommands of `mete sim` share */
 #pragma once
 
 #include "base/json.h"
@@ -13,7 +13,8 @@ struct err *sim_learn(struct cli *c) MUST_CHECK;
 struct err *sim_record(struct cli *c) MUST_CHECK;
 struct err *sim_replay(struct cli *c) MUST_CHECK;
 
-/* The table of policy mete: from a file, or learned from the trace, which is said. */
+/* Reads the table of policy mete from a file, or learns the table from the trace, with a message.
+ */
 struct err *sim_values_read(const char *path, struct value_table **ret) MUST_CHECK;
 struct err *sim_values_learn(struct cli *c, const struct openb *o,
                              struct value_table **ret) MUST_CHECK;
@@ -24,18 +25,16 @@ struct sim_column {
     const char *title; /* NULL: not in tables */
 };
 
-/*
- * Prints `rows` (an array of objects with these keys) as --output says: a JSON list of them, CSV,
- * or a table with reals cut to a digit.
- */
+/* Prints `rows` (an array of objects with these keys) in the format of --output: a JSON list, CSV,
+ * or a table with reals rounded to one digit. */
 struct err *sim_print(struct cli *c, const struct sim_column *columns, size_t n,
                       const json_t *rows) MUST_CHECK;
 
-/* The i-th of a list "a,b,c"; false past the end. */
+/* The i-th word of a list "a,b,c"; false: past the end. */
 bool sim_list_at(const char *list, size_t i, struct str *ret);
 
-/* Says how far a long run is, "mete: sim: WHAT 40 of 60": on a terminal in one line, rewritten each
- * tenth of a second after the first one; else a line each half minute. {0} to begin with. */
+/* Progress of a long run, "mete: sim: WHAT 40 of 60". On a terminal: one line, rewritten every
+ * tenth of a second after the first second; else one line every half minute. {0} initially. */
 struct sim_progress {
     struct cli *cli;
     const char *what;

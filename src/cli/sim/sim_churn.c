@@ -1,3 +1,5 @@
+/* sim_churn.c - mete sim churn: pods that arrive and end, under several policies */
+
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
@@ -9,7 +11,7 @@
 enum {
     LOAD_MAX_PCT = 200,
     ARRIVALS_MAX = 1 << 24,
-    PODS_OF_EACH = 5 /* arrivals where --arrivals does not say */
+    PODS_OF_EACH = 5 /* default of --arrivals */
 };
 
 struct run {
@@ -19,7 +21,7 @@ struct run {
 };
 
 struct comparison {
-    struct sim_compare compare; /* first */
+    struct sim_compare compare; /* first member */
     struct churn_options options;
     struct run *runs;
 };

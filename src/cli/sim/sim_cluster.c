@@ -1,4 +1,4 @@
-/* sim_cluster.c - the cluster of a replay: a file that people write, or a running Mete */
+/* sim_cluster.c - the cluster of a replay, from a file or from a running Mete */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -75,7 +75,7 @@ static struct err *add_document(struct queue_file *f, json_t *document)
     return NULL;
 }
 
-/* Parents before the queues below them: each round adds those whose parent is there. */
+/* Adds parents before children: each round adds the queues whose parent exists. */
 static struct err *add_queues(struct queue_file *f)
 {
     AUTO(json_freep) json_t *left = json_deep_copy(f->queues);

@@ -1,3 +1,5 @@
+/* sim_compare.c - runs of several policies and seeds in parallel */
+
 #include "cli/sim/sim_compare.h"
 
 #include "base/mem.h"
@@ -9,7 +11,7 @@ enum {
     THREADS_MAX = 256
 };
 
-/* "42-51", "42,44", "1,5-7" */
+/* Reads "42-51", "42,44", "1,5-7". */
 static struct err *read_seeds(struct cli *c, struct sim_compare *p)
 {
     const char *list = flag_text(c->in, "seeds");

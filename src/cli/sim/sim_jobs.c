@@ -1,3 +1,5 @@
+/* sim_jobs.c - mete sim jobs: job traces replayed under several policies */
+
 #include "cli/sim/sim_jobs.h"
 
 #include "base/mem.h"
@@ -100,7 +102,7 @@ static void on_progress(void *arg, size_t ended)
     sim_progress_show(arg, ended);
 }
 
-/* What is to be run: one of the two. */
+/* The target of a run: a pool or a cluster. */
 struct target {
     struct sim_cluster *cluster;
     uint32_t nodes;
@@ -155,7 +157,7 @@ static struct err *run_one(struct jobs_question *q, const char *policy, const st
     return e;
 }
 
-/* "add 8 x 8xH100": 8; "remove 2": -2. `gpus` is what a node has. */
+/* Reads "add 8 x 8xH100" as 8, "remove 2" as -2. `gpus` is the number of gpus of each node. */
 static struct err *parse_change(struct str text, uint32_t gpus, int64_t *ret)
 {
     struct jobs_change change;

@@ -1,4 +1,4 @@
-/* sim_jobs_rows.c - what the runs of `mete sim jobs` came to */
+/* sim_jobs_rows.c - results of the runs of `mete sim jobs` */
 #include <math.h>
 
 #include "base/mem.h"
@@ -103,7 +103,7 @@ static double price_of(const struct jobs_question *q, const struct sim_job *j)
     return q->price.of_ask ? q->price.of_ask[j->ask] : q->price.of_gpu;
 }
 
-/* Of the jobs of a group; NULL: of all. */
+/* The cost of the jobs of a group; NULL: of all jobs. */
 static double cost_of(const struct jobs_question *q, const struct replay_job *done,
                       const uint32_t *of, uint32_t group)
 {
@@ -190,7 +190,7 @@ struct results {
     const double *shares; /* by user */
 };
 
-/* `name` NULL: nothing of that group. */
+/* Adds a row for the jobs of a group, unless the group is empty. */
 static void add_group(const struct results *r, const char *key, const char *name,
                       const uint32_t *of, uint32_t group, json_t *list)
 {
@@ -244,7 +244,7 @@ static int compare_int64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many of `n` times are at most so long; sorts them. */
+/* For points in time, the share of `n` times that are at most as long; sorts the times. */
 static void make_curve(int64_t *times, size_t n, struct plot_point ret[JOBS_POINTS + 1])
 {
     qsort(times, n, sizeof(*times), compare_int64);
@@ -329,7 +329,7 @@ void jobs_rows_add(struct jobs_question *q, struct jobs_run *r,
     (void)json_array_append_new(q->rows, row);
 }
 
-/* ---- to people and programs ---- */
+/* ---- output ---- */
 
 static struct err *report(struct jobs_question *q)
 {

@@ -1,3 +1,5 @@
+/* sim_learn.c - mete sim learn: learns the table of policy mete from a trace */
+
 #include <inttypes.h>
 
 #include "base/file.h"

@@ -1,3 +1,5 @@
+/* sim_openb.c - mete sim openb: the FGD experiments, and their output */
+
 #include "cli/sim/sim_openb.h"
 
 #include <inttypes.h>
@@ -31,7 +33,7 @@ static struct err *read_comparison(struct cli *c, struct openb_comparison *p)
     return NULL;
 }
 
-/* As the published files have it: a line a metric, policy and seed. */
+/* The format of the published files: a line for each metric, policy and seed. */
 static struct err *print_csv(struct cli *c, const struct openb_comparison *p)
 {
     AUTO(buf_done) struct buf out = {0};
@@ -70,7 +72,7 @@ static const struct sim_column columns[] = {
     {"wall_s", "#TOOK"},
 };
 
-/* The mean over the seeds of policy `i` at column `k`. */
+/* The mean over the seeds of policy `i` in column `k`. */
 static double mean_at(const struct openb_comparison *p, size_t i, enum openb_metric m, size_t k)
 {
     double sum = 0;
@@ -103,7 +105,7 @@ static json_t *row_of(const struct openb_comparison *p, size_t i)
                      (double)took_ns / (double)NS_PER_SEC);
 }
 
-/* Of each metric a plot, of each policy a line: the mean over the seeds. */
+/* Plots each metric, with a line for each policy: the mean over the seeds. */
 static struct err *report(struct cli *c, const struct openb_comparison *p, const json_t *rows)
 {
     static const char *const titles[OPENB_METRICS] = {

@@ -1,3 +1,5 @@
+/* sim_openb_check.c - comparison of FGD runs with the published curves */
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -48,10 +50,11 @@ void sim_openb_done(struct openb_comparison *p)
     sim_compare_done(&p->compare);
 }
 
-/* How far a curve may be from the published one: of each seed; of random the mean of the seeds. */
+/* Largest allowed difference from the published curve: for each seed; for policy random, of the
+ * mean over the seeds. */
 static const double tolerance_each = 0.01;
 static const double tolerance_random = 0.5;
-/* Of the fragmentation, which was rounded at each event. */
+/* For the fragmentation, which was rounded at each event. */
 static const double tolerance_fragmented = 0.02;
 
 static const struct sim_column check_columns[] = {
@@ -98,8 +101,8 @@ static void add_verdict(struct verdict *v, enum openb_metric m, const char *poli
     v->is_good = v->is_good && difference[worst] <= allowed;
 }
 
-/* Seed by seed; of random, whose numbers are not the published ones, the mean of what it allocates.
- */
+/* Compares seed by seed. Policy random has other random numbers than the published runs: compares
+ * the mean allocation. */
 static struct err *check_policy(const struct openb_comparison *p, enum openb_metric m, size_t i,
                                 struct verdict *v)
 {

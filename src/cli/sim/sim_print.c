@@ -1,3 +1,5 @@
+/* sim_print.c - output and progress of `mete sim` */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -110,7 +112,7 @@ void sim_progress_show(struct sim_progress *p, size_t done)
     const int64_t now = stopwatch_ns();
     const struct terminal *t = &p->cli->terminal;
 
-    if (!t->err || t->is_plain) { /* a line each half minute */
+    if (!t->err || t->is_plain) { /* one line every half minute */
         if (now - (p->said_ns ? p->said_ns : p->began_ns) < 30 * NS_PER_SEC)
             return;
         p->said_ns = now;

@@ -1,7 +1,9 @@
 /*
- * `mete sim openb --published DIR`: every variant that DIR has published curves of, in one table:
- * policies that were published by their largest difference, others by what they gain over the
- * published fgd, paired by seed.
+ * sim_published.c - `mete sim openb --published DIR`: every variant with published curves, in one
+ * table
+ *
+ * Published policies are shown with their largest difference, other policies with their gain over
+ * the published fgd, paired by seed.
  */
 #include <math.h>
 
@@ -14,7 +16,7 @@
 
 enum {
     VARIANTS_MAX = 64,
-    AT_FULL = 100, /* columns: % of the capacity that was requested */
+    AT_FULL = 100, /* columns: requested share of the capacity, in % */
     AT_END = 130
 };
 
@@ -36,14 +38,14 @@ static const struct sim_column columns[] = {
 
 struct published {
     const char *dir;
-    char **names; /* of files */
+    char **names; /* names of files */
     size_t n_names;
     json_t *rows;
     size_t n_runs;
     bool is_good;
 };
 
-/* "arrivals_default.txt.gz" for "arrivals_default.txt", where that is there. */
+/* Finds "arrivals_default.txt", or "arrivals_default.txt.gz" if that exists. */
 static struct err *find_file(const struct published *p, const char *name, char **ret)
 {
     AUTO_FREE char *zipped = mem_format("%s.gz", name);
@@ -77,7 +79,7 @@ static struct err *read_variant(const struct published *p, const char *variant, 
     return read_part(p, o, "published_", variant, ".csv", openb_read_published);
 }
 
-/* The largest of the rows that are of `metric`, or of any other. */
+/* The largest difference in the rows of `metric`, or (`is_other`) of all other metrics. */
 static double largest_of(const json_t *rows, const char *metric, bool is_other)
 {
     double largest = 0;
@@ -103,7 +105,8 @@ static struct err *put_differences(const struct openb_comparison *p, size_t i, j
     return NULL;
 }
 
-/* What policy `i` allocates more than the rival did, in % of the capacity: the mean, the worst. */
+/* What policy `i` allocates beyond the published fgd, in % of the capacity: the mean and the worst
+ * over the seeds. */
 static struct err *put_gain(const struct openb_comparison *p, size_t i, size_t at, json_t *row,
                             bool *is_good)
 {

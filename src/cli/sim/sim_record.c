@@ -1,4 +1,5 @@
-/* `mete sim record FILE` and `mete sim replay FILE`: what a running Mete decided, and again. */
+/* sim_record.c - mete sim record and replay: the decisions of a running Mete, recorded and replayed
+ */
 #include <inttypes.h>
 
 #include "base/file.h"
@@ -13,7 +14,7 @@
 #include "sim/trace_file.h"
 
 enum {
-    TRIES = 5, /* pieces may be folded while they are asked for */
+    TRIES = 5, /* the server may fold pieces between two requests */
     FILE_MODE = 0600
 };
 
@@ -97,7 +98,7 @@ static json_t *row_of(const struct recording_report *r, double wall_s)
     return row;
 }
 
-/* Says what came of a replay; what differs fails. */
+/* Reports the result of a replay; a difference is an error. */
 static void tell(struct cli *c, const char *file, const struct recording_report *r)
 {
     if (r->differing == 0) {

@@ -1,3 +1,5 @@
+/* sim_report.c - the HTML page of --report */
+
 #include "cli/sim/sim_report.h"
 
 #include "base/file.h"
@@ -46,7 +48,7 @@ static void add_table(struct buf *out, const struct sim_column *columns, size_t 
     buf_add_text(out, "</table>\n");
 }
 
-/* What was asked, so that the page can be made again. */
+/* Adds the command line, so that a reader can repeat the run. */
 static void add_question(struct buf *out, const struct cli *c)
 {
     buf_add_text(out, "<h1>mete sim ");

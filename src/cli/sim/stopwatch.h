@@ -1,10 +1,10 @@
-/* stopwatch.h - the time that passes here, for figures that say how long something took */
+/* stopwatch.h - elapsed and processor time, for reports */
 #pragma once
 
 #include <stdint.h>
 
-/* Monotonic ns; only differences mean something. */
+/* Monotonic time in ns; only differences have a meaning. */
 int64_t stopwatch_ns(void);
 
-/* Processor time of this process, of all its threads. */
+/* Processor time in ns of all threads of this process. */
 int64_t stopwatch_processor_ns(void);

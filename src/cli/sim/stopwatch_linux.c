@@ -1,3 +1,5 @@
+/* stopwatch_linux.c - elapsed and processor time */
+
 #include <time.h>
 
 #include "base/stamp.h"

@@ -1,3 +1,5 @@
+/* command.c - parses command lines by the table of commands */
+
 #include "cli/term/command.h"
 
 #include <assert.h>
@@ -121,8 +123,8 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-/* What later versions bring (docs of the commands): refused by name, so that nobody takes them for
- * misspelt. */
+/* Commands of later versions: an error names them, so that a user does not suspect a misspelling.
+ */
 static const char *const planned[] = {
     "submit",  "top",      "audit", "explain", "login",  "context", "token",   "backup",
     "upgrade", "sbatch",   "srun",  "salloc",  "squeue", "sinfo",   "scancel", "scontrol",
@@ -148,8 +150,8 @@ enum {
     WORD_MAX = 40
 };
 
-/* Edit distance with neighbours swapped as one step (optimal string alignment); words past WORD_MAX
- * are far away. */
+/* Edit distance with swapped neighbours as one step (optimal string alignment). Words longer than
+ * WORD_MAX are far from all words. */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows[3][WORD_MAX + 1] = {0};
@@ -192,7 +194,7 @@ static void consider(struct nearest *n, const char *candidate)
     }
 }
 
-/* A third of the word may be wrong; of a short one, one letter. */
+/* The largest accepted edit distance: a third of the word; for a short word, one letter. */
 static size_t reach(const char *name)
 {
     return strlen(name) / 3 + 2;
@@ -222,7 +224,7 @@ static const char *nearest_flag(const struct command *c, const char *name)
     return n.best;
 }
 
-/* "7" of one of [D-][H:]M[:S], by the number of colons and whether days came first. */
+/* Reads a time [D-][H:]M[:S], by the number of colons and the presence of days. */
 static struct err *slurm_time(struct str text, bool has_days, int64_t *ret_s)
 {
     int64_t parts[3] = {0};
@@ -306,7 +308,7 @@ struct parser {
     struct invocation *in;
     size_t n;
     const char *const *words;
-    size_t at; /* the word looked at */
+    size_t at; /* index of the present word */
 };
 
 static struct err *add(struct parser *p, const struct flag *f, const char *text)
@@ -489,8 +491,8 @@ int64_t flag_count(const struct invocation *in, const char *name, int64_t absent
     int64_t count = absent;
 
     if (text)
-        err_free(
-            num_parse_int64(str_of(text), 0, INT64_MAX, &count)); /* checked when it was parsed */
+        err_free(num_parse_int64(str_of(text), 0, INT64_MAX,
+                                 &count)); /* the parser has checked the text */
     return count;
 }
 
@@ -500,7 +502,7 @@ int64_t flag_duration_ns(const struct invocation *in, const char *name, int64_t 
     int64_t ns = absent_ns;
 
     if (text)
-        err_free(time_limit_parse(text, &ns)); /* checked when it was parsed */
+        err_free(time_limit_parse(text, &ns)); /* the parser has checked the text */
     return ns;
 }
 

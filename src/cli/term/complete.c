@@ -1,3 +1,5 @@
+/* complete.c - candidates for the completion of a command line */
+
 #include "cli/term/complete.h"
 
 #include "base/mem.h"
@@ -6,7 +8,7 @@
 
 struct completion {
     const char *prefix;
-    const char *before; /* stands before each candidate: "--output=" */
+    const char *before; /* prefix of each candidate: "--output=" */
     struct buf *out;
     live_fn live;
     void *arg;
@@ -39,7 +41,8 @@ static void offer_commands(const struct completion *c)
             offer(c, commands[i]->name, commands[i]->summary);
 }
 
-/* Two groups may have a plural in common: pods, and what they use. */
+/* Has an earlier kind the same plural? Two API groups may share one: pods, and the metrics of pods.
+ */
 static bool is_named_before(size_t at)
 {
     for (size_t i = 0; i < at; i++)
@@ -77,7 +80,7 @@ static void offer_values(const struct completion *c, const struct flag *f)
         buf_add_text(c->out, ":files\n");
 }
 
-/* The flag that `word` begins; NULL: none, or one whose value stands in the same word. */
+/* Returns the flag of `word`; NULL: no flag, or a flag with its value in the same word. */
 static const struct flag *flag_of(const struct command *c, const char *word)
 {
     if (text_starts_with(word, "--"))
@@ -94,11 +97,11 @@ static bool waits_for_value(const struct command *c, const char *word)
     return f && f->type != FLAG_SWITCH && !strchr(word, '=');
 }
 
-/* What the words before the last mean for it. */
+/* What the earlier words mean for the last word. */
 struct state {
-    const struct flag *waiting; /* its value comes next */
+    const struct flag *waiting; /* the last word is the value of this flag */
     size_t n_arguments;
-    bool is_over; /* no flags any more */
+    bool is_over; /* no more flags */
 };
 
 static struct state read_words(const struct command *c, const char *const *words, size_t n)

@@ -1,4 +1,4 @@
-/* complete.h - what may stand next on a command line, for the shells */
+/* complete.h - candidates for the next word of a command line, for shells */
 #pragma once
 
 #include "base/str.h"
@@ -11,11 +11,12 @@ enum live {
     LIVE_QUEUES
 };
 
-/* Adds names as lines to `b`; knows nothing when the server does not answer at once. */
+/* Adds names to `b`, one in each line; adds nothing if the server does not answer at once. */
 typedef void (*live_fn)(void *arg, enum live which, struct buf *b);
 
 /*
- * The words after "mete", the last of which is being typed (may be ""). Adds a line "WORD\tWHAT IT
- * IS" a candidate, or the one line ":files" where names of files are wanted.
+ * Completes the words after "mete"; the last word is being typed (may be ""). Adds a line
+ * "WORD\tDESCRIPTION" for each candidate, or the one line ":files" if the shell shall complete
+ * file names.
  */
 void complete_words(const char *const *words, size_t n, live_fn live, void *arg, struct buf *ret);

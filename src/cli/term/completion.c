@@ -1,7 +1,5 @@
-/*
- * completion.c - `mete completion SHELL` prints what a shell loads; that asks `mete complete`, so
- * that all three know the same, from the table that parses command lines
- */
+/* completion.c - mete completion: shell scripts that call `mete complete`, so that all shells offer
+ * the same words from the table of commands */
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
@@ -9,7 +7,7 @@
 #include "cli/term/complete.h"
 #include "cli/term/output.h"
 
-/* Nobody waits at a key for a server. */
+/* A user who pressed a key does not wait longer for the server. */
 static const int64_t patience_ns = 100 * NS_PER_MS;
 
 static const char bash_text[] =
@@ -99,7 +97,7 @@ const struct command command_completion = {
     .run = completion_run,
 };
 
-/* ---- what the shells ask ---- */
+/* ---- mete complete ---- */
 
 struct live_answer {
     struct session *session;
@@ -132,7 +130,7 @@ static char *live_path(const struct session *s, enum live which)
     return NULL;
 }
 
-/* Where the server does not answer at once, nothing is known: that is no error at a prompt. */
+/* A server that does not answer at once is no error: the list stays empty. */
 static void add_live(void *arg, enum live which, struct buf *b)
 {
     struct cli *c = arg;

@@ -1,3 +1,5 @@
+/* help.c - help texts and docs/commands.md from the table of commands */
+
 #include "cli/term/command.h"
 
 enum {

@@ -1,9 +1,11 @@
+/* help_command.c - mete help: help texts, docs/commands.md and manual pages */
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/term/output.h"
 
-/* mete.1 and a page a command, as packages install them. */
+/* Writes mete.1 and a page for each command, for packages. */
 static struct err *write_manual(const char *dir)
 {
     AUTO_FREE char *all_path = mem_format("%s/mete.1", dir);

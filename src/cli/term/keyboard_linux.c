@@ -1,3 +1,5 @@
+/* keyboard_linux.c - the keyboard of a session */
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,12 +21,12 @@ enum {
 struct keyboard {
     struct keyboard_options o;
     struct termios former;
-    bool is_changed; /* the terminal's mode */
+    bool is_changed; /* the terminal's mode was changed */
     struct loop_io *io;
-    struct loop_timer *timer; /* for what cannot be waited for: plain files, /dev/null */
+    struct loop_timer *timer; /* for descriptors that cannot be polled: plain files, /dev/null */
     bool is_paused;
     bool has_ended;
-    bool was_p; /* the last key was Ctrl-P, which is kept until the next */
+    bool was_p; /* the last key was Ctrl-P, which is held back until the next key */
 };
 
 static void want(struct keyboard *k)
@@ -37,7 +39,7 @@ static void want(struct keyboard *k)
         loop_timer_set(k->timer, 0);
 }
 
-/* Passes on what is no part of Ctrl-P Ctrl-Q. */
+/* Passes on the keys, except Ctrl-P Ctrl-Q. */
 static void take_keys(struct keyboard *k, struct str bytes)
 {
     AUTO(buf_done) struct buf keys = {0};
@@ -56,7 +58,7 @@ static void take_keys(struct keyboard *k, struct str bytes)
         }
         if (k->was_p)
             buf_add_char(&keys, KEY_P);
-        k->was_p = key == KEY_P; /* what comes next decides */
+        k->was_p = key == KEY_P; /* the next key decides */
         if (!k->was_p)
             buf_add_char(&keys, key);
     }
@@ -70,7 +72,7 @@ static void read_some(struct keyboard *k)
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0) { /* EIO: the terminal is gone, or we are in the background */
+    if (n <= 0) { /* EIO: the terminal is gone, or this process is in the background */
         k->has_ended = true;
         if (k->o.end)
             k->o.end(k->o.arg);
@@ -174,7 +176,7 @@ void keyboard_free(struct keyboard *k)
         return;
     if (k->is_changed)
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN,
-                        &k->former); /* a terminal that is gone needs none */
+                        &k->former); /* a terminal that is gone needs no reset */
     loop_io_free(k->io);
     loop_timer_free(k->timer);
     free(k);
@@ -189,7 +191,7 @@ struct err *pipe_write(int fd, struct str bytes)
         ssize_t n = write(fd, bytes.at + done, bytes.size - done);
 
         if (n < 0 && errno == EAGAIN)
-            (void)poll(&p, 1, -1); /* somebody else made it non-blocking */
+            (void)poll(&p, 1, -1); /* another process made the descriptor non-blocking */
         else if (n < 0 && errno != EINTR)
             return err_errno(errno, "write output");
         done += n > 0 ? (size_t)n : 0;

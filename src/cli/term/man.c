@@ -1,9 +1,9 @@
-/* man.c - manual pages out of the table of commands, in the macros of man(7) */
+/* man.c - manual pages from the table of commands, in the macros of man(7) */
 #include "base/mem.h"
 #include "base/version.h"
 #include "cli/term/command.h"
 
-/* Text as it is: no letter of it is a request of roff. */
+/* Adds text that roff prints unchanged. */
 static void add_text(struct buf *b, const char *text)
 {
     bool is_begin = true;
@@ -21,7 +21,7 @@ static void add_text(struct buf *b, const char *text)
     }
 }
 
-/* Paragraphs are set apart by an empty line. */
+/* An empty line separates paragraphs. */
 static void add_paragraphs(struct buf *b, const char *text)
 {
     for (struct str rest = str_of(text); rest.at;) {

@@ -1,3 +1,5 @@
+/* output.c - tables, CSV, JSON and YAML from a listing */
+
 #include "cli/term/output.h"
 
 #include <inttypes.h>
@@ -35,7 +37,7 @@ void size_format(int64_t bytes, char ret[SIZE_TEXT_SIZE])
     double value = (double)bytes;
     size_t i = 0;
 
-    while (value >= 1023.95 && i + 1 < n_units) { /* 1023.95 would be shown as 1024.0 */
+    while (value >= 1023.95 && i + 1 < n_units) { /* 1023.95 would be printed as 1024.0 */
         value /= 1024;
         i++;
     }
@@ -72,7 +74,7 @@ enum output_format output_format_of(const struct invocation *in)
     return OUTPUT_TABLE;
 }
 
-/* What a cell shows; NULL for unknown. The caller frees it. */
+/* Returns the text of a cell; NULL: unknown. The caller frees it. */
 static char *cell_text(const json_t *cell)
 {
     if (json_is_string(cell))
@@ -86,7 +88,7 @@ static char *cell_text(const json_t *cell)
     return NULL;
 }
 
-/* The same in a table. */
+/* Returns the text of a cell in a table. The caller frees it. */
 static char *cell_shown(const json_t *cell, const struct output_column *column)
 {
     char size[SIZE_TEXT_SIZE];
@@ -97,11 +99,11 @@ static char *cell_shown(const json_t *cell, const struct output_column *column)
     return mem_strdup(size);
 }
 
-/* A table in the making: the cells of shown columns, row by row. */
+/* A table: the cells of the shown columns, row by row. */
 struct grid {
     const struct listing *listing;
-    VEC(size_t) shown;  /* columns */
-    VEC(size_t) widths; /* one each */
+    VEC(size_t) shown;  /* indices of columns */
+    VEC(size_t) widths; /* of each shown column */
     VEC(char *) cells;
 };
 
@@ -158,7 +160,7 @@ static size_t widest_of(const struct grid *g)
     return widest;
 }
 
-/* Takes from the widest column until it fits, or no column has anything to give. */
+/* Narrows the widest column until the table fits, or until no column can get narrower. */
 static void grid_narrow(struct grid *g, size_t columns)
 {
     size_t total = g->widths.n > 0 ? (g->widths.n - 1) * CELL_GAP : 0;
@@ -211,7 +213,7 @@ static void format_table(const struct listing *l, bool is_wide, bool has_headers
     grid_done(&g);
 }
 
-/* RFC 4180; a text that a spreadsheet would take for a formula is quoted with a leading apostrophe.
+/* Quotes as RFC 4180; a text that a spreadsheet would read as a formula gets a leading apostrophe.
  */
 static void add_csv(struct buf *b, const char *text, bool is_text)
 {

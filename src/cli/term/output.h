@@ -1,9 +1,9 @@
 /*
- * output.h - what commands print as data: rows for people, objects for programs, from one listing
+ * output.h - the data that commands print: rows for people, objects for programs, from one listing
  *
- * table and wide show rows, csv all of them raw; json, jsonl and yaml show the objects, name their
- * names. A cell that is null is unknown: "-" in tables, empty in csv. Nothing in JSON or YAML is
- * ever cut or coloured.
+ * Formats table and wide print rows, csv prints all columns unformatted; json, jsonl and yaml
+ * print the objects, name their names. A null cell is unknown: "-" in tables, empty in csv. JSON
+ * and YAML are never cut or coloured.
  */
 #pragma once
 
@@ -22,47 +22,49 @@ enum output_format {
 
 struct output_column {
     char *name;
-    bool is_wide;  /* shown by wide and csv only */
-    bool is_right; /* numbers */
-    bool is_bytes; /* integers: "23.5Gi" in tables, plain in csv */
+    bool is_wide;  /* wide and csv only */
+    bool is_right; /* a number */
+    bool is_bytes; /* integers: "23.5Gi" in tables, unformatted in csv */
 };
 
 enum {
     SIZE_TEXT_SIZE = 24
 };
 
-/* "512", "1.5Ki", "23.5Gi": bytes for people, rounded to a tenth. */
+/* Formats bytes: "512", "1.5Ki", "23.5Gi", rounded to a tenth. */
 void size_format(int64_t bytes, char ret[SIZE_TEXT_SIZE]);
 
 struct listing {
     VEC(struct output_column) columns;
     json_t *rows;            /* array of arrays of texts, integers or null */
-    json_t *objects;         /* array, one a row */
-    const char *api_version; /* of the list in json and yaml */
+    json_t *objects;         /* array, one object for each row */
+    const char *api_version; /* of the list object in json and yaml */
     const char *kind;        /* "JobList" */
-    const char *prefix;      /* of -o name: "pod" gives "pod/x"; NULL: the bare name */
-    /* The same for each object, in place of `prefix`. May be NULL. */
+    const char *prefix;      /* for -o name: "pod" gives "pod/x"; NULL: the bare name */
+    /* Prefix of an object, instead of `prefix`. May be NULL. */
     const char *(*prefix_of)(const json_t *object);
-    bool is_single; /* one was asked for by name: json and yaml show it bare */
+    bool is_single; /* one object was asked for by name: json and yaml print it without a list */
 };
 
-/* {0} but for its texts; columns and rows are added. */
+/* Starts a listing without columns and rows. */
 void listing_init(struct listing *l, const char *kind);
 void listing_done(struct listing *l);
 
-/* `name` is copied. "!" before it: wide only; "#": right-aligned; "%": bytes, right-aligned. */
+/* Adds a column; copies `name`. "!" before the name: wide only; "#": right-aligned; "%": bytes,
+ * right-aligned. */
 void listing_column(struct listing *l, const char *name);
 
-/* Takes the row and a new reference to `object`. */
+/* Adds a row. Takes `row`; takes a new reference to `object`. */
 void listing_add(struct listing *l, json_t *row, json_t *object);
 
 enum output_format output_format_of(const struct invocation *in);
 
-/* Adds the listing in `format`; `columns` cuts table rows to a terminal's width, 0: never. */
+/* Adds the listing in `format`; `columns` is the terminal's width, to which tables are cut; 0:
+ * never cut. */
 void listing_format(const struct listing *l, enum output_format format, bool has_headers,
                     size_t columns, struct buf *ret);
 
-/* Prints it as the flags of the command say. ERR_INTERNAL when stdout takes no more. */
+/* Prints in the format of the command's flags. ERR_INTERNAL: writing to stdout failed. */
 struct err *listing_print(struct cli *c, const struct listing *l) MUST_CHECK;
 
 /* Prints bytes to stdout and flushes. */

@@ -1,3 +1,5 @@
+/* progress.c - progress of a job on stderr */
+
 #include "cli/term/progress.h"
 
 #include "base/mem.h"
@@ -15,7 +17,7 @@ struct progress {
     char *phase;
     char *detail;
     int64_t since_ns;
-    bool is_rewritten; /* the terminal's cursor stands in our line */
+    bool is_rewritten; /* the terminal's cursor is in the progress line */
     bool is_quiet;
 };
 

@@ -1,8 +1,9 @@
 /*
- * progress.h - how far a job is, on stderr: one rewritten line on a terminal, else a line a phase
+ * progress.h - progress of a job, on stderr: on a terminal one rewritten line, else a line for
+ * each phase
  *
- * Phases: waiting, starting, running, finished, failed. On a terminal the line shows the time since
- * the phase began; elsewhere a phase that lasts is repeated every 30 s.
+ * Phases: waiting, starting, running, finished, failed. On a terminal the line shows the time
+ * since the phase began; elsewhere a long phase is repeated every 30 s.
  */
 #pragma once
 
@@ -14,8 +15,9 @@ struct progress;
 struct progress *progress_new(struct cli *c, struct loop *l, const char *name);
 void progress_free(struct progress *p); /* accepts NULL */
 
-/* Shows `phase` and its detail ("" for none). The same again only counts. */
+/* Shows `phase` and its detail ("": none). Repeating the same phase and detail only updates the
+ * time. */
 void progress_phase(struct progress *p, const char *phase, const char *detail);
 
-/* Ends the line that is being rewritten and is silent from here on: other output begins. */
+/* Ends the rewritten line and stops printing: other output follows. */
 void progress_quiet(struct progress *p);

@@ -1,19 +1,19 @@
-/* terminal.h - what this process stands in (terminal_linux.c) */
+/* terminal.h - the terminal, path and working directory of this process (terminal_linux.c) */
 #pragma once
 
 #include "cli/cli.h"
 
 struct terminal terminal_look(void);
 
-/* The path of this binary. The caller frees it. */
+/* Finds the path of this binary. The caller frees it. */
 struct err *self_path_find(char **ret) MUST_CHECK;
 
 /* Asks on the terminal and reads a line: true for "y" or "yes". False where stdin is no terminal.
  */
 bool terminal_confirm(struct cli *c, const char *question);
 
-/* The working directory. The caller frees it. */
+/* Finds the working directory. The caller frees it. */
 struct err *working_directory(char **ret) MUST_CHECK;
 
-/* All of stdin, at most `cap` bytes. */
+/* Reads stdin to its end, at most `cap` bytes. */
 struct err *stdin_read(size_t cap, struct buf *ret) MUST_CHECK;

@@ -1,3 +1,5 @@
+/* terminal_linux.c - the terminal, path and working directory of this process */
+
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>

@@ -1,3 +1,5 @@
+/* text_escape.c - makes untrusted text harmless for a terminal */
+
 #include "cli/term/text_escape.h"
 
 #include <stdbool.h>
@@ -76,7 +78,8 @@ static void take_text(struct text_escaper *c, uint32_t point, struct buf *ret)
         add_point(ret, point);
 }
 
-/* After ESC: [ begins a CSI, ] P X ^ _ a string, intermediates go on, anything else ends it. */
+/* After ESC: [ begins a CSI; ] P X ^ _ begin a string; intermediates continue; other bytes end the
+ * sequence. */
 static int after_escape(uint32_t point)
 {
     if (point == '[')
@@ -101,8 +104,8 @@ static void take_point(struct text_escaper *c, uint32_t point, struct buf *ret)
             c->state = TEXT;
         break;
     case STRING:
-        /* A line end is the end of a string that nobody closed: better some rubbish than a log that
-         * stops. */
+        /* A line end terminates an unterminated string: some rubbish is better than a hidden log.
+         */
         if (point == 0x07 || point == 0x9C || is_line_end)
             c->state = TEXT;
         else if (point == 0x1B)
@@ -204,7 +207,7 @@ static size_t width_of(uint32_t point)
     return is_in(point, two, sizeof(two) / sizeof(two[0])) ? 2 : 1;
 }
 
-/* One character of valid UTF-8; `*ret_size` its bytes. */
+/* Decodes one character of valid UTF-8; `*ret_size` is its number of bytes. */
 static uint32_t decode(const char *text, size_t *ret_size)
 {
     struct text_escaper c = {0};
