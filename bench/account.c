@@ -1,12 +1,13 @@
 /*
- * account - a store full of rows of accounting: what they weigh, and what reports cost
+ * account.c - a store full of rows of accounting: memory, and the cost of reports
  *
  *     account DIR [ROWS]
  *
- * Writes ROWS rows (a million unless said) of one-gpu attempts into an empty DIR, opens the store
- * anew and makes reports over a day and over all of them, while a timer of 1 ms tells the longest
- * time that the loop was busy. One line of JSON a figure.
+ * Writes ROWS rows (default: a million) of attempts with one gpu into an empty DIR, opens the store
+ * anew, and makes reports over a day and over all rows. A timer of 1 ms measures the longest time
+ * that the loop was busy. Prints one line of JSON for each figure.
  */
+
 #include "kinds/account/account.h"
 
 #include <inttypes.h>
@@ -28,7 +29,7 @@ enum {
 };
 
 static const int64_t first_ns = INT64_C(1767225600) * NS_PER_SEC; /* 2026-01-01 */
-static const int64_t row_ns = 30 * NS_PER_SEC;                    /* a million take 347 days */
+static const int64_t row_ns = 30 * NS_PER_SEC;                    /* a million rows take 347 days */
 
 struct bench {
     struct loop *loop;

@@ -1,12 +1,14 @@
 /*
- * creates.c - durable creates per second over the unix socket: creates SOCKET CLIENTS SECONDS
- * [NAMESPACE [COUNT]]
+ * creates.c - durable creates per second over the unix socket
  *
- * Each client keeps one connection and has one request on its way: a pod of about 300 bytes that no
- * node can take. A create counts when its 201 came, which is after the sync. With COUNT the pods
- * are named bench-0 ... and the run ends when all of them are there. Prints one line of JSON; our
- * own CPU time stands beside it.
+ *     creates SOCKET CLIENTS SECONDS [NAMESPACE [COUNT]]
+ *
+ * Each client has one connection and one request in flight: a pod of about 300 bytes that fits on
+ * no node. A create counts when its 201 arrives, which is after the sync. With COUNT the pods are
+ * named bench-0 ..., and the run ends when all exist. Prints one line of JSON, with this program's
+ * own CPU time.
  */
+
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -71,7 +73,7 @@ static void send_one(struct one *c, const char *ns, const char *prefix, unsigned
     c->sent_ns = now_ns();
 }
 
-/* True when a whole reply is there; anything but 201 ends the run. */
+/* Reads a part of a reply. True: the reply is complete. A status other than 201 ends the run. */
 static bool take_reply(struct one *c)
 {
     ssize_t n = read(c->fd, c->reply + c->got, sizeof(c->reply) - 1 - c->got);
@@ -126,7 +128,7 @@ int main(int argc, char **argv)
     struct rusage usage = {0};
     char prefix[32];
     const char *ns;
-    unsigned long count = 0; /* 0: as many as there is time for */
+    unsigned long count = 0; /* 0: until the time is over */
     unsigned long sent = 0;
     unsigned long made = 0;
     size_t done = 0;

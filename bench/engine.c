@@ -1,10 +1,11 @@
 /*
- * engine.c - how fast the engine decides, and what it holds in how much memory
+ * engine.c - the engine's decisions per second, and its memory
  *
- * bench_engine [FIGURE] [--nodes N] [--turns N] [--pods FILE] [--values FILE]: one JSON line a
- * figure; without FIGURE all of them. No I/O in what is timed; one core. bench/engine runs it, with
- * and without callgrind.
+ * bench_engine [FIGURE] [--nodes N] [--turns N] [--pods FILE] [--values FILE] prints one line of
+ * JSON for FIGURE, or for each figure. The timed parts do no I/O and use one core. bench/engine
+ * runs it, with and without callgrind.
  */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* engine_bench.h - what the figures of bench_engine share: clusters, jobs, time, a line of JSON */
+/* engine_bench.h - shared parts of bench_engine's figures: clusters, jobs, time, lines of JSON */
 #pragma once
 
 #include <stdbool.h>
@@ -14,29 +14,29 @@ enum {
 };
 
 struct bench {
-    const char *figure; /* only this one; NULL: all */
-    size_t nodes;       /* 0: what the figure says */
-    uint64_t turns;     /* 0: what the figure says */
-    const char *pods;   /* list of an openb trace; NULL: a mix made of a seed */
-    const char *values; /* table of policy mete; NULL: none, it places as fgd does */
+    const char *figure; /* the only figure to run; NULL: all */
+    size_t nodes;       /* 0: the figure's default */
+    uint64_t turns;     /* 0: the figure's default */
+    const char *pods;   /* pod list of an openb trace; NULL: a generated mix */
+    const char *values; /* table of policy mete; NULL: none, the policy places as fgd */
 };
 
-/* One figure: runs, and says its lines. */
+/* Runs a figure, and prints its lines. */
 typedef void (*bench_fn)(const struct bench *b);
 
 /* The same numbers in every run. */
 uint64_t bench_random(void);
 
-/* The end of the program where the engine or a file refuses what it must take. */
+/* End the program when the call failed. */
 void bench_need(enum mete_result result);
 void bench_need_not(struct err *e);
 
 /* `nodes` nodes "node-00000" of 8 gpus, labeled with a rack of 200 and a block of 1,000. */
 struct mete_engine *bench_cluster(const struct mete_options *options, size_t nodes);
-/* The same, whose gpus may be cut into MIG slices. */
+/* The same, with gpus that can be cut into MIG slices. */
 struct mete_engine *bench_flexible_cluster(const struct mete_options *options, size_t nodes);
 
-/* What a job of these figures is; {0} apart from id and pods is a pod of no gpu. */
+/* A job. With id and pods alone it asks for no gpu. */
 struct bench_job {
     uint64_t id;
     const char *queue;
@@ -55,14 +55,14 @@ struct bench_job {
 void bench_add(struct mete_engine *e, const struct bench_job *job);
 
 /*
- * Nanoseconds of this thread's processor time that `run` took. Everything that is measured goes
- * through here, so that callgrind can count by --toggle-collect=bench_time alone.
+ * The cpu time of this thread for `run`, in ns. All measured work goes through this function, so
+ * that callgrind can count with --toggle-collect=bench_time alone.
  */
 int64_t bench_time(void (*run)(void *arg), void *arg);
 
-/* `count` things took `ns`. */
+/* Prints a rate: `count` operations took `ns`. */
 void bench_say_rate(const char *figure, size_t nodes, uint64_t count, int64_t ns);
-/* One took this long, in ms; `count` of them ran. */
+/* Prints the mean time of `count` operations, in ms. */
 void bench_say_ms(const char *figure, size_t nodes, uint64_t count, int64_t ns);
 void bench_say(const char *figure, size_t nodes, double value, const char *unit);
 

@@ -1,8 +1,11 @@
 /*
- * Gangs: on 5,000 nodes in racks of 200, 60 % full, that find room anywhere or in one rack; and one
- * that evicts its way in among 40,000 pods. A turn is a submit, a cycle that places the gang, and
- * its end.
+ * engine_gangs.c - gangs: placed anywhere, in one rack, or by evictions
+ *
+ * The cluster has 5,000 nodes in racks of 200 and is 60 % full. Gangs find room anywhere or in one
+ * rack; another gang evicts some of 40,000 pods. A turn is a submit, a cycle that places the gang,
+ * and its end.
  */
+
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -45,7 +48,8 @@ static void run(void *arg)
     }
 }
 
-/* Jobs of one pod all over the cluster; then some end, so that what is free is scattered. */
+/* Fills the cluster with jobs of one pod and ends some of them, so that the free gpus are
+ * scattered. */
 static uint64_t fill(struct mete_engine *e, size_t nodes)
 {
     static const uint32_t sizes[] = {1, 1, 2, 1, 4, 1, 2, 8};
@@ -100,7 +104,7 @@ void bench_gangs(const struct bench *b)
         t.job.domains = t.gang->domains;
         t.job.n_domains = t.gang->n_domains;
         t.n = 1;
-        run(&t); /* the caches are there */
+        run(&t); /* fills the caches */
         t.n = b->turns > 0 ? b->turns : t.gang->turns;
         bench_say_ms(t.gang->figure, nodes, t.n, bench_time(run, &t));
     }
@@ -131,7 +135,7 @@ static void preempt(void *arg)
         abort();
 }
 
-/* All gpus are borrowed; a gang of 512 pods comes to take back what its queue owns. */
+/* All gpus are borrowed; a gang of 512 pods reclaims its queue's nominal quota. */
 static void gang_preempts(const struct bench *b, const char *figure, const struct bench_job *gang)
 {
     const size_t nodes = b->nodes > 0 ? b->nodes : NODES;
@@ -161,7 +165,7 @@ static void keep_room(void *arg)
         abort();
 }
 
-/* All gpus are held by jobs with time limits; room is kept for a gang of 512 pods. */
+/* All gpus are held by jobs with time limits; a gang of 512 pods gets a backfill reservation. */
 static void gang_keeps_room(const struct bench *b, const char *figure, const struct bench_job *gang)
 {
     const size_t nodes = b->nodes > 0 ? b->nodes : NODES;

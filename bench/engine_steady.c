@@ -1,7 +1,10 @@
 /*
- * The steady state: a cluster filled to 90 % of its gpu, then a pod comes and others end, in turn.
- * A decision is a pod that was placed or found to have no place; its release is part of it.
+ * engine_steady.c - the steady state: pods come and end on a full cluster
+ *
+ * The cluster is filled to 90 % of its gpu; then, in turn, a pod comes and others end. A decision
+ * is a pod that was placed or did not fit, with the release of its gpus.
  */
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,7 +39,7 @@ struct steady {
     int64_t full_milli; /* 0: FULL_MILLI */
     uint64_t turns;
     uint64_t failed;
-    /* A pod comes: its gpu in 1/1000, negative where it was not placed. */
+    /* Submits a pod. Returns its gpu in 1/1000, negative if the pod was not placed. */
     int64_t (*come)(struct steady *s);
     const struct openb *trace;
 };
@@ -95,12 +98,12 @@ static void measure(struct steady *s, const char *figure, size_t nodes, uint64_t
     ns = bench_time(turns, s);
     bench_say_rate(figure, nodes, n_turns, ns);
     if (s->failed > n_turns / 4)
-        abort(); /* that would not be a steady state */
+        abort(); /* not a steady state */
     mete_engine_free(s->e);
     free(s->live);
 }
 
-/* What engine_kinds of an openb trace look like, where there is no trace: 96 kinds. */
+/* Writes 96 kinds of pods like those of an openb trace, for runs without a trace. */
 static void make_pods(struct buf *to)
 {
     static const unsigned milli[] = {1000, 1000, 1000, 100, 200, 300, 500, 650};
@@ -192,7 +195,7 @@ void bench_steady_binpack(const struct bench *b)
     steady_openb(b, "binpack", "steady_openb_binpack");
 }
 
-/* As openb_engine_try, with the jobs of these programs. */
+/* As openb_engine_try, for a bench_job. */
 static int64_t try(struct steady *s, struct bench_job job)
 {
     struct mete_decisions d;
@@ -212,7 +215,7 @@ static int64_t come_whole(struct steady *s)
     return try(s, (struct bench_job){.gpus = 1});
 }
 
-/* A fifth, a third, a half or most of the compute; as much memory, or an amount of its own. */
+/* A share of a fifth, a third, a half or three quarters, with memory in proportion or in bytes. */
 static int64_t come_share(struct steady *s)
 {
     static const uint32_t milli[] = {200, 333, 500, 750};
@@ -223,8 +226,8 @@ static int64_t come_share(struct steady *s)
                       .gpus = 1, .gpu_milli = share, .gpu_bytes = r & 16 ? 0 : (INT64_C(8) << 30)});
 }
 
-/* Slices of an H100 in the mix of a cluster of notebooks and small services. Some of a full gpu is
- * never of use: 3g and 3g leave a slice of compute. So it counts as full earlier. */
+/* Slices of an H100, in the mix of a cluster of notebooks and small services. A full gpu has
+ * unusable parts: 3g and 3g leave a slice of compute. So FULL_MILLI_SLICES is smaller. */
 static int64_t come_slice(struct steady *s)
 {
     static const struct {
@@ -268,7 +271,7 @@ void bench_steady_shares(const struct bench *b)
     steady(b, "steady_shares", come_share);
 }
 
-/* Full, with jobs of all queues waiting: one ends, the one whose turn it is starts. */
+/* A full cluster with waiting jobs in all queues: a job ends, and the next one in turn starts. */
 struct queues {
     struct mete_engine *e;
     char names[QUEUES][16];

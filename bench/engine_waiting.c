@@ -1,4 +1,5 @@
-/* What waits: plans for it, what it costs to have it, how much memory it takes, why it waits. */
+/* engine_waiting.c - the cost of waiting workloads: plans, cycles, memory, reasons */
+
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@ enum {
     CLASSES = 96
 };
 
-/* Whole gpus 1, 1, 2, 4 or 8, in CLASSES kinds. */
+/* Adds a job of 1, 2, 4 or 8 whole gpus, of one of CLASSES kinds. */
 static void add(struct mete_engine *e, uint64_t id)
 {
     static const uint32_t sizes[] = {1, 1, 2, 1, 4, 1, 2, 8};
@@ -24,7 +25,7 @@ static void add(struct mete_engine *e, uint64_t id)
 
 struct turns {
     struct mete_engine *e;
-    uint64_t next; /* the id */
+    uint64_t next; /* the next id */
     uint64_t n;
     int64_t now_ns;
 };
@@ -48,7 +49,7 @@ static void submits(void *arg)
     }
 }
 
-/* Those that were placed first end, one by one. */
+/* Ends the jobs that were placed first, one by one. */
 static void ends(void *arg)
 {
     struct turns *t = arg;
@@ -60,8 +61,8 @@ static void ends(void *arg)
     }
 }
 
-/* A full cluster, 10,000 wait, of all kinds, and each has its time; a submit and an end, and then
- * all are looked at for an earlier time. */
+/* A full cluster with 10,000 waiting jobs of all kinds, each with a start time: a submit, an end,
+ * and a search for earlier start times of all. */
 void bench_plan(const struct bench *b)
 {
     const size_t nodes = b->nodes > 0 ? b->nodes : 1000;
@@ -85,7 +86,7 @@ void bench_plan(const struct bench *b)
     mete_engine_free(t.e);
 }
 
-/* A full cluster, many waiting: a cycle that places nothing, and one after a job ended. */
+/* A full cluster with many waiting jobs: a cycle that places nothing, and a cycle after an end. */
 void bench_backlog(const struct bench *b)
 {
     const size_t nodes = b->nodes > 0 ? b->nodes : 1000;
@@ -126,7 +127,7 @@ void bench_memory(const struct bench *b)
     mete_engine_free(t.e);
 }
 
-/* The `n` from that one on. */
+/* Asks for the reasons of `n` jobs, from `next` on. */
 static void ask(void *arg)
 {
     struct turns *t = arg;
@@ -146,7 +147,7 @@ static uint64_t find_waiting(struct mete_engine *e, uint32_t position)
     return id;
 }
 
-/* Of the 100th, and of those so far behind that nothing is said of their start. */
+/* Reasons of the 100th job, and of jobs so late in the order that the engine estimates no start. */
 void bench_why(const struct bench *b)
 {
     const size_t nodes = b->nodes > 0 ? b->nodes : 1000;

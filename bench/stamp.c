@@ -1,5 +1,5 @@
-/* stamp.c - a job whose first instruction that counts is taking the time: stamp FILE writes ns of
- * CLOCK_MONOTONIC */
+/* stamp.c - a job that takes the time first: stamp FILE writes ns of CLOCK_MONOTONIC */
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,11 +1,12 @@
 /*
- * store_commits - durable transactions a second on a real directory: 1, 16 and 64 in flight
+ * store_commits.c - durable transactions per second on a real directory: 1, 16 and 64 in flight
  *
  *     store_commits DIR [SECONDS]
  *
- * Each makes one new object of 300 bytes and, when it is durable, the next. DIR is to be empty and
- * on the disk that is measured; a subdirectory for each figure stays in it.
+ * Each client creates an object of 300 bytes, and the next one when the object is durable. DIR must
+ * be empty and on the measured disk; a subdirectory for each figure stays in it.
  */
+
 #include <inttypes.h>
 #include <stdio.h>
 

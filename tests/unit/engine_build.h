@@ -1,4 +1,4 @@
-/* engine_build.h - short ways to say nodes and jobs to the engine, for its tests */
+/* engine_build.h - short forms of nodes and jobs for the engine's tests */
 #pragma once
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ struct node_spec {
     const char *name;
     unsigned gpus;
     const char *model; /* NULL: "h100" */
-    unsigned sick;     /* bits: these gpus are not healthy */
+    unsigned sick;     /* bits: unhealthy gpus */
     int64_t cpu;       /* milli; 0: 64 cpus */
     const char *label; /* of key "disk" */
     const char *taint; /* of key "dedicated", NoSchedule */
@@ -62,7 +62,7 @@ struct job_spec {
     uint64_t id;
     uint32_t gpus;
     const char *model;
-    uint32_t milli; /* of each gpu; 0: all */
+    uint32_t milli; /* of each gpu; 0: whole gpus */
     int64_t gpu_bytes;
     bool is_linked;
     int64_t cpu; /* milli; 0: 1 cpu */
@@ -79,13 +79,13 @@ struct job_spec {
     int64_t estimate_s;
     int32_t qos;
     uint32_t pods;         /* 0: 1 */
-    uint32_t least;        /* of these; 0: all */
+    uint32_t least;        /* min_count; 0: all pods */
     const char *label;     /* of key "disk" */
     const char *tolerates; /* value of key "dedicated" */
     const char *node;
     const char *reservation;
-    const char *restored_on; /* for restore_job: gpus 0 .. gpus-1 of that node */
-    unsigned restored_at;    /* the first gpu there */
+    const char *restored_on; /* for restore_job: the node */
+    unsigned restored_at;    /* its first gpu */
 };
 
 struct job_parts {
@@ -171,7 +171,7 @@ static inline enum mete_result restore_job(struct mete_engine *e, struct job_spe
     return mete_workload_restore(e, job_parts(s, &parts), &placement);
 }
 
-/* Runs a cycle and writes what it decided: "1:a(0,1) 2:b 3 for 4": 3 has to go for 4. */
+/* Runs a cycle and writes its decisions: "1:a(0,1) 2:b 3 for 4" (3 is evicted for 4). */
 static inline const char *cycle_text(struct mete_engine *e, int64_t now_s, char *text, size_t size)
 {
     struct mete_decisions d;

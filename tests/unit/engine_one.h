@@ -1,4 +1,4 @@
-/* engine_one.h - tests of one engine each, which adds up in the end */
+/* engine_one.h - tests with one engine each, whose state is checked at the end */
 #pragma once
 
 #include "engine_build.h"

@@ -1,5 +1,5 @@
-/* Node affinity, pods together, apart and spread: what people are told, and what else it touches.
- */
+/* test_engine_affinity.c - node affinity and rules about other pods: reasons and side effects */
+
 #include "engine/affinity/affinity.h"
 #include "engine/state.h"
 #include "engine_build.h"
@@ -25,7 +25,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* With 8 gpus and 16 cpus; `zone` may be NULL. */
+/* Adds a node with 8 gpus and 16 cpus; `zone` may be NULL. */
 static void put_node(const char *name, const char *zone)
 {
     const struct mete_amount capacity[] = {{"cpu", 16000}};
@@ -59,8 +59,9 @@ struct pod_spec {
     uint32_t count;
     int32_t priority;
     int64_t limit_s;
-    struct mete_pod_rule rule; /* of its own app, unless it names labels; topology NULL: none */
-    const char *zone;          /* node affinity */
+    struct mete_pod_rule
+        rule; /* about pods of the same app, unless labels are set; topology NULL: no rule */
+    const char *zone; /* node affinity */
     const char *likes_zone;
 };
 
@@ -143,7 +144,7 @@ static void keeps_apart_and_says_who_is_there(void **state)
     assert_string_equal(r.message, "pod anti-affinity of job 1 keeps away app=x on host (a)");
     assert_string_equal(r.nodes[1].text, "pod anti-affinity of job 2 keeps away app=x on host");
     assert_true(would_start_if(&r, "job 1 ends"));
-    assert_int_equal(r.estimate_to_ns, 0); /* no plan knows */
+    assert_int_equal(r.estimate_to_ns, 0); /* no plan has a time for it */
     OK(mete_workload_remove(engine, 1));
     CYCLE(11, "3:a");
 }
@@ -189,8 +190,9 @@ static void the_first_of_its_own_kind_may_start_and_the_others_follow(void **sta
     r = why(4);
     assert_string_equal(r.message, "pod affinity app=y on zone: no such pod is there (a)");
     assert_true(would_start_if(&r, "it does not ask for pod affinity app=y on zone (on a)"));
-    POD(.id = 5, .app = "y", .zone = "z2"); /* behind it in the order: then it is its turn again */
-    CYCLE(11, "5:b 4:b 3:b(0,1,2,3,4,5,6,7)"); /* by job 4, which is an x, too */
+    POD(.id = 5, .app = "y",
+        .zone = "z2"); /* later in the order: after it, job 4 has its turn again */
+    CYCLE(11, "5:b 4:b 3:b(0,1,2,3,4,5,6,7)"); /* beside job 4, which also is an x */
 }
 
 static void spreads_and_says_the_skew(void **state)
@@ -228,7 +230,7 @@ static void likes_what_it_is_told_to_before_it_packs(void **state)
     CYCLE(11, "2:b(0)");
     POD(.id = 3, .app = "x", .gpus = 1,
         .rule = {.kind = METE_RULE_APART, .topology = "host", .weight = 100});
-    CYCLE(12, "3:b(1)"); /* not by job 1; of the others the fuller one */
+    CYCLE(12, "3:b(1)"); /* not beside job 1; of the other nodes the fuller one */
     POD(.id = 4, .app = "x", .gpus = 1,
         .rule = {.kind = METE_RULE_SPREAD, .topology = "host", .weight = 1, .max_skew = 1});
     CYCLE(13, "4:c(0)");
@@ -249,7 +251,7 @@ static void says_that_no_node_is_of_the_kind(void **state)
     assert_true(would_start_if(&r, "it does not ask for the node affinity zone=z9 (on a)"));
 }
 
-/* Room kept for one that other pods keep away would stand empty. */
+/* Room for a pod that other pods keep away would stay empty. */
 static void keeps_no_room_for_one_that_others_keep_away(void **state)
 {
     (void)state;
@@ -315,7 +317,7 @@ static void refuses_what_cannot_be(void **state)
     assert_int_equal(mete_workload_label(engine, 1, &labels, 0), METE_INVALID);
 }
 
-/* Rules that nobody has any more are forgotten, also where pods that they looked at stay. */
+/* Unused rules are forgotten, also if matching pods stay. */
 static void forgets_rules_that_are_gone(void **state)
 {
     char key[32];

@@ -1,8 +1,11 @@
 /*
- * Random pods with random rules about nodes and about each other, on random nodes, against a second
- * scheduler written straight from what Kubernetes' documentation defines: each placement had to be
- * allowed at that moment and on a node that is wished for most; whatever waits fits nowhere.
+ * test_engine_affinity_prop.c - random affinity rules against a naive scheduler
+ *
+ * Random pods have random rules about nodes and about each other. A second scheduler, written
+ * straight from Kubernetes' documentation, checks the engine: each placement was allowed at that
+ * moment, and on a node with the highest preference; waiting pods fit nowhere.
  */
+
 #include "../prop.h"
 #include "affinity_naive.h"
 #include "base/attr.h"
@@ -114,7 +117,7 @@ static void tell_pod(struct model *m, int id)
                                           }) == METE_OK);
 }
 
-/* Random ones. */
+/* Random nodes, pods and rules. */
 
 static struct mete_requirement random_node_requirement(struct model *m)
 {
@@ -217,7 +220,7 @@ static void add_pod(struct model *m)
         .n_rules = prop_chance(&m->prop, 60) ? 1 + prop_below(&m->prop, RULES) : 0,
         .node = {-1, -1, -1},
     };
-    p->min_count = 1 + (uint32_t)prop_below(&m->prop, p->count); /* the others come and go */
+    p->min_count = 1 + (uint32_t)prop_below(&m->prop, p->count); /* further pods are elastic */
     for (size_t i = 0; i < p->n_rules; i++)
         random_rule(m, p, &p->rules[i]);
     random_terms(m, p);
@@ -277,7 +280,7 @@ static int node_named(const char *name)
     return -1;
 }
 
-/* One pod of a decision, with those before it where they are. */
+/* Checks one pod of a decision, beside the pods placed before. */
 static void check_placed(struct model *m, int id, const struct mete_pod_placement *at)
 {
     struct model_pod *p = &m->affinity.pods[id];
@@ -314,7 +317,7 @@ static void run_cycle(struct model *m)
     }
 }
 
-/* A line that says what would help is true, and asking changes nothing. */
+/* Each "would start if" line is true, and the question changes nothing. */
 static void ask_why(struct model *m)
 {
     int id = 1 + (int)prop_below(&m->prop, PODS);
@@ -367,7 +370,7 @@ static void on_line(void *arg, const char *line, size_t size)
     buf_add(&m->recording, line, size);
 }
 
-/* What was told to the engine makes another the same. */
+/* The recording of the engine makes another engine the same. */
 static void replay(struct model *m, const struct mete_options *options)
 {
     struct mete_engine *again = mete_engine_new(options);

@@ -1,4 +1,5 @@
-/* Conservative backfill: each that waits has its time, and nobody behind it takes it away. */
+/* test_engine_claim.c - conservative backfill: start times hold */
+
 #include "../prop.h"
 #include "engine/plan/claim.h"
 #include "engine_one.h"
@@ -10,7 +11,7 @@ static int setup_plan(void **state)
     return 0;
 }
 
-/* When its claim starts; 0: it has none. */
+/* The start of the workload's claim; 0: no claim. */
 static int64_t claim_s(uint64_t id)
 {
     const struct claim *c = engine_workload(engine, id)->claim;
@@ -123,7 +124,8 @@ static void a_late_job_takes_all_claims_with_it(void **state)
     assert_int_equal(claim_s(3), 360);
 }
 
-/* 4 comes when there is room before the time of 3, which has not looked again: it is for 3. */
+/* Job 4 comes when there is room before the start time of job 3, which has not searched again. The
+ * room is for job 3. */
 static void the_first_of_a_kind_has_its_first_time(void **state)
 {
     (void)state;
@@ -197,8 +199,8 @@ static void a_queue_may_have_a_depth_of_its_own(void **state)
 }
 
 /*
- * Random jobs that run for exactly their time limit. Each that waits starts by the time it was
- * first told; and that is the time at which it would be without those who come later.
+ * Random jobs run for exactly their time limit. Each waiting job starts by its first start time,
+ * which is also its start time without the jobs that come later.
  */
 enum {
     EARLY = 30,
@@ -212,8 +214,8 @@ static const char *const node_names[NODES] = {"n0", "n1", "n2"};
 struct story {
     struct job_spec jobs[JOBS + 1];
     int64_t starts_s[JOBS + 1];
-    int64_t told_s[JOBS + 1];  /* last */
-    int64_t first_s[JOBS + 1]; /* told */
+    int64_t told_s[JOBS + 1];  /* the last start time told */
+    int64_t first_s[JOBS + 1]; /* the first start time told */
 };
 
 static void tell(struct story *s, struct prop *prop)
@@ -282,7 +284,7 @@ static void play(struct story *s, uint64_t n_jobs, uint32_t depth, uint64_t seed
     mete_engine_free(e);
 }
 
-static void nobody_is_delayed_by_those_behind_him(void **state)
+static void later_jobs_delay_no_earlier_job(void **state)
 {
     struct prop_seeds seeds = prop_seeds(200);
 
@@ -324,7 +326,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(keeps_out_of_reservations_made_in_advance, setup_plan,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_queue_may_have_a_depth_of_its_own, setup_plan, teardown),
-        cmocka_unit_test(nobody_is_delayed_by_those_behind_him),
+        cmocka_unit_test(later_jobs_delay_no_earlier_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

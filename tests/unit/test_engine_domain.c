@@ -1,8 +1,11 @@
 /*
- * Gangs in one domain: small cases, then random clusters with blocks, racks and NVLink domains
- * against a naive placer, which tries every domain in the same order with the same fill. A failing
- * seed is printed; PROP_SEED=N replays it.
+ * test_engine_domain.c - gangs in one domain, also against a naive placer
+ *
+ * Small cases; then random clusters with blocks, racks and NVLink domains against a naive placer,
+ * which tries every domain in the same order with the same fill. A failing seed is printed;
+ * PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -24,7 +27,7 @@ static const char *const keys[KEYS] = {"clique", "rack", "block"};
 struct place {
     const char *name;
     unsigned gpus;
-    const char *labels[KEYS]; /* NULL: not there */
+    const char *labels[KEYS]; /* NULL: no label */
     bool is_cordoned;
     unsigned sick;
     int64_t cpu; /* milli; 0: 64 cpus */
@@ -142,7 +145,7 @@ static void takes_the_tightest_domain_that_holds_all(void **state)
     struct mete_engine *e = cluster();
 
     (void)state;
-    hold(e, 1, "a0", 4); /* r1 has 4 left, */
+    hold(e, 1, "a0", 4); /* r1 has 4 left */
     hold(e, 2, "c0", 2); /* r3 has 6 */
     assert_int_equal(
         add(e,
@@ -170,7 +173,8 @@ static void a_preferred_rack_in_a_required_block(void **state)
 
     (void)state;
     hold(e, 1, "a0", 1);
-    assert_int_equal(add(e, g), METE_OK); /* no rack has three nodes; b1 has three free ones */
+    assert_int_equal(add(e, g),
+                     METE_OK); /* no rack has three nodes; block b1 has three free nodes */
     assert_string_equal(cycle(e), "11:a1(0,1,2,3) 11:b0(0,1,2,3) 11:b1(0,1,2,3)");
     hold(e, 2, "c0", 1);
     hold(e, 3, "d0", 1);
@@ -206,7 +210,7 @@ static void each_set_in_its_rack_all_in_one_block(void **state)
 
     (void)state;
     hold(e, 1, "a0", 3);
-    hold(e, 2, "b0", 3); /* 5 are free in each rack of b1 */
+    hold(e, 2, "b0", 3); /* 5 gpus are free in each rack of b1 */
     assert_int_equal(add(e, (struct gang){.id = 11,
                                           .pods = 2,
                                           .gpus = 4,
@@ -221,7 +225,7 @@ static void each_set_in_its_rack_all_in_one_block(void **state)
     mete_engine_free(e);
 }
 
-/* The first set would take the rack that the second one needs. */
+/* The first set would take the rack that the second set needs. */
 static void an_earlier_set_makes_way(void **state)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -382,7 +386,7 @@ static void a_new_label_moves_a_node_to_another_domain(void **state)
     assert_int_equal(put(e, (struct place){.name = "a0", .gpus = 4, .labels = {NULL, "r4", "b1"}}),
                      METE_OK);
     assert_string_equal(cycle(e), "11:a0(0,1,2,3) 11:d0(0,1,2,3) 11:d1(0,1,2,3)");
-    /* what was placed stays, and is not held against the decision */
+    /* a placed workload stays, and the check accepts it */
     assert_int_equal(put(e, (struct place){.name = "a0", .gpus = 4, .labels = {NULL, "r1", "b1"}}),
                      METE_OK);
     assert_string_equal(cycle(e), "");
@@ -422,7 +426,7 @@ static void room_is_kept_in_the_rack_that_is_free_first(void **state)
             (struct gang){
                 .id = 11, .pods = 2, .gpus = 4, .domains = {{"rack", true}}, .n_domains = 1}),
         METE_OK);
-    /* over nodes alone b0 and a1 would be free soonest; in one rack it is b0 and b1, at 1000 s */
+    /* without racks b0 and a1 would be free soonest; in one rack b0 and b1, at 1000 s */
     assert_int_equal(add_job(e, (struct job_spec){.id = 12, .gpus = 3}), METE_OK);
     assert_int_equal(add_job(e, (struct job_spec){.id = 13, .gpus = 3, .limit_s = 800}), METE_OK);
     assert_int_equal(add_job(e, (struct job_spec){.id = 14, .gpus = 3, .limit_s = 950}), METE_OK);
@@ -455,7 +459,7 @@ static void hold_weakly(struct mete_engine *e, uint64_t id, const char *node, un
                      METE_OK);
 }
 
-/* The two cheapest are in two racks; one rack has one that stays. */
+/* The two cheapest victims are in two racks; one rack has a job that stays. */
 static void evicts_in_one_rack_where_that_costs_least(void **state)
 {
     struct mete_engine *e = cluster();
@@ -481,7 +485,7 @@ static void evicts_in_one_rack_where_that_costs_least(void **state)
                                           .domains = {{"rack", true}},
                                           .n_domains = 1}),
                      METE_OK);
-    /* r2 costs 4 + 2 gpus, r4 3 + 2 + 2, r3 8, r1 has one that stays */
+    /* r2 costs 4 + 2 gpus, r4 3 + 2 + 2, r3 8; r1 has a job that stays */
     assert_string_equal(cycle(e), "3 for 11 4 for 11");
     assert_int_equal(mete_workload_remove(e, 3), METE_OK);
     assert_string_equal(cycle(e), "");
@@ -526,7 +530,7 @@ struct model {
     uint64_t seed;
     bool evicts;
     size_t n_evicted;
-    bool keeps_room; /* backfill reservations are made: what fits may have to wait */
+    bool keeps_room; /* the engine makes backfill reservations: jobs that fit may wait */
     struct place nodes[NODES];
     bool has_node[NODES];
     struct gang gangs[JOBS + 1];
@@ -566,7 +570,7 @@ static unsigned free_gpus(const struct model *m, const int *held, size_t node)
     return used > healthy ? 0 : healthy - used;
 }
 
-/* Nodes change only while they are empty, so what is held is healthy. */
+/* Nodes change only while empty, so held gpus are healthy. */
 static void count_held(const struct model *m, int *held)
 {
     memset(held, 0, NODES * sizeof(*held));
@@ -601,10 +605,10 @@ static const char *value_of(const struct model *m, size_t node, const char *key)
 struct naive {
     const struct model *m;
     const struct gang *gang;
-    const char *relaxed; /* a key that need not be the same */
+    const char *relaxed; /* a key whose domains are not required */
 };
 
-/* The nodes of `in` that share with `first` what the asks require. False: `first` lacks it. */
+/* The nodes of `in` in the required domains of `first`. False: `first` lacks a required label. */
 static bool naive_domain(const struct naive *v, const struct mete_domain *asks, size_t n,
                          const bool *in, size_t first, bool *ret)
 {
@@ -646,7 +650,7 @@ static bool naive_set(const struct naive *v, const int *held, const bool *in, in
     return false;
 }
 
-/* Is there any choice of domains with room for all? */
+/* Does any choice of domains have room for all sets? */
 static bool naive_fits(const struct model *m, const struct gang *g, const char *relaxed)
 {
     const struct naive v = {m, g, relaxed};
@@ -716,7 +720,7 @@ static void note_placed(struct model *m, const struct mete_decisions *d)
     }
 }
 
-/* Those that are evicted go at once, and whoever that was for starts. */
+/* Ends victims at once; then their preemptor starts. */
 static void run_cycle(struct model *m, int64_t now_s)
 {
     struct mete_decisions d;
@@ -785,7 +789,7 @@ static void check_waiting(struct model *m, uint64_t id)
     if (!m->keeps_room)
         CHECK(m, !naive_fits(m, g, NULL));
     if (!prop_chance(&m->prop, 15))
-        return; /* reasons are dear */
+        return; /* reasons are slow */
     CHECK(m, mete_why(m->engine, id, 0, &r) == METE_OK);
     CHECK(m, engine_hash(m->engine) == hash);
     anywhere.n_domains = 0;
@@ -842,7 +846,7 @@ static void step(struct model *m, int64_t now_s)
     }
 }
 
-/* How many were evicted. */
+/* Returns the number of evictions. */
 static size_t run_seed(uint64_t seed)
 {
     static const char *const policies[] = {"binpack", "spread", "mete", "random"};

@@ -1,4 +1,5 @@
-/* Workloads that start with fewer pods, grow and shrink. */
+/* test_engine_elastic.c - workloads that start with fewer pods, grow and shrink */
+
 #include "../prop.h"
 #include "engine/state.h"
 #include "engine_one.h"
@@ -37,7 +38,7 @@ static void waits_for_its_least_and_no_more(void **state)
     CYCLE(12, "2:a(0) 2:a(1) 2:a(2) 2:a(3)");
 }
 
-/* Everybody else in the queue comes first. */
+/* All other workloads in the queue come first. */
 static void grows_only_into_what_is_left_over(void **state)
 {
     (void)state;
@@ -47,7 +48,7 @@ static void grows_only_into_what_is_left_over(void **state)
     CYCLE(10, "1:a(0) 2:a(2,3) 1:a(1)");
     JOB(.id = 3, .gpus = 4);
     END(2);
-    CYCLE(11, ""); /* the room is kept for 3 */
+    CYCLE(11, ""); /* the room is for job 3 */
     JOB(.id = 4, .gpus = 2);
     CYCLE(12, "");
 }
@@ -74,7 +75,7 @@ static void gives_one_pod_back_and_takes_it_again(void **state)
     END(1);
 }
 
-/* One pod goes, not the job with the lowest priority. */
+/* The engine evicts an elastic pod, not the job with the lowest priority. */
 static void shrinks_before_others_are_evicted(void **state)
 {
     const struct mete_quota quota = {"gpu", 4000, 0, METE_UNLIMITED};
@@ -109,7 +110,7 @@ static void shrinks_before_others_are_evicted(void **state)
     }
 }
 
-/* The caller keeps count: pods beyond the least under ids of their own. */
+/* The caller submits elastic pods as workloads with own ids. */
 static void elastic_of_the_callers_wait_behind_all_and_go_before_all(void **state)
 {
     const struct mete_quota quota = {"gpu", 4000, 0, METE_UNLIMITED};
@@ -133,7 +134,7 @@ static void elastic_of_the_callers_wait_behind_all_and_go_before_all(void **stat
     OK(mete_why(engine, 6, 11 * SECOND, &r));
     assert_string_equal(r.code_text, "QuotaExceeded");
     OK(mete_queue_view(engine, 1, &v));
-    assert_int_equal(v.running, 1); /* of two, the extras not counted */
+    assert_int_equal(v.running, 1); /* of two; elastic pods do not count */
     JOB(.id = 3, .gpus = 2, .queue = "q");
     mete_cycle(engine, 12 * SECOND, 0, &d);
     assert_int_equal(d.n_evictions, 1);
@@ -141,7 +142,7 @@ static void elastic_of_the_callers_wait_behind_all_and_go_before_all(void **stat
     assert_false(d.evictions[0].is_of_pod);
     OK(mete_workload_unplace(engine, d.evictions[0].workload));
     assert_true(strncmp(cycle_text(engine, 13, text, sizeof(text)), "3:a(", 4) == 0);
-    CYCLE(14, ""); /* it evicts nobody */
+    CYCLE(14, ""); /* an elastic pod evicts no workload */
 }
 
 static void comes_back_with_the_pods_that_it_had(void **state)
@@ -201,8 +202,8 @@ static void says_what_is_wrong(void **state)
     assert_int_equal(mete_workload_add(engine, &parts.workload), METE_INVALID);
 }
 
-/* Random elastic jobs and others in two queues: between the least and the most, never a pod twice,
- * and what is evicted goes. */
+/* Random elastic jobs and others in two queues: each has from the least to the most pods, never a
+ * pod twice, and victims end. */
 enum {
     JOBS = 16,
     PODS = 5,
@@ -218,7 +219,7 @@ struct world {
     uint32_t least[JOBS + 1];
     uint32_t most[JOBS + 1];
     unsigned placed[JOBS + 1]; /* bits */
-    unsigned n_shrunk;         /* for others */
+    unsigned n_shrunk;         /* elastic pods evicted for other jobs */
 };
 
 #define HOLDS(w, condition)                                                               \
@@ -363,7 +364,7 @@ static unsigned run_seed(uint64_t seed)
             HOLDS(&w, engine_hash(w.engine) == before);
         }
     }
-    for (int i = 0; i < 30; i++) /* what fits has grown: nothing moves any more */
+    for (int i = 0; i < 30; i++) /* all that fits has started: no further decisions */
         run_cycle(&w);
     mete_engine_free(w.engine);
     return w.n_shrunk;
@@ -377,7 +378,7 @@ static void stays_between_the_least_and_the_most(void **state)
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
         n_shrunk += run_seed(seed);
-    assert_true(n_shrunk > 0 || seeds.end - seeds.first < 10); /* it happens */
+    assert_true(n_shrunk > 0 || seeds.end - seeds.first < 10); /* jobs do shrink */
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Streams of jobs that never end: who gets how much of the cluster in the long run. */
+/* test_engine_fair.c - shares of the cluster in the long run, over endless streams of jobs */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -46,7 +47,7 @@ static void stream_second(struct stream *s, int64_t now_s)
         s->running[s->n_running++] = d.placements[i].workload;
         stream_add(s, s->queue_of[d.placements[i].workload]);
     }
-    assert_int_equal(s->n_running, STREAM_GPUS); /* none is idle */
+    assert_int_equal(s->n_running, STREAM_GPUS); /* no gpu is idle */
     for (size_t i = s->n_running; i > 0; i--) {
         s->used[s->queue_of[s->running[i - 1]]]++;
         if (!prop_chance(&s->prop, 10))
@@ -56,8 +57,8 @@ static void stream_second(struct stream *s, int64_t now_s)
     }
 }
 
-/* Queues that always want more get their weights' parts of the cluster: to a gpu, and where the
- * past counts to a fiftieth. */
+/* Queues that always have waiting jobs get the cluster by their weights: within a gpu, and with
+ * past usage within a fiftieth. */
 static void shares_converge_to_weights(void **state)
 {
     static struct stream s;

@@ -1,4 +1,5 @@
-/* Estimated starts: where they come from, and how often they hold. */
+/* test_engine_foresee.c - estimated starts: their basis, and how often they hold */
+
 #include <inttypes.h>
 
 #include "../prop.h"
@@ -32,7 +33,7 @@ static void says_when_by_the_time_limits_of_those_before(void **state)
     assert_int_equal(r.estimate_to_ns / SECOND, 1150 + 28);
     assert_string_equal(r.estimate_basis, "time limits of running jobs");
     assert_int_equal(why(engine, 4, 1010).estimate_to_ns / SECOND, 1200 + 38);
-    r = why(engine, 5, 1010); /* 4 may run for ever */
+    r = why(engine, 5, 1010); /* job 4 has no time limit */
     assert_int_equal(r.estimate_to_ns, 0);
     assert_null(r.estimate_basis);
     CYCLE(1020, "");
@@ -49,7 +50,8 @@ static void takes_the_first_of_those_that_may_be_free_at_any_moment(void **state
     JOB(.id = 3, .gpus = 1, .limit_s = 100);
     JOB(.id = 4, .gpus = 1, .limit_s = 100, .label = "ssd");
     CYCLE(1001, "");
-    assert_int_equal(why(engine, 4, 1200).estimate_to_ns / SECOND, 1300 + 20); /* behind 3, on a */
+    assert_int_equal(why(engine, 4, 1200).estimate_to_ns / SECOND,
+                     1300 + 20); /* after job 3, on node a */
 }
 
 static void says_when_a_reservation_begins(void **state)
@@ -78,7 +80,7 @@ static void says_when_a_reservation_begins(void **state)
     assert_int_equal(why(engine, 2, 1000).estimate_to_ns / SECOND, 3000);
 }
 
-/* How much of their limits jobs use, nine in ten, is learned from those that ended. */
+/* The engine learns from ended jobs what part of their limits nine in ten jobs use. */
 static void learns_how_much_of_the_limits_is_used(void **state)
 {
     (void)state;
@@ -97,8 +99,8 @@ static void learns_how_much_of_the_limits_is_used(void **state)
 }
 
 /*
- * A made-up trace: heavy-tailed run times, limits of 1 to 10 times these as users give them, more
- * asked for than there is for a while. What is said when a job is submitted holds for four in five.
+ * A synthetic trace has heavy-tailed run times, limits of 1 to 10 times these, and for a while more
+ * requests than gpus. The estimate at a job's submission holds for four in five jobs.
  */
 enum {
     JOBS = 600,
@@ -230,7 +232,7 @@ enum {
     PLACES = 6
 };
 
-/* Of one seed; with `label` all nodes have it, and all jobs ask for it. */
+/* A crowded engine of one seed. With `label`, all nodes have it and all jobs ask for it. */
 static struct mete_engine *crowded(uint64_t seed, const char *label)
 {
     static const char *const names[PLACES] = {"p0", "p1", "p2", "p3", "p4", "p5"};
@@ -266,7 +268,7 @@ static struct mete_engine *crowded(uint64_t seed, const char *label)
     return e;
 }
 
-/* Of those that ask for a label it is found out alone, for each group, when each may start. */
+/* For jobs that ask for a label, the engine searches the start times of each group alone. */
 static void tells_the_same_where_groups_learn_from_others(void **state)
 {
     struct prop_seeds seeds = prop_seeds(20);

@@ -1,4 +1,5 @@
-/* Groups found without reading what is asked for again: they are those that reading gives. */
+/* test_engine_group_cache.c - groups from the cache are those that reading gives */
+
 #include "engine/state.h"
 #include "engine_build.h"
 #include "test.h"
@@ -35,7 +36,7 @@ static const char *const models[] = {"h100"};
 static const struct mete_toleration toleration = {.key = "gpu", .is_exists = true};
 static const struct mete_label selected = {"disk", "ssd"};
 
-/* The same job, with one thing changed; false: there are no more. */
+/* Changes one request of the job. False: no more changes. */
 static bool change(size_t i, struct job_parts *p)
 {
     struct mete_pod_set *set = &p->set;
@@ -96,7 +97,7 @@ static void what_says_the_same_is_in_the_same_group(void **state)
     (void)state;
     assert_ptr_equal(add_base(), g);
     (void)job_parts(base, &p);
-    p.set.gpu_milli = 1000; /* all of each */
+    p.set.gpu_milli = 1000; /* whole gpus */
     assert_ptr_equal(add(&p), g);
     (void)job_parts(base, &p);
     p.set.requests = turned;

@@ -1,8 +1,10 @@
 /*
- * Room that is kept is there in time: a small case, then random jobs that end at their limits, on
- * random nodes; for whom room is kept from some moment on starts by then. A failing seed is
- * printed; PROP_SEED=N replays it.
+ * test_engine_kept.c - room that is kept is free in time
+ *
+ * A small case; then random jobs that end at their limits, on random nodes: a job with a backfill
+ * reservation starts by the reservation's time. A failing seed is printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -18,7 +20,7 @@ enum {
     FIRST_S = 100
 };
 
-/* Of four gpus two have room for it beside the shares of job 1, all the time. */
+/* Two of four gpus have room for the share beside the shares of job 1, all the time. */
 static void a_share_waits_for_gpus_that_it_could_not_have_before(void **state)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -42,8 +44,8 @@ struct model {
     struct prop prop;
     uint64_t seed;
     struct job_spec jobs[JOBS + 1];
-    int64_t end_s[JOBS + 1];     /* 0: it has not started */
-    int64_t latest_ns[JOBS + 1]; /* it starts by then */
+    int64_t end_s[JOBS + 1];     /* 0: not started */
+    int64_t latest_ns[JOBS + 1]; /* the job starts by this time */
     size_t n_kept;
 };
 

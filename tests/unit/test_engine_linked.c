@@ -1,8 +1,10 @@
 /*
- * Pods whose gpus are to be in one link group: small cases, then random nodes and jobs against a
- * naive count. A failing seed is printed; PROP_SEED=N
- * replays it.
+ * test_engine_linked.c - pods whose gpus must be in one link group
+ *
+ * Small cases; then random nodes and jobs against a naive count. A failing seed is printed;
+ * PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -82,7 +84,7 @@ static void more_than_a_group_has_never_fits(void **state)
     assert_string_equal(r.message, "needs 5 linked gpus on one node; the largest has 4 (a)");
     assert_int_equal(
         add_job(e, (struct job_spec){.id = 12, .gpus = 1, .is_linked = true, .node = "b"}),
-        METE_OK); /* one is linked with itself */
+        METE_OK); /* a single gpu always is linked */
     assert_string_equal(cycle(e), "12:b(0)");
     mete_engine_free(e);
 }
@@ -99,7 +101,7 @@ static void parts_of_gpus_are_not_linked(void **state)
     mete_engine_free(e);
 }
 
-/* Of a node with a link group of gpus 0 to 3, and one of 4 to 7, two are held in each. */
+/* A node with link groups of gpus 0 to 3 and 4 to 7, and two held gpus in each. */
 static struct mete_engine *two_halves(const struct mete_moves *moves, int64_t first_limit_s,
                                       int64_t second_limit_s)
 {
@@ -133,7 +135,7 @@ static void room_is_kept_in_the_group_that_is_free_first(void **state)
     assert_int_equal(add_job(e, (struct job_spec){.id = 12, .gpus = 1, .limit_s = 200}), METE_OK);
     assert_int_equal(add_job(e, (struct job_spec){.id = 13, .gpus = 2}), METE_OK);
     assert_int_equal(add_job(e, (struct job_spec){.id = 14, .gpus = 1}), METE_OK);
-    assert_string_equal(cycle(e), "12:a(2) 14:a(3)"); /* 13 would be in the way */
+    assert_string_equal(cycle(e), "12:a(2) 14:a(3)"); /* job 13 would be in the way */
     w = engine_workload(e, 11);
     assert_int_equal(backfill_of(e, w)->start_ns, 301 * SECOND);
     assert_int_equal(backfill_of(e, w)->nodes[0].gpus, 0xf0);
@@ -165,7 +167,7 @@ struct model {
     unsigned held[NODES];
     struct job_spec jobs[JOBS + 1];
     bool is_there[JOBS + 1];
-    int node[JOBS + 1]; /* -1: it waits */
+    int node[JOBS + 1]; /* -1: the job waits */
     unsigned gpus[JOBS + 1];
 };
 
@@ -195,7 +197,7 @@ static void add_random_node(struct model *m, int node)
                                                           .is_ready = true}) == METE_OK);
 }
 
-/* How many of these gpus are in the group that has most of them. */
+/* The most of these gpus in one link group. */
 static unsigned most_linked(const struct model *m, int node, unsigned gpus)
 {
     unsigned most = 0;

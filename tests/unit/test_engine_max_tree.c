@@ -1,4 +1,5 @@
-/* Winners and ladders against what a look at each number says. PROP_SEED=N replays a seed. */
+/* test_engine_max_tree.c - max trees and ladders against naive searches */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -42,7 +43,7 @@ static void check(const struct max_tree *w, const uint32_t *numbers, size_t n)
     assert_int_equal(at, want);
 }
 
-/* Few different numbers, so that many are equal. */
+/* Uses few different numbers, so that many are equal. */
 static void run_max_tree(uint64_t seed)
 {
     static const size_t sizes[] = {1, 2, 15, 16, 17, 255, 256, 257, 4096, 4097, NUMBERS_MAX};
@@ -81,7 +82,7 @@ static void finds_the_first_of_the_largest(void **state)
     failing_seed = 0;
 }
 
-/* Over all sizes alike: so many bits, not so large. */
+/* A random number, with all numbers of bits equally likely. */
 static int64_t any_size(struct prop *p)
 {
     return (int64_t)(prop_next(p) >> (1 + prop_below(p, 63)));

@@ -1,7 +1,10 @@
 /*
- * Moves against fragmentation: small cases, then random clusters full of small jobs with larger
- * ones waiting. A failing seed is printed; PROP_SEED=N replays it.
+ * test_engine_move.c - moves against fragmentation
+ *
+ * Small cases; then random clusters full of small jobs, with larger jobs waiting. A failing seed is
+ * printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -17,7 +20,7 @@ enum {
 
 static const char *const node_names[NODES] = {"n0", "n1", "n2", "n3"};
 
-/* Two nodes of four gpus; on each half is held, so that four in one piece are nowhere. */
+/* Two nodes of four gpus, each half held: no node has four free gpus. */
 static struct mete_engine *halves(const struct mete_moves *moves, int64_t limit_s)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -48,25 +51,25 @@ static void moves_where_it_pays(void **state)
     assert_string_equal(cycle_text(e, 1000, text, sizeof(text)), "1 for 3");
     assert_null(mete_engine_check(e));
     (void)add_job(e, (struct job_spec){.id = 4, .gpus = 2, .priority = 5});
-    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), ""); /* the room is kept */
+    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), ""); /* the room is for job 3 */
     assert_int_equal(mete_workload_unplace(e, 1), METE_OK);
     assert_string_equal(cycle_text(e, 1002, text, sizeof(text)), "3:n0(0,1,2,3) 1:n1(2,3)");
     assert_null(mete_engine_check(e));
     mete_engine_free(e);
 }
 
-/* 4 gpus wait for at most so long; 2 gpus lose 900 s and the restart. */
+/* Job 3 with 4 gpus waits for at most horizon_s; 2 gpus lose 900 s of work and the restart. */
 static void weighs_the_wait_against_the_lost_work(void **state)
 {
     static const struct {
         int64_t horizon_s;
         int64_t restart_s;
-        int64_t limit_s;      /* of those that run */
+        int64_t limit_s;      /* of the running jobs */
         int64_t checkpoint_s; /* of job 1 */
         const char *text;
     } cases[] = {
         {451, 0, 0, 0, "1 for 3"},     {450, 0, 0, 0, ""},
-        {460, 30, 0, 0, ""},           {3600, 0, 1300, 0, ""}, /* ends in 400 s */
+        {460, 30, 0, 0, ""},           {3600, 0, 1300, 0, ""}, /* job 1 ends in 400 s */
         {3600, 0, 1400, 0, "1 for 3"}, {3600, 0, 1300, 950, "1 for 3"},
     };
 
@@ -113,15 +116,16 @@ static void leaves_alone_whom_it_may_not_move(void **state)
 
     (void)state;
     (void)add_job(e, (struct job_spec){.id = 3, .gpus = 4, .priority = -1});
-    assert_string_equal(cycle_text(e, 1000, text, sizeof(text)), ""); /* theirs is higher */
+    assert_string_equal(cycle_text(e, 1000, text, sizeof(text)),
+                        ""); /* the running jobs' priority is higher */
     (void)mete_workload_remove(e, 3);
     (void)add_job(e, (struct job_spec){.id = 4, .gpus = 5});
     assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "");
     mete_engine_free(e);
 }
 
-/* Job 2 goes for 3; what it leaves on n1 is kept, so 1 does not move there for 4 meanwhile, though
- * both would fit: 4 would take over what is kept on n1, and 3 would be back where it was. */
+/* Job 2 is evicted for job 3, and its room on n1 is kept. So job 1 does not move there for job 4,
+ * though both would fit: job 4 would take the room on n1, and job 3 would have to wait again. */
 static void moves_nobody_to_where_room_is_kept(void **state)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -155,7 +159,8 @@ static void moves_nobody_to_where_room_is_kept(void **state)
     mete_engine_free(e);
 }
 
-/* Job 1 is gone and 2 not yet: 1 waits for its place on n2, though it could take that of 5. */
+/* Job 1 has ended and job 2 has not: job 1 waits for its place on n2, though it could evict job 5.
+ */
 static void who_moves_evicts_nobody(void **state)
 {
     const struct mete_quota quota = {"gpu", 8000, 0, METE_UNLIMITED};
@@ -219,7 +224,7 @@ static struct mete_engine *with_moves(void)
     return e;
 }
 
-/* Job 1 was to move for 4, but starts by itself where room has come; later it is moved for 5. */
+/* Job 1 should move for job 4, but starts by itself in new room; later it moves for job 5. */
 static void who_found_a_place_may_be_moved_again(void **state)
 {
     struct mete_engine *e = with_moves();
@@ -254,7 +259,7 @@ static void who_found_a_place_may_be_moved_again(void **state)
     mete_engine_free(e);
 }
 
-/* Two pods beyond the least of job 1 were to move for 4 when all of 1 ends. */
+/* Job 1 ends while two of its elastic pods should move for job 4. */
 static void pods_that_move_may_end(void **state)
 {
     struct mete_engine *e = with_moves();
@@ -309,7 +314,8 @@ static void run_cycle(struct world *w)
         fail_msg("seed %llu: %s", (unsigned long long)w->seed, wrong);
 }
 
-/* All that were evicted go, and run again after the next cycle, which starts whom they went for. */
+/* Unplaces all moved jobs, and runs a cycle, which starts their preemptors and then the moved jobs.
+ */
 static void carry_out(struct world *w)
 {
     bool moved[JOBS + 1];
@@ -369,7 +375,7 @@ static size_t run_seed(uint64_t seed)
             step(&w);
         run_cycle(&w);
         for (int k = 0; memchr(w.is_moved, true, sizeof(w.is_moved)); k++) {
-            CHECK(&w, k < 50); /* nobody goes round in a circle */
+            CHECK(&w, k < 50); /* moves come to an end */
             carry_out(&w);
         }
     }
@@ -386,7 +392,7 @@ static void all_who_move_run_again_at_once(void **state)
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
         n_moves += run_seed(seed);
     if (seeds.end - seeds.first >= 100)
-        assert_true(n_moves > seeds.end - seeds.first); /* that it is tried at all */
+        assert_true(n_moves > seeds.end - seeds.first); /* moves do happen */
 }
 
 int main(void)

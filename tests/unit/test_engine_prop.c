@@ -1,7 +1,10 @@
 /*
- * Random clusters and operations, checked after each against a second, naive model: what is held,
- * what fits, and why not. A failing seed is printed; PROP_SEED=N replays it.
+ * test_engine_prop.c - random clusters and operations against a naive model
+ *
+ * A naive model checks the engine after each operation: held gpus, jobs that fit, reasons. A
+ * failing seed is printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -55,7 +58,7 @@ static unsigned held_on(const struct model *m, int node)
     return held;
 }
 
-/* All of a gpu, or the sum over its shares. */
+/* The used compute of a gpu: whole, or the sum over its shares. */
 static unsigned milli_used(const struct model *m, int node, unsigned bit)
 {
     unsigned used = 0;
@@ -67,7 +70,7 @@ static unsigned milli_used(const struct model *m, int node, unsigned bit)
     return used;
 }
 
-/* Of 80 GiB, rounded up: a share without bytes of its own has as much of these as of compute. */
+/* The used memory of 80 GiB, rounded up. A share without bytes has memory in proportion. */
 static int64_t memory_used(const struct model *m, int node, unsigned bit)
 {
     int64_t bytes = 0;
@@ -158,7 +161,7 @@ static void note(struct model *m, uint64_t value)
     m->hash = (m->hash ^ value) * UINT64_C(0x100000001b3);
 }
 
-/* Each pod of a decision fits at that point, by the naive model. */
+/* Checks that each pod of a decision fits at that point, and places it in the model. */
 static void take_decision(struct model *m, const struct mete_placement *p)
 {
     struct model_job *job = &m->jobs[p->workload];
@@ -199,10 +202,10 @@ static bool is_before(const struct model_job *a, const struct model_job *b)
 {
     if (a->spec.priority != b->spec.priority)
         return a->spec.priority > b->spec.priority;
-    return a->spec.id < b->spec.id; /* which is also the time */
+    return a->spec.id < b->spec.id; /* ids are in the order of submission */
 }
 
-/* It has a time of its own by the plan, and the room that is free was promised to somebody else. */
+/* Does the job wait for the later start of its claim, because others' claims have the free room? */
 static bool waits_by_plan(struct model *m, uint64_t id)
 {
     const struct workload *w = engine_workload(m->engine, id);
@@ -214,7 +217,7 @@ static bool waits_by_plan(struct model *m, uint64_t id)
     return r.code == METE_REASON_RESERVED;
 }
 
-/* Nobody who is first in line and fits is left waiting. */
+/* Checks that the first job in order does not wait if it fits, unless by the plan. */
 static void check_first(struct model *m)
 {
     const struct model_job *first = NULL;
@@ -345,7 +348,7 @@ static void check_all(struct model *m)
                 }
 }
 
-/* Asking changes nothing: every trial in it was undone. */
+/* Questions change nothing: they undo all their trials. */
 static void check_undo(struct model *m)
 {
     for (uint64_t id = 1; id <= JOBS; id++) {
@@ -397,7 +400,8 @@ static void remove_holders(struct model *m, int node)
             }
 }
 
-/* The named cause is the cause: with it gone the job starts, with another gone it does not. */
+/* Checks that the named cause is the cause: without it the job starts, without another cause it
+ * does not. */
 static void check_cause(struct model *m, uint64_t id, enum mete_reason_code code, int nearest)
 {
     switch (code) {
@@ -444,7 +448,7 @@ static void check_cause(struct model *m, uint64_t id, enum mete_reason_code code
         break;
     case METE_REASON_RESERVED:
     case METE_REASON_HIGHER_PRIORITY:
-        CHECK(m, starts(m, id)); /* those before it are gone already */
+        CHECK(m, starts(m, id)); /* the caller removed the jobs before it */
         break;
     }
 }
@@ -461,7 +465,7 @@ static bool says_end(const char *line, uint64_t *ret)
     return true;
 }
 
-/* Does what one of the "would start if" lines says; true where it is one that this test can do. */
+/* Makes the change of a "would start if" line. False: the test does not know the line. */
 static bool do_line(struct model *m, uint64_t id, const char *line)
 {
     struct job_spec spec = m->jobs[id].spec;
@@ -535,7 +539,7 @@ static void check_why(struct model *m)
                        r.would_start_if[prop_below(&m->prop, r.n_would_start_if)]);
         if (!do_line(m, id, line))
             return;
-        /* with the others still waiting: these do not fit, or have kept their room */
+        /* other waiting jobs do not fit, or have their backfill reservations */
         remove_other_waiting(m, id);
         if (!starts(m, id))
             fail_msg("seed %llu: job %llu does not start though %s", (unsigned long long)m->seed,
@@ -603,7 +607,7 @@ static void holds_its_invariants_and_says_true_causes(void **state)
 struct small_job {
     bool is_there;
     bool is_running;
-    int64_t end_s; /* 0: whenever */
+    int64_t end_s; /* 0: at a random time */
 };
 
 enum {
@@ -623,11 +627,11 @@ static void place_small(struct small_job *jobs, const struct mete_decisions *d, 
             continue;
         }
         jobs[id].is_running = true;
-        jobs[id].end_s += jobs[id].end_s ? now_s : 0; /* a limit until then */
+        jobs[id].end_s += jobs[id].end_s ? now_s : 0; /* until here end_s is the time limit */
     }
 }
 
-/* Those over their time end, and of the others some. */
+/* Ends jobs at their time limits, and some of the others. */
 static void end_small(struct mete_engine *e, struct prop *prop, struct small_job *jobs,
                       int64_t now_s)
 {
@@ -641,7 +645,7 @@ static void end_small(struct mete_engine *e, struct prop *prop, struct small_job
     }
 }
 
-/* The earliest time by which a node has room for it, as the engine says. */
+/* The earliest time by which a node has room for the large job, as the engine says. */
 static int64_t promised_s(struct mete_engine *e, int64_t now_s)
 {
     struct mete_reason r;
@@ -654,7 +658,7 @@ static int64_t promised_s(struct mete_engine *e, int64_t now_s)
     return first_s;
 }
 
-/* As many as there is an id for: some always wait. */
+/* Adds a job for each free id, so that some always wait. */
 static void add_small(struct mete_engine *e, struct prop *prop, struct small_job *jobs,
                       int64_t now_s, bool has_limits)
 {
@@ -672,8 +676,8 @@ static void add_small(struct mete_engine *e, struct prop *prop, struct small_job
 }
 
 /*
- * A large job among small ones that never stop coming. Where all have time limits it starts at the
- * time that it was told at first or before; where nobody has one, it starts all the same.
+ * A large job waits among an endless stream of small jobs. If all have time limits, the large job
+ * starts by the first time told; without time limits it also starts.
  */
 static void run_stream(uint64_t seed)
 {
@@ -717,7 +721,7 @@ static void a_large_job_is_not_starved_by_small_ones(void **state)
         run_stream(seed);
 }
 
-/* Whatever compiles it: the same decisions, to the bit. */
+/* All compilers give the same decisions, to the bit. */
 static void decides_the_same_everywhere(void **state)
 {
     uint64_t hash = 0;

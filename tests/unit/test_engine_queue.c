@@ -1,3 +1,5 @@
+/* test_engine_queue.c - queues: quotas, orders, preemption, holds, usage */
+
 #include "engine/place/place.h"
 #include "engine_one.h"
 
@@ -220,7 +222,7 @@ static void what_was_used_lately_counts(void **state)
     CYCLE(111, "3:a(0,1,2,3)");
     CYCLE(112, "");
     END(3);
-    CYCLE(113, "2:a(0,1,2,3)"); /* y has just begun, but y has nothing that waits */
+    CYCLE(113, "2:a(0,1,2,3)"); /* y has just begun, but y has no waiting jobs */
 }
 
 static void orders_by_points(void **state)
@@ -263,12 +265,12 @@ static void reclaims_what_others_borrowed(void **state)
     CYCLE(10, "1:a(0) 2:a(1) 3:a(2) 4:a(3)");
     JOB(.id = 5, .gpus = 2, .queue = "x", .submit_s = 20);
     JOB(.id = 6, .gpus = 1, .queue = "x", .submit_s = 20);
-    CYCLE(20, "3 for 5 4 for 5"); /* 1 and 2 are within what y owns */
+    CYCLE(20, "3 for 5 4 for 5"); /* jobs 1 and 2 are within y's nominal quota */
     assert_waits(5, "WaitingForPreempted",
                  "job 3 and 1 more were evicted for it and have not ended yet");
     CYCLE(21, "");
     OK(mete_workload_unplace(engine, 3));
-    CYCLE(22, ""); /* its room is kept: neither 3 nor 6 gets it */
+    CYCLE(22, ""); /* the room is for job 5: neither 3 nor 6 gets it */
     OK(mete_workload_unplace(engine, 4));
     CYCLE(23, "5:a(2,3)");
     CYCLE(24, "");
@@ -290,7 +292,8 @@ static void reclaims_only_where_it_may(void **state)
     JOB(.id = 5, .gpus = 1, .queue = "x", .priority = 5);
     JOB(.id = 6, .gpus = 3, .queue = "x", .priority = 5);
     CYCLE(59, "");
-    CYCLE(60, "1 for 5"); /* 3 is within the quota of y, 2 is never evicted; 6 would borrow */
+    CYCLE(60, "1 for 5"); /* job 3 is within the quota of y; job 2 is not preemptible; job 6 would
+                             borrow */
 }
 
 static void preempts_lower_priority_in_its_queue(void **state)
@@ -343,7 +346,7 @@ static void evicts_what_costs_least_and_whole_gangs(void **state)
     CYCLE(102, "4:c(0,1)");
     OK(mete_workload_checkpoint(engine, 1, 199 * SECOND));
     JOB(.id = 5, .gpus = 1, .queue = "x", .priority = 1);
-    CYCLE(200, "1 for 5"); /* it saved its work a second ago */
+    CYCLE(200, "1 for 5"); /* job 1 has a checkpoint of a second ago */
     OK(mete_workload_unplace(engine, 1));
     CYCLE(201, "5:a(0)");
 }
@@ -440,7 +443,7 @@ static void keeps_the_place_of_what_is_held(void **state)
     assert_int_equal(view.held, 1);
     assert_int_equal(view.oldest_ns, 2 * SECOND);
     CYCLE(10, "2:a(0,1,2,3)");
-    assert_int_equal(why(1).n_would_start_if, 0); /* it would not: the room is taken */
+    assert_int_equal(why(1).n_would_start_if, 0); /* a release would not help: the room is taken */
     JOB(.id = 3, .gpus = 4);
     OK(mete_workload_hold(engine, 1, METE_HOLD_NONE, NULL));
     assert_int_equal(why(1).position, 1);
@@ -468,7 +471,8 @@ static void tells_what_holds_it(void **state)
     JOB(.id = 3, .gpus = 1, .queue = "x");
     OK(mete_workload_hold(engine, 2, METE_HOLD_USER, NULL));
     OK(mete_workload_hold(engine, 3, METE_HOLD_USER, NULL));
-    assert_string_equal(why(2).code_text, "NeverFits"); /* what has to be changed comes first */
+    assert_string_equal(why(2).code_text,
+                        "NeverFits"); /* a reason that needs a change comes first */
     assert_waits(3, "NoSuchQueue", "there is no queue x");
     QUEUE("x", 4, 0, ALL, .is_stopped = true);
     assert_waits(3, "HeldByYou", "put on hold by its user");
@@ -488,14 +492,14 @@ static void holds_again_what_gives_up_its_place(void **state)
     OK(mete_workload_unplace(engine, 1));
     CYCLE(11, "");
     OK(mete_queue_set(engine, &(struct mete_queue){.name = "q", .user_limits.running = 1}));
-    assert_waits(1, "HeldByYou", "put on hold by its user"); /* also in a group of its user's */
+    assert_waits(1, "HeldByYou", "put on hold by its user"); /* also in the group of its user */
     OK(mete_fairness_set(engine, &(struct mete_fairness){.factors.age_points = 9}));
     CYCLE(12, "");
     OK(mete_workload_hold(engine, 1, METE_HOLD_NONE, NULL));
     CYCLE(13, "1:a(0,1,2,3)");
 }
 
-/* The room that is kept for the first goes to the next while the first is held. */
+/* While the first job is held, the next job gets the backfill reservation. */
 static void what_is_held_keeps_no_room(void **state)
 {
     (void)state;
@@ -509,7 +513,7 @@ static void what_is_held_keeps_no_room(void **state)
     CYCLE(7, "3:a(2,3)");
 }
 
-/* The share of a queue, in millionths; held and used lately. */
+/* The share of a queue, held and used lately, in millionths. */
 static int64_t share_of(const char *name)
 {
     struct mete_queue_view v = {0};
@@ -531,7 +535,7 @@ static void set_up_usage(void)
     NODE(.name = "a", .gpus = 8);
 }
 
-/* An engine that is told what was used says what one says that has seen it. */
+/* An engine that is told of past usage agrees with an engine that has seen it. */
 static void knows_what_was_used_before_it_was_there(void **state)
 {
     static const struct mete_amount held = {"gpu", 4000};
@@ -553,7 +557,7 @@ static void knows_what_was_used_before_it_was_there(void **state)
     CYCLE(1100, "");
     CYCLE(1150, "");
     seen = share_of("top");
-    assert_in_range(seen, 170000, 180000); /* half of a half, and 50 s more: 0.177 */
+    assert_in_range(seen, 170000, 180000); /* half of a half, decayed for 50 s: 0.177 */
     (void)teardown(state);
     (void)setup(state);
     set_up_usage();
@@ -563,7 +567,7 @@ static void knows_what_was_used_before_it_was_there(void **state)
     assert_in_range(share_of("x"), seen - 2000, seen + 2000);
     CYCLE(1250, "");
     assert_in_range(share_of("x"), seen / 2 - 2000, seen / 2 + 2000);
-    OK(mete_usage_add(engine, &used)); /* late: as old as it is by then */
+    OK(mete_usage_add(engine, &used)); /* told late: the usage decays by its age */
     used.queue = "none";
     assert_int_equal(mete_usage_add(engine, &used), METE_NOT_FOUND);
     used = (struct mete_used){.queue = "x", .from_ns = 2, .to_ns = 1, .now_ns = 3};
@@ -621,7 +625,7 @@ static void queues_change_where_there_are_as_many_as_may_be(void **state)
     CYCLE(11, "");
     QUEUE("y", 2, 0, ALL);
     CYCLE(12, "2:a(0,1)");
-    OK(mete_queue_remove(engine, "default")); /* made anew */
+    OK(mete_queue_remove(engine, "default")); /* made again at need */
     OK(mete_queue_remove(engine, "x"));
     QUEUE("z", 1, 0, ALL);
     CYCLE(13, "1:a(2)");

@@ -1,8 +1,11 @@
 /*
- * Random trees of queues and workloads, checked after each step against sums made anew: no limit is
- * passed, whoever is evicted may be, evictions come to an end, reasons and their lines are true,
- * queues get what is theirs. A failing seed is printed; PROP_SEED=N replays it.
+ * test_engine_queue_prop.c - random trees of queues against sums made anew
+ *
+ * After each step the test checks: no limit is exceeded, victims may be evicted, evictions come to
+ * an end, reasons and their lines are true, queues get their nominal quotas. A failing seed is
+ * printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -53,7 +56,7 @@ struct model_job {
 struct model {
     struct mete_engine *engine;
     struct prop prop;
-    struct prop holds; /* of its own: without holds the steps are the same */
+    struct prop holds; /* a separate generator: the other steps are the same without holds */
     bool has_holds;
     uint64_t seed;
     uint64_t hash; /* of all decisions */
@@ -110,7 +113,7 @@ static bool has_children(const struct model *m, int queue)
     return false;
 }
 
-/* What starts is within every limit on its way up. */
+/* A started job is within the limits of all its queues. */
 static void check_start(struct model *m, const struct model_job *job)
 {
     CHECK(m, m->queues[job->queue].is_there && !has_children(m, job->queue));
@@ -139,7 +142,7 @@ static void take_placement(struct model *m, const struct mete_placement *p)
     check_start(m, job);
 }
 
-/* What waits for those evicted for it counts, too. */
+/* The gpus of the queue's preemptors, which wait for their victims. */
 static int64_t promised_in(const struct model *m, int queue)
 {
     bool is_counted[JOBS + 1] = {false};
@@ -215,7 +218,7 @@ static void put_queue(struct model *m, int i)
     int parent = i > 0 && prop_chance(&m->prop, 40) ? (int)prop_below(&m->prop, (size_t)i) : -1;
 
     if (parent >= 0 && !m->queues[parent].is_there)
-        parent = -1; /* a parent has a lower number: no circles */
+        parent = -1; /* a parent has a lower number, so there are no cycles */
     *q = (struct model_queue){.is_there = true, .parent = parent};
     q->has_quota = prop_chance(&m->prop, 75);
     q->nominal = (int64_t)prop_below(&m->prop, 9);
@@ -341,7 +344,7 @@ static void hold(struct model *m, uint64_t id, enum mete_hold how)
     m->jobs[id].is_held = how != METE_HOLD_NONE;
 }
 
-/* Somebody puts a job on hold, or lets it go, wherever it is. */
+/* Puts a random job on hold, or releases it. */
 static void step_hold(struct model *m)
 {
     uint64_t id = 1 + prop_below(&m->holds, JOBS);
@@ -353,7 +356,7 @@ static void step_hold(struct model *m)
                              : (enum mete_hold)(1 + prop_below(&m->holds, METE_HOLD_NOT_BEFORE)));
 }
 
-/* Does anybody wait for others to go, or has not had a turn since? */
+/* Does a job wait for its victims, or for its turn after they ended? */
 static bool has_evicted(struct model *m)
 {
     struct mete_reason r;
@@ -385,7 +388,7 @@ static void check_all(struct model *m)
     }
 }
 
-/* Asking changes nothing. */
+/* Questions change nothing. */
 static void check_undo(struct model *m)
 {
     for (uint64_t id = 1; id <= JOBS; id++) {
@@ -414,14 +417,14 @@ static bool carry_out(struct model *m, bool *moved)
     return any;
 }
 
-/* With nothing from outside the evictions end, and the same state never comes back. Those who moved
- * run again at once. */
+/* Without calls from outside the evictions end, and no state comes back. Moved jobs run again at
+ * once. */
 static void come_to_rest(struct model *m)
 {
     bool moved[JOBS + 1] = {false};
 
     for (uint64_t id = 1; id <= JOBS; id++)
-        m->jobs[id].is_moved = false; /* much may have changed since */
+        m->jobs[id].is_moved = false; /* earlier moves may be out of date */
     for (int i = 0;; i++) {
         uint64_t hash = m->hash;
 
@@ -444,7 +447,7 @@ static void remove_other_waiting(struct model *m, uint64_t id)
             remove_job(m, other);
 }
 
-/* Does what a line about quotas says; false where it says something else. */
+/* Makes the change of a line about quotas. False: another line. */
 static bool do_line(struct model *m, uint64_t id, const char *line)
 {
     unsigned long long other = 0;
@@ -588,7 +591,7 @@ static void decides_the_same_everywhere(void **state)
     assert_int_equal(hash, UINT64_C(0x936e32585a4302ed));
 }
 
-/* Whatever the others hold: a queue that wants its nominal quota has it in the end. */
+/* A queue with enough waiting jobs gets its nominal quota in the end, whatever others hold. */
 static void an_entitled_queue_gets_its_quota(void **state)
 {
     struct prop_seeds seeds = prop_seeds(200);

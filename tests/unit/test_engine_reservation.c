@@ -1,14 +1,15 @@
-/* Advance reservations and maintenance windows. */
+/* test_engine_reservation.c - advance reservations and maintenance windows */
+
 #include "../prop.h"
 #include "engine/state.h"
 #include "engine_one.h"
 
-/* For user "bob", or for nobody. */
+/* A reservation for user "bob", or a maintenance window. */
 struct spec {
     const char *name;
     int64_t from_s;
     int64_t to_s;
-    const char *node; /* NULL: gpus */
+    const char *node; /* NULL: picked gpus */
     uint32_t gpus;
     const char *user;  /* NULL: "bob" */
     const char *queue; /* in place of a user */
@@ -118,11 +119,11 @@ static void picks_gpus_that_are_free_by_then_on_few_nodes(void **state)
     assert_string_equal(v.nodes[1], "a");
     RESERVE(.name = "more", .from_s = 1000, .to_s = 2000, .gpus = 8, .user = "cat");
     OK(mete_reservation_view(engine, 1, &v));
-    assert_int_equal(v.gpus_kept, 8); /* what is free of a, all of b, and two that may be late */
+    assert_int_equal(v.gpus_kept, 8); /* the free gpus of a, all of b, and two that may be late */
     assert_int_equal(v.gpus_late, 2);
     JOB(.id = 3, .gpus = 1, .node = "b");
     JOB(.id = 4, .gpus = 1, .node = "c");
-    CYCLE(11, ""); /* 3 is kept out by more, 4 by demo */
+    CYCLE(11, ""); /* "more" keeps job 3 out, "demo" job 4 */
     RESERVE(.name = "demo", .from_s = 1000, .to_s = 2000, .gpus = 2);
     CYCLE(12, "4:c(4)");
     OK(mete_reservation_remove(engine, "more"));
@@ -176,7 +177,7 @@ static void runs_those_who_name_it_in_it_alone(void **state)
                                      "it asks for 3 gpus, not 5 (on a)");
     JOB(.id = 5, .gpus = 8, .priority = -1);
     JOB(.id = 6, .gpus = 4, .priority = 1);
-    CYCLE(101, "6:a(4,5,6,7) 5:b(0,1,2,3,4,5,6,7)"); /* beside it on the node */
+    CYCLE(101, "6:a(4,5,6,7) 5:b(0,1,2,3,4,5,6,7)"); /* beside the reservation on the node */
 }
 
 static void says_what_is_wrong(void **state)
@@ -241,7 +242,7 @@ static void evicts_nobody_for_who_may_not_stay(void **state)
     CYCLE(12, "1 for 2");
 }
 
-/* Random reservations and jobs, against a naive account of who may be where. */
+/* Random reservations and jobs, against a naive model of each job's allowed gpus. */
 enum {
     JOBS = 40,
     RESERVATIONS = 4,
@@ -274,7 +275,8 @@ static const char *const node_names[NODES] = {"n0", "n1", "n2", "n3"};
 static const char *const reservation_names[RESERVATIONS] = {"b0", "b1", "b2", "b3"};
 static const char *const users[] = {"ann", "bob", "cat"};
 
-/* What each has, as the engine says: picks move only when gpus are lost, which none is here. */
+/* Reads the gpus of each reservation. Picks move only when gpus are lost, which never happens
+ * here. */
 static void read_reservations(struct prop_world *w)
 {
     for (size_t i = 0; i < mete_reservation_count(w->engine); i++) {
@@ -341,7 +343,7 @@ static void run_cycle(struct prop_world *w, int64_t later_s)
     }
 }
 
-/* Nobody waits who fits: one gpu is free that no reservation keeps from it. */
+/* No job waits while a gpu is free that no reservation keeps from it. */
 static void check_first(struct prop_world *w)
 {
     for (uint64_t id = 1; id <= JOBS; id++) {
@@ -437,7 +439,7 @@ static void run_seed(uint64_t seed)
     mete_engine_free(w.engine);
 }
 
-static void nobody_overlaps_a_reservation_that_is_not_for_him(void **state)
+static void no_job_overlaps_a_reservation_of_others(void **state)
 {
     struct prop_seeds seeds = prop_seeds(100);
 
@@ -458,7 +460,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(runs_those_who_name_it_in_it_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(says_what_is_wrong, setup, teardown),
         cmocka_unit_test_setup_teardown(evicts_nobody_for_who_may_not_stay, setup, teardown),
-        cmocka_unit_test(nobody_overlaps_a_reservation_that_is_not_for_him),
+        cmocka_unit_test(no_job_overlaps_a_reservation_of_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* What was used lately, and the two formulas that make a factor of it. */
+/* test_engine_share.c - decayed usage, and the two formulas of fair share */
+
 #include "engine/queue/share.h"
 #include "engine_build.h"
 #include "test.h"
@@ -45,7 +46,8 @@ static void forgets_by_half_each_half_life(void **state)
     assert_true(used_after(10, 10 * HOUR, 1 << 20, 0) == 1 << 19);
     assert_true(used_after(20, 10 * HOUR, 1 << 20, 0) == 1 << 18);
     assert_true(used_after(10, 10 * HOUR, 0, 1 << 20) == 1 << 19);
-    assert_true(used_after(10, HOUR, 0, 1 << 20) - (1 << 19) < 16); /* in steps as at once */
+    assert_true(used_after(10, HOUR, 0, 1 << 20) - (1 << 19) <
+                16); /* many steps give the result of one */
     assert_true(used_after(1000, HOUR, 12345, 1 << 20) == (1 << 20) - 1 ||
                 used_after(1000, HOUR, 12345, 1 << 20) == 1 << 20);
 }
@@ -60,7 +62,7 @@ static struct queue_user *user_of(const char *queue, const char *user)
     return u;
 }
 
-/* What a user has used, in its queue and those above. */
+/* Sets a user's usage in the queue and its parents. */
 static void use(const char *queue, const char *user, uint64_t pct)
 {
     for (struct queue *q = queue_make(engine, queue); q; q = q->parent)
@@ -106,7 +108,8 @@ static void fair_tree_ranks_branch_by_branch(void **state)
 {
     (void)state;
     (void)mete_fairness_set(engine, &(struct mete_fairness){.formula = METE_FAIR_TREE});
-    use("a", "a1", 15); /* a has 40 of 100 shares and used 20 of 100: all of it before b */
+    use("a", "a1",
+        15); /* a has 40 of 100 shares and used 20 of 100: all its users are before those of b */
     use("a", "a2", 5);
     use("b", "b1", 80);
     use("b", "b2", 0);

@@ -1,7 +1,9 @@
 /*
- * The order by size, and evictions of whoever stands later in the order. A failing seed is printed;
- * PROP_SEED=N replays it.
+ * test_engine_size.c - the order by size, and evictions of later workloads
+ *
+ * A failing seed is printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -30,7 +32,7 @@ static struct mete_engine *by_size(enum mete_preempt within)
     return e;
 }
 
-/* Those that start when there is room for one at a time, in the order in which they do. */
+/* Starts the waiting jobs one at a time, and writes their ids in the order of starts. */
 static const char *order_text(struct mete_engine *e, char *text, size_t size)
 {
     size_t used = 0;
@@ -50,7 +52,7 @@ static const char *order_text(struct mete_engine *e, char *text, size_t size)
     }
 }
 
-/* Beside five of an hour two short ones are less than a sixteenth of the work. */
+/* Two short jobs beside five jobs of an hour are less than a sixteenth of the work. */
 static void small_ones_come_first(void **state)
 {
     struct mete_engine *e = by_size(METE_PREEMPT_NEVER);
@@ -61,7 +63,7 @@ static void small_ones_come_first(void **state)
         (void)add_job(e, (struct job_spec){.id = id, .gpus = 1, .estimate_s = HOUR});
     (void)add_job(e, (struct job_spec){.id = 6, .gpus = 1, .estimate_s = 60});
     (void)add_job(e, (struct job_spec){.id = 7, .gpus = 1, .estimate_s = 30});
-    (void)add_job(e, (struct job_spec){.id = 8, .gpus = 1}); /* nobody knows: by its submission */
+    (void)add_job(e, (struct job_spec){.id = 8, .gpus = 1}); /* no estimate: by submit time */
     (void)add_job(e, (struct job_spec){.id = 9, .gpus = 1, .estimate_s = 30, .priority = -1});
     assert_string_equal(order_text(e, text, sizeof(text)), "7 6 8 1 2 3 4 5 9");
     mete_engine_free(e);
@@ -76,12 +78,12 @@ static void the_largest_of_a_hundred_is_last(void **state)
     (void)add_job(e, (struct job_spec){.id = 1, .gpus = 1, .estimate_s = 900 * HOUR});
     for (uint64_t id = 2; id <= 120; id++)
         (void)add_job(e, (struct job_spec){.id = id, .gpus = 1, .estimate_s = 10 * HOUR});
-    (void)mete_workload_estimate(e, 1, 900 * HOUR * SECOND); /* with what is known by now */
+    (void)mete_workload_estimate(e, 1, 900 * HOUR * SECOND); /* a new estimate */
     assert_non_null(strstr(order_text(e, text, sizeof(text)), "119 120 1"));
     mete_engine_free(e);
 }
 
-/* What was to take a minute runs for two hours: it goes for one that is small now. */
+/* A job with an estimate of a minute runs for two hours: it is evicted for a smaller job. */
 static void who_is_late_steps_back(void **state)
 {
     struct mete_engine *e = by_size(METE_PREEMPT_LATER);
@@ -89,7 +91,7 @@ static void who_is_late_steps_back(void **state)
 
     (void)state;
     (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 1});
-    for (uint64_t id = 10; id < 20; id++) /* of another kind: they only tell what is usual */
+    for (uint64_t id = 10; id < 20; id++) /* of another kind: they only set the usual size */
         (void)add_job(e, (struct job_spec){.id = id, .gpus = 2, .estimate_s = HOUR});
     (void)add_job(e,
                   (struct job_spec){.id = 1, .gpus = 1, .estimate_s = 60, .is_preemptible = true});
@@ -172,7 +174,7 @@ static void step(struct world *w)
     w->is_there[id] = true;
 }
 
-/* Nobody comes or goes, and no time passes: it comes to rest. */
+/* Without new jobs, ends or time the engine comes to rest. */
 static void come_to_rest(struct world *w)
 {
     bool is_done = false;

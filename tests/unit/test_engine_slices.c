@@ -1,3 +1,5 @@
+/* test_engine_slices.c - slices, replicas and several kinds of devices in one pod */
+
 #include "base/attr.h"
 #include "base/mem.h"
 #include "engine/state.h"
@@ -70,7 +72,7 @@ static void what_nobody_holds_gives_way_and_what_is_held_stays(void **state)
 
     (void)state;
     assert_int_equal(set_sliced(e, "a", cut), METE_OK);
-    /* an instance that is there is taken where it costs no more than another */
+    /* the engine takes an existing instance unless a new one is better */
     add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 1, .profile = "2g.20gb"}}});
     ASSERT_CYCLE(e, "1:a(0:2g.20gb@4=MIG-a-0-4)");
     assert_int_equal(mete_gpu_slices(e, "a-0", views, 8), 3);
@@ -81,7 +83,7 @@ static void what_nobody_holds_gives_way_and_what_is_held_stays(void **state)
     assert_int_equal(mete_gpu_slices(e, "a-0", views, 8), 2);
     assert_int_equal(views[0].holder, 2);
     assert_null(views[0].slice);
-    /* the driver has done it */
+    /* the driver has made the change */
     assert_int_equal(
         set_sliced(e, "a",
                    (struct gpu_spec[]){
@@ -165,7 +167,7 @@ static void a_plain_ask_is_a_plain_pod_set(void **state)
     mete_engine_free(e);
 }
 
-/* The first ask would take the only instance that has the memory of the second. */
+/* The first ask would take the only instance with the memory of the second ask. */
 static void tries_another_way_where_the_first_does_not_serve_all(void **state)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -230,7 +232,7 @@ static void counts_slices_and_replicas_for_quotas(void **state)
     assert_int_equal(sums.used, 3 * 142);
     assert_int_equal(sums.capacity, 2000);
     assert_int_equal(mete_workload_remove(e, 4), METE_OK);
-    /* 426 and 200 are more than 500: known when the replica's gpu is */
+    /* 426 and 200 are more than 500, which shows once the replica's gpu is known */
     add_asks(e,
              (struct ask_job){.id = 5, .queue = "q", .asks = {{.count = 1, .is_replica = true}}});
     ASSERT_CYCLE(e, "");
@@ -262,7 +264,7 @@ static void says_that_a_gpu_is_free_in_pieces(void **state)
 
     (void)state;
     assert_int_equal(set_sliced(e, "gpu-01", (struct gpu_spec[]){{H100_FLEXIBLE}, {0}}), METE_OK);
-    /* the fixed start is what a restart found */
+    /* the fixed start is that of a restore */
     for (uint64_t id = 1; id <= 2; id++) {
         struct ask_job job = {.id = id, .asks = {{.count = 1, .profile = "1g.10gb"}}};
         const char *gpus[] = {"gpu-01-0"};
@@ -352,7 +354,7 @@ static void a_slice_may_ask_for_its_memory(void **state)
     struct mete_engine *e = mete_engine_new(NULL);
 
     (void)state;
-    /* the driver leaves 72 GiB: a seventh slice has 9 GiB of these, not 9.75 */
+    /* the gpu has 72 usable GiB: a slice of a seventh has 9 GiB, not 9.75 */
     assert_int_equal(
         set_sliced(e, "a",
                    (struct gpu_spec[]){{.model = "h100", .gib = 72, .is_flexible = true}, {0}}),
@@ -480,7 +482,7 @@ static void takes_back_what_was_held_before_a_restart(void **state)
     struct mete_engine *e = mete_engine_new(NULL);
 
     (void)state;
-    assert_int_equal(restore_slice(e, 1, "3g.40gb", 4, 0), METE_OK); /* before its node */
+    assert_int_equal(restore_slice(e, 1, "3g.40gb", 4, 0), METE_OK); /* before its node is set */
     assert_sound(e);
     assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{H100_FLEXIBLE}, {0}}), METE_OK);
     assert_sound(e);
@@ -494,7 +496,7 @@ static void takes_back_what_was_held_before_a_restart(void **state)
     assert_sound(e);
     add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .profile = "2g.20gb"}}});
     ASSERT_CYCLE(e, "4:a(0:2g.20gb@0+)");
-    /* the gpu is told to be whole from now on: who holds a slice keeps it, and nobody else comes */
+    /* the gpu is set to whole: holders keep their slices, and no further pod gets a part */
     assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 80}, {0}}),
                      METE_OK);
     add_job(e, (struct job_spec){.id = 5, .gpus = 1});
@@ -508,7 +510,7 @@ static void takes_back_what_was_held_before_a_restart(void **state)
     e = mete_engine_new(NULL);
     assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 80}, {0}}),
                      METE_OK);
-    assert_int_equal(restore_slice(e, 1, "3g.40gb", 4, 0), METE_OK); /* of a gpu that is whole */
+    assert_int_equal(restore_slice(e, 1, "3g.40gb", 4, 0), METE_OK); /* a slice of a whole gpu */
     assert_sound(e);
     add_job(e, (struct job_spec){.id = 2, .gpus = 1});
     ASSERT_CYCLE(e, "");

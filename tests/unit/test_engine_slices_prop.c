@@ -1,8 +1,11 @@
 /*
- * Random clusters of gpus in all modes, pods that ask for several kinds, restarts: after each
- * decision a naive model says whether it could be carried out, and what fits is not left waiting. A
- * failing seed is printed; PROP_SEED=N replays it.
+ * test_engine_slices_prop.c - random gpus in all modes against a naive driver
+ *
+ * Random clusters have gpus in all modes, pods with several kinds of devices, and restarts. A naive
+ * driver carries out each decision, and no pod that fits is left waiting. A failing seed is
+ * printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -37,7 +40,7 @@ struct job {
     struct device devices[DEVICES];
 };
 
-/* A gpu as its driver has it. */
+/* A gpu as seen by its driver. */
 struct card {
     const struct mig_geometry *geometry; /* NULL: no MIG */
     const char *model;
@@ -48,11 +51,11 @@ struct card {
     int has[UNITS]; /* by start: profile and 1; 0 */
 };
 
-/* What happened at all, over all seeds. */
+/* Counts of events over all seeds. */
 struct tally {
     size_t evictions;
     size_t created;
-    size_t there; /* slices given that the driver had */
+    size_t there; /* slices given from existing instances */
     size_t fragmented;
     size_t explained;
 };
@@ -63,7 +66,7 @@ struct model {
     struct prop prop;
     uint64_t seed;
     int64_t now_s;
-    bool is_crowded; /* room is kept, and others are evicted */
+    bool is_crowded; /* with backfill reservations and evictions */
     struct card cards[NODES][GPUS];
     int n_cards[NODES];
     struct job jobs[JOBS + 1];
@@ -81,7 +84,7 @@ static bool is_share(const struct mete_gpu_ask *a)
     return a->gpu_milli > 0;
 }
 
-/* What is held of one card, all jobs together; without those of a job that is being placed. */
+/* The held parts of a card, without the job that is being placed. */
 struct used {
     unsigned wholes;
     unsigned shares;
@@ -149,7 +152,7 @@ static int64_t cpu_used(const struct model *m, int node)
     return used;
 }
 
-/* By the driver's rules, beside what is held. */
+/* May an instance start there beside the held ones, by the driver's rules? */
 static bool may_start(const struct card *c, const struct used *u, const char *profile,
                       unsigned start)
 {
@@ -194,7 +197,7 @@ static bool may_have(const struct model *m, int node, int gpu, const struct mete
     return is_share(a) ? u.milli + a->gpu_milli <= 1000 : u.shares == 0;
 }
 
-/* As far as the video engines go. */
+/* Do the video engines allow both instances on one gpu? */
 static bool can_be_beside(const char *a, const char *b)
 {
     bool a_all = strstr(a, "+me.all");
@@ -205,7 +208,7 @@ static bool can_be_beside(const char *a, const char *b)
     return !a_all && !b_all && !(strstr(a, "+me") && strstr(b, "+me"));
 }
 
-/* The driver makes it so: what is in the way goes, and must be nobody's. */
+/* Carries a decision out as the driver: destroys instances in the way, which must be free. */
 static void carry_out(struct model *m, int node, int gpu, const struct mete_gpu_ask *a,
                       const struct mete_device *d)
 {
@@ -234,7 +237,7 @@ static void carry_out(struct model *m, int node, int gpu, const struct mete_gpu_
                     (number >= 0 && !can_be_beside(p->name, d->profile))))
             continue;
         if (number >= 0 && c->has[i] == number + 1 && i == d->start)
-            continue; /* the engine was not told that it is there */
+            continue; /* the engine does not know of this instance */
         CHECK(m, !(u.starts >> i & 1));
         c->has[i] = 0;
     }
@@ -250,7 +253,7 @@ static int node_index(const struct model *m, const char *name)
     return node;
 }
 
-/* Device by device, each beside those before it. */
+/* Checks a decision device by device, each beside the devices before it. */
 static void take_decision(struct model *m, const struct mete_placement *p)
 {
     struct job *j = &m->jobs[p->workload];
@@ -287,7 +290,7 @@ static void take_decision(struct model *m, const struct mete_placement *p)
     CHECK(m, cpu_used(m, j->node) <= 64000);
 }
 
-/* One device alone, somewhere? */
+/* Does one device of the job fit anywhere? */
 static bool fits(const struct model *m, const struct job *j)
 {
     for (int node = 0; node < NODES; node++)
@@ -299,7 +302,7 @@ static bool fits(const struct model *m, const struct job *j)
     return false;
 }
 
-/* They go at once, and wait again or are gone for good. */
+/* Ends victims at once; they wait again, or are removed. */
 static void take_evictions(struct model *m, const struct mete_decisions *d)
 {
     uint64_t evicted[JOBS];
@@ -348,7 +351,7 @@ static void run_cycle(struct model *m)
     }
 }
 
-/* As many as go, by chance. */
+/* Cuts a card into random instances, as many as fit. */
 static void cut(struct model *m, struct card *c)
 {
     const unsigned n = c->geometry->n_profiles;
@@ -388,7 +391,7 @@ static void make_card(struct model *m, struct card *c)
         cut(m, c);
 }
 
-/* What the driver has now. */
+/* Sets the node with the driver's present gpus. */
 static void tell_node(struct model *m, struct mete_engine *e, int node)
 {
     struct gpu_spec specs[GPUS + 1] = {{0}};
@@ -501,7 +504,7 @@ static void restore_job_of(struct model *m, struct mete_engine *e, const struct 
         fail_msg("seed %llu: %s", (unsigned long long)m->seed, mete_last_error(e));
 }
 
-/* Both engines have the same held. */
+/* Checks that both engines have the same held parts. */
 static void compare(struct model *m, struct mete_engine *other)
 {
     for (int node = 0; node < NODES; node++)
@@ -538,7 +541,7 @@ static void restart(struct model *m)
     struct mete_engine *e = new_engine(m);
     bool nodes_first = prop_chance(&m->prop, 50);
 
-    for (int i = 0; i < NODES; i++) /* the old one knows what the driver has by now, too */
+    for (int i = 0; i < NODES; i++) /* the old engine gets the driver's present gpus, too */
         tell_node(m, m->engine, i);
     for (int i = 0; i < NODES && nodes_first; i++)
         tell_node(m, e, i);
@@ -571,7 +574,7 @@ static bool says_end(const char *line, uint64_t *ret)
     return strcmp(digits + size, " ends") == 0;
 }
 
-/* Asking why tries much and changes nothing; who is said to be in the way is. */
+/* A question changes nothing, and a job named as in the way is in the way. */
 static void ask_why(struct model *m)
 {
     int id = 1 + (int)prop_below(&m->prop, JOBS);

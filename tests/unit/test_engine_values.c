@@ -1,3 +1,5 @@
+/* test_engine_values.c - placing by a learned table */
+
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -12,7 +14,8 @@ enum {
 static const int64_t cpu_steps[] = {4000};
 static const struct mete_price prices[] = {{"h100", 900}};
 
-/* Below 4 cpus for each idle gpu nothing will be used, above it all; half of a gpu never is. */
+/* A table: below 4 cpus for each idle gpu all compute stays idle, above none, but half of a gpu
+ * always. */
 static int32_t *new_idle(void)
 {
     int32_t *idle = mem_alloc(SIZE * sizeof(*idle));
@@ -104,7 +107,7 @@ static void refuses_a_table_that_cannot_be(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(mete_values_set(e, &cases[i].values), METE_INVALID);
         assert_string_equal(mete_last_error(e), cases[i].message);
-        assert_string_equal(mete_values_id(e), "one"); /* the old one stays */
+        assert_string_equal(mete_values_id(e), "one"); /* the old table stays */
     }
     assert_int_equal(mete_values_set(e, NULL), METE_OK);
     assert_null(mete_values_id(e));
@@ -125,7 +128,7 @@ static void goes_where_least_will_stay_idle(void **state)
     assert_int_equal(set_node(e, tight), METE_OK);
     assert_int_equal(mete_values_set(e, &v), METE_OK);
     assert_string_equal(node_of_job(e, (struct job_spec){.id = 1, .cpu = 2000}), "b");
-    /* 8 cpus for 2 gpus are enough as long as nobody takes one of them */
+    /* 8 cpus for 2 gpus are enough while both gpus are idle */
     assert_string_equal(node_of_job(e, (struct job_spec){.id = 2, .gpus = 1, .cpu = 6000}), "b");
     assert_null(mete_engine_check(e));
     mete_engine_free(e);

@@ -1,7 +1,10 @@
 /*
- * What if: small cases, then random clusters, where each change that was asked about is really
- * made afterwards. A failing seed is printed; PROP_SEED=N replays it.
+ * test_engine_what_if.c - what-if questions, also against the real change
+ *
+ * Small cases; then random clusters, on which the test makes each change after the question. A
+ * failing seed is printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -17,7 +20,7 @@ enum {
 
 static const char *const node_names[NODES] = {"n0", "n1", "n2", "n3"};
 
-/* "2 3 | 1": those who start, and who is displaced; in brackets who can start elsewhere. */
+/* "2 3 | 1": jobs that start, then displaced jobs; in brackets those that can start elsewhere. */
 static const char *text_of(const struct mete_what_if *w, char *text, size_t size)
 {
     size_t used = 0;
@@ -52,9 +55,9 @@ static void says_who_would_start(void **state)
         {{{.kind = METE_CHANGE_END, .workload = 1}, {.kind = METE_CHANGE_END, .workload = 2}},
          2,
          "3 4"},
-        {{{.kind = METE_CHANGE_END, .workload = 3}}, 1, ""}, /* 4 has its turn before 5 */
+        {{{.kind = METE_CHANGE_END, .workload = 3}}, 1, ""}, /* job 4 has its turn before job 5 */
         {{{.kind = METE_CHANGE_RESUME, .node = "n2"}}, 1, "3 4 5"},
-        {{{.kind = METE_CHANGE_ADD, .like = &like, .count = 2}}, 1, ""}, /* none has four */
+        {{{.kind = METE_CHANGE_ADD, .like = &like, .count = 2}}, 1, ""}, /* no node has four gpus */
         {{{.kind = METE_CHANGE_DRAIN, .node = "n0"}}, 1, " | 1"},
         {{{.kind = METE_CHANGE_DRAIN, .node = "n0"}, {.kind = METE_CHANGE_RESUME, .node = "n2"}},
          2,
@@ -113,7 +116,7 @@ struct world {
     bool is_there[JOBS + 1];
     bool is_placed[JOBS + 1];
     bool is_cordoned[NODES];
-    bool is_exact; /* nobody has a claim, which a change may move */
+    bool is_exact; /* no job has a claim, which a change could move */
 };
 
 static void put_node(struct world *w, int i)
@@ -161,7 +164,7 @@ static void step(struct world *w)
     }
 }
 
-/* One change that can be made by hand afterwards. */
+/* Chooses a change that the test can make afterwards. */
 static struct mete_change choose(struct world *w)
 {
     uint64_t id = 1 + prop_below(&w->prop, JOBS);
