@@ -85,7 +85,8 @@ static struct err *copy_data(const json_t *object, const char *key, char **ret)
     return NULL;
 }
 
-static struct err *refuse(const json_t *object, const char *where, const char *const *keys)
+static struct err *kubeconfig_refuse(const json_t *object, const char *where,
+                                     const char *const *keys)
 {
     for (; *keys; keys++) {
         const json_t *value = json_object_get(object, *keys);
@@ -102,7 +103,7 @@ static struct err *read_cluster(const char *path, const json_t *cluster, struct 
     static const char *const refused[] = {"insecure-skip-tls-verify", "proxy-url",
                                           "tls-server-name", NULL};
 
-    TRY(refuse(cluster, "its cluster", refused));
+    TRY(kubeconfig_refuse(cluster, "its cluster", refused));
     k->server = copy_text(cluster, "server");
     if (!k->server ||
         !(text_starts_with(k->server, "https://") || text_starts_with(k->server, "http://")))
@@ -117,7 +118,7 @@ static struct err *read_user(const char *path, const json_t *user, struct kubeco
 {
     static const char *const refused[] = {"exec", "auth-provider", "username", "as", NULL};
 
-    TRY(refuse(user, "its user", refused));
+    TRY(kubeconfig_refuse(user, "its user", refused));
     k->token = copy_text(user, "token");
     k->token_file = copy_path(path, user, "tokenFile");
     k->cert_file = copy_path(path, user, "client-certificate");

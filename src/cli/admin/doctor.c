@@ -108,7 +108,7 @@ static const char *const states[] = {
     [FINDING_UNKNOWN] = "unknown",
 };
 
-static struct err *print(struct cli *c, const struct findings *f)
+static struct err *findings_print(struct cli *c, const struct findings *f)
 {
     static const char *const columns[] = {"CHECK", "STATE", "FOUND", "FIX"};
     struct listing l;
@@ -151,7 +151,7 @@ static struct err *doctor_run(struct cli *c)
     check_server(c, &f);
     for (size_t i = 0; i < f.list.n; i++)
         n_failed += f.list.at[i].state == FINDING_FAIL;
-    e = print(c, &f);
+    e = findings_print(c, &f);
     if (!e && n_failed > 0)
         e = err_new(ERR_INTERNAL, "%zu of %zu checks failed", n_failed, f.list.n);
     if (n_failed > 0)

@@ -84,7 +84,7 @@ struct draining {
 };
 
 /* A pod that its disruption budget protects is tried again in the next round. */
-static struct err *evict(struct draining *d, const json_t *pod)
+static struct err *drain_evict(struct draining *d, const json_t *pod)
 {
     const char *ns = json_text_at(pod, "metadata", "namespace", NULL);
     const char *name = json_text_at(pod, "metadata", "name", NULL);
@@ -123,13 +123,13 @@ static struct err *evict_all(struct draining *d, const json_t *pods)
         const json_t *pod = json_array_get(items, i);
 
         if (!json_text_at(pod, "metadata", "deletionTimestamp", NULL))
-            TRY(evict(d, pod));
+            TRY(drain_evict(d, pod));
     }
     return NULL;
 }
 
 /* Evicts pods until the node is empty or the time is over. */
-static struct err *empty(struct draining *d)
+static struct err *drain_empty(struct draining *d)
 {
     const struct invocation *in = d->cli->in;
     int64_t timeout_ns = flag_duration_ns(in, "timeout", 0);
@@ -176,7 +176,7 @@ static struct err *drain_run(struct cli *c)
             n == 1 ? "pod is" : "pods are");
     if (!flag_switch(c->in, "evict") && !flag_switch(c->in, "wait"))
         return NULL;
-    return empty(&d);
+    return drain_empty(&d);
 }
 
 static const struct flag drain_flags[] = {

@@ -115,7 +115,7 @@ static bool could_start(const json_t *models, const char *wanted)
     return false;
 }
 
-static struct err *print(struct cli *c, const json_t *report, const struct asked *a)
+static struct err *free_print(struct cli *c, const json_t *report, const struct asked *a)
 {
     json_t *models = json_object_get(report, "models");
     struct listing l;
@@ -171,7 +171,7 @@ static struct err *free_run(struct cli *c)
             c, "there are no GPUs; for a trial with emulated GPUs: mete up --gpus emulated:8xH100");
         return NULL;
     }
-    TRY(print(c, report, &a));
+    TRY(free_print(c, report, &a));
     if (a.gpus == 0) {
         say_kept(c, models);
         return NULL;

@@ -123,7 +123,7 @@ static void add_rows(struct listing *l, const json_t *image, int64_t now_ns)
         add_row(l, image, json_string_value(json_array_get(names, 0)), now_ns);
 }
 
-static struct err *list(struct cli *c, struct session *s)
+static struct err *image_list(struct cli *c, struct session *s)
 {
     static const char *const names[] = {"IMAGE", "ID", "%SIZE", "#PODS", "#LAST USED"};
     AUTO_FREE char *path = NULL;
@@ -235,7 +235,7 @@ struct word {
 
 static const struct word words[] = {
     {"import", 2, 3, "FILE|DIR [NAME]", import}, {"pull", 2, 2, "NAME", pull},
-    {"ls", 1, 1, "no arguments", list},          {"rm", 2, SIZE_MAX, "NAME...", remove_images},
+    {"ls", 1, 1, "no arguments", image_list},    {"rm", 2, SIZE_MAX, "NAME...", remove_images},
     {"gc", 1, 1, "no arguments", collect},
 };
 

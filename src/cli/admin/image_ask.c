@@ -15,7 +15,7 @@ void image_lines_init(struct image_lines *l, struct cli *c, struct session *s, c
 }
 
 /* "layer 3 of 7: 12.1 of 40.0 MiB" is a phase and its detail. */
-static void show(struct image_lines *l, const char *line)
+static void image_lines_show(struct image_lines *l, const char *line)
 {
     const char *colon = strstr(line, ": ");
     AUTO_FREE char *phase = mem_strndup(line, colon ? (size_t)(colon - line) : strlen(line));
@@ -31,7 +31,7 @@ static void take_line(struct image_lines *l, struct str line)
     if (e)
         return; /* image_lines_result reports the missing end */
     if (json_text(j, "progress")) {
-        show(l, json_text(j, "progress"));
+        image_lines_show(l, json_text(j, "progress"));
         return;
     }
     json_decref(l->last);

@@ -29,7 +29,7 @@ static void send_frame(const struct sending *m, enum frame_type type, struct str
     stream_send(m->stream, (struct str){b.at, b.size});
 }
 
-static void stop(struct sending *m, struct err *e)
+static void sending_stop(struct sending *m, struct err *e)
 {
     if (m->failure)
         err_free(e);
@@ -50,7 +50,7 @@ static void send_some(void *arg)
         struct str rest = {piece.at, piece.size};
 
         if (e) {
-            stop(m, e);
+            sending_stop(m, e);
             return;
         }
         m->is_sent = piece.size == 0;
@@ -120,7 +120,7 @@ static void on_data(void *arg, struct str piece)
     buf_add(&m->in, piece.at, piece.size);
     e = take_frames(m);
     if (e)
-        stop(m, e);
+        sending_stop(m, e);
 }
 
 static void on_close(void *arg, const struct err *e)
@@ -129,11 +129,11 @@ static void on_close(void *arg, const struct err *e)
 
     if (m->is_over)
         return;
-    stop(m, e ? err_new(err_code(e), "%s", err_message(e))
-              : err_new(ERR_UNAVAILABLE, "the server closed the connection: try again"));
+    sending_stop(m, e ? err_new(err_code(e), "%s", err_message(e))
+                      : err_new(ERR_UNAVAILABLE, "the server closed the connection: try again"));
 }
 
-static struct err *run(struct sending *m, const char *path)
+static struct err *sending_run(struct sending *m, const char *path)
 {
     const struct stream_options o = {.path = path,
                                      .on_open = send_some,
@@ -157,7 +157,7 @@ struct err *image_send(struct cli *c, struct session *s, const char *path, const
         return e;
     image_lines_init(&m.lines, c, s, "image");
     progress_phase(m.lines.progress, "sending", "");
-    e = run(&m, path);
+    e = sending_run(&m, path);
     if (!e)
         e = image_lines_result(&m.lines, ret);
     stream_free(m.stream);

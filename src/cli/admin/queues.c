@@ -26,7 +26,7 @@ static const char *parent_of(const json_t *queue)
     return parent && !text_equal(parent, QUEUE_ROOT) ? parent : "";
 }
 
-static json_t *find(const json_t *queues, const char *name)
+static json_t *queue_find(const json_t *queues, const char *name)
 {
     json_t *queue;
     size_t i;
@@ -163,7 +163,7 @@ static void add_all(struct listing *l, const json_t *queues, int64_t now_ns)
     json_array_foreach (queues, i, queue) {
         const char *parent = parent_of(queue);
 
-        if (!text_equal(name_of(queue), QUEUE_ROOT) && (!*parent || !find(queues, parent)))
+        if (!text_equal(name_of(queue), QUEUE_ROOT) && (!*parent || !queue_find(queues, parent)))
             add_tree(l, queues, queue, 0, now_ns);
     }
 }
@@ -178,10 +178,10 @@ static void make_columns(struct listing *l)
         listing_column(l, names[i]);
 }
 
-static struct err *print(struct cli *c, const json_t *queues, int64_t now_ns)
+static struct err *queues_print(struct cli *c, const json_t *queues, int64_t now_ns)
 {
     const char *wanted = c->in->arguments.n > 0 ? c->in->arguments.at[0] : NULL;
-    json_t *top = wanted ? json_incref(find(queues, wanted)) : NULL;
+    json_t *top = wanted ? json_incref(queue_find(queues, wanted)) : NULL;
     struct listing l;
     struct err *e = NULL;
 
@@ -212,7 +212,7 @@ static struct err *queues_run(struct cli *c)
 
     TRY(session_open(c, &s));
     TRY(session_list(s, &q, &list));
-    e = print(c, json_object_get(list.first, "items"), loop_wall_ns(session_loop(s)));
+    e = queues_print(c, json_object_get(list.first, "items"), loop_wall_ns(session_loop(s)));
     json_decref(list.first);
     return e;
 }

@@ -106,7 +106,8 @@ static const char *wanted_name(const struct cli *c)
     return c->in->arguments.n > 0 ? c->in->arguments.at[0] : NULL;
 }
 
-static struct err *print(struct cli *c, struct session *s, const json_t *quotas, const char *where)
+static struct err *quota_print(struct cli *c, struct session *s, const json_t *quotas,
+                               const char *where)
 {
     const char *wanted = wanted_name(c);
     struct listing l;
@@ -163,7 +164,7 @@ static struct err *quota_run(struct cli *c)
     }
     q.path = path;
     TRY(session_list(s, &q, &list));
-    e = print(c, s, json_object_get(list.first, "items"), where);
+    e = quota_print(c, s, json_object_get(list.first, "items"), where);
     json_decref(list.first);
     return e;
 }

@@ -11,7 +11,7 @@ enum {
 };
 
 /* Gets an object. `*ret` is NULL if the object does not exist or the user may not read it. */
-static struct err *get(struct session *s, const char *path, json_t **ret)
+static struct err *quota_get(struct session *s, const char *path, json_t **ret)
 {
     struct err *e = session_get(s, path, ret);
 
@@ -28,7 +28,7 @@ static struct err *find_queue(struct session *s, const char *ns, char **ret)
     AUTO(json_freep) json_t *object = NULL;
     const char *queue;
 
-    TRY(get(s, path, &object));
+    TRY(quota_get(s, path, &object));
     queue = json_text_at(object, "metadata", "labels", QUEUE_LABEL, NULL);
     if (!queue || !*queue)
         queue = json_text_at(object, "metadata", "annotations", QUEUE_LABEL, NULL);
@@ -84,7 +84,7 @@ struct err *quota_add_queues(struct session *s, const char *ns, bool is_name_onl
         json_t *quota;
         size_t k;
 
-        TRY(get(s, path, &queue));
+        TRY(quota_get(s, path, &queue));
         json_array_foreach (json_at(queue, "status", "quotas", NULL), k, quota)
             if (k == 0 || !is_name_only)
                 add_row(l, ns, name, quota);

@@ -151,7 +151,7 @@ static struct err *put_for(struct cli *c, struct session *s, json_t *spec)
     return NULL;
 }
 
-static struct err *make(struct cli *c, struct session *s, const char *name)
+static struct err *reservation_make(struct cli *c, struct session *s, const char *name)
 {
     AUTO(json_freep) json_t *object = json_object();
     AUTO(json_freep) json_t *made = NULL;
@@ -247,7 +247,7 @@ static void add_row(struct listing *l, json_t *object)
     listing_add(l, row, object);
 }
 
-static struct err *list(struct cli *c, struct session *s)
+static struct err *reservation_list(struct cli *c, struct session *s)
 {
     static const char *const names[] = {"NAME", "STATE", "START", "END",    "WHAT",
                                         "FOR",  "#GPUS", "#LATE", "!NODES", "!WHY"};
@@ -305,7 +305,7 @@ static struct err *reserve_run(struct cli *c)
     TRY(session_open(c, &s));
     if (is_removal)
         return remove_named(c, s);
-    return text_equal(word, "ls") ? list(c, s) : make(c, s, word);
+    return text_equal(word, "ls") ? reservation_list(c, s) : reservation_make(c, s, word);
 }
 
 static const struct flag reserve_flags[] = {

@@ -13,7 +13,7 @@ struct cancelling {
     struct removal jobs;
 };
 
-static void add(struct cancelling *x, const json_t *job)
+static void cancel_add(struct cancelling *x, const json_t *job)
 {
     removal_add_job(batch_is(job) ? &x->jobs : &x->pods, job);
 }
@@ -24,7 +24,7 @@ static struct err *add_named(struct cli *c, struct session *s, struct cancelling
         AUTO(json_freep) json_t *job = NULL;
 
         TRY(job_find_whole(s, c->in->arguments.at[i], &job));
-        add(x, job);
+        cancel_add(x, job);
     }
     return NULL;
 }
@@ -39,7 +39,7 @@ static struct err *add_listed(struct session *s, struct cancelling *x, const cha
     TRY(session_list(s, &q, &list));
     json_array_foreach (json_object_get(list.first, "items"), i, job)
         if (!job_of(job).is_ended)
-            add(x, job);
+            cancel_add(x, job);
     json_decref(list.first);
     return NULL;
 }

@@ -31,7 +31,7 @@ static struct place place_parse(const char *word)
 }
 
 /* Splits "/a/b/" into "/a" and "b"; paths without a name of their own ("/", "..") stay whole. */
-static void split(const char *path, char **ret_dir, char **ret_name)
+static void path_split(const char *path, char **ret_dir, char **ret_name)
 {
     AUTO_FREE char *plain = mem_strdup(path);
     size_t size = strlen(plain);
@@ -72,8 +72,8 @@ static struct err *to_pipe(void *arg, struct str bytes)
 }
 
 /* Runs `words` (NULL-terminated) in the container. */
-static struct err *run(struct copy *c, const char *const *words, struct remote_session *o,
-                       int *ret_code)
+static struct err *copy_run(struct copy *c, const char *const *words, struct remote_session *o,
+                            int *ret_code)
 {
     AUTO(buf_done) struct buf path = {0};
 
@@ -86,7 +86,7 @@ static struct err *run(struct copy *c, const char *const *words, struct remote_s
 }
 
 /* Joins the thread and combines its result with the session's: the cause is reported. */
-static struct err *conclude(struct copy *c, struct err *taken, int code)
+static struct err *copy_conclude(struct copy *c, struct err *taken, int code)
 {
     AUTO(err_freep) struct err *e = taken;
     size_t n_files = 0;
@@ -117,17 +117,17 @@ static struct err *download(struct copy *c, const char *from, const char *to)
     int code = 0;
     struct err *e = NULL;
 
-    split(from, &dir, &name);
+    path_split(from, &dir, &name);
     target = path_is_directory(to) ? mem_format("%s/%s", to, name) : mem_strdup(to);
     TRY(pipe_make(&read_fd, &c->fd));
     e = tar_unpack(read_fd, name, target, &c->tar);
     if (!e) {
         const char *const words[] = {"tar", "-cf", "-", "-C", dir, "--", name, NULL};
 
-        e = run(c, words, &o, &code);
+        e = copy_run(c, words, &o, &code);
     }
     fd_close(fd_take(&c->fd)); /* end of file for the unpacking thread */
-    return c->tar ? conclude(c, e, code) : e;
+    return c->tar ? copy_conclude(c, e, code) : e;
 }
 
 static struct err *upload(struct copy *c, const char *from, const char *to)
@@ -143,8 +143,8 @@ static struct err *upload(struct copy *c, const char *from, const char *to)
 
     if (!file_exists(from))
         return err_new(ERR_NOT_FOUND, "copy %s: no such file or directory", from);
-    TRY(run(c, test, &quiet, &code));
-    split(code == 0 ? from : to, &dir, &name);
+    TRY(copy_run(c, test, &quiet, &code));
+    path_split(code == 0 ? from : to, &dir, &name);
     if (code == 0) {
         free(dir);
         dir = mem_strdup(to);
@@ -155,10 +155,10 @@ static struct err *upload(struct copy *c, const char *from, const char *to)
     if (!e) {
         const char *const words[] = {"tar", "-xmf", "-", "-C", dir, NULL};
 
-        e = run(c, words, &o, &code);
+        e = copy_run(c, words, &o, &code);
     }
     fd_close(fd_take(&c->fd)); /* a thread that still packs gets a write error */
-    return c->tar ? conclude(c, e, code) : e;
+    return c->tar ? copy_conclude(c, e, code) : e;
 }
 
 static struct err *copy_between(struct cli *cli, const struct place *from, const struct place *to)

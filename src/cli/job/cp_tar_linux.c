@@ -46,7 +46,7 @@ static bool has_dots(const char *path)
 
 /* Returns the rest of an entry's path after `name`, "" or "/..."; NULL: the entry is not below
  * `name`. */
-static const char *below(const char *path, const char *name)
+static const char *tar_below(const char *path, const char *name)
 {
     size_t size = strlen(name);
 
@@ -69,7 +69,7 @@ static char *place_of(const struct tar_job *j, struct archive_entry *entry)
     if (!path || path[0] == '/' || has_dots(path) || sym_archive_entry_hardlink(entry) ||
         (type != AE_IFREG && type != AE_IFDIR))
         return NULL;
-    rest = below(path, j->name);
+    rest = tar_below(path, j->name);
     if (!rest)
         return NULL;
     while (*rest == '/')
@@ -129,7 +129,7 @@ static struct err *unpack_all(struct tar_job *j, struct archive *from, struct ar
 }
 
 /* Reads the bytes after the archive's end mark: tar pads its last record. */
-static void drain(int fd)
+static void tar_drain(int fd)
 {
     char rest[BLOCK];
     ssize_t n;
@@ -152,7 +152,7 @@ static struct err *unpack(struct tar_job *j)
     if (sym_archive_write_close(to) != ARCHIVE_OK && !e)
         e = archive_failure(to, "finish the files");
     if (!e)
-        drain(j->fd);
+        tar_drain(j->fd);
     (void)sym_archive_write_free(to); /* closed above */
     (void)sym_archive_read_free(from);
     return e;
@@ -160,7 +160,7 @@ static struct err *unpack(struct tar_job *j)
 
 /* ---- packing ---- */
 
-static struct err *pad(struct archive *to, size_t size)
+static struct err *tar_pad(struct archive *to, size_t size)
 {
     static const char zeros[4096];
 
@@ -185,7 +185,7 @@ static struct err *pack_data(struct archive *from, struct archive *to)
 
     while ((r = sym_archive_read_data_block(from, &bytes, &size, &offset)) == ARCHIVE_OK) {
         if (offset > at)
-            TRY(pad(to, (size_t)(offset - at)));
+            TRY(tar_pad(to, (size_t)(offset - at)));
         if (sym_archive_write_data(to, bytes, size) != (la_ssize_t)size)
             return archive_failure(to, "send a file");
         at = offset + (la_int64_t)size;
@@ -265,7 +265,7 @@ static struct err *pack(struct tar_job *j)
 
 /* ---- the thread ---- */
 
-static void *run(void *arg)
+static void *tar_run(void *arg)
 {
     struct tar_job *j = arg;
 
@@ -277,7 +277,7 @@ static void *run(void *arg)
 
 static struct err *start(struct tar_job *j, struct tar_job **ret)
 {
-    int r = pthread_create(&j->thread, NULL, run, j);
+    int r = pthread_create(&j->thread, NULL, tar_run, j);
 
     if (r != 0) {
         fd_close(j->fd);

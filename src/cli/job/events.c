@@ -110,7 +110,7 @@ static void make_columns(struct listing *l)
 
 /* Adds the events in order of time; a limit keeps the newest. Returns the number of events left
  * out. */
-static size_t fill(struct listing *l, const json_t *events, int64_t limit, int64_t now_ns)
+static size_t events_fill(struct listing *l, const json_t *events, int64_t limit, int64_t now_ns)
 {
     VEC(struct entry) entries = {0};
     size_t first;
@@ -144,9 +144,9 @@ static struct err *events_run(struct cli *c)
     l.api_version = "v1";
     l.prefix = "event";
     make_columns(&l);
-    left_out =
-        fill(&l, json_object_get(list, "items"),
-             flag_count(c->in, "limit", is_table ? LIMIT_TABLE : 0), loop_wall_ns(session_loop(s)));
+    left_out = events_fill(&l, json_object_get(list, "items"),
+                           flag_count(c->in, "limit", is_table ? LIMIT_TABLE : 0),
+                           loop_wall_ns(session_loop(s)));
     if (json_array_size(l.objects) == 0 && is_table)
         cli_say(c, "there are no events");
     else

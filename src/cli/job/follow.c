@@ -42,7 +42,7 @@ struct follow {
 };
 
 /* Ends following; takes `e`. The first call counts. */
-static void finish(struct follow *f, struct err *e)
+static void follow_finish(struct follow *f, struct err *e)
 {
     if (f->is_over) {
         err_free(e);
@@ -72,13 +72,13 @@ static void finish_ended(struct follow *f)
 
     if (job.exit_code < 0 && text_equal(job.state, "failed")) {
         progress_quiet(f->progress);
-        finish(f, err_new(ERR_INTERNAL, "%s failed before it ran: %s", f->name,
-                          job.reason[0] ? job.reason : "no reason given"));
+        follow_finish(f, err_new(ERR_INTERNAL, "%s failed before it ran: %s", f->name,
+                                 job.reason[0] ? job.reason : "no reason given"));
         return;
     }
     say_end(f, &job);
     f->options.cli->exit_code = (int)(job.exit_code & 0xFF);
-    finish(f, NULL);
+    follow_finish(f, NULL);
 }
 
 /* Will the pod be made again, after a preemption or mete requeue? */
@@ -158,7 +158,7 @@ static void on_deleted_never(void *arg, const struct err *e, const struct client
                 err_message(failed));
     cli_try(f->options.cli,
             "mete gpus   lists the GPUs; --allow-never keeps the job for a cluster that will grow");
-    finish(f, err_new(ERR_INVALID, "%s can never run: NeverFits: %s", f->name, f->message));
+    follow_finish(f, err_new(ERR_INVALID, "%s can never run: NeverFits: %s", f->name, f->message));
 }
 
 static void delete_job(struct follow *f, client_done_fn done)
@@ -171,7 +171,7 @@ static void delete_job(struct follow *f, client_done_fn done)
 static void detach_now(struct follow *f)
 {
     progress_quiet(f->progress);
-    finish(f, NULL);
+    follow_finish(f, NULL);
 }
 
 static void on_verdict(void *arg, const struct err *e, const struct client_reply *reply)
@@ -287,7 +287,7 @@ static void on_removed(void *arg, const json_t *pod)
     }
     progress_quiet(f->progress);
     cli_try(f->options.cli, "mete events   shows what happened");
-    finish(f, err_new(ERR_NOT_FOUND, "%s was cancelled", f->name));
+    follow_finish(f, err_new(ERR_NOT_FOUND, "%s was cancelled", f->name));
 }
 
 static void on_deadline(void *arg)
@@ -296,12 +296,12 @@ static void on_deadline(void *arg)
 
     progress_quiet(f->progress);
     if (f->options.is_detached) {
-        finish(f, NULL); /* no verdict in time; the job is accepted nevertheless */
+        follow_finish(f, NULL); /* no verdict in time; the job is accepted nevertheless */
         return;
     }
     say_how_to_come_back(f);
     cli_try(f->options.cli, "mete logs -f %s", job_of(f->pod).id);
-    finish(f, err_new(ERR_TIMEOUT, "%s did not end in time and continues", f->name));
+    follow_finish(f, err_new(ERR_TIMEOUT, "%s did not end in time and continues", f->name));
 }
 
 static void on_cancelled(void *arg, const struct err *e, const struct client_reply *reply)
@@ -311,7 +311,7 @@ static void on_cancelled(void *arg, const struct err *e, const struct client_rep
 
     if (!failed)
         cli_say(f->options.cli, "%s is cancelled", f->name);
-    finish(f, failed);
+    follow_finish(f, failed);
 }
 
 static void leave(struct follow *f, int code)
@@ -346,12 +346,12 @@ static void on_terminate(void *arg)
 
     if (!f->is_over && !f->is_left)
         leave(f, EXIT_TERMINATED);
-    finish(f, NULL);
+    follow_finish(f, NULL);
 }
 
 static void on_no_second_signal(void *arg)
 {
-    finish(arg, NULL);
+    follow_finish(arg, NULL);
 }
 
 static void watch_pod(struct follow *f)

@@ -187,7 +187,8 @@ static void add_queue(const struct invocation *in, json_t *metadata, json_t *spe
         json_put_text(spec, "priorityClassName", class);
 }
 
-static struct err *fill(const struct invocation *in, const char *ns, const char *cwd, json_t *pod)
+static struct err *job_spec_fill(const struct invocation *in, const char *ns, const char *cwd,
+                                 json_t *pod)
 {
     const char *name = flag_text(in, "name");
     AUTO_FREE char *made = name ? NULL : job_name_make(in->arguments.at[0]);
@@ -220,7 +221,7 @@ struct err *job_spec_make(const struct invocation *in, const char *ns, const cha
     TRY(check_utf8(in));
     json_put_text(pod, "apiVersion", "v1");
     json_put_text(pod, "kind", "Pod");
-    TRY(fill(in, ns, cwd, pod));
+    TRY(job_spec_fill(in, ns, cwd, pod));
     *ret = TAKE(pod);
     return NULL;
 }

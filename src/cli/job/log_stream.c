@@ -36,14 +36,14 @@ struct log_stream {
     struct err *broken; /* stdout is closed */
 };
 
-static void ask(struct log_stream *l);
+static void log_ask(struct log_stream *l);
 
 static void end(struct log_stream *l, const struct err *e)
 {
     l->options.on_end(l->options.arg, e);
 }
 
-static void show(struct log_stream *l, struct str piece)
+static void log_show(struct log_stream *l, struct str piece)
 {
     struct cli *c = l->options.cli;
     struct buf clean = {0};
@@ -122,7 +122,7 @@ static void on_data(void *arg, struct str piece)
     for (size_t at = 0; at < piece.size;)
         at += take_part(l, (struct str){piece.at + at, piece.size - at}, &out);
     if (out.size > 0)
-        show(l, (struct str){.at = out.at, .size = out.size});
+        log_show(l, (struct str){.at = out.at, .size = out.size});
     if (l->broken) {
         client_cancel(TAKE(l->call));
         end(l, l->broken);
@@ -161,7 +161,7 @@ static void on_done(void *arg, const struct err *failed, const struct client_rep
 
 static void on_again(void *arg)
 {
-    ask(arg);
+    log_ask(arg);
 }
 
 static void add_since(struct buf *path, int64_t since_ns)
@@ -172,7 +172,7 @@ static void add_since(struct buf *path, int64_t since_ns)
     buf_printf(path, "&sinceTime=%s", stamp);
 }
 
-static void ask(struct log_stream *l)
+static void log_ask(struct log_stream *l)
 {
     struct buf path = {0};
     struct client_request r = {.method = "GET", .accept = "text/plain, application/json, */*"};
@@ -210,7 +210,7 @@ struct log_stream *log_stream_new(const struct log_options *o)
     l->cleaner.how = TEXT_ESCAPE_LOG;
     l->stamp.cap = STAMP_TEXT_SIZE - 1;
     l->again = loop_timer_new(session_loop(o->session), on_again, l);
-    ask(l);
+    log_ask(l);
     return l;
 }
 

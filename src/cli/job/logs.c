@@ -28,7 +28,7 @@ static void on_end(void *arg, const struct err *e)
     session_stop(l->session);
 }
 
-static void begin(struct logs *l)
+static void logs_begin(struct logs *l)
 {
     const struct invocation *in = l->cli->in;
     int64_t since_ns = flag_duration_ns(in, "since", 0);
@@ -77,7 +77,7 @@ static void on_pod(void *arg, const json_t *pod)
     if (job.is_ended && l->stream)
         log_stream_hurry(l->stream);
     if (has_log(pod)) {
-        begin(l);
+        logs_begin(l);
         return;
     }
     if (!l->is_waiting)
@@ -114,7 +114,7 @@ static struct err *follow(struct logs *l)
     return session_run(l->session);
 }
 
-static struct err *show(struct logs *l)
+static struct err *logs_show(struct logs *l)
 {
     struct job job = job_of(l->pod);
 
@@ -124,7 +124,7 @@ static struct err *show(struct logs *l)
         cli_try(l->cli, "mete why %s   or: mete logs -f %s", job.id, job.id);
         return err_new(ERR_BAD_REQUEST, "job %s has no log yet: it is %s", job.id, job.state);
     }
-    begin(l);
+    logs_begin(l);
     return session_run(l->session);
 }
 
@@ -138,7 +138,7 @@ static struct err *logs_run(struct cli *c)
     l.session = s;
     TRY(job_find(s, c->in->arguments.at[0], &l.pod));
     l.path = job_path(l.pod);
-    e = show(&l);
+    e = logs_show(&l);
     informer_free(l.informer);
     log_stream_free(l.stream);
     json_decref(l.pod);

@@ -209,7 +209,7 @@ static int compare_pods(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void fill(struct listing *l, const json_t *jobs, bool has_ns, int64_t now_ns)
+static void ps_fill(struct listing *l, const json_t *jobs, bool has_ns, int64_t now_ns)
 {
     VEC(json_t *) sorted = {0};
     json_t *job;
@@ -255,7 +255,7 @@ static struct err *ps_run(struct cli *c)
     listing_init(&l, "JobList");
     l.prefix_of = prefix_of;
     make_columns(&l, has_ns);
-    fill(&l, jobs, has_ns, loop_wall_ns(session_loop(s)));
+    ps_fill(&l, jobs, has_ns, loop_wall_ns(session_loop(s)));
     e = listing_print(c, &l);
     if (!e)
         say_rest(c, &l, list.more);

@@ -20,7 +20,7 @@ struct running {
     bool is_over;
 };
 
-static void stop(struct running *r, struct err *taken)
+static void remote_stop(struct running *r, struct err *taken)
 {
     if (r->is_over)
         err_free(taken);
@@ -43,7 +43,7 @@ static void on_output(void *arg, int fd, struct str bytes)
     if (fd == 1 && r->o->output) {
         e = r->o->output(r->o->arg, bytes);
         if (e)
-            stop(r, e);
+            remote_stop(r, e);
         return;
     }
     if (is_terminal && !r->o->has_terminal) {
@@ -52,7 +52,7 @@ static void on_output(void *arg, int fd, struct str bytes)
     }
     e = pipe_write(fd, bytes);
     if (e)
-        stop(r, e);
+        remote_stop(r, e);
 }
 
 static void on_end(void *arg, const struct err *e, int code)
@@ -60,7 +60,7 @@ static void on_end(void *arg, const struct err *e, int code)
     struct running *r = arg;
 
     r->code = code;
-    stop(r, e ? err_new(err_code(e), "%s", err_message(e)) : NULL);
+    remote_stop(r, e ? err_new(err_code(e), "%s", err_message(e)) : NULL);
 }
 
 static void on_drain(void *arg)
@@ -97,7 +97,7 @@ static void on_detached(void *arg)
     struct running *r = arg;
 
     r->code = 0;
-    stop(r, NULL);
+    remote_stop(r, NULL);
 }
 
 static void on_resized(void *arg, uint16_t columns, uint16_t rows)
@@ -124,7 +124,7 @@ static struct err *open_keyboard(struct running *r)
     return keyboard_new(&k, &r->keyboard);
 }
 
-static struct err *run(struct running *r)
+static struct err *remote_run(struct running *r)
 {
     const struct remote_options o = {.path = r->o->path,
                                      .on_output = on_output,
@@ -147,7 +147,7 @@ struct err *remote_session_run(struct cli *c, struct session *s, const struct re
 
     r.cleaners[0].how = TEXT_ESCAPE_LOG;
     r.cleaners[1].how = TEXT_ESCAPE_LOG;
-    e = run(&r);
+    e = remote_run(&r);
     keyboard_free(r.keyboard);
     remote_free(r.remote);
     err_free(r.result);

@@ -8,7 +8,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
-static struct err *patch(struct session *s, const json_t *object, const json_t *metadata)
+static struct err *waiting_patch(struct session *s, const json_t *object, const json_t *metadata)
 {
     AUTO_FREE char *path = job_path(object);
     AUTO(json_freep) json_t *body = json_object();
@@ -22,7 +22,7 @@ static struct err *patch(struct session *s, const json_t *object, const json_t *
 }
 
 /* Replaces the server's error about a hold that only an administrator may remove. */
-static struct err *explain(const json_t *object, struct err *e)
+static struct err *waiting_explain(const json_t *object, struct err *e)
 {
     const char *hold = json_text_at(object, "metadata", "annotations", QUEUE_HOLD, NULL);
     struct job job = job_of(object);
@@ -45,10 +45,10 @@ static struct err *change_pods(struct session *s, const json_t *job,
 
     TRY(batch_pods(s, job, "spec.nodeName%3D%2Cstatus.phase%3DPending", &pods));
     json_array_foreach (pods, i, pod) {
-        struct err *e = patch(s, pod, change->metadata);
+        struct err *e = waiting_patch(s, pod, change->metadata);
 
         if (e && err_code(e) != ERR_NOT_FOUND)
-            return explain(pod, e);
+            return waiting_explain(pod, e);
         err_free(e);
     }
     return NULL;
@@ -72,7 +72,7 @@ struct err *waiting_change(struct cli *c, struct session *s, const char *word,
 
     TRY(job_find_whole(s, word, &object));
     TRY(check_waits(c, object));
-    TRY(explain(object, patch(s, object, change->metadata)));
+    TRY(waiting_explain(object, waiting_patch(s, object, change->metadata)));
     if (batch_is(object))
         TRY(change_pods(s, object, change));
     job = job_of(object);

@@ -84,7 +84,7 @@ static bool is_among(const json_t *jobs, const struct job *wanted)
     return false;
 }
 
-static struct err *print(struct cli *c, const json_t *report)
+static struct err *what_if_print(struct cli *c, const json_t *report)
 {
     struct listing l;
     struct err *e;
@@ -125,7 +125,7 @@ struct err *why_if_changed(struct cli *c, struct session *s)
     buf_done(&path);
     if (e)
         return e;
-    TRY(print(c, report));
+    TRY(what_if_print(c, report));
     say_others(c, report);
     if (c->in->arguments.n == 0)
         return NULL;

@@ -63,7 +63,7 @@ static struct err *add_matching(const struct deletion *d, struct removal *r)
     return NULL;
 }
 
-static struct err *ask(const struct deletion *d, const struct removal *r)
+static struct err *deletion_ask(const struct deletion *d, const struct removal *r)
 {
     AUTO_FREE char *question = mem_format("delete %zu %s?", r->targets.n, r->resource->plural);
 
@@ -81,7 +81,7 @@ static struct err *delete_matching(const struct deletion *d, struct removal *r)
         cli_say(d->cli, "there are no %s that match", r->resource->plural);
         return NULL;
     }
-    TRY(ask(d, r));
+    TRY(deletion_ask(d, r));
     return removal_run(r);
 }
 

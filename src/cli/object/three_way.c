@@ -167,7 +167,7 @@ static bool has_value(const json_t *list, const json_t *value)
 }
 
 /* Returns the members of `from` that are in `in` (NULL: any) and not in `without`. */
-static json_t *pick(const json_t *from, const json_t *without, const json_t *in)
+static json_t *items_pick(const json_t *from, const json_t *without, const json_t *in)
 {
     json_t *list = json_array();
     json_t *item;
@@ -183,8 +183,8 @@ static void diff_set(const char *name, const json_t *last, const json_t *live, c
                      json_t *patch)
 {
     AUTO_FREE char *deletion = mem_format("$deleteFromPrimitiveList/%s", name);
-    AUTO(json_freep) json_t *added = pick(want, live, NULL);
-    AUTO(json_freep) json_t *removed = pick(last, want, live);
+    AUTO(json_freep) json_t *added = items_pick(want, live, NULL);
+    AUTO(json_freep) json_t *removed = items_pick(last, want, live);
 
     if (json_array_size(added) > 0)
         json_put(patch, name, json_incref(added));

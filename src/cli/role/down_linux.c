@@ -97,7 +97,7 @@ static struct err *wait_gone(struct session *s, int pidfd)
 
 /* Checks the pid again after opening the pidfd: from then on the pid cannot become another process.
  */
-static struct err *stop(struct cli *c, struct session *s, const char *dir, pid_t pid)
+static struct err *down_stop(struct cli *c, struct session *s, const char *dir, pid_t pid)
 {
     AUTO(fd_closep) int pidfd = pidfd_open(pid, 0);
     pid_t again = 0;
@@ -145,7 +145,7 @@ static struct err *down_run(struct cli *c)
     TRY(session_open_data(c, data, &s));
     if (flag_switch(c->in, "jobs"))
         TRY(end_jobs(c, s));
-    return stop(c, s, data, pid);
+    return down_stop(c, s, data, pid);
 }
 
 static const struct flag down_flags[] = {

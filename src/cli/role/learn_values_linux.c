@@ -133,7 +133,7 @@ static struct err *write_new(const struct learner *l)
     return file_write(path, FILE_MODE, (struct str){text.at, text.size});
 }
 
-static struct err *learn(struct learner *l, bool *ret_is_better)
+static struct err *values_learn(struct learner *l, bool *ret_is_better)
 {
     int64_t was = 0;
     int64_t is = 0;
@@ -159,7 +159,7 @@ static struct err *learn_values_run(struct cli *c)
     struct err *e;
 
     confine();
-    e = learn(&l, &is_better);
+    e = values_learn(&l, &is_better);
     if (!e && !is_better)
         c->exit_code = LEARN_NOT_BETTER;
     value_table_free(l.was);

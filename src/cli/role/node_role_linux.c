@@ -152,7 +152,7 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     return gpu_watch_new(&o, &h->gpus);
 }
 
-static struct err *begin(struct hands *h, struct cli *c)
+static struct err *node_begin(struct hands *h, struct cli *c)
 {
     h->name = flag_text(c->in, "name");
     h->self_path = c->self_path;
@@ -180,7 +180,7 @@ static struct err *node_run(struct cli *c)
 
     h.socket = mem_format("%s/mete.sock", h.data);
     h.dir = mem_format("%s/node", h.data);
-    e = begin(&h, c);
+    e = node_begin(&h, c);
     hands_done(&h);
     return e;
 }

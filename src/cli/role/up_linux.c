@@ -261,7 +261,7 @@ static void on_stopped(void *arg)
 }
 
 /* Stops Mete; takes `why`. NULL: stopped on request. */
-static void stop(struct up *u, struct err *why)
+static void up_stop(struct up *u, struct err *why)
 {
     if (u->is_stopping) {
         err_free(why);
@@ -274,7 +274,7 @@ static void stop(struct up *u, struct err *why)
 
 static void on_signal(void *arg)
 {
-    stop(arg, NULL);
+    up_stop(arg, NULL);
 }
 
 static void on_child_end(void *arg, const char *name, const char *how, unsigned quick)
@@ -285,8 +285,8 @@ static void on_child_end(void *arg, const char *name, const char *how, unsigned 
     if (u->is_ready || quick < TRIES_BEFORE_READY)
         return;
     cli_try(u->cli, "read the messages above");
-    stop(u,
-         err_new(ERR_INTERNAL, "the %s ended %u times before it was ready: %s", name, quick, how));
+    up_stop(u, err_new(ERR_INTERNAL, "the %s ended %u times before it was ready: %s", name, quick,
+                       how));
 }
 
 static void say_ready(struct up *u, const json_t *node)

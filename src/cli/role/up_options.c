@@ -95,7 +95,8 @@ static struct err *check_config(const json_t *config)
     return NULL;
 }
 
-static char *choose(const char *given, const json_t *config, const char *key, const char *fallback)
+static char *option_choose(const char *given, const json_t *config, const char *key,
+                           const char *fallback)
 {
     const char *configured = json_text(config, key);
 
@@ -188,19 +189,21 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
 
     if (config)
         TRY(check_config(config));
-    listen = choose(given->listen, config, "listen", "127.0.0.1:7443");
+    listen = option_choose(given->listen, config, "listen", "127.0.0.1:7443");
     TRY(listen_parse(listen, &o.host, &o.port));
-    o.data = choose(given->data, config, "data", "/var/lib/mete");
-    o.gpus = choose(given->gpus, config, "gpus", "auto");
-    o.log_level = choose(given->log_level, config, "logLevel", "info");
-    o.runtime = choose(given->runtime, config, "runtime", "auto");
-    o.log_format = choose(given->log_format, config, "logFormat", "text");
-    o.log_max_size = choose(given->log_max_size, config, "containerLogMaxSize", LOG_LIMIT_SIZE);
-    o.log_max_files = choose(given->log_max_files, config, "containerLogMaxFiles", LOG_LIMIT_FILES);
-    o.learn_every = choose(NULL, config, "learnEvery", LEARN_EVERY);
-    o.learn_after = choose(NULL, config, "learnAfter", LEARN_AFTER);
-    o.network_tiers = choose(NULL, config, "networkTiers", "");
-    o.scheduler_names = choose(NULL, config, "schedulerNames", SCHEDULER_NAMES);
+    o.data = option_choose(given->data, config, "data", "/var/lib/mete");
+    o.gpus = option_choose(given->gpus, config, "gpus", "auto");
+    o.log_level = option_choose(given->log_level, config, "logLevel", "info");
+    o.runtime = option_choose(given->runtime, config, "runtime", "auto");
+    o.log_format = option_choose(given->log_format, config, "logFormat", "text");
+    o.log_max_size =
+        option_choose(given->log_max_size, config, "containerLogMaxSize", LOG_LIMIT_SIZE);
+    o.log_max_files =
+        option_choose(given->log_max_files, config, "containerLogMaxFiles", LOG_LIMIT_FILES);
+    o.learn_every = option_choose(NULL, config, "learnEvery", LEARN_EVERY);
+    o.learn_after = option_choose(NULL, config, "learnAfter", LEARN_AFTER);
+    o.network_tiers = option_choose(NULL, config, "networkTiers", "");
+    o.scheduler_names = option_choose(NULL, config, "schedulerNames", SCHEDULER_NAMES);
     e = check_words(&o);
     if (!e)
         e = read_roots(given, config, &o.host_roots);

@@ -331,7 +331,7 @@ void jobs_rows_add(struct jobs_question *q, struct jobs_run *r,
 
 /* ---- output ---- */
 
-static struct err *report(struct jobs_question *q)
+static struct err *jobs_report(struct jobs_question *q)
 {
     struct plot_series waits[JOBS_RUNS_MAX];
     struct plot_series jcts[JOBS_RUNS_MAX];
@@ -371,7 +371,7 @@ struct err *jobs_tell(struct jobs_question *q)
 {
     const bool is_json = text_equal(flag_text(q->cli->in, "output"), "json");
 
-    TRY(report(q));
+    TRY(jobs_report(q));
     if (!flag_text(q->cli->in, "by") || is_json)
         return sim_print(q->cli, columns, sizeof(columns) / sizeof(columns[0]), q->rows);
     return sim_print(q->cli, group_columns, sizeof(group_columns) / sizeof(group_columns[0]),

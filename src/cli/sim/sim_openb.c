@@ -106,7 +106,7 @@ static json_t *row_of(const struct openb_comparison *p, size_t i)
 }
 
 /* Plots each metric, with a line for each policy: the mean over the seeds. */
-static struct err *report(struct cli *c, const struct openb_comparison *p, const json_t *rows)
+static struct err *openb_report(struct cli *c, const struct openb_comparison *p, const json_t *rows)
 {
     static const char *const titles[OPENB_METRICS] = {
         "allocated GPU", "fragmented share of the idle GPU", "fragmented GPU"};
@@ -151,7 +151,7 @@ static struct err *compare(struct cli *c, struct openb_comparison *p)
     if (flag_text(c->in, "check"))
         return sim_openb_check(c, p, stopwatch_ns() - began);
     rows = rows_of(p);
-    TRY(report(c, p, rows));
+    TRY(openb_report(c, p, rows));
     if (text_equal(flag_text(c->in, "output"), "csv"))
         return print_csv(c, p);
     return sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), rows);

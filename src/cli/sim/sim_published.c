@@ -209,7 +209,7 @@ static struct err *run_variants(struct cli *c, struct published *p)
     return NULL;
 }
 
-static struct err *tell(struct cli *c, const struct published *p, int64_t took_ns)
+static struct err *published_tell(struct cli *c, const struct published *p, int64_t took_ns)
 {
     TRY(sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), p->rows));
     cli_say(c, "%zu runs in %.2f s, %.2f s of processor time: %s", p->n_runs,
@@ -231,5 +231,5 @@ struct err *sim_openb_published(struct cli *c)
     TRY(dir_list(p.dir, &p.names, &p.n_names));
     e = run_variants(c, &p);
     names_free(p.names, p.n_names);
-    return e ? e : tell(c, &p, stopwatch_ns() - began_ns);
+    return e ? e : published_tell(c, &p, stopwatch_ns() - began_ns);
 }

@@ -99,7 +99,7 @@ static json_t *row_of(const struct recording_report *r, double wall_s)
 }
 
 /* Reports the result of a replay; a difference is an error. */
-static void tell(struct cli *c, const char *file, const struct recording_report *r)
+static void replay_tell(struct cli *c, const char *file, const struct recording_report *r)
 {
     if (r->differing == 0) {
         cli_say(c, "%s: the replay decides the same, to the byte", file);
@@ -125,7 +125,7 @@ static struct err *replay(struct cli *c, const char *file, struct str text)
         rows, row_of(&r, (double)(stopwatch_ns() - began_ns) / (double)NS_PER_SEC));
     e = sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), rows);
     if (!e)
-        tell(c, file, &r);
+        replay_tell(c, file, &r);
     recording_report_done(&r);
     return e;
 }

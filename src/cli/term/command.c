@@ -152,7 +152,7 @@ enum {
 
 /* Edit distance with swapped neighbours as one step (optimal string alignment). Words longer than
  * WORD_MAX are far from all words. */
-static size_t distance(const char *a, const char *b)
+static size_t word_distance(const char *a, const char *b)
 {
     size_t rows[3][WORD_MAX + 1] = {0};
     size_t n = strlen(a);
@@ -186,7 +186,7 @@ struct nearest {
 
 static void consider(struct nearest *n, const char *candidate)
 {
-    size_t d = distance(n->name, candidate);
+    size_t d = word_distance(n->name, candidate);
 
     if (d < n->distance) {
         n->best = candidate;
@@ -311,7 +311,7 @@ struct parser {
     size_t at; /* index of the present word */
 };
 
-static struct err *add(struct parser *p, const struct flag *f, const char *text)
+static struct err *parser_add(struct parser *p, const struct flag *f, const char *text)
 {
     if (text)
         TRY(check_value(f, text));
@@ -362,11 +362,11 @@ static struct err *parse_long(struct parser *p, const char *word)
     if (f->type == FLAG_SWITCH) {
         if (text)
             TRY(switch_value(f, text, &is_on));
-        return add(p, f, is_on ? NULL : "false");
+        return parser_add(p, f, is_on ? NULL : "false");
     }
     if (!text)
         TRY(next_value(p, f, &text));
-    return add(p, f, text);
+    return parser_add(p, f, text);
 }
 
 static struct err *parse_letters(struct parser *p, const char *word)
@@ -382,14 +382,14 @@ static struct err *parse_letters(struct parser *p, const char *word)
         if (!f)
             return err_new(ERR_BAD_REQUEST, "%s has no flag \"-%c\"", p->in->command->name, *at);
         if (f->type == FLAG_SWITCH) {
-            TRY(add(p, f, NULL));
+            TRY(parser_add(p, f, NULL));
             continue;
         }
         if (*text == '=')
             text++;
         if (!*text)
             TRY(next_value(p, f, &text));
-        return add(p, f, text);
+        return parser_add(p, f, text);
     }
     return NULL;
 }

@@ -14,7 +14,7 @@ struct completion {
     void *arg;
 };
 
-static void offer(const struct completion *c, const char *word, const char *doc)
+static void candidate_add(const struct completion *c, const char *word, const char *doc)
 {
     if (text_starts_with(word, c->prefix))
         buf_printf(c->out, "%s%s\t%s\n", c->before, word, doc ? doc : "");
@@ -30,7 +30,7 @@ static void offer_live(const struct completion *c, enum live which)
         AUTO_FREE char *name = mem_strndup(line.at, line.size);
 
         if (line.size > 0)
-            offer(c, name, "");
+            candidate_add(c, name, "");
     }
 }
 
@@ -38,7 +38,7 @@ static void offer_commands(const struct completion *c)
 {
     for (size_t i = 0; commands[i]; i++)
         if (!commands[i]->is_hidden)
-            offer(c, commands[i]->name, commands[i]->summary);
+            candidate_add(c, commands[i]->name, commands[i]->summary);
 }
 
 /* Has an earlier kind the same plural? Two API groups may share one: pods, and the metrics of pods.
@@ -55,7 +55,7 @@ static void offer_kinds(const struct completion *c)
 {
     for (size_t i = 0; i < kinds_count; i++)
         if (!kinds[i]->is_question && !is_named_before(i))
-            offer(c, kinds[i]->plural, kinds[i]->doc);
+            candidate_add(c, kinds[i]->plural, kinds[i]->doc);
 }
 
 static void offer_flag(void *arg, const struct flag *f)
@@ -63,13 +63,13 @@ static void offer_flag(void *arg, const struct flag *f)
     AUTO_FREE char *word = mem_format("--%s", f->name);
 
     if (!f->is_hidden)
-        offer(arg, word, f->doc);
+        candidate_add(arg, word, f->doc);
 }
 
 static void offer_values(const struct completion *c, const struct flag *f)
 {
     for (size_t i = 0; f->values && f->values[i]; i++)
-        offer(c, f->values[i], "");
+        candidate_add(c, f->values[i], "");
     if (text_equal(f->name, "namespace") || (f->value && text_equal(f->value, "NAMESPACE")))
         offer_live(c, LIVE_NAMESPACES);
     else if (text_equal(f->name, "queue"))
@@ -127,7 +127,7 @@ static void offer_arguments(const struct completion *c, const struct command *co
 {
     if (command->words && at == 0) {
         for (size_t i = 0; command->words[i]; i++)
-            offer(c, command->words[i], "");
+            candidate_add(c, command->words[i], "");
         return;
     }
     switch (command->takes) {
