@@ -1,4 +1,5 @@
-/* device.c - devices and their text form; sums of what is held of a gpu */
+/* device.c - devices and their text form; sums over the held parts of a gpu */
+
 #include "model/device.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ struct device device_whole(const char *uuid)
     return d;
 }
 
-/* A uuid, or a profile: printable, without the characters that part the text form. */
+/* Can `text` be a uuid or a profile: printable, without the text form's separators? */
 static bool is_word(struct str text, size_t size_max)
 {
     if (text.size == 0 || text.size >= size_max)
@@ -38,7 +39,7 @@ static void copy_word(struct str text, char *ret)
     ret[text.size] = '\0';
 }
 
-/* Cuts `text` at the first `mark`: `*ret_rest` is what follows, {0} where there is no mark. */
+/* Cuts `text` at the first `mark`. `*ret_rest` is the rest after it; {0}: no mark. */
 static struct str cut_at(struct str text, char mark, struct str *ret_rest)
 {
     const char *at = text.size > 0 ? memchr(text.at, mark, text.size) : NULL;

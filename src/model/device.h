@@ -1,13 +1,14 @@
 /*
- * device.h - what a container is given: a gpu, a slice or a share of one; and what is held of a gpu
+ * device.h - devices of containers: a gpu, or a slice, share or replica; and the held parts of a
+ * gpu
  *
- * The text form, the same in the annotation mete.dev/devices, the ledger, placements and rows:
+ * The annotation mete.dev/devices, the ledger, placements and rows have the same text form:
  *
  *   whole gpu   GPU-8c1f
  *   share       GPU-8c1f/share:300,21474836480          compute in 1/1000, memory in bytes
  *   replica     GPU-8c1f/replica:4                      one of four
  *   slice       GPU-8c1f/slice:2g.20gb@4                profile, first memory slice
- *               GPU-8c1f/slice:2g.20gb@4,MIG-77ab       the same, once the driver has the instance
+ *               GPU-8c1f/slice:2g.20gb@4,MIG-77ab       the same, with the driver's instance
  */
 #pragma once
 
@@ -42,10 +43,10 @@ struct device {
     char instance[GPU_TEXT_SIZE]; /* slice: uuid of the MIG instance; "": not known */
 };
 
-/* The whole gpu. A uuid that does not fit is cut: no gpu has such a one. */
+/* The whole gpu. Too long a uuid is cut: no gpu has such a uuid. */
 struct device device_whole(const char *uuid);
 
-/* Reads the text form. ERR_INVALID says what is wrong; `*ret` changes on success only. */
+/* Reads the text form. ERR_INVALID: the text is malformed. `*ret` changes on success only. */
 struct err *device_parse(const char *text, struct device *ret) MUST_CHECK;
 
 /* Writes the text form, which device_parse reads back as the same value. */
@@ -53,26 +54,27 @@ void device_format(const struct device *d, char ret[DEVICE_TEXT_SIZE]);
 
 bool device_equal(const struct device *a, const struct device *b);
 
-/* The device's part of its gpu's compute, in 1/1000: of a replica the gpu's by their number, of a
- * slice by its profile's name. */
+/* The device's part of its gpu's compute, in 1/1000: of a replica the gpu's compute by the number
+ * of replicas, of a slice by the profile's name. */
 uint32_t device_milli(const struct device *d);
 
-/* What is held of one gpu. A value; {0}: nothing. */
+/* The held parts of one gpu. A value; {0}: none. */
 struct device_load {
     uint32_t n;            /* devices */
-    enum device_kind kind; /* of all of them */
+    enum device_kind kind; /* of all devices */
     uint32_t milli;        /* of the shares */
     int64_t bytes;         /* of the shares */
-    uint32_t replicas;     /* parts of the gpu, as its replicas say */
+    uint32_t replicas;     /* parts of the gpu, equal for all replicas */
     struct mig_state slices;
 };
 
 /*
- * Adds a device of the gpu to what is held of it. ERR_CONFLICT says why both cannot be; `*load`
- * changes on success only. A gpu is held whole, in shares, in replicas or in slices: the compute of
- * its shares is at most 1000, their memory what the gpu has, its replicas are of one number and at
- * most that many, its slices do not overlap (model/mig.h). `gpu` gives model and memory; NULL, or a
- * memory under 1: the memory of shares is not compared, and slices are refused.
+ * Adds a device to the held parts of its gpu. ERR_CONFLICT: the device and the held parts exclude
+ * each other; `*load` changes on success only. A gpu is held whole, in shares, in replicas or in
+ * slices. The compute of shares is at most 1000 and their memory at most the gpu's. All replicas
+ * have the same number of parts, and there are at most that many. Slices do not overlap
+ * (model/mig.h). `gpu` gives model and memory; NULL, or a memory under 1: the memory of shares is
+ * not compared, and slices are refused.
  */
 struct err *device_load_add(struct device_load *load, const struct device *d,
                             const struct gpu *gpu) MUST_CHECK;

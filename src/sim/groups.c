@@ -55,8 +55,8 @@ struct asker {
 struct fairness {
     const struct fairness_options *o;
     struct asker *users;
-    double sum; /* of the shares of users that ask, ... */
-    double squares;
+    double sum;     /* of the shares of users that ask */
+    double squares; /* of these shares, squared */
     size_t n_asking;
     int64_t now_s;
     double index_s; /* index x seconds */

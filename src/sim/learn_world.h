@@ -30,7 +30,7 @@ struct world_fragment {
     size_t n_cpus;
     int32_t (
         *single)[METE_VALUES_LEVELS]; /* weight of kinds of one gpu that need more than the level */
-    int32_t *none; /* weight of kinds that do not run there, or need several gpus */
+    int32_t *none; /* weight of kinds without a gpu, with several gpus, or that do not run there */
     int32_t (*several)[METE_VALUES_WHOLE]; /* of these, kinds that run with this many whole gpus */
 };
 
