@@ -1,3 +1,5 @@
+/* gang.c - references of pods to groups, and the rules of groups */
+
 #include "kinds/gang.h"
 
 #include <stdint.h>
@@ -15,7 +17,7 @@ static const char *text_of(const char *text)
     return text && *text ? text : NULL;
 }
 
-/* The Job that made it, where its pods are to be together; else NULL. */
+/* The Job that owns the pod, if the pod has topology annotations; else NULL. */
 static const char *job_of(const json_t *pod)
 {
     const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
@@ -44,7 +46,7 @@ static const char *coscheduling_of(const json_t *labels)
     return name;
 }
 
-/* What the pod says at one door. */
+/* Reads the pod's reference through one door. False: none. */
 static bool read_ref(const json_t *pod, enum gang_door door, struct gang_ref *ret)
 {
     const json_t *spec = json_object_get(pod, "spec");
@@ -119,7 +121,7 @@ static const json_t *find_part(const json_t *object, const char *name)
     return NULL;
 }
 
-/* spec of a native PodGroup, or a template in a Workload: both say it in the same words. */
+/* Reads the spec of a native PodGroup, or a template in a Workload: both have the same members. */
 static void read_native(const json_t *spec, struct gang_rules *ret)
 {
     const json_t *priority = json_object_get(spec, "priority");
@@ -127,10 +129,10 @@ static void read_native(const json_t *spec, struct gang_rules *ret)
     ret->min = json_int_at(spec, "schedulingPolicy", "gang", "minCount", NULL);
     ret->class_name = text_of(json_text(spec, "priorityClassName"));
     ret->has_priority = json_is_integer(priority);
-    ret->priority = (int32_t)json_integer_value(priority); /* validated */
+    ret->priority = (int32_t)json_integer_value(priority); /* in range: validated */
 }
 
-/* As many as it runs at once, of those that have not succeeded. */
+/* A Job's gang: its parallelism, or the completions that are left. */
 static void read_job(const json_t *job, struct gang_rules *ret)
 {
     const json_t *spec = json_object_get(job, "spec");

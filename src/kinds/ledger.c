@@ -1,4 +1,5 @@
-/* ledger.c - bindings in one transaction, and what frees their devices */
+/* ledger.c - placements bound in one transaction, and the release of their devices */
+
 #include "kinds/ledger.h"
 
 #include <stdio.h>
@@ -35,24 +36,24 @@ enum {
     PODS_OF_PART = 64
 };
 
-/* The ledger object of one gpu, as this transaction leaves it. */
+/* A gpu's ledger object, as this transaction leaves it. */
 struct entry {
     struct map_handle handle; /* by uuid */
     char uuid[GPU_TEXT_SIZE];
     json_t *tree;
-    int64_t version; /* of the object that was read, or STORE_ABSENT */
+    int64_t version; /* of the present object, or STORE_ABSENT */
     struct device_load load;
-    size_t n_before; /* holders that were there */
+    size_t n_before; /* holders before this transaction */
 };
 
-/* One call of ledger_bind. */
+/* A call of ledger_bind. */
 struct binding {
     struct store *store;
     const struct ledger_placement *p;
     struct txn txn;
-    char *part;            /* of the placement: its name */
-    json_t *entries;       /* what it says of its pods */
-    json_t *gpus;          /* of the node of the pod before */
+    char *part;            /* name of the placement's part */
+    json_t *entries;       /* the pods' entries in it */
+    json_t *gpus;          /* gpus of `node`, the previous pod's */
     struct entry *touched; /* ledger objects of all pods so far */
     const char *node;
 };
@@ -64,12 +65,12 @@ static json_t *device_list(const struct ledger_container *c)
 
     for (size_t i = 0; i < c->n_devices; i++) {
         device_format(&c->devices[i], text);
-        (void)json_array_append_new(list, json_string(text)); /* ASCII */
+        (void)json_array_append_new(list, json_string(text)); /* device texts are ASCII */
     }
     return list;
 }
 
-/* The value of the annotation mete.dev/devices, or NULL without devices. The caller frees it. */
+/* The value of the annotation mete.dev/devices; NULL without devices. The caller frees the text. */
 static char *devices_text(const struct ledger_pod *pod)
 {
     AUTO(json_freep) json_t *devices = json_object();
@@ -104,7 +105,7 @@ static bool is_in_list(const struct device *list, size_t n, const struct device 
     return false;
 }
 
-/* A device that two main containers of the pod have, or one of them twice; NULL: none. */
+/* A device that main containers of the pod share, or that one names twice; NULL: none. */
 static const struct device *shared_device(const json_t *tree, const struct ledger_pod *pod)
 {
     for (size_t c = 0; c < pod->n_containers; c++) {
@@ -162,14 +163,14 @@ json_t *ledger_entry_of(const json_t *tree)
     json_t *holder;
 
     if (json_is_array(json_object_get(tree, "holders")))
-        return json_incref((json_t *)(uintptr_t)tree); /* never changed by who reads it */
+        return json_incref((json_t *)(uintptr_t)tree); /* readers do not change it */
     entry = json_object();
     holder = json_object();
     json_put_text(entry, "node", json_text(tree, "node"));
     json_put_text(holder, "placement", json_text(tree, "placement"));
     json_put_text(holder, "pod", json_text(tree, "pod"));
     json_put_text(holder, "podUid", json_text(tree, "podUid"));
-    (void)json_array_append_new(json_array_at(entry, "holders"), holder); /* fresh: cannot fail */
+    (void)json_array_append_new(json_array_at(entry, "holders"), holder); /* cannot fail */
     return entry;
 }
 
@@ -233,7 +234,9 @@ static struct err *binding_entry(struct binding *b, const struct device *d, cons
     return NULL;
 }
 
-/* Says who holds the gpu that cannot be given whole; else `why` itself. Takes `why`. */
+/*
+ * ERR_CONFLICT with the holder of a gpu that cannot be given whole; else `why` itself. Takes `why`.
+ */
 static struct err *not_given(const struct entry *entry, const struct device *d, struct err *why)
 {
     const json_t *first = json_array_get(json_object_get(entry->tree, "holders"), 0);
@@ -271,7 +274,7 @@ static struct err *take_device(struct binding *b, const struct ledger_pod *pod,
     return NULL;
 }
 
-/* Is the device another container's of the pod, before the `end`th? */
+/* Does a container before the `end`th name the device too? */
 static bool is_taken_before(const struct ledger_pod *pod, size_t end, const struct device *d)
 {
     for (size_t c = 0; c < end; c++) {
@@ -297,7 +300,7 @@ static struct err *take_container(struct binding *b, const struct ledger_pod *po
     return NULL;
 }
 
-/* The node must be there in this very transaction; its list of gpus is known from here on. */
+/* Makes the transaction check that the node exists, and reads its gpus. */
 static struct err *check_node(struct binding *b, const struct ledger_pod *pod)
 {
     const struct store_object *o = store_get_applied(b->store, node_key(pod->node));
@@ -366,7 +369,7 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod, const jso
 
         json_put_text(container, "name", pod->containers[i].name);
         json_put(container, "gpus", device_list(&pod->containers[i]));
-        (void)json_array_append_new(containers, container); /* a fresh object: cannot fail */
+        (void)json_array_append_new(containers, container); /* cannot fail */
     }
     account_open(entry, tree, b->gpus, b->p->now_ns);
     (void)json_array_append_new(b->entries, entry); /* as above */
@@ -469,7 +472,7 @@ struct release {
     const struct account_end *end;
 };
 
-/* Takes the pod's holders out of the gpu's ledger object, and the object away with the last. */
+/* Removes the pod's holders from the gpu's ledger object, and the object with its last holder. */
 static bool release_gpu(void *arg, const char *container, const struct device *d)
 {
     struct release *r = arg;
@@ -484,7 +487,7 @@ static bool release_gpu(void *arg, const char *container, const struct device *d
         return true;
     e = ledger_entry_parse(o->bytes, &entry);
     if (e)
-        return true; /* ledger_check tells about it */
+        return true; /* ledger_check reports it */
     holders = json_object_get(entry, "holders");
     before = json_array_size(holders);
     for (size_t i = before; i-- > 0;) {
@@ -498,7 +501,7 @@ static bool release_gpu(void *arg, const char *container, const struct device *d
     return true;
 }
 
-/* Takes the pod out of its placement, and the placement away with its last pod. */
+/* Removes the pod from its placement, and the placement with its last pod. */
 static void leave_placement(const struct release *r, const char *ns, const char *name)
 {
     struct store_key key = placement_key(ns, name);
@@ -513,7 +516,7 @@ static void leave_placement(const struct release *r, const char *ns, const char 
         return;
     e = json_parse(o->bytes, &placement);
     if (e)
-        return; /* ledger_check tells about it */
+        return; /* ledger_check reports it */
     workload = json_text(placement, "workload");
     pods = json_array_at(placement, "pods");
     before = json_array_size(pods);
@@ -558,7 +561,7 @@ char *ledger_holder(const struct store *s, const char *uuid)
         return NULL;
     e = ledger_entry_parse(o->bytes, &entry);
     pod = e ? NULL : json_text(json_array_get(json_object_get(entry, "holders"), 0), "pod");
-    return mem_strdup(pod ? pod : "?"); /* held, whatever it says */
+    return mem_strdup(pod ? pod : "?"); /* held, even if the entry is damaged */
 }
 
 bool ledger_is_free(const struct store *s, const char *uuid)

@@ -1,9 +1,10 @@
 /*
- * ledger_check.c - the invariant "a device is never given twice", proved from what is stored
+ * ledger_check.c - the check of the invariant "a device is never given twice" on stored objects
  *
- * From both sides: every holder in the ledger is a live pod, every device of a live pod has its
- * holder. The holders of one gpu, which are one object, fit on the gpu beside each other.
+ * The check goes both ways: every holder in the ledger is a live pod, and every device of a live
+ * pod has its holder. The holders of a gpu, which are one object, fit on the gpu together.
  */
+
 #include "base/json_pool.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -18,7 +19,7 @@ struct holder {
     char *name; /* "ns/name" */
     char *node;
     VEC(struct device) devices;
-    size_t n_confirmed; /* holders in the ledger that name it */
+    size_t n_confirmed; /* holders in the ledger that name the pod */
 };
 
 static void holder_free(struct holder *h)
@@ -49,7 +50,7 @@ static bool add_device(void *arg, const char *container, const struct device *d)
     return true;
 }
 
-/* A live pod with gpus joins `holders`; others, the most, are told by their text. */
+/* Adds a live pod with gpus to `holders`. Most other pods are skipped by their text alone. */
 static struct err *add_holder(struct holder **holders, const struct store_object *o)
 {
     AUTO(json_freep) json_t *pod = NULL;
@@ -72,7 +73,7 @@ static struct err *add_holder(struct holder **holders, const struct store_object
     return NULL;
 }
 
-/* What the node says of its gpu; false: the node or the gpu is gone. */
+/* Finds the gpu in the node's annotation. False: the node or the gpu is gone. */
 static bool find_gpu(const struct store *s, const char *node, const char *uuid, struct gpu *ret)
 {
     const struct store_object *o =
@@ -124,7 +125,7 @@ static struct err *check_holder(struct holder *holders, const char *uuid, const 
     return NULL;
 }
 
-/* Each holder is a live pod, and all of them fit on the gpu. */
+/* Checks that each holder is a live pod, and that all of them fit on the gpu. */
 static struct err *check_entry(const struct store *s, struct holder *holders,
                                const struct store_object *o)
 {
@@ -148,7 +149,7 @@ static struct err *check_entry(const struct store *s, struct holder *holders,
         if (d.kind != DEVICE_WHOLE && !is_known)
             is_known = find_gpu(s, node, uuid, &gpu);
         if (d.kind == DEVICE_SLICE && !is_known)
-            continue; /* the gpu is gone with its node: no table says where slices fit */
+            continue; /* the gpu is gone with its node: no geometry is known */
         e = device_load_add(&load, &d, is_known ? &gpu : NULL);
         if (e) {
             AUTO(err_freep) struct err *why = e;

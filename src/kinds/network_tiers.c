@@ -1,3 +1,5 @@
+/* network_tiers.c - configured tiers, and their annotations on Volcano's PodGroups */
+
 #include "kinds/network_tiers.h"
 
 #include "base/mem.h"
@@ -50,7 +52,7 @@ struct err *network_tiers_parse(const char *text, struct network_tiers *ret)
     return NULL;
 }
 
-/* ---- what a PodGroup says ---- */
+/* ---- PodGroups ---- */
 
 static const struct path *here(void)
 {
@@ -60,7 +62,7 @@ static const struct path *here(void)
     return &topology;
 }
 
-/* The tier of that name: 1 .. n, or 0. */
+/* The number of the tier `name`, 1 .. n, or 0. */
 static size_t tier_named(const struct network_tiers *t, const char *name)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -69,7 +71,7 @@ static size_t tier_named(const struct network_tiers *t, const char *name)
     return 0;
 }
 
-/* The widest tier that it allows: 1 .. n; 0 with a cause. */
+/* The widest tier that the PodGroup allows, 1 .. n; 0 with a cause. */
 static size_t highest_of(const struct network_tiers *t, const json_t *asked, struct causes *causes)
 {
     const json_t *number = json_object_get(asked, "highestTierAllowed");
@@ -113,7 +115,7 @@ static void keep_one(const json_t *before, json_t *object, const char *name)
         json_put_text(json_at(object, "metadata", "annotations", NULL), name, NULL);
 }
 
-/* What was written down stays, or goes (`before` NULL), whatever the client says. */
+/* Restores the annotations of `before`, or removes them (NULL), whatever the client wrote. */
 static void keep(const json_t *before, json_t *object)
 {
     for (size_t i = 0; i < NETWORK_TIERS_MAX; i++)
@@ -144,7 +146,7 @@ struct err *admit_network_topology(struct change *c)
         !text_equal(c->kind->plural, "podgroups"))
         return NULL;
     if (c->before && json_equal(json_at(c->before, "spec", "networkTopology", NULL), asked)) {
-        keep(c->before, c->after); /* as it was admitted */
+        keep(c->before, c->after); /* keeps the tiers of its admission */
         return NULL;
     }
     keep(NULL, c->after);

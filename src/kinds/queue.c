@@ -1,3 +1,5 @@
+/* queue.c - queues of objects, amounts, and annotations of waiting */
+
 #include "kinds/queue.h"
 
 #include "base/mem.h"

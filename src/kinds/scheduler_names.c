@@ -1,4 +1,5 @@
-/* scheduler_names.c - the values of a pod's spec.schedulerName that Mete places */
+/* scheduler_names.c - scheduler names parsed and looked up */
+
 #include "kinds/scheduler_names.h"
 
 #include "base/mem.h"

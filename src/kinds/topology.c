@@ -1,3 +1,5 @@
+/* topology.c - levels read from annotations, and their validation */
+
 #include "kinds/topology.h"
 
 #include "kinds/pod/pod_view.h"

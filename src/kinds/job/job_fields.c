@@ -1,3 +1,5 @@
+/* job_fields.c - the schema of JobSpec and JobStatus, and the defaults of JobSpec */
+
 #include "kinds/job/job.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/label_selector.h"
@@ -6,8 +8,7 @@
 static const char *const modes[] = {"NonIndexed", "Indexed", NULL};
 static const char *const replacements[] = {"TerminatingOrFailed", "Failed", NULL};
 
-/* Actions, operators and statuses are checked in job_policies.c, which knows what goes with what.
- */
+/* job_policies.c checks actions, operators and statuses, which depend on each other. */
 static const struct field exit_code_item = F_INT(NULL, "An exit code.");
 
 static const struct field on_exit_codes_fields[] = {

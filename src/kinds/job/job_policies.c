@@ -13,7 +13,8 @@ enum {
     EXIT_CODES_MAX = 255
 };
 
-/* Kubernetes says Required for "" and NotSupported for other words. */
+/* Checks that `text` is one of `values`. As in Kubernetes "" is Required, another word
+ * NotSupported. */
 static void one_of(const char *text, const char *const *values, const struct path *at,
                    struct causes *causes)
 {

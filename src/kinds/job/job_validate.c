@@ -1,4 +1,5 @@
-/* job_validate.c - the rules of a JobSpec, with the words of Kubernetes' ValidateJobSpec */
+/* job_validate.c - rules of a JobSpec, in the words of Kubernetes' ValidateJobSpec */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -94,7 +95,7 @@ static void validate_selector(const json_t *spec, const struct path *at, struct 
     label_selector_validate(selector, PATH(at, "selector"), causes);
     e = label_selector_parse(selector, &parsed);
     if (e)
-        return; /* its fields say so */
+        return; /* the schema reports it */
     if (!label_selector_matches(parsed, json_object_get(spec, "template"))) {
         AUTO_FREE char *shown = json_format(json_at(spec, "template", "metadata", "labels", NULL));
 
@@ -104,7 +105,7 @@ static void validate_selector(const json_t *spec, const struct path *at, struct 
     selector_free(parsed);
 }
 
-/* A CronJob's Jobs make their own selectors. */
+/* A CronJob's template has no selector: its Jobs get generated ones. */
 static void validate_no_selector(const json_t *spec, const struct path *at, struct causes *causes)
 {
     static const char *const supported[] = {"nil", "false", NULL};

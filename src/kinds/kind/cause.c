@@ -1,3 +1,5 @@
+/* cause.c - causes collected and formatted as Kubernetes does */
+
 #include "kinds/kind/cause.h"
 
 #include <inttypes.h>
@@ -37,7 +39,7 @@ void causes_done(struct causes *c)
     *c = (struct causes){0};
 }
 
-/* `body` is everything after "FIELD: ". */
+/* Adds a cause. `body`: the text after "FIELD: ". */
 static void cause_add(struct causes *c, const struct path *at, const char *reason, const char *body)
 {
     struct buf field = {.cap = PATH_SHOWN_MAX};
@@ -56,11 +58,11 @@ static void cause_add(struct causes *c, const struct path *at, const char *reaso
     json_put_text(detail, "field", field.at);
     if (!c->details)
         c->details = json_array();
-    (void)json_array_append_new(c->details, detail); /* both are fresh: cannot fail */
+    (void)json_array_append_new(c->details, detail); /* cannot fail */
     buf_done(&field);
 }
 
-/* As a quoted JSON string, cut to a size that is fit to be shown. Heap. */
+/* The value as a quoted JSON string, truncated for display. Heap. */
 static char *cause_quote(const char *value)
 {
     struct buf out = {0};

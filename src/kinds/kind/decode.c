@@ -1,9 +1,10 @@
 /*
- * decode.c - a JSON tree into an object: types, unknown fields, canonical forms, defaults
+ * decode.c - JSON trees decoded to objects: types, unknown fields, canonical forms, defaults
  *
- * What Go's decoder would not take is ERR_BAD_REQUEST, as in Kubernetes. null is as good as absent.
- * The walk is as deep as the input, which json_parse caps.
+ * ERR_BAD_REQUEST for input that Go's decoder refuses, as in Kubernetes. null counts as absent. The
+ * recursion is as deep as the input, which json_parse caps.
  */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -22,12 +23,12 @@ enum {
 struct decoding {
     const struct kind *kind;
     enum field_validation how;
-    json_t *warnings;   /* NULL: nobody listens */
+    json_t *warnings;   /* NULL: not wanted */
     struct buf unknown; /* `unknown field "a", unknown field "b"` */
     size_t n_unknown;
 };
 
-/* Lists, objects and maps contain values: the walk comes back here. */
+/* Recursive: lists, objects and maps hold values. */
 static struct err *decode_value(struct decoding *d, const struct field *f, const struct path *at,
                                 json_t *value, json_t **ret);
 
@@ -81,7 +82,7 @@ static struct err *wrong_type(const struct decoding *d, const struct path *at, c
 static void decode_warn(struct decoding *d, const struct path *at, const char *fmt, ...)
     PRINTF(3, 4);
 
-/* `fmt` has one %s, for the path. */
+/* Adds a warning. `fmt` has one %s, for the path. */
 static void decode_warn(struct decoding *d, const struct path *at, const char *fmt, ...)
 {
     AUTO(buf_done) struct buf path = {0};
@@ -173,7 +174,7 @@ static struct err *decode_bytes(const struct decoding *d, const struct path *at,
     return NULL;
 }
 
-/* What Go makes of null inside a list or map: the zero value. NULL: the member is dropped. */
+/* The zero value, Go's value for null inside a list or map. NULL: the member is dropped. */
 static json_t *zero_of(const struct field *f)
 {
     switch (f->type) {
@@ -229,7 +230,7 @@ static struct err *decode_object(struct decoding *d, const struct field *fields,
         if (!f)
             note_unknown(d, here);
         if (!f || json_is_null(value)) {
-            (void)json_object_del(object, key); /* it is there */
+            (void)json_object_del(object, key); /* present */
             continue;
         }
         warn_if_ignored(d, f, here, value);
@@ -257,7 +258,7 @@ static struct err *decode_map(struct decoding *d, const struct field *f, const s
         if (better)
             json_put(map, key, better);
         else if (json_is_null(value))
-            (void)json_object_del(map, key); /* it is there */
+            (void)json_object_del(map, key); /* present */
     }
     return NULL;
 }
@@ -297,7 +298,7 @@ static struct err *decode_container(struct decoding *d, const struct field *f,
     return decode_object(d, f->fields, at, value);
 }
 
-/* `*ret` is a new value to be put in its place, or untouched. */
+/* `*ret` is a new value that replaces `value`, or untouched. */
 static struct err *decode_value(struct decoding *d, const struct field *f, const struct path *at,
                                 json_t *value, json_t **ret)
 {
@@ -328,7 +329,7 @@ static struct err *decode_value(struct decoding *d, const struct field *f, const
     return NULL;
 }
 
-/* The body says what it is, or nothing, and then it is what was asked for. */
+/* apiVersion and kind must be the requested ones; absent ones are filled in. */
 static struct err *check_type(const struct kind *k, json_t *object)
 {
     const char *version = json_text(object, "apiVersion");

@@ -1,3 +1,5 @@
+/* fields.c - parts of schemas that several kinds share */
+
 #include "kinds/kind/fields.h"
 
 #include "model/names.h"

@@ -1,3 +1,5 @@
+/* kind.c - the list of kinds, field selectors and reserved names */
+
 #include "kinds/kind/kind.h"
 
 #include <stdio.h>
@@ -102,7 +104,7 @@ static const char *kept_path(const struct kind *k, const char *path)
     for (size_t i = 0; k->selectable[i]; i++)
         if (text_equal(k->selectable[i], path))
             return k->kept_selectable[i];
-    return path; /* of the metadata */
+    return path; /* a path of the metadata */
 }
 
 static const struct field *find_field(const struct field *fields, const char *name)
@@ -113,13 +115,13 @@ static const struct field *find_field(const struct field *fields, const char *na
     return NULL;
 }
 
-/* What an absent or odd value counts as. */
+/* The value for a member that is absent or of another type. */
 static const char *selectable_none(const struct field *f)
 {
     return f && f->type == FIELD_BOOL ? "false" : "";
 }
 
-/* The text's value where it is a string or a boolean, in `scratch`; NULL: it does not fit. */
+/* Copies the JSON text of a string or a boolean to `scratch`. NULL: the value does not fit. */
 static const char *selectable_copy(const struct field *f, struct str text, char *scratch)
 {
     struct str value = {0};
@@ -135,7 +137,8 @@ static const char *selectable_copy(const struct field *f, struct str text, char 
     return scratch;
 }
 
-/* Does any member of the text have the name of the path's last part? Most pods have no node. */
+/* Does any member in the text have the name of the path's last part? A quick test: most pods lack
+ * nodeName. */
 static bool has_last_part(struct str text, const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -215,7 +218,7 @@ static bool is_kept_from(const char *key, bool is_admin)
     return kind_is_reserved(key) && !(is_admin && text_equal(key, POD_PREEMPTIBLE));
 }
 
-/* The members of `one` under mete.dev/ that `other` has not, or has otherwise. */
+/* Adds a cause for each reserved member of `one` that `other` lacks or has with another value. */
 static void find_reserved(json_t *one, const json_t *other, const struct path *at, bool is_admin,
                           struct causes *causes)
 {
@@ -231,7 +234,7 @@ static void find_reserved(json_t *one, const json_t *other, const struct path *a
     }
 }
 
-/* Members that are gone; those that differ were found from the other side. */
+/* Adds a cause for each reserved member that was removed. */
 static void find_removed(json_t *before, const json_t *after, const struct path *at, bool is_admin,
                          struct causes *causes)
 {

@@ -1,3 +1,5 @@
+/* kind_budget.c - policy/v1 PodDisruptionBudget */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -26,7 +28,7 @@ static const struct field condition_fields[] = {
 static const struct field condition_item =
     F_OBJECT(NULL, condition_fields, "One observation about the budget.");
 
-/* Clients of strict types want all four numbers, also before they were counted. */
+/* Typed clients require all four numbers, even before the first count. */
 static const struct field status_fields[] = {
     F_INT("observedGeneration", "The generation these numbers are about."),
     F_INT("disruptionsAllowed", "How many pods may be evicted now.", .fallback = "0"),

@@ -1,3 +1,5 @@
+/* kind_configmap.c - core/v1 ConfigMap */
+
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"

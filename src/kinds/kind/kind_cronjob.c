@@ -1,3 +1,5 @@
+/* kind_cronjob.c - batch/v1 CronJob */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/job/job.h"
@@ -116,7 +118,7 @@ static void validate_schedule(const char *text, bool has_zone, const struct path
     struct cron ignored;
 
     if (!text || !*text)
-        return; /* its field says that it is required */
+        return; /* the schema reports it as required */
     if (strstr(text, "TZ"))
         cause_invalid(causes, at, text,
                       has_zone ? "cannot use both timeZone field and TZ or CRON_TZ in schedule"

@@ -1,9 +1,10 @@
 /*
- * kind_definition.c - definitions of custom resources: the list is there and stays empty
+ * kind_definition.c - CustomResourceDefinition: a list that stays empty
  *
- * kubectl, Helm and operators look in it for kinds that discovery does not name; with the list
- * missing they complain of that instead of the kind.
+ * kubectl, Helm and operators look there for kinds that discovery lacks. Without the list they
+ * report the missing list instead of the missing kind.
  */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"

@@ -1,3 +1,5 @@
+/* kind_event.c - core/v1 Event */
+
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -52,7 +54,7 @@ const struct column event_columns[] = {
     {0},
 };
 
-/* The age of a stamp, "<unknown>" without one. */
+/* The age of a timestamp; "<unknown>" without one. */
 static json_t *cell_age(const char *stamp, int64_t now_ns)
 {
     char age[STAMP_TEXT_SIZE];

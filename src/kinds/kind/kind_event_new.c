@@ -1,9 +1,10 @@
 /*
- * kind_event_new.c - events.k8s.io/v1: the same events under newer names
+ * kind_event_new.c - events.k8s.io/v1 Event: the events of core/v1 under newer names
  *
- * An event is stored in the form of core/v1. Members that both forms have under one name stay as
- * they are.
+ * An event is stored in the form of core/v1. Members with the same name in both forms stay as they
+ * are.
  */
+
 #include "kinds/event_fields.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
@@ -33,7 +34,7 @@ static const struct field fields[] = {
     F_END,
 };
 
-/* The name of a member here and in core/v1. */
+/* The names of a member in this version and in core/v1. */
 static const char *const renamed[][2] = {
     {"reportingController", "reportingComponent"},
     {"regarding", "involvedObject"},
@@ -53,7 +54,7 @@ static void rename_members(json_t *object, size_t from, const char *api_version)
         if (!value)
             continue;
         json_put(object, renamed[i][1 - from], json_incref(value));
-        (void)json_object_del(object, renamed[i][from]); /* it is there */
+        (void)json_object_del(object, renamed[i][from]); /* present */
     }
 }
 
@@ -69,7 +70,8 @@ static void from_kept(json_t *object)
 
 static json_t *event_new_cells(const json_t *object, int64_t now_ns)
 {
-    json_t *kept = json_copy((json_t *)(uintptr_t)object); /* only members of the top are renamed */
+    json_t *kept =
+        json_copy((json_t *)(uintptr_t)object); /* shallow: only top-level members are renamed */
     json_t *row;
 
     to_kept(kept);

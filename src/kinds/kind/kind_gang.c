@@ -1,4 +1,5 @@
-/* kind_gang.c - scheduling.k8s.io/v1beta1 Workload and PodGroup: the form that is stored */
+/* kind_gang.c - scheduling.k8s.io/v1beta1 Workload and PodGroup, the stored form of both */
+
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/gang_fields.h"
@@ -117,7 +118,7 @@ const struct field gang_podgroup_fields[] = {
     F_END,
 };
 
-/* What holds for a group and for a template of one. */
+/* Validates a pod group, or a template of one. */
 static void validate_group(const json_t *group, const struct path *at, struct causes *causes)
 {
     const json_t *policy = json_object_get(group, "schedulingPolicy");

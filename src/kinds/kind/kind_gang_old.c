@@ -1,10 +1,11 @@
 /*
- * kind_gang_old.c - the versions of scheduling.k8s.io before v1beta1, read and written in their own
- * shapes: v1alpha1 (1.35), v1alpha2 (1.36), v1alpha3 (as v1beta1)
+ * kind_gang_old.c - the versions of scheduling.k8s.io before v1beta1, converted from and to it
  *
- * Kubernetes has no PodGroup in v1alpha1. Manifests written for the schedulers before it name one,
- * with minMember: it is a gang of so many.
+ * v1alpha1 (1.35), v1alpha2 (1.36), v1alpha3 (as v1beta1). Kubernetes has no PodGroup in v1alpha1.
+ * Manifests for the schedulers before it have a PodGroup with minMember, which becomes a gang of
+ * that many pods.
  */
+
 #include "base/mem.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/gang_fields.h"
@@ -18,7 +19,7 @@ static void set_version(json_t *object, const char *version)
     json_put_text(object, "apiVersion", text);
 }
 
-/* The member `from` is called `to`. */
+/* Renames the member `from` to `to`. */
 static void rename_member(json_t *object, const char *from, const char *to)
 {
     json_t *value = json_object_get(object, from);
@@ -26,7 +27,7 @@ static void rename_member(json_t *object, const char *from, const char *to)
     if (!value)
         return;
     json_put(object, to, json_incref(value));
-    (void)json_object_del(object, from); /* it is there */
+    (void)json_object_del(object, from); /* present */
 }
 
 static void to_kept(json_t *object)
@@ -87,7 +88,7 @@ static void workload_to_kept_v1alpha2(json_t *object)
 
 static void without_policy(json_t *group)
 {
-    (void)json_object_del(group, "preemptionPolicy"); /* not in that version; absent is as good */
+    (void)json_object_del(group, "preemptionPolicy"); /* not in that version; may be absent */
     mode_from_kept(group);
 }
 
@@ -190,7 +191,7 @@ static void group_to_kept_v1alpha1(json_t *group)
     rename_member(group, "policy", "schedulingPolicy");
 }
 
-/* What that version has no words for is left out. */
+/* Drops the members that the version lacks. */
 static void group_from_kept_v1alpha1(json_t *group)
 {
     static const char *const later[] = {"disruptionMode", "priorityClassName", "preemptionPolicy"};
@@ -248,7 +249,7 @@ static void podgroup_to_kept_v1alpha1(json_t *object)
     to_kept(object);
 }
 
-/* A group whose pods start each by itself is one of 1. */
+/* A group without a gang gets minMember 1. */
 static void podgroup_from_kept_v1alpha1(json_t *object)
 {
     const json_t *was = json_object_get(object, "spec");

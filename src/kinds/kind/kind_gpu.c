@@ -1,3 +1,5 @@
+/* kind_gpu.c - mete.dev/v1 Gpu */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* kind_job.c - batch/v1 Job */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -87,7 +89,7 @@ static bool reads_stamp(const char *text, int64_t *ret_ns)
     return text && !e;
 }
 
-/* Where kubectl goes on counting after a failure, this stops. */
+/* The duration of the job. It stops at a failure, whereas kubectl counts on. */
 static json_t *cell_duration(const json_t *job, int64_t now_ns)
 {
     const json_t *failed = object_condition(job, "Failed");
@@ -98,7 +100,8 @@ static json_t *cell_duration(const json_t *job, int64_t now_ns)
     if (!reads_stamp(json_text_at(job, "status", "startTime", NULL), &start_ns))
         return json_string("");
     if (!reads_stamp(json_text_at(job, "status", "completionTime", NULL), &end_ns))
-        (void)reads_stamp(json_text(failed, "lastTransitionTime"), &end_ns); /* else it goes on */
+        (void)reads_stamp(json_text(failed, "lastTransitionTime"),
+                          &end_ns); /* else the job still runs */
     stamp_format_age(end_ns - start_ns, text);
     return json_string(text);
 }
@@ -160,7 +163,8 @@ static bool label_is(const json_t *labels, const char *key, const char *value)
     return text_equal(json_text(labels, key), value);
 }
 
-/* What was generated must be the job's own: a manifest of another job does not match its pods. */
+/* Generated labels and selector must be the job's own: those of another job's manifest select other
+ * pods. */
 static void validate_generated(const json_t *job, struct causes *causes)
 {
     static const char *const uids[] = {JOB_UID_LABEL, JOB_UID_LABEL_OLD};
@@ -187,7 +191,9 @@ static void validate_generated(const json_t *job, struct causes *causes)
                       "`selector` not auto-generated");
 }
 
-/* Each pod of an indexed job gets its name and index as its host name. */
+/*
+ * The host name of an indexed job's pod is the job's name and the index: the longest must be valid.
+ */
 static void validate_host_name(const json_t *job, struct causes *causes)
 {
     const char *name = json_text_at(job, "metadata", "name", NULL);
@@ -242,7 +248,8 @@ static void check_completions(const json_t *was, const json_t *is, const struct 
                           "can only be modified in tandem with spec.parallelism");
 }
 
-/* Where the pods may go can change until the first one was made. */
+/* A copy of the template without its scheduling directives, which may change until the first pod
+ * exists. */
 static json_t *without_directives(const json_t *template)
 {
     static const char *const of_spec[] = {"nodeSelector", "tolerations", "schedulingGates",

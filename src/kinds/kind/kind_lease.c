@@ -1,3 +1,5 @@
+/* kind_lease.c - coordination.k8s.io/v1 Lease */
+
 #include "base/mem.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"

@@ -1,4 +1,5 @@
-/* kind_limits.c - v1 LimitRange; what it does to pods is in admit_limits.c */
+/* kind_limits.c - core/v1 LimitRange; admit_limits.c applies it to pods */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -144,13 +145,14 @@ static struct amounts read_amounts(const json_t *item, const char *name)
 }
 
 struct look {
-    const char *name; /* of the resource */
+    const char *name; /* the resource's name */
     const struct amounts *amounts;
-    const struct path *at; /* of the item */
+    const struct path *at; /* path of the item */
     struct causes *causes;
 };
 
-/* What Kubernetes says where `low` is more than `high`: of which map, and showing which value. */
+/* A pair of maps in order: if `low` exceeds `high`, the cause names the map `told_at` and shows the
+ * value of `shown`, as in Kubernetes. */
 struct order {
     enum map low;
     enum map high;
@@ -182,7 +184,7 @@ static const struct order orders[] = {
     {MAP_DEFAULT, MAP_MAX, MAP_DEFAULT, MAP_MAX, "default", "max"},
 };
 
-/* max/min with six digits, as %f has it. */
+/* max/min with six decimals, as %f prints it. Heap. */
 static char *format_ratio(int64_t max_milli, int64_t min_milli)
 {
     wide scaled = ((wide)max_milli * 1000000 + min_milli / 2) / min_milli;
@@ -215,7 +217,7 @@ static void check_ratio(const struct look *l)
     cause_invalid(l->causes, at, a->text[MAP_RATIO], detail);
 }
 
-/* What cannot be overcommitted has one default for both. */
+/* An extended resource, which cannot be overcommitted, has equal defaults for request and limit. */
 static void check_extended(const struct look *l)
 {
     const struct amounts *a = l->amounts;
@@ -316,7 +318,7 @@ static void limits_validate(const json_t *object, struct causes *causes)
         const struct path *at = PATH_INDEX(PATH(PATH(NULL, "spec"), "limits"), i);
 
         if (!type || !*type)
-            continue; /* required: said */
+            continue; /* the schema reports it */
         validate_type(list, i, PATH(at, "type"), causes);
         validate_maps(item, at, causes);
         check_amounts(item, at, causes);

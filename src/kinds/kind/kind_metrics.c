@@ -1,4 +1,5 @@
-/* kind_metrics.c - metrics.k8s.io: what pods and nodes use, for kubectl top */
+/* kind_metrics.c - metrics.k8s.io PodMetrics and NodeMetrics: usage for kubectl top */
+
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
 

@@ -1,3 +1,5 @@
+/* kind_namespace.c - core/v1 Namespace */
+
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
 #include "model/names.h"
@@ -54,7 +56,7 @@ static json_t *namespace_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-/* Selectors over namespaces by name need the name as a label: kubernetes.io/metadata.name. */
+/* Sets the label kubernetes.io/metadata.name, by which selectors name namespaces. */
 static void namespace_set_defaults(json_t *object, const struct kind_context *c)
 {
     json_t *status = json_object_at(object, "status");

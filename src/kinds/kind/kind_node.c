@@ -1,3 +1,5 @@
+/* kind_node.c - core/v1 Node */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/kind/cause.h"
@@ -200,7 +202,8 @@ static bool is_same_taint(const json_t *a, const json_t *b)
            text_equal(json_text(a, "effect"), json_text(b, "effect"));
 }
 
-/* A NoExecute taint counts from when it was added (control/taints.h). */
+/* Stamps a new NoExecute taint with the time, from which tolerationSeconds count
+ * (control/taints.h). */
 static void node_set_defaults(json_t *object, const struct kind_context *c)
 {
     const json_t *taints = json_at(object, "spec", "taints", NULL);
@@ -228,7 +231,7 @@ static void node_validate(const json_t *object, struct causes *causes)
                                 json_text(json_array_get(taints, i), "key"));
 }
 
-/* People change taints, unschedulable and metadata; the rest belongs to the node. */
+/* Users may change taints, unschedulable and metadata; the rest belongs to the node. */
 static struct err *node_validate_update(const json_t *before, const json_t *after,
                                         const struct kind_context *c)
 {

@@ -1,3 +1,5 @@
+/* kind_pod.c - core/v1 Pod */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

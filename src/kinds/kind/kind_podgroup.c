@@ -1,5 +1,8 @@
-/* kind_podgroup.c - the PodGroups of scheduler-plugins and of Volcano, as their manifests have them
+/*
+ * kind_podgroup.c - the PodGroups of scheduler-plugins and of Volcano, in the form of their
+ * manifests
  */
+
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
@@ -184,8 +187,8 @@ static json_t *volcano_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-/* Before everybody else are what the machine itself needs, and who runs it: pods say that
- * themselves, where it is checked who asks. */
+/* The classes system-* are for the machine's own pods and for administrators. A PodGroup cannot
+ * name them: pods name them, and there the caller is checked. */
 static void volcano_validate(const json_t *object, struct causes *causes)
 {
     const char *class = json_text_at(object, "spec", "priorityClassName", NULL);

@@ -45,7 +45,7 @@ static json_t *priority_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-/* What is wrong with a class under a reserved name, or NULL. The caller frees it. */
+/* The fault of a class with a reserved name, or NULL. The caller frees the text. */
 static char *system_fault(const char *name, int64_t value, bool is_default)
 {
     static const struct {

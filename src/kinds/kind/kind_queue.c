@@ -1,4 +1,8 @@
-/* kind_queue.c - mete.dev/v1 Queue; `root` is no queue: it says how turns are taken in all */
+/*
+ * kind_queue.c - mete.dev/v1 Queue; the object `root` is no queue, it has the settings of all
+ * queues
+ */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -32,7 +36,7 @@ static struct err *check_duration(const char *text)
 #define F_DURATION(n, text, ...) \
     F_STRING(n, text, .size_max = 64, .check = check_duration, ##__VA_ARGS__)
 
-/* It is the value of a label of its pods. */
+/* A queue's name must be a label value too, for the label of its pods. */
 static struct err *queue_check_name(const char *name)
 {
     TRY(name_check_subdomain(name));
@@ -223,7 +227,7 @@ static void validate_amount(const json_t *from, const char *resource, const char
     struct err *e = text ? queue_amount(resource, text, &amount) : NULL;
 
     if (e && text[0] == '-')
-        err_free(e); /* the schema has said it */
+        err_free(e); /* the schema reports it */
     else if (e)
         cause_take(causes, PATH(at, key), text, e);
 }
@@ -253,7 +257,7 @@ static void validate_quotas(const json_t *spec, const struct path *at, struct ca
         const struct path *here = PATH_INDEX(PATH(at, "quotas"), i);
 
         if (!resource || !*resource)
-            continue; /* required: said */
+            continue; /* the schema reports it */
         validate_resource(resource, here, causes);
         for (size_t k = 0; k < sizeof(amounts) / sizeof(amounts[0]); k++)
             validate_amount(quota, resource, amounts[k], here, causes);
@@ -275,7 +279,7 @@ static void validate_parent(const json_t *spec, const char *name, const struct p
         cause_take(causes, PATH(at, "parent"), parent, e);
 }
 
-/* The root is nobody's queue: what it says of all is all that it says. */
+/* The root holds no jobs: it may have only settings of all queues. */
 static void validate_root(const json_t *object, const struct path *at, struct causes *causes)
 {
     const char *key;

@@ -1,4 +1,5 @@
-/* kind_quota.c - v1 ResourceQuota; how much is used is kept by admit_quota.c */
+/* kind_quota.c - core/v1 ResourceQuota; admit_quota.c keeps the usage */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
@@ -123,7 +124,7 @@ static void validate_hard(const char *resource, const json_t *value, const struc
         cause_invalid(causes, at, json_string_value(value), "must be an integer");
 }
 
-/* A list or an object as Kubernetes shows it in a message. */
+/* Adds a cause that shows a list or an object as Kubernetes does. */
 static void cause_invalid_json(struct causes *causes, const struct path *at, const json_t *value,
                                const char *detail)
 {
@@ -133,7 +134,7 @@ static void cause_invalid_json(struct causes *causes, const struct path *at, con
 }
 
 struct scopes {
-    const json_t *shown; /* what messages show */
+    const json_t *shown; /* shown in messages */
     json_t *hard;
     const struct path *at;
     struct causes *causes;
@@ -205,7 +206,7 @@ static void validate_operator(const json_t *expression, const struct path *at,
     bool is_list = text_equal(how, "In") || text_equal(how, "NotIn");
 
     if (!how || !*how)
-        return; /* required: said */
+        return; /* the schema reports it */
     if (quota_scope_is_known(scope) && !text_equal(scope, "PriorityClass") &&
         !text_equal(how, "Exists"))
         cause_invalid(causes, PATH(at, "operator"), how, exists_only);

@@ -1,4 +1,5 @@
 /* kind_reservation.c - mete.dev/v1 Reservation: room set aside in advance, or maintenance */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -119,7 +120,7 @@ static void validate_times(const json_t *spec, const struct path *at, struct cau
     AUTO(err_freep) struct err *other = NULL;
 
     if (!start || !end)
-        return; /* required: said */
+        return; /* the schema reports it */
     e = stamp_parse(str_of(start), &start_ns);
     other = stamp_parse(str_of(end), &end_ns);
     if (!e && !other && end_ns <= start_ns)

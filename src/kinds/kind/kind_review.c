@@ -1,7 +1,8 @@
 /*
- * kind_review.c - questions to the API: who am I, may I, may they. Created to be answered, never
- * stored; api/reviews.c answers.
+ * kind_review.c - access and token reviews: created to be answered, never stored; api/reviews.c
+ * answers
  */
+
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
 

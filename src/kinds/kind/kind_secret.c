@@ -1,3 +1,5 @@
+/* kind_secret.c - core/v1 Secret */
+
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
@@ -42,7 +44,7 @@ static json_t *secret_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-/* stringData is a way to write data. */
+/* Moves stringData, a write-only form, to data. */
 static void secret_set_defaults(json_t *object, const struct kind_context *c)
 {
     json_t *texts = json_object_get(object, "stringData");
@@ -71,7 +73,7 @@ static size_t size_of(json_t *map)
     return size;
 }
 
-/* The types that promise a key. */
+/* Checks the keys that the secret's type requires. */
 static void secret_validate(const json_t *object, struct causes *causes)
 {
     static const struct {

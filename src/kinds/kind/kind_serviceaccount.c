@@ -1,3 +1,5 @@
+/* kind_serviceaccount.c - core/v1 ServiceAccount */
+
 #include "base/mem.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"

@@ -1,3 +1,5 @@
+/* kind_workload.c - mete.dev/v1 Workload: a job as the queue sees it, computed for readers */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

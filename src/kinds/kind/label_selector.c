@@ -1,3 +1,5 @@
+/* label_selector.c - label selectors: schema, validation and matching */
+
 #include "kinds/kind/label_selector.h"
 
 #include "base/mem.h"

@@ -1,17 +1,18 @@
 /*
- * openapi.c - OpenAPI v3 documents out of the schema tables
+ * openapi.c - OpenAPI v3 documents made from the schema tables
  *
- * kubectl looks for: the paths' x-kubernetes-group-version-kind (an object) with a query parameter
- * fieldValidation, and component schemas with x-kubernetes-group-version-kind (a list). `kubectl
- * explain` prints their descriptions.
+ * kubectl reads x-kubernetes-group-version-kind of paths (an object), with a query parameter
+ * fieldValidation, and x-kubernetes-group-version-kind of component schemas (a list). `kubectl
+ * explain` prints the schemas' descriptions.
  */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
 #include "base/version.h"
 #include "kinds/kind/kind.h"
 
-/* Objects hold objects: the walk comes back here. It is as deep as our tables are. */
+/* Recursive: objects hold objects. The tables bound the depth. */
 static json_t *format_field(const struct field *f);
 
 static json_t *format_gvk(const struct kind *k)
@@ -144,8 +145,8 @@ static json_t *format_kind(const struct kind *k)
     return schema;
 }
 
-/* "io.k8s.api.core.v1.Pod", "io.k8s.api.batch.v1.Job", "dev.mete.v1.Gpu" */
-/* "sh.volcano.scheduling.v1beta1.PodGroup" */
+/* The schema's name: "io.k8s.api.core.v1.Pod", "io.k8s.api.batch.v1.Job", "dev.mete.v1.Gpu",
+ * "sh.volcano.scheduling.v1beta1.PodGroup". */
 static char *reversed_name(const struct kind *k)
 {
     AUTO_FREE char *group = mem_strdup("");
@@ -187,10 +188,10 @@ static json_t *format_parameter(const char *name, const char *in, const char *te
 }
 
 struct verb {
-    const char *method; /* of HTTP */
+    const char *method; /* HTTP method */
     const char *action; /* x-kubernetes-action */
     bool is_write;
-    bool is_named; /* of one object */
+    bool is_named; /* acts on one object */
 };
 
 static const struct verb verbs[] = {
@@ -257,7 +258,7 @@ static void put_path(json_t *paths, const struct kind *k, bool is_namespaced, bo
         if (verbs[i].is_named != is_named || (k->is_view && !is_read))
             continue;
         if (k->is_namespaced && !is_namespaced && !is_read)
-            continue; /* all namespaces at once can only be read */
+            continue; /* a path for all namespaces is read-only */
         if (k->is_question && !text_equal(verbs[i].method, "post"))
             continue;
         json_put(item, verbs[i].method, format_operation(k, &verbs[i]));
@@ -307,7 +308,8 @@ json_t *openapi_document(const char *group, const char *version)
 
 static uint64_t hash_text(const char *text)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a: a document's version, no secret */
+    uint64_t hash =
+        UINT64_C(14695981039346656037); /* FNV-1a: versions a document, protects nothing */
 
     for (; *text; text++)
         hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);

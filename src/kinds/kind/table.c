@@ -1,4 +1,5 @@
-/* table.c - lists as meta.k8s.io/v1 Tables: what kubectl prints */
+/* table.c - lists as meta.k8s.io/v1 Tables, which kubectl prints */
+
 #include <inttypes.h>
 
 #include "base/stamp.h"

@@ -1,3 +1,5 @@
+/* template.c - pod templates: schema, defaults and validation */
+
 #include "kinds/kind/template.h"
 
 #include "kinds/kind/fields.h"
@@ -22,7 +24,8 @@ void template_set_defaults(json_t *template)
     pod_spec_set_defaults(json_object_at(template, "spec"));
 }
 
-/* What pod_template_rules says of an administrator's hostPaths; from others it has taken it. */
+/* Refuses reserved names, except the mark of an administrator's hostPaths: pod_template_rules sets
+ * it, and removes a user's. */
 static void validate_reserved(json_t *map, const struct path *at, struct causes *causes)
 {
     const char *key;

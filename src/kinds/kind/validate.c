@@ -1,4 +1,5 @@
-/* validate.c - what a schema says about values, in Kubernetes' words; then the kind's own rules */
+/* validate.c - values checked by a schema, in Kubernetes' words, then by the kind's own rules */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -124,7 +125,9 @@ static void validate_list(struct causes *c, const struct field *f, const struct 
     }
 }
 
-/* Kubernetes tells about labels and the like at the map, about other entries by their key. */
+/*
+ * As in Kubernetes, faults of labels and the like name the map, faults of other maps name the key.
+ */
 static void validate_map(struct causes *c, const struct field *f, const struct path *at,
                          json_t *map)
 {
@@ -185,7 +188,7 @@ static void validate_name(struct causes *c, const struct kind *k, const json_t *
 
     if ((!name || !*name) && (!prefix || !*prefix))
         cause_required(c, at, "name or generateName is required");
-    else if (name && *name) /* a generated name comes later */
+    else if (name && *name) /* a name still to be generated is absent */
         cause_take(c, at, name, k->check_name ? k->check_name(name) : name_check_subdomain(name));
 }
 
@@ -198,7 +201,7 @@ static void validate_annotations(struct causes *c, const json_t *metadata)
 
     json_object_foreach (annotations, key, value) {
         if (json_string_length(value) > ANNOTATIONS_MAX)
-            return; /* its field says so */
+            return; /* the schema reports it */
         size += strlen(key) + json_string_length(value);
     }
     if (size > ANNOTATIONS_MAX)

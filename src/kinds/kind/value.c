@@ -1,3 +1,5 @@
+/* value.c - values without effect, defaults, base64 */
+
 #include "kinds/kind/value.h"
 
 #include <assert.h>
@@ -9,7 +11,7 @@ static json_t *literal(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
 
-    assert(value); /* written in our tables */
+    assert(value); /* the tables hold valid JSON */
     return value;
 }
 

@@ -1,4 +1,5 @@
-/* pod_affinity.c - what the schema of affinity and spread cannot say, in Kubernetes' words */
+/* pod_affinity.c - rules of affinity and spread beyond the schema, in Kubernetes' words */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/label_selector.h"
@@ -121,7 +122,7 @@ static bool selects_key(const json_t *selector, const char *key)
     return false;
 }
 
-/* `which` is matchLabelKeys or mismatchLabelKeys of a term or a constraint. */
+/* Validates matchLabelKeys or mismatchLabelKeys (`which`) of a term or a constraint. */
 static void validate_keys(const json_t *term, const char *which, const struct path *at,
                           struct causes *causes)
 {

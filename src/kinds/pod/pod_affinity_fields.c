@@ -1,11 +1,12 @@
-/* pod_affinity_fields.c - where a pod wants to be: affinity and topologySpreadConstraints */
+/* pod_affinity_fields.c - the schema of affinity and topologySpreadConstraints */
+
 #include "kinds/kind/fields.h"
 #include "kinds/kind/label_selector.h"
 #include "kinds/pod/pod_fields.h"
 #include "model/names.h"
 
 enum {
-    TERMS_MAX = 64, /* of one list: what the scheduler takes of all of them together is more */
+    TERMS_MAX = 64, /* in one list; the scheduler accepts more in total */
     EXPRESSIONS_MAX = 64,
     KEYS_MAX = 64
 };

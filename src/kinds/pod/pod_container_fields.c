@@ -1,3 +1,5 @@
+/* pod_container_fields.c - the schema of containers */
+
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
 #include "model/names.h"

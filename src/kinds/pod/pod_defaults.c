@@ -1,4 +1,5 @@
-/* pod_defaults.c - what Kubernetes fills into a pod, beyond fixed values of fields */
+/* pod_defaults.c - defaults of a pod that depend on other fields, as in Kubernetes */
+
 #include "base/mem.h"
 #include "kinds/pod/pod_rules.h"
 #include "kinds/pod/pod_view.h"
@@ -7,7 +8,7 @@ enum {
     NOT_READY_SECONDS = 300
 };
 
-/* Always for images whose tag may move, as in Kubernetes; the node's own root needs no pull. */
+/* Always for images with a movable tag, as in Kubernetes; the image `host` needs no pull. */
 static const char *pull_policy_of(const char *image)
 {
     const char *name = image ? strrchr(image, '/') : NULL;
@@ -22,7 +23,9 @@ static const char *pull_policy_of(const char *image)
     return !tag || text_equal(tag, ":latest") ? "Always" : "IfNotPresent";
 }
 
-/* Members of `from` that `to` has not; only extended resources ("vendor/name") where asked. */
+/*
+ * Copies the members that `to` lacks; `is_extended_only`: only extended resources ("vendor/name").
+ */
 static void copy_missing(json_t *from, json_t *to, bool is_extended_only)
 {
     const char *name;
@@ -33,7 +36,7 @@ static void copy_missing(json_t *from, json_t *to, bool is_extended_only)
             json_put(to, name, json_incref(value));
 }
 
-/* Limits alone are requests too; what cannot be overcommitted has both. */
+/* A limit without a request is the request too; an extended resource has both. */
 static void set_resources(json_t *container)
 {
     json_t *resources = json_object_at(container, "resources");
@@ -81,7 +84,7 @@ static void set_containers(json_t *spec, const char *which)
     }
 }
 
-/* A volume that is nothing else is an empty directory. */
+/* A volume without a source is an emptyDir. */
 static void set_volumes(json_t *spec)
 {
     const json_t *volumes = json_object_get(spec, "volumes");
@@ -90,7 +93,7 @@ static void set_volumes(json_t *spec)
         json_t *volume = json_array_get(volumes, i);
 
         if (json_object_size(volume) == 1 && json_object_get(volume, "name"))
-            (void)json_object_at(volume, "emptyDir"); /* made */
+            (void)json_object_at(volume, "emptyDir"); /* creates the member */
     }
 }
 

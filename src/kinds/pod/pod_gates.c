@@ -1,4 +1,5 @@
-/* pod_gates.c - schedulingGates: a pod that has any waits until somebody has taken the last away */
+/* pod_gates.c - schedulingGates: a pod waits until its last gate is removed */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/value.h"

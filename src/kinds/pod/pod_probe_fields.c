@@ -1,4 +1,5 @@
-/* The schema of what a container is asked: probes and lifecycle hooks. */
+/* pod_probe_fields.c - the schema of probes and lifecycle hooks */
+
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
 

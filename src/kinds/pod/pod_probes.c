@@ -1,4 +1,5 @@
-/* Probes and lifecycle hooks: what Kubernetes fills in and checks beyond their schema. */
+/* pod_probes.c - probes and lifecycle hooks: defaults and rules beyond the schema */
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -34,7 +35,7 @@ void container_set_probes(json_t *container)
     }
 }
 
-/* ---- what is asked ---- */
+/* ---- handlers ---- */
 
 static bool is_header_name(const char *name)
 {
@@ -43,7 +44,7 @@ static bool is_header_name(const char *name)
     return n > 0 && name[n] == '\0';
 }
 
-/* NULL: it is the name of a port. */
+/* The fault of a port's name; NULL: none. */
 static const char *port_name_fault(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
@@ -80,7 +81,7 @@ static void validate_port(const json_t *action, const struct path *at, struct ca
     }
 }
 
-/* What would end a line of the request, or the request's head. */
+/* Does the text have control characters, which could end a line or the head of the request? */
 static bool has_control(const char *text)
 {
     for (; text && *text; text++)
@@ -135,7 +136,7 @@ static void validate_sleep(const json_t *sleep, int64_t grace_s, const struct pa
         cause_invalid_int(causes, PATH(at, "seconds"), seconds, detail);
 }
 
-/* One handler, not none and not two. */
+/* A probe or hook must have exactly one handler. */
 static void validate_handler(const json_t *handler, int64_t grace_s, const struct path *at,
                              struct causes *causes)
 {
@@ -207,7 +208,7 @@ static void forbid_for_init(const json_t *container, const struct path *at, stru
                             "may not be set for init containers without restartPolicy=Always");
 }
 
-/* It is a mount point: nothing may be hidden by it. */
+/* The path becomes a mount point: it must not hide directories of the container. */
 static void validate_message_path(const json_t *container, const struct path *at,
                                   struct causes *causes)
 {

@@ -1,3 +1,5 @@
+/* pod_resources.c - rules of a container's requests and limits */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/pod/pod_rules.h"
@@ -8,7 +10,7 @@ static struct quantity read_quantity(const json_t *value)
 {
     struct quantity q = {0};
 
-    if (json_is_string(value)) /* decoded before: it parses */
+    if (json_is_string(value)) /* was decoded: parses */
         err_free(quantity_parse(str_of(json_string_value(value)), &q));
     return q;
 }

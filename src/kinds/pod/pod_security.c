@@ -1,12 +1,15 @@
-/* What a securityContext may say at all; what of it is for administrators: objects_pod_security.c.
+/*
+ * pod_security.c - rules of securityContexts for all users; objects_pod_security.c has those for
+ * administrators
  */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/pod/pod_rules.h"
 #include "model/capability.h"
 
 enum {
-    ID_MAX = 65535 /* of a user namespace */
+    ID_MAX = 65535 /* largest id in a user namespace */
 };
 
 static bool is_host(const json_t *container)
@@ -39,7 +42,7 @@ static void validate_seccomp(const json_t *context, const struct path *at, struc
                               "profiles in files of the node are not implemented by mete yet");
 }
 
-/* A user namespace has 65536 ids; who has none of his own is not limited by it. */
+/* Ids must lie in the pod's user namespace of 65536 ids, unless the pod shares the node's users. */
 static void validate_ids(const json_t *context, const json_t *spec, const struct path *at,
                          struct causes *causes)
 {
@@ -59,7 +62,7 @@ static void validate_ids(const json_t *context, const json_t *spec, const struct
                               json_integer_value(json_array_get(groups, i)), why);
 }
 
-/* The image `host` is the machine itself: what it cannot have there. */
+/* Refuses settings that the image `host`, which is the machine itself, cannot have. */
 static void validate_host(const json_t *own, const json_t *spec, const struct path *at,
                           struct causes *causes)
 {
@@ -74,7 +77,7 @@ static void validate_host(const json_t *own, const json_t *spec, const struct pa
                         "the image `host` runs as users of the node: leave hostUsers out");
 }
 
-/* Kubernetes' own rules and words. */
+/* Kubernetes' rules of allowPrivilegeEscalation, in its words. */
 static void validate_escalation(const json_t *own, const struct path *at, struct causes *causes)
 {
     const json_t *add = json_at(own, "capabilities", "add", NULL);

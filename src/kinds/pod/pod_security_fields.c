@@ -1,4 +1,8 @@
-/* The securityContext of pods and of containers, and hostAliases. */
+/*
+ * pod_security_fields.c - the schema of hostAliases and of the securityContext of pods and
+ * containers
+ */
+
 #include <arpa/inet.h>
 
 #include "kinds/kind/fields.h"

@@ -1,3 +1,5 @@
+/* pod_spec_fields.c - the schema of PodSpec */
+
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
 #include "model/names.h"

@@ -1,3 +1,5 @@
+/* pod_state.c - node, devices and conditions of a pod */
+
 #include "kinds/pod/pod_state.h"
 
 #include "base/stamp.h"
@@ -74,7 +76,7 @@ bool object_set_condition(json_t *object, const char *type, const char *status, 
 
         condition = json_object();
         json_put_text(condition, "type", type);
-        (void)json_array_append_new(conditions, condition); /* a fresh object: cannot fail */
+        (void)json_array_append_new(conditions, condition); /* cannot fail */
     }
     if (text_equal(json_text(condition, "status"), status) &&
         text_equal(json_text(condition, "reason"), reason) &&

@@ -1,4 +1,5 @@
-/* pod_status.c - STATUS, READY and RESTARTS of a pod, as kubectl's users know them */
+/* pod_status.c - STATUS, READY and RESTARTS of a pod, as kubectl prints them */
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,7 +12,7 @@ static void say(char ret[POD_STATUS_TEXT_SIZE], const char *prefix, const char *
     (void)snprintf(ret, POD_STATUS_TEXT_SIZE, "%s%s", prefix, text);
 }
 
-/* How a container ended, where it has no word for it. */
+/* Writes how a container ended: the reason, else its signal or exit code. */
 static void say_end(char ret[POD_STATUS_TEXT_SIZE], const char *prefix, const json_t *terminated)
 {
     const char *reason = json_text(terminated, "reason");
@@ -38,7 +39,7 @@ static const json_t *terminated_of(const json_t *status)
     return json_at(status, "state", "terminated", NULL);
 }
 
-/* True while an init container is not done; then `ret` says how far it is. */
+/* Is an init container not done? Then writes its state to `ret`. */
 static bool say_init(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
 {
     const json_t *statuses = json_at(pod, "status", "initContainerStatuses", NULL);
@@ -62,7 +63,7 @@ static bool say_init(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
     return false;
 }
 
-/* The first container that waits or has ended speaks for the pod. */
+/* Writes the state of the first container that waits or has ended. */
 static void say_containers(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
 {
     const json_t *statuses = json_at(pod, "status", "containerStatuses", NULL);
@@ -103,14 +104,14 @@ void pod_status_text(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
         say(ret, "", "Terminating");
 }
 
-/* When the attempt before the present one ended; 0: there was none. */
+/* The end of the attempt before the present one; 0: none. */
 static int64_t last_end_ns(const json_t *status)
 {
     const char *stamp = json_text_at(status, "lastState", "terminated", "finishedAt", NULL);
     int64_t stamp_ns = 0;
 
     if (stamp)
-        err_free(stamp_parse(str_of(stamp), &stamp_ns)); /* what is no time was refused before */
+        err_free(stamp_parse(str_of(stamp), &stamp_ns)); /* validation refuses malformed times */
     return stamp_ns;
 }
 

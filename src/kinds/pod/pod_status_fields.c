@@ -1,3 +1,5 @@
+/* pod_status_fields.c - the schema of PodStatus */
+
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
 

@@ -1,4 +1,5 @@
-/* pod_update.c - what may change in a pod that exists */
+/* pod_update.c - the changes that an existing pod allows */
+
 #include "kinds/kind/cause.h"
 #include "kinds/pod/pod_rules.h"
 

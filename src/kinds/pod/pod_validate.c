@@ -1,3 +1,5 @@
+/* pod_validate.c - rules of PodSpec and its containers */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -23,7 +25,7 @@ static const char *const env_field_paths[] = {
     NULL,
 };
 
-/* metadata.labels['KEY'] and metadata.annotations['KEY'] */
+/* Is `path` that of a map's member: metadata.labels['KEY'] or metadata.annotations['KEY']? */
 bool pod_field_is_subscript(const char *path)
 {
     return (text_starts_with(path, "metadata.labels['") ||
@@ -124,7 +126,7 @@ static void validate_env_from(const json_t *container, const struct path *at, st
     }
 }
 
-/* Ports of the node that earlier containers took, as port * 4 + protocol. */
+/* Host ports that earlier containers took, as port * 4 + protocol. */
 struct host_ports {
     int64_t at[HOST_PORTS_MAX];
     size_t n;
@@ -169,7 +171,7 @@ static void validate_ports(const json_t *container, bool is_host_network, const 
     }
 }
 
-/* The node's root has no directory of its own to start a relative path from. */
+/* workingDir must be absolute: the image `host` has no directory to start a relative path from. */
 static void validate_working_dir(const json_t *container, const struct path *at,
                                  struct causes *causes)
 {
@@ -179,7 +181,8 @@ static void validate_working_dir(const json_t *container, const struct path *at,
         cause_invalid(causes, PATH(at, "workingDir"), dir, "must be an absolute path");
 }
 
-/* What else a name may not be is said by the node, as in Kubernetes: InvalidImageName. */
+/* Refuses leading and trailing whitespace. The node reports other faults of the name, as in
+ * Kubernetes: InvalidImageName. */
 static void validate_image(const json_t *container, const struct path *at, struct causes *causes)
 {
     const char *image = value_text(container, "image");

@@ -1,3 +1,5 @@
+/* pod_view.c - phase, requests and QoS class of a pod */
+
 #include "kinds/pod/pod_view.h"
 
 #include "model/quantity.h"
@@ -27,7 +29,7 @@ bool pod_is_ready(const json_t *pod)
     return false;
 }
 
-/* What does not parse was refused at the door: 0. */
+/* Reads a quantity; 0 if it does not parse, for validation refuses such objects. */
 static struct quantity read_quantity(const json_t *value)
 {
     struct quantity q = {0};
@@ -147,7 +149,7 @@ struct pod_requests pod_requests(const json_t *pod)
 
 struct qos {
     bool has_any;       /* a request or limit of cpu or memory */
-    bool is_guaranteed; /* so far: limits of both everywhere, equal to the requests */
+    bool is_guaranteed; /* so far: all containers have limits of both, equal to the requests */
 };
 
 static void look_at_qos(struct qos *q, const json_t *containers)

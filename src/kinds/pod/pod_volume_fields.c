@@ -1,3 +1,5 @@
+/* pod_volume_fields.c - the schema of volumes */
+
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
 #include "model/names.h"

@@ -1,4 +1,5 @@
 /* pod_volume_validate.c - rules of volumes and of their mounts */
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/value.h"
@@ -10,7 +11,7 @@ enum {
 };
 static const int64_t TOKEN_SECONDS_MAX = INT64_C(1) << 32;
 
-/* Whether a part of the path between slashes is "..". */
+/* Is a part of the path between slashes ".."? */
 static bool climbs(const char *path)
 {
     struct str rest = str_of(path);
@@ -33,7 +34,8 @@ static void validate_inner_path(const char *path, const struct path *at, struct 
         cause_invalid(causes, at, path, "must not start with '..'");
 }
 
-/* A list of items with a path each; `taken` (an object, may be NULL) has the paths before them. */
+/* Validates a list of items with paths. `taken` (an object, may be NULL) collects the paths, which
+ * must be unique. */
 static void validate_paths(const json_t *items, const struct path *at, json_t *taken,
                            struct causes *causes)
 {
@@ -158,7 +160,7 @@ static void validate_host_path(const json_t *source, const struct path *at, stru
                         "a container gets devices from its resources only");
 }
 
-/* Whether it has a member with something in it besides its name. */
+/* Does the volume have a non-empty member besides its name? */
 static bool says_more(const json_t *volume)
 {
     const char *key = NULL;
@@ -189,7 +191,7 @@ void pod_validate_volume(const json_t *volume, const json_t *spec, const struct 
         validate_paths(json_object_get(source, "items"), PATH(PATH(at, sources[i]), "items"), NULL,
                        causes);
     }
-    if (n == 0 && !says_more(volume)) /* others are refused by their name */
+    if (n == 0 && !says_more(volume)) /* the schema refuses other sources by their name */
         cause_required(causes, at, "must specify a volume type");
     validate_downward(json_at(volume, "downwardAPI", "items", NULL), spec,
                       PATH(PATH(at, "downwardAPI"), "items"), causes);
@@ -208,7 +210,7 @@ static bool is_mounted_before(const json_t *mounts, const char *path, size_t end
     return false;
 }
 
-/* What every container gets from the node itself: nothing is mounted over it. */
+/* Is the path one that the node mounts into every container? No volume may cover it. */
 static bool is_system_path(const char *path)
 {
     static const char *const roots[] = {"/proc", "/sys", "/dev"};

@@ -1,4 +1,5 @@
-/* admit_limits.c - limit ranges, as Kubernetes' LimitRanger admission plugin has them */
+/* admit_limits.c - limit ranges, as Kubernetes' admission plugin LimitRanger applies them */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -62,7 +63,7 @@ struct filling {
     struct buf told; /* "cpu, memory request for container a; ..." */
 };
 
-/* Members of `from` that the container's `which` has not. */
+/* Copies the members of `from` that the container's `which` lacks. */
 static void fill_map(struct filling *f, json_t *container, json_t *from, const char *which,
                      const char *what)
 {
@@ -126,7 +127,7 @@ static void warn_of_claims(const struct change *c)
         text = mem_format("spec.limits[%zu]: there is nothing of type %.64s here that it could "
                           "bound; ignored",
                           i, type);
-        (void)json_array_append_new(c->request->warnings, json_string(text)); /* fresh */
+        (void)json_array_append_new(c->request->warnings, json_string(text)); /* cannot fail */
     }
 }
 
@@ -147,7 +148,7 @@ struct err *admit_limits(struct change *c)
     text = mem_format("LimitRanger plugin set: %s", told);
     json_put_text(json_object_at(json_object_at(c->after, "metadata"), "annotations"), annotation,
                   text);
-    /* What follows from the resources follows from these. */
+    /* The QoS class follows from the new resources. */
     json_put_text(json_object_at(c->after, "status"), "qosClass", NULL);
     return kind_default(c->kind, c->after, &c->who);
 }
@@ -159,7 +160,7 @@ struct faults {
     VEC(char *) texts;
 };
 
-/* One resource of one container, or of the pod. */
+/* A resource of a container, or of the pod. */
 struct asked {
     const char *type; /* "Container" or "Pod" */
     const char *resource;
@@ -173,7 +174,7 @@ struct asked {
 
 static void faults_add(struct faults *f, const char *fmt, ...) PRINTF(2, 3);
 
-/* The same is told once, as Kubernetes' aggregates have it. */
+/* Adds a fault, once, as Kubernetes' error aggregates do. */
 static void faults_add(struct faults *f, const char *fmt, ...)
 {
     AUTO_FREE char *text = NULL;
@@ -256,7 +257,7 @@ static void read_container(const json_t *container, struct asked *a)
     a->limit = quota_amount(limit);
 }
 
-/* The sum of the containers, or what an init container asks for if that is more. */
+/* Reads the pod's amounts: the larger of the containers' sum and the largest init container. */
 static void read_pod(const json_t *pod, struct asked *a)
 {
     const json_t *mains = json_at(pod, "spec", "containers", NULL);
@@ -305,7 +306,7 @@ static void check_bound(struct faults *f, const json_t *item, const json_t *cont
     vec_done(&names.list);
 }
 
-/* `container` NULL: the whole pod. */
+/* Checks an item of a limit range. `container` NULL: the whole pod. */
 static void check_item(struct faults *f, const json_t *item, const json_t *container)
 {
     check_bound(f, item, container, "min", check_min);

@@ -1,4 +1,5 @@
-/* admit_priority.c - priority classes, as Kubernetes' Priority admission plugin has them */
+/* admit_priority.c - priority classes, as Kubernetes' admission plugin Priority applies them */
+
 #include <inttypes.h>
 
 #include "kinds/object/tree_cache.h"
@@ -12,7 +13,7 @@ static bool is_class(const struct kind *k)
     return text_equal(k->group, group) && text_equal(k->plural, plural);
 }
 
-/* The class for pods that name none: a new reference, or NULL where there is none. */
+/* The class for pods that name none: a new reference, or NULL. */
 static struct err *find_default(const struct change *c, json_t **ret)
 {
     const struct store_range range = {.group = group, .resource = plural};
@@ -41,7 +42,8 @@ static struct err *find_class(const struct change *c, const char *name, json_t *
     return tree_cache_get(c->objects->trees, o, ret);
 }
 
-/* What the pod says itself must be what its class says. */
+/* Sets priority and preemptionPolicy from the class (NULL: none). Values in the spec must equal
+ * them. */
 static struct err *set_from(struct change *c, json_t *spec, const json_t *class)
 {
     const json_t *own = json_object_get(spec, "priority");

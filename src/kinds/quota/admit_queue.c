@@ -1,4 +1,5 @@
-/* admit_queue.c - the queue of what is submitted, and the tree of queues */
+/* admit_queue.c - the queue of submitted pods and Jobs, and checks of the tree of queues */
+
 #include "base/num.h"
 #include "base/stamp.h"
 #include "kinds/kind/cause.h"
@@ -8,7 +9,7 @@
 #include "kinds/quota/admit.h"
 
 enum {
-    ABOVE_MAX = 64 /* queues looked at on the way up */
+    ABOVE_MAX = 64 /* queues examined on the way up */
 };
 
 static bool is_queue(const struct kind *k)
@@ -21,7 +22,7 @@ static bool is_job(const struct kind *k)
     return text_equal(k->group, "batch") && text_equal(k->plural, "jobs");
 }
 
-/* As its label says, or its annotation. */
+/* Sets the queue that the namespace's label or annotation names. */
 static struct err *put_queue_of_namespace(struct change *c)
 {
     const struct kind *k = kind_find("", "namespaces");
@@ -31,7 +32,7 @@ static struct err *put_queue_of_namespace(struct change *c)
     const char *queue;
 
     if (!o)
-        return NULL; /* said where the namespace was looked for */
+        return NULL; /* the lookup of the namespace reports it */
     TRY(tree_cache_get(c->objects->trees, o, &ns));
     queue = json_text_at(ns, "metadata", "labels", QUEUE_LABEL, NULL);
     if (!queue || !*queue)
@@ -63,12 +64,12 @@ static int64_t limit_of(const json_t *pod)
         limit /= NS_PER_SEC;
     } else if (seconds) {
         e = num_parse_int64(str_of(seconds), 1, INT32_MAX,
-                            &limit); /* not ours: else it says nothing */
+                            &limit); /* another system's label: ignored if malformed */
     }
     return e || limit > INT32_MAX ? 0 : limit;
 }
 
-/* As its annotation or Kueue's label says, where its spec does not. */
+/* Sets activeDeadlineSeconds from the annotation or Kueue's label, unless the spec has it. */
 static void put_time_limit(json_t *pod)
 {
     json_t *spec = json_object_get(pod, "spec");
@@ -102,7 +103,8 @@ static const json_t *parent_of(const json_t *queue)
     return name && *name && !text_equal(name, QUEUE_ROOT) ? parent : NULL;
 }
 
-/* Upwards from its parent, by what is there; one that is missing may come later. */
+/* Checks that the queue is not among its own ancestors. A missing ancestor ends the walk: it may be
+ * created later. */
 static struct err *check_above(const struct change *c)
 {
     const char *name = json_text_at(c->after, "metadata", "name", NULL);
@@ -130,7 +132,7 @@ static struct err *check_above(const struct change *c)
     return NULL;
 }
 
-/* What it holds is counted in its queue. */
+/* A placed pod keeps its queue, to which its devices are charged. */
 static struct err *check_stays(const struct change *c)
 {
     const char *was = queue_of(c->before);

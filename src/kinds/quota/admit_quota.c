@@ -1,10 +1,11 @@
 /*
- * admit_quota.c - quotas are charged and released in the transactions that use and free
+ * admit_quota.c - quotas charged and released in the transactions that use and free
  *
- * The quota's object is written with every change of what is used, under its version: so no two
- * changes can both take the last of it, and status.used is what the namespace uses at each
- * revision. Where a namespace has no quota this costs one look into the store's index.
+ * Every change of a namespace's usage writes the quota object too, under its version. So no two
+ * changes can both take the last of a quota, and status.used is the usage at each revision. A
+ * namespace without quotas costs one lookup in the store's index.
  */
+
 #include "base/mem.h"
 #include "base/vec.h"
 #include "kinds/object/tree_cache.h"
@@ -13,7 +14,7 @@
 #include "kinds/quota/quota_count.h"
 
 enum {
-    QUOTAS_MAX = 64 /* of a namespace: each is written with every pod */
+    QUOTAS_MAX = 64 /* in a namespace: each is written with every pod */
 };
 
 static struct store_range range_of(const struct change *c)
@@ -26,7 +27,7 @@ static bool is_quota(const struct kind *k)
     return *k->group == '\0' && text_equal(k->plural, "resourcequotas");
 }
 
-/* The quota that is written itself */
+/* Writes of a quota */
 
 static size_t count_others(const struct change *c)
 {
@@ -60,7 +61,7 @@ static bool is_same_member(const json_t *a, const json_t *b, const char *key)
     return one == other || (one && other && json_equal(one, other));
 }
 
-/* Whether what was counted for `before` is what is to be counted for `after`. */
+/* Do both specs count the same usage, so that status.used stays? */
 static bool counts_the_same(const json_t *before, const json_t *after)
 {
     const json_t *was = json_object_get(before, "spec");
@@ -70,7 +71,7 @@ static bool counts_the_same(const json_t *before, const json_t *after)
            has_same_keys(json_object_get(was, "hard"), json_object_get(is, "hard"));
 }
 
-/* A key that Kubernetes takes without effect counts here; its own name is told. */
+/* Warns about keys that Kubernetes ignores, and that count here as another name. */
 static void warn_of_names(const struct change *c)
 {
     const char *resource;
@@ -85,11 +86,11 @@ static void warn_of_names(const struct change *c)
         text = mem_format("spec.hard[%s]: counts as requests.%s, the name that other clusters "
                           "count by",
                           resource, extended);
-        (void)json_array_append_new(c->request->warnings, json_string(text)); /* a name: ASCII */
+        (void)json_array_append_new(c->request->warnings, json_string(text)); /* names are ASCII */
     }
 }
 
-/* The status is never the client's: hard is the spec's, used is kept or counted. */
+/* Sets the status, which clients cannot write: hard is the spec's, used is kept or counted. */
 static struct err *quota_settle(struct change *c)
 {
     const struct quota_counting q = {
@@ -116,7 +117,7 @@ static struct err *quota_settle(struct change *c)
     return NULL;
 }
 
-/* What changes in others */
+/* Charges to quotas */
 
 static const char *name_of(const json_t *quota)
 {
@@ -130,13 +131,13 @@ struct excess {
     struct quantity hard;
 };
 
-/* One quota, and the change as it sees it. */
+/* A quota, and the change under its scopes. */
 struct charge {
     struct change *change;
     json_t *quota;  /* shared: not changed */
-    bool did_count; /* the object as it was */
+    bool did_count; /* the object before the change is covered */
     bool will_count;
-    json_t *used; /* after the change; NULL: as it is */
+    json_t *used; /* usage after the change; NULL: unchanged */
     VEC(struct excess) excesses;
 };
 
@@ -152,7 +153,7 @@ static void charge_resource(struct charge *g, const char *resource, const json_t
     struct quantity none = {0};
     struct quantity was = g->did_count ? quota_usage(c->kind, c->before, resource) : none;
     struct quantity is = g->will_count ? quota_usage(c->kind, c->after, resource) : none;
-    struct quantity delta = {.milli = is.milli - was.milli, /* both are 0 or more */
+    struct quantity delta = {.milli = is.milli - was.milli, /* both are >= 0 */
                              .form = is.milli > 0 ? is.form : was.form};
     struct quantity used = quota_amount(json_at(g->quota, "status", "used", resource, NULL));
     struct quantity hard = quota_amount(limit);
@@ -199,7 +200,7 @@ static struct err *quota_exceeded(struct charge *g)
                      name_of(g->quota), requested.at, used.at, hard.at);
 }
 
-/* Puts the quota with what is used now into the transaction. */
+/* Adds the quota with its new usage to the transaction. */
 static void put_used(struct charge *g, const struct store_object *o)
 {
     struct change *c = g->change;
@@ -244,7 +245,7 @@ static struct err *charge_one(struct change *c, const struct store_object *o)
     return e;
 }
 
-/* A new pod must say how much it needs of what is limited. */
+/* A new pod must have requests or limits for the resources that the quota limits. */
 static struct err *check_said(struct change *c, const struct store_object *o)
 {
     AUTO(json_freep) json_t *quota = NULL;
@@ -283,7 +284,7 @@ struct err *admit_charge(struct change *c)
     if (is_quota(c->kind) && !c->is_removal)
         TRY(quota_settle(c));
     if (c->before && !c->is_removal && !is_pod(c->kind))
-        return NULL; /* it was one object, and is one */
+        return NULL; /* the count of objects stays */
     if (is_pod(c->kind) && !c->before)
         TRY(each_quota(c, check_said));
     return each_quota(c, charge_one);

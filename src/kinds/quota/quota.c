@@ -1,3 +1,5 @@
+/* quota.c - scopes, and the usage of objects */
+
 #include "kinds/quota/quota.h"
 
 #include "base/mem.h"
@@ -30,7 +32,8 @@ static bool names_class(const json_t *values, const char *name)
     return false;
 }
 
-/* As a label selector over {PriorityClass: name}: NotIn takes in what has no class. */
+/* Matches the pod's class as a label selector matches {PriorityClass: name}: NotIn accepts pods
+ * without a class. */
 static bool class_matches(const json_t *expression, const json_t *pod)
 {
     const char *how = json_text(expression, "operator");
@@ -91,10 +94,10 @@ bool quota_add(struct quantity *sum, struct quantity more)
     return false;
 }
 
-/* What a quota's resource is in a container: "requests.cpu" is cpu among its requests. */
+/* A quota's resource in a container: "requests.cpu" is cpu among the requests. */
 struct meaning {
-    const char *map;  /* "requests" or "limits"; NULL: not a resource of containers */
-    const char *name; /* in that map */
+    const char *map;  /* "requests" or "limits"; NULL: no resource of containers */
+    const char *name; /* key in the map */
 };
 
 static struct meaning meaning_of(const char *resource)
@@ -153,7 +156,7 @@ struct quantity quota_usage(const struct kind *k, const json_t *object, const ch
     return m.map ? pod_amount(object, m) : (struct quantity){0};
 }
 
-/* What containers must say */
+/* Required requests and limits */
 
 struct missing {
     struct buf text;
@@ -165,7 +168,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The containers that do not say how much they need. */
+/* Collects the containers without an amount of the resource. */
 static void find_missing(const json_t *pod, const char *resource, struct missing *missing)
 {
     static const char *const lists[] = {"containers", "initContainers"};

@@ -1,4 +1,5 @@
-/* quota_check.c - the invariant of quotas, proved from what is durable */
+/* quota_check.c - the check of the invariant of quotas on durable objects */
+
 #include "base/mem.h"
 #include "kinds/quota/quota.h"
 #include "kinds/quota/quota_count.h"

@@ -1,8 +1,10 @@
+/* quota_count.c - the usage of a namespace, counted object by object */
+
 #include "kinds/quota/quota_count.h"
 
 #include "base/mem.h"
 
-/* Durable or applied, one after the other. */
+/* The next object of the range, durable or applied. */
 static const struct store_object *next_of(const struct quota_counting *q,
                                           const struct store_range *range,
                                           const struct store_key *after)
@@ -16,7 +18,7 @@ static struct err *too_much(const struct quota_counting *q, const char *resource
     return err_new(ERR_INVALID, "namespace %s uses more %s than can be counted", q->ns, resource);
 }
 
-/* Adds what `object` uses of each key. */
+/* Adds the object's usage of each key. */
 static struct err *add_object(const struct quota_counting *q, const struct kind *k,
                               const json_t *object, json_t *used)
 {
@@ -53,8 +55,8 @@ static struct err *count_pods(const struct quota_counting *q, json_t *used)
     return NULL;
 }
 
-/* Objects of other kinds count one each: nothing is decoded. The quota itself is one too, whether
- * it is there already or not. */
+/* Counts objects of kinds other than pods, one each, without decoding. The quota counts itself,
+ * even if it is not yet stored. */
 static void count_objects(const struct quota_counting *q, const struct kind *k,
                           const char *resource, json_t *used)
 {

@@ -1,3 +1,5 @@
+/* quota_names.c - resource names and scopes of quotas */
+
 #include "kinds/quota/quota_names.h"
 
 #include "base/str.h"
@@ -34,7 +36,7 @@ json_t *quota_amount_json(struct quantity q)
     return json_string(text);
 }
 
-/* Names of core objects that count them without "count/". */
+/* Core objects that a quota counts by their plain name, without "count/". */
 static const char *const objects[] = {
     "configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets",
     "services",
@@ -63,7 +65,7 @@ bool quota_is_standard(const char *resource)
            text_starts_with(resource, "requests.hugepages-");
 }
 
-/* As IsIntegerResourceName: counts, and extended resources by their own name. */
+/* As Kubernetes' IsIntegerResourceName: counts, and extended resources by their own name. */
 bool quota_is_integer(const char *resource)
 {
     static const char *const names[] = {"pods", "services.nodeports", "services.loadbalancers"};

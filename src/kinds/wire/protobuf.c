@@ -1,10 +1,11 @@
 /*
- * protobuf.c - bodies in protobuf as the JSON that the same client would have sent
+ * protobuf.c - protobuf bodies decoded to JSON
  *
  * Wire format: https://protobuf.dev/programming-guides/encoding/. The body is "k8s\0" and a
- * runtime.Unknown {typeMeta, raw}. Decoders of protobuf skip fields that they do not know, so does
- * this file. Clients in Go write texts, numbers and times that are not set, too, as zero values.
+ * runtime.Unknown {typeMeta, raw}. Like all protobuf decoders, this one skips unknown fields. Go
+ * clients send unset texts, numbers and times as zero values.
  */
+
 #include <inttypes.h>
 #include <stdint.h>
 
@@ -17,7 +18,7 @@
 enum {
     BODY_MAX = 3 << 20,
     VALUES_MAX = 65536,
-    /* Two levels of JSON at most for a message, so that the whole stays below JSON_DEPTH_MAX. */
+    /* A message makes at most two levels of JSON: the whole stays below JSON_DEPTH_MAX. */
     DEPTH_MAX = 32,
     INNER_DEPTH_MAX = 32
 };
@@ -37,11 +38,11 @@ static const struct proto_field type_meta[] = {
 
 struct reader {
     struct str rest;
-    size_t *n_values; /* of the whole body: bounds what becomes JSON */
-    unsigned depth;   /* messages around this one */
+    size_t *n_values; /* values in the whole body, bounded */
+    unsigned depth;   /* enclosing messages */
 };
 
-/* Messages hold messages: the walk comes back here. */
+/* Recursive: messages hold messages. */
 static struct err *read_message(struct reader r, const struct proto_field *fields, json_t *into);
 
 static struct err *truncated(void)
@@ -78,7 +79,7 @@ static struct err *read_bytes(struct reader *r, uint64_t size, struct str *ret)
     return NULL;
 }
 
-/* A field's number, and its value: a number, or the bytes of it. */
+/* A field's number, and its value: a number, or bytes. */
 struct value {
     uint64_t field;
     enum wire wire;
@@ -144,7 +145,7 @@ static json_t *make_base64(struct str bytes)
     return text;
 }
 
-/* The message that is a field's value. */
+/* A reader of the message in a field's value. */
 static struct reader reader_inside(const struct reader *r, struct str bytes)
 {
     return (struct reader){.rest = bytes, .n_values = r->n_values, .depth = r->depth + 1};
@@ -176,7 +177,7 @@ static struct err *make_time(struct reader r, enum proto_type type, json_t **ret
     return NULL;
 }
 
-/* IntOrString: 0 in its first field says that its second field, a number, is the value. */
+/* IntOrString: if field 1 is 0, field 2, a number, is the value. */
 static struct err *make_int_or_string(struct reader r, json_t **ret)
 {
     struct str text = {"", 0};
@@ -329,7 +330,7 @@ static struct err *count_value(const struct reader *r)
     return NULL;
 }
 
-/* Would JSON leave the value out? A time that is not set is an empty message. */
+/* Does JSON omit the value? An unset time is an empty message. */
 static bool is_left_out(const struct proto_field *f, const struct value *v)
 {
     if (f->type == PROTO_TIME || f->type == PROTO_MICRO_TIME)
@@ -364,7 +365,7 @@ static struct err *add_map_entry(struct reader r, const struct proto_field *f, j
     return NULL;
 }
 
-/* Numbers one after the other in one field. Clients in Go send them so where asked to. */
+/* Adds packed numbers of one field. Go clients pack fields that ask for it. */
 static struct err *add_packed(struct reader r, const struct proto_field *f, json_t *into)
 {
     json_t *list = json_array_at(into, f->name);

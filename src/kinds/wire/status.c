@@ -1,3 +1,5 @@
+/* status.c - Status objects with the details that kubectl prints */
+
 #include "kinds/wire/status.h"
 
 #include "base/mem.h"
@@ -14,7 +16,7 @@ static json_t *details_of(const struct status_about *about, const char *reason)
     if (about->kind) {
         if (*about->kind->group)
             json_put_text(details, "group", about->kind->group);
-        /* As Kubernetes: the kind of an invalid object, the resource of anything else. */
+        /* As in Kubernetes: the kind of an invalid object, the resource of others. */
         json_put_text(details, "kind",
                       text_equal(reason, "Invalid") ? about->kind->kind : about->kind->plural);
     }

@@ -1,12 +1,11 @@
-/* status.h - errors as Kubernetes Status objects, with the details that kubectl's words are made of
- */
+/* status.h - errors as Kubernetes Status objects, with details for kubectl's messages */
 #pragma once
 
 #include "base/err.h"
 #include "base/json.h"
 #include "kinds/kind/kind.h"
 
-/* What the error is about. All may be NULL. */
+/* The object that a Status is about. All members may be NULL. */
 struct status_about {
     const struct kind *kind;
     const char *name;
@@ -14,11 +13,11 @@ struct status_about {
     int retry_after_s; /* 0: none */
 };
 
-/* New references; nothing is taken. */
+/* New references; arguments are not taken. */
 json_t *status_of_error(const struct err *e, const struct status_about *about);
 json_t *status_new(int http, const char *reason, const char *message,
                    const struct status_about *about);
 json_t *status_success(const struct status_about *about);
 
-/* The same as text, about nothing. The caller frees it. */
+/* A Status without details, as text. The caller frees it. */
 char *status_format_plain(int http, const char *reason, const char *message);
