@@ -127,5 +127,5 @@ const char *group_cache_check(const struct mete_engine *e)
             return "a group is not in its slot of the cache";
         found += g->group_cache != NULL;
     }
-    return found == n ? NULL : "a group that is gone was read lately";
+    return found == n ? NULL : "the cache has a group that was freed";
 }

@@ -1,4 +1,4 @@
-/* civil.h - days since 1970 and dates of the Gregorian calendar (Hinnant, "chrono-Compatible
+/* civil.h - conversion between days since 1970 and Gregorian dates (Hinnant, "chrono-Compatible
  * Low-Level Date Algorithms") */
 #pragma once
 
@@ -34,12 +34,13 @@ static inline struct civil civil_of(int64_t days)
     return (struct civil){.year = year + era * 400 + (month <= 2), .month = month, .day = day};
 }
 
-/* 0: Sunday */
+/* The weekday; 0: Sunday. */
 static inline int civil_weekday(int64_t days)
 {
     return (int)(((days + 4) % 7 + 7) % 7);
 }
 
+/* a / b, rounded down; b > 0. */
 static inline int64_t floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);

@@ -352,7 +352,7 @@ static bool compare_number(const struct requirement *r, const char *value)
     return r->operation == IS_ABOVE ? number > r->number : number < r->number;
 }
 
-static bool holds(const struct requirement *r, const char *value)
+static bool requirement_holds(const struct requirement *r, const char *value)
 {
     switch (r->operation) {
     case IS_ONE_OF:
@@ -373,7 +373,7 @@ static bool holds(const struct requirement *r, const char *value)
 bool selector_matches(const struct selector *s, selector_get_fn get, const void *object)
 {
     for (size_t i = 0; i < s->all.n; i++)
-        if (!holds(&s->all.at[i], get(object, s->all.at[i].key)))
+        if (!requirement_holds(&s->all.at[i], get(object, s->all.at[i].key)))
             return false;
     return true;
 }

@@ -25,7 +25,7 @@ size_t parallel_width(void)
     return n > 0 ? (size_t)n : 1;
 }
 
-static void *work(void *arg)
+static void *crew_work(void *arg)
 {
     struct crew *c = arg;
 
@@ -77,7 +77,8 @@ void parallel_run(size_t n, size_t width, void (*fn)(void *arg, size_t i),
 
     width = width < n ? width : n;
     threads = mem_alloc(width * sizeof(*threads) + 1);
-    while (width > 1 && started < width && pthread_create(&threads[started], NULL, work, &c) == 0)
+    while (width > 1 && started < width &&
+           pthread_create(&threads[started], NULL, crew_work, &c) == 0)
         started++;
     if (started == 0) {
         run_alone(&c, between);

@@ -26,7 +26,7 @@ static const char *check_ties(struct mete_engine *e)
 
             VEC_EACH (&e->affinity->tallies, t) {
                 if ((*t)->users > 0 && ties_have(ties, *t) != tally_takes(e, *t, &labels))
-                    return "the ties of a pod differ from what its labels say";
+                    return "a pod's ties differ from its labels";
             }
         }
     }
@@ -115,7 +115,7 @@ const char *affinity_check(struct mete_engine *e)
             continue;
         c.cells = mem_alloc((*t)->cells.n * sizeof(*c.cells) + 1);
         tally_count(e, &c);
-        wrong = is_same(&c) ? wrong : "a tally of pods near each other differs from the pods";
+        wrong = is_same(&c) ? wrong : "a tally differs from a new count of the pods";
         free(c.cells);
     }
     return wrong ? wrong : check_ties(e);

@@ -374,7 +374,7 @@ static const char *check_level(struct mete_engine *e, struct level *l)
 
         if (a->free_gpus != b->free_gpus || a->free_milli != b->free_milli ||
             a->free_cpu != b->free_cpu || anew.order[i] != l->order[i])
-            wrong = "what is free in a domain differs from the sum over its nodes";
+            wrong = "a domain's free amounts differ from the sums over its nodes";
     }
     level_clear(&anew);
     return wrong;
