@@ -1,5 +1,6 @@
 /* main.c - main(): one binary with several roles: user commands, and the processes that `mete up`
  * starts */
+
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"

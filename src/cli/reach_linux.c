@@ -1,5 +1,6 @@
 /* reach_linux.c - checks as the server's user, in a child process, which paths the user can reach
  */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

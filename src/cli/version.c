@@ -1,4 +1,5 @@
 /* version.c - mete version */
+
 #include "base/version.h"
 
 #include "base/mem.h"

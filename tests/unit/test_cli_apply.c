@@ -1,3 +1,5 @@
+/* test_cli_apply.c - manifests, and the patch that `mete apply` sends */
+
 #include "../prop.h"
 #include "base/mem.h"
 #include "cli/object/manifests.h"
@@ -21,25 +23,26 @@ static void the_patch_says_what_changed_and_no_more(void **state)
         const char *last, *live, *want;
         const char *patch;
     } cases[] = {
-        /* nothing */
+        /* nothing to do */
         {POD("\"metadata\":{\"name\":\"a\"}"), POD("\"metadata\":{\"name\":\"a\",\"uid\":\"1\"}"),
          POD("\"metadata\":{\"name\":\"a\"}"), "{}"},
-        /* a label of ours changes, one that we no longer want goes, another's stays */
+        /* a changed label is set, an unwanted label of the last apply is removed, labels of others
+           stay */
         {POD("\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":\"1\"}}"),
          POD("\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":\"1\",\"other\":\"x\"}}"),
          POD("\"metadata\":{\"labels\":{\"a\":\"2\"}}"),
          "{\"metadata\":{\"labels\":{\"a\":\"2\",\"b\":null}}}"},
-        /* what was ours and is gone already is not mentioned */
+        /* an unwanted member that is already gone is not in the patch */
         {POD("\"metadata\":{\"labels\":{\"b\":\"1\"}}"), POD("\"metadata\":{\"labels\":{}}"),
          POD("\"metadata\":{\"labels\":{}}"), "{}"},
-        /* containers by name: defaults stay, order is told */
+        /* containers merge by name: defaults stay, the patch states the order */
         {POD("\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"x\"}]}"),
          POD("\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"x\",\"imagePullPolicy\":"
              "\"Always\"}]}"),
          POD("\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"y\"}]}"),
          "{\"spec\":{\"$setElementOrder/"
          "containers\":[{\"name\":\"a\"}],\"containers\":[{\"image\":\"y\",\"name\":\"a\"}]}}"},
-        /* one comes, one goes */
+        /* one container comes, another goes */
         {POD("\"spec\":{\"containers\":[{\"name\":\"a\"}]}"),
          POD("\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"injected\"}]}"),
          POD("\"spec\":{\"containers\":[{\"name\":\"b\"}]}"),
@@ -54,12 +57,12 @@ static void the_patch_says_what_changed_and_no_more(void **state)
          "{\"spec\":{\"$setElementOrder/"
          "containers\":[{\"name\":\"a\"}],\"containers\":[{\"command\":[\"x\",\"y\"],\"name\":"
          "\"a\"}]}}"},
-        /* sets grow and shrink by item */
+        /* sets change item by item */
         {POD("\"metadata\":{\"finalizers\":[\"a\",\"b\"]}"),
          POD("\"metadata\":{\"finalizers\":[\"a\",\"b\",\"other\"]}"),
          POD("\"metadata\":{\"finalizers\":[\"b\",\"c\"]}"),
          "{\"metadata\":{\"finalizers\":[\"c\"],\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}}"},
-        /* items without their key cannot be merged */
+        /* items without their merge key replace the list */
         {NULL, POD("\"spec\":{\"containers\":[{\"name\":\"a\"}]}"),
          POD("\"spec\":{\"containers\":[{\"image\":\"x\"}]}"),
          "{\"spec\":{\"containers\":[{\"$patch\":\"replace\"},{\"image\":\"x\"}]}}"},
@@ -130,8 +133,8 @@ static json_t *container_of(const json_t *pod, const char *name)
     return NULL;
 }
 
-/* Ours as we want it; what we had and no longer want is gone; what was never ours stays as it is.
- */
+/* Has the patched object every wanted member, no member that only the last apply had, and every
+ * other member unchanged? */
 static bool is_right(const json_t *last, const json_t *live, const json_t *want,
                      const json_t *after, const char *key)
 {
@@ -186,7 +189,7 @@ static void reads_documents_and_lists(void **state)
     static const struct {
         const char *text;
         size_t n;
-        const char *message; /* NULL: it is right */
+        const char *message; /* NULL: no error */
     } cases[] = {
         {"kind: Pod\n---\nkind: Node\n", 2, NULL},
         {"kind: List\nitems:\n- kind: Pod\n- kind: Node\n", 2, NULL},

@@ -1,3 +1,5 @@
+/* test_cli_command.c - parsing of command lines, help, and docs/commands.md */
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -8,7 +10,7 @@ enum {
     WORDS_MAX = 16
 };
 
-/* Splits at spaces, but for those between quotes; words keep pointing into `line`. */
+/* Splits at spaces outside of quotes; the words point into `line`. */
 static size_t split(char *line, const char *words[WORDS_MAX])
 {
     size_t n = 0;
@@ -162,7 +164,7 @@ static void each_flag_is_documented_and_each_letter_means_one(void **state)
     }
 }
 
-/* An example up to what the shell takes for itself: " > FILE", " | COMMAND". */
+/* Cuts an example before what the shell itself handles: " > FILE", " | COMMAND". */
 static char *words_of(const char *example)
 {
     size_t n = strcspn(example, ">|");
@@ -244,7 +246,7 @@ static void reads_time_limits_as_people_and_sbatch_write_them(void **state)
 {
     static const struct {
         const char *text;
-        int64_t seconds; /* 0: refused */
+        int64_t seconds; /* 0: an error */
     } cases[] = {
         {"90s", 90},
         {"1h30m", 5400},

@@ -1,3 +1,5 @@
+/* test_cli_complete.c - completion of command lines, and the manual pages */
+
 #include "base/mem.h"
 #include "cli/term/command.h"
 #include "cli/term/complete.h"
@@ -14,7 +16,7 @@ static void add_names(void *arg, enum live which, struct buf *b)
     buf_add_text(b, names[which]);
 }
 
-/* The candidates of a line, "|" between its words, without what they mean. */
+/* Returns the candidates without their descriptions; "|" separates the words of a line. */
 static char *complete(const char *line)
 {
     AUTO(buf_done) struct buf all = {0};
@@ -52,7 +54,7 @@ static void knows_what_may_stand_next(void **state)
         {"dr", "drain"},
         {"why|", "train test"},
         {"why|tr", "train"},
-        {"why|train|", ""}, /* it takes one */
+        {"why|train|", ""}, /* why takes one job */
         {"cancel|train|te", "test"},
         {"drain|", "gpu-01"},
         {"drain|gpu-01|--reas", "--reason"},
@@ -72,9 +74,9 @@ static void knows_what_may_stand_next(void **state)
         {"apply|-f|", ":files"},
         {"completion|", "bash zsh fish"},
         {"help|comple", "completion"},
-        {"run|--|ls|-", ""}, /* what follows is not ours */
+        {"run|--|ls|-", ""}, /* words after -- belong to the command */
         {"nonsense|", ""},
-        {"comple", "completion"}, /* hidden ones are not offered */
+        {"comple", "completion"}, /* hidden commands are not offered */
     };
 
     (void)state;
@@ -123,7 +125,7 @@ static void every_command_has_its_page(void **state)
     }
 }
 
-/* A line that begins with a dot is a request of roff: none of ours may be unknown to man(7). */
+/* roff reads a line that begins with a dot as a request: all requests must be known to man(7). */
 static void pages_hold_only_known_requests(void **state)
 {
     static const char *const known[] = {".TH ", ".SH ", ".TP", ".PP", ".BR "};

@@ -1,3 +1,5 @@
+/* test_cli_output.c - tables, CSV, JSON, YAML and the escaping of text for terminals */
+
 #include "../prop.h"
 #include "base/mem.h"
 #include "cli/term/output.h"
@@ -44,7 +46,7 @@ static void takes_out_what_moves_a_terminal(void **state)
     }
 }
 
-/* However a stream is cut into pieces, the same comes out, and nothing of it is a control byte. */
+/* The output does not depend on the cuts between pieces, and contains no control byte. */
 static void pieces_do_not_matter(void **state)
 {
     /* NOLINTNEXTLINE(misc-misleading-bidirectional): do they go? */

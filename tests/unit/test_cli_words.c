@@ -1,5 +1,6 @@
-/* What people type and what they are told: gpus, names, addresses, configuration, kubeconfigs,
- * jobs, reasons. */
+/* test_cli_words.c - words that users type and texts that they read: gpus, names, addresses,
+ * configuration, kubeconfigs, jobs, reasons */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "base/yaml.h"
@@ -25,7 +26,7 @@ static void reads_how_many_gpus(void **state)
 {
     static const struct {
         const char *text;
-        int64_t count; /* -1: refused */
+        int64_t count; /* -1: an error */
         const char *model;
     } cases[] = {
         {"2", 2, ""},
@@ -133,7 +134,7 @@ static void reads_addresses(void **state)
 {
     static const struct {
         const char *text;
-        const char *host; /* NULL: refused */
+        const char *host; /* NULL: an error */
         unsigned port;
     } cases[] = {
         {"127.0.0.1:7443", "127.0.0.1", 7443},
@@ -317,7 +318,7 @@ static void kubeconfigs_are_merged_as_kubectl_does(void **state)
 
     (void)state;
     assert_null(kubeconfig_parse(files, COUNT(files), "near", &k));
-    assert_string_equal(k.server, "https://h"); /* the first that has the name */
+    assert_string_equal(k.server, "https://h"); /* the first file with the name */
     assert_string_equal(k.ca_file, "/b/ca.pem");
     assert_string_equal(k.token_file, "/c/t");
     kubeconfig_done(&k);
@@ -462,7 +463,7 @@ static void a_refusal_is_told_in_numbers(void **state)
 {
     static const struct {
         const char *text;
-        const char *told; /* NULL: nothing of a quota */
+        const char *told; /* NULL: the text reports no exceeded quota */
         int64_t n_free;
     } cases[] = {
         {"pods \"p\" is forbidden: exceeded quota: gpus, requested: requests.nvidia.com/gpu=7, "

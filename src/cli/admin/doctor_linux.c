@@ -1,4 +1,5 @@
 /* doctor_linux.c - mete doctor: the checks of this machine, each with a finding and a remedy */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

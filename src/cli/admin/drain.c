@@ -4,6 +4,7 @@
  * As in Slurm, a drained node gets no new jobs, and running jobs continue. --evict evicts the pods
  * through the eviction API, which respects disruption budgets.
  */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* free.c - mete free: jobs that could start now, by gpu model and number of gpus on one node */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

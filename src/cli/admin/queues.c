@@ -1,4 +1,5 @@
 /* queues.c - mete queues: the tree of queues with quotas, held gpus and waiting jobs */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

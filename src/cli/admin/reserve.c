@@ -1,4 +1,5 @@
 /* reserve.c - mete reserve: advance reservations for queues and users, and maintenance windows */
+
 #include <inttypes.h>
 #include <time.h>
 

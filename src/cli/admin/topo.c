@@ -1,4 +1,5 @@
 /* topo.c - mete topo: free gpus by rack, block and other labels of nodes, down to link groups */
+
 #include <inttypes.h>
 #include <stdlib.h>
 

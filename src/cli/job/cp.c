@@ -1,5 +1,6 @@
 /* cp.c - mete cp: files through `tar` in the container, as kubectl does; cp_tar.h has the local
  * side */
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/commands.h"

@@ -1,4 +1,5 @@
 /* exec.c - mete exec and attach: a program of a container at this terminal */
+
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/job/jobs.h"

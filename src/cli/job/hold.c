@@ -1,4 +1,5 @@
 /* hold.c - mete hold, release and move: changes to waiting jobs */
+
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/job/jobs.h"

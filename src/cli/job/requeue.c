@@ -1,4 +1,5 @@
 /* requeue.c - mete requeue: running jobs give up their GPUs and wait again */
+
 #include "kinds/object/requeue.h"
 
 #include "base/mem.h"

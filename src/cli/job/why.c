@@ -1,5 +1,6 @@
 /* why.c - mete why: the reason of a workload, in fixed order: verdict, numbers, nodes, quotas,
  * estimate, what would help */
+
 #include "cli/job/why.h"
 
 #include <inttypes.h>

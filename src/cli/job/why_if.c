@@ -1,4 +1,5 @@
 /* why_if.c - mete why --if: the jobs that would start after a change */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

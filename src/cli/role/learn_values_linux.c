@@ -5,6 +5,7 @@
  * allocates more than the present table on the latest arrivals. Runs with lowest priority and
  * bounded memory and time.
  */
+
 #include <inttypes.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* node_role_linux.c - the role `mete node`: runs the containers of this machine, as root */
+
 #include <unistd.h>
 
 #include "base/file.h"

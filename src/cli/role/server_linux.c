@@ -1,5 +1,6 @@
 /* server_linux.c - the role `mete server`: store, control loops and API, as a user without
  * privileges */
+
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>

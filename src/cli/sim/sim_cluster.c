@@ -1,4 +1,5 @@
 /* sim_cluster.c - the cluster of a replay, from a file or from a running Mete */
+
 #include <ctype.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 /* sim_jobs_rows.c - results of the runs of `mete sim jobs` */
+
 #include <math.h>
 
 #include "base/mem.h"

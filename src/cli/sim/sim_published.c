@@ -5,6 +5,7 @@
  * Published policies are shown with their largest difference, other policies with their gain over
  * the published fgd, paired by seed.
  */
+
 #include <math.h>
 
 #include "base/file.h"

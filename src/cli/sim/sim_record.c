@@ -1,5 +1,6 @@
 /* sim_record.c - mete sim record and replay: the decisions of a running Mete, recorded and replayed
  */
+
 #include <inttypes.h>
 
 #include "base/file.h"

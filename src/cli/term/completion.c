@@ -1,5 +1,6 @@
 /* completion.c - mete completion: shell scripts that call `mete complete`, so that all shells offer
  * the same words from the table of commands */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/commands.h"

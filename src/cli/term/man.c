@@ -1,4 +1,5 @@
 /* man.c - manual pages from the table of commands, in the macros of man(7) */
+
 #include "base/mem.h"
 #include "base/version.h"
 #include "cli/term/command.h"
