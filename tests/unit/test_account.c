@@ -1,3 +1,5 @@
+/* test_account.c - accounting: rows of attempts, states of gpus, and the clock */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -88,7 +90,7 @@ static void a_row_says_who_held_what(void **state)
     world_done(&w);
 }
 
-/* Else its gpus would stay held until there is room. */
+/* Without the row the pod's gpus would stay held until the disk has room. */
 static void a_pod_ends_with_its_row_on_a_full_disk(void **state)
 {
     struct world w;
@@ -218,7 +220,7 @@ static void attempts_follow_each_other_without_a_gap(void **state)
     restart(&w, 1, 9);
     sim_loop_advance(w.loop, 2 * NS_PER_SEC);
     restart(&w, 2, 0);
-    restart(&w, 2, 0); /* told again */
+    restart(&w, 2, 0); /* reported again */
     sim_loop_advance(w.loop, 3 * NS_PER_SEC);
     world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
     assert_int_equal(count_rows(&w), 3);
@@ -289,7 +291,7 @@ static void time_does_not_go_back(void **state)
     world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Failed'}}", NULL));
     row = row_at(&w, 0);
     assert_int_equal(json_int(row, "toNs", 0), before_ns + 1023 * NS_PER_SEC);
-    world_restart(&w); /* the rows remember it */
+    world_restart(&w); /* the clock is read from the rows */
     assert_true(objects_now_ns(w.objects) >= json_int(row, "toNs", 0));
     world_done(&w);
 }
@@ -334,7 +336,7 @@ static void a_gpu_is_out_of_service_with_its_health_and_its_node(void **state)
     static const struct {
         const char *sub;
         const char *patch;
-        int64_t out_s; /* of the 10 s after it */
+        int64_t out_s; /* in the 10 s after the change */
         int64_t capacity_s;
     } steps[] = {
         {NULL,
@@ -407,7 +409,7 @@ static void one_gpu_is_with_one_node(void **state)
     setup(&w);
     world_must(world_create(&w, t, gpus, NULL));
     sim_loop_advance(w.loop, 10 * NS_PER_SEC);
-    t.name = "n1"; /* goes on telling of it */
+    t.name = "n1"; /* n1 still reports the gpu */
     world_must(world_patch(&w, t, "{'metadata':{'labels':{'x':'1'}}}", NULL));
     sim_loop_advance(w.loop, 10 * NS_PER_SEC);
     world_must(account_check(w.store, 0, objects_now_ns(w.objects)));
@@ -420,15 +422,15 @@ static void sums_are_of_the_period(void **state)
         struct account_span held[2];
         struct account_span up[2];
         struct account_span out[2];
-        struct account_time want; /* of [10, 20) */
+        struct account_time want; /* over [10, 20) */
         int64_t sum;
     } cases[] = {
         {{{0}}, {{0, 100}}, {{0}}, {10, 0, 10, 0}, 0},
         {{{0}}, {{0, 15}}, {{15, 100}}, {10, 0, 5, 5}, 0},
         {{{0, 12}, {18, 100}}, {{0, 100}}, {{0}}, {10, 4, 6, 0}, 4},
         {{{12, 16}}, {{0, 14}}, {{14, 100}}, {10, 4, 2, 4}, 4},
-        {{{12, 16}}, {{0}}, {{0}}, {4, 4, 0, 0}, 4}, /* held, and nobody knew that it is there */
-        {{{12, 16}, {14, 18}}, {{0, 100}}, {{0}}, {10, 6, 4, 0}, 8}, /* by two at once */
+        {{{12, 16}}, {{0}}, {{0}}, {4, 4, 0, 0}, 4}, /* held, with no stretch of the gpu */
+        {{{12, 16}, {14, 18}}, {{0, 100}}, {{0}}, {10, 6, 4, 0}, 8}, /* held by two at once */
         {{{30, 40}}, {{0, 5}}, {{20, 30}}, {0, 0, 0, 0}, 0},
     };
 
@@ -458,7 +460,7 @@ static void the_check_finds_what_does_not_add_up(void **state)
     int64_t now_ns;
 
     (void)state;
-    setup(&w); /* "a" holds GPU-n1-0 */
+    setup(&w); /* pod "a" holds GPU-n1-0 */
     sim_loop_advance(w.loop, 10 * NS_PER_SEC);
     now_ns = objects_now_ns(w.objects);
     world_must(account_check(w.store, 0, now_ns));

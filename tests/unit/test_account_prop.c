@@ -1,10 +1,13 @@
 /*
- * Random lives: pods are bound, restarted, ended, deleted; gpus fall ill, vanish, come back; nodes
- * are silent, cordoned, deleted; clocks are set back and forth; the server is killed. After each
- * step, and over random periods: every gpu's time adds up to the ns, and each attempt has one row.
+ * test_account_prop.c - random lives of pods, gpus and nodes: does accounting add up?
  *
- * PROP_SEED=N runs that seed alone, PROP_CASES=N so many.
+ * Pods are bound, restarted, ended, deleted; gpus become unhealthy, vanish, come back; nodes are
+ * silent, cordoned, deleted; clocks are set back and forth; the server is killed. After each step,
+ * and over random periods: every gpu's time adds up to the ns, and each attempt has one row.
+ *
+ * PROP_SEED=N runs that seed alone, PROP_CASES=N sets the number of cases.
  */
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -31,7 +34,7 @@ enum {
 static const char *const names[NAMES] = {"a", "b", "c", "d", "e"};
 static const char *const nodes[NODES] = {"n0", "n1"};
 
-/* What we know without looking into the rows: how many attempts ever began. */
+/* The model, which does not read the rows: the number of attempts. */
 struct run {
     struct world w;
     uint64_t seed;
@@ -65,7 +68,7 @@ static bool is_live(const json_t *pod)
     return pod && *pod_node(pod) && !pod_is_terminal(pod);
 }
 
-/* One whose pod is as it should be, where there is such a one. */
+/* The name of a random pod that `is_wanted` accepts, or of any pod if there is none. */
 static const char *name_of(struct run *r, bool (*is_wanted)(const json_t *pod))
 {
     size_t first = world_pick(&r->w, NAMES);
@@ -141,7 +144,7 @@ static void do_delete(struct run *r)
     settle(world_delete(&r->w, pod_of(any_name(r), NULL), &d, NULL));
 }
 
-/* The node tells its gpus anew: some are ill, some are missing. */
+/* The node reports its gpus again: some are unhealthy, some are missing. */
 static void do_node(struct run *r)
 {
     static const char *const healths[] = {"healthy", "healthy", "healthy", "unhealthy", "lost"};
@@ -227,7 +230,8 @@ static void (*const actions[])(struct run *) = {
     do_wait,   do_wait,   do_wait,   do_clock, do_kill,  do_node_gone,
 };
 
-/* Rows of each attempt, once; those of a placement follow each other without a gap. */
+/* Checks that each attempt has one row, and that rows of a placement follow each other without a
+ * gap. */
 struct seen {
     char *uid;
     int64_t attempt;
@@ -324,13 +328,13 @@ static void check(struct run *r)
     check_attempts(r);
 }
 
-/* How many attempts there were. */
+/* Runs one seed. Returns the number of attempts. */
 static size_t run_seed(uint64_t seed)
 {
     struct run r = {.seed = seed};
 
     world_init(&r.w, seed);
-    r.began_ns = loop_wall_ns(r.w.loop) - 3600 * NS_PER_SEC; /* before all clocks */
+    r.began_ns = loop_wall_ns(r.w.loop) - 3600 * NS_PER_SEC; /* earlier than any clock of the run */
     for (size_t i = 0; i < NODES; i++)
         world_add_node(&r.w, nodes[i], GPUS);
     for (int i = 0; i < STEPS; i++) {

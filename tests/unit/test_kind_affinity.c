@@ -1,4 +1,8 @@
-/* Affinity and spread of pods: what is accepted, and Kubernetes' words for what is not. */
+/*
+ * test_kind_affinity.c - affinity and spread of pods: accepted specs, and Kubernetes' messages for
+ * others
+ */
+
 #include "base/mem.h"
 #include "kinds/kind/kind.h"
 #include "kinds/pod/pod_rules.h"

@@ -1,3 +1,5 @@
+/* test_kind_decode.c - decoding: types, unknown fields, canonical forms, selectable fields */
+
 #include <string.h>
 
 #include "base/mem.h"
@@ -256,7 +258,7 @@ static void selects_by_the_fields_of_a_kind(void **state)
     assert_null(kind_selectable(pod_kind(), pod, ""));
 }
 
-/* Out of the text, or not at all, is what the tree says. */
+/* The value read from the text is the value in the tree, or the text gives none. */
 static void selects_out_of_a_text_what_the_tree_says(void **state)
 {
     static const char *const texts[] = {

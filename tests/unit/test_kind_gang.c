@@ -1,3 +1,5 @@
+/* test_kind_gang.c - Workloads and PodGroups of scheduling.k8s.io, in all their versions */
+
 #include "base/mem.h"
 #include "kinds/object/objects.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_kind_job.c - Jobs and CronJobs: defaults, validation, updates */
+
 #include "base/mem.h"
 #include "kinds/job/job.h"
 #include "kinds/pod/pod_state.h"
@@ -161,7 +163,7 @@ static void changes_only_what_may_change(void **state)
 {
     static const struct {
         const char *patch;
-        const char *message; /* NULL: taken */
+        const char *message; /* NULL: accepted */
     } cases[] = {
         {"{'spec':{'parallelism':3}}", NULL},
         {"{'spec':{'backoffLimit':9}}", NULL},
@@ -175,7 +177,7 @@ static void changes_only_what_may_change(void **state)
         {"{'spec':{'template':{'spec':{'priority':1}}}}", "spec.template: Invalid value: "},
         {"{'metadata':{'annotations':{'mete.dev/user':'root'}}}",
          "metadata.annotations[mete.dev/user]: Forbidden: names under mete.dev/"},
-        {"{'status':{'succeeded':7}}", NULL}, /* not by this door: left alone */
+        {"{'status':{'succeeded':7}}", NULL}, /* status belongs to a subresource: ignored */
     };
     AUTO(json_freep) json_t *job = create(TEMPLATE, &ann);
     AUTO(json_freep) json_t *after = NULL;

@@ -1,3 +1,5 @@
+/* test_kind_pod.c - pods: defaults, validation, updates */
+
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +16,7 @@ static json_t *read_json(const char *text)
     return j;
 }
 
-/* As the door does: decoded and defaulted. */
+/* Decodes the text and sets defaults, as the API does. */
 static struct err *make(const char *text, json_t **ret)
 {
     const struct kind_context c = {.user = "ann"};
@@ -309,7 +311,7 @@ static void few_fields_of_a_pod_may_change(void **state)
 {
     static const struct {
         const char *patch;
-        const char *cause; /* NULL: it may */
+        const char *cause; /* NULL: allowed */
     } cases[] = {
         {"{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", NULL},
         {"{\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"b\"}]}}", NULL},

@@ -1,4 +1,8 @@
-/* Probes, lifecycle hooks and terminationMessagePath: Kubernetes' defaults and messages. */
+/*
+ * test_kind_probes.c - probes, lifecycle hooks and terminationMessagePath: Kubernetes' defaults and
+ * messages
+ */
+
 #include "base/mem.h"
 #include "kinds/kind/kind.h"
 #include "test.h"

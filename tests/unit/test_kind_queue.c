@@ -1,3 +1,5 @@
+/* test_kind_queue.c - queues: validation, amounts, annotations */
+
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,7 +17,7 @@ static json_t *read_json(const char *text)
     return j;
 }
 
-/* As the door does: decoded, defaulted, validated. */
+/* Decodes, sets defaults and validates, as the API does. */
 static struct err *check(json_t *object)
 {
     const struct kind_context c = {.user = "ann"};
@@ -177,7 +179,7 @@ static void only_who_held_it_releases_it(void **state)
         const char *was;
         const char *is;
         bool is_admin;
-        const char *cause; /* NULL: fine */
+        const char *cause; /* NULL: valid */
     } cases[] = {
         {NULL, "\"user\"", false, NULL},
         {"\"user\"", NULL, false, NULL},

@@ -1,3 +1,5 @@
+/* test_kind_reservation.c - reservations: validation */
+
 #include "base/mem.h"
 #include "kinds/kind/kind.h"
 #include "test.h"

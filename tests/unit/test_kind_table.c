@@ -1,3 +1,5 @@
+/* test_kind_table.c - Tables of kubectl, kind by kind */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/kind/kind.h"

@@ -1,3 +1,5 @@
+/* test_kind_validate.c - validation of objects by schema, in Kubernetes' words */
+
 #include <string.h>
 
 #include "base/mem.h"
@@ -16,7 +18,7 @@ static json_t *read_json(const char *text)
     return j;
 }
 
-/* As the door does: decoded, defaulted, validated. */
+/* Decodes, sets defaults and validates, as the API does. */
 static struct err *check(const char *plural, const char *text)
 {
     const struct kind_context c = {.user = "ann"};

@@ -1,3 +1,5 @@
+/* test_objects.c - creating, updating and patching objects */
+
 #include "base/mem.h"
 #include "mem_storage.h"
 #include "test.h"
@@ -192,7 +194,7 @@ static void a_name_made_twice_is_made_again(void **state)
     world_init(&w, 1);
     random = w.random;
     world_must(world_create(&w, CONFIG(NULL), "{'metadata':{'generateName':'job-'}}", &one));
-    w.random = random; /* the same bytes once more */
+    w.random = random; /* repeats the same bytes */
     world_must(world_create(&w, CONFIG(NULL), "{'metadata':{'generateName':'job-'}}", &other));
     assert_string_not_equal(text_at(one, "name"), text_at(other, "name"));
     world_done(&w);

@@ -1,3 +1,5 @@
+/* test_objects_delete.c - deletion: grace, finalizers, owners */
+
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -59,13 +61,13 @@ static void a_pod_on_a_node_waits_for_its_node(void **state)
     assert_false(is_gone);
     assert_string_equal(stamp_of(&w, "p", &grace), "2026-01-01T00:00:31Z");
     assert_int_equal(grace, 30);
-    /* What a person forces reaches the node, and frees nothing. */
+    /* A user's forced deletion reaches the node, and frees nothing. */
     world_must(world_delete(&w, POD("p"), GRACE(0), &is_gone));
     assert_false(is_gone);
     assert_string_equal(stamp_of(&w, "p", &grace), "2026-01-01T00:00:01Z");
     assert_int_equal(grace, 0);
     assert_false(ledger_is_free(w.store, "GPU-n1-0"));
-    /* The node's word. */
+    /* The node reports the end. */
     world_must(world_delete(&w, OURPOD("p"), GRACE(0), &is_gone));
     assert_true(is_gone);
     assert_true(ledger_is_free(w.store, "GPU-n1-0"));
@@ -272,7 +274,8 @@ static void a_namespace_terminates_first(void **state)
     (void)state;
     world_init(&w, 1);
     world_must(world_create(&w, ns, "{'metadata':{'name':'team'}}", NULL));
-    world_must(world_patch(&w, ns, "{'spec':{'finalizers':[]}}", NULL)); /* not theirs to change */
+    world_must(world_patch(&w, ns, "{'spec':{'finalizers':[]}}",
+                           NULL)); /* users cannot change the finalizers */
     world_must(world_delete(&w, ns, NULL, &is_gone));
     assert_false(is_gone);
     there = world_get(&w, ns);

@@ -1,3 +1,5 @@
+/* test_objects_pod.c - rules of pods: job numbers, users, the image `host` */
+
 #include "base/mem.h"
 #include "mem_storage.h"
 #include "test.h"
@@ -68,7 +70,7 @@ static void a_job_id_is_not_spent_on_what_is_refused(void **state)
     world_done(&w);
 }
 
-/* The mark that a full disk did not take must not count: the ids after it would come again. */
+/* A mark that a full disk refused must not count: the same numbers would come again. */
 static void a_full_disk_takes_no_job_ids_back(void **state)
 {
     struct world w;
@@ -87,14 +89,14 @@ static void a_full_disk_takes_no_job_ids_back(void **state)
     world_done(&w);
 }
 
-/* As a caller that forgot to say: uid 0 is nobody's by accident. */
+/* A caller without a uid: 0 must not mean root. */
 static const struct kind_context zero = {.user = "zero"};
 
 static void decides_who_may_run_as_whom_on_the_host(void **state)
 {
     static const struct {
         const struct kind_context *who;
-        const char *security; /* of the pod */
+        const char *security; /* the pod's securityContext */
         int64_t uid;          /* -1: refused */
         const char *message;
     } cases[] = {

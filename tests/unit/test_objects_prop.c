@@ -1,10 +1,12 @@
 /*
- * Several actors write at once over a store whose disk lags: whatever they do, in whatever order, a
- * gpu is in one pod at most, the ledger says what the pods say, revisions grow, an object never
- * goes backwards.
+ * test_objects_prop.c - several actors that write at once over a store with a slow disk
  *
- * PROP_SEED=N runs that seed alone, PROP_CASES=N so many.
+ * In any order of their writes: a gpu is in one pod at most, the ledger agrees with the pods,
+ * revisions grow, an object never goes backwards.
+ *
+ * PROP_SEED=N runs that seed alone, PROP_CASES=N sets the number of cases.
  */
+
 #include <stdio.h>
 
 #include "../prop.h"
@@ -88,7 +90,7 @@ static struct objects_request request(struct run *r, const char *sub, bool is_ou
                                     .who = is_ours ? ours : ann};
 }
 
-/* Takes the result; every refusal is one of those that the rules know. */
+/* Takes the result; every error must be one of the rules' errors. */
 static void settle(struct run *r, struct err *e, json_t *result)
 {
     AUTO(err_freep) struct err *mine = e;
@@ -173,7 +175,7 @@ static void do_patch(struct run *r)
     settle(r, e, result);
 }
 
-/* With what was read some time ago: most of them conflicts. */
+/* Updates from an old read: most updates conflict. */
 static void do_update(struct run *r)
 {
     struct objects_request q = request(r, NULL, false);
@@ -225,7 +227,7 @@ static bool add_held(void *arg, const char *container, const struct device *d)
     return true;
 }
 
-/* By another way than ledger_check's: from the pods alone, in what is durable. */
+/* Checks the invariant in another way than ledger_check: from the durable pods alone. */
 static void check_once_each(struct run *r)
 {
     struct held held = {0};
@@ -263,7 +265,7 @@ static void run_seed(uint64_t seed)
     world_must(store_watch_new(r.w.store, &pods, r.revision, on_change, &r, &r.watch));
     for (int i = 0; i < STEPS; i++) {
         actions[world_pick(&r.w, COUNT(actions))](&r);
-        if (world_pick(&r.w, 3) == 0) /* else the disk lags behind */
+        if (world_pick(&r.w, 3) == 0) /* otherwise the disk stays behind */
             (void)sim_loop_step(r.w.loop);
         check(&r);
     }

@@ -1,4 +1,8 @@
-/* The rules of volumes: what is well formed, and who may mount which directory of a node. */
+/*
+ * test_objects_volumes.c - rules of volumes: well-formed specs, and the directories of a node that
+ * users may mount
+ */
+
 #include "base/mem.h"
 #include "test.h"
 #include "world.h"
@@ -11,7 +15,7 @@ static void offer(struct world *w)
     world_must(host_roots_add(&w->host_roots, "/data/sets:ro"));
 }
 
-/* A pod with this volume, mounted at /m with `mount` besides. */
+/* Creates a pod with this volume, mounted at /m with the members `mount`. */
 static struct err *create(struct world *w, const struct kind_context *who, const char *volume,
                           const char *mount, const char *image)
 {
@@ -125,8 +129,7 @@ static void an_administrators_pod_says_so_to_its_node_and_nobody_elses(void **st
     world_done(&w);
 }
 
-/* Its controller makes the pods as one of us: what the template says is said by whoever wrote it.
- */
+/* The controller makes the pods as a system identity, so the template's writer is checked. */
 static void a_jobs_template_is_judged_as_a_pod(void **state)
 {
     static const char job[] =
@@ -145,7 +148,8 @@ static void a_jobs_template_is_judged_as_a_pod(void **state)
     AUTO(err_freep) struct err *e = world_create(&w, t, outside, NULL);
 
     assert_non_null(e);
-    err_free(world_create(&w, t, inside, NULL)); /* refused for its annotation, or rid of it */
+    err_free(world_create(&w, t, inside,
+                          NULL)); /* refused for the annotation, or the annotation is removed */
     AUTO(json_freep) json_t *anns = world_get(&w, t);
 
     assert_null(host_paths_of(json_at(anns, "spec", "template", NULL)));

@@ -1,4 +1,5 @@
-/* What quotas count, and what they refuse, in Kubernetes' words. */
+/* test_quota.c - quotas: counted usage, and refusals in Kubernetes' words */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/quota/quota.h"
@@ -56,7 +57,7 @@ static void refuses_what_would_pass_it(void **state)
     world_done(&w);
 }
 
-/* Kubernetes takes the two other names without effect. */
+/* Kubernetes accepts the other two names, without effect. */
 static void counts_extended_resources_by_each_of_their_names(void **state)
 {
     const struct objects_request r = {
@@ -207,7 +208,8 @@ static void counts_what_was_there_before_it(void **state)
         403,
         "configmaps \"d\" is forbidden: exceeded quota: q, requested: configmaps=1, used: "
         "configmaps=1, limited: configmaps=1");
-    pod_of(&w, "none", "{}", ""); /* what is passed already stays passed: nothing more of it */
+    pod_of(&w, "none", "{}",
+           ""); /* the quota is exceeded already: only objects without usage fit */
     is_used(&w, "q", "pods", "3");
     world_done(&w);
 }
@@ -279,7 +281,7 @@ static void a_dry_run_is_judged_and_not_charged(void **state)
     world_done(&w);
 }
 
-/* What was charged for a pod that the full disk did not take is charged no more. */
+/* The charge of a pod that a full disk refused is taken back. */
 static void a_full_disk_takes_the_charge_back(void **state)
 {
     struct world w;

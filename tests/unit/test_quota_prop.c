@@ -1,10 +1,13 @@
 /*
- * Whatever is created, ended and deleted in a namespace, in whatever order, and however its quotas
- * are made, changed and removed meanwhile: what a quota says is used is what a count gives, and
- * nothing is accepted beyond it. The count is a second implementation, over plain numbers.
+ * test_quota_prop.c - random objects and quotas against a second implementation
  *
- * PROP_SEED=N runs that seed alone, PROP_CASES=N so many.
+ * Objects are created, ended and deleted in a namespace while its quotas are created, changed and
+ * removed. status.used always equals a count, and no object is accepted beyond a quota. The count
+ * is a second implementation, over plain numbers.
+ *
+ * PROP_SEED=N runs that seed alone, PROP_CASES=N sets the number of cases.
  */
+
 #include "../prop.h"
 #include "base/mem.h"
 #include "kinds/quota/quota.h"
@@ -36,7 +39,7 @@ enum scope {
     SCOPES
 };
 
-/* What a container asks for; 0: says nothing. cpu in thousandths, memory in MiB. */
+/* A container's requests; 0: none. cpu in thousandths, memory in MiB. */
 struct wants {
     int64_t gpus;
     int64_t cpu;
@@ -51,7 +54,7 @@ struct model_pod {
     bool is_gold;
     struct wants containers[CONTAINERS];
     size_t n;          /* containers */
-    struct wants init; /* one init container, asking for nothing where there is none */
+    struct wants init; /* the init container's; zeros without one */
     bool has_init;
 };
 
@@ -155,7 +158,7 @@ static int64_t used_of(const struct model *m, const struct model_quota *q, size_
     return used;
 }
 
-/* Whether `after` may follow `before`: no quota is passed by what it would use more. */
+/* May `after` follow `before`? No quota's usage may grow beyond the quota. */
 static bool has_room(const struct model *before, const struct model *after)
 {
     for (size_t i = 0; i < QUOTAS; i++) {
@@ -171,7 +174,7 @@ static bool has_room(const struct model *before, const struct model *after)
     return true;
 }
 
-/* Kubernetes wants every container to say what a quota limits of cpu and memory. */
+/* As in Kubernetes, every container needs an amount of the cpu and memory that a quota limits. */
 static bool says_enough(const struct model *m, const struct model_pod *p)
 {
     for (size_t i = 0; i < QUOTAS; i++) {
@@ -190,7 +193,7 @@ static bool says_enough(const struct model *m, const struct model_pod *p)
     return true;
 }
 
-/* What is said to the program */
+/* Requests to the program */
 
 static void settle(struct run *r, struct err *e, const struct model *after, bool is_expected)
 {
@@ -265,7 +268,7 @@ static struct wants random_wants(struct run *r)
         w.memory = 100 * (int64_t)(1 + prop_below(&r->prop, 4));
     if (prop_chance(&r->prop, 50)) {
         w.memory_limit = 500;
-        w.memory = w.memory == 0 ? 500 : w.memory; /* the limit is the request too */
+        w.memory = w.memory == 0 ? 500 : w.memory; /* a limit is the request too */
     }
     return w;
 }
@@ -326,7 +329,7 @@ static void end_pod(struct run *r)
            &after, true);
 }
 
-/* The one change by which a pod comes into a quota later. */
+/* Sets a deadline, the one change that brings an existing pod under a quota. */
 static void give_deadline(struct run *r)
 {
     size_t i = prop_below(&r->prop, PODS);
@@ -382,7 +385,7 @@ static const char *const scope_texts[SCOPES] = {
     "'DoesNotExist'}]}",
 };
 
-/* A scope may go with these of our keys. */
+/* May a quota with this scope limit the key? */
 static bool may_limit(enum scope scope, size_t key)
 {
     if (scope == SCOPE_BEST_EFFORT)
@@ -430,7 +433,7 @@ static void create_quota(struct run *r, size_t i)
     settle(r, world_create(&r->w, t, text, NULL), &after, true);
 }
 
-/* By PUT: what is not named any more goes. */
+/* Updates by PUT: keys that are left out are removed. */
 static void edit_quota(struct run *r, size_t i)
 {
     struct target t = {.kind = "resourcequotas", .name = name_of("q", i), .who = &root};
@@ -467,7 +470,7 @@ static void (*const actions[])(struct run *) = {
     end_pod,    give_deadline, delete_pod, change_config, change_quota,
 };
 
-/* What the quotas say, against the second implementation. */
+/* Compares a quota's status with the second implementation. */
 static void check_quota(struct run *r, size_t i)
 {
     const struct model_quota *q = &r->m.quotas[i];

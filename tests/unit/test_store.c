@@ -1,4 +1,7 @@
-/* The store above a storage that the test holds in its hand: when a batch ends, and how. */
+/*
+ * test_store.c - the store above a storage in the test's hand, which says when and how a batch ends
+ */
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +14,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* Keeps nothing; shows the batch that is with it. */
+/* A storage that keeps nothing, and shows the batch in flight. */
 struct hand {
     struct storage storage;
     const struct storage_batch *batch;
@@ -25,7 +28,7 @@ struct answers {
     size_t n;
     size_t failed;
     int64_t last;
-    enum err_code code; /* of the last that failed */
+    enum err_code code; /* of the last failure */
     char message[256];
 };
 
@@ -71,7 +74,7 @@ static enum storage_result hand_finish(void *self)
 static const struct storage_ops hand_ops = {
     .load = hand_load, .commit = hand_commit, .finish = hand_finish};
 
-/* The batch in flight ends. */
+/* Ends the batch in flight. */
 static void land(struct fixture *f, enum storage_result result)
 {
     assert_non_null(f->hand.batch);
@@ -251,7 +254,7 @@ static void checks_alone_wait_for_what_they_saw_and_take_no_revision(void **stat
     assert_int_equal(f->hand.batches, 1);
 }
 
-/* The names that a walk over namespace "a" finds, "1 2 3". */
+/* Expects the names that a walk over namespace "a" finds: "1 2 3". */
 static void walks(struct fixture *f, bool is_applied, const char *want)
 {
     const struct store_range range = {.group = "", .resource = "pods", .ns = "a"};
@@ -296,7 +299,7 @@ static void a_walk_sees_what_is_durable_or_what_is_applied(void **state)
     walks(f, false, "b0 d0");
     walks(f, true, "a1 d1 e1");
     sim_loop_run(f->loop);
-    land(f, STORAGE_FULL); /* all of it is taken back */
+    land(f, STORAGE_FULL); /* the whole batch is taken back */
     walks(f, true, "b0 d0");
 }
 
@@ -356,7 +359,7 @@ static void a_full_disk_takes_back_what_was_accepted_and_recovers_by_itself(void
     make_durable(f, put("x", "old"));
     (void)commit(f, put("x", "new"));
     sim_loop_run(f->loop);
-    (void)commit(f, put("y", "{}")); /* accepted after it */
+    (void)commit(f, put("y", "{}")); /* accepted after "x" */
     land(f, STORAGE_FULL);
     assert_int_equal(f->answers.failed, 2);
     assert_int_equal(f->answers.code, ERR_NO_SPACE);
@@ -369,7 +372,7 @@ static void a_full_disk_takes_back_what_was_accepted_and_recovers_by_itself(void
     assert_int_equal(err_code(e), ERR_NO_SPACE);
     assert_int_equal(err_http(e), 507);
 
-    (void)commit(f, put("x", "changed")); /* it is tried */
+    (void)commit(f, put("x", "changed")); /* the disk gets the change */
     sim_loop_run(f->loop);
     land(f, STORAGE_DURABLE_LOW);
     sim_loop_advance(f->loop, SECOND_NS);
@@ -399,7 +402,7 @@ static void out_of_the_reserve_one_may_change_and_delete_but_not_create(void **s
     assert_string_equal(err_message(e), "no space left on the disk of the data directory: nothing "
                                         "can be created until there is some, only changed and "
                                         "deleted");
-    op.is_owed = true; /* what ends something is written down */
+    op.is_owed = true; /* records of an end are owed */
     (void)commit(f, op);
     (void)commit(f, put("x", "changed"));
     (void)commit(
@@ -426,7 +429,7 @@ static void a_failed_disk_is_fatal_and_acknowledges_nothing(void **state)
     e = store_commit(f->store, &op, 1, on_done, NULL, NULL);
     assert_int_equal(err_code(e), ERR_UNAVAILABLE);
     sim_loop_advance(f->loop, 10 * SECOND_NS);
-    assert_int_equal(f->hand.batches, 1); /* never again */
+    assert_int_equal(f->hand.batches, 1); /* no batch after the failure */
 }
 
 static void closing_tells_the_truth_about_the_batch_in_flight(void **state)
@@ -449,7 +452,7 @@ static void closing_tells_the_truth_about_the_batch_in_flight(void **state)
 struct log {
     struct store *store;
     struct store_watch *watch;
-    struct store_watch *victim; /* freed at the first call */
+    struct store_watch *victim; /* the first call frees it */
     struct buf text;
 };
 
@@ -510,7 +513,7 @@ static void a_watch_may_free_itself_and_others(void **state)
     watch(f, &b, 0);
     watch(f, &c, 0);
     sim_loop_run(f->loop);
-    a.victim = b.watch; /* the next in line */
+    a.victim = b.watch; /* the next watch */
     c.victim = c.watch;
     make_durable(f, put("x", "1"));
     assert_string_equal(a.text.at, "|0 +x1 |1 ");
@@ -533,7 +536,7 @@ static void compaction_expires_old_watches_and_lists_but_not_those_that_listen(v
     for (int i = 0; i < 5; i++)
         make_durable(f, put("x", "1"));
     watch(f, &l, 0);
-    store_compact(f->store, 3); /* before the watch was told anything */
+    store_compact(f->store, 3); /* before the watch was told a change */
     assert_int_equal(store_compacted_revision(f->store), 3);
     sim_loop_run(f->loop);
     assert_string_equal(l.text.at, "+x1 ~x2 ~x3 ~x4 ~x5 |5 ");
@@ -569,7 +572,7 @@ static void compaction_waits_for_a_watch_that_has_much_to_be_told(void **state)
     store_compact(f->store, 3000);
     while (!f->hand.batch)
         assert_true(sim_loop_step(f->loop));
-    assert_in_range(f->hand.batch->compact_through, 1, 2048); /* what was told so far */
+    assert_in_range(f->hand.batch->compact_through, 1, 2048); /* only changes that were told */
     while (f->hand.batch)
         land(f, STORAGE_DURABLE);
     assert_true(text_ends_with(l.text.at, "+29982999 +29993000 |3000 "));
@@ -591,7 +594,7 @@ static void pages_of_a_list_are_of_one_revision(void **state)
     assert_true(list.has_more);
     assert_int_equal(list.revision, 3);
     store_list_done(&list);
-    make_durable(f, put("c", "1")); /* came later */
+    make_durable(f, put("c", "1")); /* later change */
     make_durable(f,
                  (struct store_op){.type = STORE_DELETE, .key = pod("d"), .if_version = STORE_ANY});
     assert_null(store_list(f->store, &all_pods, "a", "b", 2, 3, &list));

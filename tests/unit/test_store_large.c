@@ -1,8 +1,11 @@
 /*
- * Transactions with more changes than one revision has places for, over SQLite, over the disk
- * model: they have one revision, are whole or not there wherever the disk stops, and are told,
+ * test_store_large.c - transactions with more changes than a revision has places, on SQLite over
+ * the disk model
+ *
+ * Such a transaction has one revision, is whole or absent wherever the disk stops, and is told,
  * listed and forgotten as a whole.
  */
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -125,7 +128,7 @@ static int64_t commit(struct fixture *f, const char *name, enum store_op_type ty
     return revision;
 }
 
-/* All are created. */
+/* Creates all objects in one transaction. */
 static struct err *try_create(struct fixture *f, int64_t *ret)
 {
     for (unsigned i = 0; i < CHANGES; i++)
@@ -142,7 +145,7 @@ static int64_t create(struct fixture *f)
     return revision;
 }
 
-/* The first half is changed, the second deleted. */
+/* Changes the first half of the objects, and deletes the second. */
 static int64_t change(struct fixture *f)
 {
     int64_t revision = 0;
@@ -206,7 +209,7 @@ static void check_version(struct fixture *f, unsigned i, int64_t version, const 
     assert_string_equal(o->bytes.at, bytes);
 }
 
-/* Of what create, a small one, change and another small one have left. */
+/* Checks the history after create, a small transaction, change and another small one. */
 static void check_history(struct fixture *f)
 {
     struct told told;
@@ -246,7 +249,7 @@ static void has_one_revision_and_is_told_and_listed_whole(void **state)
     check_history(f);
 }
 
-/* What was written behind the first places is replaced, deleted and found again as any other. */
+/* Objects in later places are replaced, deleted and found like all others. */
 static void later_changes_know_what_they_replaced(void **state)
 {
     struct fixture *f = *state;
@@ -282,17 +285,17 @@ static void is_forgotten_whole_or_not_at_all(void **state)
     (void)commit(f, "y", STORE_PUT);
     compact(f, 1, 3);
     assert_int_equal(count_at(f, 4), CHANGES + 1);
-    compact(f, 6, 7); /* in its middle */
+    compact(f, 6, 7); /* in the middle of the transaction */
     assert_int_equal(count_at(f, 0), HALF + 2);
     assert_int_equal(watch_from(f, 7).n, 1);
-    (void)change(f); /* deletes nothing, as nothing is there */
+    (void)change(f); /* deletes nothing: the objects are absent */
     compact(f, store_revision(f->store), store_revision(f->store));
     assert_int_equal(count_at(f, 0), HALF + 2);
     check_version(f, HALF - 1, 9, "second");
 }
 
-/* A store that forgets by itself is not held up by one that is larger than what it forgets at once.
- */
+/* A store that compacts by itself is not held up by a transaction larger than one step of
+ * compaction. */
 static void does_not_hold_up_what_is_forgotten_after_it(void **state)
 {
     struct fixture *f = *state;
@@ -306,7 +309,7 @@ static void does_not_hold_up_what_is_forgotten_after_it(void **state)
     assert_int_equal(count_at(f, 0), CHANGES + 1);
 }
 
-/* Stops in operation `k` of its write. Says whether it stopped, and what was kept. */
+/* Stops the disk in operation `k` of the write. Did it stop, and how many changes were kept? */
 static bool stop_in(struct fixture *f, uint64_t k, size_t *ret_kept)
 {
     bool was_stopped;
@@ -343,7 +346,7 @@ static void is_whole_or_not_there_wherever_the_disk_stops(void **state)
 
         assert_int_equal(set_up(&own), 0);
         f = own;
-        assert_null(open_store(f)); /* the file is made */
+        assert_null(open_store(f)); /* makes the file */
         close_store(f);
         was_stopped = stop_in(f, k, &kept);
         assert_true(kept == 0 || kept == CHANGES);

@@ -1,10 +1,12 @@
 /*
- * Random transactions, lists and watches on the store, over SQLite, over a disk that loses and
- * tears what was not synced, fails to sync, fills up and stops in the middle of an operation. After
- * every step the store must answer as the naive one does; after every restart it must hold all that
- * was acknowledged, whole transactions only, and tell a watch from any revision that it kept all
- * that followed, once and in order.
+ * test_store_property.c - random transactions, lists and watches on SQLite over a disk model
+ *
+ * The disk loses and tears unsynced writes, fails to sync, fills up and stops in the middle of an
+ * operation. After every step the store must answer as the naive store does. After every restart it
+ * must hold all acknowledged transactions, whole transactions only, and tell a watch from any kept
+ * revision all later changes, once and in order.
  */
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -33,11 +35,11 @@ struct watched {
     struct store_watch *watch;
     struct store_range range;
     int64_t from;
-    int64_t told; /* the last progress */
-    size_t next;  /* change of the naive store */
+    int64_t told; /* revision of the last progress */
+    size_t next;  /* index of a change in the naive store */
 };
 
-/* What a seed lets happen: few things in each, so that none drowns the others. */
+/* The faults that a seed allows: few, so that no fault hides the others. */
 struct swarm {
     bool stops;
     bool fails_syncs;
@@ -60,7 +62,7 @@ struct world {
     bool was_created;
     bool is_fatal;
     bool is_closing;
-    size_t waiting; /* transactions accepted and not answered */
+    size_t waiting; /* accepted transactions without an answer */
     size_t answered;
     size_t fatals;
     size_t fulls;
@@ -159,7 +161,7 @@ static void check_list(struct world *w, const struct store_range *range, int64_t
 
 /* Watching */
 
-/* The change that the watch is to be told next, or NULL. */
+/* The change that the watch must be told next, or NULL. */
 static const struct naive_change *next_change(struct watched *d)
 {
     const struct naive_store *n = &d->world->naive;
@@ -168,7 +170,7 @@ static const struct naive_change *next_change(struct watched *d)
         const struct naive_change *c = &n->changes.at[d->next];
 
         if (c->revision > n->durable)
-            return NULL; /* it may be taken back */
+            return NULL; /* the change may be taken back */
         if (c->revision > d->from && naive_in_range(&c->key, &d->range))
             return c;
     }
@@ -337,7 +339,7 @@ static void close_store(struct world *w)
 {
     w->is_closing = true;
     for (size_t i = 0; i < WATCHES; i++)
-        w->watches[i].watch = NULL; /* the store frees them */
+        w->watches[i].watch = NULL; /* the store frees its watches */
     store_free(w->store);
     storage_free(w->storage);
     w->store = NULL;
@@ -362,7 +364,7 @@ static struct err *open_store(struct world *w)
     return store_open(&options, &w->store);
 }
 
-/* Opens again and again, as a supervisor would, while the disk lets it fail. */
+/* Opens until it succeeds, as a supervisor would, while the disk's faults allow failures. */
 static void open_until_it_works(struct world *w)
 {
     for (int i = 0; i < OPENS_MAX; i++) {
@@ -386,7 +388,7 @@ static void open_until_it_works(struct world *w)
     claim_failed(w, "it opens at last", __LINE__);
 }
 
-/* What is there now is what was acknowledged, and perhaps some of what was on its way. */
+/* Checks that the store has all acknowledged transactions, and perhaps some in flight. */
 static void check_restart(struct world *w, int64_t at_most)
 {
     static const struct store_range all = {0};
@@ -421,7 +423,7 @@ static void restart(struct world *w, bool is_power_cut)
     check_restart(w, at_most);
 }
 
-/* Without a fault, nothing is there but what was acknowledged. */
+/* Reopens without a fault: the store has exactly the acknowledged transactions. */
 static void reopen(struct world *w)
 {
     uint64_t failed = disk_model_syncs_failed(w->disk);
@@ -504,8 +506,7 @@ static void take_step(struct world *w)
     check_gets(w);
 }
 
-/* A commit that is acknowledged; false where the disk had failed before and nobody had asked it
- * since. */
+/* Commits until acknowledged. False: the disk failed earlier, and no call had noticed. */
 static bool commit_last(struct world *w)
 {
     struct store_op op = {.type = STORE_PUT,
@@ -521,7 +522,7 @@ static bool commit_last(struct world *w)
     return w->answered > answered;
 }
 
-/* Once the faults end, everything works again, without hands. */
+/* Ends the faults: the store must work again without help. */
 static void heal(struct world *w)
 {
     w->swarm.stops = false;
