@@ -32,8 +32,8 @@ struct world {
     double gap_ms;      /* between arrivals, on average */
     double allocated;   /* gpu time since settled_ms, in 1/1000 gpu x ms */
     double fragmented;
-    double asked[2]; /* requested gpu of rejected [0] and placed [1] pods */
-    double work[2];
+    double asked[2]; /* requested gpu of placed [0] and rejected [1] pods */
+    double work[2];  /* the same x running time */
     uint64_t pods[2];
     struct mete_gpu_sums sums;
 };

@@ -69,7 +69,7 @@ static void weighs_the_wait_against_the_lost_work(void **state)
         const char *text;
     } cases[] = {
         {451, 0, 0, 0, "1 for 3"},     {450, 0, 0, 0, ""},
-        {460, 30, 0, 0, ""},           {3600, 0, 1300, 0, ""}, /* job 1 ends in 400 s */
+        {460, 30, 0, 0, ""},           {3600, 0, 1300, 0, ""}, /* the running jobs end in 400 s */
         {3600, 0, 1400, 0, "1 for 3"}, {3600, 0, 1300, 950, "1 for 3"},
     };
 

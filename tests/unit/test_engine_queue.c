@@ -292,8 +292,8 @@ static void reclaims_only_where_it_may(void **state)
     JOB(.id = 5, .gpus = 1, .queue = "x", .priority = 5);
     JOB(.id = 6, .gpus = 3, .queue = "x", .priority = 5);
     CYCLE(59, "");
-    CYCLE(60, "1 for 5"); /* job 3 is within the quota of y; job 2 is not preemptible; job 6 would
-                             borrow */
+    /* job 3 is within the quota of y, job 2 is not preemptible, job 6 would borrow */
+    CYCLE(60, "1 for 5");
 }
 
 static void preempts_lower_priority_in_its_queue(void **state)
