@@ -85,6 +85,7 @@ def execute(argv, stdin=None, env=None, deadline_s=DEADLINE_S, **options):
             except subprocess.TimeoutExpired:
                 if time.monotonic() - start > deadline_s * patience():
                     raise
+                stdin = None  # communicate keeps what is still to be sent
     finally:
         if p.poll() is None:
             p.kill()

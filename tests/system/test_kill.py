@@ -395,6 +395,10 @@ class Killer:
         self.maps = {}  # as a crowd's: name → what was asked and answered
         self.counted = set()
 
+    def has_places(self):
+        """Moments that matter were hit often enough; how often they are depends on the machine."""
+        return self.places["intent"] >= 0.3 * KILLS and self.places["commit"] >= 0.1 * KILLS
+
     def await_intent(self):
         self.intents.forget()
         if self.intents.wait(AIM_S):
@@ -643,7 +647,7 @@ def test_kill():
         killer = Killer(m, rng)
         with crowd(m, marks_dir, rng) as end_crowd:
             plan = []
-            while sum(killer.victims.values()) < KILLS:
+            while (n := sum(killer.victims.values())) < KILLS or not killer.has_places() and n < 10 * KILLS:
                 plan = plan or rng.sample(BLOCK, len(BLOCK))
                 killer.strike(*plan.pop())
             pods, maps, counters, wrong = end_crowd()
@@ -660,5 +664,4 @@ def test_kill():
         check_nothing_is_left(m, long)
         check_log(m)
         print(killer.text(), flush=True)
-        check(killer.places["intent"] >= 0.3 * KILLS, "too few kills between intent and running")
-        check(killer.places["commit"] >= 0.1 * KILLS - 2, "too few kills inside a commit")
+        check(killer.has_places(), "too few kills between intent and running, or inside a commit")

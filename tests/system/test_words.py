@@ -116,8 +116,7 @@ def rights_are_listed(m):
 def what_is_not_there_is_refused_by_name(m):
     m.ok("apply", "-f", "-", stdin=pod("box", "exec sleep 1000"))
     m.wait_phase("box", "Running")
-    for words, want in ((("port-forward", "box", "0:80"), "pods/portforward is not implemented yet"),
-                        (("debug", "box", "--image=host", "--", "true"), "pods/ephemeralcontainers is not implemented yet"),
+    for words, want in ((("debug", "box", "--image=host", "--", "true"), "pods/ephemeralcontainers is not implemented yet"),
                         (("apply", "--server-side", "-f", "-"), "server-side apply is not implemented yet"),
                         (("create", "deployment", "d", "--image=host"), "could not find the requested resource"),
                         (("get", "services"), "doesn't have a resource type")):
