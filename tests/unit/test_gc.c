@@ -1,3 +1,5 @@
+/* test_gc.c - garbage collection of objects, namespaces, events and lost pods */
+
 #include "base/mem.h"
 #include "control/gc/gc.h"
 #include "kinds/ledger.h"
@@ -101,7 +103,7 @@ static void what_was_orphaned_while_nobody_looked_goes_at_the_start(void **state
     assert_true(is_there(&w, "leaf"));
     gc = start(&w, NULL);
     assert_false(is_there(&w, "leaf"));
-    add(&w, "late", "top", ""); /* its owner is gone already */
+    add(&w, "late", "top", ""); /* the owner is gone already */
     sim_loop_run(w.loop);
     assert_false(is_there(&w, "late"));
     gc_free(gc);
@@ -246,7 +248,7 @@ static void a_namespace_goes_when_it_is_empty(void **state)
         struct store_range rest = {.group = "", .resource = "configmaps", .ns = "team"};
         struct store_list list = {0};
 
-        assert_non_null(there); /* its pod runs until its node says otherwise */
+        assert_non_null(there); /* the pod runs until its node reports the end */
         assert_non_null(json_text_at(last, "metadata", "deletionTimestamp", NULL));
         world_must(store_list(w.store, &rest, NULL, NULL, 0, 0, &list));
         assert_int_equal(list.n, 0);
@@ -367,7 +369,7 @@ static void a_node_that_comes_back_keeps_its_pods(void **state)
     start_pod(&w, "q", "n2");
     remove_node(&w, "n1");
     sim_loop_advance(w.loop, 30 * SEC);
-    remove_node(&w, "n2"); /* must not put off the first one's time */
+    remove_node(&w, "n2"); /* must not delay the first node's time */
     world_add_node(&w, "n1", 1);
     sim_loop_advance(w.loop, 60 * SEC);
     assert_string_equal(phase_of(&w, "p", text), "Running");

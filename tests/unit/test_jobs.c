@@ -1,3 +1,5 @@
+/* test_jobs.c - the job controller against Kubernetes' semantics */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "jobs_world.h"
@@ -25,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The first pod that is there. New reference. */
+/* The first pod of the list. New reference. */
 static json_t *any_pod(void)
 {
     AUTO(json_freep) json_t *pods = list_all(&jw, "", "pods");
@@ -101,7 +103,7 @@ static void it_completes_when_enough_have_succeeded(void **state)
     assert_int_equal(json_int_at(job, "status", "succeeded", NULL), 4);
     assert_null(json_at(job, "status", "active", NULL));
     assert_non_null(json_text_at(job, "status", "completionTime", NULL));
-    assert_int_equal(count_pods(), 4); /* they stay to be looked at */
+    assert_int_equal(count_pods(), 4); /* ended pods stay for people to see */
     pod = any_pod();
     assert_false(is_tracked(pod));
     assert_int_equal(count_events(&jw, "Completed"), 1);
@@ -113,7 +115,7 @@ static void without_completions_one_success_is_enough(void **state)
     add_plain_job(&jw, "'parallelism':3");
     assert_int_equal(count_active(&jw), 3);
     tell_first(&jw, "Succeeded", 0);
-    assert_int_equal(count_active(&jw), 2); /* no new one, and nobody is stopped */
+    assert_int_equal(count_active(&jw), 2); /* no new pod, and no pod is stopped */
     tell_first(&jw, "Failed", 1);
     assert_int_equal(count_active(&jw), 1);
     tell_first(&jw, "Succeeded", 0);
@@ -145,7 +147,7 @@ static void too_many_failures_end_it(void **state)
     assert_int_equal(count_active(&jw), 0);
     assert_condition(&jw, "j", "FailureTarget", "BackoffLimitExceeded");
     assert_condition(&jw, "j", "Failed", "BackoffLimitExceeded");
-    assert_int_equal(job_number(&jw, "j", "failed"), 3); /* the one that was stopped, too */
+    assert_int_equal(job_number(&jw, "j", "failed"), 3); /* including the stopped pod */
     assert_int_equal(count_events(&jw, "BackoffLimitExceeded"), 1);
 }
 
@@ -191,7 +193,7 @@ static void suspended_it_has_no_pods_and_resumed_it_starts_anew(void **state)
     assert_false(job_has_condition(after, "Suspended"));
     patch_job("{'spec':{'suspend':true}}");
     assert_int_equal(count_pods(), 0);
-    assert_int_equal(job_number(&jw, "j", "failed"), 0); /* who is suspended has not failed */
+    assert_int_equal(job_number(&jw, "j", "failed"), 0); /* a suspended pod has not failed */
     assert_int_equal(count_events(&jw, "Suspended"), 2);
     assert_int_equal(count_events(&jw, "Resumed"), 1);
 }
@@ -312,7 +314,7 @@ static void an_index_has_its_own_limit(void **state)
     }
     end_index("0", "Failed", 1);
     assert_indexes("failedIndexes", "0");
-    assert_int_equal(count_active(&jw), 1); /* the other one goes on */
+    assert_int_equal(count_active(&jw), 1); /* the other pod goes on */
     end_index("1", "Succeeded", 0);
     assert_condition(&jw, "j", "Failed", "FailedIndexes");
     assert_int_equal(job_number(&jw, "j", "failed"), 2);
@@ -433,7 +435,7 @@ static void orphaned_its_pods_go_on(void **state)
     assert_int_equal(json_array_size(json_at(pod, "metadata", "ownerReferences", NULL)), 0);
 }
 
-/* A quota says no in the same way. */
+/* A full quota refuses in the same way. */
 static void what_cannot_be_made_is_told_and_tried_again_slowly(void **state)
 {
     (void)state;
@@ -492,7 +494,7 @@ static void a_restart_changes_nothing(void **state)
     tell_first(&jw, "Failed", 1);
     jobs_world_restart(&jw, true);
     jobs_world_run(&jw, 5);
-    assert_int_equal(count_active(&jw), 1); /* the pause is remembered */
+    assert_int_equal(count_active(&jw), 1); /* the back-off is remembered */
     jobs_world_run(&jw, 6);
     assert_int_equal(count_active(&jw), 2);
     for (int i = 0; i < 3; i++) {

@@ -1,7 +1,10 @@
 /*
- * A job's pods end, are deleted, are told late; the job is suspended, resumed, resized; the
- * controllers end in between and begin again. In the end every pod was counted once.
+ * test_jobs_prop.c - a Job's pods end, are deleted and are reported late, at random
+ *
+ * The Job is suspended, resumed and resized; the controllers end in between and start again. At the
+ * end every pod was counted once.
  */
+
 #include "../prop.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -24,12 +27,12 @@ struct run {
     struct prop prop;
     bool is_indexed;
     int completions;
-    int n_told_ok;     /* pods whose node told that they succeeded */
-    int n_told_failed; /* ... or failed */
+    int n_told_ok;     /* pods that succeeded, as their node reported */
+    int n_told_failed; /* pods that failed */
     struct index_set told_indexes;
 };
 
-/* Everything that is due in a few turns of the loop, not in all: writes are under way. */
+/* Runs a few due timers, not all, so that writes stay pending. */
 static void a_few_turns(struct run *r)
 {
     for (size_t n = prop_below(&r->prop, 12); n > 0 && sim_loop_step(r->jw.w.loop); n--)
@@ -80,10 +83,10 @@ static void end_pod(struct run *r, const json_t *pod)
     told.exit_code = !end->is_ok;
     e = begin_tell_pod(&r->jw, name, &told);
     if (e)
-        free(end); /* it has ended, or is gone, and that is on its way */
+        free(end); /* the pod has ended or is gone, and that write is pending */
 }
 
-/* The pods as the store has them by now: what the test plays is a node, which sees no less. */
+/* Acts on the applied pods, not only on durable ones: a node sees no less. */
 static void act_on_pod(struct run *r)
 {
     AUTO(json_freep) json_t *pods = NULL;
@@ -99,7 +102,7 @@ static void act_on_pod(struct run *r)
         err_free(world_delete(&r->jw.w, (struct target){.kind = "pods", .name = name, .who = &ours},
                               &(struct delete_options){.grace_seconds = 0}, NULL));
     } else if (!*pod_node(pod) && prop_chance(&r->prop, 50)) {
-        err_free(world_bind(&r->jw.w, "default", name, "n1")); /* it may be gone by now */
+        err_free(world_bind(&r->jw.w, "default", name, "n1")); /* the pod may be gone */
     } else if (*pod_node(pod) && !pod_is_terminal(pod) && !pod_is_deleting(pod)) {
         end_pod(r, pod);
     }
@@ -118,7 +121,7 @@ static void patch_job(struct run *r)
         text, NULL));
 }
 
-/* What is counted is never more than what was told, and no index twice. */
+/* Checks that no more pods are counted than were reported, and no index twice. */
 static void check_counts(struct run *r)
 {
     AUTO(json_freep) json_t *job = get_job(&r->jw, "j");
@@ -157,7 +160,7 @@ static void step(struct run *r)
     check_counts(r);
 }
 
-/* Nobody disturbs it any more: its pods run one after another, and it completes. */
+/* Disturbances stop: the pods run one after another, and the Job completes. */
 static void let_it_end(struct run *r)
 {
     world_must(world_patch(
@@ -193,7 +196,9 @@ static int64_t count_phase(const json_t *pods, const char *phase)
     return n;
 }
 
-/* Who was let go before it ended is gone; all others are there, and each was counted. */
+/*
+ * Checks that pods released before their end are gone, and that all others exist and were counted.
+ */
 static void check_end(struct run *r)
 {
     AUTO(json_freep) json_t *job = get_job(&r->jw, "j");

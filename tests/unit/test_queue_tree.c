@@ -1,4 +1,5 @@
-/* Queue objects, and pods that wait in them, through the whole of control. */
+/* test_queue_tree.c - Queue objects, and pods that wait in them, through all control loops */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/control.h"
@@ -56,7 +57,7 @@ static struct target queue_target(const char *name)
     return (struct target){.group = "mete.dev", .kind = "queues", .name = name, .who = &root};
 }
 
-/* `spec` as JSON with ' for ". */
+/* `spec` is JSON with ' for ". */
 static struct err *put_queue(const char *name, const char *spec)
 {
     AUTO_FREE char *text = mem_format("{'metadata':{'name':'%s'},'spec':%s}", name, spec);
@@ -69,7 +70,7 @@ static struct err *put_queue(const char *name, const char *spec)
     return e;
 }
 
-/* Status is written a second after something changed. */
+/* Status is written a second after a change. */
 static void settle(void)
 {
     sim_loop_run(w.loop);
@@ -94,7 +95,7 @@ static void assert_active(const char *name, const char *status, const char *reas
         assert_string_equal(json_text(condition, "message"), message);
 }
 
-/* `metadata` is what it says besides its name. */
+/* `metadata` is the rest of the metadata after the name. */
 static void add_pod(const char *ns, const char *name, const char *metadata, int gpus)
 {
     AUTO_FREE char *text = mem_format(
@@ -352,7 +353,7 @@ static void a_stopped_queue_starts_nothing(void **state)
     assert_active("q", "True", "Ready", NULL);
 }
 
-/* Kueue unsuspends a Job when it admits it; here it is not suspended, and its pods wait. */
+/* Kueue resumes a Job when it admits it; here the Job is not suspended, and its pods wait. */
 static void a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue(void **state)
 {
     static const char form[] =
@@ -378,7 +379,7 @@ static void a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue(void 
     assert_int_equal(json_int_at(queue, "status", "waiting", NULL), 1);
 }
 
-/* What is said of all queues at run time counts from the next cycle on. */
+/* New settings of the object `root` apply from the next cycle on. */
 static void fairness_is_set_at_run_time(void **state)
 {
     static const char high[] =
@@ -399,7 +400,7 @@ static void fairness_is_set_at_run_time(void **state)
                             NULL));
     world_must(put_queue("root", "{'fairness':{'order':'Priority'}}"));
     end_pod("default", "all");
-    assert_runs("default", "first"); /* by shares it would be the other */
+    assert_runs("default", "first"); /* shares would choose the other job */
     end_pod("default", "first");
     assert_runs("default", "low");
     add_pod("default", "one", ",'labels':{'mete.dev/queue':'a'}", 4);
@@ -417,7 +418,7 @@ static int64_t share_of(const char *name)
     return json_int_at(queue, "status", "sharePpm", NULL);
 }
 
-/* Of what ended, and of what runs on. */
+/* Of ended and of running pods. */
 static void what_was_used_lately_outlives_the_server(void **state)
 {
     int64_t before;
@@ -433,10 +434,10 @@ static void what_was_used_lately_outlives_the_server(void **state)
     end_pod("default", "ends");
     sim_loop_advance(w.loop, NS_PER_SEC);
     before = share_of("x");
-    assert_in_range(before, 220000, 260000); /* half of the two gpus of four */
+    assert_in_range(before, 220000, 260000); /* half of two gpus of four */
     stop();
     start();
-    add_pod("default", "poke", "", 0); /* shares are told after a cycle */
+    add_pod("default", "poke", "", 0); /* a cycle updates the shares */
     after = share_of("x");
     assert_in_range(after, before - 20000, before + 5000); /* some seconds older */
     assert_in_range(share_of("y"), 360000, 400000);        /* a quarter held, half of it used */
@@ -447,7 +448,7 @@ static struct target reservation_target(const char *name)
     return (struct target){.group = "mete.dev", .kind = "reservations", .name = name, .who = &root};
 }
 
-/* Times are minutes after the clock's begin. */
+/* Times are minutes after the clock's start. */
 static struct err *put_reservation(const char *name, int from, int to, const char *rest)
 {
     AUTO_FREE char *text = mem_format(
@@ -483,7 +484,7 @@ static void a_reservation_keeps_its_room_and_its_gpus(void **state)
     assert_int_equal(json_int_at(before, "status", "gpus", NULL), 3);
     assert_int_equal(json_array_size(json_at(before, "status", "gpuUuids", NULL)), 3);
     add_pod("default", "small", "", 1);
-    assert_runs("default", "small"); /* on the gpu that is left */
+    assert_runs("default", "small"); /* on the remaining gpu */
     add_pod("default", "long", "", 1);
     assert_waits(
         "default", "long",
@@ -502,7 +503,7 @@ static void a_reservation_keeps_its_room_and_its_gpus(void **state)
     {
         AUTO(json_freep) json_t *pod = get_pod("default", "theirs");
 
-        assert_string_equal(pod_node(pod), ""); /* it has not begun */
+        assert_string_equal(pod_node(pod), ""); /* the reservation has not begun */
     }
     sim_loop_advance(w.loop, 600 * NS_PER_SEC);
     assert_runs("default", "theirs");
@@ -510,7 +511,7 @@ static void a_reservation_keeps_its_room_and_its_gpus(void **state)
     end_pod("default", "theirs");
     sim_loop_advance(w.loop, 600 * NS_PER_SEC);
     assert_phase("r", "ended", NULL);
-    assert_runs("default", "long"); /* nobody else's any more */
+    assert_runs("default", "long"); /* the reservation is gone */
     sim_loop_advance(w.loop, 86400 * NS_PER_SEC);
     settle();
     assert_null(world_get(&w, reservation_target("r")));

@@ -1,8 +1,12 @@
 /*
- * Queue objects that come, move below each other and go in any order, and restarts: after each step
- * the engine has exactly the queues whose parents are all there, as their objects say, and each
- * object's status tells which it is. A failing seed is printed; PROP_SEED=N replays it.
+ * test_queue_tree_prop.c - Queue objects that come, move below each other and go in any order, with
+ * restarts
+ *
+ * After each step the engine has exactly the queues whose ancestors all exist, as their objects
+ * say, and each object's status says which case it is. A failing seed is printed; PROP_SEED=N
+ * replays it.
  */
+
 #include "../prop.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -86,7 +90,7 @@ static bool is_active(const struct model *m, int i)
     return true;
 }
 
-/* Made, or changed; a circle is refused and changes nothing. */
+/* Creates or changes a queue; a cycle is refused and changes nothing. */
 static void put(struct model *m, int i)
 {
     int parent = prop_chance(&m->prop, 70) ? (int)prop_below(&m->prop, QUEUES) : -1;

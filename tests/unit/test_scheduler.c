@@ -1,3 +1,5 @@
+/* test_scheduler.c - the scheduler through objects: placement, ledger, reasons, restarts */
+
 #include "base/arena.h"
 #include "base/mem.h"
 #include "control/control.h"
@@ -70,7 +72,7 @@ static json_t *get_pod(const char *name)
     return world_get(&w, (struct target){.kind = "pods", .name = name});
 }
 
-/* Borrowed from `pod`: "" where it waits. */
+/* Borrowed from `pod`; "": the pod waits. */
 static const char *node_of(const json_t *pod)
 {
     return pod_node(pod);
@@ -95,7 +97,7 @@ static void assert_waits(const char *name, const char *message)
     assert_string_equal(json_text(condition, "message"), message);
 }
 
-/* What the node does when the containers are gone. */
+/* Ends the pod as its node does. */
 static void end_pod(const char *name, const char *phase)
 {
     AUTO_FREE char *text = mem_format("{'status':{'phase':'%s'}}", phase);
@@ -208,7 +210,7 @@ static void a_taint_keeps_off_those_who_do_not_tolerate_it(void **state)
     assert_on("q", "a");
 }
 
-/* Sums that no number holds, and more host ports than are counted. */
+/* Sums that overflow, and more host ports than are counted. */
 static void what_no_node_can_ever_have_waits_with_a_reason(void **state)
 {
     AUTO(buf_done) struct buf ports = {0};
@@ -313,7 +315,7 @@ static void a_bound_pod_is_still_held_after_a_restart(void **state)
     assert_on("second", "a");
 }
 
-/* Held whole as older versions wrote it, held whole, and held in a part. */
+/* The ledger entries: a whole gpu in the format of older versions, a whole gpu, and a share. */
 static void a_gpu_that_the_ledger_says_is_held_is_not_given(void **state)
 {
     static const char *const entries[] = {
@@ -439,7 +441,7 @@ static void an_event_is_written_when_the_reason_changes_and_counted_when_it_retu
     add_pod("p", 1);
     assert_int_equal(count_events("FailedScheduling", &count), 1);
     for (int i = 0; i < 5; i++) {
-        add_pod(i % 2 ? "q" : "r", 1); /* nothing new for p */
+        add_pod(i % 2 ? "q" : "r", 1); /* no change for p */
         world_must(world_delete(&w, (struct target){.kind = "pods", .name = i % 2 ? "q" : "r"},
                                 NULL, NULL));
     }
@@ -547,7 +549,7 @@ static void the_views_say_what_is_so(void **state)
     assert_null(control_workload(control, "default", "third"));
 }
 
-/* What a decision points to is overwritten by the engine's next change. */
+/* The engine's next change overwrites the texts of a decision. */
 static void a_copied_placement_points_nowhere_into_the_engine(void **state)
 {
     char node[] = "a";

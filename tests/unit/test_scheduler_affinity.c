@@ -1,4 +1,8 @@
-/* Affinity and spread of pods through the objects, on nodes of two racks. */
+/*
+ * test_scheduler_affinity.c - affinity and spread of pods through the objects, on nodes of two
+ * racks
+ */
+
 #include "base/mem.h"
 #include "kinds/pod/pod_state.h"
 #include "sched_world.h"
@@ -34,7 +38,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* `spec` begins what is in it, and ends with a comma. */
+/* `spec` is the beginning of the pod's spec, with a comma at its end. */
 static void add_pod_of(const char *ns, const char *name, const char *labels, const char *spec)
 {
     AUTO_FREE char *text = mem_format(
@@ -100,7 +104,7 @@ static void one_on_each_node(void **state)
     sched_world_advance(&s, 10);
     sched_world_assert_waits(
         &s, "x3", "pod anti-affinity of job 1 keeps away app=x on kubernetes.io/hostname (a1)");
-    add_pod_of("kube-system", "other", "'app':'x'", ""); /* of another namespace */
+    add_pod_of("kube-system", "other", "'app':'x'", ""); /* in another namespace */
     sched_world_end_pod(&s, "x1", "Succeeded");
     sched_world_assert_on(&s, "x3", "a2");
 }
@@ -110,7 +114,7 @@ static void rules_see_labels_as_they_are_now(void **state)
     (void)state;
     add_pod("x0", "'app':'x'", "");
     add_pod("y0", "'app':'y'", APART);
-    sched_world_assert_on(&s, "y0", "a2"); /* fuller nodes first, but for x0 */
+    sched_world_assert_on(&s, "y0", "a2"); /* fuller nodes first, except for x0 */
     world_must(world_patch(&s.w, (struct target){.kind = "pods", .name = "x0"},
                            "{'metadata':{'labels':{'app':'z'}}}", NULL));
     sim_loop_run(s.w.loop);

@@ -1,5 +1,8 @@
-/* Groups with more pods than they need: they grow as room comes, and give back what they do not
- * need before anybody else does. */
+/*
+ * test_scheduler_elastic.c - groups with elastic pods: they grow as room comes, and their elastic
+ * pods are evicted first
+ */
+
 #include "base/mem.h"
 #include "kinds/pod/pod_state.h"
 #include "sched_world.h"
@@ -36,7 +39,7 @@ static void add_group(const char *name, int min)
 static void add(struct pod_ask a)
 {
     sched_world_add_pod(&s, &a);
-    sched_world_advance(&s, 1); /* the order of their creation */
+    sched_world_advance(&s, 1); /* orders their creation times */
 }
 
 static void add_members(const char *group, int n)
@@ -91,7 +94,7 @@ static void starts_with_its_minimum_and_grows_into_what_is_left_over(void **stat
                              "beyond the minimum of its group; needs 1 gpu; none of 3 is free");
     add((struct pod_ask){.name = "other", .gpus = 1});
     sched_world_add_node(&s, "c", 1);
-    sched_world_assert_on(&s, "other", "c"); /* anybody goes before it */
+    sched_world_assert_on(&s, "other", "c"); /* every other pod goes before an elastic one */
     sched_world_add_node(&s, "d", 2);
     sched_world_assert_on(&s, "g3", "d");
     sched_world_assert_on(&s, "g4", "d");
@@ -117,7 +120,7 @@ static void gives_back_what_it_does_not_need_before_anybody_else(void **state)
     sched_world_assert_waits(&s, "g2",
                              "beyond the minimum of its group; needs 1 gpu; none of 6 is free");
     sched_world_end_pod(&s, "urgent", "Succeeded");
-    sched_world_assert_on(&s, "g2", "a"); /* made again, and taken back */
+    sched_world_assert_on(&s, "g2", "a"); /* recreated, and gone again */
     sched_world_assert_on(&s, "g3", "a");
 }
 
@@ -129,7 +132,7 @@ static void one_that_is_needed_is_not_given_back(void **state)
     add_members("g", 3);
     add((struct pod_ask){.name = "other", .gpus = 1});
     sched_world_assert_on(&s, "other", "a");
-    sched_world_end_pod(&s, "g0", "Failed"); /* g2 takes its place */
+    sched_world_end_pod(&s, "g0", "Failed"); /* g2 is needed now */
     add((struct pod_ask){.name = "next", .gpus = 1});
     sched_world_assert_on(&s, "next", "a");
     add((struct pod_ask){.name = "later", .gpus = 1});
@@ -138,7 +141,7 @@ static void one_that_is_needed_is_not_given_back(void **state)
     assert_false(is_leaving("g2"));
     sched_world_assert_waits(&s, "later", "needs 1 gpu; none of 4 is free");
     add((struct pod_ask){
-        .name = "g3", .gpus = 1, .group = "g"}); /* in place of g0: one too many now */
+        .name = "g3", .gpus = 1, .group = "g"}); /* replaces g0: one pod too many now */
     sched_world_end_pod(&s, "other", "Succeeded");
     sched_world_assert_on(&s, "later", "a");
     sched_world_end_pod(&s, "next", "Succeeded");
@@ -168,7 +171,7 @@ static void a_restart_knows_which_are_not_needed(void **state)
     sched_world_assert_on(&s, "other", "a");
 }
 
-/* What is left of a group that is ended for another ends too, also with a restart in between. */
+/* The extras of an evicted group end too, also with a restart in between. */
 static void all_of_it_goes_where_what_it_needs_has_to(void **state)
 {
     (void)state;

@@ -1,3 +1,5 @@
+/* test_scheduler_gangs.c - gangs of five APIs through objects */
+
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -110,7 +112,7 @@ enum {
     LARGE_GPUS = 8
 };
 
-/* Over 10,000 entries, in one transaction of the store: one revision, or nothing. */
+/* One transaction of over 10,000 entries: one revision. */
 static void a_gang_of_a_thousand_pods_is_bound_at_once(void **state)
 {
     int64_t version = 0;
@@ -262,7 +264,7 @@ static void a_gang_that_no_transaction_holds_is_refused(void **state)
                              "at once; at most 32768");
 }
 
-/* 64 MiB may wait for the disk at once. Takes a minute: with METE_TEST_LARGE=1 it runs alone. */
+/* 64 MiB may wait for the disk at once. Takes a minute: METE_TEST_LARGE=1 runs it alone. */
 static void a_gang_of_very_large_pods_is_refused_and_holds_nothing(void **state)
 {
     enum {
@@ -435,7 +437,7 @@ static void a_native_group_says_that_it_was_scheduled(void **state)
                         "True");
 }
 
-/* The first gpu of the gang is taken behind the engine's back: nothing of it is bound. */
+/* Another holder takes the gang's first gpu without the engine: no pod of the gang is bound. */
 static void a_gang_that_cannot_be_bound_is_taken_back_whole(void **state)
 {
     const struct store_op hold = {

@@ -1,3 +1,5 @@
+/* test_scheduler_load.c - the scheduler while it reads pods after a start */
+
 #include "base/mem.h"
 #include "sched_world.h"
 #include "test.h"
@@ -21,7 +23,7 @@ static void on_report(void *arg, const struct err *e, const json_t *report)
     *is_answered = !e && report;
 }
 
-/* Another server begins, and the loop has not run. */
+/* Starts another server; the loop has not run. */
 static void begin(struct sched_world *s)
 {
     struct control_options options = {0};
@@ -41,7 +43,7 @@ static void add_pods(struct sched_world *s)
     }
 }
 
-/* The pod that holds the gpu is the last that is read: until then the engine thinks it is free. */
+/* The pod that holds the gpu is read last: until then the engine takes the gpu for free. */
 static void places_nothing_before_all_pods_have_been_read(void **state)
 {
     struct sched_world s = {0};
@@ -100,7 +102,7 @@ static void says_meanwhile_that_it_still_reads(void **state)
     sched_world_done(&s);
 }
 
-/* A gang is told to the engine when all of its pods have been read: one that goes before that. */
+/* The engine gets a gang after all of its pods have been read: a pod ends before that. */
 static void takes_a_pod_of_a_gang_that_goes_while_others_are_read(void **state)
 {
     struct sched_world s = {0};

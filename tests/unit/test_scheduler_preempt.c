@@ -1,3 +1,5 @@
+/* test_scheduler_preempt.c - preemption through objects, and pods that come back */
+
 #include "base/mem.h"
 #include "kinds/ledger.h"
 #include "kinds/object/requeue.h"
@@ -83,7 +85,7 @@ static size_t count_events(const char *reason, const char *message)
     return n;
 }
 
-/* It was given the room that was made for it in the very cycle in which that was taken from it. */
+/* One cycle places the workload on the room that was made for it, and evicts it again. */
 static void one_that_is_passed_before_it_was_bound_goes_on_waiting(void **state)
 {
     AUTO_FREE char *uid = NULL;
@@ -238,7 +240,7 @@ static void a_budget_spares_where_others_can_go(void **state)
     add_group("g", 1);
     add((struct pod_ask){.name = "other", .gpus = 4});
     sched_world_run_pod(&s, "other");
-    sched_world_advance(&s, 20); /* it has more to lose */
+    sched_world_advance(&s, 20); /* more work to lose */
     add((struct pod_ask){.name = "spared", .gpus = 4, .group = "g"});
     world_must(world_patch(
         &s.w, (struct target){.kind = "pods", .name = "spared", .sub = "status", .who = &ours},
@@ -251,10 +253,10 @@ static void a_budget_spares_where_others_can_go(void **state)
     sched_world_assert_on(&s, "high", "a");
     add((struct pod_ask){.name = "higher", .gpus = 4, .class = "high"});
     sched_world_advance(&s, 1);
-    assert_true(is_leaving("spared")); /* nobody else is there */
+    assert_true(is_leaving("spared")); /* no other victim */
 }
 
-/* What it holds beside its gpus is counted as before. */
+/* Resources other than gpus count as before. */
 static void one_that_was_spared_still_holds_what_it_did(void **state)
 {
     static const char pod[] =
@@ -285,7 +287,7 @@ static void one_that_was_spared_still_holds_what_it_did(void **state)
     sched_world_assert_on(&s, "large", "a");
 }
 
-/* The record is what the crash leaves; each step is done by the next server. */
+/* The record is all that the crash leaves; the next server does each step. */
 static void it_comes_back_whenever_the_server_is_killed(void **state)
 {
     (void)state;
@@ -305,7 +307,7 @@ static void it_comes_back_whenever_the_server_is_killed(void **state)
                      1);
 }
 
-/* The old pod goes while no server runs, and none had made the new one. */
+/* The old pod goes while no server runs, before a server recreated it. */
 static void a_pod_that_went_while_nobody_looked_comes_back(void **state)
 {
     const struct delete_options now = {.grace_seconds = 0};
@@ -322,7 +324,7 @@ static void a_pod_that_went_while_nobody_looked_comes_back(void **state)
     sched_world_assert_on(&s, "high", "a");
 }
 
-/* Two of four are marked when the server is killed: written by hand, as it would have. */
+/* Two of four pods are marked when the server is killed: the test writes the marks. */
 static void a_gang_that_was_half_evicted_goes_whole(void **state)
 {
     (void)state;
@@ -347,7 +349,7 @@ static void a_gang_that_was_half_evicted_goes_whole(void **state)
     sched_world_assert_on(&s, "g1", "a");
 }
 
-/* Pods of the same group that have started meanwhile are another gang, also after a restart. */
+/* Pods of the group that started meanwhile are another gang, also after a restart. */
 static void a_gang_that_starts_while_another_of_its_group_goes_is_spared(void **state)
 {
     (void)state;
@@ -415,7 +417,7 @@ static void nothing_comes_back_into_a_namespace_that_goes(void **state)
     assert_null(store_get(s.w.store, record));
 }
 
-/* Half of each of two nodes is free: one of the small ones goes, and all run. */
+/* Half of each of two nodes is free: one small job moves, and all run. */
 static void a_job_moves_for_one_that_needs_a_whole_node(void **state)
 {
     AUTO(json_freep) json_t *small = NULL;

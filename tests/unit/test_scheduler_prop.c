@@ -1,9 +1,11 @@
 /*
- * Pods and gangs of several priorities on two small nodes; containers that end, nodes that are slow
- * to end them, people who delete, and a server that is restarted between any two steps of what it
- * does. After each step no gpu is held twice and no gang is there in part; in the end nothing that
- * was accepted is lost.
+ * test_scheduler_prop.c - pods and gangs of several priorities on two small nodes, at random
+ *
+ * Containers end, nodes are slow to end them, users delete pods, and the server restarts between
+ * any two steps. After each step no gpu is held twice and no gang is there in part; at the end no
+ * accepted pod is lost.
  */
+
 #include "../prop.h"
 #include "base/mem.h"
 #include "kinds/ledger.h"
@@ -36,10 +38,11 @@ struct run {
     struct group groups[GROUPS];
     size_t n_groups;
     size_t n_singles;
-    bool is_dropped[GROUPS * GROUP_PODS + SINGLES]; /* by its user, or by saying never */
-    bool is_bound[GROUPS * GROUP_PODS];             /* as seen by the watch */
+    bool is_dropped[GROUPS * GROUP_PODS + SINGLES]; /* by its user, or with requeue: never */
+    bool is_bound[GROUPS * GROUP_PODS];             /* as the watch reports */
     int64_t revision;
-    int bound_at[GROUPS]; /* pods of groups that had none, bound in that revision */
+    int bound_at[GROUPS]; /* number of pods bound in that revision, for groups without bound pods
+                             before */
 };
 
 static void name_of(size_t i, char ret[NAME_SIZE])
@@ -50,13 +53,13 @@ static void name_of(size_t i, char ret[NAME_SIZE])
         (void)snprintf(ret, NAME_SIZE, "p%zu", i - (size_t)GROUPS * GROUP_PODS);
 }
 
-/* A member of a group, or -1. */
+/* The index of a group's member; -1: no member. */
 static int member_of(const char *name)
 {
     return name[0] == 'g' ? (name[1] - '0') * GROUP_PODS + (name[3] - '0') : -1;
 }
 
-/* The first binding of a group binds at least as many as it asks for. */
+/* Checks that the first binding of a group binds at least its minimum. */
 static void check_revision(struct run *r)
 {
     for (size_t g = 0; g < r->n_groups; g++) {
@@ -166,7 +169,7 @@ static void add_single(struct run *r)
         submit(r, (size_t)GROUPS * GROUP_PODS + r->n_singles++, 1 + (int)prop_below(&r->prop, 4));
 }
 
-/* What the node does with one of its pods. */
+/* Acts as the node on one of its pods. */
 static void act(struct run *r, const json_t *pod, bool is_patient)
 {
     const char *name = json_text_at(pod, "metadata", "name", NULL);
@@ -223,7 +226,7 @@ static json_t *list_pods(struct run *r)
     return all;
 }
 
-/* A few of the things that are due, not all: writes are under way. */
+/* Runs a few due timers, not all, so that writes stay pending. */
 static void a_few_turns(struct run *r)
 {
     for (size_t n = prop_below(&r->prop, 12); n > 0 && sim_loop_step(r->s.w.loop); n--)
@@ -269,7 +272,7 @@ static void step(struct run *r)
     world_must(ledger_check(r->s.w.store));
 }
 
-/* Everything that can end does. */
+/* Ends all pods that can end. */
 static void let_it_end(struct run *r)
 {
     for (int i = 0; i < ROUNDS; i++) {

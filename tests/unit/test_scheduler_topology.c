@@ -1,4 +1,8 @@
-/* Gangs that are to be in one rack, from the words of three APIs to the nodes of their pods. */
+/*
+ * test_scheduler_topology.c - gangs in one rack, from the words of three APIs to the nodes of their
+ * pods
+ */
+
 #include "base/mem.h"
 #include "sched_world.h"
 #include "test.h"
@@ -86,7 +90,7 @@ static void a_rack_that_is_full_is_the_reason(void **state)
         add_member("g", name, 2, "");
     }
     sched_world_assert_waits(&s, "p0", "needs 6 gpus in one rack; the most free in one is 4 (r1)");
-    /* now it would rather be together, no more */
+    /* the domain is only preferred now */
     world_must(world_patch(
         &s.w, (struct target){.group = "scheduling.x-k8s.io", .kind = "podgroups", .name = "g"},
         "{'metadata':{'annotations':{'kueue.x-k8s.io/podset-required-topology':null," PREFERRED
@@ -146,7 +150,7 @@ static void one_that_is_replaced_stays_in_the_rack(void **state)
     sched_world_restart(&s);
     add_member("g", "p2", 4, "");
     sched_world_assert_on(&s, "p2", "b1");
-    add_member("g", "p3", 1, ""); /* more than the gang needs, but of it: b0 and b1 are full */
+    add_member("g", "p3", 1, ""); /* an extra of the gang: b0 and b1 are full */
     sched_world_advance(&s, 20);
     sched_world_assert_on(&s, "p3", "");
     sched_world_end_pod(&s, "p0", "Succeeded");
@@ -181,7 +185,7 @@ static void what_cannot_be_a_domain_is_refused(void **state)
     }
 }
 
-/* A pod by itself is together. */
+/* A single pod is always together. */
 static void a_pod_by_itself_is_in_one_rack(void **state)
 {
     (void)state;
@@ -191,7 +195,7 @@ static void a_pod_by_itself_is_in_one_rack(void **state)
     sched_world_assert_on(&s, "p", "a0");
 }
 
-/* Emulated gpus of a test have no link groups: see test_engine_linked.c for where they go. */
+/* Emulated gpus have no link groups: test_engine_linked.c tests their choice. */
 static void gpus_that_are_to_be_linked_wait_for_a_group(void **state)
 {
     (void)state;
@@ -292,10 +296,10 @@ static void volcanos_soft_mode_is_rather_near(void **state)
     sched_world_end_pod(&s, "p0", "Succeeded");
     sched_world_end_pod(&s, "p1", "Succeeded");
     add_volcano_member("p2", 2);
-    sched_world_assert_on(&s, "p2", "a1"); /* one by one they go where there is room */
+    sched_world_assert_on(&s, "p2", "a1"); /* single pods go to any free gpus */
 }
 
-/* What it was admitted with stays, whatever the configuration or a client says later. */
+/* The tiers at admission stay, whatever the configuration or a client says later. */
 static void tiers_are_kept_with_the_group(void **state)
 {
     const struct target v = {.group = volcano.group, .kind = volcano.kind, .name = "v"};
