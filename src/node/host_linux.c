@@ -1,3 +1,5 @@
+/* host_linux.c - facts, users and mounts of this machine */
+
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +25,7 @@
 #include "node/host.h"
 #include "node/runtime/mount_ns.h"
 
-/* ---- what it is ---- */
+/* ---- facts ---- */
 
 static void copy_text(char ret[HOST_TEXT_SIZE], struct str text)
 {
@@ -35,7 +37,7 @@ static void read_line(const char *path, char ret[HOST_TEXT_SIZE])
     AUTO(buf_done) struct buf text = {0};
     struct str rest = {0};
 
-    err_free(file_read(path, 4096, &text)); /* without it the text stays "" */
+    err_free(file_read(path, 4096, &text)); /* without the file, the text stays "" */
     rest = (struct str){text.at, text.size};
     if (text.at)
         copy_text(ret, str_cut(&rest, '\n'));
@@ -80,7 +82,7 @@ static int64_t read_memory(void)
     return kib * 1024;
 }
 
-/* The kernel says from which address a packet to the outside would leave; none is sent. */
+/* Asks the kernel for the source address of a packet to the outside; sends none. */
 static void read_address(char ret[HOST_TEXT_SIZE])
 {
     AUTO(fd_closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -123,13 +125,13 @@ struct err *host_info_read(const char *dir, struct host_info *ret)
     return NULL;
 }
 
-/* ---- its users ---- */
+/* ---- users ---- */
 
 struct err *host_user_read(uid_t uid, struct host_user *ret)
 {
     enum {
         ENTRY_SIZE = 65536,
-        NOGROUP = 65534 /* as the kernel has it in /proc/sys/kernel/overflowgid */
+        NOGROUP = 65534 /* the default of /proc/sys/kernel/overflowgid */
     };
     AUTO_FREE char *entry = mem_alloc(ENTRY_SIZE);
     struct passwd pw = {0};
@@ -139,7 +141,7 @@ struct err *host_user_read(uid_t uid, struct host_user *ret)
 
     if (r != 0)
         return err_errno(r, "look up uid %u", uid);
-    /* The group whose number is the uid may be another's, or sudo's. */
+    /* Not the group with the uid's number: that may be another user's, or sudo's. */
     *ret = (struct host_user){.uid = uid, .gid = NOGROUP, .n_groups = 1, .groups = {NOGROUP}};
     copy_text(ret->home, STR("/"));
     (void)snprintf(ret->name, sizeof(ret->name), "%u", uid);
@@ -155,7 +157,7 @@ struct err *host_user_read(uid_t uid, struct host_user *ret)
     return NULL;
 }
 
-/* ---- the mounts ---- */
+/* ---- mounts ---- */
 
 static struct err *bind_tree(const char *from, const char *to)
 {
@@ -185,13 +187,14 @@ static struct err *bind_entry(const char *rootfs, const char *name)
         return NULL;
     if (mkdir(to, 0755) < 0)
         return err_errno(errno, "make %s", to);
-    /* The container gets its own; a second instance on top of the host's would be refused. */
+    /* The container gets its own instance; the kernel refuses one on top of the host's. */
     if (text_equal(name, "proc") || text_equal(name, "sys") || text_equal(name, "dev"))
         return NULL;
     return bind_tree(from, to);
 }
 
-/* A directory that cannot be bound (an unbindable mount) is missing in containers, and said so. */
+/* Binds the host's top-level directories. One that cannot be bound (an unbindable mount) is missing
+ * in containers, and the log tells. */
 static struct err *bind_host(const char *rootfs)
 {
     char **names = NULL;
@@ -216,14 +219,14 @@ static struct err *mask(const char *rootfs, const char *dir)
     if (!real)
         return err_errno(errno, "find %s", dir);
     path = mem_format("%s%s", rootfs, real);
-    TRY(mount_ns_clear(path)); /* copies of pods' mounts, which would never be unmounted */
+    TRY(mount_ns_clear(path)); /* copies of pods' mounts, never unmounted otherwise */
     if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
               "size=4k,nr_inodes=2,mode=0711") < 0)
         return err_errno(errno, "mask %s", path);
     return NULL;
 }
 
-/* crun uses the v1 hierarchies of a hybrid layout only where it sees no controller on v2. */
+/* In a hybrid layout, crun uses the v1 hierarchies only if v2 shows no controllers. */
 static struct err *hide_unified(const char *rootfs)
 {
     static const char controllers[] = "/sys/fs/cgroup/unified/cgroup.controllers";
@@ -237,7 +240,7 @@ static struct err *hide_unified(const char *rootfs)
     return NULL;
 }
 
-/* A mount that is bound alone brings none of those below it: no debugfs, no tracefs. */
+/* A non-recursive bind brings no submounts: no debugfs, no tracefs. */
 static struct err *mount_sys(const char *dir)
 {
     AUTO_FREE char *path = mem_format("%s/" HOST_SYS_DIR, dir);
@@ -249,9 +252,9 @@ static struct err *mount_sys(const char *dir)
 }
 
 /*
- * A runtime gives the three standard descriptors to the container's user, and standard input is
- * this /dev/null: its new owner could take its mode away from the whole machine. On a read-only
- * mount a device is written as ever, but its owner and mode stay.
+ * The runtime gives the three standard descriptors to the container's user by chown, and stdin is
+ * the host's /dev/null: the new owner could change its mode for the whole machine. On a read-only
+ * mount, a device stays writable, but its owner and mode cannot change.
  */
 static struct err *protect_null(void)
 {

@@ -1,5 +1,5 @@
-/* lease.c - renews a node's Lease; where it is missing, makes it for the Node object that is there
- */
+/* lease.c - renews a node's Lease, and creates a missing Lease for its Node object */
+
 #include "node/lease.h"
 
 #include "base/log.h"
@@ -14,7 +14,7 @@ enum {
 
 static const int64_t every_ns = 10 * NS_PER_SEC;
 
-/* What the request under way does. */
+/* The request under way. */
 enum lease_step {
     LEASE_RENEW,
     LEASE_READ_NODE,
@@ -29,7 +29,7 @@ struct lease {
     struct loop_timer *timer;
     struct client_call *call;
     enum lease_step step;
-    bool is_failing; /* the log says so */
+    bool is_failing; /* the log has the failure */
 };
 
 static void lease_send(struct lease *l, enum lease_step step);
@@ -97,7 +97,7 @@ static void on_answer(void *arg, const struct err *e, const struct client_reply 
             return;
         }
     }
-    /* Before its first heartbeat the Node object is missing: the next turn finds it. */
+    /* The Node object is missing before the first heartbeat: try again in the next turn. */
     if (failed && !l->is_failing && l->step != LEASE_READ_NODE)
         LOG(WARN, "lease of this node was not renewed", E(failed));
     l->is_failing = failed != NULL;

@@ -1,4 +1,5 @@
-/* node.c - one machine's part: heartbeats, and the rooms that its pods need */
+/* node.c - the node agent: heartbeats, and the parts that its pods need */
+
 #include "node/node.h"
 
 #include <inttypes.h>
@@ -30,8 +31,8 @@ static const int64_t HEARTBEAT_NS = 10 * NS_PER_SEC;
 static const int64_t RETRY_NS = 200 * NS_PER_MS;
 static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
 
-/* A heartbeat is two patches: the object (labels, gpus), created where it is missing, then its
- * status. */
+/* A heartbeat is two patches: the Node object (labels, gpus), created if missing, then its status.
+ */
 enum beat {
     BEAT_IDLE,
     BEAT_OBJECT,
@@ -64,13 +65,13 @@ struct node {
     struct sessions *sessions;
 
     enum beat beat;
-    bool is_beat_wanted; /* something changed while one was under way */
+    bool is_beat_wanted; /* a change came during a heartbeat */
     struct client_call *call;
     struct loop_timer *timer;
     int64_t began_ns;
     int64_t retry_ns;
 
-    bool is_listed; /* what runs on this machine is known */
+    bool is_listed; /* the running containers are known */
     struct loop_timer *list_timer;
     int64_t list_retry_ns;
 };
@@ -149,7 +150,7 @@ static void on_beat(void *arg, const struct err *e, const struct client_reply *r
     if (failed && err_code(failed) == ERR_NOT_FOUND && n->beat != BEAT_CREATE) {
         beat_next(n, BEAT_CREATE);
     } else if (failed) {
-        if (n->retry_ns == 0) /* the others until it works again say the same */
+        if (n->retry_ns == 0) /* once, until a heartbeat succeeds */
             LOG(WARN, "heartbeat was not taken", E(failed));
         n->retry_ns = n->retry_ns == 0 ? RETRY_NS : n->retry_ns * 2;
         if (n->retry_ns > RETRY_MAX_NS)
@@ -188,7 +189,7 @@ static void on_timer(void *arg)
 {
     struct node *n = arg;
 
-    if (!n->is_listed) /* no job may be placed here before */
+    if (!n->is_listed) /* no pod may be placed here before */
         return;
     if (n->beat == BEAT_IDLE)
         beat_next(n, BEAT_OBJECT);
@@ -196,7 +197,7 @@ static void on_timer(void *arg)
         n->is_beat_wanted = true;
 }
 
-/* Each XID is told once, for whoever looks for the cause of a dead job. */
+/* Logs each XID once, as a possible cause of a failed job. */
 static void tell_xids(const struct node *n)
 {
     struct gpu_xid x = {0};
@@ -303,7 +304,7 @@ static void begin_lease(struct node *n)
     n->lease = lease_new(&o);
 }
 
-/* Answers the server's questions: logs, and commands in containers. */
+/* Opens the reverse stream for the server's requests: logs, sessions, images. */
 static void open_uplink(struct node *n)
 {
     struct logs_options lo = {.loop = n->o.loop, .pods = n->pods};
@@ -322,7 +323,7 @@ static void open_uplink(struct node *n)
     node_images_serve(n->images, n->uplink);
 }
 
-/* What runs is known: now the server may be heard, and hear of us. */
+/* The running containers are known: starts the connections to the server. */
 static void open_node(struct node *n)
 {
     AUTO_FREE char *path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", n->name);
@@ -343,7 +344,7 @@ static void open_node(struct node *n)
     loop_timer_set(n->timer, 0);
 }
 
-/* Without the list a running container and its gpus would be forgotten: the node waits for it. */
+/* The node waits for the list: without it, running containers would lose their gpus to others. */
 static void on_list(void *arg, const struct err *e, const struct runtime_container *found,
                     size_t n_found)
 {
@@ -369,7 +370,7 @@ static void list_containers(void *arg)
     n->runtime->ops->list(n->runtime->self, on_list, n);
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 static struct err *begin(struct node *n)
 {
@@ -470,7 +471,7 @@ void node_free(struct node *n)
     rotation_free(n->rotation);
     worker_free(n->disk_worker);
     worker_free(n->forward_worker);
-    worker_free(n->worker); /* what it was given is finished, and told to the pods */
+    worker_free(n->worker); /* finishes its jobs, and tells the pods */
     node_images_stop(n->images);
     pods_free(n->pods);
     node_images_free(n->images);

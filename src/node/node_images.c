@@ -1,3 +1,5 @@
+/* node_images.c - the image store of a node, for pods and the server */
+
 #include "node/node_images.h"
 
 #include "base/log.h"
@@ -17,7 +19,7 @@ struct node_images {
     bool is_shift_missing;
 };
 
-/* ---- as pods see them ---- */
+/* ---- for the pods ---- */
 
 static const struct image *find(void *arg, const char *name)
 {
@@ -67,7 +69,7 @@ bool node_images_is_shift_missing(const struct node_images *n)
     return n->is_shift_missing;
 }
 
-/* ---- as the server sees them ---- */
+/* ---- for the server ---- */
 
 void node_images_serve(struct node_images *n, struct uplink *u)
 {
@@ -114,7 +116,7 @@ json_t *node_images_format(const struct node_images *n)
     return shown;
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 struct err *node_images_new(const struct node_images_options *o, struct node_images **ret)
 {
@@ -161,7 +163,7 @@ void node_images_stop(struct node_images *n)
 {
     if (!n)
         return;
-    worker_free(n->worker); /* what it was given is told first */
+    worker_free(n->worker); /* finishes its jobs first */
     n->worker = NULL;
     image_streams_free(n->streams);
     n->streams = NULL;

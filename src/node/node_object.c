@@ -1,3 +1,5 @@
+/* node_object.c - the Node object as merge patches */
+
 #include "node/node_object.h"
 
 #include <inttypes.h>
@@ -14,7 +16,7 @@ static void put_number(json_t *object, const char *key, int64_t value, const cha
     json_put_text(object, key, text);
 }
 
-/* A label value: what is not allowed in one becomes '-'. */
+/* A label value: characters that labels do not allow become '-'. */
 static char *label_value(const char *text)
 {
     char *value = mem_strndup(text, 63);
@@ -28,7 +30,7 @@ static char *label_value(const char *text)
     return value;
 }
 
-/* null removes what an earlier start of this node, with other hardware, has left. */
+/* null removes labels of an earlier start with other hardware. */
 static void put_gpu_labels(const struct node_facts *f, json_t *labels)
 {
     static const char *const keys[] = {"nvidia.com/gpu.product", "nvidia.com/gpu.count",
@@ -67,7 +69,7 @@ static json_t *gpus_format(const struct node_facts *f)
     return list;
 }
 
-/* In a merge patch null removes; in an object to create there is nothing to remove. */
+/* Nulls, which in a merge patch remove members, have no place in an object to create. */
 static void drop_nulls(json_t *object)
 {
     const char *key = NULL;

@@ -1,3 +1,5 @@
+/* stats.c - usage samples, posted to the server */
+
 #include "node/stats.h"
 
 #include "base/log.h"
@@ -14,7 +16,7 @@ struct stats {
     struct client_call *call;
     struct machine_load load; /* at the last sample */
     int64_t load_ns;          /* monotonic; 0: there was none */
-    bool is_refused;          /* it was said that the server does not take them */
+    bool is_refused;          /* the log has that the server refuses samples */
 };
 
 static void put_known(json_t *object, const char *key, int64_t value)
@@ -23,7 +25,7 @@ static void put_known(json_t *object, const char *key, int64_t value)
         json_put_int(object, key, value);
 }
 
-/* NULL: it does not run. */
+/* NULL: the container does not run. */
 static json_t *container_stats(struct stats *s, const struct pod *p, const struct container *c)
 {
     struct runtime *r = p->set->o.runtime;
@@ -61,7 +63,7 @@ static void add_pod(struct stats *s, json_t *list, const struct pod *p)
         (void)json_array_append(list, pod); /* as above */
 }
 
-/* The machine's own, from the second sample on. */
+/* The machine's usage, from the second sample on. */
 static json_t *node_stats(struct stats *s)
 {
     int64_t now_ns = loop_now_ns(s->o.loop);
@@ -92,7 +94,7 @@ static void on_sent(void *arg, const struct err *e, const struct client_reply *r
     AUTO(err_freep) struct err *failed = client_error(e, reply);
 
     s->call = NULL;
-    if (failed && !s->is_refused) /* the next ones say the same */
+    if (failed && !s->is_refused) /* log it once */
         LOG(WARN, "statistics were not taken", E(failed));
     s->is_refused = failed != NULL;
 }
@@ -102,7 +104,7 @@ static void send(struct stats *s, const json_t *stats)
     AUTO_FREE char *body = json_format(stats);
     const struct client_request r = {.method = "POST", .path = s->path, .body = str_of(body)};
 
-    if (s->call) /* the one before is not answered yet, and worth less than this one */
+    if (s->call) /* the post before is unanswered: give it up for the newer sample */
         client_cancel(s->call);
     s->call = NULL;
     client_send(s->o.client, &r, on_sent, s, &s->call);
@@ -139,7 +141,7 @@ struct stats *stats_new(const struct stats_options *o)
     buf_add_text(&path, "/stats");
     s->path = buf_steal(&path);
     s->timer = loop_timer_new(o->loop, on_timer, s);
-    loop_timer_set(s->timer, 0); /* the machine's first, which windows begin with */
+    loop_timer_set(s->timer, 0); /* the first sample, from which the first window begins */
     return s;
 }
 

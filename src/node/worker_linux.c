@@ -1,3 +1,5 @@
+/* worker_linux.c - a worker thread with an eventfd */
+
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -29,7 +31,7 @@ struct thread {
     struct queue todo;
     struct queue finished;
     bool is_ending;
-    int fd; /* eventfd: something is finished */
+    int fd; /* eventfd: a job is finished */
     struct loop_io *io;
 };
 
@@ -74,7 +76,7 @@ static void *run(void *arg)
         j->e = j->work(j->message);
         (void)pthread_mutex_lock(&t->lock);
         queue_put(&t->finished, j);
-        (void)!write(t->fd, &one, sizeof(one)); /* full means: the loop is told already */
+        (void)!write(t->fd, &one, sizeof(one)); /* full: the loop knows already */
     }
     (void)pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -102,7 +104,7 @@ static void on_finished(void *arg, int fd, bool readable, bool writable)
 
     (void)readable;
     (void)writable;
-    (void)!read(fd, &n, sizeof(n)); /* clears it; what is finished is looked up anyway */
+    (void)!read(fd, &n, sizeof(n)); /* clears it; the queue is read anyway */
     deliver(arg);
 }
 
@@ -129,7 +131,7 @@ static void thread_free(void *self)
     (void)pthread_mutex_unlock(&t->lock);
     (void)pthread_join(t->id, NULL);
     deliver(t);
-    while ((j = queue_get(&t->todo))) { /* what was given when the last was told */
+    while ((j = queue_get(&t->todo))) { /* jobs that the last `done` gave */
         j->e = j->work(j->message);
         queue_put(&t->finished, j);
         deliver(t);
@@ -156,8 +158,7 @@ struct err *worker_new(struct loop *l, struct worker **ret)
         free(t);
         return e;
     }
-    (void)pthread_mutex_init(&t->lock,
-                             NULL); /* with default attributes these cannot fail on Linux */
+    (void)pthread_mutex_init(&t->lock, NULL); /* cannot fail with default attributes on Linux */
     (void)pthread_cond_init(&t->more, NULL);
     r = pthread_create(&t->id, NULL, run, t);
     if (r != 0) {

@@ -1,3 +1,5 @@
+/* node_world.c - a node over fakes, for tests of its pods */
+
 #include "node_world.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* test_image_index.c - tests of the image index */
+
 #include "base/mem.h"
 #include "node/image/image_index.h"
 #include "test.h"

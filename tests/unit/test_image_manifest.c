@@ -1,3 +1,5 @@
+/* test_image_manifest.c - tests of manifests, indexes and configs */
+
 #include "base/mem.h"
 #include "node/image/image_manifest.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_image_name.c - tests of image names */
+
 #include <string.h>
 
 #include "base/mem.h"

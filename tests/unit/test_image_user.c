@@ -1,3 +1,5 @@
+/* test_image_user.c - tests of the users of images */
+
 #include "base/mem.h"
 #include "node/image/image_user.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_node_atomic_dir.c - tests of atomic_dir */
+
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,3 +1,5 @@
+/* test_node_cdi.c - tests of CDI edits */
+
 #include "base/mem.h"
 #include "gpu/gpusim_machine.h"
 #include "node/spec/cdi.h"

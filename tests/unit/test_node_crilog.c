@@ -1,3 +1,5 @@
+/* test_node_crilog.c - tests of the CRI log format */
+
 #include "base/mem.h"
 #include "node/log/crilog.h"
 #include "test.h"

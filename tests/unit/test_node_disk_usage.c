@@ -1,3 +1,5 @@
+/* test_node_disk_usage.c - tests of disk_usage */
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

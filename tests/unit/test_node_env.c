@@ -1,3 +1,5 @@
+/* test_node_env.c - tests of container variables */
+
 #include "base/mem.h"
 #include "node/spec/env.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_node_exec_cgroup.c - tests of the cgroups of commands */
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

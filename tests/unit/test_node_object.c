@@ -1,3 +1,5 @@
+/* test_node_object.c - tests of the Node object */
+
 #include "base/mem.h"
 #include "node/node_object.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_node_spec.c - tests of config.json for the image `host` */
+
 #include "base/mem.h"
 #include "node/spec/cdi.h"
 #include "node/spec/spec.h"

@@ -1,3 +1,5 @@
+/* test_node_stage.c - tests of the mounts of an attempt */
+
 #include "base/mem.h"
 #include "node/volume/stage.h"
 #include "test.h"

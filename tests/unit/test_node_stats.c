@@ -1,3 +1,5 @@
+/* test_node_stats.c - tests of usage samples sent to the server */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/stats.h"

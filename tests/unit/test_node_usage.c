@@ -1,3 +1,5 @@
+/* test_node_usage.c - tests of usage and cgroup statistics */
+
 #include <stdlib.h>
 
 #include "base/file.h"

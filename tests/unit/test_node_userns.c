@@ -1,3 +1,5 @@
+/* test_node_userns.c - tests of user namespaces and idmapped mounts */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* test_node_volume.c - tests of volumes */
+
 #include "base/mem.h"
 #include "node/volume/volume.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* image_archive_linux.c - libarchive readers, and writes within a limit */
+
 #include "node/image/image_archive_linux.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@ static struct archive *reader_new(void)
     return a;
 }
 
-/* What is registered here is compiled in: on Debian both are. */
+/* Both filters are compiled into Debian's libarchive, so registration cannot fail. */
 static void must(int r)
 {
     if (r != ARCHIVE_OK)
@@ -46,7 +48,7 @@ struct archive *image_archive_raw_new(void)
 void image_archive_free(struct archive *a)
 {
     if (a)
-        (void)sym_archive_read_free(a); /* only read: nothing is lost */
+        (void)sym_archive_read_free(a); /* a reader loses nothing */
 }
 
 struct err *image_archive_error(struct archive *a, const char *what)

@@ -1,3 +1,5 @@
+/* image_child_linux.c - the pipes of a child process */
+
 #include "node/image/image_child_linux.h"
 
 #include <errno.h>
@@ -10,14 +12,14 @@
 
 enum {
     ERRORS_MAX = 16 << 10,
-    LINE_MAX_BYTES = 32 << 20, /* the last one holds the image's config */
+    LINE_MAX_BYTES = 32 << 20, /* the last line contains the image's config */
     PIPE_BYTES = 1 << 20
 };
 
-/* One of the child's pipes to us. */
+/* A pipe from the child. */
 struct inlet {
     struct image_child *child;
-    int fd; /* -1: at its end */
+    int fd; /* -1: ended */
     struct loop_io *io;
     struct buf text;
 };
@@ -64,7 +66,7 @@ static void finish(struct image_child *c)
     c->o.end(c->o.arg, &c->end);
 }
 
-/* ---- what it says ---- */
+/* ---- output ---- */
 
 static void take_lines(struct image_child *c)
 {
@@ -77,7 +79,7 @@ static void take_lines(struct image_child *c)
     }
 }
 
-/* The end of stderr is what tells. */
+/* Keeps the end of stderr, which has the cause. */
 static void keep_tail(struct buf *text)
 {
     if (text->size > ERRORS_MAX)
@@ -100,14 +102,14 @@ static void on_readable(void *arg, int fd, bool readable, bool writable)
         finish(c);
         return;
     }
-    buf_add(&i->text, part, (size_t)n); /* past its cap it says no more that we would hear */
+    buf_add(&i->text, part, (size_t)n); /* more than the cap is dropped */
     if (i == &c->errors)
         keep_tail(&i->text);
     else if (c->o.line)
         take_lines(c);
 }
 
-/* ---- what it is told ---- */
+/* ---- input ---- */
 
 static void on_writable(void *arg, int fd, bool readable, bool writable)
 {
@@ -119,7 +121,7 @@ static void on_writable(void *arg, int fd, bool readable, bool writable)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0)
-        buf_clear(&c->queue); /* it reads no more: its end says why */
+        buf_clear(&c->queue); /* the child reads no more; its end tells why */
     else
         buf_consume(&c->queue, (size_t)n);
     if (n < 0 || (c->queue.size == 0 && c->is_closing))
@@ -150,7 +152,7 @@ void image_child_close(struct image_child *c)
         input_done(c);
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 static void on_end(void *arg, const struct proc_end *end)
 {
@@ -172,7 +174,7 @@ static void inlet_init(struct inlet *i, struct image_child *c, int fd, size_t ca
     loop_io_want(i->io, true, false);
 }
 
-/* Ours does not block; the child's does, as programs expect. */
+/* Our end is non-blocking; the child's blocks, as programs expect. */
 static struct err *make_pipe(int *ret_ours, int *ret_theirs, bool is_theirs_read)
 {
     int ends[2] = {-1, -1};
@@ -182,7 +184,7 @@ static struct err *make_pipe(int *ret_ours, int *ret_theirs, bool is_theirs_read
     *ret_ours = ends[is_theirs_read ? 1 : 0];
     *ret_theirs = ends[is_theirs_read ? 0 : 1];
     (void)fcntl(*ret_ours, F_SETFL, O_NONBLOCK);      /* a fresh pipe: cannot fail */
-    (void)fcntl(*ret_ours, F_SETPIPE_SZ, PIPE_BYTES); /* fewer wakes; the default does as well */
+    (void)fcntl(*ret_ours, F_SETPIPE_SZ, PIPE_BYTES); /* for fewer wake-ups only */
     return NULL;
 }
 

@@ -1,3 +1,5 @@
+/* image_commit.c - changes of the image index, one at a time */
+
 #include <stdio.h>
 
 #include "base/file.h"
@@ -65,7 +67,7 @@ void images_index_set(struct images *i, json_t *index)
         i->list[k] = &i->images[k];
 }
 
-/* ---- what nobody needs ---- */
+/* ---- unused directories ---- */
 
 struct discard {
     char *path;
@@ -94,7 +96,7 @@ void images_discard(struct images *i, char *path)
     worker_give(i->o.worker, discard, on_discarded, d);
 }
 
-/* ---- committing ---- */
+/* ---- commits ---- */
 
 static void commit_free(struct image_commit *c)
 {
@@ -163,7 +165,7 @@ static struct err *do_nothing(void *message)
     return NULL;
 }
 
-/* What `make` refused is told in a turn of the loop of its own. */
+/* A failure of `make`, reported in its own turn of the loop. */
 struct refusal {
     struct image_commit *commit;
     struct err *e;

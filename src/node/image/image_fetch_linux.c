@@ -1,7 +1,8 @@
 /*
- * image_fetch_linux.c - the role `mete image-fetch DIR ARGUMENT...`: becomes skopeo with these
- * arguments, unprivileged, with DIR as its /tmp and nothing else that it could write to
+ * image_fetch_linux.c - the role `mete image-fetch DIR ARGUMENT...`: executes skopeo with these
+ * arguments, unprivileged, with DIR as /tmp and no other writable directory
  */
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "node/image/image_roles.h"
 #include "node/image/image_sandbox_linux.h"
 
-/* What people set for a way to the outside, and nothing else of our environment. */
+/* The proxy and certificate variables of our environment; others are not passed on. */
 static const char *const passed_on[] = {"HTTP_PROXY",    "HTTPS_PROXY", "NO_PROXY",
                                         "http_proxy",    "https_proxy", "no_proxy",
                                         "SSL_CERT_FILE", "SSL_CERT_DIR"};

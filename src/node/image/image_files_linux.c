@@ -1,3 +1,5 @@
+/* image_files_linux.c - the members of an image archive, by name */
+
 #include "node/image/image_files_linux.h"
 
 #include <errno.h>
@@ -19,7 +21,7 @@ enum {
 struct member {
     struct map_handle handle;
     char *name;
-    char *path; /* of the file that was written; NULL: a link */
+    char *path; /* of the written file; NULL: a link */
     char *link; /* the name of another member */
 };
 
@@ -31,7 +33,7 @@ struct image_files {
 
 /* ---- names ---- */
 
-/* Without "./" and empty parts; the caller frees it. A leading "/" or ".." is refused. */
+/* Removes "./" and empty parts; the caller frees the result. Refuses a leading "/" and "..". */
 static struct err *plain_name(const char *name, char **ret)
 {
     AUTO(buf_done) struct buf plain = {.cap = NAME_MAX_BYTES};
@@ -58,7 +60,7 @@ static struct err *plain_name(const char *name, char **ret)
     return NULL;
 }
 
-/* The member that a link of `name` to `target` means: "../x" once, as Docker writes it. */
+/* The member to which a link `name` to `target` leads; allows one "../", as written by Docker. */
 static struct err *link_target(const char *name, const char *target, char **ret)
 {
     const char *slash = strrchr(name, '/');
@@ -174,7 +176,7 @@ void image_files_free(struct image_files *s)
     if (!s)
         return;
     map_each (handle, s->members, m, next) {
-        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; removed from the map */
         map_remove(handle, s->members, m);
         free(m->name);
         free(m->path);
@@ -185,9 +187,9 @@ void image_files_free(struct image_files *s)
     free(s);
 }
 
-/* ---- looking ---- */
+/* ---- opening ---- */
 
-/* NULL: there is none. The caller frees it. */
+/* NULL: no such file. The caller frees the path. */
 static char *path_of(const struct image_files *s, const char *name)
 {
     const struct member *m = NULL;
@@ -227,7 +229,7 @@ struct err *image_files_text(const struct image_files *s, const char *name, size
 {
     AUTO_FREE char *path = path_of(s, name);
     AUTO(fd_closep) int fd = -1;
-    struct err *e = image_files_open(s, name, &fd); /* says what is wrong with it */
+    struct err *e = image_files_open(s, name, &fd); /* fails with the reason */
 
     if (e)
         return e;

@@ -1,3 +1,5 @@
+/* image_gc.c - garbage collection of images */
+
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -6,13 +8,13 @@
 #include "node/image/images_private.h"
 
 static const int64_t LOOK_NS = 60 * NS_PER_SEC;
-/* An image that just came is about to be used. */
+/* An image that just came will soon be used. */
 static const int64_t YOUNG_NS = 120 * NS_PER_SEC;
 
 struct collecting {
     struct images *images;
     bool is_all;
-    bool is_by_disk; /* the oldest one only */
+    bool is_by_disk; /* only the oldest image */
     image_gc_fn done;
     void *arg;
     size_t n_removed;
@@ -41,7 +43,7 @@ static bool is_young(const struct images *i, const struct image *m)
     return loop_wall_ns(i->o.loop) - images_used_ns(i, m->id) < YOUNG_NS;
 }
 
-/* Nameless ones first, then the one that was not used for longest; NULL: none may go. */
+/* The image to remove first: one without names, else the least recently used; NULL: none may go. */
 static const struct image *oldest(const struct images *i)
 {
     const struct image *best = NULL;
@@ -108,7 +110,7 @@ void images_gc(struct images *i, bool is_all, image_gc_fn done, void *arg)
     collect(&g);
 }
 
-/* ---- by the disk ---- */
+/* ---- for a full disk ---- */
 
 struct look {
     struct images *images;
@@ -135,15 +137,15 @@ static void on_removed(void *arg, const struct err *e, size_t n, int64_t bytes)
     (void)bytes;
     if (e)
         LOG(WARN, "images could not be removed", E(e));
-    if (n == 0 && !i->is_full_told) /* and not again each minute */
+    if (n == 0 && !i->is_full_told) /* log it once */
         LOG(WARN, "the disk is nearly full, and every image is in use or new");
     i->is_full_told = n == 0;
     i->is_collecting = n > 0;
-    /* What went is removed by the worker before it looks again. */
+    /* The worker removes the files before its next look. */
     look_later(i, e || n == 0 ? LOOK_NS : 0);
 }
 
-/* Begins at the high mark, goes on to the low one. */
+/* Collects from the high mark down to the low mark. */
 static void on_look(void *message, const struct err *e)
 {
     struct look *l = message;

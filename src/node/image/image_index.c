@@ -1,3 +1,5 @@
+/* image_index.c - the image index: checks, changes, queries */
+
 #include "node/image/image_index.h"
 
 #include "base/mem.h"
@@ -18,7 +20,7 @@ json_t *image_index_new(void)
     return index;
 }
 
-/* ---- checking ---- */
+/* ---- checks ---- */
 
 static struct err *check_layer(const char *diff_id, const json_t *layer)
 {
@@ -67,7 +69,7 @@ struct err *image_index_check(const json_t *j)
     return NULL;
 }
 
-/* ---- changing ---- */
+/* ---- changes ---- */
 
 static json_t *images_of(const json_t *index)
 {
@@ -151,7 +153,7 @@ json_t *image_index_sweep(json_t *index)
     return dirs;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 const json_t *image_index_layer(const json_t *index, const char *diff_id)
 {
@@ -190,7 +192,7 @@ int64_t image_index_size(const json_t *index, const char *id)
     return sum;
 }
 
-/* A layer may be there twice, which overlayfs refuses: the upper one counts. */
+/* An image may list a layer twice, which overlayfs refuses: only the upper one counts. */
 static bool comes_above(const json_t *ids, size_t i)
 {
     for (size_t k = i + 1; k < json_array_size(ids); k++)

@@ -1,5 +1,6 @@
-/* An import or pull: a directory is made, (skopeo fetches,) the sandboxed child unpacks, the index
- * is changed. */
+/* image_jobs.c - the steps of imports and pulls: a directory is made, skopeo fetches (pulls only),
+ * the sandboxed child unpacks, the index changes */
+
 #include <inttypes.h>
 
 #include "base/file.h"
@@ -11,7 +12,7 @@
 
 static const int64_t UNPACK_DEADLINE_NS = INT64_C(4) * 3600 * NS_PER_SEC;
 
-/* ---- their end ---- */
+/* ---- the end of a job ---- */
 
 static void job_free(struct image_job *j)
 {
@@ -45,7 +46,7 @@ static void job_discard(struct image_job *j)
     job_free(j);
 }
 
-/* Tells all who wait. They may ask for the same again: the job is out of sight before. */
+/* Calls all waiting callers. Leaves the list first, as a caller may begin the same pull again. */
 static void step_end(struct image_job *j)
 {
     struct image_pulling *w;
@@ -193,7 +194,7 @@ static void on_prepared(void *message, const struct err *e)
         job_unpack(j);
 }
 
-/* The diff ids that are here, a line each. */
+/* The diff ids of the layers on this machine, one a line. */
 static char *format_known(const struct images *i)
 {
     struct buf text = {0};
@@ -256,7 +257,8 @@ static struct image_pulling *job_wait(struct image_job *j, const struct image_pu
 
 /* ---- pulls ---- */
 
-/* Who may not have it is not to get it because another may: only the same credentials join. */
+/* Finds a pull to join: same name and same credentials, so that a caller without access to the
+ * image cannot profit from another's. */
 static struct image_job *find_pull(struct images *i, const struct image_pull *p)
 {
     struct image_job *j = NULL;
@@ -340,12 +342,12 @@ void image_import_cancel(struct image_import *m)
         job_discard(j);
 }
 
-/* ---- the whole ---- */
+/* ---- all jobs ---- */
 
 void image_jobs_free(struct images *i)
 {
     struct image_job *j = NULL;
 
     LIST_EACH (i->jobs, j)
-        job_free(j); /* its directory goes at the next start */
+        job_free(j); /* the next start removes its directory */
 }

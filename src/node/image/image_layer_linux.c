@@ -1,3 +1,5 @@
+/* image_layer_linux.c - decompression and digests of one layer */
+
 #include "node/image/image_layer_linux.h"
 
 #include <errno.h>
@@ -15,8 +17,8 @@
 static const int64_t progress_bytes = 1 << 20;
 
 /*
- * Two readers: one takes the compression off the blob, the other reads the tar that comes out of
- * it. Between them the diff id is computed, before the first the digest of the blob.
+ * Two readers: the first decompresses the blob, the second reads the resulting tar. The digest of
+ * the blob is computed before the first, the diff id between the two.
  */
 struct unpacking {
     const struct image_layer_job *job;
@@ -26,8 +28,8 @@ struct unpacking {
     char *piece;
     int64_t read_bytes;
     int64_t told_bytes;
-    bool is_failed; /* the read itself */
-    int number;     /* errno of it */
+    bool is_failed; /* a read failed */
+    int number;     /* the errno of that */
 };
 
 static la_ssize_t read_blob(struct archive *a, void *arg, const void **ret)
@@ -54,7 +56,7 @@ static la_ssize_t read_blob(struct archive *a, void *arg, const void **ret)
     return n;
 }
 
-/* The next piece of the tar; 0 at its end, -1 when it cannot be read. */
+/* Reads the next piece of the tar; 0: the end, -1: an error. */
 static la_ssize_t read_raw(struct archive *a, void *arg, const void **ret)
 {
     struct unpacking *u = arg;
@@ -74,7 +76,7 @@ static la_ssize_t read_raw(struct archive *a, void *arg, const void **ret)
     return (la_ssize_t)size;
 }
 
-/* Begins taking the compression off. An empty blob is an empty tar. */
+/* Begins to decompress. An empty blob is an empty tar. */
 static struct err *open_raw(struct unpacking *u, bool *ret_is_empty)
 {
     struct archive_entry *entry = NULL;
@@ -89,7 +91,7 @@ static struct err *open_raw(struct unpacking *u, bool *ret_is_empty)
     return NULL;
 }
 
-/* What stands behind the tar's end counts for the digests, too. */
+/* Reads the bytes after the tar's end, which are part of the digests. */
 static struct err *drain(struct unpacking *u)
 {
     const void *at = NULL;

@@ -1,3 +1,5 @@
+/* image_manifest.c - parsers of manifests, indexes and configs */
+
 #include "node/image/image_manifest.h"
 
 #include <inttypes.h>
@@ -8,7 +10,7 @@
 enum {
     INDEX_ENTRIES_MAX = 1000,
     WORDS_MAX = 4096,         /* of env, entrypoint or command */
-    WORDS_BYTES_MAX = 1 << 20 /* of all of them together */
+    WORDS_BYTES_MAX = 1 << 20 /* of all three together */
 };
 
 static const char *or_empty(const char *text)
@@ -233,7 +235,7 @@ struct err *image_archive_choose(const json_t *j, const struct image_choice *wan
 
 /* ---- configs ---- */
 
-/* Adds up what the words of a list take. */
+/* Checks a list of words, and adds their sizes to `*bytes`. */
 static struct err *check_words(const json_t *list, const char *what, size_t *bytes)
 {
     const json_t *item = NULL;

@@ -1,3 +1,5 @@
+/* image_pull.c - the steps of a pull that run skopeo */
+
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -13,7 +15,7 @@ enum {
     ARGUMENTS_MAX = 16
 };
 
-/* ---- words for skopeo ---- */
+/* ---- credentials and messages ---- */
 
 char *pull_auth_format(const struct image_name *name, const char *username, const char *password)
 {
@@ -30,13 +32,13 @@ char *pull_auth_format(const struct image_name *name, const char *username, cons
     return json_format(auth);
 }
 
-/* The message of its last log line: time="..." level=fatal msg="...". */
+/* The message of skopeo's last log line: time="..." level=fatal msg="...". */
 static char *last_message(struct str errors)
 {
     struct str rest = errors;
     struct str last = {0};
     struct buf text = {.cap = 2048};
-    const struct str prefix = STR("Error parsing image name"); /* said of everything */
+    const struct str prefix = STR("Error parsing image name"); /* precedes most errors */
     const char *cut = NULL;
     const char *msg;
 
@@ -87,7 +89,7 @@ struct err *pull_error(const char *name, const struct image_child_end *end)
     return err_new(code, "pull %s: %s", name, *text ? text : "skopeo failed and does not say why");
 }
 
-/* ---- its steps ---- */
+/* ---- steps of a pull ---- */
 
 struct skopeo {
     struct image_child_options child;
@@ -116,7 +118,7 @@ static void start(struct image_job *j, const struct skopeo *s)
         job_fail(j, e);
         return;
     }
-    image_child_close(j->child); /* it is told nothing */
+    image_child_close(j->child); /* no input */
 }
 
 static void on_fetch_line(void *arg, struct str line)
@@ -142,7 +144,7 @@ static void on_fetched(void *arg, const struct image_child_end *end)
         job_unpack(j);
 }
 
-/* By digest: what is fetched is what was looked at, whatever the tag says by now. */
+/* Fetches by the inspected digest, even if the tag has moved since. */
 static void fetch(struct image_job *j)
 {
     AUTO_FREE char *source = mem_format("docker://%s@%s", j->name.repository, j->digest);
@@ -159,7 +161,7 @@ static void fetch(struct image_job *j)
     start(j, &s);
 }
 
-/* The name may be new for an image that is here. */
+/* The image is present already: adds the name, which may be new. */
 static struct err *make_tag(void *arg, json_t *index, struct image_commit *c)
 {
     const struct image_job *j = arg;

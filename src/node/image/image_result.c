@@ -1,5 +1,6 @@
-/* What the unpacker says is a claim: everything in it is looked at before it gets into the index.
+/* image_result.c - checks the unpacker's result, which is untrusted, and enters it into the index
  */
+
 #include <stdio.h>
 
 #include "base/file.h"
@@ -14,7 +15,7 @@ void job_take_line(struct image_job *j, struct str line)
     const char *progress = json_text(said, "progress");
 
     if (e)
-        return; /* its exit code tells */
+        return; /* its exit code tells the failure */
     if (progress) {
         job_progress(j, progress);
         return;
@@ -25,7 +26,7 @@ void job_take_line(struct image_job *j, struct str line)
 
 /* ---- names ---- */
 
-/* A word alone is a tag of an unknown repository: that is how OCI layouts use it. */
+/* In OCI layouts, a word alone is a tag without repository. */
 static bool is_whole_name(const char *text)
 {
     return text && strpbrk(text, "/:@") != NULL;
@@ -102,7 +103,7 @@ static struct err *put_layer(const struct image_job *j, const json_t *layer, jso
     if (!image_digest_is_valid(diff_id))
         return err_new(ERR_INTERNAL, "the unpacker names a layer that has no digest");
     if (image_index_layer(index, diff_id))
-        return NULL; /* was here, came meanwhile, or comes twice */
+        return NULL; /* present before, added meanwhile, or listed twice */
     if (number < 0 || number >= IMAGE_LAYERS_MAX || size_bytes < 0)
         return err_new(ERR_UNAVAILABLE, "layer %s was removed meanwhile: try again", diff_id);
     dir = free_dir(j->images);
@@ -112,7 +113,7 @@ static struct err *put_layer(const struct image_job *j, const json_t *layer, jso
     return NULL;
 }
 
-/* ---- the change ---- */
+/* ---- commit ---- */
 
 static struct err *make(void *arg, json_t *index, struct image_commit *c)
 {

@@ -1,3 +1,5 @@
+/* image_root_linux.c - overlay mounts of the root file systems of attempts */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 #include "node/runtime/userns.h"
 
 enum {
-    OPTIONS_MAX = 4095 /* a page, with its NUL */
+    OPTIONS_MAX = 4095 /* a page with the NUL */
 };
 
 static struct err *make_owned(const char *path, uint32_t owner)
@@ -23,7 +25,8 @@ static struct err *make_owned(const char *path, uint32_t owner)
     return NULL;
 }
 
-/* The layers with the pod's owners; `*ret` is open there. Unmounted when overlay has its own. */
+/* Mounts the layers with shifted owners and opens them as `*ret`. Unmounted once overlay has its
+ * own mounts. */
 static struct err *open_layers(const struct image_root *r, const char *shifted, int *ret)
 {
     const char *path = r->layer_dir;
@@ -39,8 +42,8 @@ static struct err *open_layers(const struct image_root *r, const char *shifted, 
 }
 
 /*
- * A mount's options are a page at most, and an image may have 127 layers: so by short names below
- * descriptors. userxattr, because what marks a directory opaque was written without privilege.
+ * Mount options fit in a page, but an image may have 127 layers: so layers have short names, below
+ * descriptors. userxattr, because the unpacker has no privilege to write trusted attributes.
  */
 static struct err *mount_overlay(const struct image_root *r, int layers, int own)
 {
@@ -80,7 +83,7 @@ struct err *image_root_mount(const struct image_root *r)
     TRY(dir_make(root, 0755));
     TRY(make_owned(upper, r->uid_base));
     TRY(make_owned(work, r->uid_base));
-    TRY(host_unmount(shifted)); /* of a start that was cut short */
+    TRY(host_unmount(shifted)); /* left by an interrupted start */
     own = open(r->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (own < 0)
         return err_errno(errno, "open %s", r->dir);
@@ -92,7 +95,7 @@ struct err *image_root_mount(const struct image_root *r)
         struct err *left = host_unmount(shifted);
 
         if (e)
-            err_free(left); /* the first is the one to tell */
+            err_free(left); /* report the first error */
         else
             e = left;
     }

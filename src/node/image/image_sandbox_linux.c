@@ -1,3 +1,5 @@
+/* image_sandbox_linux.c - the sandboxes of unpacker and skopeo */
+
 #include "node/image/image_sandbox_linux.h"
 
 #include <errno.h>
@@ -29,10 +31,10 @@ enum {
     FIRST_OTHER_FD = 3
 };
 
-/* Above what zstd may want for its window (128 MiB) and a table of names. */
+/* Enough for zstd's window (128 MiB) and a table of names. */
 static const rlim_t memory_max_bytes = (rlim_t)1 << 30;
 
-/* Sanitizers reserve terabytes, and call what programs do not. */
+/* Sanitizers reserve terabytes, and make unusual system calls. */
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -55,7 +57,8 @@ static bool write_map(pid_t pid, const char *file)
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Only who is privileged outside may map more than itself: a child that stays outside does it. */
+/* Only a process with privileges outside may map more than its own id: a child that stays outside
+ * writes the maps. */
 static struct err *enter_userns(void)
 {
     int begun[2] = {-1, -1};
@@ -93,7 +96,7 @@ static struct err *enter_userns(void)
 
 /* ---- the file system ---- */
 
-/* The current directory becomes the root, and what was the root is gone. */
+/* Makes the current directory the root, and detaches the old root. */
 static struct err *enter_dir(void)
 {
     AUTO(fd_closep)
@@ -131,7 +134,7 @@ static struct err *set_limits(void)
 
 /* ---- privileges ---- */
 
-/* What an owner of files needs to make them as the layer says, in its own namespace. */
+/* Needed to give files the layer's owners and modes, in the sandbox's own namespace. */
 static const int kept_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
                                         CAP_SETFCAP};
 
@@ -145,7 +148,7 @@ static struct err *set_capabilities(const int *kept, size_t n)
         data[0].permitted |= 1u << kept[i];
     }
     for (unsigned long cap = 0; cap < 64; cap++)
-        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EINVAL past the last one */
+        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* EINVAL after the last capability */
     if (syscall(SYS_capset, &header, data) < 0)
         return err_errno(errno, "drop capabilities");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -172,8 +175,8 @@ static struct err *die_with_parent(pid_t parent)
 #error "which AUDIT_ARCH is this?"
 #endif
 
-/* Files below what is open, memory, and the end. Nothing that makes sockets, processes, namespaces
- * or mounts. */
+/* For files below open descriptors, for memory, and for exit. No sockets, processes, namespaces or
+ * mounts. */
 static const unsigned allowed_calls[] = {
     SYS_read,
     SYS_write,
@@ -277,18 +280,19 @@ static struct err *filter_calls(void)
     return NULL;
 }
 
-/* ---- the two ---- */
+/* ---- the sandboxes ---- */
 
 struct err *image_sandbox_enter(const char *dir)
 {
     const size_t n_kept = sizeof(kept_capabilities) / sizeof(kept_capabilities[0]);
     pid_t parent = getppid();
 
-    /* A mount namespace takes the current directory along, which no path leads to from inside. */
+    /* Changed before: inside, no path leads to `dir`, but a new mount namespace keeps the current
+     * directory. */
     if (chdir(dir) < 0)
         return err_errno(errno, "enter %s", dir);
     TRY(enter_userns());
-    TRY(die_with_parent(parent)); /* a change of user clears it */
+    TRY(die_with_parent(parent)); /* again: a change of user clears it */
     TRY(enter_dir());
     if (close_range(FIRST_OTHER_FD, ~0u, 0) < 0)
         return err_errno(errno, "close descriptors");

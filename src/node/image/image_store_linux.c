@@ -1,3 +1,5 @@
+/* image_store_linux.c - disk work of the image store */
+
 #include "node/image/image_store_linux.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 
 enum {
     REGISTRIES_MAX = 1 << 20,
-    KEPT_FREE_PCT = 5 /* for everything else on that disk */
+    KEPT_FREE_PCT = 5 /* kept free for other users of the disk */
 };
 
 static struct err *sync_dir(const char *path)
@@ -34,7 +36,7 @@ struct err *image_store_commit(const struct image_commit_work *w)
     return file_write_durable(w->index_path, 0600, str_of(w->index_text));
 }
 
-/* ---- where images are made ---- */
+/* ---- work directories ---- */
 
 static struct err *give(const char *path, uid_t owner)
 {
@@ -106,7 +108,7 @@ struct err *image_disk_used_pct(const char *dir, int64_t *ret)
     return NULL;
 }
 
-/* ---- what this machine can do ---- */
+/* ---- abilities of this machine ---- */
 
 static struct err *try_shift(const char *dir)
 {
@@ -120,7 +122,7 @@ static struct err *try_shift(const char *dir)
     TRY(dir_make(layer, 0755));
     TRY(give(layer, IMAGE_UID_BASE));
     e = image_root_mount(&r);
-    err_free(image_root_remove(attempt)); /* what is left goes with `dir` */
+    err_free(image_root_remove(attempt)); /* removed with `dir` in any case */
     return e;
 }
 
@@ -130,6 +132,6 @@ bool image_root_can_shift(const char *dir)
     bool can = !e;
 
     err_free(e);
-    err_free(dir_remove(dir)); /* at the next start */
+    err_free(dir_remove(dir)); /* else at the next start */
     return can;
 }

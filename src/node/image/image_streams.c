@@ -1,3 +1,5 @@
+/* image_streams.c - image operations of the reverse stream */
+
 #include "node/image/image_streams.h"
 
 #include "base/map.h"
@@ -7,7 +9,7 @@
 
 enum {
     STREAMS_MAX = 64,
-    PROGRESS_BACKLOG_MAX = 64 << 10, /* past it a reader misses lines */
+    PROGRESS_BACKLOG_MAX = 64 << 10, /* then a slow reader misses lines */
     IMPORT_BACKLOG_MAX = 1 << 20
 };
 
@@ -22,10 +24,10 @@ struct image_stream {
     struct map_handle handle;
     struct image_streams *set;
     uint32_t id;
-    uint64_t serial; /* the id may be another's after it */
+    uint64_t serial; /* a later stream may reuse the id */
     struct image_import *import;
     struct image_pulling *pulling;
-    uint32_t owed; /* bytes of an import whose credit waits */
+    uint32_t owed; /* bytes of an import whose credit is not yet returned */
     struct buf answer;
     uint32_t credit;
     bool is_over;
@@ -33,14 +35,14 @@ struct image_stream {
     char *message;
 };
 
-/* Who asked, when there is no taking the question back. */
+/* The stream of a request that cannot be cancelled. */
 struct asked {
     struct image_streams *set;
     uint32_t id;
     uint64_t serial;
 };
 
-/* ---- their end ---- */
+/* ---- the end of a stream ---- */
 
 static struct image_stream *find(const struct image_streams *set, uint32_t id)
 {
@@ -62,7 +64,7 @@ static void stream_free(struct image_stream *s)
     free(s);
 }
 
-/* Sends what may be sent; the stream may be dead after it. */
+/* Sends as much as credit allows; the stream may be dead afterwards. */
 static void flush(struct image_stream *s)
 {
     const struct stream_out *out = s->set->out;
@@ -105,7 +107,7 @@ static void add_line(struct image_stream *s, json_t *j)
     json_decref(j);
 }
 
-/* ---- the answers ---- */
+/* ---- answers ---- */
 
 static void answer_list(struct image_stream *s)
 {
@@ -230,7 +232,7 @@ static void on_end(void *self, uint32_t id)
         image_import_end(s->import);
 }
 
-/* ---- the questions ---- */
+/* ---- requests ---- */
 
 static struct asked *ask(const struct image_stream *s)
 {
@@ -321,7 +323,7 @@ static void on_cancel_all(void *self)
         stream_free(s);
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 struct image_streams *image_streams_new(struct images *i, const struct stream_out *out)
 {

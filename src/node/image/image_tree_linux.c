@@ -1,3 +1,5 @@
+/* image_tree_linux.c - the files of one layer, made entry by entry */
+
 #include "node/image/image_tree_linux.h"
 
 #include <errno.h>
@@ -29,7 +31,7 @@ static const char whiteout_prefix[] = ".wh.";
 static const char whiteout_reserved[] = ".wh..wh.";
 static const char whiteout_opaque[] = ".wh..wh..opq";
 
-/* What a directory gets when nothing is put into it any more. */
+/* The time of a directory, set once it is complete. */
 struct dir_time {
     char *path;
     struct timespec modified;
@@ -43,7 +45,7 @@ struct image_tree {
     VEC(struct dir_time) dirs;
 };
 
-/* Where an entry goes: a name in an open directory. */
+/* The place of an entry: a name in an open directory. */
 struct place {
     int dir;
     char path[PATH_BYTES_MAX + 1]; /* plain, relative; "" is the root */
@@ -60,7 +62,7 @@ static struct err *failed(const struct place *p, const char *what)
     return err_errno(errno, "layer: '%.300s': %s", p->path, what);
 }
 
-/* ---- finding the place ---- */
+/* ---- places ---- */
 
 static struct err *plain_path(const char *raw, char ret[PATH_BYTES_MAX + 1])
 {
@@ -95,7 +97,7 @@ static int open_below(const struct image_tree *t, const char *path, uint64_t fla
     return (int)syscall(SYS_openat2, t->root, *path ? path : ".", &how, sizeof(how));
 }
 
-/* Directories that the layer does not speak of are root's, as if it had. */
+/* Makes parent directories that the layer does not contain, owned by root. */
 static struct err *make_parents(const struct image_tree *t, const char *path)
 {
     for (size_t size = strcspn(path, "/");; size += 1 + strcspn(path + size + 1, "/")) {
@@ -114,7 +116,7 @@ static struct err *make_parents(const struct image_tree *t, const char *path)
     }
 }
 
-/* The directory `path`. Links in it are followed as long as they stay in the layer. */
+/* Opens the directory `path`, following links within the layer. */
 static struct err *open_dir(const struct image_tree *t, const char *path, int *ret)
 {
     int fd = open_below(t, path, O_PATH | O_DIRECTORY);
@@ -151,9 +153,9 @@ static struct err *find_place(const struct image_tree *t, const char *raw, struc
     }
 }
 
-/* ---- making it ---- */
+/* ---- files ---- */
 
-/* A later entry of the same name takes the place of the earlier one. */
+/* Removes an earlier entry of the same name. */
 static struct err *make_room(const struct place *p)
 {
     if (unlinkat(p->dir, p->name, 0) == 0 || errno == ENOENT)
@@ -170,7 +172,7 @@ static struct err *make_directory(const struct place *p)
     struct stat st = {0};
 
     if (*p->name == '\0')
-        return NULL; /* the root is there */
+        return NULL; /* the root exists */
     if (fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         if (S_ISDIR(st.st_mode))
             return NULL;
@@ -252,9 +254,9 @@ static struct err *refuse_type(const struct place *p, mode_t type)
     return refuse(p, "is no file, directory, link or named pipe");
 }
 
-/* ---- what it is like ---- */
+/* ---- metadata ---- */
 
-/* Attributes of the kernel's or ours are not the image's to set. */
+/* Is the attribute the image's to set? The kernel's and the overlay's are not. */
 static bool is_kept_xattr(const char *name)
 {
     return text_equal(name, "security.capability") ||
@@ -308,7 +310,7 @@ static struct err *set_time(int dir, const char *name, struct timespec modified,
     return NULL;
 }
 
-/* Owner first, as that clears the setuid bit. */
+/* Sets the owner first, as chown clears the setuid bit. */
 static struct err *set_metadata(struct image_tree *t, const struct place *p, mode_t type,
                                 struct archive_entry *entry)
 {
@@ -349,15 +351,16 @@ static struct err *add_whiteout(struct image_tree *t, struct place *p)
         return NULL;
     }
     if (text_starts_with(p->name, whiteout_reserved))
-        return NULL; /* aufs's own notes */
+        return NULL; /* aufs's own metadata */
     if (*hidden == '\0' || text_equal(hidden, ".") || text_equal(hidden, ".."))
         return refuse(p, "is a whiteout of nothing");
     if (mknodat(p->dir, hidden, S_IFCHR | 0600, makedev(0, 0)) < 0 && errno != EEXIST)
-        return failed(p, "make a whiteout"); /* EEXIST: of this layer, which it does not hide */
+        return failed(p, "make a whiteout"); /* EEXIST: an entry of this layer, which the whiteout
+                                                does not hide */
     return NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- the tree ---- */
 
 static struct err *add_at(struct image_tree *t, struct place *p, struct archive *a,
                           struct archive_entry *entry)
@@ -404,7 +407,7 @@ struct err *image_tree_end(struct image_tree *t, int64_t *ret_size_bytes, bool *
         const struct dir_time *d = &t->dirs.at[i - 1];
         AUTO(fd_closep) int fd = open_below(t, d->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 
-        if (fd >= 0) /* it may be something else by now */
+        if (fd >= 0) /* a later entry may have replaced it */
             TRY(set_time(fd, "", d->modified, d->path));
     }
     *ret_size_bytes = t->size_bytes;

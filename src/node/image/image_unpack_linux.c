@@ -1,13 +1,14 @@
 /*
- * image_unpack_linux.c - the role `mete image-unpack`: one image out of an archive, in a sandbox
+ * image_unpack_linux.c - the role `mete image-unpack`: unpacks one image in a sandbox
  *
  *   mete image-unpack DIR tar|dir ARCHITECTURE BYTES [NAME]
  *
- * In DIR stands `known`, the diff ids that are on this machine, a line each; with `dir` the image
- * stands in DIR/in/image as skopeo's transport "dir:" writes it, with `tar` an archive comes by
- * stdin. Layers are made as DIR/layers/N. On stdout come lines of JSON: {"progress":TEXT}, and in
- * the end {"image":...} or {"error":TEXT,"code":N}.
+ * DIR/known lists the diff ids of layers on this machine, one a line. With `dir`, the image is in
+ * DIR/in/image in the format of skopeo's transport "dir:"; with `tar`, an archive comes on stdin.
+ * Layers are unpacked to DIR/layers/N. Output is lines of JSON: {"progress":TEXT}, and last
+ * {"image":...} or {"error":TEXT,"code":N}.
  */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -38,16 +39,16 @@ struct unpack {
     int64_t left_bytes;
     int64_t left_entries;
 
-    /* the image, as it becomes known */
-    const char *blobs; /* what stands before the digits of a blob's name */
+    /* the image, filled step by step */
+    const char *blobs; /* prefix of a blob's name, before the digits */
     char id[IMAGE_DIGEST_SIZE];
     json_t *names;
     struct image_manifest manifest;
-    struct image_archive archive; /* of Docker: paths instead of blobs */
+    struct image_archive archive; /* of a Docker archive: paths instead of blobs */
     struct image_config config;
-    json_t *json; /* what names of `archive` are borrowed from */
+    json_t *json; /* owns the names of `archive` */
     json_t *layers;
-    size_t layer; /* that is being unpacked */
+    size_t layer; /* number of the layer being unpacked */
 };
 
 static void say(json_t *j)
@@ -56,17 +57,17 @@ static void say(json_t *j)
     AUTO_FREE char *text = json_format(line);
 
     if (printf("%s\n", text) < 0 || fflush(stdout) != 0)
-        _exit(1); /* nobody listens */
+        _exit(1); /* the parent is gone */
 }
 
-/* ---- what is in it ---- */
+/* ---- manifests ---- */
 
 static char *blob_name(const struct unpack *u, const char *digest)
 {
     return mem_format("%s%s", u->blobs, digest + strlen("sha256:"));
 }
 
-/* A JSON file, which has the digest `want` if that is given. */
+/* Reads a JSON file, and checks its digest against `want` unless that is NULL. */
 static struct err *read_json(const struct unpack *u, const char *name, const char *want,
                              char ret_digest[IMAGE_DIGEST_SIZE], json_t **ret)
 {
@@ -122,7 +123,7 @@ static struct err *read_manifest(struct unpack *u, const char *name, const char 
     return read_config(u, config, u->manifest.config.digest, u->manifest.n_layers);
 }
 
-/* An OCI layout: index.json, perhaps further indexes, a manifest. */
+/* Reads an OCI layout: index.json, perhaps further indexes, and the manifest. */
 static struct err *read_layout(struct unpack *u)
 {
     AUTO_FREE char *name = mem_strdup("index.json");
@@ -174,7 +175,7 @@ static struct err *read_image(struct unpack *u, bool is_dir)
                    "in it, so it is no image");
 }
 
-/* ---- its layers ---- */
+/* ---- layers ---- */
 
 static bool is_known(const struct unpack *u, const char *diff_id)
 {
@@ -201,7 +202,8 @@ static void on_progress(void *arg, int64_t read_bytes)
     say(json_pack("{s:s}", "progress", text));
 }
 
-/* One that is here is read as well: who brings an image has to have what is in it. */
+/* Unpacks one layer. A layer that the machine has is still read and checked: an importer must own
+ * the content, not only know its digest. */
 static struct err *unpack_layer(struct unpack *u)
 {
     const char *diff_id = u->config.diff_ids[u->layer];
@@ -247,7 +249,7 @@ static struct err *unpack_layers(struct unpack *u)
     return NULL;
 }
 
-/* All of it is on the disk before anybody is told. */
+/* Makes all files durable before the result is reported. */
 static struct err *sync_all(void)
 {
     AUTO(fd_closep) int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -255,7 +257,7 @@ static struct err *sync_all(void)
     return fd < 0 || syncfs(fd) < 0 ? err_errno(errno, "write the layers to the disk") : NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- the role ---- */
 
 static struct err *open_source(struct unpack *u, bool is_dir)
 {
@@ -301,13 +303,13 @@ int image_unpack_main(int argc, char **argv)
 
     if (argc < 5)
         return 2;
-    (void)setlocale(LC_CTYPE, "C.UTF-8"); /* names are bytes for us; libarchive wants to know */
+    (void)setlocale(LC_CTYPE, "C.UTF-8"); /* libarchive needs it for names; here these are bytes */
     u.want = (struct image_choice){.architecture = argv[3], .name = argc > 5 ? argv[5] : NULL};
     u.names = json_array();
     u.layers = json_array();
     e = num_parse_int64(str_of(argv[4]), 0, INT64_MAX, &u.left_bytes);
     if (!e)
-        e = archive_load(); /* files are out of reach in the sandbox */
+        e = archive_load(); /* before the sandbox hides the library */
     if (!e)
         e = image_sandbox_enter(argv[1]);
     if (!e)
@@ -317,5 +319,5 @@ int image_unpack_main(int argc, char **argv)
         say(json_pack("{s:s, s:i}", "error", err_message(e), "code", err_http(e)));
     unpack_done(&u);
     err_free(TAKE(e));
-    _exit(is_done ? 0 : 1); /* what looks for leaks at the end wants /proc, which is not here */
+    _exit(is_done ? 0 : 1); /* skip the leak check, which needs /proc */
 }

@@ -1,3 +1,5 @@
+/* image_user.c - passwd and group lookups */
+
 #include "node/image/image_user.h"
 
 #include <inttypes.h>
@@ -28,7 +30,7 @@ static bool read_id(struct str text, int64_t *ret)
     return !e;
 }
 
-/* False: the line is none; such lines are passed over, as the C library does. */
+/* False: a malformed line, to be skipped, as in the C library. */
 static bool read_passwd(struct str line, struct passwd_entry *ret)
 {
     struct passwd_entry x = {0};
@@ -57,7 +59,7 @@ static bool read_group(struct str line, struct group_entry *ret)
     return true;
 }
 
-/* The first entry of that name, or of that uid where `name` is empty. */
+/* The first entry of that name; with an empty `name`, of that uid. */
 static bool find_passwd(struct str text, struct str name, int64_t uid, struct passwd_entry *ret)
 {
     while (text.at && text.size > 0) {
@@ -116,7 +118,7 @@ static struct err *add_groups(struct str text, struct str name, int64_t id_max, 
     return NULL;
 }
 
-/* The image's own word: "user[:group]", each a name or a number. */
+/* Reads the image's "user[:group]", each a name or a number. */
 static struct err *read_word(const struct image_user *ask, struct str passwd,
                              struct passwd_entry *x)
 {

@@ -1,3 +1,5 @@
+/* images.c - the image store: uses, queries, removal, start */
+
 #include <stdio.h>
 
 #include "base/file.h"
@@ -11,7 +13,7 @@ enum {
     SHORT_ID_MIN = 6
 };
 
-/* ---- who uses what ---- */
+/* ---- uses ---- */
 
 static struct image_use *find_use(const struct images *i, const char *id, const char *pod_uid)
 {
@@ -69,7 +71,7 @@ int64_t images_used_ns(const struct images *i, const char *id)
     return own > told ? own : told;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 static const struct image *find_id(const struct images *i, const char *id)
 {
@@ -129,7 +131,7 @@ const char *images_layer_dir(const struct images *i)
     return i->layer_dir;
 }
 
-/* ---- removing ---- */
+/* ---- removal ---- */
 
 struct removal {
     struct images *images;
@@ -139,7 +141,7 @@ struct removal {
     void *arg;
 };
 
-/* Digest names come with a pull, not from people: the image goes with its last other name. */
+/* Has the image another name? Digest names, which come with a pull, do not keep an image. */
 static bool has_other_name(const json_t *names, const char *name)
 {
     const json_t *item = NULL;
@@ -196,7 +198,7 @@ void images_remove(struct images *i, const char *name, image_done_fn done, void 
     images_commit(i, c);
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 static struct err *read_index(const struct images *i, json_t **ret)
 {
@@ -217,7 +219,7 @@ static struct err *read_index(const struct images *i, json_t **ret)
     return NULL;
 }
 
-/* Images whose layers somebody removed by hand are not there. */
+/* Drops images whose layers were removed by hand. */
 static void drop_broken(const struct images *i, json_t *index)
 {
     json_t *images = json_object_get(index, "images");
@@ -243,7 +245,7 @@ static void drop_broken(const struct images *i, json_t *index)
     json_decref(image_index_sweep(index));
 }
 
-/* What a start before this one had not finished. */
+/* Removes directories that an interrupted process has left. */
 static struct err *discard_leftovers(struct images *i, const char *dir, const json_t *index)
 {
     AUTO(json_freep) json_t *known = json_object();
@@ -268,7 +270,7 @@ static struct err *begin(struct images *i)
     struct err *e;
 
     TRY(dir_make(i->dir, 0700));
-    /* Below an idmapped mount it is nobody's, so only what all may do with it can be done. */
+    /* Below an idmapped mount, its owner is unmapped, so only the rights for all count. */
     TRY(dir_make(i->layer_dir, 0711));
     TRY(dir_make(i->work_dir, 0700));
     e = read_index(i, &index);

@@ -1,3 +1,5 @@
+/* pull_secrets.c - registry credentials from imagePullSecrets */
+
 #include "node/image/pull_secrets.h"
 
 #include "base/mem.h"
@@ -15,7 +17,7 @@ void pull_login_done(struct pull_login *l)
     *l = (struct pull_login){0};
 }
 
-/* "https://index.docker.io/v1/" is "docker.io". */
+/* Normalizes a key: "https://index.docker.io/v1/" is "docker.io". */
 static struct str place_of(const char *key)
 {
     struct str s = str_of(key);
@@ -33,7 +35,7 @@ static struct str place_of(const char *key)
     return s;
 }
 
-/* How much of the image's repository the key names; 0: another's. */
+/* The size of the key's prefix of the image's repository; 0: no prefix. */
 static size_t fit_of(const char *key, const struct image_name *image)
 {
     struct str place = place_of(key);
@@ -49,7 +51,7 @@ static bool is_plain(const char *text)
     return text && *text && strlen(text) <= LOGIN_MAX && !strpbrk(text, "\r\n");
 }
 
-/* "auth" is base64 of USER:PASSWORD, and stands before the two by themselves. False: no login. */
+/* Reads "auth", base64 of USER:PASSWORD, else "username" and "password". False: no login. */
 static bool read_login(const json_t *entry, struct pull_login *ret)
 {
     const char *auth = json_text(entry, "auth");

@@ -1,3 +1,5 @@
+/* root.c - struct root, and the paths of device nodes */
+
 #include "node/image/root.h"
 
 #include <inttypes.h>

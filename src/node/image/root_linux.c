@@ -1,4 +1,5 @@
-/* What is read in a root is the image's: nothing in it is followed out of it. See root.h. */
+/* root_linux.c - makes the root of an attempt, and reads its user without leaving the root */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -11,10 +12,10 @@
 #include "base/mem.h"
 #include "node/image/root.h"
 
-/* ---- read ---- */
+/* ---- reading ---- */
 
-/* A regular file below `root`; links stay in it. It is looked at before it is opened: a fifo or a
- * device of the image's is not. */
+/* Opens a regular file below `root`; links stay inside. Checks the type before opening, so that no
+ * fifo or device of the image is opened. */
 static struct err *open_inside(int root, const char *path, int *ret)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
@@ -48,7 +49,7 @@ static struct err *read_all(int fd, const char *path, struct buf *ret)
     return NULL;
 }
 
-/* A missing one is empty. */
+/* A missing file reads as empty. */
 static struct err *read_inside(int root, const char *path, struct buf *ret)
 {
     AUTO(fd_closep) int fd = -1;
@@ -65,8 +66,8 @@ static struct err *read_inside(int root, const char *path, struct buf *ret)
 }
 
 /*
- * What the runtime mounts on, and makes links and devices in. Not every runtime that is about looks
- * at what it steps on: runc 1.1.5 makes the links of /dev wherever a link /dev leads.
+ * Checks the directories in which the runtime mounts, and makes links and devices. Some runtimes do
+ * not check them: runc 1.1.5 makes the links of /dev wherever a symlink /dev leads.
  */
 static struct err *check_dirs(int root)
 {
@@ -102,7 +103,7 @@ static struct err *look_into(struct root *r)
                            (struct str){group.at, group.size}, &r->found);
 }
 
-/* ---- made ---- */
+/* ---- making ---- */
 
 static struct err *make_device(const char *dir, const struct root_device *d)
 {
@@ -119,7 +120,7 @@ static struct err *make_device(const char *dir, const struct root_device *d)
     return chmod(path, 0666) < 0 ? err_errno(errno, "change the mode of %s", path) : NULL;
 }
 
-/* Only who runs in the pod's user namespace comes through `roots`. */
+/* Only processes in the pod's user namespace may enter `roots`. */
 static struct err *make_parent(const struct root *r)
 {
     AUTO_FREE char *parent = mem_strdup(r->dir);

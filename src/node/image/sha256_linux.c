@@ -1,3 +1,5 @@
+/* sha256_linux.c - SHA-256 by libcrypto */
+
 #include "node/image/sha256_linux.h"
 
 #include <openssl/evp.h>
@@ -9,7 +11,7 @@ struct sha256 {
     EVP_MD_CTX *context;
 };
 
-/* With memory and a digest that every build of libcrypto has, these do not fail. */
+/* The calls fail only without memory: every build of libcrypto has SHA-256. */
 static void must(int ok)
 {
     if (ok != 1)

@@ -1,3 +1,5 @@
+/* crilog.c - lines of the CRI log format */
+
 #include "node/log/crilog.h"
 
 static bool cut_word(struct str *rest, struct str *ret)
@@ -16,7 +18,7 @@ static bool read_line(struct str line, struct crilog_line *ret)
         return false;
     tag = str_cut(&rest, ' ');
     ret->is_stderr = str_equal(stream, STR("stderr"));
-    /* Tags may be several, with colons between them; the first says whether the line is whole. */
+    /* Of several tags, separated by colons, the first tells whether the line is partial. */
     ret->is_partial = str_equal(tag, STR("P")) || str_starts_with(tag, STR("P:"));
     if (!ret->is_stderr && !str_equal(stream, STR("stdout")))
         return false;

@@ -1,3 +1,5 @@
+/* log_dirs_linux.c - watches on log directories, by inotify */
+
 #include <errno.h>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -71,5 +73,5 @@ struct err *log_dirs_add(struct log_dirs *d, const char *dir, int *ret_number)
 
 void log_dirs_remove(struct log_dirs *d, int number)
 {
-    (void)inotify_rm_watch(d->fd, number); /* it went with its directory, or goes now */
+    (void)inotify_rm_watch(d->fd, number); /* fails if the directory is gone */
 }

@@ -1,3 +1,5 @@
+/* log_file_linux.c - reads and inotify watches of one log file */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,7 +80,7 @@ static void on_event(void *arg, int fd, bool readable, bool writable)
     (void)readable;
     (void)writable;
     while (read(fd, events, sizeof(events)) > 0)
-        continue; /* what was written is seen in the file */
+        continue; /* discards events; the file itself has the new bytes */
     f->fn(f->arg);
 }
 

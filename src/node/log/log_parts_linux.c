@@ -1,3 +1,5 @@
+/* log_parts_linux.c - the parts of one log on disk */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -26,7 +28,7 @@ static int by_number(const void *a, const void *b)
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* "0.log.7" of "0.log"; false: another file. */
+/* Reads 7 from "0.log.7" for "0.log"; false: another file. */
 static bool read_number(const char *name, struct str base, int64_t *ret)
 {
     struct str s = str_of(name);
@@ -63,7 +65,7 @@ static void read_old_parts(const char *dir, struct str base, char **names, size_
         qsort(ret->list.at, ret->list.n, sizeof(*ret->list.at), by_number);
 }
 
-/* The file that is being written, last: under its own name, also where it has two. */
+/* Adds the file being written as the last part, under its own name even if it has a link. */
 static struct err *add_newest(const char *path, struct log_parts *p)
 {
     struct log_part *last = p->list.n > 0 ? &p->list.at[p->list.n - 1] : NULL;
@@ -105,8 +107,8 @@ static struct err *read_once(const char *path, struct log_parts *ret)
     return NULL;
 }
 
-/* A part that was cut off after the names were read would be missing, and its number given to
- * what follows it: then they are read again. */
+/* If conmon rotates after the names were read, a part would be missing and its number given to the
+ * next: so reads again when the file being written has changed. */
 struct err *log_parts_read(const char *path, struct log_parts *ret)
 {
     struct log_parts found = {0};
@@ -126,7 +128,7 @@ struct err *log_parts_read(const char *path, struct log_parts *ret)
     return err_new(ERR_UNAVAILABLE, "%s changes too quickly", path);
 }
 
-/* ---- what stays ---- */
+/* ---- changes ---- */
 
 static struct err *remove_oldest(const struct log_parts *p, size_t n)
 {
@@ -136,8 +138,8 @@ static struct err *remove_oldest(const struct log_parts *p, size_t n)
     return NULL;
 }
 
-/* First the oldest goes, then the newest gets its name: conmon may begin anew between any two
- * steps, and never finds more than `keep` names. */
+/* Removes before linking: conmon may rotate between any two steps, and at most `keep` names exist
+ * at any time. */
 struct err *log_parts_keep(const char *path, size_t keep)
 {
     struct log_parts p = {0};
@@ -168,7 +170,7 @@ struct err *log_parts_remove(const char *path)
         e = dir_remove(name);
     }
     if (!e)
-        e = dir_remove(path); /* last: without it the others would not be found again */
+        e = dir_remove(path); /* last: log_parts_read needs it to find the others */
     log_parts_done(&p);
     return e;
 }

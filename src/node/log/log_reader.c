@@ -1,8 +1,11 @@
 /*
- * A place is a part (by number and inode) and an offset. The next part is looked for only where the
- * present one is no longer the one that is written, and is read to its end once more before it is
- * left: conmon has closed it by then.
+ * log_reader.c - reads the parts of one log in order
+ *
+ * A position is a part (by number and inode) and an offset. The reader moves to the next part only
+ * after conmon has begun it, and first reads the present part once more to its end: conmon has
+ * closed that by then.
  */
+
 #include "node/log/log_reader.h"
 
 #include "base/mem.h"
@@ -12,7 +15,7 @@
 
 enum {
     CHUNK = 65536,
-    STEPS_MAX = 64 /* of a tail: its lines may be long */
+    STEPS_MAX = 64 /* in log_reader_tail, whose lines may be long */
 };
 
 struct log_reader {
@@ -21,7 +24,7 @@ struct log_reader {
     int64_t number;
     uint64_t inode;
     int64_t offset;
-    bool is_closed; /* nobody writes this part any more */
+    bool is_closed; /* conmon has closed this part */
 
     bool is_seeking; /* backwards, for the last lines */
     int64_t seek_at;
@@ -30,14 +33,14 @@ struct log_reader {
     bool is_end_seen;
 
     int64_t since_ns;
-    bool is_inside_line; /* a part of a line was read */
-    bool is_skipped;     /* and it began before `since_ns` */
-    char *chunk;         /* in a step */
+    bool is_inside_line; /* a part of the present line was read */
+    bool is_skipped;     /* the present line began before `since_ns` */
+    char *chunk;         /* buffer of a step */
 };
 
 /* ---- parts ---- */
 
-/* ERR_NOT_FOUND: it was cut off or removed meanwhile; the parts are to be read again. */
+/* ERR_NOT_FOUND: the part was renamed or removed meanwhile; list the parts again. */
 static struct err *open_part(struct log_reader *r, const struct log_part *part)
 {
     struct log_file *file = NULL;
@@ -56,7 +59,7 @@ static struct err *open_part(struct log_reader *r, const struct log_part *part)
     return NULL;
 }
 
-/* The first stamp in a part; INT64_MAX where it has none. */
+/* The first stamp in a part; INT64_MAX: none. */
 static int64_t first_stamp(const struct log_part *part)
 {
     struct log_file *file = NULL;
@@ -74,11 +77,12 @@ static int64_t first_stamp(const struct log_part *part)
         e = stamp_parse(line.stamp, &stamp_ns);
     }
     log_file_free(file);
-    err_free(e); /* nothing to go by */
+    err_free(e); /* no stamp */
     return stamp_ns;
 }
 
-/* Where reading begins: the last part for the last lines, else the one in which `since_ns` lies. */
+/* The part to begin with: the last part for the last lines, else the part that contains `since_ns`.
+ */
 static size_t first_part(const struct log_reader *r, const struct log_parts *p)
 {
     size_t i = p->list.n - 1;
@@ -126,7 +130,7 @@ static struct err *seek_before(struct log_reader *r)
     log_parts_done(&p);
     if (e && err_code(e) != ERR_NOT_FOUND)
         return e;
-    if (e || !before) { /* that is the oldest */
+    if (e || !before) { /* the oldest part left */
         err_free(e);
         r->is_seeking = false;
         r->offset = 0;
@@ -136,7 +140,7 @@ static struct err *seek_before(struct log_reader *r)
     return NULL;
 }
 
-/* A last line without its end is a line too. */
+/* Counts a last line without line end. */
 static size_t count_open_line(struct str bytes)
 {
     const char *end = bytes.size > 1 ? memrchr(bytes.at, '\n', bytes.size - 1) : NULL;
@@ -148,7 +152,7 @@ static size_t count_open_line(struct str bytes)
     return taken > 0 && line.is_partial ? 1 : 0;
 }
 
-/* One chunk nearer to the begin of the last lines. */
+/* Seeks one chunk back, towards the begin of the last lines. */
 static struct err *seek_chunk(struct log_reader *r)
 {
     int64_t from = r->seek_at > CHUNK ? r->seek_at - CHUNK : 0;
@@ -164,8 +168,8 @@ static struct err *seek_chunk(struct log_reader *r)
     if (size > 0 && !r->is_end_seen)
         r->seen_lines = count_open_line((struct str){r->chunk, size});
     r->is_end_seen = r->is_end_seen || size > 0;
-    /* What begins before the chunk is looked at with the next one; a line without end in a whole
-     * chunk is taken in pieces. */
+    /* A line that begins before the chunk counts with the next chunk; a line longer than a chunk is
+     * taken in pieces. */
     first = from > 0 ? memchr(r->chunk, '\n', size) : NULL;
     if (first && first + 1 < r->chunk + size)
         kept = (size_t)(first - r->chunk) + 1;
@@ -188,14 +192,15 @@ static bool is_wanted(struct log_reader *r, const struct crilog_line *line)
     if (r->since_ns == 0)
         return true;
     if (!r->is_inside_line) {
-        err_free(stamp_parse(line->stamp, &stamp_ns)); /* a line without a stamp is shown */
+        err_free(stamp_parse(line->stamp, &stamp_ns)); /* shows lines without a stamp */
         r->is_skipped = stamp_ns < r->since_ns;
     }
     r->is_inside_line = line->is_partial;
     return !r->is_skipped;
 }
 
-/* How many bytes of the chunk were used; `*ret_goes_on` is false when `fn` wants no more. */
+/* Gives the lines of the chunk to `fn`; returns the bytes used. `*ret_goes_on` false: `fn` wants no
+ * more. */
 static size_t give_lines(struct log_reader *r, size_t size, log_line_fn fn, void *arg,
                          bool *ret_goes_on)
 {
@@ -207,7 +212,7 @@ static size_t give_lines(struct log_reader *r, size_t size, log_line_fn fn, void
         size_t taken = 0;
 
         crilog_read((struct str){r->chunk + used, size - used}, &line, &taken);
-        if (taken == 0 && used == 0 && size == CHUNK) { /* longer than any that conmon writes */
+        if (taken == 0 && used == 0 && size == CHUNK) { /* longer than any line of conmon's */
             line = (struct crilog_line){.text = {r->chunk, size}, .is_partial = true};
             taken = size;
         }
@@ -220,7 +225,7 @@ static size_t give_lines(struct log_reader *r, size_t size, log_line_fn fn, void
     return used;
 }
 
-/* At the end of a part: is there another, or will there be? */
+/* At the end of a part: moves to the next part, if any. */
 static struct err *step_on(struct log_reader *r, enum log_step *ret)
 {
     struct log_parts p = {0};
@@ -235,9 +240,9 @@ static struct err *step_on(struct log_reader *r, enum log_step *ret)
     if (next && r->is_closed)
         e = open_part(r, next);
     else if (next)
-        r->is_closed = true; /* its last bytes may have come since it was read */
+        r->is_closed = true; /* conmon may have added bytes since the last read */
     log_parts_done(&p);
-    if (e && err_code(e) == ERR_NOT_FOUND) { /* it is being removed, or has just been cut */
+    if (e && err_code(e) == ERR_NOT_FOUND) { /* being removed, or just rotated */
         err_free(TAKE(e));
         *ret = LOG_END;
     }
@@ -332,6 +337,6 @@ char *log_reader_tail(const char *path, int64_t max_lines, size_t max_bytes)
     for (int i = 0; !e && i < STEPS_MAX && step == LOG_MORE; i++)
         e = log_reader_step(r, keep_line, &t, &step);
     log_reader_free(r);
-    err_free(e); /* what was read until then */
+    err_free(e); /* keep the lines read so far */
     return buf_steal(&t.text);
 }

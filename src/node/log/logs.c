@@ -1,3 +1,5 @@
+/* logs.c - log streams over the reverse stream, within their credit */
+
 #include "node/log/logs.h"
 
 #include <inttypes.h>
@@ -11,12 +13,12 @@
 
 enum {
     STREAMS_MAX = 1024,
-    CHUNKS_A_TURN = 16, /* then the loop sees to others */
+    CHUNKS_A_TURN = 16, /* then other work of the loop gets its turn */
     CREDIT_MAX = 1 << 30,
 };
 
 static const int64_t LOOK_NS =
-    200 * NS_PER_MS; /* whether its container lives, or its file is there */
+    200 * NS_PER_MS; /* poll: does the container live, does the file exist? */
 
 struct logs {
     struct logs_options o;
@@ -37,9 +39,9 @@ struct log_stream {
     int64_t limit_bytes; /* -1: none */
     int64_t since_ns;    /* 0: all */
     struct log_reader *reader;
-    bool is_inside_line; /* a part of a line went out */
+    bool is_inside_line; /* a part of the present line was sent */
     bool is_done;        /* the limit is reached */
-    struct buf out;      /* text that waits for credit */
+    struct buf out;      /* text waiting for credit */
     uint32_t credit;
     struct loop_timer *timer;
 };
@@ -74,9 +76,9 @@ static struct log_stream *find(struct logs *l, uint32_t id)
     return s;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
-/* True when everything has left. */
+/* Sends text as far as credit allows. True: all of it was sent. */
 static bool flush(struct log_stream *s)
 {
     const struct stream_out *out = s->logs->o.out;
@@ -93,7 +95,7 @@ static bool flush(struct log_stream *s)
     return s->out.size == 0;
 }
 
-/* False when the limit is reached. */
+/* Appends text. False: the limit is reached. */
 static bool put(struct log_stream *s, struct str text)
 {
     if (s->limit_bytes >= 0 && (int64_t)text.size > s->limit_bytes)
@@ -104,7 +106,7 @@ static bool put(struct log_stream *s, struct str text)
     return s->limit_bytes != 0;
 }
 
-/* The time of a line as the kubelet prints it: in UTC, with all of its digits. */
+/* Appends the time of a line in the kubelet's form: UTC, with all digits. */
 static bool put_stamp(struct log_stream *s, struct str stamp)
 {
     char text[STAMP_TEXT_SIZE];
@@ -131,7 +133,7 @@ static bool put_line(void *arg, const struct crilog_line *line)
     return goes_on;
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static bool is_over(const struct log_stream *s)
 {
@@ -148,11 +150,11 @@ enum turn {
     TURN_DEAD
 };
 
-/* One chunk of lines into `out`. */
+/* Reads one chunk of lines into `out`. */
 static struct err *read_chunk(struct log_stream *s, enum turn *ret)
 {
     bool may_grow =
-        s->follows && !is_over(s); /* asked before the read: else the end may be missed */
+        s->follows && !is_over(s); /* before the read, else the last lines may be missed */
     enum log_step step = LOG_END;
 
     *ret = TURN_DEAD;
@@ -216,7 +218,7 @@ static struct err *take_turn(struct log_stream *s, enum turn *ret)
             TRY(open_file(s, ret));
         } else {
             if (!flush(s)) {
-                *ret = TURN_WAIT; /* for credit, or for the connection */
+                *ret = TURN_WAIT; /* until credit or `drained` comes */
                 return NULL;
             }
             TRY(read_chunk(s, ret));
@@ -244,15 +246,15 @@ static void stream_turn(void *arg)
         return;
     }
     if (s->out.size > 0)
-        return;    /* credit, or the drained connection, goes on */
-    if (s->reader) /* else by the timer */
+        return;    /* continues with credit or `drained` */
+    if (s->reader) /* without a reader, the timer looks */
         err_free(log_reader_watch(s->reader, s->logs->o.loop, stream_turn, s));
     loop_timer_set(s->timer, LOOK_NS);
 }
 
-/* ---- the whole ---- */
+/* ---- the service ---- */
 
-/* "sinceTime" or "sinceSeconds", by this machine's clock; 0: neither. */
+/* The time of "sinceTime" or "sinceSeconds" by this machine's clock; 0: neither. */
 static int64_t since_ns(const struct logs *l, const json_t *question)
 {
     const char *stamp = json_text(question, "sinceTime");
@@ -305,7 +307,7 @@ static void logs_credit(void *self, uint32_t id, uint32_t bytes)
     struct log_stream *s = find(self, id);
 
     if (!s)
-        return; /* it has ended, and the other side does not know yet */
+        return; /* the stream has ended, unknown to the other side yet */
     s->credit = bytes > CREDIT_MAX - s->credit ? CREDIT_MAX : s->credit + bytes;
     loop_timer_set(s->timer, 0);
 }
@@ -329,7 +331,7 @@ static void logs_drained(void *self)
             loop_timer_set(s->timer, 0);
 }
 
-/* A container started or ended: those who follow look again. */
+/* A container started or ended: followed logs may have ended or begun. */
 static void logs_look(void *arg)
 {
     struct logs *l = arg;

@@ -1,4 +1,5 @@
-/* rotation.c - has the old parts of running containers' logs removed: see rotation.h */
+/* rotation.c - watches the logs of running containers, and removes old parts */
+
 #include "node/log/rotation.h"
 
 #include "base/log.h"
@@ -9,22 +10,22 @@
 #include "node/log/log_parts.h"
 #include "node/runtime/last_words.h"
 
-/* Where a watch is missing, and for last words that grow. */
+/* The poll of logs without a watch, and of growing termination messages. */
 static const int64_t LOOK_NS = NS_PER_SEC;
 
-/* The log of an attempt that runs. */
+/* The log of a running attempt. */
 struct kept {
     struct map_handle handle;
     char *log;
     char *words;
-    int dir; /* of the watch; -1: none */
+    int dir; /* number of the watched directory; -1: none */
     bool is_running;
-    bool is_failing; /* that was told */
-    bool is_busy;    /* the worker has it */
-    bool is_wanted;  /* once more after that */
+    bool is_failing; /* the log has the failure */
+    bool is_busy;    /* a job is in the worker */
+    bool is_wanted;  /* run another job after it */
 };
 
-/* One look at the files of a log, in the worker. */
+/* A job of the worker: one rotation of a log. */
 struct keeping {
     struct rotation *r;
     char *log;
@@ -34,7 +35,7 @@ struct keeping {
 
 struct rotation {
     struct rotation_options o;
-    struct log_dirs *dirs; /* NULL: the machine has none left */
+    struct log_dirs *dirs; /* NULL: no inotify instance was left */
     struct loop_timer *timer;
     struct kept *all;
 };
@@ -55,7 +56,7 @@ static void on_kept(void *message, const struct err *e)
     struct kept *k = NULL;
 
     map_find_text(handle, m->r->all, m->log, k);
-    if (e && err_code(e) != ERR_NOT_FOUND && !(k && k->is_failing)) /* not found: not there yet */
+    if (e && err_code(e) != ERR_NOT_FOUND && !(k && k->is_failing)) /* not found: not yet created */
         LOG(WARN, "log cannot be kept", S("log", m->log), E(e));
     if (k) {
         k->is_failing = e != NULL;
@@ -98,7 +99,7 @@ static void watch(struct rotation *r, struct kept *k)
 
 static void kept_free(struct rotation *r, struct kept *k)
 {
-    bool is_shared = false; /* with the next attempt of its container */
+    bool is_shared = false; /* with the container's next attempt */
     struct kept *other = NULL;
     struct kept *next = NULL;
 
@@ -137,7 +138,7 @@ static void look(void *arg)
         k->is_running = false;
     pods_each_log(r->o.pods, see, r);
     map_each (handle, r->all, k, next) {
-        watch(r, k); /* before the file is looked at: what comes then is told */
+        watch(r, k); /* before the first rotation, so that no new file is missed */
         keep(r, k);
         if (!k->is_running)
             kept_free(r, k);
@@ -177,7 +178,7 @@ void rotation_free(struct rotation *r)
         return;
     pods_unlisten(r->o.pods, r);
     while (r->all)
-        kept_free(r, r->all); /* NOLINT(clang-analyzer-unix.Malloc): it leaves the map */
+        kept_free(r, r->all); /* NOLINT(clang-analyzer-unix.Malloc): removed from the map */
     log_dirs_free(r->dirs);
     loop_timer_free(r->timer);
     free(r);

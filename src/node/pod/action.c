@@ -1,3 +1,5 @@
+/* action.c - the actions of probes and hooks */
+
 #include "node/pod/action.h"
 
 #include <inttypes.h>
@@ -7,19 +9,19 @@
 #include "base/stamp.h"
 
 enum {
-    OUTPUT_MAX = 1024 /* of a command, in an Event */
+    OUTPUT_MAX = 1024 /* of a command's output in an Event */
 };
 
-static const int64_t PING_NS = 30 * NS_PER_SEC; /* where nothing else is said */
+static const int64_t PING_NS = 30 * NS_PER_SEC; /* default timeout */
 
 struct action {
-    struct loop_timer *timer; /* of a sleep, and for what is known at once */
+    struct loop_timer *timer; /* for a sleep, and for results known at once */
     struct exec *exec;
     struct ping *ping;
-    char *command; /* for people */
+    char *command; /* for display */
     bool hides_output;
     struct buf output;
-    enum action_result result; /* when the timer comes */
+    enum action_result result; /* reported by the timer */
     char *message;
     action_done_fn done;
     void *arg;
@@ -135,7 +137,7 @@ static void on_ping_end(void *arg, const struct err *e, int status)
     }
 }
 
-/* By number, or by the name of one of the container's. */
+/* Finds a port by number, or by its name in the container. */
 static struct err *find_port(const json_t *container, const json_t *port, int64_t *ret)
 {
     const char *name = json_string_value(port);

@@ -1,4 +1,5 @@
-/* From "its turn has come" to the runtime's create. */
+/* container_create.c - the creation of a container, from its turn to the runtime's create */
+
 #include <inttypes.h>
 
 #include "base/file.h"
@@ -59,7 +60,7 @@ static void on_root_removed(void *message, const struct err *e)
     free(m);
 }
 
-/* What the attempt before wrote: it has ended, so nobody stands on it. */
+/* Removes the root of the attempt before, which has ended. */
 static void remove_root(const struct pod *p, const struct container *c)
 {
     struct root_removal *m = mem_alloc(sizeof(*m));
@@ -69,8 +70,8 @@ static void remove_root(const struct pod *p, const struct container *c)
     worker_give(p->set->o.worker, work_root_removal, on_root_removed, m);
 }
 
-/* An attempt and its log live until the next but one: its status and `logs --previous` want them.
- */
+/* Removes the attempt two before this one. The attempt before stays with its log, for the status
+ * and `kubectl logs --previous`. */
 static void remove_older(struct pod *p, const struct container *c)
 {
     struct runtime *r = p->set->o.runtime;
@@ -90,7 +91,7 @@ static void remove_older(struct pod *p, const struct container *c)
     }
 }
 
-/* The runtime's refusal: as if the container had ended at once, as the kubelet shows it. */
+/* After a refusal by the runtime, the container ends at once, as in the kubelet. */
 static void container_refused(struct pod *p, struct container *c, const struct err *e)
 {
     int64_t now = loop_wall_ns(p->set->o.loop);
@@ -108,7 +109,7 @@ static void container_refused(struct pod *p, struct container *c, const struct e
     pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", err_message(e));
 }
 
-/* ---- created ---- */
+/* ---- after the creation ---- */
 
 struct striking {
     char *dir;
@@ -132,7 +133,7 @@ static void on_struck(void *message, const struct err *e)
     free(m);
 }
 
-/* What it mounts is its own now. */
+/* Removes the stage: the container has its own mounts now. */
 static void strike_stage(const struct pod *p, const struct container *c)
 {
     struct striking *m = NULL;
@@ -201,10 +202,10 @@ static void refuse(struct pod *p, struct container *c, const struct err *e)
     container_refuse(p, c, config_reason(e), err_message(e));
     c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
     if (err_code(e) == ERR_NOT_FOUND)
-        p->preparation = PREP_NONE; /* the missing key may come: fetched anew */
+        p->preparation = PREP_NONE; /* fetch again: the missing key may come */
 }
 
-/* Its input and terminal, for those who attach. */
+/* Sets stdin and terminal, for attached clients. */
 static void set_streams(const json_t *container, json_t *config, struct runtime_create *create)
 {
     create->has_stdin = json_bool(container, "stdin", false);
@@ -237,7 +238,7 @@ static void create_in(struct pod *p, struct container *c, const struct root *roo
     r->ops->create(r->self, &create, on_created, pending_new(p, c));
 }
 
-/* ---- what stands before it: the root of an image, mounts ---- */
+/* ---- root and mounts ---- */
 
 struct rooting {
     struct pending *pending;
@@ -274,7 +275,7 @@ static void on_rooted(void *message, const struct err *e)
     struct container *c = pending_take(m->pending, &p);
 
     if (c && c->state == CONTAINER_CREATING) {
-        c->state = CONTAINER_WAITING; /* nothing was created yet */
+        c->state = CONTAINER_WAITING; /* not created yet */
         if (e && !p->is_stopping)
             refuse(p, c, e);
         else if (!p->is_stopping)

@@ -1,7 +1,8 @@
 /*
- * The image of a container's next attempt: there already, or pulled as imagePullPolicy says, with
- * the kubelet's reasons, Events and back-off.
+ * container_image.c - the image of a container's next attempt: present, or pulled by
+ * imagePullPolicy, with the kubelet's reasons, Events and back-off
  */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -11,18 +12,18 @@
 
 static const int64_t BACKOFF_NS = 10 * NS_PER_SEC;
 static const int64_t BACKOFF_MAX_NS = 300 * NS_PER_SEC;
-/* How long an error shows before it becomes a back-off, as between two rounds of the kubelet. */
+/* The time that an error shows before it becomes a back-off, as between two kubelet syncs. */
 static const int64_t SHOWN_NS = 2 * NS_PER_SEC;
 static const int64_t LOOK_AGAIN_NS = 10 * NS_PER_SEC;
 
-/* Who asked for a pull, by name: pod and container may be others at the answer. */
+/* The container of a pull, by name: the pod or container may be gone at the answer. */
 struct container_pull {
     struct pods *set;
     char *uid;
     char *container;
     char *name;
     int64_t begun_ns;
-    void *handle; /* of the pull */
+    void *handle; /* from image_source.pull */
 };
 
 static void add_event(struct pod *p, const struct container *c, const char *type,
@@ -43,9 +44,9 @@ static int64_t now_ns(const struct pod *p)
     return loop_now_ns(p->set->o.loop);
 }
 
-/* ---- it is there ---- */
+/* ---- a present image ---- */
 
-/* What the server shows as imageID: the digest that a registry knows it by, or its own id. */
+/* The imageID in the pod's status: the digest in a registry, or else the image's own id. */
 static const char *reference_of(const struct image *image)
 {
     const json_t *item = NULL;
@@ -72,7 +73,7 @@ static void take_image(struct pod *p, struct container *c, const struct image *i
     s->use(s->arg, image->id, p->uid);
 }
 
-/* ---- it is not ---- */
+/* ---- a missing image ---- */
 
 static void wait_for(struct pod *p, struct container *c, const char *reason, const char *message,
                      int64_t delay_ns)
@@ -105,8 +106,8 @@ static void refuse_absent(struct pod *p, struct container *c, const char *name)
     wait_for(p, c, "ErrImageNeverPull", text, LOOK_AGAIN_NS);
 }
 
-/* The Event is the kubelet's; the container tells the last error and the time of the next try, too.
- */
+/* Sends the kubelet's Event; the waiting message also has the last error and the time of the next
+ * pull. */
 static void back_off(struct pod *p, struct container *c, const char *name)
 {
     AUTO_FREE char *text = mem_format("Back-off pulling image \"%s\"", name);
@@ -115,7 +116,7 @@ static void back_off(struct pod *p, struct container *c, const char *name)
     char next[STAMP_TEXT_SIZE];
 
     if (text_equal(c->wait_reason, "ImagePullBackOff")) {
-        c->not_before_ns = c->pull_at_ns; /* told already, to the second */
+        c->not_before_ns = c->pull_at_ns; /* the message has that second already */
         return;
     }
     add_event(p, c, "Normal", "BackOff", text);
@@ -230,7 +231,7 @@ void container_image_done(struct container *c)
     c->image_ref = NULL;
 }
 
-/* One that was found on the machine goes on with the image it has. */
+/* A container found on the machine keeps its image. */
 void container_image_adopt(struct pod *p, struct container *c, const json_t *intent)
 {
     const struct image_source *s = p->set->o.images;
@@ -246,7 +247,7 @@ void container_image_adopt(struct pod *p, struct container *c, const json_t *int
     s->use(s->arg, id, p->uid);
 }
 
-/* ---- deciding ---- */
+/* ---- the decision ---- */
 
 static bool is_ready(const struct pod *p, const struct container *c)
 {

@@ -1,3 +1,5 @@
+/* events.c - the queue of Events about pods */
+
 #include "node/pod/events.h"
 
 #include <stdio.h>
@@ -11,12 +13,12 @@
 
 enum {
     QUEUE_MAX = 1024,
-    KNOWN_MAX = 1024,   /* events that can be counted on; older ones begin anew */
-    BUCKETS_MAX = 1024, /* as many reasons of containers; older ones begin anew */
+    KNOWN_MAX = 1024,   /* Events whose count can be raised; older ones are posted anew */
+    BUCKETS_MAX = 1024, /* one a reason of a container; older ones begin full */
     BURST = 25
 };
 
-static const int64_t DELAY_NS = 200 * NS_PER_MS; /* a job's start goes first */
+static const int64_t DELAY_NS = 200 * NS_PER_MS; /* starts of pods go first */
 static const int64_t RETRY_NS = NS_PER_SEC;
 static const int64_t RETRY_MAX_NS = 30 * NS_PER_SEC;
 static const int64_t REFILL_NS = 300 * NS_PER_SEC;
@@ -29,15 +31,15 @@ struct event {
     bool is_patch;
 };
 
-/* An Event that was told. */
+/* A posted Event. */
 struct known {
     struct map_handle handle;
-    char *key; /* all that makes two the same */
+    char *key; /* the identity: equal for repeated Events */
     char *path;
     int64_t count;
 };
 
-/* How many more of one reason may be told now. */
+/* A token bucket for Events of one reason. */
 struct bucket {
     struct map_handle handle;
     char *key;
@@ -51,7 +53,7 @@ struct events {
     char *node;
     struct event *queue;
     size_t n;
-    struct known *known; /* in order of their first use, as: */
+    struct known *known; /* in order of first use, as: */
     struct bucket *buckets;
     struct client_call *call;
     struct loop_timer *timer;
@@ -95,7 +97,7 @@ static void bucket_free(struct events *e, struct bucket *b)
     free(b);
 }
 
-/* The server has forgotten it: the next one is told as new. */
+/* The server no longer has the Event: its next repetition is posted as new. */
 static void forget(struct events *e, const char *path)
 {
     struct known *k = NULL;
@@ -121,7 +123,8 @@ static void on_posted(void *arg, const struct err *e, const struct client_reply 
     }
     if (reply->status >= 300 && events->queue->is_patch)
         forget(events, events->queue->path);
-    if (reply->status >= 300 && reply->status != 404) { /* 404: it, or its namespace, is gone */
+    /* 404: the Event or its namespace is gone. */
+    if (reply->status >= 300 && reply->status != 404) {
         AUTO(err_freep) struct err *why = client_reply_error(reply);
 
         LOG(WARN, "event refused", E(why));
@@ -212,7 +215,7 @@ static json_t *make(const struct events *e, const json_t *pod, const char *conta
     return event;
 }
 
-/* ---- told before, and too often ---- */
+/* ---- repeated Events ---- */
 
 static bool may_tell(struct events *e, const char *key)
 {

@@ -1,3 +1,5 @@
+/* pinger_linux.c - pings by libcurl */
+
 #include <inttypes.h>
 #include <strings.h>
 
@@ -17,25 +19,26 @@ enum {
 struct crowd;
 
 /*
- * One transfer. libcurl's callbacks only note; what was noted is told after libcurl returned.
+ * One transfer. libcurl's callbacks only take notes; results are reported after libcurl has
+ * returned.
  */
 struct curl_ping {
     struct ping ping; /* first */
     struct crowd *crowd;
     CURL *easy;
     struct curl_slist *headers;
-    char *url;   /* as asked first */
-    char *shown; /* the same for people */
+    char *url;   /* of the first request */
+    char *shown; /* the same for display */
     char detail[CURL_ERROR_SIZE];
     bool is_http;
-    bool is_enough; /* of the body: the status is all that counts */
+    bool is_enough; /* stop in the body: only the status counts */
     size_t head_size;
     size_t body_size;
     unsigned n_redirects;
     int64_t until_ns;
     ping_done_fn done;
     void *arg;
-    struct err *refused; /* it could not begin */
+    struct err *refused; /* the transfer could not begin */
     bool is_over;
     bool is_dead;
     CURLcode result;
@@ -44,7 +47,7 @@ struct curl_ping {
 };
 
 struct crowd {
-    struct pinger pinger; /* what the user holds */
+    struct pinger pinger; /* the caller's handle */
     struct loop *loop;
     struct curl_pump *pump;
     struct loop_timer *refusals;
@@ -56,7 +59,7 @@ static void ping_free(struct curl_ping *p)
 {
     LIST_REMOVE(p->crowd->pings, p);
     (void)sym_curl_multi_remove_handle(curl_pump_multi(p->crowd->pump),
-                                       p->easy); /* also when it was never added */
+                                       p->easy); /* harmless if never added */
     sym_curl_easy_cleanup(p->easy);
     sym_curl_slist_free_all(p->headers);
     err_free(p->refused);
@@ -65,10 +68,10 @@ static void ping_free(struct curl_ping *p)
     free(p);
 }
 
-/* ---- what libcurl brings ---- */
+/* ---- libcurl's callbacks ---- */
 
-/* The body is of no interest, but one that never ends is no answer. */
-/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl says how it looks */
+/* Skips the body; an endless body runs into the timeout. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl's signature */
 static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 {
     struct curl_ping *p = arg;
@@ -79,7 +82,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
     return p->is_enough ? 0 : size * n;
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl says how it looks */
+/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl's signature */
 static size_t take_header(char *bytes, size_t size, size_t n, void *arg)
 {
     struct curl_ping *p = arg;
@@ -97,7 +100,7 @@ static long status_of(const struct curl_ping *p)
     return status;
 }
 
-/* In the words that people know from the kubelet. */
+/* The error in the kubelet's words. */
 static struct err *failure_of(const struct curl_ping *p)
 {
     const char *why = p->detail[0] ? p->detail : sym_curl_easy_strerror(p->result);
@@ -114,7 +117,7 @@ static struct err *failure_of(const struct curl_ping *p)
     if (p->result == CURLE_WRITE_ERROR)
         return err_new(ERR_TOO_LARGE, "%s%s%s%s: the head of the answer has more than %d bytes",
                        verb, quote, p->shown, quote, (int)HEAD_MAX);
-    (void)sym_curl_easy_getinfo(p->easy, CURLINFO_OS_ERRNO, &number); /* 0 where it does not know */
+    (void)sym_curl_easy_getinfo(p->easy, CURLINFO_OS_ERRNO, &number); /* 0: unknown */
     if (p->result == CURLE_COULDNT_CONNECT && number != 0) {
         AUTO(err_freep)
         struct err *e = err_errno((int)number, "%s%s%s%s: connect", verb, quote, p->shown, quote);
@@ -152,7 +155,7 @@ static bool same_host(const char *from, const char *to)
     return is_same;
 }
 
-/* Asks where the answer points to; false: the answer counts as it is. */
+/* Follows a redirect. False: none, or to another host; the answer counts. */
 static bool follow(struct curl_ping *p)
 {
     CURLM *multi = curl_pump_multi(p->crowd->pump);
@@ -201,7 +204,7 @@ static void tell_end(struct curl_ping *p)
 
     if (!e && follow(p))
         return;
-    p->is_dead = true; /* for the user it is, and its cancel does nothing more */
+    p->is_dead = true; /* for the caller; a cancel does nothing more */
     p->done(p->arg, e, e ? 0 : (int)status_of(p));
 }
 
@@ -212,7 +215,7 @@ static void turn(void *arg)
 
     c->is_busy = true;
     collect_ends(c);
-    for (p = c->pings; p; p = p->next) /* nothing is removed while busy */
+    for (p = c->pings; p; p = p->next) /* no ping is removed while busy */
         if (p->is_over && !p->is_dead)
             tell_end(p);
     c->is_busy = false;
@@ -223,7 +226,7 @@ static void turn(void *arg)
 
 /* ---- begin and end ---- */
 
-/* An IPv6 address is written in brackets. */
+/* The URL of a question; an IPv6 address gets brackets. */
 static char *make_url(const struct ping_question *q)
 {
     bool is_bare6 = strchr(q->host, ':') != NULL && q->host[0] != '[';
@@ -274,7 +277,7 @@ static struct err *prepare(struct curl_ping *p, const struct ping_question *q)
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_PROXY, "");
-    SET(CURLOPT_SSL_VERIFYPEER, 0L); /* as the kubelet: a probe asks for life, not for identity */
+    SET(CURLOPT_SSL_VERIFYPEER, 0L); /* as in the kubelet: a probe checks life, not identity */
     SET(CURLOPT_SSL_VERIFYHOST, 0L);
     SET(CURLOPT_HTTPHEADER, p->headers);
     SET(CURLOPT_ERRORBUFFER, p->detail);
@@ -282,7 +285,7 @@ static struct err *prepare(struct curl_ping *p, const struct ping_question *q)
     SET(CURLOPT_WRITEDATA, p);
     SET(CURLOPT_HEADERFUNCTION, take_header);
     SET(CURLOPT_HEADERDATA, p);
-    SET(CURLOPT_FRESH_CONNECT, 1L); /* a listener that is gone must show */
+    SET(CURLOPT_FRESH_CONNECT, 1L); /* no reuse: a closed listener must fail the probe */
     SET(CURLOPT_FORBID_REUSE, 1L);
     SET(CURLOPT_CONNECT_ONLY, q->is_http ? 0L : 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)(q->timeout_ns / NS_PER_MS) + 1L);

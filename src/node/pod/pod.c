@@ -1,8 +1,11 @@
 /*
- * One step looks at the whole pod: must it stop, which container is due, what does the server not
- * know yet, what can be forgotten. Callbacks of the runtime name pod and container by their names,
- * as both may be others when they come.
+ * pod.c - the step of a pod
+ *
+ * One step looks at the whole pod: must the pod stop, which container is due, which status is
+ * unsent, what can be removed? Callbacks of the runtime find pod and container by name, as both may
+ * be gone by then.
  */
+
 #include "node/pod/pod.h"
 
 #include <inttypes.h>
@@ -12,13 +15,13 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 
-/* The kubelet's crash loop: at once, then 10 s doubling to 5 min; forgotten after 10 min of
- * running. */
+/* The kubelet's crash loop back-off: none, then 10 s doubling to 5 min; reset after running for 10
+ * min. */
 static const int64_t BACKOFF_NS = 10 * NS_PER_SEC;
 static const int64_t BACKOFF_MAX_NS = 300 * NS_PER_SEC;
 static const int64_t BACKOFF_RESET_NS = 600 * NS_PER_SEC;
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 struct container *pod_container(struct pod *p, const char *name)
 {
@@ -88,7 +91,7 @@ static int64_t now_ns(const struct pod *p)
     return loop_now_ns(p->set->o.loop);
 }
 
-/* ---- who calls back ---- */
+/* ---- pending calls ---- */
 
 struct pending *pending_new(const struct pod *p, const struct container *c)
 {
@@ -153,7 +156,7 @@ void container_changed(struct pod *p, struct container *c, const struct runtime_
 {
     switch (found->state) {
     case RUNTIME_INTENDED:
-        c->state = CONTAINER_WAITING; /* the same attempt: its program has not run */
+        c->state = CONTAINER_WAITING; /* the same attempt again: its program has not run */
         break;
     case RUNTIME_CREATING:
         c->state = CONTAINER_CREATING;
@@ -186,7 +189,8 @@ static void on_started(void *arg, const struct err *e)
     if (!c)
         return;
     if (c->state == CONTAINER_STARTING) {
-        c->state = CONTAINER_RUNNING; /* also after an error: it may run, its end will be told */
+        c->state = CONTAINER_RUNNING; /* also after an error: the program may run, and on_change
+                                         reports its end */
         c->started_ns = loop_wall_ns(p->set->o.loop);
     }
     text = mem_format("Started container %s", c->name);
@@ -217,7 +221,7 @@ static bool wants_restart(const struct pod *p, const struct container *c)
     return true;
 }
 
-/* The next attempt, after the one that is proven over. */
+/* Begins the next attempt; the one before has certainly ended. */
 static void container_again(struct pod *p, struct container *c)
 {
     int64_t ran_ns = c->end.finished_ns - c->end.started_ns;
@@ -243,7 +247,7 @@ static void container_again(struct pod *p, struct container *c)
     c->state = CONTAINER_WAITING;
 }
 
-/* True when nothing more is to come from this container. */
+/* Steps a container. True: it is done for good. */
 static bool container_step(struct pod *p, struct container *c)
 {
     if (c->state == CONTAINER_ENDED) {
@@ -284,7 +288,7 @@ static void step_run(struct pod *p)
     p->is_ended = is_over;
 }
 
-/* ---- leaving ---- */
+/* ---- removal ---- */
 
 static void on_attempt_removed(void *arg, const struct err *e)
 {
@@ -349,13 +353,12 @@ static void remove_rest(struct pod *p)
     worker_give(p->set->o.worker, unprepare, on_unprepared, u);
 }
 
-/* Forgets a pod that the server has no more: its attempts, then its directories. */
-/* The newest attempt and the one before; older ones went when those were made. */
+/* Removes the newest attempt and the one before; older attempts went when these were created. */
 static void remove_attempts(struct pod *p)
 {
     struct runtime *r = p->set->o.runtime;
 
-    p->are_attempts_gone = true; /* unless one of them says otherwise */
+    p->are_attempts_gone = true; /* until a removal fails */
     for (size_t i = 0; i < p->n_containers; i++) {
         struct container *c = &p->containers[i];
 
@@ -368,6 +371,7 @@ static void remove_attempts(struct pod *p)
     }
 }
 
+/* Forgets a pod that the server no longer has: removes its attempts, then its directories. */
 static void step_forget(struct pod *p)
 {
     if (!pod_has_ended(p) || p->n_removing > 0 || p->is_unpreparing || p->n_fetching > 0 ||
@@ -387,7 +391,7 @@ static bool was_any_created(const struct pod *p)
     return false;
 }
 
-/* A deleted pod: its last status first, then it goes. */
+/* Deletes a deleted pod's object, once the server has its last status. */
 static void step_deleted(struct pod *p)
 {
     if (!pod_is_deleted(p) || p->is_gone || p->is_deleting || p->is_delete_done || !p->is_ended ||
@@ -407,7 +411,7 @@ static void earlier(int64_t *at_ns, int64_t other_ns)
         *at_ns = other_ns;
 }
 
-/* When this container has something to do without an event. */
+/* The time of the container's next action without an event; 0: none. */
 static int64_t container_due_ns(const struct pod *p, const struct container *c)
 {
     int64_t kill_at_ns = container_kill_at_ns(p, c);
@@ -464,7 +468,7 @@ void pod_step(struct pod *p)
     set_timer(p);
     p->is_stepping = false;
     if (p->is_gone)
-        step_forget(p); /* last: it may free the pod */
+        step_forget(p); /* last, as it may free the pod */
 }
 
 /* ---- birth and death ---- */

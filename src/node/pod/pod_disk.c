@@ -1,9 +1,12 @@
 /*
- * What pods take of this machine's disk, against the limits of their manifests: emptyDir.sizeLimit,
- * resources.limits.ephemeral-storage of a container (what it writes to its root, and its logs) and
- * of the pod (these sums, and its emptyDirs on disk). Measured in turns by a worker of its own, as
- * walking a large tree takes a while; what is over goes, in the kubelet's words.
+ * pod_disk.c - disk limits of pods
+ *
+ * The limits: emptyDir.sizeLimit, resources.limits.ephemeral-storage of a container (the writable
+ * layer of its root, and its logs) and of the pod (all containers, and emptyDirs on disk). A
+ * separate worker measures the pods in turns, as a walk over a large tree takes long. A pod over a
+ * limit is evicted, in the kubelet's words.
  */
+
 #include <inttypes.h>
 
 #include "base/mem.h"
@@ -26,7 +29,7 @@ struct disk_item {
     int64_t bytes;
 };
 
-/* One pod's turn. */
+/* The measurement of one pod. */
 struct disk_turn {
     struct pods *set;
     struct err *(*measure)(const char *path, struct disk_usage *ret);
@@ -47,7 +50,7 @@ static void turn_free(struct disk_turn *t)
 
 /* ---- limits ---- */
 
-/* -1: none. `*ret_text` is as the manifest says it. */
+/* A limit in bytes; -1: none. `*ret_text` is its text in the manifest. */
 static int64_t read_limit(const json_t *value, const char **ret_text)
 {
     struct quantity q = {0};
@@ -84,7 +87,7 @@ static bool has_limits(const struct pod *p)
     return false;
 }
 
-/* ---- judged ---- */
+/* ---- verdicts ---- */
 
 static void add(int64_t *sum, int64_t bytes)
 {
@@ -120,7 +123,7 @@ static char *judge_volumes(const struct pod *p, const struct disk_turn *t)
     return NULL;
 }
 
-/* The pod's limit is the sum of its containers', where any has one. */
+/* Checks the pod's limit: the sum of its containers' limits, if any has one. */
 static char *judge_pod(const struct pod *p, const struct disk_turn *t)
 {
     char text[QUANTITY_TEXT_SIZE];
@@ -158,7 +161,7 @@ static char *judge_containers(const struct pod *p, const struct disk_turn *t)
     return NULL;
 }
 
-/* Why it goes, or NULL: in the order that the kubelet looks. */
+/* The reason for an eviction, checked in the kubelet's order; NULL: none. */
 static char *judge(const struct pod *p, const struct disk_turn *t)
 {
     char *why = judge_volumes(p, t);
@@ -168,12 +171,12 @@ static char *judge(const struct pod *p, const struct disk_turn *t)
     return why ? why : judge_containers(p, t);
 }
 
-/* ---- measured ---- */
+/* ---- measurements ---- */
 
 static void measure_next(struct pods *set);
 
-/* In the worker. What cannot be measured for being too deep counts as endless; what is not there,
- * or cannot be read now, as nothing: the next turn comes. */
+/* In the worker. A tree too deep to measure counts as endless; a missing or unreadable tree counts
+ * as empty until the next turn. */
 static struct err *measure(void *message)
 {
     struct disk_turn *t = message;
@@ -194,7 +197,7 @@ static void on_measured(void *message, const struct err *e)
     struct pod *p = pods_find(set, t->uid);
     AUTO_FREE char *why = NULL;
 
-    (void)e; /* measure has none */
+    (void)e; /* measure never fails */
     if (p && p->object && !p->is_stopping && !p->is_ended)
         why = judge(p, t);
     if (why)
@@ -243,7 +246,8 @@ static bool is_measured(const struct pod *p)
            has_limits(p);
 }
 
-/* The next pod of this round that has limits; after the last one, a new round in a while. */
+/* Measures the next pod of this round that has limits; after the last, sets the timer of the next
+ * round. */
 static void measure_next(struct pods *set)
 {
     if (!set->o.disk_worker)

@@ -1,4 +1,5 @@
-/* A container while it runs: postStart, then its probes; and what it leaves behind. */
+/* pod_live.c - running containers: postStart, probes, termination messages */
+
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -39,7 +40,7 @@ bool container_hook_begin(struct pod *p, struct container *c, const char *name, 
     if (!hook)
         return false;
     c->pod = p;
-    place.hides_output = true; /* it may hold secrets, and events have many readers */
+    place.hides_output = true; /* the output may contain secrets, and Events have many readers */
     c->hook = action_new(&place, hook, timeout_ns, done, c);
     return true;
 }
@@ -138,7 +139,7 @@ void container_step_live(struct pod *p, struct container *c)
         container_step_stop(p, c);
 }
 
-/* ---- what is left ---- */
+/* ---- the end ---- */
 
 void container_read_words(struct pod *p, struct container *c)
 {
@@ -160,7 +161,7 @@ void container_read_words(struct pod *p, struct container *c)
         c->end.message = TAKE(words);
 }
 
-/* Nothing of an attempt that is over goes on. */
+/* Ends hooks and probes of an ended attempt. */
 void container_calm(struct container *c)
 {
     container_hook_cancel(c);
@@ -178,7 +179,7 @@ void container_calm(struct container *c)
     c->term_until_ns = 0;
 }
 
-/* What the server was told of it before this node began anew still holds. */
+/* Takes over the state that the server knew before a restart of the node process. */
 void container_remember(struct pod *p, struct container *c, const json_t *status)
 {
     const char *known = json_text(status, "containerID");

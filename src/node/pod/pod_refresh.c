@@ -1,11 +1,12 @@
 /*
- * Volumes of a running pod that follow what they show: ConfigMaps, Secrets, the pod's labels and
- * annotations, tokens that end.
+ * pod_refresh.c - updates the volumes of a running pod: ConfigMaps, Secrets, the pod's labels and
+ * annotations, expiring tokens
  *
- * A plan is made of the newest that is known and given to the worker, which writes what differs;
- * while one is written, changes wait. What a plan lacks (a ConfigMap that was deleted) leaves the
- * files as they are, with an Event, as in the kubelet.
+ * A refresh plans the volumes from the newest objects and gives the plan to the worker, which
+ * writes the differences; further changes wait for the next plan. If an object of the plan is
+ * missing (a ConfigMap was deleted), the files stay, and an Event tells, as in the kubelet.
  */
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -16,7 +17,7 @@
 static const int64_t RETRY_NS = 5 * NS_PER_SEC;
 static const int64_t RETRY_MAX_NS = 60 * NS_PER_SEC;
 enum {
-    TOKEN_RENEW_PCT = 80 /* of its life */
+    TOKEN_RENEW_PCT = 80 /* of the token's life */
 };
 
 struct token {
@@ -29,7 +30,7 @@ struct token {
 
 struct followed {
     char *ref;
-    struct ref_watch *watch; /* NULL: there are too many */
+    struct ref_watch *watch; /* NULL: too many watches */
 };
 
 struct refresh {
@@ -37,7 +38,7 @@ struct refresh {
     VEC(struct followed) followed;
     VEC(struct token) tokens; /* of fixed length after refresh_new */
     struct loop_timer *timer;
-    int64_t retry_at_ns; /* of a write that failed; 0: none */
+    int64_t retry_at_ns; /* after a failed write; 0: none */
     bool is_dirty;
     bool is_writing;
     bool is_failure_told;
@@ -45,7 +46,7 @@ struct refresh {
 
 static void run(struct refresh *r);
 
-/* ---- when ---- */
+/* ---- timer ---- */
 
 static void set_timer(struct refresh *r)
 {
@@ -63,7 +64,7 @@ static void set_timer(struct refresh *r)
 
 /* ---- tokens ---- */
 
-/* 80 % of what is left of its life, from now. */
+/* The time of renewal, after 80 % of the rest of the token's life. */
 static int64_t renewal_ns(const struct pod *p, const json_t *token)
 {
     const char *text = json_text_at(token, "status", "expirationTimestamp", NULL);
@@ -130,7 +131,7 @@ static void on_timer(void *arg)
     run(r);
 }
 
-/* ---- writing ---- */
+/* ---- writes ---- */
 
 struct writing {
     struct pods *set;
@@ -175,7 +176,7 @@ static void give_to_worker(struct refresh *r, struct volumes *v)
     worker_give(w->set->o.worker, write_volumes, on_written, w);
 }
 
-/* ---- planning ---- */
+/* ---- plans ---- */
 
 static bool is_known(const struct refresh *r)
 {
@@ -188,7 +189,7 @@ static bool is_known(const struct refresh *r)
     return true;
 }
 
-/* What the watches have becomes what the pod's next containers see in their variables, too. */
+/* Copies the watched objects into the pod's refs, which later containers use for variables, too. */
 static void take_refs(const struct refresh *r)
 {
     for (size_t i = 0; i < r->followed.n; i++) {
@@ -198,7 +199,7 @@ static void take_refs(const struct refresh *r)
         if (object)
             (void)json_object_set(r->pod->refs, f->ref, object);
         else if (f->watch)
-            (void)json_object_del(r->pod->refs, f->ref); /* absent is as good */
+            (void)json_object_del(r->pod->refs, f->ref); /* fails if absent */
     }
 }
 
@@ -244,7 +245,7 @@ static void run(struct refresh *r)
     set_timer(r);
 }
 
-/* ---- its life ---- */
+/* ---- begin and end ---- */
 
 static bool has_live_field(const json_t *items)
 {

@@ -1,4 +1,5 @@
-/* What a pod needs before its first container: ConfigMaps, Secrets, volumes, users. */
+/* pod_start.c - preparation of a pod: ConfigMaps, Secrets, volumes, users */
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -15,9 +16,10 @@
 static const int64_t RETRY_NS = NS_PER_SEC;
 static const int64_t RETRY_MAX_NS = 10 * NS_PER_SEC;
 
-/* ---- failing ---- */
+/* ---- failures ---- */
 
-/* What the manifest asks for and cannot have, or what is not there yet, is the configuration's. */
+/* The waiting reason for an error: a wrong manifest or a missing object is a configuration error.
+ */
 const char *config_reason(const struct err *e)
 {
     return err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_FORBIDDEN
@@ -47,7 +49,7 @@ static void refuse_all(struct pod *p, const char *reason, const struct err *e)
     p->retry_at_ns = loop_now_ns(p->set->o.loop) + p->retry_ns;
 }
 
-/* ---- the worker's part ---- */
+/* ---- work for the worker ---- */
 
 void preparation_free(struct preparation *p)
 {
@@ -95,7 +97,7 @@ static void on_made(void *message, const struct err *e)
     free(m->uid);
     free(m);
     if (p) {
-        pod_refresh_again(p); /* of what was fetched before its watches told newer */
+        pod_refresh_again(p); /* the watches may have newer objects than were fetched */
         pod_step(p);
     }
 }
@@ -115,7 +117,8 @@ static bool has_images(const struct pod *p)
     return false;
 }
 
-/* Containers of images have users of their own; those of the image `host` are users of the host. */
+/* Containers of images get a user namespace; containers of the image `host` run as users of the
+ * host. */
 struct err *pod_find_userns(struct pod *p, bool *ret_has, uint32_t *ret_base)
 {
     *ret_has = has_images(p) && !json_bool_at(p->object, "spec", "hostUsers", NULL);
@@ -129,7 +132,7 @@ static struct err *plan_userns(struct pod *p, struct preparation *ret)
     return pod_find_userns(p, &ret->has_userns, &ret->uid_base);
 }
 
-/* Every container's user, in the order of p->containers, and the volumes. */
+/* Plans the users of all containers, in the order of p->containers, and the volumes. */
 static struct err *plan(struct pod *p, struct preparation *ret)
 {
     ret->dir = mem_format("%s/pods/%s", p->set->o.dir, p->uid);
@@ -184,7 +187,7 @@ static void on_fetched(void *arg, const struct err *e, const struct client_reply
     if (!failed)
         failed = json_parse(reply->body, &object);
     if (failed && err_code(failed) == ERR_NOT_FOUND)
-        err_free(TAKE(failed)); /* whether that matters is said by who needs it */
+        err_free(TAKE(failed)); /* a missing object fails later, if it is needed */
     if (p && object)
         (void)json_object_set(p->refs, f->ref, object);
     if (p && failed && !p->fetch_error)

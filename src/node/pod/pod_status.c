@@ -1,4 +1,6 @@
-/* A pod's status, and its way to the server: coalesced, one patch at a time, until acknowledged. */
+/* pod_status.c - a pod's status, sent to the server: coalesced, one patch at a time, until
+ * acknowledged */
+
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -35,7 +37,7 @@ static int64_t read_stamp(const json_t *object, const char *key)
     const char *text = json_text(object, key);
     int64_t stamp_ns = 0;
 
-    err_free(stamp_parse(str_of(text ? text : ""), &stamp_ns)); /* none: not known */
+    err_free(stamp_parse(str_of(text ? text : ""), &stamp_ns)); /* absent: unknown */
     return stamp_ns;
 }
 
@@ -88,13 +90,13 @@ void container_end_read(const json_t *terminated, struct container_end *ret)
         ret->attempt = ret->attempt * 10 + (*at - '0');
 }
 
-/* Not before its postStart is over, as the kubelet shows it. */
+/* Does the status show `running`? As in the kubelet, only after postStart. */
 static bool is_running(const struct container *c)
 {
     return c->state == CONTAINER_RUNNING && c->is_begun;
 }
 
-/* Before its probes begin nobody has asked it. */
+/* `started` of the status: false until the probes begin. */
 static bool has_started(const struct container *c)
 {
     return is_running(c) && c->are_probes_begun && probes_have_started(c->probes);
@@ -184,7 +186,8 @@ static struct tally tally_of(const struct pod *p)
         t.has_run = t.has_run || is_running(c) || is_ended || c->last.is_set;
         t.has_failed = t.has_failed || !is_ended || c->end.code != 0;
     }
-    for (size_t i = 0; i < p->n_containers; i++) /* mains that ran prove the init containers */
+    /* A main container that ran proves that the init containers succeeded. */
+    for (size_t i = 0; i < p->n_containers; i++)
         if (!p->containers[i].is_init && t.has_run && !t.has_init_failed)
             t.is_initialized = true;
     return t;
@@ -210,7 +213,7 @@ static const json_t *find_condition(const json_t *status, const char *type)
     return NULL;
 }
 
-/* The time of the last change stays while the value does. */
+/* Adds a condition; lastTransitionTime stays while the status does. */
 static void add_condition(const struct pod *p, json_t *conditions, const char *type, bool is_true,
                           const char *reason, const char *message)
 {
@@ -235,8 +238,8 @@ static void add_condition(const struct pod *p, json_t *conditions, const char *t
     (void)json_array_append_new(conditions, condition);
 }
 
-/* Who keeps a pod that runs, or is to run, from being ready or initialized; NULL: nobody. The
- * caller frees it. */
+/* The message of Ready or Initialized that lists the unready containers; NULL: none. The caller
+ * frees it. */
 static char *unready_text(const struct pod *p, bool is_init)
 {
     struct buf out = {0};
@@ -274,7 +277,7 @@ static void put_conditions(const struct pod *p, json_t *status, const struct tal
     const json_t *item = NULL;
     size_t i = 0;
 
-    /* A merge patch replaces the list: those of others go with it as they are. */
+    /* A merge patch replaces the whole list, so it contains the conditions of other clients. */
     json_array_foreach (json_at(p->object, "status", "conditions", NULL), i, item) {
         const char *type = json_text(item, "type");
 
@@ -323,7 +326,7 @@ static json_t *make_status(const struct pod *p)
     return status;
 }
 
-/* ---- its way ---- */
+/* ---- sending ---- */
 
 static bool is_final(const json_t *status)
 {
@@ -357,7 +360,7 @@ static void on_patched(void *arg, const struct err *e, const struct client_reply
 
     p->call = NULL;
     if (!failed || err_code(failed) == ERR_NOT_FOUND) {
-        acknowledged(p); /* not found: the informer is about to say so */
+        acknowledged(p); /* not found: the informer will report the deletion */
     } else {
         LOG(WARN, "pod status was not taken", S("pod", p->name), E(failed));
         back_off(p);
@@ -367,7 +370,7 @@ static void on_patched(void *arg, const struct err *e, const struct client_reply
     pod_step(p);
 }
 
-/* What the containers' last attempts used: the server writes it into their rows. */
+/* Adds the usage of the containers' last attempts, which the server writes into their rows. */
 static void put_usage(const struct pod *p, json_t *metadata)
 {
     AUTO(json_freep) json_t *usage = json_object();
@@ -404,7 +407,7 @@ static void send_patch(struct pod *p)
     client_send(p->set->o.client, &r, on_patched, p, &p->call);
 }
 
-/* While a pod is merely being made nobody needs to hear of it: its start is what is waited for. */
+/* Is the status of a pod in creation withheld? Its start follows soon, and saves a patch. */
 static bool is_quiet(const struct pod *p, int64_t now_ns)
 {
     if (!text_equal(json_text(p->status, "phase"), "Pending"))

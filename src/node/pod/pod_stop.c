@@ -1,8 +1,11 @@
 /*
- * How containers are ended: preStop, SIGTERM, SIGKILL, all of a pod or one alone (a probe or
- * postStart failed). preStop counts against the grace period; after it there are always 2 s for
- * SIGTERM, as in the kubelet, unless everything is to go at once.
+ * pod_stop.c - ending containers: preStop, SIGTERM, SIGKILL
+ *
+ * Ends all containers of a pod, or one alone (a probe or postStart failed). preStop counts against
+ * the grace period. After preStop, SIGTERM always gets at least 2 s, as in the kubelet, unless the
+ * end is forced.
  */
+
 #include <signal.h>
 
 #include "base/log.h"
@@ -11,7 +14,7 @@
 #include "node/pod/pod.h"
 
 static const int64_t KILL_AGAIN_NS = 2 * NS_PER_SEC;
-static const int64_t EVICTION_GRACE_NS = NS_PER_SEC; /* the kubelet's, for local storage */
+static const int64_t EVICTION_GRACE_NS = NS_PER_SEC; /* as in the kubelet for local storage */
 static const int64_t TERM_MIN_NS = 2 * NS_PER_SEC;
 
 enum {
@@ -41,7 +44,7 @@ static int64_t deletion_grace_s(const struct pod *p)
                     GRACE_DEFAULT_S);
 }
 
-/* What is left of a deletion's grace; never more than was asked, whatever the clocks say. */
+/* The rest of a deletion's grace; at most the requested grace, even if clocks differ. */
 static int64_t deletion_grace_ns(const struct pod *p)
 {
     const char *stamp = json_text_at(p->object, "metadata", "deletionTimestamp", NULL);
@@ -60,13 +63,13 @@ bool pod_is_deleted(const struct pod *p)
     return json_text_at(p->object, "metadata", "deletionTimestamp", NULL) != NULL;
 }
 
-/* Nobody waits for preStop or SIGTERM. */
+/* Is the end forced, without preStop and SIGTERM? */
 static bool is_forced(const struct pod *p)
 {
     return p->is_gone || (pod_is_deleted(p) && deletion_grace_s(p) <= 0);
 }
 
-/* SIGKILL after `left_ns`; a later call can only make it sooner. */
+/* Begins to end the pod, with SIGKILL after `left_ns`; a later call can only shorten that. */
 static void stop(struct pod *p, int64_t left_ns)
 {
     int64_t at_ns = now_ns(p) + left_ns;
@@ -158,7 +161,7 @@ static void announce(struct pod *p, struct container *c)
     c->was_announced = true;
     c->is_begun = true;
     probes_end_liveness(c->probes);
-    container_hook_cancel(c); /* of postStart: the end is more urgent */
+    container_hook_cancel(c); /* cancels a postStart */
     pod_events_add(p->set->events, p->object, c->name, "Normal", "Killing",
                    c->end_text ? c->end_text : text);
 }
@@ -183,7 +186,7 @@ static void on_pre_stop(void *arg, enum action_result result, const char *messag
     pod_step(p);
 }
 
-/* True while SIGTERM has to wait for it. */
+/* Must SIGTERM wait for preStop? */
 static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
 {
     int64_t left_ns = container_kill_at_ns(p, c) - now_ns(p);
@@ -212,7 +215,7 @@ void container_step_stop(struct pod *p, struct container *c)
     bool is_late = now_ns(p) >= container_kill_at_ns(p, c);
 
     if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
-        return; /* its callback comes here again */
+        return; /* its callback calls pod_step again */
     if (c->state == CONTAINER_RUNNING) {
         announce(p, c);
         if (!c->was_told_to_end && pre_stop_goes_on(p, c, is_late))

@@ -1,4 +1,5 @@
-/* What a pod's volumes and variables are made of. */
+/* pod_volumes.c - input for a pod's volumes and variables */
+
 #include "base/mem.h"
 #include "node/pod/pod.h"
 
@@ -15,7 +16,7 @@ struct env_input pod_env_input(const struct pod *p, const json_t *container)
                               .memory_bytes = o->host->memory_bytes};
 }
 
-/* The uid on this machine that all containers run as, where the manifest says so. */
+/* The host uid of all containers, if the manifest sets one runAsUser for all. */
 static bool find_common_uid(const struct pod *p, uint32_t uid_base, uid_t *ret)
 {
     const json_t *of_pod = json_at(p->object, "spec", "securityContext", "runAsUser", NULL);

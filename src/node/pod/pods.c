@@ -1,3 +1,5 @@
+/* pods.c - the set of a node's pods, and the events that change them */
+
 #include <inttypes.h>
 
 #include "base/list.h"
@@ -13,7 +15,7 @@ static const int64_t QUIET_NS = NS_PER_SEC;
 static const int64_t BACKOFF_FIRST_S = 10;
 static const int64_t BACKOFF_LAST_S = 300;
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 struct pod *pods_find(struct pods *set, const char *uid)
 {
@@ -152,7 +154,7 @@ static struct pod *pod_new(struct pods *set, const char *uid, const char *ns, co
     return p;
 }
 
-/* How long the next crash would wait, were all the earlier ones crashes. */
+/* The back-off of the next crash, if all attempts before crashed. */
 static int64_t backoff_of(int64_t attempt)
 {
     int64_t seconds = attempt > 0 ? BACKOFF_FIRST_S : 0;
@@ -184,8 +186,8 @@ static void copy_end(const struct container_end *from, struct container_end *to)
 }
 
 /*
- * What the server remembers and this machine does not: the attempt before; and an attempt that was
- * here and of which nothing is left, which may have run and is not run again.
+ * Restores from the pod's status what this machine has lost: the end of the attempt before; and an
+ * attempt without a trace here, which may have run and is not started again.
  */
 static void recall(struct pod *p, struct container *c, bool was_found)
 {
@@ -256,7 +258,7 @@ static void free_found(struct container *found, size_t n)
     free(found);
 }
 
-/* The containers of the spec, init first; those that were found here keep their state. */
+/* Makes the containers of the spec, init containers first; adopted containers keep their state. */
 static void set_containers(struct pod *p)
 {
     static const char *const lists[] = {"initContainers", "containers"};
@@ -300,7 +302,7 @@ static void on_removed(void *arg, const struct err *e)
         LOG(WARN, "older attempt could not be removed", E(e));
 }
 
-/* The newest attempt of a container counts; of the one before its end is kept. */
+/* Adopts the newest attempt of a container; keeps the end of the attempt before. */
 static void adopt_attempt(struct pods *set, struct pod *p, const struct runtime_container *found)
 {
     const char *name = json_text(found->intent, "container");
@@ -341,7 +343,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
         const char *name = json_text(intent, "pod");
         struct pod *p = uid ? pods_find(set, uid) : NULL;
 
-        if (found[i].state != RUNTIME_ENDED) /* of those there are many: one a finished pod */
+        if (found[i].state != RUNTIME_ENDED) /* ended attempts are many: those of finished pods */
             LOG(INFO, "container found", S("id", found[i].id), U("state", found[i].state));
         if (!uid || !json_text(intent, "container"))
             continue;
@@ -351,7 +353,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
     }
 }
 
-/* ---- the runtime's word ---- */
+/* ---- events of the runtime ---- */
 
 static void on_change(void *arg, const struct runtime_container *found)
 {
@@ -370,11 +372,11 @@ static void on_change(void *arg, const struct runtime_container *found)
         LOG(INFO, "container ended", S("id", found->id), U("code", found->exit.code));
     pod_step(p);
     pods_tell(set);
-    if (is_freed) /* somebody may wait for its gpus */
+    if (is_freed) /* another pod may wait for its gpus */
         step_waiting(set);
 }
 
-/* ---- the server's word ---- */
+/* ---- objects of the server ---- */
 
 static struct err *check_names(const json_t *object)
 {
@@ -424,7 +426,7 @@ static void pod_known(struct pod *p)
     }
 }
 
-/* Whether downwardAPI volumes may show something else. */
+/* Did labels or annotations change, which downwardAPI volumes show? */
 static bool shows_differently(const json_t *before, const json_t *after)
 {
     static const char *const maps[] = {"labels", "annotations"};
@@ -453,7 +455,7 @@ void pods_put(struct pods *set, const json_t *object)
     }
     p = pods_find(set, json_text(meta, "uid"));
     if (p && p->is_gone)
-        return; /* an older word */
+        return; /* an outdated object */
     if (!p)
         p = pod_new(set, json_text(meta, "uid"), json_text(meta, "namespace"),
                     json_text(meta, "name"));
@@ -464,7 +466,7 @@ void pods_put(struct pods *set, const json_t *object)
     if (is_new)
         pod_known(p);
     if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
-        pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before we began anew */
+        pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before a restart */
     if (is_relabelled)
         pod_refresh_again(p);
     pod_step(p);
@@ -519,7 +521,7 @@ void pods_gpus_changed(struct pods *set)
     step_waiting(set);
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 struct pods *pods_new(const struct pods_options *o)
 {
@@ -552,7 +554,7 @@ void pods_free(struct pods *set)
         client_cancel(f->call);
         fetch_free(f);
     }
-    LIST_EACH (set->pending, w) /* the runtime is not to answer any more */
+    LIST_EACH (set->pending, w) /* answers of the runtime find no pods */
         pending_free(w);
     map_each (handle, set->pods, p, next)
         pod_free(p);

@@ -1,3 +1,5 @@
+/* prepare.c - users, volumes and directories of a pod, in the worker */
+
 #include "node/pod/prepare.h"
 
 #include <inttypes.h>
@@ -9,7 +11,8 @@
 #include "node/volume/etc.h"
 #include "node/volume/stage.h"
 
-/* What others own lies deeper: `volumes` and bundles are ours alone, `roots` the pod's. */
+/* Makes the directories: `volumes` and bundles are only root's, `roots` belongs to the pod; files
+ * of other owners are deeper. */
 static struct err *make_dirs(const struct preparation *p)
 {
     AUTO_FREE char *volumes = mem_format("%s/volumes", p->dir);
@@ -18,7 +21,7 @@ static struct err *make_dirs(const struct preparation *p)
     return dir_make(volumes, 0700);
 }
 
-/* Before anything in the pod's volumes and roots belongs to these ids. */
+/* Records the id range, before any file of the pod belongs to these ids. */
 static struct err *keep_range(const struct preparation *p)
 {
     AUTO_FREE char *path = mem_format("%s/userns", p->dir);
@@ -74,7 +77,7 @@ struct err *prepare_pod(struct preparation *p)
     return volume_make(&p->volumes);
 }
 
-/* What a create that was cut short left. */
+/* Removes stages left by interrupted creations. */
 static struct err *strike_all(const char *dir)
 {
     char **names = NULL;

@@ -1,3 +1,5 @@
+/* probes.c - the probes of one container */
+
 #include "node/pod/probes.h"
 
 #include "base/mem.h"
@@ -13,15 +15,15 @@ static const char *const words[PROBE_KINDS] = {"Startup", "Readiness", "Liveness
 struct probe {
     struct probes *set;
     enum probe_kind kind;
-    json_t *spec; /* NULL: there is none */
+    json_t *spec; /* NULL: no such probe */
     struct loop_timer *timer;
     struct action *action;
-    int64_t began_ns; /* monotonic, the newest */
-    bool last;        /* result, and how many times on end; */
-    int64_t run;      /* 0: none yet */
-    bool is_good;     /* what counts, by the thresholds */
-    bool is_over;     /* it has said all that it says */
-    bool has_failed;  /* the container is to be ended */
+    int64_t began_ns; /* monotonic, of the last run */
+    bool last;        /* the last result, */
+    int64_t run;      /* and its number of consecutive times; 0: none yet */
+    bool is_good;     /* the verdict, by the thresholds */
+    bool is_over;     /* no more runs needed */
+    bool has_failed;  /* the container must be ended */
 };
 
 struct probes {
@@ -35,7 +37,7 @@ struct probes {
     void *arg;
 };
 
-/* ---- what they say ---- */
+/* ---- verdicts ---- */
 
 bool probes_have_started(const struct probes *p)
 {
@@ -91,7 +93,7 @@ static void arm_first(struct probe *p)
     arm(p, p->set->first_ns + number(p, "initialDelaySeconds", 0, 0) * NS_PER_SEC);
 }
 
-/* True when what counts has changed. */
+/* Counts a result. True: the verdict changed. */
 static bool count(struct probe *p, bool is_success)
 {
     int64_t threshold =
@@ -108,7 +110,7 @@ static bool count(struct probe *p, bool is_success)
     return p->is_good != was_good || p->has_failed;
 }
 
-/* A container that has started may be asked for the rest. */
+/* The startup probe succeeded: begins the other probes. */
 static void startup_over(struct probes *p)
 {
     arm_first(&p->probes[PROBE_READINESS]);
@@ -134,7 +136,7 @@ static void on_done(void *arg, enum action_result result, const char *message)
     if (is_news && p->kind == PROBE_STARTUP && p->is_good)
         startup_over(set);
     if (text || is_news)
-        set->told(set->arg, text); /* last: it may free the set */
+        set->told(set->arg, text); /* last, as it may free the set */
 }
 
 static void on_timer(void *arg)
@@ -146,7 +148,7 @@ static void on_timer(void *arg)
                            on_done, p);
 }
 
-/* ---- all of them ---- */
+/* ---- all probes ---- */
 
 void probes_end_liveness(struct probes *p)
 {
@@ -169,7 +171,7 @@ static bool has_any(const json_t *container)
     return false;
 }
 
-/* How long ago it started by the wall clock, which may have been set since. */
+/* The monotonic time of the start, from the wall clock, which may have been set since. */
 static int64_t first_ns(const struct probes_options *o)
 {
     int64_t ago_ns = o->started_ns > 0 ? loop_wall_ns(o->place.loop) - o->started_ns : 0;

@@ -1,3 +1,5 @@
+/* ref_watch.c - shared watches of ConfigMaps and Secrets */
+
 #include "node/pod/ref_watch.h"
 
 #include "base/log.h"
@@ -10,7 +12,7 @@ struct ref_watch {
     char *key; /* "NAMESPACE/configmaps/NAME" */
     unsigned n_takers;
     struct informer *informer;
-    struct loop_timer *end; /* of the informer, which no callback of its own may free */
+    struct loop_timer *end; /* frees the informer, which its own callbacks may not */
     json_t *object;
     bool is_synced;
 };
@@ -51,7 +53,7 @@ void ref_watches_free(struct ref_watches *ws)
     free(ws);
 }
 
-/* ---- what the server says ---- */
+/* ---- answers of the server ---- */
 
 static void tell(const struct ref_watch *w)
 {
@@ -72,7 +74,7 @@ static void on_put(void *arg, const json_t *object)
     struct ref_watch *w = arg;
 
     json_decref(w->object);
-    w->object = json_incref((json_t *)(uintptr_t)object); /* nobody changes it */
+    w->object = json_incref((json_t *)(uintptr_t)object); /* read-only for all users */
     if (json_bool(object, "immutable", false))
         loop_timer_set(w->end, 0);
     tell(w);
@@ -98,9 +100,9 @@ static void on_synced(void *arg)
         tell(w);
 }
 
-/* ---- taken and given ---- */
+/* ---- take and give ---- */
 
-/* "/api/v1/namespaces/NS/configmaps?fieldSelector=metadata.name%3DNAME" */
+/* Makes "/api/v1/namespaces/NS/configmaps?fieldSelector=metadata.name%3DNAME". */
 static char *path_of(const char *ns, const char *ref)
 {
     struct str name = str_of(ref);

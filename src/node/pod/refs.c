@@ -1,3 +1,5 @@
+/* refs.c - the references of a pod, and their values */
+
 #include "node/pod/refs.h"
 
 #include <inttypes.h>
@@ -119,7 +121,7 @@ bool refs_is_token(const char *ref)
     return text_starts_with(ref, tokens);
 }
 
-/* authentication.k8s.io/v1 TokenRequest, bound to the pod: it ends with it. */
+/* An authentication.k8s.io/v1 TokenRequest, bound to the pod: the token dies with it. */
 static char *token_body(const json_t *pod, const char *ref)
 {
     AUTO(json_freep) json_t *body = json_object();
@@ -166,7 +168,7 @@ void ref_request_done(struct ref_request *r)
     *r = (struct ref_request){0};
 }
 
-/* ---- what was fetched ---- */
+/* ---- fetched objects ---- */
 
 const json_t *refs_find(const json_t *objects, const char *plural, const char *name)
 {
@@ -186,7 +188,7 @@ static int digit_of(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* RFC 4648, with padding, as the API server stored it. */
+/* Decodes base64 (RFC 4648, padded), as stored by the API server. */
 static struct err *decode(const char *text, struct buf *ret)
 {
     struct str s = str_of(text);

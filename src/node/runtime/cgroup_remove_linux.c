@@ -1,3 +1,5 @@
+/* cgroup_remove_linux.c - removal of cgroup trees */
+
 #include "node/runtime/cgroup_remove_linux.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@ static bool is_directory(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The deepest first: a cgroup with others in it cannot be removed. */
+/* Removes the deepest cgroups first, as a cgroup with children cannot be removed. */
 static bool remove_tree(const char *dir)
 {
     char **names = NULL;
@@ -46,7 +48,7 @@ bool cgroup_remove(const char *root, const char *path)
 
     if (file_exists(controllers))
         return remove_tree(whole);
-    err_free(dir_list(root, &names, &n)); /* no cgroups at all: nothing to remove */
+    err_free(dir_list(root, &names, &n)); /* without cgroups, removes nothing */
     for (size_t i = 0; i < n; i++) {
         AUTO_FREE char *dir = mem_format("%s/%s%s", root, names[i], path);
 

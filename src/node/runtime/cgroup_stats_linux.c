@@ -1,3 +1,5 @@
+/* cgroup_stats_linux.c - usage from cgroup files and /proc */
+
 #include <unistd.h>
 
 #include "base/file.h"
@@ -8,10 +10,10 @@
 
 enum {
     STATS_FILE_MAX = 1 << 16,
-    PROC_STAT_MAX = 1 << 22 /* a line a core, a number an interrupt */
+    PROC_STAT_MAX = 1 << 22 /* one line for each core, one number for each interrupt */
 };
 
-/* A file of one number. */
+/* Reads a file of one number. */
 static struct err *read_number(const char *dir, const char *name, int64_t *ret)
 {
     AUTO_FREE char *path = mem_format("%s/%s", dir, name);
@@ -23,7 +25,7 @@ static struct err *read_number(const char *dir, const char *name, int64_t *ret)
     return num_parse_int64(str_cut(&rest, '\n'), 0, INT64_MAX, ret);
 }
 
-/* The same; -1 where it is not there. */
+/* The same; -1: no such file. */
 static int64_t find_number(const char *dir, const char *name)
 {
     int64_t n = -1;
@@ -32,7 +34,7 @@ static int64_t find_number(const char *dir, const char *name)
     return e ? -1 : n;
 }
 
-/* The number after `key` in lines "key number ..."; -1: there is none. */
+/* The number after `key` in lines "key number ..."; -1: none. */
 static int64_t number_after(struct str text, const char *key)
 {
     while (text.at) {
@@ -61,7 +63,7 @@ static int64_t find_number_after(const char *dir, const char *name, const char *
     return e ? -1 : number_after((struct str){text.at, text.size}, key);
 }
 
-/* What is charged, less the page cache that nobody has touched for long: what the kubelet tells. */
+/* Charged memory minus inactive page cache, as the kubelet reports it. */
 static int64_t working_set(int64_t used_bytes, int64_t inactive_file_bytes)
 {
     if (used_bytes < 0 || inactive_file_bytes < 0)
@@ -108,8 +110,8 @@ struct err *cgroup_stats_read(const char *root, const char *path, struct cgroup_
 
 /* ---- the machine ---- */
 
-/* "cpu  user nice system idle iowait irq softirq steal ...", in ticks; idle and iowait do not
- * count. */
+/* Sums "cpu  user nice system idle iowait irq softirq steal ...", in ticks, without idle and
+ * iowait. */
 static struct err *read_cpu(const char *proc, int64_t *ret_ns)
 {
     AUTO_FREE char *path = mem_format("%s/stat", proc);

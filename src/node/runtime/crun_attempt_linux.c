@@ -1,4 +1,5 @@
-/* crun_attempt_linux.c - finds out how far an attempt came and removes what is left of it */
+/* crun_attempt_linux.c - finds the state of an attempt, and cleans up after its end */
+
 #include "node/runtime/crun_attempt_linux.h"
 
 #include <errno.h>
@@ -19,11 +20,11 @@
 #include "node/runtime/cgroup_stats.h"
 
 enum {
-    POLL_MS = 10,           /* while somebody else creates a container */
-    MONITOR_LOST_MS = 2000, /* what has no monitor for so long is ended */
+    POLL_MS = 10,           /* while a conmon that was adopted creates a container */
+    MONITOR_LOST_MS = 2000, /* then a container without conmon is ended */
     CLEANUP_RETRY_MS = 1000,
     SMALL_FILE_MAX = 65536,
-    FORKED_NO_EXEC = 0x40 /* PF_FORKNOEXEC of linux/sched.h, which /proc shows */
+    FORKED_NO_EXEC = 0x40 /* PF_FORKNOEXEC of linux/sched.h, shown by /proc */
 };
 
 static const int64_t COMMAND_DEADLINE_NS = 60 * NS_PER_SEC;
@@ -31,7 +32,7 @@ static const int64_t KILL_LATER_NS = 50 * NS_PER_MS;
 
 static void attempt_cleanup(struct crun_attempt *b, bool is_forced);
 
-/* ---- small things ---- */
+/* ---- answers ---- */
 
 void deferred_free(struct deferred *d)
 {
@@ -198,7 +199,7 @@ const char *attempt_program(const struct crun_attempt *b)
 {
     const char *path = b->r->oci.paths[b->kind];
 
-    return path ? path : oci_name(b->kind); /* its absence is told by who starts it */
+    return path ? path : oci_name(b->kind); /* if missing, its start reports that */
 }
 
 static struct err *command_error(const char *program, const struct proc_end *end)
@@ -227,7 +228,7 @@ static void on_command_end(void *arg, const struct proc_end *end)
     command_free(c);
 }
 
-/* Runs `RUNTIME --root R WORDS...`; words end with NULL and live as long as this call. */
+/* `words` live as long as this call. */
 void crun_run(struct crun *r, const char *const words[4], struct command *c)
 {
     struct crun_attempt *b = crun_find(r, c->id);
@@ -242,7 +243,7 @@ void crun_run(struct crun *r, const char *const words[4], struct command *c)
     e = proc_start(r->o.loop, &o, on_command_end, c, &c->proc);
     if (!e)
         return;
-    if (c->then) { /* retried by a timer: that comes from the loop again */
+    if (c->then) { /* its retry uses a timer, so calling back at once is safe */
         if (b)
             c->then(b, e, c->arg);
         err_free(e);
@@ -263,7 +264,7 @@ static void attempt_read_mark(struct crun_attempt *b)
     b->exit.was_started = !e;
     if (!e)
         e = num_parse_int64((struct str){text.at, text.size}, 0, INT64_MAX, &b->exit.started_ns);
-    err_free(e); /* no mark, or one cut short: the time is not known */
+    err_free(e); /* no mark, or an incomplete mark: unknown time */
 }
 
 static char *attempt_last_path(const struct crun_attempt *b, const char *name)
@@ -279,8 +280,8 @@ static bool was_oom(const struct crun_attempt *b)
     return file_exists(here) || file_exists(last);
 }
 
-/* What conmon wrote; false: nothing yet. What it writes first counts only once it `is_gone`: the
- * bundle must not be removed under it. */
+/* Reads conmon's exit file; false: none yet. conmon writes the copy in LAST_DIR first; that counts
+ * only once conmon `is_gone`, as the bundle must not be removed under it. */
 static bool attempt_read_exit(struct crun_attempt *b, bool is_gone)
 {
     AUTO_FREE char *path = attempt_exit_path(b);
@@ -316,7 +317,8 @@ static void attempt_ended(struct crun_attempt *b)
     attempt_changed(b);
 }
 
-/* The end nobody saw: with a mark the program may have run, without one it has not. */
+/* The attempt ended without an exit code: with a mark its program may have run, without one it has
+ * not. */
 static void attempt_lost(struct crun_attempt *b)
 {
     attempt_read_mark(b);
@@ -324,7 +326,8 @@ static void attempt_lost(struct crun_attempt *b)
     b->exit.finished_ns = b->exit.was_started ? loop_wall_ns(b->r->o.loop) : 0;
 }
 
-/* The runtime does not know it: it was killed before it wrote that down, or after it struck it. */
+/* The runtime does not know the container: it was killed before writing or after removing its
+ * state. */
 static void attempt_forget(struct crun_attempt *b)
 {
     AUTO_FREE char *cgroup = mem_format("/mete/%s", b->id);
@@ -340,7 +343,7 @@ static void on_cleaned(struct crun_attempt *b, const struct err *e, void *arg)
     AUTO_FREE char *state = attempt_state_path(b);
 
     (void)arg;
-    if (e && file_exists(state)) { /* processes that cannot die: the cgroup stays, so do we */
+    if (e && file_exists(state)) { /* unkillable processes keep the cgroup: try again */
         LOG(WARN, "container cannot be removed yet", S("id", b->id), E(e));
         attempt_again(b, CLEANUP_RETRY_MS);
         return;
@@ -351,7 +354,7 @@ static void on_cleaned(struct crun_attempt *b, const struct err *e, void *arg)
         attempt_ended(b);
 }
 
-/* `crun delete`: the cgroup is empty and gone after it. Then the end is told. */
+/* Runs `crun delete`, which empties and removes the cgroup; then reports the end. */
 static void attempt_cleanup(struct crun_attempt *b, bool is_forced)
 {
     AUTO_FREE char *state = attempt_state_path(b);
@@ -362,7 +365,8 @@ static void attempt_cleanup(struct crun_attempt *b, bool is_forced)
         attempt_forget(b);
         return;
     }
-    /* Until that is told nothing may be made of it: it counts as on its way. */
+    /* Until that report, the attempt is neither removed nor created anew: so its state is not
+     * final. */
     b->state = b->exit.was_started ? RUNTIME_RUNNING : RUNTIME_CREATING;
     c = mem_alloc(sizeof(*c));
     *c = (struct command){.r = b->r, .id = mem_strdup(b->id), .then = on_cleaned};
@@ -387,9 +391,9 @@ void attempt_monitor_gone(struct crun_attempt *b)
     attempt_cleanup(b, true);
 }
 
-/* ---- what is found ---- */
+/* ---- inspection ---- */
 
-/* A fifo that is opened for both does not wait for another side. */
+/* Is the file's lock held? O_RDWR, as a fifo so opened does not wait for another side. */
 static bool lock_is_held(const struct crun_attempt *b, const char *name)
 {
     AUTO_FREE char *path = attempt_path(b, name);
@@ -402,10 +406,10 @@ struct process {
     char name[32];
     bool is_dead; /* not reaped yet */
     int64_t parent;
-    int64_t flags; /* of the kernel's own: proc(5) */
+    int64_t flags; /* of the kernel: proc(5) */
 };
 
-/* From /proc/PID/stat: "4321 (a name) S 1 4321 4321 0 -1 4194624 ...". False: it is gone. */
+/* Reads /proc/PID/stat: "4321 (a name) S 1 4321 4321 0 -1 4194624 ...". False: no such process. */
 static bool read_process(int64_t pid, struct process *ret)
 {
     AUTO(buf_done) struct buf text = {0};
@@ -421,7 +425,7 @@ static bool read_process(int64_t pid, struct process *ret)
     ret->is_dead = close[2] == 'Z' || close[2] == 'X';
     rest = str_of(close + strlen(") S "));
     e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &ret->parent);
-    for (int i = 0; i < 4; i++) /* group, session, terminal and its group */
+    for (int i = 0; i < 4; i++) /* skip group, session, terminal and its group */
         (void)str_cut(&rest, ' ');
     if (!e)
         e = num_parse_int64(str_cut(&rest, ' '), 0, UINT32_MAX, &ret->flags);
@@ -485,7 +489,7 @@ static bool attempt_watch(struct crun_attempt *b)
     b->pidfd = (int)syscall(SYS_pidfd_open, monitor, 0);
     if (b->pidfd < 0)
         return false;
-    if (find_monitor(b) != monitor) { /* it ended between: the number may be another's by now */
+    if (find_monitor(b) != monitor) { /* conmon ended in between: the pid may be reused */
         fd_close(b->pidfd);
         b->pidfd = -1;
         return false;
@@ -495,7 +499,7 @@ static bool attempt_watch(struct crun_attempt *b)
     return true;
 }
 
-/* The first process of crun's waits to read from the fifo, and may have gone already. */
+/* crun's first process waits for a byte in the fifo; it may have ended already. */
 static struct err *release_crun(const struct crun_attempt *b)
 {
     AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
@@ -503,7 +507,7 @@ static struct err *release_crun(const struct crun_attempt *b)
 
     if (fd < 0 && errno == ENOENT)
         return NULL;
-    if (fd < 0 && errno != ENXIO) /* ENXIO: nobody waits any more */
+    if (fd < 0 && errno != ENXIO) /* ENXIO: no process waits */
         return err_errno(errno, "open %s", path);
     if (fd >= 0 && write(fd, "0", 1) != 1)
         return err_errno(errno, "write %s", path);
@@ -512,8 +516,10 @@ static struct err *release_crun(const struct crun_attempt *b)
     return NULL;
 }
 
-/* That of runc's waits to write to it, as a program of runc's; `runc start` would wait for ever for
- * one that has gone, so what is left of an earlier start is removed. */
+/*
+ * Is runc's first process already released? It waits to write into the fifo, as a program of
+ * runc's. If it is gone, `runc start` would wait for ever: so removes the fifo of an earlier start.
+ */
 static bool is_released_runc(const struct crun_attempt *b)
 {
     AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
@@ -554,8 +560,8 @@ void attempt_release(struct crun_attempt *b, runtime_done_fn done, void *arg)
     crun_run(b->r, (const char *const[4]){"start", b->id}, c);
 }
 
-/* An attempt whose lock is held: its conmon lives, or is about to be born, or left its container.
- */
+/* Inspects an attempt whose lock is held: its conmon runs, is about to start, or has left its
+ * container. */
 static void attempt_inspect_live(struct crun_attempt *b, bool is_monitored)
 {
     AUTO_FREE char *mark = attempt_path(b, "started");
@@ -581,7 +587,6 @@ static void attempt_inspect_live(struct crun_attempt *b, bool is_monitored)
     attempt_cleanup(b, true);
 }
 
-/* Finds out how far an attempt came. Tells by on_change where that is not known at once. */
 void attempt_inspect(struct crun_attempt *b)
 {
     const char *boot = json_text(b->intent, "boot");
@@ -590,7 +595,7 @@ void attempt_inspect(struct crun_attempt *b)
     bool is_held = false;
 
     if (!text_equal(boot, b->r->boot_id)) {
-        err_free(dir_remove(state)); /* tried again when the attempt is removed */
+        err_free(dir_remove(state)); /* tried again at the attempt's removal */
         if (!attempt_read_exit(b, true)) {
             b->exit = (struct runtime_exit){.code = RUNTIME_CODE_UNKNOWN, .was_started = true};
             b->exit.finished_ns = loop_wall_ns(b->r->o.loop);
@@ -598,7 +603,7 @@ void attempt_inspect(struct crun_attempt *b)
         attempt_ended(b);
         return;
     }
-    /* Before the exit file is looked for: conmon writes it, then lets go. */
+    /* Locks before the exit file: conmon writes the file, then releases `monitor`. */
     is_monitored = lock_is_held(b, "monitor");
     is_held = is_monitored || lock_is_held(b, "lock");
     if (attempt_read_exit(b, !is_monitored)) {

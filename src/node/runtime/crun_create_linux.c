@@ -1,7 +1,8 @@
 /*
- * crun_create_linux.c - writes an attempt's intent and bundle and starts the conmon that makes its
- * container: see crun_attempt_linux.h
+ * crun_create_linux.c - the creation of an attempt: writes its intent and bundle, and starts the
+ * conmon that creates the container (crun_attempt_linux.h)
  */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,7 +21,7 @@ enum {
 
 struct preparation {
     struct crun *r;
-    char *id; /* as the attempt may be gone */
+    char *id; /* the attempt itself may be gone */
     char *bundle;
     char *last_dir;
     char *intent_path;
@@ -28,11 +29,11 @@ struct preparation {
     char *config;
     char *log_dir;
     int lock_fd;
-    int sync_fd; /* of the fifo `monitor`, to read; and: */
+    int sync_fd; /* the fifo `monitor`, to read; and: */
     int monitor_fd;
 };
 
-/* Opens a file whose lock tells after our death who lives. */
+/* Opens and locks a file; the children inherit the lock, and keep it after our death. */
 static struct err *take_lock(const char *path, int flags, int *ret)
 {
     AUTO(fd_closep) int fd = open(path, flags | O_CLOEXEC, 0600);
@@ -91,20 +92,20 @@ static void preparation_free(struct preparation *p)
     free(p);
 }
 
-/* Whether the file system of `path` has no room for what a creation writes: a few small files. */
+/* Does the file system of `path` lack room for the few small files of a creation? */
 static bool is_full(const char *path)
 {
     struct statvfs fs = {0};
 
-    if (statvfs(path, &fs) < 0 || fs.f_blocks == 0) /* no blocks: a tmpfs without a limit */
+    if (statvfs(path, &fs) < 0 || fs.f_blocks == 0) /* 0 blocks: a tmpfs without limit */
         return false;
     return fs.f_bfree < ROOM_MIN_BYTES / fs.f_frsize ||
            (fs.f_files > 0 && fs.f_ffree < ROOM_MIN_FILES);
 }
 
 /*
- * The runtime tells only words, which are for people. A full disk is no fault of the pod, nor is a
- * runtime that ended without a word: it was killed.
+ * The runtime reports failures as free text, without a code. A full disk is not the pod's fault,
+ * nor is a runtime that ended without text: it was killed.
  */
 static enum err_code code_of_failure(const struct crun_attempt *b, struct str words)
 {
@@ -121,7 +122,8 @@ static void attempt_close_sync(struct crun_attempt *b)
     b->sync_fd = -1;
 }
 
-/* The fifo's end (no writer is left) closes it: a descriptor at its end is readable for ever. */
+/* Reads the fifo, and closes it at its end (no writers left), where it would stay readable for
+ * ever. */
 static void attempt_fill_sync(struct crun_attempt *b)
 {
     char bytes[4096];
@@ -138,7 +140,7 @@ static void attempt_fill_sync(struct crun_attempt *b)
     }
 }
 
-/* {"data":PID} or {"data":-1,"message":"..."}, one line. */
+/* Reads conmon's result: {"data":PID} or {"data":-1,"message":"..."}, one line. */
 static void attempt_read_sync(struct crun_attempt *b)
 {
     AUTO(json_freep) json_t *answer = NULL;
@@ -175,7 +177,8 @@ static void on_sync(void *arg, int fd, bool readable, bool writable)
     attempt_read_sync(arg);
 }
 
-/* Whoever is told may ask for the next creation at once, which has its own error and fifo. */
+/* Reports the failure last: the callback may begin the next creation, with its own error and fifo.
+ */
 static void attempt_not_created(struct crun_attempt *b)
 {
     AUTO(err_freep) struct err *e = TAKE(b->create_error);
@@ -185,19 +188,19 @@ static void attempt_not_created(struct crun_attempt *b)
     attempt_finish(b, e);
 }
 
-/* Where the runtime itself knows nothing of what it began, its directory is all that is left. */
+/* If the runtime does not know the container, only its state directory may be left. */
 static void on_half_removed(struct crun_attempt *b, const struct err *e, void *arg)
 {
     AUTO_FREE char *state = attempt_state_path(b);
 
     (void)e;
     (void)arg;
-    err_free(dir_remove(state)); /* the next creation says that it is there */
+    err_free(dir_remove(state)); /* if this fails, the next creation reports it */
     attempt_not_created(b);
 }
 
-/* A creation that failed, for want of space or by a kill, may have left a half behind, and the next
- * one would find that it exists already. */
+/* Removes a half-made container, left by a creation that ran out of space or was killed: the next
+ * creation would fail because it exists. */
 static void attempt_remove_half(struct crun_attempt *b)
 {
     AUTO_FREE char *state = attempt_state_path(b);
@@ -229,7 +232,7 @@ static void on_conmon_end(void *arg, const struct proc_end *end)
     attempt_remove_half(b);
 }
 
-/* What conmon gives the container for its input and output, at the end of its words. */
+/* Appends conmon's arguments for stdin and terminal. */
 static void add_streams(const char **argv, const struct crun_attempt *b)
 {
     size_t n = 0;
@@ -254,7 +257,7 @@ static void add_pair(const char **argv, const char *flag, const char *value)
     argv[n] = value;
 }
 
-/* With the locks and the fifo of `p`, whose reading end becomes ours. */
+/* Starts conmon with the locks of `p` and the write end of its fifo; takes the read end. */
 static struct err *attempt_start_conmon(struct crun_attempt *b, struct preparation *p)
 {
     struct crun *r = b->r;
@@ -300,7 +303,7 @@ static struct err *attempt_start_conmon(struct crun_attempt *b, struct preparati
         add_pair(argv, "--log-size-max", log_max);
     b->sync_fd = p->sync_fd;
     p->sync_fd = -1;
-    /* They get the reading end too, so that their message is no error after our death. */
+    /* conmon inherits the read end too, so that it can still write after our death. */
     memcpy(o.fds, (const int[8]){-1, -1, -1, p->monitor_fd, p->lock_fd, b->sync_fd}, sizeof(o.fds));
     o.n_fds = 6;
     b->sync_io = loop_io_new(r->o.loop, b->sync_fd, on_sync, b);

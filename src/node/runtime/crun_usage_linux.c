@@ -1,10 +1,11 @@
 /*
- * crun_usage_linux.c - what attempts use: sampled while they run, read a last time before their
- * cgroup goes
+ * crun_usage_linux.c - the usage of attempts: sampled while they run, and a last time before their
+ * cgroup is removed
  *
- * The sum lies in the bundle's file `usage`, written at each sample and before `crun delete`, so
- * that it is there whoever is killed when. It is not synced: a power cut may cost what was counted.
+ * The sum is in the bundle's file `usage`, written at each sample and before `crun delete`, so that
+ * a killed process loses nothing. The file is not synced: a power failure may lose the sum.
  */
+
 #include "base/file.h"
 #include "base/log.h"
 #include "base/stamp.h"
@@ -39,7 +40,7 @@ static void save(const struct crun_attempt *b)
         LOG(WARN, "what an attempt uses cannot be written down", S("id", b->id), E(e));
 }
 
-/* When it was started, by the monotonic clock. */
+/* The attempt's start, by the monotonic clock. */
 static int64_t began_ns(const struct crun_attempt *b, int64_t now_ns)
 {
     int64_t ago_ns = loop_wall_ns(b->r->o.loop) - b->exit.started_ns;
@@ -47,7 +48,7 @@ static int64_t began_ns(const struct crun_attempt *b, int64_t now_ns)
     return b->exit.started_ns <= 0 || ago_ns < 0 ? now_ns : now_ns - ago_ns;
 }
 
-/* False: there is no cgroup. */
+/* Takes a sample. False: no cgroup. */
 static bool sample(struct crun_attempt *b,
                    void (*take)(struct usage *u, const struct cgroup_stats *s, int64_t began_ns,
                                 int64_t now_ns))

@@ -1,4 +1,5 @@
-/* exec_walk_linux.c - kills what commands in containers started, from a worker */
+/* exec_walk_linux.c - kills the processes of commands in containers, in a worker */
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "node/runtime/crun_attempt_linux.h"
@@ -26,7 +27,7 @@ static void on_walked(void *message, const struct err *e)
 {
     struct kill_walk *w = message;
 
-    (void)e; /* a walk has none */
+    (void)e; /* a walk never fails */
     w->done(w->r, w->number, w->n_killed);
     free(w->cgroup);
     free(w);

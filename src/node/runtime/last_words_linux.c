@@ -1,3 +1,5 @@
+/* last_words_linux.c - the file of a termination message */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,13 +18,13 @@ struct err *last_words_make(const char *path)
     const char *slash = strrchr(path, '/');
     AUTO_FREE char *dir = mem_strndup(path, slash ? (size_t)(slash - path) : 0);
 
-    TRY(dir_make(dir, 0711)); /* a container with users of its own is to find the file */
+    TRY(dir_make(dir, 0711)); /* for containers in a user namespace */
     AUTO(fd_closep)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
 
     if (fd < 0)
         return err_errno(errno, "make %s", path);
-    if (fchmod(fd, 0666) < 0) /* past our umask */
+    if (fchmod(fd, 0666) < 0) /* regardless of our umask */
         return err_errno(errno, "open %s to its container", path);
     return NULL;
 }
@@ -35,7 +37,7 @@ char *last_words_read(const char *path)
     ssize_t n = 0;
 
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return words; /* none */
+        return words; /* "" */
     n = read(fd, words, LAST_WORDS_MAX);
     words[n > 0 ? n : 0] = '\0';
     return words;

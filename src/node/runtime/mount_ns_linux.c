@@ -1,3 +1,5 @@
+/* mount_ns_linux.c - the node's mount namespace */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -27,7 +29,7 @@ static void read_link(const char *path, char ret[LINK_SIZE])
 
 /* ---- mountinfo ---- */
 
-/* proc(5): space, tab, newline and backslash are octal. In place. */
+/* Decodes octal escapes in place; proc(5): space, tab, newline and backslash. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -44,7 +46,7 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* "36 35 98:0 /root /mount/point options ..." */
+/* The mount point in "36 35 98:0 /root /mount/point options ...". */
 static char *mount_point(struct str line)
 {
     struct str field = {0};
@@ -59,7 +61,7 @@ static char *mount_point(struct str line)
     return text;
 }
 
-/* Calls `fn` for each mount point that process `pid` ("self") has, in the order of mounting. */
+/* Calls `fn` for each mount point of process `pid` ("self"), in the order of mounting. */
 static struct err *each_mount(const char *pid, bool (*fn)(void *arg, const char *path), void *arg)
 {
     AUTO_FREE char *path = mem_format("/proc/%s/mountinfo", pid);
@@ -77,7 +79,7 @@ static struct err *each_mount(const char *pid, bool (*fn)(void *arg, const char 
     return NULL;
 }
 
-/* ---- the namespace of an older node ---- */
+/* ---- the namespace of an earlier node process ---- */
 
 struct wanted {
     const char *path;
@@ -93,8 +95,8 @@ static bool is_wanted(void *arg, const char *path)
 }
 
 /*
- * A monitor of ours: root's, of our user namespace, another mount namespace, the program conmon,
- * and `rootfs` is mounted there. Nobody but root can make a process look so.
+ * Is the process a conmon of the node? It runs as root, in our user namespace but another mount
+ * namespace with a mount at `rootfs`, and its program is conmon. Only root can make such a process.
  */
 static bool is_monitor(const char *pid, const char *rootfs)
 {
@@ -120,11 +122,11 @@ static bool is_monitor(const char *pid, const char *rootfs)
     read_link("/proc/self/ns/mnt", other);
     if (text_equal(one, other))
         return false;
-    err_free(each_mount(pid, is_wanted, &w)); /* it may have ended meanwhile */
+    err_free(each_mount(pid, is_wanted, &w)); /* the process may have ended */
     return w.is_found;
 }
 
-/* -1: there is none. */
+/* Opens the mount namespace of a conmon of the node; -1: none. */
 static int open_old(const char *rootfs)
 {
     char **names = NULL;
@@ -147,7 +149,7 @@ static struct err *enter_old(int fd, const char *rootfs)
 {
     if (setns(fd, CLONE_NEWNS) < 0)
         return err_errno(errno, "enter the mount namespace of the node before");
-    /* It is made anew, as the host may have changed. */
+    /* host_enter makes it anew, as the host may have changed. */
     while (umount2(rootfs, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
         continue;
     return errno == EINVAL || errno == ENOENT ? NULL : err_errno(errno, "unmount %s", rootfs);
@@ -191,7 +193,7 @@ struct err *mount_ns_clear(const char *dir)
     struct below b = {.dir = dir};
     struct err *e = each_mount("self", add_below, &b);
 
-    for (size_t i = b.paths.n; i > 0; i--) /* the newest first */
+    for (size_t i = b.paths.n; i > 0; i--) /* newest first */
         if (!e && umount2(b.paths.at[i - 1], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL &&
             errno != ENOENT)
             e = err_errno(errno, "unmount %s", b.paths.at[i - 1]);

@@ -1,3 +1,5 @@
+/* oci.c - version checks of OCI runtimes */
+
 #include "node/runtime/oci.h"
 
 #include <inttypes.h>
@@ -12,7 +14,7 @@ struct minimum {
     int64_t parts[3];
     const char *text;
     const char *why;
-    /* Debian's version that has the mends: from this prefix with at least this number after it */
+    /* first Debian version with the fixes: this prefix, then at least this number */
     const char *package_prefix;
     int64_t package_number;
 };
@@ -41,7 +43,7 @@ enum oci_kind oci_kind_of(const char *name)
     return text_equal(name, "runc") ? OCI_RUNC : OCI_CRUN;
 }
 
-/* The digits that `text` begins with, which it leaves. */
+/* Reads the leading digits of `text`, and advances it. */
 static bool read_number(struct str *text, int64_t *ret)
 {
     struct str digits = {text->at, 0};
@@ -55,7 +57,7 @@ static bool read_number(struct str *text, int64_t *ret)
     return !e;
 }
 
-/* "1.1.5+ds1": what stands behind the numbers makes it no older, but "-rc1" and "~rc1" do. */
+/* Reads a version such as "1.1.5+ds1". A suffix "-rc1" or "~rc1" makes it early, others do not. */
 static bool read_version(struct str text, int64_t ret[3], bool *ret_is_early)
 {
     for (size_t i = 0; i < 3; i++) {

@@ -1,3 +1,5 @@
+/* oci_linux.c - a search for installed OCI runtimes */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +28,7 @@ static int64_t now_ms(void)
     return t.tv_sec * 1000 + t.tv_nsec / NS_PER_MS;
 }
 
-/* Until its end, or the end of patience. */
+/* Reads to the end, or until the time limit. */
 static void read_output(int fd, struct buf *ret)
 {
     int64_t until_ms = now_ms() + PATIENCE_MS;
@@ -67,7 +69,7 @@ static int spawn(const char *path, const char *const *argv, int out, pid_t *ret)
     return r;
 }
 
-/* What a program prints; an exit code other than 0 is an error. */
+/* Runs a program and returns its output; an exit code other than 0 is an error. */
 static struct err *ask(const char *path, const char *const *argv, struct buf *ret)
 {
     int ends[2] = {-1, -1};
@@ -82,7 +84,7 @@ static struct err *ask(const char *path, const char *const *argv, struct buf *re
     fd_close(ends[1]);
     if (r == 0) {
         read_output(ends[0], ret);
-        (void)kill(pid, SIGKILL); /* it has ended, or will not answer */
+        (void)kill(pid, SIGKILL); /* has ended, or hangs */
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             continue;
     }
@@ -95,8 +97,8 @@ static struct err *ask(const char *path, const char *const *argv, struct buf *re
     return NULL;
 }
 
-/* The version of Debian's package, where the program is of it: one that somebody put into
- * /usr/local is not. "" where that is not known. */
+/* The version of the Debian package that owns the program; "": none (as in /usr/local), or unknown.
+ */
 static char *package_version(const char *name, const char *path)
 {
     static const char query[] = "/usr/bin/dpkg-query";
@@ -130,7 +132,7 @@ struct err *oci_find(const char *asked, struct oci *ret)
     for (size_t i = 0; i < OCI_KINDS; i++) {
         AUTO(err_freep) struct err *e = program_find(oci_name((enum oci_kind)i), &o.paths[i]);
 
-        (void)e; /* which one is missing matters below only */
+        (void)e; /* a missing runtime matters only below */
     }
     o.kind =
         is_any ? o.paths[OCI_CRUN] || !o.paths[OCI_RUNC] ? OCI_CRUN : OCI_RUNC : oci_kind_of(asked);

@@ -1,4 +1,5 @@
-/* proc_tree_linux.c - walks over /proc to find and kill what came of a process */
+/* proc_tree_linux.c - walks /proc to find and kill the descendants of a process */
+
 #include "node/runtime/proc_tree_linux.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@ struct process {
     pid_t pid;
     pid_t parent;
     pid_t session;
-    int64_t start; /* with the pid it names a process for good */
+    int64_t start; /* with the pid, the identity of the process */
     bool is_dead;
     bool is_ours;
 };
@@ -36,7 +37,7 @@ static struct err *read_number(struct str *rest, int64_t *ret)
     return num_parse_int64(str_cut(rest, ' '), INT64_MIN, INT64_MAX, ret);
 }
 
-/* "4321 (a name) S 1 4321 4321 ...": fields 3 to 22 of proc(5). */
+/* Reads "4321 (a name) S 1 4321 4321 ...": fields 3 to 22 of proc(5). */
 static bool read_process(pid_t pid, struct process *ret)
 {
     AUTO(buf_done) struct buf text = {0};
@@ -108,14 +109,14 @@ static void mark(struct processes *all, pid_t root)
     }
 }
 
-/* Only the very process that was read: its number may be another's by now. */
+/* Kills only the process that was read, not one that reuses its pid. */
 static void kill_exactly(const struct process *p)
 {
     AUTO(fd_closep) int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     struct process now = {0};
 
     if (fd >= 0 && read_process(p->pid, &now) && now.start == p->start)
-        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); /* gone: as good */
+        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); /* fails if it has ended */
 }
 
 struct proc_root proc_root_of(pid_t pid)
@@ -140,7 +141,7 @@ size_t proc_tree_kill(struct proc_root root)
     size_t n = 0;
 
     read_all(&all);
-    if (proc_root_is_there(root)) /* after the walk: what it found belongs to this root */
+    if (proc_root_is_there(root)) /* after the walk, so that the pid was not reused in it */
         mark(&all, root.pid);
     for (size_t i = 0; i < all.list.n; i++)
         if (all.list.at[i].is_ours && !all.list.at[i].is_dead) {

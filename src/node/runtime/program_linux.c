@@ -1,3 +1,5 @@
+/* program_linux.c - a search for programs in the usual directories */
+
 #include <unistd.h>
 
 #include "base/mem.h"

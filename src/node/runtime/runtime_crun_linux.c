@@ -1,7 +1,7 @@
 /*
- * runtime_crun_linux.c - starts, ends, removes and lists attempts; crun_attempt_linux.c finds out
- * how far an attempt came
+ * runtime_crun_linux.c - the runtime over crun and conmon: start, kill, remove and list
  */
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static struct err *attempt_mark(struct crun_attempt *b)
         return err_errno(errno, "mark %s as started", b->id);
     b->exit.was_started = true;
     b->exit.started_ns = now_ns;
-    /* An empty mark is a mark, only the time would be lost. */
+    /* An empty mark also counts; only the time would be lost. */
     (void)!write(fd, text, (size_t)n);
     return NULL;
 }
@@ -66,7 +66,7 @@ static void crun_start(void *self, const char *id, runtime_done_fn done, void *a
     crun_defer(r, done, arg, e);
 }
 
-/* Whether any process is below `pid`: not told means yes. */
+/* Does `pid` have child processes? True if unknown. */
 static bool has_children(pid_t pid)
 {
     AUTO_FREE char *path = mem_format("/proc/%d/task/%d/children", (int)pid, (int)pid);
@@ -76,7 +76,7 @@ static bool has_children(pid_t pid)
     return e || text.size > 0;
 }
 
-/* The signal set that `status` (proc(5)) has as `label`, "\nSigCgt:\t"; false: it has none. */
+/* Reads the signal set after `label` ("\nSigCgt:\t") in `status` (proc(5)); false: none. */
 static bool read_signals(const char *status, const char *label, uint64_t *ret)
 {
     const char *line = strstr(status, label);
@@ -87,10 +87,10 @@ static bool read_signals(const char *status, const char *label, uint64_t *ret)
 }
 
 /*
- * The first process of a pid namespace is spared the default action of a signal: one that neither
- * catches nor awaits such a signal would never hear of it. Its container is told as a whole then,
- * and where nobody else is in it, what the signal means for a process that does not care is done.
- * One that has just begun gets the time to say that it does.
+ * Does the process neither catch nor block the signal? The kernel spares the first process of a pid
+ * namespace the default action, so a signal would have no effect. crun_kill then signals all
+ * processes of the container, or sends SIGKILL if the first is the only one. A process that has
+ * just started gets time to install its handlers.
  */
 static bool is_deaf(pid_t pid, int signal)
 {
@@ -107,7 +107,7 @@ static bool is_deaf(pid_t pid, int signal)
     return ((caught | blocked) & bit) == 0;
 }
 
-/* Signals that end who does not care. */
+/* Does the signal end a process by default? */
 static bool asks_to_end(int signal)
 {
     return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP;
@@ -144,7 +144,7 @@ static void crun_kill(void *self, const char *id, int signal, runtime_done_fn do
 struct removal {
     struct crun *r;
     char *id;
-    char *paths[4]; /* trees and files, in this order */
+    char *paths[4]; /* removed in this order */
     char *intent_path;
 };
 
@@ -175,8 +175,7 @@ static void on_removed(void *message, const struct err *e)
     typeof(b->removals) calls = {0};
 
     if (b) {
-        calls =
-            b->removals; /* the attempt may be gone, or be removed once more, when they are told */
+        calls = b->removals; /* the callbacks may remove the attempt again, or find it gone */
         b->removals = (typeof(b->removals)){0};
         b->is_being_removed = false;
     }
@@ -213,7 +212,8 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
 
 /* ---- list ---- */
 
-/* A file whose text is no intent names no container: it is told and left out. */
+/* Adds the attempt of an intent. A malformed file names no container: the caller logs and skips it.
+ */
 static struct err *take_intent(struct crun *r, const char *name, struct str text)
 {
     AUTO(json_freep) json_t *intent = NULL;
@@ -224,12 +224,12 @@ static struct err *take_intent(struct crun *r, const char *name, struct str text
     if (!crun_is_name(id, RUNTIME_ID_SIZE - 1) || !crun_is_name(json_text(intent, "uid"), 64) ||
         !crun_is_name(json_text(intent, "container"), 63))
         return err_new(ERR_INTERNAL, "%s is not an intent", name);
-    if (!crun_find(r, id)) /* else an earlier list has read it, and failed later */
+    if (!crun_find(r, id)) /* may exist from an earlier list, which failed later */
         (void)attempt_new(r, id, intent);
     return NULL;
 }
 
-/* A file that cannot be read now may name a container that runs. */
+/* Fails if the file cannot be read now: it may name a running container. */
 static struct err *read_intent(struct crun *r, const char *dir, const char *name)
 {
     AUTO_FREE char *path = mem_format("%s/%s", dir, name);
@@ -237,7 +237,7 @@ static struct err *read_intent(struct crun *r, const char *dir, const char *name
     AUTO(err_freep) struct err *e = NULL;
 
     if (!text_ends_with(name, ".json")) {
-        (void)unlink(path); /* a write that did not come to its rename: nothing was done for it */
+        (void)unlink(path); /* an unfinished write: its container was never begun */
         return NULL;
     }
     TRY(file_read(path, SMALL_FILE_MAX, &text));
@@ -262,13 +262,13 @@ static struct err *read_intents(struct crun *r)
 }
 
 struct listing {
-    struct crun *r; /* NULL: it was freed, nobody waits any more */
+    struct crun *r; /* NULL: freed; no caller waits */
     char *dir;
     runtime_list_fn fn;
     void *arg;
 };
 
-/* In the walker: ends the commands of an earlier node. */
+/* In the walker: ends the commands of an earlier node process. */
 static struct err *sweep(void *message)
 {
     const struct listing *l = message;
@@ -285,7 +285,7 @@ static void listing_tell(const struct listing *l)
     struct crun_attempt *next = NULL;
     size_t n = 0;
 
-    r->runtime.on_change = NULL; /* the list itself tells */
+    r->runtime.on_change = NULL; /* the list reports the states */
     map_each (handle, r->attempts, b, next)
         attempt_inspect(b);
     r->runtime.on_change = on_change;
@@ -325,7 +325,7 @@ static void crun_list(void *self, runtime_list_fn fn, void *arg)
     worker_give(r->walker, sweep, on_swept, l);
 }
 
-/* ---- the whole ---- */
+/* ---- the runtime ---- */
 
 static void crun_free(void *self)
 {
@@ -375,7 +375,7 @@ static struct err *make_dirs(const struct crun *r)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         AUTO_FREE char *path = mem_format("%s/%s", r->dir, names[i]);
 
-        /* The root of a container with users of its own is reached by them. */
+        /* Users of a pod's user namespace must reach their root below `pods`. */
         TRY(dir_make(path, text_equal(names[i], "pods") ? 0711 : 0700));
     }
     TRY(dir_make(LAST_PARENT, 0755));

@@ -1,3 +1,5 @@
+/* usage.c - sums of usage samples */
+
 #include "node/runtime/usage.h"
 
 #include "base/stamp.h"
@@ -9,7 +11,7 @@ static int64_t saturated(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* `bytes` of memory for so long. */
+/* Adds `bytes` of memory over `for_ns`. */
 static void add_memory(struct usage *u, int64_t bytes, int64_t for_ns)
 {
     int64_t kib_ms;
@@ -37,7 +39,7 @@ static void take_totals(struct usage *u, const struct cgroup_stats *s)
         u->total.memory_peak_bytes = peak;
 }
 
-/* `cpu_ns` is what the attempt had used at the sample before. */
+/* Computes the rate; `cpu_ns` is the CPU time at the sample before. */
 static void take_rate(struct usage *u, int64_t cpu_ns, int64_t window_ns)
 {
     int64_t used_ns = u->total.cpu_ns - cpu_ns;

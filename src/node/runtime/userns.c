@@ -1,4 +1,5 @@
-/* Which pod has which 65536 ids: see userns.h. */
+/* userns.c - the id ranges of pods */
+
 #include "node/runtime/userns.h"
 
 #include "base/map.h"
@@ -13,7 +14,7 @@ struct range {
 struct userns_ranges {
     struct range *pods;
     bool is_taken[USERNS_RANGES];
-    unsigned next; /* an id that was let go is not given again at once */
+    unsigned next; /* search from here, so that a released range is not reused at once */
     bool is_shared;
 };
 
@@ -95,7 +96,7 @@ struct err *userns_adopt(struct userns_ranges *r, const char *pod_uid, uint32_t 
     uint32_t offset = base - (uint32_t)USERNS_FIRST;
 
     if (base == (uint32_t)IMAGE_UID_BASE)
-        return NULL; /* shared by all: nothing to keep apart */
+        return NULL; /* the shared range */
     if (base < (uint32_t)USERNS_FIRST || offset % USERNS_SIZE != 0 ||
         offset / USERNS_SIZE >= USERNS_RANGES)
         return err_new(ERR_INVALID, "user id range %u is none of ours", base);

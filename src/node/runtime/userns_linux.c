@@ -1,4 +1,5 @@
-/* Idmapped mounts: see userns.h. */
+/* userns_linux.c - user namespaces and idmapped mounts */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -15,10 +16,10 @@
 #include "base/mem.h"
 #include "node/runtime/userns.h"
 
-/* A process that does nothing but be in a user namespace of its own, until `pipe` closes. */
+/* A process that keeps a user namespace alive until `pipe` closes. */
 struct holder {
     pid_t pid;
-    int pipe; /* our end */
+    int pipe; /* the write end */
 };
 
 static void holder_end(const struct holder *h)
@@ -34,7 +35,7 @@ static void holder_end(const struct holder *h)
 
 static struct err *holder_start(struct holder *ret)
 {
-    /* No signal at its end: whoever waits for children of this process is not to see this one. */
+    /* No exit signal, so that a wait for other children does not see this child. */
     struct clone_args args = {.flags = CLONE_NEWUSER};
     int ends[2] = {-1, -1};
     char byte = 0;
@@ -45,11 +46,11 @@ static struct err *holder_start(struct holder *ret)
         return err_errno(errno, "pipe");
     pid = syscall(SYS_clone3, &args, sizeof(args));
     if (pid == 0) {
-        /* What this process keeps open must not stay open through that one. */
+        /* The child must not keep the parent's descriptors open. */
         (void)syscall(SYS_close_range, ends[0] + 1, ~0U, 0);
         if (ends[0] > 0)
             (void)syscall(SYS_close_range, 0, ends[0] - 1, 0);
-        do /* end of file ends it, also when we die */
+        do /* end of file, also at the parent's death */
             got = syscall(SYS_read, ends[0], &byte, 1);
         while (got < 0);
         (void)syscall(SYS_exit_group, 0);

@@ -1,11 +1,14 @@
 /*
- * Conmon's attach socket (its conn_sock.c): SOCK_SEQPACKET at BUNDLE/attach; each packet that comes
- * begins with a byte, 2 for stdout and 3 for stderr, what is sent goes to the container's input as
- * it is; the end of sending is the end of that input, unless conmon was told to leave it open. The
- * size of a terminal goes through the fifo BUNDLE/ctl, "1 ROWS COLUMNS\n".
+ * attach_linux.c - clients attached to a container's own stdin and output
  *
- * Conmon waits for a reader that does not read, and the container's program with it.
+ * conmon's attach socket (its conn_sock.c) is SOCK_SEQPACKET at BUNDLE/attach. Each received packet
+ * begins with a byte, 2 for stdout and 3 for stderr. Sent bytes go to the container's stdin; the
+ * end of sending ends stdin, unless conmon runs with --leave-stdin-open. The size of a terminal is
+ * written to the fifo BUNDLE/ctl, "1 ROWS COLUMNS\n".
+ *
+ * A client that does not read blocks conmon, and so the container's program.
  */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,21 +23,21 @@
 #include "node/session/feed_linux.h"
 
 enum {
-    PACKET_MAX = 65536, /* more than conmon sends */
-    PIECE_MAX = 8192,   /* less than it takes */
+    PACKET_MAX = 65536, /* larger than conmon's packets */
+    PIECE_MAX = 8192,   /* at most what conmon accepts */
     FROM_STDOUT = 2,
     FROM_STDERR = 3,
 };
 
-/* One who is attached. */
+/* An attached client. */
 struct attached {
     struct exec exec;
     struct attached *prev;
     struct attached *next;
     struct crun *r;
-    struct runtime_exec o; /* id and process are not kept */
+    struct runtime_exec o; /* without id and process */
     char *ctl;
-    struct feed feed; /* a descriptor of its own, of the same socket */
+    struct feed feed; /* a duplicate descriptor of the same socket */
     int fd;
     struct loop_io *io;
     struct loop_timer *timer;
@@ -68,7 +71,7 @@ static void on_timer(void *arg)
         o.end(o.arg, e, 0);
 }
 
-/* Its end is told from the loop. */
+/* Reports the end from the loop. */
 static void leave(struct attached *g)
 {
     feed_close(&g->feed);
@@ -102,7 +105,7 @@ static void on_input_ended(void *arg)
 {
     struct attached *g = arg;
 
-    (void)shutdown(g->feed.fd, SHUT_WR); /* gone: as good */
+    (void)shutdown(g->feed.fd, SHUT_WR); /* fails if conmon is gone */
     feed_close(&g->feed);
 }
 
@@ -114,7 +117,7 @@ static void on_input_drained(void *arg)
         g->o.drained(g->o.arg);
 }
 
-/* ---- its moves ---- */
+/* ---- operations ---- */
 
 static struct attached *attached_of(struct exec *x)
 {
@@ -147,7 +150,7 @@ static void attached_resize(struct exec *x, uint16_t columns, uint16_t rows)
     int n = snprintf(text, sizeof(text), "1 %u %u\n", (unsigned)rows, (unsigned)columns);
 
     if (fd >= 0)
-        (void)!write(fd, text, (size_t)n); /* conmon ends, or is behind with sizes: no matter */
+        (void)!write(fd, text, (size_t)n); /* harmless: conmon ends, or is behind with sizes */
 }
 
 static void attached_pause(struct exec *x, bool is_paused)
@@ -174,7 +177,7 @@ static const struct exec_ops attached_ops = {.input = attached_input,
                                              .pause = attached_pause,
                                              .cancel = attached_cancel};
 
-/* ---- its beginning ---- */
+/* ---- begin ---- */
 
 static struct err *join(const struct crun_attempt *b, int *ret)
 {
@@ -186,7 +189,7 @@ static struct err *join(const struct crun_attempt *b, int *ret)
         return err_errno(errno, "open %s", b->bundle);
     if (fd < 0)
         return err_errno(errno, "make a socket");
-    /* The bundle's path may be longer than a socket's. */
+    /* The bundle's path may be too long for a socket's. */
     (void)snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/attach", dir);
     if (connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
         return err_errno(errno, "connect to %s/attach", b->bundle);

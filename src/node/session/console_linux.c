@@ -1,4 +1,5 @@
-/* console_linux.c - receives a terminal from the runtime, or makes one */
+/* console_linux.c - a terminal received from the runtime, or a pty pair */
+
 #include "node/session/console_linux.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ struct console {
     struct loop *loop;
     console_fn fn;
     void *arg;
-    int listening; /* then: */
+    int listening; /* replaced by: */
     int peer;
     struct loop_io *io;
 };
@@ -32,7 +33,7 @@ void console_free(struct console *c)
     free(c);
 }
 
-/* The first descriptor that comes with a message; all others are closed. */
+/* Receives a message, returns its first descriptor, and closes all others. */
 static struct err *receive(int fd, int *ret)
 {
     union {
@@ -82,8 +83,8 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
     if (c->peer < 0) {
         c->peer = accept4(c->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (c->peer < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
-            return;        /* it went away again */
-        if (c->peer < 0) { /* no descriptor is left: the socket would stay readable for ever */
+            return;        /* the peer is gone again */
+        if (c->peer < 0) { /* out of descriptors: the socket would stay readable for ever */
             e = err_errno(errno, "accept the runtime's connection");
             loop_io_want(c->io, false, false);
             c->fn(c->arg, e, -1);
@@ -99,7 +100,7 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
     c->fn(c->arg, e, terminal);
 }
 
-/* By the directory's descriptor: a socket's own path is short. */
+/* Binds through the directory's descriptor, as a socket's path must be short. */
 static struct err *listen_in(int dir, const char *path, int *ret)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};

@@ -1,3 +1,5 @@
+/* exec_cgroup_linux.c - cgroups of commands */
+
 #include "node/session/exec_cgroup_linux.h"
 
 #include <errno.h>
@@ -16,10 +18,10 @@
 
 enum {
     PROCS_MAX = 1 << 20,
-    KILLS_MAX = 16, /* rounds at once: the limit of processes ends a fork bomb before */
+    KILLS_MAX = 16, /* rounds of one call; the pids limit stops a fork bomb earlier */
 };
 
-/* One hierarchy is enough to find them by; its limits hold below, too. */
+/* One hierarchy is enough to find the processes. Its limits also hold below. */
 static const char V1_CONTROLLER[] = "pids";
 
 static void remove_empty(const char *parent, const struct exec_cgroup_users *users)
@@ -69,13 +71,13 @@ static bool is_in(const char *procs, pid_t pid)
     return false;
 }
 
-/* Only while it is there: its number may be another's by now. */
+/* Kills the process only while it is in the cgroup: its pid may be reused. */
 static void kill_member(const char *procs, pid_t pid)
 {
     AUTO(fd_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
     if (fd >= 0 && is_in(procs, pid))
-        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); /* gone: as good */
+        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); /* fails if it has ended */
 }
 
 static size_t kill_once(const char *procs)

@@ -1,4 +1,5 @@
-/* exec_linux.c - runs commands in running containers: see exec_linux.h */
+/* exec_linux.c - commands in running containers */
+
 #include "node/session/exec_linux.h"
 
 #include <errno.h>
@@ -26,20 +27,20 @@ enum {
     RUNTIME_LOG_MAX = 65536,
     MESSAGE_MAX = 512,
     PIECE = 32768,
-    LEFT_MAX = 1 << 20,    /* read after the end: what a pipe may hold */
-    CODE_OF_RUNTIME = 255, /* it could not begin the command, or the command's own */
-    CODE_OF_CRUN = 1,      /* it could not even come so far, or the command's own */
-    KILL_ROUNDS = 50,      /* then the runtime itself is killed */
+    LEFT_MAX = 1 << 20,    /* largest pipe: bytes read after the command's end */
+    CODE_OF_RUNTIME = 255, /* the runtime failed, or the command's own code */
+    CODE_OF_CRUN = 1,      /* crun failed early, or the command's own code */
+    KILL_ROUNDS = 50,      /* then kill the runtime process itself */
 };
 
 static const int64_t KILL_AGAIN_NS = 20 * NS_PER_MS;
 static const int64_t ENTER_AGAIN_NS = 2 * NS_PER_MS;
 
-/* Where output comes from. */
+/* A descriptor with output. */
 struct source {
     struct exec_child *child;
     int number;  /* 1 or 2 */
-    int fd;      /* -1: at its end, or not there yet */
+    int fd;      /* -1: ended, or not open yet */
     size_t left; /* after the command's end: bytes that may still be read */
     struct loop_io *io;
 };
@@ -49,33 +50,33 @@ struct exec_child {
     struct exec_child *prev;
     struct exec_child *next;
     struct crun *r;
-    struct runtime_exec o; /* id and process are not kept */
-    char *id;              /* of its container */
-    uint64_t number;       /* its own */
-    enum oci_kind kind;    /* which runtime runs it */
+    struct runtime_exec o; /* without id and process */
+    char *id;              /* of the attempt */
+    uint64_t number;       /* of the command */
+    enum oci_kind kind;    /* the attempt's runtime */
     char *dir;
-    char *cgroup; /* of all that it starts; NULL: crun's are known by their parents */
+    char *cgroup; /* of the command's processes; NULL with crun: found by their parents */
     struct proc *proc;
-    struct proc_root root; /* the runtime, while `proc` */
+    struct proc_root root; /* the identity of `proc` */
     struct feed feed;
     struct source sources[2];
-    struct console *console; /* until the terminal is there */
-    int terminal;            /* -1: none; a descriptor for its size */
-    bool is_relayed;         /* by the runtime, which is to hear of another size */
+    struct console *console; /* until the terminal comes */
+    int terminal;            /* descriptor to set the size; -1: none */
+    bool is_relayed;         /* the runtime relays the terminal, and must learn its size */
     struct loop_timer *deadline;
-    struct loop_timer *timer; /* what is to come from the loop: its begin, kills, the end */
+    struct loop_timer *timer; /* for actions from the loop: begin, kills, end */
     struct err *failed;
     int kill_rounds;
     int status;
     bool is_paused;
     bool is_waiting; /* for the container's program to begin */
-    bool has_exited; /* or never will have begun */
+    bool has_exited; /* or will never begin */
     bool is_timed_out;
     bool is_cancelled;
     bool is_being_killed; /* a walk is under way */
 };
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
 static void source_close(struct source *s)
 {
@@ -98,7 +99,7 @@ static void child_free(struct exec_child *c)
     loop_timer_free(c->timer);
     err_free(c->failed);
     if (c->dir)
-        err_free(dir_remove(c->dir)); /* else the next start does it */
+        err_free(dir_remove(c->dir)); /* else exec_sweep does it */
     if (c->cgroup && (c->is_cancelled || c->is_timed_out))
         (void)exec_cgroup_kill(c->cgroup);
     if (c->cgroup)
@@ -109,8 +110,8 @@ static void child_free(struct exec_child *c)
     free(c);
 }
 
-/* The first error in a log of JSON lines, what follows comes of it; without one its last line, and
- * `*ret_is_error` is false. Free it. */
+/* The first error in a log of JSON lines (later errors follow from it). Without an error the last
+ * line, and `*ret_is_error` is false. The caller frees it. */
 static char *cause_in(struct str log, bool *ret_is_error)
 {
     char *message = mem_strdup("");
@@ -133,8 +134,8 @@ static char *cause_in(struct str log, bool *ret_is_error)
 
 static struct err *find_running(const struct exec_child *c, struct crun_attempt **ret);
 
-/* The runtime's own failure, which it wrote into its log; NULL: the command ran. The container may
- * have ended under the command. */
+/* The runtime's own failure, from its log; NULL: the command ran. ERR_NOT_FOUND: the container
+ * ended meanwhile. */
 static struct err *runtime_failure(const struct exec_child *c, int code)
 {
     AUTO_FREE char *path = mem_format("%s/log", c->dir);
@@ -151,7 +152,7 @@ static struct err *runtime_failure(const struct exec_child *c, int code)
         return NULL;
     message = cause_in((struct str){text.at, text.size}, &is_error);
     if (code != CODE_OF_RUNTIME && !is_error)
-        return NULL; /* no more than a warning: the code is the command's */
+        return NULL; /* only a warning: the code is the command's */
     TRY(find_running(c, &b));
     return err_new(attempt_is_alive(b) ? ERR_INVALID : ERR_NOT_FOUND, "%s", message);
 }
@@ -171,7 +172,7 @@ static void child_end(struct exec_child *c)
     o.end(o.arg, e, e ? 0 : code);
 }
 
-/* From the loop: everything that can end it now does. */
+/* From the loop: ends the command if all its conditions are met. */
 static void child_look(struct exec_child *c)
 {
     if (c->proc || (!c->has_exited && !c->failed && !c->is_cancelled))
@@ -229,7 +230,7 @@ static void on_deadline(void *arg)
 
 /* ---- output ---- */
 
-/* False: it is over. */
+/* Reads once. False: the output has ended. */
 static bool source_read(struct source *s)
 {
     struct exec_child *c = s->child;
@@ -239,9 +240,9 @@ static bool source_read(struct source *s)
     if (n < 0 && errno == EINTR)
         return true;
     if (n < 0 && errno == EAGAIN)
-        return !c->has_exited; /* a process that it left behind may hold the other end */
+        return !c->has_exited; /* a process left behind may hold the other end */
     if (n <= 0)
-        return false; /* EIO: nobody has the terminal open */
+        return false; /* EIO: no process has the terminal open */
     c->o.output(c->o.arg, s->number, (struct str){piece, (size_t)n});
     if (!c->has_exited)
         return true;
@@ -271,8 +272,8 @@ static void source_open(struct source *s, int fd)
 }
 
 /*
- * What the command wrote before it ended is in its pipes: they are read until they are empty. That
- * needs no event, which would not come from a pipe that a process left behind keeps open.
+ * After the command's end, reads its pipes until they are empty. Needs no event: none would come
+ * from an empty pipe that a process left behind keeps open.
  */
 static void drain(struct exec_child *c)
 {
@@ -294,7 +295,7 @@ static void on_end(void *arg, const struct proc_end *end)
     loop_timer_stop(c->timer);
     if (c->deadline)
         loop_timer_stop(c->deadline);
-    if (c->console) { /* its terminal never came */
+    if (c->console) { /* the terminal never came */
         console_free(TAKE(c->console));
         feed_close(&c->feed);
     }
@@ -302,7 +303,7 @@ static void on_end(void *arg, const struct proc_end *end)
     child_look(c);
 }
 
-/* ---- its moves ---- */
+/* ---- operations ---- */
 
 static struct exec_child *child_of(struct exec *x)
 {
@@ -319,7 +320,7 @@ static size_t exec_backlog(const struct exec *x)
     return feed_backlog(&((const struct exec_child *)(const void *)x)->feed);
 }
 
-/* A terminal has no end of its input but what its user types. */
+/* On a terminal only a typed end of file ends the input. */
 static void exec_input_end(struct exec *x)
 {
     struct exec_child *c = child_of(x);
@@ -351,7 +352,7 @@ static void exec_resize(struct exec *x, uint16_t columns, uint16_t rows)
     c->o.columns = columns;
     c->o.rows = rows;
     if (c->terminal >= 0)
-        (void)ioctl(c->terminal, TIOCSWINSZ, &size); /* a terminal that is closing has no size */
+        (void)ioctl(c->terminal, TIOCSWINSZ, &size); /* fails on a closing terminal */
     if (c->is_relayed && c->proc)
         proc_kill(c->proc, SIGWINCH);
 }
@@ -391,9 +392,9 @@ static const struct exec_ops child_ops = {.input = exec_input,
                                           .pause = exec_pause,
                                           .cancel = exec_cancel};
 
-/* ---- its beginning ---- */
+/* ---- begin ---- */
 
-/* The container's own process, with what is asked instead of its own. */
+/* The container's own `process`, overlaid with the command's. */
 static struct err *make_process(const struct crun_attempt *b, const struct runtime_exec *e,
                                 json_t **ret)
 {
@@ -405,16 +406,16 @@ static struct err *make_process(const struct crun_attempt *b, const struct runti
     TRY(file_read(path, CONFIG_MAX, &text));
     TRY(json_parse((struct str){text.at, text.size}, &config));
     process = json_object_at(config, "process");
-    (void)json_object_update(process, (json_t *)(uintptr_t)e->process); /* fails without memory */
+    (void)json_object_update(process, (json_t *)(uintptr_t)e->process); /* cannot fail */
     json_put_bool(process, "terminal", e->has_terminal);
-    (void)json_object_del(process, "consoleSize"); /* the container's own */
+    (void)json_object_del(process, "consoleSize"); /* of the container */
     if (e->has_terminal && e->columns > 0 && e->rows > 0) {
         json_put_int(json_object_at(process, "consoleSize"), "width", e->columns);
         json_put_int(json_object_at(process, "consoleSize"), "height", e->rows);
     }
     if (json_array_size(json_object_get(process, "args")) == 0)
         return err_new(ERR_INVALID, "no command is given");
-    /* A directory by way of a descriptor could be one of the host's. */
+    /* Through a descriptor in /proc, the directory could be one of the host's. */
     if (text_starts_with(json_text(process, "cwd"), "/proc"))
         return err_new(ERR_INVALID, "the working directory '%.256s' is below /proc",
                        json_text(process, "cwd"));
@@ -449,7 +450,7 @@ static struct err *make_pipe(int *ret_ours, int *ret_theirs, bool is_input)
     return NULL;
 }
 
-/* Output, input and size each have a descriptor of it. */
+/* Duplicates the terminal: one descriptor each for output, input and size. */
 static struct err *take_terminal(struct exec_child *c, int taken)
 {
     AUTO(fd_closep) int fd = taken;
@@ -490,7 +491,8 @@ static bool is_of_command(void *arg, const char *dir)
     return false;
 }
 
-/* runc reparents what it starts, to the container's first process as soon as its parent ends. */
+/* For runc: the command's processes are reparented to the container's first process once runc ends.
+ */
 static struct err *make_cgroup(struct exec_child *c, char **ret_word)
 {
     AUTO_FREE char *path = mem_format("/mete/%s", c->id);
@@ -531,7 +533,7 @@ static struct err *run(struct exec_child *c, const int fds[3])
     return NULL;
 }
 
-/* runc hands a terminal over only where it does not stay; so it relays between ours and its own. */
+/* runc passes a terminal only if it detaches; so it relays between our pty and its own. */
 static struct err *run_with_pty(struct exec_child *c)
 {
     AUTO(fd_closep) int master = -1;
@@ -581,9 +583,10 @@ static struct err *find_running(const struct exec_child *c, struct crun_attempt 
 }
 
 /*
- * A released container is the runtime's process for a moment more. Who has joined its user
- * namespace has no right over a process of the machine's own program, and is refused its other
- * namespaces by the kernel (ptrace(2), "access mode checking"): crun joins in that order.
+ * Waits until the container's program runs: a released container is for a moment still the
+ * runtime's process. crun joins its user namespace first, and then has no rights over a process
+ * that runs a program of the host: the kernel refuses the other namespaces (ptrace(2), "access mode
+ * checking").
  */
 static struct err *enter(struct exec_child *c)
 {
@@ -654,7 +657,7 @@ struct exec *crun_exec(void *self, const struct runtime_exec *e)
     return &c->exec;
 }
 
-/* ---- all of them ---- */
+/* ---- all commands ---- */
 
 void crun_end_execs(struct crun *r)
 {
@@ -662,7 +665,7 @@ void crun_end_execs(struct crun *r)
 
     LIST_EACH (r->execs, c) {
         if (c->proc) {
-            (void)proc_tree_kill(c->root); /* in the loop: it ends */
+            (void)proc_tree_kill(c->root); /* in the loop, as the process is about to end */
             (void)exec_cgroup_kill(c->cgroup);
             proc_kill(c->proc, SIGKILL);
             proc_abandon(c->proc);

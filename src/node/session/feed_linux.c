@@ -1,3 +1,5 @@
+/* feed_linux.c - a queue of bytes into a descriptor */
+
 #include "node/session/feed_linux.h"
 
 #include <errno.h>
@@ -26,7 +28,7 @@ void feed_close(struct feed *f)
     f->waiting.cap = WAITING_MAX;
 }
 
-/* False: the other side is gone. */
+/* Writes once. False: the other side is gone. */
 static bool write_some(struct feed *f)
 {
     size_t done = 0;
@@ -88,7 +90,8 @@ void feed_add(struct feed *f, struct str bytes)
     if (f->is_broken || f->is_ended)
         return;
     buf_add(&f->waiting, bytes.at, bytes.size);
-    if (f->waiting.overflow) /* who adds did not look at the backlog: it must not pass as whole */
+    /* The caller ignored the backlog: break the stream, as bytes are missing. */
+    if (f->waiting.overflow)
         feed_close(f);
     want(f);
 }

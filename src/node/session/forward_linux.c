@@ -1,4 +1,5 @@
 /* forward_linux.c - connections to ports of pods */
+
 #include "node/session/forward_linux.h"
 
 #include <errno.h>
@@ -24,25 +25,25 @@ enum {
 
 static const int64_t CONNECT_NS = 10 * NS_PER_SEC;
 
-/* One connection. */
+/* A connection to a port of a pod. */
 struct forward {
     struct exec exec;
     struct forward *prev;
     struct forward *next;
     struct crun *r;
-    struct runtime_forward o;  /* ids are not kept */
+    struct runtime_forward o;  /* without ids */
     VEC(const char *) cgroups; /* NULL-terminated, each to be freed */
-    int family;                /* of the last check */
-    bool is_checking;          /* a worker has it: it is freed after that */
-    int fd;                    /* -1: not yet, or no more */
+    int family;                /* result of the last check */
+    bool is_checking;          /* in the worker; freed afterwards */
+    int fd;                    /* -1: not open */
     struct loop_io *io;
-    struct feed feed; /* a descriptor of its own, of the same socket */
+    struct feed feed; /* a duplicate descriptor of the same socket */
     struct loop_timer *timer;
-    bool is_open; /* checked a second time: bytes go through */
+    bool is_open; /* checked twice: bytes pass */
     bool is_paused;
     bool is_output_ended; /* the pod sends no more */
-    bool is_input_ended;  /* and was told that we do not */
-    bool is_over;         /* `timer` tells the end */
+    bool is_input_ended;  /* we send no more */
+    bool is_over;         /* `timer` reports the end */
     bool is_cancelled;
     struct err *failed;
 };
@@ -62,7 +63,7 @@ static void forward_free(struct forward *f)
     free(f);
 }
 
-/* Its end is told from the loop. */
+/* Reports the end from the loop. */
 static void forward_leave(struct forward *f, struct err *e)
 {
     if (f->is_over) {
@@ -79,7 +80,7 @@ static void forward_leave(struct forward *f, struct err *e)
     loop_timer_set(f->timer, 0);
 }
 
-/* Its end, or no connection in time. */
+/* The end, or a connection timeout. */
 static void on_timer(void *arg)
 {
     struct forward *f = arg;
@@ -92,7 +93,7 @@ static void on_timer(void *arg)
         return;
     }
     if (f->is_checking)
-        return; /* on_checked comes again */
+        return; /* on_checked continues */
     e = TAKE(f->failed);
     forward_free(f);
     if (!is_cancelled)
@@ -152,14 +153,14 @@ static void on_input_ended(void *arg)
     forward_end_if_done(f);
 }
 
-/* ---- the check and the connection ---- */
+/* ---- check and connection ---- */
 
 static void forward_check(struct forward *f);
 
 static struct err *check(void *message)
 {
     struct forward *f = message;
-    /* What it reads does not change while `is_checking`. */
+    /* Runs in the worker; its input does not change while `is_checking`. */
     const struct port_question q = {
         .proc = "/proc", .cgroup_root = CGROUP_ROOT, .cgroups = f->cgroups.at, .port = f->o.port};
 
@@ -180,7 +181,7 @@ static struct err *dial(struct forward *f)
 
     if (fd < 0)
         return err_errno(errno, "make a socket");
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* slower without */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* only for speed */
     if (connect(fd, address, size) < 0 && errno != EINPROGRESS)
         return err_errno(errno, "connect to port %u", (unsigned)f->o.port);
     f->fd = fd_take(&fd);
@@ -208,7 +209,7 @@ static void on_socket(void *arg, int fd, bool readable, bool writable)
         forward_check(f);
 }
 
-/* The port is still the pod's: the connection is, too. */
+/* The second check found the port still the pod's, so the connection is the pod's too. */
 static struct err *open_connection(struct forward *f)
 {
     int in = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
@@ -252,7 +253,7 @@ static void forward_check(struct forward *f)
     worker_give(f->r->o.forward_worker, check, on_checked, f);
 }
 
-/* ---- its moves ---- */
+/* ---- operations ---- */
 
 static struct forward *forward_of(struct exec *x)
 {
@@ -308,7 +309,7 @@ static const struct exec_ops forward_ops = {.input = forward_input,
                                             .pause = forward_pause,
                                             .cancel = forward_cancel};
 
-/* ---- its beginning ---- */
+/* ---- begin ---- */
 
 struct exec *crun_forward(void *self, const struct runtime_forward *o)
 {

@@ -1,4 +1,5 @@
-/* port_holder_linux.c - listening sockets (/proc/net/tcp) and the processes that have them open */
+/* port_holder_linux.c - finds listening sockets (/proc/net/tcp) and the processes that hold them */
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +17,10 @@
 #include "node/session/port_holder.h"
 
 enum {
-    TABLE_MAX = 64 << 20, /* bytes of /proc/net/tcp: some 400,000 sockets */
+    TABLE_MAX = 64 << 20, /* bytes of /proc/net/tcp: about 400,000 sockets */
     PROCS_MAX = 1 << 20,
     DEPTH_MAX = 8,       /* of cgroups below a container's */
-    LINKS_MAX = 1 << 18, /* descriptors that are looked at */
+    LINKS_MAX = 1 << 18, /* descriptors to read */
     LISTENING = 0x0a,    /* TCP_LISTEN in the tables */
 };
 
@@ -35,12 +36,12 @@ struct search {
     const struct port_question *q;
     VEC(struct listener) listeners;
     size_t n_links;
-    size_t n_missing; /* listeners whose holder is not known */
+    size_t n_missing; /* listeners with unknown holders */
 };
 
 /* ---- the tables ---- */
 
-/* The address of a row as the kernel prints it: words of four bytes in the machine's order. */
+/* The listener of an address in the kernel's form: words of four bytes in host byte order. */
 static struct listener listener_of(struct str address)
 {
     static const struct {
@@ -71,7 +72,7 @@ static struct str next_word(struct str *line)
     return word;
 }
 
-/* "SLOT: LOCAL:PORT REMOTE:PORT STATE QUEUES TIMER RETRANSMITS UID TIMEOUT INODE ..." */
+/* Reads "SLOT: LOCAL:PORT REMOTE:PORT STATE QUEUES TIMER RETRANSMITS UID TIMEOUT INODE ...". */
 static void take_row(struct search *s, struct str line)
 {
     struct str words[10] = {{0}};
@@ -122,7 +123,7 @@ static struct err *read_table(struct search *s, const char *name)
 
 /* ---- the pod's processes ---- */
 
-/* "socket:[INODE]" */
+/* Reads "socket:[INODE]", and marks that listener as held. */
 static void take_link(struct search *s, const char *target)
 {
     struct str rest = str_of(target);
@@ -143,7 +144,7 @@ static void take_link(struct search *s, const char *target)
     }
 }
 
-/* Of one process; a process that has ended meanwhile has none. */
+/* Reads the descriptors of one process; none if it has ended. */
 static struct err *read_links(struct search *s, int64_t pid)
 {
     AUTO_FREE char *path = mem_format("%s/%" PRId64 "/fd", s->q->proc, pid);
@@ -180,7 +181,7 @@ static struct err *read_processes(struct search *s, const char *dir)
         int64_t pid = 0;
 
         TRY(num_parse_int64(str_cut(&rest, '\n'), 0, INT32_MAX, &pid));
-        if (pid > 0) /* 0: of a pid namespace that we do not see */
+        if (pid > 0) /* 0: in another pid namespace */
             TRY(read_links(s, pid));
     }
     return NULL;
@@ -193,7 +194,7 @@ static bool is_directory(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A cgroup and those below it. */
+/* Reads a cgroup and its children. */
 static struct err *read_cgroup(struct search *s, const char *dir, int depth)
 {
     char **names = NULL;
@@ -214,7 +215,7 @@ static struct err *read_cgroup(struct search *s, const char *dir, int depth)
 static struct err *find_holders(struct search *s)
 {
     AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", s->q->cgroup_root);
-    /* Of v1 one hierarchy is enough, as for commands (exec_cgroup_linux.c). */
+    /* One v1 hierarchy is enough, as in exec_cgroup_linux.c. */
     const char *hierarchy = file_exists(controllers) ? "" : "/pids";
 
     s->n_missing = s->listeners.n;
@@ -226,7 +227,7 @@ static struct err *find_holders(struct search *s)
     return NULL;
 }
 
-/* Is there a socket for connections of the family, and each of them the pod's? */
+/* Does at least one socket take connections of the family, and is every such socket the pod's? */
 static bool is_safe(const struct search *s, bool is_v4)
 {
     size_t n = 0;

@@ -1,3 +1,5 @@
+/* sessions.c - sessions between reverse stream and runtime */
+
 #include "node/session/sessions.h"
 
 #include <assert.h>
@@ -12,23 +14,23 @@ enum {
     SESSIONS_MAX = 256,
     FORWARDS_MAX = 512,
     CREDIT_MAX = 1 << 30,
-    OUT_HIGH = 128 << 10, /* from there on the command's output is not read */
+    OUT_HIGH = 128 << 10, /* backlog at which reading of the output stops */
     OUT_LOW = 32 << 10,
 };
 
 struct sessions {
     struct sessions_options o;
     struct session *all;
-    size_t n_forwards; /* of them */
+    size_t n_forwards; /* port-forwards among them */
 };
 
 struct session {
     struct map_handle handle;
     struct sessions *set;
     uint32_t id;
-    struct exec *exec; /* NULL: it has ended */
-    struct buf in;     /* of records: less than one */
-    uint32_t owed;     /* bytes taken whose credit waits until the command has them */
+    struct exec *exec; /* NULL: ended */
+    struct buf in;     /* an incomplete record */
+    uint32_t owed;     /* bytes whose credit is returned once the command has read them */
     struct buf out;
     uint32_t credit;
     bool wants_stdout;
@@ -37,11 +39,11 @@ struct session {
     bool is_forward;
     bool is_input_ended;
     bool is_paused;
-    int code; /* of its end */
+    int code; /* of the stream's end */
     char *message;
 };
 
-/* ---- its end ---- */
+/* ---- end ---- */
 
 static struct session *find(const struct sessions *set, uint32_t id)
 {
@@ -73,7 +75,7 @@ static void session_end(struct session *s, int code, const char *message)
     out->end(out->arg, id, code, text);
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void set_pause(struct session *s, bool is_paused)
 {
@@ -83,7 +85,7 @@ static void set_pause(struct session *s, bool is_paused)
     s->exec->ops->pause(s->exec, is_paused);
 }
 
-/* Sends what may be sent; the session may be dead after it. */
+/* Sends as much as credit allows; the session may be dead afterwards. */
 static void flush(struct session *s)
 {
     const struct stream_out *out = s->set->o.out;
@@ -124,7 +126,7 @@ static void on_output(void *arg, int fd, struct str bytes)
     flush(s);
 }
 
-/* Of a connection's output. */
+/* The pod's end of a connection. */
 static void on_output_end(void *arg)
 {
     struct session *s = arg;
@@ -145,7 +147,7 @@ static void on_end(void *arg, const struct err *e, int code)
     flush(s);
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static void give_credit(struct session *s)
 {
@@ -219,7 +221,7 @@ static void sessions_end(void *self, uint32_t id)
     s->exec->ops->input_end(s->exec);
 }
 
-/* ---- the beginning ---- */
+/* ---- begin ---- */
 
 static struct err *check_question(const json_t *question, bool is_attach)
 {

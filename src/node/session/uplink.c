@@ -1,3 +1,5 @@
+/* uplink.c - the node's end of the reverse stream */
+
 #include "node/session/uplink.h"
 
 #include <assert.h>
@@ -23,7 +25,7 @@ struct lane {
     struct map_handle handle;
     uint32_t id;
     uint32_t window; /* bytes that the other side may still send */
-    bool is_ended;   /* it sends no more */
+    bool is_ended;   /* the other side sends no more */
     const struct stream_service *service;
 };
 
@@ -32,7 +34,7 @@ struct uplink {
     struct client *client;
     char *path;
     struct stream *stream;
-    bool is_broken; /* closed by us or the other side: freed in the next turn */
+    bool is_broken; /* closed by either side; freed in the next turn */
     struct buf in;
     struct stream_out out;
     struct stream_service services[SERVICES_MAX];
@@ -52,12 +54,12 @@ static struct lane *find_lane(const struct uplink *u, uint32_t id)
 
 static void lane_free(struct uplink *u, struct lane *lane)
 {
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; in the map exactly once */
     map_remove(handle, u->lanes, lane);
     free(lane);
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void send(struct uplink *u, uint32_t id, enum frame_type type, struct str payload)
 {
@@ -116,7 +118,7 @@ static bool is_full(void *arg)
     return !u->stream || u->is_broken || stream_backlog(u->stream) > BACKLOG_MAX;
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static const struct stream_service *find_service(const struct uplink *u, const char *op)
 {
@@ -204,7 +206,7 @@ static struct err *take_frame(struct uplink *u, const struct frame *f)
     if (f->type == FRAME_OPEN)
         return take_open(u, f);
     if (!lane)
-        return NULL; /* it has ended, and the other side does not know yet */
+        return NULL; /* the stream has ended, unknown to the other side yet */
     switch (f->type) {
     case FRAME_DATA:
         return take_data(lane, f);
@@ -241,7 +243,7 @@ static void lose(struct uplink *u, const struct err *e)
 {
     if (u->is_broken)
         return;
-    if (e && u->retry_ns == 0) /* the others until it works again say the same */
+    if (e && u->retry_ns == 0) /* once, until a connection succeeds */
         LOG(WARN, "stream to the server is lost", E(e));
     else if (!e)
         LOG(INFO, "stream to the server has ended");
@@ -320,7 +322,7 @@ static void open_stream(void *arg)
         lose(u, e);
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 const struct stream_out *uplink_out(const struct uplink *u)
 {
@@ -345,7 +347,7 @@ struct uplink *uplink_new(struct loop *l, struct client *c, const char *node)
     *u = (struct uplink){.loop = l, .client = c, .path = buf_steal(&path)};
     u->out = (struct stream_out){
         .data = send_data, .end = send_end, .taken = send_taken, .is_full = is_full, .arg = u};
-    /* What libcurl hands over at once may be more than a frame and its head. */
+    /* libcurl may deliver more than a whole frame at once. */
     u->in.cap = (size_t)FRAME_PAYLOAD_MAX * 8;
     u->timer = loop_timer_new(l, open_stream, u);
     loop_timer_set(u->timer, 0);

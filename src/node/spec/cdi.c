@@ -1,3 +1,5 @@
+/* cdi.c - CDI edits for gpus, and their application */
+
 #include "node/spec/cdi.h"
 
 #include <inttypes.h>
@@ -52,7 +54,7 @@ static void add_node(json_t *edits, const char *path, int64_t major, int64_t min
     (void)json_array_append_new(json_array_at(edits, "deviceNodes"), node);
 }
 
-/* A search path with our directory first, once. */
+/* Prepends our directory to a search path, once. */
 static void add_path(json_t *edits, const char *name, const json_t *env)
 {
     const char *old = json_text(env, name);
@@ -91,7 +93,7 @@ static void add_nvidia(json_t *edits, const struct cdi_host *host)
     }
 }
 
-/* The variable by which programs learn which gpus they have. */
+/* Adds the variable that tells programs their gpus. */
 static void add_variable(json_t *edits, const struct gpu *const *gpus, size_t n)
 {
     AUTO(buf_done) struct buf text = {0};
@@ -124,7 +126,7 @@ json_t *cdi_gpu_edits(const struct gpu *const *gpus, size_t n, const struct cdi_
     return edits;
 }
 
-/* ---- applied ---- */
+/* ---- application ---- */
 
 void cdi_put_env(json_t *list, const char *variable)
 {
@@ -242,7 +244,7 @@ void cdi_sort_mounts(json_t *spec)
 {
     json_t *mounts = json_array_at(spec, "mounts");
 
-    /* Insertion keeps equals in order; there are a dozen of them. */
+    /* Insertion sort is stable, and fast enough for a dozen mounts. */
     for (size_t i = 1; i < json_array_size(mounts); i++) {
         json_t *mount = json_incref(json_array_get(mounts, i));
         size_t depth = path_elements(mount);

@@ -1,4 +1,5 @@
-/* What a container is made of: its gpus, mounts and environment, as the spec. */
+/* container_build.c - collects gpus, mounts and variables of a container for its spec */
+
 #include "node/spec/container_build.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include "node/spec/env.h"
 #include "node/volume/etc.h"
 
-/* The devices that the ledger gave to this container, as many as it asked for. */
+/* Finds the gpus that the ledger gave to this container: as many as requested. */
 static struct err *find_gpus(const struct pod *p, const struct container *c, const struct gpu **ret,
                              size_t max, size_t *ret_count)
 {
@@ -75,7 +76,7 @@ struct err *container_edits(const struct pod *p, const struct container *c, cons
     return NULL;
 }
 
-/* The volumes, as the stage has them. */
+/* Adds the volumes, from the stage. */
 static void add_mounts(const struct stage *stage, struct spec_mount *mounts, size_t *count)
 {
     for (size_t i = 0; i < stage->mounts.n; i++) {
@@ -87,7 +88,8 @@ static void add_mounts(const struct stage *stage, struct spec_mount *mounts, siz
     }
 }
 
-/* `*ret_own`: what the manifest says; `*ret`: with it, what the image or this machine gives. */
+/* `*ret_own`: variables of the manifest; `*ret`: these and variables of the image or this machine.
+ */
 static struct err *build_env(const struct pod *p, const json_t *spec, const struct image *image,
                              const struct host_user *user, json_t **ret_own, json_t **ret)
 {
@@ -114,7 +116,7 @@ static bool is_mounted(const struct spec_mount *mounts, size_t n, const char *pa
     return false;
 }
 
-/* The node's files of /etc, where the manifest does not mount its own. */
+/* Adds the node's files of /etc, unless the manifest mounts its own. */
 static void add_etc(const struct pod *p, const json_t *spec, struct spec_mount *mounts,
                     size_t *count)
 {
@@ -133,9 +135,8 @@ static void add_etc(const struct pod *p, const json_t *spec, struct spec_mount *
 }
 
 /*
- * The file for its last words. The runtime makes a missing mount point, which in the root of the
- * image `host` would be made on the host: there only what is on a file system of the container's
- * own can be one.
+ * Adds the file of the termination message. The runtime creates missing mount points, for the image
+ * `host` on the host itself: so there the path must be on a file system of the container's own.
  */
 static struct err *add_words(const struct pod *p, const struct container *c,
                              struct spec_mount *mounts, size_t *count)
@@ -159,7 +160,7 @@ static struct err *add_words(const struct pod *p, const struct container *c,
     return NULL;
 }
 
-/* What a container is made of, on its way into the spec; done by parts_done. */
+/* The parts of a container's spec; freed by parts_done. */
 struct parts {
     const struct image *image; /* NULL: the image `host` */
     const struct host_user *user;
@@ -195,7 +196,7 @@ static struct err *collect(const struct pod *p, const struct container *c, const
 {
     const struct pods_options *o = &p->set->o;
     const json_t *spec = pod_container_spec(p, c);
-    size_t n_mounts_max = stage->mounts.n + ETC_NAMES + 1; /* and the last words */
+    size_t n_mounts_max = stage->mounts.n + ETC_NAMES + 1; /* + 1: the termination message */
     AUTO_FREE char *id = container_id(p, c, c->attempt);
 
     x->mounts = mem_alloc((n_mounts_max + 1) * sizeof(*x->mounts));

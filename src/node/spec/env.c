@@ -1,3 +1,5 @@
+/* env.c - variables of containers from all their sources */
+
 #include "node/spec/env.h"
 
 #include <inttypes.h>
@@ -9,7 +11,7 @@
 
 /* ---- $(NAME) ---- */
 
-/* What follows a '$': appends its meaning, returns how many bytes it took. */
+/* Expands the text after a '$' into `out`; returns the number of bytes read. */
 static size_t expand_one(const char *at, const json_t *env, struct buf *out)
 {
     const char *end = NULL;
@@ -65,7 +67,7 @@ static struct err *put(json_t *env, const char *name, struct str value)
     return NULL;
 }
 
-/* "metadata.labels['a/b']" → the value of a/b; NULL: another path. */
+/* The value of a/b for "metadata.labels['a/b']"; NULL: another path. */
 static const char *mapped_field(const json_t *pod, const char *path, const char *map)
 {
     AUTO_FREE char *prefix = mem_format("metadata.%s['", map);
@@ -140,7 +142,7 @@ static struct err *read_quantity(const json_t *value, int64_t fallback_milli, in
     return NULL;
 }
 
-/* "limits.cpu" divided by the divisor, rounded up. */
+/* "limits.cpu" and the like, divided by the divisor and rounded up. */
 struct err *env_resource(const struct env_input *in, const json_t *ref, int64_t *ret)
 {
     const char *resource = json_text(ref, "resource");
@@ -217,7 +219,7 @@ static struct err *add_from(const struct env_input *in, const json_t *from, cons
 struct bulk {
     json_t *env;
     const char *prefix;
-    const json_t *binary; /* of a config map: for files, not for variables */
+    const json_t *binary; /* binaryData of a ConfigMap: for files, not for variables */
 };
 
 static bool is_env_name(const char *name)
@@ -232,7 +234,7 @@ static struct err *put_bulk(void *arg, const char *key, struct str bytes)
     AUTO_FREE char *name = mem_format("%s%s", b->prefix, key);
 
     if (!is_env_name(name) || json_object_get(b->binary, key))
-        return NULL; /* left out, as the kubelet does */
+        return NULL; /* skipped, as in the kubelet */
     return put(b->env, name, bytes);
 }
 
@@ -257,7 +259,7 @@ static struct err *add_bulk(const struct env_input *in, const json_t *source, js
 
 struct err *env_add(const struct env_input *in, json_t *env)
 {
-    AUTO(json_freep) json_t *own = json_object(); /* what $(NAME) may name: the list so far */
+    AUTO(json_freep) json_t *own = json_object(); /* the variables so far, for $(NAME) */
     const json_t *item = NULL;
     size_t i = 0;
 

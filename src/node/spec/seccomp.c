@@ -1,3 +1,5 @@
+/* seccomp.c - the seccomp profile as JSON */
+
 #include "node/spec/seccomp.h"
 
 #include <errno.h>
@@ -38,7 +40,7 @@ static bool is_allowed(const json_t *rules, const char *name)
     return has(json_object_get(json_array_get(rules, 0), "names"), name);
 }
 
-/* The groups that these capabilities open. */
+/* Adds the groups that these capabilities allow. */
 static void add_allowed(json_t *rules, const json_t *capabilities)
 {
     json_t *rule = add_rule(rules, "SCMP_ACT_ALLOW", 0);
@@ -75,7 +77,7 @@ static void add_argument(json_t *rules, const struct seccomp_argument *a)
     (void)json_array_append_new(json_array_at(rule, "args"), want);
 }
 
-/* What no rule allows; calls that are allowed by an argument have their own errors. */
+/* Adds calls that fail with EPERM; calls allowed by argument have their own errors. */
 static void add_refused(json_t *rules)
 {
     json_t *rule = NULL;
@@ -106,8 +108,8 @@ json_t *seccomp_default(const json_t *capabilities)
 
     json_put_text(profile, "defaultAction", "SCMP_ACT_ERRNO");
     json_put_int(profile, "defaultErrnoRet", ENOSYS);
-    /* The kernel's 32-bit doors are shut: calls there that take their arguments from memory
-     * (socketcall) could not be told apart. */
+    /* No 32-bit system calls: some take arguments from memory (socketcall), invisible to filters.
+     */
     (void)json_array_append_new(json_array_at(profile, "architectures"), json_string(architecture));
     add_allowed(rules, capabilities);
     for (size_t i = 0; i < seccomp_arguments_count; i++)

@@ -4,9 +4,11 @@
 #include <stddef.h>
 
 /*
- * By the kernel's own table of calls (x86, x86-64, arm64; a name that an architecture lacks is
- * passed over by the runtime), asking of each: does it act on anything but the caller's own
- * processes, memory and open files, or on files by their permissions? Those that do not are here.
+ * seccomp_table.c - system calls by purpose
+ *
+ * From the kernel's table of calls (x86, x86-64, arm64; the runtime skips a name that an
+ * architecture lacks). A call is listed if it acts only on the caller's own processes, memory and
+ * open files, or on files by their permissions.
  */
 static const char *const files[] = {
     "access",
@@ -459,8 +461,8 @@ const size_t seccomp_allowed_count = sizeof(seccomp_allowed) / sizeof(seccomp_al
 
 /*
  * CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET: no new namespaces. (NEWTIME is a
- * bit of clone's exit signal.) clone3 has its flags in memory, where no filter sees them, so it is
- * as in a kernel without it, and the C library takes clone.
+ * bit of clone's exit signal.) clone3 has its flags in memory, invisible to filters: it fails with
+ * ENOSYS, and the C library falls back to clone.
  */
 #define NEW_NAMESPACES UINT64_C(0x7e020000)
 
@@ -482,14 +484,14 @@ const struct seccomp_argument seccomp_arguments[] = {
     NO_CLONE(0x10000000),
     NO_CLONE(0x20000000),
     NO_CLONE(0x40000000),
-    /* Families of sockets: unix, inet, inet6, netlink, packet; not the drivers of rare ones. */
+    /* Socket families unix, inet, inet6, netlink, packet; no rare ones, for their drivers. */
     VALUE("socket", 1),
     VALUE("socket", 2),
     VALUE("socket", 10),
     VALUE("socket", 16),
     VALUE("socket", 17),
     {"socket", NULL, 0, SECCOMP_GREATER, 17, 0, EAFNOSUPPORT},
-    /* Linux, 32 bits, without address randomization (debuggers), both, and the question. */
+    /* Linux, 32 bits, without address randomization (debuggers), both, and the query. */
     VALUE("personality", 0x0),
     VALUE("personality", 0x8),
     VALUE("personality", 0x20000),

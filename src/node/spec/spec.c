@@ -1,3 +1,5 @@
+/* spec.c - config.json without `process`: mounts, resources, devices, namespaces */
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +10,7 @@
 #include "node/spec/cdi.h"
 #include "node/spec/spec_private.h"
 
-/* ---- where ---- */
+/* ---- mounts ---- */
 
 struct fixed_mount {
     const char *destination;
@@ -17,8 +19,8 @@ struct fixed_mount {
 };
 
 /*
- * /dev/shm has no size of its own: the kernel's half of the memory, charged to the container's
- * limit; Docker's 64 MiB break collective libraries.
+ * /dev/shm has the kernel's default size, half of the memory, charged to the container's limit:
+ * Docker's 64 MiB break collective libraries.
  */
 static const struct fixed_mount fixed_mounts[] = {
     {"/proc", "proc", "nosuid,noexec,nodev"},
@@ -94,7 +96,7 @@ static struct err *mount_part(const struct spec_input *in, json_t *spec)
     for (size_t i = 0; i < n; i++)
         add_mount(spec, fixed_mounts[i].destination, fixed_mounts[i].type, fixed_mounts[i].type,
                   fixed_mounts[i].options);
-    /* A sysfs of its own is for who owns the network namespace, which is the host's. */
+    /* Only the owner of the network namespace, here the host, may mount a sysfs: so bind one. */
     if (in->image)
         add_mount(spec, "/sys", "bind", in->sys_dir, "bind,rprivate,nosuid,noexec,nodev,ro");
     for (size_t i = 0; i < in->n_mounts; i++) {
@@ -108,7 +110,7 @@ static struct err *mount_part(const struct spec_input *in, json_t *spec)
     return NULL;
 }
 
-/* ---- how much ---- */
+/* ---- resources ---- */
 
 static struct err *resource(const struct spec_input *in, const char *list, const char *name,
                             int64_t *ret_milli)
@@ -171,7 +173,7 @@ static struct err *resource_part(const struct spec_input *in, json_t *spec)
     return NULL;
 }
 
-/* ---- what it may touch ---- */
+/* ---- devices ---- */
 
 static void device_rule(json_t *rules, bool is_allowed, int64_t major, int64_t minor)
 {
@@ -188,7 +190,7 @@ static void device_rule(json_t *rules, bool is_allowed, int64_t major, int64_t m
     (void)json_array_append_new(rules, rule);
 }
 
-/* Denies all devices but the harmless ones; CDI edits add the container's own after this. */
+/* Denies all devices but harmless ones; CDI edits later add the container's own. */
 static void device_part(json_t *spec)
 {
     static const int64_t allowed[][2] = {{1, 3}, {1, 5}, {1, 7}, {1, 8},
@@ -264,8 +266,8 @@ static void linux_part(const struct spec_input *in, json_t *spec)
 }
 
 /*
- * Inside a user namespace nobody makes device nodes: those that the edits name are made on the host
- * (root.h), by their numbers, and bound. Who may open them the device cgroup says, as always.
+ * Device nodes cannot be made inside a user namespace: the nodes of the edits are made on the host
+ * (root.h), by their numbers, and bound. The device cgroup still decides about access.
  */
 static void bind_devices(const struct spec_input *in, json_t *spec)
 {
@@ -299,8 +301,8 @@ struct err *spec_build(const struct spec_input *in, json_t **ret)
     TRY(resource_part(in, spec));
     device_part(spec);
     TRY(mount_part(in, spec));
-    /* A variable of the image or the user never asks for devices: neither here nor from an older
-     * hook that this host may have. Edits for gpus put the UUIDs of these in its place. */
+    /* A variable of the image or user must not ask for devices, neither here nor through an older
+     * hook on this host. Edits for gpus then set it to their UUIDs. */
     if (json_object_get(in->env, CDI_VISIBLE))
         cdi_put_env(json_object_get(json_object_get(spec, "process"), "env"), CDI_VISIBLE "=void");
     TRY(cdi_apply(in->edits, spec));

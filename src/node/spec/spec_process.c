@@ -1,4 +1,5 @@
-/* What a container runs: as whom, with which words, variables and directory. */
+/* spec_process.c - `process` of config.json: user, args, variables, directory */
+
 #include <inttypes.h>
 #include <signal.h>
 
@@ -10,7 +11,7 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* ---- who ---- */
+/* ---- user ---- */
 
 static int64_t id_of(const json_t *pod, const json_t *container, const char *key)
 {
@@ -106,7 +107,7 @@ static void add_groups(const struct spec_input *in, json_t *user)
         add_gid(gids, json_int(context, "fsGroup", 0));
 }
 
-/* A user of the host is in the groups that the host says, and in no other. */
+/* A user of the host may only have the host's groups. */
 static struct err *check_host_group(const struct spec_input *in, int64_t gid)
 {
     bool is_member = in->user->uid == 0 || gid == (int64_t)in->user->gid;
@@ -138,7 +139,7 @@ static struct err *user_part(const struct spec_input *in, json_t *process)
     return NULL;
 }
 
-/* ---- which words ---- */
+/* ---- args ---- */
 
 static void add_words(const json_t *list, const json_t *env, json_t *args)
 {
@@ -154,7 +155,7 @@ static void add_words(const json_t *list, const json_t *env, json_t *args)
         }
 }
 
-/* `command` replaces the image's entrypoint and its words, `args` the words alone. */
+/* `command` replaces the image's entrypoint and command, `args` only its command. */
 static struct err *put_args(const struct spec_input *in, json_t *process)
 {
     const json_t *env = in->own_env ? in->own_env : in->env;
@@ -206,7 +207,7 @@ struct err *spec_process(const struct spec_input *in, json_t *spec)
     return NULL;
 }
 
-/* ---- which variables ---- */
+/* ---- variables ---- */
 
 json_t *spec_base_env(const struct host_user *user, const char *hostname)
 {
@@ -220,8 +221,8 @@ json_t *spec_base_env(const struct host_user *user, const char *hostname)
     return env;
 }
 
-/* An image has no say in which devices its container gets, nor in what is loaded into programs that
- * the node starts in it. */
+/* Is the image's variable dropped? An image must not choose the devices of its container, nor
+ * libraries for programs that the node starts there. */
 static bool is_stripped(const char *name)
 {
     static const char *const names[] = {"LD_PRELOAD", "LD_AUDIT", "CUDA_VISIBLE_DEVICES"};
@@ -255,7 +256,7 @@ json_t *spec_image_env(const struct image *image, const struct host_user *user,
     return env;
 }
 
-/* ---- small things ---- */
+/* ---- signals, directory ---- */
 
 static const struct {
     const char *name;
@@ -274,7 +275,7 @@ static const struct {
 int spec_stop_signal(const char *text)
 {
     enum {
-        REAL_TIME_FIRST = 34, /* as Docker counts them: the C library keeps 32 and 33 */
+        REAL_TIME_FIRST = 34, /* as in Docker: the C library keeps 32 and 33 */
         REAL_TIME_LAST = 64
     };
     AUTO(err_freep) struct err *e = NULL;

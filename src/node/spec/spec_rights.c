@@ -1,12 +1,13 @@
 /*
- * What a container may do.
+ * spec_rights.c - the rights of a container: capabilities, seccomp, sysctls
  *
- * Of the image `host`: its root has Docker's default capabilities, for it is the administrator's;
- * anybody else has none and no way to any. Of another image: in a user namespace of its own
- * capabilities reach no further than the pod's own files and processes, so its root has the default
- * set too, which package managers and servers want; setuid programs work only where the manifest
- * says so; and the system calls are those of seccomp.h.
+ * The image `host`: root has Docker's default capabilities, since only administrators run as root;
+ * other users have none, and cannot gain any. Other images: in a user namespace, capabilities reach
+ * only the pod's own files and processes, so root also has the default set, which package managers
+ * and servers need. Setuid programs work only if the manifest allows them. The system calls are
+ * those of seccomp.h.
  */
+
 #include "base/mem.h"
 #include "model/capability.h"
 #include "node/spec/seccomp.h"
@@ -83,8 +84,7 @@ static void put_each(const json_t *list, bool is_member, bool set[CAPABILITY_COU
     }
 }
 
-/* As Kubernetes' runtimes do: ALL first, then what is added by name, then what is dropped by name.
- */
+/* As in Kubernetes' runtimes: first ALL, then names added, then names dropped. */
 static void choose(const json_t *container, bool set[CAPABILITY_COUNT])
 {
     const json_t *words = json_at(container, "securityContext", "capabilities", NULL);
@@ -112,7 +112,7 @@ static bool may_escalate(const struct spec_input *in, const bool set[CAPABILITY_
     const json_t *asked =
         json_at(in->container, "securityContext", "allowPrivilegeEscalation", NULL);
 
-    if (in->image) /* with that one or as privileged there is nothing left to escalate to */
+    if (in->image) /* with CAP_SYS_ADMIN or privileged, escalation gains nothing more */
         return json_is_true(asked) || spec_is_privileged(in->container) ||
                set[capability_number("SYS_ADMIN")];
     return in->user->uid == 0 && !json_is_false(asked);
@@ -125,7 +125,7 @@ void spec_capabilities(const struct spec_input *in, json_t *process)
     bool set[CAPABILITY_COUNT] = {false};
 
     choose(in->container, set);
-    /* Others than root get theirs back by setuid programs, if those work at all. */
+    /* Users other than root regain capabilities by setuid programs, if these work at all. */
     put_set(capabilities, "bounding", is_root || in->image ? set : NULL);
     put_set(capabilities, "effective", is_root ? set : NULL);
     put_set(capabilities, "permitted", is_root ? set : NULL);

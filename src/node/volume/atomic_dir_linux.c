@@ -1,3 +1,5 @@
+/* atomic_dir_linux.c - atomic replacement of a directory's files */
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +40,7 @@ static bool is_shown(const struct atomic_dir *d, const char *name)
     return false;
 }
 
-/* "" where there is none. */
+/* The target of ..data; "": none. */
 static void read_data_link(const struct atomic_dir *d, char *ret, size_t size)
 {
     AUTO_FREE char *path = mem_format("%s/%s", d->path, data_link);
@@ -47,7 +49,7 @@ static void read_data_link(const struct atomic_dir *d, char *ret, size_t size)
     ret[n > 0 ? n : 0] = '\0';
 }
 
-/* ---- what is there ---- */
+/* ---- present files ---- */
 
 static size_t count_files(const char *dir)
 {
@@ -95,7 +97,7 @@ static bool is_same(const struct atomic_dir *d, const char *data)
     return true;
 }
 
-/* ---- what is to be ---- */
+/* ---- new files ---- */
 
 static struct err *make_dir(const struct atomic_dir *d, const char *path)
 {
@@ -142,7 +144,7 @@ static struct err *make_file(const struct atomic_dir *d, const char *dir,
     return NULL;
 }
 
-/* A new directory beside the old; its name is told. */
+/* Makes a new directory beside the old, and gives its name. */
 static struct err *make_data(const struct atomic_dir *d, char **ret_name)
 {
     char stamp[STAMP_TEXT_SIZE];
@@ -161,7 +163,7 @@ static struct err *make_data(const struct atomic_dir *d, char **ret_name)
         e = make_file(d, path, &d->files[i]);
     if (e) {
         err_free(
-            dir_remove(path)); /* the first error is the one to tell; the next write removes it */
+            dir_remove(path)); /* report the first error; the next write removes the directory */
         return e;
     }
     *ret_name = mem_strdup(path + strlen(d->path) + 1);
@@ -195,7 +197,7 @@ static struct err *add_links(const struct atomic_dir *d)
     return NULL;
 }
 
-/* Everything but what is shown, the link and what it shows. */
+/* Removes everything but the present links, ..data and its target. */
 static struct err *remove_stale(const struct atomic_dir *d, const char *data)
 {
     char **names = NULL;
@@ -221,11 +223,11 @@ struct err *atomic_dir_write(const struct atomic_dir *d)
 
     read_data_link(d, old, sizeof(old));
     if (is_same(d, old)) {
-        TRY(add_links(d)); /* a write that was cut short */
+        TRY(add_links(d)); /* left by an interrupted write */
         return remove_stale(d, old);
     }
     TRY(make_data(d, &name));
-    assert(name); /* made, as nothing went wrong */
+    assert(name); /* set, without an error */
     TRY(turn_to(d, name));
     TRY(add_links(d));
     return remove_stale(d, name);

@@ -1,3 +1,5 @@
+/* bind_linux.c - race-free opens and bind mounts */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -15,7 +17,7 @@
 #include "node/volume/bind.h"
 
 enum {
-    TRIES_MAX = 64 /* of an open that met a rename on its way */
+    TRIES_MAX = 64 /* of an open that raced with renames */
 };
 
 void bind_done(struct bind *b)
@@ -28,9 +30,9 @@ void bind_done(struct bind *b)
     *b = (struct bind){0};
 }
 
-/* ---- opening ---- */
+/* ---- opens ---- */
 
-/* -1 with errno. EAGAIN is the kernel's word for "somebody renames here: once more". */
+/* Opens by openat2; -1 with errno. EAGAIN: the open raced with a rename, and is repeated. */
 static int open_at(int dir, const char *path, uint64_t flags, uint64_t resolve)
 {
     struct open_how how = {.flags = flags | O_CLOEXEC,
@@ -46,7 +48,7 @@ static int open_at(int dir, const char *path, uint64_t flags, uint64_t resolve)
     return fd;
 }
 
-/* Why `path` could not be opened, in the words of who wrote the manifest. */
+/* The error of a failed open, in terms of the manifest. */
 static struct err *open_failed(const char *what, const char *path)
 {
     int number = errno;
@@ -78,7 +80,7 @@ static uint64_t resolve_of(const struct bind *b)
     return b->has_links ? RESOLVE_IN_ROOT : RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
 }
 
-/* "a/b/" → "a", the rest "b/"; false at the end. */
+/* Cuts the first part: "a/b/" becomes "a", the rest "b/"; false: the end. */
 static bool next_part(struct str *rest, char part[256])
 {
     while (rest->at) {
@@ -92,7 +94,7 @@ static bool next_part(struct str *rest, char part[256])
     return false;
 }
 
-/* A directory `name` in `dir`, as `model` is; nothing where somebody else made something there. */
+/* Makes the directory `name` in `dir`, with owner and mode of `model`; leaves an existing entry. */
 static struct err *make_dir_like(int dir, const char *name, const struct stat *model)
 {
     AUTO(fd_closep) int fd = -1;
@@ -111,13 +113,13 @@ static struct err *make_dir_like(int dir, const char *name, const struct stat *m
 }
 
 struct making {
-    int top; /* a directory: nothing is made outside of it */
+    int top; /* a directory that nothing is made outside of */
     uint64_t resolve;
-    const struct stat *model; /* of new directories; NULL: as whoever we are now makes them */
-    bool is_file;             /* the last part */
+    const struct stat *model; /* of new directories; NULL: the present user's defaults */
+    bool is_file;             /* the last part is a file */
 };
 
-/* Makes what is missing of `path`, a part at a time. */
+/* Makes the missing parts of `path`, one at a time. */
 static struct err *make_path(const struct making *m, const char *path)
 {
     AUTO(buf_done) struct buf so_far = {0};
@@ -208,12 +210,12 @@ static struct err *open_source(const struct bind *b, int root, int *ret)
     return open_sub_path(b, fd, ret);
 }
 
-/* ---- by whose rights ---- */
+/* ---- rights ---- */
 
 /*
- * This thread alone acts as `user` on files: the raw calls change the caller's thread only, and an
- * fsuid other than 0 takes the capabilities over files away. setfsuid tells no errors, so what
- * holds is read back.
+ * Makes this thread alone act as `user` on files: the raw system calls change only the calling
+ * thread, and an fsuid other than 0 removes the file capabilities. setfsuid reports no errors, so
+ * the ids are read back.
  */
 static struct err *become(const struct host_user *user)
 {
@@ -226,7 +228,8 @@ static struct err *become(const struct host_user *user)
     return NULL;
 }
 
-/* Not to be ourselves again would open all later files wrongly: that ends the process. */
+/* Makes the thread root again. A failure ends the process, as it would open later files with wrong
+ * rights. */
 static void become_root(void)
 {
     (void)setfsuid(0);
@@ -249,7 +252,7 @@ static struct err *open_as(const struct bind *b, int root, int *ret)
     return e;
 }
 
-/* ---- mounting ---- */
+/* ---- mounts ---- */
 
 static struct err *set_attributes(const struct bind *b, int tree)
 {
@@ -272,7 +275,7 @@ static struct err *set_attributes(const struct bind *b, int tree)
     return NULL;
 }
 
-/* The mount point, of the same type as what is mounted there. */
+/* Makes the mount point, a directory or a file like the mounted path. */
 static struct err *make_target(const char *target, bool is_dir)
 {
     AUTO(fd_closep) int fd = -1;

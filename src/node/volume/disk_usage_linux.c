@@ -1,3 +1,5 @@
+/* disk_usage_linux.c - a walk over a directory tree */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +14,11 @@
 #include "node/volume/disk_usage.h"
 
 enum {
-    BLOCK_BYTES = 512,   /* the unit of st_blocks, whatever the file system's own */
-    LINKED_MAX = 1 << 20 /* files with several names that are told apart; past it each counts */
+    BLOCK_BYTES = 512,   /* the unit of st_blocks on every file system */
+    LINKED_MAX = 1 << 20 /* remembered files with hard links; beyond, each link counts */
 };
 
-/* A file with several names that was counted. */
+/* A counted file with several hard links. */
 struct linked {
     struct map_handle handle;
     ino_t inode;
@@ -73,7 +75,7 @@ static void count(struct walk *w, const struct stat *st)
 
 static struct err *walk_dir(struct walk *w, int *fd, unsigned depth);
 
-/* An entry that is gone again, or became something else, is no error. */
+/* An entry that vanished or changed its type is no error. */
 static struct err *walk_entry(struct walk *w, int dir, const char *name, unsigned depth)
 {
     AUTO(fd_closep) int fd = -1;
@@ -116,7 +118,7 @@ static struct err *walk_dir(struct walk *w, int *fd, unsigned depth)
 
     if (!d)
         return err_errno(errno, "measure %s: read a directory", w->path);
-    (void)fd_take(fd); /* closed with `d` */
+    (void)fd_take(fd); /* `d` owns it */
     while (errno = 0, (entry = readdir(d)) != NULL)
         if (!is_dots(entry->d_name))
             TRY(walk_entry(w, dirfd(d), entry->d_name, depth + 1));

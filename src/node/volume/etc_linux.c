@@ -1,3 +1,5 @@
+/* etc_linux.c - files of /etc for containers */
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -17,7 +19,7 @@ static struct err *read_ours(const char *name, struct buf *ret)
     char host[256] = "";
     struct err *e = NULL;
 
-    if (text_equal(name, "hostname")) { /* as it is, whatever the file says */
+    if (text_equal(name, "hostname")) { /* the present hostname, not the file's */
         if (gethostname(host, sizeof(host) - 1) < 0)
             return err_errno(errno, "ask for the host name");
         buf_printf(ret, "%s\n", host);
@@ -34,7 +36,7 @@ static struct err *make_one(const char *dir, const char *name, const char *more,
     AUTO_FREE char *path = mem_format("%s/%s", dir, name);
     AUTO(buf_done) struct buf text = {0};
 
-    if (file_exists(path)) /* the pod may have changed it */
+    if (file_exists(path)) /* keep changes of the pod's */
         return NULL;
     TRY(read_ours(name, &text));
     if (text_equal(name, "hosts"))

@@ -1,3 +1,5 @@
+/* stage.c - the mounts of one attempt */
+
 #include "node/volume/stage.h"
 
 #include "base/file.h"
@@ -22,7 +24,7 @@ void stage_done(struct stage *s)
 
 /* ---- subPath ---- */
 
-/* The first $(NAME) that `env` has not; NULL: all are there. The caller frees it. */
+/* The first $(NAME) that is missing in `env`; NULL: none. The caller frees it. */
 static char *find_undefined(const char *text, const json_t *env)
 {
     for (const char *at = strchr(text, '$'); at; at = strchr(at, '$')) {
@@ -48,7 +50,7 @@ static bool is_descending(const char *path)
     return true;
 }
 
-/* "" where the mount is of all of its volume. */
+/* The subPath of a mount; "": the whole volume. */
 static struct err *find_sub_path(const json_t *mount, const json_t *env, char **ret)
 {
     const char *plain = json_text(mount, "subPath");
@@ -73,7 +75,7 @@ static struct err *find_sub_path(const json_t *mount, const json_t *env, char **
 
 /* ---- binds ---- */
 
-/* Below `root`: "/data/a" in "/data" is "a". */
+/* The path below `root`: "a" for "/data/a" below "/data". */
 static char *path_below(const char *path, const char *root)
 {
     const char *rest = path + (root ? strlen(root) : 0);
@@ -96,7 +98,7 @@ static void plan_host(const struct stage_input *in, const struct volume_host *h,
     if (in->user) {
         b->user = *in->user;
         b->has_user = true;
-    } else if (h->root) { /* nobody's rights: what the whole world may */
+    } else if (h->root) { /* a user without rights on the host, except those for all */
         b->user = (struct host_user){.uid = in->uid_base, .gid = in->uid_base};
         b->has_user = in->uid_base != 0;
     } else {
@@ -187,11 +189,11 @@ bool stage_has_binds(const json_t *pod, const json_t *container)
     return false;
 }
 
-/* ---- in the worker ---- */
+/* ---- work for the worker ---- */
 
 /*
- * The runtime makes a missing mount point in the container's root, which for the image `host` is
- * the host: only what is new directly below / is made (it lands on our tmpfs).
+ * The runtime creates missing mount points in the container's root, for the image `host` on the
+ * host: so only mount points directly below / may be missing (these are created on our tmpfs).
  */
 static struct err *check_target(const char *path, bool is_dir)
 {

@@ -1,3 +1,5 @@
+/* volume.c - the plan of a pod's volumes: emptyDir and hostPath */
+
 #include "node/volume/volume.h"
 
 #include <inttypes.h>
@@ -9,7 +11,7 @@
 enum {
     DIR_MODE_EMPTY = 0777,
     DIR_MODE_FILES = 0755,
-    DIR_MODE_GROUP = 02000 /* with fsGroup, what is made in it has its group */
+    DIR_MODE_GROUP = 02000 /* setgid, with fsGroup: new files get its group */
 };
 
 /* ---- the list ---- */
@@ -70,7 +72,7 @@ static struct err *read_bytes(const json_t *value, int64_t *ret)
     return *ret < 0 ? err_new(ERR_INVALID, "is negative") : NULL;
 }
 
-/* The memory limits of all containers together; 0: one has none. */
+/* The sum of all containers' memory limits; 0: a container has none. */
 static int64_t memory_of(const json_t *pod)
 {
     static const char *const lists[] = {"initContainers", "containers"};
@@ -147,7 +149,7 @@ static struct err *host_type(const char *type, struct volume_host *h)
     return err_new(ERR_INVALID, "hostPath type '%s' is not supported", type);
 }
 
-/* The API refuses these already; a node does not take its word for it. */
+/* Repeats the server's checks, so that a node need not trust the server. */
 static struct err *plan_host(const struct volume_input *in, struct volume *v, const json_t *source)
 {
     static const struct host_roots none = {0};
@@ -178,9 +180,9 @@ static struct err *plan_host(const struct volume_input *in, struct volume *v, co
     return NULL;
 }
 
-/* ---- all ---- */
+/* ---- the plan ---- */
 
-/* fsGroup owns what we make; hostPaths stay as they are, as in Kubernetes. */
+/* fsGroup owns the node's directories; hostPaths stay unchanged, as in Kubernetes. */
 static void plan_group(const struct volume_input *in, struct volume *v)
 {
     const json_t *group = json_at(in->env.pod, "spec", "securityContext", "fsGroup", NULL);

@@ -1,4 +1,5 @@
-/* The files of configMap, secret, downwardAPI and projected volumes. */
+/* volume_files.c - the files of configMap, secret, downwardAPI and projected volumes */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 enum {
     MODE_DEFAULT = 0644,
-    MODE_GROUP = 0440, /* what fsGroup may do at least */
+    MODE_GROUP = 0440, /* minimal rights of fsGroup */
     MODE_TOKEN_OWN = 0600,
     PATH_SIZE_MAX = 1024
 };
@@ -20,8 +21,8 @@ struct filling {
     uint32_t mode;
 };
 
-/* Relative, without "..", "." and empty parts, nor a first part that begins with "..": it stays in
- * the volume, beside its links. */
+/* Is `path` relative, without "..", "." and empty parts, and without ".." at its begin? Then it
+ * stays in the volume, and does not collide with ..data. */
 static bool is_inside(const char *path)
 {
     struct str rest = str_of(path);
@@ -42,7 +43,7 @@ static bool has_group(const struct volume *v)
     return (v->mode & 02000) != 0;
 }
 
-/* Of two sources that make the same path the later counts, as in the kubelet. */
+/* Adds a file. Of two sources with the same path, the later counts, as in the kubelet. */
 static struct err *add_file(struct filling *f, const char *path, struct str bytes, uint32_t mode)
 {
     struct volume *v = f->volume;
@@ -110,7 +111,7 @@ static struct err *add_keys(struct filling *f, const json_t *source, const char 
 
 /* ---- fields of the pod ---- */
 
-/* As Go's %q does for what labels and annotations can hold. */
+/* Quotes as Go's %q, for texts of labels and annotations. */
 static void add_quoted(struct buf *out, const char *text)
 {
     static const char named[] = "\a\b\f\n\r\t\v\\\"";
@@ -135,7 +136,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A line `key="value"` each, sorted. */
+/* Adds sorted lines `key="value"`. */
 static void add_map(struct buf *out, json_t *map)
 {
     AUTO_FREE const char **keys = mem_alloc((json_object_size(map) + 1) * sizeof(*keys));
@@ -191,7 +192,8 @@ static struct err *add_fields(struct filling *f, const json_t *source)
 
 /* ---- tokens ---- */
 
-/* As the kubelet: the one user of the pod's containers owns it, or fsGroup may read it, or all. */
+/* As in the kubelet, the token belongs to the common user of all containers; else fsGroup may read
+ * it; else all may. */
 static struct err *add_token(struct filling *f, const json_t *source)
 {
     AUTO_FREE char *ref = refs_token(source);
@@ -215,7 +217,7 @@ static struct err *add_token(struct filling *f, const json_t *source)
     return NULL;
 }
 
-/* ---- all ---- */
+/* ---- volumes ---- */
 
 static struct err *add_projected(struct filling *f, const json_t *projected)
 {
@@ -240,7 +242,7 @@ static struct err *add_projected(struct filling *f, const json_t *projected)
     return NULL;
 }
 
-/* What must not reach a disk. */
+/* Has the volume secrets, which must not reach a disk? */
 static bool has_secrets(const json_t *projected)
 {
     const json_t *item = NULL;

@@ -1,12 +1,13 @@
-/* Volumes brought about, kept and removed: in the worker. */
+/* volume_make.c - makes, updates and removes volumes, in the worker */
+
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/host.h"
 #include "node/volume/volume.h"
 
-/* A new directory is whole before it has its name: one that is there was handed over already, and
- * what its pod did to it since stays. */
+/* Completes a new directory before renaming it to its name: an existing directory is complete, and
+ * keeps its pod's changes. */
 static struct err *make_dir(const struct volume *v)
 {
     AUTO_FREE char *beside = mem_format("%s.new", v->path);
@@ -62,7 +63,8 @@ struct err *volume_make(const struct volumes *v)
     return NULL;
 }
 
-/* A tmpfs that is not in this namespace is not what the containers see. */
+/* Can the volume be updated? A tmpfs must be mounted in this namespace, else the containers see
+ * another. */
 static bool can_update(const struct volume *v)
 {
     return v->type == VOLUME_FILES && host_path_type(v->path) == HOST_DIR &&
