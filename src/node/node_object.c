@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "model/resource.h"
 
 static void put_number(json_t *object, const char *key, int64_t value, const char *unit)
 {
@@ -123,7 +124,7 @@ static void put_resources(const struct node_facts *f, json_t *list, bool is_allo
         return;
     for (size_t i = 0; i < f->n_gpus; i++)
         n += !is_allocatable || f->gpus[i].health == GPU_HEALTHY;
-    put_number(list, "nvidia.com/gpu", n, "");
+    put_number(list, GPU_RESOURCE, n, "");
 }
 
 static void add_condition(const struct node_facts *f, json_t *status, const char *type,

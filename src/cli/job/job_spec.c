@@ -12,6 +12,7 @@
 #include "kinds/object/requeue.h"
 #include "kinds/queue.h"
 #include "model/quantity.h"
+#include "model/resource.h"
 
 enum {
     GPUS_MAX = 65536,
@@ -120,7 +121,7 @@ static struct err *add_resources(const struct invocation *in, json_t *container,
     if (gpus)
         TRY(job_gpus_parse(gpus, &count, model, sizeof(model)));
     if (count > 0)
-        json_put_int(limits, "nvidia.com/gpu", count);
+        json_put_int(limits, GPU_RESOURCE, count);
     if (model[0])
         json_put_text(json_object_at(spec, "nodeSelector"), "mete.dev/gpu.model", model);
     return NULL;

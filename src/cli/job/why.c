@@ -13,6 +13,7 @@
 #include "cli/term/output.h"
 #include "cli/term/text_escape.h"
 #include "kinds/pod/pod_state.h"
+#include "model/resource.h"
 
 enum {
     NODES_SHOWN = 8
@@ -83,7 +84,7 @@ static const char *resource_of(const json_t *node)
 {
     const char *resource = json_text(node, "resource");
 
-    return !resource || text_equal(resource, "nvidia.com/gpu") ? "GPUs" : resource;
+    return !resource || text_equal(resource, GPU_RESOURCE) ? "GPUs" : resource;
 }
 
 static void add_places(struct buf *b, const json_t *reason, bool is_all)

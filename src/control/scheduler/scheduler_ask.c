@@ -275,7 +275,7 @@ static void read_list(struct sched_pod *p, const json_t *list, bool is_init)
     size_t i;
 
     json_array_foreach (list, i, container) {
-        int64_t gpus = container_request_milli(container, "nvidia.com/gpu") / 1000;
+        int64_t gpus = container_gpus(container);
 
         if (gpus > 0)
             vec_add(&p->containers, (struct sched_container){

@@ -9,6 +9,7 @@
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_state.h"
 #include "model/quantity.h"
+#include "model/resource.h"
 
 /* Taints for states that the engine knows as members of the node. */
 static bool is_state_taint(const char *key)
@@ -50,7 +51,7 @@ static json_t *read_amounts(const struct scheduler *s, const json_t *node)
     json_object_foreach (all, name, value) {
         const char *text = json_string_value(value);
 
-        if (text && !text_equal(name, "nvidia.com/gpu"))
+        if (text && !text_equal(name, GPU_RESOURCE))
             json_put_int(amounts, name, amount_of(name, text));
     }
     map_each (handle, s->ports, port, next) {

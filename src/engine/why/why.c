@@ -16,6 +16,7 @@
 #include "engine/plan/foresee.h"
 #include "engine/plan/future.h"
 #include "engine/plan/reservation.h"
+#include "model/resource.h"
 
 static const struct {
     const char *code;
@@ -323,7 +324,7 @@ static const char *resource_of(struct mete_engine *e, const struct shape *s, con
 {
     if (a->trouble == TROUBLE_SHORT_GPUS || a->trouble == TROUBLE_SMALL_GPUS ||
         a->trouble == TROUBLE_UNHEALTHY)
-        return s->n_asks > 0 ? why_asks_resource(e, s) : "nvidia.com/gpu";
+        return s->n_asks > 0 ? why_asks_resource(e, s) : GPU_RESOURCE;
     if (a->trouble == TROUBLE_SHORT_ROOM || a->trouble == TROUBLE_SMALL_ROOM)
         return arena_strdup(e->answers, intern_text(e->texts, a->resource));
     return NULL;

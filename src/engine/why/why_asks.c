@@ -6,6 +6,7 @@
 #include "engine/device/device_pick.h"
 #include "engine/place/fit.h"
 #include "engine/why/why.h"
+#include "model/resource.h"
 
 /* " on H100", " on A100 or H100" */
 static const char *on_models(struct mete_engine *e, const struct ask *a, const char *word)
@@ -62,7 +63,7 @@ const char *why_asks(struct mete_engine *e, const struct shape *s)
 const char *why_asks_resource(struct mete_engine *e, const struct shape *s)
 {
     if (s->n_asks != 1 || s->asks[0].kind != ASK_SLICE)
-        return "nvidia.com/gpu";
+        return GPU_RESOURCE;
     return arena_format(e->answers, "nvidia.com/mig-%s", intern_text(e->texts, s->asks[0].profile));
 }
 

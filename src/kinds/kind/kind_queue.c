@@ -13,6 +13,7 @@
 #include "kinds/kind/tables.h"
 #include "kinds/queue.h"
 #include "model/names.h"
+#include "model/resource.h"
 
 enum {
     WEIGHT_MAX = 1000000,
@@ -240,7 +241,7 @@ static void validate_resource(const char *resource, const struct path *at, struc
                     : model ? err_new(ERR_INVALID, "want the model after gpu:, as in gpu:h100")
                             : name_check_qualified(resource);
 
-    if (!e && text_starts_with(resource, "nvidia.com/gpu"))
+    if (!e && text_starts_with(resource, GPU_RESOURCE))
         e = err_new(ERR_INVALID, "gpus are counted as gpu, and by model as gpu:MODEL");
     if (e)
         cause_take(causes, PATH(at, "resource"), resource, e);

@@ -92,13 +92,13 @@ static int64_t count_needed(const json_t *pod)
     int64_t needed = 0;
 
     for (size_t i = 0; i < json_array_size(mains); i++) {
-        int64_t gpus = container_request_milli(json_array_get(mains, i), "nvidia.com/gpu") / 1000;
+        int64_t gpus = container_gpus(json_array_get(mains, i));
 
         if (gpus < 0 || __builtin_add_overflow(needed, gpus, &needed))
             return INT64_MAX;
     }
     for (size_t i = 0; i < json_array_size(inits); i++) {
-        int64_t gpus = container_request_milli(json_array_get(inits, i), "nvidia.com/gpu") / 1000;
+        int64_t gpus = container_gpus(json_array_get(inits, i));
 
         needed = gpus > needed ? gpus : needed;
     }
@@ -113,7 +113,7 @@ static void hand_out(struct choice *choice, const json_t *list, bool is_own)
 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *container = json_array_get(list, i);
-        int64_t gpus = container_request_milli(container, "nvidia.com/gpu") / 1000;
+        int64_t gpus = container_gpus(container);
         size_t n = gpus > 0 ? (size_t)gpus : 0;
 
         if (n == 0)

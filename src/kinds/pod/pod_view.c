@@ -3,6 +3,7 @@
 #include "kinds/pod/pod_view.h"
 
 #include "model/quantity.h"
+#include "model/resource.h"
 
 const char *pod_phase(const json_t *pod)
 {
@@ -58,6 +59,11 @@ int64_t container_request_milli(const json_t *container, const char *resource)
     return read_quantity(requested(container, resource)).milli;
 }
 
+int64_t container_gpus(const json_t *container)
+{
+    return container_request_milli(container, GPU_RESOURCE) / 1000;
+}
+
 static int64_t amount_of(const json_t *container, const char *resource, bool is_milli)
 {
     struct quantity q = read_quantity(requested(container, resource));
@@ -87,12 +93,12 @@ static int64_t pod_amount(const json_t *pod, const char *resource, bool is_milli
 
 int64_t pod_gpus(const json_t *pod)
 {
-    return pod_amount(pod, "nvidia.com/gpu", false);
+    return pod_amount(pod, GPU_RESOURCE, false);
 }
 
 static bool is_own(const char *name)
 {
-    static const char *const own[] = {"cpu", "memory", "ephemeral-storage", "nvidia.com/gpu"};
+    static const char *const own[] = {"cpu", "memory", "ephemeral-storage", GPU_RESOURCE};
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         if (text_equal(own[i], name))

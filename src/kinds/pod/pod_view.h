@@ -47,6 +47,8 @@ int64_t pod_gpus(const json_t *pod);
 
 /* A container's request, else its limit, else 0; in thousandths. */
 int64_t container_request_milli(const json_t *container, const char *resource);
+/* The whole gpus that a container asks for. */
+int64_t container_gpus(const json_t *container);
 
 /* "Guaranteed", "Burstable" or "BestEffort", by cpu and memory. */
 const char *pod_qos_class(const json_t *pod);

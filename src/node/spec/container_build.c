@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "model/device.h"
+#include "model/resource.h"
 #include "node/spec/cdi.h"
 #include "node/spec/env.h"
 #include "node/volume/etc.h"
@@ -17,7 +18,7 @@ static struct err *find_gpus(const struct pod *p, const struct container *c, con
 {
     const struct pods_options *o = &p->set->o;
     const json_t *asked =
-        json_at(pod_container_spec(p, c), "resources", "limits", "nvidia.com/gpu", NULL);
+        json_at(pod_container_spec(p, c), "resources", "limits", GPU_RESOURCE, NULL);
     const json_t *item = NULL;
     int64_t n_asked = json_integer_value(asked);
     size_t n = json_array_size(c->gpus);
