@@ -39,7 +39,7 @@ def a_kubeconfig_names_the_server(m):
     equal(ask(KUBECONFIG=nowhere, METE_DATA=m.data).out, node, "METE_DATA goes before it")
     equal(ask("--data", m.data, KUBECONFIG=nowhere).out, node, "a flag goes before it")
     r = ask(KUBECONFIG=nowhere)
-    check(r.code == 3 and nowhere in r.err and "  try: mend $KUBECONFIG" in r.err, r)
+    check(r.code == 3 and nowhere in r.err and "  try: correct $KUBECONFIG" in r.err, r)
     r = ask("--context", "other", KUBECONFIG=kubeconfig)
     check(r.code == 1 and f'$KUBECONFIG: {kubeconfig}: no context "other"' in r.err, r)
     r = ask("--context", "other")

@@ -196,7 +196,7 @@ def test_sim_cluster_says_what_is_wrong():
             equal(r.returncode, code, r)
             check(message in r.stderr, message, r)
         for words, message in (
-            (["--nodes", "3"], "knows no 'gpu_milli'"),
+            (["--nodes", "3"], "does not support 'gpu_milli'"),
             (["--cluster", cluster, "--nodes", "3"], "omit them with a cluster"),
             (["--cluster", cluster, "--policies", "srtf"], "want engine, priority, fifo or sjf"),
             (["--cluster", cluster, "--policies", "fifo:chess"], "there is no placement 'chess'"),

@@ -427,14 +427,14 @@ static void a_reason_is_told_in_its_order(void **state)
         "  n1      5 of 8   GPUs   3 short; room by 2026-01-01T14:20:00Z\n"
         "  n2     1 of 64   cpu    drained\n"
         "  4 more that are no nearer\n\n"
-        "  Quota research: holds 24 GPUs, owns 32, may borrow what others leave. Not the "
+        "  Quota research: holds 24 GPUs, nominal 32, may borrow any unused quota. Not the "
         "cause.\n"
-        "  Quota labs: holds 1Gi memory, owns 2Gi, may borrow nothing. Not the cause.\n"
+        "  Quota labs: holds 1Gi memory, nominal 2Gi, may borrow nothing. Not the cause.\n"
         "  Start estimate: 2026-01-01T14:20:00Z to 2026-01-01T16:05:00Z (from time limits; not "
         "a promise)\n\n"
         "  Would start now with:  it asks for 5 gpus\n"
         "                    or:  job 4 ends\n"
-        "  Evaluated 2s ago.   Nodes are chosen by what was learned, table 3f2a.\n");
+        "  Evaluated 2s ago.   Nodes are scored by learned values, table 3f2a.\n");
 }
 
 static void an_image_that_cannot_be_pulled_is_told(void **state)

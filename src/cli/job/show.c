@@ -166,7 +166,7 @@ static void add_container_state(struct buf *b, const json_t *status)
     else
         buf_printf(b, "waiting%s%s", waiting ? " " : "", waiting ? waiting : "");
     if (restarts > 0)
-        buf_printf(b, ", started again %" PRId64 " times", restarts);
+        buf_printf(b, ", restarted %" PRId64 " times", restarts);
     buf_add_char(b, '\n');
 }
 
@@ -230,7 +230,7 @@ static struct err *show_text(struct cli *c, struct session *s, const json_t *pod
     add_timeline(&b, pod);
     show_events(&b, events);
     if (text_equal(job.state, "waiting"))
-        buf_printf(&b, "\nmete why %s   tells what it waits for\n", job.id);
+        buf_printf(&b, "\nmete why %s   explains why the job waits\n", job.id);
     clean = text_escape((struct str){.at = b.at, .size = b.size}, TEXT_ESCAPE_LINES);
     buf_done(&b);
     return output_write(c, str_of(clean));

@@ -102,7 +102,7 @@ struct err *show_batch(struct cli *c, struct session *s, const json_t *job)
     add_pods(&b, pods);
     show_events(&b, events);
     if (text_equal(facts.state, "waiting"))
-        buf_printf(&b, "\nmete why %s   tells what its first pod waits for\n", facts.id);
+        buf_printf(&b, "\nmete why %s   explains why the first pod waits\n", facts.id);
     clean = text_escape((struct str){.at = b.at, .size = b.size}, TEXT_ESCAPE_LINES);
     return output_write(c, str_of(clean));
 }

@@ -136,12 +136,12 @@ static void add_quotas(struct buf *b, const json_t *reason)
         const char *resource = json_text(quota, "resource");
         const char *limit = json_text(quota, "borrowLimit");
 
-        buf_printf(b, "  Quota %s: holds %s %s, owns %s", or_dash(json_text(quota, "queue")),
+        buf_printf(b, "  Quota %s: holds %s %s, nominal %s", or_dash(json_text(quota, "queue")),
                    or_dash(json_text(quota, "held")),
                    text_equal(resource, "gpu") ? "GPUs" : or_dash(resource),
                    or_dash(json_text(quota, "nominal")));
         buf_printf(b, ", may borrow %s.%s\n",
-                   !limit                   ? "what others leave"
+                   !limit                   ? "any unused quota"
                    : text_equal(limit, "0") ? "nothing"
                                             : limit,
                    is_cause ? "" : " Not the cause.");
@@ -184,7 +184,7 @@ static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int6
     if (evaluated)
         buf_printf(b, "  Evaluated %s ago.", age);
     if (values)
-        buf_printf(b, "   Nodes are chosen by what was learned, table %s", values);
+        buf_printf(b, "   Nodes are scored by learned values, table %s", values);
     if (values && at)
         buf_printf(b, " (from %" PRId64 " arrivals, %s)", json_int(reason, "valuesFrom", 0), at);
     if (values)
@@ -211,7 +211,7 @@ static void add_other(struct buf *b, const json_t *workload)
     json_t *pod;
     size_t i;
 
-    buf_printf(b, "  It does not wait: its state is %s", or_dash(json_text(status, "phase")));
+    buf_printf(b, "  The job is not waiting: its state is %s", or_dash(json_text(status, "phase")));
     json_array_foreach (pods, i, pod)
         buf_printf(b, "%s%s", i == 0 ? " on " : ", ", or_dash(json_text(pod, "node")));
     if (json_is_integer(code))
