@@ -293,7 +293,7 @@ static bool same_taints(const json_t *a, const json_t *b)
     return true;
 }
 
-static struct err *set_taints(struct node_monitor *m, const json_t *node)
+static struct err *node_set_taints(struct node_monitor *m, const json_t *node)
 {
     AUTO(json_freep) json_t *wanted = wanted_taints(m, node);
     json_t *patch;
@@ -317,7 +317,7 @@ static struct err *node_look_at(struct node_monitor *m, struct watched_node *n)
     if (is_silent(m, n) && !text_equal(ready_text(node, "status"), "Unknown"))
         return tell_unknown(m, n, node);
     n->is_told = is_silent(m, n);
-    return set_taints(m, node);
+    return node_set_taints(m, node);
 }
 
 /*

@@ -312,7 +312,7 @@ static void pods_loaded(void *arg)
     (void)arg; /* each pod was looked at when it was put */
 }
 
-static void set_taints(struct taints *t, const char *name, const json_t *taints)
+static void tainted_node_set(struct taints *t, const char *name, const json_t *taints)
 {
     struct tainted_node *n = find_node(t, name);
 
@@ -336,7 +336,7 @@ static void put_node(void *arg, const char *ns, const char *name, const json_t *
     const json_t *taints = json_at(node, "spec", "taints", NULL);
 
     (void)ns;
-    set_taints(arg, name, has_no_execute(taints) ? taints : NULL);
+    tainted_node_set(arg, name, has_no_execute(taints) ? taints : NULL);
 }
 
 /* gc.h decides about the pods of a deleted node. */
@@ -344,7 +344,7 @@ static void remove_node(void *arg, const char *ns, const char *name, const json_
 {
     (void)ns;
     (void)last;
-    set_taints(arg, name, NULL);
+    tainted_node_set(arg, name, NULL);
 }
 
 static void forget_untainted(struct taints *t)
@@ -395,7 +395,7 @@ static bool look_at_new_nodes(struct taints *t)
     return true;
 }
 
-static void wake_next(struct taints *t)
+static void taints_wake_next(struct taints *t)
 {
     int64_t due = NEVER;
     struct tainted_pod *p;
@@ -423,7 +423,7 @@ static void on_time(void *arg)
             pod_evict(t, p);
     }
     loop_timer_stop(t->timer);
-    wake_next(t);
+    taints_wake_next(t);
 }
 
 struct err *taints_new(const struct taints_options *o, struct taints **ret)

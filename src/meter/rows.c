@@ -125,7 +125,7 @@ static void rows_take(void *arg, const struct account_row *row)
         (void)json_array_append_new(r->items, row_tree(r, row)); /* as above */
 }
 
-static void take_open(void *arg, const struct account_row *row)
+static void rows_take_open(void *arg, const struct account_row *row)
 {
     struct rows_report *r = arg;
     struct account_row mine = *row;
@@ -134,7 +134,7 @@ static void take_open(void *arg, const struct account_row *row)
     rows_take(r, &mine);
 }
 
-static void take_stored(struct rows_report *r, const struct store_object *o)
+static void rows_take_stored(struct rows_report *r, const struct store_object *o)
 {
     AUTO(json_freep) json_t *tree = NULL;
     AUTO(err_freep) struct err *e = NULL;
@@ -157,7 +157,7 @@ static struct err *take_all_open(struct rows_report *r)
 
     TRY(store_list(r->meter->store, &range, NULL, NULL, 0, 0, &list));
     for (size_t i = 0; i < list.n; i++)
-        account_each_open(list.at[i], take_open, r);
+        account_each_open(list.at[i], rows_take_open, r);
     store_list_done(&list);
     return NULL;
 }
@@ -176,7 +176,7 @@ static struct err *rows_step(struct rows_report *r)
     for (size_t i = 0; i < list.n && !is_full(r); i++) {
         const char *name = list.at[i]->key.name;
 
-        take_stored(r, list.at[i]);
+        rows_take_stored(r, list.at[i]);
         r->n_seen++;
         memcpy(r->after, name, strlen(name) < sizeof(r->after) ? strlen(name) + 1 : 0);
     }

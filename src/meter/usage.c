@@ -103,8 +103,8 @@ static void usage_free(struct report *report)
 
 /* ---- groups ---- */
 
-static struct group *find_group(struct usage_report *r, const struct account_row *row,
-                                const char *model)
+static struct group *usage_find_group(struct usage_report *r, const struct account_row *row,
+                                      const char *model)
 {
     const char *const texts[BY_COUNT] = {row->user, row->ns, row->queue, model};
     struct buf key = {0};
@@ -162,7 +162,7 @@ static void usage_count(struct usage_report *r, const struct account_row *row,
                         const struct share *s)
 {
     const char *first = json_text(json_array_get(row->gpus, 0), "model");
-    struct group *g = find_group(r, row, first ? first : "");
+    struct group *g = usage_find_group(r, row, first ? first : "");
     const json_t *gpu;
     size_t i;
 
@@ -172,14 +172,14 @@ static void usage_count(struct usage_report *r, const struct account_row *row,
         const char *model = json_text(gpu, "model");
         int64_t ns = part_of_gpu(gpu, s->ns);
 
-        add_gpu_time(r, find_group(r, row, model ? model : ""), model, ns);
+        add_gpu_time(r, usage_find_group(r, row, model ? model : ""), model, ns);
         add_gpu_time(r, &r->total, model, ns);
     }
 }
 
 /* ---- gpus ---- */
 
-static struct used_gpu *find_gpu(struct usage_report *r, const char *uuid, const char *model)
+static struct used_gpu *usage_find_gpu(struct usage_report *r, const char *uuid, const char *model)
 {
     struct used_gpu *u = NULL;
 
@@ -209,7 +209,7 @@ static void take_stretch(struct usage_report *r, const struct store_object *o)
     if (e || !account_stretch_read(tree, &s) || !is_in_period(r, s.from_ns, s.to_ns))
         return;
     span = (struct account_span){s.from_ns, s.to_ns};
-    u = find_gpu(r, s.uuid, s.model);
+    u = usage_find_gpu(r, s.uuid, s.model);
     if (s.state == ACCOUNT_UP)
         vec_add(&u->up, span);
     else
@@ -218,7 +218,7 @@ static void take_stretch(struct usage_report *r, const struct store_object *o)
 
 /* ---- rows ---- */
 
-static void take_row(void *arg, const struct account_row *row)
+static void usage_take_row(void *arg, const struct account_row *row)
 {
     struct usage_report *r = arg;
     const json_t *gpu;
@@ -231,23 +231,23 @@ static void take_row(void *arg, const struct account_row *row)
         const char *uuid = json_text(gpu, "uuid");
 
         if (uuid)
-            vec_add(&find_gpu(r, uuid, json_text(gpu, "model"))->held,
+            vec_add(&usage_find_gpu(r, uuid, json_text(gpu, "model"))->held,
                     (struct account_span){row->from_ns, row->to_ns});
     }
     if (question_wants(&r->q, row))
         usage_count(r, row, &s);
 }
 
-static void take_open(void *arg, const struct account_row *row)
+static void usage_take_open(void *arg, const struct account_row *row)
 {
     struct usage_report *r = arg;
     struct account_row mine = *row;
 
     mine.usage = meter_used_so_far(r->meter, row);
-    take_row(r, &mine);
+    usage_take_row(r, &mine);
 }
 
-static void take_stored(struct usage_report *r, const struct store_object *o)
+static void usage_take_stored(struct usage_report *r, const struct store_object *o)
 {
     AUTO(json_freep) json_t *tree = NULL;
     AUTO(err_freep) struct err *e = NULL;
@@ -264,7 +264,7 @@ static void take_stored(struct usage_report *r, const struct store_object *o)
     }
     e = json_parse(o->bytes, &tree);
     if (!e && account_row_read(tree, &row))
-        take_row(r, &row);
+        usage_take_row(r, &row);
 }
 
 /* ---- the answer ---- */
@@ -438,7 +438,7 @@ static struct err *step_rows(struct usage_report *r, bool *ret_has_more)
 
     TRY(store_list(r->meter->store, &range, "", r->after, ROWS_A_TURN, 0, &list));
     for (size_t i = 0; i < list.n; i++)
-        take_stored(r, list.at[i]);
+        usage_take_stored(r, list.at[i]);
     if (list.n > 0 && strlen(list.at[list.n - 1]->key.name) < sizeof(r->after))
         memcpy(r->after, list.at[list.n - 1]->key.name, strlen(list.at[list.n - 1]->key.name) + 1);
     *ret_has_more = list.has_more && list.n > 0;
@@ -449,7 +449,7 @@ static struct err *step_rows(struct usage_report *r, bool *ret_has_more)
 static bool step_placements(struct usage_report *r)
 {
     for (size_t i = 0; i < ROWS_A_TURN && r->next_placement < r->placements.n; i++)
-        account_each_open(r->placements.at[r->next_placement++], take_open, r);
+        account_each_open(r->placements.at[r->next_placement++], usage_take_open, r);
     return r->next_placement < r->placements.n;
 }
 

@@ -257,7 +257,7 @@ static void on_load(void *arg)
     loop_timer_set(gc->work_timer, 0);
 }
 
-static struct err *watch_all(struct gc *gc)
+static struct err *gc_watch_all(struct gc *gc)
 {
     struct store_range everything = {0};
 
@@ -306,7 +306,7 @@ struct err *gc_new(const struct gc_options *o, struct gc **ret)
     gc->anew_timer = loop_timer_new(o->loop, on_anew, gc);
     gc->writes = writes_new(gc);
     gc_sweeps_start(gc);
-    e = watch_all(gc);
+    e = gc_watch_all(gc);
     if (e) {
         gc_free(gc);
         return e;

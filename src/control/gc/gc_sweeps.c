@@ -146,7 +146,7 @@ void gc_node_seen(struct gc *gc, const char *name, bool is_there)
 }
 
 /* The end of the pod can no longer be known: the pod fails, and its record stays. */
-static struct err *fail_pod(struct gc *gc, const struct kind *pods, const json_t *pod)
+static struct err *lost_pod_fail(struct gc *gc, const struct kind *pods, const json_t *pod)
 {
     AUTO_FREE char *message = mem_format("node %s was removed", pod_node(pod));
 
@@ -159,7 +159,7 @@ static struct err *fail_pod(struct gc *gc, const struct kind *pods, const json_t
 }
 
 /* The pod was being deleted, and only its node would have removed it. */
-static struct err *remove_pod(struct gc *gc, const struct kind *pods, const json_t *pod)
+static struct err *lost_pod_remove(struct gc *gc, const struct kind *pods, const json_t *pod)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
     struct objects_request r =
@@ -207,8 +207,8 @@ static struct err *sweep_pod(struct gc *gc, const struct kind *pods, const struc
         return NULL;
     *ret_is_lost = true;
     if (!pod_is_terminal(pod))
-        TRY(fail_pod(gc, pods, pod));
-    return pod_is_deleting(pod) ? remove_pod(gc, pods, pod) : NULL;
+        TRY(lost_pod_fail(gc, pods, pod));
+    return pod_is_deleting(pod) ? lost_pod_remove(gc, pods, pod) : NULL;
 }
 
 static struct err *sweep_begin(struct gc *gc)

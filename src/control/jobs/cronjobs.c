@@ -231,7 +231,7 @@ void cronjob_event(const struct cronjob *c, bool is_warning, const char *reason,
                                                                .component = "cronjob-controller"});
 }
 
-static struct err *watch_all(struct cronjobs *s)
+static struct err *cronjobs_watch_all(struct cronjobs *s)
 {
     const struct cluster_listener of_cronjobs = {
         .put = put_cronjob, .removed = remove_cronjob, .arg = s};
@@ -249,7 +249,7 @@ struct err *cronjobs_new(const struct cronjobs_options *o, struct cronjobs **ret
     s->options = *o;
     s->work_timer = loop_timer_new(o->loop, on_work, s);
     s->writes = writes_new(s);
-    e = watch_all(s);
+    e = cronjobs_watch_all(s);
     if (e) {
         cronjobs_free(s);
         return err_wrap(e, "cronjobs");

@@ -223,7 +223,7 @@ static json_t *job_tree(const struct cronjob *c, const char *name, int64_t at_s)
 }
 
 /* Writes the status, with a new Job or NULL, if the CronJob has not changed meanwhile. */
-static struct err *write_status(const struct look *l, json_t *job)
+static struct err *cronjob_write_status(const struct look *l, json_t *job)
 {
     const struct cronjob *c = l->c;
     AUTO(json_freep) json_t *patch = json_object();
@@ -258,7 +258,7 @@ static struct err *take_existing(const struct look *l, const char *name, struct 
         if (!text_equal(job_text(*j, "name"), name))
             continue;
         err_free(e);
-        return write_status(l, NULL);
+        return cronjob_write_status(l, NULL);
     }
     return e;
 }
@@ -295,7 +295,7 @@ static void start_job(struct look *l, int64_t at_s, int64_t *ret_in_ns)
 
     stamp_format(at_s * NS_PER_SEC, stamp);
     json_put_text(l->status, "lastScheduleTime", stamp);
-    e = write_status(l, job);
+    e = cronjob_write_status(l, job);
     if (e && err_code(e) == ERR_EXISTS)
         e = take_existing(l, name, e);
     if (!e) {
@@ -320,7 +320,7 @@ static void write_if_changed(struct look *l, int64_t *ret_in_ns)
 
     if (was ? json_equal(was, l->status) : json_object_size(l->status) == 0)
         return;
-    e = write_status(l, NULL);
+    e = cronjob_write_status(l, NULL);
     if (!e || err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)
         return; /* the watch reports the change */
     LOG(WARN, "cron job was not written, will be tried again", S("name", c->name), E(e));

@@ -132,7 +132,7 @@ static void pods_loaded(void *arg)
 }
 
 /* Jobs before their pods: a pod without a known Job is released. */
-static struct err *watch_all(struct jobs *s)
+static struct err *jobs_watch_all(struct jobs *s)
 {
     const struct cluster_listener of_jobs = {
         .put = jobs_put_job, .removed = jobs_remove_job, .arg = s};
@@ -179,7 +179,7 @@ static void on_reload(void *arg)
         return;
     }
     forget_all(s);
-    e = watch_all(s);
+    e = jobs_watch_all(s);
     if (!e)
         return;
     LOG(WARN, "jobs cannot be read, will be tried again", E(e));
@@ -195,7 +195,7 @@ struct err *jobs_new(const struct jobs_options *o, struct jobs **ret)
     s->work_timer = loop_timer_new(o->loop, on_work, s);
     s->reload_timer = loop_timer_new(o->loop, on_reload, s);
     s->writes = writes_new(s);
-    e = watch_all(s);
+    e = jobs_watch_all(s);
     if (e) {
         jobs_free(s);
         return err_wrap(e, "jobs");

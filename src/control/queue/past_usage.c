@@ -110,7 +110,7 @@ static void read_placements(struct past_usage *p)
         account_each_open(p->placements.at[p->next_placement++], past_usage_take, p);
 }
 
-static void take_stored(struct past_usage *p, const struct store_object *o)
+static void past_usage_take_stored(struct past_usage *p, const struct store_object *o)
 {
     AUTO(json_freep) json_t *tree = NULL;
     AUTO(err_freep) struct err *e = json_parse(o->bytes, &tree);
@@ -128,7 +128,7 @@ static struct err *read_rows(struct past_usage *p, bool *ret_has_more)
 
     TRY(store_list(p->options.store, &range, "", p->after, ROWS_A_TURN, 0, &list));
     for (size_t i = 0; i < list.n; i++)
-        take_stored(p, list.at[i]);
+        past_usage_take_stored(p, list.at[i]);
     if (list.n > 0 && strlen(list.at[list.n - 1]->key.name) < sizeof(p->after))
         memcpy(p->after, list.at[list.n - 1]->key.name, strlen(list.at[list.n - 1]->key.name) + 1);
     *ret_has_more = list.has_more && list.n > 0;

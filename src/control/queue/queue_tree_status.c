@@ -60,8 +60,8 @@ static void put_condition(json_t *object, const struct queue_entry *entry, int64
 }
 
 /* `v` NULL: the engine has no such queue. */
-static json_t *status_of(const struct queue_tree *q, const struct queue_entry *entry,
-                         const struct mete_queue_view *v)
+static json_t *queue_status_tree(const struct queue_tree *q, const struct queue_entry *entry,
+                                 const struct mete_queue_view *v)
 {
     AUTO(json_freep) json_t *object = json_object();
     json_t *status = json_object_at(object, "status");
@@ -87,7 +87,7 @@ static void drop_old(const json_t *was, json_t *is)
 }
 
 /* Would the patch change nothing? Null equals absent. */
-static bool is_same(const json_t *was, json_t *is)
+static bool queue_status_is_same(const json_t *was, json_t *is)
 {
     size_t n = json_object_size(was);
     const char *key;
@@ -116,7 +116,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
 static void entry_write_status(struct queue_tree *q, struct queue_entry *entry,
                                const struct mete_queue_view *v)
 {
-    AUTO(json_freep) json_t *status = status_of(q, entry, v);
+    AUTO(json_freep) json_t *status = queue_status_tree(q, entry, v);
     AUTO(json_freep) json_t *patch = json_object();
     const struct cluster_target target = {
         .resource = "queues.mete.dev", .ns = "", .name = entry->name, .subresource = "status"};
@@ -124,7 +124,7 @@ static void entry_write_status(struct queue_tree *q, struct queue_entry *entry,
     AUTO(err_freep) struct err *e = NULL;
 
     drop_old(entry->status, status);
-    if (is_same(entry->status, status))
+    if (queue_status_is_same(entry->status, status))
         return;
     json_put(patch, "status", json_incref(status));
     a = writes_begin(q->writes, on_written, entry->name, 0);

@@ -155,7 +155,7 @@ static int64_t gone_ns(const struct entry *entry)
 }
 
 /* A cycle at each start and end tells the engine the time. */
-static void wake_next(struct reservations *r)
+static void reservations_wake_next(struct reservations *r)
 {
     int64_t now_ns = loop_wall_ns(r->options.loop);
     int64_t next_ns = INT64_MAX;
@@ -177,7 +177,7 @@ static void reservations_changed(struct reservations *r)
 {
     if (r->is_loading)
         return;
-    wake_next(r);
+    reservations_wake_next(r);
     reservations_touch(r);
     r->options.on_change(r->options.arg);
 }
@@ -261,7 +261,7 @@ static const char *phase_of(const struct reservations *r, const struct entry *en
     return entry->start_ns <= loop_wall_ns(r->options.loop) ? "active" : "pending";
 }
 
-static json_t *status_of(const struct reservations *r, const struct entry *entry)
+static json_t *reservation_status_tree(const struct reservations *r, const struct entry *entry)
 {
     json_t *status = json_object();
     struct mete_reservation_view v;
@@ -293,7 +293,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
 static void reservation_write_status(struct reservations *r, struct entry *entry)
 {
     const json_t *was = json_object_get(entry->object, "status");
-    AUTO(json_freep) json_t *status = status_of(r, entry);
+    AUTO(json_freep) json_t *status = reservation_status_tree(r, entry);
     AUTO(json_freep) json_t *patch = json_object();
     const struct cluster_target target = {.resource = "reservations.mete.dev",
                                           .ns = "",
@@ -361,7 +361,7 @@ struct err *reservations_new(const struct reservations_options *o, struct reserv
         reservations_free(r);
         return e;
     }
-    wake_next(r);
+    reservations_wake_next(r);
     reservations_touch(r);
     *ret = r;
     return NULL;

@@ -77,7 +77,7 @@ static json_t *spec_tree(const struct views *v, const json_t *pod)
     return spec;
 }
 
-static bool add_device(void *arg, const char *container, const struct device *d)
+static bool placement_add_gpu(void *arg, const char *container, const struct device *d)
 {
     json_t *list = arg;
     json_t *known;
@@ -102,7 +102,7 @@ static json_t *placement_tree(const json_t *pod)
     json_put_text(entry, "name", json_text_at(pod, "metadata", "name", NULL));
     json_put_text(entry, "uid", json_text_at(pod, "metadata", "uid", NULL));
     json_put_text(entry, "node", pod_node(pod));
-    pod_each_device(pod, add_device, gpus);
+    pod_each_device(pod, placement_add_gpu, gpus);
     json_put(entry, "gpus", gpus);
     (void)json_array_append_new(json_array_at(placement, "pods"), entry); /* as above */
     return placement;

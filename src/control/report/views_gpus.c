@@ -86,7 +86,7 @@ static void add_node(struct views *v, const json_t *node, const char *uuid, json
     }
 }
 
-static json_t *gpus_of(struct views *v, const char *uuid)
+static json_t *views_list_gpus(struct views *v, const char *uuid)
 {
     AUTO(err_freep) struct err *e = NULL;
     AUTO(json_freep) json_t *nodes = NULL;
@@ -104,12 +104,12 @@ static json_t *gpus_of(struct views *v, const char *uuid)
 
 json_t *views_gpus(struct views *v)
 {
-    return gpus_of(v, NULL);
+    return views_list_gpus(v, NULL);
 }
 
 json_t *views_gpu(struct views *v, const char *uuid)
 {
-    AUTO(json_freep) json_t *found = gpus_of(v, uuid);
+    AUTO(json_freep) json_t *found = views_list_gpus(v, uuid);
 
     return json_incref(json_array_get(found, 0));
 }

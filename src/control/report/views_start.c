@@ -48,7 +48,7 @@ static json_t *text_or_null(const char *text)
  * "container main ended with exit code 3 and was restarted 4 times: back-off 40s ..." The caller
  * frees it.
  */
-static char *message_of(const json_t *container, const struct start_cause *cause)
+static char *start_message(const json_t *container, const struct start_cause *cause)
 {
     const json_t *waiting = json_at(container, "state", "waiting", NULL);
     const json_t *last = json_at(container, "lastState", "terminated", NULL);
@@ -71,7 +71,7 @@ static json_t *start_tree(const json_t *pod, const json_t *container,
     static const char *const unknown[] = {"since", "evaluatedAt", "position", "queueLength",
                                           "estimate"};
     static const char *const lists[] = {"blocking", "nodes", "wouldStartIf"};
-    AUTO_FREE char *message = message_of(container, cause);
+    AUTO_FREE char *message = start_message(container, cause);
     json_t *o = json_object();
 
     json_put_text(o, "code", cause->code);

@@ -202,7 +202,7 @@ static void pods_loaded(void *arg)
 }
 
 /* The holders of gpus are known at once; pods, and what they hold, once the loop has read them. */
-static struct err *watch_all(struct scheduler *s)
+static struct err *sched_watch_all(struct scheduler *s)
 {
     struct cluster *c = s->options.cluster;
     const struct cluster_listener nodes = {scheduler_put_node, scheduler_remove_node, s, NULL};
@@ -246,7 +246,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
                                   &s->names);
     s->names_text = scheduler_names_format(&s->names);
     if (!e)
-        e = watch_all(s);
+        e = sched_watch_all(s);
     if (e) {
         scheduler_free(s);
         return err_wrap(e, "scheduler");

@@ -269,7 +269,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
     };
 }
 
-static void read_list(struct sched_pod *p, const json_t *list, bool is_init)
+static void read_containers(struct sched_pod *p, const json_t *list, bool is_init)
 {
     json_t *container;
     size_t i;
@@ -291,6 +291,6 @@ void scheduler_read_containers(struct sched_pod *p, const json_t *pod)
         free(c->name);
     }
     vec_clear(&p->containers);
-    read_list(p, json_at(pod, "spec", "initContainers", NULL), true);
-    read_list(p, json_at(pod, "spec", "containers", NULL), false);
+    read_containers(p, json_at(pod, "spec", "initContainers", NULL), true);
+    read_containers(p, json_at(pod, "spec", "containers", NULL), false);
 }

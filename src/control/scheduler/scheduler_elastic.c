@@ -16,7 +16,7 @@ bool sched_rules_are_elastic(const struct gang_rules *rules)
 }
 
 /* Succeeded pods still count; pods that are being deleted do not. */
-static bool is_there(const struct sched_pod *p)
+static bool counts_as_there(const struct sched_pod *p)
 {
     return p->has_succeeded || (p->is_placed && !p->is_deleting);
 }
@@ -81,7 +81,7 @@ void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
     if (!sched_rules_are_elastic(rules))
         return;
     VEC_EACH (&g->pods, p) {
-        if (is_there(*p))
+        if (counts_as_there(*p))
             vec_add(&list, *p);
     }
     if (list.n > 1)

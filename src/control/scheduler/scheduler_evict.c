@@ -18,7 +18,7 @@
 #include "kinds/pod/pod_state.h"
 
 /* "job 12", or the workload's name if it has no number of its own. */
-static char *name_of(const struct scheduler *s, uint64_t id)
+static char *evictor_name(const struct scheduler *s, uint64_t id)
 {
     const struct sched_work *w = scheduler_find_work(s, id);
 
@@ -27,12 +27,12 @@ static char *name_of(const struct scheduler *s, uint64_t id)
     return mem_strdup(w ? w->key : "another");
 }
 
-static char *message_of(const struct scheduler *s, const struct mete_eviction *e)
+static char *eviction_message(const struct scheduler *s, const struct mete_eviction *e)
 {
     const struct sched_work *by_work = scheduler_find_work(s, e->by);
     const struct sched_work *victim = scheduler_find_work(s, e->workload);
     bool is_higher = by_work && victim && by_work->asked_priority > victim->asked_priority;
-    AUTO_FREE char *by = name_of(s, e->by);
+    AUTO_FREE char *by = evictor_name(s, e->by);
 
     if (victim && victim->is_extra)
         return mem_format("Preempted by %s: its group goes on without it", by);
@@ -149,7 +149,7 @@ void scheduler_read_evictions(const struct scheduler *s, struct arena *a,
                               const struct mete_decisions *d, struct sched_eviction *ret)
 {
     for (size_t i = 0; i < d->n_evictions; i++) {
-        AUTO_FREE char *message = message_of(s, &d->evictions[i]);
+        AUTO_FREE char *message = eviction_message(s, &d->evictions[i]);
 
         ret[i] = (struct sched_eviction){.id = d->evictions[i].workload,
                                          .by = d->evictions[i].by,

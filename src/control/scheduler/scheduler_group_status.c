@@ -145,7 +145,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
 }
 
 /* False: nothing to write. */
-static bool write_status(struct scheduler *s, struct sched_group *g)
+static bool group_write_status(struct scheduler *s, struct sched_group *g)
 {
     static void (*const put[GANG_DOORS])(struct scheduler *, struct sched_group *,
                                          const struct counts *, json_t *) = {
@@ -196,6 +196,6 @@ void scheduler_on_group_status(void *arg)
             loop_timer_set(s->status_timer, GROUP_STATUS_NS);
             return;
         }
-        n += write_status(s, g);
+        n += group_write_status(s, g);
     }
 }

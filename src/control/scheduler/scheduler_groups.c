@@ -103,7 +103,7 @@ void sched_group_changed(struct scheduler *s, struct sched_group *g)
 }
 
 /* "native:train:workers:0" for a pod group of a Workload, "volcano:train" for a PodGroup. */
-static char *name_of(const struct gang_ref *ref)
+static char *group_name_of(const struct gang_ref *ref)
 {
     return mem_format("%s:%s%s%s%s%s", gang_sources[ref->door].word, ref->name,
                       ref->part ? ":" : "", ref->part ? ref->part : "", ref->replica ? ":" : "",
@@ -118,7 +118,7 @@ void scheduler_join_group(struct scheduler *s, struct sched_pod *p)
 
     if (p->group || !gang_of(p->tree, &ref))
         return; /* the group of a pod does not change */
-    name = name_of(&ref);
+    name = group_name_of(&ref);
     key = mem_format("%s/%s", p->ns, name);
     p->group = find_group(s, key);
     if (!p->group)
@@ -178,7 +178,7 @@ static void choose_pod(struct forming *f, struct sched_pod *p)
 }
 
 /* Pods that are being deleted do not count. */
-static bool is_there(const struct sched_pod *p)
+static bool is_present(const struct sched_pod *p)
 {
     return p->has_succeeded || (p->is_placed && !p->is_deleting);
 }
@@ -188,7 +188,7 @@ static int64_t count_there(const struct forming *f, const char *task)
     int64_t n = 0;
 
     VEC_EACH (&f->g->pods, p) {
-        if (is_there(*p) && text_equal(sched_pod_task(*p), task))
+        if (is_present(*p) && text_equal(sched_pod_task(*p), task))
             n++;
     }
     return n;
@@ -223,7 +223,7 @@ static void choose_tasks(struct forming *f)
 static void forget_succeeded(struct forming *f)
 {
     VEC_EACH (&f->g->pods, p) {
-        f->there -= is_there(*p) && (*p)->has_succeeded;
+        f->there -= is_present(*p) && (*p)->has_succeeded;
     }
 }
 
@@ -360,7 +360,7 @@ static void sort_pods(struct forming *f)
 {
     VEC_EACH (&f->g->pods, p) {
         (*p)->is_chosen = false;
-        if (is_there(*p))
+        if (is_present(*p))
             f->there++;
         else if ((*p)->is_candidate && !(*p)->is_placed)
             vec_add(&f->waiting, *p);
@@ -451,7 +451,7 @@ static void definition_changed(struct scheduler *s, const char *key)
 static void ensure_group(struct scheduler *s, enum gang_door door, const char *ns, const char *name)
 {
     const struct gang_ref ref = {.door = door, .name = name};
-    AUTO_FREE char *full = name_of(&ref);
+    AUTO_FREE char *full = group_name_of(&ref);
     AUTO_FREE char *key = mem_format("%s/%s", ns, full);
 
     if (!find_group(s, key))

@@ -195,7 +195,7 @@ enum {
 };
 
 /* An init container has the same gpus as the other containers: each counts once. */
-static bool add_device(void *arg, const char *container, const struct device *d)
+static bool device_list_add(void *arg, const char *container, const struct device *d)
 {
     struct device_list *list = arg;
 
@@ -215,7 +215,7 @@ static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *p
     struct arena *a = arena_new();
     struct device_list list = {.arena = a, .at = arena_alloc(a, DEVICES_MAX * sizeof(char *))};
 
-    pod_each_device(pod, add_device, &list);
+    pod_each_device(pod, device_list_add, &list);
     for (size_t i = 0; i < list.n; i++)
         scheduler_drop_stand_in(s, list.at[i]);
     scheduler_read_containers(p, pod);
