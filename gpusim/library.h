@@ -1,7 +1,7 @@
 /*
- * library.h - what the parts of the emulated libnvidia-ml.so.1 share
+ * library.h - shared by the parts of the emulated libnvidia-ml.so.1
  *
- * One library, one machine: NVML is a global by its interface.
+ * The state is global, as NVML's interface requires: one library, one machine.
  */
 #pragma once
 
@@ -14,20 +14,20 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* A function of NVML: exported, and declared for who looks at its definition only. */
+/* A function of NVML: exported, and declared to satisfy -Wmissing-prototypes. */
 #define FUNCTION(name, ...)       \
     EXPORT int name(__VA_ARGS__); \
     EXPORT int name(__VA_ARGS__)
 
-/* What this process sees; meaningful between the first init and the last shutdown. */
+/* The gpus that this process sees; valid between the first init and the last shutdown. */
 extern struct view library_view;
 extern unsigned library_references;
 
-/* The gpu of a handle, or what is wrong with it; takes as long as the gpu was told to. */
+/* Finds the gpu of a handle, or returns its error; waits for the gpu's hang_ms. */
 int library_find(nvmlDevice_t device, const struct gpusim_gpu **ret);
 void library_wait_ms(uint32_t ms);
 
-/* `gpu` is the device's, or the function returns what is wrong with it. */
+/* Declares `gpu`, the device's gpu, or returns its error from the function. */
 #define ENTER(device, gpu)                           \
     const struct gpusim_gpu *gpu = NULL;             \
     do {                                             \
@@ -36,10 +36,10 @@ void library_wait_ms(uint32_t ms);
             return enter_;                           \
     } while (0)
 
-/* Answers; NVML_ERROR_INSUFFICIENT_SIZE where `size` bytes do not hold the text. */
+/* Copies the text. NVML_ERROR_INSUFFICIENT_SIZE: `size` bytes are too few. */
 int give_text(const char *text, char *out, unsigned size);
 int give(unsigned value, unsigned *out);
 
-/* "DOMAIN:BUS:DEVICE.FUNCTION" in hexadecimal of any width, as numbers and as NVML's struct. */
+/* Reads "DOMAIN:BUS:DEVICE.FUNCTION", hexadecimal numbers of any width. */
 bool pci_read(const char *id, unsigned ret[4]);
 int pci_fill(const char *id, struct nvmlPciInfo *out);

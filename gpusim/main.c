@@ -1,10 +1,12 @@
 /*
- * main.c - `gpusim`: makes the file of an emulated machine and changes it while others look
+ * main.c - `gpusim`: makes the file of an emulated machine, and changes it while it is mapped
  *
  *   gpusim compile PROFILE FILE [SEED]    PROFILE: 8xH100 or a YAML file
- *   gpusim set FILE GPU KEY=VALUE...      utilization, memory-utilization, temperature, power (W),
- * lost (0|1), hang (ms, -1 for ever), xid (adds one), process (PID:MIB adds one, 0 clears them)
+ *   gpusim set FILE GPU KEY=VALUE...      keys below
  *   gpusim show FILE                      a line a gpu
+ *
+ * Keys: utilization, memory-utilization, temperature, power (W), lost (0|1), hang (ms, -1 for
+ * ever), xid (adds one), process (PID:MIB adds one, 0 clears them).
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +20,7 @@
 #include "gpu/emulated.h"
 #include "gpu/gpusim_machine.h"
 
-static struct err *compile(const char *profile, const char *path, const char *seed)
+static struct err *machine_compile(const char *profile, const char *path, const char *seed)
 {
     static struct gpusim_machine machine;
     struct buf text = {.cap = 1 << 20};
@@ -76,7 +78,7 @@ static struct err *add_process(struct gpusim_gpu *g, struct str text)
         return err_new(ERR_INVALID, "process: want PID:MIB");
     TRY(num_parse_int64(mib, 0, 1 << 20, &m));
     if (g->n_processes == GPUSIM_PROCESSES_MAX)
-        return err_new(ERR_INVALID, "a gpu holds %d processes here", GPUSIM_PROCESSES_MAX);
+        return err_new(ERR_INVALID, "a gpu has at most %d processes", GPUSIM_PROCESSES_MAX);
     g->processes[g->n_processes] =
         (struct gpusim_process){.pid = (uint32_t)p, .memory_bytes = (uint64_t)m << 20};
     g->n_processes++;
@@ -112,7 +114,7 @@ static struct err *set_key(struct gpusim_gpu *g, struct str key, struct str text
     return NULL;
 }
 
-static struct err *set(int n, char **arguments)
+static struct err *machine_set(int n, char **arguments)
 {
     struct gpusim_machine *m = NULL;
     struct err *e = open_machine(arguments[0], &m);
@@ -132,7 +134,7 @@ static struct err *set(int n, char **arguments)
     return NULL;
 }
 
-static struct err *show(const char *path)
+static struct err *machine_show(const char *path)
 {
     struct gpusim_machine *m = NULL;
     struct err *e = open_machine(path, &m);
@@ -155,11 +157,11 @@ int main(int argc, char **argv)
     AUTO(err_freep) struct err *e = NULL;
 
     if ((argc == 4 || argc == 5) && strcmp(argv[1], "compile") == 0)
-        e = compile(argv[2], argv[3], argc == 5 ? argv[4] : "emulated");
+        e = machine_compile(argv[2], argv[3], argc == 5 ? argv[4] : "emulated");
     else if (argc > 4 && strcmp(argv[1], "set") == 0)
-        e = set(argc - 2, argv + 2);
+        e = machine_set(argc - 2, argv + 2);
     else if (argc == 3 && strcmp(argv[1], "show") == 0)
-        e = show(argv[2]);
+        e = machine_show(argv[2]);
     else
         e = err_new(
             ERR_BAD_REQUEST,

@@ -1,10 +1,10 @@
 /*
- * nvml.c - libnvidia-ml.so.1 of an emulated machine: begin and end, the system, which gpus there
- * are
+ * nvml.c - libnvidia-ml.so.1 of an emulated machine: init and shutdown, the system, the list of
+ * gpus
  *
- * What callers of the real library rely on: versions and sizes of structs, NOT_SUPPORTED for what
- * the hardware lacks, counts that are asked for with too small a buffer. Calls on one gpu may be
- * told to fail or to hang (gpusim_machine.h).
+ * As in the real library, structs have versions and sizes, missing features return NOT_SUPPORTED,
+ * and too small a buffer returns the needed count. Calls on a gpu can be made to fail or to hang
+ * (gpusim_machine.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int library_find(nvmlDevice_t device, const struct gpusim_gpu **ret)
         if (library_view.gpus[i] != device)
             continue;
         *ret = library_view.gpus[i];
-        /* Looked at anew: who told it to hang may let it go. */
+        /* Read again: `gpusim set` may end the hang. */
         for (uint64_t ms = 0; ms < library_view.gpus[i]->hang_ms; ms += 10)
             library_wait_ms(10);
         return library_view.gpus[i]->is_lost ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
@@ -150,7 +150,7 @@ EXPORT const char *nvmlErrorString(int result)
     }
 }
 
-/* Tells our own callers that nothing here is hardware. */
+/* Tells Mete that the gpus are emulated. */
 FUNCTION(mete_gpusim_version, void)
 {
     return (int)GPUSIM_VERSION;
@@ -239,7 +239,7 @@ FUNCTION(nvmlDeviceGetHandleByUUID, const char *uuid, nvmlDevice_t *out)
     return uuid ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-/* Both "00000000:1B:00.0" and the shorter "0000:1b:00.0" name a function. */
+/* Accepts "00000000:1B:00.0" and the shorter "0000:1b:00.0". */
 FUNCTION(nvmlDeviceGetHandleByPciBusId_v2, const char *id, nvmlDevice_t *out)
 {
     unsigned a[4];
@@ -319,7 +319,7 @@ FUNCTION(nvmlDeviceGetVbiosVersion, nvmlDevice_t device, char *out, unsigned siz
     return give_text("emulated", out, size);
 }
 
-/* 2 is Tesla, what data centre boards reported for long. */
+/* 2 is Tesla, as data centre boards reported for long. */
 FUNCTION(nvmlDeviceGetBrand, nvmlDevice_t device, unsigned *out)
 {
     ENTER(device, g);

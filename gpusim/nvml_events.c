@@ -1,7 +1,7 @@
-/* nvml_events.c - XIDs of emulated gpus, told as they are added to the machine */
+/* nvml_events.c - event sets: XIDs of emulated gpus */
 #include "library.h"
 
-/* Events not older than their registration. */
+/* An event set: gives events since its registration. */
 struct event_set {
     bool is_used;
     bool is_registered[GPUSIM_GPUS_MAX];
@@ -94,7 +94,7 @@ static bool next_event(struct event_set *s, struct nvmlEventData *out)
     return false;
 }
 
-/* The map is memory that others write: looked at every 10 ms until the time is over. */
+/* Another process writes the map: check it every 10 ms until the timeout. */
 FUNCTION(nvmlEventSetWait_v2, nvmlEventSet_t set, struct nvmlEventData *out, unsigned timeout_ms)
 {
     struct event_set *s = set_of(set);

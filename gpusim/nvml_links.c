@@ -1,4 +1,4 @@
-/* nvml_links.c - how emulated gpus reach each other: NVLink, PCIe, peer to peer */
+/* nvml_links.c - connections between emulated gpus: NVLink, PCIe, peer to peer */
 #include <string.h>
 
 #include "library.h"
@@ -131,7 +131,8 @@ FUNCTION(nvmlDeviceGetTopologyNearestGpus, nvmlDevice_t device, unsigned level, 
     return out && n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
-/* Index 2 asks for NVLink; the others work across a PCIe root too. Status 5: not supported. */
+/* Index 2 asks for NVLink; the other capabilities work across a PCIe root, too. Status 5: not
+ * supported. */
 FUNCTION(nvmlDeviceGetP2PStatus, nvmlDevice_t device, nvmlDevice_t other, unsigned index,
          unsigned *out)
 {

@@ -1,4 +1,4 @@
-/* nvml_readings.c - what an emulated gpu tells of itself: memory, load, power, clocks, processes */
+/* nvml_readings.c - readings of an emulated gpu: memory, load, power, clocks, processes */
 #include <time.h>
 
 #include "library.h"
@@ -90,7 +90,7 @@ FUNCTION(nvmlDeviceGetPowerManagementDefaultLimit, nvmlDevice_t device, unsigned
     return nvmlDeviceGetEnforcedPowerLimit(device, out);
 }
 
-/* Since "driver load", that is boot: grows with the power that is set. */
+/* The energy since "driver load" (boot): grows by the present power. */
 FUNCTION(nvmlDeviceGetTotalEnergyConsumption, nvmlDevice_t device, unsigned long long *out)
 {
     struct timespec now = {0};

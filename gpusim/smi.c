@@ -1,8 +1,8 @@
 /*
  * smi.c - nvidia-smi of an emulated machine: -L, the plain table, --query-gpu
  *
- * It asks libnvidia-ml.so.1 beside it (or the loader's) through the same binary interface as
- * everybody else.
+ * The values come from libnvidia-ml.so.1 beside it (or the loader's), through NVML's binary
+ * interface.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -52,7 +52,7 @@ struct nvml {
 
 static struct nvml nvml;
 
-/* One gpu's values as text; "[N/A]" where the library has none. */
+/* A gpu's values as text; "[N/A]": the library has none. */
 struct gpu_text {
     char index[16];
     char name[NVML_NAME_SIZE];
@@ -114,7 +114,7 @@ enum {
     QUERY_MAX = 2 * QUERY_FIELDS /* a field may be asked for twice */
 };
 
-static bool load(const char *self)
+static bool library_load(const char *self)
 {
     char path[4200];
     const char *slash = strrchr(self, '/');
@@ -176,7 +176,7 @@ static void read_sensors(nvmlDevice_t device, struct gpu_text *t)
     put(t->pstate, sizeof(t->pstate), r, "P%llu", v);
 }
 
-/* False for a gpu that is lost: its line says so. */
+/* Reads a gpu. False: the gpu is lost, and its line says so. */
 static bool read_gpu(unsigned index, nvmlDevice_t *ret_device, struct gpu_text *t)
 {
     struct nvmlPciInfo pci = {0};
@@ -390,7 +390,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !load(self)) {
+    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !library_load(self)) {
         (void)fprintf(stderr, "NVIDIA-SMI has failed because libnvidia-ml.so.1 was not found.\n");
         return 12;
     }

@@ -1,3 +1,5 @@
+/* view.c - the map of the machine and the visible gpus */
+
 #include "view.h"
 
 #include <dlfcn.h>
@@ -30,7 +32,8 @@ static bool machine_path(char path[PATH_SIZE])
                                      (int)(slash - info.dli_fname), info.dli_fname) < PATH_SIZE;
 }
 
-/* The nodes have a major that no driver owns: ENXIO says that the cgroup let us pass. */
+/* May this process open the device node? Its major number has no driver, so ENXIO means that the
+ * cgroup allows the open. */
 static bool may_open(int minor)
 {
     char path[64];
@@ -49,7 +52,7 @@ static bool may_open(int minor)
     return true;
 }
 
-/* Asked for from outside containers only: inside one there is a control node of ours. */
+/* Does the process see all gpus? Only outside containers: inside one, /dev has our control node. */
 static bool sees_all(void)
 {
     const char *all = getenv("METE_GPUSIM_ALL");

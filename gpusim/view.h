@@ -11,7 +11,7 @@ struct view {
     const struct gpusim_gpu *gpus[GPUSIM_GPUS_MAX]; /* in the machine's order */
 };
 
-/* Maps the machine and looks which gpus are visible. False: no machine, or one of another version.
- */
+/* Maps the machine and finds the visible gpus. False: no machine, or another version of its
+ * file. */
 bool view_open(struct view *v);
 void view_close(struct view *v);

@@ -1,3 +1,5 @@
+/* account_token.c - signing and verifying tokens of service accounts */
+
 #include "access/account_token.h"
 
 #include "base/mem.h"
@@ -9,12 +11,12 @@
 
 static const char header_text[] = "{\"alg\":\"ES256\",\"typ\":\"JWT\"}";
 
-/* A pod that is being deleted has this long to say goodbye, as in Kubernetes. */
+/* A deleted pod's tokens stay valid for this time, as in Kubernetes. */
 static const int64_t goodbye_ns = 60 * NS_PER_SEC;
 
 /* ---- base64url, RFC 4648 section 5, without padding ---- */
 
-static void encode(struct str bytes, struct buf *out)
+static void base64url_encode(struct str bytes, struct buf *out)
 {
     size_t begin = out->size;
 
@@ -29,8 +31,8 @@ static void encode(struct str bytes, struct buf *out)
     }
 }
 
-/* False: it is none. */
-static bool decode(struct str text, struct buf *out)
+/* False: malformed. */
+static bool base64url_decode(struct str text, struct buf *out)
 {
     AUTO(buf_done) struct buf standard = {0};
     size_t bad = 0;
@@ -51,9 +53,9 @@ static bool decode(struct str text, struct buf *out)
     return true;
 }
 
-/* ---- making one ---- */
+/* ---- making a token ---- */
 
-static json_t *named(const char *name, const char *uid)
+static json_t *account_reference(const char *name, const char *uid)
 {
     json_t *object = json_object();
 
@@ -79,9 +81,9 @@ static json_t *make_claims(const struct account_claims *c)
     json_put_int(claims, "nbf", now_s);
     json_put_int(claims, "exp", now_s + c->seconds);
     json_put_text(ours, "namespace", c->ns);
-    json_put(ours, "serviceaccount", named(c->name, c->uid));
+    json_put(ours, "serviceaccount", account_reference(c->name, c->uid));
     if (c->pod)
-        json_put(ours, "pod", named(c->pod, c->pod_uid));
+        json_put(ours, "pod", account_reference(c->pod, c->pod_uid));
     return claims;
 }
 
@@ -93,17 +95,17 @@ struct err *account_token_make(const struct signing_key *k, const struct account
     AUTO(buf_done) struct buf token = {0};
     uint8_t signature[SIGNATURE_SIZE];
 
-    encode(str_of(header_text), &token);
+    base64url_encode(str_of(header_text), &token);
     buf_add_text(&token, ".");
-    encode(str_of(text), &token);
+    base64url_encode(str_of(text), &token);
     TRY(signing_sign(k, (struct str){token.at, token.size}, signature));
     buf_add_text(&token, ".");
-    encode((struct str){(const char *)signature, sizeof(signature)}, &token);
+    base64url_encode((struct str){(const char *)signature, sizeof(signature)}, &token);
     *ret = mem_strndup(token.at, token.size);
     return NULL;
 }
 
-/* ---- checking one ---- */
+/* ---- verifying a token ---- */
 
 bool account_token_is(const char *token)
 {
@@ -118,7 +120,7 @@ static struct err *unknown(const char *why)
     return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the service account token %s", why);
 }
 
-/* The claims of a token that we signed; nothing of one that we did not is looked at. */
+/* Verifies the signature, then reads the claims. Unsigned claims are not parsed. */
 static struct err *open_token(const struct signing_key *k, const char *token, json_t **ret)
 {
     AUTO(buf_done) struct buf header = {0};
@@ -130,8 +132,9 @@ static struct err *open_token(const struct signing_key *k, const char *token, js
     const struct str signed_part = {token, first.size + 1 + second.size};
     AUTO(err_freep) struct err *e = NULL;
 
-    if (strlen(token) > ACCOUNT_TOKEN_MAX || !decode(first, &header) || !decode(second, &claims) ||
-        !decode(rest, &signature) || signature.size != SIGNATURE_SIZE ||
+    if (strlen(token) > ACCOUNT_TOKEN_MAX || !base64url_decode(first, &header) ||
+        !base64url_decode(second, &claims) || !base64url_decode(rest, &signature) ||
+        signature.size != SIGNATURE_SIZE ||
         !str_equal((struct str){header.at, header.size}, str_of(header_text)) ||
         !signing_verify(k, signed_part, (const uint8_t *)signature.at))
         return unknown("is not one of ours");
@@ -149,9 +152,9 @@ static bool is_for(const json_t *claims, const char *audience)
     return false;
 }
 
-/* A new reference to what is there under that name with that uid, or NULL. */
-static json_t *find(const struct store *s, const char *resource, const char *ns,
-                    const json_t *named_as)
+/* Returns a new reference to the object with this name and uid, or NULL. */
+static json_t *account_find(const struct store *s, const char *resource, const char *ns,
+                            const json_t *named_as)
 {
     const struct store_key key = {
         .group = "", .resource = resource, .ns = ns, .name = json_text(named_as, "name")};
@@ -168,7 +171,7 @@ static json_t *find(const struct store *s, const char *resource, const char *ns,
 static struct err *check_pod(const struct store *s, const char *ns, const json_t *named_as,
                              int64_t now_ns)
 {
-    AUTO(json_freep) json_t *pod = find(s, "pods", ns, named_as);
+    AUTO(json_freep) json_t *pod = account_find(s, "pods", ns, named_as);
     const char *deleted = json_text_at(pod, "metadata", "deletionTimestamp", NULL);
     AUTO(err_freep) struct err *e = NULL;
     int64_t deleted_ns = 0;
@@ -198,7 +201,8 @@ struct err *account_token_check(const struct account_question *q, struct arena *
         return unknown("has expired");
     ours = json_object_get(claims, "kubernetes.io");
     ns = json_text(ours, "namespace");
-    account = find(q->store, "serviceaccounts", ns, json_object_get(ours, "serviceaccount"));
+    account =
+        account_find(q->store, "serviceaccounts", ns, json_object_get(ours, "serviceaccount"));
     if (!account)
         return unknown("is of a service account that is gone");
     pod = json_object_get(ours, "pod");

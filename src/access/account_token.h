@@ -2,8 +2,8 @@
  * account_token.h - tokens of service accounts, bound to a pod or not: JSON web tokens (RFC 7519)
  * with the claims of Kubernetes
  *
- * A token is worth something while its service account, and the pod it is bound to, are there with
- * the uids that it names. Nothing is stored: to take one back, delete what it is bound to.
+ * A token is valid while its service account and the pod that it is bound to exist with the uids in
+ * the token. Tokens are not stored: to revoke a token, delete its pod or its service account.
  */
 #pragma once
 
@@ -33,23 +33,24 @@ struct account_claims {
     int64_t seconds;
 };
 
-/* The caller frees it. */
+/* Makes a token. The caller frees it. */
 struct err *account_token_make(const struct signing_key *k, const struct account_claims *c,
                                char **ret) MUST_CHECK;
 
-/* Whether it has the form of one; nothing else here has. */
+/* Does the text have the form of such a token? Other tokens of Mete do not. */
 bool account_token_is(const char *token);
 
 struct account_question {
     const struct signing_key *key;
     const struct store *store;
-    const char *audience; /* whom it has to be for */
+    const char *audience; /* the audience that the token must name */
     int64_t now_ns;       /* realtime */
 };
 
 /*
- * Whose it is. ERR_UNAUTHENTICATED: not signed by us, for others, too old, or what it is bound to
- * is gone. Texts are the arena's; `pod` may be NULL, `audiences` is.
+ * Verifies a token and reads its claims. ERR_UNAUTHENTICATED: not signed by us, for another
+ * audience, expired, or its account or pod is gone. Texts are the arena's; `pod` may be NULL,
+ * `audiences` is NULL.
  */
 struct err *account_token_check(const struct account_question *q, struct arena *arena,
                                 const char *token, struct account_claims *ret) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* auth.c - who asks: see auth.h */
+/* auth.c - users files, and the ways to an identity */
 #include "access/auth.h"
 
 #include <assert.h>
@@ -18,34 +18,34 @@ enum {
 };
 
 static const int64_t look_again_ns = 2 * NS_PER_SEC;
-/* A file that has changed within this time may change once more and keep its mark. */
+/* A file changed within this time may change again without a new mark. */
 static const int64_t settled_ns = NS_PER_SEC;
-/* How long the name of a uid counts: looking for one reads /etc/passwd, or asks a directory. */
+/* Lifetime of a cached user name: a lookup reads /etc/passwd, or asks a directory service. */
 static const int64_t name_kept_ns = 60 * NS_PER_SEC;
 
-/* A file of users as it was last read. */
+/* A users file as last read. */
 struct source {
     char *path; /* NULL: none */
     struct file_mark mark;
-    bool is_settled; /* the mark was old when the file was read */
+    bool is_settled; /* the file was unchanged for settled_ns when it was read */
     struct buf text;
     struct users *users; /* never NULL once loaded */
 };
 
-/* The name of a uid, or that it has none. */
+/* The cached name of a uid, or the fact that it has none. */
 struct known_name {
     uint32_t uid;
-    int64_t until_ns; /* 0: nothing is known here */
+    int64_t until_ns; /* 0: empty slot */
     bool is_named;
     char name[NAME_MAX_BYTES];
 };
 
 struct auth {
     struct loop *loop;
-    struct known_name *names; /* NAMES_KEPT places, by uid */
+    struct known_name *names; /* NAMES_KEPT slots, by uid */
     struct loop_timer *timer;
     struct source people;
-    struct source nodes; /* asked for tokens only */
+    struct source nodes; /* only its tokens count */
     user_name_fn user_name;
     void *arg;
     const struct signing_key *signing_key;
@@ -58,7 +58,7 @@ void auth_take_users(struct auth *a, struct users *taken)
     a->people.users = taken;
 }
 
-/* A missing file is an empty one: whoever deletes it has taken all tokens away. */
+/* A missing file counts as empty: deleting it revokes all tokens. */
 static struct err *read_file(const char *path, struct buf *ret)
 {
     struct err *e = file_read(path, USERS_FILE_MAX, ret);
@@ -76,7 +76,7 @@ static bool source_is_same(const struct source *f, const struct file_mark *mark)
            mark->size == f->mark.size && mark->changed_ns == f->mark.changed_ns;
 }
 
-static struct err *load(struct source *f, int64_t wall_ns)
+static struct err *source_load(struct source *f, int64_t wall_ns)
 {
     const struct file_mark mark = f->path ? file_mark_of(f->path) : (struct file_mark){0};
     AUTO(buf_done) struct buf text = {0};
@@ -102,7 +102,7 @@ static struct err *load(struct source *f, int64_t wall_ns)
 
 static void load_again(struct source *f, int64_t wall_ns)
 {
-    AUTO(err_freep) struct err *e = f->path ? load(f, wall_ns) : NULL;
+    AUTO(err_freep) struct err *e = f->path ? source_load(f, wall_ns) : NULL;
 
     if (e)
         LOG(ERROR, "users file not taken, the former users stay", E(e));
@@ -120,7 +120,7 @@ static void look_again(void *arg)
 static struct err *source_open(struct source *f, const char *path, int64_t wall_ns)
 {
     f->path = path ? mem_strdup(path) : NULL;
-    return load(f, wall_ns);
+    return source_load(f, wall_ns);
 }
 
 static void source_done(struct source *f)
@@ -167,7 +167,7 @@ void auth_free(struct auth *a)
     free(a);
 }
 
-/* In a time that does not tell where they differ. */
+/* Compares in constant time. */
 static bool tokens_equal(const uint8_t *x, const uint8_t *y)
 {
     volatile uint8_t differ = 0;
@@ -250,8 +250,8 @@ static void set_grants(struct arena *a, struct identity *who, const struct user 
     who->n_grants = u->n_grants;
 }
 
-/* What follows from groups and grants. */
-static void conclude(struct identity *who)
+/* Sets the members that follow from groups and grants. */
+static void identity_conclude(struct identity *who)
 {
     static const char prefix[] = "system:node:";
 
@@ -272,7 +272,8 @@ static void from_user(struct arena *a, const struct user *u, struct identity *wh
     set_grants(a, who, u);
 }
 
-/* Rights come from users.yaml, by the name system:serviceaccount:NAMESPACE:NAME. */
+/* A service account gets its rights from users.yaml, by the name
+ * system:serviceaccount:NAMESPACE:NAME. */
 static struct err *from_account(const struct auth *a, struct arena *arena, const char *token,
                                 const char *audience, struct identity *who)
 {
@@ -299,7 +300,7 @@ static struct err *from_account(const struct auth *a, struct arena *arena, const
     return NULL;
 }
 
-/* Tokens of users.yaml and of nodes are for our API. */
+/* Tokens of users.yaml and of nodes are only for our API. */
 static struct err *from_token(const struct auth *a, struct arena *arena, const char *token,
                               const char *audience, struct identity *who)
 {
@@ -334,7 +335,8 @@ static const struct known_name *name_of(const struct auth *a, uint32_t uid)
     return n;
 }
 
-/* Somebody on this machine: root, whom users.yaml names, or anybody else with edit in default. */
+/* A user of this machine: root, a user of users.yaml, or any other uid, which gets `edit` in
+ * default. */
 static void from_uid(const struct auth *a, struct arena *arena, uint32_t uid, struct identity *who)
 {
     static const char *const masters[] = {"system:masters"};
@@ -383,13 +385,13 @@ void auth_describe(const struct auth *a, struct arena *arena, const char *user,
         from_user(arena, u, &who);
     else
         set_groups(arena, &who, groups, n_groups);
-    conclude(&who);
+    identity_conclude(&who);
     *ret = who;
 }
 
-/* kubectl --as and --as-group: whoever may do everything may also do it as somebody who may not. */
-static struct err *impersonate(const struct auth *a, struct arena *arena,
-                               const struct api_request *r, struct identity *who)
+/* kubectl --as and --as-group: administrators may impersonate any user. */
+static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
+                                    const struct api_request *r, struct identity *who)
 {
     const char *user = request_header(r, "impersonate-user");
     const char **groups = arena_alloc(arena, (r->n_headers + 1) * sizeof(*groups));
@@ -426,8 +428,8 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
     else
         return err_new(ERR_UNAUTHENTICATED,
                        "Unauthorized: want a client certificate or a bearer token");
-    conclude(&who);
-    TRY(impersonate(a, arena, r, &who));
+    identity_conclude(&who);
+    TRY(auth_impersonate(a, arena, r, &who));
     *ret = who;
     return NULL;
 }
@@ -438,7 +440,7 @@ struct err *auth_identify_token(const struct auth *a, struct arena *arena, const
     struct identity who = {.host_uid = -1};
 
     TRY(from_token(a, arena, token, audience, &who));
-    conclude(&who);
+    identity_conclude(&who);
     *ret = who;
     return NULL;
 }

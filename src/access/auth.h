@@ -1,5 +1,5 @@
-/* auth.h - who asks: from a token, a client certificate or a uid to a user with roles and a host
- * uid */
+/* auth.h - authentication: from a token, a client certificate or a uid to a user with roles and a
+ * host uid */
 #pragma once
 
 #include "base/arena.h"
@@ -14,13 +14,13 @@ enum role {
 
 struct grant {
     enum role role;
-    const char *ns; /* "*": every one */
+    const char *ns; /* "*": all namespaces */
 };
 
 struct signing_key;
 struct store;
 
-/* Lives as long as its arena. */
+/* An authenticated caller. Lives as long as its arena. */
 struct identity {
     const char *user;
     const char *const *groups;
@@ -28,14 +28,14 @@ struct identity {
     const struct grant *grants;
     size_t n_grants;
     bool is_admin;    /* group system:masters, or cluster-admin everywhere */
-    const char *node; /* NAME of system:node:NAME in group system:nodes; NULL: no node */
-    int64_t host_uid; /* as whom `host` containers run; -1: nobody */
-    const char *uid;  /* of a service account; NULL: others have none */
-    const char *pod;  /* that its token is bound to; NULL: none */
+    const char *node; /* NAME of system:node:NAME in group system:nodes; NULL: not a node */
+    int64_t host_uid; /* uid of the caller's `host` containers; -1: none */
+    const char *uid;  /* uid of a service account; NULL: not a service account */
+    const char *pod;  /* pod that the token is bound to; NULL: none */
     const char *pod_uid;
 };
 
-/* The name of `uid` in /etc/passwd into `ret`; false where it has none. */
+/* Writes the name of `uid` in /etc/passwd to `ret`. False: the uid has no name. */
 typedef bool (*user_name_fn)(void *arg, uint32_t uid, char *ret, size_t ret_size);
 
 /* users.yaml, parsed: docs/users.md. */
@@ -48,32 +48,31 @@ struct auth;
 
 struct auth_options {
     struct loop *loop;
-    const char
-        *users_file; /* NULL or missing: nobody but the unix socket's users and certificates */
+    const char *users_file; /* NULL or missing: no tokens */
     user_name_fn user_name;
     void *arg;
-    const char *node_tokens_file; /* of the same form, asked for tokens only; NULL: none */
+    const char *node_tokens_file; /* same form, only its tokens count; NULL: none */
     const struct signing_key
-        *signing_key;          /* of service accounts' tokens; NULL: they are nobody's */
-    const struct store *store; /* whether what a token is bound to is there */
+        *signing_key;          /* verifies service accounts' tokens; NULL: refuse them */
+    const struct store *store; /* has the objects that tokens are bound to */
 };
 
-/* Fails where the file is there and wrong. Later it is looked at every 2 s; a wrong one is logged
- * and not taken. */
+/* Fails if a file exists and is malformed. Later the files are checked every 2 s; a malformed
+ * change is logged and ignored. */
 struct err *auth_new(const struct auth_options *o, struct auth **ret) MUST_CHECK;
 void auth_free(struct auth *a); /* accepts NULL */
 
-/* Takes other users from now on. */
+/* Replaces the users. */
 void auth_take_users(struct auth *a, struct users *taken);
 
-/* Whose token it is. ERR_UNAUTHENTICATED for nobody's, and for one that is not for `audience`. */
+/* Identifies the owner of a token. ERR_UNAUTHENTICATED: unknown token, or not for `audience`. */
 struct err *auth_identify_token(const struct auth *a, struct arena *arena, const char *token,
                                 const char *audience, struct identity *ret) MUST_CHECK;
 
-/* What a user of that name, in these groups, would be; unknown ones have no rights. */
+/* Describes the identity of a user with this name in these groups; unknown users have no rights. */
 void auth_describe(const struct auth *a, struct arena *arena, const char *user,
                    const char *const *groups, size_t n_groups, struct identity *ret);
 
-/* ERR_UNAUTHENTICATED for who is nobody. */
+/* Identifies the caller of a request. ERR_UNAUTHENTICATED: unknown caller. */
 struct err *auth_identify(const struct auth *a, struct arena *arena, const struct api_request *r,
                           struct identity *ret) MUST_CHECK;

@@ -1,9 +1,11 @@
+/* authz.c - the rules of roles */
+
 #include "access/authz.h"
 
 #include "access/authz_private.h"
 #include "base/mem.h"
 
-/* What a role adds to the one below it, in namespaces it is granted in. */
+/* A right that a role adds to those of the role below it, in its namespaces. */
 struct rule {
     enum role role;
     const char *resource; /* "pods/log" */
@@ -50,7 +52,8 @@ static const struct rule namespaced_rules[] = {
     {ROLE_EDIT, "secrets", WRITE},
 };
 
-/* What everybody with a role in any namespace may read of the cluster: what there is to ask for. */
+/* Cluster-wide reads for callers with a role in any namespace: nodes, gpus, queues and other things
+ * to ask for. */
 static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "nodes", READ},
     {ROLE_VIEW, "nodes/status", "get"},
@@ -87,8 +90,8 @@ static bool names_resource(const char *resource, const struct access *a)
     return resource[size] == '/' && text_equal(resource + size + 1, a->subresource);
 }
 
-/* Whether a role of at least `role` is granted in `ns` ("*": one granted everywhere is needed;
- * NULL: anywhere will do). */
+/* Does `who` have at least `role` in `ns`? "*": granted for all namespaces; NULL: in any
+ * namespace. */
 static bool has_grant(const struct identity *who, enum role role, const char *ns)
 {
     for (size_t i = 0; i < who->n_grants; i++) {
@@ -117,13 +120,14 @@ static bool role_allows(const struct identity *who, const struct access *a)
     return false;
 }
 
-/* Everybody may ask about themselves; about others who may do everything. */
+/* Is it a question of a caller about itself (SelfSubjectAccessReview ...)? All callers may ask
+ * these; only administrators may ask about others. */
 static bool is_own_question(const struct access *a)
 {
     return a->kind->is_question && text_starts_with(a->kind->plural, "self");
 }
 
-/* The kind that a rule's resource, "pods/log", is of. */
+/* The kind of a rule's resource ("pods/log": Pod). */
 static const struct kind *kind_of_rule(const struct rule *r)
 {
     size_t size = strcspn(r->resource, "/");
@@ -170,7 +174,7 @@ struct err *authz_check_images(const struct identity *who, enum authz_images rig
                    right == AUTHZ_IMAGES_CHANGE ? ": administrators do" : "");
 }
 
-static struct err *forbidden(const struct identity *who, const struct access *a)
+static struct err *authz_forbidden(const struct identity *who, const struct access *a)
 {
     AUTO_FREE char *name = a->name ? mem_format(" \"%s\"", a->name) : mem_strdup("");
     AUTO_FREE char *where =
@@ -190,7 +194,7 @@ struct err *authz_check(const struct store *s, const struct identity *who, const
         return NULL;
     if (who->node ? authz_node_allows(s, who, a) : role_allows(who, a))
         return NULL;
-    return forbidden(who, a);
+    return authz_forbidden(who, a);
 }
 
 struct err *authz_check_stream(const struct identity *who, const char *name)
@@ -209,5 +213,5 @@ struct err *authz_check_node_create(const struct identity *who, const struct acc
 
     if (who->is_admin || !who->node || !is_named || text_equal(who->node, name))
         return NULL;
-    return forbidden(who, a);
+    return authz_forbidden(who, a);
 }

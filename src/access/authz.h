@@ -1,4 +1,4 @@
-/* authz.h - who may do what: cluster-admin, edit, view, and the nodes' own rules */
+/* authz.h - authorization: the roles cluster-admin, edit and view, and the rules of nodes */
 #pragma once
 
 #include "access/auth.h"
@@ -6,42 +6,39 @@
 #include "store/store.h"
 
 struct access {
-    const char *verb; /* "get", "list", "watch", "create", ... as Kubernetes */
+    const char *verb; /* "get", "list", "watch", "create", ... as in Kubernetes */
     const struct kind *kind;
     const char *subresource;    /* NULL: the object itself */
-    const char *ns;             /* NULL: every namespace, or a kind that has none */
+    const char *ns;             /* NULL: all namespaces, or a kind without namespaces */
     const char *name;           /* NULL: a collection, or a create */
     const char *field_selector; /* of a list or watch; NULL: none */
 };
 
-/* NULL, or ERR_FORBIDDEN in Kubernetes' words. The store says what is bound to a node. */
+/* May `who` do this? NULL, or ERR_FORBIDDEN in Kubernetes' words. A node's rights follow from the
+ * pods that the store has bound to it. */
 struct err *authz_check(const struct store *s, const struct identity *who,
                         const struct access *a) MUST_CHECK;
 
-/*
- * Calls `fn` for each rule that holds for `who` in `ns`; `kind` NULL and "*" for all there is. A
- * node's rules follow its pods and are not among them.
- */
+/* Calls `fn` for each rule of `who` in `ns`; `kind` NULL and "*" stand for all resources. A node's
+ * rules depend on its pods and are not included. */
 void authz_each_rule(const struct identity *who, const char *ns,
                      void (*fn)(void *arg, const struct kind *k, const char *resource,
                                 const char *verbs),
                      void *arg);
 
 enum authz_images {
-    AUTHZ_IMAGES_LIST,  /* whoever has a role anywhere, as for nodes */
-    AUTHZ_IMAGES_PULL,  /* who may make pods somewhere: a pod pulls as well */
+    AUTHZ_IMAGES_LIST,  /* callers with a role in any namespace, as for nodes */
+    AUTHZ_IMAGES_PULL,  /* callers that may create pods in some namespace: a pod pulls, too */
     AUTHZ_IMAGES_CHANGE /* administrators */
 };
 
-/* What `who` may do with the images of nodes. */
+/* May `who` do this with the images of nodes? */
 struct err *authz_check_images(const struct identity *who, enum authz_images right) MUST_CHECK;
 
-/* Whether `who` may open the reverse stream of node `name`: that node itself only. */
+/* May `who` open the reverse stream of node `name`? Only that node itself may. */
 struct err *authz_check_stream(const struct identity *who, const char *name) MUST_CHECK;
 
-/*
- * The part of a node's rules that needs the body: a node makes and writes only its own Node and
- * Lease, and cannot make pods. `name` is the object's own metadata.name.
- */
+/* The node rules that need the body: a node creates only its own Node and Lease, and no pods.
+ * `name` is the object's metadata.name. */
 struct err *authz_check_node_create(const struct identity *who, const struct access *a,
                                     const char *name) MUST_CHECK;

@@ -1,8 +1,11 @@
 /*
- * A node is a user whose rights follow its pods: it reads its own Node, the pods bound to it and
- * the ConfigMaps and Secrets that those name; it writes its own Node, its own Lease and its pods'
- * status, deletes its pods and makes events.
+ * authz_node.c - the rights of nodes
+ *
+ * A node's rights follow its pods. A node reads its own Node, the pods bound to it, and the
+ * ConfigMaps and Secrets that these pods name. It writes its own Node, its own Lease and its pods'
+ * status, deletes its pods, and creates events.
  */
+
 #include "access/authz_private.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -19,9 +22,8 @@ static bool is_subresource(const struct access *a, const char *name)
     return text_equal(a->subresource, name);
 }
 
-/* Whether a list is restricted to what belongs to the node: exactly "PATH=NODE" among its
- * requirements. */
-static bool selects(const struct access *a, const char *path, const char *node)
+/* Is a list restricted to the node by exactly "PATH=NODE" among its requirements? */
+static bool list_selects(const struct access *a, const char *path, const char *node)
 {
     struct str rest = str_of(a->field_selector);
 
@@ -123,8 +125,9 @@ static bool pod_names(const json_t *pod, bool is_secret, const char *name)
 }
 
 /*
- * Whether a pod of `ns` that is bound to the node names the object. Pods of one namespace are
- * decoded until one does; most cannot be the node's and are told apart by their bytes first.
+ * Does a pod of the namespace that is bound to the node name the object? Decodes pods of the
+ * namespace until one does. Most pods belong to other nodes: their bytes rule them out before
+ * decoding.
  */
 static bool a_pod_names(const struct store *s, const struct access *a, const char *object,
                         const char *node)
@@ -157,8 +160,8 @@ static bool allows_node(const struct identity *who, const struct access *a)
 {
     if (authz_has_verb("list watch", a->verb))
         return !a->subresource &&
-               (text_equal(a->name, who->node) || selects(a, "metadata.name", who->node));
-    if (text_equal(a->verb, "create")) /* its name: authz_check_node_create */
+               (text_equal(a->name, who->node) || list_selects(a, "metadata.name", who->node));
+    if (text_equal(a->verb, "create")) /* authz_check_node_create checks the name */
         return !a->subresource;
     return text_equal(a->name, who->node) && (!a->subresource || is_subresource(a, "status")) &&
            authz_has_verb("get update patch", a->verb);
@@ -167,7 +170,7 @@ static bool allows_node(const struct identity *who, const struct access *a)
 static bool allows_pods(const struct store *s, const struct identity *who, const struct access *a)
 {
     if (authz_has_verb("list watch", a->verb))
-        return !a->subresource && selects(a, "spec.nodeName", who->node);
+        return !a->subresource && list_selects(a, "spec.nodeName", who->node);
     if (!a->name || !a->ns)
         return false;
     if (!a->subresource && !authz_has_verb("get delete", a->verb))
@@ -178,7 +181,7 @@ static bool allows_pods(const struct store *s, const struct identity *who, const
     return pod_is_bound_to(s, a->ns, a->name, who->node);
 }
 
-/* The one name that a list is restricted to; NULL: none. The caller frees it. */
+/* The name that a list is restricted to; NULL: none. The caller frees it. */
 static char *selected_name(const struct access *a)
 {
     struct str rest = str_of(a->field_selector);
@@ -193,17 +196,17 @@ static char *selected_name(const struct access *a)
     return NULL;
 }
 
-/* The node's own Lease, by which it says that it is alive. */
+/* May the node do this with its own Lease, its sign of life? */
 static bool allows_lease(const struct identity *who, const struct access *a)
 {
     if (a->subresource || !text_equal(a->ns, "kube-node-lease"))
         return false;
-    if (text_equal(a->verb, "create")) /* its name: authz_check_node_create */
+    if (text_equal(a->verb, "create")) /* authz_check_node_create checks the name */
         return true;
     return text_equal(a->name, who->node) && authz_has_verb("get update patch", a->verb);
 }
 
-/* A ConfigMap or Secret: read, or watched, for as long as a pod of the node shows it. */
+/* May the node read or watch a ConfigMap or Secret? While a pod of the node names it. */
 static bool allows_named(const struct store *s, const struct identity *who, const struct access *a)
 {
     AUTO_FREE char *name = NULL;
@@ -226,7 +229,7 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
         return allows_pods(s, who, a);
     if (is_kind(a, "events"))
         return !a->subresource && authz_has_verb("create update patch", a->verb);
-    if (is_kind(a, "serviceaccounts")) /* which pod's: token_request.c */
+    if (is_kind(a, "serviceaccounts")) /* token_request.c checks the pod */
         return is_subresource(a, "token") && text_equal(a->verb, "create");
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
         return allows_named(s, who, a);

@@ -1,4 +1,4 @@
-/* digest.h - SHA-256 (digest_linux.c, OpenSSL) */
+/* digest.h - SHA-256 */
 #pragma once
 
 #include <stdint.h>

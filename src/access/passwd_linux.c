@@ -1,3 +1,5 @@
+/* passwd_linux.c - user names by getpwuid_r */
+
 #include "access/passwd_linux.h"
 
 #include <pwd.h>

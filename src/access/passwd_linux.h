@@ -1,4 +1,4 @@
-/* passwd_linux.h - names of uids */
+/* passwd_linux.h - user names of uids */
 #pragma once
 
 #include <stdbool.h>

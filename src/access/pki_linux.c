@@ -1,8 +1,9 @@
 /*
- * pki_linux.c - an authority of our own for one installation, made once: ECDSA P-256, but for the
- * administrator's RSA key, which every client library reads. Everything that is made is
- * made in memory and written durably, the key before its certificate, so that a crash leaves a key
- * without certificate, which is made anew, and never a certificate without its key.
+ * pki_linux.c - keys and certificates by OpenSSL
+ *
+ * Keys are ECDSA P-256 but for the administrator's RSA key, which every client library reads. Each
+ * pair is made in memory and written durably, the key before its certificate: a crash may leave a
+ * key without certificate, which is replaced, but never a certificate without its key.
  */
 #include <openssl/bn.h>
 #include <openssl/ec.h>
@@ -68,7 +69,7 @@ static char *path_of(const char *dir, const char *name, const char *suffix)
     return mem_format("%s/%s.%s", dir, name, suffix);
 }
 
-/* The bytes of a PEM file as a memory BIO; NULL where it is missing. */
+/* Reads a PEM file into a memory BIO; NULL: the file is missing. */
 static struct err *read_bio(const char *path, struct buf *bytes, BIO **ret)
 {
     struct err *e = file_read(path, FILE_MAX, bytes);
@@ -83,7 +84,7 @@ static struct err *read_bio(const char *path, struct buf *bytes, BIO **ret)
     return *ret ? NULL : openssl_error("read PEM");
 }
 
-/* A pair that is missing or damaged has NULL members. */
+/* Loads a key and its certificate; a missing or damaged pair has NULL members. */
 static struct err *load_pair(const char *dir, const char *name, struct pair *ret)
 {
     AUTO_FREE char *cert_path = path_of(dir, name, "crt");
@@ -175,7 +176,7 @@ static bool set_serial(X509 *cert)
     return done;
 }
 
-/* The clock of another machine may be a little behind: valid from an hour ago. */
+/* Valid from an hour ago: another machine's clock may be behind. */
 static bool set_validity(X509 *cert, long days)
 {
     return X509_gmtime_adj(X509_getm_notBefore(cert), -3600) &&
@@ -208,7 +209,7 @@ static bool build_cert(struct pair *p, const struct pair *issuer, const struct s
            X509_sign(p->cert, issuer->key, EVP_sha256()) > 0;
 }
 
-/* Makes a key and its certificate; `issuer` NULL: it signs itself. */
+/* Makes a key and its certificate; `issuer` NULL: self-signed. */
 static struct err *make_pair(const struct pair *issuer, const struct subject *s, struct pair *ret)
 {
     struct pair p = {.cert = X509_new(),
@@ -244,7 +245,7 @@ static bool is_ip(const char *host)
     return is;
 }
 
-/* Whether a server certificate names `host`. */
+/* Does a server certificate name `host`? */
 static bool names_host(X509 *cert, const char *host)
 {
     return is_ip(host) ? X509_check_ip_asc(cert, host, 0) == 1
@@ -277,7 +278,7 @@ static struct err *make_leaf(const char *dir, const char *file, const struct pai
     return save_pair(dir, file, &p);
 }
 
-/* Only letters that cannot change the meaning of an OpenSSL configuration value. */
+/* Refuses characters that could change the meaning of an OpenSSL configuration value. */
 static struct err *check_host(const char *host)
 {
     if (*host && strlen(host) <= 253 &&
@@ -303,7 +304,7 @@ static struct err *make_server(const char *dir, const struct pair *ca, const cha
     return make_leaf(dir, "server", ca, &named, hosts, n);
 }
 
-/* A key by itself: what it signs is checked by us alone. */
+/* Makes a key without certificate: only Mete verifies its signatures. */
 static struct err *make_signing_key(const char *dir)
 {
     AUTO_FREE char *path = path_of(dir, "sa", "key");

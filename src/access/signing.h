@@ -1,4 +1,4 @@
-/* signing.h - signatures with the installation's own key: ES256, RFC 7518 (signing_linux.c) */
+/* signing.h - signatures with the installation's own key: ES256, RFC 7518 */
 #pragma once
 
 #include <stdint.h>
@@ -12,7 +12,7 @@ enum {
 
 struct signing_key;
 
-/* An EC P-256 private key in PEM. */
+/* Loads an EC P-256 private key in PEM. */
 struct err *signing_key_load(const char *path, struct signing_key **ret) MUST_CHECK;
 void signing_key_free(struct signing_key *k); /* accepts NULL */
 

@@ -1,3 +1,5 @@
+/* signing_linux.c - ES256 signatures by OpenSSL */
+
 #include <openssl/bn.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
@@ -10,7 +12,7 @@
 
 enum {
     KEY_FILE_MAX = 16 << 10,
-    DER_MAX = 80, /* of a signature over P-256 */
+    DER_MAX = 80, /* largest signature over P-256 */
     HALF = SIGNATURE_SIZE / 2
 };
 
@@ -56,7 +58,7 @@ void signing_key_free(struct signing_key *k)
     free(k);
 }
 
-/* OpenSSL speaks DER, JOSE the bare numbers. */
+/* Converts a signature from DER (OpenSSL) to two numbers (JOSE). */
 static bool from_der(const uint8_t *der, size_t size, uint8_t ret[SIGNATURE_SIZE])
 {
     const uint8_t *at = der;
@@ -68,7 +70,7 @@ static bool from_der(const uint8_t *der, size_t size, uint8_t ret[SIGNATURE_SIZE
     return done;
 }
 
-/* The size; 0: it cannot be. */
+/* Converts back to DER. Returns the size; 0: failed. */
 static size_t to_der(const uint8_t signature[SIGNATURE_SIZE], uint8_t ret[DER_MAX])
 {
     ECDSA_SIG *numbers = ECDSA_SIG_new();

@@ -1,4 +1,9 @@
-/* users.yaml: read strictly, so that a misspelled key never grants or takes silently. */
+/*
+ * users.c - a strict parser of users.yaml
+ *
+ * Unknown keys are errors: a misspelled key must not grant or revoke rights silently.
+ */
+
 #include "access/users.h"
 
 #include <stdio.h>
@@ -197,7 +202,7 @@ static struct err *read_user(const json_t *value, struct user *u)
     return read_grants(json_object_get(value, "roles"), u);
 }
 
-/* A uid or a name that stands for two users would be decided by their order. */
+/* Refuses a name or uid of two users: their order would decide. */
 static struct err *check_unique(const struct users *u, const struct user *last)
 {
     for (const struct user *other = u->at; other < last; other++) {

@@ -1,4 +1,4 @@
-/* users.h - what users.yaml says, for auth.c */
+/* users.h - the users of users.yaml, for auth.c */
 #pragma once
 
 #include "access/auth.h"
@@ -25,7 +25,7 @@ struct user {
     uint8_t token[SHA256_SIZE];
     bool has_token;
     int64_t token_expires_ns; /* 0: never */
-    int64_t uid;              /* on the unix socket; -1: none */
+    int64_t uid;              /* uid on the unix socket; -1: none */
     int64_t host_uid;         /* -1: none */
 };
 

@@ -1,3 +1,5 @@
+/* emulated.c - known boards, profiles, and the wiring of emulated gpus */
+
 #include "gpu/emulated.h"
 
 #include <stdio.h>
@@ -20,7 +22,7 @@ enum links {
     LINKS_SWITCH
 };
 
-/* What a board of this model tells of itself; from vendors' data sheets and nvidia-smi output. */
+/* The properties of a model's board, from vendors' data sheets and nvidia-smi output. */
 struct board {
     const char *model;
     const char *name;
@@ -80,7 +82,7 @@ static struct err *unknown_model(const char *model)
     return err_new(ERR_INVALID, "gpu model '%s' is not known: want one of %s", model, list);
 }
 
-/* 64 bits of FNV-1a: UUIDs only have to differ, not to be secret. */
+/* FNV-1a with 64 bits: UUIDs have to differ, but need no secrecy. */
 static uint64_t hash_text(const char *text, uint64_t salt)
 {
     uint64_t h = UINT64_C(14695981039346656037) ^ (salt * UINT64_C(0x9e3779b97f4a7c15));
@@ -135,7 +137,7 @@ static void add_gpu(struct gpusim_machine *m, const struct board *b, const char 
     m->n_gpus++;
 }
 
-/* The gpus from `first` on are one group of equal boards: where they sit and what they reach. */
+/* Sets the NUMA nodes and links of the gpus from `first` on, a group of equal boards. */
 static void wire_group(struct gpusim_machine *m, unsigned first, const struct board *b)
 {
     unsigned n = m->n_gpus - first;

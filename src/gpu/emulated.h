@@ -1,8 +1,7 @@
 /*
- * emulated.h - profiles of machines that do not exist, made into the file that the emulated driver
- * maps
+ * emulated.h - compiles profiles of emulated machines into the file that the emulated driver maps
  *
- * A profile is "8xH100" (a count and a model that we know) or a YAML document:
+ * A profile is "8xH100" (a count and a known model) or a YAML document:
  *
  *     driver: 570.124.06
  *     cuda: "12.8"
@@ -27,8 +26,8 @@ struct gpusim_machine;
 
 /*
  * `spec` is "NxMODEL", or the path of a YAML file whose text is `yaml` (NULL for the first form).
- * UUIDs are made from `seed` and the position, so that they stay the same over restarts and differ
- * between machines. ERR_INVALID says what is wrong, where, and which models there are.
+ * UUIDs follow from `seed` and the gpu's index: they survive restarts and differ between machines.
+ * ERR_INVALID names the mistake, its place, and the known models.
  */
 struct err *emulated_compile(const char *spec, const struct str *yaml, const char *seed,
                              struct gpusim_machine *ret) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* gpu_condition.c - what is learnt of each gpu over time: see gpu_condition.h */
+/* gpu_condition.c - conditions of gpus and the queue of XIDs */
 #include "gpu/gpu_condition.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /*
- * gpu_driver.h - the hardware: NVML through dlopen (nvml_linux.c)
+ * gpu_driver.h - the driver's gpus by NVML, loaded by dlopen (nvml_linux.c)
  *
- * All calls block and may hang in the kernel, so only a helper process makes them (helper_linux.c).
+ * All functions block and may hang in the kernel, so only helper processes call them
+ * (helper_linux.c).
  */
 #pragma once
 
@@ -16,8 +17,8 @@ struct gpu_driver_info {
     bool is_emulated;
 };
 
-/* `library`: a path, or NULL for the loader's. ERR_NOT_FOUND: no driver on this machine, saying
- * why. */
+/* Opens the library at the path `library`; NULL: the loader's. ERR_NOT_FOUND: no driver on this
+ * machine; the message says why. */
 struct err *gpu_driver_open(const char *library, struct gpu_driver **ret) MUST_CHECK;
 void gpu_driver_free(struct gpu_driver *d); /* accepts NULL */
 static inline void gpu_driver_freep(struct gpu_driver **d)
@@ -28,20 +29,19 @@ static inline void gpu_driver_freep(struct gpu_driver **d)
 struct err *gpu_driver_info(struct gpu_driver *d, struct gpu_driver_info *ret) MUST_CHECK;
 struct err *gpu_driver_count(struct gpu_driver *d, unsigned *ret) MUST_CHECK;
 
-/* One gpu; one that is lost comes with that health and what is still known. Its link group is -1.
- */
+/* Reads one gpu; its link group is -1. ERR_UNAVAILABLE: the gpu is lost. */
 struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *ret) MUST_CHECK;
 
-/* True when the two reach each other by NVLink. */
+/* Are the two gpus connected by NVLink? */
 bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b);
 
-/* ERR_UNAVAILABLE when it fell off the bus. */
+/* Reads the gpu's present values. ERR_UNAVAILABLE: the gpu fell off the bus. */
 struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index,
                               struct gpu_sample *ret) MUST_CHECK;
 
-/* Asks to be told of XIDs of the gpu; a gpu without such events is fine. */
+/* Subscribes to the XIDs of the gpu; ignores gpus without such events. */
 void gpu_driver_subscribe(struct gpu_driver *d, unsigned index);
 
-/* Blocks up to `timeout_ms` for an event: `*ret_uuid` is "" when none came. */
+/* Blocks up to `timeout_ms` for an event; without one `ret_uuid` is "". */
 struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms, char ret_uuid[GPU_TEXT_SIZE],
                             int64_t *ret_xid) MUST_CHECK;

@@ -1,10 +1,10 @@
-/* gpu_json.c - gpus and samples as JSON: between helper and node, and in the node's annotation */
+/* gpu_json.c - gpus and samples as JSON, for the helper's answers and the node's annotation */
 #include <stdio.h>
 #include <string.h>
 
 #include "gpu/gpu_watch.h"
 
-/* -1 is unknown, which JSON says as null. */
+/* Puts a number; -1 (unknown) becomes null. */
 static void put_known(json_t *o, const char *key, int64_t value)
 {
     json_put(o, key, value < 0 ? json_null() : json_integer(value));

@@ -1,11 +1,11 @@
 /*
- * gpu_watch.h - the gpus of this machine, kept by helper processes with deadlines
+ * gpu_watch.h - watches the gpus of this machine by helper processes with deadlines
  *
- * Two helpers (`mete gpu-helper sample|events`) speak JSON lines on pipes. One that does not answer
- * within 10 s is abandoned, not killed; the gpu that it was asked for becomes GPU_NOT_ANSWERING and
- * is left out by its successor, of which there are at most two; everything else goes on. When the
- * driver lets the abandoned one go, the gpu is asked again. A gpu
- * whose samples fail is unhealthy until they succeed again (gpu_condition.h).
+ * Two helpers (`mete gpu-helper sample|events`) exchange JSON lines over pipes. A helper that does
+ * not answer within 10 s is abandoned, not killed: the gpu of the question becomes
+ * GPU_NOT_ANSWERING, and a new helper samples the others. There are at most two abandoned helpers.
+ * When the driver releases an abandoned helper, its gpu is sampled again. A gpu whose samples fail
+ * is unhealthy until they succeed again (gpu_condition.h).
  */
 #pragma once
 
@@ -20,10 +20,10 @@ struct gpu_watch_options {
     struct loop *loop;
     const char *self_path;   /* the mete binary */
     const char *library;     /* of NVML; NULL: the loader's */
-    const char *machine;     /* emulated: the file of gpusim_machine.h; NULL otherwise */
+    const char *machine;     /* file of an emulated machine (gpusim_machine.h); NULL: real gpus */
     int64_t sample_every_ns; /* 0: 1 s */
-    int64_t deadline_ns;     /* of one answer; 0: 10 s */
-    /* Something changed: the list, a health, the driver; or an XID came. */
+    int64_t deadline_ns;     /* for each answer; 0: 10 s */
+    /* The list, a gpu's health or the driver changed, or an XID came. */
     void (*on_change)(void *arg);
     void *arg;
 };
@@ -31,33 +31,31 @@ struct gpu_watch_options {
 struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **ret) MUST_CHECK;
 void gpu_watch_free(struct gpu_watch *w); /* accepts NULL */
 
-/* False until the first list came, or it is known that there is no driver. */
+/* True once the first list has come, or the absence of a driver is known. */
 bool gpu_watch_is_ready(const struct gpu_watch *w);
 
-/* NULL where there is no driver; borrowed until the loop runs again. */
+/* NULL: no driver. Borrowed until the loop runs again. */
 const struct gpu_driver_info *gpu_watch_info(const struct gpu_watch *w);
 
-/* Why there is no driver, or "". */
+/* Why the machine has no driver; "": it has one. */
 const char *gpu_watch_problem(const struct gpu_watch *w);
 const struct gpu *gpu_watch_list(const struct gpu_watch *w, size_t *ret_count);
 
 /* NULL: unknown, or older than ten periods. */
 const struct gpu_sample *gpu_watch_sample(const struct gpu_watch *w, const char *uuid);
 
-/*
- * The oldest XID that was not read yet; false: none. On_change tells of new ones. A burst is kept
- * in the order in which it came; `*ret_dropped` counts those that found the queue full since the
- * start.
- */
+/* Takes the oldest unread XID; false: none. on_change announces new ones. `*ret_dropped` counts the
+ * XIDs lost since the start because the queue was full. */
 bool gpu_watch_next_xid(struct gpu_watch *w, struct gpu_xid *ret, uint64_t *ret_dropped);
 
-/* main() of the helper: `sample` or `events`, then the indices of gpus to leave alone. */
+/* main() of the helper: `sample` or `events`, then the indices of gpus to skip. */
 int gpu_helper_main(int argc, char **argv);
 
 /* struct gpu as the JSON that a node reports in its annotation mete.dev/gpus, and back. */
 json_t *gpu_format_json(const struct gpu *g);
 struct err *gpu_parse_json(const json_t *j, struct gpu *ret) MUST_CHECK;
 
-/* Unknown numbers are null. The uuid and the time are the carrier's to say. */
+/* Unknown numbers are null. The object has neither uuid nor time: the enclosing document has
+ * both. */
 json_t *gpu_sample_format_json(const struct gpu_sample *s);
 struct gpu_sample gpu_sample_parse_json(const json_t *j);

@@ -1,4 +1,4 @@
-/* gpu_watch_linux.c - asks the helpers, one question at a time, each with a deadline */
+/* gpu_watch_linux.c - questions to the helpers, one at a time, each with a deadline */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@ enum {
     LINE_MAX_BYTES = 65536
 };
 
-/* Restarts after a helper that ended, not hung: 1 s, 2 s ... */
+/* Delay before the restart of a helper that ended (did not hang): 1 s, 2 s ... */
 #define RESTART_FIRST_NS (NS_1S)
 #define NS_1S            INT64_C(1000000000)
 #define RESTART_MOST_NS  (60 * NS_1S)
 #define STALE_PERIODS    10
 #define LIST_EVERY_NS    (60 * NS_1S)
-#define LIST_SOON_NS     (5 * NS_1S) /* while a gpu could not be read */
+#define LIST_SOON_NS     (5 * NS_1S) /* after a list with an unreadable gpu */
 
 enum question {
     ASK_NOTHING,
@@ -43,8 +43,8 @@ struct helper_link {
 /* A helper that hangs in the driver. */
 struct hung_helper {
     struct gpu_watch *watch;
-    struct proc *proc; /* NULL: none in this place */
-    unsigned index;    /* of the gpu that it was asked for */
+    struct proc *proc; /* NULL: the slot is empty */
+    unsigned index;    /* the gpu of the question */
 };
 
 struct gpu_watch {
@@ -58,10 +58,10 @@ struct gpu_watch {
     struct loop_timer *restart;
     int64_t restart_ns;
     enum question question;
-    unsigned asked; /* ASK_SAMPLE: the gpu; ASK_LIST: how many were read */
+    unsigned asked; /* ASK_SAMPLE: the gpu; ASK_LIST: number of gpus read */
     struct hung_helper hung[SUCCESSORS_MAX + 1];
-    unsigned abandoned; /* how many hang */
-    bool is_renewed;    /* the sampler is to be another one, which leaves out fewer gpus */
+    unsigned abandoned; /* number of hung helpers */
+    bool is_renewed;    /* restart the sampler, to skip fewer gpus */
     bool is_skipped[GPUS_MAX];
     bool is_ready;
     bool is_driver_there;
@@ -69,16 +69,16 @@ struct gpu_watch {
     struct gpu_driver_info info;
     struct gpu gpus[GPUS_MAX];
     size_t n;
-    struct gpu read[GPUS_MAX];   /* the same as the driver's list has them */
-    struct gpu listed[GPUS_MAX]; /* of the list that is coming in */
+    struct gpu read[GPUS_MAX];   /* the gpus as in the driver's list */
+    struct gpu listed[GPUS_MAX]; /* the list being received */
     size_t n_listed;
     int64_t listed_ns;
-    bool is_list_partial; /* a gpu in it could not be read */
+    bool is_list_partial; /* a gpu of it could not be read */
     struct gpu_conditions conditions;
 };
 
 static void start_helper(struct gpu_watch *w, struct helper_link *h);
-static void ask(struct gpu_watch *w, enum question question, unsigned index);
+static void watch_ask(struct gpu_watch *w, enum question question, unsigned index);
 
 static void changed(struct gpu_watch *w)
 {
@@ -100,7 +100,7 @@ static void close_link(struct helper_link *h)
     h->proc = NULL;
 }
 
-/* False: nothing is different. */
+/* Updates the health of gpu `i`. False: nothing changed. */
 static bool gpu_judge(struct gpu_watch *w, size_t i)
 {
     struct gpu *g = &w->gpus[i];
@@ -131,7 +131,7 @@ static bool hangs_for(const struct gpu_watch *w, unsigned index)
     return false;
 }
 
-/* The driver let it go: its gpu is asked again. */
+/* The driver released a hung helper: sample its gpu again. */
 static void on_hung_end(void *arg, const struct proc_end *end)
 {
     struct hung_helper *h = arg;
@@ -153,7 +153,7 @@ static void abandon_sampler(struct gpu_watch *w, unsigned index)
     struct proc *proc = w->sampler.proc;
 
     while (h->proc)
-        h++; /* there is a place: no helper is started while all are taken */
+        h++; /* there is a free slot: no helper starts while all slots are taken */
     *h = (struct hung_helper){.watch = w, .proc = proc, .index = index};
     w->sampler.proc = NULL;
     proc_hand_over(proc, on_hung_end, h);
@@ -161,8 +161,7 @@ static void abandon_sampler(struct gpu_watch *w, unsigned index)
     w->abandoned++;
 }
 
-/* The driver kept the question: its gpu is left alone from now on, and so is the helper that hangs
- * in it. */
+/* The helper hangs in the driver: abandon the helper, and skip its gpu from now on. */
 static void on_deadline(void *arg)
 {
     struct gpu_watch *w = arg;
@@ -220,8 +219,8 @@ static bool is_listed(const struct gpu_watch *w, const char *uuid)
     return false;
 }
 
-/* A gpu that could not be read has no name: it is the one that was there, unless that is elsewhere
- * now. */
+/* A gpu that could not be read has no UUID: assume the gpu that had this index before, unless the
+ * list has that gpu at another index. */
 static void gpu_recall(struct gpu_watch *w, size_t i)
 {
     struct gpu *fresh = &w->listed[i];
@@ -258,7 +257,7 @@ static void take_list(struct gpu_watch *w)
     changed(w);
 }
 
-/* The next gpu that may be asked from `index` on; GPUS_MAX: none. */
+/* The first gpu from `index` on that may be sampled; GPUS_MAX: none. */
 static unsigned next_gpu(const struct gpu_watch *w, unsigned index)
 {
     for (; index < w->n; index++) {
@@ -279,7 +278,7 @@ static void sample_from(struct gpu_watch *w, unsigned index)
     unsigned next = next_gpu(w, index);
 
     if (next < GPUS_MAX)
-        ask(w, ASK_SAMPLE, next);
+        watch_ask(w, ASK_SAMPLE, next);
     else
         loop_timer_set(w->tick, w->o.sample_every_ns);
 }
@@ -349,7 +348,7 @@ static void on_error_line(struct gpu_watch *w, const json_t *j)
         sample_from(w, index + 1);
         return;
     }
-    /* No driver, or none that speaks: the helper ends by itself and is tried again later. */
+    /* No working driver: the helper ends by itself and is started again later. */
     (void)snprintf(w->problem, sizeof(w->problem), "%.250s", json_text(j, "error"));
     w->is_ready = true;
     changed(w);
@@ -398,7 +397,7 @@ static void on_readable(void *arg, int fd, bool readable, bool writable)
     if (n <= 0) {
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        loop_io_want(h->io, false, false); /* its end is told by on_end */
+        loop_io_want(h->io, false, false); /* on_end reports its end */
         return;
     }
     buf_add(&h->in, piece, (size_t)n);
@@ -416,7 +415,7 @@ static void on_readable(void *arg, int fd, bool readable, bool writable)
     }
 }
 
-static void ask(struct gpu_watch *w, enum question question, unsigned index)
+static void watch_ask(struct gpu_watch *w, enum question question, unsigned index)
 {
     char line[32] = "list\n";
     size_t size;
@@ -427,7 +426,7 @@ static void ask(struct gpu_watch *w, enum question question, unsigned index)
     w->question = question;
     w->asked = index;
     loop_timer_set(w->deadline, w->o.deadline_ns);
-    /* A question fits the pipe's buffer; one that does not is answered by the deadline. */
+    /* A question fits the pipe's buffer; if it does not, the deadline handles the failure. */
     if (write(w->sampler.to_fd, line, size) != (ssize_t)size)
         loop_timer_set(w->deadline, 0);
 }
@@ -439,17 +438,17 @@ static void on_tick(void *arg)
     if (!w->sampler.proc || w->question != ASK_NOTHING)
         return;
     if (w->is_renewed) {
-        close_link(&w->sampler); /* it ends with its input */
+        close_link(&w->sampler); /* the helper ends with its input */
         start_helper(w, &w->sampler);
         return;
     }
     if (loop_now_ns(w->o.loop) - w->listed_ns > (w->is_list_partial ? LIST_SOON_NS : LIST_EVERY_NS))
-        ask(w, ASK_LIST, 0);
+        watch_ask(w, ASK_LIST, 0);
     else
         sample_from(w, 0);
 }
 
-static struct err *spawn(struct gpu_watch *w, struct helper_link *h)
+static struct err *helper_spawn(struct gpu_watch *w, struct helper_link *h)
 {
     AUTO(fd_closep) int in_read = -1;
     AUTO(fd_closep) int out_write = -1;
@@ -491,7 +490,7 @@ static void start_helper(struct gpu_watch *w, struct helper_link *h)
 
     h->in = (struct buf){.cap = LINE_MAX_BYTES};
     w->is_renewed = w->is_renewed && h->is_events;
-    e = spawn(w, h);
+    e = helper_spawn(w, h);
     if (e) {
         close_link(h);
         (void)snprintf(w->problem, sizeof(w->problem), "%.250s", err_message(e));
@@ -501,7 +500,7 @@ static void start_helper(struct gpu_watch *w, struct helper_link *h)
     h->io = loop_io_new(w->o.loop, h->from_fd, on_readable, h);
     loop_io_want(h->io, true, false);
     if (!h->is_events)
-        ask(w, ASK_LIST, 0);
+        watch_ask(w, ASK_LIST, 0);
 }
 
 struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **ret)

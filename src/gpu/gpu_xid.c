@@ -1,3 +1,5 @@
+/* gpu_xid.c - the XIDs that take a gpu out of service */
+
 #include "gpu/gpu_xid.h"
 
 #include <stddef.h>
@@ -6,7 +8,7 @@ static const int16_t unhealthy[] = {46,  48,  54,  62,  64,  79,  95,  109, 110,
                                     136, 140, 143, 151, 155, 156, 158, 167, 171, 172, 173};
 static const int16_t suspect[] = {74, 144, 145, 146, 147, 148, 149, 150, 166, 168, 169, 170, 175};
 
-static int has(const int16_t *codes, size_t n, int64_t xid)
+static int xid_is_in(const int16_t *codes, size_t n, int64_t xid)
 {
     for (size_t i = 0; i < n; i++) {
         if (codes[i] == xid)
@@ -17,9 +19,9 @@ static int has(const int16_t *codes, size_t n, int64_t xid)
 
 enum xid_effect xid_effect(int64_t xid)
 {
-    if (has(unhealthy, sizeof(unhealthy) / sizeof(unhealthy[0]), xid))
+    if (xid_is_in(unhealthy, sizeof(unhealthy) / sizeof(unhealthy[0]), xid))
         return XID_UNHEALTHY;
-    if (has(suspect, sizeof(suspect) / sizeof(suspect[0]), xid))
+    if (xid_is_in(suspect, sizeof(suspect) / sizeof(suspect[0]), xid))
         return XID_SUSPECT;
     return XID_KEEP;
 }

@@ -1,25 +1,24 @@
 /*
  * gpusim_machine.h - an emulated machine's gpus as one file that every emulated driver maps
  *
- * `gpusim compile PROFILE.yaml FILE` makes it, libnvidia-ml.so.1 and nvidia-smi map it shared and
- * read-only, `gpusim set FILE ...` changes it while others look: a gpu gets hot, falls off the bus,
- * hangs, reports an XID, is used by a process. The library needs nothing but libc, and nothing is
- * parsed inside a container.
+ * `gpusim compile PROFILE.yaml FILE` makes the file. libnvidia-ml.so.1 and nvidia-smi map it shared
+ * and read-only. `gpusim set FILE ...` changes the file while it is mapped: a gpu gets hot, falls
+ * off the bus, hangs, reports an XID, is used by a process. The library needs only libc, and parses
+ * nothing inside a container.
  *
- * Found by METE_GPUSIM_MACHINE, else as `machine.bin` beside the library.
+ * The library finds the file by METE_GPUSIM_MACHINE, else as `machine.bin` beside itself.
  *
- * A gpu is visible to a process that may open /dev/nvidia<minor>: the nodes have
- * GPUSIM_DEVICE_MAJOR, which no driver owns, so an open that the cgroup allows fails with ENXIO and
- * a denied one with EPERM. Where no such node exists in /dev at all and METE_GPUSIM_ALL=1 is set
- * (the node agent, tests), all gpus are visible.
+ * A gpu is visible to a process that may open /dev/nvidia<minor>: the device nodes have the major
+ * number GPUSIM_DEVICE_MAJOR, which no driver owns, so an open that the cgroup allows fails with
+ * ENXIO, and a denied one with EPERM. If /dev has no such node and METE_GPUSIM_ALL=1 is set (the
+ * node agent, tests), all gpus are visible.
  */
 #pragma once
 
 #include <stdint.h>
 
 enum {
-    GPUSIM_DEVICE_MAJOR =
-        384, /* Linux gives 511 down to 384 to drivers that ask for any: the last one */
+    GPUSIM_DEVICE_MAJOR = 384,  /* the last that Linux assigns dynamically (from 511 down) */
     GPUSIM_CONTROL_MINOR = 255, /* /dev/nvidiactl */
     GPUSIM_UVM_MINOR = 254,     /* /dev/nvidia-uvm; its tools node is 253 */
     GPUSIM_UVM_TOOLS_MINOR = 253,
@@ -64,7 +63,7 @@ struct gpusim_gpu {
     uint32_t n_links;
     struct gpusim_link links[GPUSIM_LINKS_MAX];
 
-    /* What `gpusim set` changes. */
+    /* The values that `gpusim set` changes. */
     uint32_t utilization_pct;
     uint32_t memory_utilization_pct;
     uint32_t temperature_c;
@@ -72,18 +71,18 @@ struct gpusim_gpu {
     uint32_t sm_clock_mhz;
     uint32_t memory_clock_mhz;
     uint64_t energy_mj;
-    uint32_t is_lost; /* every call on it: GPU_IS_LOST */
-    uint32_t hang_ms; /* every call on it takes so long; UINT32_MAX: for ever */
+    uint32_t is_lost; /* all calls on the gpu return GPU_IS_LOST */
+    uint32_t hang_ms; /* duration of every call on the gpu; UINT32_MAX: for ever */
     uint32_t n_processes;
     struct gpusim_process processes[GPUSIM_PROCESSES_MAX];
-    uint64_t n_xids; /* ever; the last ones are in the ring */
+    uint64_t n_xids; /* since the start; `xids` is a ring of the last ones */
     uint64_t xids[GPUSIM_XIDS_MAX];
 };
 
 struct gpusim_machine {
     uint64_t magic;
     uint32_t version;
-    uint32_t size; /* of this struct */
+    uint32_t size; /* size of this struct */
     char driver_version[80];
     char nvml_version[80];
     int32_t cuda_version; /* 12080 */

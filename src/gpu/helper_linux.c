@@ -1,10 +1,14 @@
 /*
- * helper_linux.c - the process that talks to the driver, so that nobody else can hang in it
+ * helper_linux.c - the process that calls the driver, so that no other process can hang in it
  *
- * `sample`: reads commands, a line each, and answers each with lines that end in one with "end" or
- * "error": list        → {"driver":...,"cuda":...,"emulated":...,"count":N} {"gpu":{...}}...
- * {"end":true} sample I    → {"sample":{...},"index":I} `events`: {"event":{"uuid":...,"xid":N}} as
- * they come. Both end at the end of their input.
+ * `sample` reads commands, a line each, and answers with lines; the last one has "end", "sample" or
+ * "error":
+ *
+ *   list      → {"driver":...,"cuda":...,"emulated":...,"count":N} {"read":I}... {"gpu":{...}}...
+ *               {"end":true}
+ *   sample I  → {"sample":{...},"index":I}
+ *
+ * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. Both end at the end of their input.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -25,7 +29,7 @@ struct helper {
     bool is_skipped[HELPER_GPUS_MAX];
 };
 
-/* False when nobody reads any more. Takes `j`. */
+/* Writes a line. False: the reader is gone. Takes `j`. */
 static bool say(json_t *j)
 {
     AUTO(json_freep) json_t *line = j;
@@ -41,7 +45,7 @@ static bool say_error(struct err *problem)
     return say(json_pack("{s:s, s:i}", "error", err_message(e), "code", err_http(e)));
 }
 
-/* gpus that reach each other by NVLink get the lowest index among them. */
+/* Sets the link groups: the lowest index among gpus connected by NVLink. */
 static void find_links(struct helper *h, struct gpu *gpus, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -74,7 +78,7 @@ static void read_one(struct helper *h, unsigned index, struct gpu *g)
     (void)snprintf(g->health_reason, sizeof(g->health_reason), "%.100s", err_message(e));
 }
 
-static bool list(struct helper *h)
+static bool helper_list(struct helper *h)
 {
     struct gpu_driver_info info = {0};
     struct gpu gpus[HELPER_GPUS_MAX];
@@ -90,7 +94,7 @@ static bool list(struct helper *h)
     if (!say(json_pack("{s:s, s:s, s:b, s:i}", "driver", info.driver_version, "cuda",
                        info.cuda_version, "emulated", info.is_emulated, "count", (int)n)))
         return false;
-    /* First each by itself, told as it comes, so that the one that hangs is known. */
+    /* First each gpu by itself, printed at once: the parent then knows which gpu hangs. */
     for (unsigned i = 0; i < n; i++) {
         read_one(h, i, &gpus[i]);
         if (!say(json_pack("{s:i}", "read", (int)i)))
@@ -104,7 +108,7 @@ static bool list(struct helper *h)
     return say(json_pack("{s:b}", "end", true));
 }
 
-static bool sample(struct helper *h, struct str number)
+static bool helper_sample(struct helper *h, struct str number)
 {
     struct gpu_sample s = {0};
     int64_t index = 0;
@@ -124,9 +128,9 @@ static int serve_samples(struct helper *h)
     while (fgets(line, sizeof(line), stdin)) {
         struct str rest = {.at = line, .size = strcspn(line, "\n")};
         struct str word = str_cut(&rest, ' ');
-        bool is_heard = str_equal(word, STR("list")) ? list(h)
+        bool is_heard = str_equal(word, STR("list")) ? helper_list(h)
                         : str_equal(word, STR("sample"))
-                            ? sample(h, rest)
+                            ? helper_sample(h, rest)
                             : say_error(err_new(ERR_BAD_REQUEST, "unknown command"));
 
         if (!is_heard)
@@ -135,7 +139,7 @@ static int serve_samples(struct helper *h)
     return 0;
 }
 
-/* The other side closed its end of our input: nobody is there any more. */
+/* Has the parent closed its end of our input? */
 static bool is_orphaned(void)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -1,10 +1,9 @@
 /*
- * nvml_abi.h - the part of NVIDIA's management library that we use, as its binary interface fixes
- * it
+ * nvml_abi.h - the binary interface of the part of NVIDIA's management library (NVML) that Mete
+ * uses
  *
- * Own declarations after the documented layouts (LP64 Linux); the same header serves the caller
- * (nvml_linux.c, by dlopen) and the emulated library (gpusim/). Names keep NVML's spelling so that
- * they can be looked up in its manual.
+ * Our own declarations of the documented layouts (LP64 Linux), for the caller (nvml_linux.c, by
+ * dlopen) and for the emulated library (gpusim/). Names keep NVML's spelling, as in its manual.
  */
 #pragma once
 

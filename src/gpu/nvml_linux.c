@@ -1,4 +1,10 @@
-/* NVML by dlopen: the newest symbol first, a missing one means "not supported by this driver". */
+/*
+ * nvml_linux.c - the driver's gpus by NVML
+ *
+ * Each function is looked up by its newest symbol first. A missing symbol means "not supported by
+ * this driver".
+ */
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +26,8 @@ enum {
     SUBSCRIBED_MAX = 64
 };
 
-/* A gpu whose events are wanted: one that is lost has no UUID any more when its last event comes.
- */
+/* A gpu with a subscription. Its UUID is kept because NVML no longer gives it when a lost gpu's
+ * last event comes. */
 struct subscribed {
     nvmlDevice_t device;
     char uuid[GPU_TEXT_SIZE];
@@ -70,8 +76,8 @@ static void *symbol(const struct gpu_driver *d, const char *newest, const char *
     return found || !older ? found : dlsym(d->library, older);
 }
 
-/* The object pointers of dlsym become function pointers as POSIX allows, without a cast that ISO C
- * lacks. */
+/* Converts dlsym's object pointer to a function pointer as POSIX allows, without a cast that ISO C
+ * forbids. */
 #define LOAD(d, member, newest, older) (*(void **)&(d)->member = symbol((d), (newest), (older)))
 
 static void load_symbols(struct gpu_driver *d)
@@ -118,7 +124,7 @@ static struct err *nvml_error(const struct gpu_driver *d, int code, const char *
     return err_new(kind, "nvml: %s: %s (%d)", what, text, code);
 }
 
-/* Calls through `pointer` where the driver has it. */
+/* Calls the function, if the driver has it. */
 #define CALL(pointer, ...) ((pointer) ? (pointer)(__VA_ARGS__) : NVML_ERROR_NOT_SUPPORTED)
 
 struct err *gpu_driver_open(const char *library, struct gpu_driver **ret)
@@ -182,7 +188,8 @@ static struct err *device_at(struct gpu_driver *d, unsigned index, nvmlDevice_t 
     return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "handle by index");
 }
 
-/* PCI's own word on its NUMA node; NVML tells it only for gpus that are one. */
+/* Reads the NUMA node from PCI's sysfs; NVML reports it only for gpus that are NUMA nodes
+ * themselves. */
 static int numa_of(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlPciInfo *pci)
 {
     AUTO(buf_done) struct buf text = {.cap = 64};
@@ -241,7 +248,7 @@ struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *re
     gpu_model_of(g.product, g.model);
     if (CALL(d->minor, device, &minor) == NVML_SUCCESS)
         g.minor = (int)minor;
-    (void)CALL(d->serial, device, g.serial, sizeof(g.serial)); /* boards without one say so */
+    (void)CALL(d->serial, device, g.serial, sizeof(g.serial)); /* some boards have none */
     if (CALL(d->pci, device, &pci) == NVML_SUCCESS) {
         memcpy(g.pci, pci.busId, sizeof(g.pci) - 1);
         g.numa_node = numa_of(d, device, &pci);
@@ -266,7 +273,7 @@ bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b)
     return CALL(d->p2p, device, other, P2P_NVLINK, &status) == NVML_SUCCESS && status == 0;
 }
 
-/* A reading that this driver may not have: -1 then. */
+/* A reading; -1: the driver does not have it. */
 #define READING(value, pointer, ...) \
     (CALL(pointer, __VA_ARGS__) == NVML_SUCCESS ? (int64_t)(value) : INT64_C(-1))
 

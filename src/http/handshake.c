@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-static struct str trim(struct str word)
+static struct str word_trim(struct str word)
 {
     while (word.size > 0 && (*word.at == ' ' || *word.at == '\t'))
         word = (struct str){word.at + 1, word.size - 1};
@@ -19,7 +19,7 @@ bool handshake_lists(const struct api_request *r, const char *header, const char
             str_of(text_equal(r->headers[i].name, header) ? r->headers[i].value : NULL);
 
         while (rest.at) {
-            struct str one = trim(str_cut(&rest, ','));
+            struct str one = word_trim(str_cut(&rest, ','));
 
             if (one.size == strlen(word) && strncasecmp(one.at, word, one.size) == 0)
                 return true;

@@ -1,10 +1,12 @@
 /*
- * A connection is one state machine over a bufferevent: read a head, read a body, hand the request
- * over, write what comes back, begin again. Reading stays enabled in every state, so that a client
- * that goes away is noticed at once, also in the middle of a watch that has nothing to say. Nothing
- * frees a connection but its own events: what the logic ends from outside is marked dead and freed
- * by `resume`.
+ * http.c - the state machine of a connection
+ *
+ * A connection is a state machine over a bufferevent: read a head, read a body, pass the request to
+ * the logic, write the reply, begin again. Reading stays enabled in every state, so that the end of
+ * a client is noticed at once, also during a silent watch. Only its own events free a connection:
+ * if the logic ends one, it is marked dead, and `resume` frees it.
  */
+
 #include "http/http.h"
 
 #include <event2/buffer.h>
@@ -18,17 +20,18 @@
 
 enum {
     INPUT_MAX = 128 << 10, /* unread bytes of one connection */
-    BODIES_MAX = 32 << 20, /* bodies of all requests that are read or answered */
-    SMALL_BODY = 64 << 10, /* taken also past that: who sends much and slowly stops nobody else */
+    BODIES_MAX = 32 << 20, /* bodies of all requests that are being read or answered */
+    SMALL_BODY = 64 << 10, /* accepted also past BODIES_MAX, so that large slow uploads do not block
+                              other clients */
     READ_SIZE = 16384,
     HANDSHAKE_S = 15,
-    HEAD_S = 15, /* from its first byte to its last */
+    HEAD_S = 15, /* from the first byte of a head to the last */
     BODY_S = 60,
-    WRITE_S = 60, /* without any progress */
+    WRITE_S = 60, /* without progress */
 };
 
-/* Hands the request over. Returns whether another may follow at once. */
-static bool dispatch(struct conn *c)
+/* Passes the request to the logic. May the next request follow at once? */
+static bool conn_dispatch(struct conn *c)
 {
     const struct http_head *head = &c->request->head;
     bool is_head = text_equal(head->method, "HEAD");
@@ -63,8 +66,9 @@ static bool dispatch(struct conn *c)
     return c->state == CONN_HEAD;
 }
 
-/* Counts the body's memory. False: all bodies together are too much, the request was refused. */
-static bool account(struct conn *c)
+/* Counts the body's memory. False: all bodies together exceed BODIES_MAX, and the request was
+ * refused. */
+static bool conn_account(struct conn *c)
 {
     struct http_server *s = c->server;
     size_t held = c->request->body.room;
@@ -90,10 +94,10 @@ static bool step_plain_body(struct conn *c)
             break;
         buf_add(&r->body, bytes, (size_t)n);
         want -= (size_t)n;
-        if (!account(c))
+        if (!conn_account(c))
             return false;
     }
-    return want == 0 && dispatch(c);
+    return want == 0 && conn_dispatch(c);
 }
 
 static bool step_chunked_body(struct conn *c)
@@ -113,13 +117,13 @@ static bool step_chunked_body(struct conn *c)
         if (e)
             return conn_refuse_error(c, e);
         (void)evbuffer_drain(conn_input(c), used);
-        if (!account(c))
+        if (!conn_account(c))
             return false;
     }
-    return dispatch(c);
+    return conn_dispatch(c);
 }
 
-/* The head is read: is there a body, and may it come? */
+/* After the head: starts reading the body, if the request has one and may send it. */
 static bool begin_body(struct conn *c)
 {
     struct request *r = c->request;
@@ -129,7 +133,7 @@ static bool begin_body(struct conn *c)
         return conn_refuse(c, 413, "RequestEntityTooLarge",
                            "request body is larger than 3145728 bytes");
     if (!r->head.is_chunked && r->head.content_length <= 0)
-        return dispatch(c);
+        return conn_dispatch(c);
     c->state = CONN_BODY;
     conn_set_deadline(c, BODY_S);
     if (r->head.wants_continue) {
@@ -156,8 +160,8 @@ static bool take_head(struct conn *c, size_t size)
     return begin_body(c);
 }
 
-/* Empty lines before a request are passed over (RFC 9112, 2.2). False: what is there may become
- * one. */
+/* Skips empty lines before a request (RFC 9112, 2.2). False: the input may be the start of an empty
+ * line. */
 static bool skip_empty_lines(struct conn *c)
 {
     struct evbuffer *in = conn_input(c);
@@ -215,8 +219,9 @@ static void conn_advance(struct conn *c)
     c->is_advancing = false;
 }
 
-/* Input of an upgraded connection, in bounded portions; the logic may end the connection at any. */
-static void deliver(struct conn *c)
+/* Gives the logic an upgraded connection's input, in bounded portions; each of them may end the
+ * connection. */
+static void conn_deliver(struct conn *c)
 {
     char bytes[READ_SIZE];
 
@@ -239,13 +244,13 @@ static void on_input(struct conn *c)
         conn_advance(c);
         break;
     case CONN_STREAM:
-        /* Reading must not stop, or the client's end would go unseen: who sends more than a little
-         * is cut. */
+        /* Reading must not stop, or the client's end would go unnoticed. A client that sends more
+         * than a request's head is cut. */
         if (size > API_HEAD_MAX)
             conn_free(c);
         break;
     case CONN_UPGRADED:
-        deliver(c);
+        conn_deliver(c);
         break;
     case CONN_LINGER:
         (void)evbuffer_drain(conn_input(c), size);

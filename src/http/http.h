@@ -1,5 +1,4 @@
-/* http.h - the HTTP/1.1 server on libevent's bufferevents: connections, limits, timeouts. It knows
- * nothing of the API. */
+/* http.h - the HTTP/1.1 server on libevent's bufferevents: connections, limits, timeouts */
 #pragma once
 
 #include "base/loop.h"
@@ -18,6 +17,5 @@ struct http_options {
 
 struct err *http_server_new(const struct http_options *o, struct http_server **ret) MUST_CHECK;
 
-/* Closes all connections; on_close is called for each exchange and channel that is open. Accepts
- * NULL. */
+/* Closes all connections and calls on_close of each open exchange and channel. Accepts NULL. */
 void http_server_free(struct http_server *s);

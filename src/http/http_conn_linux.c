@@ -1,3 +1,5 @@
+/* http_conn_linux.c - replies, channels and the end of a connection */
+
 #include "http/http_conn_linux.h"
 
 #include <assert.h>
@@ -10,9 +12,9 @@
 #include "kinds/wire/status.h"
 
 enum {
-    STILL_S = 4 * 3600, /* of a client that may stand still */
-    FLUSH_S = 60,       /* for the client to take what is written */
-    LINGER_S = 5,       /* for it to close then */
+    STILL_S = 4 * 3600, /* for clients of upgrades with may_stand_still */
+    FLUSH_S = 60,       /* for the client to read the last bytes */
+    LINGER_S = 5,       /* then for the client to close */
 };
 
 struct evbuffer *conn_input(const struct conn *c)
@@ -32,7 +34,7 @@ void conn_set_deadline(struct conn *c, int seconds)
     (void)event_add(c->deadline, &after);
 }
 
-/* The request's memory goes; its answer may go on. */
+/* Frees the request; the reply may go on. */
 static void forget_request(struct conn *c)
 {
     struct request *r = TAKE(c->request);
@@ -69,8 +71,7 @@ void conn_free(struct conn *c)
     listener_release(l);
 }
 
-/* From the logic's side: nothing is called back any more, the memory goes when the loop comes
- * round. */
+/* From the logic: no further callbacks; the loop frees the connection in its next turn. */
 void conn_kill(struct conn *c)
 {
     c->state = CONN_DEAD;
@@ -79,7 +80,7 @@ void conn_kill(struct conn *c)
     event_active(c->resume, EV_READ, 0);
 }
 
-/* A write that libevent does not take breaks the connection, as if the client had gone. */
+/* A write that libevent refuses ends the connection, as if the client had gone. */
 void conn_write(struct conn *c, struct str bytes)
 {
     if (evbuffer_add(conn_output(c), bytes.at, bytes.size) != 0)
@@ -91,7 +92,7 @@ static void conn_write_buf(struct conn *c, const struct buf *b)
     conn_write(c, (struct str){.at = b->at, .size = b->size});
 }
 
-/* Everything is with the kernel: says so to the client and waits for it to close. */
+/* All bytes are with the kernel: signals the end and waits for the client to close. */
 void conn_flushed(struct conn *c)
 {
     SSL *ssl = listener_ssl(c->listener, c->bev);
@@ -111,7 +112,7 @@ static void linger_begin(struct conn *c)
         conn_flushed(c);
 }
 
-/* The reply is written as far as we are concerned. */
+/* The reply is complete: closes, or waits for the next request. */
 static void reply_finished(struct conn *c)
 {
     forget_request(c);
@@ -242,7 +243,7 @@ static size_t channel_backlog(const struct channel *ch)
     return evbuffer_get_length(conn_output(c));
 }
 
-/* The other side's end shows although its bytes are left where they are. */
+/* A paused channel's client has gone: noticed without reading its bytes. */
 static void on_hangup(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd;
@@ -287,7 +288,6 @@ const struct channel_ops conn_channel_ops = {
     .close = channel_close,
 };
 
-/* Answers what never reaches the logic; the connection is closed after it. */
 bool conn_refuse(struct conn *c, int http, const char *reason, const char *message)
 {
     AUTO_FREE char *text = status_format_plain(http, reason, message);

@@ -1,5 +1,4 @@
-/* http_conn_linux.h - one connection of the server: what it is, how it answers and how it ends. For
- * http.c */
+/* http_conn_linux.h - a connection of the server: state, replies, end. For http.c */
 #pragma once
 
 #include <event2/bufferevent.h>
@@ -16,18 +15,18 @@ enum {
 };
 
 enum conn_state {
-    CONN_HEAD,     /* waits for or reads a request's head */
-    CONN_BODY,     /* reads its body */
+    CONN_HEAD,     /* waits for a request's head, or reads it */
+    CONN_BODY,     /* reads a body */
     CONN_BUSY,     /* the logic has the request */
     CONN_STREAM,   /* the logic writes pieces */
     CONN_UPGRADED, /* the logic has the connection */
-    CONN_LINGER,   /* the last reply is written, the rest of the input dropped */
-    CONN_DEAD,     /* `resume` frees it */
+    CONN_LINGER,   /* the last reply is written; drops further input */
+    CONN_DEAD,     /* freed by `resume` */
 };
 
 struct http_server;
 
-/* What is kept while a request is read or answered. */
+/* A request that is being read or answered. */
 struct request {
     struct http_head head;
     struct http_chunks chunks;
@@ -49,12 +48,12 @@ struct conn {
     enum conn_state state;
     uint32_t uid;
     bool is_peer_read;
-    bool is_paused;    /* CONN_UPGRADED: the logic takes no input now */
+    bool is_paused;    /* CONN_UPGRADED: the logic paused the input */
     bool is_advancing; /* conn_advance is on the stack */
-    bool has_deadline; /* of the head that is being read */
+    bool has_deadline; /* the present head has a deadline */
     struct reply_form form;
-    size_t scanned; /* bytes of the input known not to hold the head's end */
-    size_t held;    /* what this connection counts in server->held */
+    size_t scanned; /* leading bytes of the input without the head's end */
+    size_t held;    /* this connection's part of server->held */
     struct conn *prev, *next;
 };
 
@@ -65,7 +64,7 @@ struct http_server {
     struct listener *unix_door; /* NULL: none */
     struct listener *tls_door;
     struct conn *conns;
-    size_t held; /* bytes of bodies */
+    size_t held; /* bytes of all bodies */
 };
 
 struct evbuffer *conn_input(const struct conn *c);
@@ -73,16 +72,17 @@ struct evbuffer *conn_output(const struct conn *c);
 void conn_set_deadline(struct conn *c, int seconds);
 void conn_write(struct conn *c, struct str bytes);
 
-/* From the connection's own events: tells whoever waits for its end. */
+/* Ends a connection from its own events; calls on_close. */
 void conn_free(struct conn *c);
 
-/* From elsewhere: nothing is called back any more, the memory goes when the loop comes round. */
+/* Ends a connection from the logic: no further callbacks; the loop frees it in its next turn. */
 void conn_kill(struct conn *c);
 
-/* Everything written is with the kernel: the client is told that nothing follows. */
+/* After the last byte is with the kernel: signals the end to the client. */
 void conn_flushed(struct conn *c);
 
-/* Answers what never reaches the logic; the connection ends after it. False, for `return`. */
+/* Answers a request that does not reach the logic, and ends the connection. Returns false, for
+ * `return`. */
 bool conn_refuse(struct conn *c, int http, const char *reason, const char *message);
 bool conn_refuse_error(struct conn *c, struct err *taken);
 

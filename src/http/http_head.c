@@ -1,3 +1,5 @@
+/* http_head.c - the request line, the headers, the framing of the body */
+
 #include "http/http_head.h"
 
 #include "base/mem.h"
@@ -12,7 +14,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* RFC 9110, 5.6.2: what names of headers and methods consist of. */
+/* Is `c` a character of names of headers and methods (RFC 9110, 5.6.2)? */
 static bool is_token_char(char c)
 {
     if (is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
@@ -25,7 +27,7 @@ static bool is_control(char c)
     return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
 }
 
-/* The next line without its CRLF, NUL-terminated in place; NULL at a line that does not end in
+/* Cuts off the next line and its CRLF, NUL-terminated in place. NULL: the line does not end in
  * CRLF. */
 static char *cut_line(char **rest, const char *end)
 {
@@ -128,7 +130,7 @@ static struct err *parse_header(char *line, struct http_header *ret)
     return NULL;
 }
 
-/* Headers of which a second one would make the request mean two things. */
+/* Is a second header of this name ambiguous? */
 static bool is_single(const char *name)
 {
     static const char *const names[] = {"content-length", "transfer-encoding", "host",
@@ -176,7 +178,7 @@ static struct err *parse_content_length(const char *text, int64_t *ret)
     return NULL;
 }
 
-/* How long the body is: RFC 9112, 6.3, without its lenience. */
+/* Reads the length of the body: RFC 9112, 6.3, without its lenience. */
 static struct err *parse_framing(struct http_head *head)
 {
     const char *length = find_header(head, "content-length");
@@ -193,7 +195,7 @@ static struct err *parse_framing(struct http_head *head)
     return NULL;
 }
 
-/* Whether a comma-separated header has `token`. */
+/* Does a comma-separated header have `token`? */
 static bool has_token(const char *list, const char *token)
 {
     size_t size = strlen(token);

@@ -1,10 +1,10 @@
 /*
- * http_head.h - the head of an HTTP/1.1 request (RFC 9112), read strictly; the chunks of its
- * body are those of client/http_chunks.h
+ * http_head.h - a strict parser of HTTP/1.1 request heads (RFC 9112); for chunked bodies see
+ * client/http_chunks.h
  *
- * What two readers could understand differently is refused: folded lines, a space before the colon,
- * bare CR or LF, control bytes, a second Content-Length, Content-Length beside Transfer-Encoding, a
- * second Host.
+ * Ambiguous heads, which a proxy might read differently, are refused: folded lines, a space before
+ * the colon, bare CR or LF, control bytes, a second Content-Length, Content-Length beside
+ * Transfer-Encoding, a second Host.
  */
 #pragma once
 
@@ -29,8 +29,6 @@ struct http_head {
     size_t n_headers;
 };
 
-/*
- * Reads `text` of `size` bytes, which ends with the empty line; it is cut up in place and `*ret`
- * points into it. ERR_BAD_REQUEST says what is wrong.
- */
+/* Parses `text`, `size` bytes that end with the empty line. The text is cut up in place, and `*ret`
+ * points into it. ERR_BAD_REQUEST names the mistake. */
 struct err *http_head_parse(char *text, size_t size, struct http_head *ret) MUST_CHECK;

@@ -1,5 +1,9 @@
-/* Sockets that wait for connections: how many there may be, who is at the other end, TLS where it
- * is spoken. */
+/*
+ * http_listen_linux.c - listening sockets
+ *
+ * A listener limits its connections, reads the peer's uid on a unix socket, and starts TLS.
+ */
+
 #include "http/http_listen_linux.h"
 
 #include <event2/bufferevent_ssl.h>
@@ -15,8 +19,8 @@
 #include "base/mem.h"
 
 enum {
-    CONNECTIONS_MAX = 10000,  /* a listener */
-    DESCRIPTORS_SPARED = 128, /* of RLIMIT_NOFILE, for the rest of the process */
+    CONNECTIONS_MAX = 10000,  /* per listener */
+    DESCRIPTORS_SPARED = 128, /* of RLIMIT_NOFILE, kept for the rest of the process */
 };
 
 struct listener {
@@ -33,11 +37,11 @@ static uint32_t peer_uid(int fd)
     socklen_t size = sizeof(cred);
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) != 0)
-        return UINT32_MAX; /* nobody has this uid */
+        return UINT32_MAX; /* no user has this uid */
     return cred.uid;
 }
 
-/* A watcher whose machine lost its power is noticed by keep-alive probes. */
+/* Keep-alive probes notice a client whose machine lost its power. */
 static void set_tcp_options(int fd)
 {
     const int on = 1;
@@ -98,7 +102,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sock
         return;
     }
     if (++l->n >= l->max)
-        (void)evconnlistener_disable(ev); /* the others wait in the backlog */
+        (void)evconnlistener_disable(ev); /* further connections wait in the backlog */
     l->o.on_connection(l->o.arg, l, bev, l->o.tls ? UINT32_MAX : peer_uid(fd));
 }
 
@@ -139,7 +143,7 @@ struct err *listener_new(const struct listener_options *o, struct listener **ret
         l->ev = evconnlistener_new(o->base, on_accept, l, LEV_OPT_CLOSE_ON_EXEC, 0, o->fd);
     l->retry = event_new(o->base, -1, 0, on_retry, l);
     if (!l->ev || !l->retry) {
-        l->o.tls = NULL; /* stays the caller's */
+        l->o.tls = NULL; /* the caller still owns it */
         listener_free(l);
         return err_new(ERR_INTERNAL, "cannot wait for connections on socket %d", o->fd);
     }

@@ -12,8 +12,8 @@ struct listener;
 struct listener_options {
     struct event_base *base;
     int fd;       /* listening; the caller keeps it */
-    SSL_CTX *tls; /* taken on success; NULL: the unix socket */
-    /* A new connection, whose bufferevent is given away. `uid` is the peer's on the unix socket. */
+    SSL_CTX *tls; /* taken on success; NULL: a unix socket */
+    /* A new connection; the callee owns `bev`. `uid`: the peer's, on a unix socket. */
     void (*on_connection)(void *arg, struct listener *l, struct bufferevent *bev, uint32_t uid);
     void *arg;
 };
@@ -21,7 +21,7 @@ struct listener_options {
 struct err *listener_new(const struct listener_options *o, struct listener **ret) MUST_CHECK;
 void listener_free(struct listener *l); /* accepts NULL; its connections have ended */
 
-/* A connection has ended: another may come. */
+/* Call it when a connection has ended: the listener may accept another. */
 void listener_release(struct listener *l);
 
 /* NULL on the unix socket. */

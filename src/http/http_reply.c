@@ -1,3 +1,5 @@
+/* http_reply.c - status lines, headers and warnings of replies */
+
 #include "http/http_reply.h"
 
 enum {
@@ -5,7 +7,7 @@ enum {
     WARNING_SIZE_MAX = 256
 };
 
-static const char *phrase(int status)
+static const char *status_phrase(int status)
 {
     static const struct {
         int status;
@@ -42,7 +44,7 @@ static const char *phrase(int status)
     return "Unknown";
 }
 
-/* A quoted string of RFC 9110: input may have put anything into the text. */
+/* Adds a quoted string (RFC 9110): the text may contain any bytes of a client. */
 static void add_quoted(struct buf *b, const char *text)
 {
     size_t n = 0;
@@ -75,7 +77,7 @@ static void add_warnings(struct buf *b, const json_t *warnings)
 static void add_head(struct buf *b, const struct reply_form *f, const struct api_reply *r)
 {
     buf_printf(b, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-cache, private\r\n",
-               r->status, phrase(r->status),
+               r->status, status_phrase(r->status),
                r->content_type ? r->content_type : "application/json");
     buf_add_text(b, "X-Content-Type-Options: nosniff\r\n");
     if (r->allow)

@@ -1,9 +1,9 @@
-/* http_reply.h - the bytes of a reply's head. Pure. */
+/* http_reply.h - the bytes of a reply */
 #pragma once
 
 #include "http/request.h"
 
-/* What the request says about the form of its reply. */
+/* The form of a reply, which follows from the request. */
 struct reply_form {
     bool is_head;
     bool is_http10;
@@ -13,7 +13,7 @@ struct reply_form {
 void reply_add_whole(struct buf *b, const struct reply_form *f, const struct api_reply *r);
 void reply_add_stream_head(struct buf *b, struct reply_form *f, const struct api_reply *r);
 
-/* HTTP/1.0 has no chunks: the connection's end is the stream's. */
+/* HTTP/1.0 has no chunks: a stream ends with the connection. */
 static inline bool reply_is_chunked(const struct reply_form *f)
 {
     return !f->is_http10;

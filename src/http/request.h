@@ -1,10 +1,10 @@
 /*
- * request.h - the seam between HTTP (http.c) and the API's logic: one request, and the ways to
- * answer it
+ * request.h - the seam between the HTTP server and the API's logic: a request, and the ways to
+ * answer
  *
  * The logic gets a `struct exchange` and ends it exactly once: by a whole reply, by begin, pieces
- * and end, by a cut, or by taking the connection over. From then on, and once on_close was called,
- * the exchange is dead. Nothing is called back from inside an operation.
+ * and end, by a cut, or by an upgrade of the connection. The exchange is dead after its end, and
+ * after on_close. Operations call no callbacks.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 enum {
     API_HEAD_MAX = 64 << 10,     /* request line and headers: 431 */
     API_BODY_MAX = 3 << 20,      /* 413 */
-    API_BACKLOG_MAX = 256 << 10, /* a stream with more unsent bytes waits, or is cut */
+    API_BACKLOG_MAX = 256 << 10, /* a stream whose backlog is larger waits, or is cut */
 };
 
 struct http_header {
@@ -26,19 +26,19 @@ struct http_header {
     const char *value;
 };
 
-/* Who is at the other end, as far as the transport proves it. */
+/* The client's identity, as far as the transport proves it. */
 struct api_peer {
     bool is_unix;
     uint32_t uid;                   /* is_unix: SO_PEERCRED */
-    const char *cert_user;          /* verified client certificate: its CN; NULL: none */
-    const char *const *cert_groups; /* its Os */
+    const char *cert_user;          /* CN of the verified client certificate; NULL: none */
+    const char *const *cert_groups; /* the certificate's Os */
     size_t n_cert_groups;
 };
 
 struct api_request {
-    const char *method; /* HEAD comes as GET with is_head */
-    const char *path;   /* still percent-encoded, begins with '/' */
-    const char *query;  /* what stood after '?', or "" */
+    const char *method; /* HEAD is GET with is_head */
+    const char *path;   /* percent-encoded, begins with '/' */
+    const char *query;  /* the text after '?', or "" */
     bool is_head;
     const struct http_header *headers;
     size_t n_headers;
@@ -55,59 +55,59 @@ struct api_reply {
     int retry_after_s;      /* 0: none */
 };
 
-/* A connection taken over. `close` and `finish` end it without on_close; after any of them the
+/* An upgraded connection. `close` and `finish` end it without on_close; after each of the three the
  * channel is dead. */
 struct channel;
 struct channel_ops {
     void (*write)(struct channel *c, struct str bytes);
     size_t (*backlog)(const struct channel *c);
-    /* While paused no data is read; an end of the connection still shows. */
+    /* A paused channel reads no data, but still notices the end of the connection. */
     void (*pause)(struct channel *c, bool is_paused);
-    /* As close, once what was written has gone out. */
+    /* Closes after all written bytes are sent. */
     void (*finish)(struct channel *c);
     void (*close)(struct channel *c);
 };
 
 struct channel {
     const struct channel_ops *ops;
-    /* Set by the logic right after the upgrade. */
+    /* The logic sets these right after the upgrade. */
     void (*on_data)(void *arg, struct str bytes);
     void (*on_drain)(void *arg); /* may be NULL */
     void (*on_close)(void *arg);
     void *arg;
 };
 
-/* The head of the answer that gives the connection over. */
+/* The head of the answer 101. */
 struct upgrade {
     const char *protocol;
-    const char *headers;  /* whole lines, each with its CRLF; NULL: none */
-    bool may_stand_still; /* who reads nothing for a minute is not cut, but only after hours */
+    const char *headers;  /* header lines, each with CRLF; NULL: none */
+    bool may_stand_still; /* cut a client that reads nothing only after hours, not after a minute */
 };
 
 struct exchange;
 struct exchange_ops {
     void (*reply)(struct exchange *x, const struct api_reply *r);
-    /* The head of a stream (body of `r` is not looked at). The request is gone after it. */
+    /* Sends the head of a stream; ignores the body of `r`. Frees the request. */
     void (*begin)(struct exchange *x, const struct api_reply *r);
     void (*piece)(struct exchange *x, struct str piece);
     void (*end)(struct exchange *x);
-    /* Ends the stream so that the client sees it is incomplete: the connection is closed. */
+    /* Closes the connection, so that the client sees an incomplete stream. */
     void (*cut)(struct exchange *x);
-    size_t (*backlog)(const struct exchange *x); /* bytes not yet taken by the kernel */
+    size_t (*backlog)(const struct exchange *x); /* bytes that are not with the kernel yet */
     struct channel *(*upgrade)(struct exchange *x, const struct upgrade *u);
 };
 
 struct exchange {
     const struct exchange_ops *ops;
     struct api_request request; /* valid until reply, begin or upgrade */
-    /* Set by the logic when it does not end the exchange at once. Either may be NULL. */
+    /* The logic sets these if it does not end the exchange at once. Both callbacks may be NULL. */
     void (*on_close)(void *arg); /* the client went away */
     void (*on_drain)(void *arg); /* a stream's backlog was written */
     void *arg;
 };
 
-/* The value of a header by its lower-case name; NULL where it is absent. */
+/* The value of a header by its lower-case name; NULL: absent. */
 const char *request_header(const struct api_request *r, const char *name);
 
-/* What http.c calls for each whole request. */
+/* The server calls it for each complete request. */
 typedef void (*request_fn)(void *arg, struct exchange *x);

@@ -1,3 +1,5 @@
+/* tls.c - the TLS context and the client's certificate */
+
 #include "http/tls.h"
 
 #include <openssl/err.h>
@@ -14,7 +16,7 @@ static struct err *tls_error(const char *what, const char *path)
     return err_new(ERR_INTERNAL, "%s '%s': %s", what, path, text);
 }
 
-/* Picks http/1.1 and nothing else; a client that offers ALPN without it is refused. */
+/* Picks http/1.1; refuses a client that offers ALPN without it. */
 static int select_protocol(SSL *ssl, const unsigned char **ret, unsigned char *ret_size,
                            const unsigned char *offered, unsigned offered_size, void *arg)
 {
@@ -69,7 +71,7 @@ struct err *tls_context_new(const char *dir, SSL_CTX **ret)
         return tls_error("cannot set up TLS for", dir);
     }
     (void)SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
-    /* No resumption: each connection proves its certificate anew. */
+    /* No resumption: every connection proves its certificate. */
     (void)SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
                                        SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     (void)SSL_CTX_set_num_tickets(ctx, 0);
@@ -82,7 +84,7 @@ struct err *tls_context_new(const char *dir, SSL_CTX **ret)
     return NULL;
 }
 
-/* The text of one name entry; NULL where it is too long or hides a NUL. */
+/* The text of a name entry. NULL: too long, or contains a NUL. */
 static char *entry_text(const X509_NAME_ENTRY *entry)
 {
     enum {

@@ -1,14 +1,12 @@
-/* tls.h - OpenSSL as the server uses it (tls.c). Included by http.c and tls.c only. */
+/* tls.h - the server's TLS by OpenSSL */
 #pragma once
 
 #include <openssl/ssl.h>
 
 #include "base/err.h"
 
-/*
- * TLS 1.2 and up with DIR/server.crt and DIR/server.key, ALPN http/1.1 only. Client certificates
- * are asked for, not required; one that DIR/ca.crt did not sign fails the handshake.
- */
+/* TLS 1.2 and up with DIR/server.crt and DIR/server.key, ALPN http/1.1 only. Client certificates
+ * are optional; the handshake fails for a certificate that DIR/ca.crt did not sign. */
 struct err *tls_context_new(const char *dir, SSL_CTX **ret) MUST_CHECK;
 
 enum {
@@ -22,6 +20,7 @@ struct tls_peer {
     size_t n_groups;
 };
 
-/* ERR_UNAUTHENTICATED for a certificate whose names cannot be taken (NUL in it, too many). */
+/* Reads the names of the client's certificate. ERR_UNAUTHENTICATED: unusable names (a NUL byte, too
+ * many). */
 struct err *tls_peer_read(SSL *ssl, struct tls_peer *ret) MUST_CHECK;
 void tls_peer_done(struct tls_peer *p);
