@@ -1,3 +1,5 @@
+/* api.c - the HTTP server and the core together */
+
 #include "api/api.h"
 
 #include "access/passwd_linux.h"

@@ -1,9 +1,9 @@
 /*
- * api.h - the Kubernetes door: one server on a unix socket and on TLS
+ * api.h - the Kubernetes API on a unix socket and on TLS
  *
- * http.c alone knows libevent and OpenSSL; everything else is a function from a request to a reply
- * over the seam in request.h. Descriptors arrive already listening: `mete up` made them, so clients
- * wait out a restart.
+ * The API turns requests into replies over the seam http/request.h, without sockets. The server
+ * gets listening descriptors from `mete up`, so clients wait during a restart instead of being
+ * refused.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 
 struct api;
 
-/* A computed kind: objects made at each request. */
+/* A computed kind: each request makes its objects. */
 struct api_view {
     const struct kind *kind;
-    /* All objects of `ns` (NULL: of every namespace) as a new JSON array, sorted by namespace and
+    /* Lists the objects of `ns` (NULL: all namespaces) as a new JSON array, sorted by namespace and
      * name. */
     json_t *(*list)(void *arg, const char *ns);
-    /* One, a new reference, or NULL. */
+    /* Gets an object, as a new reference, or NULL. */
     json_t *(*get)(void *arg, const char *ns, const char *name);
     void *arg;
 };
@@ -37,7 +37,7 @@ struct api_options {
     size_t n_views;
     const struct report_maker *reports; /* borrowed until api_free */
     size_t n_reports;
-    /* What a node tells of its use, as it sent it; may be NULL. */
+    /* Takes the usage that a node reports, unchanged; may be NULL. */
     void (*take_stats)(void *arg, const char *node, const json_t *stats);
     void *stats_arg;
     struct objects *objects;      /* kinds/object/objects.h, over `store` */
@@ -46,7 +46,7 @@ struct api_options {
 };
 
 struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;
-void api_free(struct api *a); /* accepts NULL; open requests end with their connections */
+void api_free(struct api *a); /* accepts NULL; closes all connections */
 static inline void api_freep(struct api **a)
 {
     api_free(*a);

@@ -1,3 +1,5 @@
+/* body.c - media types, bodies, and the parameters of writes */
+
 #include "api/body.h"
 
 #include "base/mem.h"

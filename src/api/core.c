@@ -1,3 +1,5 @@
+/* core.c - from a request to its route, its caller and its handler */
+
 #include "api/core.h"
 
 #include "access/signing.h"
@@ -21,7 +23,7 @@ struct core {
     struct objects *objects;
     struct auth *auth;
     struct signing_key *signing_key;
-    struct arena *arena; /* of the request that is being handled */
+    struct arena *arena; /* of the present request */
     struct node_links *links;
     const struct api_view *views;
     size_t n_views;
@@ -200,7 +202,8 @@ struct kind_context call_context(const struct call *c)
                                  .host_uid = c->who.host_uid};
 }
 
-/* "application/json;as=Table;v=v1;g=meta.k8s.io, application/json": the first form that we know. */
+/* "application/json;as=Table;v=v1;g=meta.k8s.io, application/json": returns the first known
+ * form. */
 static enum wants_as parse_accept(const char *accept)
 {
     struct str rest = str_of(accept);
@@ -220,7 +223,7 @@ static enum wants_as parse_accept(const char *accept)
     return AS_OBJECT;
 }
 
-/* Watches are lists and gets with a parameter, but a right of their own. */
+/* A watch is a list or get with a parameter, but needs a right of its own. */
 static const char *verb_of(const struct call *c)
 {
     bool reads = text_equal(c->route->verb, "list") ||
@@ -229,7 +232,7 @@ static const char *verb_of(const struct call *c)
     return reads && query_bool(&c->query, "watch") ? "watch" : c->route->verb;
 }
 
-static struct err *authorize(const struct call *c)
+static struct err *call_authorize(const struct call *c)
 {
     const struct access a = {.verb = verb_of(c),
                              .kind = c->kind,
@@ -254,7 +257,8 @@ static void reply_not_allowed(struct call *c, const char *allow)
     c->x->ops->reply(c->x, &r);
 }
 
-/* Views are computed: there is nothing to write, nor to watch. Questions are only asked. */
+/* Does the kind lack this verb? Views are computed, and cannot be written or watched. Questions can
+ * only be created. */
 static bool is_beyond_kind(const struct call *c)
 {
     const char *verb = verb_of(c);
@@ -264,7 +268,7 @@ static bool is_beyond_kind(const struct call *c)
     return c->kind && c->kind->is_view && !text_equal(verb, "get") && !text_equal(verb, "list");
 }
 
-/* HEAD of a stream would be a reply without an end. */
+/* A HEAD of a stream: the reply would never end. */
 static bool is_headless_stream(const struct call *c)
 {
     return c->x->request.is_head &&
@@ -272,7 +276,7 @@ static bool is_headless_stream(const struct call *c)
             text_equal(c->subresource, "exec") || text_equal(c->subresource, "attach"));
 }
 
-/* What the row does not allow although it is there. */
+/* Does the route refuse this call? Writes to collections of a namespaced kind need a namespace. */
 static bool is_beyond_route(const struct call *c)
 {
     bool is_write = !text_equal(c->x->request.method, "GET");
@@ -300,8 +304,8 @@ static struct err *find_route(struct call *c, const char **ret_allow)
     return NULL;
 }
 
-/* The handler's answer, in the time that the client gives. */
-static struct err *answer(struct call *c)
+/* Runs the handler, within the client's timeout. */
+static struct err *call_answer(struct call *c)
 {
     int64_t timeout_ns = 0;
 
@@ -312,14 +316,14 @@ static struct err *answer(struct call *c)
 }
 
 /* Callers without an identity get 401 for every path, whether it exists or not. */
-static struct err *handle(struct call *c)
+static struct err *call_handle(struct call *c)
 {
     AUTO(err_freep) struct err *e = NULL;
     const char *allow = "GET";
 
     e = find_route(c, &allow);
     if (!e && c->route && c->route->is_open)
-        return answer(c);
+        return call_answer(c);
     TRY(auth_identify(c->core->auth, c->arena, &c->x->request, &c->who));
     if (e)
         return TAKE(e);
@@ -328,15 +332,15 @@ static struct err *handle(struct call *c)
         return NULL;
     }
     if (c->kind)
-        TRY(authorize(c));
-    return answer(c);
+        TRY(call_authorize(c));
+    return call_answer(c);
 }
 
 void core_handle(void *arg, struct exchange *x)
 {
     struct core *core = arg;
     struct call c = {.core = core, .x = x, .arena = core->arena};
-    AUTO(err_freep) struct err *e = handle(&c);
+    AUTO(err_freep) struct err *e = call_handle(&c);
     const struct status_about about = {.kind = c.kind, .name = c.name};
 
     if (e)

@@ -1,5 +1,5 @@
-/* core.h - the API without its sockets: a request comes in over request.h, a reply goes out.
- * Private to api/ and its tests. */
+/* core.h - the API without sockets: requests and replies over http/request.h. Private to api/ and
+ * its tests. */
 #pragma once
 
 #include "access/auth.h"
@@ -24,19 +24,19 @@ struct core_options {
     size_t n_reports;
     void (*take_stats)(void *arg, const char *node, const json_t *stats);
     void *stats_arg;
-    const char *signing_key_file; /* of service account tokens; NULL: there are none */
+    const char *signing_key_file; /* signs service accounts' tokens; NULL: no such tokens */
 };
 
 struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;
-void core_free(struct core *c); /* accepts NULL; all exchanges are over */
+void core_free(struct core *c); /* accepts NULL; all exchanges have ended */
 
-/* Takes other users from now on, as if the users file had changed. */
+/* Replaces the users, as if the users file had changed. */
 void core_take_users(struct core *c, struct users *taken);
 
 /* A request_fn: `arg` is the core. */
 void core_handle(void *arg, struct exchange *x);
 
-/* How the client wants objects. */
+/* The form of objects that the client accepts. */
 enum wants_as {
     AS_OBJECT,
     AS_TABLE,
@@ -45,8 +45,8 @@ enum wants_as {
 
 struct route;
 
-/* One request on its way through a handler. It dies with the handler; what goes on longer copies
- * what it needs. */
+/* A request in its handler. The call dies when the handler returns; later work copies what it
+ * needs. */
 struct call {
     struct core *core;
     struct exchange *x;
@@ -56,16 +56,14 @@ struct call {
     struct query query;
     struct identity who;
     const struct kind *kind; /* NULL: no resource */
-    const char *ns;          /* NULL: every namespace, or none */
+    const char *ns;          /* NULL: all namespaces, or none */
     const char *name;
     const char *subresource;
     enum wants_as as;
 };
 
-/*
- * Answers, or takes the exchange over to answer later. An error is answered by the caller, as a
- * Status about the call's kind and name.
- */
+/* Answers, or keeps the exchange to answer later. If a handler returns an error, the caller answers
+ * with a Status about the call's kind and name. */
 typedef struct err *(*handler_fn)(struct call *c);
 
 struct loop *core_loop(const struct core *c);
@@ -79,16 +77,16 @@ const struct report_maker *core_report(const struct core *c, const char *path); 
 void core_take_stats(const struct core *c, const char *node, const json_t *stats);
 const struct api_view *core_view(const struct core *c, const struct kind *k); /* NULL: none */
 
-/* The tree of an object; those seen last are kept, as many watches look at the same ones. New
- * reference or NULL. */
+/* The tree of an object, as a new reference, or NULL. The last trees are cached: many watches need
+ * the same ones. */
 json_t *core_tree(struct core *c, const struct store_object *o);
 
-/* Whole replies. The exchange is over after each. `json` is not taken. */
+/* Send a whole reply, which ends the exchange. The caller keeps `json`. */
 void reply_json(struct exchange *x, int status, const json_t *json, const json_t *warnings);
 void reply_bytes(struct exchange *x, struct str bytes);
 void reply_error(struct exchange *x, const struct err *e, const struct status_about *about);
 
 struct kind_context call_context(const struct call *c);
 
-/* The Status for all that is not there, in the words that client libraries know. */
+/* The error for unknown paths, in the words that client libraries know. */
 struct err *not_found_path(void) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* deadline.c - bounds how long the server takes to begin an answer */
+/* deadline.c - limits the time until an answer begins */
 #include "api/deadline.h"
 
 #include "api/routes.h"
@@ -6,11 +6,11 @@
 #include "base/num.h"
 #include "base/stamp.h"
 
-/* More is not granted: Kubernetes' --request-timeout of the server. */
+/* The longest timeout that the server grants: kube-apiserver's default --request-timeout. */
 static const int64_t longest_ns = 60 * NS_PER_SEC;
 
 struct deadline {
-    struct exchange own; /* what the handler has */
+    struct exchange own; /* the handler's exchange */
     struct exchange *x;
     struct loop_timer *timer; /* NULL: the answer has begun */
 };

@@ -4,12 +4,12 @@
 #include "api/core.h"
 
 /*
- * How long the server may take for a request; 0: no bound was asked for. ERR_BAD_REQUEST for no
- * duration. Requests that go on by their nature (watches, logs, sessions, what a node is asked)
- * have no bound, and their parameter is not looked at, as in Kubernetes.
+ * Reads the time that the server may take; 0: no limit. ERR_BAD_REQUEST: not a duration.
+ * Long-running requests (watches, logs, sessions, requests to nodes) ignore the parameter, as in
+ * Kubernetes.
  */
 struct err *deadline_parse(const struct call *c, int64_t *ret_ns) MUST_CHECK;
 
-/* An exchange in place of `x`, which is answered with 504 where no answer has begun within `ns`.
- * Its handler is told then that the client went away. */
+/* Wraps `x`: if no answer has begun within `ns`, the client gets 504, and the handler gets
+ * on_close. */
 struct exchange *deadline_new(struct loop *loop, struct exchange *x, int64_t ns);

@@ -1,5 +1,5 @@
-/* discovery.c - what the server is and has: in one document for clients of today, in many for older
- * ones */
+/* discovery.c - version, health, API groups and resources: in one document (aggregated discovery),
+ * and in many for older clients */
 #include "api/handlers.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -30,13 +30,13 @@ struct err *handle_version(struct call *c)
     return NULL;
 }
 
-/* ---- what there is ---- */
+/* ---- resources ---- */
 
-/* Below an object: what is asked and answered there, of a kind of its own. */
+/* A subresource with a kind of its own. */
 struct subresource {
-    const char *plural; /* of the core group */
+    const char *plural; /* plural of a kind of the core group */
     const char *name;
-    const char *group; /* of the kind that is sent; NULL: its parent's */
+    const char *group; /* group of the kind that clients send; NULL: the parent's */
     const char *version;
     const char *kind; /* NULL: its parent's */
     const char *verbs;
@@ -64,7 +64,7 @@ static bool is_of(const struct subresource *s, const struct kind *k)
     return *k->group == '\0' && text_equal(k->plural, s->plural);
 }
 
-/* Each subresource of `k`, "status" among them. */
+/* Calls `fn` for each subresource of `k`, including "status". */
 static void each_subresource(const struct kind *k,
                              void (*fn)(json_t *into, const struct kind *k,
                                         const struct subresource *s),
@@ -91,7 +91,7 @@ static void put_words(json_t *object, const char *key, const char *words)
     }
 }
 
-/* The short names, and the category that it is asked for by. */
+/* Puts the short names and the category ("all"). */
 static void put_other_names(json_t *object, const struct kind *k)
 {
     if (k->is_of_all)
@@ -102,7 +102,7 @@ static void put_other_names(json_t *object, const struct kind *k)
                                   json_string(k->short_names[i]));
 }
 
-/* Whether a kind before `i` has the same group, and version unless `any_version`. */
+/* Has a kind before `i` the same group (and the same version, unless `any_version`)? */
 static bool is_seen(size_t i, bool any_version)
 {
     for (size_t j = 0; j < i; j++)
@@ -114,7 +114,7 @@ static bool is_seen(size_t i, bool any_version)
 
 /* ---- the old form: a list of groups, and one of resources for each ---- */
 
-static json_t *typed(const char *kind)
+static json_t *list_typed(const char *kind)
 {
     json_t *j = json_object();
 
@@ -177,7 +177,7 @@ static void add_kind(json_t *list, const struct kind *k)
 
 static struct err *reply_resources(struct call *c, const char *group, const char *version)
 {
-    AUTO(json_freep) json_t *list = typed("APIResourceList");
+    AUTO(json_freep) json_t *list = list_typed("APIResourceList");
     json_t *resources = json_array_at(list, "resources");
 
     for (size_t i = 0; i < kinds_count; i++) {
@@ -212,7 +212,7 @@ static struct err *reply_group(struct call *c, const char *group)
 
 #define AGGREGATED(v) "application/json;g=apidiscovery.k8s.io;v=" v ";as=APIGroupDiscoveryList"
 
-/* "v2" or "v2beta1" where the client takes one of them, the better first; NULL: neither. */
+/* "v2" or "v2beta1", the best that the client accepts; NULL: neither. */
 static const char *aggregated_version(const struct call *c)
 {
     static const char *const versions[] = {"v2", "v2beta1"};
@@ -292,7 +292,7 @@ static json_t *group_discovery(const struct kind *of)
     return group;
 }
 
-/* The core group, or all others. */
+/* Answers with the core group, or with all other groups. */
 static void reply_aggregated(struct call *c, const char *version, bool is_core)
 {
     AUTO(json_freep) json_t *list = json_object();
@@ -312,7 +312,7 @@ static void reply_aggregated(struct call *c, const char *version, bool is_core)
     c->x->ops->reply(c->x, &r);
 }
 
-/* ---- the doors ---- */
+/* ---- handlers ---- */
 
 struct err *handle_api(struct call *c)
 {
@@ -340,7 +340,7 @@ struct err *handle_apis(struct call *c)
         reply_aggregated(c, aggregated, false);
         return NULL;
     }
-    list = typed("APIGroupList");
+    list = list_typed("APIGroupList");
     for (size_t i = 0; i < kinds_count; i++)
         if (*kinds[i]->group && !is_seen(i, true))
             json_array_append_new(json_array_at(list, "groups"), group_of(kinds[i]));

@@ -1,11 +1,11 @@
 /*
- * eviction.c - pods/eviction: a deletion that asks the pod's disruption budget first
+ * eviction.c - pods/eviction: a deletion that respects the pod's disruption budget
  *
- * With the annotation mete.dev/requeue: "now" the pod is made again once it is gone, where no
- * controller does that.
+ * With the annotation mete.dev/requeue: "now", Mete creates the pod again after its end, if no
+ * controller does.
  *
- * The budget is counted and the pod marked in one turn, by what is applied: two evictions never
- * take the same room.
+ * One turn of the loop checks the budget and marks the pod, on applied state: two evictions cannot
+ * use the same allowance.
  */
 #include "api/body.h"
 #include "api/handlers.h"
@@ -41,7 +41,7 @@ static struct err *load_pod(const struct call *c, json_t **ret)
     return o ? objects_decode(o, ret) : objects_not_found(c->kind, c->name);
 }
 
-/* Only one that has its place gives it up, and only one that is not going anyway comes back. */
+/* A requeue needs a pod that is bound and is not being deleted. */
 static struct err *check_requeue(const struct call *c, const json_t *pod)
 {
     const char *why = NULL;

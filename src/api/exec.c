@@ -1,14 +1,13 @@
 /*
- * exec.c - pods/exec and pods/attach: the client's connection on one side, the node's stream on the
- * other
+ * exec.c - pods/exec and pods/attach: between the client's connection and the node's stream
  *
- * Kubernetes' remotecommand, in two forms. Over a WebSocket (v5.channel.k8s.io, v4.channel.k8s.io)
- * the first byte of each binary message is its channel: 0 stdin, 1 stdout, 2 stderr, 3 the status,
- * at the end, 4 {"Width":W,"Height":H}, and since v5 255, whose one byte is the channel that ends.
- * Over SPDY each of them is a stream (exec_spdy.c).
+ * Kubernetes' remotecommand has two forms. Over a WebSocket (v5.channel.k8s.io, v4.channel.k8s.io)
+ * the first byte of each binary message is its channel: 0 stdin, 1 stdout, 2 stderr, 3 the final
+ * status, 4 {"Width":W,"Height":H}, and since v5 255, whose one byte names the channel that ends.
+ * Over SPDY each channel is a stream (exec_spdy.c).
  *
- * Neither side runs ahead: the client's connection is not read while its input waits for the node,
- * and the node gets no credit while its output waits for the client.
+ * Flow control: the server does not read from the client while input waits for the node, and gives
+ * the node no credit while output waits for the client.
  */
 #include "api/exec_private.h"
 #include "api/handlers.h"
@@ -18,10 +17,10 @@
 #include "kinds/object/objects.h"
 
 enum {
-    INPUT_HIGH = 128 << 10, /* from there on the client is not read */
+    INPUT_HIGH = 128 << 10, /* above this, do not read from the client */
 };
 
-/* But its connection. */
+/* Frees the session, not its connection. */
 static void exec_session_free(struct exec_session *r)
 {
     exec_spdy_done(&r->streams);
@@ -41,7 +40,7 @@ void exec_session_give_up(struct exec_session *r)
 
 /* ---- to the client ---- */
 
-/* The last message, then the connection ends when it was read. */
+/* Sends the last message; the connection ends after the client has read it. */
 void exec_session_finish(struct exec_session *r, json_t *taken_status)
 {
     AUTO(json_freep) json_t *status = taken_status;
@@ -204,7 +203,7 @@ static void on_client_close(void *arg)
     exec_session_give_up(arg);
 }
 
-/* ---- the beginning ---- */
+/* ---- opening ---- */
 
 struct err *exec_session_begin(struct exec_session *r)
 {
@@ -265,7 +264,7 @@ static struct err *begin_session(struct call *c, const json_t *pod, bool is_atta
     return NULL;
 }
 
-static struct err *handle(struct call *c, bool is_attach)
+static struct err *exec_handle(struct call *c, bool is_attach)
 {
     const struct store_object *o =
         store_get(core_store(c->core), objects_key(c->kind, c->ns, c->name));
@@ -279,10 +278,10 @@ static struct err *handle(struct call *c, bool is_attach)
 
 struct err *handle_pod_exec(struct call *c)
 {
-    return handle(c, false);
+    return exec_handle(c, false);
 }
 
 struct err *handle_pod_attach(struct call *c)
 {
-    return handle(c, true);
+    return exec_handle(c, true);
 }

@@ -1,14 +1,19 @@
-/* What pods/exec and pods/attach are asked, and the Status that they end with. */
+/*
+ * exec_ask.c - parameters and final Status of exec and attach
+ *
+ * The request to the node is made here from the query of pods/exec and pods/attach.
+ */
+
 #include <strings.h>
 
 #include "api/exec_private.h"
 #include "base/mem.h"
 
 enum {
-    SIZE_MAX_BYTES = 256 /* of a resize */
+    SIZE_MAX_BYTES = 256 /* of a resize message */
 };
 
-/* ---- which container ---- */
+/* ---- the container ---- */
 
 static const json_t *find_named(const json_t *list, const char *name)
 {
@@ -86,9 +91,9 @@ static struct err *check_pod(const struct call *c, const json_t *pod, const char
     return NULL;
 }
 
-/* ---- the question ---- */
+/* ---- the request to the node ---- */
 
-/* What changes what is done and is not known is refused by its name. */
+/* Refuses unknown parameters, which might change the meaning of the call. */
 static struct err *check_parameters(const struct call *c)
 {
     static const char *const known[] = {"command", "container", "stdin", "stdout",
@@ -111,7 +116,7 @@ static struct err *put_streams(const struct call *c, bool has_stdin, bool has_te
 {
     bool wants_stdin = query_bool(&c->query, "stdin");
     bool wants_stdout = query_bool(&c->query, "stdout");
-    /* A terminal has one output; Kubernetes, too, passes over stderr then. */
+    /* A terminal has only one output: stderr is ignored, as in Kubernetes. */
     bool wants_stderr = query_bool(&c->query, "stderr") && !has_terminal;
 
     if (!wants_stdin && !wants_stdout && !wants_stderr)
@@ -148,14 +153,14 @@ struct err *exec_make_question(const struct call *c, const json_t *pod, bool is_
     json_put_text(question, "op", is_attach ? "attach" : "exec");
     json_put_text(question, "podUid", json_text_at(pod, "metadata", "uid", NULL));
     json_put_text(question, "container", name);
-    if (is_attach) /* what the container was made with */
+    if (is_attach) /* limited to the streams that the container was created with */
         return put_streams(c, json_bool(container, "stdin", false),
                            json_bool(container, "tty", false), question);
     TRY(put_command(c, question));
     return put_streams(c, true, query_bool(&c->query, "tty"), question);
 }
 
-/* Keys in any case, as Go reads them: the JavaScript client writes "width". */
+/* Finds keys in any case, as Go does: the JavaScript client writes "width". */
 static int64_t find_number(json_t *object, const char *name)
 {
     const char *key;
@@ -184,7 +189,7 @@ bool exec_read_size(struct str text, uint16_t *ret_columns, uint16_t *ret_rows)
     return true;
 }
 
-/* ---- the end ---- */
+/* ---- the final Status ---- */
 
 static json_t *new_status(const char *status)
 {

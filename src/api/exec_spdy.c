@@ -1,18 +1,18 @@
 /*
  * exec_spdy.c - exec and attach over SPDY streams (v4.channel.k8s.io and older)
  *
- * The client opens a stream for each of stdin, stdout and stderr that it asked for, one for the
- * error, and since v3 one for the sizes of a terminal; their header `streamtype` names them. The
- * session begins with the last of them. The error stream ends with the Status; before v4 with its
- * message, and with nothing for success.
+ * The client opens a stream for each of stdin, stdout and stderr that it requested, an error
+ * stream, and since v3 one for terminal sizes; their header `streamtype` names them. The session
+ * begins when all have come. The error stream ends with the Status; before v4 with a message, which
+ * is empty for success.
  */
 #include "api/exec_private.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 
 enum {
-    INPUT_MAX = 64 << 10, /* that comes before the last stream */
-    SIZE_MAX_BYTES = 256, /* of a resize */
+    INPUT_MAX = 64 << 10, /* of stdin before the last stream */
+    SIZE_MAX_BYTES = 256, /* of a resize message */
 };
 
 static const int64_t STREAMS_NS = 30 * NS_PER_SEC;
@@ -110,7 +110,7 @@ static void on_opened(void *arg, uint32_t stream, const struct spdy_header *head
     streams_begin(r);
 }
 
-/* Sizes come as texts one after the other, cut anywhere. */
+/* Terminal sizes come as a sequence of texts, in pieces of any size. */
 static void take_sizes(struct exec_session *r, struct str bytes)
 {
     struct buf *b = &r->streams.sizes;
@@ -153,7 +153,7 @@ static void on_ended(void *arg, uint32_t stream)
         exec_session_input_end(r);
 }
 
-/* Of stdin the end; output that the client does not want any more is dropped. */
+/* A reset of stdin ends it; a reset of an output drops further output. */
 static void on_reset(void *arg, uint32_t stream)
 {
     on_ended(arg, stream);
@@ -175,14 +175,14 @@ static void on_close(void *arg)
     exec_session_give_up(arg);
 }
 
-/* Not all streams came in time. */
+/* The deadline for the streams has passed. */
 static void on_late(void *arg)
 {
     exec_session_finish(arg,
                         exec_failure(408, "the client did not open all of its streams in time"));
 }
 
-/* ---- the beginning ---- */
+/* ---- opening ---- */
 
 void exec_spdy_begin(struct call *c, const struct handshake *h, struct exec_session *r)
 {

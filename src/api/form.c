@@ -1,3 +1,5 @@
+/* form.c - objects, tables and metadata in replies */
+
 #include "api/form.h"
 
 #include <inttypes.h>
@@ -29,7 +31,7 @@ static void add_json(const json_t *json, struct buf *b)
     buf_add_text(b, text);
 }
 
-/* As clients of the form's version know it. New reference. */
+/* The object in the API version of the form. New reference. */
 static json_t *in_version(const struct form *f, const json_t *tree)
 {
     json_t *own;

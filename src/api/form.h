@@ -1,5 +1,4 @@
-/* form.h - how objects are written into replies: as they are stored, as table rows, as metadata
- * only */
+/* form.h - the form of objects in replies: as stored, as table rows, or only metadata */
 #pragma once
 
 #include "api/core.h"
@@ -10,15 +9,15 @@ struct form {
     char include[12]; /* includeObject of a table: None, Metadata, Object */
 };
 
-/* From Accept and includeObject. */
+/* Reads the form from Accept and includeObject. */
 struct err *form_parse(const struct call *c, struct form *ret) MUST_CHECK;
 
-/* One object by itself; `version` is its resourceVersion there (0: its own). */
+/* Adds a single object; `version` replaces its resourceVersion (0: keep). */
 void form_add_object(const struct form *f, struct core *core, const struct store_object *o,
                      int64_t version, struct buf *b);
 void form_add_tree(const struct form *f, struct core *core, const json_t *tree, struct buf *b);
 
-/* What a client that asks for metadata only gets of an object. New reference. */
+/* The PartialObjectMetadata of an object. New reference. */
 json_t *form_metadata(const json_t *tree);
 
 /* The rows of a table for `trees`, as a new array. */

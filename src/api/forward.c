@@ -1,4 +1,4 @@
-/* forward.c - one connection to a port of a pod */
+/* forward.c - a connection to a port of a pod */
 #include "api/forward.h"
 
 #include "api/nodestream.h"
@@ -8,7 +8,7 @@
 struct forward {
     struct forward_options o;
     struct node_stream *stream;
-    struct buf in; /* from the node: less than a record */
+    struct buf in; /* from the node: an incomplete record */
     size_t owed;   /* bytes whose credit waits until the client has taken them */
 };
 
@@ -18,7 +18,7 @@ char *forward_failure(const struct forward_target *t, uint16_t port, const char 
                       t->uid, message);
 }
 
-/* Once the node's stream is gone. */
+/* Ends the forward after the node's stream has gone. */
 static void forward_end(struct forward *f, const char *message)
 {
     struct forward_options o = f->o;

@@ -1,7 +1,7 @@
 /*
- * forward.h - one connection to a port of a pod, over its node's stream (client/records.h)
+ * forward.h - a connection to a port of a pod, over its node's stream (client/records.h)
  *
- * Callbacks come from the node's events, never from inside a call.
+ * Callbacks come from the node's events, never from inside a function of this header.
  */
 #pragma once
 
@@ -21,9 +21,10 @@ struct forward_options {
     const struct forward_target *target;
     uint16_t port;
     void (*on_data)(void *arg, struct str bytes); /* credit it by forward_taken */
-    void (*on_data_end)(void *arg);               /* the pod sends no more */
-    void (*on_drain)(void *arg);                  /* all that was sent is on its way */
-    /* The connection is over, the forward dead: NULL, or why. */
+    void (*on_data_end)(void *arg);               /* the pod has closed its half */
+    void (*on_drain)(void *arg);                  /* all bytes have left to the node */
+    /* The connection has ended, and the forward is dead. `message`: the failure; NULL: orderly
+     * end. */
     void (*on_end)(void *arg, const char *message);
     void *arg;
 };
@@ -34,8 +35,8 @@ void forward_free(struct forward *f); /* accepts NULL; ends the connection */
 void forward_send(struct forward *f, struct str bytes);
 void forward_send_end(struct forward *f);
 size_t forward_backlog(const struct forward *f); /* bytes that wait for the node */
-/* All that was given to on_data was used. */
+/* The client has taken all bytes of on_data. */
 void forward_taken(struct forward *f);
 
-/* "error forwarding port 80 to pod p, uid u: ...", as Kubernetes says it. The caller frees it. */
+/* "error forwarding port 80 to pod p, uid u: ...", in Kubernetes' words. The caller frees it. */
 char *forward_failure(const struct forward_target *t, uint16_t port, const char *message);

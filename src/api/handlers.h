@@ -1,4 +1,4 @@
-/* handlers.h - the functions that rows of routes.c name, by file */
+/* handlers.h - the handlers of the routes in routes.c, by file */
 #pragma once
 
 #include "api/core.h"
@@ -25,11 +25,11 @@ struct err *handle_update(struct call *c);
 struct err *handle_patch(struct call *c);
 struct err *handle_delete(struct call *c);
 struct err *handle_delete_collection(struct call *c);
-/* Deletes what the call names and answers, with `status` where it went well. */
+/* Deletes the call's object and answers, with `status` for success. */
 struct delete_options;
 struct err *delete_with(struct call *c, const struct delete_options *o, int status) MUST_CHECK;
 
-/* reviews.c: for kinds that are questions */
+/* reviews.c: for kinds that are questions (reviews) */
 struct err *handle_question(struct call *c);
 
 /* token_request.c */

@@ -1,16 +1,19 @@
 /*
- * Images of a node: questions that its stream answers in lines of JSON (node/image/image_streams.h)
+ * images.c - the images of a node
  *
- *   GET    /mete.dev/v1/nodes/NODE/images                what is there: any role
- *   POST   /mete.dev/v1/nodes/NODE/images/pull?name=N    role edit anywhere, as a pod could do it
+ * The node answers over its stream, in lines of JSON (node/image/image_streams.h):
+ *
+ *   GET    /mete.dev/v1/nodes/NODE/images                list: any role
+ *   POST   /mete.dev/v1/nodes/NODE/images/pull?name=N    role edit in any namespace
  *   POST   /mete.dev/v1/nodes/NODE/images/import[?name=] administrators; Upgrade: mete-stream
  *   POST   /mete.dev/v1/nodes/NODE/images/gc[?all=true]  administrators
  *   DELETE /mete.dev/v1/nodes/NODE/images?name=N         administrators
  *
  * An import is a connection of frames (client/frames.h), all of stream 1: DATA and END from the
- * client, DATA (the lines) and END {"code","message"} back. Elsewhere the lines are the body; a
- * failure after the first is a last line {"error":TEXT,"code":N}.
+ * client, DATA (the lines) and END {"code","message"} to the client. The other requests return the
+ * lines as the body; a failure after the first line is a last line {"error":TEXT,"code":N}.
  */
+
 #include "api/handlers.h"
 #include "api/nodestream.h"
 #include "base/mem.h"
@@ -18,9 +21,9 @@
 #include "kinds/object/objects.h"
 
 enum {
-    NAME_SEGMENT = 3, /* of /mete.dev/v1/nodes/NODE/images */
+    NAME_SEGMENT = 3, /* index of NODE in /mete.dev/v1/nodes/NODE/images */
     OP_SEGMENT = 5,
-    INPUT_HIGH = 512 << 10, /* from there on the client is not read */
+    INPUT_HIGH = 512 << 10, /* above this, do not read from the client */
     MESSAGE_MAX = 4096
 };
 
@@ -33,7 +36,7 @@ struct reader {
     bool is_begun;
 };
 
-static void begin(struct reader *r)
+static void reader_begin(struct reader *r)
 {
     const struct api_reply head = {.status = 200};
 
@@ -54,7 +57,7 @@ static void on_data(void *arg, struct str bytes)
 {
     struct reader *r = arg;
 
-    begin(r);
+    reader_begin(r);
     r->x->ops->piece(r->x, bytes);
     r->owed += bytes.size;
     if (r->x->ops->backlog(r->x) < API_BACKLOG_MAX / 2)
@@ -66,7 +69,7 @@ static void on_drain(void *arg)
     give_credit(arg);
 }
 
-/* The reason that goes with the node's code. */
+/* The Status reason of the node's code. */
 static const char *reason_of(int code)
 {
     switch (code) {
@@ -100,7 +103,7 @@ static void on_end(void *arg, int code, const char *message)
 
         reply_json(r->x, code, status, NULL);
     } else {
-        begin(r);
+        reader_begin(r);
         if (code >= 300) {
             AUTO(json_freep) json_t *line = json_pack("{s:s, s:i}", "error", message, "code", code);
             AUTO_FREE char *text = json_format(line);
@@ -121,7 +124,7 @@ static void on_close(void *arg)
     free(r);
 }
 
-static struct err *ask(struct call *c, const json_t *question)
+static struct err *images_ask(struct call *c, const json_t *question)
 {
     struct reader *r = mem_alloc(sizeof(*r));
     const struct node_stream_options o = {
@@ -145,7 +148,7 @@ static struct err *ask(struct call *c, const json_t *question)
 struct importer {
     struct channel *channel;
     struct node_stream *stream;
-    struct buf in; /* less than a frame */
+    struct buf in; /* an incomplete frame */
     size_t owed;
     bool is_paused;
 };
@@ -263,7 +266,7 @@ static void on_client_close(void *arg)
     importer_free(m);
 }
 
-static struct err *import(struct call *c, const json_t *question)
+static struct err *images_import(struct call *c, const json_t *question)
 {
     const char *protocol = request_header(&c->x->request, "upgrade");
     const struct upgrade upgrade = {.protocol = "mete-stream", .may_stand_still = true};
@@ -293,11 +296,11 @@ static struct err *import(struct call *c, const json_t *question)
     return NULL;
 }
 
-/* ---- what is asked ---- */
+/* ---- routes ---- */
 
 struct image_route {
     const char *method;
-    const char *word; /* after images/; NULL: nothing */
+    const char *word; /* word after images/; NULL: none */
     const char *op;
     enum authz_images right;
     bool wants_name;
@@ -347,5 +350,6 @@ struct err *handle_node_images(struct call *c)
         json_put_text(question, "name", name);
     if (query_bool(&c->query, "all"))
         json_put_bool(question, "all", true);
-    return text_equal(route->op, "image-import") ? import(c, question) : ask(c, question);
+    return text_equal(route->op, "image-import") ? images_import(c, question)
+                                                 : images_ask(c, question);
 }

@@ -1,7 +1,10 @@
 /*
- * A list is written in pieces as the client takes them, and in turns of bounded work: 100,000 pods
- * are a list of references, never one text. What is small goes as one reply with its length.
+ * list.c - lists of objects
+ *
+ * A list is written in pieces, as fast as the client reads, and in turns of bounded work: 100,000
+ * pods are kept as references, never as one text. A small list is one reply with its length.
  */
+
 #include <inttypes.h>
 
 #include "api/form.h"
@@ -13,11 +16,11 @@
 #include "kinds/object/objects.h"
 
 enum {
-    WHOLE_MAX = 1 << 20, /* up to this size a list is one reply */
+    WHOLE_MAX = 1 << 20, /* a list up to this size is one reply */
     PIECE_SIZE = 64 << 10,
-    LOOKS_A_TURN = 4096, /* labels that are looked at before others get their turn: some 3 ms */
-    FIELD_LOOKS = 4,     /* a field takes as long, */
-    TREE_LOOKS = 64,     /* and a tree */
+    LOOKS_A_TURN = 4096, /* objects checked by labels in a turn: about 3 ms */
+    FIELD_LOOKS = 4,     /* cost of a check by field, in checks by label */
+    TREE_LOOKS = 64,     /* cost of a check by tree */
     ROWS_AT_ONCE = 32,
 };
 
@@ -28,7 +31,7 @@ struct lister {
     struct form form;
     struct selection selection;
     struct store_list list;
-    json_t *view; /* instead of `list` for a computed kind */
+    json_t *view; /* of a computed kind, instead of `list` */
     size_t next;
     size_t n_items;
     size_t limit; /* 0: all */
@@ -36,7 +39,7 @@ struct lister {
     bool has_more;
     bool is_begun;
     bool is_over;
-    bool is_first; /* no item is written yet */
+    bool is_first; /* no item was written yet */
     struct buf b;
 };
 
@@ -81,7 +84,7 @@ static void add_begin(struct lister *l)
     }
 }
 
-/* The metadata comes last: only now it is known whether the list goes on. */
+/* Adds the metadata, at the end: only now the continue token is known. */
 static void add_end(struct lister *l)
 {
     int64_t revision = l->view ? store_revision(core_store(l->core)) : l->list.revision;
@@ -119,8 +122,7 @@ static void count_look(struct lister *l, bool makes_tree, bool has_tree)
     l->looks_left -= looks < l->looks_left ? looks : l->looks_left;
 }
 
-/* The next object that is selected; false at the end of the list, at its limit, and of this turn.
- */
+/* Finds the next selected object. False: the end of the list, of its limit, or of this turn. */
 static bool next_index(struct lister *l, size_t *ret)
 {
     while (l->next < source_count(l)) {
@@ -166,7 +168,7 @@ static void add_rows(struct lister *l, const json_t *trees)
     }
 }
 
-/* A batch of rows: a table is made for many objects at once. False when there was nothing more. */
+/* Adds a batch of rows: tables are made for many objects at once. False: no objects left. */
 static bool add_table_items(struct lister *l)
 {
     AUTO(json_freep) json_t *trees = json_array();
@@ -199,8 +201,8 @@ static bool add_item(struct lister *l)
     return true;
 }
 
-/* Fills the buffer up to `size`. False: this turn is over before. */
-static bool fill(struct lister *l, size_t size)
+/* Fills the buffer up to `size`. False: the turn's work is used up first. */
+static bool lister_fill(struct lister *l, size_t size)
 {
     while (l->b.size < size && !l->is_over) {
         if (add_item(l))
@@ -231,13 +233,13 @@ static void send_piece(struct lister *l)
     buf_clear(&l->b);
 }
 
-static void run(void *arg)
+static void lister_run(void *arg)
 {
     struct lister *l = arg;
 
     l->looks_left = LOOKS_A_TURN;
     for (;;) {
-        bool is_full = fill(l, l->is_begun ? PIECE_SIZE : WHOLE_MAX);
+        bool is_full = lister_fill(l, l->is_begun ? PIECE_SIZE : WHOLE_MAX);
 
         if (l->is_over && !l->is_begun) {
             send_whole(l);
@@ -254,7 +256,7 @@ static void run(void *arg)
             return;
         }
         if (l->x->ops->backlog(l->x) > API_BACKLOG_MAX)
-            return; /* on_drain goes on */
+            return; /* on_drain continues */
     }
 }
 
@@ -265,7 +267,8 @@ static void on_drain(void *arg)
     loop_timer_set(l->timer, 0);
 }
 
-/* Which snapshot: a continued one, an exact one, or the present. */
+/* Reads the snapshot that the client wants: of a continue token, of an exact revision, or the
+ * present. */
 static struct err *parse_snapshot(struct call *c, struct token *ret, bool *ret_is_continued)
 {
     const char *match = query_get(&c->query, "resourceVersionMatch");
@@ -309,7 +312,7 @@ static struct err *open_list(struct call *c, struct lister *l)
     if (from.revision > store_revision(core_store(c->core)))
         return err_new(ERR_BAD_REQUEST, "continue key is not valid");
     l->limit = (size_t)limit;
-    /* With a selector the store cannot know how many will fit. */
+    /* With a selector the store cannot count the matching objects. */
     e = store_list(core_store(c->core), &range, from.ns, from.name,
                    selection_is_all(&l->selection) ? l->limit : 0, from.revision, &l->list);
     if (e && err_code(e) == ERR_EXPIRED && is_continued) {
@@ -351,11 +354,11 @@ struct err *handle_list_or_watch(struct call *c)
         lister_free(l);
         return e;
     }
-    l->timer = loop_timer_new(core_loop(c->core), run, l);
+    l->timer = loop_timer_new(core_loop(c->core), lister_run, l);
     l->x->arg = l;
     l->x->on_close = on_close;
     l->x->on_drain = on_drain;
     add_begin(l);
-    run(l);
+    lister_run(l);
     return NULL;
 }

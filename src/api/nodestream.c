@@ -1,3 +1,5 @@
+/* nodestream.c - connections of nodes and their streams */
+
 #include "api/nodestream.h"
 
 #include <assert.h>
@@ -10,9 +12,9 @@
 #include "client/frames.h"
 
 enum {
-    STREAMS_MAX = 1024,         /* a node */
-    LINK_BACKLOG_MAX = 1 << 20, /* a node that does not read */
-    LINK_DATA_MAX = 1 << 18,    /* from there on data waits in its streams */
+    STREAMS_MAX = 1024,         /* per node */
+    LINK_BACKLOG_MAX = 1 << 20, /* for a node that does not read */
+    LINK_DATA_MAX = 1 << 18,    /* above this, data waits in its stream */
     MESSAGE_MAX = 1024,
     CREDIT_MAX = 1 << 30,
 };
@@ -23,7 +25,7 @@ struct link {
     char *name;
     struct node_stream *streams; /* map by id */
     uint32_t last_id;
-    uint32_t turn; /* the stream that last went on */
+    uint32_t turn; /* the last stream that was resumed */
     struct buf in;
     struct map_handle handle; /* in links->all, by name */
 };
@@ -37,8 +39,8 @@ struct node_stream {
     uint32_t id;
     size_t credit;   /* bytes that the node may still send */
     uint32_t window; /* bytes that we may still send */
-    struct buf out;  /* waits for that */
-    bool is_ended;   /* nothing follows what is in `out`; and: */
+    struct buf out;  /* bytes that wait for the window */
+    bool is_ended;   /* the stream ends after `out` */
     bool is_end_sent;
     void (*on_data)(void *arg, struct str bytes);
     void (*on_drain)(void *arg);
@@ -84,7 +86,7 @@ static void stream_end(struct node_stream *s, int code, const char *message)
     on_end(arg, code, message);
 }
 
-/* After the channel's end. */
+/* Frees the link after its channel's end, and ends its streams. */
 static void link_free(struct link *link, const char *why)
 {
     map_remove(handle, link->links->all, link);
@@ -106,7 +108,7 @@ void node_links_free(struct node_links *l)
 {
     if (!l)
         return;
-    assert(!l->all); /* their connections ended before */
+    assert(!l->all); /* all connections ended before */
     free(l);
 }
 
@@ -143,7 +145,7 @@ static void stream_flush(struct node_stream *s)
     }
 }
 
-/* From the connection's events: goes on with what waits, and tells the user when nothing does. */
+/* From the connection's events: sends waiting bytes, and calls on_drain if none are left. */
 static void stream_resume(struct node_stream *s)
 {
     if (s->out.size == 0)
@@ -194,7 +196,7 @@ static struct err *take_data(struct link *link, const struct frame *f)
     struct node_stream *s = find_stream(link, f->stream);
 
     if (!s)
-        return NULL; /* cancelled, and the node does not know yet */
+        return NULL; /* cancelled; the node does not know yet */
     if (f->payload.size > s->credit)
         return err_new(ERR_BAD_REQUEST, "stream %u: more data than its credit",
                        (unsigned)f->stream);
@@ -242,7 +244,7 @@ static struct err *take_frame(struct link *link, const struct frame *f)
     return err_new(ERR_BAD_REQUEST, "unknown frame");
 }
 
-/* Takes the whole frames at the front of the input. */
+/* Takes the complete frames at the front of the input. */
 static struct err *take_frames(struct link *link)
 {
     size_t used = 0;
@@ -275,7 +277,7 @@ static void on_data(void *arg, struct str bytes)
         link_close(link, "the node does not read");
 }
 
-/* The waiting stream that follows `after` in the circle of numbers. */
+/* Returns the waiting stream with the next number after `after`, cyclically. */
 static struct node_stream *next_waiting(const struct link *link, uint32_t after)
 {
     struct node_stream *found = NULL;
@@ -288,7 +290,7 @@ static struct node_stream *next_waiting(const struct link *link, uint32_t after)
     return found;
 }
 
-/* In turn, so that none is left out; a stream may end while it is told. */
+/* Resumes streams in turn, so that none starves; a callback may end streams. */
 static void on_drain(void *arg)
 {
     struct link *link = arg;
@@ -332,7 +334,7 @@ void node_links_add(struct node_links *l, const char *name, struct exchange *x)
     LOG(INFO, "node stream opened", S("node", name));
 }
 
-/* Odd numbers, each once until they wrap; those in use are passed over. */
+/* Returns the next free odd number; numbers repeat only after a wrap. */
 static uint32_t free_id(struct link *link)
 {
     do {
@@ -389,7 +391,7 @@ void node_stream_cancel(struct node_stream *s)
     stream_free(s);
 }
 
-/* Below /mete.dev/v1/nodes: GET or POST NAME/stream, and what others answer. */
+/* Handles paths below /mete.dev/v1/nodes: NAME/stream here, others by their own handlers. */
 struct err *handle_node_stream(struct call *c)
 {
     const char *upgrade = request_header(&c->x->request, "upgrade");

@@ -1,9 +1,12 @@
 /*
- * /openapi/v2 for kubectl 1.27 and 1.28, which ask it, in protobuf only, whether the server checks
- * fields itself. The document (gnostic's openapi_v2.Document) says just that: for each kind one
- * path whose PATCH has the kind and the parameter fieldValidation. Without definitions kubectl
- * merges by the types that it has built in, as it should.
+ * openapi_v2.c - /openapi/v2 for kubectl 1.27 and 1.28
+ *
+ * These versions read from it, only in protobuf, whether the server validates fields. The document
+ * (gnostic's openapi_v2.Document) has just that: for each kind one path, whose PATCH has the kind
+ * and the parameter fieldValidation. Without definitions kubectl merges by its built-in types, as
+ * it should.
  */
+
 #include "api/handlers.h"
 
 enum wire {
@@ -53,14 +56,14 @@ static void add_text(struct buf *b, unsigned field, const char *text)
     add_bytes(b, field, str_of(text));
 }
 
-/* `inner` becomes a field of `b`, and is empty again. */
+/* Adds `inner` as a field of `b`, and clears `inner`. */
 static void add_message(struct buf *b, unsigned field, struct buf *inner)
 {
     add_bytes(b, field, (struct str){.at = inner->at ? inner->at : "", .size = inner->size});
     buf_clear(inner);
 }
 
-/* The nested messages around a query parameter: parameter, non-body, query. */
+/* Adds a query parameter with its nested messages: parameter, non-body, query. */
 static void add_parameter(struct buf *b, const char *name)
 {
     AUTO(buf_done) struct buf inner = {0};

@@ -1,4 +1,9 @@
-/* pods/log: the node reads, its stream carries, the client's pace decides. */
+/*
+ * podlog.c - pods/log
+ *
+ * The node reads the log and sends it over its stream, at the client's pace.
+ */
+
 #include "api/handlers.h"
 #include "api/nodestream.h"
 #include "base/mem.h"
@@ -14,7 +19,7 @@ struct log_reader {
     bool is_begun;
 };
 
-static void begin(struct log_reader *l)
+static void log_begin(struct log_reader *l)
 {
     const struct api_reply head = {.status = 200, .content_type = "text/plain"};
 
@@ -35,7 +40,7 @@ static void on_data(void *arg, struct str bytes)
 {
     struct log_reader *l = arg;
 
-    begin(l);
+    log_begin(l);
     l->x->ops->piece(l->x, bytes);
     l->owed += bytes.size;
     if (l->x->ops->backlog(l->x) < API_BACKLOG_MAX / 2)
@@ -69,7 +74,7 @@ static void on_end(void *arg, int code, const char *message)
     } else if (code >= 300) {
         l->x->ops->cut(l->x);
     } else {
-        begin(l);
+        log_begin(l);
         l->x->ops->end(l->x);
     }
     free(l);
@@ -83,7 +88,7 @@ static void on_close(void *arg)
     free(l);
 }
 
-/* What restricts or changes the output and is not implemented is refused by its name. */
+/* Refuses parameters that would change the output and are not implemented. */
 static struct err *check_parameters(const struct call *c)
 {
     static const char *const known[] = {
@@ -134,7 +139,7 @@ static struct err *choose_container(const struct call *c, const json_t *pod, con
     return NULL;
 }
 
-/* How often the container was started again: the attempt whose log is meant. */
+/* The container's restart count: the number of its present attempt. */
 static int64_t attempt_of(const json_t *pod, const char *container)
 {
     static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};

@@ -1,9 +1,10 @@
 /*
  * portforward.c - pods/portforward: connections to ports of a pod
  *
- * As kube-apiserver and the kubelet speak it: SPDY streams in pairs, one for data and one for an
- * error, over a WebSocket (kubectl since 1.30) or plain; or a WebSocket with two channels a port
- * (kr8s, the Python and JavaScript clients). The node connects to the pod, as exec's commands run.
+ * The protocols are those of kube-apiserver and kubelet: pairs of SPDY streams for data and error,
+ * plain or inside a WebSocket (kubectl since 1.30); or a WebSocket with two channels a port (kr8s,
+ * the Python and JavaScript clients). The node connects to the port from inside the pod, as exec
+ * runs its commands.
  */
 #include "api/handlers.h"
 #include "api/portforward_private.h"
@@ -36,7 +37,7 @@ static struct err *check_pod(const struct call *c, const json_t *pod)
     return NULL;
 }
 
-/* "ports=80&ports=443" or "ports=80,443"; the kubelet's name is "port". */
+/* Reads "ports=80&ports=443" or "ports=80,443"; the kubelet calls the parameter "port". */
 static struct err *add_ports(const char *list, uint16_t *ports, size_t *n)
 {
     struct str rest = str_of(list);
@@ -66,7 +67,7 @@ static struct err *read_ports(const struct call *c, uint16_t *ports, size_t *ret
     return NULL;
 }
 
-static struct err *begin(struct call *c, const json_t *pod)
+static struct err *portforward_begin(struct call *c, const json_t *pod)
 {
     static const char *const channels[] = {"v4.channel.k8s.io", NULL};
     static const char *const spdy[] = {"portforward.k8s.io", NULL};
@@ -107,5 +108,5 @@ struct err *handle_pod_portforward(struct call *c)
     if (!o)
         return objects_not_found(c->kind, c->name);
     pod = core_tree(c->core, o);
-    return begin(c, pod);
+    return portforward_begin(c, pod);
 }

@@ -1,9 +1,9 @@
 /*
  * portforward_socket.c - ports of a pod over a WebSocket with channels (v4.channel.k8s.io)
  *
- * The port number i has channel 2i for its data and 2i + 1 for an error; both begin with the number
- * of the port, u16 little endian. There is one connection a port, and no half of it can be ended:
- * when the pod ends its own, the connection is over. When all are, so is the WebSocket.
+ * Port i of the list has channel 2i for data and 2i + 1 for an error; both begin with the port's
+ * number, u16 little endian. Each port has one connection, without half-close: when the pod ends
+ * its half, the connection ends. The WebSocket ends with the last connection.
  */
 #include "api/portforward_private.h"
 #include "base/mem.h"
@@ -12,8 +12,8 @@ struct port_sockets;
 
 struct port_socket {
     struct port_sockets *all;
-    struct forward *forward; /* NULL: over */
-    unsigned channel;        /* of its data */
+    struct forward *forward; /* NULL: ended */
+    unsigned channel;        /* channel of the data */
 };
 
 struct port_sockets {
@@ -40,7 +40,7 @@ static void sockets_finish_if_over(struct port_sockets *s)
     sockets_free(s);
 }
 
-/* The client is not read while too much waits for the node. */
+/* Stops reading from the client while too much waits for the node. */
 static void sockets_pace(struct port_sockets *s)
 {
     size_t waiting = 0;
@@ -77,7 +77,7 @@ static void on_pod_end(void *arg, const char *message)
     sockets_finish_if_over(p->all);
 }
 
-/* The client cannot end its half by itself: with the pod's the whole is over. */
+/* The protocol has no half-close: the connection ends with the pod's half. */
 static void on_pod_data_end(void *arg)
 {
     struct port_socket *p = arg;
@@ -114,7 +114,7 @@ static void on_close(void *arg)
     sockets_free(s);
 }
 
-/* ---- the beginning ---- */
+/* ---- opening ---- */
 
 static void port_begin(struct port_sockets *s, size_t i, uint16_t port)
 {

@@ -1,10 +1,10 @@
 /*
  * portforward_spdy.c - ports of a pod over SPDY streams (portforward.k8s.io)
  *
- * A connection is a pair of streams with the same header `requestid`: of `streamtype` "error",
- * which the client opens first and ends at once, and "data". Both name the `port`. Old clients have
- * no requestid: the data stream is then the one that follows its error stream. The error stream
- * ends with nothing in it where all went well.
+ * A connection is a pair of streams with the same header `requestid`: one of `streamtype` "error",
+ * which the client opens first and ends at once, and one of "data". Both name the `port`. Old
+ * clients send no requestid: the data stream then follows its error stream. After success the error
+ * stream ends empty.
  */
 #include <stdio.h>
 
@@ -18,11 +18,11 @@ enum {
     ID_MAX = 64
 };
 
-static const int64_t PAIR_NS = 30 * NS_PER_SEC; /* for the second stream to come */
+static const int64_t PAIR_NS = 30 * NS_PER_SEC; /* deadline for the second stream */
 
 struct port_session;
 
-/* A pair of streams; 0: not there yet. */
+/* A pair of streams; 0: not opened yet. */
 struct port_pair {
     struct port_pair *prev;
     struct port_pair *next;
@@ -31,9 +31,9 @@ struct port_pair {
     uint16_t port;
     uint32_t error;
     uint32_t data;
-    bool is_data_ended; /* by the client, before there was a forward */
+    bool is_data_ended; /* the client ended it before the forward began */
     struct forward *forward;
-    struct loop_timer *timer; /* NULL: the pair is whole */
+    struct loop_timer *timer; /* NULL: the pair is complete */
 };
 
 struct port_session {
@@ -54,7 +54,7 @@ static void pair_free(struct port_pair *p)
     free(p);
 }
 
-/* Ends both streams, the error stream with `message`; NULL: all went well. */
+/* Ends both streams, the error stream with `message`; NULL: success. */
 static void pair_end(struct port_pair *p, const char *message)
 {
     struct spdy *spdy = p->session->spdy;
@@ -97,7 +97,7 @@ static struct port_pair *pair_find_id(struct port_session *s, const char *id)
     return NULL;
 }
 
-/* The client is not read while too much waits for the node. */
+/* Stops reading from the client while too much waits for the node. */
 static void session_pace(struct port_session *s)
 {
     struct port_pair *p = NULL;
@@ -196,14 +196,14 @@ static struct port_pair *pair_new(struct port_session *s, const char *id, uint16
     return p;
 }
 
-/* What a stream says of itself. */
+/* The headers of a stream. */
 struct port_stream {
     bool is_data;
     uint16_t port;
     char id[ID_MAX];
 };
 
-/* False for what belongs to no connection. */
+/* Reads a stream's headers. False: the stream belongs to no connection. */
 static bool read_stream(uint32_t stream, const struct spdy_header *headers, size_t n,
                         struct port_stream *ret)
 {
@@ -261,7 +261,7 @@ static void on_data(void *arg, uint32_t stream, struct str bytes)
 
     if (!p || p->data != stream)
         return;
-    if (!p->forward) { /* before its error stream: clients wait for its reply */
+    if (!p->forward) { /* the reply must precede the error stream's: clients wait for it */
         on_alone(p);
         return;
     }
@@ -280,7 +280,7 @@ static void on_ended(void *arg, uint32_t stream)
         forward_send_end(p->forward);
 }
 
-/* The client wants no more of the connection; an error stream that it drops ends nothing. */
+/* A reset of the data stream ends the connection; a reset of the error stream does not. */
 static void on_reset(void *arg, uint32_t stream)
 {
     struct port_session *s = arg;
@@ -314,7 +314,7 @@ static void on_close(void *arg)
     session_free(arg);
 }
 
-/* ---- the beginning ---- */
+/* ---- opening ---- */
 
 void portforward_begin_spdy(struct call *c, const struct handshake *h,
                             struct forward_target *target)

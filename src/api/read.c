@@ -1,4 +1,9 @@
-/* Reading one object, and what reads have in common. */
+/*
+ * read.c - reads of one object, and the versions of reads
+ *
+ * The resourceVersion parameters of version.h are here, too.
+ */
+
 #include <inttypes.h>
 
 #include "api/form.h"

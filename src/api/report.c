@@ -1,4 +1,4 @@
-/* report.c - reports: who may read what, and an answer that comes later */
+/* report.c - reports: the namespaces that a caller may read, and answers that come later */
 #include "api/handlers.h"
 #include "api/routes.h"
 #include "base/mem.h"
@@ -29,7 +29,7 @@ static void on_close(void *arg)
     free(r);
 }
 
-/* The namespaces of whose jobs `who` may read; NULL: of all. */
+/* Lists the namespaces whose jobs the caller may read; NULL: all. */
 static struct err *find_namespaces(const struct call *c, json_t **ret)
 {
     AUTO(json_freep) json_t *list = NULL;
@@ -89,7 +89,7 @@ struct err *handle_report(struct call *c)
     return NULL;
 }
 
-/* POST /mete.dev/v1/nodes/NAME/stats: what a node says of itself. */
+/* POST /mete.dev/v1/nodes/NAME/stats: a node's samples. */
 struct err *handle_node_stats(struct call *c)
 {
     AUTO(json_freep) json_t *stats = NULL;

@@ -1,14 +1,14 @@
 /*
- * reviews.c - questions that are answered and forgotten: who am I, may I, may they
+ * reviews.c - review kinds, answered but not stored: who am I, may I, may a user
  *
- * Whether somebody may is found by the very function that decides it when they try.
+ * The answers come from the same functions that authorize requests.
  */
 #include "access/account_token.h"
 #include "api/body.h"
 #include "api/handlers.h"
 #include "base/mem.h"
 
-/* ---- who ---- */
+/* ---- authentication ---- */
 
 static json_t *format_groups(const struct identity *who)
 {
@@ -36,7 +36,7 @@ static struct err *answer_whoami(struct call *c, json_t *review)
     return NULL;
 }
 
-/* Whether the token is somebody's for this audience: said in the status, or why not. */
+/* Verifies the token for this audience; puts the user or the failure into the status. */
 static void try_audience(struct call *c, const char *token, const char *audience, json_t *status)
 {
     struct identity who = {0};
@@ -51,7 +51,7 @@ static void try_audience(struct call *c, const char *token, const char *audience
     (void)json_array_append_new(json_array_at(status, "audiences"), json_string(audience));
 }
 
-/* A wrong token is an answer, not an error. */
+/* Answers a TokenReview; an invalid token is an answer, not an error. */
 static struct err *answer_token(struct call *c, json_t *review)
 {
     const json_t *audiences = json_at(review, "spec", "audiences", NULL);
@@ -70,9 +70,9 @@ static struct err *answer_token(struct call *c, json_t *review)
     return NULL;
 }
 
-/* ---- may ---- */
+/* ---- authorization ---- */
 
-/* "" and "*" as everything there is: only who may everything may that. */
+/* "" and "*" mean all resources, which only administrators may access. */
 static bool is_all(const char *text)
 {
     return text_equal(text, "*");
@@ -117,7 +117,7 @@ static struct err *check_resource(const struct call *c, const struct identity *w
     return authz_check(core_store(c->core), who, &a);
 }
 
-/* What is no resource is open to everybody who is somebody, and can only be read. */
+/* All authenticated callers may read paths that are not resources; no caller may write them. */
 static struct err *check_path(const struct identity *who, const json_t *asked)
 {
     const char *verb = json_text(asked, "verb");

@@ -1,3 +1,5 @@
+/* routes.c - the table of routes, and paths to resources */
+
 #include "api/routes.h"
 
 #include "api/handlers.h"
@@ -96,7 +98,7 @@ struct err *not_found_path(void)
     return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
 }
 
-/* The path of a resource; the words that client libraries know come first. */
+/* The error for an unknown resource; it begins with the words that client libraries know. */
 static struct err *not_served(const char *group, const char *version, const char *plural)
 {
     const struct kind *other = kind_find(group, plural);
@@ -118,7 +120,7 @@ static bool segment_is(const struct request_target *t, size_t i, const char *tex
     return i < t->n && text_equal(t->segments[i], text);
 }
 
-/* Where what follows the group and version begins; 0: no path of a resource. */
+/* The index of the segment after group and version; 0: not a path of a resource. */
 static size_t resource_begin(const struct request_target *t, const char **ret_group,
                              const char **ret_version)
 {
@@ -135,8 +137,8 @@ static size_t resource_begin(const struct request_target *t, const char **ret_gr
     return 0;
 }
 
-/* Splits namespaces/NS/PLURAL/NAME/SUB, and namespaces/NAME/status, which are told apart by the
- * third word only. */
+/* Splits namespaces/NS/PLURAL/NAME/SUB, and namespaces/NAME/status, which differ only in the third
+ * word. */
 static struct err *match_resource(const struct request_target *t, size_t i, const char *group,
                                   const char *version, struct route_match *ret)
 {
@@ -198,7 +200,7 @@ static bool fits(const struct route *r, const struct request_target *t, const st
     return resource_fits(r, m);
 }
 
-/* A path of its own, also where it looks like a resource's. */
+/* Is it a ROUTE_PATH? Some look like a resource's path. */
 static bool is_whole_path(const struct request_target *t)
 {
     for (size_t i = 0; i < routes_count; i++) {

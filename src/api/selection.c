@@ -1,16 +1,16 @@
+/* selection.c - label and field selectors over stored texts */
+
 #include "api/selection.h"
 
 #include "base/json_pool.h"
 #include "base/mem.h"
 
-/*
- * What a selector looks at: the stored text, and where that does not do, the tree, which is made
- * when it is first needed.
- */
+/* The object that a selector checks: by its stored text, and if that is not enough, by its tree,
+ * which is made at the first need. */
 struct subject {
     const struct selection *selection;
     struct core *core;
-    const struct store_object *object; /* NULL: only a tree */
+    const struct store_object *object; /* NULL: there is only a tree */
     json_t **tree;
     char *scratch; /* SELECTABLE_SIZE bytes */
 };
@@ -86,7 +86,8 @@ static const json_t *subject_tree(const struct subject *s)
     return *s->tree;
 }
 
-/* True where the stored text says what the label is; NULL: the object has none. */
+/* Reads a label from the stored text; NULL: the object has no such label. False: the tree is
+ * needed. */
 static bool peek_label(const struct subject *s, const char *key, const char **ret)
 {
     enum json_peeked found;
@@ -145,9 +146,8 @@ static bool labels_match(const struct subject *s)
     return !labels || selector_matches(labels, get_label, s);
 }
 
-/*
- * Labels stand at the beginning of a text and most fields at its end; a name needs no text at all.
- */
+/* Checks the cheapest first: a name needs no text, labels are near the start of a text, most fields
+ * near its end. */
 static bool matches(const struct subject *s)
 {
     if (s->selection->has_name)

@@ -20,11 +20,11 @@ struct session_conn {
     struct websocket *socket; /* NULL: plain SPDY */
     struct spdy *spdy;        /* NULL: channels */
     struct loop_timer *timer; /* pings, then the end */
-    struct err *failed;       /* of the session inside the WebSocket */
-    bool is_held;             /* not read: by its user; or because: */
-    bool is_behind;           /* the client does not read */
+    struct err *failed;       /* failure of the SPDY session inside the WebSocket */
+    bool is_held;             /* the user paused reading */
+    bool is_behind;           /* paused because the client does not read */
     bool is_paused;
-    bool is_finishing; /* its user is gone */
+    bool is_finishing; /* the user has finished */
 };
 
 /* ---- the handshake ---- */
@@ -38,7 +38,7 @@ static const char *choose(const struct api_request *r, const char *header,
     return NULL;
 }
 
-static char *join(const char *const *words)
+static char *words_join(const char *const *words)
 {
     struct buf b = {0};
 
@@ -51,7 +51,7 @@ static struct err *read_websocket(const struct call *c, const struct session_pro
                                   struct handshake *h)
 {
     const struct api_request *r = &c->x->request;
-    AUTO_FREE char *words = join(p->channels);
+    AUTO_FREE char *words = words_join(p->channels);
 
     TRY(handshake_accept(r, h->accept));
     h->is_websocket = true;
@@ -71,7 +71,7 @@ static struct err *read_spdy(const struct call *c, const struct session_protocol
                              struct handshake *h)
 {
     const struct api_request *r = &c->x->request;
-    AUTO_FREE char *words = join(p->spdy);
+    AUTO_FREE char *words = words_join(p->spdy);
 
     h->is_spdy = true;
     h->protocol = choose(r, "x-stream-protocol-version", p->spdy);
@@ -105,7 +105,7 @@ struct err *session_read_handshake(const struct call *c, const struct session_pr
     return NULL;
 }
 
-/* ---- its end ---- */
+/* ---- the end ---- */
 
 void session_conn_free(struct session_conn *s)
 {
@@ -116,7 +116,7 @@ void session_conn_free(struct session_conn *s)
     free(s);
 }
 
-/* The connection is gone, or given back. */
+/* The connection has gone, or was finished. */
 static void conn_gone(struct session_conn *s)
 {
     if (s->is_finishing)
@@ -137,7 +137,7 @@ static void conn_say_goodbye(struct session_conn *s)
 void session_conn_finish(struct session_conn *s)
 {
     s->is_finishing = true;
-    if (s->spdy) { /* a client drops what follows a GOAWAY: it closes first */
+    if (s->spdy) { /* a client drops frames after a GOAWAY: let it close first */
         session_conn_pause(s, false);
         loop_timer_set(s->timer, FINISH_NS);
         return;
@@ -236,7 +236,7 @@ static void on_data(void *arg, uint32_t stream, struct str bytes)
 {
     struct session_conn *s = arg;
 
-    spdy_taken(s->spdy, stream, bytes.size); /* what waits holds back the connection as a whole */
+    spdy_taken(s->spdy, stream, bytes.size); /* backlogs pause the whole connection instead */
     if (!s->is_finishing)
         s->o.data(s->o.arg, stream, bytes);
 }
@@ -299,7 +299,7 @@ bool session_conn_is_full(const struct session_conn *s)
     return s->channel->ops->backlog(s->channel) >= API_BACKLOG_MAX / 2;
 }
 
-/* ---- its beginning ---- */
+/* ---- opening ---- */
 
 static const char *answer_headers(struct call *c, const struct handshake *h)
 {

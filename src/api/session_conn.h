@@ -1,11 +1,12 @@
 /*
- * session_conn.h - the client's connection of exec, attach and port-forward, in three forms:
+ * session_conn.h - the client's connection of exec, attach and port-forward
  *
- * WebSocket with channels: the first byte of each binary message is its channel. Plain SPDY/3.1:
- * streams. SPDY/3.1 inside binary messages of a WebSocket ("SPDY/3.1+..."), as kubectl since 1.30
- * forwards ports.
+ * The connection has one of three forms. A WebSocket with channels: the first byte of each binary
+ * message is its channel. Plain SPDY/3.1: each channel is a stream. SPDY/3.1 inside binary messages
+ * of a WebSocket ("SPDY/3.1+..."): kubectl since 1.30 forwards ports this way.
  *
- * Pings keep what lies between alive. A client that does not read is not read either.
+ * Pings keep proxies from closing the connection. While a client does not read, the server does not
+ * read from it.
  */
 #pragma once
 
@@ -15,28 +16,29 @@
 
 struct handshake {
     char accept[WEBSOCKET_ACCEPT_SIZE];
-    const char *protocol; /* that was chosen; NULL: the client named none */
+    const char *protocol; /* the chosen protocol; NULL: the client named none */
     bool is_websocket;
-    bool is_spdy; /* with is_websocket: inside it */
+    bool is_spdy; /* with is_websocket: SPDY inside the WebSocket */
 };
 
-/* What a subresource speaks, lists by preference, each NULL-terminated. */
+/* The protocols of a subresource, by preference; each list is NULL-terminated. */
 struct session_protocols {
     const char *const *channels; /* over WebSocket */
     const char *const *spdy;
-    const char *tunnel;     /* SPDY over WebSocket; NULL: not spoken */
-    bool is_unnamed_socket; /* a WebSocket that names none has channels */
-    bool is_unnamed_spdy;   /* SPDY that names none is spoken, too */
+    const char *tunnel;     /* SPDY over WebSocket; NULL: not supported */
+    bool is_unnamed_socket; /* a WebSocket without a protocol has channels */
+    bool is_unnamed_spdy;   /* SPDY without a protocol is accepted */
 };
 
-/* ERR_BAD_REQUEST, ERR_FORBIDDEN (as Kubernetes has it for SPDY) for all that is not spoken, saying
- * what is. */
+/* Reads the client's choice. ERR_BAD_REQUEST, or ERR_FORBIDDEN for SPDY as in Kubernetes: not
+ * supported; the message names the supported protocols. */
 struct err *session_read_handshake(const struct call *c, const struct session_protocols *p,
                                    struct handshake *ret) MUST_CHECK;
 
 struct session_conn;
 
-/* Callbacks of the streams as in client/spdy.h. None of them comes after session_conn_finish. */
+/* The callbacks of streams are those of client/spdy.h. No callback comes after
+ * session_conn_finish. */
 struct session_conn_options {
     void (*message)(void *arg, unsigned channel, struct str bytes);
     void (*opened)(void *arg, uint32_t stream, const struct spdy_header *headers, size_t n);
@@ -44,23 +46,23 @@ struct session_conn_options {
     void (*ended)(void *arg, uint32_t stream);
     void (*reset)(void *arg, uint32_t stream);
     void (*drained)(void *arg, uint32_t stream);
-    void (*on_drain)(void *arg); /* the client has taken what was written */
-    void (*on_close)(void *arg); /* it is gone: to be freed now */
+    void (*on_drain)(void *arg); /* the client has taken all written bytes */
+    void (*on_close)(void *arg); /* the client has gone: free the session_conn now */
     void *arg;
 };
 
-/* Answers the request: the connection is the session's. */
+/* Answers the request; the session then owns the connection. */
 struct session_conn *session_conn_new(struct call *c, const struct handshake *h,
                                       const struct session_conn_options *o);
-void session_conn_free(struct session_conn *s); /* in on_close alone */
+void session_conn_free(struct session_conn *s); /* only in on_close */
 
-/* Says good-bye, ends the connection once all of it was read, and frees it by itself. Streams are
- * ended before. Not from `message`. */
+/* Sends the end of the protocol, closes the connection after the client has read everything, and
+ * frees itself. The caller ends streams before. Must not be called from `message`. */
 void session_conn_finish(struct session_conn *s);
 
 void session_conn_send(struct session_conn *s, unsigned channel, struct str bytes);
 struct spdy *session_conn_spdy(const struct session_conn *s); /* NULL: channels */
-/* While paused the client is not read; its end shows all the same. */
+/* A paused connection does not read, but still notices the client's end. */
 void session_conn_pause(struct session_conn *s, bool is_paused);
-/* The client does not keep up: no credit for what comes now. */
+/* Does the client read too slowly? Then give no credit for further output. */
 bool session_conn_is_full(const struct session_conn *s);

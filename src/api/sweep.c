@@ -1,5 +1,10 @@
-/* deletecollection: every object that is selected, in turns of bounded work; answered when the last
- * one is durable. */
+/*
+ * sweep.c - deletecollection
+ *
+ * Deletes all selected objects in turns of bounded work, and answers when the last deletion is
+ * durable.
+ */
+
 #include "api/body.h"
 #include "api/handlers.h"
 #include "api/selection.h"
@@ -11,7 +16,7 @@ enum {
 
 struct sweep {
     struct core *core;
-    struct exchange *x; /* NULL: the client is gone, nothing more is begun */
+    struct exchange *x; /* NULL: the client has gone; delete no more */
     struct selection selection;
     struct store_list list;
     size_t next;
@@ -21,7 +26,7 @@ struct sweep {
     struct delete_options options;
     char *user;
     char *propagation;
-    struct err *failed; /* the first that was not deleted */
+    struct err *failed; /* error of the first failed deletion */
 };
 
 static void sweep_free(struct sweep *s)
@@ -46,7 +51,7 @@ static void on_close(void *arg)
         sweep_free(s);
 }
 
-static void finish(struct sweep *s)
+static void sweep_finish(struct sweep *s)
 {
     const struct status_about about = {.kind = s->request.kind};
 
@@ -69,10 +74,10 @@ static void on_durable(void *arg, const struct err *e, int64_t revision)
         s->failed = err_new(err_code(e), "%s", err_message(e));
     s->outstanding--;
     if (s->outstanding == 0 && s->next == s->list.n)
-        finish(s);
+        sweep_finish(s);
 }
 
-/* What is gone already, or changed hands meanwhile, is not an error of a sweep. */
+/* Deletes an object. An object that has gone, or was replaced meanwhile, is not an error. */
 static void delete_one(struct sweep *s, const struct store_object *o)
 {
     AUTO(json_freep) json_t *object = NULL;
@@ -91,7 +96,7 @@ static void delete_one(struct sweep *s, const struct store_object *o)
         s->failed = e;
 }
 
-static void run(void *arg)
+static void sweep_run(void *arg)
 {
     struct sweep *s = arg;
 
@@ -104,7 +109,7 @@ static void run(void *arg)
     if (s->next < s->list.n)
         loop_timer_set(s->turn, 0);
     else if (s->outstanding == 0)
-        finish(s);
+        sweep_finish(s);
 }
 
 static struct err *open_sweep(struct call *c, struct sweep *s, bool *ret_is_known)
@@ -142,10 +147,10 @@ struct err *handle_delete_collection(struct call *c)
         sweep_free(s);
         return e;
     }
-    s->turn = loop_timer_new(core_loop(c->core), run, s);
+    s->turn = loop_timer_new(core_loop(c->core), sweep_run, s);
     s->x->arg = s;
     s->x->on_close = on_close;
     s->x->on_drain = NULL;
-    run(s);
+    sweep_run(s);
     return NULL;
 }

@@ -1,3 +1,5 @@
+/* target.c - decoding of paths and queries */
+
 #include "api/target.h"
 
 #include "base/num.h"
@@ -13,8 +15,8 @@ static int hex_value(char c)
     return -1;
 }
 
-/* Percent-decoded text; in a query '+' is a space. */
-static struct err *decode(struct arena *a, struct str text, bool is_query, const char **ret)
+/* Decodes percent-encoded text; in a query '+' is a space. */
+static struct err *target_decode(struct arena *a, struct str text, bool is_query, const char **ret)
 {
     char *out = arena_strndup(a, text.at, text.size);
     size_t n = 0;
@@ -68,7 +70,7 @@ struct err *target_parse(struct arena *a, const char *path, struct request_targe
         if (target.n == TARGET_SEGMENTS_MAX)
             return err_new(ERR_BAD_REQUEST, "path has more than %d segments",
                            (int)TARGET_SEGMENTS_MAX);
-        TRY(decode(a, segment, false, &target.segments[target.n]));
+        TRY(target_decode(a, segment, false, &target.segments[target.n]));
         TRY(check_segment(target.segments[target.n]));
         target.n++;
     }
@@ -92,8 +94,8 @@ struct err *query_parse(struct arena *a, const char *text, struct query *ret)
             return err_new(ERR_BAD_REQUEST, "more than %d query parameters", (int)QUERY_PAIRS_MAX);
         if (!value.at)
             value = STR("");
-        TRY(decode(a, key, true, &pair->key));
-        TRY(decode(a, value, true, &pair->value));
+        TRY(target_decode(a, key, true, &pair->key));
+        TRY(target_decode(a, value, true, &pair->value));
         query.n++;
     }
     *ret = query;

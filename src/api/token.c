@@ -1,3 +1,5 @@
+/* token.c - continue tokens as base64url of JSON */
+
 #include "api/token.h"
 
 #include "base/json.h"
@@ -9,7 +11,7 @@ enum {
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static char *base64url(struct str bytes)
+static char *base64url_encode(struct str bytes)
 {
     AUTO(buf_done) struct buf b = {0};
     unsigned bits = 0;
@@ -57,7 +59,7 @@ char *token_format(const struct token *t)
     json_put_text(json, "ns", t->ns);
     json_put_text(json, "name", t->name);
     text = json_format(json);
-    return base64url(str_of(text));
+    return base64url_encode(str_of(text));
 }
 
 struct err *token_parse(struct arena *a, const char *text, struct token *ret)

@@ -1,4 +1,4 @@
-/* token.h - continue tokens: where a list goes on, and of which snapshot. Opaque to clients. */
+/* token.h - continue tokens of lists: snapshot and position. Opaque to clients */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 struct token {
     int64_t revision;
-    const char *ns; /* after this object */
+    const char *ns; /* the list continues after this object */
     const char *name;
 };
 

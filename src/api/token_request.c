@@ -1,5 +1,9 @@
-/* serviceaccounts/token: a TokenRequest is answered with a token, bound to a pod where it says so.
+/*
+ * token_request.c - serviceaccounts/token
+ *
+ * Answers a TokenRequest with a token, bound to a pod if requested.
  */
+
 #include "access/account_token.h"
 #include "api/body.h"
 #include "api/handlers.h"
@@ -21,7 +25,7 @@ static struct err *get_object(const struct call *c, const char *resource, const 
     return o ? objects_decode(o, ret) : objects_not_found(k, name);
 }
 
-/* Fills `claims` with the pod that the token is to be bound to. */
+/* Fills `claims` with the pod to bind the token to. */
 static struct err *take_pod(const struct call *c, const json_t *ref, struct account_claims *claims,
                             json_t **ret_pod)
 {

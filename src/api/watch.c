@@ -1,11 +1,11 @@
 /*
- * watch.c - a watch: the objects that are there (when no revision is named), then every change
+ * watch.c - a watch: the present objects (if the client names no revision), then each change
  *
- * Bytes of objects are copied as they are stored; an object is decoded only for a selector or a
- * table. A watch whose client is slow lets go of the store. Once the client has taken what is
- * written, the watch goes on from the last revision that it sent, or ends with 410 where that
- * revision was compacted meanwhile. Cutting the slow client off instead would not help: a client
- * that two large events are too much for would meet them again at each attempt.
+ * Objects are sent as stored; only selectors and tables decode them. The watch of a slow client
+ * closes its watch of the store. When the client has read all written bytes, the watch continues
+ * from the last revision sent, or ends with 410 if that revision was compacted meanwhile. Cutting
+ * off the slow client would not help: if two large events are too much for the client, it would get
+ * them again at each attempt.
  */
 #include <inttypes.h>
 
@@ -20,7 +20,7 @@
 
 enum {
     TREES_A_TURN = 256,
-    TIMEOUT_DEFAULT_S = 1800, /* and up to as much again, so that not all come back at once */
+    TIMEOUT_DEFAULT_S = 1800, /* and up to as much again, so that watches end at different times */
     TIMEOUT_MAX_S = 24 * 3600,
 };
 
@@ -37,13 +37,13 @@ struct watcher {
     struct loop_timer *turn;
     struct loop_timer *timeout;
     struct loop_timer *bookmark;
-    struct store_watch *watch; /* NULL while what was written before is on its way */
-    int64_t revision;          /* everything up to it was told */
-    int64_t told;              /* the client knows that */
+    struct store_watch *watch; /* NULL: waits for the client to read */
+    int64_t revision;          /* all changes up to it were sent */
+    int64_t told;              /* revision that the client knows */
     bool has_initial;
     bool wants_bookmarks;
     bool wants_initial_end;
-    bool has_columns; /* a table's columns were sent */
+    bool has_columns; /* the columns of the table were sent */
 };
 
 static void watcher_free(struct watcher *w)
@@ -76,7 +76,7 @@ static void send(struct watcher *w, const struct buf *b)
     watch_stream_flush(w->stream);
 }
 
-/* After the first event a table's columns are known: Kubernetes leaves them out, so do we. */
+/* Only the first event has the table's columns, as in Kubernetes. */
 static void add_table_event(struct watcher *w, const struct store_object *o, int64_t version,
                             struct buf *b)
 {
@@ -92,7 +92,7 @@ static void add_table_event(struct watcher *w, const struct store_object *o, int
         return;
     }
     e = json_parse((struct str){.at = text.at, .size = text.size}, &table);
-    err_free(e); /* our own text */
+    err_free(e); /* our own stored text */
     json_put(table, "columnDefinitions", json_null());
     shorter = json_format(table);
     buf_add_text(b, shorter);
@@ -130,7 +130,7 @@ static void send_bookmark(struct watcher *w, bool is_initial_end)
     w->told = w->revision;
 }
 
-/* The revision is gone: the client lists anew. */
+/* The revision was compacted: the client has to list again. */
 static void send_error(struct watcher *w, const struct err *e)
 {
     AUTO(json_freep) json_t *status = status_of_error(e, NULL);
@@ -141,8 +141,8 @@ static void send_error(struct watcher *w, const struct err *e)
     send(w, &b);
 }
 
-/* What a change means to this watcher; NULL: nothing. A change of labels may bring an object in or
- * take it out. */
+/* The event that a change is for this watcher; NULL: none. A change of labels may add an object to
+ * the watch or remove it. */
 static const char *event_type(const struct watcher *w, const struct store_change *change)
 {
     bool is_all = selection_is_all(&w->selection);
@@ -166,10 +166,10 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     const char *type;
     bool is_leaving;
 
-    /* Between two revisions only: the changes of one are told whole or not at all. */
+    /* Pause only between two revisions: all changes of a revision are sent together. */
     if (change && revision > w->revision && watch_stream_is_full(w->stream)) {
         store_watch_free(TAKE(w->watch));
-        return; /* on_drain goes on */
+        return; /* on_drain continues */
     }
     w->revision = revision;
     if (!change)
@@ -183,8 +183,8 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     w->told = change->revision;
 }
 
-/* Every change after `revision`. Ends the watcher where that is not to be had. */
-static void follow(struct watcher *w, int64_t revision)
+/* Watches the store after `revision`; ends the watcher if the store no longer has these changes. */
+static void watcher_follow(struct watcher *w, int64_t revision)
 {
     const struct kind *kept = kind_kept(w->form.kind);
     const struct store_range range = {.group = kept->group, .resource = kept->plural, .ns = w->ns};
@@ -210,7 +210,7 @@ static void go_live(struct watcher *w, int64_t revision)
     w->revision = revision;
     if (w->wants_initial_end)
         send_bookmark(w, true);
-    follow(w, revision);
+    watcher_follow(w, revision);
 }
 
 static void add_initial(struct watcher *w, const struct store_object *o)
@@ -221,7 +221,7 @@ static void add_initial(struct watcher *w, const struct store_object *o)
     watch_stream_add(w->stream, (struct str){.at = b.at, .size = b.size});
 }
 
-/* One turn over the objects that were there at the beginning. */
+/* Sends initial objects for one turn. */
 static void run_initial(void *arg)
 {
     struct watcher *w = arg;
@@ -234,7 +234,7 @@ static void run_initial(void *arg)
         if (selection_is_all(&w->selection) || selection_matches(&w->selection, w->core, o, NULL))
             add_initial(w, o);
         if (watch_stream_is_full(w->stream))
-            return; /* on_drain goes on */
+            return; /* on_drain continues */
     }
     watch_stream_flush(w->stream);
     if (w->next < w->initial.n) {
@@ -252,7 +252,7 @@ static void on_drain(void *arg)
     if (!w->has_initial)
         loop_timer_set(w->turn, 0);
     else if (!w->watch)
-        follow(w, w->revision);
+        watcher_follow(w, w->revision);
 }
 
 static void on_timeout(void *arg)
@@ -285,7 +285,7 @@ static struct err *parse_timeout(const struct call *c, int64_t *ret_ns)
     return NULL;
 }
 
-/* From the objects that are there, or from a revision that the client knows. */
+/* Starts at the present objects, or at a revision that the client names. */
 static struct err *open_watch(struct call *c, struct watcher *w, int64_t *ret_from)
 {
     const struct kind *kept = kind_kept(c->kind);
@@ -308,7 +308,7 @@ static struct err *open_watch(struct call *c, struct watcher *w, int64_t *ret_fr
     return store_list(core_store(c->core), &range, NULL, NULL, 0, 0, &w->initial);
 }
 
-static void start(struct watcher *w, int64_t from, int64_t timeout_ns)
+static void watcher_start(struct watcher *w, int64_t from, int64_t timeout_ns)
 {
     struct loop *loop = core_loop(w->core);
 
@@ -344,6 +344,6 @@ struct err *handle_watch(struct call *c)
         watcher_free(w);
         return e;
     }
-    start(w, from, timeout_ns);
+    watcher_start(w, from, timeout_ns);
     return NULL;
 }

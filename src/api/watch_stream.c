@@ -1,8 +1,8 @@
 /*
- * watch_stream.c - how the events of a watch reach the client
+ * watch_stream.c - the two forms of a watch's stream
  *
- * Over a WebSocket, as kube-apiserver does it: each event is a text message; what the client sends
- * is dropped, pings are answered. A client that sends and takes nothing is not read until it takes.
+ * Over a WebSocket, as in kube-apiserver, each event is a text message; messages of the client are
+ * dropped, pings answered. If the client sends without reading, the server stops reading from it.
  */
 #include "api/watch_stream.h"
 
@@ -17,16 +17,16 @@ enum {
 
 struct watch_stream {
     struct watch_stream_options o;
-    struct exchange *x;      /* until begin, and of a reply */
-    struct channel *channel; /* of a WebSocket, from begin on */
+    struct exchange *x;      /* until begin, or buffered events of a reply */
+    struct channel *channel; /* of a WebSocket, after begin */
     struct websocket *socket;
     struct buf piece; /* of a reply */
-    char *headers;    /* of the handshake's answer; NULL: a reply */
-    bool is_paused;   /* the client is not read */
+    char *headers;    /* headers of the handshake's answer; NULL: a reply */
+    bool is_paused;   /* reading is paused */
 };
 
-/* RFC 6455: the server takes one of the subprotocols that the client offers, or none.
- * kube-apiserver gives no meaning to those of a watch. */
+/* RFC 6455: the server picks one of the client's subprotocols, or none. For a watch kube-apiserver
+ * gives them no meaning. */
 static struct err *add_protocol(const struct api_request *r, struct buf *b)
 {
     const char *offered = request_header(r, "sec-websocket-protocol");
@@ -149,7 +149,7 @@ static void take_connection(struct watch_stream *s)
     s->channel->arg = s;
 }
 
-/* ---- either ---- */
+/* ---- both forms ---- */
 
 void watch_stream_begin(struct watch_stream *s)
 {

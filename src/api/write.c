@@ -1,12 +1,17 @@
-/* Writes: the answer is made at once and sent when it is durable. */
+/*
+ * write.c - create, update, patch and delete
+ *
+ * The answer is made at once, and sent when the write is durable.
+ */
+
 #include "api/body.h"
 #include "api/form.h"
 #include "api/handlers.h"
 #include "base/mem.h"
 
-/* An answer that waits for the disk. The client may be gone before. */
+/* An answer that waits for durability. The client may go before. */
 struct pending {
-    struct exchange *x; /* NULL: gone */
+    struct exchange *x; /* NULL: the client has gone */
     int status;
     char *text;
     json_t *warnings;
@@ -56,8 +61,8 @@ static void on_durable(void *arg, const struct err *e, int64_t revision)
     pending_free(p);
 }
 
-/* The write is accepted: from here `p` belongs to the store's callback. */
-static void await(const struct call *c, struct pending *p, const json_t *object)
+/* Waits for durability; from here the store's callback owns `p`. */
+static void pending_await(const struct call *c, struct pending *p, const json_t *object)
 {
     bool is_status = text_equal(json_text(object, "kind"), "Status");
     AUTO(json_freep)
@@ -69,7 +74,7 @@ static void await(const struct call *c, struct pending *p, const json_t *object)
     p->x->on_drain = NULL;
 }
 
-/* A body that names another kind, namespace or name than the path was sent to the wrong place. */
+/* Refuses a body whose kind, namespace or name differs from the path's. */
 static struct err *check_place(const struct call *c, const json_t *object)
 {
     const char *kind = json_text(object, "kind");
@@ -118,7 +123,7 @@ struct err *handle_create(struct call *c)
     if (!c->name && json_text_at(object, "metadata", "name", NULL))
         c->name = arena_strdup(c->arena, json_text_at(object, "metadata", "name", NULL));
     TRY(objects_create(core_objects(c->core), &r, object, on_durable, p, &made));
-    await(c, TAKE(p), made);
+    pending_await(c, TAKE(p), made);
     return NULL;
 }
 
@@ -136,11 +141,11 @@ struct err *handle_update(struct call *c)
         return NULL;
     TRY(check_place(c, object));
     TRY(objects_update(core_objects(c->core), &r, object, on_durable, p, &made));
-    await(c, TAKE(p), made);
+    pending_await(c, TAKE(p), made);
     return NULL;
 }
 
-/* False: the type is none that we merge, the client was told which are. */
+/* Reads the type of a patch. False: not supported, and the client was told which types are. */
 static bool parse_patch_type(const struct call *c, enum patch_type *ret)
 {
     const char *type = body_type(c);
@@ -173,11 +178,12 @@ struct err *handle_patch(struct call *c)
     TRY(write_request(c, p->warnings, &r));
     TRY(json_parse(c->x->request.body, &patch));
     TRY(objects_patch(core_objects(c->core), &r, type, patch, on_durable, p, &made));
-    await(c, TAKE(p), made);
+    pending_await(c, TAKE(p), made);
     return NULL;
 }
 
-/* What is gone is answered by a Status, what is only marked by the object, as Kubernetes does. */
+/* The answer of a deletion, as in Kubernetes: a Status if the object has gone, the object if it is
+ * only marked. */
 static json_t *delete_answer(const struct call *c, const json_t *object, bool is_gone)
 {
     const struct status_about about = {
@@ -198,7 +204,7 @@ struct err *delete_with(struct call *c, const struct delete_options *o, int stat
     r.is_dry_run = o->is_dry_run;
     TRY(objects_delete(core_objects(c->core), &r, o, on_durable, p, &object, &is_gone));
     answer = delete_answer(c, object, is_gone || o->disruption);
-    await(c, TAKE(p), answer);
+    pending_await(c, TAKE(p), answer);
     return NULL;
 }
 
