@@ -105,7 +105,7 @@ void gang_validate_pod(const json_t *pod, struct causes *causes)
             first = words[door];
             continue;
         }
-        buf_printf(&detail, "a pod is of one group: %s names one, and so does %s", first,
+        buf_printf(&detail, "a pod can be in one group only: %s and %s both name one", first,
                    words[door]);
         cause_forbidden(causes, PATH(NULL, "spec"), detail.at);
     }

@@ -82,7 +82,7 @@ static size_t highest_of(const struct network_tiers *t, const json_t *asked, str
 
     if (number && name) {
         cause_forbidden(causes, PATH(here(), "highestTierName"),
-                        "highestTierAllowed says it already");
+                        "highestTierAllowed is set already");
         return 0;
     }
     if (name) {
@@ -157,7 +157,7 @@ struct err *admit_network_topology(struct change *c)
                         "not implemented without tiers: networkTiers of the configuration names "
                         "their node labels");
     else if (has_annotations(c->after))
-        cause_forbidden(&causes, here(), "its annotations say already what is to be together");
+        cause_forbidden(&causes, here(), "the annotations have topology constraints already");
     else
         highest = highest_of(t, asked, &causes);
     TRY(causes_err(&causes, c->kind->kind, name ? name : ""));

@@ -112,7 +112,7 @@ void queue_check_annotations(const json_t *before, const json_t *after, bool is_
         return;
     if (text_equal(was, "admin") && !is_admin)
         cause_forbidden(causes, PATH_KEY(at, QUEUE_HOLD),
-                        "an administrator has put it on hold, and releases it");
+                        "an administrator put the object on hold: only administrators release it");
     else if (is && !text_equal(is, "user") && !(is_admin && text_equal(is, "admin")))
         cause_unsupported(causes, PATH_KEY(at, QUEUE_HOLD), is, is_admin ? all : mine);
 }

@@ -145,7 +145,8 @@ struct err *store_list(const struct store *s, const struct store_range *range, c
 
     TRY(store_check_kept(s, list.revision));
     if (list.revision > s->revision)
-        return err_new(ERR_TIMEOUT, "revision %" PRId64 " is still to come: this is %" PRId64,
+        return err_new(ERR_TIMEOUT,
+                       "revision %" PRId64 " is in the future: the present one is %" PRId64,
                        list.revision, s->revision);
     assert(range->resource || !after_name);
     collect_past(s, range, &start, list.revision, &past);

@@ -434,7 +434,7 @@ static enum storage_result write_once(struct sqlite_file *f, const struct storag
     if (result == STORAGE_FAILED)
         fail(f, "write");
     if (!sqlite3_get_autocommit(f->db) && step(f->statements[ROLLBACK]) != SQLITE_OK) {
-        fail(f, "take back a write to");
+        fail(f, "roll back a write to");
         result = STORAGE_FAILED;
     }
     if (result == STORAGE_DURABLE && batch->compact_through > f->compacted)

@@ -76,7 +76,7 @@ struct err *sqlite_row_read(sqlite3_stmt *s, struct sqlite_row *ret)
         row_type(&r) > STORE_DELETED ||
         row_behind(&r) > storage_extra_revisions(STORE_TXN_OPS_MAX) ||
         row_behind(&r) >= sqlite_row_revision(r.id))
-        return err_new(ERR_INTERNAL, "change %" PRId64 " makes no sense", r.id);
+        return err_new(ERR_INTERNAL, "change %" PRId64 " is malformed", r.id);
     *ret = r;
     return NULL;
 }

@@ -19,7 +19,7 @@ struct sqlite_row {
 int64_t sqlite_row_revision(int64_t id);
 
 /* The present row of a statement, valid until the statement's next step. ERR_INTERNAL: the checksum
- * is wrong, or the row makes no sense. */
+ * is wrong, or the row is malformed. */
 struct err *sqlite_row_read(sqlite3_stmt *s, struct sqlite_row *ret) MUST_CHECK;
 
 /* Passes the row to `fn` as a record. */

@@ -154,7 +154,7 @@ def test_kubectl_makes_jobs_and_cron_jobs():
         r = m.kubectl("apply", "-f", "-", stdin=job("bad", "true", restart="Always"))
         check('valid values: "OnFailure", "Never"' in r.err, r)
         r = m.kubectl("explain", "job.spec.backoffLimit")
-        check("How many pods may fail" in r.out, r)
+        check("The number of pods that may fail" in r.out, r)
 
 
 def test_a_cron_job_runs_by_itself():

@@ -123,7 +123,7 @@ def test_quotas_are_told_with_their_numbers():
         check(re.match(r"labs +1 +- +3 ", tree[1]), tree)
         check(re.match(r"  research +1 +2 +3 +1 +37\.5% +2 +3 +\S+ +active", tree[2]), tree)
         refused = m.kubectl("apply", "-f", "-", stdin=queue("labs", parent="research"))
-        check(refused.code != 0 and "that queue is below this one" in refused.err, refused)
+        check(refused.code != 0 and "the parent is below this queue" in refused.err, refused)
         jobs.end("default", "p0")
         wait(lambda: "p3" in jobs.placed("default"), "p3 starts once there is room")
 

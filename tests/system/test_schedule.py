@@ -126,7 +126,7 @@ def test_every_door_makes_gangs():
         refused = m.kubectl("create", "-f", "-", stdin=json.dumps({
             **json.loads(pod("mixed", "true", schedulingGroup={"podGroupName": "n"})),
             "metadata": {"name": "mixed", "labels": {LABEL: "v"}}}))
-        check(refused.code != 0 and "a pod is of one group" in refused.err, refused)
+        check(refused.code != 0 and "a pod can be in one group only" in refused.err, refused)
 
 
 def test_a_pod_of_another_scheduler_says_so_and_is_bound_by_it():

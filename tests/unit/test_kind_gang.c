@@ -152,8 +152,8 @@ static void says_what_is_wrong(void **state)
          "basic and gang must be set"},
         {"v1beta1", "podgroups",
          "{'schedulingPolicy':{'basic':{}},'priorityClassName':'system-node-critical'}", 422,
-         "PodGroup \"x\" is invalid: spec.priorityClassName: Forbidden: system classes are named "
-         "by pods themselves"},
+         "PodGroup \"x\" is invalid: spec.priorityClassName: Forbidden: groups cannot have a "
+         "system class; name the class in the pods"},
         {"v1beta1", "podgroups",
          "{'schedulingPolicy':{'basic':{}},'parentCompositePodGroupName':'y'}", 422,
          "PodGroup \"x\" is invalid: spec.parentCompositePodGroupName: Forbidden: is not "

@@ -241,8 +241,8 @@ static void who_writes_a_template_answers_for_its_pods(void **state)
                   "jobs.batch \"j\" is forbidden: container main: image `host` with "
                   "securityContext.runAsUser 0: ann may run as 1000 only");
     world_refused(world_create(&w, JOB(NULL, &nobody), plain, NULL), 403,
-                  "jobs.batch \"j\" is forbidden: image `host` runs as the user who asks for it, "
-                  "and nobody has no uid on this system; an administrator adds one to users.yaml");
+                  "jobs.batch \"j\" is forbidden: image `host` runs as the calling user, and "
+                  "nobody has no uid on this system; an administrator adds one to users.yaml");
     job = create(TEMPLATE, &ann);
     assert_int_equal(
         json_int_at(job, "spec", "template", "spec", "securityContext", "runAsUser", NULL), 1000);

@@ -190,9 +190,9 @@ static void only_who_held_it_releases_it(void **state)
         {NULL, "\"admin\"", false, "Unsupported value: \"admin\": supported values: \"user\""},
         {NULL, "\"x\"", true, "Unsupported value: \"x\": supported values: \"user\", \"admin\""},
         {"\"admin\"", NULL, false,
-         "Forbidden: an administrator has put it on hold, and releases it"},
+         "Forbidden: an administrator put the object on hold: only administrators release it"},
         {"\"admin\"", "\"user\"", false,
-         "Forbidden: an administrator has put it on hold, and releases it"},
+         "Forbidden: an administrator put the object on hold: only administrators release it"},
     };
     static const char form[] =
         "{\"metadata\":{\"name\":\"x\",\"annotations\":{\"mete.dev/hold\":%s}}}";

@@ -106,7 +106,7 @@ static void a_table_is_what_kubectl_asks_for(void **state)
         "\"description\":\"The name of the namespace.\",\"priority\":0},{\"name\":\"Status\","
         "\"type\":\"string\",\"format\":\"\",\"description\":\"Active or Terminating.\","
         "\"priority\":0},{\"name\":\"Age\",\"type\":\"string\",\"format\":\"\",\"description\":"
-        "\"Time since it was created.\",\"priority\":0}],\"rows\":[{\"cells\":[\"ns\",\"Active\","
+        "\"Time since the creation.\",\"priority\":0}],\"rows\":[{\"cells\":[\"ns\",\"Active\","
         "\"<unknown>\"],\"object\":{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":"
         "\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"ns\"}}}]}");
 }

@@ -116,14 +116,14 @@ static void decides_who_may_run_as_whom_on_the_host(void **state)
          "pods \"p\" is forbidden: container c: image `host` with "
          "securityContext.supplementalGroups is for administrators"},
         {&nobody, "{}", -1,
-         "pods \"p\" is forbidden: image `host` runs as the user who asks for it, and nobody has "
+         "pods \"p\" is forbidden: image `host` runs as the calling user, and nobody has "
          "no "
          "uid on this system; an administrator adds one to users.yaml"},
         {&nobody, "{'runAsUser':1000}", -1,
          "pods \"p\" is forbidden: container c: image `host` with securityContext.runAsUser 1000: "
          "nobody may run as -1 only"},
         {&zero, "{}", -1,
-         "pods \"p\" is forbidden: image `host` runs as the user who asks for it, and zero has no "
+         "pods \"p\" is forbidden: image `host` runs as the calling user, and zero has no "
          "uid on this system; an administrator adds one to users.yaml"},
         {&root, "{}", 0, NULL},
         {&root, "{'runAsUser':1234,'runAsGroup':7}", 1234, NULL},

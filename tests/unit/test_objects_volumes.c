@@ -45,8 +45,8 @@ static void check(struct world *w, const struct kind_context *who, const char *v
         fail_msg("%s: %s", volume, err_message(e));
 }
 
-#define ROOTS                                                                                    \
-    " is for administrators; others may mount what is in these directories of the node: /data, " \
+#define ROOTS                                                                                 \
+    " is for administrators; users may mount paths in these directories of the node: /data, " \
     "/data/sets (read-only)"
 
 static void people_mount_what_is_in_the_roots(void **state)
@@ -65,9 +65,9 @@ static void people_mount_what_is_in_the_roots(void **state)
         {"'hostPath':{'path':'/database'}", "", "host", ROOTS},
         {"'hostPath':{'path':'/'}", "", "busybox", ROOTS},
         {"'hostPath':{'path':'/data/sets'}", "", "host",
-         "read-only for all: container c wants volumeMounts with readOnly: true"},
+         "read-only for all users: container c wants volumeMounts with readOnly: true"},
         {"'hostPath':{'path':'/data/sets/a','type':'DirectoryOrCreate'}", ",'readOnly':true",
-         "host", "is read-only for all: nothing is made there"},
+         "host", "is read-only for all users: nothing can be created there"},
         {"'hostPath':{'path':'/data/a','type':'FileOrCreate'}", "", "busybox",
          "hostPath type FileOrCreate with an image is for administrators"},
     };

@@ -162,10 +162,9 @@ static void the_tree_comes_in_any_order(void **state)
     add_pod("default", "b", ",'labels':{'mete.dev/queue':'leaf'}", 1);
     assert_runs("default", "a");
     assert_waits("default", "b", "needs 1 gpu; queue top holds 2 of 2");
-    world_refused(
-        world_delete(&w, queue_target("default"), NULL, NULL), 403,
-        "queues.mete.dev \"default\" is forbidden: what names no queue is in this one; it "
-        "can be changed and stopped");
+    world_refused(world_delete(&w, queue_target("default"), NULL, NULL), 403,
+                  "queues.mete.dev \"default\" is forbidden: pods without a queue use this one; "
+                  "change or stop it instead");
     world_must(world_delete(&w, queue_target("middle"), NULL, NULL));
     assert_active("leaf", "False", "ParentMissing", "there is no queue middle");
     assert_waits("default", "b", "there is no queue leaf");
@@ -180,8 +179,8 @@ static void queues_change_places(void **state)
     world_must(put_queue("a", "{}"));
     world_must(put_queue("b", "{'parent':'a'}"));
     world_refused(put_queue("a", "{'parent':'b'}"), 422,
-                  "Queue \"a\" is invalid: spec.parent: Invalid value: \"b\": that queue is below "
-                  "this one");
+                  "Queue \"a\" is invalid: spec.parent: Invalid value: \"b\": the parent is below "
+                  "this queue");
     world_must(put_queue("b", "{'parent':'root'}"));
     world_must(put_queue("a", "{'parent':'b'}"));
     assert_active("a", "True", "Ready", NULL);
@@ -222,8 +221,8 @@ static void a_pod_has_its_queue_from_its_label_or_its_namespace(void **state)
     world_refused(world_patch(&w, (struct target){.kind = "pods", .ns = "t", .name = "p0"},
                               "{'metadata':{'labels':{'mete.dev/queue':'own'}}}", NULL),
                   422,
-                  "Pod \"p0\" is invalid: metadata.labels: Forbidden: a pod that has its place "
-                  "stays in its queue; one that waits can move");
+                  "Pod \"p0\" is invalid: metadata.labels: Forbidden: a placed pod stays in its "
+                  "queue; a waiting pod can move");
     world_must(put_queue("other", "{}"));
     world_must(world_patch(&w, (struct target){.kind = "pods", .ns = "t", .name = "p1"},
                            "{'metadata':{'labels':{'mete.dev/queue':'other'}}}", NULL));
@@ -264,7 +263,7 @@ static void what_is_held_waits_until_it_is_released(void **state)
     assert_waits("default", "a", "put on hold by an administrator");
     world_refused(annotate(&ann, "a", "'mete.dev/hold':null"), 422,
                   "Pod \"a\" is invalid: metadata.annotations[mete.dev/hold]: Forbidden: an "
-                  "administrator has put it on hold, and releases it");
+                  "administrator put the object on hold: only administrators release it");
     stop();
     start();
     assert_waits("default", "a", "put on hold by an administrator");

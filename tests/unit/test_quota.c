@@ -79,7 +79,7 @@ static void counts_extended_resources_by_each_of_their_names(void **state)
     assert_int_equal(json_array_size(warnings), 2);
     assert_string_equal(json_string_value(json_array_get(warnings, 0)),
                         "spec.hard[nvidia.com/gpu]: counts as requests.nvidia.com/gpu, the name "
-                        "that other clusters count by");
+                        "that Kubernetes counts");
     pod_of(&w, "two", "{'limits':{'nvidia.com/gpu':2}}", "");
     is_used(&w, "q", "nvidia.com/gpu", "3");
     is_used(&w, "q", "limits.nvidia.com/gpu", "3");

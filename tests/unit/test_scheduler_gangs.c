@@ -315,8 +315,8 @@ static void two_ways_to_name_a_group_are_refused(void **state)
                      "'image':'host'}]}}",
                      NULL),
         422,
-        "Pod \"p\" is invalid: spec: Forbidden: a pod is of one group: spec.schedulingGroup names "
-        "one, and so does the label scheduling.x-k8s.io/pod-group");
+        "Pod \"p\" is invalid: spec: Forbidden: a pod can be in one group only: "
+        "spec.schedulingGroup and the label scheduling.x-k8s.io/pod-group both name one");
 }
 
 static void a_member_that_goes_is_replaced_by_the_next(void **state)

@@ -343,7 +343,7 @@ static void tiers_that_cannot_be_are_refused(void **state)
         {"'highestTierAllowed':0", "spec.networkTopology.highestTierAllowed: Invalid value"},
         {"'highestTierName':'zone'", "spec.networkTopology.highestTierName: Not found"},
         {"'highestTierName':'rack','highestTierAllowed':1",
-         "spec.networkTopology.highestTierName: Forbidden: highestTierAllowed says it already"},
+         "spec.networkTopology.highestTierName: Forbidden: highestTierAllowed is set already"},
     };
     AUTO(err_freep) struct err *refused = add_volcano(1, "'mode':'soft'");
     AUTO(err_freep) struct err *twice = NULL;
@@ -366,7 +366,8 @@ static void tiers_that_cannot_be_are_refused(void **state)
                          "}},'spec':{'networkTopology':{'mode':'soft'}}}",
                          NULL);
     assert_non_null(twice);
-    assert_non_null(strstr(err_message(twice), "its annotations say already"));
+    assert_non_null(
+        strstr(err_message(twice), "the annotations have topology constraints already"));
 }
 
 static void tiers_are_read_from_a_text(void **state)

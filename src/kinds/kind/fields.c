@@ -27,46 +27,47 @@ static const struct field owner_reference_fields[] = {
     F_END,
 };
 static const struct field owner_reference_item =
-    F_OBJECT(NULL, owner_reference_fields, "An object that this one belongs to.");
+    F_OBJECT(NULL, owner_reference_fields, "An owner of the object.");
 
 const struct field object_meta_fields[] = {
     F_STRING("name", "The name, unique among the objects of its kind in its namespace.",
              .size_max = 253),
     F_STRING("generateName",
-             "A prefix that the server completes to a unique name where no name is given.",
+             "A prefix that the server completes to a unique name if `name` is absent.",
              .size_max = 253),
     F_STRING("namespace", "The namespace; empty for kinds of the whole cluster.", .size_max = 63),
-    F_STRING("selfLink", "Not set any more.", .size_max = 1024),
+    F_STRING("selfLink", "Deprecated, not set.", .size_max = 1024),
     F_STRING("uid", "Set by the server: never the same for two objects.", .size_max = 128),
     F_STRING("resourceVersion",
-             "Set by the server: changes with every write; given back it guards an update.",
+             "Set by the server: changes with every write; an update that sends it back fails on a "
+             "conflict.",
              .size_max = 64),
     F_INT("generation", "Set by the server: grows when the spec changes."),
     F_TIME("creationTimestamp", "Set by the server: when the object was created."),
     F_TIME("deletionTimestamp",
-           "Set by the server: when the object is to be gone, once its deletion was asked for."),
-    F_INT("deletionGracePeriodSeconds", "Seconds the object is given to end by itself."),
+           "Set by the server on deletion: the time at which the object's grace ends."),
+    F_INT("deletionGracePeriodSeconds", "Seconds of grace for the object to end."),
     F_MAP("labels", &label_value_item, "Keys and values to select objects by.",
           .check_key = name_check_qualified),
     F_MAP("annotations", &annotation_item, "Keys and values for tools; not selectable.",
           .check_key = name_check_qualified),
     F_LIST("ownerReferences", &owner_reference_item,
-           "The objects that this one belongs to; it is deleted when the last of them is gone.",
+           "The owners of the object, which is deleted when its last owner is gone.",
            .merge_key = "uid", .items_max = 64),
     F_LIST("finalizers", &finalizer_item,
            "Names that must be removed before a deletion becomes final.", .is_set_list = true,
            .items_max = 64),
-    F_LIST("managedFields", &any_item, "Who manages which fields; kept, not computed."),
+    F_LIST("managedFields", &any_item, "The managers of fields; kept, not computed."),
     F_END,
 };
 
 const struct field object_reference_fields[] = {
     F_STRING("kind", "The object's kind.", .size_max = 128),
-    F_STRING("namespace", "Its namespace.", .size_max = 63),
-    F_STRING("name", "Its name.", .size_max = 253),
-    F_STRING("uid", "Its uid.", .size_max = 128),
-    F_STRING("apiVersion", "Its API version.", .size_max = 256),
-    F_STRING("resourceVersion", "The version that is meant.", .size_max = 64),
+    F_STRING("namespace", "The object's namespace.", .size_max = 63),
+    F_STRING("name", "The object's name.", .size_max = 253),
+    F_STRING("uid", "The object's uid.", .size_max = 128),
+    F_STRING("apiVersion", "The object's API version.", .size_max = 256),
+    F_STRING("resourceVersion", "The referenced version.", .size_max = 64),
     F_STRING("fieldPath", "A part of the object, as spec.containers{name}.", .size_max = 1024),
     F_END,
 };

@@ -28,15 +28,15 @@
 #define F_CONDITION(types)                                                                  \
     F_STRING("type", types, .is_required = true, .size_max = 316),                          \
         F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16), \
-        F_INT("observedGeneration", "The generation it was seen at."),                      \
-        F_TIME("lastTransitionTime", "When the status changed last."),                      \
-        F_STRING("reason", "A word for programs.", .size_max = 1024),                       \
-        F_STRING("message", "A sentence for people.")
+        F_INT("observedGeneration", "The metadata.generation that was observed."),          \
+        F_TIME("lastTransitionTime", "The last change of the status."),                     \
+        F_STRING("reason", "The reason in CamelCase, for programs.", .size_max = 1024),     \
+        F_STRING("message", "The message for users.")
 
-#define F_TYPE_AND_METADATA                                                             \
-    F_STRING("apiVersion", "The version of this form of the object.", .size_max = 256), \
-        F_STRING("kind", "The kind of the object.", .size_max = 128),                   \
-        F_OBJECT("metadata", object_meta_fields, "Its name, labels, owners and times.", \
+#define F_TYPE_AND_METADATA                                                                      \
+    F_STRING("apiVersion", "The version of this form of the object.", .size_max = 256),          \
+        F_STRING("kind", "The kind of the object.", .size_max = 128),                            \
+        F_OBJECT("metadata", object_meta_fields, "The object's name, labels, owners and times.", \
                  .fallback = "{}")
 
 extern const struct field object_meta_fields[];

@@ -12,12 +12,12 @@
 static const char *const policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
 
 static const struct field spec_fields[] = {
-    F("minAvailable", FIELD_INT_OR_STRING, "How many pods must stay: a number, or a percentage."),
+    F("minAvailable", FIELD_INT_OR_STRING, "Pods that must stay: a number, or a percentage."),
     F("maxUnavailable", FIELD_INT_OR_STRING,
-      "How many pods may be away: a number, or a percentage."),
-    F_OBJECT("selector", label_selector_fields, "Which pods it is about; {} for all."),
-    F_STRING("unhealthyPodEvictionPolicy", "Whether pods that are not ready may go regardless.",
-             .values = policies),
+      "Pods that may be unavailable: a number, or a percentage."),
+    F_OBJECT("selector", label_selector_fields, "The budget's pods; {}: all."),
+    F_STRING("unhealthyPodEvictionPolicy",
+             "Whether unready pods may be evicted regardless of the budget.", .values = policies),
     F_END,
 };
 
@@ -26,34 +26,35 @@ static const struct field condition_fields[] = {
     F_END,
 };
 static const struct field condition_item =
-    F_OBJECT(NULL, condition_fields, "One observation about the budget.");
+    F_OBJECT(NULL, condition_fields, "An observation about the budget.");
 
 /* Typed clients require all four numbers, even before the first count. */
 static const struct field status_fields[] = {
-    F_INT("observedGeneration", "The generation these numbers are about."),
-    F_INT("disruptionsAllowed", "How many pods may be evicted now.", .fallback = "0"),
-    F_INT("currentHealthy", "How many are ready.", .fallback = "0"),
-    F_INT("desiredHealthy", "How many must be.", .fallback = "0"),
-    F_INT("expectedPods", "How many there are to be.", .fallback = "0"),
+    F_INT("observedGeneration", "The metadata.generation that was counted."),
+    F_INT("disruptionsAllowed", "Pods that may be evicted now.", .fallback = "0"),
+    F_INT("currentHealthy", "Ready pods.", .fallback = "0"),
+    F_INT("desiredHealthy", "Pods that must be ready.", .fallback = "0"),
+    F_INT("expectedPods", "Expected pods.", .fallback = "0"),
     F_ANY("disruptedPods", "Kept, not used."),
-    F_LIST("conditions", &condition_item, "Observations about it.", .merge_key = "type",
+    F_LIST("conditions", &condition_item, "Conditions of the object.", .merge_key = "type",
            .items_max = 64),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "How many of which pods must stay.", .fallback = "{}"),
-    F_OBJECT("status", status_fields, "How it is now."),
+    F_OBJECT("spec", spec_fields, "The number of pods that must stay, and their selector.",
+             .fallback = "{}"),
+    F_OBJECT("status", status_fields, "The present state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the budget."},
-    {"Min Available", "string", "", 0, "How many pods must stay."},
-    {"Max Unavailable", "string", "", 0, "How many pods may be away."},
-    {"Allowed Disruptions", "integer", "", 0, "How many may be evicted now."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Min Available", "string", "", 0, "Pods that must stay."},
+    {"Max Unavailable", "string", "", 0, "Pods that may be unavailable."},
+    {"Allowed Disruptions", "integer", "", 0, "Pods that may be evicted now."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -131,5 +132,5 @@ const struct kind kind_budget = {
     .columns = columns,
     .cells = budget_cells,
     .validate = budget_validate,
-    .doc = "How many pods an eviction must leave.",
+    .doc = "The number of pods that evictions must leave.",
 };

@@ -18,14 +18,14 @@ static const struct field fields[] = {
           .check_key = name_check_config_key),
     F_MAP("binaryData", &bytes_item, "Bytes by key, in base64.",
           .check_key = name_check_config_key),
-    F_BOOL("immutable", "Whether the data can never change again."),
+    F_BOOL("immutable", "Whether the data is immutable."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the config map."},
-    {"Data", "string", "", 0, "How many keys it has."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Data", "string", "", 0, "The number of keys."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 

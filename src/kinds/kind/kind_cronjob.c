@@ -14,25 +14,25 @@ static const char *const policies[] = {"Allow", "Forbid", "Replace", NULL};
 static const struct field job_template_fields[] = {
     F_OBJECT("metadata", object_meta_fields, "Labels and annotations of the jobs.",
              .fallback = "{}"),
-    F_OBJECT("spec", job_spec_fields, "What each job does.", .is_required = true),
+    F_OBJECT("spec", job_spec_fields, "The specification of each job.", .is_required = true),
     F_END,
 };
 
 static const struct field spec_fields[] = {
-    F_STRING("schedule", "When, as cron has it: minute hour day month weekday, or @hourly ...",
+    F_STRING("schedule", "The schedule as in cron: minute hour day month weekday, or @hourly ...",
              .is_required = true, .size_max = 1024),
-    F_STRING("timeZone", "The time zone of the schedule, as Europe/Berlin; UTC where not given.",
+    F_STRING("timeZone", "The time zone of the schedule: Europe/Berlin; default UTC.",
              .size_max = 255),
-    F_INT("startingDeadlineSeconds", "How late a job may start.", .min = 0, .max = INT64_MAX),
+    F_INT("startingDeadlineSeconds", "Seconds that a job may start late.", .min = 0,
+          .max = INT64_MAX),
     F_STRING("concurrencyPolicy",
-             "Allow jobs side by side, Forbid a job while one runs, or Replace the one that runs.",
+             "Allow concurrent jobs, Forbid a job while another runs, or Replace the running job.",
              .fallback = "\"Allow\"", .values = policies),
-    F_BOOL("suspend", "Whether no jobs are made for now.", .fallback = "false"),
-    F_OBJECT("jobTemplate", job_template_fields, "What the jobs are made from.",
-             .is_required = true),
-    F_INT("successfulJobsHistoryLimit", "How many completed jobs are kept.", .fallback = "3",
-          .min = 0, .max = INT32_MAX),
-    F_INT("failedJobsHistoryLimit", "How many failed jobs are kept.", .fallback = "1", .min = 0,
+    F_BOOL("suspend", "Whether the schedule is suspended.", .fallback = "false"),
+    F_OBJECT("jobTemplate", job_template_fields, "The template of the jobs.", .is_required = true),
+    F_INT("successfulJobsHistoryLimit", "Completed jobs to keep.", .fallback = "3", .min = 0,
+          .max = INT32_MAX),
+    F_INT("failedJobsHistoryLimit", "Failed jobs to keep.", .fallback = "1", .min = 0,
           .max = INT32_MAX),
     F_END,
 };
@@ -42,29 +42,29 @@ static const struct field active_item =
 
 static const struct field status_fields[] = {
     F_LIST("active", &active_item, "Jobs that have not ended.", .items_max = 16 << 10),
-    F_TIME("lastScheduleTime", "The last time for which a job was made."),
-    F_TIME("lastSuccessfulTime", "When the last job that completed did."),
+    F_TIME("lastScheduleTime", "The last scheduled time of a job."),
+    F_TIME("lastSuccessfulTime", "The last completion of a job."),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What is to be done, and when.", .is_required = true),
-    F_OBJECT("status", status_fields, "What was done."),
+    F_OBJECT("spec", spec_fields, "The jobs and their schedule.", .is_required = true),
+    F_OBJECT("status", status_fields, "The observed state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the cron job."},
-    {"Schedule", "string", "", 0, "When."},
-    {"Timezone", "string", "", 0, "In which time zone."},
-    {"Suspend", "string", "", 0, "Whether it is suspended."},
+    {"Schedule", "string", "", 0, "The schedule."},
+    {"Timezone", "string", "", 0, "The time zone."},
+    {"Suspend", "string", "", 0, "Whether the schedule is suspended."},
     {"Active", "integer", "", 0, "Jobs that have not ended."},
     {"Last Schedule", "string", "", 0, "Time since the last job was due."},
-    {"Age", "date", "", 0, "Time since it was created."},
-    {"Containers", "string", "", 1, "The names of its containers."},
-    {"Images", "string", "", 1, "The images of its containers."},
-    {"Selector", "string", "", 1, "The labels of its pods."},
+    {"Age", "date", "", 0, "Time since the creation."},
+    {"Containers", "string", "", 1, "The names of the containers."},
+    {"Images", "string", "", 1, "The images of the containers."},
+    {"Selector", "string", "", 1, "The labels of the pods."},
     {0},
 };
 

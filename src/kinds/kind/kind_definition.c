@@ -13,7 +13,7 @@
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
     F_ANY("spec", "The group, names, scope and schema of a custom resource."),
-    F_ANY("status", "What the server made of the definition."),
+    F_ANY("status", "The definition's state."),
     F_END,
 };
 

@@ -9,47 +9,47 @@
 #include "kinds/kind/tables.h"
 
 const struct field event_source_fields[] = {
-    F_STRING("component", "The program that tells.", .size_max = 256),
-    F_STRING("host", "The node it runs on.", .size_max = 253),
+    F_STRING("component", "The reporting program.", .size_max = 256),
+    F_STRING("host", "The program's node.", .size_max = 253),
     F_END,
 };
 
 const struct field event_series_fields[] = {
-    F_INT("count", "How often it happened so far.", .max = INT32_MAX),
-    F_TIME("lastObservedTime", "When it was seen last."),
+    F_INT("count", "The number of occurrences so far.", .max = INT32_MAX),
+    F_TIME("lastObservedTime", "The last occurrence."),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("involvedObject", object_reference_fields, "The object that it is about.",
+    F_OBJECT("involvedObject", object_reference_fields, "The object of the event.",
              .is_required = true),
-    F_STRING("reason", "A word for programs: why it happened.", .size_max = 1024),
-    F_STRING("message", "A sentence for people: what happened.", .size_max = 8 << 10),
-    F_OBJECT("source", event_source_fields, "Who tells."),
-    F_TIME("firstTimestamp", "When it was seen first."),
-    F_TIME("lastTimestamp", "When it was seen last."),
-    F_INT("count", "How often it was seen.", .max = INT32_MAX),
+    F_STRING("reason", "The reason in CamelCase, for programs.", .size_max = 1024),
+    F_STRING("message", "The message for users.", .size_max = 8 << 10),
+    F_OBJECT("source", event_source_fields, "The reporting component."),
+    F_TIME("firstTimestamp", "The first occurrence."),
+    F_TIME("lastTimestamp", "The last occurrence."),
+    F_INT("count", "The number of occurrences.", .max = INT32_MAX),
     F_STRING("type", "Normal or Warning.", .size_max = 64),
-    F_TIME("eventTime", "When it was seen first, in microseconds."),
-    F_OBJECT("series", event_series_fields, "The series that it is part of."),
-    F_STRING("action", "What was done about the object.", .size_max = 128),
-    F_OBJECT("related", object_reference_fields, "A second object that it is about."),
-    F_STRING("reportingComponent", "The controller that tells.", .size_max = 253),
-    F_STRING("reportingInstance", "Which of them.", .size_max = 128),
+    F_TIME("eventTime", "The first occurrence, in microseconds."),
+    F_OBJECT("series", event_series_fields, "The event's series."),
+    F_STRING("action", "The action on the object.", .size_max = 128),
+    F_OBJECT("related", object_reference_fields, "A second object of the event."),
+    F_STRING("reportingComponent", "The reporting controller.", .size_max = 253),
+    F_STRING("reportingInstance", "The instance of the controller.", .size_max = 128),
     F_END,
 };
 
 const struct column event_columns[] = {
-    {"Last Seen", "string", "", 0, "Time since it was seen last."},
+    {"Last Seen", "string", "", 0, "Time since the last occurrence."},
     {"Type", "string", "", 0, "Normal or Warning."},
-    {"Reason", "string", "", 0, "Why it happened."},
-    {"Object", "string", "", 0, "What it is about."},
-    {"Subobject", "string", "", 1, "Which part of the object."},
-    {"Source", "string", "", 1, "Who tells."},
-    {"Message", "string", "", 0, "What happened."},
-    {"First Seen", "string", "", 1, "Time since it was seen first."},
-    {"Count", "string", "", 1, "How often it was seen."},
+    {"Reason", "string", "", 0, "The reason."},
+    {"Object", "string", "", 0, "The object of the event."},
+    {"Subobject", "string", "", 1, "The part of the object."},
+    {"Source", "string", "", 1, "The reporting component."},
+    {"Message", "string", "", 0, "The message."},
+    {"First Seen", "string", "", 1, "Time since the first occurrence."},
+    {"Count", "string", "", 1, "The number of occurrences."},
     {"Name", "string", "name", 1, "The name of the event."},
     {0},
 };
@@ -152,5 +152,5 @@ const struct kind kind_event = {
     .columns = event_columns,
     .cells = event_cells,
     .selectable = selectable,
-    .doc = "Something that happened to an object; forgotten after a while.",
+    .doc = "An occurrence at an object; deleted after a while.",
 };

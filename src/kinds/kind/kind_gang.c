@@ -12,47 +12,49 @@ static const char *const preemption_policies[] = {"PreemptLowerPriority", "Never
 static const struct field basic_fields[] = {F_END};
 
 static const struct field gang_fields[] = {
-    F_INT("minCount", "How many of its pods start together.", .min = 1, .max = GANG_MEMBERS_MAX,
+    F_INT("minCount", "The number of pods that start together.", .min = 1, .max = GANG_MEMBERS_MAX,
           .is_required = true),
     F_END,
 };
 
 const struct field gang_policy_fields[] = {
     F_OBJECT("basic", basic_fields, "Each pod starts by itself."),
-    F_OBJECT("gang", gang_fields, "So many start together."),
+    F_OBJECT("gang", gang_fields, "The pods start as a gang."),
     F_END,
 };
 
 static const struct field disruption_fields[] = {
-    F_OBJECT("single", basic_fields, "Its pods may end one by one; here a gang ends as a whole."),
-    F_OBJECT("all", basic_fields, "All of it ends for another, or nothing."),
+    F_OBJECT("single", basic_fields,
+             "Pods may be preempted one by one; Mete always preempts a gang as a whole."),
+    F_OBJECT("all", basic_fields, "The group is preempted as a whole."),
     F_END,
 };
 
 static const struct field topology_fields[] = {
-    F_STRING("key", "All its pods are on nodes with the same value of this label.",
-             .is_required = true, .check = name_check_qualified),
+    F_STRING("key", "The node label whose value the nodes of all pods share.", .is_required = true,
+             .check = name_check_qualified),
     F_END,
 };
 static const struct field topology_item = F_OBJECT(NULL, topology_fields, "A domain of nodes.");
 
 const struct field gang_constraints_fields[] = {
-    F_LIST("topology", &topology_item, "The domain that its pods share.", .items_max = 1),
+    F_LIST("topology", &topology_item, "The domain that the group's pods share.", .items_max = 1),
     F_END,
 };
 
-#define GROUP_FIELDS                                                                         \
-    F_OBJECT("schedulingPolicy", gang_policy_fields, "When its pods may start.",             \
-             .is_required = true),                                                           \
-        F_OBJECT("schedulingConstraints", gang_constraints_fields,                           \
-                 "How near to each other its pods must be."),                                \
-        F_REFUSED("resourceClaims", "Devices claimed by DRA."),                              \
-        F_OBJECT("disruptionMode", disruption_fields, "What ends for others."),              \
-        F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",     \
-                 .check = name_check_subdomain),                                             \
-        F_REFUSED("priority", "Its priority: comes from its class."),                        \
-        F_STRING("preemptionPolicy", "Whether others may be ended for it: as its pods say.", \
-                 .support = FIELD_IGNORED, .harmless = "\"PreemptLowerPriority\"",           \
+#define GROUP_FIELDS                                                                        \
+    F_OBJECT("schedulingPolicy", gang_policy_fields, "The conditions for the pods' start.", \
+             .is_required = true),                                                          \
+        F_OBJECT("schedulingConstraints", gang_constraints_fields,                          \
+                 "Topology constraints of the group's pods."),                              \
+        F_REFUSED("resourceClaims", "Devices claimed by DRA."),                             \
+        F_OBJECT("disruptionMode", disruption_fields, "The unit of preemption."),           \
+        F_STRING("priorityClassName", "The PriorityClass of the group.",                    \
+                 .check = name_check_subdomain),                                            \
+        F_REFUSED("priority", "The group's priority, which comes from the class."),         \
+        F_STRING("preemptionPolicy",                                                        \
+                 "Whether the group may preempt others: as its pods' specs say.",           \
+                 .support = FIELD_IGNORED, .harmless = "\"PreemptLowerPriority\"",          \
                  .values = preemption_policies)
 
 static const struct field template_fields[] = {
@@ -61,38 +63,39 @@ static const struct field template_fields[] = {
     F_END,
 };
 static const struct field template_item =
-    F_OBJECT(NULL, template_fields, "What a group of pods is like.");
+    F_OBJECT(NULL, template_fields, "A template of a group of pods.");
 
 const struct field gang_controller_fields[] = {
     F_STRING("apiGroup", "The group of the controller.", .size_max = 253),
-    F_STRING("kind", "Its kind.", .is_required = true, .size_max = 128),
-    F_STRING("name", "Its name.", .is_required = true, .size_max = 253),
+    F_STRING("kind", "The controller's kind.", .is_required = true, .size_max = 128),
+    F_STRING("name", "The controller's name.", .is_required = true, .size_max = 253),
     F_END,
 };
 
 static const struct field workload_spec[] = {
-    F_OBJECT("controllerRef", gang_controller_fields, "Whose pods these are; not used."),
-    F_LIST("podGroupTemplates", &template_item, "The groups of pods in it.", .merge_key = "name",
-           .is_unique = true, .is_required = true, .items_max = GANG_TEMPLATES_MAX),
+    F_OBJECT("controllerRef", gang_controller_fields, "The controller of the pods; not used."),
+    F_LIST("podGroupTemplates", &template_item, "The Workload's groups of pods.",
+           .merge_key = "name", .is_unique = true, .is_required = true,
+           .items_max = GANG_TEMPLATES_MAX),
     F_REFUSED("compositePodGroupTemplates", "Groups of groups."),
     F_END,
 };
 
 const struct field gang_workload_fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", workload_spec, "Its groups of pods.", .is_required = true),
+    F_OBJECT("spec", workload_spec, "The Workload's groups of pods.", .is_required = true),
     F_END,
 };
 
 static const struct field reference_fields[] = {
-    F_STRING("workloadName", "The Workload that it was made from.", .size_max = 253),
-    F_STRING("templateName", "The template in it.", .size_max = 63),
+    F_STRING("workloadName", "The Workload of the group's template.", .size_max = 253),
+    F_STRING("templateName", "The template in the Workload.", .size_max = 63),
     F_END,
 };
 
 static const struct field podgroup_spec[] = {
-    F_OBJECT("workloadRef", reference_fields, "What it was made from; not used."),
-    F_REFUSED("parentCompositePodGroupName", "The group of groups that it is of."),
+    F_OBJECT("workloadRef", reference_fields, "The template of the group; not used."),
+    F_REFUSED("parentCompositePodGroupName", "The parent group."),
     GROUP_FIELDS,
     F_END,
 };
@@ -102,10 +105,10 @@ static const struct field condition_fields[] = {
     F_END,
 };
 static const struct field condition_item =
-    F_OBJECT(NULL, condition_fields, "One observation about the group.");
+    F_OBJECT(NULL, condition_fields, "An observation about the group.");
 
 const struct field gang_podgroup_status[] = {
-    F_LIST("conditions", &condition_item, "Observations about it.", .merge_key = "type",
+    F_LIST("conditions", &condition_item, "Conditions of the object.", .merge_key = "type",
            .items_max = 16),
     F_ANY("resourceClaimStatuses", "Kept, not used."),
     F_END,
@@ -113,8 +116,8 @@ const struct field gang_podgroup_status[] = {
 
 const struct field gang_podgroup_fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", podgroup_spec, "When its pods may start.", .is_required = true),
-    F_OBJECT("status", gang_podgroup_status, "What has become of its pods."),
+    F_OBJECT("spec", podgroup_spec, "The conditions for the pods' start.", .is_required = true),
+    F_OBJECT("status", gang_podgroup_status, "The state of the group's pods."),
     F_END,
 };
 
@@ -133,7 +136,7 @@ static void validate_group(const json_t *group, const struct path *at, struct ca
                       "exactly one of single and all must be set");
     if (class && text_starts_with(class, "system-"))
         cause_forbidden(causes, PATH(at, "priorityClassName"),
-                        "system classes are named by pods themselves");
+                        "groups cannot have a system class; name the class in the pods");
 }
 
 static void validate_workload(const json_t *object, struct causes *causes)

@@ -126,17 +126,18 @@ static void podgroup_from_kept_v1alpha2(json_t *object)
     set_version(object, "v1alpha2");
 }
 
-#define OLD_GROUP_FIELDS                                                                 \
-    F_OBJECT("schedulingPolicy", gang_policy_fields, "When its pods may start.",         \
-             .is_required = true),                                                       \
-        F_OBJECT("schedulingConstraints", gang_constraints_fields,                       \
-                 "How near to each other its pods must be."),                            \
-        F_REFUSED("resourceClaims", "Devices claimed by DRA."),                          \
-        F_STRING("disruptionMode", "What ends for others: here a gang ends as a whole.", \
-                 .values = modes),                                                       \
-        F_STRING("priorityClassName", "The PriorityClass that its priority comes from.", \
-                 .check = name_check_subdomain),                                         \
-        F_REFUSED("priority", "Its priority: comes from its class.")
+#define OLD_GROUP_FIELDS                                                                    \
+    F_OBJECT("schedulingPolicy", gang_policy_fields, "The conditions for the pods' start.", \
+             .is_required = true),                                                          \
+        F_OBJECT("schedulingConstraints", gang_constraints_fields,                          \
+                 "Topology constraints of the group's pods."),                              \
+        F_REFUSED("resourceClaims", "Devices claimed by DRA."),                             \
+        F_STRING("disruptionMode",                                                          \
+                 "The unit of preemption; Mete always preempts a gang as a whole.",         \
+                 .values = modes),                                                          \
+        F_STRING("priorityClassName", "The PriorityClass of the group.",                    \
+                 .check = name_check_subdomain),                                            \
+        F_REFUSED("priority", "The group's priority, which comes from the class.")
 
 static const struct field template_v1alpha2[] = {
     F_STRING("name", "The name of the template.", .is_required = true, .check = name_check_label),
@@ -144,11 +145,11 @@ static const struct field template_v1alpha2[] = {
     F_END,
 };
 static const struct field template_item_v1alpha2 =
-    F_OBJECT(NULL, template_v1alpha2, "What a group of pods is like.");
+    F_OBJECT(NULL, template_v1alpha2, "A template of a group of pods.");
 
 static const struct field workload_spec_v1alpha2[] = {
-    F_OBJECT("controllerRef", gang_controller_fields, "Whose pods these are; not used."),
-    F_LIST("podGroupTemplates", &template_item_v1alpha2, "The groups of pods in it.",
+    F_OBJECT("controllerRef", gang_controller_fields, "The controller of the pods; not used."),
+    F_LIST("podGroupTemplates", &template_item_v1alpha2, "The Workload's groups of pods.",
            .merge_key = "name", .is_unique = true, .is_required = true,
            .items_max = GANG_TEMPLATES_MAX),
     F_END,
@@ -156,13 +157,13 @@ static const struct field workload_spec_v1alpha2[] = {
 
 static const struct field workload_v1alpha2[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", workload_spec_v1alpha2, "Its groups of pods.", .is_required = true),
+    F_OBJECT("spec", workload_spec_v1alpha2, "The Workload's groups of pods.", .is_required = true),
     F_END,
 };
 
 static const struct field reference_v1alpha2[] = {
-    F_STRING("workloadName", "The Workload that it was made from.", .size_max = 253),
-    F_STRING("podGroupTemplateName", "The template in it.", .size_max = 63),
+    F_STRING("workloadName", "The Workload of the group's template.", .size_max = 253),
+    F_STRING("podGroupTemplateName", "The template in the Workload.", .size_max = 63),
     F_END,
 };
 
@@ -172,15 +173,16 @@ static const struct field template_ref_v1alpha2[] = {
 };
 
 static const struct field podgroup_spec_v1alpha2[] = {
-    F_OBJECT("podGroupTemplateRef", template_ref_v1alpha2, "What it was made from; not used."),
+    F_OBJECT("podGroupTemplateRef", template_ref_v1alpha2, "The template of the group; not used."),
     OLD_GROUP_FIELDS,
     F_END,
 };
 
 static const struct field podgroup_v1alpha2[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", podgroup_spec_v1alpha2, "When its pods may start.", .is_required = true),
-    F_OBJECT("status", gang_podgroup_status, "What has become of its pods."),
+    F_OBJECT("spec", podgroup_spec_v1alpha2, "The conditions for the pods' start.",
+             .is_required = true),
+    F_OBJECT("status", gang_podgroup_status, "The state of the group's pods."),
     F_END,
 };
 
@@ -217,22 +219,22 @@ static void workload_from_kept_v1alpha1(json_t *object)
 
 static const struct field group_v1alpha1[] = {
     F_STRING("name", "The name of the group.", .is_required = true, .check = name_check_label),
-    F_OBJECT("policy", gang_policy_fields, "When its pods may start.", .is_required = true),
+    F_OBJECT("policy", gang_policy_fields, "The conditions for the pods' start.",
+             .is_required = true),
     F_END,
 };
-static const struct field group_item_v1alpha1 =
-    F_OBJECT(NULL, group_v1alpha1, "Pods that belong together.");
+static const struct field group_item_v1alpha1 = F_OBJECT(NULL, group_v1alpha1, "A group of pods.");
 
 static const struct field workload_spec_v1alpha1[] = {
-    F_OBJECT("controllerRef", gang_controller_fields, "Whose pods these are; not used."),
-    F_LIST("podGroups", &group_item_v1alpha1, "The groups of pods in it.", .merge_key = "name",
+    F_OBJECT("controllerRef", gang_controller_fields, "The controller of the pods; not used."),
+    F_LIST("podGroups", &group_item_v1alpha1, "The Workload's groups of pods.", .merge_key = "name",
            .is_unique = true, .is_required = true, .items_max = GANG_TEMPLATES_MAX),
     F_END,
 };
 
 static const struct field workload_v1alpha1[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", workload_spec_v1alpha1, "Its groups of pods.", .is_required = true),
+    F_OBJECT("spec", workload_spec_v1alpha1, "The Workload's groups of pods.", .is_required = true),
     F_END,
 };
 
@@ -265,23 +267,22 @@ static void podgroup_from_kept_v1alpha1(json_t *object)
 }
 
 static const struct field podgroup_spec_v1alpha1[] = {
-    F_INT("minMember", "How many of its pods start together.", .min = 1, .max = GANG_MEMBERS_MAX,
+    F_INT("minMember", "The number of pods that start together.", .min = 1, .max = GANG_MEMBERS_MAX,
           .is_required = true),
     F_MAP("minResources", &quantity_item,
-          "Implied: what its pods ask for is there, or none of them starts.",
-          .support = FIELD_IGNORED, .items_max = 64),
-    F_INT("scheduleTimeoutSeconds",
-          "Nothing is held by a gang that waits, so nothing has to be given back.",
+          "Implied: a gang starts only if all its pods' requests fit.", .support = FIELD_IGNORED,
+          .items_max = 64),
+    F_INT("scheduleTimeoutSeconds", "Without effect: a waiting gang holds nothing.",
           .support = FIELD_IGNORED, .min = 0, .max = INT32_MAX),
-    F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",
-             .check = name_check_subdomain),
+    F_STRING("priorityClassName", "The PriorityClass of the group.", .check = name_check_subdomain),
     F_END,
 };
 
 static const struct field podgroup_v1alpha1[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", podgroup_spec_v1alpha1, "When its pods may start.", .is_required = true),
-    F_OBJECT("status", gang_podgroup_status, "What has become of its pods."),
+    F_OBJECT("spec", podgroup_spec_v1alpha1, "The conditions for the pods' start.",
+             .is_required = true),
+    F_OBJECT("status", gang_podgroup_status, "The state of the group's pods."),
     F_END,
 };
 

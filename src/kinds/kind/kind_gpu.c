@@ -7,69 +7,69 @@
 #include "kinds/kind/tables.h"
 
 static const struct field spec_fields[] = {
-    F_STRING("node", "The node that it is in.", .size_max = 253),
-    F_INT("index", "Its number on the node, for display only."),
-    F_STRING("uuid", "What it is known by.", .size_max = 96),
-    F_STRING("product", "What its driver calls it.", .size_max = 96),
-    F_STRING("model", "Its short name, as h100.", .size_max = 96),
-    F_INT("memoryBytes", "Its memory."),
-    F_STRING("pci", "Its PCI address.", .size_max = 32),
-    F_INT("numaNode", "The NUMA node that it is near to."),
-    F_INT("linkGroup", "Those of its node with the same number reach each other over NVLink."),
-    F_BOOL("emulated", "Whether it does not really exist."),
+    F_STRING("node", "The gpu's node.", .size_max = 253),
+    F_INT("index", "The gpu's index on the node, for display only."),
+    F_STRING("uuid", "The gpu's identity.", .size_max = 96),
+    F_STRING("product", "The driver's name of the product.", .size_max = 96),
+    F_STRING("model", "The short name of the model: h100.", .size_max = 96),
+    F_INT("memoryBytes", "The gpu's memory."),
+    F_STRING("pci", "The PCI address.", .size_max = 32),
+    F_INT("numaNode", "The nearest NUMA node."),
+    F_INT("linkGroup", "Gpus of the node with the same number reach each other over NVLink."),
+    F_BOOL("emulated", "Whether the gpu is emulated."),
     F_END,
 };
 
 static const struct field holder_fields[] = {
     F_STRING("namespace", "The pod's namespace.", .size_max = 63),
-    F_STRING("pod", "The pod that holds it.", .size_max = 253),
+    F_STRING("pod", "The pod that holds the gpu.", .size_max = 253),
     F_INT("jobId", "The job's number."),
-    F_STRING("user", "Whose job it is.", .size_max = 253),
+    F_STRING("user", "The job's user.", .size_max = 253),
     F_END,
 };
 
 static const struct field sample_fields[] = {
-    F_INT("utilizationPct", "How busy it is, of 100."),
-    F_INT("memoryUtilizationPct", "How busy its memory is, of 100."),
-    F_INT("memoryUsedBytes", "How much of its memory is in use."),
-    F_INT("temperatureC", "How hot it is."),
-    F_INT("powerMilliwatts", "What it draws, in milliwatts."),
-    F_INT("energyMillijoules", "What it drew so far, in millijoules."),
-    F_INT("smClockMhz", "The clock of its processors."),
-    F_INT("memoryClockMhz", "The clock of its memory."),
-    F_INT("xidLast", "The last error of its driver."),
-    F_INT("processes", "How many processes use it."),
-    F_TIME("at", "When this was read."),
+    F_INT("utilizationPct", "Utilization in percent."),
+    F_INT("memoryUtilizationPct", "Utilization of the memory in percent."),
+    F_INT("memoryUsedBytes", "Memory in use."),
+    F_INT("temperatureC", "Temperature in degrees Celsius."),
+    F_INT("powerMilliwatts", "Power draw in milliwatts."),
+    F_INT("energyMillijoules", "Energy used so far in millijoules."),
+    F_INT("smClockMhz", "Clock of the multiprocessors."),
+    F_INT("memoryClockMhz", "Clock of the memory."),
+    F_INT("xidLast", "The driver's last Xid error."),
+    F_INT("processes", "Number of processes on the gpu."),
+    F_TIME("at", "The time of the sample."),
     F_END,
 };
 
 static const struct field status_fields[] = {
     F_STRING("health", "healthy, unhealthy, not answering or lost.", .size_max = 32),
-    F_STRING("healthReason", "Why it is not healthy.", .size_max = 256),
-    F_OBJECT("holder", holder_fields, "Who holds it; absent: it is free."),
-    F_OBJECT("sample", sample_fields, "The last reading; absent members are not known."),
+    F_STRING("healthReason", "The reason of bad health.", .size_max = 256),
+    F_OBJECT("holder", holder_fields, "The holder; absent: the gpu is free."),
+    F_OBJECT("sample", sample_fields, "The last sample; absent members are unknown."),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What it is."),
-    F_OBJECT("status", status_fields, "How it is."),
+    F_OBJECT("spec", spec_fields, "The gpu's properties."),
+    F_OBJECT("status", status_fields, "The state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The gpu's uuid."},
-    {"Node", "string", "", 0, "Where it is."},
-    {"Index", "integer", "", 0, "Its number on the node."},
-    {"Model", "string", "", 0, "Its short name; emulated ones are marked."},
-    {"Memory", "string", "", 0, "Its memory."},
-    {"Health", "string", "", 0, "How it is."},
-    {"Holder", "string", "", 0, "The pod that holds it."},
-    {"User", "string", "", 0, "Whose job that is."},
-    {"Util", "string", "", 0, "How busy it is."},
-    {"Product", "string", "", 1, "What its driver calls it."},
-    {"PCI", "string", "", 1, "Its PCI address."},
+    {"Node", "string", "", 0, "The gpu's node."},
+    {"Index", "integer", "", 0, "The gpu's index on the node."},
+    {"Model", "string", "", 0, "The short name of the model; emulated gpus are marked."},
+    {"Memory", "string", "", 0, "The gpu's memory."},
+    {"Health", "string", "", 0, "The health."},
+    {"Holder", "string", "", 0, "The pod that holds the gpu."},
+    {"User", "string", "", 0, "The user of the holder's job."},
+    {"Util", "string", "", 0, "Utilization."},
+    {"Product", "string", "", 1, "The driver's name of the product."},
+    {"PCI", "string", "", 1, "The PCI address."},
     {0},
 };
 
@@ -145,5 +145,5 @@ const struct kind kind_gpu = {
     .columns = columns,
     .cells = gpu_cells,
     .selectable = selectable,
-    .doc = "One physical gpu; computed from its node and the ledger, never stored.",
+    .doc = "A physical gpu; computed from its node and the ledger, never stored.",
 };

@@ -18,20 +18,20 @@ enum {
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", job_spec_fields, "What is to be done.", .is_required = true),
-    F_OBJECT("status", job_status_fields, "How far it is."),
+    F_OBJECT("spec", job_spec_fields, "The job's specification.", .is_required = true),
+    F_OBJECT("status", job_status_fields, "The job's progress."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the job."},
-    {"Status", "string", "", 0, "How it is."},
-    {"Completions", "string", "", 0, "Pods that succeeded, of those that must."},
-    {"Duration", "string", "", 0, "Time from its start to its end."},
-    {"Age", "date", "", 0, "Time since it was created."},
-    {"Containers", "string", "", 1, "The names of its containers."},
-    {"Images", "string", "", 1, "The images of its containers."},
-    {"Selector", "string", "", 1, "The labels of its pods."},
+    {"Status", "string", "", 0, "The state."},
+    {"Completions", "string", "", 0, "Pods that succeeded, of the required ones."},
+    {"Duration", "string", "", 0, "Time from start to end."},
+    {"Age", "date", "", 0, "Time since the creation."},
+    {"Containers", "string", "", 1, "The names of the containers."},
+    {"Images", "string", "", 1, "The images of the containers."},
+    {"Selector", "string", "", 1, "The selector of the pods."},
     {0},
 };
 

@@ -5,28 +5,29 @@
 #include "kinds/kind/tables.h"
 
 static const struct field spec_fields[] = {
-    F_STRING("holderIdentity", "Who holds it.", .size_max = 1024),
-    F_INT("leaseDurationSeconds", "How long others wait after the last renewal.", .min = 1,
+    F_STRING("holderIdentity", "The holder of the lease.", .size_max = 1024),
+    F_INT("leaseDurationSeconds", "Seconds that others wait after the last renewal.", .min = 1,
           .max = INT32_MAX),
-    F_TIME("acquireTime", "When it was taken."),
-    F_TIME("renewTime", "When it was renewed last."),
-    F_INT("leaseTransitions", "How often it changed hands.", .min = 0, .max = INT32_MAX),
-    F_STRING("strategy", "How a holder is elected.", .support = FIELD_IGNORED, .size_max = 253),
-    F_STRING("preferredHolder", "Who is to take it over.", .support = FIELD_IGNORED,
+    F_TIME("acquireTime", "The time of acquisition."),
+    F_TIME("renewTime", "The time of the last renewal."),
+    F_INT("leaseTransitions", "The number of changes of the holder.", .min = 0, .max = INT32_MAX),
+    F_STRING("strategy", "The strategy of the election.", .support = FIELD_IGNORED,
+             .size_max = 253),
+    F_STRING("preferredHolder", "The preferred next holder.", .support = FIELD_IGNORED,
              .size_max = 1024),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "Who holds it, and until when."),
+    F_OBJECT("spec", spec_fields, "The holder, and the times of the lease."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the lease."},
-    {"Holder", "string", "", 0, "Who holds it."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Holder", "string", "", 0, "The holder of the lease."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -53,5 +54,5 @@ const struct kind kind_lease = {
     .fields = fields,
     .columns = columns,
     .cells = lease_cells,
-    .doc = "Who leads, by a sign of life: for programs that elect one of several.",
+    .doc = "A leader's sign of life: for programs that elect one of several instances.",
 };

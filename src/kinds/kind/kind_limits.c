@@ -21,11 +21,11 @@ enum {
 static const struct field limit_fields[] = {
     F_STRING("type", "Container, Pod or PersistentVolumeClaim.", .is_required = true,
              .size_max = 253),
-    F_AMOUNTS("max", "The most that one may ask for."),
-    F_AMOUNTS("min", "The least that one may ask for."),
-    F_AMOUNTS("default", "Limits of containers that name none."),
-    F_AMOUNTS("defaultRequest", "Requests of containers that name none."),
-    F_AMOUNTS("maxLimitRequestRatio", "How much more than its request a limit may be."),
+    F_AMOUNTS("max", "Maximum of a request or limit."),
+    F_AMOUNTS("min", "Minimum of a request or limit."),
+    F_AMOUNTS("default", "Default limits of containers."),
+    F_AMOUNTS("defaultRequest", "Default requests of containers."),
+    F_AMOUNTS("maxLimitRequestRatio", "Maximum of limit / request."),
     F_END,
 };
 static const struct field limit_item = F_OBJECT(NULL, limit_fields, "Bounds for one type.");
@@ -44,7 +44,7 @@ static const struct field fields[] = {
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the limit range."},
-    {"Created At", "string", "", 0, "When it was created."},
+    {"Created At", "string", "", 0, "The time of creation."},
     {0},
 };
 
@@ -339,5 +339,5 @@ const struct kind kind_limits = {
     .cells = limits_cells,
     .validate = limits_validate,
     .set_defaults = limits_set_defaults,
-    .doc = "What one container or pod of a namespace may ask for, and what it gets by itself.",
+    .doc = "Bounds and defaults for requests and limits of each pod and container in a namespace.",
 };

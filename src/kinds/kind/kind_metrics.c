@@ -10,20 +10,20 @@ static const struct field container_fields[] = {
 };
 
 static const struct field container_item = {
-    .type = FIELD_OBJECT, .fields = container_fields, .doc = "What one container uses."};
+    .type = FIELD_OBJECT, .fields = container_fields, .doc = "The usage of a container."};
 
 static const struct field pod_fields[] = {
     F_TYPE_AND_METADATA,
     F_TIME("timestamp", "The end of the window."),
-    F_STRING("window", "How long was measured.", .size_max = 32),
-    F_LIST("containers", &container_item, "Those that run."),
+    F_STRING("window", "The length of the window.", .size_max = 32),
+    F_LIST("containers", &container_item, "The running containers."),
     F_END,
 };
 
 static const struct field node_fields[] = {
     F_TYPE_AND_METADATA,
     F_TIME("timestamp", "The end of the window."),
-    F_STRING("window", "How long was measured.", .size_max = 32),
+    F_STRING("window", "The length of the window.", .size_max = 32),
     F_MAP("usage", &quantity_item, "cpu and memory."),
     F_END,
 };
@@ -38,7 +38,7 @@ const struct kind kind_pod_metrics = {
     .is_namespaced = true,
     .is_view = true,
     .fields = pod_fields,
-    .doc = "What the containers of a pod use, by its node's last sample; never stored.",
+    .doc = "The usage of a pod's containers in its node's last sample; never stored.",
 };
 
 const struct kind kind_node_metrics = {
@@ -50,5 +50,5 @@ const struct kind kind_node_metrics = {
     .singular = "",
     .is_view = true,
     .fields = node_fields,
-    .doc = "What a node uses, by its last sample; never stored.",
+    .doc = "The usage of a node in its last sample; never stored.",
 };

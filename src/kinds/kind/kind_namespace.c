@@ -8,40 +8,40 @@ static const char *const phases[] = {"Active", "Terminating", NULL};
 
 static const struct field spec_fields[] = {
     F_LIST("finalizers", &string_item,
-           "What must be finished before the namespace is gone: \"kubernetes\".", .items_max = 64),
+           "Finalizers that delay the namespace's removal: \"kubernetes\".", .items_max = 64),
     F_END,
 };
 
 static const struct field condition_fields[] = {
-    F_STRING("type", "What it is about.", .is_required = true, .size_max = 316),
+    F_STRING("type", "The condition's type.", .is_required = true, .size_max = 316),
     F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16),
-    F_STRING("reason", "A word for programs.", .size_max = 1024),
-    F_STRING("message", "A sentence for people."),
-    F_TIME("lastTransitionTime", "When the status changed last."),
+    F_STRING("reason", "The reason in CamelCase, for programs.", .size_max = 1024),
+    F_STRING("message", "The message for users."),
+    F_TIME("lastTransitionTime", "The last change of the status."),
     F_END,
 };
 static const struct field condition_item =
-    F_OBJECT(NULL, condition_fields, "One observation about the namespace.");
+    F_OBJECT(NULL, condition_fields, "An observation about the namespace.");
 
 static const struct field status_fields[] = {
     F_STRING("phase", "Active, or Terminating while its objects are being deleted.",
              .values = phases),
-    F_LIST("conditions", &condition_item, "Why a deletion takes time.", .merge_key = "type",
+    F_LIST("conditions", &condition_item, "Reasons why a deletion takes time.", .merge_key = "type",
            .items_max = 64),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What the namespace is asked to be."),
-    F_OBJECT("status", status_fields, "What it is."),
+    F_OBJECT("spec", spec_fields, "The wanted state."),
+    F_OBJECT("status", status_fields, "The observed state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the namespace."},
     {"Status", "string", "", 0, "Active or Terminating."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 

@@ -10,56 +10,57 @@
 static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
 
 static const struct field taint_fields[] = {
-    F_STRING("key", "What a toleration must name.", .is_required = true,
+    F_STRING("key", "The key that tolerations match.", .is_required = true,
              .check = name_check_qualified),
     F_STRING("value", "The value that goes with the key.", .check = name_check_label_value),
     F_STRING("effect",
              "NoSchedule keeps new pods away, PreferNoSchedule if it can be helped, NoExecute "
              "ends running ones too.",
              .is_required = true, .values = effects),
-    F_TIME("timeAdded", "When it was added, for NoExecute."),
+    F_TIME("timeAdded", "The time when the taint was added, for NoExecute."),
     F_END,
 };
 static const struct field taint_item =
-    F_OBJECT(NULL, taint_fields, "Keeps away the pods that do not tolerate it.");
+    F_OBJECT(NULL, taint_fields, "A taint keeps pods without a matching toleration off the node.");
 
 static const struct field spec_fields[] = {
-    F_STRING("podCIDR", "The network of its pods.", .size_max = 64),
-    F_LIST("podCIDRs", &string_item, "The networks of its pods.", .is_set_list = true,
+    F_STRING("podCIDR", "The network of the node's pods.", .size_max = 64),
+    F_LIST("podCIDRs", &string_item, "The networks of the node's pods.", .is_set_list = true,
            .items_max = 2),
-    F_STRING("providerID", "What the machine's provider calls it.", .size_max = 1024),
-    F_BOOL("unschedulable", "Whether new pods stay away (cordon)."),
-    F_LIST("taints", &taint_item, "What keeps pods away.", .items_max = 128),
-    F_REFUSED("configSource", "Not used any more."),
-    F_STRING("externalID", "Not used any more.", .support = FIELD_IGNORED),
+    F_STRING("providerID", "The machine's id at its provider.", .size_max = 1024),
+    F_BOOL("unschedulable", "Whether the node accepts no new pods (cordon)."),
+    F_LIST("taints", &taint_item, "The node's taints.", .items_max = 128),
+    F_REFUSED("configSource", "Deprecated, not used."),
+    F_STRING("externalID", "Deprecated, not used.", .support = FIELD_IGNORED),
     F_END,
 };
 
 static const struct field condition_fields[] = {
     F_STRING("type", "Ready, MemoryPressure, ...", .is_required = true, .size_max = 316),
     F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16),
-    F_TIME("lastHeartbeatTime", "When the node told it last."),
-    F_TIME("lastTransitionTime", "When the status changed last."),
-    F_STRING("reason", "A word for programs.", .size_max = 1024),
-    F_STRING("message", "A sentence for people."),
+    F_TIME("lastHeartbeatTime", "The node's last report of the condition."),
+    F_TIME("lastTransitionTime", "The last change of the status."),
+    F_STRING("reason", "The reason in CamelCase, for programs.", .size_max = 1024),
+    F_STRING("message", "The message for users."),
     F_END,
 };
 static const struct field condition_item =
-    F_OBJECT(NULL, condition_fields, "One observation about the node.");
+    F_OBJECT(NULL, condition_fields, "An observation about the node.");
 
 static const struct field address_fields[] = {
     F_STRING("type", "Hostname, InternalIP, ExternalIP, ...", .is_required = true, .size_max = 64),
     F_STRING("address", "The address.", .is_required = true, .size_max = 253),
     F_END,
 };
-static const struct field address_item = F_OBJECT(NULL, address_fields, "How the node is reached.");
+static const struct field address_item = F_OBJECT(NULL, address_fields, "An address of the node.");
 
 static const struct field endpoint_fields[] = {
     F_INT("Port", "The port.", .min = 0, .max = 65535),
     F_END,
 };
 static const struct field daemon_endpoints_fields[] = {
-    F_OBJECT("kubeletEndpoint", endpoint_fields, "Where the node listens; mete's do not."),
+    F_OBJECT("kubeletEndpoint", endpoint_fields,
+             "The port of the kubelet; nodes of Mete do not listen."),
     F_END,
 };
 
@@ -69,9 +70,9 @@ static const struct field system_fields[] = {
     F_STRING("bootID", "Changes with every boot.", .size_max = 128),
     F_STRING("kernelVersion", "uname -r.", .size_max = 256),
     F_STRING("osImage", "PRETTY_NAME of /etc/os-release.", .size_max = 256),
-    F_STRING("containerRuntimeVersion", "What starts containers, as crun://1.8.", .size_max = 256),
+    F_STRING("containerRuntimeVersion", "The container runtime: crun://1.8.", .size_max = 256),
     F_STRING("kubeletVersion", "The version of mete on the node.", .size_max = 256),
-    F_STRING("kubeProxyVersion", "Not used any more.", .size_max = 256),
+    F_STRING("kubeProxyVersion", "Deprecated, not used.", .size_max = 256),
     F_STRING("operatingSystem", "linux.", .size_max = 64),
     F_STRING("architecture", "amd64, arm64, ...", .size_max = 64),
     F_ANY("swap", "Kept, not used."),
@@ -79,22 +80,24 @@ static const struct field system_fields[] = {
 };
 
 static const struct field image_fields[] = {
-    F_LIST("names", &string_item, "What the image is called.", .items_max = 64),
-    F_INT("sizeBytes", "Its size.", .min = 0, .max = INT64_MAX),
+    F_LIST("names", &string_item, "The image's names.", .items_max = 64),
+    F_INT("sizeBytes", "The image's size.", .min = 0, .max = INT64_MAX),
     F_END,
 };
 static const struct field image_item = F_OBJECT(NULL, image_fields, "An image on the node.");
 
 static const struct field status_fields[] = {
-    F_MAP("capacity", &quantity_item, "All that the node has.", .check_key = name_check_qualified),
-    F_MAP("allocatable", &quantity_item, "What pods can have of it.",
+    F_MAP("capacity", &quantity_item, "The node's resources.", .check_key = name_check_qualified),
+    F_MAP("allocatable", &quantity_item, "The resources for pods.",
           .check_key = name_check_qualified),
-    F_STRING("phase", "Not used any more.", .size_max = 64),
-    F_LIST("conditions", &condition_item, "How it is doing.", .merge_key = "type", .items_max = 64),
-    F_LIST("addresses", &address_item, "How it is reached.", .merge_key = "type", .items_max = 64),
-    F_OBJECT("daemonEndpoints", daemon_endpoints_fields, "Where its daemons listen."),
-    F_OBJECT("nodeInfo", system_fields, "What the machine is."),
-    F_LIST("images", &image_item, "Images that it has."),
+    F_STRING("phase", "Deprecated, not used.", .size_max = 64),
+    F_LIST("conditions", &condition_item, "The node's conditions.", .merge_key = "type",
+           .items_max = 64),
+    F_LIST("addresses", &address_item, "The node's addresses.", .merge_key = "type",
+           .items_max = 64),
+    F_OBJECT("daemonEndpoints", daemon_endpoints_fields, "Ports of the node's daemons."),
+    F_OBJECT("nodeInfo", system_fields, "The machine and its software."),
+    F_LIST("images", &image_item, "Images on the node."),
     F_LIST("volumesInUse", &string_item, "Kept, not used."),
     F_LIST("volumesAttached", &any_item, "Kept, not used."),
     F_ANY("config", "Kept, not used."),
@@ -105,22 +108,22 @@ static const struct field status_fields[] = {
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What people want of the node.", .fallback = "{}"),
-    F_OBJECT("status", status_fields, "What the node tells."),
+    F_OBJECT("spec", spec_fields, "The wanted state, set by users.", .fallback = "{}"),
+    F_OBJECT("status", status_fields, "The state that the node reports."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the node."},
-    {"Status", "string", "", 0, "Ready or not, and whether new pods stay away."},
-    {"Roles", "string", "", 0, "From its labels node-role.kubernetes.io/ROLE."},
-    {"Age", "date", "", 0, "Time since it was created."},
-    {"Version", "string", "", 0, "The version of mete on it."},
-    {"Internal-IP", "string", "", 1, "Its address inside."},
-    {"External-IP", "string", "", 1, "Its address outside."},
-    {"OS-Image", "string", "", 1, "Its operating system."},
-    {"Kernel-Version", "string", "", 1, "Its kernel."},
-    {"Container-Runtime", "string", "", 1, "What starts its containers."},
+    {"Status", "string", "", 0, "Ready or not, and whether the node is cordoned."},
+    {"Roles", "string", "", 0, "Roles from the labels node-role.kubernetes.io/ROLE."},
+    {"Age", "date", "", 0, "Time since the creation."},
+    {"Version", "string", "", 0, "The version of mete on the node."},
+    {"Internal-IP", "string", "", 1, "The internal address."},
+    {"External-IP", "string", "", 1, "The external address."},
+    {"OS-Image", "string", "", 1, "The operating system."},
+    {"Kernel-Version", "string", "", 1, "The kernel's version."},
+    {"Container-Runtime", "string", "", 1, "The container runtime."},
     {0},
 };
 

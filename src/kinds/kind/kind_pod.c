@@ -13,22 +13,22 @@
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", pod_spec_fields, "What is to run.", .is_required = true),
-    F_OBJECT("status", pod_status_fields, "What became of it."),
+    F_OBJECT("spec", pod_spec_fields, "The pod's specification.", .is_required = true),
+    F_OBJECT("status", pod_status_fields, "The observed state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the pod."},
-    {"Ready", "string", "", 0, "Containers that are ready, of all."},
-    {"Status", "string", "", 0, "How it is."},
-    {"Restarts", "string", "", 0, "How often its containers were started again."},
-    {"Age", "date", "", 0, "Time since it was created."},
-    {"IP", "string", "", 1, "Its address."},
-    {"Node", "string", "", 1, "Where it is."},
-    {"Nominated Node", "string", "", 1, "Where room is being made for it."},
-    {"Readiness Gates", "string", "", 1, "More conditions of readiness."},
-    {"GPUs", "integer", "", 1, "Whole gpus that it asks for."},
+    {"Ready", "string", "", 0, "Ready containers, of all."},
+    {"Status", "string", "", 0, "The state."},
+    {"Restarts", "string", "", 0, "Restarts of the containers."},
+    {"Age", "date", "", 0, "Time since the creation."},
+    {"IP", "string", "", 1, "The pod's address."},
+    {"Node", "string", "", 1, "The pod's node."},
+    {"Nominated Node", "string", "", 1, "The node where victims make room for the pod."},
+    {"Readiness Gates", "string", "", 1, "Additional conditions of readiness."},
+    {"GPUs", "integer", "", 1, "Whole gpus that the pod requests."},
     {0},
 };
 

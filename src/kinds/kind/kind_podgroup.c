@@ -19,12 +19,11 @@ static const char *const coscheduling_phases[] = {"Pending",   "PreScheduling", 
                                                   "Finished",  "Failed",        NULL};
 
 static const struct field coscheduling_spec[] = {
-    F_INT("minMember", "How many of its pods start together.", .min = 1, .max = MEMBERS_MAX,
+    F_INT("minMember", "The number of pods that start together.", .min = 1, .max = MEMBERS_MAX,
           .is_required = true),
     F_MAP("minResources", &quantity_item,
-          "Implied: what its pods ask for is there, or none of them starts.", .items_max = 64),
-    F_INT("scheduleTimeoutSeconds",
-          "Nothing is held by a gang that waits, so nothing has to be given back.",
+          "Implied: a gang starts only if all its pods' requests fit.", .items_max = 64),
+    F_INT("scheduleTimeoutSeconds", "Without effect: a waiting gang holds nothing.",
           .support = FIELD_IGNORED, .min = 0, .max = INT32_MAX),
     F_END,
 };
@@ -32,30 +31,30 @@ static const struct field coscheduling_spec[] = {
 static const struct field coscheduling_status[] = {
     F_STRING("phase", "Pending, Scheduling, Running, Finished or Failed.",
              .values = coscheduling_phases),
-    F_STRING("occupiedBy", "The owner of its pods.", .size_max = 1024),
-    F_INT("scheduled", "How many of its pods have a node."),
-    F_INT("running", "How many of its pods run."),
-    F_INT("succeeded", "How many have succeeded."),
-    F_INT("failed", "How many have failed."),
-    F_TIME("scheduleStartTime", "Since when it waits."),
+    F_STRING("occupiedBy", "The owner of the group's pods.", .size_max = 1024),
+    F_INT("scheduled", "Pods with a node."),
+    F_INT("running", "Pods that run."),
+    F_INT("succeeded", "Pods that succeeded."),
+    F_INT("failed", "Pods that failed."),
+    F_TIME("scheduleStartTime", "Start of the wait."),
     F_END,
 };
 
 static const struct field coscheduling_fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", coscheduling_spec, "When its pods may start.", .is_required = true),
-    F_OBJECT("status", coscheduling_status, "What has become of its pods."),
+    F_OBJECT("spec", coscheduling_spec, "The conditions for the pods' start.", .is_required = true),
+    F_OBJECT("status", coscheduling_status, "The state of the group's pods."),
     F_END,
 };
 
 static const struct column coscheduling_columns[] = {
     {"Name", "string", "name", 0, "The name of the group."},
-    {"Phase", "string", "", 0, "What has become of its pods."},
-    {"MinMember", "integer", "", 0, "How many of its pods start together."},
-    {"Running", "integer", "", 0, "How many of its pods run."},
-    {"Succeeded", "integer", "", 0, "How many have succeeded."},
-    {"Failed", "integer", "", 0, "How many have failed."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Phase", "string", "", 0, "The state of the group's pods."},
+    {"MinMember", "integer", "", 0, "The number of pods that start together."},
+    {"Running", "integer", "", 0, "Pods that run."},
+    {"Succeeded", "integer", "", 0, "Pods that succeeded."},
+    {"Failed", "integer", "", 0, "Pods that failed."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -107,29 +106,29 @@ static const char *const volcano_phases[] = {"Pending", "Inqueue",   "Running",
                                              "Unknown", "Completed", NULL};
 
 static const struct field count_item =
-    F_INT(NULL, "So many of that task.", .min = 0, .max = MEMBERS_MAX);
+    F_INT(NULL, "The minimum of the task's pods.", .min = 0, .max = MEMBERS_MAX);
 
 static const char *const network_modes[] = {"hard", "soft", NULL};
 
 static const struct field network_fields[] = {
     F_STRING("mode", "hard: within one domain of that tier; soft: rather so.",
              .values = network_modes, .fallback = "\"hard\""),
-    F_INT("highestTierAllowed", "The widest tier that all its pods may share: 1 is the nearest.",
+    F_INT("highestTierAllowed", "The widest tier that the pods may span: 1 is the nearest.",
           .min = 1, .max = NETWORK_TIERS_MAX),
-    F_STRING("highestTierName", "The same by its label.", .check = name_check_qualified),
+    F_STRING("highestTierName", "The widest tier, by its node label.",
+             .check = name_check_qualified),
     F_END,
 };
 
 static const struct field volcano_spec[] = {
-    F_INT("minMember", "How many of its pods start together.", .min = 0, .max = MEMBERS_MAX),
-    F_MAP("minTaskMember", &count_item, "And how many of each task among them.", .items_max = 64),
-    F_STRING("queue", "The queue is the pods': label mete.dev/queue.", .support = FIELD_IGNORED,
-             .harmless = "\"default\"", .size_max = 253),
-    F_STRING("priorityClassName", "The PriorityClass that its priority comes from.",
-             .check = name_check_subdomain),
+    F_INT("minMember", "The number of pods that start together.", .min = 0, .max = MEMBERS_MAX),
+    F_MAP("minTaskMember", &count_item, "The minimum of each task's pods.", .items_max = 64),
+    F_STRING("queue", "Without effect: the label mete.dev/queue of the pods names their queue.",
+             .support = FIELD_IGNORED, .harmless = "\"default\"", .size_max = 253),
+    F_STRING("priorityClassName", "The PriorityClass of the group.", .check = name_check_subdomain),
     F_MAP("minResources", &quantity_item,
-          "Implied: what its pods ask for is there, or none of them starts.", .items_max = 64),
-    F_OBJECT("networkTopology", network_fields, "How near to each other its pods must be."),
+          "Implied: a gang starts only if all its pods' requests fit.", .items_max = 64),
+    F_OBJECT("networkTopology", network_fields, "Topology constraints of the group's pods."),
     F_REFUSED("subGroupPolicy", "Groups within the group."),
     F_END,
 };
@@ -137,39 +136,39 @@ static const struct field volcano_spec[] = {
 static const struct field volcano_condition[] = {
     F_STRING("type", "Scheduled or Unschedulable.", .is_required = true, .size_max = 316),
     F_STRING("status", "True, False or Unknown.", .is_required = true, .size_max = 16),
-    F_STRING("transitionID", "Of the session that found it.", .size_max = 128),
-    F_TIME("lastTransitionTime", "When the status changed last."),
-    F_STRING("reason", "A word for programs.", .size_max = 1024),
-    F_STRING("message", "A sentence for people."),
+    F_STRING("transitionID", "The scheduling session that set the condition.", .size_max = 128),
+    F_TIME("lastTransitionTime", "The last change of the status."),
+    F_STRING("reason", "The reason in CamelCase, for programs.", .size_max = 1024),
+    F_STRING("message", "The message for users."),
     F_END,
 };
 static const struct field volcano_condition_item =
-    F_OBJECT(NULL, volcano_condition, "One observation about the group.");
+    F_OBJECT(NULL, volcano_condition, "An observation about the group.");
 
 static const struct field volcano_status[] = {
     F_STRING("phase", "Pending, Inqueue, Running, Unknown or Completed.", .values = volcano_phases),
-    F_LIST("conditions", &volcano_condition_item, "Observations about it.", .merge_key = "type",
+    F_LIST("conditions", &volcano_condition_item, "Conditions of the object.", .merge_key = "type",
            .items_max = 16),
-    F_INT("running", "How many of its pods run."),
-    F_INT("succeeded", "How many have succeeded."),
-    F_INT("failed", "How many have failed."),
+    F_INT("running", "Pods that run."),
+    F_INT("succeeded", "Pods that succeeded."),
+    F_INT("failed", "Pods that failed."),
     F_END,
 };
 
 static const struct field volcano_fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", volcano_spec, "When its pods may start.", .fallback = "{}"),
-    F_OBJECT("status", volcano_status, "What has become of its pods."),
+    F_OBJECT("spec", volcano_spec, "The conditions for the pods' start.", .fallback = "{}"),
+    F_OBJECT("status", volcano_status, "The state of the group's pods."),
     F_END,
 };
 
 static const struct column volcano_columns[] = {
     {"Name", "string", "name", 0, "The name of the group."},
-    {"STATUS", "string", "", 0, "What has become of its pods."},
-    {"minMember", "integer", "", 0, "How many of its pods start together."},
-    {"RUNNINGS", "integer", "", 0, "How many of its pods run."},
-    {"AGE", "date", "", 0, "Time since it was created."},
-    {"QUEUE", "string", "", 1, "The queue that it names."},
+    {"STATUS", "string", "", 0, "The state of the group's pods."},
+    {"minMember", "integer", "", 0, "The number of pods that start together."},
+    {"RUNNINGS", "integer", "", 0, "Pods that run."},
+    {"AGE", "date", "", 0, "Time since the creation."},
+    {"QUEUE", "string", "", 1, "The queue that the group names."},
     {0},
 };
 
@@ -196,7 +195,7 @@ static void volcano_validate(const json_t *object, struct causes *causes)
     topology_validate(object, NULL, causes);
     if (class && text_starts_with(class, "system-"))
         cause_forbidden(causes, PATH(PATH(NULL, "spec"), "priorityClassName"),
-                        "system classes are named by pods themselves");
+                        "groups cannot have a system class; name the class in the pods");
 }
 
 const struct kind kind_podgroup_volcano = {

@@ -14,21 +14,21 @@ static const char *const policies[] = {"PreemptLowerPriority", "Never", NULL};
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_INT("value", "The priority of its pods: higher goes first.", .min = INT32_MIN,
+    F_INT("value", "The priority of the class's pods; higher starts first.", .min = INT32_MIN,
           .max = INT32_MAX, .fallback = "0"),
-    F_BOOL("globalDefault", "Whether it is for pods that name no class; one may be."),
-    F_STRING("description", "When to use it.", .size_max = 4096),
-    F_STRING("preemptionPolicy", "Whether others may be ended for its pods.",
+    F_BOOL("globalDefault", "Whether pods without a class get this one; at most one class."),
+    F_STRING("description", "The purpose of the class.", .size_max = 4096),
+    F_STRING("preemptionPolicy", "Whether the class's pods may preempt others.",
              .fallback = "\"PreemptLowerPriority\"", .values = policies),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the class."},
-    {"Value", "integer", "", 0, "The priority of its pods."},
-    {"Global-Default", "boolean", "", 0, "Whether it is for pods that name no class."},
-    {"Age", "date", "", 0, "Time since it was created."},
-    {"PreemptionPolicy", "string", "", 0, "Whether others may be ended for its pods."},
+    {"Value", "integer", "", 0, "The priority of the class's pods."},
+    {"Global-Default", "boolean", "", 0, "Whether pods without a class get this one."},
+    {"Age", "date", "", 0, "Time since the creation."},
+    {"PreemptionPolicy", "string", "", 0, "Whether the class's pods may preempt others."},
     {0},
 };
 
@@ -115,5 +115,5 @@ const struct kind kind_priority = {
     .cells = priority_cells,
     .validate = priority_validate,
     .validate_update = priority_validate_update,
-    .doc = "A name for a priority that pods can have.",
+    .doc = "A named priority for pods.",
 };

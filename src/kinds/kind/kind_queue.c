@@ -45,16 +45,17 @@ static struct err *queue_check_name(const char *name)
 }
 
 static const struct field quota_fields[] = {
-    F_STRING("resource", "gpu, gpu:MODEL, cpu, memory, or as pods ask for it.", .is_required = true,
-             .size_max = 320),
-    F_QUANTITY("nominal", "Its own: what it gets back from those who borrowed it.",
+    F_STRING("resource", "gpu, gpu:MODEL, cpu, memory, or a resource name of pods.",
+             .is_required = true, .size_max = 320),
+    F_QUANTITY("nominal", "The nominal quota, which the queue can reclaim from borrowers.",
                .is_required = true),
-    F_QUANTITY("borrowLimit", "On top of that, of what others do not use; no limit where it is "
-                              "left out."),
-    F_QUANTITY("lendLimit", "Of its own, what others may borrow; all where it is left out."),
+    F_QUANTITY("borrowLimit",
+               "The amount that the queue may borrow above its nominal quota; absent: no limit."),
+    F_QUANTITY("lendLimit",
+               "The part of the nominal quota that other queues may borrow; absent: all."),
     F_END,
 };
-static const struct field quota_item = F_OBJECT(NULL, quota_fields, "One resource.");
+static const struct field quota_item = F_OBJECT(NULL, quota_fields, "The quota of a resource.");
 
 static const struct field limits_fields[] = {
     F_QUANTITY("gpus", "Gpus that may be held at once."),
@@ -63,115 +64,127 @@ static const struct field limits_fields[] = {
 };
 
 static const struct field preemption_fields[] = {
-    F_STRING("reclaim", "Whom its jobs end in queues above their nominal quota.",
+    F_STRING("reclaim", "Victims in queues above their nominal quota: Never, LowerPriority or Any.",
              .fallback = "\"Never\"", .values = reclaims),
-    F_STRING("within", "And in the queue itself.", .fallback = "\"Never\"", .values = withins),
+    F_STRING("within", "Victims in the queue itself: Never, LowerPriority or Later.",
+             .fallback = "\"Never\"", .values = withins),
     F_END,
 };
 
 static const struct field factors_fields[] = {
-    F_INT("class", "For each point of the priority class; 1 where all of these are 0.",
+    F_INT("class", "Points for each unit of the priority class; 1 if all factors are 0.",
           .max = POINTS_MAX),
-    F_INT("qos", "For each point of the quality of service.", .max = POINTS_MAX),
-    F_INT("age", "After waiting for ageMax.", .max = POINTS_MAX),
-    F_INT("fairShare", "For a user who has used nothing.", .max = POINTS_MAX),
-    F_INT("size", "For a job that asks for all gpus there are.", .max = POINTS_MAX),
-    F_BOOL("favorsSmall", "The points of size are for those that ask for few."),
-    F_DURATION("ageMax", "When waiting longer counts no more.", .fallback = "\"7d\""),
+    F_INT("qos", "Points for each unit of the quality of service.", .max = POINTS_MAX),
+    F_INT("age", "Points of a job that has waited for ageMax.", .max = POINTS_MAX),
+    F_INT("fairShare", "Points of a user without usage.", .max = POINTS_MAX),
+    F_INT("size", "Points of a job that requests all gpus of the cluster.", .max = POINTS_MAX),
+    F_BOOL("favorsSmall", "Whether small jobs get the points of size."),
+    F_DURATION("ageMax", "The waiting time at which the points of age reach their maximum.",
+               .fallback = "\"7d\""),
     F_END,
 };
 
 static const struct field fairness_fields[] = {
-    F_STRING("order", "Shares: down the tree, the least share first. Priority: all as one queue.",
-             .fallback = "\"Shares\"", .values = orders),
-    F_STRING("formula", "Of a user's fair share, as Slurm has them.", .fallback = "\"Classic\"",
+    F_STRING(
+        "order",
+        "Shares: the queue with the least share first, down the tree. Priority: all queues as one.",
+        .fallback = "\"Shares\"", .values = orders),
+    F_STRING("formula", "The formula of fair share, as in Slurm.", .fallback = "\"Classic\"",
              .values = formulas),
-    F_DURATION("halfLife", "Of what was used; 0s: it does not count.", .fallback = "\"0s\""),
-    F_BOOL("bySize",
-           "Of those with the same points small jobs go first, and one in a hundred last."),
-    F_DURATION("period", "How often points are found anew.", .fallback = "\"5m\""),
-    F_OBJECT("factors", factors_fields, "Points of what waits; more go first."),
+    F_DURATION("halfLife", "The half-life of usage; 0s: past usage does not count.",
+               .fallback = "\"0s\""),
+    F_BOOL(
+        "bySize",
+        "Whether, among equal points, small jobs go first and the largest one in a hundred last."),
+    F_DURATION("period", "The interval between computations of points.", .fallback = "\"5m\""),
+    F_OBJECT("factors", factors_fields,
+             "Factors of the points; jobs with more points start first."),
     F_END,
 };
 
 static const struct field moves_fields[] = {
-    F_DURATION("horizon", "Waiting longer counts as that; 0s: nothing is moved.",
+    F_DURATION("horizon", "The longest waiting time that counts; 0s: no moves.",
                .fallback = "\"0s\""),
-    F_DURATION("restart", "What a restart costs each, beside the work since its last checkpoint.",
+    F_DURATION("restart", "The cost of a restart, besides the work since the last checkpoint.",
                .fallback = "\"5m\""),
-    F_INT("max", "Jobs moved for one that waits.", .min = 1, .max = MOVES_MAX, .fallback = "8"),
+    F_INT("max", "The most jobs moved for one waiting job.", .min = 1, .max = MOVES_MAX,
+          .fallback = "8"),
     F_END,
 };
 
 static const struct field spec_fields[] = {
-    F_STRING("parent", "The queue above it; none where it is left out.", .size_max = 253),
-    F_INT("weight", "Of its share, beside the others below the same parent.", .min = 1,
+    F_STRING("parent", "The parent queue; absent: a top-level queue.", .size_max = 253),
+    F_INT("weight", "The weight of the queue's share among queues with the same parent.", .min = 1,
           .max = WEIGHT_MAX, .fallback = "1"),
-    F_LIST("quotas", &quota_item, "What it may hold with all below it, by resource.",
+    F_LIST("quotas", &quota_item,
+           "Quotas of the queue together with the queues below it, by resource.",
            .merge_key = "resource", .is_unique = true, .items_max = QUEUE_QUOTAS_MAX),
-    F_OBJECT("limits", limits_fields, "Of all its jobs together."),
-    F_OBJECT("userLimits", limits_fields, "Of each user's jobs in it."),
-    F_DURATION("timeLimit", "Its jobs must have a time limit of at most so long."),
-    F_OBJECT("preemption", preemption_fields, "Whom its jobs may end to start."),
-    F_DURATION("minRunTime", "Its jobs are not ended for others before."),
-    F_BOOL("stopped", "Nothing of it starts."),
-    F_INT("reserveDepth", "How many of its jobs that wait keep room; with all others: 1.", .min = 1,
-          .max = DEPTH_MAX),
-    F_LIST("namespaces", &string_item, "Whose pods may be in it.", .is_set_list = true),
+    F_OBJECT("limits", limits_fields, "Limits for all jobs of the queue together."),
+    F_OBJECT("userLimits", limits_fields, "Limits for each user's jobs in the queue."),
+    F_DURATION("timeLimit", "The longest time limit of jobs, which must have one."),
+    F_OBJECT("preemption", preemption_fields, "The victims that jobs of the queue may preempt."),
+    F_DURATION("minRunTime", "The run time before which jobs of the queue cannot be preempted."),
+    F_BOOL("stopped", "Whether jobs of the queue do not start."),
+    F_INT("reserveDepth",
+          "The number of waiting jobs of the queue with a backfill reservation; absent: one for "
+          "all such queues.",
+          .min = 1, .max = DEPTH_MAX),
+    F_LIST("namespaces", &string_item, "Namespaces whose pods may use the queue.",
+           .is_set_list = true),
     F_OBJECT("namespaceSelector", label_selector_fields,
-             "The same by labels of the namespace; with neither: all."),
-    F_OBJECT("fairness", fairness_fields, "How turns are taken in all queues; in `root` only."),
+             "Namespaces whose pods may use the queue, by label; with neither: all."),
+    F_OBJECT("fairness", fairness_fields, "Fair share among all queues; only in `root`."),
     F_OBJECT("moves", moves_fields,
-             "When jobs are moved together, so that one that waits has its room in one piece; in "
-             "`root` only."),
+             "Moves of running jobs that give a waiting job room in one piece; only in `root`."),
     F_END,
 };
 
 static const struct field held_fields[] = {
-    F_STRING("resource", "As in spec.quotas.", .size_max = 320),
-    F_QUANTITY("nominal", "Its own."),
-    F_QUANTITY("held", "What it holds, with all below it."),
-    F_QUANTITY("borrowed", "Of that, above its own."),
+    F_STRING("resource", "The resource, as in spec.quotas.", .size_max = 320),
+    F_QUANTITY("nominal", "The nominal quota."),
+    F_QUANTITY("held", "Amount held, with the queues below."),
+    F_QUANTITY("borrowed", "Amount held above the nominal quota."),
     F_END,
 };
-static const struct field held_item = F_OBJECT(NULL, held_fields, "One resource.");
+static const struct field held_item = F_OBJECT(NULL, held_fields, "The quota of a resource.");
 
 static const struct field condition_fields[] = {
     F_CONDITION("Active."),
     F_END,
 };
 static const struct field condition_item =
-    F_OBJECT(NULL, condition_fields, "One observation about the queue.");
+    F_OBJECT(NULL, condition_fields, "An observation about the queue.");
 
 static const struct field status_fields[] = {
-    F_INT("waiting", "Jobs that wait, with those in the queues below it."),
-    F_INT("onHold", "Of those, what somebody has put on hold."),
-    F_INT("running", "Jobs that have their place, with those below."),
-    F_QUANTITY("gpus", "Gpus that its jobs hold, with those below."),
-    F_INT("sharePpm", "Its largest part of the cluster, held now and used lately, in millionths."),
-    F_TIME("waitingSince", "When the job that is next was submitted."),
-    F_LIST("quotas", &held_item, "What it holds.", .items_max = 64),
-    F_LIST("conditions", &condition_item, "Observations about it.", .merge_key = "type",
+    F_INT("waiting", "Waiting jobs, with the queues below."),
+    F_INT("onHold", "Waiting jobs that are on hold."),
+    F_INT("running", "Placed jobs, with the queues below."),
+    F_QUANTITY("gpus", "Gpus that jobs hold, with the queues below."),
+    F_INT("sharePpm",
+          "The queue's dominant share of the cluster, held now and used lately, in millionths."),
+    F_TIME("waitingSince", "The submission of the next job."),
+    F_LIST("quotas", &held_item, "Amounts that the queue holds.", .items_max = 64),
+    F_LIST("conditions", &condition_item, "Conditions of the object.", .merge_key = "type",
            .items_max = 16),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What it may hold, and who goes first.", .fallback = "{}"),
-    F_OBJECT("status", status_fields, "How it is now."),
+    F_OBJECT("spec", spec_fields, "Quotas, limits and order of the queue.", .fallback = "{}"),
+    F_OBJECT("status", status_fields, "The present state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the queue."},
-    {"Parent", "string", "", 0, "The queue above it."},
-    {"Weight", "integer", "", 0, "Of its share."},
-    {"Held", "string", "", 0, "What it holds of its own, by resource."},
-    {"Waiting", "integer", "", 0, "Jobs that wait."},
-    {"Running", "integer", "", 0, "Jobs that have their place."},
-    {"Active", "string", "", 0, "Whether jobs of it can start."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Parent", "string", "", 0, "The parent queue."},
+    {"Weight", "integer", "", 0, "The weight of the queue's share."},
+    {"Held", "string", "", 0, "Amount held / nominal quota, by resource."},
+    {"Waiting", "integer", "", 0, "Waiting jobs."},
+    {"Running", "integer", "", 0, "Placed jobs."},
+    {"Active", "string", "", 0, "Whether jobs of the queue can start."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -332,5 +345,5 @@ const struct kind kind_queue = {
     .cells = queue_cells,
     .validate = queue_validate,
     .check_name = queue_check_name,
-    .doc = "Where jobs wait: what they may hold together, and which of them goes first.",
+    .doc = "A queue of jobs: quotas, limits and order.",
 };

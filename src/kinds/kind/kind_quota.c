@@ -23,44 +23,43 @@ static const struct field expression_fields[] = {
     F_END,
 };
 static const struct field expression_item =
-    F_OBJECT(NULL, expression_fields, "One condition on a pod.");
+    F_OBJECT(NULL, expression_fields, "A condition on a pod.");
 
 static const struct field selector_fields[] = {
-    F_LIST("matchExpressions", &expression_item, "All of them must hold.",
+    F_LIST("matchExpressions", &expression_item, "Conditions, all of which must hold.",
            .items_max = EXPRESSIONS_MAX),
     F_END,
 };
 
 static const struct field spec_fields[] = {
     F_MAP("hard", &quantity_item,
-          "How much the namespace may use, by resource: cpu, limits.memory, "
+          "Limits of the namespace's usage, by resource: cpu, limits.memory, "
           "requests.nvidia.com/gpu, pods, count/jobs.batch, ...",
           .items_max = HARD_MAX),
-    F_LIST("scopes", &scope_item, "Which pods it is about; all of them where there are none.",
+    F_LIST("scopes", &scope_item, "Scopes of the counted pods; empty: all pods.",
            .is_set_list = true, .items_max = EXPRESSIONS_MAX),
-    F_OBJECT("scopeSelector", selector_fields, "The same with conditions on the priority class."),
+    F_OBJECT("scopeSelector", selector_fields, "Scopes with conditions on the priority class."),
     F_END,
 };
 
 static const struct field status_fields[] = {
-    F_MAP("hard", &quantity_item, "What is enforced.", .items_max = HARD_MAX),
-    F_MAP("used", &quantity_item, "What is used, exactly, at this revision.",
-          .items_max = HARD_MAX),
+    F_MAP("hard", &quantity_item, "The enforced limits.", .items_max = HARD_MAX),
+    F_MAP("used", &quantity_item, "The exact usage at this revision.", .items_max = HARD_MAX),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What is allowed.", .fallback = "{}"),
-    F_OBJECT("status", status_fields, "What is used."),
+    F_OBJECT("spec", spec_fields, "The wanted limits.", .fallback = "{}"),
+    F_OBJECT("status", status_fields, "The usage."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the quota."},
-    {"Request", "string", "", 0, "Used and allowed, of all but limits."},
-    {"Limit", "string", "", 0, "Used and allowed, of limits."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Request", "string", "", 0, "Usage and quota of all resources but limits."},
+    {"Limit", "string", "", 0, "Usage and quota of limits."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -306,5 +305,5 @@ const struct kind kind_quota = {
     .cells = quota_cells,
     .validate = quota_validate,
     .validate_update = quota_validate_update,
-    .doc = "How much all of a namespace may use at once.",
+    .doc = "A bound on the usage of a namespace.",
 };

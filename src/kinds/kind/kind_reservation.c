@@ -14,45 +14,48 @@ enum {
 };
 
 static const struct field spec_fields[] = {
-    F_TIME("startTime", "When it begins.", .is_required = true),
-    F_TIME("endTime", "When it ends.", .is_required = true),
-    F_LIST("nodes", &string_item, "All of these.", .is_set_list = true, .items_max = NAMES_MAX),
-    F_INT("gpus", "So many whole gpus, picked when it is made.", .min = 1, .max = GPUS_MAX),
-    F_LIST("gpuModels", &string_item, "Of one of these models.", .is_set_list = true,
-           .items_max = 64),
-    F_LIST("queues", &string_item, "Whose jobs may use it, with the queues below.",
-           .is_set_list = true, .items_max = NAMES_MAX),
-    F_LIST("users", &string_item, "Whose jobs may use it.", .is_set_list = true,
+    F_TIME("startTime", "The start of the reservation.", .is_required = true),
+    F_TIME("endTime", "The end of the reservation.", .is_required = true),
+    F_LIST("nodes", &string_item, "Nodes that are reserved whole.", .is_set_list = true,
            .items_max = NAMES_MAX),
-    F_BOOL("maintenance", "Nobody's jobs: the machines are to be empty."),
+    F_INT("gpus", "The number of whole gpus, chosen at creation.", .min = 1, .max = GPUS_MAX),
+    F_LIST("gpuModels", &string_item, "Models of these gpus.", .is_set_list = true,
+           .items_max = 64),
+    F_LIST("queues", &string_item,
+           "Queues whose jobs may use the reservation, with the queues below them.",
+           .is_set_list = true, .items_max = NAMES_MAX),
+    F_LIST("users", &string_item, "Users whose jobs may use the reservation.", .is_set_list = true,
+           .items_max = NAMES_MAX),
+    F_BOOL("maintenance", "Maintenance: the nodes are kept free of jobs."),
     F_END,
 };
 
 static const struct field status_fields[] = {
     F_STRING("phase", "pending, active, ended or refused.", .size_max = 32),
-    F_STRING("message", "Why it was refused."),
-    F_INT("gpus", "Healthy gpus that it has."),
-    F_INT("gpusLate", "Of these, held by others who may hold them past its start."),
-    F_LIST("nodes", &string_item, "Where they are.", .items_max = NAMES_MAX),
-    F_LIST("gpuUuids", &string_item, "Which were picked.", .items_max = GPUS_MAX),
+    F_STRING("message", "The reason of a refusal."),
+    F_INT("gpus", "Healthy gpus of the reservation."),
+    F_INT("gpusLate", "Gpus of the reservation whose present holders may stay past its start."),
+    F_LIST("nodes", &string_item, "The nodes of these gpus.", .items_max = NAMES_MAX),
+    F_LIST("gpuUuids", &string_item, "The uuids of the chosen gpus.", .items_max = GPUS_MAX),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What is set aside, when and for whom.", .is_required = true),
-    F_OBJECT("status", status_fields, "How it is now."),
+    F_OBJECT("spec", spec_fields, "The reserved nodes or gpus, the times, and the users.",
+             .is_required = true),
+    F_OBJECT("status", status_fields, "The present state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the reservation."},
     {"Phase", "string", "", 0, "pending, active, ended or refused."},
-    {"Start", "string", "", 0, "When it begins."},
-    {"End", "string", "", 0, "When it ends."},
-    {"What", "string", "", 0, "What is set aside."},
-    {"For", "string", "", 0, "Who may use it."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Start", "string", "", 0, "The start of the reservation."},
+    {"End", "string", "", 0, "The end of the reservation."},
+    {"What", "string", "", 0, "The reserved nodes or gpus."},
+    {"For", "string", "", 0, "The queues and users of the reservation."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -140,15 +143,13 @@ static void reservation_validate(const json_t *object, struct causes *causes)
         return;
     validate_times(spec, at, causes);
     if (has_nodes == has_gpus)
-        cause_required(causes, PATH(at, "nodes"), "either nodes or gpus are set aside");
+        cause_required(causes, PATH(at, "nodes"), "set either nodes or gpus");
     if (json_object_get(spec, "gpuModels") && !has_gpus)
         cause_forbidden(causes, PATH(at, "gpuModels"), "goes with gpus only");
     if (json_bool(spec, "maintenance", false) && is_for_some)
-        cause_forbidden(causes, PATH(at, "maintenance"),
-                        "is for nobody: leave out queues and users");
+        cause_forbidden(causes, PATH(at, "maintenance"), "leave out queues and users");
     if (!json_bool(spec, "maintenance", false) && !is_for_some)
-        cause_required(causes, PATH(at, "queues"),
-                       "say for which queues or users it is, or maintenance");
+        cause_required(causes, PATH(at, "queues"), "name queues or users, or set maintenance");
 }
 
 const struct kind kind_reservation = {

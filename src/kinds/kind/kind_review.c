@@ -7,14 +7,15 @@
 #include "kinds/kind/tables.h"
 
 static const struct field resource_fields[] = {
-    F_STRING("namespace", "Where; \"\" for all namespaces, or for what has none.", .size_max = 253),
+    F_STRING("namespace", "The namespace; \"\": all namespaces, or a cluster-wide kind.",
+             .size_max = 253),
     F_STRING("verb", "get, list, watch, create, update, patch, delete, ...; * for all.",
              .size_max = 64),
     F_STRING("group", "The API group; * for all.", .size_max = 253),
     F_STRING("version", "The version; * for all.", .size_max = 64),
     F_STRING("resource", "The plural name of the kind; * for all.", .size_max = 253),
-    F_STRING("subresource", "What below it, as log or exec.", .size_max = 64),
-    F_STRING("name", "Which one; \"\" for all.", .size_max = 253),
+    F_STRING("subresource", "The subresource: log, exec.", .size_max = 64),
+    F_STRING("name", "The object's name; \"\": all.", .size_max = 253),
     F_ANY("fieldSelector", "Kept, not used."),
     F_ANY("labelSelector", "Kept, not used."),
     F_END,
@@ -27,66 +28,67 @@ static const struct field path_fields[] = {
 };
 
 static const struct field self_access_spec[] = {
-    F_OBJECT("resourceAttributes", resource_fields, "What is to be done with objects."),
-    F_OBJECT("nonResourceAttributes", path_fields, "What is to be asked of another path."),
+    F_OBJECT("resourceAttributes", resource_fields, "The action on objects."),
+    F_OBJECT("nonResourceAttributes", path_fields, "The request to another path."),
     F_END,
 };
 
 static const struct field access_spec[] = {
-    F_OBJECT("resourceAttributes", resource_fields, "What is to be done with objects."),
-    F_OBJECT("nonResourceAttributes", path_fields, "What is to be asked of another path."),
-    F_STRING("user", "Who would do it: a name as in users.yaml.", .size_max = 253),
-    F_LIST("groups", &string_item, "Groups that they are in.", .items_max = 64),
+    F_OBJECT("resourceAttributes", resource_fields, "The action on objects."),
+    F_OBJECT("nonResourceAttributes", path_fields, "The request to another path."),
+    F_STRING("user", "The user: a name of users.yaml.", .size_max = 253),
+    F_LIST("groups", &string_item, "The user's groups.", .items_max = 64),
     F_ANY("extra", "Kept, not used."),
     F_STRING("uid", "Kept, not used.", .size_max = 253),
     F_END,
 };
 
 static const struct field access_status[] = {
-    F_BOOL("allowed", "Whether it would be done."),
-    F_BOOL("denied", "Whether it was forbidden by name: never so here."),
-    F_STRING("reason", "Why."),
-    F_STRING("evaluationError", "What went wrong on the way."),
+    F_BOOL("allowed", "Whether the action is allowed."),
+    F_BOOL("denied", "Always false: Mete has no rules that deny."),
+    F_STRING("reason", "The reason of the answer."),
+    F_STRING("evaluationError", "An error of the evaluation."),
     F_END,
 };
 
 static const struct field rules_spec[] = {
-    F_STRING("namespace", "Where.", .is_required = true, .size_max = 253),
+    F_STRING("namespace", "The namespace.", .is_required = true, .size_max = 253),
     F_END,
 };
 
 static const struct field rules_status[] = {
     F_ANY("resourceRules", "Verbs on resources."),
     F_ANY("nonResourceRules", "Verbs on other paths."),
-    F_BOOL("incomplete", "Whether there may be more."),
-    F_STRING("evaluationError", "What went wrong on the way."),
+    F_BOOL("incomplete", "Whether the list may be incomplete."),
+    F_STRING("evaluationError", "An error of the evaluation."),
     F_END,
 };
 
 static const struct field user_fields[] = {
     F_STRING("username", "The name.", .size_max = 253),
-    F_STRING("uid", "Empty: names are unique here.", .size_max = 253),
+    F_STRING("uid", "Empty: Mete's user names are unique.", .size_max = 253),
     F_LIST("groups", &string_item, "The groups.", .items_max = 64),
-    F_ANY("extra", "More about who it is."),
+    F_ANY("extra", "More about the user."),
     F_END,
 };
 
 static const struct field whoami_status[] = {
-    F_OBJECT("userInfo", user_fields, "Who asked."),
+    F_OBJECT("userInfo", user_fields, "The caller."),
     F_END,
 };
 
 static const struct field token_spec[] = {
     F_STRING("token", "The bearer token.", .is_required = true, .size_max = 16384),
-    F_LIST("audiences", &string_item, "Whom it must be for.", .items_max = 64),
+    F_LIST("audiences", &string_item, "The audiences that the token must have.", .items_max = 64),
     F_END,
 };
 
 static const struct field token_status[] = {
-    F_BOOL("authenticated", "Whether the token is somebody's."),
-    F_OBJECT("user", user_fields, "Whose."),
-    F_LIST("audiences", &string_item, "Those of the audiences that it is for.", .items_max = 64),
-    F_STRING("error", "Why it is nobody's."),
+    F_BOOL("authenticated", "Whether the token is valid."),
+    F_OBJECT("user", user_fields, "The token's user."),
+    F_LIST("audiences", &string_item, "The requested audiences that the token has.",
+           .items_max = 64),
+    F_STRING("error", "The reason why the token is invalid."),
     F_END,
 };
 
@@ -110,7 +112,7 @@ static const struct field whoami_fields[] = {
 };
 
 static const struct column columns[] = {
-    {"Name", "string", "name", 0, "Questions have no names."},
+    {"Name", "string", "name", 0, "Reviews have no names."},
     {0},
 };
 
@@ -130,15 +132,15 @@ static json_t *review_cells(const json_t *object, int64_t now_ns)
 
 const struct kind kind_self_access_review =
     REVIEW("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews",
-           "selfsubjectaccessreview", self_access_fields, "Whether who asks may do something.");
+           "selfsubjectaccessreview", self_access_fields, "May the caller do something?");
 const struct kind kind_access_review =
     REVIEW("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews",
-           "subjectaccessreview", access_fields, "Whether somebody may do something.");
+           "subjectaccessreview", access_fields, "May a user do something?");
 const struct kind kind_rules_review =
     REVIEW("authorization.k8s.io", "SelfSubjectRulesReview", "selfsubjectrulesreviews",
-           "selfsubjectrulesreview", rules_fields, "What who asks may do in a namespace.");
+           "selfsubjectrulesreview", rules_fields, "The caller's rights in a namespace.");
 const struct kind kind_self_review =
     REVIEW("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", "selfsubjectreview",
-           whoami_fields, "Who asks.");
+           whoami_fields, "The caller's identity.");
 const struct kind kind_token_review = REVIEW("authentication.k8s.io", "TokenReview", "tokenreviews",
-                                             "tokenreview", token_fields, "Whose a token is.");
+                                             "tokenreview", token_fields, "The user of a token.");

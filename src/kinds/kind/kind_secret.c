@@ -17,17 +17,17 @@ static const struct field fields[] = {
     F_MAP("data", &bytes_item, "Bytes by key, in base64.", .check_key = name_check_config_key),
     F_MAP("stringData", &string_item, "Texts by key; written into data, never read back.",
           .check_key = name_check_config_key),
-    F_STRING("type", "What the data is for; tells programs which keys to expect.",
-             .fallback = "\"Opaque\"", .size_max = 253),
-    F_BOOL("immutable", "Whether the data can never change again."),
+    F_STRING("type", "The purpose of the data, which implies its keys.", .fallback = "\"Opaque\"",
+             .size_max = 253),
+    F_BOOL("immutable", "Whether the data is immutable."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the secret."},
-    {"Type", "string", "", 0, "What the data is for."},
-    {"Data", "string", "", 0, "How many keys it has."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Type", "string", "", 0, "The purpose of the data."},
+    {"Data", "string", "", 0, "The number of keys."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -128,5 +128,5 @@ const struct kind kind_secret = {
     .validate_update = secret_validate_update,
     .set_defaults = secret_set_defaults,
     .selectable = selectable,
-    .doc = "Bytes that pods read from volumes or as environment, and that only some may see.",
+    .doc = "Confidential bytes that pods read from volumes or as environment.",
 };

@@ -14,18 +14,18 @@ static const struct field pull_secret_item =
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_ANY("secrets", "Old tokens: none are made.", .support = FIELD_IGNORED),
-    F_LIST("imagePullSecrets", &pull_secret_item,
-           "Registry passwords of pods that name none of their own.", .items_max = 64),
+    F_ANY("secrets", "Old tokens: not supported.", .support = FIELD_IGNORED),
+    F_LIST("imagePullSecrets", &pull_secret_item, "Registry passwords of pods that name none.",
+           .items_max = 64),
     F_BOOL("automountServiceAccountToken",
-           "Whether its pods find a token in /var/run/secrets, unless they say otherwise."),
+           "Whether pods of the account get a token in /var/run/secrets; a pod may override it."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the service account."},
     {"Secrets", "string", "", 0, "Old tokens: none."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 
@@ -53,5 +53,5 @@ const struct kind kind_serviceaccount = {
     .fields = fields,
     .columns = columns,
     .cells = serviceaccount_cells,
-    .doc = "Who pods are to the API.",
+    .doc = "The identity of pods to the API.",
 };

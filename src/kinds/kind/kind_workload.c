@@ -11,132 +11,133 @@ static const char *const phases[] = {"waiting", "starting",  "running", "finishe
 
 static const struct field pod_set_fields[] = {
     F_STRING("name", "The name of the set.", .size_max = 63),
-    F_INT("count", "How many pods it wants.", .max = INT32_MAX),
-    F_INT("minCount", "With how many it can start.", .max = INT32_MAX),
+    F_INT("count", "The number of pods.", .max = INT32_MAX),
+    F_INT("minCount", "The number of pods with which the workload can start.", .max = INT32_MAX),
     F_INT("gpus", "Whole gpus of each pod.", .max = INT32_MAX),
-    F_MAP("requests", &quantity_item, "What each pod asks for."),
-    F_MAP("nodeSelector", &string_item, "Labels that its nodes must have."),
+    F_MAP("requests", &quantity_item, "Requests of each pod."),
+    F_MAP("nodeSelector", &string_item, "Labels that the nodes must have."),
     F_END,
 };
 static const struct field pod_set_item =
-    F_OBJECT(NULL, pod_set_fields, "Pods that ask for the same.");
+    F_OBJECT(NULL, pod_set_fields, "Pods with the same requests.");
 
 static const struct field spec_fields[] = {
     F_INT("jobId", "The job's number, which only grows."),
-    F_STRING("queue", "Where it waits.", .size_max = 253),
-    F_STRING("user", "Whose it is.", .size_max = 253),
-    F_INT("priority", "Higher goes first."),
-    F_INT("gpus", "Whole gpus of all its pods.", .max = INT32_MAX),
+    F_STRING("queue", "The workload's queue.", .size_max = 253),
+    F_STRING("user", "The workload's user.", .size_max = 253),
+    F_INT("priority", "The priority; higher starts first."),
+    F_INT("gpus", "Whole gpus of all pods.", .max = INT32_MAX),
     F_LIST("podSets", &pod_set_item, "The pods that run together.", .items_max = 64),
     F_END,
 };
 
 static const struct field blocking_fields[] = {
-    F_STRING("resource", "What is short.", .size_max = 320),
-    F_INT("asked", "How much is asked for."),
-    F_INT("best", "The most that one place has."),
-    F_STRING("node", "That place.", .size_max = 253),
-    F_TIME("until", "When it is free at the latest."),
-    F_STRING("why", "Why it has no more.", .size_max = 1024),
+    F_STRING("resource", "The resource that is short.", .size_max = 320),
+    F_INT("asked", "The requested amount."),
+    F_INT("best", "The largest amount free at one place."),
+    F_STRING("node", "The node with that amount.", .size_max = 253),
+    F_TIME("until", "The latest time at which it is free."),
+    F_STRING("why", "The reason why no more is free.", .size_max = 1024),
     F_END,
 };
-static const struct field blocking_item =
-    F_OBJECT(NULL, blocking_fields, "One thing that is in the way.");
+static const struct field blocking_item = F_OBJECT(NULL, blocking_fields, "An obstacle.");
 
 static const struct field node_fields[] = {
     F_STRING("name", "The node.", .size_max = 253),
-    F_STRING("resource", "What is short there; null: gpus, or nothing.", .size_max = 320),
-    F_INT("free", "What it has left of what is short, or of gpus."),
-    F_INT("capacity", "What it has of that in all."),
-    F_TIME("until", "When there is room at the latest, by time limits."),
-    F_STRING("text", "Why not there, and who holds what.", .size_max = 1024),
+    F_STRING("resource", "The resource that is short on the node; null: gpus, or none.",
+             .size_max = 320),
+    F_INT("free", "Free amount of that resource."),
+    F_INT("capacity", "The node's total of that resource."),
+    F_TIME("until", "The latest time at which there is room, by time limits."),
+    F_STRING("text", "The reason why the node does not fit, and its holders.", .size_max = 1024),
     F_END,
 };
-static const struct field node_item = F_OBJECT(NULL, node_fields, "One node's answer.");
+static const struct field node_item = F_OBJECT(NULL, node_fields, "The answer of a node.");
 
 static const struct field quota_fields[] = {
     F_STRING("queue", "The queue.", .size_max = 253),
-    F_STRING("resource", "What it has a quota of.", .size_max = 320),
-    F_QUANTITY("held", "How much of it is held."),
-    F_QUANTITY("nominal", "Its own."),
-    F_QUANTITY("borrowLimit", "What it may hold on top of that; null: no limit."),
+    F_STRING("resource", "The resource.", .size_max = 320),
+    F_QUANTITY("held", "Amount held."),
+    F_QUANTITY("nominal", "The nominal quota."),
+    F_QUANTITY("borrowLimit", "The amount that may be borrowed; null: no limit."),
     F_END,
 };
-static const struct field quota_item = F_OBJECT(NULL, quota_fields, "One quota of one queue.");
+static const struct field quota_item = F_OBJECT(NULL, quota_fields, "A quota of a queue.");
 
 static const struct field estimate_fields[] = {
-    F_TIME("from", "Not before."),
-    F_TIME("to", "Not after."),
-    F_STRING("basis", "Where the estimate comes from.", .size_max = 1024),
+    F_TIME("from", "The earliest start."),
+    F_TIME("to", "The latest start."),
+    F_STRING("basis", "The basis of the estimate.", .size_max = 1024),
     F_END,
 };
 
 static const struct field reason_fields[] = {
     F_STRING("code", "The leading cause: NoNodeFits, HigherPriority, ...", .size_max = 64),
-    F_STRING("class", "Who can change it: yours, held, quota, place or turn.", .size_max = 16),
+    F_STRING("class", "The class of the cause: yours, held, quota, place or turn.", .size_max = 16),
     F_STRING("message", "The cause in one line, with its numbers."),
-    F_TIME("since", "Since when it is so."),
-    F_TIME("evaluatedAt", "When it was looked at last."),
-    F_LIST("blocking", &blocking_item, "What is in the way, and where."),
-    F_LIST("nodes", &node_item, "The nodes that come nearest, best first.", .items_max = 64),
-    F_INT("nodesLeftOut", "How many more there are."),
-    F_LIST("wouldStartIf", &string_item, "Changes with which it would start now.", .items_max = 16),
-    F_INT("position", "Its place in the queue, from 1."),
-    F_INT("queueLength", "How many wait there."),
-    F_LIST("quotas", &quota_item, "What its queue and those above it hold of their own."),
-    F_STRING("values", "The table that policy mete places by.", .size_max = 128),
-    F_OBJECT("estimate", estimate_fields, "When it starts, by what is known."),
+    F_TIME("since", "The time since which the cause holds."),
+    F_TIME("evaluatedAt", "The time of the last evaluation."),
+    F_LIST("blocking", &blocking_item, "The resource that is short, and its best place."),
+    F_LIST("nodes", &node_item, "The nodes that fit best, best first.", .items_max = 64),
+    F_INT("nodesLeftOut", "The number of nodes left out of the list."),
+    F_LIST("wouldStartIf", &string_item, "Changes with which the workload would start now.",
+           .items_max = 16),
+    F_INT("position", "The position in the queue, from 1."),
+    F_INT("queueLength", "The number of workloads that wait in the queue."),
+    F_LIST("quotas", &quota_item, "Quotas of the queue and of the queues above it."),
+    F_STRING("values", "The table of values by which the policy mete places.", .size_max = 128),
+    F_OBJECT("estimate", estimate_fields, "The estimated start."),
     F_STRING("container", "The container that keeps a bound pod from running.", .size_max = 63),
-    F_STRING("image", "The image of that container."),
-    F_STRING("node", "The node of that container.", .size_max = 253),
-    F_STRING("advice", "What its user can do."),
+    F_STRING("image", "The image of the container."),
+    F_STRING("node", "The node of the container.", .size_max = 253),
+    F_STRING("advice", "Advice for the workload's user."),
     F_END,
 };
 
 static const struct field placed_fields[] = {
     F_STRING("name", "The pod.", .size_max = 253),
-    F_STRING("uid", "Its uid.", .size_max = 128),
-    F_STRING("node", "Where it is.", .size_max = 253),
-    F_LIST("gpus", &string_item, "The uuids of its gpus.", .items_max = 256),
+    F_STRING("uid", "The pod's uid.", .size_max = 128),
+    F_STRING("node", "The pod's node.", .size_max = 253),
+    F_LIST("gpus", &string_item, "The uuids of the pod's gpus.", .items_max = 256),
     F_END,
 };
-static const struct field placed_item = F_OBJECT(NULL, placed_fields, "A pod and its place.");
+static const struct field placed_item = F_OBJECT(NULL, placed_fields, "A placed pod.");
 
 static const struct field placement_fields[] = {
-    F_LIST("pods", &placed_item, "Which pod is where."),
+    F_LIST("pods", &placed_item, "The pods and their nodes."),
     F_END,
 };
 
 static const struct field status_fields[] = {
     F_STRING("phase", "waiting, starting, running, finished, failed or cancelled.",
              .values = phases),
-    F_OBJECT("reason", reason_fields, "Why it waits."),
-    F_OBJECT("placement", placement_fields, "Where it runs."),
-    F_TIME("submittedAt", "When it was accepted."),
-    F_TIME("startedAt", "When its first container started."),
-    F_TIME("finishedAt", "When it ended."),
-    F_INT("exitCode", "Its exit code."),
+    F_OBJECT("reason", reason_fields, "The reason why the workload waits."),
+    F_OBJECT("placement", placement_fields, "The placement."),
+    F_TIME("submittedAt", "The time of submission."),
+    F_TIME("startedAt", "The start of the first container."),
+    F_TIME("finishedAt", "The end of the workload."),
+    F_INT("exitCode", "The exit code."),
     F_END,
 };
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
-    F_OBJECT("spec", spec_fields, "What is asked for."),
-    F_OBJECT("status", status_fields, "What became of it."),
+    F_OBJECT("spec", spec_fields, "The workload's requests."),
+    F_OBJECT("status", status_fields, "The observed state."),
     F_END,
 };
 
 static const struct column columns[] = {
     {"Name", "string", "name", 0, "The name of the workload."},
     {"Job", "integer", "", 0, "The job's number."},
-    {"User", "string", "", 0, "Whose it is."},
-    {"Queue", "string", "", 0, "Where it waits."},
-    {"Phase", "string", "", 0, "How it is."},
-    {"GPUs", "integer", "", 0, "Whole gpus that it asks for."},
-    {"Age", "date", "", 0, "Time since it was submitted."},
-    {"Reason", "string", "", 0, "Why it waits."},
-    {"Priority", "integer", "", 1, "Higher goes first."},
-    {"Node", "string", "", 1, "Where it runs; of several the first."},
+    {"User", "string", "", 0, "The workload's user."},
+    {"Queue", "string", "", 0, "The workload's queue."},
+    {"Phase", "string", "", 0, "The state."},
+    {"GPUs", "integer", "", 0, "Whole gpus that the workload requests."},
+    {"Age", "date", "", 0, "Time since the submission."},
+    {"Reason", "string", "", 0, "The reason why the workload waits."},
+    {"Priority", "integer", "", 1, "The priority; higher starts first."},
+    {"Node", "string", "", 1, "The workload's first node."},
     {0},
 };
 
@@ -179,5 +180,5 @@ const struct kind kind_workload = {
     .columns = columns,
     .cells = workload_cells,
     .selectable = selectable,
-    .doc = "What is queued, placed and charged as one; computed from pods, never stored.",
+    .doc = "Pods that queue, start, end and are charged as one; computed from pods, never stored.",
 };

@@ -225,11 +225,12 @@ static json_t *format_operation(const struct kind *k, const struct verb *v)
              format_reply(k, text_equal(v->action, "list")));
     if (v->is_write) {
         (void)json_array_append_new(
-            parameters, format_parameter("fieldValidation", "query",
-                                         "What happens to unknown fields: Strict refuses, Warn "
-                                         "warns, Ignore drops them."));
-        (void)json_array_append_new(parameters,
-                                    format_parameter("fieldManager", "query", "Who writes."));
+            parameters,
+            format_parameter(
+                "fieldValidation", "query",
+                "The treatment of unknown fields: Strict refuses, Warn warns, Ignore drops them."));
+        (void)json_array_append_new(
+            parameters, format_parameter("fieldManager", "query", "The name of the writer."));
         (void)json_array_append_new(parameters,
                                     format_parameter("dryRun", "query", "All: nothing is stored."));
     }

@@ -7,7 +7,7 @@
 
 static const struct column default_columns[] = {
     {"Name", "string", "name", 0, "The name of the object."},
-    {"Age", "date", "", 0, "Time since it was created."},
+    {"Age", "date", "", 0, "Time since the creation."},
     {0},
 };
 

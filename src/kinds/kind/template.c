@@ -15,7 +15,7 @@ enum {
 const struct field pod_template_fields[] = {
     F_OBJECT("metadata", object_meta_fields, "Labels and annotations of the pods.",
              .fallback = "{}"),
-    F_OBJECT("spec", pod_spec_fields, "What is to run.", .is_required = true),
+    F_OBJECT("spec", pod_spec_fields, "The pod's specification.", .is_required = true),
     F_END,
 };
 

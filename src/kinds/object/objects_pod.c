@@ -119,7 +119,7 @@ static struct err *check_host_container(struct change *c, const json_t *containe
 
     if (!asked && uid < 0)
         return forbidden(c,
-                         "image `host` runs as the user who asks for it, and %s has no uid on "
+                         "image `host` runs as the calling user, and %s has no uid on "
                          "this system; an administrator adds one to users.yaml",
                          c->who.user ? c->who.user : "this user");
     if (!is_trusted(c)) {

@@ -71,22 +71,23 @@ static struct err *check_one(const struct change *c, const json_t *spec, const j
         AUTO_FREE char *all = host_roots_format(roots);
 
         return forbidden(c,
-                         "volume %s: hostPath '%s' is for administrators; others may mount what is "
-                         "in these directories of the node: %s (mete up --host-path-root)",
+                         "volume %s: hostPath '%s' is for administrators; users may mount paths in "
+                         "these directories of the node: %s (mete up --host-path-root)",
                          name, path ? path : "", all);
     }
     if (writer)
         return forbidden(c,
-                         "volume %s: hostPath '%s' is read-only for all: container %s wants "
+                         "volume %s: hostPath '%s' is read-only for all users: container %s wants "
                          "volumeMounts with readOnly: true",
                          name, path, writer);
     if (is_made && root->is_read_only)
-        return forbidden(c, "volume %s: hostPath '%s' is read-only for all: nothing is made there",
-                         name, path);
+        return forbidden(
+            c, "volume %s: hostPath '%s' is read-only for all users: nothing can be created there",
+            name, path);
     if (is_made && has_image(spec))
         return forbidden(c,
                          "volume %s: hostPath type %s with an image is for administrators, as its "
-                         "users own nothing on the node: make '%s' there first",
+                         "users own nothing on the node: create '%s' there first",
                          name, type, path);
     return NULL;
 }

@@ -156,7 +156,7 @@ static struct err *patch_add(struct patch *p, const char *path, json_t *value)
     if (text_equal(at.last, "-"))
         index = json_array_size(at.parent);
     else if (!read_index(at.last, json_array_size(at.parent) + 1, &index))
-        return wrong(p, path, "is no index of that list");
+        return wrong(p, path, "is no index of the list");
     (void)json_array_insert(at.parent, index, value); /* the index is in range */
     return NULL;
 }

@@ -41,64 +41,65 @@ static const struct field node_term_item =
     F_OBJECT(NULL, node_term_fields, "Conditions on a node, all of which must hold.");
 
 static const struct field node_selector_fields[] = {
-    F_LIST("nodeSelectorTerms", &node_term_item, "One of these must hold.", .items_max = TERMS_MAX),
+    F_LIST("nodeSelectorTerms", &node_term_item, "Terms, one of which must hold.",
+           .items_max = TERMS_MAX),
     F_END,
 };
 
 static const struct field preferred_term_fields[] = {
     F_INT("weight", "1 to 100."),
-    F_OBJECT("preference", node_term_fields, "Which nodes are better.", .is_required = true),
+    F_OBJECT("preference", node_term_fields, "Preferred nodes.", .is_required = true),
     F_END,
 };
 static const struct field preferred_term_item =
-    F_OBJECT(NULL, preferred_term_fields, "Nodes that are better, and by how much.");
+    F_OBJECT(NULL, preferred_term_fields, "Preferred nodes with a weight.");
 
 static const struct field node_affinity_fields[] = {
     F_OBJECT("requiredDuringSchedulingIgnoredDuringExecution", node_selector_fields,
-             "What must hold for the node."),
+             "Required conditions on the node."),
     F_LIST("preferredDuringSchedulingIgnoredDuringExecution", &preferred_term_item,
-           "Which nodes are better.", .items_max = TERMS_MAX),
+           "Preferred nodes.", .items_max = TERMS_MAX),
     F_END,
 };
 
 static const struct field pod_term_fields[] = {
-    F_OBJECT("labelSelector", label_selector_fields, "Which pods; none: no pod."),
-    F_LIST("namespaces", &string_item, "Where these are; none: in its own namespace.",
+    F_OBJECT("labelSelector", label_selector_fields, "The selected pods; absent: none."),
+    F_LIST("namespaces", &string_item, "Namespaces of the selected pods; absent: the pod's own.",
            .items_max = KEYS_MAX),
     F_OBJECT("namespaceSelector", label_selector_fields,
-             "Where these are: {}, which is everywhere; selectors of labels are refused."),
-    F_STRING("topologyKey", "The label whose value nodes of one domain share.",
-             .check = name_check_qualified),
-    F_LIST("matchLabelKeys", &string_item, "Labels that these have as this pod has them.",
-           .items_max = KEYS_MAX),
-    F_LIST("mismatchLabelKeys", &string_item, "Labels that these have not as this pod has them.",
+             "{}: the selected pods are in any namespace. Other selectors are refused."),
+    F_STRING("topologyKey", "The node label that defines domains.", .check = name_check_qualified),
+    F_LIST("matchLabelKeys", &string_item,
+           "Labels with the same value on the selected pods and this pod.", .items_max = KEYS_MAX),
+    F_LIST("mismatchLabelKeys", &string_item,
+           "Labels with another value on the selected pods than on this pod.",
            .items_max = KEYS_MAX),
     F_END,
 };
 static const struct field pod_term_item =
-    F_OBJECT(NULL, pod_term_fields, "Pods, and how near counts.");
+    F_OBJECT(NULL, pod_term_fields, "A set of pods, and a topology.");
 
 static const struct field weighted_term_fields[] = {
     F_INT("weight", "1 to 100."),
-    F_OBJECT("podAffinityTerm", pod_term_fields, "Which pods, and how near counts.",
+    F_OBJECT("podAffinityTerm", pod_term_fields, "A set of pods, and a topology.",
              .is_required = true),
     F_END,
 };
 static const struct field weighted_term_item =
-    F_OBJECT(NULL, weighted_term_fields, "Pods, and how much they matter.");
+    F_OBJECT(NULL, weighted_term_fields, "A set of pods with a weight.");
 
 static const struct field pod_affinity_rules[] = {
-    F_LIST("requiredDuringSchedulingIgnoredDuringExecution", &pod_term_item, "What must hold.",
+    F_LIST("requiredDuringSchedulingIgnoredDuringExecution", &pod_term_item, "Required rules.",
            .items_max = TERMS_MAX),
     F_LIST("preferredDuringSchedulingIgnoredDuringExecution", &weighted_term_item,
-           "What is better.", .items_max = TERMS_MAX),
+           "Preferred rules.", .items_max = TERMS_MAX),
     F_END,
 };
 
 const struct field pod_affinity_fields[] = {
-    F_OBJECT("nodeAffinity", node_affinity_fields, "Towards nodes."),
-    F_OBJECT("podAffinity", pod_affinity_rules, "Towards nodes with certain pods."),
-    F_OBJECT("podAntiAffinity", pod_affinity_rules, "Away from nodes with certain pods."),
+    F_OBJECT("nodeAffinity", node_affinity_fields, "Affinity to nodes."),
+    F_OBJECT("podAffinity", pod_affinity_rules, "Affinity to domains with certain pods."),
+    F_OBJECT("podAntiAffinity", pod_affinity_rules, "Anti-affinity to domains with certain pods."),
     F_END,
 };
 
@@ -106,21 +107,21 @@ static const char *const actions[] = {"DoNotSchedule", "ScheduleAnyway", NULL};
 static const char *const policies[] = {"Honor", "Ignore", NULL};
 
 static const struct field spread_fields[] = {
-    F_INT("maxSkew", "How many more pods than in the domain with the fewest."),
-    F_STRING("topologyKey", "The label whose value nodes of one domain share.",
-             .check = name_check_qualified),
-    F_STRING("whenUnsatisfiable", "DoNotSchedule, or ScheduleAnyway: where it is least uneven.",
+    F_INT("maxSkew", "The most pods that a domain may have above the domain with the fewest."),
+    F_STRING("topologyKey", "The node label that defines domains.", .check = name_check_qualified),
+    F_STRING("whenUnsatisfiable",
+             "DoNotSchedule, or ScheduleAnyway: prefer the domain that is least uneven.",
              .is_required = true, .values = actions),
-    F_OBJECT("labelSelector", label_selector_fields, "Which pods; none: no pod."),
+    F_OBJECT("labelSelector", label_selector_fields, "The selected pods; absent: none."),
     F_INT("minDomains", "With fewer domains than this, the fewest counts as 0."),
-    F_STRING("nodeAffinityPolicy", "Whether only nodes count where the pod may be; Honor.",
+    F_STRING("nodeAffinityPolicy",
+             "Honor: only nodes that match the pod's node affinity count. Default: Honor.",
              .values = policies),
-    F_STRING("nodeTaintsPolicy",
-             "Whether nodes with taints that it does not tolerate count; Ignore.",
+    F_STRING("nodeTaintsPolicy", "Honor: only nodes with tolerated taints count. Default: Ignore.",
              .values = policies),
-    F_LIST("matchLabelKeys", &string_item, "Labels that these have as this pod has them.",
-           .items_max = KEYS_MAX),
+    F_LIST("matchLabelKeys", &string_item,
+           "Labels with the same value on the selected pods and this pod.", .items_max = KEYS_MAX),
     F_END,
 };
 const struct field pod_spread_item =
-    F_OBJECT(NULL, spread_fields, "How evenly such pods are spread over domains.");
+    F_OBJECT(NULL, spread_fields, "An even spread of pods over domains.");

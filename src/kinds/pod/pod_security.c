@@ -138,11 +138,10 @@ static void validate_sysctls(const json_t *context, const struct path *at, struc
 
         if (name && text_starts_with(name, "net."))
             cause_invalid(causes, here, name,
-                          "pods use the node's network, whose settings are the node's");
+                          "pods share the node's network: its settings cannot change");
         else if (name && !text_equal(name, "kernel.shm_rmid_forced"))
             cause_invalid(causes, here, name,
-                          "only kernel.shm_rmid_forced is allowed: it is namespaced and harms "
-                          "nobody else");
+                          "only kernel.shm_rmid_forced is allowed, because it is namespaced");
     }
 }
 

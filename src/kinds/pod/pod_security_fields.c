@@ -26,15 +26,15 @@ static const struct field seccomp_fields[] = {
 
 static const struct field capabilities_fields[] = {
     F_LIST("add", &capability_item,
-           "Given to root of the container; beyond the default set for administrators.",
+           "Capabilities to add; beyond the default set for administrators only.", .items_max = 64),
+    F_LIST("drop", &capability_item, "Capabilities to drop from the default set; ALL: all.",
            .items_max = 64),
-    F_LIST("drop", &capability_item, "Taken from the default set; ALL for none.", .items_max = 64),
     F_END,
 };
 
 static const struct field sysctl_fields[] = {
     F_STRING("name", "The setting.", .is_required = true, .size_max = 253),
-    F_STRING("value", "Its value.", .is_required = true, .size_max = 253),
+    F_STRING("value", "The value.", .is_required = true, .size_max = 253),
     F_END,
 };
 static const struct field sysctl_item = F_OBJECT(NULL, sysctl_fields, "A kernel setting.");
@@ -42,18 +42,18 @@ static const struct field sysctl_item = F_OBJECT(NULL, sysctl_fields, "A kernel 
 const struct field container_security_fields[] = {
     F_BOOL("privileged", "All capabilities and system calls, nothing masked, in its own user "
                          "namespace still; for administrators. It gives no devices."),
-    F_BOOL("readOnlyRootFilesystem", "Whether only its volumes and /dev/shm can be written."),
-    F_BOOL("allowPrivilegeEscalation",
-           "Whether setuid programs work: only where this is set to true."),
+    F_BOOL("readOnlyRootFilesystem", "Whether only volumes and /dev/shm are writable."),
+    F_BOOL("allowPrivilegeEscalation", "Whether setuid programs work; default: false."),
     F_OBJECT("capabilities", capabilities_fields, "Capabilities to add and drop."),
-    F_OBJECT("seccompProfile", seccomp_fields, "Which system calls are allowed; else the pod's."),
+    F_OBJECT("seccompProfile", seccomp_fields, "The allowed system calls; default: the pod's."),
     F_REFUSED("appArmorProfile", "An AppArmor profile."),
     F_REFUSED("seLinuxOptions", "An SELinux label."),
     F_REFUSED("windowsOptions", "For Windows."),
-    F_REFUSED("procMount", "How /proc is masked.", .harmless = "\"Default\""),
-    F_INT("runAsUser", "The uid of this container; else the pod's.", .min = 0, .max = INT32_MAX),
-    F_INT("runAsGroup", "The gid of this container; else the pod's.", .min = 0, .max = INT32_MAX),
-    F_BOOL("runAsNonRoot", "Whether uid 0 is refused; else as the pod says."),
+    F_REFUSED("procMount", "The masking of /proc.", .harmless = "\"Default\""),
+    F_INT("runAsUser", "The uid of the container; default: the pod's.", .min = 0, .max = INT32_MAX),
+    F_INT("runAsGroup", "The gid of the container; default: the pod's.", .min = 0,
+          .max = INT32_MAX),
+    F_BOOL("runAsNonRoot", "Whether uid 0 is refused; default: the pod's."),
     F_END,
 };
 
@@ -67,11 +67,11 @@ const struct field pod_security_fields[] = {
              .values = group_policies),
     F_INT("fsGroup", "A gid of the containers that also owns the volumes.", .min = 0,
           .max = INT32_MAX),
-    F_ANY("fsGroupChangePolicy", "When volumes change hands: when they are made.",
+    F_ANY("fsGroupChangePolicy", "When volumes get their owner: at creation.",
           .support = FIELD_IGNORED),
     F_REFUSED("seLinuxOptions", "An SELinux label."),
     F_REFUSED("seLinuxChangePolicy", "When volumes are relabelled."),
-    F_OBJECT("seccompProfile", seccomp_fields, "Which system calls are allowed."),
+    F_OBJECT("seccompProfile", seccomp_fields, "The allowed system calls."),
     F_REFUSED("appArmorProfile", "An AppArmor profile."),
     F_LIST("sysctls", &sysctl_item, "Kernel settings: kernel.shm_rmid_forced is allowed.",
            .items_max = 16),
@@ -93,7 +93,7 @@ static const struct field host_name_item =
 
 static const struct field host_alias_fields[] = {
     F_STRING("ip", "The address.", .is_required = true, .check = check_ip, .size_max = 64),
-    F_LIST("hostnames", &host_name_item, "Its names.", .items_max = 256),
+    F_LIST("hostnames", &host_name_item, "The names of the address.", .items_max = 256),
     F_END,
 };
 const struct field host_alias_item = F_OBJECT(NULL, host_alias_fields, "A line of /etc/hosts.");

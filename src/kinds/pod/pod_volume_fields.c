@@ -12,7 +12,7 @@ static const char *const host_types[] = {
 
 static const struct field empty_dir_fields[] = {
     F_STRING("medium", "\"\" for the node's disk, Memory for a tmpfs.", .values = media),
-    F_QUANTITY("sizeLimit", "The most that it may hold."),
+    F_QUANTITY("sizeLimit", "The maximum size."),
     F_END,
 };
 
@@ -22,11 +22,11 @@ static const struct field path_fields[] = {
     F_INT("mode", "The file's permissions.", .min = 0, .max = 0777),
     F_END,
 };
-static const struct field path_item = F_OBJECT(NULL, path_fields, "A key and the file it becomes.");
+static const struct field path_item = F_OBJECT(NULL, path_fields, "A key and its file.");
 
 static const struct field config_map_fields[] = {
     F_STRING("name", "The config map.", .is_required = true, .check = name_check_subdomain),
-    F_LIST("items", &path_item, "Which keys become which files; all where it is not given."),
+    F_LIST("items", &path_item, "Keys and their files; absent: all keys."),
     F_INT("defaultMode", "Permissions of files without a mode of their own.", .min = 0, .max = 0777,
           .fallback = "420"),
     F_BOOL("optional", "Whether the config map may be missing."),
@@ -35,7 +35,7 @@ static const struct field config_map_fields[] = {
 
 static const struct field secret_fields[] = {
     F_STRING("secretName", "The secret.", .is_required = true, .check = name_check_subdomain),
-    F_LIST("items", &path_item, "Which keys become which files; all where it is not given."),
+    F_LIST("items", &path_item, "Keys and their files; absent: all keys."),
     F_INT("defaultMode", "Permissions of files without a mode of their own.", .min = 0, .max = 0777,
           .fallback = "420"),
     F_BOOL("optional", "Whether the secret may be missing."),
@@ -45,7 +45,7 @@ static const struct field secret_fields[] = {
 static const struct field downward_file_fields[] = {
     F_STRING("path", "The file's path in the volume.", .is_required = true, .size_max = 4095),
     F_OBJECT("fieldRef", field_ref_fields, "A field of the pod."),
-    F_OBJECT("resourceFieldRef", resource_ref_fields, "An amount that a container asks for."),
+    F_OBJECT("resourceFieldRef", resource_ref_fields, "A request or limit of a container."),
     F_INT("mode", "The file's permissions.", .min = 0, .max = 0777),
     F_END,
 };
@@ -61,7 +61,7 @@ static const struct field downward_fields[] = {
 
 static const struct field keys_projection_fields[] = {
     F_STRING("name", "The object.", .is_required = true, .check = name_check_subdomain),
-    F_LIST("items", &path_item, "Which keys become which files; all where it is not given."),
+    F_LIST("items", &path_item, "Keys and their files; absent: all keys."),
     F_BOOL("optional", "Whether the object may be missing."),
     F_END,
 };
@@ -72,9 +72,9 @@ static const struct field downward_projection_fields[] = {
 };
 
 static const struct field token_projection_fields[] = {
-    F_STRING("audience", "Who the token is for; the API server where it is not given.",
-             .size_max = 1024),
-    F_INT("expirationSeconds", "How long it lives; it is renewed at 80 % of that.",
+    F_STRING("audience", "The audience of the token; default: the API server.", .size_max = 1024),
+    F_INT("expirationSeconds",
+          "The token's lifetime in seconds; the token is renewed after 80 % of it.",
           .fallback = "3600"),
     F_STRING("path", "The file's path in the volume.", .is_required = true, .size_max = 4095),
     F_END,
@@ -91,10 +91,10 @@ static const struct field projection_fields[] = {
     F_END,
 };
 static const struct field projection_item =
-    F_OBJECT(NULL, projection_fields, "One of several sources.");
+    F_OBJECT(NULL, projection_fields, "A source of the volume.");
 
 static const struct field projected_fields[] = {
-    F_LIST("sources", &projection_item, "What is brought together in it.", .items_max = 64),
+    F_LIST("sources", &projection_item, "The sources of the volume.", .items_max = 64),
     F_INT("defaultMode", "Permissions of files without a mode of their own.", .min = 0, .max = 0777,
           .fallback = "420"),
     F_END,
@@ -106,8 +106,8 @@ static const struct field host_path_fields[] = {
              "unless an administrator asks.",
              .is_required = true, .size_max = 4095),
     F_STRING("type",
-             "What must be there, or is made: DirectoryOrCreate, Directory, FileOrCreate, File, "
-             "Socket.",
+             "The type of file that must exist or is created: DirectoryOrCreate, Directory, "
+             "FileOrCreate, File, Socket.",
              .values = host_types, .fallback = "\"\""),
     F_END,
 };
@@ -121,10 +121,11 @@ static const struct field volume_fields[] = {
     F_OBJECT("downwardAPI", downward_fields, "Fields of the pod as files."),
     F_OBJECT("projected", projected_fields, "Several sources in one directory."),
     F_OBJECT("hostPath", host_path_fields, "A path of the node."),
-    F_REFUSED("persistentVolumeClaim", "A persistent volume.",
-              .instead = "persistent volumes are not implemented yet: use hostPath in a directory "
-                         "that the node offers (mete up --host-path-root), or emptyDir for what "
-                         "may go with the pod"),
+    F_REFUSED(
+        "persistentVolumeClaim", "A persistent volume.",
+        .instead =
+            "persistent volumes are not implemented yet: use hostPath in a directory that the node "
+            "offers (mete up --host-path-root), or emptyDir for data that ends with the pod"),
     F_REFUSED("ephemeral", "A claim that lives as long as the pod.",
               .instead = "claims are not implemented yet: use emptyDir, which lives as long as the "
                          "pod, with a sizeLimit"),

@@ -119,7 +119,7 @@ static struct err *check_above(const struct change *c)
 
         if (text_equal(up, name)) {
             cause_invalid(&causes, PATH(PATH(NULL, "spec"), "parent"), parent,
-                          "that queue is below this one");
+                          "the parent is below this queue");
             return causes_err(&causes, c->kind->kind, name);
         }
         o = store_get_applied(c->objects->store, objects_key(c->kind, "", up));
@@ -141,7 +141,7 @@ static struct err *check_stays(const struct change *c)
     if (!*pod_node(c->before) || text_equal(was, is))
         return NULL;
     return field_forbidden(c, "metadata.labels",
-                           "a pod that has its place stays in its queue; one that waits can move");
+                           "a placed pod stays in its queue; a waiting pod can move");
 }
 
 struct err *admit_check_queue(const struct change *c)
@@ -154,6 +154,6 @@ struct err *admit_check_queue(const struct change *c)
 struct err *admit_queue_removal(const struct change *c)
 {
     if (is_queue(c->kind) && text_equal(c->key.name, QUEUE_DEFAULT))
-        return forbidden(c, "what names no queue is in this one; it can be changed and stopped");
+        return forbidden(c, "pods without a queue use this one; change or stop it instead");
     return NULL;
 }

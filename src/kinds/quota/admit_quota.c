@@ -83,8 +83,7 @@ static void warn_of_names(const struct change *c)
 
         if (!c->request->warnings || !extended || text_starts_with(resource, "requests."))
             continue;
-        text = mem_format("spec.hard[%s]: counts as requests.%s, the name that other clusters "
-                          "count by",
+        text = mem_format("spec.hard[%s]: counts as requests.%s, the name that Kubernetes counts",
                           resource, extended);
         (void)json_array_append_new(c->request->warnings, json_string(text)); /* names are ASCII */
     }
