@@ -1,5 +1,9 @@
-/* A request's head, then its body as chunks: whatever is taken is within its bounds, however it is
- * cut up. */
+/*
+ * fuzz_api_http.c - HTTP requests: a head, then its body as chunks
+ *
+ * An accepted request stays within its bounds, however its bytes are cut.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* "METHOD PATH?QUERY": path, query, route and continue token of anything. */
+/* fuzz_api_route.c - "METHOD PATH?QUERY": arbitrary paths, queries, routes and continue tokens */
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

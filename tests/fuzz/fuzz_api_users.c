@@ -1,4 +1,9 @@
-/* A users file of anything is taken whole or refused with a reason. */
+/*
+ * fuzz_api_users.c - users files
+ *
+ * A users file is taken whole or refused with a reason.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,5 +1,9 @@
-/* Nothing that moves a terminal comes through, what does is UTF-8, and cleaning it again changes
- * nothing. */
+/*
+ * fuzz_cli_clean.c - text cleaned for a terminal
+ *
+ * Clean text has no control sequences, is UTF-8, and stays the same if cleaned again.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

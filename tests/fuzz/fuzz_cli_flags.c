@@ -1,5 +1,9 @@
-/* A command line, a word a line: it parses or is told why not; times and gpus that parse are within
- * their limits. */
+/*
+ * fuzz_cli_flags.c - command lines, a word a line
+ *
+ * A command line parses or is refused with a reason; times and gpus are within their limits.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,4 +1,9 @@
-/* Lines lie inside of the bytes and take all of them up; a tail begins where a line begins. */
+/*
+ * fuzz_crilog.c - container logs
+ *
+ * Lines lie within the bytes and cover them all; a tail begins where a line begins.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

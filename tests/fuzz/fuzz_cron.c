@@ -1,4 +1,9 @@
-/* Schedules and index sets: what is taken tells times that grow, and is written as it is read. */
+/*
+ * fuzz_cron.c - cron schedules and index sets
+ *
+ * The times of a schedule grow; a set reads back as written.
+ */
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

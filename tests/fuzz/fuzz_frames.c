@@ -1,4 +1,9 @@
-/* Frames are cut from the front of the bytes; what is taken is written back the same. */
+/*
+ * fuzz_frames.c - frames of a node's stream
+ *
+ * A frame is cut from the front of the bytes, and written back the same.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,9 @@
-/* An answer of a server, however it is cut up: the same status and body, or the same refusal. */
+/*
+ * fuzz_http_answer.c - HTTP responses
+ *
+ * A response gives the same status and body, or the same refusal, however its bytes are cut.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,5 +1,9 @@
-/* The JSON of images, all its kinds: read without a fault, and what is taken passes its own checks.
+/*
+ * fuzz_image_manifest.c - the JSON documents of images
+ *
+ * Documents are read without a fault; an accepted one passes its own checks.
  */
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,9 @@
-/* "USER\nPASSWD\0GROUP": whoever is found is in range, and found again by the number alone. */
+/*
+ * fuzz_image_user.c - an image's user: "USER\nPASSWD\0GROUP"
+ *
+ * A user that is found is in range, and found again by the number alone.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,10 @@
-/* A pool's reader against json_parse: the same tree or the same refusal, met once or often; what a
- * peek finds is what the tree has. */
+/*
+ * fuzz_json_pool.c - the pooled JSON parser, against json_parse
+ *
+ * Both give the same tree or the same refusal, the first time and later; a peek finds the tree's
+ * member.
+ */
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

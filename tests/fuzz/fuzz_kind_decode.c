@@ -1,7 +1,10 @@
 /*
- * The first byte picks the kind, the rest is JSON. What decodes, decodes again unchanged; defaults,
- * validation, table and text never fault.
+ * fuzz_kind_decode.c - objects of every kind
+ *
+ * The first byte picks the kind, the rest is JSON. A decoded object decodes again unchanged;
+ * defaults, validation, table and text never fault.
  */
+
 #include <assert.h>
 #include <stdint.h>
 

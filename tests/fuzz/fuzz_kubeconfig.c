@@ -1,4 +1,9 @@
-/* Whatever is in a kubeconfig: it is refused with words, or names a server that can be asked. */
+/*
+ * fuzz_kubeconfig.c - kubeconfig files
+ *
+ * A kubeconfig is refused with a reason, or names a server that can be asked.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,4 +1,9 @@
-/* What is read as the name of a MIG profile is read the same again, also as a resource's name. */
+/*
+ * fuzz_mig.c - names of MIG profiles
+ *
+ * A name reads back as the same profile, also as a resource's name.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,9 @@
-/* Moments of whatever bytes: an error, or a time since 1970, in UTC and in a zone far from it. */
+/*
+ * fuzz_moment.c - points in time as users write them
+ *
+ * A moment is refused, or is a time since 1970, in UTC and in a zone far from it.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,4 +1,9 @@
-/* Integers are those that snprintf writes; a duration is the sum of its halves. */
+/*
+ * fuzz_num.c - integers and durations
+ *
+ * Integers match snprintf's text; a duration is the sum of its halves.
+ */
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,7 +1,10 @@
 /*
- * Two lines of JSON, an object and a patch; the first byte picks the kind. Neither is changed by a
- * patch, and what comes out can be decoded (or is refused) without a fault.
+ * fuzz_patch.c - patches: two lines of JSON, an object and a patch
+ *
+ * The first byte picks the kind. A patch changes neither input; its result decodes or is refused
+ * without a fault.
  */
+
 #include <assert.h>
 #include <stdint.h>
 

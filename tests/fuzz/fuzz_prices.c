@@ -1,4 +1,9 @@
-/* Price tables of whatever bytes: an error with a line, or prices that are never negative. */
+/*
+ * fuzz_prices.c - price tables
+ *
+ * A table is refused with its line, or its prices are never negative.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

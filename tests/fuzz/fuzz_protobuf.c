@@ -1,4 +1,9 @@
-/* Whatever protobuf_decode makes is an object of a kind it knows, whose JSON text parses. */
+/*
+ * fuzz_protobuf.c - protobuf bodies
+ *
+ * A decoded body is an object of a known kind, whose JSON text parses.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

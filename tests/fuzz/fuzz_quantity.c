@@ -1,5 +1,9 @@
-/* Whatever parses is written as text that parses to the same amount, and that is its own canonical
- * text. */
+/*
+ * fuzz_quantity.c - quantities
+ *
+ * A quantity's text parses to the same amount, and is its own canonical text.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

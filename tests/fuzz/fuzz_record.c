@@ -1,4 +1,9 @@
-/* Recordings of whatever bytes: an error, or lines that read back the same; folded and played. */
+/*
+ * fuzz_record.c - recordings
+ *
+ * A recording is refused, or its lines read back the same, fold and play.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,4 +1,9 @@
-/* Whatever a server says, its refusal reads as one, or as none. */
+/*
+ * fuzz_refusal.c - a server's refusals
+ *
+ * A refusal is recognized, or the text is left alone.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,4 +1,9 @@
-/* Selectors of both kinds: parse, match and name their keys without a fault. */
+/*
+ * fuzz_selector.c - label and field selectors
+ *
+ * Selectors parse, match and name their keys without a fault.
+ */
+
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,4 +1,9 @@
-/* Clusters as people write them, whatever they write: an error, or nodes that the engine takes. */
+/*
+ * fuzz_sim_cluster.c - cluster files of the simulator
+ *
+ * A file is refused, or the engine takes its nodes.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

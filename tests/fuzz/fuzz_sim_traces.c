@@ -1,5 +1,9 @@
-/* Traces of whatever bytes, in every format: an error, or numbers within their bounds. The first
- * byte chooses the reader. */
+/*
+ * fuzz_sim_traces.c - traces in every format
+ *
+ * The first byte chooses the reader. A trace is refused, or its numbers are within their bounds.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

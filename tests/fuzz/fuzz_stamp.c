@@ -1,4 +1,9 @@
-/* A time that parses is written as text that parses to the same time. */
+/*
+ * fuzz_stamp.c - timestamps
+ *
+ * A timestamp's text parses to the same time.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,5 +1,9 @@
-/* A table of learned values of whatever bytes: an error, or one that the engine takes and that is
- * written and read back as it is. */
+/*
+ * fuzz_value_table.c - tables of learned values
+ *
+ * A table is refused, or the engine takes it and it reads back as written.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

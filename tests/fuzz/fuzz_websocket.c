@@ -1,8 +1,10 @@
 /*
- * The door of exec and attach: bytes of a client, cut anywhere, into the server's WebSocket; then
- * the same bytes as records, as a node would send them. What is read back of what the server
- * answers must be in order.
+ * fuzz_websocket.c - the WebSocket server of exec and attach
+ *
+ * A client's bytes, cut anywhere, go to the server; then the same bytes as records, as a node would
+ * send them. The server's answer must be well-formed.
  */
+
 #include <stdint.h>
 #include <stdlib.h>
 

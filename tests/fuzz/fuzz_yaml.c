@@ -1,5 +1,10 @@
-/* Whatever parses is written as text that parses to the same trees; so are its keys and texts
- * alone. */
+/*
+ * fuzz_yaml.c - YAML documents
+ *
+ * A parsed document is written as text that parses to the same trees; so are its keys and texts
+ * alone.
+ */
+
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,4 +1,9 @@
-/* Zone files: no file, however broken, makes an offset of more than a week. */
+/*
+ * fuzz_zone.c - time zone files
+ *
+ * No file, however broken, makes an offset of more than a week.
+ */
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,5 @@
+/* affinity_naive.c - the rules of affinity_naive.h */
+
 #include "affinity_naive.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
 /*
- * The API by itself, for trying clients against it: api_server DIR PORT
+ * api_server_main.c - the API server alone, for trying clients against it: api_server DIR PORT
  *
  * Makes DIR/pki, DIR/kubeconfig and DIR/mete.sock, serves until SIGTERM. Nothing schedules or runs
  * pods.
  */
+
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* disk_model.c - the VFS of disk_model.h */
+
 #include "disk_model.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* jobs_world.c - the world of jobs_world.h */
+
 #include "jobs_world.h"
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* mem_storage.c - the storage of mem_storage.h */
+
 #include "mem_storage.h"
 
 #include <assert.h>

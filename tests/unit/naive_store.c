@@ -1,3 +1,5 @@
+/* naive_store.c - the list of changes of naive_store.h */
+
 #include "naive_store.h"
 
 #include <string.h>

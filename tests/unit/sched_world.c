@@ -1,3 +1,5 @@
+/* sched_world.c - the world of sched_world.h */
+
 #include "sched_world.h"
 
 #include "base/mem.h"

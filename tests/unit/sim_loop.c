@@ -1,3 +1,5 @@
+/* sim_loop.c - the loop of sim_loop.h */
+
 #include "sim_loop.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
-/* Priority classes and limit ranges: what they fill in and what they refuse, in Kubernetes' words.
+/*
+ * test_admit.c - defaults and refusals of priority classes and limit ranges, in Kubernetes' words
  */
+
 #include "base/mem.h"
 #include "mem_storage.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_arena.c - arenas, and vectors */
+
 #include "base/arena.h"
 #include "base/vec.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_arrivals.c - counts of arriving pods, which the engine learns from */
+
 #include <stdio.h>
 
 #include "control/report/arrivals.h"

@@ -1,3 +1,5 @@
+/* test_boot.c - the objects that every cluster has, made at the server's start */
+
 #include "control/boot.h"
 #include "mem_storage.h"
 #include "test.h"

@@ -1,5 +1,8 @@
-/* The real client on the real loop, against a server of a few lines on a unix socket in the same
- * loop. */
+/*
+ * test_client.c - the HTTP client on the Linux loop, against a small server on a unix socket in the
+ * same loop
+ */
+
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>

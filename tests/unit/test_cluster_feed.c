@@ -1,3 +1,5 @@
+/* test_cluster_feed.c - feeds of the cluster's objects to listeners, amid random changes */
+
 #include "../prop.h"
 #include "base/map.h"
 #include "base/mem.h"

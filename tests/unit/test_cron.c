@@ -1,3 +1,5 @@
+/* test_cron.c - cron schedules: next times, time zones, error texts */
+
 #include "base/stamp.h"
 #include "model/civil.h"
 #include "model/cron.h"

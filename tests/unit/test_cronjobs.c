@@ -1,3 +1,5 @@
+/* test_cronjobs.c - the CronJob controller */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "jobs_world.h"

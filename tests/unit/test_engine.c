@@ -1,3 +1,5 @@
+/* test_engine.c - placement, queues and explanations of the engine, in small cases */
+
 #include "engine_one.h"
 
 static struct mete_reason why(uint64_t id)

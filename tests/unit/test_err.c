@@ -1,3 +1,5 @@
+/* test_err.c - error codes, messages and details */
+
 #include <errno.h>
 
 #include "base/err.h"

@@ -1,3 +1,5 @@
+/* test_file.c - reading of files, atomic replacement, random UUIDs */
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,3 +1,5 @@
+/* test_frames.c - the frames of a node's stream */
+
 #include "client/frames.h"
 #include "test.h"
 

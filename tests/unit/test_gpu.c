@@ -1,3 +1,5 @@
+/* test_gpu.c - short names of gpu models, and words for gpu health */
+
 #include <string.h>
 
 #include "model/gpu.h"

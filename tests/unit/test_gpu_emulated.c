@@ -1,3 +1,5 @@
+/* test_gpu_emulated.c - emulated machines and their profiles */
+
 #include <string.h>
 
 #include "base/mem.h"

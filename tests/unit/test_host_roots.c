@@ -1,3 +1,5 @@
+/* test_host_roots.c - the directories that hostPath volumes may be below */
+
 #include "base/mem.h"
 #include "model/host_roots.h"
 #include "test.h"

@@ -1,4 +1,5 @@
-/* Answers as servers send them, whole and byte by byte, and what is none. */
+/* test_http_answer.c - HTTP responses, whole, byte by byte, and malformed */
+
 #include "base/mem.h"
 #include "client/http_answer.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_index_set.c - sets of completion indexes: reading and writing */
+
 #include "../prop.h"
 #include "base/mem.h"
 #include "model/index_set.h"

@@ -1,3 +1,5 @@
+/* test_informer.c - lists and watches of an informer, cut and broken in places */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "base/vec.h"

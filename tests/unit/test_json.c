@@ -1,3 +1,5 @@
+/* test_json.c - JSON: reading, writing, and access to members */
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_json_pool.c - the parser that shares equal parts of JSON texts, against json_parse */
+
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,3 +1,5 @@
+/* test_ledger.c - bindings of pods to nodes and gpus, and their release */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/account/account.h"

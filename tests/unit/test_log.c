@@ -1,3 +1,5 @@
+/* test_log.c - log lines as text and as JSON */
+
 #include <string.h>
 
 #include "base/log.h"

@@ -1,3 +1,5 @@
+/* test_loop.c - timers, descriptors and signals of the Linux loop */
+
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,3 +1,5 @@
+/* test_map.c - the hash map and its hash function */
+
 #include <stdio.h>
 
 #include "base/map.h"

@@ -1,3 +1,5 @@
+/* test_meter.c - prices, usage samples and reports */
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,5 @@
+/* test_mig.c - MIG profiles and placements, against NVIDIA's tables */
+
 #include "../prop.h"
 #include "mig_facts.h"
 #include "model/mig.h"

@@ -1,3 +1,5 @@
+/* test_moment.c - points in time as users write them */
+
 #include "base/stamp.h"
 #include "model/moment.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_names.c - names of objects, labels, environment variables and keys */
+
 #include <string.h>
 
 #include "model/names.h"

@@ -1,3 +1,5 @@
+/* test_num.c - integers, hexadecimal digits and durations, their error texts; the integer hash */
+
 #include "base/num.h"
 #include "test.h"
 

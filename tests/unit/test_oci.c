@@ -1,3 +1,5 @@
+/* test_oci.c - choice and checks of the OCI runtime */
+
 #include "base/str.h"
 #include "node/runtime/oci.h"
 #include "test.h"

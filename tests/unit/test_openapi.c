@@ -1,3 +1,5 @@
+/* test_openapi.c - the OpenAPI documents that kubectl reads */
+
 #include "base/mem.h"
 #include "kinds/kind/kind.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_patch.c - JSON merge patch (RFC 7396), JSON patch (RFC 6902) and strategic merge patch */
+
 #include "base/mem.h"
 #include "kinds/kind/kind.h"
 #include "test.h"

@@ -1,4 +1,8 @@
-/* What a securityContext may say, and what of it is for administrators. */
+/*
+ * test_pod_security.c - validation of securityContext, and the settings that only administrators
+ * may use
+ */
+
 #include "base/mem.h"
 #include "test.h"
 #include "world.h"

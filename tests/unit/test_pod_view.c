@@ -1,3 +1,5 @@
+/* test_pod_view.c - a pod's status as kubectl shows it, and its resource requests */
+
 #include "base/mem.h"
 #include "kinds/pod/pod_view.h"
 #include "test.h"

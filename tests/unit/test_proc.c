@@ -1,3 +1,5 @@
+/* test_proc.c - child processes: output, status, descriptors, signals */
+
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

@@ -1,3 +1,5 @@
+/* test_protobuf.c - protobuf bodies as kubectl sends them */
+
 #include "base/mem.h"
 #include "kinds/kind/kind.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_pull_secrets.c - choice of a registry's credentials from pull secrets */
+
 #include "base/mem.h"
 #include "node/image/pull_secrets.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_quantity.c - Kubernetes quantities: reading, rounding, canonical text */
+
 #include <inttypes.h>
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* What is kept of a long run is bounded, and still is a recording: a state, then what came. */
+/* test_recorder.c - the bounded recording of a long run: a state, then the calls since */
+
 #include <stdio.h>
 
 #include "base/mem.h"

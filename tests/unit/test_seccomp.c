@@ -1,3 +1,5 @@
+/* test_seccomp.c - the default seccomp profile: each system call, with and without capabilities */
+
 #include <errno.h>
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* test_selector.c - label and field selectors, and their error texts */
+
 #include <string.h>
 
 #include "model/selector.h"

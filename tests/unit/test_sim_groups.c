@@ -1,4 +1,5 @@
-/* Shares, Jain's index and figures by group, worked out by hand. */
+/* test_sim_groups.c - shares, Jain's index and figures by group, worked out by hand */
+
 #include <math.h>
 
 #include "base/mem.h"

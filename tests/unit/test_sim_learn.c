@@ -1,3 +1,5 @@
+/* test_sim_learn.c - learning of value tables from traces */
+
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -1,7 +1,10 @@
 /*
- * What an engine was told, told to another one, gives the same decisions; folded it gives what is
- * held. A failing seed is printed; PROP_SEED=N replays it.
+ * test_sim_recording.c - recordings of an engine's calls: replay and folding
+ *
+ * A replayed recording gives the same decisions; a folded one gives the same state. A failing seed
+ * is printed; PROP_SEED=N replays it.
  */
+
 #include "../prop.h"
 #include "base/err.h"
 #include "engine/record/record_fold.h"

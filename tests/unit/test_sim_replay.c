@@ -1,3 +1,5 @@
+/* test_sim_replay.c - replays of job traces, against results worked out by hand */
+
 #include "base/mem.h"
 #include "engine/queue/sizes.h"
 #include "sim/chance.h"

@@ -1,3 +1,5 @@
+/* test_sim_slices.c - replays of jobs on MIG slices */
+
 #include "base/err.h"
 #include "sim/job_trace.h"
 #include "sim/replay_cluster.h"

@@ -1,3 +1,5 @@
+/* test_sim_traces.c - readers of job and cluster traces, and their error texts */
+
 #include "sim/job_trace.h"
 #include "sim/openb.h"
 #include "test.h"

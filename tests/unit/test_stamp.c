@@ -1,3 +1,5 @@
+/* test_stamp.c - timestamps, against libc's calendar, and ages */
+
 #include <time.h>
 
 #include "base/stamp.h"

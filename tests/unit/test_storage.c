@@ -1,5 +1,8 @@
-/* SQLite below the store: real files with the thread, and the disk model for what is damaged or
- * full. */
+/*
+ * test_storage.c - SQLite storage: real files with the storage thread, and the disk model for
+ * damaged and full disks
+ */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sqlite3.h>

@@ -1,3 +1,5 @@
+/* test_str.c - pieces of text, growing buffers, UTF-8 */
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "test.h"

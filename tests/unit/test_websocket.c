@@ -1,4 +1,5 @@
-/* WebSocket messages between our two sides, and what a hostile one sends. */
+/* test_websocket.c - WebSocket messages between client and server, and from a hostile peer */
+
 #include "client/records.h"
 #include "client/websocket.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* test_yaml.c - YAML, with scalars resolved as Kubernetes does */
+
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "test.h"

@@ -1,3 +1,5 @@
+/* world.c - the world of world.h */
+
 #include "world.h"
 
 #include "base/mem.h"
