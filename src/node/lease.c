@@ -125,7 +125,7 @@ static void lease_send(struct lease *l, enum lease_step step)
     client_send(l->o.client, &r, on_answer, l, &l->call);
 }
 
-static void on_timer(void *arg)
+static void on_lease_timer(void *arg)
 {
     lease_send(arg, LEASE_RENEW);
 }
@@ -146,7 +146,7 @@ struct lease *lease_new(const struct lease_options *o)
     l->o = *o;
     l->path = path_below(LEASES, o->node);
     l->node_path = path_below("/api/v1/nodes", o->node);
-    l->timer = loop_timer_new(o->loop, on_timer, l);
+    l->timer = loop_timer_new(o->loop, on_lease_timer, l);
     loop_timer_set(l->timer, 0);
     return l;
 }

@@ -114,7 +114,7 @@ static const struct gpu_sample *find_sample(void *arg, const char *uuid)
 
 static void beat_next(struct node *n, enum beat beat);
 
-static struct node_facts facts(const struct node *n, const json_t *images)
+static struct node_facts node_get_facts(const struct node *n, const json_t *images)
 {
     struct node_facts f = {.name = n->name,
                            .host = &n->host,
@@ -167,7 +167,7 @@ static void on_beat(void *arg, const struct err *e, const struct client_reply *r
 static void beat_next(struct node *n, enum beat beat)
 {
     AUTO(json_freep) json_t *images = n->images ? node_images_format(n->images) : json_array();
-    const struct node_facts f = facts(n, images);
+    const struct node_facts f = node_get_facts(n, images);
     AUTO(json_freep)
     json_t *object =
         beat == BEAT_STATUS ? node_status_make(&f) : node_object_make(&f, beat == BEAT_CREATE);
@@ -185,7 +185,7 @@ static void beat_next(struct node *n, enum beat beat)
     client_send(n->o.client, &r, on_beat, n, &n->call);
 }
 
-static void on_timer(void *arg)
+static void on_beat_timer(void *arg)
 {
     struct node *n = arg;
 
@@ -218,7 +218,7 @@ void node_gpus_changed(struct node *n)
         tell_xids(n);
     if (n->pods)
         pods_gpus_changed(n->pods);
-    on_timer(n);
+    on_beat_timer(n);
 }
 
 /* ---- pods ---- */
@@ -251,7 +251,7 @@ static void on_images(void *arg)
 
     if (n->pods)
         pods_images_changed(n->pods);
-    on_timer(n);
+    on_beat_timer(n);
 }
 
 static struct err *begin_images(struct node *n, struct pods_options *o)
@@ -372,7 +372,7 @@ static void list_containers(void *arg)
 
 /* ---- start and end ---- */
 
-static struct err *begin(struct node *n)
+static struct err *node_begin(struct node *n)
 {
     struct runtime_crun_options ro = {.loop = n->o.loop, .dir = n->dir};
     struct pods_options po = {.loop = n->o.loop,
@@ -443,9 +443,9 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->rootfs = mem_format("%s/host", o->dir);
     n->gpusim_dir = o->gpusim_dir ? mem_strdup(o->gpusim_dir) : NULL;
     n->began_ns = loop_wall_ns(o->loop);
-    n->timer = loop_timer_new(o->loop, on_timer, n);
+    n->timer = loop_timer_new(o->loop, on_beat_timer, n);
     n->list_timer = loop_timer_new(o->loop, list_containers, n);
-    e = begin(n);
+    e = node_begin(n);
     if (e) {
         node_free(n);
         return err_wrap(e, "start the node");

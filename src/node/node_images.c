@@ -21,22 +21,22 @@ struct node_images {
 
 /* ---- for the pods ---- */
 
-static const struct image *find(void *arg, const char *name)
+static const struct image *source_find(void *arg, const char *name)
 {
     return images_find(arg, name);
 }
 
-static char *lower_dirs(void *arg, const char *id)
+static char *source_lower_dirs(void *arg, const char *id)
 {
     return images_lower_dirs(arg, id);
 }
 
-static const char *layer_dir(void *arg)
+static const char *source_layer_dir(void *arg)
 {
     return images_layer_dir(arg);
 }
 
-static void *pull(void *arg, const struct image_pull *p)
+static void *source_pull(void *arg, const struct image_pull *p)
 {
     struct image_pulling *pulling = NULL;
 
@@ -44,17 +44,17 @@ static void *pull(void *arg, const struct image_pull *p)
     return pulling;
 }
 
-static void forget(void *pulling)
+static void source_forget(void *pulling)
 {
     image_pull_forget(pulling);
 }
 
-static void use(void *arg, const char *id, const char *pod_uid)
+static void source_use(void *arg, const char *id, const char *pod_uid)
 {
     images_use(arg, id, pod_uid);
 }
 
-static void unuse(void *arg, const char *pod_uid)
+static void source_unuse(void *arg, const char *pod_uid)
 {
     images_unuse(arg, pod_uid);
 }
@@ -141,13 +141,13 @@ struct err *node_images_new(const struct node_images_options *o, struct node_ima
         node_images_free(n);
         return e;
     }
-    n->source = (struct image_source){.find = find,
-                                      .lower_dirs = lower_dirs,
-                                      .layer_dir = layer_dir,
-                                      .pull = pull,
-                                      .forget = forget,
-                                      .use = use,
-                                      .unuse = unuse,
+    n->source = (struct image_source){.find = source_find,
+                                      .lower_dirs = source_lower_dirs,
+                                      .layer_dir = source_layer_dir,
+                                      .pull = source_pull,
+                                      .forget = source_forget,
+                                      .use = source_use,
+                                      .unuse = source_unuse,
                                       .arg = n->images};
     n->is_shift_missing = !image_root_can_shift(trial);
     if (n->is_shift_missing)

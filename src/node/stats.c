@@ -99,7 +99,7 @@ static void on_sent(void *arg, const struct err *e, const struct client_reply *r
     s->is_refused = failed != NULL;
 }
 
-static void send(struct stats *s, const json_t *stats)
+static void stats_send(struct stats *s, const json_t *stats)
 {
     AUTO_FREE char *body = json_format(stats);
     const struct client_request r = {.method = "POST", .path = s->path, .body = str_of(body)};
@@ -110,7 +110,7 @@ static void send(struct stats *s, const json_t *stats)
     client_send(s->o.client, &r, on_sent, s, &s->call);
 }
 
-static void on_timer(void *arg)
+static void on_stats_timer(void *arg)
 {
     struct stats *s = arg;
     AUTO(json_freep) json_t *stats = json_object();
@@ -124,7 +124,7 @@ static void on_timer(void *arg)
         json_put(stats, "node", node);
     map_each (handle, s->o.pods->pods, p, next)
         add_pod(s, pods, p);
-    send(s, stats);
+    stats_send(s, stats);
     loop_timer_set(s->timer, s->o.every_ns);
 }
 
@@ -140,7 +140,7 @@ struct stats *stats_new(const struct stats_options *o)
     client_add_escaped(&path, str_of(o->node));
     buf_add_text(&path, "/stats");
     s->path = buf_steal(&path);
-    s->timer = loop_timer_new(o->loop, on_timer, s);
+    s->timer = loop_timer_new(o->loop, on_stats_timer, s);
     loop_timer_set(s->timer, 0); /* the first sample, from which the first window begins */
     return s;
 }

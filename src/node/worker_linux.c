@@ -57,7 +57,7 @@ static struct job *queue_get(struct queue *q)
     return j;
 }
 
-static void *run(void *arg)
+static void *thread_run(void *arg)
 {
     struct thread *t = arg;
     const uint64_t one = 1;
@@ -82,7 +82,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void deliver(struct thread *t)
+static void thread_deliver(struct thread *t)
 {
     for (;;) {
         struct job *j = NULL;
@@ -105,10 +105,10 @@ static void on_finished(void *arg, int fd, bool readable, bool writable)
     (void)readable;
     (void)writable;
     (void)!read(fd, &n, sizeof(n)); /* clears it; the queue is read anyway */
-    deliver(arg);
+    thread_deliver(arg);
 }
 
-static void give(void *self, worker_work_fn work, worker_done_fn done, void *message)
+static void thread_give(void *self, worker_work_fn work, worker_done_fn done, void *message)
 {
     struct thread *t = self;
     struct job *j = mem_alloc(sizeof(*j));
@@ -130,11 +130,11 @@ static void thread_free(void *self)
     (void)pthread_cond_signal(&t->more);
     (void)pthread_mutex_unlock(&t->lock);
     (void)pthread_join(t->id, NULL);
-    deliver(t);
+    thread_deliver(t);
     while ((j = queue_get(&t->todo))) { /* jobs that the last `done` gave */
         j->e = j->work(j->message);
         queue_put(&t->finished, j);
-        deliver(t);
+        thread_deliver(t);
     }
     loop_io_free(t->io);
     fd_close(t->fd);
@@ -143,7 +143,7 @@ static void thread_free(void *self)
     free(t);
 }
 
-static const struct worker_ops thread_ops = {.give = give, .free = thread_free};
+static const struct worker_ops thread_ops = {.give = thread_give, .free = thread_free};
 
 struct err *worker_new(struct loop *l, struct worker **ret)
 {
@@ -160,7 +160,7 @@ struct err *worker_new(struct loop *l, struct worker **ret)
     }
     (void)pthread_mutex_init(&t->lock, NULL); /* cannot fail with default attributes on Linux */
     (void)pthread_cond_init(&t->more, NULL);
-    r = pthread_create(&t->id, NULL, run, t);
+    r = pthread_create(&t->id, NULL, thread_run, t);
     if (r != 0) {
         fd_close(t->fd);
         free(t);

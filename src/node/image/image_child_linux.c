@@ -55,7 +55,7 @@ static void input_done(struct image_child *c)
 }
 
 /* May free the child. */
-static void finish(struct image_child *c)
+static void image_child_finish(struct image_child *c)
 {
     if (!c->has_ended || c->out.fd >= 0 || c->errors.fd >= 0 || c->was_told)
         return;
@@ -99,7 +99,7 @@ static void on_readable(void *arg, int fd, bool readable, bool writable)
         return;
     if (n <= 0) {
         inlet_done(i);
-        finish(c);
+        image_child_finish(c);
         return;
     }
     buf_add(&i->text, part, (size_t)n); /* more than the cap is dropped */
@@ -154,7 +154,7 @@ void image_child_close(struct image_child *c)
 
 /* ---- start and end ---- */
 
-static void on_end(void *arg, const struct proc_end *end)
+static void on_image_child_end(void *arg, const struct proc_end *end)
 {
     struct image_child *c = arg;
 
@@ -162,7 +162,7 @@ static void on_end(void *arg, const struct proc_end *end)
     c->has_ended = true;
     c->end.status = end->status;
     c->end.timed_out = end->timed_out;
-    finish(c);
+    image_child_finish(c);
 }
 
 static void inlet_init(struct inlet *i, struct image_child *c, int fd, size_t cap)
@@ -175,7 +175,7 @@ static void inlet_init(struct inlet *i, struct image_child *c, int fd, size_t ca
 }
 
 /* Our end is non-blocking; the child's blocks, as programs expect. */
-static struct err *make_pipe(int *ret_ours, int *ret_theirs, bool is_theirs_read)
+static struct err *image_child_make_pipe(int *ret_ours, int *ret_theirs, bool is_theirs_read)
 {
     int ends[2] = {-1, -1};
 
@@ -200,16 +200,16 @@ struct err *image_child_new(const struct image_child_options *o, struct image_ch
     struct proc *proc = NULL;
     struct image_child *c = NULL;
 
-    TRY(make_pipe(&in, &in_theirs, true));
-    TRY(make_pipe(&out, &out_theirs, false));
-    TRY(make_pipe(&errors, &errors_theirs, false));
+    TRY(image_child_make_pipe(&in, &in_theirs, true));
+    TRY(image_child_make_pipe(&out, &out_theirs, false));
+    TRY(image_child_make_pipe(&errors, &errors_theirs, false));
     po.fds[0] = in_theirs;
     po.fds[1] = out_theirs;
     po.fds[2] = errors_theirs;
     c = mem_alloc(sizeof(*c));
     c->o = *o;
     {
-        struct err *e = proc_start(o->loop, &po, on_end, c, &proc);
+        struct err *e = proc_start(o->loop, &po, on_image_child_end, c, &proc);
 
         if (e) {
             free(c);

@@ -73,7 +73,7 @@ struct discard {
     char *path;
 };
 
-static struct err *discard(void *message)
+static struct err *discard_work(void *message)
 {
     return dir_remove(((struct discard *)message)->path);
 }
@@ -93,7 +93,7 @@ void images_discard(struct images *i, char *path)
     struct discard *d = mem_alloc(sizeof(*d));
 
     d->path = path;
-    worker_give(i->o.worker, discard, on_discarded, d);
+    worker_give(i->o.worker, discard_work, on_discarded, d);
 }
 
 /* ---- commits ---- */
@@ -113,7 +113,7 @@ static void commit_free(struct image_commit *c)
 
 static void commit_next(struct images *i);
 
-static struct err *work(void *message)
+static struct err *commit_work(void *message)
 {
     const struct image_commit *c = message;
     const struct image_commit_work w = {.moves = c->moves.at,
@@ -201,7 +201,7 @@ static void commit_next(struct images *i)
     c->trash = image_index_sweep(c->index);
     if (!json_equal(c->index, i->index))
         c->text = json_format(c->index);
-    worker_give(i->o.worker, work, on_committed, c);
+    worker_give(i->o.worker, commit_work, on_committed, c);
 }
 
 void images_commit(struct images *i, struct image_commit *c)

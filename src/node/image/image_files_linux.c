@@ -111,8 +111,8 @@ static struct err *keep_file(struct archive *a, const char *path, const char *na
     return NULL;
 }
 
-static struct err *keep(struct image_files *s, struct archive *a, struct archive_entry *entry,
-                        int64_t *left_bytes)
+static struct err *member_keep(struct image_files *s, struct archive *a,
+                               struct archive_entry *entry, int64_t *left_bytes)
 {
     const char *link = sym_archive_entry_symlink(entry);
     const char *raw = sym_archive_entry_pathname(entry);
@@ -152,7 +152,7 @@ struct err *image_files_read(int fd, const char *dir, const struct image_limits 
     if (sym_archive_read_open_fd(a, fd, IMAGE_PIECE_SIZE) != ARCHIVE_OK)
         return image_archive_error(a, "open it");
     while ((r = sym_archive_read_next_header(a, &entry)) == ARCHIVE_OK)
-        TRY(keep(s, a, entry, &left_bytes));
+        TRY(member_keep(s, a, entry, &left_bytes));
     if (r != ARCHIVE_EOF)
         return image_archive_error(a, "read it");
     *ret = TAKE(s);

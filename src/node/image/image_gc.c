@@ -44,7 +44,7 @@ static bool is_young(const struct images *i, const struct image *m)
 }
 
 /* The image to remove first: one without names, else the least recently used; NULL: none may go. */
-static const struct image *oldest(const struct images *i)
+static const struct image *gc_find_oldest(const struct images *i)
 {
     const struct image *best = NULL;
 
@@ -60,11 +60,11 @@ static const struct image *oldest(const struct images *i)
     return best;
 }
 
-static struct err *make(void *arg, json_t *index, struct image_commit *commit)
+static struct err *gc_make_commit(void *arg, json_t *index, struct image_commit *commit)
 {
     struct collecting *g = arg;
     const struct images *i = g->images;
-    const struct image *chosen = g->is_by_disk ? oldest(i) : NULL;
+    const struct image *chosen = g->is_by_disk ? gc_find_oldest(i) : NULL;
     int64_t before = layers_bytes(index);
     AUTO(json_freep) json_t *trial = NULL;
 
@@ -85,7 +85,7 @@ static struct err *make(void *arg, json_t *index, struct image_commit *commit)
     return NULL;
 }
 
-static void on_collected(void *arg, const struct err *e)
+static void on_gc_collected(void *arg, const struct err *e)
 {
     struct collecting *g = arg;
 
@@ -94,12 +94,12 @@ static void on_collected(void *arg, const struct err *e)
     free(g);
 }
 
-static void collect(const struct collecting *what)
+static void gc_collect(const struct collecting *what)
 {
     struct image_commit *c = mem_alloc(sizeof(*c));
 
     *c = (struct image_commit){
-        .make = make, .done = on_collected, .arg = mem_dup(what, sizeof(*what))};
+        .make = gc_make_commit, .done = on_gc_collected, .arg = mem_dup(what, sizeof(*what))};
     images_commit(what->images, c);
 }
 
@@ -107,7 +107,7 @@ void images_gc(struct images *i, bool is_all, image_gc_fn done, void *arg)
 {
     const struct collecting g = {.images = i, .is_all = is_all, .done = done, .arg = arg};
 
-    collect(&g);
+    gc_collect(&g);
 }
 
 /* ---- for a full disk ---- */
@@ -118,19 +118,19 @@ struct look {
     int64_t used_pct;
 };
 
-static struct err *look(void *message)
+static struct err *gc_look(void *message)
 {
     struct look *l = message;
 
     return image_disk_used_pct(l->dir, &l->used_pct);
 }
 
-static void look_later(struct images *i, int64_t delay_ns)
+static void gc_look_later(struct images *i, int64_t delay_ns)
 {
     loop_timer_set(i->gc_timer, delay_ns);
 }
 
-static void on_removed(void *arg, const struct err *e, size_t n, int64_t bytes)
+static void on_gc_removed(void *arg, const struct err *e, size_t n, int64_t bytes)
 {
     struct images *i = arg;
 
@@ -142,42 +142,42 @@ static void on_removed(void *arg, const struct err *e, size_t n, int64_t bytes)
     i->is_full_told = n == 0;
     i->is_collecting = n > 0;
     /* The worker removes the files before its next look. */
-    look_later(i, e || n == 0 ? LOOK_NS : 0);
+    gc_look_later(i, e || n == 0 ? LOOK_NS : 0);
 }
 
 /* Collects from the high mark down to the low mark. */
-static void on_look(void *message, const struct err *e)
+static void on_gc_look(void *message, const struct err *e)
 {
     struct look *l = message;
     struct images *i = l->images;
-    const struct collecting g = {.images = i, .is_by_disk = true, .done = on_removed, .arg = i};
+    const struct collecting g = {.images = i, .is_by_disk = true, .done = on_gc_removed, .arg = i};
     int64_t mark = i->is_collecting ? i->o.keep_pct_low : i->o.keep_pct_high;
 
     if (e)
         LOG(WARN, "how full the disk is cannot be told", E(e));
     if (!e && l->used_pct >= mark && !i->jobs) {
-        collect(&g);
+        gc_collect(&g);
     } else {
         i->is_collecting = false;
         i->is_full_told = i->is_full_told && !e && l->used_pct >= mark;
-        look_later(i, LOOK_NS);
+        gc_look_later(i, LOOK_NS);
     }
     free(l->dir);
     free(l);
 }
 
-static void on_timer(void *arg)
+static void on_gc_timer(void *arg)
 {
     struct images *i = arg;
     struct look *l = mem_alloc(sizeof(*l));
 
     *l = (struct look){.images = i, .dir = mem_strdup(i->dir)};
-    worker_give(i->o.worker, look, on_look, l);
+    worker_give(i->o.worker, gc_look, on_gc_look, l);
 }
 
 void images_gc_begin(struct images *i)
 {
-    i->gc_timer = loop_timer_new(i->o.loop, on_timer, i);
+    i->gc_timer = loop_timer_new(i->o.loop, on_gc_timer, i);
 }
 
 void images_gc_end(struct images *i)
@@ -189,6 +189,6 @@ void images_gc_end(struct images *i)
 void images_settled(struct images *i)
 {
     if (!i->is_settled)
-        look_later(i, LOOK_NS);
+        gc_look_later(i, LOOK_NS);
     i->is_settled = true;
 }

@@ -172,7 +172,7 @@ void job_unpack(struct image_job *j)
 
 /* ---- preparing ---- */
 
-static struct err *prepare(void *message)
+static struct err *job_prepare(void *message)
 {
     struct image_job *j = message;
 
@@ -229,7 +229,7 @@ static void step_begin(struct image_job *j)
                                       .registries = i->registries,
                                       .is_pull = j->is_pull};
     j->is_preparing = true;
-    worker_give(i->o.worker, prepare, on_prepared, j);
+    worker_give(i->o.worker, job_prepare, on_prepared, j);
 }
 
 static struct image_job *job_new(struct images *i, const char *name, bool is_pull)

@@ -92,7 +92,7 @@ static struct err *open_raw(struct unpacking *u, bool *ret_is_empty)
 }
 
 /* Reads the bytes after the tar's end, which are part of the digests. */
-static struct err *drain(struct unpacking *u)
+static struct err *layer_drain(struct unpacking *u)
 {
     const void *at = NULL;
     la_ssize_t n;
@@ -106,7 +106,7 @@ static struct err *drain(struct unpacking *u)
     return u->is_failed ? err_errno(u->number, "read '%.200s'", u->job->name) : NULL;
 }
 
-static struct err *check(struct sha256 *s, const char *what, const char *want)
+static struct err *layer_check(struct sha256 *s, const char *what, const char *want)
 {
     char found[IMAGE_DIGEST_SIZE];
 
@@ -133,7 +133,7 @@ static struct err *unpack_tar(struct unpacking *u, struct image_tree *tree)
     return r == ARCHIVE_EOF ? NULL : image_archive_error(tar, u->job->name);
 }
 
-static struct err *unpack(struct unpacking *u, struct image_layer_result *ret)
+static struct err *layer_unpack(struct unpacking *u, struct image_layer_result *ret)
 {
     const struct image_tree_options o = {
         .dir = u->job->dir, .left_bytes = u->job->left_bytes, .left_entries = u->job->left_entries};
@@ -148,9 +148,9 @@ static struct err *unpack(struct unpacking *u, struct image_layer_result *ret)
     if (tree)
         TRY(image_tree_end(tree, &ret->size_bytes, &ret->is_opaque));
     if (!is_empty)
-        TRY(drain(u));
-    TRY(check(u->blob, "digest of the layer's blob", u->job->blob));
-    return check(u->diff, "diff id of the layer", u->job->diff_id);
+        TRY(layer_drain(u));
+    TRY(layer_check(u->blob, "digest of the layer's blob", u->job->blob));
+    return layer_check(u->diff, "diff id of the layer", u->job->diff_id);
 }
 
 struct err *image_layer_unpack(const struct image_layer_job *job, struct image_layer_result *ret)
@@ -160,7 +160,7 @@ struct err *image_layer_unpack(const struct image_layer_job *job, struct image_l
     AUTO(sha256_freep) struct sha256 *diff = sha256_new();
     AUTO_FREE char *piece = mem_alloc(IMAGE_PIECE_SIZE);
     struct unpacking u = {.job = job, .raw = raw, .blob = blob, .diff = diff, .piece = piece};
-    struct err *e = unpack(&u, ret);
+    struct err *e = layer_unpack(&u, ret);
 
     if (e && u.is_failed) {
         err_free(e);

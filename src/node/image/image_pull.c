@@ -65,7 +65,7 @@ static char *last_message(struct str errors)
     return buf_steal(&text);
 }
 
-static bool says(const char *text, const char *const *words)
+static bool skopeo_says(const char *text, const char *const *words)
 {
     for (; *words; words++)
         if (strcasestr(text, *words))
@@ -80,9 +80,9 @@ struct err *pull_error(const char *name, const struct image_child_end *end)
     static const char *const missing[] = {"manifest unknown", "name unknown", "not found",
                                           "was deleted", NULL};
     AUTO_FREE char *text = last_message(end->errors);
-    enum err_code code = says(text, denied)    ? ERR_FORBIDDEN
-                         : says(text, missing) ? ERR_NOT_FOUND
-                                               : ERR_UNAVAILABLE;
+    enum err_code code = skopeo_says(text, denied)    ? ERR_FORBIDDEN
+                         : skopeo_says(text, missing) ? ERR_NOT_FOUND
+                                                      : ERR_UNAVAILABLE;
 
     if (end->timed_out)
         return err_new(ERR_TIMEOUT, "pull %s: the registry took too long", name);
@@ -96,7 +96,7 @@ struct skopeo {
     const char *const *words; /* NULL-terminated */
 };
 
-static void start(struct image_job *j, const struct skopeo *s)
+static void skopeo_start(struct image_job *j, const struct skopeo *s)
 {
     AUTO_FREE char *dir = mem_format("%s/in", j->dir);
     const char *argv[ARGUMENTS_MAX] = {j->images->self_path, "image-fetch", dir};
@@ -145,7 +145,7 @@ static void on_fetched(void *arg, const struct image_child_end *end)
 }
 
 /* Fetches by the inspected digest, even if the tag has moved since. */
-static void fetch(struct image_job *j)
+static void skopeo_copy(struct image_job *j)
 {
     AUTO_FREE char *source = mem_format("docker://%s@%s", j->name.repository, j->digest);
     const char *const words[] = {"copy",
@@ -158,7 +158,7 @@ static void fetch(struct image_job *j)
         .child = {.deadline_ns = FETCH_DEADLINE_NS, .line = on_fetch_line, .end = on_fetched},
         .words = words};
 
-    start(j, &s);
+    skopeo_start(j, &s);
 }
 
 /* The image is present already: adds the name, which may be new. */
@@ -194,7 +194,7 @@ static void look_up(struct image_job *j)
 
     if (!id) {
         job_progress(j, "fetching");
-        fetch(j);
+        skopeo_copy(j);
         return;
     }
     (void)snprintf(j->id, sizeof(j->id), "%s", id);
@@ -246,5 +246,5 @@ void job_inspect(struct image_job *j)
     words[n++] = source;
     words[n] = NULL;
     job_progress(j, "asking the registry");
-    start(j, &s);
+    skopeo_start(j, &s);
 }

@@ -115,7 +115,7 @@ static struct err *put_layer(const struct image_job *j, const json_t *layer, jso
 
 /* ---- commit ---- */
 
-static struct err *make(void *arg, json_t *index, struct image_commit *c)
+static struct err *result_make_commit(void *arg, json_t *index, struct image_commit *c)
 {
     struct image_job *j = arg;
     const json_t *image = json_object_get(j->result, "image");
@@ -138,7 +138,7 @@ static struct err *make(void *arg, json_t *index, struct image_commit *c)
     return put_names(j, image, index);
 }
 
-static void on_committed(void *arg, const struct err *e)
+static void on_result_committed(void *arg, const struct err *e)
 {
     struct image_job *j = arg;
 
@@ -153,7 +153,7 @@ void job_commit(struct image_job *j)
 {
     struct image_commit *c = mem_alloc(sizeof(*c));
 
-    *c = (struct image_commit){.make = make, .done = on_committed, .arg = j};
+    *c = (struct image_commit){.make = result_make_commit, .done = on_result_committed, .arg = j};
     j->is_committing = true;
     images_commit(j->images, c);
 }

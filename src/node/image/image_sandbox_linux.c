@@ -114,7 +114,7 @@ static struct err *enter_dir(void)
 
 /* ---- limits ---- */
 
-static struct err *limit(int resource, rlim_t value)
+static struct err *sandbox_limit(int resource, rlim_t value)
 {
     const struct rlimit r = {value, value};
 
@@ -124,12 +124,12 @@ static struct err *limit(int resource, rlim_t value)
 
 static struct err *set_limits(void)
 {
-    TRY(limit(RLIMIT_CORE, 0));
-    TRY(limit(RLIMIT_NOFILE, FILES_MAX));
+    TRY(sandbox_limit(RLIMIT_CORE, 0));
+    TRY(sandbox_limit(RLIMIT_NOFILE, FILES_MAX));
     if (IS_SANITIZED)
         return NULL;
-    TRY(limit(RLIMIT_NPROC, 0));
-    return limit(RLIMIT_AS, memory_max_bytes);
+    TRY(sandbox_limit(RLIMIT_NPROC, 0));
+    return sandbox_limit(RLIMIT_AS, memory_max_bytes);
 }
 
 /* ---- privileges ---- */
@@ -314,7 +314,7 @@ struct err *image_sandbox_fetch(const char *dir)
         setresuid(IMAGE_FETCH_UID, IMAGE_FETCH_UID, IMAGE_FETCH_UID) < 0)
         return err_errno(errno, "become user %d", IMAGE_FETCH_UID);
     TRY(die_with_parent(parent));
-    TRY(limit(RLIMIT_CORE, 0));
+    TRY(sandbox_limit(RLIMIT_CORE, 0));
     (void)umask(022);
     return set_capabilities(NULL, 0);
 }

@@ -38,7 +38,7 @@ struct err *image_store_commit(const struct image_commit_work *w)
 
 /* ---- work directories ---- */
 
-static struct err *give(const char *path, uid_t owner)
+static struct err *work_dir_give(const char *path, uid_t owner)
 {
     return chown(path, owner, owner) < 0 ? err_errno(errno, "give %s to user %u", path, owner)
                                          : NULL;
@@ -65,12 +65,12 @@ static struct err *make_in(struct image_work_dir *w)
     TRY(copy_registries(w));
     if (w->auth) {
         TRY(file_write(auth, 0600, str_of(w->auth)));
-        TRY(give(auth, IMAGE_FETCH_UID));
+        TRY(work_dir_give(auth, IMAGE_FETCH_UID));
     }
-    return give(in, IMAGE_FETCH_UID);
+    return work_dir_give(in, IMAGE_FETCH_UID);
 }
 
-static struct err *room(const char *dir, int64_t *ret_bytes)
+static struct err *work_dir_room(const char *dir, int64_t *ret_bytes)
 {
     struct statvfs fs = {0};
     uint64_t kept = 0;
@@ -90,8 +90,8 @@ struct err *image_work_make(struct image_work_dir *w)
     TRY(file_write(known, 0644, str_of(w->known)));
     if (w->is_pull)
         TRY(make_in(w));
-    TRY(room(w->dir, &w->bytes_max));
-    return give(w->dir, IMAGE_UID_BASE);
+    TRY(work_dir_room(w->dir, &w->bytes_max));
+    return work_dir_give(w->dir, IMAGE_UID_BASE);
 }
 
 struct err *image_disk_used_pct(const char *dir, int64_t *ret)
@@ -120,7 +120,7 @@ static struct err *try_shift(const char *dir)
     struct err *e;
 
     TRY(dir_make(layer, 0755));
-    TRY(give(layer, IMAGE_UID_BASE));
+    TRY(work_dir_give(layer, IMAGE_UID_BASE));
     e = image_root_mount(&r);
     err_free(image_root_remove(attempt)); /* removed with `dir` in any case */
     return e;

@@ -44,7 +44,7 @@ struct asked {
 
 /* ---- the end of a stream ---- */
 
-static struct image_stream *find(const struct image_streams *set, uint32_t id)
+static struct image_stream *image_stream_find(const struct image_streams *set, uint32_t id)
 {
     struct image_stream *s = NULL;
 
@@ -52,7 +52,7 @@ static struct image_stream *find(const struct image_streams *set, uint32_t id)
     return s;
 }
 
-static void stream_free(struct image_stream *s)
+static void image_stream_free(struct image_stream *s)
 {
     map_remove(handle, s->set->all, s);
     if (s->import)
@@ -65,7 +65,7 @@ static void stream_free(struct image_stream *s)
 }
 
 /* Sends as much as credit allows; the stream may be dead afterwards. */
-static void flush(struct image_stream *s)
+static void image_stream_flush(struct image_stream *s)
 {
     const struct stream_out *out = s->set->out;
     size_t sent = 0;
@@ -87,17 +87,17 @@ static void flush(struct image_stream *s)
         int code = s->code;
         AUTO_FREE char *message = TAKE(s->message);
 
-        stream_free(s);
+        image_stream_free(s);
         out->end(out->arg, id, code, message);
     }
 }
 
-static void finish(struct image_stream *s, const struct err *e)
+static void image_stream_finish(struct image_stream *s, const struct err *e)
 {
     s->is_over = true;
     s->code = e ? err_http(e) : 200;
     s->message = mem_strdup(e ? err_message(e) : "");
-    flush(s);
+    image_stream_flush(s);
 }
 
 static void add_line(struct image_stream *s, json_t *j)
@@ -130,7 +130,7 @@ static void answer_list(struct image_stream *s)
         (void)json_array_append_new(items, item);
     }
     add_line(s, answer);
-    finish(s, NULL);
+    image_stream_finish(s, NULL);
 }
 
 static void on_progress(void *arg, const char *line)
@@ -140,7 +140,7 @@ static void on_progress(void *arg, const char *line)
     if (s->answer.size > PROGRESS_BACKLOG_MAX)
         return;
     add_line(s, json_pack("{s:s}", "progress", line));
-    flush(s);
+    image_stream_flush(s);
 }
 
 static void on_image(void *arg, const struct err *e, const char *id)
@@ -158,12 +158,12 @@ static void on_image(void *arg, const struct err *e, const char *id)
             json_put(answer, "names", json_deep_copy(m->names));
         add_line(s, answer);
     }
-    finish(s, e);
+    image_stream_finish(s, e);
 }
 
 static struct image_stream *take_asked(struct asked *a)
 {
-    struct image_stream *s = find(a->set, a->id);
+    struct image_stream *s = image_stream_find(a->set, a->id);
 
     if (s && s->serial != a->serial)
         s = NULL;
@@ -171,7 +171,7 @@ static struct image_stream *take_asked(struct asked *a)
     return s;
 }
 
-static void on_removed(void *arg, const struct err *e, const char *id)
+static void on_image_removed(void *arg, const struct err *e, const char *id)
 {
     struct image_stream *s = take_asked(arg);
 
@@ -179,7 +179,7 @@ static void on_removed(void *arg, const struct err *e, const char *id)
         return;
     if (!e)
         add_line(s, json_pack("{s:s}", "id", id));
-    finish(s, e);
+    image_stream_finish(s, e);
 }
 
 static void on_collected(void *arg, const struct err *e, size_t n, int64_t bytes)
@@ -191,12 +191,12 @@ static void on_collected(void *arg, const struct err *e, size_t n, int64_t bytes
     if (!e)
         add_line(
             s, json_pack("{s:I, s:I}", "removed", (json_int_t)n, "freedBytes", (json_int_t)bytes));
-    finish(s, e);
+    image_stream_finish(s, e);
 }
 
 /* ---- imports ---- */
 
-static void give_credit(struct image_stream *s)
+static void image_stream_give_credit(struct image_stream *s)
 {
     const struct stream_out *out = s->set->out;
     uint32_t owed = s->owed;
@@ -209,24 +209,24 @@ static void give_credit(struct image_stream *s)
 
 static void on_drain(void *arg)
 {
-    give_credit(arg);
+    image_stream_give_credit(arg);
 }
 
 static void on_data(void *self, uint32_t id, struct str bytes)
 {
-    struct image_stream *s = find(self, id);
+    struct image_stream *s = image_stream_find(self, id);
 
     if (!s)
         return;
     if (s->import)
         image_import_data(s->import, bytes);
     s->owed += (uint32_t)bytes.size;
-    give_credit(s);
+    image_stream_give_credit(s);
 }
 
-static void on_end(void *self, uint32_t id)
+static void on_image_stream_end(void *self, uint32_t id)
 {
-    struct image_stream *s = find(self, id);
+    struct image_stream *s = image_stream_find(self, id);
 
     if (s && s->import)
         image_import_end(s->import);
@@ -234,7 +234,7 @@ static void on_end(void *self, uint32_t id)
 
 /* ---- requests ---- */
 
-static struct asked *ask(const struct image_stream *s)
+static struct asked *asked_new(const struct image_stream *s)
 {
     struct asked *a = mem_alloc(sizeof(*a));
 
@@ -242,7 +242,7 @@ static struct asked *ask(const struct image_stream *s)
     return a;
 }
 
-static void begin(struct image_stream *s, const json_t *question)
+static void image_stream_begin(struct image_stream *s, const json_t *question)
 {
     struct images *images = s->set->images;
     const char *op = json_text(question, "op");
@@ -256,13 +256,13 @@ static void begin(struct image_stream *s, const json_t *question)
         s->import = images_import(images, name, &how);
         image_import_on_drain(s->import, on_drain, s);
     } else if (text_equal(op, "image-gc")) {
-        images_gc(images, json_bool(question, "all", false), on_collected, ask(s));
+        images_gc(images, json_bool(question, "all", false), on_collected, asked_new(s));
     } else if (!name) {
         AUTO(err_freep) struct err *e = err_new(ERR_BAD_REQUEST, "no image is named");
 
-        finish(s, e);
+        image_stream_finish(s, e);
     } else if (text_equal(op, "image-remove")) {
-        images_remove(images, name, on_removed, ask(s));
+        images_remove(images, name, on_image_removed, asked_new(s));
     } else {
         images_pull(images, &how, &s->pulling);
     }
@@ -281,26 +281,26 @@ static void on_open(void *self, uint32_t id, const json_t *question)
     *s = (struct image_stream){
         .set = set, .id = id, .serial = ++set->last_serial, .credit = FRAME_CREDIT_FIRST};
     map_add(handle, set->all, &s->id, sizeof(s->id), s);
-    begin(s, question);
+    image_stream_begin(s, question);
 }
 
 static void on_credit(void *self, uint32_t id, uint32_t bytes)
 {
-    struct image_stream *s = find(self, id);
+    struct image_stream *s = image_stream_find(self, id);
 
     if (!s)
         return;
     if (__builtin_add_overflow(s->credit, bytes, &s->credit))
         s->credit = UINT32_MAX;
-    flush(s);
+    image_stream_flush(s);
 }
 
 static void on_cancel(void *self, uint32_t id)
 {
-    struct image_stream *s = find(self, id);
+    struct image_stream *s = image_stream_find(self, id);
 
     if (s)
-        stream_free(s);
+        image_stream_free(s);
 }
 
 static void on_drained(void *self)
@@ -310,7 +310,7 @@ static void on_drained(void *self)
     struct image_stream *next = NULL;
 
     map_each (handle, set->all, s, next)
-        flush(s);
+        image_stream_flush(s);
 }
 
 static void on_cancel_all(void *self)
@@ -320,7 +320,7 @@ static void on_cancel_all(void *self)
     struct image_stream *next = NULL;
 
     map_each (handle, set->all, s, next)
-        stream_free(s);
+        image_stream_free(s);
 }
 
 /* ---- start and end ---- */
@@ -349,7 +349,7 @@ struct stream_service image_streams_service(struct image_streams *set)
     return (struct stream_service){.ops = ops,
                                    .open = on_open,
                                    .data = on_data,
-                                   .end = on_end,
+                                   .end = on_image_stream_end,
                                    .credit = on_credit,
                                    .cancel = on_cancel,
                                    .drained = on_drained,

@@ -52,12 +52,12 @@ struct place {
     const char *name;              /* its last part */
 };
 
-static struct err *refuse(const struct place *p, const char *why)
+static struct err *place_refused(const struct place *p, const char *why)
 {
     return err_new(ERR_INVALID, "layer: '%.300s' %s", p->path, why);
 }
 
-static struct err *failed(const struct place *p, const char *what)
+static struct err *place_failed(const struct place *p, const char *what)
 {
     return err_errno(errno, "layer: '%.300s': %s", p->path, what);
 }
@@ -163,8 +163,8 @@ static struct err *make_room(const struct place *p)
     if (errno == EISDIR && unlinkat(p->dir, p->name, AT_REMOVEDIR) == 0)
         return NULL;
     return errno == ENOTEMPTY || errno == EEXIST
-               ? refuse(p, "takes the place of a directory that is not empty")
-               : failed(p, "remove what is there");
+               ? place_refused(p, "takes the place of a directory that is not empty")
+               : place_failed(p, "remove what is there");
 }
 
 static struct err *make_directory(const struct place *p)
@@ -178,7 +178,7 @@ static struct err *make_directory(const struct place *p)
             return NULL;
         TRY(make_room(p));
     }
-    return mkdirat(p->dir, p->name, 0700) < 0 ? failed(p, "make a directory") : NULL;
+    return mkdirat(p->dir, p->name, 0700) < 0 ? place_failed(p, "make a directory") : NULL;
 }
 
 static struct err *write_data(struct image_tree *t, const struct place *p, struct archive *a,
@@ -190,13 +190,13 @@ static struct err *write_data(struct image_tree *t, const struct place *p, struc
     int r;
 
     if (size_bytes < 0 || size_bytes > *t->o.left_bytes)
-        return refuse(p, "takes more room than this machine has for it");
+        return place_refused(p, "takes more room than this machine has for it");
     while ((r = sym_archive_read_data_block(a, &at, &size, &offset)) == ARCHIVE_OK)
         TRY(image_write(fd, at, size, offset, t->o.left_bytes));
     if (r != ARCHIVE_EOF)
         return image_archive_error(a, p->path);
     if (ftruncate(fd, size_bytes) < 0) /* a hole at its end */
-        return failed(p, "set its size");
+        return place_failed(p, "set its size");
     t->size_bytes += size_bytes;
     return NULL;
 }
@@ -209,7 +209,7 @@ static struct err *make_file(struct image_tree *t, const struct place *p, struct
     TRY(make_room(p));
     fd = openat(p->dir, p->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return failed(p, "create it");
+        return place_failed(p, "create it");
     return write_data(t, p, a, fd, sym_archive_entry_size(entry));
 }
 
@@ -228,30 +228,30 @@ static struct err *make_hard_link(struct image_tree *t, const struct place *p, c
                        "layer: '%.300s' is a hard link to '%.300s', which is no file of this layer",
                        p->path, target);
     if (text_equal(p->path, to.path))
-        return refuse(p, "is a hard link to itself");
+        return place_refused(p, "is a hard link to itself");
     TRY(make_room(p));
-    return linkat(dir, to.name, p->dir, p->name, 0) < 0 ? failed(p, "link it") : NULL;
+    return linkat(dir, to.name, p->dir, p->name, 0) < 0 ? place_failed(p, "link it") : NULL;
 }
 
 static struct err *make_symlink(const struct place *p, const char *target)
 {
     if (!target || *target == '\0' || strlen(target) > PATH_BYTES_MAX)
-        return refuse(p, "is a symbolic link to nothing or too long a name");
+        return place_refused(p, "is a symbolic link to nothing or too long a name");
     TRY(make_room(p));
-    return symlinkat(target, p->dir, p->name) < 0 ? failed(p, "make a symbolic link") : NULL;
+    return symlinkat(target, p->dir, p->name) < 0 ? place_failed(p, "make a symbolic link") : NULL;
 }
 
 static struct err *make_fifo(const struct place *p)
 {
     TRY(make_room(p));
-    return mkfifoat(p->dir, p->name, 0600) < 0 ? failed(p, "make a named pipe") : NULL;
+    return mkfifoat(p->dir, p->name, 0600) < 0 ? place_failed(p, "make a named pipe") : NULL;
 }
 
 static struct err *refuse_type(const struct place *p, mode_t type)
 {
     if (type == AE_IFCHR || type == AE_IFBLK)
-        return refuse(p, "is a device node, which no image may bring");
-    return refuse(p, "is no file, directory, link or named pipe");
+        return place_refused(p, "is a device node, which no image may bring");
+    return place_refused(p, "is no file, directory, link or named pipe");
 }
 
 /* ---- metadata ---- */
@@ -271,12 +271,12 @@ static struct err *set_xattrs(const struct place *p, int fd, struct archive_entr
     int n = sym_archive_entry_xattr_reset(entry);
 
     if (n > XATTRS_MAX)
-        return refuse(p, "has too many extended attributes");
+        return place_refused(p, "has too many extended attributes");
     while (sym_archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
         if (!name || !is_kept_xattr(name))
             continue;
         if (fsetxattr(fd, name, value, size, 0) < 0 && errno != ENOTSUP)
-            return failed(p, "set an extended attribute");
+            return place_failed(p, "set an extended attribute");
     }
     return NULL;
 }
@@ -291,7 +291,7 @@ static struct err *set_owner(const struct place *p, struct archive_entry *entry)
                        "layer: '%.300s' belongs to %" PRId64 ":%" PRId64 ": want ids below %d",
                        p->path, uid, gid, IMAGE_UID_COUNT);
     if (fchownat(p->dir, *p->name ? p->name : ".", (uid_t)uid, (gid_t)gid, AT_SYMLINK_NOFOLLOW) < 0)
-        return failed(p, "set its owner");
+        return place_failed(p, "set its owner");
     return NULL;
 }
 
@@ -321,11 +321,11 @@ static struct err *set_metadata(struct image_tree *t, const struct place *p, mod
         fd = openat(p->dir, *p->name ? p->name : ".",
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
-            return failed(p, "open it again");
+            return place_failed(p, "open it again");
         if (type != AE_IFIFO)
             TRY(set_xattrs(p, fd, entry));
         if (fchmod(fd, sym_archive_entry_perm(entry) & 07777) < 0)
-            return failed(p, "set its mode");
+            return place_failed(p, "set its mode");
     }
     if (type != AE_IFDIR)
         return set_time(p->dir, p->name, time_of(entry), p->path);
@@ -347,16 +347,16 @@ static struct err *add_whiteout(struct image_tree *t, struct place *p)
         if (!strchr(p->path, '/'))
             t->is_opaque = true;
         if (fd < 0 || fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) < 0)
-            return failed(p, "mark its directory opaque");
+            return place_failed(p, "mark its directory opaque");
         return NULL;
     }
     if (text_starts_with(p->name, whiteout_reserved))
         return NULL; /* aufs's own metadata */
     if (*hidden == '\0' || text_equal(hidden, ".") || text_equal(hidden, ".."))
-        return refuse(p, "is a whiteout of nothing");
+        return place_refused(p, "is a whiteout of nothing");
     if (mknodat(p->dir, hidden, S_IFCHR | 0600, makedev(0, 0)) < 0 && errno != EEXIST)
-        return failed(p, "make a whiteout"); /* EEXIST: an entry of this layer, which the whiteout
-                                                does not hide */
+        return place_failed(p, "make a whiteout"); /* EEXIST: an entry of this layer, which the
+                                                whiteout does not hide */
     return NULL;
 }
 

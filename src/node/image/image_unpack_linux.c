@@ -51,7 +51,7 @@ struct unpack {
     size_t layer; /* number of the layer being unpacked */
 };
 
-static void say(json_t *j)
+static void unpack_say(json_t *j)
 {
     AUTO(json_freep) json_t *line = j;
     AUTO_FREE char *text = json_format(line);
@@ -199,7 +199,7 @@ static void on_progress(void *arg, int64_t read_bytes)
     AUTO_FREE char *text = mem_format("layer %zu of %zu: %.1f%s MiB", u->layer + 1,
                                       u->config.n_layers, (double)read_bytes / (1 << 20), of);
 
-    say(json_pack("{s:s}", "progress", text));
+    unpack_say(json_pack("{s:s}", "progress", text));
 }
 
 /* Unpacks one layer. A layer that the machine has is still read and checked: an importer must own
@@ -272,15 +272,15 @@ static struct err *open_source(struct unpack *u, bool is_dir)
     return NULL;
 }
 
-static struct err *unpack(struct unpack *u, bool is_dir)
+static struct err *image_unpack(struct unpack *u, bool is_dir)
 {
     TRY(file_read("/known", KNOWN_MAX, &u->known));
     TRY(open_source(u, is_dir));
     TRY(read_image(u, is_dir));
     TRY(unpack_layers(u));
     TRY(sync_all());
-    say(json_pack("{s:{s:s, s:O, s:O, s:O}}", "image", "id", u->id, "names", u->names, "config",
-                  u->config.config, "layers", u->layers));
+    unpack_say(json_pack("{s:{s:s, s:O, s:O, s:O}}", "image", "id", u->id, "names", u->names,
+                         "config", u->config.config, "layers", u->layers));
     return NULL;
 }
 
@@ -313,10 +313,10 @@ int image_unpack_main(int argc, char **argv)
     if (!e)
         e = image_sandbox_enter(argv[1]);
     if (!e)
-        e = unpack(&u, is_dir);
+        e = image_unpack(&u, is_dir);
     is_done = !e;
     if (e)
-        say(json_pack("{s:s, s:i}", "error", err_message(e), "code", err_http(e)));
+        unpack_say(json_pack("{s:s, s:i}", "error", err_message(e), "code", err_http(e)));
     unpack_done(&u);
     err_free(TAKE(e));
     _exit(is_done ? 0 : 1); /* skip the leak check, which needs /proc */

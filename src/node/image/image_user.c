@@ -153,7 +153,7 @@ static struct err *read_word_group(const struct image_user *ask, struct str grou
                    STR_ARG(rest));
 }
 
-static void copy(char *to, size_t size, struct str from)
+static void user_copy(char *to, size_t size, struct str from)
 {
     (void)snprintf(to, size, STR_FMT, STR_ARG(from));
 }
@@ -185,8 +185,8 @@ struct err *image_user_find(const struct image_user *ask, struct str passwd, str
                        x.uid);
     u->uid = (uid_t)x.uid;
     u->gid = (gid_t)x.gid;
-    copy(u->name, sizeof(u->name), x.name);
-    copy(u->home, sizeof(u->home), x.home.size > 0 && *x.home.at == '/' ? x.home : STR("/"));
+    user_copy(u->name, sizeof(u->name), x.name);
+    user_copy(u->home, sizeof(u->home), x.home.size > 0 && *x.home.at == '/' ? x.home : STR("/"));
     if (ask->has_image_groups && x.name.size > 0)
         TRY(add_groups(group, x.name, ask->id_max, u));
     *ret = *u;

@@ -23,14 +23,14 @@ static struct image_use *find_use(const struct images *i, const char *id, const 
     return NULL;
 }
 
-static void touch(struct images *i, const char *id)
+static void images_touch(struct images *i, const char *id)
 {
     json_put_int(i->used, id, loop_wall_ns(i->o.loop));
 }
 
 void images_use(struct images *i, const char *id, const char *pod_uid)
 {
-    touch(i, id);
+    images_touch(i, id);
     if (!find_use(i, id, pod_uid))
         vec_add(&i->uses, (struct image_use){.id = mem_strdup(id), .pod_uid = mem_strdup(pod_uid)});
 }
@@ -42,7 +42,7 @@ void images_unuse(struct images *i, const char *pod_uid)
 
         if (!text_equal(u.pod_uid, pod_uid))
             continue;
-        touch(i, u.id);
+        images_touch(i, u.id);
         vec_remove(&i->uses, k - 1);
         free(u.id);
         free(u.pod_uid);
@@ -179,7 +179,7 @@ static struct err *make_removal(void *arg, json_t *index, struct image_commit *c
     return NULL;
 }
 
-static void on_removed(void *arg, const struct err *e)
+static void on_removal_committed(void *arg, const struct err *e)
 {
     struct removal *r = arg;
 
@@ -194,7 +194,7 @@ void images_remove(struct images *i, const char *name, image_done_fn done, void 
     struct image_commit *c = mem_alloc(sizeof(*c));
 
     *r = (struct removal){.images = i, .name = mem_strdup(name), .done = done, .arg = arg};
-    *c = (struct image_commit){.make = make_removal, .done = on_removed, .arg = r};
+    *c = (struct image_commit){.make = make_removal, .done = on_removal_committed, .arg = r};
     images_commit(i, c);
 }
 
@@ -264,7 +264,7 @@ static struct err *discard_leftovers(struct images *i, const char *dir, const js
     return NULL;
 }
 
-static struct err *begin(struct images *i)
+static struct err *images_begin(struct images *i)
 {
     json_t *index = NULL;
     struct err *e;
@@ -300,7 +300,7 @@ struct err *images_new(const struct images_options *o, struct images **ret)
     i->registries = o->registries ? mem_strdup(o->registries) : NULL;
     i->used = json_object();
     images_gc_begin(i);
-    e = begin(i);
+    e = images_begin(i);
     if (e) {
         images_free(i);
         return e;

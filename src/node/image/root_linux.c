@@ -35,7 +35,7 @@ static struct err *open_inside(int root, const char *path, int *ret)
     return *ret < 0 ? err_errno(errno, "open %s of the image", path) : NULL;
 }
 
-static struct err *read_all(int fd, const char *path, struct buf *ret)
+static struct err *root_read_all(int fd, const char *path, struct buf *ret)
 {
     char bytes[16384];
     ssize_t n = 0;
@@ -62,7 +62,7 @@ static struct err *read_inside(int root, const char *path, struct buf *ret)
     if (e)
         return e;
     ret->cap = IMAGE_PASSWD_MAX;
-    return read_all(fd, path, ret);
+    return root_read_all(fd, path, ret);
 }
 
 /*

@@ -46,9 +46,9 @@ struct log_stream {
     struct loop_timer *timer;
 };
 
-static void stream_turn(void *arg);
+static void log_stream_turn(void *arg);
 
-static void stream_free(struct log_stream *s)
+static void log_stream_free(struct log_stream *s)
 {
     map_remove(handle, s->logs->streams, s);
     log_reader_free(s->reader);
@@ -64,11 +64,11 @@ static void stream_end(struct log_stream *s, int code, const char *message)
     const struct stream_out *out = s->logs->o.out;
     uint32_t id = s->id;
 
-    stream_free(s);
+    log_stream_free(s);
     out->end(out->arg, id, code, message);
 }
 
-static struct log_stream *find(struct logs *l, uint32_t id)
+static struct log_stream *log_stream_find(struct logs *l, uint32_t id)
 {
     struct log_stream *s = NULL;
 
@@ -79,7 +79,7 @@ static struct log_stream *find(struct logs *l, uint32_t id)
 /* ---- output ---- */
 
 /* Sends text as far as credit allows. True: all of it was sent. */
-static bool flush(struct log_stream *s)
+static bool log_stream_flush(struct log_stream *s)
 {
     const struct stream_out *out = s->logs->o.out;
 
@@ -96,7 +96,7 @@ static bool flush(struct log_stream *s)
 }
 
 /* Appends text. False: the limit is reached. */
-static bool put(struct log_stream *s, struct str text)
+static bool log_stream_put(struct log_stream *s, struct str text)
 {
     if (s->limit_bytes >= 0 && (int64_t)text.size > s->limit_bytes)
         text.size = (size_t)s->limit_bytes;
@@ -107,7 +107,7 @@ static bool put(struct log_stream *s, struct str text)
 }
 
 /* Appends the time of a line in the kubelet's form: UTC, with all digits. */
-static bool put_stamp(struct log_stream *s, struct str stamp)
+static bool log_stream_put_stamp(struct log_stream *s, struct str stamp)
 {
     char text[STAMP_TEXT_SIZE];
     int64_t stamp_ns = 0;
@@ -115,7 +115,7 @@ static bool put_stamp(struct log_stream *s, struct str stamp)
 
     if (!e)
         stamp_format_nano(stamp_ns, text);
-    return put(s, e ? stamp : str_of(text)) && put(s, STR(" "));
+    return log_stream_put(s, e ? stamp : str_of(text)) && log_stream_put(s, STR(" "));
 }
 
 static bool put_line(void *arg, const struct crilog_line *line)
@@ -124,10 +124,10 @@ static bool put_line(void *arg, const struct crilog_line *line)
     bool goes_on = true;
 
     if (s->wants_stamps && !s->is_inside_line && line->stamp.size > 0)
-        goes_on = put_stamp(s, line->stamp);
-    goes_on = goes_on && put(s, line->text);
+        goes_on = log_stream_put_stamp(s, line->stamp);
+    goes_on = goes_on && log_stream_put(s, line->text);
     if (goes_on && !line->is_partial)
-        goes_on = put(s, STR("\n"));
+        goes_on = log_stream_put(s, STR("\n"));
     s->is_inside_line = line->is_partial;
     s->is_done = !goes_on;
     return goes_on;
@@ -217,7 +217,7 @@ static struct err *take_turn(struct log_stream *s, enum turn *ret)
         if (!s->reader) {
             TRY(open_file(s, ret));
         } else {
-            if (!flush(s)) {
+            if (!log_stream_flush(s)) {
                 *ret = TURN_WAIT; /* until credit or `drained` comes */
                 return NULL;
             }
@@ -227,7 +227,7 @@ static struct err *take_turn(struct log_stream *s, enum turn *ret)
     return NULL;
 }
 
-static void stream_turn(void *arg)
+static void log_stream_turn(void *arg)
 {
     struct log_stream *s = arg;
     enum turn turn = TURN_MORE;
@@ -248,7 +248,7 @@ static void stream_turn(void *arg)
     if (s->out.size > 0)
         return;    /* continues with credit or `drained` */
     if (s->reader) /* without a reader, the timer looks */
-        err_free(log_reader_watch(s->reader, s->logs->o.loop, stream_turn, s));
+        err_free(log_reader_watch(s->reader, s->logs->o.loop, log_stream_turn, s));
     loop_timer_set(s->timer, LOOK_NS);
 }
 
@@ -298,13 +298,13 @@ static void logs_open(void *self, uint32_t id, const json_t *question)
                              .since_ns = since_ns(l, question),
                              .credit = FRAME_CREDIT_FIRST};
     map_add(handle, l->streams, &s->id, sizeof(s->id), s);
-    s->timer = loop_timer_new(l->o.loop, stream_turn, s);
+    s->timer = loop_timer_new(l->o.loop, log_stream_turn, s);
     loop_timer_set(s->timer, 0);
 }
 
 static void logs_credit(void *self, uint32_t id, uint32_t bytes)
 {
-    struct log_stream *s = find(self, id);
+    struct log_stream *s = log_stream_find(self, id);
 
     if (!s)
         return; /* the stream has ended, unknown to the other side yet */
@@ -314,10 +314,10 @@ static void logs_credit(void *self, uint32_t id, uint32_t bytes)
 
 static void logs_cancel(void *self, uint32_t id)
 {
-    struct log_stream *s = find(self, id);
+    struct log_stream *s = log_stream_find(self, id);
 
     if (s)
-        stream_free(s);
+        log_stream_free(s);
 }
 
 static void logs_drained(void *self)
@@ -350,7 +350,7 @@ static void logs_cancel_all(void *self)
     struct log_stream *next = NULL;
 
     map_each (handle, l->streams, s, next)
-        stream_free(s);
+        log_stream_free(s);
 }
 
 struct logs *logs_new(const struct logs_options *o)

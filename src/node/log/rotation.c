@@ -40,7 +40,7 @@ struct rotation {
     struct kept *all;
 };
 
-static struct err *keep_files(void *message)
+static struct err *keeping_work(void *message)
 {
     const struct keeping *m = message;
 
@@ -48,7 +48,7 @@ static struct err *keep_files(void *message)
     return last_words_trim(m->words);
 }
 
-static void keep(struct rotation *r, struct kept *k);
+static void kept_rotate(struct rotation *r, struct kept *k);
 
 static void on_kept(void *message, const struct err *e)
 {
@@ -63,13 +63,13 @@ static void on_kept(void *message, const struct err *e)
         k->is_busy = false;
     }
     if (k && k->is_wanted)
-        keep(m->r, k);
+        kept_rotate(m->r, k);
     free(m->log);
     free(m->words);
     free(m);
 }
 
-static void keep(struct rotation *r, struct kept *k)
+static void kept_rotate(struct rotation *r, struct kept *k)
 {
     struct keeping *m = NULL;
 
@@ -82,10 +82,10 @@ static void keep(struct rotation *r, struct kept *k)
                           .log = mem_strdup(k->log),
                           .words = mem_strdup(k->words),
                           .max_files = r->o.max_files};
-    worker_give(r->o.worker, keep_files, on_kept, m);
+    worker_give(r->o.worker, keeping_work, on_kept, m);
 }
 
-static void watch(struct rotation *r, struct kept *k)
+static void kept_watch(struct rotation *r, struct kept *k)
 {
     AUTO_FREE char *dir = mem_strndup(k->log, (size_t)(strrchr(k->log, '/') - k->log));
     AUTO(err_freep) struct err *e = NULL;
@@ -113,7 +113,7 @@ static void kept_free(struct rotation *r, struct kept *k)
     free(k);
 }
 
-static void see(void *arg, const char *id, const char *log, const char *words)
+static void rotation_see(void *arg, const char *id, const char *log, const char *words)
 {
     struct rotation *r = arg;
     struct kept *k = NULL;
@@ -128,7 +128,7 @@ static void see(void *arg, const char *id, const char *log, const char *words)
     k->is_running = true;
 }
 
-static void look(void *arg)
+static void rotation_look(void *arg)
 {
     struct rotation *r = arg;
     struct kept *k = NULL;
@@ -136,10 +136,10 @@ static void look(void *arg)
 
     map_each (handle, r->all, k, next)
         k->is_running = false;
-    pods_each_log(r->o.pods, see, r);
+    pods_each_log(r->o.pods, rotation_see, r);
     map_each (handle, r->all, k, next) {
-        watch(r, k); /* before the first rotation, so that no new file is missed */
-        keep(r, k);
+        kept_watch(r, k); /* before the first rotation, so that no new file is missed */
+        kept_rotate(r, k);
         if (!k->is_running)
             kept_free(r, k);
     }
@@ -154,7 +154,7 @@ static void on_new_file(void *arg, int number)
 
     map_each (handle, r->all, k, next)
         if (number < 0 || k->dir == number)
-            keep(r, k);
+            kept_rotate(r, k);
 }
 
 struct rotation *rotation_new(const struct rotation_options *o)
@@ -163,12 +163,12 @@ struct rotation *rotation_new(const struct rotation_options *o)
     AUTO(err_freep) struct err *e = NULL;
 
     r->o = *o;
-    r->timer = loop_timer_new(o->loop, look, r);
+    r->timer = loop_timer_new(o->loop, rotation_look, r);
     e = log_dirs_new(o->loop, on_new_file, r, &r->dirs);
     if (e)
         LOG(WARN, "new files of logs are seen late", E(e));
-    pods_listen(o->pods, look, r);
-    look(r);
+    pods_listen(o->pods, rotation_look, r);
+    rotation_look(r);
     return r;
 }
 

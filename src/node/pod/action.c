@@ -46,7 +46,7 @@ static void action_end(struct action *a, enum action_result result, const char *
     done(arg, result, own);
 }
 
-static void on_timer(void *arg)
+static void on_action_timer(void *arg)
 {
     struct action *a = arg;
     AUTO_FREE char *message = TAKE(a->message);
@@ -63,7 +63,7 @@ static void end_later(struct action *a, enum action_result result, char *message
 
 /* ---- exec ---- */
 
-static void on_output(void *arg, int fd, struct str bytes)
+static void on_action_output(void *arg, int fd, struct str bytes)
 {
     struct action *a = arg;
     size_t room = a->hides_output ? 0 : OUTPUT_MAX - a->output.size;
@@ -91,7 +91,7 @@ static void on_exec_end(void *arg, const struct err *e, int code)
     }
 }
 
-static char *join(const json_t *words)
+static char *join_words(const json_t *words)
 {
     struct buf out = {.cap = OUTPUT_MAX};
     const json_t *item = NULL;
@@ -109,12 +109,12 @@ static void begin_exec(struct action *a, const struct action_place *place, const
     struct runtime_exec e = {.id = place->id,
                              .process = process,
                              .deadline_ns = timeout_ns,
-                             .output = on_output,
+                             .output = on_action_output,
                              .end = on_exec_end,
                              .arg = a};
     json_t *words = json_object_get(exec, "command");
 
-    a->command = join(words);
+    a->command = join_words(words);
     json_put(process, "args", json_incref(words));
     a->exec = place->runtime->ops->exec(place->runtime->self, &e);
 }
@@ -195,7 +195,7 @@ struct action *action_new(const struct action_place *place, const json_t *handle
                          .done = done,
                          .arg = arg,
                          .output.cap = OUTPUT_MAX + 1};
-    a->timer = loop_timer_new(place->loop, on_timer, a);
+    a->timer = loop_timer_new(place->loop, on_action_timer, a);
     if (json_is_object(exec))
         begin_exec(a, place, exec, timeout_ns);
     else if (json_is_object(http))

@@ -116,7 +116,7 @@ struct striking {
     struct err *(*strike)(const char *dir);
 };
 
-static struct err *strike(void *message)
+static struct err *striking_work(void *message)
 {
     const struct striking *m = message;
 
@@ -142,7 +142,7 @@ static void strike_stage(const struct pod *p, const struct container *c)
         return;
     m = mem_alloc(sizeof(*m));
     *m = (struct striking){.dir = container_stage_dir(p, c), .strike = p->set->o.strike_stage};
-    worker_give(p->set->o.worker, strike, on_struck, m);
+    worker_give(p->set->o.worker, striking_work, on_struck, m);
 }
 
 static void on_created(void *arg, const struct err *e)
@@ -197,7 +197,7 @@ char *container_root_dir(const struct pod *p, const struct container *c, int64_t
     return mem_format("%s/pods/%s/roots/%s-%" PRId64, p->set->o.dir, p->uid, c->name, attempt);
 }
 
-static void refuse(struct pod *p, struct container *c, const struct err *e)
+static void container_refuse_for(struct pod *p, struct container *c, const struct err *e)
 {
     container_refuse(p, c, config_reason(e), err_message(e));
     c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
@@ -228,7 +228,7 @@ static void create_in(struct pod *p, struct container *c, const struct root *roo
     struct runtime_create create = {.id = id, .config = config, .log_path = log_path};
 
     if (e) {
-        refuse(p, c, e);
+        container_refuse_for(p, c, e);
         return;
     }
     intent = make_intent(p, c);
@@ -277,7 +277,7 @@ static void on_rooted(void *message, const struct err *e)
     if (c && c->state == CONTAINER_CREATING) {
         c->state = CONTAINER_WAITING; /* not created yet */
         if (e && !p->is_stopping)
-            refuse(p, c, e);
+            container_refuse_for(p, c, e);
         else if (!p->is_stopping)
             create_in(p, c, m->root, &m->stage);
     }
@@ -364,7 +364,7 @@ void container_create(struct pod *p, struct container *c)
 
     if (e) {
         rooting_free(m);
-        refuse(p, c, e);
+        container_refuse_for(p, c, e);
         return;
     }
     c->state = CONTAINER_CREATING;

@@ -61,7 +61,7 @@ struct events {
     int64_t retry_ns;
 };
 
-static void send_first(void *arg);
+static void event_send_first(void *arg);
 
 static void wait_ns(struct events *e, int64_t delay_ns)
 {
@@ -98,7 +98,7 @@ static void bucket_free(struct events *e, struct bucket *b)
 }
 
 /* The server no longer has the Event: its next repetition is posted as new. */
-static void forget(struct events *e, const char *path)
+static void known_forget(struct events *e, const char *path)
 {
     struct known *k = NULL;
     struct known *next = NULL;
@@ -122,7 +122,7 @@ static void on_posted(void *arg, const struct err *e, const struct client_reply 
         return;
     }
     if (reply->status >= 300 && events->queue->is_patch)
-        forget(events, events->queue->path);
+        known_forget(events, events->queue->path);
     /* 404: the Event or its namespace is gone. */
     if (reply->status >= 300 && reply->status != 404) {
         AUTO(err_freep) struct err *why = client_reply_error(reply);
@@ -134,7 +134,7 @@ static void on_posted(void *arg, const struct err *e, const struct client_reply 
     wait_ns(events, 0);
 }
 
-static void send_first(void *arg)
+static void event_send_first(void *arg)
 {
     struct events *e = arg;
     struct client_request r = {.method = "POST"};
@@ -156,7 +156,7 @@ struct events *pod_events_new(struct loop *l, struct client *c, const char *node
     struct events *e = mem_alloc(sizeof(*e));
 
     *e = (struct events){.loop = l, .client = c, .node = mem_strdup(node)};
-    e->timer = loop_timer_new(l, send_first, e);
+    e->timer = loop_timer_new(l, event_send_first, e);
     return e;
 }
 
@@ -177,8 +177,8 @@ void pod_events_free(struct events *e)
     free(e);
 }
 
-static json_t *make(const struct events *e, const json_t *pod, const char *container,
-                    const char *type, const char *reason, const char *message)
+static json_t *event_make(const struct events *e, const json_t *pod, const char *container,
+                          const char *type, const char *reason, const char *message)
 {
     const json_t *meta = json_object_get(pod, "metadata");
     json_t *event = json_object();
@@ -240,7 +240,7 @@ static bool may_tell(struct events *e, const char *key)
     return true;
 }
 
-static void enqueue(struct events *e, const char *path, char *body, bool is_patch)
+static void event_enqueue(struct events *e, const char *path, char *body, bool is_patch)
 {
     struct event *event = mem_alloc(sizeof(*event));
 
@@ -258,7 +258,7 @@ static void tell_again(struct events *e, const struct known *k)
     stamp_format(loop_wall_ns(e->loop), stamp);
     json_put_int(patch, "count", k->count);
     json_put_text(patch, "lastTimestamp", stamp);
-    enqueue(e, k->path, json_format(patch), true);
+    event_enqueue(e, k->path, json_format(patch), true);
 }
 
 static void tell_first(struct events *e, const char *ns, const char *key, const json_t *object)
@@ -273,7 +273,7 @@ static void tell_first(struct events *e, const char *ns, const char *key, const 
         .path = mem_format("%s/%s", path, json_text_at(object, "metadata", "name", NULL)),
         .count = 1};
     map_add(handle, e->known, k->key, strlen(k->key), k);
-    enqueue(e, path, json_format(object), false);
+    event_enqueue(e, path, json_format(object), false);
 }
 
 void pod_events_add(struct events *e, const json_t *pod, const char *container, const char *type,
@@ -299,6 +299,6 @@ void pod_events_add(struct events *e, const json_t *pod, const char *container, 
         tell_again(e, k);
     if (k || !may)
         return;
-    object = make(e, pod, container, type, reason, message);
+    object = event_make(e, pod, container, type, reason, message);
     tell_first(e, ns, key, object);
 }

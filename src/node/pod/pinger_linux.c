@@ -156,7 +156,7 @@ static bool same_host(const char *from, const char *to)
 }
 
 /* Follows a redirect. False: none, or to another host; the answer counts. */
-static bool follow(struct curl_ping *p)
+static bool ping_follow(struct curl_ping *p)
 {
     CURLM *multi = curl_pump_multi(p->crowd->pump);
     int64_t left_ms = (p->until_ns - loop_now_ns(p->crowd->loop)) / NS_PER_MS;
@@ -202,13 +202,13 @@ static void tell_end(struct curl_ping *p)
 {
     AUTO(err_freep) struct err *e = failure_of(p);
 
-    if (!e && follow(p))
+    if (!e && ping_follow(p))
         return;
     p->is_dead = true; /* for the caller; a cancel does nothing more */
     p->done(p->arg, e, e ? 0 : (int)status_of(p));
 }
 
-static void turn(void *arg)
+static void crowd_turn(void *arg)
 {
     struct crowd *c = arg;
     struct curl_ping *p = NULL;
@@ -265,7 +265,7 @@ static void add_headers(struct curl_ping *p, const json_t *headers)
         code = code ? code : sym_curl_easy_setopt(p->easy, option, value); \
     } while (0)
 
-static struct err *prepare(struct curl_ping *p, const struct ping_question *q)
+static struct err *ping_prepare(struct curl_ping *p, const struct ping_question *q)
 {
     CURLcode code = CURLE_OK;
 
@@ -342,7 +342,7 @@ static struct ping *crowd_start(void *self, const struct ping_question *q, ping_
     if (!p->easy)
         abort(); /* out of memory */
     LIST_ADD(c->pings, p);
-    p->refused = prepare(p, q);
+    p->refused = ping_prepare(p, q);
     if (!p->refused)
         added = sym_curl_multi_add_handle(curl_pump_multi(c->pump), p->easy);
     if (added)
@@ -362,8 +362,8 @@ struct err *pinger_new(struct loop *l, struct pinger **ret)
     c = mem_alloc(sizeof(*c));
     c->pinger = (struct pinger){.ops = &crowd_ops, .self = c};
     c->loop = l;
-    c->pump = curl_pump_new(l, turn, c);
-    c->refusals = loop_timer_new(l, turn, c);
+    c->pump = curl_pump_new(l, crowd_turn, c);
+    c->refusals = loop_timer_new(l, crowd_turn, c);
     *ret = &c->pinger;
     return NULL;
 }

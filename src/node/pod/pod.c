@@ -312,7 +312,7 @@ struct unpreparation {
     char *dirs[2];
 };
 
-static struct err *unprepare(void *message)
+static struct err *unpreparation_work(void *message)
 {
     struct unpreparation *u = message;
 
@@ -350,7 +350,7 @@ static void remove_rest(struct pod *p)
     u->dirs[0] = mem_format("%s/pods/%s", p->set->o.dir, p->uid);
     u->dirs[1] = pod_log_dir(p);
     p->is_unpreparing = true;
-    worker_give(p->set->o.worker, unprepare, on_unprepared, u);
+    worker_give(p->set->o.worker, unpreparation_work, on_unprepared, u);
 }
 
 /* Removes the newest attempt and the one before; older attempts went when these were created. */
@@ -425,7 +425,7 @@ static int64_t container_due_ns(const struct pod *p, const struct container *c)
     return c->kill_again_ns > kill_at_ns ? c->kill_again_ns : kill_at_ns;
 }
 
-static void set_timer(struct pod *p)
+static void pod_set_timer(struct pod *p)
 {
     int64_t at_ns = 0;
     int64_t now = now_ns(p);
@@ -465,7 +465,7 @@ void pod_step(struct pod *p)
         pod_status_send(p);
     pod_step_refresh(p);
     step_deleted(p);
-    set_timer(p);
+    pod_set_timer(p);
     p->is_stepping = false;
     if (p->is_gone)
         step_forget(p); /* last, as it may free the pod */

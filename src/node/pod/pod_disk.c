@@ -89,7 +89,7 @@ static bool has_limits(const struct pod *p)
 
 /* ---- verdicts ---- */
 
-static void add(int64_t *sum, int64_t bytes)
+static void disk_add(int64_t *sum, int64_t bytes)
 {
     if (__builtin_add_overflow(*sum, bytes, sum))
         *sum = INT64_MAX;
@@ -101,7 +101,7 @@ static int64_t sum_of(const struct disk_turn *t, const char *container)
 
     VEC_EACH (&t->items, item)
         if (!container || (item->kind != DISK_VOLUME && text_equal(item->name, container)))
-            add(&sum, item->bytes);
+            disk_add(&sum, item->bytes);
     return sum;
 }
 
@@ -162,7 +162,7 @@ static char *judge_containers(const struct pod *p, const struct disk_turn *t)
 }
 
 /* The reason for an eviction, checked in the kubelet's order; NULL: none. */
-static char *judge(const struct pod *p, const struct disk_turn *t)
+static char *disk_judge(const struct pod *p, const struct disk_turn *t)
 {
     char *why = judge_volumes(p, t);
 
@@ -173,11 +173,11 @@ static char *judge(const struct pod *p, const struct disk_turn *t)
 
 /* ---- measurements ---- */
 
-static void measure_next(struct pods *set);
+static void disk_measure_next(struct pods *set);
 
 /* In the worker. A tree too deep to measure counts as endless; a missing or unreadable tree counts
  * as empty until the next turn. */
-static struct err *measure(void *message)
+static struct err *disk_measure(void *message)
 {
     struct disk_turn *t = message;
 
@@ -199,13 +199,13 @@ static void on_measured(void *message, const struct err *e)
 
     (void)e; /* measure never fails */
     if (p && p->object && !p->is_stopping && !p->is_ended)
-        why = judge(p, t);
+        why = disk_judge(p, t);
     if (why)
         pod_evict(p, why);
     turn_free(t);
     if (why)
         pod_step(p);
-    measure_next(set);
+    disk_measure_next(set);
 }
 
 static void add_item(struct disk_turn *t, enum disk_kind kind, const char *name, char *path)
@@ -248,7 +248,7 @@ static bool is_measured(const struct pod *p)
 
 /* Measures the next pod of this round that has limits; after the last, sets the timer of the next
  * round. */
-static void measure_next(struct pods *set)
+static void disk_measure_next(struct pods *set)
 {
     if (!set->o.disk_worker)
         return;
@@ -256,7 +256,7 @@ static void measure_next(struct pods *set)
         if (p->disk_round < set->disk_round) {
             p->disk_round = set->disk_round;
             if (is_measured(p)) {
-                worker_give(set->o.disk_worker, measure, on_measured, turn_new(p));
+                worker_give(set->o.disk_worker, disk_measure, on_measured, turn_new(p));
                 return;
             }
         }
@@ -268,7 +268,7 @@ static void on_round(void *arg)
     struct pods *set = arg;
 
     set->disk_round++;
-    measure_next(set);
+    disk_measure_next(set);
 }
 
 void pods_end_disk(struct pods *set)

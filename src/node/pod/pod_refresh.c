@@ -44,11 +44,11 @@ struct refresh {
     bool is_failure_told;
 };
 
-static void run(struct refresh *r);
+static void refresh_run(struct refresh *r);
 
 /* ---- timer ---- */
 
-static void set_timer(struct refresh *r)
+static void refresh_set_timer(struct refresh *r)
 {
     int64_t now_ns = loop_now_ns(r->pod->set->o.loop);
     int64_t at_ns = r->retry_at_ns;
@@ -102,10 +102,10 @@ static void on_token(void *arg, const struct err *e, const struct client_reply *
         (void)json_object_set(p->refs, t->ref, object);
         t->refresh->is_dirty = true;
     }
-    run(t->refresh);
+    refresh_run(t->refresh);
 }
 
-static void renew(struct token *t)
+static void token_renew(struct token *t)
 {
     struct pod *p = t->refresh->pod;
     AUTO(ref_request_done) struct ref_request ask = {0};
@@ -116,19 +116,19 @@ static void renew(struct token *t)
     client_send(p->set->o.client, &r, on_token, t, &t->call);
 }
 
-static void on_timer(void *arg)
+static void on_refresh_timer(void *arg)
 {
     struct refresh *r = arg;
     int64_t now_ns = loop_now_ns(r->pod->set->o.loop);
 
     VEC_EACH (&r->tokens, t)
         if (!t->call && now_ns >= t->renew_at_ns)
-            renew(t);
+            token_renew(t);
     if (r->retry_at_ns > 0 && now_ns >= r->retry_at_ns) {
         r->retry_at_ns = 0;
         r->is_dirty = true;
     }
-    run(r);
+    refresh_run(r);
 }
 
 /* ---- writes ---- */
@@ -158,7 +158,7 @@ static void on_written(void *message, const struct err *e)
             LOG(WARN, "volumes could not be brought up to date", S("pod", p->name), E(e));
             r->retry_at_ns = loop_now_ns(w->set->o.loop) + RETRY_NS;
         }
-        run(r);
+        refresh_run(r);
     }
     volumes_done(&w->volumes);
     free(w->uid);
@@ -178,7 +178,7 @@ static void give_to_worker(struct refresh *r, struct volumes *v)
 
 /* ---- plans ---- */
 
-static bool is_known(const struct refresh *r)
+static bool refresh_is_known(const struct refresh *r)
 {
     for (size_t i = 0; i < r->followed.n; i++)
         if (r->followed.at[i].watch && !ref_watch_is_synced(r->followed.at[i].watch))
@@ -212,7 +212,7 @@ static void tell_failure(struct refresh *r, const struct err *e)
     r->is_failure_told = true;
 }
 
-static void plan(struct refresh *r)
+static void refresh_plan(struct refresh *r)
 {
     struct pod *p = r->pod;
     AUTO(volumes_done) struct volumes v = {0};
@@ -232,17 +232,17 @@ static void plan(struct refresh *r)
     give_to_worker(r, &v);
 }
 
-static void run(struct refresh *r)
+static void refresh_run(struct refresh *r)
 {
     const struct pod *p = r->pod;
 
-    set_timer(r);
+    refresh_set_timer(r);
     if (!r->is_dirty || r->is_writing || p->preparation == PREP_FETCHING ||
-        p->preparation == PREP_MAKING || !is_known(r))
+        p->preparation == PREP_MAKING || !refresh_is_known(r))
         return;
     r->is_dirty = false;
-    plan(r);
-    set_timer(r);
+    refresh_plan(r);
+    refresh_set_timer(r);
 }
 
 /* ---- begin and end ---- */
@@ -289,7 +289,7 @@ static bool is_running(const struct pod *p)
     return false;
 }
 
-static void begin(struct pod *p, const json_t *refs)
+static void refresh_begin(struct pod *p, const json_t *refs)
 {
     struct refresh *r = mem_alloc(sizeof(*r));
     const json_t *item = NULL;
@@ -297,7 +297,7 @@ static void begin(struct pod *p, const json_t *refs)
 
     r->pod = p;
     r->is_dirty = true;
-    r->timer = loop_timer_new(p->set->o.loop, on_timer, r);
+    r->timer = loop_timer_new(p->set->o.loop, on_refresh_timer, r);
     p->refresh = r;
     if (!p->refs)
         p->refs = json_object();
@@ -314,7 +314,7 @@ static void begin(struct pod *p, const json_t *refs)
                     (struct followed){.ref = mem_strdup(ref),
                                       .watch = ref_watch_take(p->set->watches, p->ns, ref)});
     }
-    run(r);
+    refresh_run(r);
 }
 
 void pod_refresh_end(struct pod *p)
@@ -352,7 +352,7 @@ void pod_step_refresh(struct pod *p)
     refs = json_array();
     e = refs_collect_volumes(p->object, refs);
     if (!e && (json_array_size(refs) > 0 || has_live_fields(p->object)))
-        begin(p, refs);
+        refresh_begin(p, refs);
 }
 
 void pod_refresh_again(struct pod *p)
@@ -360,7 +360,7 @@ void pod_refresh_again(struct pod *p)
     if (!p->refresh)
         return;
     p->refresh->is_dirty = true;
-    run(p->refresh);
+    refresh_run(p->refresh);
 }
 
 void pods_refresh(void *arg, const struct ref_watch *w)

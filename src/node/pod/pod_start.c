@@ -69,7 +69,7 @@ struct making {
     struct preparation *preparation;
 };
 
-static struct err *make(void *message)
+static struct err *preparation_make(void *message)
 {
     struct making *m = message;
 
@@ -133,7 +133,7 @@ static struct err *plan_userns(struct pod *p, struct preparation *ret)
 }
 
 /* Plans the users of all containers, in the order of p->containers, and the volumes. */
-static struct err *plan(struct pod *p, struct preparation *ret)
+static struct err *preparation_plan(struct pod *p, struct preparation *ret)
 {
     ret->dir = mem_format("%s/pods/%s", p->set->o.dir, p->uid);
     TRY(plan_userns(p, ret));
@@ -154,7 +154,7 @@ static void start_making(struct pod *p)
 {
     struct preparation *preparation = mem_alloc(sizeof(*preparation));
     struct making *m = NULL;
-    AUTO(err_freep) struct err *e = plan(p, preparation);
+    AUTO(err_freep) struct err *e = preparation_plan(p, preparation);
 
     if (e) {
         preparation_free(preparation);
@@ -164,7 +164,7 @@ static void start_making(struct pod *p)
     m = mem_alloc(sizeof(*m));
     *m = (struct making){.set = p->set, .uid = mem_strdup(p->uid), .preparation = preparation};
     p->preparation = PREP_MAKING;
-    worker_give(p->set->o.worker, make, on_made, m);
+    worker_give(p->set->o.worker, preparation_make, on_made, m);
 }
 
 /* ---- ConfigMaps and Secrets ---- */

@@ -343,7 +343,7 @@ static void back_off(struct pod *p)
     p->call_at_ns = loop_now_ns(p->set->o.loop) + p->call_retry_ns;
 }
 
-static void acknowledged(struct pod *p)
+static void status_acknowledged(struct pod *p)
 {
     p->call_retry_ns = 0;
     p->call_at_ns = 0;
@@ -360,7 +360,7 @@ static void on_patched(void *arg, const struct err *e, const struct client_reply
 
     p->call = NULL;
     if (!failed || err_code(failed) == ERR_NOT_FOUND) {
-        acknowledged(p); /* not found: the informer will report the deletion */
+        status_acknowledged(p); /* not found: the informer will report the deletion */
     } else {
         LOG(WARN, "pod status was not taken", S("pod", p->name), E(failed));
         back_off(p);

@@ -70,7 +70,7 @@ static bool is_forced(const struct pod *p)
 }
 
 /* Begins to end the pod, with SIGKILL after `left_ns`; a later call can only shorten that. */
-static void stop(struct pod *p, int64_t left_ns)
+static void pod_begin_stop(struct pod *p, int64_t left_ns)
 {
     int64_t at_ns = now_ns(p) + left_ns;
 
@@ -82,13 +82,13 @@ static void stop(struct pod *p, int64_t left_ns)
 void pod_decide_stop(struct pod *p)
 {
     if (p->is_gone)
-        stop(p, 0);
+        pod_begin_stop(p, 0);
     else if (pod_is_deleted(p))
-        stop(p, deletion_grace_ns(p));
+        pod_begin_stop(p, deletion_grace_ns(p));
     if (p->is_stopping || p->is_ended || p->deadline_ns == 0 || now_ns(p) < p->deadline_ns)
         return;
     p->is_past_deadline = true;
-    stop(p, grace_ns(p));
+    pod_begin_stop(p, grace_ns(p));
     pod_events_add(p->set->events, p->object, NULL, "Normal", "DeadlineExceeded",
                    "Pod was active on the node longer than the specified deadline");
 }
@@ -98,7 +98,7 @@ void pod_evict(struct pod *p, const char *why)
     if (p->is_stopping || p->is_ended)
         return;
     p->evicted = mem_strdup(why);
-    stop(p, EVICTION_GRACE_NS);
+    pod_begin_stop(p, EVICTION_GRACE_NS);
     pod_events_add(p->set->events, p->object, NULL, "Warning", "Evicted", why);
 }
 
@@ -152,7 +152,7 @@ static void container_signal(struct pod *p, struct container *c, int number)
     r->ops->kill(r->self, id, number, on_killed, pending_new(p, c));
 }
 
-static void announce(struct pod *p, struct container *c)
+static void container_announce(struct pod *p, struct container *c)
 {
     AUTO_FREE char *text = mem_format("Stopping container %s", c->name);
 
@@ -217,7 +217,7 @@ void container_step_stop(struct pod *p, struct container *c)
     if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
         return; /* its callback calls pod_step again */
     if (c->state == CONTAINER_RUNNING) {
-        announce(p, c);
+        container_announce(p, c);
         if (!c->was_told_to_end && pre_stop_goes_on(p, c, is_late))
             return;
         is_late = now_ns(p) >= container_kill_at_ns(p, c);

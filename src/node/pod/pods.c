@@ -138,7 +138,7 @@ char **pods_running_ids(const struct pods *set, const char *uid, size_t *ret_cou
 
 /* ---- a pod's containers ---- */
 
-static void on_timer(void *arg)
+static void on_pod_timer(void *arg)
 {
     pod_step(arg);
 }
@@ -149,7 +149,7 @@ static struct pod *pod_new(struct pods *set, const char *uid, const char *ns, co
 
     *p = (struct pod){
         .set = set, .uid = mem_strdup(uid), .ns = mem_strdup(ns), .name = mem_strdup(name)};
-    p->timer = loop_timer_new(set->o.loop, on_timer, p);
+    p->timer = loop_timer_new(set->o.loop, on_pod_timer, p);
     map_add(handle, set->pods, p->uid, strlen(p->uid), p);
     return p;
 }
@@ -189,7 +189,7 @@ static void copy_end(const struct container_end *from, struct container_end *to)
  * Restores from the pod's status what this machine has lost: the end of the attempt before; and an
  * attempt without a trace here, which may have run and is not started again.
  */
-static void recall(struct pod *p, struct container *c, bool was_found)
+static void container_recall(struct pod *p, struct container *c, bool was_found)
 {
     const json_t *status = container_status(p->object, c->name);
     const json_t *state = json_object_get(status, "state");
@@ -285,7 +285,7 @@ static void set_containers(struct pod *p)
                     take_container(c, &found[f]);
                     was_found = true;
                 }
-            recall(p, c, was_found);
+            container_recall(p, c, was_found);
             container_remember(p, c, container_status(p->object, c->name));
             if (c->state == CONTAINER_ENDED)
                 container_read_words(p, c);
@@ -295,7 +295,7 @@ static void set_containers(struct pod *p)
 
 /* ---- adoption ---- */
 
-static void on_removed(void *arg, const struct err *e)
+static void on_older_removed(void *arg, const struct err *e)
 {
     (void)arg;
     if (e)
@@ -323,10 +323,10 @@ static void adopt_attempt(struct pods *set, struct pod *p, const struct runtime_
 
         if (c->state == CONTAINER_ENDED)
             copy_end(&c->end, &c->last);
-        r->ops->remove(r->self, old, on_removed, NULL);
+        r->ops->remove(r->self, old, on_older_removed, NULL);
         c->attempt = attempt;
     } else {
-        r->ops->remove(r->self, found->id, on_removed, NULL);
+        r->ops->remove(r->self, found->id, on_older_removed, NULL);
         return;
     }
     container_image_adopt(p, c, found->intent);

@@ -68,7 +68,7 @@ bool probes_have_failed(const struct probes *p, enum probe_kind *ret_kind, int64
 
 /* ---- one probe ---- */
 
-static int64_t number(const struct probe *p, const char *key, int64_t min, int64_t fallback)
+static int64_t probe_number(const struct probe *p, const char *key, int64_t min, int64_t fallback)
 {
     int64_t value = json_int(p->spec, key, fallback);
 
@@ -80,7 +80,7 @@ static int64_t now_ns(const struct probes *p)
     return loop_now_ns(p->place.loop);
 }
 
-static void arm(struct probe *p, int64_t at_ns)
+static void probe_arm(struct probe *p, int64_t at_ns)
 {
     int64_t now = now_ns(p->set);
 
@@ -90,14 +90,14 @@ static void arm(struct probe *p, int64_t at_ns)
 
 static void arm_first(struct probe *p)
 {
-    arm(p, p->set->first_ns + number(p, "initialDelaySeconds", 0, 0) * NS_PER_SEC);
+    probe_arm(p, p->set->first_ns + probe_number(p, "initialDelaySeconds", 0, 0) * NS_PER_SEC);
 }
 
 /* Counts a result. True: the verdict changed. */
-static bool count(struct probe *p, bool is_success)
+static bool probe_count(struct probe *p, bool is_success)
 {
-    int64_t threshold =
-        is_success ? number(p, "successThreshold", 1, 1) : number(p, "failureThreshold", 1, 3);
+    int64_t threshold = is_success ? probe_number(p, "successThreshold", 1, 1)
+                                   : probe_number(p, "failureThreshold", 1, 3);
     bool was_good = p->is_good;
 
     p->run = p->run > 0 && p->last == is_success ? p->run + 1 : 1;
@@ -129,23 +129,23 @@ static void on_done(void *arg, enum action_result result, const char *message)
         text = mem_format("%s probe errored and resulted in unknown state: %s", words[p->kind],
                           message);
     else
-        is_news = count(p, result == ACTION_SUCCESS);
+        is_news = probe_count(p, result == ACTION_SUCCESS);
     if (result == ACTION_FAILURE)
         text = mem_format("%s probe failed: %s", words[p->kind], message);
-    arm(p, p->began_ns + number(p, "periodSeconds", 1, 10) * NS_PER_SEC);
+    probe_arm(p, p->began_ns + probe_number(p, "periodSeconds", 1, 10) * NS_PER_SEC);
     if (is_news && p->kind == PROBE_STARTUP && p->is_good)
         startup_over(set);
     if (text || is_news)
         set->told(set->arg, text); /* last, as it may free the set */
 }
 
-static void on_timer(void *arg)
+static void on_probe_timer(void *arg)
 {
     struct probe *p = arg;
 
     p->began_ns = now_ns(p->set);
-    p->action = action_new(&p->set->place, p->spec, number(p, "timeoutSeconds", 1, 1) * NS_PER_SEC,
-                           on_done, p);
+    p->action = action_new(&p->set->place, p->spec,
+                           probe_number(p, "timeoutSeconds", 1, 1) * NS_PER_SEC, on_done, p);
 }
 
 /* ---- all probes ---- */
@@ -207,7 +207,7 @@ struct probes *probes_new(const struct probes_options *o)
                                            (i == PROBE_STARTUP && o->was_started) ||
                                            (i == PROBE_READINESS && o->was_ready)};
         probe->is_over = i == PROBE_STARTUP && o->was_started;
-        probe->timer = loop_timer_new(o->place.loop, on_timer, probe);
+        probe->timer = loop_timer_new(o->place.loop, on_probe_timer, probe);
     }
     if (probes_have_started(p))
         startup_over(p);

@@ -55,13 +55,13 @@ void ref_watches_free(struct ref_watches *ws)
 
 /* ---- answers of the server ---- */
 
-static void tell(const struct ref_watch *w)
+static void ref_watch_tell(const struct ref_watch *w)
 {
     if (w->is_synced)
         w->set->o.changed(w->set->o.arg, w);
 }
 
-static void on_end(void *arg)
+static void on_ref_watch_end(void *arg)
 {
     struct ref_watch *w = arg;
 
@@ -77,17 +77,17 @@ static void on_put(void *arg, const json_t *object)
     w->object = json_incref((json_t *)(uintptr_t)object); /* read-only for all users */
     if (json_bool(object, "immutable", false))
         loop_timer_set(w->end, 0);
-    tell(w);
+    ref_watch_tell(w);
 }
 
-static void on_removed(void *arg, const json_t *object)
+static void on_ref_removed(void *arg, const json_t *object)
 {
     struct ref_watch *w = arg;
 
     (void)object;
     json_decref(w->object);
     w->object = NULL;
-    tell(w);
+    ref_watch_tell(w);
 }
 
 static void on_synced(void *arg)
@@ -97,13 +97,13 @@ static void on_synced(void *arg)
 
     w->is_synced = true;
     if (!was_synced)
-        tell(w);
+        ref_watch_tell(w);
 }
 
 /* ---- take and give ---- */
 
 /* Makes "/api/v1/namespaces/NS/configmaps?fieldSelector=metadata.name%3DNAME". */
-static char *path_of(const char *ns, const char *ref)
+static char *ref_watch_path(const char *ns, const char *ref)
 {
     struct str name = str_of(ref);
     struct str plural = str_cut(&name, '/');
@@ -115,18 +115,18 @@ static char *path_of(const char *ns, const char *ref)
 static struct ref_watch *watch_new(struct ref_watches *ws, const char *ns, const char *ref)
 {
     struct ref_watch *w = mem_alloc(sizeof(*w));
-    AUTO_FREE char *path = path_of(ns, ref);
+    AUTO_FREE char *path = ref_watch_path(ns, ref);
     const struct informer_options o = {.client = ws->o.client,
                                        .loop = ws->o.loop,
                                        .path = path,
                                        .put = on_put,
-                                       .removed = on_removed,
+                                       .removed = on_ref_removed,
                                        .synced = on_synced,
                                        .arg = w};
 
     w->set = ws;
     w->key = mem_format("%s/%s", ns, ref);
-    w->end = loop_timer_new(ws->o.loop, on_end, w);
+    w->end = loop_timer_new(ws->o.loop, on_ref_watch_end, w);
     map_add(handle, ws->watches, w->key, strlen(w->key), w);
     w->informer = informer_new(&o);
     return w;

@@ -19,7 +19,7 @@ static bool has_text(const json_t *array, const char *text)
     return false;
 }
 
-static struct err *add_path(json_t *paths, const char *path)
+static struct err *refs_add_path(json_t *paths, const char *path)
 {
     if (has_text(paths, path))
         return NULL;
@@ -29,11 +29,11 @@ static struct err *add_path(json_t *paths, const char *path)
     return NULL;
 }
 
-static struct err *add(json_t *paths, const char *plural, const char *name)
+static struct err *refs_add(json_t *paths, const char *plural, const char *name)
 {
     AUTO_FREE char *path = mem_format("%s/%s", plural, name ? name : "");
 
-    return name && name[0] ? add_path(paths, path) : NULL;
+    return name && name[0] ? refs_add_path(paths, path) : NULL;
 }
 
 static struct err *collect_container(const json_t *container, json_t *paths)
@@ -42,14 +42,14 @@ static struct err *collect_container(const json_t *container, json_t *paths)
     size_t i = 0;
 
     json_array_foreach (json_object_get(container, "envFrom"), i, item) {
-        TRY(add(paths, "configmaps", json_text_at(item, "configMapRef", "name", NULL)));
-        TRY(add(paths, "secrets", json_text_at(item, "secretRef", "name", NULL)));
+        TRY(refs_add(paths, "configmaps", json_text_at(item, "configMapRef", "name", NULL)));
+        TRY(refs_add(paths, "secrets", json_text_at(item, "secretRef", "name", NULL)));
     }
     json_array_foreach (json_object_get(container, "env"), i, item) {
         const json_t *from = json_object_get(item, "valueFrom");
 
-        TRY(add(paths, "configmaps", json_text_at(from, "configMapKeyRef", "name", NULL)));
-        TRY(add(paths, "secrets", json_text_at(from, "secretKeyRef", "name", NULL)));
+        TRY(refs_add(paths, "configmaps", json_text_at(from, "configMapKeyRef", "name", NULL)));
+        TRY(refs_add(paths, "secrets", json_text_at(from, "secretKeyRef", "name", NULL)));
     }
     return NULL;
 }
@@ -63,10 +63,10 @@ static struct err *collect_projected(const json_t *sources, json_t *paths)
         const json_t *token = json_object_get(item, "serviceAccountToken");
         AUTO_FREE char *ref = token ? refs_token(token) : NULL;
 
-        TRY(add(paths, "configmaps", json_text_at(item, "configMap", "name", NULL)));
-        TRY(add(paths, "secrets", json_text_at(item, "secret", "name", NULL)));
+        TRY(refs_add(paths, "configmaps", json_text_at(item, "configMap", "name", NULL)));
+        TRY(refs_add(paths, "secrets", json_text_at(item, "secret", "name", NULL)));
         if (ref)
-            TRY(add_path(paths, ref));
+            TRY(refs_add_path(paths, ref));
     }
     return NULL;
 }
@@ -77,8 +77,8 @@ struct err *refs_collect_volumes(const json_t *pod, json_t *paths)
     size_t i = 0;
 
     json_array_foreach (json_at(pod, "spec", "volumes", NULL), i, item) {
-        TRY(add(paths, "configmaps", json_text_at(item, "configMap", "name", NULL)));
-        TRY(add(paths, "secrets", json_text_at(item, "secret", "secretName", NULL)));
+        TRY(refs_add(paths, "configmaps", json_text_at(item, "configMap", "name", NULL)));
+        TRY(refs_add(paths, "secrets", json_text_at(item, "secret", "secretName", NULL)));
         TRY(collect_projected(json_at(item, "projected", "sources", NULL), paths));
     }
     return NULL;
@@ -92,7 +92,7 @@ struct err *refs_collect(const json_t *pod, json_t *paths)
 
     TRY(refs_collect_volumes(pod, paths));
     json_array_foreach (json_object_get(spec, "imagePullSecrets"), i, item)
-        TRY(add(paths, "secrets", json_text(item, "name")));
+        TRY(refs_add(paths, "secrets", json_text(item, "name")));
     json_array_foreach (json_object_get(spec, "initContainers"), i, item)
         TRY(collect_container(item, paths));
     json_array_foreach (json_object_get(spec, "containers"), i, item)
@@ -189,7 +189,7 @@ static int digit_of(char c)
 }
 
 /* Decodes base64 (RFC 4648, padded), as stored by the API server. */
-static struct err *decode(const char *text, struct buf *ret)
+static struct err *refs_decode(const char *text, struct buf *ret)
 {
     struct str s = str_of(text);
     uint32_t bits = 0;
@@ -218,13 +218,13 @@ static struct err *read_key(const json_t *object, bool is_secret, const char *ke
     const char *binary = json_text_at(object, "binaryData", key, NULL);
 
     if (json_is_string(plain) && is_secret)
-        return decode(json_string_value(plain), ret);
+        return refs_decode(json_string_value(plain), ret);
     if (json_is_string(plain)) {
         buf_add(ret, json_string_value(plain), json_string_length(plain));
         return NULL;
     }
     if (binary && !is_secret)
-        return decode(binary, ret);
+        return refs_decode(binary, ret);
     return err_new(ERR_NOT_FOUND, "has no key '%s'", key);
 }
 

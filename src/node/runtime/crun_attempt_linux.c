@@ -27,55 +27,9 @@ enum {
     FORKED_NO_EXEC = 0x40 /* PF_FORKNOEXEC of linux/sched.h, shown by /proc */
 };
 
-static const int64_t COMMAND_DEADLINE_NS = 60 * NS_PER_SEC;
-static const int64_t KILL_LATER_NS = 50 * NS_PER_MS;
-
 static void attempt_cleanup(struct crun_attempt *b, bool is_forced);
 
-/* ---- answers ---- */
-
-void deferred_free(struct deferred *d)
-{
-    LIST_REMOVE(d->r->deferred, d);
-    err_free(d->e);
-    loop_timer_free(d->timer);
-    free(d->kill_id);
-    free(d);
-}
-
-static void run_deferred(void *arg)
-{
-    struct deferred *d = arg;
-
-    if (d->kill_id)
-        d->r->runtime.ops->kill(d->r, d->kill_id, d->kill_signal, d->done, d->arg);
-    else
-        d->done(d->arg, d->e);
-    deferred_free(d);
-}
-
-static void defer(struct deferred from, int64_t delay_ns)
-{
-    struct deferred *d = mem_alloc(sizeof(*d));
-
-    *d = from;
-    LIST_ADD(d->r->deferred, d);
-    d->timer = loop_timer_new(d->r->o.loop, run_deferred, d);
-    loop_timer_set(d->timer, delay_ns);
-}
-
-void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e)
-{
-    defer((struct deferred){.r = r, .done = done, .arg = arg, .e = e}, 0);
-}
-
-void crun_kill_later(struct crun *r, const char *id, int signal, runtime_done_fn done, void *arg)
-{
-    defer(
-        (struct deferred){
-            .r = r, .done = done, .arg = arg, .kill_id = mem_strdup(id), .kill_signal = signal},
-        KILL_LATER_NS);
-}
+/* ---- paths ---- */
 
 char *attempt_path(const struct crun_attempt *b, const char *name)
 {
@@ -101,6 +55,8 @@ char *attempt_state_path(const struct crun_attempt *b)
 {
     return mem_format("%s/%s", b->r->root, b->id);
 }
+
+/* ---- attempts ---- */
 
 struct crun_attempt *crun_find(struct crun *r, const char *id)
 {
@@ -174,7 +130,7 @@ static void attempt_changed(struct crun_attempt *b)
         rt->on_change(rt->arg, &c);
 }
 
-static void on_timer(void *arg)
+static void on_attempt_timer(void *arg)
 {
     attempt_inspect(arg);
 }
@@ -182,75 +138,8 @@ static void on_timer(void *arg)
 static void attempt_again(struct crun_attempt *b, int64_t delay_ms)
 {
     if (!b->timer)
-        b->timer = loop_timer_new(b->r->o.loop, on_timer, b);
+        b->timer = loop_timer_new(b->r->o.loop, on_attempt_timer, b);
     loop_timer_set(b->timer, delay_ms * NS_PER_MS);
-}
-
-/* ---- crun as a command ---- */
-
-void command_free(struct command *c)
-{
-    LIST_REMOVE(c->r->commands, c);
-    free(c->id);
-    free(c);
-}
-
-const char *attempt_program(const struct crun_attempt *b)
-{
-    const char *path = b->r->oci.paths[b->kind];
-
-    return path ? path : oci_name(b->kind); /* if missing, its start reports that */
-}
-
-static struct err *command_error(const char *program, const struct proc_end *end)
-{
-    AUTO_FREE char *how = NULL;
-    struct str text = end->output;
-
-    if (end->status == 0)
-        return NULL;
-    while (text.size > 0 && (text.at[text.size - 1] == '\n' || text.at[text.size - 1] == ' '))
-        text.size--;
-    how = end->timed_out ? mem_strdup("did not answer") : proc_format_status(end->status);
-    return err_new(ERR_UNAVAILABLE, "%s %s: " STR_FMT, program, how, STR_ARG(text));
-}
-
-static void on_command_end(void *arg, const struct proc_end *end)
-{
-    struct command *c = arg;
-    struct crun_attempt *b = crun_find(c->r, c->id);
-    AUTO(err_freep) struct err *e = command_error(oci_name(b ? b->kind : c->r->oci.kind), end);
-
-    if (c->then && b)
-        c->then(b, e, c->arg);
-    if (c->done)
-        c->done(c->arg, e);
-    command_free(c);
-}
-
-/* `words` live as long as this call. */
-void crun_run(struct crun *r, const char *const words[4], struct command *c)
-{
-    struct crun_attempt *b = crun_find(r, c->id);
-    const char *argv[8] = {b ? attempt_program(b) : r->oci.paths[r->oci.kind], "--root", r->root};
-    struct proc_options o = {
-        .argv = argv, .has_output = true, .is_session = true, .deadline_ns = COMMAND_DEADLINE_NS};
-    struct err *e = NULL;
-
-    LIST_ADD(r->commands, c);
-    for (size_t i = 0; i < 4 && words[i]; i++)
-        argv[3 + i] = words[i];
-    e = proc_start(r->o.loop, &o, on_command_end, c, &c->proc);
-    if (!e)
-        return;
-    if (c->then) { /* its retry uses a timer, so calling back at once is safe */
-        if (b)
-            c->then(b, e, c->arg);
-        err_free(e);
-    } else {
-        crun_defer(r, c->done, c->arg, e);
-    }
-    command_free(c);
 }
 
 /* ---- the end ---- */
@@ -402,7 +291,7 @@ static bool lock_is_held(const struct crun_attempt *b, const char *name)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
-struct process {
+struct process_stat {
     char name[32];
     bool is_dead; /* not reaped yet */
     int64_t parent;
@@ -410,7 +299,7 @@ struct process {
 };
 
 /* Reads /proc/PID/stat: "4321 (a name) S 1 4321 4321 0 -1 4194624 ...". False: no such process. */
-static bool read_process(int64_t pid, struct process *ret)
+static bool process_stat_read(int64_t pid, struct process_stat *ret)
 {
     AUTO(buf_done) struct buf text = {0};
     AUTO_FREE char *path = mem_format("/proc/%" PRId64 "/stat", pid);
@@ -447,27 +336,27 @@ pid_t attempt_first_process(const struct crun_attempt *b)
 bool attempt_has_begun(const struct crun_attempt *b)
 {
     pid_t pid = attempt_first_process(b);
-    struct process first = {0};
+    struct process_stat first = {0};
 
-    return pid == 0 || !read_process(pid, &first) || (first.flags & FORKED_NO_EXEC) == 0;
+    return pid == 0 || !process_stat_read(pid, &first) || (first.flags & FORKED_NO_EXEC) == 0;
 }
 
 bool attempt_is_alive(const struct crun_attempt *b)
 {
     pid_t pid = attempt_first_process(b);
-    struct process first = {0};
+    struct process_stat first = {0};
 
-    return pid > 0 && read_process(pid, &first) && !first.is_dead;
+    return pid > 0 && process_stat_read(pid, &first) && !first.is_dead;
 }
 
 /* The parent of the container's first process, if it is conmon; 0 otherwise. */
 static pid_t find_monitor(const struct crun_attempt *b)
 {
     int64_t pid = attempt_first_process(b);
-    struct process first = {0};
-    struct process parent = {0};
+    struct process_stat first = {0};
+    struct process_stat parent = {0};
 
-    if (pid == 0 || !read_process(pid, &first) || !read_process(first.parent, &parent))
+    if (pid == 0 || !process_stat_read(pid, &first) || !process_stat_read(first.parent, &parent))
         return 0;
     return text_equal(parent.name, "conmon") ? (pid_t)first.parent : 0;
 }
@@ -523,11 +412,12 @@ static struct err *release_crun(const struct crun_attempt *b)
 static bool is_released_runc(const struct crun_attempt *b)
 {
     AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
-    struct process first = {0};
+    struct process_stat first = {0};
 
     if (!file_exists(path))
         return true;
-    if (!read_process(attempt_first_process(b), &first) || text_starts_with(first.name, "runc:["))
+    if (!process_stat_read(attempt_first_process(b), &first) ||
+        text_starts_with(first.name, "runc:["))
         return false;
     (void)unlink(path);
     return true;

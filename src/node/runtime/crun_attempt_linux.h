@@ -127,7 +127,7 @@ struct crun_attempt {
 
 struct crun_attempt *crun_find(struct crun *r, const char *id);
 bool crun_is_name(const char *text, size_t max);
-/* Calls `done` from the loop; takes `e`. */
+/* crun_command_linux.c. Calls `done` from the loop; takes `e`. */
 void crun_defer(struct crun *r, runtime_done_fn done, void *arg, struct err *e);
 /* Sends the signal again after a moment. */
 void crun_kill_later(struct crun *r, const char *id, int signal, runtime_done_fn done, void *arg);

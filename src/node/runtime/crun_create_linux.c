@@ -19,7 +19,7 @@ enum {
     ROOM_MIN_FILES = 64
 };
 
-struct preparation {
+struct creation {
     struct crun *r;
     char *id; /* the attempt itself may be gone */
     char *bundle;
@@ -47,7 +47,7 @@ static struct err *take_lock(const char *path, int flags, int *ret)
     return NULL;
 }
 
-static struct err *take_locks(struct preparation *p)
+static struct err *take_locks(struct creation *p)
 {
     AUTO_FREE char *lock = mem_format("%s/lock", p->bundle);
     AUTO_FREE char *monitor = mem_format("%s/monitor", p->bundle);
@@ -61,9 +61,9 @@ static struct err *take_locks(struct preparation *p)
     return take_lock(monitor, O_WRONLY | O_NONBLOCK, &p->monitor_fd);
 }
 
-static struct err *prepare(void *message)
+static struct err *creation_prepare(void *message)
 {
-    struct preparation *p = message;
+    struct creation *p = message;
     AUTO_FREE char *config_path = mem_format("%s/config.json", p->bundle);
     AUTO_FREE char *mark = mem_format("%s/started", p->bundle);
 
@@ -77,7 +77,7 @@ static struct err *prepare(void *message)
     return file_write(config_path, 0600, str_of(p->config));
 }
 
-static void preparation_free(struct preparation *p)
+static void creation_free(struct creation *p)
 {
     fd_close(p->lock_fd);
     fd_close(p->sync_fd);
@@ -258,7 +258,7 @@ static void add_pair(const char **argv, const char *flag, const char *value)
 }
 
 /* Starts conmon with the locks of `p` and the write end of its fifo; takes the read end. */
-static struct err *attempt_start_conmon(struct crun_attempt *b, struct preparation *p)
+static struct err *attempt_start_conmon(struct crun_attempt *b, struct creation *p)
 {
     struct crun *r = b->r;
     AUTO_FREE char *root = mem_format("--root=%s", r->root);
@@ -311,19 +311,19 @@ static struct err *attempt_start_conmon(struct crun_attempt *b, struct preparati
     return proc_start(r->o.loop, &o, on_conmon_end, b, &b->conmon);
 }
 
-static void on_prepared(void *message, const struct err *e)
+static void on_creation_prepared(void *message, const struct err *e)
 {
-    struct preparation *p = message;
+    struct creation *p = message;
     struct crun_attempt *b = crun_find(p->r, p->id);
     AUTO(err_freep) struct err *failed = NULL;
 
     if (!b) {
-        preparation_free(p);
+        creation_free(p);
         return;
     }
     if (!e)
         failed = attempt_start_conmon(b, p);
-    preparation_free(p);
+    creation_free(p);
     if (e || failed) {
         b->state = RUNTIME_INTENDED;
         attempt_close_sync(b);
@@ -345,7 +345,7 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
     struct crun *r = self;
     struct crun_attempt *b = crun_find(r, c->id);
     struct err *e = check_create(c);
-    struct preparation *p = NULL;
+    struct creation *p = NULL;
     const char *slash = strrchr(c->log_path, '/');
     AUTO(json_freep) json_t *intent = NULL;
 
@@ -376,16 +376,16 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
     b->is_stdin_once = c->is_stdin_once;
     b->has_terminal = c->has_terminal;
     p = mem_alloc(sizeof(*p));
-    *p = (struct preparation){.r = r,
-                              .id = mem_strdup(c->id),
-                              .bundle = mem_strdup(b->bundle),
-                              .last_dir = attempt_last_dir(b),
-                              .intent_path = attempt_intent_path(b),
-                              .intent = json_format(intent),
-                              .config = json_format(c->config),
-                              .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
-                              .lock_fd = -1,
-                              .sync_fd = -1,
-                              .monitor_fd = -1};
-    worker_give(r->o.worker, prepare, on_prepared, p);
+    *p = (struct creation){.r = r,
+                           .id = mem_strdup(c->id),
+                           .bundle = mem_strdup(b->bundle),
+                           .last_dir = attempt_last_dir(b),
+                           .intent_path = attempt_intent_path(b),
+                           .intent = json_format(intent),
+                           .config = json_format(c->config),
+                           .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
+                           .lock_fd = -1,
+                           .sync_fd = -1,
+                           .monitor_fd = -1};
+    worker_give(r->o.worker, creation_prepare, on_creation_prepared, p);
 }

@@ -15,7 +15,7 @@ enum {
     USAGE_FILE_MAX = 4096
 };
 
-static void load(struct crun_attempt *b)
+static void attempt_load_usage(struct crun_attempt *b)
 {
     AUTO_FREE char *path = attempt_path(b, "usage");
     AUTO(buf_done) struct buf text = {0};
@@ -30,7 +30,7 @@ static void load(struct crun_attempt *b)
         usage_parse((struct str){text.at, text.size}, &b->usage);
 }
 
-static void save(const struct crun_attempt *b)
+static void attempt_save_usage(const struct crun_attempt *b)
 {
     AUTO_FREE char *path = attempt_path(b, "usage");
     AUTO_FREE char *text = usage_format(&b->usage);
@@ -49,21 +49,21 @@ static int64_t began_ns(const struct crun_attempt *b, int64_t now_ns)
 }
 
 /* Takes a sample. False: no cgroup. */
-static bool sample(struct crun_attempt *b,
-                   void (*take)(struct usage *u, const struct cgroup_stats *s, int64_t began_ns,
-                                int64_t now_ns))
+static bool attempt_sample_usage(struct crun_attempt *b,
+                                 void (*take)(struct usage *u, const struct cgroup_stats *s,
+                                              int64_t began_ns, int64_t now_ns))
 {
     AUTO_FREE char *cgroup = mem_format("/mete/%s", b->id);
     int64_t now_ns = loop_now_ns(b->r->o.loop);
     struct cgroup_stats stats = {-1, -1, -1};
     AUTO(err_freep) struct err *e = NULL;
 
-    load(b);
+    attempt_load_usage(b);
     e = cgroup_stats_read(CGROUP_ROOT, cgroup, &stats);
     if (e)
         return false;
     take(&b->usage, &stats, began_ns(b, now_ns), now_ns);
-    save(b);
+    attempt_save_usage(b);
     return true;
 }
 
@@ -71,7 +71,7 @@ bool crun_usage(void *self, const char *id, struct usage *ret)
 {
     struct crun_attempt *b = crun_find(self, id);
 
-    if (!b || b->state != RUNTIME_RUNNING || !sample(b, usage_add))
+    if (!b || b->state != RUNTIME_RUNNING || !attempt_sample_usage(b, usage_add))
         return false;
     *ret = b->usage;
     return true;
@@ -80,8 +80,8 @@ bool crun_usage(void *self, const char *id, struct usage *ret)
 void attempt_end_usage(struct crun_attempt *b)
 {
     if (b->exit.was_started && !b->is_usage_final)
-        b->is_usage_final = sample(b, usage_end);
-    load(b);
+        b->is_usage_final = attempt_sample_usage(b, usage_end);
+    attempt_load_usage(b);
     b->exit.has_usage = b->usage.is_known;
     b->exit.usage = b->usage.total;
 }

@@ -47,7 +47,7 @@ static void read_output(int fd, struct buf *ret)
     }
 }
 
-static int spawn(const char *path, const char *const *argv, int out, pid_t *ret)
+static int oci_spawn(const char *path, const char *const *argv, int out, pid_t *ret)
 {
     static const char *const env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
     posix_spawn_file_actions_t actions;
@@ -70,7 +70,7 @@ static int spawn(const char *path, const char *const *argv, int out, pid_t *ret)
 }
 
 /* Runs a program and returns its output; an exit code other than 0 is an error. */
-static struct err *ask(const char *path, const char *const *argv, struct buf *ret)
+static struct err *oci_ask(const char *path, const char *const *argv, struct buf *ret)
 {
     int ends[2] = {-1, -1};
     pid_t pid = 0;
@@ -80,7 +80,7 @@ static struct err *ask(const char *path, const char *const *argv, struct buf *re
     ret->cap = OUTPUT_MAX;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_errno(errno, "pipe");
-    r = spawn(path, argv, ends[1], &pid);
+    r = oci_spawn(path, argv, ends[1], &pid);
     fd_close(ends[1]);
     if (r == 0) {
         read_output(ends[0], ret);
@@ -108,18 +108,18 @@ static char *package_version(const char *name, const char *path)
 
     if (text_starts_with(path, "/usr/local/") || !file_exists(query))
         return mem_strdup("");
-    e = ask(query, argv, &text);
+    e = oci_ask(query, argv, &text);
     return mem_strdup(e ? "" : text.at);
 }
 
-static struct err *check(struct oci *o)
+static struct err *oci_check(struct oci *o)
 {
     const char *path = o->paths[o->kind];
     const char *const argv[] = {path, "--version", NULL};
     AUTO(buf_done) struct buf text = {0};
     AUTO_FREE char *package = NULL;
 
-    TRY(ask(path, argv, &text));
+    TRY(oci_ask(path, argv, &text));
     package = package_version(oci_name(o->kind), path);
     return oci_check_version(o->kind, text.at, package, o->version);
 }
@@ -138,7 +138,7 @@ struct err *oci_find(const char *asked, struct oci *ret)
         is_any ? o.paths[OCI_CRUN] || !o.paths[OCI_RUNC] ? OCI_CRUN : OCI_RUNC : oci_kind_of(asked);
     if (!o.paths[o.kind])
         return program_find(oci_name(o.kind), &o.paths[o.kind]);
-    TRY(check(&o));
+    TRY(oci_check(&o));
     *ret = o;
     o = (struct oci){0};
     return NULL;

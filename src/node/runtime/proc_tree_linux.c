@@ -63,7 +63,7 @@ static bool read_process(pid_t pid, struct process *ret)
     return true;
 }
 
-static void read_all(struct processes *all)
+static void processes_read(struct processes *all)
 {
     DIR *dir = opendir("/proc");
     struct dirent *entry = NULL;
@@ -92,7 +92,7 @@ static bool is_related(const struct processes *all, const struct process *p, pid
     return false;
 }
 
-static void mark(struct processes *all, pid_t root)
+static void processes_mark(struct processes *all, pid_t root)
 {
     bool is_changed = true;
 
@@ -140,9 +140,9 @@ size_t proc_tree_kill(struct proc_root root)
     struct processes all = {0};
     size_t n = 0;
 
-    read_all(&all);
+    processes_read(&all);
     if (proc_root_is_there(root)) /* after the walk, so that the pid was not reused in it */
-        mark(&all, root.pid);
+        processes_mark(&all, root.pid);
     for (size_t i = 0; i < all.list.n; i++)
         if (all.list.at[i].is_ours && !all.list.at[i].is_dead) {
             kill_exactly(&all.list.at[i]);
@@ -168,7 +168,7 @@ void proc_tree_sweep(struct str words)
     struct processes all = {0};
     pid_t self = getpid();
 
-    read_all(&all);
+    processes_read(&all);
     for (size_t i = 0; i < all.list.n; i++) {
         const struct process *p = &all.list.at[i];
         const struct proc_root root = {.pid = p->pid, .start = p->start};

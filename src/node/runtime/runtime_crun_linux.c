@@ -168,7 +168,7 @@ static void removal_free(struct removal *m)
     free(m);
 }
 
-static void on_removed(void *message, const struct err *e)
+static void on_attempt_removed(void *message, const struct err *e)
 {
     struct removal *m = message;
     struct crun_attempt *b = crun_find(m->r, m->id);
@@ -207,7 +207,7 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
     m->paths[1] = mem_strdup(b->bundle);
     m->paths[2] = attempt_exit_path(b);
     m->paths[3] = attempt_last_dir(b);
-    worker_give(r->o.worker, remove_files, on_removed, m);
+    worker_give(r->o.worker, remove_files, on_attempt_removed, m);
 }
 
 /* ---- list ---- */
@@ -269,7 +269,7 @@ struct listing {
 };
 
 /* In the walker: ends the commands of an earlier node process. */
-static struct err *sweep(void *message)
+static struct err *listing_sweep(void *message)
 {
     const struct listing *l = message;
 
@@ -322,7 +322,7 @@ static void crun_list(void *self, runtime_list_fn fn, void *arg)
     assert(!r->listing);
     *l = (struct listing){.r = r, .dir = mem_format("%s/exec", r->dir), .fn = fn, .arg = arg};
     r->listing = l;
-    worker_give(r->walker, sweep, on_swept, l);
+    worker_give(r->walker, listing_sweep, on_swept, l);
 }
 
 /* ---- the runtime ---- */

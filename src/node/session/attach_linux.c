@@ -59,7 +59,7 @@ static void attached_free(struct attached *g)
     free(g);
 }
 
-static void on_timer(void *arg)
+static void on_attached_timer(void *arg)
 {
     struct attached *g = arg;
     struct runtime_exec o = g->o;
@@ -72,7 +72,7 @@ static void on_timer(void *arg)
 }
 
 /* Reports the end from the loop. */
-static void leave(struct attached *g)
+static void attached_leave(struct attached *g)
 {
     feed_close(&g->feed);
     loop_io_free(g->io);
@@ -93,7 +93,7 @@ static void on_packet(void *arg, int fd, bool readable, bool writable)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        leave(g); /* the container has ended */
+        attached_leave(g); /* the container has ended */
         return;
     }
     if (n > 1 && (packet[0] == FROM_STDOUT || packet[0] == FROM_STDERR))
@@ -167,7 +167,7 @@ static void attached_cancel(struct exec *x)
     struct attached *g = attached_of(x);
 
     g->is_cancelled = true;
-    leave(g);
+    attached_leave(g);
 }
 
 static const struct exec_ops attached_ops = {.input = attached_input,
@@ -179,7 +179,7 @@ static const struct exec_ops attached_ops = {.input = attached_input,
 
 /* ---- begin ---- */
 
-static struct err *join(const struct crun_attempt *b, int *ret)
+static struct err *attached_join(const struct crun_attempt *b, int *ret)
 {
     AUTO(fd_closep) int dir = open(b->bundle, O_PATH | O_DIRECTORY | O_CLOEXEC);
     AUTO(fd_closep) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -197,7 +197,7 @@ static struct err *join(const struct crun_attempt *b, int *ret)
     return NULL;
 }
 
-static struct err *begin(struct attached *g, const char *id)
+static struct err *attached_begin(struct attached *g, const char *id)
 {
     struct crun_attempt *b = crun_find(g->r, id);
     int fd = -1;
@@ -205,7 +205,7 @@ static struct err *begin(struct attached *g, const char *id)
 
     if (!b || b->state != RUNTIME_RUNNING)
         return err_new(ERR_NOT_FOUND, "the container is not running");
-    TRY(join(b, &fd));
+    TRY(attached_join(b, &fd));
     in = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (in < 0) {
         fd_close(fd);
@@ -238,9 +238,9 @@ struct exec *crun_attach(void *self, const struct runtime_exec *e)
                             .ended = on_input_ended,
                             .arg = g};
     feed_init(&g->feed);
-    g->timer = loop_timer_new(r->o.loop, on_timer, g);
+    g->timer = loop_timer_new(r->o.loop, on_attached_timer, g);
     LIST_ADD(r->attached_list, g);
-    g->failed = begin(g, e->id);
+    g->failed = attached_begin(g, e->id);
     if (g->failed)
         loop_timer_set(g->timer, 0);
     return &g->exec;

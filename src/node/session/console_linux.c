@@ -34,7 +34,7 @@ void console_free(struct console *c)
 }
 
 /* Receives a message, returns its first descriptor, and closes all others. */
-static struct err *receive(int fd, int *ret)
+static struct err *console_receive(int fd, int *ret)
 {
     union {
         struct cmsghdr align;
@@ -96,7 +96,7 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
         return;
     }
     loop_io_want(c->io, false, false);
-    e = receive(c->peer, &terminal);
+    e = console_receive(c->peer, &terminal);
     c->fn(c->arg, e, terminal);
 }
 

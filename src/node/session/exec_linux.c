@@ -20,12 +20,10 @@
 #include "node/runtime/proc_tree_linux.h"
 #include "node/session/console_linux.h"
 #include "node/session/exec_cgroup_linux.h"
+#include "node/session/exec_files_linux.h"
 #include "node/session/feed_linux.h"
 
 enum {
-    CONFIG_MAX = 4 << 20,
-    RUNTIME_LOG_MAX = 65536,
-    MESSAGE_MAX = 512,
     PIECE = 32768,
     LEFT_MAX = 1 << 20,    /* largest pipe: bytes read after the command's end */
     CODE_OF_RUNTIME = 255, /* the runtime failed, or the command's own code */
@@ -110,50 +108,30 @@ static void child_free(struct exec_child *c)
     free(c);
 }
 
-/* The first error in a log of JSON lines (later errors follow from it). Without an error the last
- * line, and `*ret_is_error` is false. The caller frees it. */
-static char *cause_in(struct str log, bool *ret_is_error)
+static struct err *exec_find_attempt(const struct exec_child *c, struct crun_attempt **ret)
 {
-    char *message = mem_strdup("");
-
-    *ret_is_error = false;
-    while (log.at && log.size > 0 && !*ret_is_error) {
-        struct str text = str_cut(&log, '\n');
-        AUTO(json_freep) json_t *line = NULL;
-        AUTO(err_freep) struct err *e = json_parse(text, &line);
-        const char *said = e ? NULL : json_text(line, "msg");
-
-        if (said)
-            text = str_of(said);
-        free(message);
-        message = mem_strndup(text.at, text.size < MESSAGE_MAX ? text.size : MESSAGE_MAX);
-        *ret_is_error = said && text_equal(json_text(line, "level"), "error");
-    }
-    return message;
+    *ret = crun_find(c->r, c->id);
+    if (!*ret || (*ret)->state != RUNTIME_RUNNING)
+        return err_new(ERR_NOT_FOUND, "the container is not running");
+    return NULL;
 }
-
-static struct err *find_running(const struct exec_child *c, struct crun_attempt **ret);
 
 /* The runtime's own failure, from its log; NULL: the command ran. ERR_NOT_FOUND: the container
  * ended meanwhile. */
 static struct err *runtime_failure(const struct exec_child *c, int code)
 {
-    AUTO_FREE char *path = mem_format("%s/log", c->dir);
-    AUTO(buf_done) struct buf text = {0};
-    AUTO(err_freep) struct err *e = NULL;
     AUTO_FREE char *message = NULL;
     struct crun_attempt *b = NULL;
     bool is_error = false;
 
     if (code != CODE_OF_RUNTIME && !(c->kind == OCI_CRUN && code == CODE_OF_CRUN))
         return NULL;
-    e = file_read(path, RUNTIME_LOG_MAX, &text);
-    if (e || text.size == 0)
+    message = exec_read_cause(c->dir, &is_error);
+    if (!message)
         return NULL;
-    message = cause_in((struct str){text.at, text.size}, &is_error);
     if (code != CODE_OF_RUNTIME && !is_error)
         return NULL; /* only a warning: the code is the command's */
-    TRY(find_running(c, &b));
+    TRY(exec_find_attempt(c, &b));
     return err_new(attempt_is_alive(b) ? ERR_INVALID : ERR_NOT_FOUND, "%s", message);
 }
 
@@ -194,7 +172,7 @@ static struct exec_child *child_find(struct crun *r, uint64_t number)
     return NULL;
 }
 
-static void on_walked(struct crun *r, uint64_t number, size_t n_killed)
+static void on_exec_walked(struct crun *r, uint64_t number, size_t n_killed)
 {
     struct exec_child *c = child_find(r, number);
 
@@ -212,7 +190,7 @@ static void kill_round(struct exec_child *c)
     if (c->is_being_killed)
         return;
     c->is_being_killed = true;
-    exec_walk(c->r, c->number, c->root, c->cgroup, on_walked);
+    exec_walk(c->r, c->number, c->root, c->cgroup, on_exec_walked);
 }
 
 static void on_deadline(void *arg)
@@ -275,7 +253,7 @@ static void source_open(struct source *s, int fd)
  * After the command's end, reads its pipes until they are empty. Needs no event: none would come
  * from an empty pipe that a process left behind keeps open.
  */
-static void drain(struct exec_child *c)
+static void exec_drain(struct exec_child *c)
 {
     for (size_t i = 0; i < 2; i++)
         while (c->sources[i].fd >= 0 && !c->is_paused && !c->is_cancelled)
@@ -283,7 +261,7 @@ static void drain(struct exec_child *c)
                 source_close(&c->sources[i]);
 }
 
-static void on_end(void *arg, const struct proc_end *end)
+static void on_exec_end(void *arg, const struct proc_end *end)
 {
     struct exec_child *c = arg;
 
@@ -299,7 +277,7 @@ static void on_end(void *arg, const struct proc_end *end)
         console_free(TAKE(c->console));
         feed_close(&c->feed);
     }
-    drain(c);
+    exec_drain(c);
     child_look(c);
 }
 
@@ -394,49 +372,7 @@ static const struct exec_ops child_ops = {.input = exec_input,
 
 /* ---- begin ---- */
 
-/* The container's own `process`, overlaid with the command's. */
-static struct err *make_process(const struct crun_attempt *b, const struct runtime_exec *e,
-                                json_t **ret)
-{
-    AUTO_FREE char *path = attempt_path(b, "config.json");
-    AUTO(buf_done) struct buf text = {0};
-    AUTO(json_freep) json_t *config = NULL;
-    json_t *process = NULL;
-
-    TRY(file_read(path, CONFIG_MAX, &text));
-    TRY(json_parse((struct str){text.at, text.size}, &config));
-    process = json_object_at(config, "process");
-    (void)json_object_update(process, (json_t *)(uintptr_t)e->process); /* cannot fail */
-    json_put_bool(process, "terminal", e->has_terminal);
-    (void)json_object_del(process, "consoleSize"); /* of the container */
-    if (e->has_terminal && e->columns > 0 && e->rows > 0) {
-        json_put_int(json_object_at(process, "consoleSize"), "width", e->columns);
-        json_put_int(json_object_at(process, "consoleSize"), "height", e->rows);
-    }
-    if (json_array_size(json_object_get(process, "args")) == 0)
-        return err_new(ERR_INVALID, "no command is given");
-    /* Through a descriptor in /proc, the directory could be one of the host's. */
-    if (text_starts_with(json_text(process, "cwd"), "/proc"))
-        return err_new(ERR_INVALID, "the working directory '%.256s' is below /proc",
-                       json_text(process, "cwd"));
-    *ret = json_incref(process);
-    return NULL;
-}
-
-static struct err *write_process(const struct exec_child *c, const struct crun_attempt *b,
-                                 const struct runtime_exec *e)
-{
-    AUTO(json_freep) json_t *process = NULL;
-    AUTO_FREE char *text = NULL;
-    AUTO_FREE char *path = mem_format("%s/process.json", c->dir);
-
-    TRY(make_process(b, e, &process));
-    TRY(dir_make(c->dir, 0700));
-    text = json_format(process);
-    return file_write(path, 0600, str_of(text));
-}
-
-static struct err *make_pipe(int *ret_ours, int *ret_theirs, bool is_input)
+static struct err *exec_make_pipe(int *ret_ours, int *ret_theirs, bool is_input)
 {
     int fds[2] = {-1, -1};
     int ours = is_input ? 1 : 0;
@@ -493,7 +429,7 @@ static bool is_of_command(void *arg, const char *dir)
 
 /* For runc: the command's processes are reparented to the container's first process once runc ends.
  */
-static struct err *make_cgroup(struct exec_child *c, char **ret_word)
+static struct err *exec_make_cgroup(struct exec_child *c, char **ret_word)
 {
     AUTO_FREE char *path = mem_format("/mete/%s", c->id);
     const struct exec_cgroup_users users = {is_of_command, c->r};
@@ -501,7 +437,7 @@ static struct err *make_cgroup(struct exec_child *c, char **ret_word)
     return exec_cgroup_make(CGROUP_ROOT, path, c->number, &users, &c->cgroup, ret_word);
 }
 
-static struct err *run(struct exec_child *c, const int fds[3])
+static struct err *exec_run(struct exec_child *c, const int fds[3])
 {
     AUTO_FREE char *process = mem_format("%s/process.json", c->dir);
     AUTO_FREE char *log = mem_format("%s/log", c->dir);
@@ -515,7 +451,7 @@ static struct err *run(struct exec_child *c, const int fds[3])
     AUTO_FREE char *cgroup = NULL;
 
     if (c->kind == OCI_RUNC)
-        TRY(make_cgroup(c, &cgroup));
+        TRY(exec_make_cgroup(c, &cgroup));
     if (cgroup) {
         argv[n++] = "--cgroup";
         argv[n++] = cgroup;
@@ -528,7 +464,7 @@ static struct err *run(struct exec_child *c, const int fds[3])
     }
     argv[n] = c->id;
     memcpy(o.fds, fds, 3 * sizeof(fds[0]));
-    TRY(proc_start(c->r->o.loop, &o, on_end, c, &c->proc));
+    TRY(proc_start(c->r->o.loop, &o, on_exec_end, c, &c->proc));
     c->root = proc_root_of(proc_pid(c->proc));
     return NULL;
 }
@@ -541,14 +477,14 @@ static struct err *run_with_pty(struct exec_child *c)
 
     c->is_relayed = true;
     TRY(pty_open(c->o.columns, c->o.rows, &master, &slave));
-    TRY(run(c, (const int[3]){slave, slave, slave}));
+    TRY(exec_run(c, (const int[3]){slave, slave, slave}));
     return take_terminal(c, fd_take(&master));
 }
 
 static struct err *run_with_console(struct exec_child *c)
 {
     TRY(console_new(c->r->o.loop, c->dir, on_console, c, &c->console));
-    return run(c, (const int[3]){-1, -1, -1});
+    return exec_run(c, (const int[3]){-1, -1, -1});
 }
 
 static struct err *run_with_pipes(struct exec_child *c)
@@ -561,10 +497,10 @@ static struct err *run_with_pipes(struct exec_child *c)
     AUTO(fd_closep) int error_theirs = -1;
 
     if (c->o.has_stdin)
-        TRY(make_pipe(&in, &in_theirs, true));
-    TRY(make_pipe(&out, &out_theirs, false));
-    TRY(make_pipe(&error, &error_theirs, false));
-    TRY(run(c, (const int[3]){in_theirs, out_theirs, error_theirs}));
+        TRY(exec_make_pipe(&in, &in_theirs, true));
+    TRY(exec_make_pipe(&out, &out_theirs, false));
+    TRY(exec_make_pipe(&error, &error_theirs, false));
+    TRY(exec_run(c, (const int[3]){in_theirs, out_theirs, error_theirs}));
     if (c->o.has_stdin && !c->feed.is_broken)
         feed_open(&c->feed, fd_take(&in));
     else
@@ -574,25 +510,17 @@ static struct err *run_with_pipes(struct exec_child *c)
     return NULL;
 }
 
-static struct err *find_running(const struct exec_child *c, struct crun_attempt **ret)
-{
-    *ret = crun_find(c->r, c->id);
-    if (!*ret || (*ret)->state != RUNTIME_RUNNING)
-        return err_new(ERR_NOT_FOUND, "the container is not running");
-    return NULL;
-}
-
 /*
  * Waits until the container's program runs: a released container is for a moment still the
  * runtime's process. crun joins its user namespace first, and then has no rights over a process
  * that runs a program of the host: the kernel refuses the other namespaces (ptrace(2), "access mode
  * checking").
  */
-static struct err *enter(struct exec_child *c)
+static struct err *exec_enter(struct exec_child *c)
 {
     struct crun_attempt *b = NULL;
 
-    TRY(find_running(c, &b));
+    TRY(exec_find_attempt(c, &b));
     c->is_waiting = !attempt_has_begun(b);
     if (c->is_waiting) {
         loop_timer_set(c->timer, ENTER_AGAIN_NS);
@@ -604,7 +532,7 @@ static struct err *enter(struct exec_child *c)
     return c->kind == OCI_RUNC ? run_with_pty(c) : run_with_console(c);
 }
 
-static void on_timer(void *arg)
+static void on_exec_timer(void *arg)
 {
     struct exec_child *c = arg;
 
@@ -613,20 +541,20 @@ static void on_timer(void *arg)
         return;
     }
     if (c->is_waiting && !c->is_cancelled && !c->is_timed_out)
-        c->failed = enter(c);
+        c->failed = exec_enter(c);
     if (c->has_exited)
-        drain(c);
+        exec_drain(c);
     child_look(c);
 }
 
-static struct err *begin(struct exec_child *c, const struct runtime_exec *e)
+static struct err *exec_begin(struct exec_child *c, const struct runtime_exec *e)
 {
     struct crun_attempt *b = NULL;
 
-    TRY(find_running(c, &b));
+    TRY(exec_find_attempt(c, &b));
     c->dir = mem_format("%s/exec/%" PRIu64, c->r->dir, c->number);
-    TRY(write_process(c, b, e));
-    TRY(enter(c));
+    TRY(exec_write_process(c->dir, b, e));
+    TRY(exec_enter(c));
     if (e->deadline_ns > 0) {
         c->deadline = loop_timer_new(c->r->o.loop, on_deadline, c);
         loop_timer_set(c->deadline, e->deadline_ns);
@@ -649,9 +577,9 @@ struct exec *crun_exec(void *self, const struct runtime_exec *e)
     c->feed = (struct feed){
         .loop = r->o.loop, .drained = on_input_drained, .ended = on_input_ended, .arg = c};
     feed_init(&c->feed);
-    c->timer = loop_timer_new(r->o.loop, on_timer, c);
+    c->timer = loop_timer_new(r->o.loop, on_exec_timer, c);
     LIST_ADD(r->execs, c);
-    c->failed = begin(c, e);
+    c->failed = exec_begin(c, e);
     if (c->failed)
         loop_timer_set(c->timer, 0);
     return &c->exec;

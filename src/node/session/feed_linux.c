@@ -11,7 +11,7 @@ enum {
     WAITING_MAX = 1 << 20
 };
 
-static void want(struct feed *f)
+static void feed_want(struct feed *f)
 {
     if (f->io)
         loop_io_want(f->io, false, f->waiting.size > 0 || f->is_ended);
@@ -61,7 +61,7 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
     if (!write_some(f))
         feed_close(f);
     else
-        want(f);
+        feed_want(f);
     if (f->waiting.size > 0)
         return;
     if (f->is_ended && !f->is_broken) {
@@ -82,7 +82,7 @@ void feed_open(struct feed *f, int fd)
 {
     f->fd = fd;
     f->io = loop_io_new(f->loop, fd, on_io, f);
-    want(f);
+    feed_want(f);
 }
 
 void feed_add(struct feed *f, struct str bytes)
@@ -93,13 +93,13 @@ void feed_add(struct feed *f, struct str bytes)
     /* The caller ignored the backlog: break the stream, as bytes are missing. */
     if (f->waiting.overflow)
         feed_close(f);
-    want(f);
+    feed_want(f);
 }
 
 void feed_end(struct feed *f)
 {
     f->is_ended = true;
-    want(f);
+    feed_want(f);
 }
 
 size_t feed_backlog(const struct feed *f)

@@ -81,7 +81,7 @@ static void forward_leave(struct forward *f, struct err *e)
 }
 
 /* The end, or a connection timeout. */
-static void on_timer(void *arg)
+static void on_forward_timer(void *arg)
 {
     struct forward *f = arg;
     struct runtime_forward o = f->o;
@@ -157,7 +157,7 @@ static void on_input_ended(void *arg)
 
 static void forward_check(struct forward *f);
 
-static struct err *check(void *message)
+static struct err *forward_find_holder(void *message)
 {
     struct forward *f = message;
     /* Runs in the worker; its input does not change while `is_checking`. */
@@ -167,7 +167,7 @@ static struct err *check(void *message)
     return port_find_holder(&q, &f->family);
 }
 
-static struct err *dial(struct forward *f)
+static struct err *forward_dial(struct forward *f)
 {
     const struct sockaddr_in v4 = {
         .sin_family = AF_INET, .sin_port = htons(f->o.port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -238,7 +238,7 @@ static void on_checked(void *message, const struct err *e)
     else if (f->fd >= 0)
         failed = open_connection(f);
     else
-        failed = dial(f);
+        failed = forward_dial(f);
     if (failed) {
         forward_leave(f, failed);
     } else if (!f->io) {
@@ -250,7 +250,7 @@ static void on_checked(void *message, const struct err *e)
 static void forward_check(struct forward *f)
 {
     f->is_checking = true;
-    worker_give(f->r->o.forward_worker, check, on_checked, f);
+    worker_give(f->r->o.forward_worker, forward_find_holder, on_checked, f);
 }
 
 /* ---- operations ---- */
@@ -321,7 +321,7 @@ struct exec *crun_forward(void *self, const struct runtime_forward *o)
     f->feed = (struct feed){
         .loop = r->o.loop, .drained = on_input_drained, .ended = on_input_ended, .arg = f};
     feed_init(&f->feed);
-    f->timer = loop_timer_new(r->o.loop, on_timer, f);
+    f->timer = loop_timer_new(r->o.loop, on_forward_timer, f);
     loop_timer_set(f->timer, CONNECT_NS);
     for (size_t i = 0; o->ids[i]; i++)
         vec_add(&f->cgroups, mem_format("/mete/%s", o->ids[i]));

@@ -45,7 +45,7 @@ struct session {
 
 /* ---- end ---- */
 
-static struct session *find(const struct sessions *set, uint32_t id)
+static struct session *session_find(const struct sessions *set, uint32_t id)
 {
     struct session *s = NULL;
 
@@ -86,7 +86,7 @@ static void set_pause(struct session *s, bool is_paused)
 }
 
 /* Sends as much as credit allows; the session may be dead afterwards. */
-static void flush(struct session *s)
+static void session_flush(struct session *s)
 {
     const struct stream_out *out = s->set->o.out;
     size_t sent = 0;
@@ -111,7 +111,7 @@ static void flush(struct session *s)
         set_pause(s, false);
 }
 
-static void on_output(void *arg, int fd, struct str bytes)
+static void on_session_output(void *arg, int fd, struct str bytes)
 {
     struct session *s = arg;
     bool is_wanted = fd == 1 ? s->wants_stdout : s->wants_stderr;
@@ -123,7 +123,7 @@ static void on_output(void *arg, int fd, struct str bytes)
                       (struct str){bytes.at, size});
         bytes = (struct str){bytes.at + size, bytes.size - size};
     }
-    flush(s);
+    session_flush(s);
 }
 
 /* The pod's end of a connection. */
@@ -132,10 +132,10 @@ static void on_output_end(void *arg)
     struct session *s = arg;
 
     record_format(&s->out, RECORD_STDOUT_END, STR(""));
-    flush(s);
+    session_flush(s);
 }
 
-static void on_end(void *arg, const struct err *e, int code)
+static void on_session_end(void *arg, const struct err *e, int code)
 {
     struct session *s = arg;
 
@@ -144,12 +144,12 @@ static void on_end(void *arg, const struct err *e, int code)
     s->message = mem_strdup(e ? err_message(e) : "");
     if (!e && !s->is_attach && !s->is_forward)
         record_format_exit(&s->out, code);
-    flush(s);
+    session_flush(s);
 }
 
 /* ---- input ---- */
 
-static void give_credit(struct session *s)
+static void session_give_credit(struct session *s)
 {
     const struct stream_out *out = s->set->o.out;
     uint32_t owed = s->owed;
@@ -160,7 +160,7 @@ static void give_credit(struct session *s)
 
 static void on_drained(void *arg)
 {
-    give_credit(arg);
+    session_give_credit(arg);
 }
 
 static void take_record(struct session *s, const struct record *r)
@@ -197,7 +197,7 @@ static struct err *take_records(struct session *s)
 
 static void sessions_data(void *self, uint32_t id, struct str bytes)
 {
-    struct session *s = find(self, id);
+    struct session *s = session_find(self, id);
     AUTO(err_freep) struct err *e = NULL;
 
     if (!s)
@@ -208,12 +208,12 @@ static void sessions_data(void *self, uint32_t id, struct str bytes)
     if (e)
         session_end(s, err_http(e), err_message(e));
     else if (!s->exec || s->exec->ops->backlog(s->exec) == 0)
-        give_credit(s);
+        session_give_credit(s);
 }
 
 static void sessions_end(void *self, uint32_t id)
 {
-    struct session *s = find(self, id);
+    struct session *s = session_find(self, id);
 
     if (!s || !s->exec || s->is_input_ended)
         return;
@@ -244,10 +244,10 @@ static struct err *begin_forward(struct sessions *set, struct session *s, const 
 {
     const char *uid = json_text(question, "podUid");
     int64_t port = json_int(question, "port", 0);
-    struct runtime_forward f = {.output = on_output,
+    struct runtime_forward f = {.output = on_session_output,
                                 .output_end = on_output_end,
                                 .drained = on_drained,
-                                .end = on_end,
+                                .end = on_session_end,
                                 .arg = s};
     char **ids = NULL;
     size_t n = 0;
@@ -266,7 +266,7 @@ static struct err *begin_forward(struct sessions *set, struct session *s, const 
     return n > 0 ? NULL : err_new(ERR_NOT_FOUND, "no container of the pod runs");
 }
 
-static struct err *begin(struct sessions *set, struct session *s, const json_t *question)
+static struct err *session_begin(struct sessions *set, struct session *s, const json_t *question)
 {
     const char *container = json_text(question, "container");
     AUTO(json_freep) json_t *process = json_object();
@@ -274,9 +274,9 @@ static struct err *begin(struct sessions *set, struct session *s, const json_t *
     struct runtime_exec e = {.process = process,
                              .has_stdin = json_bool(question, "stdin", false),
                              .has_terminal = json_bool(question, "tty", false),
-                             .output = on_output,
+                             .output = on_session_output,
                              .drained = on_drained,
-                             .end = on_end,
+                             .end = on_session_end,
                              .arg = s};
 
     TRY(check_question(question, s->is_attach));
@@ -309,7 +309,7 @@ static void sessions_open(void *self, uint32_t id, const json_t *question)
                           .is_forward = text_equal(json_text(question, "op"), "portforward")};
     map_add(handle, set->all, &s->id, sizeof(s->id), s);
     set->n_forwards += s->is_forward ? 1 : 0;
-    e = s->is_forward ? begin_forward(set, s, question) : begin(set, s, question);
+    e = s->is_forward ? begin_forward(set, s, question) : session_begin(set, s, question);
     if (e)
         session_end(s, err_http(e), err_message(e));
 }
@@ -318,17 +318,17 @@ static void sessions_open(void *self, uint32_t id, const json_t *question)
 
 static void sessions_credit(void *self, uint32_t id, uint32_t bytes)
 {
-    struct session *s = find(self, id);
+    struct session *s = session_find(self, id);
 
     if (!s)
         return;
     s->credit = bytes > CREDIT_MAX - s->credit ? CREDIT_MAX : s->credit + bytes;
-    flush(s);
+    session_flush(s);
 }
 
 static void sessions_cancel(void *self, uint32_t id)
 {
-    struct session *s = find(self, id);
+    struct session *s = session_find(self, id);
 
     if (s)
         session_free(s);
@@ -341,7 +341,7 @@ static void sessions_drained(void *self)
     struct session *next = NULL;
 
     map_each (handle, set->all, s, next)
-        flush(s);
+        session_flush(s);
 }
 
 static void sessions_cancel_all(void *self)

@@ -61,7 +61,7 @@ static void lane_free(struct uplink *u, struct lane *lane)
 
 /* ---- output ---- */
 
-static void send(struct uplink *u, uint32_t id, enum frame_type type, struct str payload)
+static void uplink_send(struct uplink *u, uint32_t id, enum frame_type type, struct str payload)
 {
     AUTO(buf_done) struct buf b = {0};
 
@@ -73,7 +73,7 @@ static void send(struct uplink *u, uint32_t id, enum frame_type type, struct str
 
 static void send_data(void *arg, uint32_t id, struct str bytes)
 {
-    send(arg, id, FRAME_DATA, bytes);
+    uplink_send(arg, id, FRAME_DATA, bytes);
 }
 
 static void send_refusal(struct uplink *u, uint32_t id, int code, const char *message)
@@ -84,7 +84,7 @@ static void send_refusal(struct uplink *u, uint32_t id, int code, const char *me
     json_put_int(end, "code", code);
     json_put_text(end, "message", message);
     text = json_format(end);
-    send(u, id, FRAME_END, str_of(text));
+    uplink_send(u, id, FRAME_END, str_of(text));
 }
 
 static void send_end(void *arg, uint32_t id, int code, const char *message)
@@ -108,7 +108,7 @@ static void send_taken(void *arg, uint32_t id, uint32_t bytes)
         return;
     assert(bytes <= FRAME_CREDIT_FIRST - lane->window);
     lane->window += bytes;
-    send(u, id, FRAME_CREDIT, (struct str){(const char *)credit, sizeof(credit)});
+    uplink_send(u, id, FRAME_CREDIT, (struct str){(const char *)credit, sizeof(credit)});
 }
 
 static bool is_full(void *arg)
@@ -239,7 +239,7 @@ static void cancel_all(struct uplink *u)
         u->services[i].cancel_all(u->services[i].self);
 }
 
-static void lose(struct uplink *u, const struct err *e)
+static void uplink_lose(struct uplink *u, const struct err *e)
 {
     if (u->is_broken)
         return;
@@ -273,7 +273,7 @@ static void on_data(void *arg, struct str piece)
         if (!e && size > 0)
             e = take_frame(u, &f);
         if (e)
-            lose(u, e);
+            uplink_lose(u, e);
         if (e || size == 0)
             break;
         used += size;
@@ -299,7 +299,7 @@ static void on_drain(void *arg)
 
 static void on_close(void *arg, const struct err *e)
 {
-    lose(arg, e);
+    uplink_lose(arg, e);
 }
 
 static void open_stream(void *arg)
@@ -319,7 +319,7 @@ static void open_stream(void *arg)
     buf_clear(&u->in);
     e = client_upgrade(u->client, &o, &u->stream);
     if (e)
-        lose(u, e);
+        uplink_lose(u, e);
 }
 
 /* ---- start and end ---- */

@@ -192,8 +192,9 @@ static void parts_done(struct parts *x)
     free(x->device_dir);
 }
 
-static struct err *collect(const struct pod *p, const struct container *c, const struct root *root,
-                           const struct stage *stage, struct parts *x)
+static struct err *parts_collect(const struct pod *p, const struct container *c,
+                                 const struct root *root, const struct stage *stage,
+                                 struct parts *x)
 {
     const struct pods_options *o = &p->set->o;
     const json_t *spec = pod_container_spec(p, c);
@@ -225,7 +226,7 @@ struct err *container_build(const struct pod *p, const struct container *c, cons
     AUTO(parts_done) struct parts x = {0};
     struct spec_input in = {0};
 
-    TRY(collect(p, c, root, stage, &x));
+    TRY(parts_collect(p, c, root, stage, &x));
     in = (struct spec_input){.pod = p->object,
                              .container = pod_container_spec(p, c),
                              .image = x.image,

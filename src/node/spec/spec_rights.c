@@ -85,7 +85,7 @@ static void put_each(const json_t *list, bool is_member, bool set[CAPABILITY_COU
 }
 
 /* As in Kubernetes' runtimes: first ALL, then names added, then names dropped. */
-static void choose(const json_t *container, bool set[CAPABILITY_COUNT])
+static void capabilities_choose(const json_t *container, bool set[CAPABILITY_COUNT])
 {
     const json_t *words = json_at(container, "securityContext", "capabilities", NULL);
     const json_t *add = json_object_get(words, "add");
@@ -124,7 +124,7 @@ void spec_capabilities(const struct spec_input *in, json_t *process)
     bool is_root = in->user->uid == 0;
     bool set[CAPABILITY_COUNT] = {false};
 
-    choose(in->container, set);
+    capabilities_choose(in->container, set);
     /* Users other than root regain capabilities by setuid programs, if these work at all. */
     put_set(capabilities, "bounding", is_root || in->image ? set : NULL);
     put_set(capabilities, "effective", is_root ? set : NULL);

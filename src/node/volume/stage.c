@@ -85,7 +85,8 @@ static char *path_below(const char *path, const char *root)
     return mem_strdup(rest);
 }
 
-static void plan_host(const struct stage_input *in, const struct volume_host *h, struct bind *b)
+static void stage_plan_host(const struct stage_input *in, const struct volume_host *h,
+                            struct bind *b)
 {
     b->base = mem_strdup(in->rootfs);
     b->root = h->root ? mem_strdup(h->root) : NULL;
@@ -115,8 +116,8 @@ static void plan_ours(const struct volume *v, struct bind *b)
     b->is_sub_path_made = v->type == VOLUME_EMPTY;
 }
 
-static struct err *plan_one(const struct stage_input *in, const json_t *item, size_t i,
-                            struct stage_mount *m)
+static struct err *stage_plan_one(const struct stage_input *in, const json_t *item, size_t i,
+                                  struct stage_mount *m)
 {
     const char *path = json_text(item, "mountPath");
     const struct volume *v = volumes_find(in->volumes, m->name);
@@ -138,7 +139,7 @@ static struct err *plan_one(const struct stage_input *in, const json_t *item, si
                             .sub_path = TAKE(sub_path),
                             .is_read_only = m->mount.is_read_only};
     if (v->type == VOLUME_HOST)
-        plan_host(in, &v->host, &m->bind);
+        stage_plan_host(in, &v->host, &m->bind);
     else
         plan_ours(v, &m->bind);
     return NULL;
@@ -157,7 +158,7 @@ struct err *stage_plan(const struct stage_input *in, struct stage *ret)
 
         vec_add(&s.mounts, (struct stage_mount){.name = mem_strdup(name ? name : "")});
         m = &s.mounts.at[s.mounts.n - 1];
-        e = plan_one(in, item, i, m);
+        e = stage_plan_one(in, item, i, m);
         if (e)
             return err_wrap(e, "volumeMount '%s'", m->name);
     }

@@ -150,7 +150,8 @@ static struct err *host_type(const char *type, struct volume_host *h)
 }
 
 /* Repeats the server's checks, so that a node need not trust the server. */
-static struct err *plan_host(const struct volume_input *in, struct volume *v, const json_t *source)
+static struct err *volume_plan_host(const struct volume_input *in, struct volume *v,
+                                    const json_t *source)
 {
     static const struct host_roots none = {0};
     const struct host_roots *roots = in->roots ? in->roots : &none;
@@ -195,7 +196,8 @@ static void plan_group(const struct volume_input *in, struct volume *v)
     v->mode |= DIR_MODE_GROUP;
 }
 
-static struct err *plan_one(const struct volume_input *in, const json_t *item, struct volume *v)
+static struct err *volume_plan_one(const struct volume_input *in, const json_t *item,
+                                   struct volume *v)
 {
     const json_t *source = NULL;
     bool is_files = false;
@@ -211,7 +213,7 @@ static struct err *plan_one(const struct volume_input *in, const json_t *item, s
         return NULL;
     }
     if ((source = json_object_get(item, "hostPath")))
-        return plan_host(in, v, source);
+        return volume_plan_host(in, v, source);
     return err_new(ERR_INVALID, "its type is not supported: emptyDir, configMap, secret, "
                                 "downwardAPI, projected or hostPath");
 }
@@ -236,7 +238,7 @@ struct err *volume_plan(const struct volume_input *in, struct volumes *ret)
             return err_new(ERR_INVALID, "volume name '%s' is not one", name ? name : "");
         vec_add(&all.list, (struct volume){.name = mem_strdup(name),
                                            .path = mem_format("%s/%s", in->dir, name)});
-        e = plan_one(in, item, &all.list.at[all.list.n - 1]);
+        e = volume_plan_one(in, item, &all.list.at[all.list.n - 1]);
         if (e)
             return err_wrap(e, "volume %s", name);
     }
