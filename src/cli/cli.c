@@ -65,26 +65,26 @@ static const char *listing_of(const struct command *command)
     case TAKES_JOB:
     case TAKES_PLACES:
     case TAKES_JOBS_QUEUE:
-        return "mete ps -a   lists jobs";
+        return "mete ps -a   lists the jobs";
     case TAKES_NODES:
-        return "mete nodes   lists them";
+        return "mete nodes   lists the nodes";
     case TAKES_QUEUES:
-        return "mete queues   lists them";
+        return "mete queues   lists the queues";
     case TAKES_NOTHING:
     case TAKES_KINDS:
     case TAKES_COMMANDS:
     case TAKES_FILES:
         break;
     }
-    return "mete get KIND -A   lists what there is";
+    return "mete get KIND -A   lists the objects";
 }
 
 static const char *state_of(const struct command *command)
 {
     if (command && (command->takes == TAKES_JOB || command->takes == TAKES_JOBS ||
                     command->takes == TAKES_JOBS_QUEUE))
-        return "mete show JOB   tells how it is";
-    return "mete get KIND NAME -o yaml   shows what is there";
+        return "mete show JOB   shows its state";
+    return "mete get KIND NAME -o yaml   shows the object";
 }
 
 /* Causes that a message names more exactly than its error code; the first match counts. */
@@ -96,18 +96,18 @@ struct told_cause {
 
 static const struct told_cause told_causes[] = {
     {EXIT_DENIED, "read-only file system",
-     "findmnt -T PATH   tells its mount; or name another path"},
+     "findmnt -T PATH   shows the mount; or name another path"},
     {EXIT_DENIED, "permission denied",
      "sudo mete ...   or another path: the file is not this user's"},
-    {EXIT_DENIED, "operation not permitted", "sudo mete ...   the kernel lets root only"},
+    {EXIT_DENIED, "operation not permitted", "sudo mete ...   the kernel requires root"},
     {EXIT_CONFLICT, "file exists", "remove it, or name another path"},
     {EXIT_UNREACHABLE, "permission denied", "sudo mete ...   the socket is not this user's"},
     {EXIT_UNREACHABLE, "connection refused",
-     "sudo mete up   nothing listens there now; mete doctor looks for the cause"},
+     "sudo mete up   no server listens now; mete doctor looks for the cause"},
     {EXIT_UNREACHABLE, "certificate",
-     "a kubeconfig of this server: `mete up` writes DIR/kubeconfig anew when it makes "
+     "a kubeconfig of this server: `mete up` writes a new DIR/kubeconfig when it makes "
      "certificates"},
-    {EXIT_UNREACHABLE, "resolve host", "mend the server's name in the kubeconfig"},
+    {EXIT_UNREACHABLE, "resolve host", "correct the server's name in the kubeconfig"},
 };
 
 static const char *told_hint(int code, const char *message)
@@ -133,14 +133,14 @@ static char *default_hint(const struct cli *c, int code, const char *message)
         if (text_ends_with(message, "no such file or directory"))
             return NULL;
         return mem_strdup(text_starts_with(message, "there is no node ")
-                              ? "mete nodes   lists them"
+                              ? "mete nodes   lists the nodes"
                               : listing_of(c->in ? c->in->command : NULL));
     case EXIT_DENIED:
         return mem_strdup("sudo mete ...   or ask an administrator: docs/users.md");
     case EXIT_UNREACHABLE:
-        return mem_strdup("sudo mete up   or name where it runs: --data DIR, --kubeconfig FILE");
+        return mem_strdup("sudo mete up   or name the server: --data DIR, --kubeconfig FILE");
     case EXIT_TIMED_OUT:
-        return mem_strdup("the same again: what was asked may still have been done");
+        return mem_strdup("the same command again: the server may still have done the change");
     case EXIT_CONFLICT:
         return mem_strdup(state_of(c->in ? c->in->command : NULL));
     default:
@@ -156,7 +156,7 @@ int cli_complain(struct cli *c, const struct err *e)
     AUTO_FREE char *hint = NULL;
 
     if (!c->hint)
-        other = err_code(e) == ERR_NO_SPACE ? mem_strdup("df -h   tells which disk is full")
+        other = err_code(e) == ERR_NO_SPACE ? mem_strdup("df -h   shows which disk is full")
                                             : default_hint(c, code, message);
     if (c->hint || other)
         hint = text_escape(str_of(c->hint ? c->hint : other), TEXT_ESCAPE_LINE);

@@ -158,7 +158,7 @@ def test_hold_release_and_move():
         r = wait_reason(m, "a", "HeldByYou")
         equal((r["class"], r["position"]), ("held", 1))
         r = m.mete("hold", "first")
-        check(r.code == 5 and "does not wait" in r.err, r)
+        check(r.code == 5 and "is not waiting" in r.err, r)
         jobs.end("default", "first")
         wait(lambda: jobs.placed("default") == ["b"], "the next one starts")
         m.stop()
@@ -177,7 +177,7 @@ def test_hold_release_and_move():
         check(r.code == 0 and "is moved to queue default" in r.err, r)
         m.wait_phase("moved", "Succeeded")
         r = m.mete("move", "a", "stopped")
-        check(r.code == 5 and "does not wait" in r.err, r)
+        check(r.code == 5 and "is not waiting" in r.err, r)
 
 
 def test_free_tells_what_could_start():

@@ -96,7 +96,7 @@ static struct err *attach_run(struct cli *c)
     cli_say(c, "attached to job %s: %s", job_of(pod).id,
             o.can_detach  ? "Ctrl-P Ctrl-Q detaches, Ctrl-C goes to the job"
             : o.has_stdin ? "standard input goes to the job"
-                          : "it takes no input, Ctrl-C leaves it running");
+                          : "the job takes no input, Ctrl-C detaches");
     return remote_session_run(c, s, &o, &c->exit_code);
 }
 

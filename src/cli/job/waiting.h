@@ -5,7 +5,7 @@
 #include "cli/session.h"
 
 struct waiting_change {
-    const char *verb;       /* for the message: "held", "released", "moved" */
+    const char *verb;       /* for the message: "is on hold", "is moved" */
     const char *rest;       /* " to queue x"; NULL: none */
     const json_t *metadata; /* the merge patch */
 };
