@@ -1,7 +1,7 @@
 /*
- * fuzz_api_http.c - HTTP requests: a head, then its body as chunks
+ * fuzz_api_http.c - fuzzes the head of a request, then its body as chunks
  *
- * An accepted request stays within its bounds, however its bytes are cut.
+ * Parsed values stay within their limits, whatever the pieces of the input.
  */
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* fuzz_api_route.c - "METHOD PATH?QUERY": arbitrary paths, queries, routes and continue tokens */
+/* fuzz_api_route.c - fuzzes "METHOD PATH?QUERY": path, query, route and continue token */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,8 +1,4 @@
-/*
- * fuzz_api_users.c - users files
- *
- * A users file is taken whole or refused with a reason.
- */
+/* fuzz_api_users.c - fuzzes users.yaml: the parser accepts the file, or says why not */
 
 #include <assert.h>
 #include <stdint.h>

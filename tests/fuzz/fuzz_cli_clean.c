@@ -1,7 +1,7 @@
 /*
- * fuzz_cli_clean.c - text cleaned for a terminal
+ * fuzz_cli_clean.c - fuzzes the cleaning of text for terminals
  *
- * Clean text has no control sequences, is UTF-8, and stays the same if cleaned again.
+ * The result has no control sequences and is UTF-8. Cleaning it again changes nothing.
  */
 
 #include <assert.h>

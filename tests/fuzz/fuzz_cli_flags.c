@@ -1,7 +1,7 @@
 /*
- * fuzz_cli_flags.c - command lines, a word a line
+ * fuzz_cli_flags.c - fuzzes command lines, a word a line
  *
- * A command line parses or is refused with a reason; times and gpus are within their limits.
+ * A command line parses, or the parser says why not. Parsed times and gpus are within their limits.
  */
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /*
- * fuzz_crilog.c - container logs
+ * fuzz_crilog.c - fuzzes CRI logs
  *
- * Lines lie within the bytes and cover them all; a tail begins where a line begins.
+ * Lines cover the input without gaps; a tail begins at the start of a line.
  */
 
 #include <assert.h>

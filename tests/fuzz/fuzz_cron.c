@@ -1,7 +1,7 @@
 /*
- * fuzz_cron.c - cron schedules and index sets
+ * fuzz_cron.c - fuzzes cron schedules and index sets
  *
- * The times of a schedule grow; a set reads back as written.
+ * The times of a schedule increase; formatted text parses to the same value.
  */
 
 #include <assert.h>

@@ -1,8 +1,4 @@
-/*
- * fuzz_frames.c - frames of a node's stream
- *
- * A frame is cut from the front of the bytes, and written back the same.
- */
+/* fuzz_frames.c - fuzzes frames: a parsed frame formats to its input */
 
 #include <assert.h>
 #include <stdint.h>

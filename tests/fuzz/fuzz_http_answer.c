@@ -1,8 +1,4 @@
-/*
- * fuzz_http_answer.c - HTTP responses
- *
- * A response gives the same status and body, or the same refusal, however its bytes are cut.
- */
+/* fuzz_http_answer.c - fuzzes answers of a server: the same result, whatever the pieces */
 
 #include <assert.h>
 #include <stdint.h>
@@ -20,7 +16,7 @@ static enum err_code answer_code(const struct err *e)
     return e ? err_code(e) : 0;
 }
 
-/* False: it was refused. */
+/* Reads `in` in pieces of `step` bytes. False: refused. */
 static bool read_in_steps(struct str in, size_t step, struct http_answer *a, struct buf *body)
 {
     for (size_t at = 0; at < in.size; at += step) {

@@ -1,8 +1,5 @@
-/*
- * fuzz_image_manifest.c - the JSON documents of images
- *
- * Documents are read without a fault; an accepted one passes its own checks.
- */
+/* fuzz_image_manifest.c - fuzzes all JSON documents of images: accepted documents pass their own
+ * checks */
 
 #include <stddef.h>
 #include <stdint.h>

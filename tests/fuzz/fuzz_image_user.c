@@ -1,7 +1,7 @@
 /*
- * fuzz_image_user.c - an image's user: "USER\nPASSWD\0GROUP"
+ * fuzz_image_user.c - fuzzes the USER of an image, as "USER\nPASSWD\0GROUP"
  *
- * A user that is found is in range, and found again by the number alone.
+ * A found uid is in range, and a lookup by its number finds the same user.
  */
 
 #include <assert.h>

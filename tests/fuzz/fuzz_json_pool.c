@@ -1,8 +1,8 @@
 /*
- * fuzz_json_pool.c - the pooled JSON parser, against json_parse
+ * fuzz_json_pool.c - fuzzes the pool's reader against json_parse
  *
- * Both give the same tree or the same refusal, the first time and later; a peek finds the tree's
- * member.
+ * Both give the same tree or the same error, however often the pool has read the text. A peek finds
+ * what the tree has.
  */
 
 #include <assert.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_peeks(struct str text, const json_t *tree)
 {
-    json_t *mutable = (json_t *)(uintptr_t)tree; /* for jansson's iterator */
+    json_t *mutable = (json_t *)(uintptr_t)tree; /* jansson's iterator takes a mutable tree */
     const char *key;
     json_t *value;
 
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct json_pool *p = json_pool_new();
 
     check_text(p, text);
-    for (int i = 0; i < 3; i++) { /* as a part that several texts have */
+    for (int i = 0; i < 3; i++) { /* as a part of several texts */
         AUTO(buf_done) struct buf b = {.cap = size + 64};
 
         buf_printf(&b, "{\"n\":%d,\"part\":", i);

@@ -1,8 +1,8 @@
 /*
- * fuzz_kind_decode.c - objects of every kind
+ * fuzz_kind_decode.c - fuzzes objects: the first byte picks the kind, the rest is JSON
  *
- * The first byte picks the kind, the rest is JSON. A decoded object decodes again unchanged;
- * defaults, validation, table and text never fault.
+ * A decoded object decodes again unchanged. Defaults, validation, table and text work on any
+ * object.
  */
 
 #include <assert.h>
@@ -30,7 +30,7 @@ static void use(const struct kind *k, json_t *object)
     AUTO(err_freep) struct err *e = NULL;
 
     assert(!again && json_equal(before, object));
-    show(k, object); /* rows are made of what was stored by older rules too */
+    show(k, object); /* objects stored under older rules get rows, too */
     e = kind_default(k, object, &c);
     assert(!e);
     e = kind_validate(k, object);

@@ -1,8 +1,4 @@
-/*
- * fuzz_kubeconfig.c - kubeconfig files
- *
- * A kubeconfig is refused with a reason, or names a server that can be asked.
- */
+/* fuzz_kubeconfig.c - fuzzes kubeconfig files: an error, or a server to connect to */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
- * fuzz_mig.c - names of MIG profiles
+ * fuzz_mig.c - fuzzes names of MIG profiles
  *
- * A name reads back as the same profile, also as a resource's name.
+ * A parsed name formats and parses to the same profile, also as the name of a resource.
  */
 
 #include <assert.h>

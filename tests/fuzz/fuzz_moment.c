@@ -1,8 +1,4 @@
-/*
- * fuzz_moment.c - points in time as users write them
- *
- * A moment is refused, or is a time since 1970, in UTC and in a zone far from it.
- */
+/* fuzz_moment.c - fuzzes moments: an error, or a time since 1970, in UTC and in a distant zone */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
- * fuzz_num.c - integers and durations
+ * fuzz_num.c - fuzzes numbers
  *
- * Integers match snprintf's text; a duration is the sum of its halves.
+ * A parsed integer prints to its text; a duration is the sum of its halves.
  */
 
 #include <assert.h>

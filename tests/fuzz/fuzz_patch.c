@@ -1,8 +1,8 @@
 /*
- * fuzz_patch.c - patches: two lines of JSON, an object and a patch
+ * fuzz_patch.c - fuzzes patches: two lines of JSON, an object and a patch; the first byte picks the
+ * kind
  *
- * The first byte picks the kind. A patch changes neither input; its result decodes or is refused
- * without a fault.
+ * Patching changes neither input, and its result decodes or is refused.
  */
 
 #include <assert.h>

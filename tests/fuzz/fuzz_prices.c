@@ -1,8 +1,4 @@
-/*
- * fuzz_prices.c - price tables
- *
- * A table is refused with its line, or its prices are never negative.
- */
+/* fuzz_prices.c - fuzzes price tables: an error with a line, or prices of at least 0 */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,8 +1,5 @@
-/*
- * fuzz_protobuf.c - protobuf bodies
- *
- * A decoded body is an object of a known kind, whose JSON text parses.
- */
+/* fuzz_protobuf.c - fuzzes protobuf_decode: its objects have a known kind, and their JSON text
+ * parses */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,8 +1,4 @@
-/*
- * fuzz_quantity.c - quantities
- *
- * A quantity's text parses to the same amount, and is its own canonical text.
- */
+/* fuzz_quantity.c - fuzzes quantities: formatted text is canonical and parses to the same amount */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,8 +1,5 @@
-/*
- * fuzz_record.c - recordings
- *
- * A recording is refused, or its lines read back the same, fold and play.
- */
+/* fuzz_record.c - fuzzes recordings: an error, or lines that read back the same; folded and
+ * replayed */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,8 +1,4 @@
-/*
- * fuzz_refusal.c - a server's refusals
- *
- * A refusal is recognized, or the text is left alone.
- */
+/* fuzz_refusal.c - fuzzes the reader of a server's refusals */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,8 +1,4 @@
-/*
- * fuzz_selector.c - label and field selectors
- *
- * Selectors parse, match and name their keys without a fault.
- */
+/* fuzz_selector.c - fuzzes label and field selectors: parsing, matching, naming of keys */
 
 #include <stddef.h>
 #include <stdint.h>

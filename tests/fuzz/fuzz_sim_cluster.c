@@ -1,8 +1,4 @@
-/*
- * fuzz_sim_cluster.c - cluster files of the simulator
- *
- * A file is refused, or the engine takes its nodes.
- */
+/* fuzz_sim_cluster.c - fuzzes cluster files: an error, or nodes that the engine accepts */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
- * fuzz_sim_traces.c - traces in every format
+ * fuzz_sim_traces.c - fuzzes traces of all formats; the first byte picks the reader
  *
- * The first byte chooses the reader. A trace is refused, or its numbers are within their bounds.
+ * A reader returns an error, or numbers within their limits.
  */
 
 #include <assert.h>

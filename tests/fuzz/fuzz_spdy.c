@@ -1,7 +1,9 @@
 /*
- * fuzz_spdy.c - the door of port-forward: bytes of a client, cut anywhere, into the server's SPDY
- * session, which answers, resets and ends streams meanwhile. What it sends must be whole frames.
+ * fuzz_spdy.c - fuzzes the server's SPDY session with a client's bytes, in any pieces
+ *
+ * The server answers, resets and ends streams meanwhile. Its output must be whole frames.
  */
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,7 +16,7 @@ struct door {
     size_t n_streams;
 };
 
-/* Whatever came, what we answer is SPDY: each send is a whole frame. */
+/* The session's output is SPDY: each send is a whole frame. */
 static void on_send(void *arg, struct str bytes)
 {
     const unsigned char *at = (const unsigned char *)bytes.at;

@@ -1,8 +1,4 @@
-/*
- * fuzz_stamp.c - timestamps
- *
- * A timestamp's text parses to the same time.
- */
+/* fuzz_stamp.c - fuzzes RFC 3339 times: formatted text parses to the same time */
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
- * fuzz_value_table.c - tables of learned values
+ * fuzz_value_table.c - fuzzes tables of learned values
  *
- * A table is refused, or the engine takes it and it reads back as written.
+ * The engine accepts a parsed table; formatted text parses to the same table.
  */
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /*
- * fuzz_websocket.c - the WebSocket server of exec and attach
+ * fuzz_websocket.c - fuzzes the server's WebSocket with a client's bytes, in any pieces; then the
+ * records of a node
  *
- * A client's bytes, cut anywhere, go to the server; then the same bytes as records, as a node would
- * send them. The server's answer must be well-formed.
+ * The server's answers must be well-formed.
  */
 
 #include <stdint.h>
@@ -31,7 +31,7 @@ static void on_client_send(void *arg, struct str bytes)
     (void)bytes;
 }
 
-/* Whatever came, what we answer is WebSocket. */
+/* The server's answers are WebSocket frames. */
 static void on_server_send(void *arg, struct str bytes)
 {
     struct pair *p = arg;

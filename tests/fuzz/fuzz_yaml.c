@@ -1,9 +1,4 @@
-/*
- * fuzz_yaml.c - YAML documents
- *
- * A parsed document is written as text that parses to the same trees; so are its keys and texts
- * alone.
- */
+/* fuzz_yaml.c - fuzzes YAML: formatted text parses to the same trees, keys and texts */
 
 #include <assert.h>
 #include <stdint.h>
@@ -22,7 +17,7 @@ static void check_tree(const json_t *tree)
     assert(!e && json_array_size(again) == 1 && json_equal(json_array_get(again, 0), tree));
 }
 
-/* Without its NULs, the input is a text as a Secret or a log may hold. */
+/* The input without NUL bytes is a text that a Secret or a log may contain. */
 static void check_text(const uint8_t *data, size_t size)
 {
     AUTO(json_freep) json_t *object = json_object();

@@ -1,8 +1,8 @@
 /*
- * api_server_main.c - the API server alone, for trying clients against it: api_server DIR PORT
+ * api_server_main.c - the API server alone, for tests with clients: api_server DIR PORT
  *
- * Makes DIR/pki, DIR/kubeconfig and DIR/mete.sock, serves until SIGTERM. Nothing schedules or runs
- * pods.
+ * Makes DIR/pki, DIR/kubeconfig and DIR/mete.sock, and serves until SIGTERM. It neither schedules
+ * nor runs pods.
  */
 
 #include <arpa/inet.h>

@@ -1,3 +1,5 @@
+/* api_world.c - requests to the API over faked exchanges */
+
 #include "api_world.h"
 
 #include "access/users.h"

@@ -4,21 +4,21 @@
 #include "api/core.h"
 #include "world.h"
 
-/* Who asks. {0} is root on the unix socket. */
+/* The caller of a request. {0}: root on the unix socket. */
 struct asker {
     uint32_t uid;
     const char *token;     /* NULL: none */
-    const char *cert_user; /* not the unix socket, but this certificate */
+    const char *cert_user; /* this certificate instead of the unix socket */
     const char *cert_group;
 };
 
-/* One request and all that came back. */
+/* A request and its answer. */
 struct asked {
     struct exchange x;
     struct channel channel;
     struct http_header headers[10];
     struct buf path;
-    struct buf body; /* of the reply, or the pieces of the stream so far */
+    struct buf body; /* body of the reply, or pieces of the stream so far */
     json_t *warnings;
     char *content_type;
     int status; /* 0: no answer yet */
@@ -27,9 +27,9 @@ struct asked {
     bool is_cut;
     bool is_upgraded;
     bool is_paused;
-    char *protocol; /* of the upgrade, and: */
+    char *protocol; /* protocol of the upgrade */
     struct buf upgrade_headers;
-    size_t backlog; /* what the test lets the logic see */
+    size_t backlog; /* backlog that the logic sees */
 };
 
 struct api_world {
@@ -39,7 +39,7 @@ struct api_world {
 
 /* `users` is the text of a users.yaml; NULL: none. */
 void api_world_init(struct api_world *a, const char *users);
-/* With a key for service accounts' tokens, as pki_make makes it. */
+/* The same with a key of pki_make for service accounts' tokens. */
 void api_world_init_signing(struct api_world *a, const char *users, const char *key_file);
 void api_world_done(struct api_world *a);
 
@@ -49,29 +49,29 @@ struct question {
     const char *body;   /* JSON with ' for "; NULL: none */
     const char *content_type;
     const char *accept;
-    const char *websocket; /* subprotocols that the client offers; NULL: it opens no WebSocket */
-    const char *spdy;      /* the same of SPDY; NULL: it does not ask for that */
+    const char *websocket; /* the client's subprotocols; NULL: no WebSocket */
+    const char *spdy;      /* the client's SPDY protocols; NULL: no SPDY */
     struct asker who;
     size_t backlog;
 };
 
-/* Runs the loop afterwards, so that what is only waiting for the disk is answered. Free with
+/* Sends a request, then runs the loop, so that durable writes are answered. Free the result with
  * asked_free. */
 struct asked *api_ask(struct api_world *a, struct question q);
-void asked_free(struct asked *k); /* an exchange that is not over is closed, as by its client */
+void asked_free(struct asked *k); /* closes an open exchange, like a client */
 static inline void asked_freep(struct asked **k)
 {
     asked_free(*k);
 }
 
-/* The client goes away. */
+/* The client closes its connection. */
 void asked_close(struct asked *k);
 
-/* The reply as JSON; asserts that it is. New reference. */
+/* The reply as JSON; asserts that it parses. New reference. */
 json_t *asked_json(const struct asked *k);
 
-/* Line `i` of a stream as JSON; NULL where there are not so many. New reference. */
+/* Line `i` of a stream as JSON; NULL: too few lines. New reference. */
 json_t *asked_event(const struct asked *k, size_t i);
 
-/* Asks, asserts the status, gives the JSON. */
+/* Sends a request, asserts the status, returns the JSON. */
 json_t *api_expect(struct api_world *a, int status, struct question q);

@@ -1,3 +1,5 @@
+/* test_api_accounts.c - tokens of service accounts, and their rights */
+
 #include <stdlib.h>
 
 #include "access/account_token.h"
@@ -119,7 +121,7 @@ static void a_token_is_its_account_and_nothing_more(void **state)
                                        .who = {.token = token, .uid = UINT32_MAX}});
     assert_string_equal(json_text_at(who, "status", "userInfo", "username", NULL),
                         "system:serviceaccount:default:ci");
-    assert_int_equal(ask_as(&f, token, PODS), 200); /* users.yaml gives it the role view */
+    assert_int_equal(ask_as(&f, token, PODS), 200); /* users.yaml gives the account the role view */
     assert_int_equal(ask_as(&f, token, "/api/v1/namespaces/default/secrets"), 403);
     assert_int_equal(ask_as(&f, token, "/api/v1/namespaces/kube-system/pods"), 403);
     sim_loop_advance(f.a.w.loop, 3601 * NS_PER_SEC);
@@ -150,7 +152,7 @@ static void a_token_dies_with_what_it_is_bound_to(void **state)
         api_expect(&f.a, 200, (struct question){.method = "DELETE", .target = ACCOUNTS "/ci"}));
     json_decref(post(&f, 201, ACCOUNTS,
                      "{'apiVersion':'v1','kind':'ServiceAccount','metadata':{'name':'ci'}}"));
-    assert_int_equal(ask_as(&f, free_token, PODS), 401); /* another account of that name */
+    assert_int_equal(ask_as(&f, free_token, PODS), 401); /* another account with the same name */
     end(&f);
 }
 
@@ -166,7 +168,7 @@ static void a_token_that_was_touched_is_nobodys(void **state)
                      "{'apiVersion':'v1','kind':'ServiceAccount','metadata':{'name':'ci'}}"));
     token = get_token(&f, "{}");
     size = strlen(token);
-    for (size_t i = 0; i < size - 1; i++) { /* the last letter has bits that say nothing */
+    for (size_t i = 0; i < size - 1; i++) { /* some bits of the last letter have no meaning */
         char was = token[i];
 
         token[i] = was == 'A' ? 'B' : 'A';

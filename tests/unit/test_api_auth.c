@@ -1,4 +1,5 @@
-/* test_api_auth.c - who asks, by token, uid or certificate */
+/* test_api_auth.c - identities by token, uid and certificate */
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -101,7 +102,7 @@ static void knows_who_asks(void **state)
     expect(a, &by_token, (struct expected){0});
     header.value = "Basic token-ann";
     expect(a, &by_token, (struct expected){0});
-    /* A wrong token is not made good by the socket. */
+    /* The socket does not make up for a wrong token. */
     by_token.peer.is_unix = true;
     expect(a, &by_token, (struct expected){0});
 
@@ -117,7 +118,7 @@ static void knows_who_asks(void **state)
     by_cert.peer = (struct api_peer){.cert_user = "boss", .cert_groups = none};
     expect(a, &by_cert,
            (struct expected){.user = "boss", .is_admin = true, .host_uid = -1, .n_grants = 1});
-    by_cert.peer.cert_user = "system:node:n1"; /* the name alone is no node */
+    by_cert.peer.cert_user = "system:node:n1"; /* the name alone does not make a node */
     expect(a, &by_cert, (struct expected){.user = "system:node:n1", .host_uid = -1});
     by_cert.peer.cert_user = NULL;
     expect(a, &by_cert, (struct expected){0});
@@ -127,7 +128,7 @@ static void knows_who_asks(void **state)
 
 struct directory {
     unsigned n_asked;
-    const char *name; /* NULL: nobody has one */
+    const char *name; /* NULL: no user name exists */
 };
 
 static bool look_up(void *arg, uint32_t uid, char *ret, size_t ret_size)
@@ -140,7 +141,7 @@ static bool look_up(void *arg, uint32_t uid, char *ret, size_t ret_size)
     return d->name != NULL;
 }
 
-/* Each question could wait for a directory service. */
+/* A lookup may have to wait for a directory service. */
 static void asks_for_the_name_of_a_uid_once_a_minute(void **state)
 {
     struct directory d = {.name = "ann"};
@@ -156,7 +157,7 @@ static void asks_for_the_name_of_a_uid_once_a_minute(void **state)
     for (int i = 0; i < 3; i++)
         expect(a, &r, (struct expected){.user = "ann", .host_uid = 1000, .n_grants = 1});
     assert_int_equal(d.n_asked, 1);
-    r.peer.uid = 1000 + 256; /* another's place is not its name */
+    r.peer.uid = 1000 + 256; /* another uid in the same slot gets no name from it */
     d.name = NULL;
     for (int i = 0; i < 3; i++)
         expect(a, &r, (struct expected){.user = "uid:1256", .host_uid = 1256, .n_grants = 1});
@@ -177,7 +178,7 @@ static void write_users(const char *path, const char *name)
 
 static void takes_each_change_of_the_users_file(void **state)
 {
-    static const char *const names[] = {"ann", "bob", "eve"}; /* of one size */
+    static const char *const names[] = {"ann", "bob", "eve"}; /* equal sizes */
     AUTO_FREE char *path = mem_format("/tmp/test_api_auth.%d.yaml", (int)getpid());
     struct api_request r = {.peer = {.is_unix = true, .uid = 7}};
     struct auth_options o = {.users_file = path};

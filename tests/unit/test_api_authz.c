@@ -1,3 +1,5 @@
+/* test_api_authz.c - the rights of roles and nodes */
+
 #include "access/authz.h"
 #include "api/routes.h"
 #include "api_world.h"
@@ -33,8 +35,8 @@ static bool may(const struct identity *who, const char *verb, const char *resour
     return !e;
 }
 
-/* A letter for each who may: (v)iewer and (e)ditor of namespace a, (r)eader of all. The admin may
- * everything. */
+/* A letter for each user with the right: (v)iewer and (e)ditor of namespace a, (r)eader of all
+ * namespaces. The admin has all rights. */
 static void roles_hold_what_they_say(void **state)
 {
     static const struct {
@@ -248,8 +250,7 @@ static void a_node_touches_its_own_only(void **state)
     api_world_done(&a);
 }
 
-/* Every row that needs a right names its verb, and every role's answer to it is one of the tables'.
- */
+/* Each route that needs a right names its verb, and the tables have each role's answer. */
 static void every_route_is_open_or_asks_for_a_right(void **state)
 {
     (void)state;
@@ -267,7 +268,7 @@ static void every_route_is_open_or_asks_for_a_right(void **state)
     }
 }
 
-/* Whoever has no role gets 403 on every route of a resource, whatever the method; nobody at all
+/* A user without roles gets 403 on each route of a resource, with any method; an unknown caller
  * gets 401. */
 static void no_route_forgets_to_ask(void **state)
 {

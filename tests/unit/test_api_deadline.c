@@ -1,5 +1,5 @@
-/* test_api_deadline.c - the query parameter `timeout`, and the answer that comes where the
- * handler's does not */
+/* test_api_deadline.c - the query parameter `timeout`, and the answer at its end */
+
 #include "api/deadline.h"
 #include "api_world.h"
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 #include "sim_loop.h"
 #include "test.h"
 
-/* What the outer exchange, and the handler of the inner one, are told. */
+/* The events of the outer exchange and of the inner one's handler. */
 struct told {
     struct exchange x;
     int status;
@@ -73,7 +73,7 @@ static void a_late_answer_is_504(void **state)
     assert_int_equal(t.status, 0);
     sim_loop_advance(loop, NS_PER_SEC);
     assert_int_equal(t.status, 504);
-    assert_int_equal(t.n_closed, 1); /* the handler lets go */
+    assert_int_equal(t.n_closed, 1); /* the handler was closed */
     sim_loop_free(loop);
 }
 
@@ -90,7 +90,7 @@ static void an_answer_in_time_is_the_only_one(void **state)
     sim_loop_advance(loop, 2 * NS_PER_SEC);
     assert_int_equal(t.status, 200);
     assert_int_equal(t.n_closed, 0);
-    x = begin(&t, loop); /* a stream goes on as long as it needs */
+    x = begin(&t, loop); /* a stream has no deadline */
     x->ops->begin(x, &reply);
     sim_loop_advance(loop, 2 * NS_PER_SEC);
     t.x.on_drain(t.x.arg);
@@ -130,7 +130,7 @@ static void the_parameter_is_read_on_every_route(void **state)
         {"/api/v1/pods?timeout=-5s", 400},
         {"/api/v1/pods?timeout=5", 400},
         {"/apis?timeout=soon", 400},
-        {"/api/v1/pods?watch=true&timeout=5", 200}, /* goes on by its nature, as in Kubernetes */
+        {"/api/v1/pods?watch=true&timeout=5", 200}, /* long-running, as in Kubernetes */
     };
     struct api_world a;
 

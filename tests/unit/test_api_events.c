@@ -1,3 +1,5 @@
+/* test_api_events.c - Events in both API groups */
+
 #include "api_world.h"
 #include "base/mem.h"
 #include "test.h"

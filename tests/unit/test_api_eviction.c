@@ -1,3 +1,5 @@
+/* test_api_eviction.c - evictions, disruption budgets, access reviews, aggregated discovery */
+
 #include "api_world.h"
 #include "base/mem.h"
 #include "kinds/pod/pod_state.h"
@@ -99,8 +101,8 @@ static void what_is_no_loss_may_go(void **state)
              "{'apiVersion':'policy/v1','kind':'PodDisruptionBudget','metadata':{'name':'b'},"
              "'spec':{'minAvailable':1,'selector':{'matchExpressions':[{'key':'app','operator':"
              "'In','values':['web']}]}}}");
-    json_decref(evict(&a, 201, "w1"));    /* not ready, and the one that must be there is */
-    json_decref(evict(&a, 201, "w1"));    /* on its way already */
+    json_decref(evict(&a, 201, "w1"));    /* not ready, and the one required pod is ready */
+    json_decref(evict(&a, 201, "w1"));    /* is being deleted already */
     json_decref(evict(&a, 201, "other")); /* two were ready, one must stay */
     json_decref(evict(&a, 429, "w0"));
     api_world_done(&a);
@@ -145,7 +147,7 @@ static void a_pod_that_is_requeued_leaves_its_record(void **state)
     waits = requeue(&a, 409, "w1");
     assert_string_equal(json_text(waits, "message"), "pod w1 cannot be requeued: it waits already");
     json_decref(api_expect(&a, 200, (struct question){.method = "DELETE", .target = PODS "/w0"}));
-    assert_null(store_get(a.w.store, record)); /* who deletes it means it */
+    assert_null(store_get(a.w.store, record)); /* a deletion is not an eviction */
     api_world_done(&a);
 }
 

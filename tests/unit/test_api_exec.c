@@ -1,4 +1,6 @@
-/* pods/exec and pods/attach over faked connections: the test is the client and the node. */
+/* test_api_exec.c - pods/exec and pods/attach over faked connections: the test is the client and
+ * the node */
+
 #include "api_world.h"
 #include "base/mem.h"
 #include "client/frames.h"
@@ -11,8 +13,8 @@
 struct exec_world {
     struct api_world a;
     struct asked *link; /* the node's connection */
-    size_t read;        /* bytes of it that the node has read */
-    struct asked *k;    /* the client's */
+    size_t read;        /* bytes of the connection that the node has read */
+    struct asked *k;    /* the client's connection */
     struct websocket *socket;
     size_t heard_to;  /* bytes of the server's that the client has read */
     struct buf heard; /* "CHANNEL:BYTES|" of each message */
@@ -69,7 +71,7 @@ static void exec_world_done(struct exec_world *w)
     api_world_done(&w->a);
 }
 
-/* The next frame that the node was sent; asserts its type. */
+/* Returns the next frame to the node; asserts its type. */
 static struct frame next_frame(struct exec_world *w, enum frame_type type)
 {
     struct frame f = {0};
@@ -104,7 +106,7 @@ static void node_says(struct exec_world *w, enum record_channel channel, const c
     node_sends(w, FRAME_DATA, (struct str){b.at, b.size});
 }
 
-/* What the server has sent to the client since. */
+/* The server's bytes to the client since the last call. */
 static const char *client_hears(struct exec_world *w)
 {
     buf_clear(&w->heard);

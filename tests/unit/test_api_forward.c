@@ -1,5 +1,10 @@
-/* test_api_forward.c - pods/portforward in its three forms and exec over SPDY, over faked
- * connections: the test is the client and the node */
+/*
+ * test_api_forward.c - pods/portforward in its three forms, and exec over SPDY, over faked
+ * connections
+ *
+ * The test is the client and the node.
+ */
+
 #include <stdio.h>
 
 #include "api_world.h"
@@ -17,13 +22,13 @@
 struct forward_world {
     struct api_world a;
     struct asked *link; /* the node's connection */
-    size_t read;        /* bytes of it that the node has read */
-    struct asked *k;    /* the client's */
+    size_t read;        /* bytes of the connection that the node has read */
+    struct asked *k;    /* the client's connection */
     struct websocket *socket;
     struct spdy *spdy;
     bool is_tunnel;
     size_t heard_to;  /* bytes of the server's that the client has read */
-    struct buf heard; /* what the client was told, in words */
+    struct buf heard; /* the client's callbacks, in words */
     char *said;
 };
 
@@ -165,7 +170,7 @@ static bool has_frame(const struct forward_world *w)
     return w->link->body.size > w->read;
 }
 
-/* Asserts what the node is asked; gives its stream. */
+/* Asserts the request to the node; returns its stream. */
 static uint32_t is_asked(struct forward_world *w, const char *want)
 {
     struct frame f = next_frame(w, FRAME_OPEN);
@@ -209,7 +214,7 @@ static void node_says(struct forward_world *w, uint32_t stream, enum record_chan
 
 /* ---- the client ---- */
 
-/* All that the server has sent to the client since. */
+/* The client's callbacks since the last call. */
 static const char *client_hears(struct forward_world *w)
 {
     struct str bytes = {w->k->body.at + w->heard_to, w->k->body.size - w->heard_to};
@@ -325,12 +330,12 @@ static void pairs_of_streams_are_connections(void **state)
         gets_record(&w, RECORD_STDIN_END, "");
         node_says(&w, stream, RECORD_STDOUT, "answer");
         node_says(&w, stream, RECORD_STDOUT_END, "");
-        /* kubectl before 1.23 waits for the end of both before it ends its own. */
+        /* kubectl before 1.23 ends its half only after both streams have ended. */
         assert_string_equal(client_hears(&w), "3:answer|end 3|end 1|");
         node_sends(&w, stream, FRAME_END, STR("{\"code\":200}"));
         assert_string_equal(client_hears(&w), "");
         (void)next_frame(&w, FRAME_CREDIT);
-        /* Of an old client: the data stream follows its error stream. */
+        /* From an old client: the data stream follows its error stream. */
         (void)client_opens(&w, "error", "80", NULL);
         (void)client_opens(&w, "data", "80", NULL);
         stream = is_asked(&w, ASK);
@@ -339,7 +344,7 @@ static void pairs_of_streams_are_connections(void **state)
         assert_non_null(
             strstr(client_hears(&w), "end 7|5:error forwarding port 80 to pod p, uid "));
         assert_true(text_ends_with(w.said, ": no|end 5|"));
-        /* The client resets one. */
+        /* The client resets a stream. */
         (void)client_opens(&w, "error", "80", "2");
         (void)client_opens(&w, "data", "80", "2");
         (void)is_asked(&w, ASK);
@@ -348,7 +353,7 @@ static void pairs_of_streams_are_connections(void **state)
         assert_string_equal(client_hears(&w), "reply 9|end 9|");
         assert_false(w.k->is_over);
         spdy_go_away(w.spdy);
-        assert_false(w.k->is_over); /* its error stream is not ended by the client */
+        assert_false(w.k->is_over); /* the client has not ended its error stream */
         spdy_end(w.spdy, 9);
         spdy_end(w.spdy, 5);
         spdy_end(w.spdy, 7);
@@ -522,7 +527,7 @@ static void exec_is_a_stream_for_each_channel(void **state)
     (void)client_opens(&w, "error", NULL, NULL);
     (void)client_opens(&w, "stdin", NULL, NULL);
     (void)client_opens(&w, "stdout", NULL, NULL);
-    (void)client_opens(&w, "stderr", NULL, NULL); /* not with a terminal */
+    (void)client_opens(&w, "stderr", NULL, NULL); /* not allowed with a terminal */
     spdy_send(w.spdy, 3, STR("early"));
     assert_false(has_frame(&w));
     (void)client_opens(&w, "resize", NULL, NULL);

@@ -1,4 +1,5 @@
-/* The server over real sockets and the real loop: what arrives on the wire, and what comes back. */
+/* test_api_http.c - the HTTP server over real sockets and the real loop */
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -23,7 +24,7 @@ struct world {
     char *dir;
     char *path;
     int listen_fd;
-    struct exchange *waiting; /* what /later and /stream answer */
+    struct exchange *waiting; /* the exchange that /later and /stream answer */
     struct channel *channel;
     size_t n_requests;
     size_t n_closed;
@@ -38,7 +39,7 @@ struct peer {
     struct buf in;
     struct buf out;
     bool is_over;            /* the server closed */
-    bool is_writing_stopped; /* the server did not want more */
+    bool is_writing_stopped; /* the server stopped reading */
 };
 
 static void on_deadline(void *arg)
@@ -271,7 +272,7 @@ static void wait_over(struct peer *p)
         turn(p->w);
 }
 
-/* Until the reply holds `text` `n` times. */
+/* Runs the loop until the reply contains `text` `n` times. */
 static void wait_text(struct peer *p, const char *text, size_t n)
 {
     for (;;) {
@@ -292,7 +293,7 @@ static void hostile_requests_get_a_clear_status(void **state)
 #define POST "POST / HTTP/1.1\r\nHost: x\r\n"
     static const struct {
         const char *text;
-        size_t size; /* 0: of the text */
+        size_t size; /* 0: size of the text */
         int status;
         const char *says;
     } cases[] = {
@@ -485,7 +486,7 @@ static void a_slow_reader_shows_in_the_backlog_and_can_be_cut(void **state)
     x->ops->cut(x);
     loop_io_want(p->io, true, false);
     wait_over(p);
-    assert_int_equal(w->n_closed, 0); /* who cuts is not told */
+    assert_int_equal(w->n_closed, 0); /* a cut calls no on_close */
     assert_false(text_ends_with(p->in.at, "0\r\n\r\n"));
 }
 
@@ -518,8 +519,8 @@ static void an_upgraded_connection_carries_bytes_both_ways(void **state)
     assert_int_equal(w->n_closed, 0);
 }
 
-/* 40 clients with nearly 3 MiB each, none complete: more than all bodies may hold. Some are turned
- * away, none waits. */
+/* 40 clients send nearly 3 MiB each, incomplete: more than the limit of all bodies. The server
+ * refuses some clients at once. */
 static void all_bodies_together_are_capped(void **state)
 {
     enum {

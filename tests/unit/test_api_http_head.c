@@ -1,3 +1,5 @@
+/* test_api_http_head.c - heads of requests, valid and hostile, and chunked bodies */
+
 #include "base/mem.h"
 #include "http/http_head.h"
 #include "test.h"
@@ -122,7 +124,7 @@ static void refuses_too_many_headers(void **state)
     assert_string_equal(err_message(e), "more than 64 headers");
 }
 
-/* Feeds `text` in portions of `step` bytes. */
+/* Feeds `text` in pieces of `step` bytes. */
 static struct err *read_chunks(const char *text, size_t step, struct buf *body,
                                struct http_chunks *c)
 {

@@ -1,4 +1,5 @@
-/* Logs over the nodes' streams: the test is the node. */
+/* test_api_log.c - pods/log over a node's stream: the test is the node */
+
 #include "api_world.h"
 #include "base/mem.h"
 #include "client/frames.h"
@@ -7,7 +8,7 @@
 struct log_world {
     struct api_world a;
     struct asked *link; /* the node's connection */
-    size_t read;        /* bytes of what the server sent that the node has read */
+    size_t read;        /* bytes of the server that the node has read */
 };
 
 static void log_world_init(struct log_world *l)
@@ -29,7 +30,7 @@ static struct asked *connect_node(struct log_world *l)
     return l->link;
 }
 
-/* The next frame from the server; asserts its type. */
+/* Returns the next frame from the server; asserts its type. */
 static struct frame next_frame(struct log_world *l, enum frame_type type)
 {
     struct frame f = {0};
@@ -48,7 +49,7 @@ static void node_sends(struct log_world *l, uint32_t stream, enum frame_type typ
     AUTO(buf_done) struct buf b = {0};
 
     frame_format(&b, stream, type, str_of(text));
-    for (size_t i = 0; i < b.size; i += 5) /* in pieces, as a network does */
+    for (size_t i = 0; i < b.size; i += 5) /* in pieces, like a network */
         l->link->channel.on_data(l->link->channel.arg,
                                  (struct str){b.at + i, b.size - i < 5 ? b.size - i : 5});
 }
@@ -125,7 +126,7 @@ static void a_slow_reader_stops_its_own_stream_only(void **state)
     assert_memory_equal(f.payload.at, "\0\0\0\3", 4);
     asked_close(slow);
     assert_int_equal(next_frame(&l, FRAME_CANCEL).stream, slow_id);
-    node_sends(&l, slow_id, FRAME_DATA, "late"); /* it does not know yet */
+    node_sends(&l, slow_id, FRAME_DATA, "late"); /* the node does not know yet */
     node_sends(&l, quick_id, FRAME_END, "{\"code\":200}");
     assert_true(quick->is_over);
     asked_close(link);
@@ -151,7 +152,7 @@ static void a_node_that_leaves_ends_its_streams(void **state)
     assert_int_equal(waiting->status, 503);
     status = asked_json(waiting);
     assert_string_equal(json_text(status, "message"), "the node's connection ended");
-    assert_true(reading->is_cut); /* so that nobody takes it for the whole log */
+    assert_true(reading->is_cut); /* so that the client does not take it for the whole log */
     api_world_done(&l.a);
 }
 
@@ -175,7 +176,7 @@ static void a_node_that_breaks_the_rules_is_disconnected(void **state)
         k->backlog = API_BACKLOG_MAX; /* no credit comes back */
         frame_format(&b, id, cases[i].type,
                      (struct str){filler, cases[i].size ? cases[i].size : FRAME_PAYLOAD_MAX});
-        for (int n = 0; n < 5 && !link->is_over; n++) { /* five are more than the credit */
+        for (int n = 0; n < 5 && !link->is_over; n++) { /* five frames exceed the credit */
             for (size_t at = 0; at < b.size && !link->is_over; at += 16384)
                 link->channel.on_data(
                     link->channel.arg,

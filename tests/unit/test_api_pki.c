@@ -1,3 +1,5 @@
+/* test_api_pki.c - the installation's keys and certificates */
+
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -98,7 +100,7 @@ static void makes_only_what_is_missing(void **state)
     assert_null(pki_make(dir, NULL));
     assert_true(is_same(dir, "ca.crt", &ca) && is_same(dir, "server.crt", &server) &&
                 is_same(dir, "admin.crt", &admin));
-    /* Another name: only the server's is made anew. */
+    /* Another name: only the server's certificate is made again. */
     assert_null(pki_make(dir, "10.0.0.7"));
     assert_true(is_same(dir, "ca.crt", &ca) && is_same(dir, "admin.crt", &admin));
     assert_false(is_same(dir, "server.crt", &server));
@@ -119,7 +121,7 @@ static bool key_begins(const char *dir, const char *name, const char *text)
     return str_starts_with((struct str){key.at, key.size}, str_of(text));
 }
 
-/* fabric8 reads the algorithm from the first line; without one of these words it takes RSA. */
+/* fabric8 reads the algorithm from the first line; without one of these words it assumes RSA. */
 static void keys_are_in_forms_that_java_reads(void **state)
 {
     AUTO(buf_done) struct buf ca = {0};
@@ -137,7 +139,7 @@ static void keys_are_in_forms_that_java_reads(void **state)
     assert_true(key_begins(dir, "admin.key", "-----BEGIN RSA PRIVATE KEY-----\n"));
     assert_true(key_begins(dir, "server.key", "-----BEGIN EC PRIVATE KEY-----\n"));
     read_text(dir, "ca.crt", &ca);
-    /* A pair of an older build: EC, as the server's is. */
+    /* A pair of an older build: EC, like the server's. */
     old = read_cert(dir, "server");
     key = mem_format("%s/admin.key", dir);
     cert = mem_format("%s/admin.crt", dir);
@@ -148,7 +150,7 @@ static void keys_are_in_forms_that_java_reads(void **state)
     assert_null(pki_make(dir, NULL));
     assert_true(key_begins(dir, "admin.key", "-----BEGIN RSA PRIVATE KEY-----\n"));
     assert_true(is_same(dir, "ca.crt", &ca));
-    authority = read_cert(dir, "ca"); /* what it signed before stays valid */
+    authority = read_cert(dir, "ca"); /* certificates signed before stay valid */
     assert_int_equal(X509_verify(old, X509_get0_pubkey(authority)), 1);
     X509_free(old);
     X509_free(authority);

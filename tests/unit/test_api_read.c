@@ -1,3 +1,5 @@
+/* test_api_read.c - gets and lists: forms, selectors, pages, versions */
+
 #include "api/token.h"
 #include "api_world.h"
 #include "base/mem.h"
@@ -13,7 +15,7 @@ static void add_map(struct api_world *a, const char *ns, const char *name, const
     world_must(world_create(&a->w, (struct target){.kind = "configmaps", .ns = ns}, text, NULL));
 }
 
-/* "a,b,c": the names in a list. */
+/* Returns the names in a list: "a,b,c". */
 static char *names_of(const json_t *list)
 {
     AUTO(buf_done) struct buf b = {0};
@@ -234,8 +236,7 @@ static void gives_tables_and_metadata_where_asked(void **state)
     api_world_done(&a);
 }
 
-/* A list of many megabytes comes in pieces that wait for the client; nothing is lost between them.
- */
+/* A list of many megabytes is sent in pieces that wait for the client, without loss. */
 static void a_large_list_waits_for_its_reader(void **state)
 {
     AUTO_FREE char *filler = mem_alloc(60001);

@@ -1,3 +1,5 @@
+/* test_api_routes.c - routes, queries and discovery */
+
 #include "api/routes.h"
 #include "api_world.h"
 #include "base/mem.h"
@@ -121,8 +123,7 @@ static void refuses_bad_queries(void **state)
     arena_free(arena);
 }
 
-/* What discovery says is there is there: no path and verb of it is answered 404 or 405 for want of
- * a route. */
+/* All paths and verbs that discovery lists have a route. */
 static void discovery_tells_the_truth(void **state)
 {
     static const char *const verbs[][2] = {
@@ -180,7 +181,7 @@ static void answers_what_kubectl_asks_first(void **state)
 {
     static const struct {
         const char *target;
-        const char *kind; /* NULL: not looked at */
+        const char *kind; /* NULL: not checked */
     } cases[] = {
         {"/api", "APIVersions"},
         {"/apis", "APIGroupList"},

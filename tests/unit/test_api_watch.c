@@ -1,3 +1,5 @@
+/* test_api_watch.c - watches: events, selectors, resumption, slow clients */
+
 #include "api_world.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -26,7 +28,7 @@ static void remove_map(struct api_world *a, const char *name)
         &a->w, (struct target){.kind = "configmaps", .ns = "default", .name = name}, NULL, NULL));
 }
 
-/* "ADDED a,DELETED b": what a watch was told. */
+/* Returns the events of a watch: "ADDED a,DELETED b". */
 static char *told(const struct asked *k)
 {
     AUTO(buf_done) struct buf b = {0};
@@ -74,13 +76,13 @@ static void begins_with_what_is_there(void **state)
     api_world_done(&a);
 }
 
-/* As Ruby's kubeclient, and with it fluentd, opens them. */
+/* Ruby's kubeclient, and so fluentd, opens watches this way. */
 static void old_paths_of_watches_are_served(void **state)
 {
     static const struct {
         const char *target;
         int status;
-        const char *told; /* names in the stream */
+        const char *told; /* names of the events */
     } cases[] = {
         {"/api/v1/watch/configmaps", 200, "\"name\":\"b\""},
         {"/api/v1/watch/namespaces/default/configmaps?watch=false", 200, "\"name\":\"b\""},
@@ -214,7 +216,7 @@ static void ends_at_its_time_with_a_bookmark(void **state)
     (void)state;
     api_world_init(&a, NULL);
     k = watch(&a, "&allowWatchBookmarks=true&timeoutSeconds=30&labelSelector=app%3Dnone");
-    add_map(&a, "a", "x"); /* not selected, but its revision is told */
+    add_map(&a, "a", "x"); /* not selected, but its revision is sent */
     now = mem_format("%ld", (long)store_revision(a.w.store));
     sim_loop_advance(a.w.loop, 29 * NS_PER_SEC);
     assert_false(k->is_over);
@@ -309,7 +311,7 @@ static void a_watcher_that_was_too_slow_is_told_so(void **state)
     add_map(&a, "a", "x");
     add_map(&a, "b", "x");
     sim_loop_run(a.w.loop);
-    store_compact(a.w.store, store_revision(a.w.store)); /* it holds nothing up */
+    store_compact(a.w.store, store_revision(a.w.store)); /* the watch does not block it */
     sim_loop_run(a.w.loop);
     slow->backlog = 0;
     slow->x.on_drain(slow->x.arg);
@@ -335,7 +337,7 @@ static void many_objects_at_the_beginning_wait_for_the_reader(void **state)
     }
     k = api_ask(&a, (struct question){.target = "/api/v1/configmaps?watch=true",
                                       .backlog = API_BACKLOG_MAX + 1});
-    add_map(&a, "late", "x"); /* while the beginning is still written: told after it */
+    add_map(&a, "late", "x"); /* while initial objects are being sent: comes after them */
     while (n < 100 && k->body.size > 0) {
         size_t before = k->body.size;
 

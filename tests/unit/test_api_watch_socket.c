@@ -1,4 +1,5 @@
 /* test_api_watch_socket.c - a watch over a WebSocket: the test is the client */
+
 #include "api_world.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -13,7 +14,7 @@ struct client {
     struct asked *k;
     struct websocket *socket;
     size_t heard_to;
-    json_t *events; /* array: what has come */
+    json_t *events; /* array of received events */
 };
 
 static void on_send(void *arg, struct str bytes)
@@ -70,7 +71,7 @@ static void open_watch(struct client *c, const char *target, const char *protoco
         fail_msg("status %d: %s", c->k->status, c->k->body.at);
 }
 
-/* The number of events that have come. */
+/* Returns the number of received events. */
 static size_t hear(struct client *c)
 {
     struct str all = {c->k->body.at, c->k->body.size};
@@ -139,7 +140,7 @@ static void the_client_may_speak_and_leave(void **state)
     assert_int_equal(hear(&c), 1);
     websocket_close(c.socket, 1000);
     assert_true(c.k->is_over);
-    add_map(&c, "b"); /* nobody is told */
+    add_map(&c, "b"); /* no watch is left */
     client_done(&c);
 }
 
@@ -182,7 +183,7 @@ static void a_slow_client_waits_and_misses_nothing(void **state)
     add_map(&c, "b");
     add_map(&c, "c");
     (void)hear(&c);
-    websocket_ping(c.socket); /* a client that sends and does not read is not read either */
+    websocket_ping(c.socket); /* the server stops reading from a client that does not read */
     assert_true(c.k->is_paused);
     c.k->backlog = 0;
     c.k->channel.on_drain(c.k->channel.arg);

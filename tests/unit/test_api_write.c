@@ -1,3 +1,5 @@
+/* test_api_write.c - create, update, patch and delete */
+
 #include "api_world.h"
 #include "base/mem.h"
 #include "mem_storage.h"
@@ -40,7 +42,7 @@ static void a_full_disk_refuses_writes_and_lets_reads_go_on(void **state)
             api_ask(&a, (struct question){.method = "POST", .target = PODS, .body = pod});
 
         assert_true(k->status == 0 ||
-                    k->status == 507); /* waits for the disk, or is refused: never acknowledged */
+                    k->status == 507); /* waits for durability, or is refused: never acknowledged */
     }
     list = api_expect(&a, 200, (struct question){.target = PODS});
     assert_int_equal(json_array_size(json_object_get(list, "items")), 0);
@@ -69,7 +71,7 @@ struct refusal {
     const char *body;
     const char *type;
     int status;
-    const char *message; /* its beginning */
+    const char *message; /* start of the message */
 };
 
 static void refuses_clearly(void **state)

@@ -1,4 +1,4 @@
-/* test_arena.c - arenas, and vectors */
+/* test_arena.c - arenas and growing arrays */
 
 #include "base/arena.h"
 #include "base/vec.h"

@@ -1,6 +1,7 @@
 /*
- * test_client.c - the HTTP client on the Linux loop, against a small server on a unix socket in the
- * same loop
+ * test_client.c - the real client on the real loop
+ *
+ * The server is a few lines on a unix socket, in the same loop.
  */
 
 #include <errno.h>
@@ -42,7 +43,7 @@ struct world {
     struct client *client;
     struct loop_timer *deadline;
     struct loop_timer *turn;
-    struct buf heard; /* pieces, then how it ended */
+    struct buf heard; /* pieces, then the end */
     unsigned n_done;
     struct client_call *call;
     struct stream *stream;
@@ -63,7 +64,7 @@ static void say(const struct server *s, const char *at, size_t size)
 {
     ssize_t n = send(s->conn, at, size, MSG_NOSIGNAL);
 
-    assert_true(n == (ssize_t)size || errno == EPIPE); /* a client that was freed */
+    assert_true(n == (ssize_t)size || errno == EPIPE); /* the client may be freed */
 }
 
 static void on_conn(void *arg, int fd, bool readable, bool writable)
@@ -293,7 +294,7 @@ static void the_client_may_be_freed_by_the_callback(void **state)
     client_send(w->client, &r, on_done, w, NULL);
     run(w);
     assert_int_equal(w->n_done, 1);
-    /* One more turn: what was left of the client goes. */
+    /* One more turn frees the rest of the client. */
     loop_timer_set(w->turn, 0);
     run(w);
 }

@@ -1,4 +1,4 @@
-/* test_err.c - error codes, messages and details */
+/* test_err.c - errors: messages, codes, details */
 
 #include <errno.h>
 

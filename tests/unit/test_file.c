@@ -1,4 +1,4 @@
-/* test_file.c - reading of files, atomic replacement, random UUIDs */
+/* test_file.c - files, notes and directories */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void replaces_a_file_whole(void **state)
     assert_null(file_write("f", 0644, (struct str){0}));
     assert_null(file_read("f", 0, &empty));
     assert_string_equal(empty.at, "");
-    assert_int_equal(count_names("."), 1); /* nothing left beside it */
+    assert_int_equal(count_names("."), 1); /* no temporary file is left */
 }
 
 static void says_why_it_cannot_read(void **state)
@@ -130,7 +130,7 @@ static void makes_missing_parents_whatever_the_umask(void **state)
     assert_int_equal(mode_of("a"), 0711);
     assert_int_equal(mode_of("a/b/c"), 0711);
     assert_null(dir_make("a/b", 0700));
-    assert_int_equal(mode_of("a/b"), 0711); /* it was there */
+    assert_int_equal(mode_of("a/b"), 0711); /* existed before: keeps its mode */
     assert_null(file_write("f", 0600, STR("")));
     e = dir_make("f/x", 0700);
     assert_string_equal(err_message(e), "create directory f: it is there and is no directory");
@@ -176,7 +176,7 @@ static void removes_a_tree_but_not_where_its_links_lead(void **state)
     assert_false(file_exists("l"));
 }
 
-/* Deeper than a path can say and than there are descriptors. */
+/* A tree deeper than the limits of paths and of descriptors. */
 static void removes_what_is_very_deep(void **state)
 {
     AUTO(fd_closep) int at = -1;

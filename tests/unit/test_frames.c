@@ -1,4 +1,4 @@
-/* test_frames.c - the frames of a node's stream */
+/* test_frames.c - formatting and parsing of frames */
 
 #include "client/frames.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-/* test_gpu.c - short names of gpu models, and words for gpu health */
+/* test_gpu.c - short names of products, and words for health */
 
 #include <string.h>
 

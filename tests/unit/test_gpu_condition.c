@@ -1,4 +1,5 @@
-/* test_gpu_condition.c - what is learnt of each gpu over time */
+/* test_gpu_condition.c - the health of gpus from samples and XIDs */
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void samples_that_fail_count_while_they_fail(void **state)
 
     (void)state;
     gpu_condition_failed(c, false, "nvml: uuid: Unknown Error (999)");
-    assert_int_equal(judge(c, &healthy).health, GPU_HEALTHY); /* one is no condition */
+    assert_int_equal(judge(c, &healthy).health, GPU_HEALTHY); /* one failure does not count */
     gpu_condition_failed(c, false, "nvml: uuid: Unknown Error (999)");
     assert_int_equal(judge(c, &healthy).health, GPU_UNHEALTHY);
     assert_string_equal(judge(c, &healthy).health_reason, "nvml: uuid: Unknown Error (999)");
@@ -57,7 +58,7 @@ static void an_xid_outlives_samples_and_belongs_to_its_gpu(void **state)
     struct gpu_condition *c = NULL;
 
     (void)state;
-    gpu_conditions_add_xid(all, "GPU-b", 48); /* before any list has shown it */
+    gpu_conditions_add_xid(all, "GPU-b", 48); /* before the gpu was listed */
     gpu_conditions_add_xid(all, "GPU-b", 13);
     c = gpu_condition_of(all, "GPU-b");
     gpu_condition_sampled(c, &good, 1);
@@ -99,7 +100,7 @@ static void what_has_no_name_or_no_place_is_not_kept(void **state)
         assert_non_null(gpu_condition_of(all, uuid));
     }
     assert_null(gpu_condition_of(all, "GPU-more"));
-    gpu_conditions_add_xid(all, "GPU-more", 79); /* told all the same */
+    gpu_conditions_add_xid(all, "GPU-more", 79); /* reported nevertheless */
     assert_true(gpu_conditions_next_xid(all, &x));
     assert_string_equal(x.uuid, "GPU-more");
 }

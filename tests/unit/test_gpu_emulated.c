@@ -1,4 +1,4 @@
-/* test_gpu_emulated.c - emulated machines and their profiles */
+/* test_gpu_emulated.c - profiles of emulated machines */
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void says_what_is_wrong_with_a_profile(void **state)
 {
     static const struct {
         const char *spec;
-        const char *yaml; /* NULL: the spec is the name of a profile */
+        const char *yaml; /* NULL: the spec is "NxMODEL" */
         const char *message;
     } cases[] = {
         {"eight", NULL,

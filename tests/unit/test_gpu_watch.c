@@ -1,7 +1,9 @@
 /*
- * test_gpu_watch.c - the watch over real helper processes and the emulated driver: this program is
- * its own helper
+ * test_gpu_watch.c - the watch over real helper processes and the emulated driver
+ *
+ * This program is also the helper.
  */
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@
 struct fixture {
     struct loop *loop;
     struct gpu_watch *watch;
-    struct gpusim_machine *machine; /* the map that the helpers see */
+    struct gpusim_machine *machine; /* the helpers' machine */
     char dir[64];
     char path[128];
     bool (*is_done)(const struct fixture *);
@@ -62,7 +64,7 @@ static void poll_again(void *arg)
     loop_timer_set(p->timer, INT64_C(10000000));
 }
 
-/* Runs the loop until `is_done`, which changes and every 10 ms look at. */
+/* Runs the loop until `is_done`, checked at changes and every 10 ms. */
 static void until(struct fixture *f, bool (*is_done)(const struct fixture *))
 {
     struct poll p = {.f = f};
@@ -112,7 +114,7 @@ static int tear_down(void **state)
 
     gpu_watch_free(f->watch);
     f->watch = NULL;
-    until(f, has_no_children); /* the loop reaps the helpers: their input has ended */
+    until(f, has_no_children); /* the loop reaps the helpers, whose input has ended */
     loop_linux_free(f->loop);
     (void)munmap(f->machine, sizeof(*f->machine));
     assert_null(dir_remove(f->dir));
@@ -183,7 +185,7 @@ static bool first_is_lost(const struct fixture *f)
     return gpu_watch_list(f->watch, &n)[0].health == GPU_LOST;
 }
 
-/* The event helper subscribes on its own time: the report is repeated until it is heard. */
+/* The event helper subscribes at an unknown time: repeat the report until it arrives. */
 static bool hears_xid_48(const struct fixture *f)
 {
     struct gpusim_gpu *g = &f->machine->gpus[2];
@@ -243,7 +245,7 @@ enum {
 static int64_t heard[BURST];
 static size_t n_heard;
 
-/* XIDs 1000, 1001 ... of the fourth gpu, which are no reason to take it out of service. */
+/* XIDs 1000, 1001 ... of the fourth gpu, which leave the gpu in service. */
 static bool hears_the_burst(const struct fixture *f)
 {
     struct gpu_xid x = {0};
@@ -291,7 +293,7 @@ static void no_xid_of_a_burst_is_lost_also_of_a_gpu_that_is(void **state)
     watch(f, getenv("METE_TEST_NVML"), 0);
     until(f, is_ready);
     until(f, hears_any);
-    g->is_lost = 1; /* as with XID 79: the driver does not even tell its UUID any more */
+    g->is_lost = 1; /* as with XID 79: the driver no longer gives the gpu's UUID */
     for (uint64_t i = 0; i < BURST; i++)
         add_xid(g, 1000 + i);
     until(f, hears_the_burst);
@@ -303,7 +305,7 @@ static void no_xid_of_a_burst_is_lost_also_of_a_gpu_that_is(void **state)
     assert_int_equal(gpu_watch_sample(f->watch, g->uuid)->xid_last, 1000 + BURST - 1);
 }
 
-/* The helpers are killed: their successors list the gpus anew. */
+/* Kills the helpers: their successors list the gpus again. */
 static void end_helpers(void)
 {
     char path[64];

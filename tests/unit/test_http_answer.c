@@ -1,4 +1,4 @@
-/* test_http_answer.c - HTTP responses, whole, byte by byte, and malformed */
+/* test_http_answer.c - answers of servers, whole and byte by byte, and malformed ones */
 
 #include "base/mem.h"
 #include "client/http_answer.h"

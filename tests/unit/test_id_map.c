@@ -1,8 +1,4 @@
-/*
- * test_id_map.c - random changes of an id map, against a list
- *
- * PROP_SEED=N replays a seed.
- */
+/* test_id_map.c - a map against a list; PROP_SEED=N replays a seed */
 
 #include "../prop.h"
 #include "base/id_map.h"

@@ -1,4 +1,4 @@
-/* test_informer.c - lists and watches of an informer, cut and broken in places */
+/* test_informer.c - an informer over a client whose answers the test gives */
 
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -7,7 +7,7 @@
 #include "sim_loop.h"
 #include "test.h"
 
-/* A client whose answers the test gives: one call at a time is open. */
+/* A client whose answers the test gives, with at most one open call. */
 struct fake {
     struct client client;
     char *path;
@@ -19,7 +19,7 @@ struct fake {
     struct client_call call;
 };
 
-static struct fake *only_fake; /* the ops get a call, not its client */
+static struct fake *only_fake; /* the ops get only the call */
 
 static void fake_cancel(struct client_call *call)
 {
@@ -55,7 +55,7 @@ static struct client_call *fake_start(void *self, const struct client_request *r
     return &f->call;
 }
 
-/* What the user of the informer heard: "+a", "-a", "=" for synced. */
+/* The informer's callbacks: "+a", "-a", "=" for synced. */
 struct world {
     struct fake fake;
     struct loop *loop;

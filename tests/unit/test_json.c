@@ -1,4 +1,4 @@
-/* test_json.c - JSON: reading, writing, and access to members */
+/* test_json.c - the limits of parsing, the readers, the formats */
 
 #include "base/json.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* test_json_pool.c - the parser that shares equal parts of JSON texts, against json_parse */
+/* test_json_pool.c - the pool's reader against json_parse, and the sharing of parts */
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ static void assert_text(const json_t *j, const char *want)
     assert_string_equal(text, want);
 }
 
-/* A tree or an error: as json_parse has it. */
+/* Asserts the same tree or error as json_parse. */
 static void assert_reads_as_json_parse(struct json_pool *p, struct str text)
 {
     AUTO(json_freep) json_t *want = NULL;
@@ -45,7 +45,7 @@ static void assert_reads_as_json_parse(struct json_pool *p, struct str text)
         assert_true(json_equal(found, want));
 }
 
-/* By itself and as a part of others, which have it in common. */
+/* Reads the text alone, and as a shared part of other texts. */
 static void assert_reads_alike(struct json_pool *p, struct str text)
 {
     assert_reads_as_json_parse(p, text);
@@ -132,7 +132,7 @@ static void lends_a_part_that_it_has_met_twice(void **state)
     assert_ptr_equal(json_at(b, "spec", NULL), json_at(c, "spec", NULL));
     assert_true(json_pool_hits(p) > 0);
     assert_string_equal(json_text_at(c, "metadata", "name", NULL), "c");
-    json_pool_free(p); /* what was lent stays */
+    json_pool_free(p); /* shared trees stay valid */
     assert_text(json_at(c, "spec", NULL), SPEC);
 }
 
@@ -170,7 +170,7 @@ static void keeps_nothing_of_one_text_however_often_it_is_read(void **state)
     json_pool_free(p);
 }
 
-/* In a child: it is to die. */
+/* In a child process, which has to die. */
 static void ends_the_process_where_a_shared_part_was_changed(void **state)
 {
     pid_t pid = fork();

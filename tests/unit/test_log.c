@@ -1,4 +1,4 @@
-/* test_log.c - log lines as text and as JSON */
+/* test_log.c - formats of log lines */
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* test_loop.c - timers, descriptors and signals of the Linux loop */
+/* test_loop.c - timers, descriptors and signals of the real loop */
 
 #include <signal.h>
 #include <unistd.h>
@@ -125,7 +125,7 @@ static void a_descriptor_is_watched_for_what_is_wanted(void **state)
     loop_io_want(writer.io, false, true);
     assert_null(loop_linux_run(reader.loop));
     assert_int_equal(reader.byte, 'x');
-    assert_null(reader.io); /* freed in its own callback */
+    assert_null(reader.io); /* the callback freed it */
     assert_null(loop_linux_run(reader.loop));
     assert_int_equal(writer.calls, 1);
     loop_io_free(writer.io);

@@ -1,4 +1,4 @@
-/* test_map.c - the hash map and its hash function */
+/* test_map.c - maps and their hash */
 
 #include <stdio.h>
 
@@ -12,10 +12,8 @@ struct entry {
 
 static void hashes_as_siphash_1_3(void **state)
 {
-    /*
-     * The 64-bit values, which map_hash folds: key 00..0f, input 00, 01, ...; from an independent
-     * implementation that agrees with CPython and with the first vector of Rust.
-     */
+    /* The 64-bit values that map_hash folds: key 00..0f, input 00, 01, ...; from an independent
+     * implementation that agrees with CPython and with Rust's first vector. */
     static const struct {
         size_t size;
         uint64_t hash;

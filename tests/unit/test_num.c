@@ -1,4 +1,4 @@
-/* test_num.c - integers, hexadecimal digits and durations, their error texts; the integer hash */
+/* test_num.c - integers, durations, sorting, scattering */
 
 #include "base/num.h"
 #include "test.h"
@@ -107,7 +107,8 @@ static void reads_hexadecimal_digits_of_either_case(void **state)
 
 static void refuses_what_is_not_all_hexadecimal_digits(void **state)
 {
-    /* Among them the neighbours of '0', '9', 'A', 'F', 'a' and 'f', and what is one bit off. */
+    /* Includes the neighbours of '0', '9', 'A', 'F', 'a' and 'f', and characters that differ by one
+     * bit. */
     static const char *const cases[] = {
         "",
         "0x1",

@@ -1,4 +1,4 @@
-/* test_proc.c - child processes: output, status, descriptors, signals */
+/* test_proc.c - real child processes: descriptors, identity, output, deadlines */
 
 #include <fcntl.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ static struct result run(struct proc_options options)
     assert_null(proc_start(r.loop, &options, keep_end, &r, &p));
     assert_true(proc_pid(p) > 0);
     assert_null(loop_linux_run(r.loop));
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* all children are reaped */
     loop_linux_free(r.loop);
     return r;
 }
@@ -70,7 +70,7 @@ static void collects_output_and_status(void **state)
 static void gives_only_the_named_descriptors(void **state)
 {
     int fds[2];
-    int extra = open("/dev/null", O_RDONLY); /* without CLOEXEC: a leak, were it not closed */
+    int extra = open("/dev/null", O_RDONLY); /* without CLOEXEC: would leak if it were not closed */
     char text[256] = "";
     struct result r;
 
@@ -82,7 +82,7 @@ static void gives_only_the_named_descriptors(void **state)
         .n_fds = 5});
     fd_close(fds[1]);
     assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
-    /* 3 is what ls opened itself */
+    /* ls itself opened 3 */
     assert_string_equal(text, "0 1 2 3 4 /dev/null\n");
     fd_close(fds[0]);
     fd_close(extra);
@@ -103,7 +103,7 @@ static void descriptors_may_change_places(void **state)
     assert_int_equal(pipe(a), 0);
     assert_int_equal(pipe(b), 0);
     assert_true(a[1] < 8 && b[1] < 8);
-    fds[a[1]] = b[1]; /* each becomes the other */
+    fds[a[1]] = b[1]; /* swaps two descriptors */
     fds[b[1]] = a[1];
     memcpy(options.fds, fds, sizeof(fds));
     {
@@ -162,7 +162,7 @@ static void kills_what_is_late(void **state)
 
     (void)state;
     assert_int_equal(pipe(fds), 0);
-    /* The grandchild holds the output open: the end of the child is what counts. */
+    /* The grandchild keeps the output open; the child's end decides. */
     r = run((struct proc_options){.argv = SH("echo begun; sleep 100 & sleep 100"),
                                   .fds = {-1, -1, -1, fds[1]},
                                   .n_fds = 4,
@@ -174,7 +174,7 @@ static void kills_what_is_late(void **state)
     assert_string_equal(text, "killed by SIGKILL");
     assert_string_equal(r.output, "begun\n");
     fd_close(fds[1]);
-    assert_int_equal(read(fds[0], &byte, 1), 0); /* the whole group is gone */
+    assert_int_equal(read(fds[0], &byte, 1), 0); /* the whole group has ended */
     fd_close(fds[0]);
     free(r.output);
 }
@@ -231,7 +231,7 @@ static void drops_all_that_root_has(void **state)
     free(r.output);
 }
 
-/* A checkout below /root must do as well as /usr/bin. */
+/* A program below /root must work like one in /usr/bin. */
 static void runs_a_file_where_the_new_user_may_not_enter(void **state)
 {
     char dir[] = "/tmp/mete-test-proc-XXXXXX";
@@ -258,7 +258,7 @@ static void runs_a_file_where_the_new_user_may_not_enter(void **state)
     assert_null(dir_remove(dir));
 }
 
-/* In the child: which program it is, by which name. */
+/* In the child: reports its program and its name. */
 static int say_self(const char *name)
 {
     char self[PATH_MAX] = {0};

@@ -1,4 +1,5 @@
-/* test_spdy.c - SPDY sessions: between our two sides, of kubectl, of a hostile client */
+/* test_spdy.c - SPDY sessions between our two sides, of kubectl, and of a hostile client */
+
 #include "base/mem.h"
 #include "base/num.h"
 #include "client/spdy.h"
@@ -6,9 +7,9 @@
 
 struct side {
     struct spdy *spdy;
-    struct buf sent;  /* for the other side */
-    struct buf heard; /* what was told, in words */
-    char *said;       /* of the last heard() */
+    struct buf sent;  /* for the peer */
+    struct buf heard; /* the callbacks, in words */
+    char *said;       /* text of the last heard() */
     struct buf data;
     bool is_refusing;
     bool is_deaf; /* gives no credit */
@@ -91,7 +92,7 @@ static void side_done(struct side *s)
     free(s->said);
 }
 
-/* In pieces of `size` bytes, as a network does. */
+/* Carries bytes in pieces of `size`, like a network. */
 static void carry(struct side *from, struct side *to, size_t size)
 {
     AUTO_FREE char *bytes = NULL;
@@ -102,7 +103,7 @@ static void carry(struct side *from, struct side *to, size_t size)
         assert_null(spdy_take(to->spdy, (struct str){bytes + at, n - at < size ? n - at : size}));
 }
 
-/* All that was told since. */
+/* The callbacks since the last call. */
 static const char *heard(struct side *s)
 {
     free(s->said);
@@ -167,7 +168,7 @@ static void carries_streams_both_ways(void **state)
     }
 }
 
-/* kubectl 1.32 port-forward, then a ping of its; and `kubectl exec -i`. */
+/* Bytes of kubectl 1.32: `port-forward` and a ping; `exec -i`. */
 static void reads_what_kubectl_sends(void **state)
 {
     static const char forward[] =
@@ -234,12 +235,12 @@ static void keeps_windows_once_they_are_named(void **state)
     side_init(&server, false);
     stream = spdy_open(client.spdy, &header, 1);
     carry(&client, &server, 1000);
-    /* A side that has said nothing of windows gets everything at once. */
+    /* A peer without windows gets all bytes at once. */
     spdy_send(server.spdy, stream, (struct str){much, 300000});
     assert_int_equal(spdy_backlog(server.spdy, stream), 0);
     carry(&server, &client, 4096);
     assert_int_equal(client.data.size, 300000);
-    carry(&client, &server, 4096); /* its WINDOW_UPDATEs */
+    carry(&client, &server, 4096); /* the client's WINDOW_UPDATEs */
     client.is_deaf = true;
     spdy_send(server.spdy, stream, (struct str){much, 300000});
     assert_in_range(spdy_backlog(server.spdy, stream), 300000 - SPDY_WINDOW, 300000 - 1);

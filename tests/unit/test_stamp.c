@@ -1,4 +1,4 @@
-/* test_stamp.c - timestamps, against libc's calendar, and ages */
+/* test_stamp.c - times against libc's calendar, RFC 3339, ages */
 
 #include <time.h>
 
@@ -25,7 +25,7 @@ static void formats_in_three_precisions(void **state)
     assert_string_equal(text, "1677-09-21T00:12:43.145224192Z");
 }
 
-/* Each day from 1678 to 2261 against libc's calendar, and back. */
+/* Compares each day from 1678 to 2261 with libc's calendar, both ways. */
 static void agrees_with_libc_on_every_day(void **state)
 {
     (void)state;

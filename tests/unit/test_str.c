@@ -1,4 +1,4 @@
-/* test_str.c - pieces of text, growing buffers, UTF-8 */
+/* test_str.c - pieces of text, UTF-8, buffers */
 
 #include "base/mem.h"
 #include "base/str.h"

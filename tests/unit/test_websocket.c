@@ -1,4 +1,4 @@
-/* test_websocket.c - WebSocket messages between client and server, and from a hostile peer */
+/* test_websocket.c - WebSocket messages between our two sides, and of a hostile peer */
 
 #include "client/records.h"
 #include "client/websocket.h"
@@ -6,7 +6,7 @@
 
 struct side {
     struct websocket *socket;
-    struct buf sent;  /* for the other side */
+    struct buf sent;  /* for the peer */
     struct buf heard; /* "CHANNEL:BYTES|" for each message */
     size_t n_messages;
 };
@@ -44,7 +44,7 @@ static void side_done(struct side *s)
     buf_done(&s->heard);
 }
 
-/* In pieces of `size` bytes, as a network does. */
+/* Carries bytes in pieces of `size`, like a network. */
 static struct err *carry(struct side *from, struct side *to, size_t size)
 {
     struct err *e = NULL;
@@ -143,13 +143,13 @@ static void refuses_what_breaks_the_protocol(void **state)
         size_t size;
     } cases[] = {
         {"\x82\x01x", 3},                                           /* not masked */
-        {"\x83\x80\0\0\0\0", 6},                                    /* an opcode that is none */
+        {"\x83\x80\0\0\0\0", 6},                                    /* an unknown opcode */
         {"\xc2\x80\0\0\0\0", 6},                                    /* a reserved bit */
         {"\x09\x80\0\0\0\0", 6},                                    /* a ping in pieces */
-        {"\x80\x80\0\0\0\0", 6},                                    /* goes on with nothing */
+        {"\x80\x80\0\0\0\0", 6},                                    /* continues no message */
         {"\x82\xff\x7f\xff\xff\xff\xff\xff\xff\xff\0\0\0\0xx", 16}, /* too large */
         {"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14},   /* a sign bit */
-        {"\x81\x82\0\0\0\0\xff\xff", 8},                            /* text that is no UTF-8 */
+        {"\x81\x82\0\0\0\0\xff\xff", 8},                            /* text that is not UTF-8 */
         {"GET / HTTP/1.1\r\n\r\n", 18},
     };
 

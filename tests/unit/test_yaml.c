@@ -1,4 +1,4 @@
-/* test_yaml.c - YAML, with scalars resolved as Kubernetes does */
+/* test_yaml.c - YAML documents into JSON, and back */
 
 #include "base/mem.h"
 #include "base/yaml.h"
