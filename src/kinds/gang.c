@@ -47,7 +47,7 @@ static const char *coscheduling_of(const json_t *labels)
 }
 
 /* Reads the pod's reference through one door. False: none. */
-static bool read_ref(const json_t *pod, enum gang_door door, struct gang_ref *ret)
+static bool gang_read_ref(const json_t *pod, enum gang_door door, struct gang_ref *ret)
 {
     const json_t *spec = json_object_get(pod, "spec");
     const json_t *metadata = json_object_get(pod, "metadata");
@@ -80,7 +80,7 @@ static bool read_ref(const json_t *pod, enum gang_door door, struct gang_ref *re
 bool gang_of(const json_t *pod, struct gang_ref *ret)
 {
     for (enum gang_door door = GANG_WORKLOAD; door < GANG_DOORS; door++)
-        if (read_ref(pod, door, ret))
+        if (gang_read_ref(pod, door, ret))
             return true;
     return false;
 }
@@ -99,7 +99,7 @@ void gang_validate_pod(const json_t *pod, struct causes *causes)
         struct gang_ref ref;
         AUTO(buf_done) struct buf detail = {0};
 
-        if (!read_ref(pod, door, &ref))
+        if (!gang_read_ref(pod, door, &ref))
             continue;
         if (!first) {
             first = words[door];
@@ -122,7 +122,7 @@ static const json_t *find_part(const json_t *object, const char *name)
 }
 
 /* Reads the spec of a native PodGroup, or a template in a Workload: both have the same members. */
-static void read_native(const json_t *spec, struct gang_rules *ret)
+static void gang_read_native(const json_t *spec, struct gang_rules *ret)
 {
     const json_t *priority = json_object_get(spec, "priority");
 
@@ -133,7 +133,7 @@ static void read_native(const json_t *spec, struct gang_rules *ret)
 }
 
 /* A Job's gang: its parallelism, or the completions that are left. */
-static void read_job(const json_t *job, struct gang_rules *ret)
+static void gang_read_job(const json_t *job, struct gang_rules *ret)
 {
     const json_t *spec = json_object_get(job, "spec");
     int64_t left = json_int(spec, "completions", INT64_MAX);
@@ -157,11 +157,11 @@ bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rul
         spec = find_part(object, ref->part);
         if (!spec)
             return false;
-        read_native(spec, ret);
+        gang_read_native(spec, ret);
         ret->n_together = topology_read(object, spec, ret->together);
         return true;
     case GANG_PODGROUP:
-        read_native(spec, ret);
+        gang_read_native(spec, ret);
         ret->n_together = topology_read(object, spec, ret->together);
         return true;
     case GANG_VOLCANO:
@@ -170,7 +170,7 @@ bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rul
         ret->min = json_int(spec, "minMember", 0);
         return true;
     case GANG_JOB:
-        read_job(object, ret);
+        gang_read_job(object, ret);
         return true;
     case GANG_COSCHEDULING:
     case GANG_DOORS:

@@ -141,7 +141,7 @@ struct gpu ledger_gpu_of(const json_t *gpu)
 }
 
 /* Model and memory of the node's gpu `uuid`; false: the node has no such gpu. */
-static bool find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret)
+static bool binding_find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret)
 {
     json_t *gpu;
     size_t i;
@@ -249,8 +249,8 @@ static struct err *not_given(const struct entry *entry, const struct device *d, 
     return err_new(ERR_CONFLICT, "gpu %s is held by pod %s", d->gpu, json_text(first, "pod"));
 }
 
-static struct err *take_device(struct binding *b, const struct ledger_pod *pod,
-                               const struct device *d, const struct gpu *gpu)
+static struct err *binding_take_device(struct binding *b, const struct ledger_pod *pod,
+                                       const struct device *d, const struct gpu *gpu)
 {
     AUTO_FREE char *placement = mem_format("%s/%s", b->p->ns, b->p->workload);
     AUTO_FREE char *pod_name = mem_format("%s/%s", b->p->ns, pod->name);
@@ -284,7 +284,7 @@ static bool is_taken_before(const struct ledger_pod *pod, size_t end, const stru
     return false;
 }
 
-static struct err *take_container(struct binding *b, const struct ledger_pod *pod, size_t c)
+static struct err *binding_take_container(struct binding *b, const struct ledger_pod *pod, size_t c)
 {
     const struct ledger_container *container = &pod->containers[c];
 
@@ -292,16 +292,16 @@ static struct err *take_container(struct binding *b, const struct ledger_pod *po
         const struct device *d = &container->devices[i];
         struct gpu gpu = {0};
 
-        if (!find_gpu(b->gpus, d->gpu, &gpu))
+        if (!binding_find_gpu(b->gpus, d->gpu, &gpu))
             return err_new(ERR_CONFLICT, "node \"%s\" has no gpu %s", pod->node, d->gpu);
         if (!is_taken_before(pod, c, d))
-            TRY(take_device(b, pod, d, &gpu));
+            TRY(binding_take_device(b, pod, d, &gpu));
     }
     return NULL;
 }
 
 /* Makes the transaction check that the node exists, and reads its gpus. */
-static struct err *check_node(struct binding *b, const struct ledger_pod *pod)
+static struct err *binding_check_node(struct binding *b, const struct ledger_pod *pod)
 {
     const struct store_object *o = store_get_applied(b->store, node_key(pod->node));
     AUTO(json_freep) json_t *node = NULL;
@@ -323,7 +323,7 @@ static struct err *check_node(struct binding *b, const struct ledger_pod *pod)
     return NULL;
 }
 
-static struct err *check_pod(const struct ledger_pod *pod, const json_t *tree)
+static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t *tree)
 {
     const struct device *shared = shared_device(tree, pod);
 
@@ -375,7 +375,7 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod, const jso
     (void)json_array_append_new(b->entries, entry); /* as above */
 }
 
-static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
+static struct err *binding_add_pod(struct binding *b, const struct ledger_pod *pod)
 {
     struct store_key key = pod_key(b->p->ns, pod->name);
     const struct store_object *o = store_get_applied(b->store, key);
@@ -386,10 +386,10 @@ static struct err *bind_pod(struct binding *b, const struct ledger_pod *pod)
     if (txn_has(&b->txn, key))
         return err_new(ERR_CONFLICT, "pod %s is named twice in the placement", pod->name);
     TRY(json_parse(o->bytes, &tree));
-    TRY(check_pod(pod, tree));
-    TRY(check_node(b, pod));
+    TRY(binding_check_pod(pod, tree));
+    TRY(binding_check_node(b, pod));
     for (size_t c = 0; c < pod->n_containers; c++)
-        TRY(take_container(b, pod, c));
+        TRY(binding_take_container(b, pod, c));
     pod_project(b, pod, tree);
     txn_put(&b->txn, key, tree, o->version);
     add_entry(b, pod, tree);
@@ -432,7 +432,7 @@ static struct err *bind_all(struct binding *b, store_done_fn done, void *arg)
     for (size_t i = 0; i < n; i++) {
         if (i % PODS_OF_PART == 0)
             begin_part(b, i / PODS_OF_PART);
-        TRY(bind_pod(b, &b->p->pods[i]));
+        TRY(binding_add_pod(b, &b->p->pods[i]));
         if (i + 1 == n || (i + 1) % PODS_OF_PART == 0)
             TRY(put_part(b));
     }

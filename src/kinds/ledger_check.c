@@ -40,7 +40,7 @@ static bool holder_has(const struct holder *h, const struct device *d)
     return false;
 }
 
-static bool add_device(void *arg, const char *container, const struct device *d)
+static bool holder_add_device(void *arg, const char *container, const struct device *d)
 {
     struct holder *h = arg;
 
@@ -68,13 +68,14 @@ static struct err *add_holder(struct holder **holders, const struct store_object
     h->uid = mem_strdup(uid);
     h->name = mem_format("%s/%s", o->key.ns, o->key.name);
     h->node = mem_strdup(pod_node(pod));
-    pod_each_device(pod, add_device, h);
+    pod_each_device(pod, holder_add_device, h);
     map_add(handle, *holders, h->uid, strlen(h->uid), h);
     return NULL;
 }
 
 /* Finds the gpu in the node's annotation. False: the node or the gpu is gone. */
-static bool find_gpu(const struct store *s, const char *node, const char *uuid, struct gpu *ret)
+static bool check_find_gpu(const struct store *s, const char *node, const char *uuid,
+                           struct gpu *ret)
 {
     const struct store_object *o =
         node ? store_get(
@@ -147,7 +148,7 @@ static struct err *check_entry(const struct store *s, struct holder *holders,
         TRY(check_holder(holders, uuid, node, holder));
         TRY(ledger_holder_device(holder, uuid, &d));
         if (d.kind != DEVICE_WHOLE && !is_known)
-            is_known = find_gpu(s, node, uuid, &gpu);
+            is_known = check_find_gpu(s, node, uuid, &gpu);
         if (d.kind == DEVICE_SLICE && !is_known)
             continue; /* the gpu is gone with its node: no geometry is known */
         e = device_load_add(&load, &d, is_known ? &gpu : NULL);

@@ -18,7 +18,7 @@ static int64_t change_cost(const struct store_change *c)
     return (int64_t)sizeof(*c) + (c->before ? object_size(c->before) : 0);
 }
 
-static void drop_first(struct history *h)
+static void history_drop_first(struct history *h)
 {
     struct store_change *c = place(h, h->first);
 
@@ -31,7 +31,7 @@ static void drop_first(struct history *h)
 void history_done(struct history *h)
 {
     while (h->first < h->end)
-        drop_first(h);
+        history_drop_first(h);
     free(h->ring);
     *h = (struct history){0};
 }
@@ -99,7 +99,7 @@ int64_t history_whole(const struct history *h, int64_t revision)
 void history_drop(struct history *h, int64_t revision)
 {
     while (h->first < h->end && place(h, h->first)->revision <= revision)
-        drop_first(h);
+        history_drop_first(h);
 }
 
 int64_t history_excess(const struct history *h, int64_t bytes)

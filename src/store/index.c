@@ -28,7 +28,7 @@ void index_done(struct index *x)
 
 /* The last leaf that begins at or below `key`, the only one that may hold it; the first leaf if
  * there is none. */
-static size_t find_leaf(const struct index *x, const struct store_key *key)
+static size_t index_find_leaf(const struct index *x, const struct store_key *key)
 {
     size_t low = 0;
     size_t high = x->n_leaves;
@@ -45,8 +45,8 @@ static size_t find_leaf(const struct index *x, const struct store_key *key)
 }
 
 /* The first place in `leaf` with a key not below `key`. `*ret_is_there`: the keys are equal. */
-static size_t find_place(const struct index_leaf *leaf, const struct store_key *key,
-                         bool *ret_is_there)
+static size_t leaf_find_place(const struct index_leaf *leaf, const struct store_key *key,
+                              bool *ret_is_there)
 {
     size_t low = 0;
     size_t high = leaf->n;
@@ -76,8 +76,8 @@ const struct store_object *index_find(const struct index *x, const struct store_
 
     if (x->n_leaves == 0)
         return NULL;
-    leaf = x->leaves[find_leaf(x, key)];
-    at = find_place(leaf, key, &is_there);
+    leaf = x->leaves[index_find_leaf(x, key)];
+    at = leaf_find_place(leaf, key, &is_there);
     return is_there ? leaf->at[at] : NULL;
 }
 
@@ -100,7 +100,7 @@ static void remove_leaf(struct index *x, size_t at)
 /* Makes room in the full leaf `*i` for an object at place `*at`, and moves both to the object's
  * new place. Past the end of the last leaf a new leaf begins, so that ascending puts fill their
  * leaves. */
-static void split_leaf(struct index *x, size_t *i, size_t *at)
+static void index_split_leaf(struct index *x, size_t *i, size_t *at)
 {
     struct index_leaf *leaf = x->leaves[*i];
     struct index_leaf *next = mem_alloc(sizeof(*next));
@@ -127,15 +127,15 @@ const struct store_object *index_put(struct index *x, const struct store_object 
     (void)store_object_ref(o);
     if (x->n_leaves == 0)
         insert_leaf(x, 0, mem_alloc(sizeof(struct index_leaf)));
-    i = find_leaf(x, &o->key);
-    at = find_place(x->leaves[i], &o->key, &is_there);
+    i = index_find_leaf(x, &o->key);
+    at = leaf_find_place(x->leaves[i], &o->key, &is_there);
     if (is_there) {
         before = x->leaves[i]->at[at];
         x->leaves[i]->at[at] = o;
         return before;
     }
     if (x->leaves[i]->n == LEAF_MAX)
-        split_leaf(x, &i, &at);
+        index_split_leaf(x, &i, &at);
     leaf = x->leaves[i];
     memmove(&leaf->at[at + 1], &leaf->at[at], (leaf->n - at) * sizeof(leaf->at[0]));
     leaf->at[at] = o;
@@ -145,7 +145,7 @@ const struct store_object *index_put(struct index *x, const struct store_object 
 }
 
 /* Merges leaf `i` with a neighbour if together they fill at most half a leaf. */
-static void merge_leaf(struct index *x, size_t i)
+static void index_merge_leaf(struct index *x, size_t i)
 {
     struct index_leaf *leaf = x->leaves[i];
     const struct index_leaf *next;
@@ -170,9 +170,9 @@ const struct store_object *index_remove(struct index *x, const struct store_key 
 
     if (x->n_leaves == 0)
         return NULL;
-    i = find_leaf(x, key);
+    i = index_find_leaf(x, key);
     leaf = x->leaves[i];
-    at = find_place(leaf, key, &is_there);
+    at = leaf_find_place(leaf, key, &is_there);
     if (!is_there)
         return NULL;
     before = leaf->at[at];
@@ -183,9 +183,9 @@ const struct store_object *index_remove(struct index *x, const struct store_key 
         remove_leaf(x, i);
         return before;
     }
-    merge_leaf(x, i);
+    index_merge_leaf(x, i);
     if (i > 0)
-        merge_leaf(x, i - 1);
+        index_merge_leaf(x, i - 1);
     return before;
 }
 
@@ -196,8 +196,8 @@ struct index_cursor index_seek(const struct index *x, const struct store_key *ke
 
     if (x->n_leaves == 0)
         return c;
-    c.leaf = find_leaf(x, key);
-    c.at = find_place(x->leaves[c.leaf], key, &is_there);
+    c.leaf = index_find_leaf(x, key);
+    c.at = leaf_find_place(x->leaves[c.leaf], key, &is_there);
     if (is_there && is_after)
         c.at++;
     if (c.at == x->leaves[c.leaf]->n) {

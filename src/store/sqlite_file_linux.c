@@ -410,7 +410,7 @@ static bool is_larger(const struct sqlite_file *f, const struct storage_batch *b
     return false;
 }
 
-static int write_all(struct sqlite_file *f, const struct storage_batch *batch)
+static int batch_write_all(struct sqlite_file *f, const struct storage_batch *batch)
 {
     int rc = step(f->statements[BEGIN]);
 
@@ -424,9 +424,10 @@ static int write_all(struct sqlite_file *f, const struct storage_batch *batch)
 }
 
 /* STORAGE_FULL and STORAGE_FAILED leave the file as it was, as far as SQLite knows. */
-static enum storage_result write_once(struct sqlite_file *f, const struct storage_batch *batch)
+static enum storage_result batch_write_once(struct sqlite_file *f,
+                                            const struct storage_batch *batch)
 {
-    int rc = write_all(f, batch);
+    int rc = batch_write_all(f, batch);
     enum storage_result result = rc == SQLITE_OK  ? STORAGE_DURABLE
                                  : is_full(f, rc) ? STORAGE_FULL
                                                   : STORAGE_FAILED;
@@ -468,12 +469,12 @@ enum storage_result sqlite_file_write(struct sqlite_file *f, const struct storag
 
     why[0] = '\0';
     if (!f->is_failed && !is_empty)
-        result = write_once(f, batch);
+        result = batch_write_once(f, batch);
     if (result == STORAGE_FULL) {
         reserve_release(f->reserve);
         (void)log_checkpoint(f); /* the log restarts in space that it has already */
         if (!f->is_failed)
-            result = write_once(f, batch);
+            result = batch_write_once(f, batch);
     }
     if (f->is_failed) {
         memcpy(why, f->failure, sizeof(f->failure));

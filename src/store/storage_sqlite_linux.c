@@ -245,7 +245,8 @@ static struct err *make_private(const char *path)
     return fd < 0 ? err_errno(errno, "open '%s'", path) : NULL;
 }
 
-static struct err *open_file(struct sqlite_storage *s, const struct storage_sqlite_options *options)
+static struct err *storage_open_file(struct sqlite_storage *s,
+                                     const struct storage_sqlite_options *options)
 {
     AUTO_FREE char *path = mem_format("%s/state.db", options->dir);
 
@@ -270,7 +271,7 @@ struct err *storage_sqlite_new(const struct storage_sqlite_options *options, str
     s->to_thread = -1;
     s->to_loop = -1;
     atomic_init(&s->turn, TURN_LOOP);
-    e = open_file(s, options);
+    e = storage_open_file(s, options);
     if (!e && s->is_threaded)
         e = start_thread(s);
     else if (!e)

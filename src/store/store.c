@@ -240,7 +240,7 @@ static void on_probe(void *arg)
 
 /* Transactions */
 
-static struct err *check_size(const struct store_op *op)
+static struct err *op_check_size(const struct store_op *op)
 {
     const struct store_key *k = &op->key;
     size_t size = strlen(k->group) + strlen(k->resource) + strlen(k->ns) + strlen(k->name);
@@ -308,7 +308,7 @@ static int64_t txn_bytes(const struct store_op *ops, size_t n)
     return bytes;
 }
 
-static struct err *check_limits(const struct store *s, const struct store_op *ops, size_t n)
+static struct err *txn_check_limits(const struct store *s, const struct store_op *ops, size_t n)
 {
     int64_t bytes;
 
@@ -318,7 +318,7 @@ static struct err *check_limits(const struct store *s, const struct store_op *op
         return err_new(ERR_TOO_LARGE, "transaction of %zu operations, at most %d", n,
                        STORE_TXN_OPS_MAX);
     for (size_t i = 0; i < n; i++)
-        TRY(check_size(&ops[i]));
+        TRY(op_check_size(&ops[i]));
     bytes = txn_bytes(ops, n);
     if (bytes > STORE_PENDING_BYTES_MAX)
         return err_new(ERR_TOO_LARGE, "transaction of %" PRId64 " bytes, at most %d", bytes,
@@ -388,7 +388,7 @@ struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, 
     int64_t revision = s->applied_revision + 1;
     uint16_t ordinal = 0;
 
-    TRY(check_limits(s, ops, n));
+    TRY(txn_check_limits(s, ops, n));
     TRY(check_ops(s, ops, n));
     for (size_t i = 0; i < n; i++) {
         if (!changes_nothing(s, &ops[i]))
@@ -413,7 +413,7 @@ struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, 
 /*
  * Loads a record: up to the compacted revision into the state, after it into the history as well.
  */
-static struct err *on_load(void *arg, const struct storage_record *r)
+static struct err *store_on_load(void *arg, const struct storage_record *r)
 {
     struct store *s = arg;
     const struct store_key *key = &r->object->key;
@@ -451,7 +451,7 @@ struct err *store_open(const struct store_options *options, struct store **ret)
     s->start_timer = loop_timer_new(options->loop, on_start, s);
     s->probe_timer = loop_timer_new(options->loop, on_probe, s);
     s->catch_up_timer = loop_timer_new(options->loop, watches_catch_up, s);
-    TRY(storage->ops->load(storage->self, on_load, s, &s->revision, &s->compacted_on_disk));
+    TRY(storage->ops->load(storage->self, store_on_load, s, &s->revision, &s->compacted_on_disk));
     s->applied_revision = s->revision;
     s->compacted = s->compacted_on_disk;
     compact_by_size(s);

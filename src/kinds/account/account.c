@@ -85,7 +85,7 @@ int64_t account_now_ns(struct account_clock *c, const struct store *s, const str
 
 /* ---- open attempts ---- */
 
-static const char *model_of(const json_t *gpus, const char *uuid)
+static const char *gpu_model(const json_t *gpus, const char *uuid)
 {
     const json_t *gpu;
     size_t i;
@@ -113,7 +113,7 @@ static bool has_device(const json_t *list, const char *text)
 }
 
 /* Adds a device by its text: uuid and model of its gpu, of a part its text and its compute, too. */
-static void add_device(json_t *list, const char *text, const json_t *gpus)
+static void entry_add_device(json_t *list, const char *text, const json_t *gpus)
 {
     struct device d = {0};
     AUTO(err_freep) struct err *e = text ? device_parse(text, &d) : NULL;
@@ -123,7 +123,7 @@ static void add_device(json_t *list, const char *text, const json_t *gpus)
         return;
     gpu = json_object();
     json_put_text(gpu, "uuid", d.gpu);
-    json_put_text(gpu, "model", model_of(gpus, d.gpu));
+    json_put_text(gpu, "model", gpu_model(gpus, d.gpu));
     if (d.kind != DEVICE_WHOLE) {
         json_put_text(gpu, "device", text);
         json_put_int(gpu, "milli", device_milli(&d));
@@ -148,7 +148,7 @@ void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t 
 
     json_array_foreach (json_object_get(entry, "containers"), i, container) {
         json_array_foreach (json_object_get(container, "gpus"), k, device)
-            add_device(list, json_string_value(device), gpus);
+            entry_add_device(list, json_string_value(device), gpus);
     }
     json_put_text(entry, "user", json_text_at(pod, "metadata", "annotations", POD_USER, NULL));
     json_put_text(entry, "jobId", json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL));
@@ -178,7 +178,7 @@ static int64_t restarts_of(const json_t *pod)
     return sum;
 }
 
-static const json_t *status_of(const json_t *pod, size_t list, const char *name)
+static const json_t *container_status(const json_t *pod, size_t list, const char *name)
 {
     const json_t *status;
     size_t i;
@@ -206,7 +206,7 @@ static const char *cause_of_exit(const json_t *terminated)
 }
 
 /* Adds a container's end: the first failure counts, else the first end. */
-static void add_exit(struct ending *end, const json_t *terminated)
+static void ending_add_exit(struct ending *end, const json_t *terminated)
 {
     int64_t code = json_int(terminated, "exitCode", 0);
 
@@ -229,8 +229,8 @@ static void add_known(int64_t *sum, int64_t value)
         *sum = INT64_MAX;
 }
 
-static void add_usage(struct ending *end, const json_t *usage, const char *container,
-                      int64_t attempt)
+static void ending_add_usage(struct ending *end, const json_t *usage, const char *container,
+                             int64_t attempt)
 {
     char key[24];
     const json_t *of;
@@ -265,14 +265,14 @@ static struct ending ending_of_restart(const json_t *before, const json_t *after
     for (size_t l = 0; l < 2; l++)
         json_array_foreach (json_at(after, "status", status_lists[l], NULL), i, status) {
             const char *name = json_text(status, "name");
-            int64_t was = json_int(status_of(before, l, name), "restartCount", 0);
+            int64_t was = json_int(container_status(before, l, name), "restartCount", 0);
             int64_t is = json_int(status, "restartCount", 0);
 
             if (!name || is <= was)
                 continue;
-            add_exit(&end, json_at(status, "lastState", "terminated", NULL));
+            ending_add_exit(&end, json_at(status, "lastState", "terminated", NULL));
             for (int64_t a = is - was > 16 ? is - 16 : was; a < is; a++)
-                add_usage(&end, usage, name, a);
+                ending_add_usage(&end, usage, name, a);
         }
     if (!end.cause)
         end.cause = "Unknown";
@@ -322,10 +322,10 @@ static struct ending ending_of_pod(const json_t *pod)
 
     for (size_t l = 0; l < 2; l++)
         json_array_foreach (json_at(pod, "status", status_lists[l], NULL), i, status) {
-            add_exit(&end, json_at(status, "state", "terminated", NULL));
+            ending_add_exit(&end, json_at(status, "state", "terminated", NULL));
             if (json_text(status, "name"))
-                add_usage(&end, usage, json_text(status, "name"),
-                          json_int(status, "restartCount", 0));
+                ending_add_usage(&end, usage, json_text(status, "name"),
+                                 json_int(status, "restartCount", 0));
         }
     end.cause = cause_of_pod(pod, &end);
     return end;
@@ -421,7 +421,7 @@ void account_close(struct txn *t, const char *ns, const char *placement, const j
 /* ---- restarts ---- */
 
 /* The pod's entry in `placement`, borrowed. */
-static json_t *entry_of(const json_t *placement, const char *uid)
+static json_t *placement_entry(const json_t *placement, const char *uid)
 {
     json_t *entry;
     size_t i;
@@ -455,7 +455,7 @@ void account_restarts_in(const struct store *s, struct txn *t, const json_t *bef
     if (!o)
         return;
     e = json_parse(o->bytes, &placement);
-    entry = e ? NULL : entry_of(placement, json_text(metadata, "uid"));
+    entry = e ? NULL : placement_entry(placement, json_text(metadata, "uid"));
     if (!entry || restarts <= json_int(entry, "attempt", 0))
         return;
     subject.placement = json_text(placement, "workload");

@@ -17,7 +17,7 @@
  * closes an attempt writes its row: each attempt has exactly one row.
  *
  * The node reports the containers' usage in the pod's annotation mete.dev/usage (written by
- * account_usage_format). The usage of a container's attempt counts in the pod's attempt that it
+ * account_usage_put). The usage of a container's attempt counts in the pod's attempt that it
  * ended in.
  */
 #pragma once

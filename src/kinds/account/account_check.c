@@ -46,7 +46,7 @@ static struct checked *find_or_add(struct check *c, const char *uuid)
     return g;
 }
 
-static void add_row(void *arg, const struct account_row *row)
+static void check_add_row(void *arg, const struct account_row *row)
 {
     struct check *c = arg;
     const json_t *gpu;
@@ -61,7 +61,7 @@ static void add_row(void *arg, const struct account_row *row)
     }
 }
 
-static void take_row(struct check *c, const struct store_object *o)
+static void check_take_row(struct check *c, const struct store_object *o)
 {
     AUTO(json_freep) json_t *tree = NULL;
     struct account_row row = {0};
@@ -73,14 +73,14 @@ static void take_row(struct check *c, const struct store_object *o)
                from_ns != row.from_ns || to_ns != row.to_ns))
         e = err_new(ERR_INTERNAL, "accounting: row %s is damaged", o->key.name);
     if (!e)
-        add_row(c, &row);
+        check_add_row(c, &row);
     else if (!c->e)
         c->e = e;
     else
         err_free(e);
 }
 
-static void take_stretch(struct check *c, const struct store_object *o)
+static void check_take_stretch(struct check *c, const struct store_object *o)
 {
     AUTO(json_freep) json_t *tree = NULL;
     struct account_stretch stretch = {0};
@@ -103,12 +103,12 @@ static void take_stretch(struct check *c, const struct store_object *o)
         vec_add(&g->out, (struct account_span){stretch.from_ns, stretch.to_ns});
 }
 
-static void take_placement(struct check *c, const struct store_object *o)
+static void check_take_placement(struct check *c, const struct store_object *o)
 {
-    account_each_open(o, add_row, c);
+    account_each_open(o, check_add_row, c);
 }
 
-static void take_entry(struct check *c, const struct store_object *o)
+static void check_take_entry(struct check *c, const struct store_object *o)
 {
     AUTO(json_freep) json_t *entry = NULL;
     struct err *e = ledger_entry_parse(o->bytes, &entry);
@@ -164,11 +164,11 @@ static struct err *read_all(struct check *c)
 {
     const struct store_range ledger = {.group = "mete.dev", .resource = "ledger"};
 
-    TRY(check_each(c, account_rows(), take_row));
-    TRY(check_each(c, account_placements(), take_placement));
-    TRY(check_each(c, account_stretches(), take_stretch));
-    TRY(check_each(c, account_states(), take_stretch));
-    return check_each(c, ledger, take_entry);
+    TRY(check_each(c, account_rows(), check_take_row));
+    TRY(check_each(c, account_placements(), check_take_placement));
+    TRY(check_each(c, account_stretches(), check_take_stretch));
+    TRY(check_each(c, account_states(), check_take_stretch));
+    return check_each(c, ledger, check_take_entry);
 }
 
 struct err *account_check(const struct store *s, int64_t from_ns, int64_t to_ns)

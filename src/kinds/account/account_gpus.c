@@ -21,7 +21,7 @@ struct node_change {
 };
 
 /* The node's gpus, an array, or NULL. New reference. */
-static json_t *gpus_of(const json_t *node)
+static json_t *node_gpus(const json_t *node)
 {
     const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
     AUTO(err_freep) struct err *e = NULL;
@@ -32,7 +32,7 @@ static json_t *gpus_of(const json_t *node)
     return e ? NULL : gpus;
 }
 
-static const json_t *find_gpu(const json_t *gpus, const char *uuid)
+static const json_t *gpus_find(const json_t *gpus, const char *uuid)
 {
     const json_t *gpu;
     size_t i;
@@ -74,7 +74,7 @@ static void close_stretch(const struct node_change *c, const char *uuid, json_t 
     txn_put_owed(c->txn, account_key(account_stretches(), key), state, STORE_ABSENT);
 }
 
-static void put_state(const struct node_change *c, const json_t *gpu, int64_t from_ns,
+static void state_put(const struct node_change *c, const json_t *gpu, int64_t from_ns,
                       int64_t version)
 {
     const char *uuid = json_text(gpu, "uuid");
@@ -101,7 +101,7 @@ static bool is_same(const struct node_change *c, const json_t *state, const json
 
 /* The gpu's open stretch, or NULL. A damaged one counts as absent, and is overwritten. New
  * reference. */
-static json_t *find_state(const struct node_change *c, const char *uuid, int64_t *ret_version)
+static json_t *state_find(const struct node_change *c, const char *uuid, int64_t *ret_version)
 {
     const struct store_object *o = store_get_applied(c->store, account_key(account_states(), uuid));
     AUTO(err_freep) struct err *e = NULL;
@@ -113,7 +113,7 @@ static json_t *find_state(const struct node_change *c, const char *uuid, int64_t
     return e ? NULL : state;
 }
 
-static void look_at(const struct node_change *c, const json_t *gpu)
+static void state_update(const struct node_change *c, const json_t *gpu)
 {
     const char *uuid = json_text(gpu, "uuid");
     int64_t from_ns = c->now_ns;
@@ -122,28 +122,28 @@ static void look_at(const struct node_change *c, const json_t *gpu)
 
     if (!uuid || !*uuid || txn_has(c->txn, account_key(account_states(), uuid)))
         return;
-    state = find_state(c, uuid, &version);
+    state = state_find(c, uuid, &version);
     if (state && is_same(c, state, gpu))
         return;
     /* If two nodes report the same gpu, the node that found it last keeps it. */
-    if (state && !text_equal(json_text(state, "node"), c->node) && find_gpu(c->gpus_before, uuid))
+    if (state && !text_equal(json_text(state, "node"), c->node) && gpus_find(c->gpus_before, uuid))
         return;
     if (state)
         close_stretch(c, uuid, state, &from_ns);
-    put_state(c, gpu, from_ns, version);
+    state_put(c, gpu, from_ns, version);
 }
 
 /* Closes the stretch of a gpu that is no longer in the node's list. */
-static void look_at_former(const struct node_change *c, const json_t *gpu)
+static void state_close(const struct node_change *c, const json_t *gpu)
 {
     const char *uuid = json_text(gpu, "uuid");
     AUTO(json_freep) json_t *state = NULL;
     int64_t version = 0;
     int64_t to_ns = 0;
 
-    if (!uuid || find_gpu(c->gpus, uuid))
+    if (!uuid || gpus_find(c->gpus, uuid))
         return;
-    state = find_state(c, uuid, &version);
+    state = state_find(c, uuid, &version);
     if (!state || !text_equal(json_text(state, "node"), c->node))
         return;
     close_stretch(c, uuid, state, &to_ns);
@@ -158,17 +158,17 @@ void account_node_in(const struct store *s, struct txn *t, const json_t *before,
                             .txn = t,
                             .node = name ? name : "",
                             .after = after,
-                            .gpus = after ? gpus_of(after) : NULL,
-                            .gpus_before = gpus_of(before),
+                            .gpus = after ? node_gpus(after) : NULL,
+                            .gpus_before = node_gpus(before),
                             .clock = clock,
                             .now_ns = now_ns};
     const json_t *gpu;
     size_t i;
 
     json_array_foreach (c.gpus, i, gpu)
-        look_at(&c, gpu);
+        state_update(&c, gpu);
     json_array_foreach (c.gpus_before, i, gpu)
-        look_at_former(&c, gpu);
+        state_close(&c, gpu);
     json_decref(c.gpus);
     json_decref(c.gpus_before);
 }

@@ -81,7 +81,7 @@ static void validate_restart_policy(const json_t *spec, const struct path *at,
                       "only \"Never\" is supported when podFailurePolicy is specified");
 }
 
-static void validate_selector(const json_t *spec, const struct path *at, struct causes *causes)
+static void job_validate_selector(const json_t *spec, const struct path *at, struct causes *causes)
 {
     const json_t *selector = json_object_get(spec, "selector");
     const struct path *labels = PATH(PATH(PATH(at, "template"), "metadata"), "labels");
@@ -124,7 +124,7 @@ void job_spec_validate(const json_t *spec, bool is_template, const struct path *
     if (is_template)
         validate_no_selector(spec, at, causes);
     else
-        validate_selector(spec, at, causes);
+        job_validate_selector(spec, at, causes);
     template_validate(json_object_get(spec, "template"), PATH(at, "template"), causes);
     validate_restart_policy(spec, at, causes);
 }

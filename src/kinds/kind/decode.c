@@ -330,7 +330,7 @@ static struct err *decode_value(struct decoding *d, const struct field *f, const
 }
 
 /* apiVersion and kind must be the requested ones; absent ones are filled in. */
-static struct err *check_type(const struct kind *k, json_t *object)
+static struct err *decode_check_type(const struct kind *k, json_t *object)
 {
     const char *version = json_text(object, "apiVersion");
     const char *kind = json_text(object, "kind");
@@ -364,7 +364,7 @@ static struct err *unknown_fields(const struct decoding *d)
 
 static struct err *decode_all(struct decoding *d, json_t *object)
 {
-    TRY(check_type(d->kind, object));
+    TRY(decode_check_type(d->kind, object));
     TRY(decode_object(d, d->kind->fields, NULL, object));
     TRY(unknown_fields(d));
     value_set_defaults(d->kind->fields, object);

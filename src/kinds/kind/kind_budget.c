@@ -84,7 +84,7 @@ static json_t *budget_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static void validate_amount(const json_t *spec, const char *key, struct causes *causes)
+static void budget_validate_amount(const json_t *spec, const char *key, struct causes *causes)
 {
     const struct path *at = PATH(PATH(NULL, "spec"), key);
     const json_t *value = json_object_get(spec, key);
@@ -113,8 +113,8 @@ static void budget_validate(const json_t *object, struct causes *causes)
 
     if (json_object_get(spec, "minAvailable") && json_object_get(spec, "maxUnavailable"))
         cause_invalid(causes, at, "", "minAvailable and maxUnavailable cannot be both set");
-    validate_amount(spec, "minAvailable", causes);
-    validate_amount(spec, "maxUnavailable", causes);
+    budget_validate_amount(spec, "minAvailable", causes);
+    budget_validate_amount(spec, "maxUnavailable", causes);
     label_selector_validate(json_object_get(spec, "selector"), PATH(at, "selector"), causes);
 }
 

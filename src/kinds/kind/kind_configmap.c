@@ -42,7 +42,7 @@ static json_t *configmap_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static size_t size_of(json_t *map)
+static size_t configmap_size(json_t *map)
 {
     size_t size = 0;
     const char *key;
@@ -64,7 +64,7 @@ static void configmap_validate(const json_t *object, struct causes *causes)
     json_object_foreach (binary, key, value)
         if (json_object_get(data, key))
             cause_invalid(causes, PATH_KEY(at, key), key, "duplicate of key present in binaryData");
-    if (size_of(json_object_get(object, "data")) + size_of(binary) / 4 * 3 > DATA_MAX)
+    if (configmap_size(json_object_get(object, "data")) + configmap_size(binary) / 4 * 3 > DATA_MAX)
         cause_too_long(causes, PATH(NULL, ""), DATA_MAX);
 }
 

@@ -58,7 +58,7 @@ static json_t *limits_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static void defaults_fill(json_t *item, const char *from, const char *into)
+static void limits_fill_missing(json_t *item, const char *from, const char *into)
 {
     const char *name;
     json_t *value;
@@ -82,9 +82,9 @@ static void limits_set_defaults(json_t *object, const struct kind_context *c)
 
         if (!text_equal(json_text(item, "type"), "Container"))
             continue;
-        defaults_fill(item, "max", "default");
-        defaults_fill(item, "default", "defaultRequest");
-        defaults_fill(item, "min", "defaultRequest");
+        limits_fill_missing(item, "max", "default");
+        limits_fill_missing(item, "default", "defaultRequest");
+        limits_fill_missing(item, "min", "defaultRequest");
     }
 }
 
@@ -109,8 +109,8 @@ static bool is_of_container(const char *name)
     return text_starts_with(name, "hugepages-");
 }
 
-static void validate_name(const char *type, const char *name, const struct path *at,
-                          struct causes *causes)
+static void limits_validate_name(const char *type, const char *name, const struct path *at,
+                                 struct causes *causes)
 {
     struct err *e = name_check_qualified(name);
     bool is_claim = text_equal(type, "PersistentVolumeClaim");
@@ -130,7 +130,7 @@ struct amounts {
     char text[MAPS][QUANTITY_TEXT_SIZE];
 };
 
-static struct amounts read_amounts(const json_t *item, const char *name)
+static struct amounts limits_read_amounts(const json_t *item, const char *name)
 {
     struct amounts a = {0};
 
@@ -162,7 +162,7 @@ struct order {
     const char *high_word;
 };
 
-static void check_order(const struct look *l, const struct order *o)
+static void limits_check_order(const struct look *l, const struct order *o)
 {
     const struct amounts *a = l->amounts;
     AUTO_FREE char *detail = NULL;
@@ -192,7 +192,7 @@ static char *format_ratio(int64_t max_milli, int64_t min_milli)
     return mem_format("%" PRId64 ".%06d", (int64_t)(scaled / 1000000), (int)(scaled % 1000000));
 }
 
-static void check_ratio(const struct look *l)
+static void limits_check_ratio(const struct look *l)
 {
     const struct amounts *a = l->amounts;
     const struct path *at = PATH_KEY(PATH(l->at, maps[MAP_RATIO]), l->name);
@@ -218,7 +218,7 @@ static void check_ratio(const struct look *l)
 }
 
 /* An extended resource, which cannot be overcommitted, has equal defaults for request and limit. */
-static void check_extended(const struct look *l)
+static void limits_check_extended(const struct look *l)
 {
     const struct amounts *a = l->amounts;
     AUTO_FREE char *detail = NULL;
@@ -250,15 +250,15 @@ static void check_amounts(const json_t *item, const struct path *at, struct caus
     if (names.n > 1)
         qsort(names.at, names.n, sizeof(names.at[0]), compare_texts);
     for (size_t i = 0; i < names.n; i++) {
-        struct amounts amounts = read_amounts(item, names.at[i]);
+        struct amounts amounts = limits_read_amounts(item, names.at[i]);
         struct look l = {names.at[i], &amounts, at, causes};
 
         if (i > 0 && text_equal(names.at[i - 1], names.at[i]))
             continue;
         for (size_t o = 0; o < sizeof(orders) / sizeof(orders[0]); o++)
-            check_order(&l, &orders[o]);
-        check_ratio(&l);
-        check_extended(&l);
+            limits_check_order(&l, &orders[o]);
+        limits_check_ratio(&l);
+        limits_check_extended(&l);
     }
     vec_done(&names);
 }
@@ -299,7 +299,7 @@ static void validate_maps(const json_t *item, const struct path *at, struct caus
             continue;
         }
         json_object_foreach (map, name, value)
-            validate_name(type, name, PATH_KEY(here, name), causes);
+            limits_validate_name(type, name, PATH_KEY(here, name), causes);
     }
     if (text_equal(type, "PersistentVolumeClaim") && !json_at(item, "min", "storage", NULL) &&
         !json_at(item, "max", "storage", NULL))

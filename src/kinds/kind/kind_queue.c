@@ -233,8 +233,8 @@ static json_t *queue_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static void validate_amount(const json_t *from, const char *resource, const char *key,
-                            const struct path *at, struct causes *causes)
+static void queue_validate_amount(const json_t *from, const char *resource, const char *key,
+                                  const struct path *at, struct causes *causes)
 {
     const char *text = json_text(from, key);
     int64_t amount = 0;
@@ -274,7 +274,7 @@ static void validate_quotas(const json_t *spec, const struct path *at, struct ca
             continue; /* the schema reports it */
         validate_resource(resource, here, causes);
         for (size_t k = 0; k < sizeof(amounts) / sizeof(amounts[0]); k++)
-            validate_amount(quota, resource, amounts[k], here, causes);
+            queue_validate_amount(quota, resource, amounts[k], here, causes);
     }
 }
 
@@ -320,9 +320,10 @@ static void queue_validate(const json_t *object, struct causes *causes)
     }
     validate_parent(spec, name, at, causes);
     validate_quotas(spec, at, causes);
-    validate_amount(json_object_get(spec, "limits"), "gpu", "gpus", PATH(at, "limits"), causes);
-    validate_amount(json_object_get(spec, "userLimits"), "gpu", "gpus", PATH(at, "userLimits"),
-                    causes);
+    queue_validate_amount(json_object_get(spec, "limits"), "gpu", "gpus", PATH(at, "limits"),
+                          causes);
+    queue_validate_amount(json_object_get(spec, "userLimits"), "gpu", "gpus",
+                          PATH(at, "userLimits"), causes);
     label_selector_validate(json_object_get(spec, "namespaceSelector"),
                             PATH(at, "namespaceSelector"), causes);
     if (json_object_get(spec, "fairness"))

@@ -223,7 +223,8 @@ static void validate_operator(const json_t *expression, const struct path *at,
                            "scope selector");
 }
 
-static void validate_selector(const json_t *spec, const struct path *at, struct causes *causes)
+static void quota_validate_selector(const json_t *spec, const struct path *at,
+                                    struct causes *causes)
 {
     const json_t *list = json_at(spec, "scopeSelector", "matchExpressions", NULL);
     const struct path *here = PATH(PATH(at, "scopeSelector"), "matchExpressions");
@@ -255,7 +256,7 @@ static void quota_validate(const json_t *object, struct causes *causes)
     json_object_foreach (json_object_get(spec, "hard"), resource, value)
         validate_hard(resource, value, PATH_KEY(PATH(at, "hard"), resource), causes);
     validate_scopes(spec, at, causes);
-    validate_selector(spec, at, causes);
+    quota_validate_selector(spec, at, causes);
 }
 
 static bool has_text(const json_t *list, const json_t *text)

@@ -62,7 +62,7 @@ static void secret_set_defaults(json_t *object, const struct kind_context *c)
     (void)json_object_del(object, "stringData"); /* may be absent */
 }
 
-static size_t size_of(json_t *map)
+static size_t secret_size(json_t *map)
 {
     size_t size = 0;
     const char *key;
@@ -93,7 +93,7 @@ static void secret_validate(const json_t *object, struct causes *causes)
         if (text_equal(json_text(object, "type"), promises[i].type) &&
             !json_object_get(data, promises[i].key))
             cause_required(causes, PATH_KEY(at, promises[i].key), "");
-    if (size_of(data) > DATA_MAX)
+    if (secret_size(data) > DATA_MAX)
         cause_too_long(causes, at, DATA_MAX);
 }
 

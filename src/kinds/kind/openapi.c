@@ -307,7 +307,7 @@ json_t *openapi_document(const char *group, const char *version)
     return NULL;
 }
 
-static uint64_t hash_text(const char *text)
+static uint64_t document_hash(const char *text)
 {
     uint64_t hash =
         UINT64_C(14695981039346656037); /* FNV-1a: versions a document, protects nothing */
@@ -328,7 +328,7 @@ static void put_document(json_t *paths, const struct kind *k)
         return;
     document = openapi_document(k->group, k->version);
     text = json_format(document);
-    url = mem_format("/openapi/v3/%s?hash=%016" PRIX64, path, hash_text(text));
+    url = mem_format("/openapi/v3/%s?hash=%016" PRIX64, path, document_hash(text));
     json_put_text(json_object_at(paths, path), "serverRelativeURL", url);
 }
 

@@ -41,7 +41,7 @@ static struct err *each_applied(const struct store *s, const char *group, const 
     return e;
 }
 
-static struct err *count_pod(void *arg, const json_t *pod)
+static struct err *disruption_count_pod(void *arg, const json_t *pod)
 {
     struct counting *c = arg;
 
@@ -53,7 +53,7 @@ static struct err *count_pod(void *arg, const json_t *pod)
 }
 
 /* A percentage of `whole`, rounded up, or a plain number. The schema has checked the form. */
-static int64_t amount_of(const json_t *value, int64_t whole)
+static int64_t budget_amount(const json_t *value, int64_t whole)
 {
     struct str text = str_of(json_string_value(value));
     int64_t percent = 0;
@@ -88,9 +88,9 @@ struct err *disruption_count(const struct store *s, const json_t *budget, struct
     c.selector = selector;
     if (selector)
         TRY(each_applied(s, "", "pods", json_text_at(budget, "metadata", "namespace", NULL),
-                         count_pod, &c));
-    d.desired = max_unavailable ? d.expected - amount_of(max_unavailable, d.expected)
-                                : amount_of(json_object_get(spec, "minAvailable"), d.expected);
+                         disruption_count_pod, &c));
+    d.desired = max_unavailable ? d.expected - budget_amount(max_unavailable, d.expected)
+                                : budget_amount(json_object_get(spec, "minAvailable"), d.expected);
     if (d.desired < 0)
         d.desired = 0;
     d.allowed = d.healthy > d.desired ? d.healthy - d.desired : 0;

@@ -202,7 +202,7 @@ static void note_return(const struct deletion *d)
         requeue_record_in(c->objects->store, &c->txn, c->before);
 }
 
-static struct err *delete_object(struct deletion *d, store_done_fn done, void *arg, json_t **ret)
+static struct err *deletion_run(struct deletion *d, store_done_fn done, void *arg, json_t **ret)
 {
     struct change *c = d->c;
 
@@ -235,7 +235,7 @@ struct err *objects_delete(struct objects *o, const struct objects_request *r,
     request.is_dry_run = r->is_dry_run || options->is_dry_run;
     change_init(&c, o, &request);
     d.c = &c;
-    e = delete_object(&d, done, arg, ret);
+    e = deletion_run(&d, done, arg, ret);
     if (!e)
         *ret_is_gone = c.is_removal;
     if (!e && r->kind->kept_as)

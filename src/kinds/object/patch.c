@@ -133,8 +133,8 @@ static bool is_equal(const json_t *a, const json_t *b)
 
 /* The index of `item` in `list`, by its merge key (NULL: by value); the list's size if `item` is
  * absent, or if the patch has cost too much, which fails the patch in the end. */
-static size_t index_of(struct merge *m, const json_t *list, const json_t *item,
-                       const char *merge_key)
+static size_t list_index_of(struct merge *m, const json_t *list, const json_t *item,
+                            const char *merge_key)
 {
     const json_t *key = merge_key ? json_object_get(item, merge_key) : item;
     size_t i = 0;
@@ -152,7 +152,7 @@ static size_t index_of(struct merge *m, const json_t *list, const json_t *item,
 
 static bool has_item(struct merge *m, const json_t *list, const json_t *item, const char *merge_key)
 {
-    return index_of(m, list, item, merge_key) < json_array_size(list);
+    return list_index_of(m, list, item, merge_key) < json_array_size(list);
 }
 
 static struct err *check_size(const struct path *at, const json_t *list)
@@ -185,11 +185,11 @@ static struct err *check_directive(const struct path *at, const json_t *patch)
 static struct err *apply_item(struct merge *m, const struct field *f, const struct path *at,
                               json_t *list, json_t *item)
 {
-    size_t found = index_of(m, list, item, f->merge_key);
+    size_t found = list_index_of(m, list, item, f->merge_key);
     bool is_there = found < json_array_size(list);
 
     if (text_equal(json_text(item, "$patch"), "delete")) {
-        for (; found < json_array_size(list); found = index_of(m, list, item, f->merge_key))
+        for (; found < json_array_size(list); found = list_index_of(m, list, item, f->merge_key))
             (void)json_array_remove(list, found); /* `found` is in range */
         return NULL;
     }
@@ -309,8 +309,8 @@ static struct err *delete_from_list(struct merge *m, const struct path *at, json
     for (size_t i = 0; list && i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
 
-        for (size_t found = index_of(m, list, item, NULL); found < json_array_size(list);
-             found = index_of(m, list, item, NULL))
+        for (size_t found = list_index_of(m, list, item, NULL); found < json_array_size(list);
+             found = list_index_of(m, list, item, NULL))
             (void)json_array_remove(list, found); /* `found` is in range */
     }
     return NULL;
@@ -346,7 +346,7 @@ static json_t *list_pick(struct merge *m, const json_t *list, const json_t *orde
     for (size_t i = 0; i < json_array_size(order); i++) {
         const json_t *item = json_array_get(order, i);
 
-        if (index_of(m, order, item, merge_key) == i)
+        if (list_index_of(m, order, item, merge_key) == i)
             append_all(m, picked, list, item, merge_key);
     }
     return picked;
@@ -369,8 +369,8 @@ static void order_list(struct merge *m, json_t *list, const json_t *before, cons
     while (i < json_array_size(named) || j < json_array_size(own)) {
         const json_t *left = json_array_get(named, i);
         const json_t *right = json_array_get(own, j);
-        size_t left_at = left ? index_of(m, before, left, merge_key) : 0;
-        size_t right_at = right ? index_of(m, before, right, merge_key) : 0;
+        size_t left_at = left ? list_index_of(m, before, left, merge_key) : 0;
+        size_t right_at = right ? list_index_of(m, before, right, merge_key) : 0;
         bool takes_left = !right || (left && left_at < json_array_size(before) &&
                                      right_at < json_array_size(before) && left_at < right_at);
 

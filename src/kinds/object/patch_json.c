@@ -64,7 +64,7 @@ static char *patch_unescape(struct str word)
 }
 
 /* Reads an index into a list of `n`. The RFC allows no leading zero. */
-static bool read_index(const char *word, size_t n, size_t *ret)
+static bool pointer_read_index(const char *word, size_t n, size_t *ret)
 {
     int64_t index = 0;
     AUTO(err_freep) struct err *e = NULL;
@@ -84,12 +84,12 @@ static json_t *patch_member(json_t *parent, const char *word)
 
     if (json_is_object(parent))
         return json_object_get(parent, word);
-    if (json_is_array(parent) && read_index(word, json_array_size(parent), &index))
+    if (json_is_array(parent) && pointer_read_index(word, json_array_size(parent), &index))
         return json_array_get(parent, index);
     return NULL;
 }
 
-static struct err *find_place(const struct patch *p, const char *path, struct place *ret)
+static struct err *patch_find_place(const struct patch *p, const char *path, struct place *ret)
 {
     struct str rest = str_of(path);
     json_t *here = p->root;
@@ -124,7 +124,7 @@ static struct err *patch_get(const struct patch *p, const char *path, json_t **r
     AUTO(place_done) struct place at = {0};
     json_t *found = NULL;
 
-    TRY(find_place(p, path, &at));
+    TRY(patch_find_place(p, path, &at));
     found = at.last ? patch_member(at.parent, at.last) : p->root;
     if (!found)
         return wrong(p, path, "is not there");
@@ -146,7 +146,7 @@ static struct err *patch_add(struct patch *p, const char *path, json_t *value)
     AUTO(place_done) struct place at = {0};
     size_t index = 0;
 
-    TRY(find_place(p, path, &at));
+    TRY(patch_find_place(p, path, &at));
     if (!at.last)
         return put_root(p, json_incref(value));
     if (json_is_object(at.parent)) {
@@ -155,7 +155,7 @@ static struct err *patch_add(struct patch *p, const char *path, json_t *value)
     }
     if (text_equal(at.last, "-"))
         index = json_array_size(at.parent);
-    else if (!read_index(at.last, json_array_size(at.parent) + 1, &index))
+    else if (!pointer_read_index(at.last, json_array_size(at.parent) + 1, &index))
         return wrong(p, path, "is no index of the list");
     (void)json_array_insert(at.parent, index, value); /* the index is in range */
     return NULL;
@@ -166,14 +166,14 @@ static struct err *take_out(struct patch *p, const char *path)
     AUTO(place_done) struct place at = {0};
     size_t index = 0;
 
-    TRY(find_place(p, path, &at));
+    TRY(patch_find_place(p, path, &at));
     if (!at.last)
         return wrong(p, path, "the whole object cannot be removed");
     if (!patch_member(at.parent, at.last))
         return wrong(p, path, "is not there");
     if (json_is_object(at.parent))
         return json_object_del(at.parent, at.last) == 0 ? NULL : wrong(p, path, "is not there");
-    (void)read_index(at.last, json_array_size(at.parent), &index); /* valid: found above */
+    (void)pointer_read_index(at.last, json_array_size(at.parent), &index); /* valid: found above */
     (void)json_array_remove(at.parent, index);
     return NULL;
 }
@@ -183,7 +183,7 @@ static struct err *patch_replace(struct patch *p, const char *path, json_t *valu
     AUTO(place_done) struct place at = {0};
     size_t index = 0;
 
-    TRY(find_place(p, path, &at));
+    TRY(patch_find_place(p, path, &at));
     if (!at.last)
         return put_root(p, json_incref(value));
     if (!patch_member(at.parent, at.last))
@@ -192,7 +192,7 @@ static struct err *patch_replace(struct patch *p, const char *path, json_t *valu
         json_put(at.parent, at.last, json_incref(value));
         return NULL;
     }
-    (void)read_index(at.last, json_array_size(at.parent), &index); /* valid: found above */
+    (void)pointer_read_index(at.last, json_array_size(at.parent), &index); /* valid: found above */
     (void)json_array_set(at.parent, index, value);
     return NULL;
 }

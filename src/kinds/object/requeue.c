@@ -31,7 +31,7 @@ bool pod_is_requeued(const json_t *pod)
            !text_equal(json_text_at(pod, "metadata", "annotations", POD_REQUEUE, NULL), "never");
 }
 
-static int64_t count_of(const json_t *pod)
+static int64_t requeue_count(const json_t *pod)
 {
     const char *text = json_text_at(pod, "metadata", "annotations", POD_REQUEUES, NULL);
     AUTO(err_freep) struct err *e = NULL;
@@ -48,7 +48,7 @@ static json_t *manifest_of(const json_t *pod)
     static const char *const kept[] = {"name", "labels", "annotations", "ownerReferences"};
     static const char *const dropped[] = {POD_DEVICES, POD_PLACEMENT, POD_USAGE};
     const json_t *was = json_object_get(pod, "metadata");
-    AUTO_FREE char *requeues = mem_format("%" PRId64, count_of(pod) + 1);
+    AUTO_FREE char *requeues = mem_format("%" PRId64, requeue_count(pod) + 1);
     json_t *copy = json_object();
     json_t *metadata = json_object_at(copy, "metadata");
     json_t *annotations;
@@ -88,7 +88,7 @@ void requeue_record_in(const struct store *s, struct txn *t, const json_t *pod)
         return;
     record = json_object();
     json_put_text(record, "uid", json_text_at(pod, "metadata", "uid", NULL));
-    json_put_int(record, "requeues", count_of(pod) + 1);
+    json_put_int(record, "requeues", requeue_count(pod) + 1);
     json_put(record, "pod", manifest_of(pod));
     txn_put_owed(t, key, record, o ? o->version : STORE_ABSENT);
 }
@@ -139,8 +139,8 @@ static bool is_namespace_gone(const struct objects *o, const char *ns)
 
 /* Is the pod's name free? ERR_CONFLICT: the old pod is still there. `*ret`: another pod has the
  * name. */
-static struct err *check_name(const struct objects *o, const struct objects_request *r,
-                              const char *name, const json_t *record, bool *ret)
+static struct err *requeue_check_name(const struct objects *o, const struct objects_request *r,
+                                      const char *name, const json_t *record, bool *ret)
 {
     const struct store_object *there =
         store_get_applied(o->store, objects_key(r->kind, r->ns, name));
@@ -187,7 +187,7 @@ struct err *requeue_make(struct objects *o, const char *ns, const char *name, st
         return requeue_drop(o, NULL, told, ret_is_over);
     *ret_is_over = false;
     TRY(json_parse(found->bytes, &record));
-    TRY(check_name(o, &r, name, record, &is_taken));
+    TRY(requeue_check_name(o, &r, name, record, &is_taken));
     if (is_taken || is_namespace_gone(o, ns))
         return requeue_drop(o, &key, told, ret_is_over);
     TRY(requeue_create(o, &r, json_object_get(record, "pod"), found, told));

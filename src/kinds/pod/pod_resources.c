@@ -32,7 +32,7 @@ static bool is_future(const char *name)
            (text_starts_with(name, "nvidia.com/") && !text_equal(name, GPU_RESOURCE));
 }
 
-static void validate_name(const char *name, const struct path *at, struct causes *causes)
+static void resources_validate_name(const char *name, const struct path *at, struct causes *causes)
 {
     struct err *e = name_check_qualified(name);
 
@@ -52,7 +52,7 @@ static void validate_amounts(json_t *map, const struct path *at, struct causes *
     json_object_foreach (map, name, value) {
         const struct path *here = PATH_KEY(at, name);
 
-        validate_name(name, here, causes);
+        resources_validate_name(name, here, causes);
         if (strchr(name, '/') && read_quantity(value).milli % 1000 != 0)
             cause_invalid(causes, here, json_string_value(value), "must be an integer");
     }

@@ -106,7 +106,7 @@ static bool is_own(const char *name)
     return false;
 }
 
-static void add_other(struct pod_requests *r, const json_t *pod, const char *name)
+static void requests_add_other(struct pod_requests *r, const json_t *pod, const char *name)
 {
     int64_t amount;
 
@@ -134,7 +134,7 @@ static void add_others(struct pod_requests *r, const json_t *pod, const json_t *
             json_t *value;
 
             json_object_foreach (json_object_get(resources, maps[j]), name, value)
-                add_other(r, pod, name);
+                requests_add_other(r, pod, name);
         }
     }
 }

@@ -100,7 +100,7 @@ static void fill_list(struct filling *f, const json_t *item, const char *which, 
     }
 }
 
-static void defaults_fill(void *arg, const json_t *limits)
+static void range_fill_defaults(void *arg, const json_t *limits)
 {
     struct filling *f = arg;
 
@@ -141,7 +141,7 @@ struct err *admit_limits(struct change *c)
         warn_of_claims(c);
     if (!is_pod(c->kind) || !json_object_get(c->after, "spec"))
         return NULL;
-    TRY(each_range(c, defaults_fill, &f));
+    TRY(each_range(c, range_fill_defaults, &f));
     if (f.told.size == 0)
         return NULL;
     told = buf_steal(&f.told);
@@ -219,8 +219,8 @@ static void check_max(struct faults *f, const struct asked *a, struct quantity m
                    text, a->request_text);
 }
 
-static void check_ratio(struct faults *f, const struct asked *a, struct quantity ratio,
-                        const char *text)
+static void asked_check_ratio(struct faults *f, const struct asked *a, struct quantity ratio,
+                              const char *text)
 {
     wide scaled;
 
@@ -246,7 +246,7 @@ static void check_ratio(struct faults *f, const struct asked *a, struct quantity
                a->resource, a->type, text, (int64_t)(scaled / 1000000), (int)(scaled % 1000000));
 }
 
-static void read_container(const json_t *container, struct asked *a)
+static void asked_read_container(const json_t *container, struct asked *a)
 {
     const json_t *request = json_at(container, "resources", "requests", a->resource, NULL);
     const json_t *limit = json_at(container, "resources", "limits", a->resource, NULL);
@@ -258,21 +258,21 @@ static void read_container(const json_t *container, struct asked *a)
 }
 
 /* Reads the pod's amounts: the larger of the containers' sum and the largest init container. */
-static void read_pod(const json_t *pod, struct asked *a)
+static void asked_read_pod(const json_t *pod, struct asked *a)
 {
     const json_t *mains = json_at(pod, "spec", "containers", NULL);
     const json_t *inits = json_at(pod, "spec", "initContainers", NULL);
     struct asked one = *a;
 
     for (size_t i = 0; i < json_array_size(mains); i++) {
-        read_container(json_array_get(mains, i), &one);
+        asked_read_container(json_array_get(mains, i), &one);
         a->has_request |= one.has_request;
         a->has_limit |= one.has_limit;
         (void)quota_add(&a->request, one.request); /* saturates */
         (void)quota_add(&a->limit, one.limit);
     }
     for (size_t i = 0; i < json_array_size(inits); i++) {
-        read_container(json_array_get(inits, i), &one);
+        asked_read_container(json_array_get(inits, i), &one);
         a->has_request |= one.has_request;
         a->has_limit |= one.has_limit;
         a->request = one.request.milli > a->request.milli ? one.request : a->request;
@@ -296,9 +296,9 @@ static void check_bound(struct faults *f, const json_t *item, const json_t *cont
         struct asked a = {.type = container ? "Container" : "Pod", .resource = names.list.at[i]};
 
         if (container)
-            read_container(container, &a);
+            asked_read_container(container, &a);
         else
-            read_pod(f->pod, &a);
+            asked_read_pod(f->pod, &a);
         quantity_format(a.request, a.request_text);
         quantity_format(a.limit, a.limit_text);
         fn(f, &a, quota_amount(json_object_get(bounds, names.list.at[i])), text);
@@ -311,7 +311,7 @@ static void check_item(struct faults *f, const json_t *item, const json_t *conta
 {
     check_bound(f, item, container, "min", check_min);
     check_bound(f, item, container, "max", check_max);
-    check_bound(f, item, container, "maxLimitRequestRatio", check_ratio);
+    check_bound(f, item, container, "maxLimitRequestRatio", asked_check_ratio);
 }
 
 static void check_containers(struct faults *f, const json_t *item, const char *which)
@@ -322,7 +322,7 @@ static void check_containers(struct faults *f, const json_t *item, const char *w
         check_item(f, item, json_array_get(list, i));
 }
 
-static void check_limits(void *arg, const json_t *limits)
+static void range_check_limits(void *arg, const json_t *limits)
 {
     struct faults *f = arg;
 
@@ -353,7 +353,7 @@ static struct err *faults_err(const struct change *c, const struct faults *f)
 struct err *admit_check_limits(const struct change *c)
 {
     struct faults f = {.pod = c->after};
-    struct err *e = each_range(c, check_limits, &f);
+    struct err *e = each_range(c, range_check_limits, &f);
 
     if (!e)
         e = faults_err(c, &f);

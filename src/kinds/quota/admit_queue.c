@@ -52,7 +52,7 @@ static void job_unsuspend(struct change *c)
         json_put_bool(spec, "suspend", false);
 }
 
-static int64_t limit_of(const json_t *pod)
+static int64_t pod_time_limit(const json_t *pod)
 {
     const char *text = json_text_at(pod, "metadata", "annotations", QUEUE_TIME_LIMIT, NULL);
     const char *seconds = json_text_at(pod, "metadata", "labels", QUEUE_KUEUE_LIMIT, NULL);
@@ -73,7 +73,7 @@ static int64_t limit_of(const json_t *pod)
 static void put_time_limit(json_t *pod)
 {
     json_t *spec = json_object_get(pod, "spec");
-    int64_t limit = limit_of(pod);
+    int64_t limit = pod_time_limit(pod);
 
     if (limit > 0 && spec && !json_object_get(spec, "activeDeadlineSeconds"))
         json_put_int(spec, "activeDeadlineSeconds", limit);

@@ -200,7 +200,7 @@ static struct err *quota_exceeded(struct charge *g)
 }
 
 /* Adds the quota with its new usage to the transaction. */
-static void put_used(struct charge *g, const struct store_object *o)
+static void quota_put_used(struct charge *g, const struct store_object *o)
 {
     struct change *c = g->change;
     json_t *quota = json_copy(g->quota);
@@ -224,7 +224,7 @@ static struct err *charge_all(struct charge *g, const struct store_object *o)
     if (g->excesses.n > 0)
         return quota_exceeded(g);
     if (g->used)
-        put_used(g, o);
+        quota_put_used(g, o);
     return NULL;
 }
 

@@ -4,8 +4,8 @@
 #include "kinds/quota/quota.h"
 #include "kinds/quota/quota_count.h"
 
-static struct err *check_resource(const char *where, const json_t *quota, const json_t *counted,
-                                  const char *resource)
+static struct err *quota_check_resource(const char *where, const json_t *quota,
+                                        const json_t *counted, const char *resource)
 {
     const json_t *used = json_at(quota, "status", "used", resource, NULL);
     const json_t *hard = json_at(quota, "status", "hard", resource, NULL);
@@ -34,7 +34,7 @@ static struct err *check_quota(const struct store *s, const struct store_object 
     q.quota = quota;
     TRY(quota_count(&q, &counted));
     json_object_foreach (counted, resource, value)
-        TRY(check_resource(where, quota, counted, resource));
+        TRY(quota_check_resource(where, quota, counted, resource));
     if (json_object_size(json_at(quota, "status", "used", NULL)) != json_object_size(counted))
         return err_new(ERR_INTERNAL, "quota %s: status.used has resources that are not limited",
                        where);

@@ -19,8 +19,8 @@ static struct err *too_much(const struct quota_counting *q, const char *resource
 }
 
 /* Adds the object's usage of each key. */
-static struct err *add_object(const struct quota_counting *q, const struct kind *k,
-                              const json_t *object, json_t *used)
+static struct err *usage_add_object(const struct quota_counting *q, const struct kind *k,
+                                    const json_t *object, json_t *used)
 {
     const char *resource;
     json_t *value;
@@ -39,7 +39,7 @@ static struct err *add_object(const struct quota_counting *q, const struct kind 
     return NULL;
 }
 
-static struct err *count_pods(const struct quota_counting *q, json_t *used)
+static struct err *usage_count_pods(const struct quota_counting *q, json_t *used)
 {
     const struct kind *k = kind_find("", "pods");
     const struct store_range range = {.group = "", .resource = "pods", .ns = q->ns};
@@ -50,15 +50,15 @@ static struct err *count_pods(const struct quota_counting *q, json_t *used)
 
         TRY(json_parse(o->bytes, &pod));
         if (quota_covers(q->quota, k, pod))
-            TRY(add_object(q, k, pod, used));
+            TRY(usage_add_object(q, k, pod, used));
     }
     return NULL;
 }
 
 /* Counts objects of kinds other than pods, one each, without decoding. The quota counts itself,
  * even if it is not yet stored. */
-static void count_objects(const struct quota_counting *q, const struct kind *k,
-                          const char *resource, json_t *used)
+static void usage_count_objects(const struct quota_counting *q, const struct kind *k,
+                                const char *resource, json_t *used)
 {
     const struct store_range range = {.group = k->group, .resource = k->plural, .ns = q->ns};
     bool is_own = text_equal(k->plural, "resourcequotas");
@@ -86,11 +86,11 @@ struct err *quota_count(const struct quota_counting *q, json_t **ret)
 
         json_put_text(used, resource, "0");
         if (k && k != pods && !quota_ignores(k))
-            count_objects(q, k, resource, used);
+            usage_count_objects(q, k, resource, used);
         has_pods |= !k || k == pods;
     }
     if (has_pods)
-        TRY(count_pods(q, used));
+        TRY(usage_count_pods(q, used));
     *ret = TAKE(used);
     return NULL;
 }

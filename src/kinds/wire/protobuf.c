@@ -87,7 +87,7 @@ struct value {
     struct str bytes;
 };
 
-static struct err *read_value(struct reader *r, struct value *ret)
+static struct err *message_read_value(struct reader *r, struct value *ret)
 {
     struct value v = {0};
     uint64_t tag = 0;
@@ -160,7 +160,7 @@ static struct err *make_time(struct reader r, enum proto_type type, json_t **ret
     while (r.rest.size > 0) {
         struct value v = {0};
 
-        TRY(read_value(&r, &v));
+        TRY(message_read_value(&r, &v));
         if (v.field == 1 && v.wire == WIRE_VARINT &&
             __builtin_mul_overflow((int64_t)v.number, NS_PER_SEC, &stamp_ns))
             return err_new(ERR_BAD_REQUEST, "protobuf: a time out of range");
@@ -187,7 +187,7 @@ static struct err *make_int_or_string(struct reader r, json_t **ret)
     while (r.rest.size > 0) {
         struct value v = {0};
 
-        TRY(read_value(&r, &v));
+        TRY(message_read_value(&r, &v));
         if (v.field == 1 && v.wire == WIRE_VARINT)
             is_text = v.number != 0;
         else if (v.field == 2 && v.wire == WIRE_VARINT)
@@ -207,7 +207,7 @@ static struct err *read_first(struct reader r, struct str *ret)
     while (r.rest.size > 0) {
         struct value v = {0};
 
-        TRY(read_value(&r, &v));
+        TRY(message_read_value(&r, &v));
         if (v.field == 1 && v.wire == WIRE_BYTES)
             *ret = v.bytes;
     }
@@ -382,8 +382,8 @@ static struct err *add_packed(struct reader r, const struct proto_field *f, json
     return NULL;
 }
 
-static struct err *add_value(const struct reader *r, const struct proto_field *f,
-                             const struct value *v, json_t *into)
+static struct err *message_add_value(const struct reader *r, const struct proto_field *f,
+                                     const struct value *v, json_t *into)
 {
     json_t *value = NULL;
 
@@ -412,10 +412,10 @@ static struct err *read_message(struct reader r, const struct proto_field *field
     while (r.rest.size > 0) {
         struct value v = {0};
 
-        TRY(read_value(&r, &v));
+        TRY(message_read_value(&r, &v));
         for (const struct proto_field *f = fields; f->number > 0; f++)
             if (f->number == v.field)
-                TRY(add_value(&r, f, &v, into));
+                TRY(message_add_value(&r, f, &v, into));
     }
     return NULL;
 }
@@ -426,7 +426,7 @@ static struct err *read_envelope(struct reader r, json_t *type, struct str *ret_
     while (r.rest.size > 0) {
         struct value v = {0};
 
-        TRY(read_value(&r, &v));
+        TRY(message_read_value(&r, &v));
         if (v.field == 1 && v.wire == WIRE_BYTES)
             TRY(read_message(reader_inside(&r, v.bytes), type_meta, type));
         else if (v.field == 2 && v.wire == WIRE_BYTES)
