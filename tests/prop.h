@@ -1,9 +1,9 @@
 /*
- * prop.h - properties over seeds: a generator, and which seeds to run
+ * prop.h - property tests: a random generator, and the seeds to run
  *
  * PROP_CASES=N runs the seeds 1 to N instead of the test's own number, PROP_SEED=S only S (to
  * replay), both together N seeds from S on. PROP_SHARE=P runs P percent of the test's own number:
- * a slow build finds its kind of error in the first seeds. A test prints the seed of what failed.
+ * a slow build finds its kind of error in the first seeds. A failing test prints its seed.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ static inline size_t prop_below(struct prop *p, size_t n)
     return (size_t)(prop_next(p) % n);
 }
 
-/* True so many times in a hundred. */
+/* True in `pct` of a hundred calls. */
 static inline bool prop_chance(struct prop *p, unsigned pct)
 {
     return prop_below(p, 100) < pct;
@@ -73,7 +73,7 @@ static inline struct prop_seeds prop_seeds(uint64_t cases)
     return (struct prop_seeds){.first = 1, .end = prop_number("PROP_CASES", cases) + 1};
 }
 
-/* Of a model, whose member `seed` is told when that is not so; needs test.h. */
+/* Asserts the condition, and prints the model's member `seed` if it fails; needs test.h. */
 #define CHECK(model, condition)                                                               \
     do {                                                                                      \
         if (!(condition))                                                                     \

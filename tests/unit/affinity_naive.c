@@ -273,7 +273,7 @@ bool affinity_may_be(const struct affinity_model *m, const struct model_pod *p, 
            used_on(m, node) < CPUS && node_is_wanted(m, p, node) && rules_allow(m, p, node);
 }
 
-/* What each plugin says of a node before it is compared with others. */
+/* A node's score by each plugin, before normalization. */
 
 static int64_t wishes_of(const struct affinity_model *m, const struct model_pod *p, int node)
 {
@@ -328,7 +328,7 @@ static bool has_wished_spread(const struct model_pod *p)
     return false;
 }
 
-/* In how many domains the nodes that fit are. */
+/* The number of domains with nodes that fit. */
 static int domains_of(const struct affinity_model *m, const struct model_pod *p, const bool *fits,
                       const struct mete_pod_rule *r)
 {

@@ -1,6 +1,6 @@
 /*
- * affinity_naive.h - where Kubernetes lets pods go and where it would rather have them, written
- * straight from its documentation: node affinity, pod affinity and anti-affinity, topology spread
+ * affinity_naive.h - a naive model of Kubernetes' node affinity, pod affinity and anti-affinity and
+ * topology spread, written straight from its documentation
  *
  * Nodes have the labels host (their name), zone, disk and cores, 4 cpus and maybe one taint; pods
  * have the labels app and tier and ask for one cpu.
@@ -63,6 +63,6 @@ extern const char *const affinity_names[NODES];
 /* May one more pod like `p` be on the node now? */
 bool affinity_may_be(const struct affinity_model *m, const struct model_pod *p, int node);
 
-/* What the nodes where it `fits` are worth by its wishes and those of others, 0 to 600. */
+/* Scores the nodes where the pod `fits` by its preferences and those of other pods, 0 to 600. */
 void affinity_scores(struct affinity_model *m, const struct model_pod *p, const bool *fits,
                      int64_t *ret);

@@ -16,7 +16,7 @@ enum {
     NAME_MAX_BYTES = 512
 };
 
-/* A write, or where `bytes` is NULL a change of size to `at`. */
+/* A write; if `bytes` is NULL, a change of size to `at`. */
 struct change {
     int64_t at;
     int64_t size;
@@ -36,7 +36,7 @@ struct inode {
     int open;                   /* handles */
 };
 
-/* A name, with what it means now and what it means after a power cut; NULL: nothing. */
+/* A name, and its inode now and after a power cut; NULL: no file. */
 struct entry {
     char *name;
     struct inode *seen;
@@ -117,7 +117,7 @@ static void inode_free(struct inode *n)
     free(n);
 }
 
-/* Nobody can reach them any more. */
+/* Frees the inodes without a name or a handle. */
 static void forget_inodes(struct disk_model *m)
 {
     size_t kept = 0;
@@ -158,7 +158,7 @@ static void sync_directory(struct disk_model *m)
         e->durable = e->seen;
 }
 
-/* An operation begins. False where the machine is stopped, or stops with this one. */
+/* Counts an operation. False: the machine is stopped, or stops in this operation. */
 static bool operate(struct disk_model *m)
 {
     m->operations++;
@@ -167,9 +167,9 @@ static bool operate(struct disk_model *m)
     return !m->is_stopped;
 }
 
-/* Losing */
+/* Power cuts */
 
-/* Each sector of the change is kept or not; the last that is kept may be torn. */
+/* Keeps or loses each sector of the change; the last kept sector may be torn. */
 static void keep_part(struct disk_model *m, struct inode *n, const struct change *c, unsigned pct)
 {
     int64_t at = c->at;
@@ -249,7 +249,7 @@ static int model_read(sqlite3_file *file, void *to, int size, sqlite3_int64 at)
     return n == (size_t)size ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
-/* How much of a write fits. */
+/* The bytes of a write that fit on the disk. */
 static int fitting(const struct handle *h, int size, int64_t at)
 {
     int64_t grows = at + size - (int64_t)h->inode->seen.size;
@@ -348,7 +348,7 @@ static int model_control(sqlite3_file *file, int op, void *arg)
     return SQLITE_NOTFOUND;
 }
 
-/* Both as SQLite's own VFS says of Linux. */
+/* Sector size and characteristics are those of SQLite's own VFS on Linux. */
 static int model_sector_size(sqlite3_file *file)
 {
     (void)file;
@@ -475,7 +475,7 @@ static int model_time(sqlite3_vfs *vfs, double *ret)
     return SQLITE_OK;
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): SQLite says how it looks */
+/* NOLINTNEXTLINE(readability-non-const-parameter): SQLite sets the signature */
 static int model_last_error(sqlite3_vfs *vfs, int size, char *ret)
 {
     (void)vfs;
@@ -484,7 +484,7 @@ static int model_last_error(sqlite3_vfs *vfs, int size, char *ret)
     return 0;
 }
 
-/* Ours */
+/* Interface of the model */
 
 struct disk_model *disk_model_new(uint64_t seed)
 {

@@ -30,7 +30,7 @@ static bool key_equal(struct store_key a, struct store_key b)
            text_equal(a.ns, b.ns) && text_equal(a.name, b.name);
 }
 
-/* A record is of no use any more once its object was written again, or deleted. */
+/* Is the record useless: a deletion, or replaced by a later record of its object? */
 static bool is_overwritten(const struct mem_storage *m, size_t i, int64_t through)
 {
     for (size_t j = i + 1; j < m->records.n && m->records.at[j].revision <= through; j++) {

@@ -1,9 +1,9 @@
 /*
- * mem_storage.h - a disk below the store that is memory: durable one turn of the loop later, and
- * read back by the next store_open on it
+ * mem_storage.h - a storage in memory below the store: writes are durable one turn of the loop
+ * later, and the next store_open reads them back
  *
- * For tests of what stands above the store: it lives across stores, so that closing one and opening
- * the next plays a restart.
+ * For tests of the code above the store. The storage outlives the store: closing a store and
+ * opening the next one plays a restart.
  */
 #pragma once
 
@@ -18,12 +18,12 @@ static inline void mem_storage_free(struct storage *s)
         s->ops->free(s->self);
 }
 
-/* The next commits are refused with STORAGE_FULL until it is set to false. */
+/* Refuses commits with STORAGE_FULL until set to false. */
 void mem_storage_set_full(struct storage *s, bool is_full);
-/* ... are kept out of the reserve, until false. */
+/* Keeps commits out of the reserve until set to false. */
 void mem_storage_set_low(struct storage *s, bool is_low);
 /*
- * The next batch with such a change is refused with STORAGE_FULL, once: the store takes back what
- * it had accepted. `resource` is static.
+ * Refuses the next batch with such a change, once, with STORAGE_FULL: the store takes back the
+ * accepted changes. `resource` is static.
  */
 void mem_storage_refuse_once(struct storage *s, const char *resource, enum store_change_type type);

@@ -1,8 +1,8 @@
 /*
- * mig_facts.h - what NVIDIA's MIG user guide and transcripts say of each profile, read from these
- * apart from the table in src/model
+ * mig_facts.h - the facts about each MIG profile in NVIDIA's user guide and transcripts,
+ * independent of the table in src/model
  *
- * Memory in 1/100 GiB as the tools print it; -1: nobody has told.
+ * Memory is in 1/100 GiB, as the tools print it; -1: unknown.
  */
 #pragma once
 

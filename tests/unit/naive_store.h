@@ -1,9 +1,8 @@
 /*
- * naive_store.h - what a store is to answer, the slow and plain way: a list of all changes there
- * were
+ * naive_store.h - a naive model of the store: a list of all changes
  *
- * Every question is answered by reading the list. Written to be compared with src/store, with which
- * it shares nothing but the types of its interface.
+ * Every answer comes from reading the list. The model is compared with src/store, and shares only
+ * the types of its interface.
  */
 #pragma once
 
@@ -14,10 +13,10 @@ struct naive_change {
     int64_t revision;
     enum store_change_type type;
     struct store_key key; /* its texts are owned */
-    char *bytes;          /* what was put */
+    char *bytes;          /* the object's bytes */
     size_t size;
     int64_t created;
-    int64_t before; /* version that it replaced, or 0 */
+    int64_t before; /* the replaced version; 0: none */
 };
 
 struct naive_store {
@@ -28,17 +27,17 @@ struct naive_store {
 
 void naive_done(struct naive_store *n);
 
-/* What a commit would fail with: an enum err_code, or -1. */
+/* The enum err_code that a commit would fail with; -1: none. */
 int naive_check(const struct naive_store *n, const struct store_op *ops, size_t count,
                 bool is_full);
 
-/* All of them, under the next revision; returns what is applied then. */
+/* Applies all operations under the next revision. Returns the revision applied last. */
 int64_t naive_apply(struct naive_store *n, const struct store_op *ops, size_t count);
 
-/* Nothing after `revision` was ever there. */
+/* Drops all changes after `revision`. */
 void naive_cut(struct naive_store *n, int64_t revision);
 
-/* What stood there as of `revision`, or NULL. */
+/* The object's last change as of `revision`; NULL: no object. */
 const struct naive_change *naive_get(const struct naive_store *n, const struct store_key *key,
                                      int64_t revision);
 

@@ -1,6 +1,5 @@
 /*
- * sched_world.h - the control loops over a world, with nodes that can be told what their containers
- * do
+ * sched_world.h - the control loops over a world, where the test plays the nodes
  */
 #pragma once
 
@@ -13,18 +12,18 @@ struct sched_world {
 };
 
 void sched_world_init(struct sched_world *s, uint64_t seed);
-/* Checks the ledger too. */
+/* Also checks the ledger. */
 void sched_world_done(struct sched_world *s);
-/* The server's process ends at once: what is durable is there. */
+/* Ends the server's process at once; only durable writes stay. */
 void sched_world_stop(struct sched_world *s);
-/* Another begins. */
+/* Starts another server process. */
 void sched_world_start(struct sched_world *s);
 void sched_world_restart(struct sched_world *s);
 void sched_world_advance(struct sched_world *s, int64_t seconds);
 
-/* With so many gpus, ready. */
+/* Adds a ready node with `gpus` gpus. */
 void sched_world_add_node(struct sched_world *s, const char *name, int gpus);
-/* An object of any kind: {.kind = "pods"}; asserts that it is taken. */
+/* Creates an object of any kind: {.kind = "pods"}. Asserts success. */
 void sched_world_create(struct sched_world *s, struct target t, const char *text);
 /* A pod of one container, with 20 s of grace. */
 struct pod_ask {
@@ -38,14 +37,14 @@ struct pod_ask {
 void sched_world_add_pod(struct sched_world *s, const struct pod_ask *a);
 /* New reference, or NULL. */
 json_t *sched_world_pod(struct sched_world *s, const char *name);
-/* The node it is on, "" while it waits, "gone". The caller frees it. */
+/* The pod's node; "": the pod waits; "gone": no such pod. The caller frees it. */
 char *sched_world_node_of(struct sched_world *s, const char *name);
-/* Asserts that it waits with this message. */
+/* Asserts that the pod waits with this message. */
 void sched_world_assert_waits(struct sched_world *s, const char *name, const char *message);
 void sched_world_assert_on(struct sched_world *s, const char *name, const char *node);
 
-/* What the node does: the containers run; are gone; are gone after a deletion, and so is the pod.
- */
+/* Reports as the node: the containers run; the containers have ended; the containers of a deleted
+ * pod have ended, so that the pod goes. */
 void sched_world_run_pod(struct sched_world *s, const char *name);
 void sched_world_end_pod(struct sched_world *s, const char *name, const char *phase);
 void sched_world_finish_deletion(struct sched_world *s, const char *name);

@@ -21,7 +21,7 @@ struct sim_timer {
     void *arg;
     bool is_set;
     int64_t due_ns;
-    uint64_t order; /* of setting: breaks ties */
+    uint64_t order; /* in which timers were set; breaks ties */
 };
 
 struct sim_io {
@@ -41,7 +41,7 @@ struct sim_loop {
     uint64_t order;
     bool is_io_turn; /* timers and descriptors take turns, so that neither starves the other */
     struct sim_timer *timers;
-    struct sim_io *ios; /* the one that was called last stands last */
+    struct sim_io *ios; /* the descriptor called last is last in the list */
     VEC(struct pollfd) polls;
 };
 

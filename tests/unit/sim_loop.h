@@ -23,14 +23,14 @@ static inline void sim_loop_freep(struct loop **l)
     sim_loop_free(*l);
 }
 
-/* Runs one thing that is due now: a timer, or a descriptor that is ready. False: there was none. */
+/* Calls one due timer or one ready descriptor. False: none is due. */
 bool sim_loop_step(struct loop *l);
 
-/* Until nothing is due now. More than ten million steps is a loop without end: asserted. */
+/* Runs all due timers and ready descriptors. Asserts that ten million steps are enough. */
 void sim_loop_run(struct loop *l);
 
-/* Lets `ns` pass: runs what is due now, then each timer at its own time, up to and with the last.
- */
+/* Moves the clock by `ns`: runs the due timers and descriptors, then each timer at its own time, up
+ * to and with the end. */
 void sim_loop_advance(struct loop *l, int64_t ns);
 
 /* Waits until a descriptor is ready and calls it. False after `deadline_ms` of real time. */
@@ -39,5 +39,5 @@ bool sim_loop_wait_io(struct loop *l, int deadline_ms);
 /* Nanoseconds until the next timer, 0 when one is due, -1 when none is set. */
 int64_t sim_loop_next_ns(const struct loop *l);
 
-/* Steps the wall clock, as an administrator would. Timers do not notice. */
+/* Steps the wall clock, as an administrator would. Timers stay as they are. */
 void sim_loop_step_wall(struct loop *l, int64_t ns);

@@ -18,10 +18,10 @@ struct gpu_spec {
     uint32_t replicas;
     bool is_flexible;
     bool is_sick;
-    bool is_sliced; /* also where that is nothing */
+    bool is_sliced; /* also without instances */
 };
 
-/* uuids are NODE-INDEX, of instances MIG-NODE-INDEX-START. */
+/* Sets a node; uuids of gpus are NODE-INDEX, of instances MIG-NODE-INDEX-START. */
 static inline enum mete_result set_sliced(struct mete_engine *e, const char *name,
                                           const struct gpu_spec *specs)
 {

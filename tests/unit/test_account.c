@@ -220,7 +220,7 @@ static void attempts_follow_each_other_without_a_gap(void **state)
     restart(&w, 1, 9);
     sim_loop_advance(w.loop, 2 * NS_PER_SEC);
     restart(&w, 2, 0);
-    restart(&w, 2, 0); /* reported again */
+    restart(&w, 2, 0); /* the node reports the gpus again */
     sim_loop_advance(w.loop, 3 * NS_PER_SEC);
     world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
     assert_int_equal(count_rows(&w), 3);
@@ -430,7 +430,7 @@ static void sums_are_of_the_period(void **state)
         {{{0, 12}, {18, 100}}, {{0, 100}}, {{0}}, {10, 4, 6, 0}, 4},
         {{{12, 16}}, {{0, 14}}, {{14, 100}}, {10, 4, 2, 4}, 4},
         {{{12, 16}}, {{0}}, {{0}}, {4, 4, 0, 0}, 4}, /* held, with no stretch of the gpu */
-        {{{12, 16}, {14, 18}}, {{0, 100}}, {{0}}, {10, 6, 4, 0}, 8}, /* held by two at once */
+        {{{12, 16}, {14, 18}}, {{0, 100}}, {{0}}, {10, 6, 4, 0}, 8}, /* held by two pods at once */
         {{{30, 40}}, {{0, 5}}, {{20, 30}}, {0, 0, 0, 0}, 0},
     };
 

@@ -258,7 +258,7 @@ static void containers_get_what_the_range_gives(void **state)
     assert_string_equal(json_text_at(bare, "status", "qosClass", NULL), "Burstable");
     half = make_pod(&w, "{'metadata':{'name':'h'},'spec':{'containers':[{'name':'c','image':'host',"
                         "'resources':{'limits':{'cpu':'250m'}}}]}}");
-    is_amount(half, "requests", "cpu", "250m"); /* from its own limit, as Kubernetes has it */
+    is_amount(half, "requests", "cpu", "250m"); /* from its own limit, as in Kubernetes */
     is_amount(half, "limits", "cpu", "250m");
     world_done(&w);
 }

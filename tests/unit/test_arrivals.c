@@ -7,7 +7,7 @@
 #include "sim/openb.h"
 #include "test.h"
 
-/* An engine whose lines go to the arrivals. */
+/* An engine that records into the arrivals. */
 static struct mete_engine *engine_for(struct arrivals *a)
 {
     return mete_engine_new(
@@ -35,8 +35,8 @@ static void counts_each_pod_once(void **state)
     submit(e, 6, 2, 3); /* a gang */
     assert_int_equal(arrivals_total(a), 4);
     assert_int_equal(mete_workload_remove(e, 6), METE_OK);
-    submit(e, 6, 2, 3);                   /* it was only told anew */
-    submit(e, 4, 1, 1);                   /* older than what was seen, as after a restart */
+    submit(e, 6, 2, 3);                   /* the same job again */
+    submit(e, 4, 1, 1);                   /* an older id, as after a restart */
     submit(e, METE_ID_UNNAMED + 1, 8, 1); /* a stand-in */
     assert_int_equal(arrivals_total(a), 4);
     submit(e, 9, 0, 1);
@@ -79,7 +79,7 @@ static void writes_what_learning_reads(void **state)
     arrivals_free(a);
 }
 
-/* As many as are kept and more: the oldest go, and so do kinds that nobody asks for any more. */
+/* More arrivals than the limit: the oldest go, and so do kinds without an arrival. */
 static void keeps_the_last_ones_over_a_restart(void **state)
 {
     struct arrivals *a = arrivals_new();
@@ -133,7 +133,7 @@ static void refuses_what_was_not_saved_by_it(void **state)
     }
 }
 
-/* What is asked for changes what is a fragment: half a gpu is of no use where all want whole ones.
+/* Requests decide which gpus are fragments: if all jobs ask for whole gpus, half a gpu is useless.
  */
 static void tells_the_engine_what_is_asked_for(void **state)
 {

@@ -47,7 +47,7 @@ static void makes_what_every_cluster_has_and_tells_once(void **state)
     int64_t revision;
 
     (void)state;
-    world_init(&w, 1); /* has two of them */
+    world_init(&w, 1); /* makes two of the objects */
     b = start(&w, &n_ready);
     sim_loop_advance(w.loop, INT64_C(10000000000));
     assert_int_equal(n_ready, 1);

@@ -17,7 +17,7 @@
 #include "client/stream.h"
 #include "test.h"
 
-/* Answers each connection's first bytes with `answer`, and then closes, waits, or echoes. */
+/* The server answers each connection's first bytes with `answer`, then closes, waits, or echoes. */
 enum after {
     CLOSE,
     HOLD,

@@ -12,7 +12,7 @@ enum {
     CASES = 150
 };
 
-/* What a listener knows of an object. */
+/* An object as a listener knows it. */
 struct known {
     struct map_handle handle;
     char *name;
@@ -23,7 +23,7 @@ struct listening {
     struct world *w;
     struct known *all;
     struct cluster_watch *watch;
-    const json_t *last_put; /* to see that it is shared; never looked into */
+    const json_t *last_put; /* for its address only: the tree is shared */
     unsigned puts;
     unsigned loaded;
     uint64_t seed;
@@ -71,11 +71,11 @@ static void removed(void *arg, const char *ns, const char *name, const json_t *l
 
     (void)ns;
     (void)last;
-    CHECK(l, k != NULL); /* only what was put goes */
+    CHECK(l, k != NULL); /* the object was put before */
     forget(l, k);
 }
 
-/* Does the listener know what is durable, no more and no less? */
+/* Does the listener know exactly the durable objects? */
 static bool knows_all(const struct listening *l)
 {
     const struct store_range range = {.group = "", .resource = "configmaps", .ns = "default"};
@@ -120,7 +120,7 @@ static struct objects_request request_of(const char *name)
         .kind = kind_find("", "configmaps"), .ns = "default", .name = name, .who = root};
 }
 
-/* Without running the loop: what is written is durable some steps later. */
+/* Writes without running the loop: the write is durable some steps later. */
 static void write_one(struct world *w, struct prop *r)
 {
     AUTO_FREE char *name = mem_format("m-%02zu", prop_below(r, OBJECTS + 10));
@@ -177,7 +177,7 @@ static void one_seed(uint64_t seed)
         for (size_t n = prop_below(&r, 3); n > 0; n--)
             (void)sim_loop_step(w.loop);
         if (i == 20)
-            listen(c, &b); /* with the feed, or too late for it */
+            listen(c, &b); /* during the feed or after it */
     }
     sim_loop_run(w.loop);
     CHECK(&a, a.loaded == 1 && knows_all(&a));
@@ -213,7 +213,7 @@ static void takes_several_turns_and_shares_its_trees(void **state)
     c = cluster_store_new(w.store, w.objects);
     listen(c, &a);
     listen(c, &b);
-    assert_int_equal(a.puts, 0); /* nothing before the loop runs */
+    assert_int_equal(a.puts, 0); /* no calls before the loop runs */
     while (a.puts == 0)
         assert_true(sim_loop_step(w.loop));
     assert_true(a.puts < OBJECTS / 2);

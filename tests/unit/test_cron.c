@@ -42,7 +42,7 @@ static struct cron parse(const char *text)
     return c;
 }
 
-/* What Kubernetes' parser answers to the same. */
+/* The messages are those of Kubernetes' parser. */
 static void says_what_is_wrong(void **state)
 {
     static const struct {
@@ -179,7 +179,7 @@ static void tells_the_last_time(void **state)
     }
 }
 
-/* Minute by minute, as slow as it is simple. */
+/* The naive next time: tries each minute. */
 static bool is_due_at(const struct cron *c, const struct zone *z, int64_t at_s)
 {
     int64_t local = at_s + zone_offset(z, at_s);

@@ -13,7 +13,7 @@
 
 static struct jobs_world jw;
 
-/* Time begins at 2026-01-01T00:00:01Z: the world's first minutes are used up by its making. */
+/* Time begins at 2026-01-01T00:00:01Z; making the world uses up the first minutes. */
 static int setup(void **state)
 {
     (void)state;
@@ -28,7 +28,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* "c": each five minutes, with more of its spec. */
+/* Creates the CronJob "c", due every five minutes, with these members of the spec. */
 static void add(const char *more)
 {
     AUTO_FREE char *text = mem_format(
@@ -53,7 +53,7 @@ static size_t count_jobs(void)
     return json_array_size(jobs);
 }
 
-/* New reference: the job at `i`, by name. */
+/* The `i`-th job by name. New reference. */
 static json_t *job_at(size_t i)
 {
     AUTO(json_freep) json_t *jobs = list_all(&jw, "batch", "jobs");
@@ -134,7 +134,7 @@ static void forbid_waits_for_the_one_that_runs(void **state)
     assert_true(count_events(&jw, "JobAlreadyActive") > 0);
     tell_first(&jw, "Succeeded", 0);
     jobs_world_run(&jw, 60);
-    assert_int_equal(count_jobs(), 2); /* for the last time that was missed, and no other */
+    assert_int_equal(count_jobs(), 2); /* only for the last missed time */
     assert_status("lastScheduleTime", "2026-01-01T00:15:00Z");
 }
 
@@ -227,7 +227,7 @@ static void no_time_is_served_twice_whenever_the_server_ends(void **state)
         jobs_world_restart(&jw, i % 2 == 0);
     }
     jobs_world_run(&jw, 2);
-    /* Each minute since 2026-01-01 has its job: names are unique, so none has two. */
+    /* Each minute since 2026-01-01 has a job; names are unique, so no minute has two. */
     assert_int_equal(count_jobs(), (loop_wall_ns(jw.w.loop) / NS_PER_SEC - 1767225600) / 60);
 }
 

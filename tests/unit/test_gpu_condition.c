@@ -32,7 +32,7 @@ static void samples_that_fail_count_while_they_fail(void **state)
     gpu_condition_sampled(c, &good, 1);
     gpu_condition_sampled(c, &good, 2);
     gpu_condition_failed(c, false, "again");
-    assert_int_equal(judge(c, &healthy).health, GPU_UNHEALTHY); /* it flaps */
+    assert_int_equal(judge(c, &healthy).health, GPU_UNHEALTHY); /* the gpu flaps */
     for (int i = 0; i < SAMPLES_GOOD_AGAIN; i++)
         gpu_condition_sampled(c, &good, 3 + i);
     assert_int_equal(judge(c, &healthy).health, GPU_HEALTHY);

@@ -8,7 +8,7 @@ static void a_root_is_refused_with_its_reason(void **state)
 {
     static const struct {
         const char *text;
-        const char *message; /* NULL: taken */
+        const char *message; /* NULL: accepted */
     } cases[] = {
         {"/data", NULL},
         {"/data/sets:ro", NULL},

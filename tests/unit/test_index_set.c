@@ -19,7 +19,7 @@ static void says_what_is_wrong_and_leaves_the_set_alone(void **state)
         {"1-1", "indexes: range 1-1 does not ascend"},
         {"2,1", "indexes: 1 after 2: want numbers in ascending order"},
         {"0-3,3", "indexes: 3 after 3: want numbers in ascending order"},
-        {"10", ""}, /* the words about numbers are of num.h */
+        {"10", ""}, /* num.h writes the messages about numbers */
         {"1-2-3", ""},
     };
 

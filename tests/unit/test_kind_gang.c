@@ -40,7 +40,7 @@ static struct err *create(const char *version, const char *plural, const char *t
     return e;
 }
 
-/* The spec as it is stored, as text. */
+/* The stored spec as text. */
 static char *kept_spec(const char *plural, const char *name)
 {
     AUTO(json_freep)

@@ -18,7 +18,7 @@ static char *uid_of(struct world *w, const char *name)
     return mem_strdup(json_text_at(pod, "metadata", "uid", NULL));
 }
 
-/* What a pod was given, as the text of its annotation; "" for nothing. The caller frees it. */
+/* The pod's devices, as the text of its annotation; "": none. The caller frees it. */
 static char *devices_of(struct world *w, const char *name)
 {
     AUTO(json_freep) json_t *pod = world_get(w, POD(name));
@@ -188,7 +188,7 @@ static void what_is_free_again_is_given_again(void **state)
     world_must(bind(&w, "a", &first, 1));
     world_must(world_patch(&w, STATUS("a"), "{'status':{'phase':'Succeeded'}}", NULL));
     world_must(bind(&w, "b", &second, 1));
-    /* The first one goes, and must not take the gpu from the second. */
+    /* The first pod goes, and must not take the gpu from the second. */
     world_must(world_delete(&w, POD("a"), NULL, NULL));
     assert_false(ledger_is_free(w.store, "GPU-n1-0"));
     world_must(ledger_check(w.store));
@@ -229,7 +229,7 @@ static struct err *put_raw(struct world *w, const char *resource, const char *ns
     return e;
 }
 
-/* The checker is checked: each way the ledger and the pods can differ is found. */
+/* ledger_check finds each way in which the ledger and the pods can differ. */
 static void the_check_finds_what_is_wrong(void **state)
 {
     static const struct {

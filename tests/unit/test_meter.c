@@ -159,7 +159,7 @@ static void on_done(void *arg, const struct err *e, const json_t *report)
 typedef struct err *(*make_fn)(void *meter, const struct report_question *q, report_done_fn done,
                                void *done_arg, struct report **ret);
 
-/* `namespaces` NULL: of all. New reference. */
+/* `namespaces` NULL: all. New reference. */
 static json_t *ask(struct town *t, make_fn make, const char *parameters, const char *namespaces)
 {
     AUTO(json_freep) json_t *p = manifest(parameters);
@@ -188,7 +188,7 @@ static const json_t *item(const json_t *report, size_t i)
     return json_array_get(json_object_get(report, "items"), i);
 }
 
-/* "a" holds h100 for 30 s and ends; "b" holds it after for 10 s and goes on. */
+/* Pod "a" holds an h100 for 30 s and ends; then "b" holds it for 10 s and goes on. */
 static void run_two(struct town *t)
 {
     world_must(world_add_pod(&t->w, "default", "a", 1));
@@ -245,7 +245,7 @@ static void a_report_adds_up(void **state)
     town_done(&t);
 }
 
-/* Neighbouring periods share what is used, whatever the cut. */
+/* Neighbouring periods divide the usage, whatever the time of the cut. */
 static void periods_add_up(void **state)
 {
     struct town t;

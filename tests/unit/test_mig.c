@@ -23,7 +23,7 @@ static unsigned profile(const struct mig_geometry *g, const char *name)
     return (unsigned)ret;
 }
 
-/* How many a gpu holds of one profile, each at the first start that is left. */
+/* Counts the instances of a profile that fit on a gpu, each at the first remaining start. */
 static int most_of(const struct mig_geometry *g, unsigned p)
 {
     struct mig_state s = {0};
@@ -142,7 +142,7 @@ static void keeps_the_large_placements_possible(void **state)
     }
 }
 
-/* From any state that can be reached a table agrees with trying every start. */
+/* In each reachable state the tables agree with trying every start. */
 static void a_table_says_what_trying_says(void **state)
 {
     struct prop_seeds seeds = prop_seeds(300);

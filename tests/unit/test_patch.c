@@ -17,7 +17,7 @@ static json_t *read_json(const char *text)
 struct patch_case {
     const char *object;
     const char *patch;
-    const char *result; /* or the message, where it fails */
+    const char *result; /* or the error's message */
 };
 
 /* The examples of RFC 7396, appendix A, that are objects. */
@@ -49,7 +49,7 @@ static void merges_as_rfc_7396_says(void **state)
     }
 }
 
-/* The examples of RFC 6902, appendix A, and what it forbids. */
+/* The examples of RFC 6902, appendix A, and forbidden patches. */
 static void patches_as_rfc_6902_says(void **state)
 {
     static const struct patch_case cases[] = {
@@ -240,7 +240,8 @@ static void other_lists_are_replaced_and_sets_grow(void **state)
     check_strategic(cases, COUNT(cases));
 }
 
-/* As kubectl apply sends it: what it knows in its order, what the server added where it stood. */
+/* A patch as kubectl apply sends it: the client's items come in its order, the server's items keep
+ * their places. */
 static void the_order_is_the_patchs_with_the_servers_own_in_place(void **state)
 {
     static const struct patch_case cases[] = {

@@ -70,7 +70,7 @@ static void stage_done(struct stage *g)
     assert_null(e);
 }
 
-/* The family for port 8080, 0 where no process of `cgroup` takes connections. */
+/* The family for port 8080; 0: no process of `cgroup` takes connections. */
 static int ask(const struct stage *g, const char *cgroup)
 {
     AUTO_FREE char *proc = mem_format("%s/proc", g->dir);

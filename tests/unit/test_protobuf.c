@@ -6,7 +6,7 @@
 
 #define BODY(text) ((struct str){(text), sizeof(text) - 1})
 
-/* apiVersion "v1" and the kind, then raw. */
+/* The fields apiVersion "v1" and kind; the field raw follows. */
 #define NAMESPACE "\x0a\x0f\x0a\x02v1\x12\x09Namespace"
 
 static void reads_a_namespace_as_kubectl_sends_it(void **state)
@@ -130,7 +130,7 @@ static void bytes_become_base64(void **state)
     assert_string_equal(json_text_at(object, "data", "k", NULL), "AP8=");
 }
 
-/* A pointer in Go tells an empty text from none; times of leases have microseconds. */
+/* Go's pointers distinguish an empty text from no text; times of leases have microseconds. */
 static void reads_a_lease(void **state)
 {
     static const char body[] = "k8s\0\x0a\x1f\x0a\x16"
@@ -182,7 +182,7 @@ static void wrap(struct buf *inner, char tag)
     *inner = outer;
 }
 
-/* Decodes `raw` as an object of that type, and says what is wrong with it. The caller frees. */
+/* Decodes `raw` as an object of that type. Returns the error's message, which the caller frees. */
 static char *error_of(struct buf *raw, const char *version, const char *kind)
 {
     struct buf body = {0};

@@ -63,7 +63,7 @@ static void say(struct recorder *r, const char *line)
     recorder_line(r, line, strlen(line));
 }
 
-/* The same node with other labels, over and over; the jobs between stay or go. */
+/* Sets one node with ever new labels, and adds jobs between, which stay or go. */
 static void fill(struct recorder *r)
 {
     say(r, "engine policy=\"binpack\"\n");
@@ -83,7 +83,7 @@ static void fill(struct recorder *r)
     }
 }
 
-/* All of it, as a client puts it together. */
+/* Gets the whole recording, as a client joins it. */
 static void get_all(struct loop *sim, struct recorder *r, struct buf *ret)
 {
     struct answer state;
@@ -136,7 +136,7 @@ static void keeps_a_state_and_what_came_after(void **unused)
     assert_false(text.overflow);
     assert_null(recording_play("r", (struct str){text.at, text.size}, &report, NULL));
     assert_int_equal(report.differing, 0);
-    /* Of the oldest piece there are the last node and the jobs that stay. */
+    /* The state has, of the oldest piece, the last node and the jobs that stay. */
     assert_true(count(text.at, "node_set") < LINES && count(text.at, "node_set") > LINES * 9 / 10);
     assert_int_equal(count(text.at, "workload_add id=1 "), 1);
     assert_int_equal(count(text.at, "workload_add id=2 "), 0);

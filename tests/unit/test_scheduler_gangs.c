@@ -112,7 +112,7 @@ enum {
     LARGE_GPUS = 8
 };
 
-/* One transaction of over 10,000 entries: one revision. */
+/* A transaction of over 10,000 entries has one revision. */
 static void a_gang_of_a_thousand_pods_is_bound_at_once(void **state)
 {
     int64_t version = 0;

@@ -85,7 +85,7 @@ static size_t count_events(const char *reason, const char *message)
     return n;
 }
 
-/* One cycle places the workload on the room that was made for it, and evicts it again. */
+/* One cycle places the workload in the room of its victims, and evicts it again. */
 static void one_that_is_passed_before_it_was_bound_goes_on_waiting(void **state)
 {
     AUTO_FREE char *uid = NULL;

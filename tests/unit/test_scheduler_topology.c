@@ -230,7 +230,7 @@ static void add_volcano_member(const char *name, int gpus)
     sched_world_create(&s, pods, text);
 }
 
-/* Both racks are in one block. */
+/* Adds a tier above the racks: both racks are in one block. */
 static void add_tiers(void)
 {
     static const char *const names[] = {"a0", "a1", "b0", "b1"};

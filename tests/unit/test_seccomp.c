@@ -27,7 +27,7 @@ static bool names(const json_t *rule, const char *name)
     return false;
 }
 
-/* What becomes of a call whatever its arguments: 0, or its error. */
+/* The errno of a call regardless of its arguments; 0: allowed. */
 static int64_t fate(const json_t *profile, const char *name)
 {
     const json_t *rules = json_object_get(profile, "syscalls");
@@ -53,7 +53,7 @@ static void decides_each_call_by_the_capabilities(void **state)
         {NULL, "read", 0},
         {NULL, "execve", 0},
         {NULL, "ptrace", 0},
-        {NULL, "set_mempolicy", 0}, /* NUMA of its own memory: what GPU programs do */
+        {NULL, "set_mempolicy", 0}, /* NUMA of own memory, as GPU programs do */
         {NULL, "unshare", EPERM},
         {NULL, "mount", EPERM},
         {NULL, "keyctl", EPERM},
@@ -84,7 +84,7 @@ static void decides_each_call_by_the_capabilities(void **state)
     }
 }
 
-/* The runtime refuses a profile that says two things of a call, and so would start nothing. */
+/* The runtime refuses a profile with two rules for one call, so no container would start. */
 static void no_call_has_two_fates(void **state)
 {
     (void)state;

@@ -6,7 +6,7 @@
 #include "sim/groups.h"
 #include "test.h"
 
-/* Ann's two jobs and bob's one want 4 gpus each; at first there is room for ann's, then for all. */
+/* Ann's two jobs and bob's job want 4 gpus each; at first ann's jobs fit, then all. */
 static const struct sim_job jobs[] = {
     {.submit_s = 0, .duration_s = 100, .milli = 4000, .gpus = 4, .user = 0},
     {.submit_s = 0, .duration_s = 50, .milli = 4000, .gpus = 4, .user = 0},
@@ -40,12 +40,12 @@ static void finds_shares_and_their_index(void **state)
     (void)state;
     play(&moves);
     jain = fairness_find(&o, shares);
-    /* Two ask from 20 s on: 30 s with shares 1 and 0, then 50 s with 1 and 1. */
+    /* Two users ask from 20 s on: 30 s with shares 1 and 0, then 50 s with 1 and 1. */
     assert_true(is_near(jain, (30 * 0.5 + 50 * 1.0) / 80));
     assert_true(is_near(shares[0], 1));
     assert_true(is_near(shares[1], 50.0 / 80));
     assert_true(isnan(shares[2])); /* asks for nothing */
-    /* Ann has the most gpu time; a bin is 11 s, so that the last moment is in one. */
+    /* Ann has the most gpu time; a bin is 11 s, so that the last bin has the last moment. */
     assert_int_equal(curves.n_users, 3);
     assert_int_equal(curves.users[0], 0);
     assert_int_equal(curves.users[1], 1);
@@ -58,7 +58,7 @@ static void finds_shares_and_their_index(void **state)
     vec_done(&moves.all);
 }
 
-/* Preempted and started again: its demand stays until its last end. */
+/* The demand of a job that is preempted and started again stays until its last end. */
 static void counts_a_preempted_job_as_asking(void **state)
 {
     static const struct sim_job two[] = {

@@ -15,7 +15,7 @@ enum {
     SEEDS = 3
 };
 
-/* A small table with a price, as a file has it. */
+/* A file of a small table with a price. */
 static struct value_table *small_table(void)
 {
     struct value_table *t = mem_alloc(sizeof(*t));
@@ -174,7 +174,7 @@ static void says_why_nothing_can_be_learned(void **state)
     }
 }
 
-/* Two models: plenty of the one, less of the other, which some pods name. */
+/* Two models: many gpus of one, and fewer of the other, which some pods name. */
 static void add_nodes(struct buf *nodes)
 {
     buf_add_text(nodes, "cpu_milli,memory_mib,gpu,model\n");

@@ -39,7 +39,7 @@ static void on_line(void *arg, const char *text, size_t size)
     buf_add(&w->recording, text, size);
 }
 
-/* With gpus in slices and replicas, as the driver has them or as they are asked for. */
+/* Sets a node with gpus in slices and replicas, either the driver's or the requested ones. */
 static void put_sliced_node(struct world *w)
 {
     const struct gpu_spec gpus[] = {
@@ -84,7 +84,7 @@ static void put_queue(struct world *w)
         .lend_limit = METE_UNLIMITED,
     };
 
-    /* A parent that is not there, or a circle, is refused: then, too. */
+    /* A missing parent or a cycle is refused, also in the replay. */
     (void)mete_queue_set(
         w->engine,
         &(struct mete_queue){
@@ -173,7 +173,7 @@ static void step_job(struct world *w)
         assert_int_equal(mete_workload_unplace(w->engine, id), METE_OK);
         w->is_placed[id] = false;
     } else if (w->is_placed[id] && prop_chance(&w->prop, 40)) {
-        /* refused where it has no such pod, or that may not go */
+        /* refused if the job has no such pod, or the pod may not go */
         (void)mete_workload_shrink(w->engine, id, 0, 1 + (uint32_t)prop_below(&w->prop, 2));
     } else if (w->is_placed[id] && prop_chance(&w->prop, 20)) {
         assert_int_equal(mete_workload_checkpoint(w->engine, id, w->now_s * SECOND), METE_OK);
@@ -261,7 +261,7 @@ static void world_done(struct world *w)
     buf_done(&w->recording);
 }
 
-/* What is held; what the driver has beside may have given way in one of them. */
+/* Compares the held slices. Free instances may have given way in one of the engines. */
 static void check_same_slices(uint64_t seed, struct mete_engine *a, struct mete_engine *b,
                               const char *uuid)
 {

@@ -32,12 +32,12 @@ static void run(enum replay_policy policy, const struct sim_job *jobs, size_t n,
     assert_null(e);
 }
 
-/* Two nodes of four gpus; what each policy makes of it was worked out by hand. */
+/* Two nodes of four gpus; the results of each policy were worked out by hand. */
 static void starts_and_ends_as_worked_out_by_hand(void **state)
 {
     const struct sim_job jobs[] = {
         job(0, 100, 4), /* fills one node */
-        job(1, 50, 8),  /* wants both */
+        job(1, 50, 8),  /* wants both nodes */
         job(2, 10, 2),  /* would fit at once, but stands behind */
         job(3, 20, 1),
     };
@@ -46,9 +46,9 @@ static void starts_and_ends_as_worked_out_by_hand(void **state)
         int64_t starts[4];
         int64_t ends[4];
     } cases[] = {
-        /* The wide one blocks the others until the first ends. */
+        /* The wide job blocks the others until the first job ends. */
         {REPLAY_FIFO, {0, 100, 150, 150}, {100, 150, 160, 170}},
-        /* Shorter ones come first, each fits when it arrives. */
+        /* Shorter jobs come first, and each fits when it arrives. */
         {REPLAY_SJF, {0, 100, 2, 3}, {100, 150, 12, 23}},
         /* 1 s: the wide one takes all (50 < 99 left), the first pays 30. 2 s: the third goes before
          * it (10 < 49), it pays 30, the first fills what is left. 24 s: all others have ended, the
@@ -82,7 +82,7 @@ static void fills_around_what_does_not_fit(void **state)
     assert_int_equal(done[2].start_s, 2);
 }
 
-/* In all more than 292 years, which is all that nanoseconds count. */
+/* The trace spans more than 292 years, the range of nanoseconds. */
 static void replays_centuries(void **state)
 {
     struct sim_job jobs[JOBS_MOST];
@@ -101,8 +101,7 @@ static void replays_centuries(void **state)
     }
 }
 
-/* 5000 jobs on random clusters: nobody ends before it ran, no gpu is dealt twice, nobody is lost.
- */
+/* 5000 jobs on random clusters: no job ends before it ran, no gpu is held twice, no job is lost. */
 static void keeps_its_promises(void **state)
 {
     enum {

@@ -37,7 +37,7 @@ static const char flexible[] =
     "{\"kind\": \"Cluster\", \"nodes\": [{\"name\": \"n\", \"gpus\": 1, \"model\": \"h100\", "
     "\"mig\": \"flexible\", \"gpuMemory\": \"80Gi\"}]}";
 
-/* Two 3g fill the gpu though one of its seven compute slices is left. */
+/* Two 3g instances fill the gpu, though one of seven compute slices is left. */
 static void slices_share_a_gpu_as_its_driver_allows(void **state)
 {
     int64_t ends[4] = {0};

@@ -85,7 +85,7 @@ static void reads_each_format_sorted_by_submit_time(void **state)
         assert_int_equal(jobs[0].duration_s, 30);
         assert_int_equal(jobs[0].gpus, 8);
         assert_int_equal(jobs[1].submit_s, 7);
-        assert_int_equal(jobs[1].duration_s, 1); /* 0 counts as the least */
+        assert_int_equal(jobs[1].duration_s, 1); /* 0 counts as the minimum */
         assert_int_equal(jobs[1].gpus, 2);
         if (i == 0)
             assert_string_equal(job_trace_user(t, jobs[0].user), "bob");
@@ -116,8 +116,8 @@ static void reads_what_clusters_know(void **state)
     assert_int_equal(ask->memory_bytes, 64 << 20);
     assert_false(ask->is_preemptible);
     assert_int_equal(job_trace_jobs(t)[0].milli, 1000);
-    assert_int_equal(job_trace_jobs(t)[0].duration_s, 600); /* its limit ends it */
-    assert_int_equal(job_trace_jobs(t)[1].ask, 0);          /* says nothing */
+    assert_int_equal(job_trace_jobs(t)[0].duration_s, 600); /* the job ends at its limit */
+    assert_int_equal(job_trace_jobs(t)[1].ask, 0);          /* no ask */
 }
 
 static void reads_slices(void **state)
@@ -205,14 +205,14 @@ static void reads_nodes_pods_and_orders(void **state)
     assert_string_equal(pods[0].models[1], "P100");
     assert_int_equal(pods[0].run_s, 15);
     assert_int_equal(pods[1].run_s, -1);
-    assert_int_equal(pods[2].gpu_milli, 0); /* without gpus the rest says nothing */
+    assert_int_equal(pods[2].gpu_milli, 0); /* without gpus the share has no meaning */
     assert_int_equal(pods[2].n_models, 0);
     assert_int_equal(pods[2].run_s, -1);
     assert_int_equal(openb_arrivals(o, 42)->n, 3);
     assert_int_equal(openb_arrivals(o, 42)->items[1], 3);
     assert_null(openb_ranks(o, 43));
     assert_int_equal(openb_kinds(o, &kinds), 3);
-    assert_int_equal(kinds[0].pod, 1); /* two of it, memory aside */
+    assert_int_equal(kinds[0].pod, 1); /* two such pods, memory aside */
     assert_int_equal(kinds[0].count, 2);
     assert_int_equal(kinds[1].pod, 0); /* the larger cpu of the others */
 }

@@ -145,7 +145,7 @@ static void commit(struct fixture *f, const char *name, struct str bytes)
     assert_null(store_commit(f->store, &op, 1, on_done, f, NULL));
 }
 
-/* Until all of `count` transactions were answered. */
+/* Waits until all `count` transactions are answered. */
 static void wait_answers(struct fixture *f, size_t count)
 {
     sim_loop_run(f->loop);
@@ -214,7 +214,7 @@ static void closing_waits_for_the_batch_in_flight(void **state)
     open_store(f);
     commit(f, "x", STR("{}"));
     while (f->answered == 0 && sim_loop_step(f->loop))
-        ; /* it is with the thread now, or done already */
+        ; /* the thread has the batch, or has ended it */
     close_store(f);
     assert_int_equal(f->answered, 1);
     assert_int_equal(f->failed, 0);
@@ -319,7 +319,8 @@ static void fill_model(struct fixture *f)
     close_store(f);
 }
 
-/* What is there after damage is all that was, or an error: nothing is lost in silence. */
+/* After damage, the store opens with all objects or reports an error: no object is lost silently.
+ */
 static void check_damaged(struct fixture *f, const char *what, int64_t byte)
 {
     AUTO(err_freep) struct err *e = try_open(f);
@@ -399,7 +400,7 @@ static void a_full_disk_leaves_room_to_change_and_delete_and_recovers(void **sta
         sim_loop_run(f->loop);
     }
     assert_true(created > 1 && created < 100);
-    assert_int_equal(f->failed, 0); /* the last one went into the reserve */
+    assert_int_equal(f->failed, 0); /* the last write went into the reserve */
     e = store_commit(f->store, &op, 1, on_done, f, NULL);
     assert_int_equal(err_code(e), ERR_NO_SPACE);
     err_free(e);
@@ -410,7 +411,7 @@ static void a_full_disk_leaves_room_to_change_and_delete_and_recovers(void **sta
     }
     assert_int_equal(f->failed, 0);
     close_store(f);
-    open_store(f); /* without a human */
+    open_store(f); /* without an administrator's help */
     disk_model_set_room(f->disk, -1);
     commit(f, "n00", STR("ended"));
     sim_loop_advance(f->loop, 2 * SECOND_NS);

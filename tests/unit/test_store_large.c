@@ -2,8 +2,8 @@
  * test_store_large.c - transactions with more changes than a revision has places, on SQLite over
  * the disk model
  *
- * Such a transaction has one revision, is whole or absent wherever the disk stops, and is told,
- * listed and forgotten as a whole.
+ * A large transaction has one revision, is whole or absent wherever the disk stops, and is
+ * reported, listed and compacted as a whole.
  */
 
 #include <inttypes.h>

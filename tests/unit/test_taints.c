@@ -26,7 +26,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A pod that runs; `tolerations` is a list, NULL: none of its own. */
+/* Runs a pod. `tolerations` is a list; NULL: only the default ones. */
 static void run(const char *name, const char *tolerations)
 {
     AUTO_FREE char *text = mem_format(
@@ -151,7 +151,7 @@ static void a_pod_stays_where_the_taint_goes_in_time(void **state)
     assert_false(is_ending("p"));
 }
 
-/* Its time begins with itself. */
+/* The pod's tolerationSeconds begin with its own start, not with the taint. */
 static void a_pod_that_comes_later_has_its_seconds(void **state)
 {
     (void)state;
@@ -175,7 +175,8 @@ static void an_end_that_is_taken_back_is_tried_again(void **state)
     assert_true(is_ending("p"));
 }
 
-/* Every pod tolerates it for 300 s; a node that is all there is gives its pods nowhere to go. */
+/* Every pod tolerates an unreachable node for 300 s; pods of a cluster's only node have no other
+ * node. */
 static void a_silent_node_gives_up_its_pods_where_another_is_ready(void **state)
 {
     (void)state;

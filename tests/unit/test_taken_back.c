@@ -34,7 +34,7 @@ static void refuse_once(const char *resource, enum store_change_type type)
     mem_storage_refuse_once(s.w.disk, resource, type);
 }
 
-/* Events of the reason whose message begins so. */
+/* Counts events of the reason whose message has the prefix. */
 static size_t count_events(const char *reason, const char *start)
 {
     struct store_range range = {.group = "", .resource = "events"};
@@ -89,7 +89,7 @@ static void a_gang_is_bound_again_as_a_whole(void **state)
     sched_world_assert_on(&s, "q", "a");
 }
 
-/* The engine gave the room away while it thought that the first was bound. */
+/* The engine gave the room away while it assumed that the first pod was bound. */
 static void another_may_have_the_room_meanwhile(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void a_budget_is_counted_in_the_end(void **state)
     assert_non_null(json_at(budget, "status", "desiredHealthy", NULL));
 }
 
-/* Answers may come when the loops are gone. */
+/* Answers may come after the control loops are freed. */
 static void the_loops_end_before_their_answers(void **state)
 {
     (void)state;

@@ -123,7 +123,7 @@ static void on_done(void *arg, const struct err *e, int64_t revision)
     w->n_failed += e != NULL;
 }
 
-/* A write that was accepted is told to be durable exactly once. */
+/* Runs the loop. Asserts that an accepted write is reported durable exactly once. */
 static struct err *finish(struct world *w, struct err *e, json_t *made, json_t **ret)
 {
     size_t before = w->n_done;

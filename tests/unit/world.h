@@ -1,6 +1,6 @@
 /*
- * world.h - what tests of objects and controllers stand on: virtual time, a store over memory,
- * objects with a seeded randomness, and short ways to write manifests
+ * world.h - the world of tests of objects and controllers: virtual time, a store over memory,
+ * objects with a seeded random generator, short forms of manifests
  *
  * Manifests are JSON with ' in place of ".
  */
@@ -15,13 +15,13 @@ struct world {
     struct store *store;
     struct objects *objects;
     uint64_t random;                    /* state of the generator */
-    size_t n_done;                      /* writes that were told to be durable */
-    size_t n_failed;                    /* writes whose done told an error */
-    struct host_roots host_roots;       /* what objects offer to hostPaths */
-    struct network_tiers network_tiers; /* and to Volcano's networkTopology */
+    size_t n_done;                      /* writes reported durable */
+    size_t n_failed;                    /* writes whose callback had an error */
+    struct host_roots host_roots;       /* the roots for hostPath volumes */
+    struct network_tiers network_tiers; /* the tiers for Volcano's networkTopology */
 };
 
-/* With the namespaces default and kube-system. */
+/* Makes a world with the namespaces default and kube-system. */
 void world_init(struct world *w, uint64_t seed);
 void world_done(struct world *w);
 /* Closes the store and opens it again over the same disk. Watches must be gone. */
@@ -31,15 +31,15 @@ uint64_t world_random(struct world *w);
 /* 0 .. n-1 */
 size_t world_pick(struct world *w, size_t n);
 
-/* Asserts that it parses. New reference. */
+/* Parses a manifest. Asserts success. New reference. */
 json_t *manifest(const char *text);
 
 extern const struct kind_context ann;    /* a person: uid 1000, no administrator */
 extern const struct kind_context nobody; /* a person without a uid */
 extern const struct kind_context root;   /* an administrator: uid 0 */
-extern const struct kind_context ours;   /* one of our own processes */
+extern const struct kind_context ours;   /* a process of Mete */
 
-/* Names one object, and who asks: {.kind = "pods", .ns = "default", .name = "a", .who = &ann} */
+/* An object's name, and the caller: {.kind = "pods", .ns = "default", .name = "a", .who = &ann} */
 struct target {
     const char *group; /* NULL: core */
     const char *kind;
@@ -50,7 +50,7 @@ struct target {
     bool is_dry_run;
 };
 
-/* `ret` may be NULL. Each runs the loop until the write is durable. */
+/* Writes, and runs the loop until the write is durable. `ret` may be NULL. */
 struct err *world_create(struct world *w, struct target t, const char *text, json_t **ret);
 struct err *world_update(struct world *w, struct target t, json_t *object, json_t **ret);
 struct err *world_patch(struct world *w, struct target t, const char *text, json_t **ret);
@@ -63,12 +63,12 @@ json_t *world_get(struct world *w, struct target t);
 
 /* Asserts success. */
 void world_must(struct err *e);
-/* Asserts that `e` is this error, and frees it. */
+/* Asserts the error's code and message, and frees `e`. */
 void world_refused(struct err *e, int http, const char *message);
 
-/* A node "name" with `n_gpus` healthy gpus GPU-<name>-<index>. */
+/* Creates a node with `n_gpus` healthy gpus GPU-<name>-<index>. */
 void world_add_node(struct world *w, const char *name, int n_gpus);
-/* A pod with one container "main" that asks for `gpus` gpus. */
+/* Creates a pod with one container "main" that asks for `gpus` gpus. */
 struct err *world_add_pod(struct world *w, const char *ns, const char *name, int gpus);
-/* By its Binding. */
+/* Binds a pod to a node by a Binding. */
 struct err *world_bind(struct world *w, const char *ns, const char *name, const char *node);
