@@ -205,7 +205,7 @@ static struct err *bind_host(const char *rootfs)
         AUTO(err_freep) struct err *e = bind_entry(rootfs, names[i]);
 
         if (e)
-            LOG(WARN, "part of the host is not seen by containers", S("name", names[i]), E(e));
+            LOG(WARN, "directory of the host is missing in containers", S("name", names[i]), E(e));
     }
     names_free(names, n);
     return NULL;

@@ -151,7 +151,7 @@ static void on_beat(void *arg, const struct err *e, const struct client_reply *r
         beat_next(n, BEAT_CREATE);
     } else if (failed) {
         if (n->retry_ns == 0) /* once, until a heartbeat succeeds */
-            LOG(WARN, "heartbeat was not taken", E(failed));
+            LOG(WARN, "heartbeat failed", E(failed));
         n->retry_ns = n->retry_ns == 0 ? RETRY_NS : n->retry_ns * 2;
         if (n->retry_ns > RETRY_MAX_NS)
             n->retry_ns = RETRY_MAX_NS;
@@ -209,7 +209,7 @@ static void tell_xids(const struct node *n)
         has_any = true;
     }
     if (has_any && n_dropped > 0)
-        LOG(WARN, "errors of gpus were too many to be kept", U("dropped", n_dropped));
+        LOG(WARN, "gpu errors dropped", U("dropped", n_dropped));
 }
 
 void node_gpus_changed(struct node *n)

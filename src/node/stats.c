@@ -95,7 +95,7 @@ static void on_sent(void *arg, const struct err *e, const struct client_reply *r
 
     s->call = NULL;
     if (failed && !s->is_refused) /* log it once */
-        LOG(WARN, "statistics were not taken", E(failed));
+        LOG(WARN, "usage could not be sent", E(failed));
     s->is_refused = failed != NULL;
 }
 

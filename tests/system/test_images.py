@@ -248,7 +248,7 @@ def hostile_images():
         "cut off": (good.layout()[:200000], ""),
         "a blob that is another": (image_kit.archive({**files, blob: bytes(other)}), ""),
         "a diff id that is another": (lying.layout(), "diff id of the layer does not match"),
-        "a missing blob": (image_kit.archive({k: v for k, v in files.items() if k != blob}), "is not in it"),
+        "a missing blob": (image_kit.archive({k: v for k, v in files.items() if k != blob}), "is missing"),
         "members twice": (Layer().add("index.json", b"{}").add("./index.json", b"{}").octets(), "comes twice"),
         "a member that climbs": (image_kit.archive({**files, "../../mete-x": b"x"}), "'..'"),
         "a huge manifest": (image_kit.archive({**files, "index.json": b" " * (5 << 20)}), "larger than"),

@@ -58,14 +58,14 @@ struct fake_container *node_world_container(struct node_world *w, const char *id
     return NULL;
 }
 
-/* One that must be there. */
+/* A container that must exist. */
 static struct fake_container *known(struct node_world *w, const char *id)
 {
     struct fake_container *c = node_world_container(w, id);
 
     assert(c);
     if (!c)
-        abort(); /* the compiler wants to see it */
+        abort(); /* for the compiler */
     return c;
 }
 
@@ -262,7 +262,7 @@ struct fake_call {
     struct client_call call;
     struct node_world *world;
     size_t request;      /* in world->requests */
-    client_data_fn data; /* NULL: no watch */
+    client_data_fn data; /* NULL: not a watch */
     client_done_fn done;
     void *arg;
 };
@@ -320,7 +320,7 @@ static struct client_call *fake_send(void *self, const struct client_request *r,
     return &c->call;
 }
 
-/* Whether the path is of "configmaps/NAME": the object itself, or a list restricted to it. */
+/* Is the path that of "configmaps/NAME", or of a list restricted to that object? */
 static bool is_path_of(const char *path, const char *ref)
 {
     struct str name = str_of(ref);
@@ -333,7 +333,7 @@ static bool is_path_of(const char *path, const char *ref)
     return text_equal(path, own) || text_starts_with(path, list);
 }
 
-/* A list of the one object that its field selector names, or of none. The caller frees it. */
+/* The list with the one object of its field selector, or an empty list. The caller frees it. */
 static char *list_body(struct node_world *w, const char *path)
 {
     AUTO(json_freep)
@@ -351,7 +351,7 @@ static char *list_body(struct node_world *w, const char *path)
     return json_format(list);
 }
 
-/* authentication.k8s.io/v1 TokenRequest, answered. The caller frees it. */
+/* The answer to an authentication.k8s.io/v1 TokenRequest. The caller frees it. */
 static char *token_body(struct node_world *w, const json_t *asked)
 {
     AUTO(json_freep) json_t *answer = json_object();
@@ -431,7 +431,7 @@ static void fake_give(void *self, worker_work_fn work, worker_done_fn done, void
 
 static const struct worker_ops fake_worker = {.give = fake_give};
 
-/* prepare() is given no world: one test has one. */
+/* The world of the present test, for prepare(), which has no argument for it. */
 static struct node_world *the_world;
 
 static struct err *fake_prepare(struct preparation *p)
@@ -496,7 +496,7 @@ static struct err *fake_unprepare(const char *const *dirs, size_t n)
     return NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- the world ---- */
 
 static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
 {

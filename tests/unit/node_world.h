@@ -1,8 +1,8 @@
 /*
- * node_world.h - the pods of a node over fakes: a runtime, a server and a worker that tests steer
+ * node_world.h - the pods of a node over a fake runtime, server and worker, controlled by tests
  *
- * Time is sim_loop's. The server answers what it is asked in order; the runtime does what it is
- * told in the next turn, unless a knob says otherwise.
+ * Time is sim_loop's. The server answers requests in order; the runtime carries out calls in the
+ * next turn of the loop, unless a member changes that.
  */
 #pragma once
 
@@ -44,47 +44,47 @@ struct node_world {
     VEC(struct fake_container *) containers;
     enum err_code create_error;
     const char *create_message; /* NULL: creations succeed */
-    bool obeys_term;            /* SIGTERM ends with 143 */
-    bool is_stuck;              /* SIGKILL does not end it */
+    bool obeys_term;            /* SIGTERM ends the container with 143 */
+    bool is_stuck;              /* SIGKILL does not end the container */
 
     struct fake_pinger pinger;
-    struct fake_execs execs; /* commands in containers, and who is attached */
+    struct fake_execs execs; /* commands in containers, and attached clients */
 
-    VEC(struct fake_request) requests; /* all there ever were */
-    VEC(struct client_call *) calls;   /* not answered yet */
+    VEC(struct fake_request) requests; /* all requests so far */
+    VEC(struct client_call *) calls;   /* unanswered */
     bool is_server_away;
     int patch_status;  /* 0: 200 */
     json_t *objects;   /* "configmaps/NAME" → object */
-    unsigned n_tokens; /* given: "T1", "T2" ... */
+    unsigned n_tokens; /* tokens issued: "T1", "T2" ... */
     VEC(struct client_call *) watches;
 
-    const char *words; /* what ended containers said last; NULL: nothing */
+    const char *words; /* termination message of containers; NULL: none */
     unsigned n_prepared;
     unsigned n_unprepared;
-    const char *prepare_message; /* NULL: it succeeds */
+    const char *prepare_message; /* NULL: preparations succeed */
     unsigned n_staged;
     unsigned n_struck;
     unsigned n_updated;
-    json_t *shown;             /* what the last update writes: path → text */
-    const char *stage_message; /* NULL: it succeeds */
-    json_t *disk;              /* path → bytes that it takes; -1: too deep */
+    json_t *shown;             /* files of the last volume update: path → text */
+    const char *stage_message; /* NULL: stages succeed */
+    json_t *disk;              /* path → usage in bytes; -1: too deep */
     unsigned n_measured;
 };
 
 void node_world_init(struct node_world *w);
-/* On a machine with images, whose roots are made by `make_root`. */
+/* Begins a world on a machine with images, whose roots `make_root` makes. */
 void node_world_init_images(struct node_world *w, const struct image_source *images,
                             struct err *(*make_root)(struct root *r));
 void node_world_done(struct node_world *w);
 
-/* Until nothing moves any more at this time. */
+/* Runs until no work is left at the present time. */
 void node_world_run(struct node_world *w);
 void node_world_advance(struct node_world *w, int64_t ns);
 
-/* What the runtime tells by itself. */
+/* Ends a container with `code`. */
 void node_world_end(struct node_world *w, const char *id, int code);
 struct fake_container *node_world_container(struct node_world *w, const char *id);
-/* An attempt that is on the machine before the node starts. */
+/* Adds an attempt that is on the machine before the node starts. */
 struct fake_container *node_world_found(struct node_world *w, const char *intent,
                                         enum runtime_state state);
 /* Gives all containers to pods_adopt. */
@@ -93,10 +93,10 @@ void node_world_adopt(struct node_world *w);
 /* A pod "default/p", uid "u1"; `spec` and `status` are JSON texts. A new reference. */
 json_t *node_world_pod(const char *spec, const char *status);
 void node_world_put(struct node_world *w, const json_t *pod);
-/* The server's "configmaps/NAME" becomes `object` (JSON text; NULL: deleted), its watches hear of
- * it. */
+/* Sets the server's "configmaps/NAME" to `object` (JSON text; NULL: deleted), and notifies its
+ * watches. */
 void node_world_change(struct node_world *w, const char *ref, const char *object);
 
-/* The newest status that the server was sent; NULL: none. Borrowed. */
+/* The newest status sent to the server; NULL: none. Borrowed. */
 const json_t *node_world_status(const struct node_world *w);
 size_t node_world_count(const struct node_world *w, const char *method, const char *part_of_path);

@@ -10,7 +10,7 @@
 #define L2   "sha256:2222222222222222222222222222222222222222222222222222222222222222"
 #define L3   "sha256:3333333333333333333333333333333333333333333333333333333333333333"
 
-/* Image A of layers 1 and 2, image B of 1, 3, 1. */
+/* Image A has layers 1 and 2, image B has 1, 3, 1. */
 static json_t *two_images(void)
 {
     json_t *index = image_index_new();
@@ -50,7 +50,7 @@ static void sizes_add_up_and_lower_dirs_begin_at_the_top(void **state)
     (void)state;
     assert_int_equal(image_index_size(index, ID_A), 120);
     assert_string_equal(a, "00000002:00000001");
-    assert_string_equal(b, "00000001:00000003"); /* each once: the upper one counts */
+    assert_string_equal(b, "00000001:00000003"); /* each layer once: the upper counts */
 }
 
 static void an_opaque_layer_ends_the_stack(void **state)

@@ -37,7 +37,7 @@ static void manifests_are_read_or_refused(void **state)
 {
     static const struct {
         const char *text;
-        const char *says; /* NULL: fine */
+        const char *says; /* NULL: success */
     } cases[] = {
         {"{\"schemaVersion\":2,\"config\":{\"mediaType\":\"" CONFIG_TYPE "\",\"digest\":\"" D1
          "\",\"size\":5},\"layers\":[{\"mediaType\":\"" LAYER_TYPE "\",\"digest\":\"" D2
@@ -92,11 +92,11 @@ static void of_an_index_the_one_that_fits_is_chosen(void **state)
         {ENTRY(D1, ""), NULL, D1, NULL},
         {ENTRY(D1, ARCH("arm64")) "," ENTRY(D2, ARCH("amd64")), NULL, D2, NULL},
         {ENTRY(D1, ARCH("arm64")), NULL, NULL, "want exactly one image for linux/amd64"},
-        {ENTRY(D1, NAMED("a")) "," ENTRY(D2, NAMED("b")), NULL, NULL, "it has 'a', 'b'"},
+        {ENTRY(D1, NAMED("a")) "," ENTRY(D2, NAMED("b")), NULL, NULL, "found 'a', 'b'"},
         {ENTRY(D1, NAMED("x/a:1")) "," ENTRY(D2, NAMED("b")), "x/a:1", D1, NULL},
         {ENTRY(D1, NAMED("x/a")) "," ENTRY(D2, NAMED("b")), "docker.io/x/a:latest", D1, NULL},
-        {ENTRY(D1, NAMED("a")), "other/name:1", D1, NULL}, /* the only one gets another name */
-        {"", NULL, NULL, "there is no image in it"},
+        {ENTRY(D1, NAMED("a")), "other/name:1", D1, NULL}, /* the only image gets another name */
+        {"", NULL, NULL, "index: no image"},
         {"{\"digest\":\"x\"}", NULL, NULL, "digest 'x'"},
     };
 

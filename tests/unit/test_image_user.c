@@ -13,7 +13,7 @@ static const char passwd[] = "root:x:0:0:root:/root:/bin/sh\n"
                              "relative:x:50:50::home:\n"
                              "huge:x:4294967295:0::/:\n"
                              "far:x:70000:70000::/far:\n"
-                             "last:x:99:98::/last:/bin/sh"; /* no end of line */
+                             "last:x:99:98::/last:/bin/sh"; /* no line end */
 static const char group[] = "root:x:0:\n"
                             "web:x:34:\n"
                             "video:x:44:web,last\n"
@@ -115,7 +115,7 @@ static void an_image_may_have_neither_file(void **state)
     assert_int_equal(found->uid, 12); /* untouched */
 }
 
-/* One group more than there is room for is said, not cut off. */
+/* One group too many is an error, not cut off. */
 static void too_many_groups_are_an_error(void **state)
 {
     const struct image_user ask = {

@@ -1,5 +1,6 @@
-/* The store of images over a directory: what is found, removed and collected. Imports need the
- * sandboxed child and are in tests/system/test_images.py. */
+/* test_images.c - tests of the image store without imports, which need the sandboxed child and are
+ * in tests/system/test_images.py */
+
 #include <stdio.h>
 
 #include "base/file.h"
@@ -16,7 +17,7 @@
 #define L1    ID("1111")
 #define L2    ID("2222")
 
-/* A (names a:1 and a:2) of layer 1, B (b:1) of 1 and 2, C without a name of 2. */
+/* A (names a:1 and a:2) has layer 1, B (b:1) has 1 and 2, C (without a name) has 2. */
 static const char index_text[] =
     "{\"version\":1,\"images\":{"
     "\"" A "\":{\"names\":[\"docker.io/t/a:1\",\"docker.io/t/a:2\"],\"layers\":[\"" L1
@@ -33,7 +34,7 @@ struct job {
     void *message;
 };
 
-/* Works in the next turn of the loop, so that nothing is called back from inside a call. */
+/* A worker that runs jobs in the next turn of the loop, so that no call calls back. */
 struct world {
     struct loop *loop;
     struct worker worker;
@@ -45,7 +46,7 @@ struct world {
     unsigned n_changes;
     size_t n_collected;
     int64_t freed_bytes;
-    int code; /* of the last answer; 0: fine */
+    int code; /* of the last answer; 0: success */
 };
 
 static void on_turn(void *arg)
@@ -157,7 +158,7 @@ static int rm(struct world *w, const char *name)
 {
     w->code = -1;
     images_remove(w->images, name, on_done, w);
-    assert_int_equal(w->code, -1); /* never from inside the call */
+    assert_int_equal(w->code, -1); /* no callback from inside the call */
     sim_loop_run(w->loop);
     return w->code;
 }
@@ -237,7 +238,7 @@ static void a_damaged_index_stops_the_start(void **state)
     e = open_images(&w, 0, 0);
     assert_non_null(e);
     assert_non_null(strstr(err_message(e), "index.json"));
-    assert_true(is_there(&w, "layers/00000001/bin")); /* nothing is thrown away */
+    assert_true(is_there(&w, "layers/00000001/bin")); /* the files stay */
     world_done(&w);
 }
 
@@ -261,13 +262,13 @@ static void a_name_goes_first_and_the_image_with_its_last(void **state)
     images_unuse(w.images, "u2");
     assert_int_equal(rm(&w, "t/a:2"), 0);
     assert_null(images_find(w.images, A));
-    assert_true(is_there(&w, "layers/00000001")); /* B has it, too */
+    assert_true(is_there(&w, "layers/00000001")); /* B has the layer, too */
     assert_int_equal(rm(&w, B), 0);
     assert_false(is_there(&w, "layers/00000001"));
     assert_true(is_there(&w, "layers/00000002"));
     images_free(w.images);
     w.images = NULL;
-    assert_null(open_images(&w, 0, 0)); /* and so it is after a restart */
+    assert_null(open_images(&w, 0, 0)); /* the same after a restart */
     assert_null(images_find(w.images, B));
     assert_non_null(images_find(w.images, C));
     world_done(&w);
@@ -282,7 +283,7 @@ static void collecting_takes_what_nobody_uses(void **state)
     assert_null(open_images(&w, 0, 0));
     images_gc(w.images, false, on_collected, &w);
     sim_loop_run(w.loop);
-    assert_int_equal(w.n_collected, 1); /* the nameless one; its layer is B's, too */
+    assert_int_equal(w.n_collected, 1); /* C; B keeps its layer */
     assert_int_equal(w.freed_bytes, 0);
     images_use(w.images, A, "u1");
     images_gc(w.images, true, on_collected, &w);
@@ -294,7 +295,7 @@ static void collecting_takes_what_nobody_uses(void **state)
     world_done(&w);
 }
 
-/* Every disk is fuller than the marks here: all goes that may, in order, and nothing else. */
+/* With these marks every disk counts as full: all removable images go, in order, and no other. */
 static void a_full_disk_takes_the_longest_unused_first(void **state)
 {
     struct world w;
@@ -303,11 +304,11 @@ static void a_full_disk_takes_the_longest_unused_first(void **state)
     world_init(&w);
     sim_loop_advance(w.loop, 1000 * NS_PER_SEC);
     assert_null(open_images(&w, 1, 1));
-    images_use(w.images, A, "u1"); /* used */
-    images_use(w.images, B, "u2"); /* unused from now on, but just now */
+    images_use(w.images, A, "u1"); /* in use */
+    images_use(w.images, B, "u2"); /* not in use, but used just now */
     images_unuse(w.images, "u2");
     sim_loop_advance(w.loop, 100 * NS_PER_SEC);
-    assert_non_null(images_find(w.images, C)); /* who uses what is not known yet */
+    assert_non_null(images_find(w.images, C)); /* the uses are not known yet */
     images_settled(w.images);
     sim_loop_advance(w.loop, 61 * NS_PER_SEC);
     assert_null(images_find(w.images, C));

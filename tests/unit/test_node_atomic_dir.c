@@ -31,7 +31,7 @@ static void dir_done(struct dir *d)
     free(d->path);
 }
 
-/* Texts "path=bytes"; all of mode 0640. */
+/* Writes files given as "path=bytes", of mode 0640. */
 static struct err *try_write(const struct dir *d, const char *const *texts)
 {
     struct atomic_file files[8];
@@ -85,7 +85,7 @@ static char *read_link(const struct dir *d, const char *name)
     return mem_strndup(target, (size_t)n);
 }
 
-/* The names in it; that of the files' directory as "..DATA". */
+/* Checks the names in the directory; the name of the files' directory reads "..DATA". */
 static void check_names(const struct dir *d, const char *want)
 {
     AUTO_FREE char *data = read_link(d, "..data");
@@ -208,7 +208,7 @@ static void two_sources_of_one_name_are_told_and_change_nothing(void **state)
     dir_done(&d);
 }
 
-/* A reader that opens ..data once sees one state of all files, however often they change. */
+/* A reader that opens ..data once sees one state of all files, during any number of changes. */
 static void a_reader_never_sees_a_mixture(void **state)
 {
     struct dir d;

@@ -49,7 +49,7 @@ static void finds_the_last_lines(void **state)
     static const struct {
         const char *bytes;
         size_t n;
-        const char *want; /* what is left */
+        const char *want; /* the bytes left */
         bool is_found;
     } cases[] = {
         {L("a") L("b") L("c"), 1, L("c"), true},

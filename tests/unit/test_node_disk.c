@@ -1,4 +1,5 @@
-/* Pods that take more of the disk than they may. */
+/* test_node_disk.c - tests of the disk limits of pods */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node_world.h"
@@ -19,7 +20,7 @@ static void put(struct node_world *w, const char *spec)
     node_world_put(w, pod);
 }
 
-/* A container with that limit, and an emptyDir with that source. */
+/* The spec of a container with an ephemeral-storage limit and an emptyDir. */
 static char *spec_with(const char *limit, const char *source)
 {
     AUTO_FREE char *resources =
@@ -37,7 +38,7 @@ struct usage_case {
     const char *source;
     const char *path;
     int64_t bytes;
-    const char *message; /* NULL: it stays */
+    const char *message; /* NULL: not evicted */
 };
 
 static void evicts_what_is_over_in_the_kubelets_words(void **state)
@@ -74,13 +75,13 @@ static void evicts_what_is_over_in_the_kubelets_words(void **state)
         if (cases[i].message) {
             assert_string_equal(json_text(node_world_status(&w), "reason"), "Evicted");
             assert_string_equal(json_text(node_world_status(&w), "message"), cases[i].message);
-            assert_null(node_world_container(&w, "u1-m-1")); /* restartPolicy Always or not */
+            assert_null(node_world_container(&w, "u1-m-1")); /* even with restartPolicy Always */
         }
         node_world_done(&w);
     }
 }
 
-/* One container over its own limit, in a pod that is not over the sum. */
+/* One container exceeds its own limit, but the pod does not exceed the sum. */
 static void a_container_has_its_own_limit(void **state)
 {
     const char *spec = "{\"containers\":[{\"name\":\"m\",\"image\":\"host\",\"command\":[\"true\"],"
@@ -117,7 +118,7 @@ static void what_has_no_limits_is_not_measured(void **state)
     node_world_done(&w);
 }
 
-/* The node died after it told that it evicts, before the container ended. */
+/* The node process dies after it reported the eviction, before the container ended. */
 static void an_eviction_survives_a_restart(void **state)
 {
     AUTO_FREE char *spec = spec_with(NULL, "{}");

@@ -35,8 +35,8 @@ static void write_bytes(const char *dir, const char *name, size_t size)
     AUTO(err_freep) struct err *e = NULL;
 
     memset(bytes, 'x', size);
-    e = file_write_durable(path, 0644,
-                           (struct str){bytes, size}); /* blocks are given at the sync */
+    e = file_write_durable(
+        path, 0644, (struct str){bytes, size}); /* the file system allocates blocks at the sync */
     assert_null(e);
 }
 

@@ -48,8 +48,8 @@ static void expands_as_the_kubelet_does(void **state)
     "\"secrets/s\":{\"data\":{\"pw\":\"aMO0\",\"bin\":\"/w==\",\"nul\":\"YQBi\"}}}"
 
 struct env_case {
-    const char *container; /* members of it */
-    const char *want;      /* the variables as JSON, or the error */
+    const char *container; /* members of the container */
+    const char *want;      /* variables as JSON, or the error */
     int http;              /* 0: success */
 };
 

@@ -78,7 +78,7 @@ static bool is_first(void *arg, const char *made)
     return text_equal(made, arg);
 }
 
-/* A command that was just started has not joined its own yet. */
+/* A new command may not have joined its cgroup yet. */
 static void what_is_used_stays_though_it_is_empty(void **state)
 {
     AUTO_FREE char *first = NULL;
@@ -141,8 +141,8 @@ static pid_t sleeper(void)
     return pid;
 }
 
-/* The list is a file here, so that it never gets shorter: each round finds the dead, and harms
- * none. */
+/* cgroup.procs is a plain file here and never gets shorter: each round finds dead processes,
+ * without harm. */
 static void all_in_it_are_killed_and_nobody_else(void **state)
 {
     pid_t in = sleeper();

@@ -1,4 +1,6 @@
-/* How a pod comes to its images: policies, reasons, Events and back-off as the kubelet has them. */
+/* test_node_images.c - tests of image pulls of pods: policies, reasons, Events and back-off as in
+ * the kubelet */
+
 #include <assert.h>
 #include <stdio.h>
 
@@ -10,13 +12,13 @@
 
 #define ID "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-/* One image, there or not, and one pull at a time that the test answers. */
+/* One image, present or not, and one pull at a time, answered by the test. */
 struct fake_images {
     struct image_source source;
     struct image image;
     json_t *names;
     bool is_there;
-    struct image_pull pull; /* .done NULL: none under way */
+    struct image_pull pull; /* .done NULL: no pull under way */
     char name[256];
     char username[64];
     unsigned n_pulls;
@@ -143,7 +145,7 @@ static const json_t *status(struct node_world *w)
 
 static const char *reason(struct node_world *w)
 {
-    node_world_advance(w, 1100 * NS_PER_MS); /* quiet while it is merely being made */
+    node_world_advance(w, 1100 * NS_PER_MS); /* no status is sent during the creation */
     return json_text_at(status(w), "state", "waiting", "reason", NULL);
 }
 
@@ -220,7 +222,7 @@ static void always_asks_the_registry_also_for_what_is_there(void **state)
     put(&w, "t/a:1", "Always");
     assert_int_equal(f.n_pulls, 1);
     assert_int_equal(w.containers.n, 0);
-    answer_error(&f, &w); /* then it does not run, as in Kubernetes */
+    answer_error(&f, &w); /* the container does not run, as in Kubernetes */
     assert_int_equal(w.containers.n, 0);
     assert_string_equal(reason(&w), "ErrImagePull");
     done(&w, &f);

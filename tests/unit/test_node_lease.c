@@ -1,4 +1,5 @@
-/* test_node_lease.c - a node's Lease, over a client that the test answers for */
+/* test_node_lease.c - tests of a node's Lease, over a client answered by the test */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/lease.h"
@@ -12,7 +13,7 @@ struct server {
     struct client_call call;
     struct loop *loop;
     struct lease *lease;
-    client_done_fn done; /* NULL: nothing was asked */
+    client_done_fn done; /* NULL: no request */
     void *arg;
     char *asked; /* "METHOD PATH" */
     json_t *body;
@@ -67,7 +68,7 @@ static void server_done(struct server *s)
     json_decref(s->body);
 }
 
-/* Lets `ns` pass and asserts that then, not before, this was asked. */
+/* Lets `ns` pass, and asserts that the request comes then, not earlier. */
 static void expect(struct server *s, int64_t ns, const char *asked)
 {
     if (ns > 0) {
@@ -99,7 +100,8 @@ static void a_missing_lease_is_made_for_the_node(void **state)
     answer(&s, 404, "{\"code\":404,\"reason\":\"NotFound\",\"message\":\"not found\"}");
     expect(&s, 0, "GET /api/v1/nodes/n1");
     answer(&s, 404, "{\"code\":404,\"reason\":\"NotFound\",\"message\":\"not found\"}");
-    expect(&s, NS_PER_SEC, "PATCH " LEASES "/n1"); /* its Node comes with the first heartbeat */
+    expect(&s, NS_PER_SEC,
+           "PATCH " LEASES "/n1"); /* the Node object comes with the first heartbeat */
     answer(&s, 404, "{\"code\":404,\"reason\":\"NotFound\",\"message\":\"not found\"}");
     expect(&s, 0, "GET /api/v1/nodes/n1");
     answer(&s, 200, "{\"metadata\":{\"uid\":\"U7\"}}");

@@ -1,4 +1,5 @@
-/* Hooks, probes and last words of a pod's containers: what they change, over fakes. */
+/* test_node_live.c - tests of hooks, probes and termination messages, over fakes */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node_world.h"
@@ -44,7 +45,7 @@ static const json_t *condition(const struct node_world *w, const char *type)
     return NULL;
 }
 
-/* How many Events say that; those that are counted on are not looked at. */
+/* The number of posted Events with this reason and message; raised counts are ignored. */
 static size_t told(const struct node_world *w, const char *reason, const char *message)
 {
     size_t n = 0;
@@ -163,7 +164,7 @@ static void is_not_running_before_post_start_is_done(void **state)
     put(&w, spec);
     seconds(&w, 5);
     assert_int_equal(node_world_container(&w, "u1-m-0")->n_starts, 1);
-    assert_null(node_world_container(&w, "u1-n-0")); /* comes after it */
+    assert_null(node_world_container(&w, "u1-n-0")); /* must wait for it */
     assert_string_equal(json_text_at(status(&w), "state", "waiting", "reason", NULL),
                         "ContainerCreating");
     assert_string_equal(json_text(node_world_status(&w), "phase"), "Pending");
@@ -211,7 +212,7 @@ static void pre_stop_comes_before_sigterm(void **state)
     assert_int_equal(node_world_container(&w, "u1-m-0")->n_terms, 1);
     node_world_advance(&w, 6 * NS_PER_SEC - 1);
     assert_int_equal(node_world_container(&w, "u1-m-0")->n_kills, 0);
-    node_world_advance(&w, 1); /* 10 s of grace, the hook's included */
+    node_world_advance(&w, 1); /* 10 s of grace, including the hook */
     assert_int_equal(node_world_container(&w, "u1-m-0")->n_kills, 1);
     assert_int_equal(told(&w, "Killing", "Stopping container m"), 1);
     node_world_done(&w);
@@ -249,7 +250,7 @@ static void without_grace_nobody_is_asked(void **state)
         node_world_init(&w);
         put(&w, spec);
         w.execs.is_held = true;
-        if (is_late) /* while preStop goes on */
+        if (is_late) /* during preStop */
             put_deleted(&w, spec, 10);
         put_deleted(&w, spec, 0);
         assert_int_equal(w.execs.all.n, is_late);
@@ -321,7 +322,8 @@ static void the_file_of_last_words_is_bound_where_it_harms_nobody(void **state)
     }
 }
 
-/* The kubelet's filter: 25 at once, then one in five minutes; the same one is counted on. */
+/* The kubelet's filter: 25 Events at once, then one each five minutes; a repeated Event raises its
+ * count. */
 static void events_that_repeat_are_counted_and_limited(void **state)
 {
     const json_t *body = NULL;
@@ -366,7 +368,7 @@ static void a_node_that_begins_anew_remembers_and_asks_again(void **state)
     node_world_adopt(&w);
     node_world_put(&w, pod);
     assert_true(json_bool(status(&w), "ready", false));
-    assert_non_null(json_at(status(&w), "state", "running", NULL)); /* postStart was done */
+    assert_non_null(json_at(status(&w), "state", "running", NULL)); /* postStart had succeeded */
     seconds(&w, 1);
     assert_false(json_bool(status(&w), "ready", true));
     node_world_done(&w);

@@ -1,4 +1,5 @@
-/* Logs out of real files in a directory of the test, over faked pods and a faked connection. */
+/* test_node_logs.c - tests of logs, from real files, over fake pods and a fake connection */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,9 +19,9 @@ struct reader {
     struct stream_out out;
     struct stream_service service;
     char dir[64];
-    char *path; /* of the log of attempt 0 */
+    char *path; /* the log of attempt 0 */
     struct buf text;
-    int code; /* 0: not ended */
+    int code; /* of the stream's end; 0: not ended */
     char message[256];
     bool is_full;
     size_t sent_at_most;
@@ -153,14 +154,14 @@ static void follows_until_the_container_ends(void **state)
     assert_string_equal(r.text.at, "one\n");
     append(&r, "T stdout F tw");
     assert_true(sim_loop_wait_io(r.world.loop, 5000));
-    assert_string_equal(r.text.at, "one\n"); /* half a line is not told */
+    assert_string_equal(r.text.at, "one\n"); /* an incomplete line is not sent */
     append(&r, "o\n");
     assert_true(sim_loop_wait_io(r.world.loop, 5000));
     assert_string_equal(r.text.at, "one\ntwo\n");
     append(&r, "T stdout F last\n");
     node_world_end(&r.world, "u1-m-0", 1);
     pods_tell(r.world.pods);
-    sim_loop_run(r.world.loop); /* at once: somebody waits for the end */
+    sim_loop_run(r.world.loop); /* the end comes at once */
     assert_string_equal(r.text.at, "one\ntwo\nlast\n");
     assert_int_equal(r.code, 200);
     reader_done(&r);
@@ -181,7 +182,7 @@ static void follows_a_file_that_is_not_there_yet(void **state)
     reader_done(&r);
 }
 
-/* Nothing is sent without credit, nothing is read ahead, nothing is lost. */
+/* No byte is sent without credit, none is read ahead, none is lost. */
 static void a_slow_reader_costs_one_buffer(void **state)
 {
     const size_t lines = 40000;
@@ -258,7 +259,7 @@ static void write_part(struct reader *r, const char *suffix, const char *text)
     assert_null(file_write(path, 0600, str_of(text)));
 }
 
-/* What conmon does when its file is full. */
+/* Rotates as conmon does when its file is full. */
 static void begin_anew(struct reader *r)
 {
     AUTO_FREE char *other = mem_format("%s.tmp", r->path);
@@ -317,7 +318,7 @@ static void reads_over_all_parts(void **state)
     }
 }
 
-/* By this machine's clock, which the world has at 00:00:01. */
+/* This machine's clock in the world is at 00:00:01. */
 static void shows_what_is_not_older(void **state)
 {
     struct reader r;
@@ -354,11 +355,11 @@ static void follows_from_part_to_part(void **state)
     ask(&r, Q(",\"follow\":true"));
     append(&r, AT(2) "two\n");
     begin_anew(&r);
-    append(&r, AT(3) "three\n"); /* two and three were not read before */
+    append(&r, AT(3) "three\n"); /* lines two and three were not read before */
     sim_loop_advance(r.world.loop, NS_PER_SEC);
     assert_string_equal(r.text.at, "one\ntwo\nthree\n");
     assert_null(log_parts_keep(r.path, 3));
-    for (int i = 0; i < 2; i++) { /* two new files before the reader looks */
+    for (int i = 0; i < 2; i++) { /* two rotations before the reader looks */
         append(&r, AT(4) "four\n");
         begin_anew(&r);
         assert_null(log_parts_keep(r.path, 3));
@@ -370,7 +371,7 @@ static void follows_from_part_to_part(void **state)
     reader_done(&r);
 }
 
-/* Its part went meanwhile, or has no second name: what is there goes on. */
+/* The follower's part was removed, or has no link: it continues with the parts left. */
 static void a_follower_that_is_too_slow_goes_on_with_what_is_left(void **state)
 {
     struct reader r;
@@ -380,9 +381,9 @@ static void a_follower_that_is_too_slow_goes_on_with_what_is_left(void **state)
     append(&r, AT(1) "one\n");
     ask(&r, Q(",\"follow\":true"));
     append(&r, AT(2) "two\n");
-    begin_anew(&r); /* without a second name: but the reader has it open */
+    begin_anew(&r); /* without a link, but the reader has the file open */
     append(&r, AT(3) "three\n");
-    begin_anew(&r); /* this one nobody has */
+    begin_anew(&r); /* this file is lost */
     append(&r, AT(4) "four\n");
     sim_loop_advance(r.world.loop, NS_PER_SEC);
     assert_string_equal(r.text.at, "one\ntwo\nfour\n");
@@ -401,12 +402,13 @@ static void keeps_so_many_files(void **state)
     for (int i = 0; i < 10; i++) {
         append(&r, AT(1) "one\n");
         assert_null(log_parts_keep(r.path, 3));
-        assert_null(log_parts_keep(r.path, 3)); /* again: nothing new */
+        assert_null(log_parts_keep(r.path, 3)); /* again, without effect */
         assert_int_equal(count_parts(&r), i < 2 ? i + 1 : 3);
         begin_anew(&r);
     }
     ask(&r, Q(""));
-    assert_string_equal(r.text.at, "one\none\none\n"); /* the newest is empty and not kept yet */
+    assert_string_equal(r.text.at,
+                        "one\none\none\n"); /* the newest file is empty and has no link yet */
     assert_null(log_parts_remove(r.path));
     assert_null(log_parts_remove(r.path));
     assert_false(file_exists(r.path));
@@ -424,7 +426,7 @@ static void the_attempt_before_is_the_one_that_ended_last(void **state)
     assert_int_equal(pods_log_previous(r.world.pods, "u1", "m"), 0);
     ask(&r, "{\"podUid\":\"u1\",\"container\":\"m\",\"previous\":true}");
     assert_string_equal(r.text.at, "first\n");
-    node_world_end(&r.world, "u1-m-1", 1); /* now it waits for its back-off */
+    node_world_end(&r.world, "u1-m-1", 1); /* then waits for its back-off */
     assert_int_equal(pods_log_previous(r.world.pods, "u1", "m"), 1);
     reader_done(&r);
 }

@@ -1,3 +1,5 @@
+/* test_node_monitor.c - tests of the server's monitor of nodes */
+
 #include "base/mem.h"
 #include "control/node_monitor.h"
 #include "kinds/pod/pod_state.h"
@@ -18,7 +20,7 @@ static struct node_monitor *start(struct world *w)
     return m;
 }
 
-/* The node says how it is; `n` makes the stamp. */
+/* The node reports its Ready condition; `n` makes the stamp. */
 static void beat(struct world *w, const char *ready, int n)
 {
     AUTO_FREE char *text = mem_format("{'status':{'conditions':[{'type':'Ready','status':'%s',"
@@ -106,7 +108,7 @@ static void nobodys_wall_clock_counts(void **state)
     beat(&w, "True", 30);
     sim_loop_step_wall(w.loop, 86400 * SEC);
     sim_loop_advance(w.loop, 10 * SEC);
-    beat(&w, "True", 2); /* the node's own clock went back */
+    beat(&w, "True", 2); /* the node's clock went back */
     sim_loop_step_wall(w.loop, INT64_C(-2) * 86400 * SEC);
     sim_loop_advance(w.loop, 35 * SEC);
     is_now(&w, "True", "");

@@ -74,7 +74,7 @@ static void only_healthy_gpus_can_be_given(void **state)
     assert_string_equal(json_text_at(object, "status", "capacity", "memory", NULL), "67108864Ki");
 }
 
-/* After a restart nobody may take running jobs' gpus for gone. */
+/* After a restart, the gpus of running jobs must not appear lost. */
 static void says_nothing_of_gpus_that_are_not_known_yet(void **state)
 {
     struct node_facts f = facts_of(0);

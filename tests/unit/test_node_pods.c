@@ -1,4 +1,5 @@
-/* The state machine of a node's pods, over fakes of everything around it. */
+/* test_node_pods.c - tests of the pods of a node, over fakes */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node_world.h"
@@ -170,7 +171,7 @@ static void restarts_with_the_kubelets_back_off(void **state)
         }
         assert_int_equal(node_world_container(&w, next)->n_starts, 1);
         assert_int_equal(restarts(&w), i + 1);
-        assert_null(node_world_container(&w, id)); /* forgotten once the next is there */
+        assert_null(node_world_container(&w, id)); /* removed once the next exists */
     }
     assert_string_equal(phase(&w), "Running");
     node_world_done(&w);
@@ -331,7 +332,7 @@ static void deletion_with_a_shorter_grace_hurries(void **state)
     node_world_done(&w);
 }
 
-/* A pod is not over, and its devices not free, while a process of it lives. */
+/* A pod has not ended, and its devices are not free, while a process of it lives. */
 static void what_does_not_die_keeps_the_pod(void **state)
 {
     struct node_world w;
@@ -406,7 +407,7 @@ static void tells_the_server_until_it_hears(void **state)
     size_t n = node_world_count(&w, "PATCH", "/status");
 
     node_world_advance(&w, 600 * NS_PER_SEC);
-    assert_int_equal(node_world_count(&w, "PATCH", "/status"), n); /* and no longer */
+    assert_int_equal(node_world_count(&w, "PATCH", "/status"), n); /* no more patches */
     node_world_done(&w);
 }
 
@@ -464,7 +465,7 @@ static void gives_exactly_the_gpus_of_the_ledger(void **state)
     node_world_init(&w);
     put_gpu_pod(&w, "u1", "GPU-3");
     devices = json_at(node_world_container(&w, "u1-m-0")->config, "linux", "devices", NULL);
-    assert_int_equal(json_array_size(devices), 4); /* its own, ctl, uvm and its tools */
+    assert_int_equal(json_array_size(devices), 4); /* the gpu, ctl, uvm and uvm-tools */
     assert_string_equal(json_text(json_array_get(devices, 0), "path"), "/dev/nvidia3");
     node_world_done(&w);
 }
@@ -503,7 +504,7 @@ static void waits_until_the_gpus_are_known(void **state)
     node_world_done(&w);
 }
 
-/* ---- after a restart of the node ---- */
+/* ---- after a restart of the node process ---- */
 
 static void adopts_what_it_finds(void **state)
 {
@@ -555,7 +556,7 @@ static void the_newest_attempt_counts(void **state)
     node_world_done(&w);
 }
 
-/* The disk was lost, or this is another machine under the same name: it may have run. */
+/* The disk was lost, or another machine has the name: the attempt may have run. */
 static void an_attempt_without_a_trace_is_not_started_again(void **state)
 {
     const char *status =
@@ -599,7 +600,8 @@ static void ends_what_the_server_does_not_know(void **state)
     (void)node_world_found(&w, INTENT(0), RUNTIME_RUNNING);
     node_world_adopt(&w);
     node_world_advance(&w, 60 * NS_PER_SEC);
-    assert_int_equal(node_world_container(&w, "u1-m-0")->n_kills, 0); /* it was not heard yet */
+    assert_int_equal(node_world_container(&w, "u1-m-0")->n_kills,
+                     0); /* unknown from the server yet */
     pods_synced(w.pods);
     node_world_run(&w);
     assert_int_equal(w.containers.n, 0);

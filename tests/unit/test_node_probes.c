@@ -1,4 +1,5 @@
-/* Probes over simulated time: when they are asked, what counts, and what is told. */
+/* test_node_probes.c - tests of probes over simulated time */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "fake_exec.h"
@@ -15,7 +16,7 @@ struct world {
     json_t *container;
     struct probes *probes;
     unsigned n_told;
-    char *message; /* the newest */
+    char *message; /* of the last `told` */
 };
 
 static struct exec *fake_exec(void *self, const struct runtime_exec *e)
@@ -46,7 +47,7 @@ static void init(struct world *w)
     fake_pinger_init(&w->pinger, w->loop);
 }
 
-/* `spec`: the probes of a container with a port "web"; started `ago_s` seconds ago. */
+/* Begins the probes in `spec` of a container with a port "web", started `ago_s` seconds ago. */
 static void begin(struct world *w, const char *spec, int64_t ago_s, bool was_known)
 {
     AUTO_FREE char *text = mem_format(
@@ -135,7 +136,7 @@ static void asks_after_the_delay_then_every_period(void **state)
     assert_false(w.pinger.all.at[0]->is_tls);
     advance(&w, 6);
     assert_int_equal(w.pinger.all.n, 3);
-    assert_int_equal(w.n_told, 1); /* no news */
+    assert_int_equal(w.n_told, 1); /* no change */
     done(&w);
 }
 
@@ -159,7 +160,7 @@ static void readiness_follows_its_thresholds(void **state)
                         "Readiness probe failed: HTTP probe failed with statuscode: 503");
     advance(&w, 1);
     assert_false(probes_are_ready(w.probes));
-    assert_false(has_failed(&w)); /* it is not ended for that */
+    assert_false(has_failed(&w)); /* readiness does not end a container */
     w.pinger.status = 302;
     advance(&w, 3);
     assert_true(probes_are_ready(w.probes));
@@ -192,7 +193,7 @@ static void liveness_fails_after_so_many_on_end(void **state)
     assert_int_equal(grace_s, 7);
     assert_int_equal(w.pinger.all.n, 6);
     advance(&w, 10);
-    assert_int_equal(w.pinger.all.n, 6); /* it has said what there is to say */
+    assert_int_equal(w.pinger.all.n, 6); /* the startup probe runs no more */
     done(&w);
 }
 
@@ -217,8 +218,8 @@ static void the_others_wait_for_startup(void **state)
     w.execs.code = 0;
     advance(&w, 5);
     assert_true(probes_have_started(w.probes));
-    assert_true(probes_are_ready(w.probes)); /* asked at once */
-    assert_int_equal(w.pinger.all.n, 2);     /* liveness too: its delay is over */
+    assert_true(probes_are_ready(w.probes)); /* probed at once */
+    assert_int_equal(w.pinger.all.n, 2);     /* liveness too, after its delay */
     advance(&w, 30);
     assert_int_equal(w.execs.all.n, 3);
     done(&w);
@@ -287,7 +288,7 @@ static void one_at_a_time_and_no_answer_is_a_failure(void **state)
     assert_int_equal(w.execs.all.n, 1);
     advance(&w, 1);
     assert_string_equal(w.message, "Liveness probe failed: command \"ask it\" timed out");
-    assert_int_equal(w.execs.all.n, 2); /* at once: its time was over */
+    assert_int_equal(w.execs.all.n, 2); /* at once: overdue */
     assert_false(has_failed(&w));
     advance(&w, 3);
     assert_true(has_failed(&w));
@@ -331,7 +332,7 @@ static void one_that_is_being_ended_is_only_asked_whether_it_is_ready(void **sta
     done(&w);
 }
 
-/* Free with everything under way: nothing comes after it. */
+/* Frees the probes with all of them under way: no callback comes afterwards. */
 static void goes_without_a_word(void **state)
 {
     struct world w;

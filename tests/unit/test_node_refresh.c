@@ -1,4 +1,5 @@
-/* Volumes of running pods that follow what they show, over fakes of everything around them. */
+/* test_node_refresh.c - tests of volume updates of running pods, over fakes */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node_world.h"
@@ -96,7 +97,7 @@ static void what_is_required_and_gone_stays_and_is_told_once(void **state)
     node_world_init(&w);
     node_world_change(&w, "configmaps/c", "{\"data\":{\"a\":\"1\"}}");
     put(&w, SPEC(CONFIG), "u1", NULL);
-    node_world_advance(&w, 10 * NS_PER_SEC); /* events go behind everything else */
+    node_world_advance(&w, 10 * NS_PER_SEC); /* Events are sent last */
     before = w.n_updated;
     size_t events = node_world_count(&w, "POST", "/events");
 

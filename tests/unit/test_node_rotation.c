@@ -1,4 +1,5 @@
-/* test_node_rotation.c - the files of logs are looked at in a worker, a log at a time once */
+/* test_node_rotation.c - tests of log rotation: in the worker, one job a log at a time */
+
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/log/rotation.h"
@@ -9,11 +10,11 @@
     "{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"m\",\"image\":" \
     "\"host\",\"command\":[\"x\"]}]}"
 
-/* A worker that does nothing before it is told to. */
+/* A worker that finishes its job at the test's command. */
 struct slow_worker {
     worker_work_fn work;
     worker_done_fn done;
-    void *message; /* of the job that waits; NULL: none */
+    void *message; /* of the waiting job; NULL: none */
     unsigned n_given;
 };
 
@@ -21,7 +22,7 @@ static void slow_give(void *self, worker_work_fn work, worker_done_fn done, void
 {
     struct slow_worker *s = self;
 
-    assert_null(s->message); /* a second look at one log at the same time */
+    assert_null(s->message); /* else a second job for one log at the same time */
     s->work = work;
     s->done = done;
     s->message = message;
@@ -57,10 +58,10 @@ static void a_slow_disk_is_waited_for_by_the_worker_alone(void **state)
     o.pods = w.pods;
     r = rotation_new(&o);
     assert_int_equal(slow.n_given, 1);
-    node_world_advance(&w, 5 * NS_PER_SEC); /* looks each second */
+    node_world_advance(&w, 5 * NS_PER_SEC); /* polls each second */
     assert_int_equal(slow.n_given, 1);
     slow_finish(&slow);
-    assert_int_equal(slow.n_given, 2); /* what came meanwhile, in one */
+    assert_int_equal(slow.n_given, 2); /* one job for all polls meanwhile */
     slow_finish(&slow);
     assert_int_equal(slow.n_given, 2);
     node_world_end(&w, "u1-m-0", 0);
@@ -68,7 +69,7 @@ static void a_slow_disk_is_waited_for_by_the_worker_alone(void **state)
     while (slow.message)
         slow_finish(&slow);
     node_world_advance(&w, 5 * NS_PER_SEC);
-    assert_null(slow.message); /* a log that has ended is left alone */
+    assert_null(slow.message); /* no job for an ended log */
     rotation_free(r);
     node_world_done(&w);
 }

@@ -1,7 +1,8 @@
 /*
- * test_node_runtime.c - the real crun and conmon, as root: what the fakes of the other tests stand
- * for. Skipped where they are missing.
+ * test_node_runtime.c - tests of the runtime with the real crun and conmon, as root; skipped
+ * without them
  */
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,13 +32,13 @@ struct machine {
     struct worker *worker;
     struct runtime *runtime;
     struct loop_timer *deadline;
-    unsigned n; /* containers so far: each has its own id */
-    char *gate; /* a fifo; not NULL: whose byte the next container's program waits for */
+    unsigned n; /* number of containers so far, for their ids */
+    char *gate; /* a fifo from which the next container's program waits for a byte; NULL: none */
 
     bool is_answered;
     enum err_code code;
-    char message[512];             /* "": the call succeeded */
-    struct runtime_container last; /* told by on_change or list */
+    char message[512];             /* of the last call; "": success */
+    struct runtime_container last; /* from on_change or list */
     bool is_told;
     size_t n_listed;
 };
@@ -101,7 +102,7 @@ static void begin(void)
     until(&machine.is_answered);
 }
 
-/* The node dies and comes back: what it held in memory is gone, its containers are not. */
+/* The node process dies and comes back: its memory is lost, its containers are not. */
 static void again(void)
 {
     runtime_free(machine.runtime);
@@ -145,11 +146,11 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A hook of OCI's: in the container, of its first process, when that was released. It has a user
- * namespace, as the containers of images. */
+/* Adds an OCI hook that runs in the container after the release of its first process. The container
+ * has a user namespace, as containers of images. */
 static void shut_gate(json_t *config)
 {
-    /* crun writes the container's state to it, and fails where nobody reads that */
+    /* crun writes the container's state to the hook's stdin, and fails if it is not read */
     AUTO_FREE char *script = mem_format("cat >/dev/null; read x <%s", machine.gate);
 
     assert_int_equal(json_object_set_new(config, "hooks",
@@ -185,13 +186,13 @@ static json_t *make_config(const char *id, const char *script, const char *memor
     return config;
 }
 
-/* Of this process alone: what is below LAST_DIR is shared by all. */
+/* An id unique to this process, as all processes share LAST_DIR. */
 static void make_id(unsigned number, char id[64])
 {
     (void)snprintf(id, 64, "u%d-m-%u", (int)getpid(), number);
 }
 
-/* An intent to make it, in its file. */
+/* Writes the file of an intent. */
 static void write_intent(const char *id, unsigned number, const char *boot_id)
 {
     AUTO_FREE char *path = mem_format("%s/intents/%s.json", machine.dir, id);
@@ -202,7 +203,7 @@ static void write_intent(const char *id, unsigned number, const char *boot_id)
     assert_null(file_write(path, 0600, str_of(intent)));
 }
 
-/* `id` of a new attempt, created. */
+/* Creates a new attempt, and gives its id. */
 static void create(const char *script, const char *memory, char id[64])
 {
     AUTO(json_freep)
@@ -383,7 +384,7 @@ static void tells_that_memory_ran_out(void **state)
     remove_attempt(id);
 }
 
-/* Attempt `number` of a program that is not there; its id. */
+/* Fails to create attempt `number`, of a missing program. */
 static void create_in_vain(unsigned number, char id[64])
 {
     AUTO(json_freep) json_t *config = NULL;
@@ -508,7 +509,7 @@ static void a_list_that_failed_may_be_asked_for_again(void **state)
     make_id(906, id);
     write_intent(id, 906, machine.host.boot_id);
     path = mem_format("%s/intents/zz.json", machine.dir);
-    assert_null(dir_make(path, 0700)); /* reading it fails */
+    assert_null(dir_make(path, 0700)); /* a directory: reading it fails */
     again();
     assert_non_null(strstr(machine.message, "zz.json"));
     assert_int_equal(machine.n_listed, 0);
@@ -532,7 +533,7 @@ static void an_attempt_of_an_earlier_boot_is_over(void **state)
     assert_int_equal(machine.n_listed, 1);
     assert_int_equal(machine.last.state, RUNTIME_ENDED);
     assert_int_equal(machine.last.exit.code, RUNTIME_CODE_UNKNOWN);
-    assert_true(machine.last.exit.was_started); /* it may have been */
+    assert_true(machine.last.exit.was_started); /* it may have started */
     remove_attempt(id);
 }
 
@@ -546,7 +547,7 @@ static void an_intent_alone_was_never_started(void **state)
     again();
     assert_int_equal(machine.last.state, RUNTIME_INTENDED);
     machine.n = 902;
-    create("exit 0", "64Mi", id); /* the same id may be created */
+    create("exit 0", "64Mi", id); /* the id can be created again */
     assert_string_equal(machine.message, "");
     start(id);
     until(&machine.is_told);
@@ -597,8 +598,7 @@ static struct exec *run_command(const char *id, int64_t deadline_ns, struct comm
     return machine.runtime->ops->exec(machine.runtime->self, &e);
 }
 
-/* A container that was started, and whose program begins when a byte is written to what this
- * returns. */
+/* Starts a container whose program begins once a byte is written to the returned descriptor. */
 static int start_behind_gate(const char *script, char id[64])
 {
     AUTO_FREE char *path = mem_format("%s.gate", machine.dir);
@@ -651,7 +651,7 @@ static void a_command_waits_for_the_containers_program(void **state)
     (void)run_command(id, 0, &c);
     AUTO_FREE char *after = children();
 
-    assert_string_equal(after, before); /* the runtime is not asked: it would be refused */
+    assert_string_equal(after, before); /* the runtime was not called: the kernel would refuse it */
     assert_int_equal(write(fd, "\n", 1), 1);
     until(&c.has_ended);
     assert_string_equal(c.message, "");
@@ -680,7 +680,7 @@ static void a_command_that_waits_can_end(void **state)
     (void)run_command(id, 0, &c);
     end_behind_gate(id, fd);
     until(&c.has_ended);
-    assert_int_equal(c.error, ERR_NOT_FOUND); /* nothing is running any more */
+    assert_int_equal(c.error, ERR_NOT_FOUND); /* the container has ended */
     buf_done(&c.output);
     assert_false(gone.has_ended);
 }

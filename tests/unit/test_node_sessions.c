@@ -1,4 +1,5 @@
-/* Sessions between a connection and a runtime that are both the test's. */
+/* test_node_sessions.c - tests of sessions, between a fake connection and a fake runtime */
+
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -14,8 +15,8 @@ struct stage {
     struct stream_out out;
     struct stream_service service;
     struct buf sent; /* records to the server */
-    uint32_t taken;  /* credit given back */
-    int code;        /* of the end; 0: not ended */
+    uint32_t taken;  /* returned credit */
+    int code;        /* of the session's end; 0: not ended */
     char message[256];
     bool is_full;
 };
@@ -116,7 +117,7 @@ static void runs_what_is_asked_and_tells_its_end(void **state)
     record_format(&in, RECORD_STDIN, STR("some input"));
     record_format_resize(&in, 90, 30);
     record_format(&in, RECORD_STDIN_END, STR(""));
-    for (size_t i = 0; i < in.size; i++) /* a byte at a time */
+    for (size_t i = 0; i < in.size; i++) /* byte by byte */
         g.service.data(g.service.self, 1, (struct str){in.at + i, 1});
     assert_string_equal(x->input.at, "some input");
     assert_true(x->is_input_ended);
@@ -222,7 +223,7 @@ static void a_slow_reader_stops_the_output(void **state)
         fake_exec_output(x, 1, piece);
         n++;
     }
-    /* The first credit is sent, what comes then is kept up to a limit. */
+    /* The first credit is sent; later output is buffered up to a limit. */
     assert_int_equal(g.sent.size, FRAME_CREDIT_FIRST);
     assert_in_range(n * 30000, FRAME_CREDIT_FIRST, FRAME_CREDIT_FIRST + (256 << 10));
     g.service.credit(g.service.self, 1, 1);

@@ -19,7 +19,8 @@ static json_t *parse(const char *text)
     return tree;
 }
 
-/* The spec of a container with these members, for uid 1000 in groups 100 and 27, or for root. */
+/* Builds the spec of a container with these members, for uid 1000 in groups 100 and 27, or for
+ * root. */
 static struct made make(const char *members, uid_t uid, const char *env_text)
 {
     struct host_user user = {.uid = uid, .gid = uid ? 100 : 0, .groups = {100, 27}, .n_groups = 2};
@@ -186,7 +187,7 @@ static void a_volume_takes_the_place_of_a_mount(void **state)
     assert_string_equal(json_text(json_array_get(mounts, 0), "destination"), "/proc");
 }
 
-/* Neither here nor through an older hook that the host may have. */
+/* Neither directly nor through an older hook on the host. */
 static void never_asks_for_devices_by_a_variable(void **state)
 {
     AUTO(made_done)

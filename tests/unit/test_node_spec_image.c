@@ -1,4 +1,5 @@
-/* config.json of containers of images: what the manifest, the image and this machine say of them */
+/* test_node_spec_image.c - tests of config.json for containers of images */
+
 #include <signal.h>
 
 #include "base/mem.h"
@@ -130,7 +131,7 @@ static const struct {
     const char *path;
     const char *want;
 } cases[] = {
-    /* words: command replaces all, args the image's own words */
+    /* args: `command` replaces everything, `args` only the image's command */
     {{.uid = 0}, "process.args", "['/entry','word']"},
     {{.of_container = ",'args':['a','$(MINE)','$(PATH)','$$(MINE)']"},
      "process.args",
@@ -153,7 +154,7 @@ static const struct {
                   "'LD_LIBRARY_PATH=/l','MINE=image','broken','=x']}"},
      "process.env",
      "['PATH=/bin','A=b=c','LD_LIBRARY_PATH=/l','MINE=1','HOME=/home/u','HOSTNAME=box']"},
-    /* who */
+    /* user */
     {{.uid = 0}, "process.user", "{'uid':0,'gid':0,'additionalGids':[27]}"},
     {{.of_pod = "'securityContext':{'supplementalGroups':[5,27],'fsGroup':7}", .uid = 9},
      "process.user",
@@ -179,7 +180,7 @@ static const struct {
     {{.of_pod = "'securityContext':{'runAsNonRoot':true,'runAsUser':0}"},
      "",
      "container's runAsUser breaks non-root policy (pod: \"p_ns(u)\", container: m)"},
-    /* a number that is root's name in the image's own passwd */
+    /* a number that is a name of root in the image's passwd */
     {{.of_pod = "'securityContext':{'runAsNonRoot':true}",
       .of_image = "{'command':['c'],'user':'1000'}",
       .uid = 0},
@@ -258,7 +259,7 @@ static const json_t *find_mount(const json_t *spec, const char *destination)
 
 #define GPU_EDITS "{'deviceNodes':[{'path':'/dev/nvidia3','type':'c','major':195,'minor':3}]}"
 
-/* mknod fails in a user namespace, whatever the device cgroup says. */
+/* mknod fails in a user namespace, even if the device cgroup allows the device. */
 static void devices_are_bound_inside_a_user_namespace(void **state)
 {
     const struct asked inside = {.edits = GPU_EDITS};

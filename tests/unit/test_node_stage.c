@@ -4,7 +4,7 @@
 #include "node/volume/stage.h"
 #include "test.h"
 
-#define T(text) ((char *)(uintptr_t)(text)) /* nobody writes to it */
+#define T(text) ((char *)(uintptr_t)(text)) /* read-only use */
 
 static json_t *parse(const char *text)
 {
@@ -33,7 +33,7 @@ static void add_mount(struct buf *out, const struct stage_mount *m)
         buf_printf(out, " shifted %u", b->id_base);
 }
 
-/* The mounts of a container in words, or the error. */
+/* The mounts of a container as text, or the error. */
 static char *plan(const char *mounts, const struct host_user *user, uint32_t uid_base)
 {
     struct volume volumes[] = {
@@ -109,7 +109,7 @@ static void plans_what_is_mounted(void **state)
          "volumeMount 'e': subPathExpr '$(NONE)': there is no variable NONE"},
         {MOUNT("none", ""), &ann, 0, "volumeMount 'none': there is no such volume"},
         {"[{\"name\":\"e\",\"mountPath\":\"/proc/x\"}]", &ann, 0,
-         "volumeMount 'e': mountPath '/proc/x': nothing is mounted over /proc, /sys and /dev"},
+         "volumeMount 'e': mountPath '/proc/x' is in /proc, /sys or /dev"},
     };
 
     (void)state;

@@ -9,7 +9,7 @@
 #define ONE \
     "{'restartPolicy':'OnFailure','containers':[{'name':'m','image':'host','command':['x']}]}"
 
-/* What the last request with a path that ends so carried, or NULL. */
+/* The body of the last request whose path ends with `end`; NULL: none. */
 static const json_t *last_body(const struct node_world *w, const char *end)
 {
     const json_t *body = NULL;
@@ -63,12 +63,12 @@ static void the_status_carries_what_ended_attempts_used(void **state)
     node_world_init(&w);
     put(&w);
     assert_null(json_text_at(last_body(&w, "/pods/p/status"), "metadata", "annotations", POD_USAGE,
-                             NULL)); /* nothing has ended yet */
+                             NULL)); /* no container has ended yet */
     end_using(&w, "u1-m-0", 1, 100);
     first = annotation(&w);
     assert_int_equal(json_int_at(first, "containers", "m", "0", "cpuNs", NULL), 100);
     assert_int_equal(json_int_at(first, "containers", "m", "0", "memoryPeakBytes", NULL), 7);
-    assert_null(json_at(first, "containers", "m", "0", "memoryKibSeconds", NULL)); /* not known */
+    assert_null(json_at(first, "containers", "m", "0", "memoryKibSeconds", NULL)); /* unknown */
     end_using(&w, "u1-m-1", 0, 200);
     both = annotation(&w);
     assert_int_equal(json_int_at(both, "containers", "m", "0", "cpuNs", NULL), 100);
@@ -118,7 +118,7 @@ static void samples_are_of_what_runs(void **state)
     node_world_run(&w);
     body = last_body(&w, "/mete.dev/v1/nodes/n1/stats");
     assert_non_null(body);
-    assert_null(json_object_get(body, "node")); /* one look has no rate */
+    assert_null(json_object_get(body, "node")); /* one sample has no rate */
     node_world_advance(&w, 10 * NS_PER_SEC);
     body = last_body(&w, "/mete.dev/v1/nodes/n1/stats");
     assert_int_equal(json_int_at(body, "node", "cpuNano", NULL), 0);

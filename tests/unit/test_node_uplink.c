@@ -1,4 +1,5 @@
-/* The reverse stream as the node serves it, over a connection that is the test's. */
+/* test_node_uplink.c - tests of the node's end of the reverse stream, over a fake connection */
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -185,7 +186,8 @@ static void gives_a_stream_to_its_service(void **state)
     out->end(out->arg, 1, 200, "");
     assert_true(
         str_equal(next_sent(&w, FRAME_END).payload, STR("{\"code\":200,\"message\":\"\"}")));
-    server_sends(&w, 1, FRAME_CREDIT, (struct str){"\0\0\0\1", 4}); /* it does not know yet */
+    server_sends(&w, 1, FRAME_CREDIT,
+                 (struct str){"\0\0\0\1", 4}); /* the server does not know of the end yet */
     server_sends(&w, 3, FRAME_OPEN, STR("{\"op\":\"do\"}"));
     server_sends(&w, 3, FRAME_CANCEL, STR(""));
     server_sends(&w, 3, FRAME_DATA, STR("late"));
@@ -225,9 +227,9 @@ static void who_breaks_the_rules_is_left(void **state)
         int times;
         bool takes_no_data;
     } cases[] = {
-        {FRAME_OPEN, {"{\"op\":\"do\"}", 11}, 1, false}, /* the number is in use */
+        {FRAME_OPEN, {"{\"op\":\"do\"}", 11}, 1, false}, /* the stream's id is in use */
         {FRAME_CREDIT, {"\0\0\1", 3}, 1, false},
-        {FRAME_DATA, {filler, sizeof(filler)}, 5, false}, /* five are more than the credit */
+        {FRAME_DATA, {filler, sizeof(filler)}, 5, false}, /* five frames exceed the credit */
         {FRAME_DATA, {"x", 1}, 1, true},
     };
 
@@ -242,7 +244,7 @@ static void who_breaks_the_rules_is_left(void **state)
         assert_true(text_ends_with(w.heard.at, "all|"));
         assert_true(uplink_out(w.uplink)->is_full(uplink_out(w.uplink)->arg));
         sim_loop_advance(w.loop, NS_PER_SEC);
-        assert_int_equal(w.n_opened, 2); /* and connected to again */
+        assert_int_equal(w.n_opened, 2); /* the node connected again */
         wire_done(&w);
     }
 }
@@ -261,7 +263,7 @@ static void connects_again_with_nothing_left(void **state)
     assert_int_equal(w.n_opened, 2);
     assert_int_equal(w.sent.size, 0);
     w.options.on_open(w.options.arg);
-    server_sends(&w, 1, FRAME_OPEN, STR("{\"op\":\"do\"}")); /* the number is free again */
+    server_sends(&w, 1, FRAME_OPEN, STR("{\"op\":\"do\"}")); /* the id is free again */
     heard(&w, "open 1 do|");
     w.backlog = 2 << 20;
     assert_true(uplink_out(w.uplink)->is_full(uplink_out(w.uplink)->arg));

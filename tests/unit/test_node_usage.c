@@ -62,7 +62,7 @@ static void reads_both_layouts(void **state)
     assert_null(cgroup_stats_read(v2.dir, "/mete/x", &s));
     assert_int_equal(s.cpu_ns, 1500000);
     assert_int_equal(s.memory_bytes, 0);
-    assert_int_equal(s.memory_peak_bytes, -1); /* an older kernel: not known, not 0 */
+    assert_int_equal(s.memory_peak_bytes, -1); /* an older kernel: unknown, not 0 */
     tree_done(&v2);
 }
 
@@ -121,7 +121,7 @@ static void memory_counts_from_sample_to_sample(void **state)
     struct usage u = {0};
 
     (void)state;
-    usage_add(&u, &first, 0, 10 * NS_PER_SEC); /* 10 KiB since the beginning */
+    usage_add(&u, &first, 0, 10 * NS_PER_SEC); /* 10 KiB since the start */
     assert_int_equal(u.total.memory_kib_seconds, 100);
     usage_add(&u, &second, 0, 20 * NS_PER_SEC); /* 10 KiB for 10 s more */
     assert_int_equal(u.total.memory_kib_seconds, 200);

@@ -33,7 +33,7 @@ static void pods_have_ranges_of_their_own(void **state)
     take(r, "a", USERNS_FIRST);
     userns_release(r, "a");
     userns_release(r, "unknown");
-    take(r, "c", USERNS_FIRST + 2 * USERNS_SIZE); /* not at once what was let go */
+    take(r, "c", USERNS_FIRST + 2 * USERNS_SIZE); /* the released range is not reused at once */
     userns_free(r);
 }
 
@@ -71,11 +71,11 @@ static void adoption_refuses_what_is_not_a_free_range(void **state)
         {"a", USERNS_FIRST + 6 * USERNS_SIZE,
          "user id range 1879506944: pod a has 1879441408 already"},
         {"b", USERNS_FIRST + 5 * USERNS_SIZE, "user id range 1879441408: another pod has it"},
-        {"b", USERNS_FIRST + 1, "user id range 1879113729 is none of ours"},
-        {"b", 0, "user id range 0 is none of ours"},
+        {"b", USERNS_FIRST + 1, "user id range 1879113729 is not one of the node's"},
+        {"b", 0, "user id range 0 is not one of the node's"},
         {"b", USERNS_FIRST + (uint32_t)USERNS_RANGES * USERNS_SIZE,
-         "user id range 2147549184 is none of ours"},
-        {"b", IMAGE_UID_BASE, NULL}, /* shared by all where owners cannot be shifted */
+         "user id range 2147549184 is not one of the node's"},
+        {"b", IMAGE_UID_BASE, NULL}, /* shared by all pods without idmapped mounts */
     };
     struct userns_ranges *r = userns_new();
 
@@ -152,10 +152,10 @@ static void a_mount_shifts_owners_both_ways(void **state)
         assert_null(e);
         assert_true(userns_can_idmap(dir));
         assert_int_equal(owner(upper), USERNS_FIRST + 1000);
-        assert_int_equal(owner(unmapped), 65534); /* the kernel's id for what has none here */
+        assert_int_equal(owner(unmapped), 65534); /* the kernel's id for unmapped ids */
         assert_int_equal(chown(upper, USERNS_FIRST + 5, USERNS_FIRST + 5), 0);
         assert_int_equal(owner(lower), IMAGE_UID_BASE + 5);
-        assert_int_equal(chown(upper, 0, 0), -1); /* root of this machine cannot be stored */
+        assert_int_equal(chown(upper, 0, 0), -1); /* the machine's root has no id there */
         assert_int_equal(errno, EOVERFLOW);
         assert_int_equal(umount2(target, MNT_DETACH), 0);
     }

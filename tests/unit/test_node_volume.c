@@ -13,7 +13,7 @@ static json_t *parse(const char *text)
     return tree;
 }
 
-/* "name path [memory SIZE] mode: file=bytes(mode) ..." */
+/* Formats volumes as "name path [memory SIZE] mode: file=bytes(mode) ...". */
 static char *describe(const struct volumes *v)
 {
     struct buf out = {0};
@@ -41,7 +41,7 @@ static char *describe(const struct volumes *v)
     return buf_steal(&out);
 }
 
-/* The plan of a pod in words, or the error. */
+/* The plan of a pod's volumes as text, or the error. */
 static char *plan(const json_t *pod, const json_t *refs, uint32_t uid_base, int *ret_http)
 {
     AUTO(host_roots_done) struct host_roots roots = {0};
@@ -133,7 +133,7 @@ static void plans_every_type(void **state)
          "volume n: its type is not supported: emptyDir, configMap, secret, downwardAPI, projected "
          "or hostPath",
          422},
-        {"[{\"name\":\"../h\",\"emptyDir\":{}}]", "volume name '../h' is not one", 422},
+        {"[{\"name\":\"../h\",\"emptyDir\":{}}]", "volume name '../h' is invalid", 422},
         {"[{\"name\":\"e\",\"emptyDir\":{\"sizeLimit\":\"-1\"}}]",
          "volume e: sizeLimit: is negative", 422},
     };

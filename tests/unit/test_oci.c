@@ -31,11 +31,11 @@ static void old_runtimes_are_refused_unless_their_package_is_mended(void **state
         {OCI_RUNC, "runc version 1.1.12-rc1\n", "",
          "runc 1.1.12-rc1 is too old: older ones let a container out by a descriptor left open "
          "(CVE-2024-21626); want 1.1.12 or newer"},
-        {OCI_RUNC, "runc version unknown\n", "", "runc does not tell its version"},
-        {OCI_RUNC, "runc version \n", "", "runc does not tell its version"},
-        {OCI_RUNC, "crun version 1.8.1\n", "", "runc does not tell its version"},
-        {OCI_CRUN, "", "", "crun does not tell its version"},
-        {OCI_CRUN, "crun version 99999999999999999999.1.1\n", "", "crun does not tell its version"},
+        {OCI_RUNC, "runc version unknown\n", "", "runc prints no version"},
+        {OCI_RUNC, "runc version \n", "", "runc prints no version"},
+        {OCI_RUNC, "crun version 1.8.1\n", "", "runc prints no version"},
+        {OCI_CRUN, "", "", "crun prints no version"},
+        {OCI_CRUN, "crun version 99999999999999999999.1.1\n", "", "crun prints no version"},
     };
 
     (void)state;

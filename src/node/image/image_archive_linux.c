@@ -69,7 +69,8 @@ struct err *image_write(int fd, const void *at, size_t size, int64_t offset, int
     if (offset < 0 || __builtin_add_overflow(offset, (int64_t)size, &end))
         return err_new(ERR_INVALID, "archive: a file has a hole past its end");
     if ((int64_t)size > *left_bytes)
-        return err_new(ERR_INVALID, "archive: it takes more room than this machine has for it");
+        return err_new(ERR_INVALID,
+                       "archive: unpacked, the image is too large for this machine's disk");
     *left_bytes -= (int64_t)size;
     while (done < size) {
         ssize_t n = pwrite(fd, bytes + done, size - done, offset + (off_t)done);

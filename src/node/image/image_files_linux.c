@@ -215,7 +215,7 @@ struct err *image_files_open(const struct image_files *s, const char *name, int 
     int fd = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 
     if (!path || (fd < 0 && errno == ENOENT))
-        return err_new(ERR_INVALID, "archive: '%.200s' is not in it", name);
+        return err_new(ERR_INVALID, "archive: '%.200s' is missing", name);
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_errno(errno, "open '%.200s'", name);
     if (!S_ISREG(st.st_mode))

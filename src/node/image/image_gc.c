@@ -75,7 +75,7 @@ static struct err *gc_make_commit(void *arg, json_t *index, struct image_commit 
 
         if (!goes || images_is_used(i, m->id))
             continue;
-        LOG(INFO, "image is removed", S("id", m->id), S("why", g->is_by_disk ? "disk" : "asked"));
+        LOG(INFO, "image removed", S("id", m->id), S("why", g->is_by_disk ? "disk" : "asked"));
         image_index_remove(index, m->id);
         g->n_removed++;
     }
@@ -154,7 +154,7 @@ static void on_gc_look(void *message, const struct err *e)
     int64_t mark = i->is_collecting ? i->o.keep_pct_low : i->o.keep_pct_high;
 
     if (e)
-        LOG(WARN, "how full the disk is cannot be told", E(e));
+        LOG(WARN, "disk usage cannot be read", E(e));
     if (!e && l->used_pct >= mark && !i->jobs) {
         gc_collect(&g);
     } else {

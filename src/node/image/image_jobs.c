@@ -83,7 +83,7 @@ void job_fail(struct image_job *j, struct err *e)
 
 void job_succeed(struct image_job *j)
 {
-    LOG(INFO, "image is here", S("image", j->given ? j->given : ""), S("id", j->id));
+    LOG(INFO, "image added", S("image", j->given ? j->given : ""), S("id", j->id));
     do_later(j, step_end);
 }
 

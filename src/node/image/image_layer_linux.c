@@ -113,7 +113,7 @@ static struct err *layer_check(struct sha256 *s, const char *what, const char *w
     sha256_end(s, found);
     if (!want || text_equal(found, want))
         return NULL;
-    return err_new(ERR_INVALID, "%s does not match: want %s, and it is %s", what, want, found);
+    return err_new(ERR_INVALID, "%s does not match: want %s, found %s", what, want, found);
 }
 
 static struct err *unpack_tar(struct unpacking *u, struct image_tree *tree)

@@ -140,8 +140,8 @@ static struct err *none_fits(const json_t *entries, const struct image_choice *w
                    entry_name(item) ? entry_name(item) : json_text(item, "digest"));
     text = buf_steal(&names);
     if (json_array_size(entries) == 0)
-        return err_new(ERR_INVALID, "index: there is no image in it");
-    return err_new(ERR_INVALID, "index: want exactly one image for linux/%s%s%s, and it has %s",
+        return err_new(ERR_INVALID, "index: no image");
+    return err_new(ERR_INVALID, "index: want exactly one image for linux/%s%s%s, found %s",
                    want->architecture, want->name ? " named " : "", or_empty(want->name), text);
 }
 

@@ -61,8 +61,7 @@ static struct err *put_names(const struct image_job *j, const json_t *image, jso
 
     if (!j->given) {
         if (add_names(j, image, index) == 0)
-            return err_new(ERR_INVALID, "the archive does not say what its image is called: give a "
-                                        "name");
+            return err_new(ERR_INVALID, "the archive does not name its image: give a name");
         return NULL;
     }
     image_name_format(&j->name, text);
@@ -127,7 +126,7 @@ static struct err *result_make_commit(void *arg, json_t *index, struct image_com
     size_t i = 0;
 
     if (!image_digest_is_valid(id) || json_array_size(layers) > IMAGE_LAYERS_MAX)
-        return err_new(ERR_INTERNAL, "the unpacker tells of no image");
+        return err_new(ERR_INTERNAL, "the unpacker reported no image");
     TRY(image_config_check(config));
     (void)snprintf(j->id, sizeof(j->id), "%s", id);
     json_array_foreach (layers, i, item) {

@@ -110,7 +110,7 @@ static struct err *make_parents(const struct image_tree *t, const char *path)
             *slash = '\0';
         dir = open_below(t, slash ? part : "", O_PATH | O_DIRECTORY);
         if (dir < 0 || (mkdirat(dir, name, 0755) < 0 && errno != EEXIST))
-            return err_errno(errno, "layer: '%.300s': make it", path);
+            return err_errno(errno, "layer: make '%.300s'", path);
         if (path[size] == '\0')
             return NULL;
     }
@@ -128,7 +128,7 @@ static struct err *open_dir(const struct image_tree *t, const char *path, int *r
     if (fd < 0 && errno == EXDEV)
         return err_new(ERR_INVALID, "layer: '%.300s' leads out of the layer", path);
     if (fd < 0 && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT))
-        return err_new(ERR_INVALID, "layer: '%.300s' is used as a directory and is none", path);
+        return err_new(ERR_INVALID, "layer: '%.300s' is not a directory", path);
     if (fd < 0)
         return err_errno(errno, "layer: open '%.300s'", path);
     *ret = fd;
@@ -190,7 +190,7 @@ static struct err *write_data(struct image_tree *t, const struct place *p, struc
     int r;
 
     if (size_bytes < 0 || size_bytes > *t->o.left_bytes)
-        return place_refused(p, "takes more room than this machine has for it");
+        return place_refused(p, "is too large for this machine's disk");
     while ((r = sym_archive_read_data_block(a, &at, &size, &offset)) == ARCHIVE_OK)
         TRY(image_write(fd, at, size, offset, t->o.left_bytes));
     if (r != ARCHIVE_EOF)
@@ -306,7 +306,7 @@ static struct err *set_time(int dir, const char *name, struct timespec modified,
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, modified};
 
     if (utimensat(dir, *name ? name : ".", times, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_errno(errno, "layer: '%.300s': set its time", path);
+        return err_errno(errno, "layer: set the time of '%.300s'", path);
     return NULL;
 }
 

@@ -80,8 +80,8 @@ static struct err *read_json(const struct unpack *u, const char *name, const cha
     sha256_add(s, text.at, text.size);
     sha256_end(s, digest);
     if (want && !text_equal(want, digest))
-        return err_new(ERR_INVALID, "digest of '%s' does not match: want %s, and it is %s", name,
-                       want, digest);
+        return err_new(ERR_INVALID, "digest of '%s' does not match: want %s, found %s", name, want,
+                       digest);
     e = json_parse((struct str){text.at, text.size}, ret);
     if (e) {
         e = err_wrap(e, "'%.100s'", name);
@@ -144,7 +144,7 @@ static struct err *read_layout(struct unpack *u)
         if (chosen.media == IMAGE_MEDIA_MANIFEST)
             return read_manifest(u, name, digest);
     }
-    return err_new(ERR_INVALID, "index: more than %d of them in each other", IMAGE_INDEX_DEPTH_MAX);
+    return err_new(ERR_INVALID, "index: nested more than %d deep", IMAGE_INDEX_DEPTH_MAX);
 }
 
 static struct err *read_docker(struct unpack *u)

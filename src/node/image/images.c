@@ -237,7 +237,7 @@ static void drop_broken(const struct images *i, json_t *index)
 
             if (file_exists(path))
                 continue;
-            LOG(ERROR, "image lost a layer and is forgotten", S("id", id), S("path", path));
+            LOG(ERROR, "image with a missing layer removed", S("id", id), S("path", path));
             (void)json_object_del(images, id);
             break;
         }

@@ -116,7 +116,7 @@ static struct err *make_device(const char *dir, const struct root_device *d)
     if (lstat(path, &st) < 0)
         return err_errno(errno, "look at %s", path);
     if (!S_ISCHR(st.st_mode) || st.st_rdev != number)
-        return err_new(ERR_INTERNAL, "%s is not the device node that it is to be", path);
+        return err_new(ERR_INTERNAL, "%s is another device node than expected", path);
     return chmod(path, 0666) < 0 ? err_errno(errno, "change the mode of %s", path) : NULL;
 }
 

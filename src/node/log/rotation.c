@@ -94,7 +94,7 @@ static void kept_watch(struct rotation *r, struct kept *k)
         return;
     e = log_dirs_add(r->dirs, dir, &k->dir);
     if (e && err_code(e) != ERR_NOT_FOUND && !k->is_failing)
-        LOG(WARN, "new files of a log are seen late", E(e));
+        LOG(WARN, "new files of a log are found by polling", E(e));
 }
 
 static void kept_free(struct rotation *r, struct kept *k)
@@ -166,7 +166,7 @@ struct rotation *rotation_new(const struct rotation_options *o)
     r->timer = loop_timer_new(o->loop, rotation_look, r);
     e = log_dirs_new(o->loop, on_new_file, r, &r->dirs);
     if (e)
-        LOG(WARN, "new files of logs are seen late", E(e));
+        LOG(WARN, "new files of logs are found by polling", E(e));
     pods_listen(o->pods, rotation_look, r);
     rotation_look(r);
     return r;

@@ -70,8 +70,8 @@ static void remove_root(const struct pod *p, const struct container *c)
     worker_give(p->set->o.worker, work_root_removal, on_root_removed, m);
 }
 
-/* Removes the attempt two before this one. The attempt before stays with its log, for the status
- * and `kubectl logs --previous`. */
+/* Removes the attempt before this one, and the log of the attempt before that: the newest old log
+ * stays for `kubectl logs --previous`. */
 static void remove_older(struct pod *p, const struct container *c)
 {
     struct runtime *r = p->set->o.runtime;
@@ -128,7 +128,7 @@ static void on_struck(void *message, const struct err *e)
     struct striking *m = message;
 
     if (e)
-        LOG(WARN, "mounts of a container could not be struck", S("dir", m->dir), E(e));
+        LOG(WARN, "mounts of a container cannot be removed", S("dir", m->dir), E(e));
     free(m->dir);
     free(m);
 }

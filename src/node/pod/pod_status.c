@@ -362,7 +362,7 @@ static void on_patched(void *arg, const struct err *e, const struct client_reply
     if (!failed || err_code(failed) == ERR_NOT_FOUND) {
         status_acknowledged(p); /* not found: the informer will report the deletion */
     } else {
-        LOG(WARN, "pod status was not taken", S("pod", p->name), E(failed));
+        LOG(WARN, "pod status could not be sent", S("pod", p->name), E(failed));
         back_off(p);
     }
     json_decref(p->sending);

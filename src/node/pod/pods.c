@@ -491,8 +491,7 @@ void pods_synced(struct pods *set)
     set->is_synced = true;
     map_each (handle, set->pods, p, next)
         if (!p->object && !p->is_gone) {
-            LOG(WARN, "pod is not known to the server any more", S("pod", p->name),
-                S("uid", p->uid));
+            LOG(WARN, "pod is unknown to the server", S("pod", p->name), S("uid", p->uid));
             p->is_gone = true;
             pod_step(p);
         }

@@ -471,7 +471,7 @@ static void attempt_inspect_live(struct crun_attempt *b, bool is_monitored)
         attempt_again(b, POLL_MS);
         return;
     }
-    LOG(WARN, "container without a monitor is ended", S("id", b->id));
+    LOG(WARN, "container without conmon is ended", S("id", b->id));
     b->poll_until_ns = 0;
     attempt_lost(b);
     attempt_cleanup(b, true);

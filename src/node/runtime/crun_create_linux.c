@@ -41,7 +41,7 @@ static struct err *take_lock(const char *path, int flags, int *ret)
     if (fd < 0)
         return err_errno(errno, "open %s", path);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return err_errno(errno, "lock %s: an earlier creation of this attempt goes on", path);
+        return err_errno(errno, "lock %s: an earlier creation of this attempt is under way", path);
     *ret = fd;
     fd = -1;
     return NULL;
@@ -166,7 +166,7 @@ static void attempt_read_sync(struct crun_attempt *b)
         text.size--;
     b->create_error =
         err_new(code_of_failure(b, text), "%s" STR_FMT,
-                text.size == 0 ? "the runtime ended without a word" : "", STR_ARG(text));
+                text.size == 0 ? "the runtime ended without a message" : "", STR_ARG(text));
 }
 
 static void on_sync(void *arg, int fd, bool readable, bool writable)
@@ -228,7 +228,7 @@ static void on_conmon_end(void *arg, const struct proc_end *end)
     }
     how = proc_format_status(end->status);
     if (!b->create_error)
-        b->create_error = err_new(ERR_UNAVAILABLE, "conmon %s before the container was there", how);
+        b->create_error = err_new(ERR_UNAVAILABLE, "conmon %s before the container existed", how);
     attempt_remove_half(b);
 }
 
@@ -336,7 +336,7 @@ static struct err *check_create(const struct runtime_create *c)
     if (!crun_is_name(c->id, RUNTIME_ID_SIZE - 1) ||
         !crun_is_name(json_text(c->intent, "uid"), 64) ||
         !crun_is_name(json_text(c->intent, "container"), 63))
-        return err_new(ERR_INVALID, "container id '%s' is not one", c->id);
+        return err_new(ERR_INVALID, "container id '%s' is invalid", c->id);
     return NULL;
 }
 

@@ -148,7 +148,7 @@ static int open_old(const char *rootfs)
 static struct err *enter_old(int fd, const char *rootfs)
 {
     if (setns(fd, CLONE_NEWNS) < 0)
-        return err_errno(errno, "enter the mount namespace of the node before");
+        return err_errno(errno, "enter the mount namespace of the earlier node process");
     /* host_enter makes it anew, as the host may have changed. */
     while (umount2(rootfs, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
         continue;
@@ -161,7 +161,7 @@ struct err *mount_ns_enter(const char *rootfs)
     AUTO(fd_closep) int fd = real ? open_old(real) : -1;
 
     if (fd >= 0) {
-        LOG(INFO, "the mounts of the node before are kept");
+        LOG(INFO, "mounts of the earlier node process kept");
         return enter_old(fd, real);
     }
     if (unshare(CLONE_NEWNS) < 0)

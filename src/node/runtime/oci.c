@@ -105,7 +105,7 @@ struct err *oci_check_version(enum oci_kind kind, const char *output, const char
     if (!str_equal(str_cut(&line, ' '), str_of(m->name)) ||
         !str_equal(str_cut(&line, ' '), STR("version")) || line.size == 0 ||
         line.size >= OCI_VERSION_SIZE || !read_version(line, parts, &is_early))
-        return err_new(ERR_UNAVAILABLE, "%s does not tell its version", m->name);
+        return err_new(ERR_UNAVAILABLE, "%s prints no version", m->name);
     if (!is_enough(parts, is_early, m->parts) && !is_mended(m, package))
         return err_new(ERR_UNAVAILABLE, "%s " STR_FMT " is too old: %s; want %s or newer", m->name,
                        STR_ARG(line), m->why, m->text);

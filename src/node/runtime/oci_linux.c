@@ -92,7 +92,7 @@ static struct err *oci_ask(const char *path, const char *const *argv, struct buf
     if (r != 0)
         return err_errno(r, "start %s", path);
     if (ret->size == 0)
-        return err_new(ERR_UNAVAILABLE, "%s says nothing", path);
+        return err_new(ERR_UNAVAILABLE, "%s printed nothing", path);
     buf_add_char(ret, '\0');
     return NULL;
 }

@@ -99,7 +99,7 @@ struct err *userns_adopt(struct userns_ranges *r, const char *pod_uid, uint32_t 
         return NULL; /* the shared range */
     if (base < (uint32_t)USERNS_FIRST || offset % USERNS_SIZE != 0 ||
         offset / USERNS_SIZE >= USERNS_RANGES)
-        return err_new(ERR_INVALID, "user id range %u is none of ours", base);
+        return err_new(ERR_INVALID, "user id range %u is not one of the node's", base);
     if (x && range_base(x) == base)
         return NULL;
     if (x)

@@ -170,7 +170,7 @@ static struct err *take_open(struct uplink *u, const struct frame *f)
 static struct err *take_data(struct lane *lane, const struct frame *f)
 {
     if (lane->is_ended || !lane->service->data)
-        return err_new(ERR_BAD_REQUEST, "stream %u: data that nobody takes", (unsigned)lane->id);
+        return err_new(ERR_BAD_REQUEST, "stream %u takes no data", (unsigned)lane->id);
     if (f->payload.size > lane->window)
         return err_new(ERR_BAD_REQUEST, "stream %u: more data than its credit", (unsigned)lane->id);
     lane->window -= (uint32_t)f->payload.size;

@@ -84,8 +84,7 @@ struct err *spec_check_mount(const char *destination)
     }
     if (spec_is_below(destination, "/proc") || spec_is_below(destination, "/sys") ||
         (spec_is_below(destination, "/dev") && !spec_is_below(destination, "/dev/shm")))
-        return err_new(ERR_INVALID, "mountPath '%s': nothing is mounted over /proc, /sys and /dev",
-                       destination);
+        return err_new(ERR_INVALID, "mountPath '%s' is in /proc, /sys or /dev", destination);
     return NULL;
 }
 

@@ -104,7 +104,7 @@ static struct err *make_dir(const struct atomic_dir *d, const char *path)
     if (mkdir(path, 0700) < 0)
         return errno == EEXIST ? NULL : err_errno(errno, "make %s", path);
     if (chown(path, d->uid, d->gid) < 0 || chmod(path, d->mode) < 0)
-        return err_errno(errno, "hand over %s", path);
+        return err_errno(errno, "change the owner of %s", path);
     return NULL;
 }
 
@@ -140,7 +140,7 @@ static struct err *make_file(const struct atomic_dir *d, const char *dir,
                    : err_errno(errno, "make %s", path);
     TRY(write_all(fd, f));
     if (fchown(fd, f->uid, f->gid) < 0 || fchmod(fd, f->mode) < 0)
-        return err_errno(errno, "hand over %s", path);
+        return err_errno(errno, "change the owner of %s", path);
     return NULL;
 }
 
@@ -158,7 +158,7 @@ static struct err *make_data(const struct atomic_dir *d, char **ret_name)
     if (!mkdtemp(path))
         return err_errno(errno, "make a directory in %s", d->path);
     if (chown(path, d->uid, d->gid) < 0 || chmod(path, d->mode) < 0)
-        e = err_errno(errno, "hand over %s", path);
+        e = err_errno(errno, "change the owner of %s", path);
     for (size_t i = 0; !e && i < d->n_files; i++)
         e = make_file(d, path, &d->files[i]);
     if (e) {
@@ -180,7 +180,7 @@ static struct err *turn_to(const struct atomic_dir *d, const char *name)
     if (symlink(name, beside) < 0)
         return err_errno(errno, "make the link %s", beside);
     if (rename(beside, path) < 0)
-        return err_errno(errno, "turn %s to the new files", path);
+        return err_errno(errno, "point %s to the new files", path);
     return NULL;
 }
 

@@ -108,7 +108,7 @@ static struct err *make_dir_like(int dir, const char *name, const struct stat *m
     if (is.st_uid != geteuid() && is.st_uid != model->st_uid)
         return err_new(ERR_CONFLICT, "'%s' was replaced while it was made", name);
     if (fchown(fd, model->st_uid, model->st_gid) < 0 || fchmod(fd, model->st_mode & 07777) < 0)
-        return err_errno(errno, "hand over the new '%s'", name);
+        return err_errno(errno, "change the owner of the new '%s'", name);
     return NULL;
 }
 

@@ -235,7 +235,7 @@ struct err *volume_plan(const struct volume_input *in, struct volumes *ret)
         struct err *e = NULL;
 
         if (!is_name(name))
-            return err_new(ERR_INVALID, "volume name '%s' is not one", name ? name : "");
+            return err_new(ERR_INVALID, "volume name '%s' is invalid", name ? name : "");
         vec_add(&all.list, (struct volume){.name = mem_strdup(name),
                                            .path = mem_format("%s/%s", in->dir, name)});
         e = volume_plan_one(in, item, &all.list.at[all.list.n - 1]);
