@@ -37,7 +37,7 @@ struct account_claims {
 struct err *account_token_make(const struct signing_key *k, const struct account_claims *c,
                                char **ret) MUST_CHECK;
 
-/* Does the text have the form of such a token? Other tokens of Mete do not. */
+/* Does the text have the form of a service account's token? Other tokens of Mete do not. */
 bool account_token_is(const char *token);
 
 struct account_question {

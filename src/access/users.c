@@ -158,7 +158,7 @@ static struct err *read_grant(const json_t *value, struct user_grant *ret)
     if (ret->role == ROLE_CLUSTER_ADMIN && ns)
         return err_new(ERR_INVALID, "role cluster-admin holds everywhere: leave out its namespace");
     if (ret->role != ROLE_CLUSTER_ADMIN && !ns)
-        return err_new(ERR_INVALID, "role %s needs a namespace (\"*\": every one)", role);
+        return err_new(ERR_INVALID, "role %s needs a namespace (\"*\": all)", role);
     if (!ns) {
         ret->ns = mem_strdup("*");
         return NULL;
@@ -207,9 +207,9 @@ static struct err *check_unique(const struct users *u, const struct user *last)
 {
     for (const struct user *other = u->at; other < last; other++) {
         if (text_equal(other->name, last->name))
-            return err_new(ERR_INVALID, "name '%s' is there twice", last->name);
+            return err_new(ERR_INVALID, "duplicate name '%s'", last->name);
         if (last->uid >= 0 && other->uid == last->uid)
-            return err_new(ERR_INVALID, "uid of '%s' is there twice", last->name);
+            return err_new(ERR_INVALID, "another user has the uid of '%s'", last->name);
     }
     return NULL;
 }

@@ -24,7 +24,7 @@ struct core_options {
     size_t n_reports;
     void (*take_stats)(void *arg, const char *node, const json_t *stats);
     void *stats_arg;
-    const char *signing_key_file; /* signs service accounts' tokens; NULL: no such tokens */
+    const char *signing_key_file; /* signs service accounts' tokens; NULL: refuse them */
 };
 
 struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;

@@ -177,8 +177,8 @@ bool exec_read_size(struct str text, uint16_t *ret_columns, uint16_t *ret_rows)
 {
     AUTO(json_freep) json_t *size = NULL;
     AUTO(err_freep)
-    struct err *e =
-        text.size > SIZE_MAX_BYTES ? err_new(ERR_TOO_LARGE, "no size") : json_parse(text, &size);
+    struct err *e = text.size > SIZE_MAX_BYTES ? err_new(ERR_TOO_LARGE, "the size is too long")
+                                               : json_parse(text, &size);
     int64_t columns = find_number(size, "Width");
     int64_t rows = find_number(size, "Height");
 

@@ -109,7 +109,7 @@ static struct err *check_resource(const struct call *c, const struct identity *w
     if (who->is_admin)
         return NULL;
     if (!a.verb || is_all(a.verb) || is_all(json_text(asked, "resource")))
-        return err_new(ERR_FORBIDDEN, "only an administrator may do everything");
+        return err_new(ERR_FORBIDDEN, "only administrators may access all resources");
     if (!a.kind)
         return err_new(ERR_FORBIDDEN, "this server has no such resource");
     if (!a.kind->is_namespaced)
@@ -124,7 +124,7 @@ static struct err *check_path(const struct identity *who, const json_t *asked)
 
     if (who->is_admin || text_equal(verb, "get") || text_equal(verb, "head"))
         return NULL;
-    return err_new(ERR_FORBIDDEN, "paths of no resource can be read only");
+    return err_new(ERR_FORBIDDEN, "paths that are not resources are read-only");
 }
 
 static struct err *put_access(const struct call *c, const struct identity *who, json_t *review)
@@ -162,7 +162,7 @@ static struct err *answer_access(struct call *c, json_t *review)
 
     if (!user || !*user)
         return err_new(ERR_INVALID, "SubjectAccessReview.authorization.k8s.io \"\" is invalid: "
-                                    "spec.user: Required value: who would do it");
+                                    "spec.user: Required value");
     for (size_t i = 0; i < json_array_size(groups); i++)
         names[i] = json_string_value(json_array_get(groups, i));
     auth_describe(core_auth(c->core), c->arena, user, names, json_array_size(groups), &who);

@@ -150,7 +150,7 @@ static struct err *make_one(const char *path, mode_t mode)
     if (stat(path, &is) != 0)
         return err_errno(errno, "look at %s", path);
     if (!S_ISDIR(is.st_mode))
-        return err_new(ERR_EXISTS, "create directory %s: it is there and is no directory", path);
+        return err_new(ERR_EXISTS, "create directory %s: a file has this name", path);
     return NULL;
 }
 

@@ -122,7 +122,7 @@ static struct err *scalar_meaning(const struct reader *r, const yaml_event_t *ev
         return NULL;
     *ret = yaml_resolve(text);
     if (want != ret->meaning && !(want == IS_REAL && ret->meaning == IS_INT))
-        return yaml_fail(r, event->start_mark, "'%s' is not what its tag '%s' says", text, tag);
+        return yaml_fail(r, event->start_mark, "'%s' does not match its tag '%s'", text, tag);
     return NULL;
 }
 
@@ -150,7 +150,7 @@ static struct err *read_scalar(const struct reader *r, const yaml_event_t *event
     case IS_BIG_INT:
         return yaml_fail(r, event->start_mark, "integer '%s' is over %" PRId64, text, INT64_MAX);
     case IS_NOT_FINITE:
-        return yaml_fail(r, event->start_mark, "'%s' has no form in JSON", text);
+        return yaml_fail(r, event->start_mark, "JSON cannot represent '%s'", text);
     case IS_TEXT:
     default:
         *ret = json_string(text);
@@ -186,7 +186,7 @@ static struct err *read_alias(struct reader *r, const yaml_event_t *event, json_
         return yaml_fail(r, event->start_mark, "unknown anchor '%s'", anchor);
     r->alias_cost += copy_cost(target, 0, &depth);
     if (++r->alias_uses > ALIAS_USES_MAX || r->alias_cost > ALIAS_COST_MAX)
-        return yaml_fail(r, event->start_mark, "aliases expand to too much");
+        return yaml_fail(r, event->start_mark, "expanded aliases are too large");
     if (r->depth + depth > JSON_DEPTH_MAX)
         return yaml_fail(r, event->start_mark, "nested deeper than %u", JSON_DEPTH_MAX);
     *ret = json_deep_copy(target);
@@ -264,7 +264,7 @@ static struct err *read_pair(struct reader *r, const yaml_event_t *key_event, js
 
     TRY(read_key(r, key_event, &key));
     if (json_object_get(object, key))
-        return yaml_fail(r, key_event->start_mark, "key '%s' is there twice", key);
+        return yaml_fail(r, key_event->start_mark, "duplicate key '%s'", key);
     TRY(next_event(r, &event));
     TRY(read_node(r, &event, &value));
     json_put(object, key, value);

@@ -133,7 +133,7 @@ struct err *client_reply_error(const struct client_reply *reply)
 
     if (message && message[0])
         return err_new(code, "%s", message);
-    return err_new(code, "the server answered %d without saying why", reply->status);
+    return err_new(code, "the server answered %d without a reason", reply->status);
 }
 
 struct err *client_error(const struct err *e, const struct client_reply *reply)

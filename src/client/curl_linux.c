@@ -56,7 +56,7 @@ static void pump_act(struct curl_pump *p, curl_socket_t fd, int events)
     int running = 0;
 
     (void)sym_curl_multi_socket_action(p->multi, fd, events,
-                                       &running); /* each transfer's result comes as a message */
+                                       &running); /* results come as messages */
     p->fn(p->arg);
 }
 

@@ -132,7 +132,7 @@ static struct err *read_head(struct http_answer *a, struct str *in)
     buf_add(&a->head, in->at, in->size < HEAD_MAX - before ? in->size : HEAD_MAX - before);
     end = memmem(a->head.at + from, a->head.size - from, "\r\n\r\n", 4);
     if (!end && a->head.size == HEAD_MAX)
-        return err_new(ERR_UNAVAILABLE, "the server's answer has too long a head");
+        return err_new(ERR_UNAVAILABLE, "the head of the server's answer is too long");
     if (!end) {
         in->size = 0;
         return NULL;

@@ -53,7 +53,7 @@ static int read_code(const json_t *status)
 static void take_status(struct remote *r, struct str text)
 {
     AUTO(json_freep) json_t *status = NULL;
-    struct err *e = text.size > STATUS_MAX ? err_new(ERR_TOO_LARGE, "too long a status")
+    struct err *e = text.size > STATUS_MAX ? err_new(ERR_TOO_LARGE, "the status is too long")
                                            : json_parse(text, &status);
     const char *message = json_text(status, "message");
 
@@ -63,7 +63,7 @@ static void take_status(struct remote *r, struct str text)
     }
     r->has_status = true;
     if (e)
-        r->failed = err_wrap(e, "the server's last word");
+        r->failed = err_wrap(e, "the server's final status");
     else if (text_equal(json_text(status, "status"), "Success"))
         r->code = 0;
     else if (text_equal(json_text(status, "reason"), "NonZeroExitCode"))

@@ -376,8 +376,7 @@ static void take_data(struct spdy *s, struct str bytes)
     if (t)
         s->o.data(s->o.arg, id, bytes);
     else
-        spdy_credit(s, &s->unsaid, 0,
-                    bytes.size); /* the stream is gone; the peer may not know yet */
+        spdy_credit(s, &s->unsaid, 0, bytes.size); /* the peer may not know yet */
 }
 
 /* Why must a new stream of the peer be refused? A status of RST_STREAM; 0: accept it. */

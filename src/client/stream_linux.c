@@ -190,7 +190,7 @@ static void take_head(struct upgraded *u)
     int64_t status;
 
     if (u->head.overflow || (size == 0 && u->head.size >= HEAD_MAX)) {
-        close_stream(u, err_new(ERR_UNAVAILABLE, "the server's answer has too long a head"));
+        close_stream(u, err_new(ERR_UNAVAILABLE, "the head of the server's answer is too long"));
         return;
     }
     if (size == 0)

@@ -171,8 +171,8 @@ static struct err *add_group(struct gpusim_machine *m, const struct board *b, in
     unsigned first = m->n_gpus;
 
     if (count < 1 || (uint64_t)count > GPUSIM_GPUS_MAX - m->n_gpus)
-        return err_new(ERR_INVALID, "%lld gpus are too many or too few: want 1 to %d on a machine",
-                       (long long)count, GPUSIM_GPUS_MAX);
+        return err_new(ERR_INVALID, "%lld gpus: want 1 to %d on a machine", (long long)count,
+                       GPUSIM_GPUS_MAX);
     for (int64_t i = 0; i < count; i++)
         add_gpu(m, b, seed);
     wire_group(m, first, b);

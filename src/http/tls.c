@@ -109,8 +109,7 @@ static struct err *take_entry(const X509_NAME_ENTRY *entry, struct tls_peer *pee
         return NULL;
     text = entry_text(entry);
     if (!text)
-        return err_new(ERR_UNAUTHENTICATED,
-                       "client certificate: a name in its subject is not usable");
+        return err_new(ERR_UNAUTHENTICATED, "client certificate: its subject has an unusable name");
     if (nid == NID_commonName && !peer->user)
         peer->user = text;
     else if (nid == NID_organizationName && peer->n_groups < TLS_GROUPS_MAX)

@@ -233,8 +233,8 @@ def refuses_yaml(m):
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefghijkl", "bcdefghijklm"))
     head = "apiVersion: v1\nkind: Pod\nmetadata: "
-    for text, message in ((bomb, "aliases expand to too much"), (head + "{a: " * 5000 + "}" * 5000, "nested deeper than 128"),
-                          (head + "{name: a, name: b}", "'name' is there twice"), (head + "&a {a: *a}", "mete: ")):
+    for text, message in ((bomb, "expanded aliases are too large"), (head + "{a: " * 5000 + "}" * 5000, "nested deeper than 128"),
+                          (head + "{name: a, name: b}", "duplicate key 'name'"), (head + "&a {a: *a}", "mete: ")):
         r = m.mete("apply", "-f", "-", stdin=text)
         check(r.code == 1 and message in r.err, r)
 

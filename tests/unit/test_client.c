@@ -398,8 +398,8 @@ static void a_status_becomes_its_error(void **state)
          "pods \"x\" not found"},
         {409, "{\"reason\":\"Conflict\",\"message\":\"m\"}", ERR_CONFLICT, "m"},
         {409, "{\"reason\":\"AlreadyExists\",\"message\":\"m\"}", ERR_EXISTS, "m"},
-        {502, "<html>", ERR_UNAVAILABLE, "the server answered 502 without saying why"},
-        {418, "", ERR_BAD_REQUEST, "the server answered 418 without saying why"},
+        {502, "<html>", ERR_UNAVAILABLE, "the server answered 502 without a reason"},
+        {418, "", ERR_BAD_REQUEST, "the server answered 418 without a reason"},
     };
 
     (void)state;

@@ -133,7 +133,7 @@ static void makes_missing_parents_whatever_the_umask(void **state)
     assert_int_equal(mode_of("a/b"), 0711); /* existed before: keeps its mode */
     assert_null(file_write("f", 0600, STR("")));
     e = dir_make("f/x", 0700);
-    assert_string_equal(err_message(e), "create directory f: it is there and is no directory");
+    assert_string_equal(err_message(e), "create directory f: a file has this name");
 }
 
 static void lists_sorted(void **state)

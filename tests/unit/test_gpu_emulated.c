@@ -72,7 +72,7 @@ static void says_what_is_wrong_with_a_profile(void **state)
         {"a.yaml", "gpus:\n- modell: H100\n",
          "emulated gpus 'a.yaml': gpus[0]: 'modell' is not a field here"},
         {"a.yaml", "gpus:\n- model: H100\n  count: 17\n",
-         "emulated gpus 'a.yaml': gpus[0]: 17 gpus are too many"},
+         "emulated gpus 'a.yaml': gpus[0]: 17 gpus: want 1 to 16"},
         {"a.yaml", "gpus:\n- name: x\n",
          "emulated gpus 'a.yaml': gpus[0]: want a model, or name and memory"},
     };

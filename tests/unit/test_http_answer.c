@@ -79,7 +79,7 @@ static void a_head_without_an_end_is_refused(void **state)
     (void)state;
     memset(text, 'a', 100000);
     told = read_answer(text, 4096);
-    assert_string_equal(told, "<503 the server's answer has too long a head>");
+    assert_string_equal(told, "<503 the head of the server's answer is too long>");
 }
 
 int main(void)
