@@ -60,6 +60,6 @@ def test_protobuf_says_what_json_says():
 
 
 def test_the_tables_are_those_of_the_go_types():
-    with open(os.path.join(ROOT, "src", "kinds", "protobuf_fields.c"), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "src", "kinds", "wire", "protobuf_fields.c"), encoding="utf-8") as f:
         r = execute([program(TABLES)], deadline_s=60)
         equal((r.code, r.out == f.read()), (0, True), "run build/go/tables > src/kinds/wire/protobuf_fields.c")

@@ -1,8 +1,9 @@
 /*
  * protobuf_fields.c - the protobuf messages that clients of Kubernetes send, as tables
  *
- * tests/interop/go/tables writes this file from the Go types of k8s.io/api. A test compares.
+ * tests/interop/go/tables writes this file from the Go types of k8s.io/api; test_go.py compares.
  */
+
 #include <stddef.h>
 
 #include "kinds/wire/protobuf_tables.h"

@@ -1,4 +1,4 @@
-// Command tables writes src/kinds/protobuf_fields.c: the protobuf fields of each message that a
+// Command tables writes src/kinds/wire/protobuf_fields.c: the protobuf fields of each message that a
 // client of Kubernetes may send to Mete, read by reflection from the Go types of k8s.io/api.
 //
 // A struct tag of these types names both the protobuf field and the JSON member. The Go type says
@@ -154,11 +154,12 @@ func (w *writer) message(t reflect.Type) {
 const head = `/*
  * protobuf_fields.c - the protobuf messages that clients of Kubernetes send, as tables
  *
- * tests/interop/go/tables writes this file from the Go types of k8s.io/api. A test compares.
+ * tests/interop/go/tables writes this file from the Go types of k8s.io/api; test_go.py compares.
  */
+
 #include <stddef.h>
 
-#include "kinds/protobuf_tables.h"
+#include "kinds/wire/protobuf_tables.h"
 
 /* clang-format off */
 
