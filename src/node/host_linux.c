@@ -193,8 +193,8 @@ static struct err *bind_entry(const char *rootfs, const char *name)
     return bind_tree(from, to);
 }
 
-/* Binds the host's top-level directories. One that cannot be bound (an unbindable mount) is missing
- * in containers, and the log tells. */
+/* Binds the host's top-level directories. A directory that cannot be bound (an unbindable mount) is
+ * missing in containers, and the log tells. */
 static struct err *bind_host(const char *rootfs)
 {
     char **names = NULL;

@@ -40,7 +40,7 @@ struct image_job {
     bool has_ended; /* import: all data has come */
     bool is_preparing;
     bool is_committing;
-    bool is_dropped; /* without callers: freed when the worker is done */
+    bool is_dropped; /* has no callers: freed when the worker is done */
     char *dir;
     struct image_work_dir work;
     char *known;

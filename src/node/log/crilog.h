@@ -25,8 +25,8 @@ struct crilog_line {
 void crilog_read(struct str bytes, struct crilog_line *ret, size_t *ret_size);
 
 /*
- * Finds the begin of the last `n` whole lines of a log, piece by piece from the end: `bytes` end
- * with the log, or at the begin of the piece before. Counts whole lines backwards into `*count`,
+ * Finds the start of the last `n` whole lines of a log, piece by piece from the end: `bytes` end
+ * with the log, or at the start of the piece before. Counts whole lines backwards into `*count`,
  * and stops before line n+1. Returns the offset in `bytes` of the first counted line;
  * `*ret_is_found`: the last `n` lines begin there.
  */

@@ -152,7 +152,7 @@ static size_t count_open_line(struct str bytes)
     return taken > 0 && line.is_partial ? 1 : 0;
 }
 
-/* Seeks one chunk back, towards the begin of the last lines. */
+/* Seeks one chunk back, towards the start of the last lines. */
 static struct err *seek_chunk(struct log_reader *r)
 {
     int64_t from = r->seek_at > CHUNK ? r->seek_at - CHUNK : 0;

@@ -12,7 +12,7 @@ struct ref_watches;
 struct ref_watch;
 
 enum {
-    /* Each is a connection. Objects beyond are not watched, and the log tells. */
+    /* Each watch is a connection. Further objects are not watched, and the log tells. */
     REF_WATCHES_MAX = 1024
 };
 

@@ -71,7 +71,7 @@ struct runtime_exec {
     bool has_terminal; /* stdout and stderr are then one */
     uint16_t columns;  /* of the terminal; 0: unknown */
     uint16_t rows;
-    int64_t deadline_ns; /* from now; then it is killed and ends with ERR_TIMEOUT; 0: none */
+    int64_t deadline_ns; /* from now; then the command ends with ERR_TIMEOUT; 0: none */
     /* `fd` is 1 or 2. */
     void (*output)(void *arg, int fd, struct str bytes);
     void (*drained)(void *arg); /* all input was written; may be NULL */

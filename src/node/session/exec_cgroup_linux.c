@@ -21,7 +21,7 @@ enum {
     KILLS_MAX = 16, /* rounds of one call; the pids limit stops a fork bomb earlier */
 };
 
-/* One hierarchy is enough to find the processes. Its limits also hold below. */
+/* One v1 hierarchy is enough to find the processes. The pids limit also holds for child cgroups. */
 static const char V1_CONTROLLER[] = "pids";
 
 static void remove_empty(const char *parent, const struct exec_cgroup_users *users)

@@ -1,6 +1,6 @@
 /*
  * exec_cgroup_linux.h - the cgroup of one command, below its container's: contains all processes
- * that the command started, also reparented ones and those in other sessions
+ * that the command started, also reparented processes and other sessions
  */
 #pragma once
 

@@ -21,8 +21,8 @@ struct filling {
     uint32_t mode;
 };
 
-/* Is `path` relative, without "..", "." and empty parts, and without ".." at its begin? Then it
- * stays in the volume, and does not collide with ..data. */
+/* Is `path` relative, without "..", "." and empty parts, and without a leading ".."? Then it stays
+ * in the volume, and does not collide with ..data. */
 static bool is_inside(const char *path)
 {
     struct str rest = str_of(path);
