@@ -8,6 +8,7 @@
  * Keys: utilization, memory-utilization, temperature, power (W), lost (0|1), hang (ms, -1 for
  * ever), xid (adds one), process (PID:MIB adds one, 0 clears them).
  */
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
  * and too small a buffer returns the needed count. Calls on a gpu can be made to fail or to hang
  * (gpusim_machine.h).
  */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* nvml_events.c - event sets: XIDs of emulated gpus */
+
 #include "library.h"
 
 /* An event set: gives events since its registration. */

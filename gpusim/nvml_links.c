@@ -1,4 +1,5 @@
 /* nvml_links.c - connections between emulated gpus: NVLink, PCIe, peer to peer */
+
 #include <string.h>
 
 #include "library.h"

@@ -1,4 +1,5 @@
 /* nvml_readings.c - readings of an emulated gpu: memory, load, power, clocks, processes */
+
 #include <time.h>
 
 #include "library.h"

@@ -4,6 +4,7 @@
  * The values come from libnvidia-ml.so.1 beside it (or the loader's), through NVML's binary
  * interface.
  */
+
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* auth.c - users files, and the ways to an identity */
+
 #include "access/auth.h"
 
 #include <assert.h>

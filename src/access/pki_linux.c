@@ -5,6 +5,7 @@
  * pair is made in memory and written durably, the key before its certificate: a crash may leave a
  * key without certificate, which is replaced, but never a certificate without its key.
  */
+
 #include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>

@@ -1,4 +1,5 @@
 /* deadline.c - limits the time until an answer begins */
+
 #include "api/deadline.h"
 
 #include "api/routes.h"

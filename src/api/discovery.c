@@ -1,5 +1,6 @@
 /* discovery.c - version, health, API groups and resources: in one document (aggregated discovery),
  * and in many for older clients */
+
 #include "api/handlers.h"
 #include "base/mem.h"
 #include "base/version.h"

@@ -7,6 +7,7 @@
  * One turn of the loop checks the budget and marks the pod, on applied state: two evictions cannot
  * use the same allowance.
  */
+
 #include "api/body.h"
 #include "api/handlers.h"
 #include "base/mem.h"

@@ -9,6 +9,7 @@
  * Flow control: the server does not read from the client while input waits for the node, and gives
  * the node no credit while output waits for the client.
  */
+
 #include "api/exec_private.h"
 #include "api/handlers.h"
 #include "base/log.h"

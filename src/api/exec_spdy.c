@@ -6,6 +6,7 @@
  * begins when all have come. The error stream ends with the Status; before v4 with a message, which
  * is empty for success.
  */
+
 #include "api/exec_private.h"
 #include "base/mem.h"
 #include "base/stamp.h"

@@ -1,4 +1,5 @@
 /* forward.c - a connection to a port of a pod */
+
 #include "api/forward.h"
 
 #include "api/nodestream.h"

@@ -6,6 +6,7 @@
  * the Python and JavaScript clients). The node connects to the port from inside the pod, as exec
  * runs its commands.
  */
+
 #include "api/handlers.h"
 #include "api/portforward_private.h"
 #include "base/log.h"

@@ -5,6 +5,7 @@
  * number, u16 little endian. Each port has one connection, without half-close: when the pod ends
  * its half, the connection ends. The WebSocket ends with the last connection.
  */
+
 #include "api/portforward_private.h"
 #include "base/mem.h"
 

@@ -6,6 +6,7 @@
  * clients send no requestid: the data stream then follows its error stream. After success the error
  * stream ends empty.
  */
+
 #include <stdio.h>
 
 #include "api/portforward_private.h"

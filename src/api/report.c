@@ -1,4 +1,5 @@
 /* report.c - reports: the namespaces that a caller may read, and answers that come later */
+
 #include "api/handlers.h"
 #include "api/routes.h"
 #include "base/mem.h"

@@ -3,6 +3,7 @@
  *
  * The answers come from the same functions that authorize requests.
  */
+
 #include "access/account_token.h"
 #include "api/body.h"
 #include "api/handlers.h"

@@ -1,4 +1,5 @@
 /* session_conn.c - the client's connection of exec, attach and port-forward */
+
 #include "api/session_conn.h"
 
 #include <strings.h>

@@ -7,6 +7,7 @@
  * off the slow client would not help: if two large events are too much for the client, it would get
  * them again at each attempt.
  */
+
 #include <inttypes.h>
 
 #include "api/form.h"

@@ -4,6 +4,7 @@
  * Over a WebSocket, as in kube-apiserver, each event is a text message; messages of the client are
  * dropped, pings answered. If the client sends without reading, the server stops reading from it.
  */
+
 #include "api/watch_stream.h"
 
 #include "base/mem.h"

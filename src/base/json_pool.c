@@ -9,6 +9,7 @@
  * first sight, and keeps the part's tree when another text has the same part. Parts of a single
  * object, however often it is read, never fill the pool.
  */
+
 #include "base/json_pool.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* http_answer.c - the head of an answer, the framing of its body, the texts of its warnings */
+
 #include "client/http_answer.h"
 
 #include <strings.h>

@@ -1,4 +1,5 @@
 /* http_chunks.c - the chunks of a body whose input comes in any pieces */
+
 #include "client/http_chunks.h"
 
 enum {

@@ -1,4 +1,5 @@
 /* spdy.c - the frames, streams and windows of a SPDY/3.1 session */
+
 #include "client/spdy.h"
 
 #include "base/map.h"
@@ -552,7 +553,7 @@ static struct err *take_control(struct spdy *s, struct str frame)
 }
 
 /* Moves bytes from `*rest` to the input buffer until it has `want`. False: too few bytes. */
-static bool gather(struct spdy *s, struct str *rest, size_t want)
+static bool spdy_gather(struct spdy *s, struct str *rest, size_t want)
 {
     size_t size = s->in.size < want ? want - s->in.size : 0;
 
@@ -599,7 +600,7 @@ static struct err *take_some(struct spdy *s, struct str *rest)
         take_data_piece(s, rest);
         return NULL;
     }
-    if (!gather(s, rest, HEAD_SIZE))
+    if (!spdy_gather(s, rest, HEAD_SIZE))
         return NULL;
     if (!((unsigned char)s->in.at[0] & 0x80))
         return take_data_head(s, rest);
@@ -607,7 +608,7 @@ static struct err *take_some(struct spdy *s, struct str *rest)
     if (size > SPDY_CONTROL_MAX)
         return err_new(ERR_TOO_LARGE, "control frame of %zu bytes: at most %d are allowed", size,
                        (int)SPDY_CONTROL_MAX);
-    if (!gather(s, rest, HEAD_SIZE + size))
+    if (!spdy_gather(s, rest, HEAD_SIZE + size))
         return NULL;
     e = take_control(s, (struct str){s->in.at, s->in.size});
     buf_clear(&s->in);

@@ -1,5 +1,6 @@
 /* spdy_dictionary.c - the zlib dictionary of SPDY/3's header blocks (SPDY protocol
  * draft 3.1, 2.6.10.1) */
+
 #include "client/spdy_headers.h"
 
 /* A constant of the protocol: words with their sizes in front, then text. */

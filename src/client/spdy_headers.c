@@ -1,4 +1,5 @@
 /* spdy_headers.c - header blocks of SPDY/3 by zlib */
+
 #include "client/spdy_headers.h"
 
 #include <zlib.h>

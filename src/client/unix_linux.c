@@ -1,4 +1,5 @@
 /* unix_linux.c - requests over a unix socket, a connection for each */
+
 #include "client/unix_linux.h"
 
 #include <errno.h>

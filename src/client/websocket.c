@@ -1,4 +1,5 @@
 /* websocket.c - WebSocket messages by wslay */
+
 #include "client/websocket.h"
 
 #include <wslay/wslay.h>

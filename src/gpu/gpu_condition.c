@@ -1,4 +1,5 @@
 /* gpu_condition.c - conditions of gpus and the queue of XIDs */
+
 #include "gpu/gpu_condition.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* gpu_json.c - gpus and samples as JSON, for the helper's answers and the node's annotation */
+
 #include <stdio.h>
 #include <string.h>
 

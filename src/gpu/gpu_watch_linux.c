@@ -1,4 +1,5 @@
 /* gpu_watch_linux.c - questions to the helpers, one at a time, each with a deadline */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
  *
  * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. Both end at the end of their input.
  */
+
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* handshake.c - the opening of a WebSocket by a request */
+
 #include "http/handshake.h"
 
 #include <strings.h>

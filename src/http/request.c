@@ -1,4 +1,5 @@
 /* request.c - a request's headers */
+
 #include "http/request.h"
 
 const char *request_header(const struct api_request *r, const char *name)
