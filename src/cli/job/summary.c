@@ -50,7 +50,7 @@ char *summary_gpus(const json_t *node)
                json_array_size(gpus) == 1 ? "" : "s");
     VEC_EACH (&products, p)
         buf_printf(&b, "%s%zu x %s", p == products.at ? "" : ", ", p->n, p->name);
-    buf_add_text(&b, is_emulated ? "), emulated: they do not exist" : ")");
+    buf_add_text(&b, is_emulated ? "), emulated" : ")");
     vec_done(&products);
     return buf_steal(&b);
 }
