@@ -1,4 +1,4 @@
-"""What the Python client does here, a claim a function; test_clients.py runs it with a kubeconfig and a directory."""
+"""The claims about the Python client, a function each; test_clients.py runs this with a kubeconfig and a directory."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The JavaScript client, unchanged: the scripts of js/, which say `ok CLAIM` for each thing that they saw."""
+"""The JavaScript client, unchanged: the scripts of js/ print `ok CLAIM` for each claim that holds."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Manifests as people have them (manifests/), by kubectl with its checks on, and what they do in their containers."""
+"""Users' manifests (manifests/), applied by kubectl with its validation, and their effects in containers."""
 
 import glob
 import os

@@ -1,4 +1,4 @@
-"""Requests as a hostile client makes them: whatever bytes, over TLS with the administrator's certificate or raw."""
+"""HTTP requests of a hostile client: arbitrary bytes, over TLS with the administrator's certificate or raw."""
 
 import base64
 import contextlib

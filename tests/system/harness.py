@@ -1,4 +1,4 @@
-"""What system tests stand on: a real `mete up` in a private directory, the real kubectl, waiting with deadlines."""
+"""The harness of system tests: a real `mete up` in a private directory, the real kubectl, waiting with deadlines."""
 
 import contextlib
 import http.client

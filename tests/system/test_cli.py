@@ -1,4 +1,4 @@
-"""The words of `mete` itself."""
+"""Help, errors and output of the `mete` command."""
 
 import json
 import re

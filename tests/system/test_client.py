@@ -1,4 +1,4 @@
-"""What people meet at the command line: which server a command talks to, its words, and what it loads."""
+"""The command line: the choice of the server, error texts, and the libraries that a command loads."""
 
 import csv
 import json

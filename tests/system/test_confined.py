@@ -1,4 +1,4 @@
-"""What a container of the image `host` can reach, as root and as somebody, and who may ask for what."""
+"""The reach of a container of the image `host`, as root and as another user, and the rights to ask for more."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""The disk of the data directory is full: what is new is refused, what runs ends as it would, and room heals it all.
+"""The disk of the data directory is full: new objects are refused, running pods end normally, free space heals all.
 
 METE_TEST_SEED replays what a seed decides; METE_TEST_FULLS is how often the disk is filled at a random moment."""
 

@@ -1,4 +1,4 @@
-"""The Kubernetes door, wide: discovery, patches, dry runs, deletions, who may what, evictions, service accounts."""
+"""The Kubernetes API: discovery, patches, dry runs, deletions, authorization, evictions, service accounts."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What goes wrong leaves the processes of Mete as they were: no descriptor stays open, no processor is used for it."""
+"""Failures leave the processes of Mete as they were: no descriptor stays open, no processor time is wasted."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A container sees the gpus that it was given, and no others."""
+"""A container sees its own gpus and no others."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Hostile requests get clear 4xx errors, what is accepted is harmless, and the server stays as it is: its process, its memory."""
+"""Hostile requests get clear 4xx errors, accepted requests do no harm, and the server keeps its process and memory."""
 
 import contextlib
 import json

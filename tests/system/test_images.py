@@ -1,4 +1,4 @@
-"""Images: brought as archives and from a registry, run, kept apart from the machine, and let go."""
+"""Images: loaded from archives and pulled from a registry, run, isolated from the machine, and removed."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""An installation is whole: every command has its manual page, completions load, the unit starts what was installed."""
+"""An installation is complete: every command has its manual page, completions load, the unit starts the program."""
 
 import contextlib
 import glob

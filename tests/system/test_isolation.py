@@ -1,4 +1,4 @@
-"""What a container of an image can reach and do, by default and by asking, and what an image cannot make the node do."""
+"""The reach and rights of an image's container, by default and on request, and the limits of an image on the node."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Jobs and CronJobs through the doors: kubectl, `mete`, and kill -9 of the server in between."""
+"""Jobs and CronJobs with kubectl and `mete`, with kill -9 of the server in between."""
 
 import json
 import os

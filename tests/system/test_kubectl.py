@@ -1,4 +1,4 @@
-"""What people type at kubectl, as typed, against DIR/kubeconfig."""
+"""The kubectl commands that users type, against DIR/kubeconfig."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""The server learns where pods go from what is asked for, says so, and does not forget it."""
+"""The server learns placement values from requests, reports the learning, and keeps it over a restart."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What went wrong in other programs, tried here: docs/security.md names the classes and these tests."""
+"""Failures of other programs, tried on Mete: docs/security.md names the classes and these tests."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Logs through kubectl and mete: what is asked for, over restarts and over the parts that a log is cut into."""
+"""Logs with kubectl and mete: options, restarts, and rotated parts of a log."""
 
 import contextlib
 import datetime

@@ -1,4 +1,4 @@
-"""Probes, lifecycle hooks and last words: what they do to a container, seen from outside and from inside it."""
+"""Probes, lifecycle hooks and termination messages: effects on a container, seen from outside and inside."""
 
 import http.server
 import json

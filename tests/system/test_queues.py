@@ -1,4 +1,4 @@
-"""Queues on the real server: shares by weight, borrowing, quotas, holds, moves, and what the commands tell of them."""
+"""Queues on the real server: shares by weight, borrowing, quotas, holds, moves, and the commands' output about them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Quotas, limit ranges and priority classes through the doors: kubectl, `mete` and raw requests."""
+"""Quotas, limit ranges and priority classes with kubectl, `mete` and raw requests."""
 
 import concurrent.futures
 import contextlib

@@ -1,4 +1,4 @@
-"""Mete in a directory that only root may enter, as a checkout below /root is: its server's user runs all the same."""
+"""Mete in a directory that only root may enter, such as a checkout below /root: the server's user still runs it."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""The scheduler on the real server: gangs start whole, high priorities take the place of low ones with grace, backfill."""
+"""The scheduler on the real server: gangs start whole, high priorities preempt low ones with grace, backfill."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`mete sim`: tiny traces written here; with METE_TRACES also the real ones, against their published figures."""
+"""`mete sim`: small traces written here; with METE_TRACES also public traces, against their published figures."""
 
 import csv
 import gzip

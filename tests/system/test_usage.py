@@ -1,4 +1,4 @@
-"""What was used is written down once and adds up to the nanosecond, whoever is killed; kubectl top shows what is."""
+"""Usage is recorded once and adds up to the nanosecond, whichever process is killed; kubectl top shows current usage."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Volumes, each seen from inside the container: what it shows, what it lets be done, and what leads out of it."""
+"""Volumes, each seen from inside the container: contents, permissions, and attempts to leave the volume."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What else people type at kubectl, from the beginning to the end of a day: run, get all, edit, diff, explain, drain."""
+"""More kubectl commands of a user's day: run, get all, edit, diff, explain, drain."""
 
 import json
 import subprocess

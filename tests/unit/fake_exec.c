@@ -1,3 +1,5 @@
+/* fake_exec.c - the commands of fake_exec.h */
+
 #include "fake_exec.h"
 
 #include <assert.h>

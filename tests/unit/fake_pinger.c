@@ -1,3 +1,5 @@
+/* fake_pinger.c - the ports of fake_pinger.h */
+
 #include "fake_pinger.h"
 
 #include <assert.h>

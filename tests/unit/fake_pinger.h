@@ -1,4 +1,4 @@
-/* fake_pinger.h - ports that do not exist: what they answer is said by the test */
+/* fake_pinger.h - fake ports, whose answers the test sets */
 #pragma once
 
 #include "base/vec.h"
@@ -24,8 +24,8 @@ struct fake_ping {
 struct fake_pinger {
     struct pinger pinger;
     struct loop *loop;
-    VEC(struct fake_ping *) all; /* all there ever were */
-    bool is_silent;              /* nobody answers: they end at their deadline */
+    VEC(struct fake_ping *) all; /* also the ended ones */
+    bool is_silent;              /* no port answers: pings end at their deadline */
     int status;                  /* else this, in the next turn (0: a connection), */
     const char *error;           /* or this error (NULL: none) */
 };

@@ -2,7 +2,7 @@
  * protobuf_json_main.c - protobuf bodies on stdin as JSON on stdout, for comparing with what other
  * encoders write
  *
- * Each text has its size before it, four bytes, the least significant first.
+ * A size of four bytes, little endian, precedes each text.
  */
 #include <stdio.h>
 #include <stdlib.h>

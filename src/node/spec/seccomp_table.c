@@ -1,8 +1,3 @@
-#include "node/spec/seccomp_table.h"
-
-#include <errno.h>
-#include <stddef.h>
-
 /*
  * seccomp_table.c - system calls by purpose
  *
@@ -10,6 +5,12 @@
  * architecture lacks). A call is listed if it acts only on the caller's own processes, memory and
  * open files, or on files by their permissions.
  */
+
+#include "node/spec/seccomp_table.h"
+
+#include <errno.h>
+#include <stddef.h>
+
 static const char *const files[] = {
     "access",
     "chdir",
