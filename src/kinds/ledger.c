@@ -328,7 +328,7 @@ static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t 
     const struct device *shared = shared_device(tree, pod);
 
     if (!text_equal(json_text_at(tree, "metadata", "uid", NULL), pod->uid))
-        return err_new(ERR_CONFLICT, "pod %s is gone: another has its name", pod->name);
+        return err_new(ERR_CONFLICT, "pod %s is gone: another pod has its name", pod->name);
     if (pod_is_deleting(tree))
         return err_new(ERR_CONFLICT, "pod %s is being deleted, cannot be assigned to a host",
                        pod->name);

@@ -1,8 +1,8 @@
 /*
  * queue.h - mete.dev/v1 Queue, and the labels and annotations by which pods and Jobs queue
  *
- * A pod's queue is fixed at creation, as the label QUEUE_LABEL: the pod's own queue, else its
- * namespace's, else "default" (no label).
+ * Creation writes a pod's queue onto it as the label QUEUE_LABEL: the pod's own queue, else its
+ * namespace's. A pod without the label is in "default".
  */
 #pragma once
 

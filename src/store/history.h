@@ -27,5 +27,5 @@ int64_t history_whole(const struct history *h, int64_t revision);
 /* Forgets the changes up to and including `revision`. */
 void history_drop(struct history *h, int64_t revision);
 
-/* The lowest revision to drop so that at most `bytes` remain; 0: nothing needs to go. */
+/* The lowest revision for history_drop that leaves at most `bytes`; 0: nothing needs to go. */
 int64_t history_excess(const struct history *h, int64_t bytes);

@@ -35,7 +35,7 @@ struct err *store_check_kept(const struct store *s, int64_t revision)
     if (revision >= s->compacted)
         return NULL;
     return err_new(ERR_EXPIRED,
-                   "revision %" PRId64 " was compacted: the oldest that is kept is %" PRId64,
+                   "revision %" PRId64 " was compacted: the oldest kept revision is %" PRId64,
                    revision, s->compacted);
 }
 

@@ -187,7 +187,8 @@ static struct err *make_schema(struct sqlite_file *f)
 
     f->format = FORMAT;
     if (reserve_was_made(f->reserve))
-        return file_damaged(f, err_new(ERR_INTERNAL, "it is empty or missing, but was not"));
+        return file_damaged(
+            f, err_new(ERR_INTERNAL, "the file is empty or missing, but a database existed"));
     TRY(use_wal(f));
     TRY(exec(f, "create", schema_text));
     TRY(exec(f, "create", finish));
@@ -211,12 +212,13 @@ static struct err *check_format(struct sqlite_file *f)
                        "): use another data directory",
                        f->path, application);
     if (format > FORMAT_LARGE)
-        return err_new(ERR_INTERNAL,
-                       "'%s' was written by a newer mete (format %" PRId64
-                       ", this one knows up to %d): use that version, or restore an older backup",
-                       f->path, format, FORMAT_LARGE);
+        return err_new(
+            ERR_INTERNAL,
+            "'%s' was written by a newer mete (format %" PRId64
+            ", this version knows up to %d): use the newer version, or restore an older backup",
+            f->path, format, FORMAT_LARGE);
     if (format < FORMAT)
-        return file_damaged(f, err_new(ERR_INTERNAL, "its format is %" PRId64, format));
+        return file_damaged(f, err_new(ERR_INTERNAL, "format %" PRId64 " is unknown", format));
     f->format = format;
     return use_wal(f);
 }
@@ -231,7 +233,8 @@ static struct err *check_integrity(struct sqlite_file *f)
         return sqlite_error(f, "check");
     text = (const char *)sqlite3_column_text(s, 0);
     if (!text || strcmp(text, "ok") != 0)
-        return file_damaged(f, err_new(ERR_INTERNAL, "%s", text ? text : "it cannot be checked"));
+        return file_damaged(
+            f, err_new(ERR_INTERNAL, "%s", text ? text : "the integrity check failed"));
     return NULL;
 }
 
@@ -330,7 +333,7 @@ static struct err *read_compacted(struct sqlite_file *f)
     TRY(read_int64(f, "SELECT sum FROM state", &sum));
     TRY(read_int64(f, "SELECT compacted FROM state", &f->compacted));
     if ((int64_t)checksum_add_int64(CHECKSUM_START, f->compacted) != sum)
-        return file_damaged(f, err_new(ERR_INTERNAL, "its state does not have its checksum"));
+        return file_damaged(f, err_new(ERR_INTERNAL, "the state has a wrong checksum"));
     return NULL;
 }
 

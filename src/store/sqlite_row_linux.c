@@ -71,7 +71,7 @@ struct err *sqlite_row_read(sqlite3_stmt *s, struct sqlite_row *ret)
     r.bytes.size = (size_t)sqlite3_column_bytes(s, 8);
     if (!r.key.group || !r.key.resource || !r.key.ns || !r.key.name ||
         (int64_t)row_sum(&r) != sqlite3_column_int64(s, 9))
-        return err_new(ERR_INTERNAL, "change %" PRId64 " does not have its checksum", r.id);
+        return err_new(ERR_INTERNAL, "change %" PRId64 " has a wrong checksum", r.id);
     if (r.id <= 0 || r.before < 0 || r.before >= r.id || r.type < 0 ||
         row_type(&r) > STORE_DELETED ||
         row_behind(&r) > storage_extra_revisions(STORE_TXN_OPS_MAX) ||

@@ -379,9 +379,9 @@ static void warns_of_bounds_for_what_is_not_here(void **state)
     (void)state;
     world_init(&w, 1);
     world_must(objects_create(w.objects, &r, range, NULL, NULL, &made));
-    assert_string_equal(json_string_value(json_array_get(warnings, 0)),
-                        "spec.limits[0]: there is nothing of type PersistentVolumeClaim here that "
-                        "it could bound; ignored");
+    assert_string_equal(
+        json_string_value(json_array_get(warnings, 0)),
+        "spec.limits[0]: mete has no objects of type PersistentVolumeClaim; ignored");
     sim_loop_run(w.loop);
     world_done(&w);
 }

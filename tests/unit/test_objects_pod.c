@@ -200,7 +200,7 @@ static void refuses_to_change(void **state)
         {{.kind = "pods", .name = "p", .sub = "status", .who = &root},
          "{'status':{'phase':'Succeeded'}}",
          403,
-         "pods \"p\" is forbidden: status.phase is told by the pod's node only"},
+         "pods \"p\" is forbidden: only the pod's node sets status.phase"},
     };
     struct world w;
 
@@ -250,10 +250,9 @@ static void an_ended_pod_stays_so(void **state)
     world_init(&w, 1);
     world_must(world_add_pod(&w, "default", "p", 0));
     world_must(world_patch(&w, STATUS("p"), "{'status':{'phase':'Failed'}}", NULL));
-    world_refused(
-        world_patch(&w, STATUS("p"), "{'status':{'phase':'Running'}}", NULL), 409,
-        "Operation cannot be fulfilled on pods \"p\": pod p has ended as Failed, and stays "
-        "so");
+    world_refused(world_patch(&w, STATUS("p"), "{'status':{'phase':'Running'}}", NULL), 409,
+                  "Operation cannot be fulfilled on pods \"p\": pod p has ended as Failed: its "
+                  "phase cannot change");
     world_must(world_patch(&w, STATUS("p"), "{'status':{'message':'x'}}", NULL));
     world_done(&w);
 }

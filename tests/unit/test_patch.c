@@ -104,7 +104,7 @@ static void a_json_patch_that_does_not_fit_changes_nothing(void **state)
         {"{\"a\":[1]}", "[{\"op\":\"add\",\"path\":\"/a/00\",\"value\":2}]", "no index"},
         {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"a\",\"value\":2}]", "does not begin with"},
         {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/~2\",\"value\":2}]", "neither '0' nor '1'"},
-        {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/a/b\",\"value\":2}]", "has no members"},
+        {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/a/b\",\"value\":2}]", "without members"},
         {"{\"a\":{}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a/b\"}]", "into itself"},
         {"{\"a\":1}", "[{\"op\":\"leap\",\"path\":\"/a\",\"value\":2}]", "unknown op"},
         {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/a\"}]", "want \"value\""},

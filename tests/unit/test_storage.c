@@ -266,18 +266,18 @@ static void refuses_what_it_does_not_understand_and_says_what_to_do(void **state
         const char *message; /* after the path */
     } cases[] = {
         {"PRAGMA user_version = 7",
-         " was written by a newer mete (format 7, this one knows up to 2): use that version, or "
-         "restore an older backup"},
+         " was written by a newer mete (format 7, this version knows up to 2): use the "
+         "newer version, or restore an older backup"},
         {"PRAGMA application_id = 5",
          " is another program's database (application id 5): use another data directory"},
         {"UPDATE changes SET bytes = x'00' WHERE id = 8192",
-         " is damaged: change 8192 does not have its checksum; restore its directory from a "
+         " is damaged: change 8192 has a wrong checksum; restore its directory from a "
          "backup, "
          "or move the directory away to begin empty"},
         {"DELETE FROM changes WHERE id = 4096",
          " is damaged: things.mete.dev 'a/x' lacks its version 1; restore its directory from a "
          "backup, or move the directory away to begin empty"},
-        {"UPDATE state SET compacted = 2", " is damaged: its state does not have its checksum; "
+        {"UPDATE state SET compacted = 2", " is damaged: the state has a wrong checksum; "
                                            "restore its directory from a backup, or "
                                            "move the directory away to begin empty"},
     };

@@ -145,7 +145,7 @@ static struct err *check_gpu(struct checked *g, struct account_span period)
 
     if (g->n_open != g->n_holders)
         return err_new(ERR_INTERNAL,
-                       "accounting: gpu %s is held %zu times, and %zu attempts that go on have it",
+                       "accounting: gpu %s is held %zu times, and %zu open attempts name it",
                        g->uuid, g->n_holders, g->n_open);
     if (sum_ns != t.held_ns && !g->has_parts) /* parts are held beside each other */
         return err_new(ERR_INTERNAL,

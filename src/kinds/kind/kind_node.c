@@ -14,8 +14,8 @@ static const struct field taint_fields[] = {
              .check = name_check_qualified),
     F_STRING("value", "The value that goes with the key.", .check = name_check_label_value),
     F_STRING("effect",
-             "NoSchedule keeps new pods away, PreferNoSchedule if it can be helped, NoExecute "
-             "ends running ones too.",
+             "NoSchedule keeps new pods off the node, PreferNoSchedule does so if other nodes fit, "
+             "NoExecute also evicts running pods.",
              .is_required = true, .values = effects),
     F_TIME("timeAdded", "The time when the taint was added, for NoExecute."),
     F_END,

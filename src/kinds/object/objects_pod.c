@@ -285,9 +285,9 @@ static struct err *check_phase(const struct change *c)
     if (text_equal(was, is))
         return NULL;
     if (!c->who.is_system)
-        return forbidden(c, "status.phase is told by the pod's node only");
+        return forbidden(c, "only the pod's node sets status.phase");
     if (pod_is_terminal(c->before))
-        return conflict(c, "pod %s has ended as %s, and stays so",
+        return conflict(c, "pod %s has ended as %s: its phase cannot change",
                         json_text_at(c->before, "metadata", "name", NULL), was);
     return NULL;
 }

@@ -25,8 +25,8 @@ static struct err *check_container(const struct change *c, const json_t *contain
 
         if (capability_class(name) != CAPABILITY_DEFAULT)
             return forbidden(c,
-                             "%ssecurityContext.capabilities.add %s is for administrators: others "
-                             "add what is in the default set",
+                             "%ssecurityContext.capabilities.add %s is for administrators: users "
+                             "may add capabilities of the default set",
                              where, name ? name : "");
     }
     return check_seccomp(c, own, where);

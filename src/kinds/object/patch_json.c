@@ -107,7 +107,7 @@ static struct err *patch_find_place(const struct patch *p, const char *path, str
             return wrong(p, path, "'~' is followed by neither '0' nor '1'");
         if (!rest.at) {
             if (!json_is_object(here) && !json_is_array(here))
-                return wrong(p, path, "is inside something that has no members");
+                return wrong(p, path, "is inside a value without members");
             *ret = (struct place){.parent = here, .last = TAKE(word)};
             return NULL;
         }
@@ -217,8 +217,7 @@ static struct err *patch_copy(struct patch *p, const char *from, const char *pat
     text = json_format(found);
     p->copied_bytes += strlen(text);
     if (p->copied_bytes > COPY_BYTES_MAX)
-        return err_new(ERR_TOO_LARGE, "JSON patch: its copies are more than %d bytes",
-                       COPY_BYTES_MAX);
+        return err_new(ERR_TOO_LARGE, "JSON patch: the copies exceed %d bytes", COPY_BYTES_MAX);
     twin = json_deep_copy(found);
     return patch_add(p, path, twin);
 }

@@ -124,9 +124,7 @@ static void warn_of_claims(const struct change *c)
 
         if (!type || text_equal(type, "Pod") || text_equal(type, "Container"))
             continue;
-        text = mem_format("spec.limits[%zu]: there is nothing of type %.64s here that it could "
-                          "bound; ignored",
-                          i, type);
+        text = mem_format("spec.limits[%zu]: mete has no objects of type %.64s; ignored", i, type);
         (void)json_array_append_new(c->request->warnings, json_string(text)); /* cannot fail */
     }
 }

@@ -13,7 +13,7 @@ static struct err *quota_check_resource(const char *where, const json_t *quota,
     const json_t *want = json_object_get(counted, resource);
 
     if (!hard || !json_equal(hard, spec))
-        return err_new(ERR_INTERNAL, "quota %s: status.hard[%s] is not that of its spec", where,
+        return err_new(ERR_INTERNAL, "quota %s: status.hard[%s] differs from spec.hard", where,
                        resource);
     if (!used || quota_amount(used).milli != quota_amount(want).milli)
         return err_new(ERR_INTERNAL, "quota %s: %s of %s is used, but its status says %s", where,
