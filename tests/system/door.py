@@ -31,7 +31,7 @@ class Door:
         self.warnings = []
 
     def ask(self, method, path, body=None, kind="application/json"):
-        """The status and the answer: JSON where it is."""
+        """Sends a request. Returns the status and the body, parsed if it is JSON."""
         if body is not None and not isinstance(body, (str, bytes)):
             body = json.dumps(body)
         if isinstance(body, str):
@@ -39,7 +39,7 @@ class Door:
         c = http.client.HTTPSConnection(*self.address, context=self.tls, timeout=30)
         with contextlib.closing(c):
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
-                c.request(method, path, body, {"Content-Type": kind})  # what is too large is answered midway
+                c.request(method, path, body, {"Content-Type": kind})  # the server answers a too large body midway
             r = c.getresponse()
             self.warnings = r.headers.get_all("Warning") or []  # of the last answer
             text = r.read()
@@ -58,7 +58,7 @@ class Door:
         return self.tls.wrap_socket(s, server_hostname=self.address[0])
 
     def raw(self, octets):
-        """What comes back for these bytes until the server closes; they end with a request that closes, or are malformed."""
+        """Sends bytes that close the connection or are malformed. Returns all bytes up to the server's close."""
         with self.connect_unix() as s:
             s.sendall(octets)
             got = b""
@@ -69,6 +69,6 @@ class Door:
 
 
 def memory_kib(pid):
-    """The most that the process ever had in memory."""
+    """The process's peak memory."""
     with open(f"/proc/{pid}/status") as f:
         return int(re.search(r"VmHWM:\s*(\d+)", f.read())[1])

@@ -44,12 +44,12 @@ def equal(found, want, *detail):
 
 
 def patience():
-    """How much longer than on an idle machine a test waits for what ought to happen: a busy machine is slow, not wrong."""
+    """The factor by which tests wait longer than on an idle machine: a busy machine is slow, not wrong."""
     return min(max(1, os.getloadavg()[0] / (os.cpu_count() or 1)), 20)
 
 
 def wait(condition, what, deadline_s=DEADLINE_S):
-    """Looks at `condition` until it is true and returns its value; fails loudly after the deadline. Between two looks at
+    """Polls `condition` until it is true, and returns its value; fails loudly after the deadline. Between two polls of
     an expensive condition, such as a call of kubectl, the processors are for the other tests."""
     start = time.monotonic()
     while True:
@@ -85,7 +85,7 @@ def execute(argv, stdin=None, env=None, deadline_s=DEADLINE_S, **options):
             except subprocess.TimeoutExpired:
                 if time.monotonic() - start > deadline_s * patience():
                     raise
-                stdin = None  # communicate keeps what is still to be sent
+                stdin = None  # communicate keeps the rest of the input
     finally:
         if p.poll() is None:
             p.kill()
@@ -93,7 +93,7 @@ def execute(argv, stdin=None, env=None, deadline_s=DEADLINE_S, **options):
 
 
 def execute_as(uid, gid, argv, **options):
-    """The same as another user, in "/" and by a descriptor of the program: the build may be where only root may enter."""
+    """Executes as another user, in "/" and by a descriptor of the program: only root may be able to enter the build."""
     fd = os.open(shutil.which(argv[0]), os.O_RDONLY)
     try:
         return execute(argv, user=uid, group=gid, extra_groups=[], cwd="/", executable=f"/proc/self/fd/{fd}",
@@ -110,7 +110,7 @@ def own_python():
 
 
 class Mete:
-    """One machine's Mete. Use it with `with`; what still runs at the end is stopped and its directory removed."""
+    """One machine's Mete, for use with `with`: at the end its processes are stopped and its directory is removed."""
 
     def __init__(self, gpus="emulated:8xH100", arguments=(), program=METE):
         self.dir = tempfile.mkdtemp(prefix="mete-test-")
@@ -167,7 +167,7 @@ class Mete:
         try:
             return self.start()
         except BaseException:
-            self.__exit__(*sys.exc_info())  # nobody else would
+            self.__exit__(*sys.exc_info())  # `with` would not
             raise
 
     def __exit__(self, kind, value, trace):
@@ -186,13 +186,13 @@ class Mete:
         return next((pid for pid in children(self.up.pid) if arguments_of(pid)[1:2] == [role.encode()]), None)
 
     def processes(self):
-        """Mete's own processes that are to live as long as mete up, by their roles."""
+        """The processes of Mete that live as long as mete up, by their roles."""
         roles = {"up": self.up.pid, "server": self.child("server"), "node": self.child("node")}
         return {role: pid for role, pid in roles.items() if pid}
 
     @contextlib.contextmanager
     def unharmed(self, clean=True):
-        """Around provoked failures: each process that outlives them has no more descriptors open afterwards than it
+        """Around provoked failures: each process that survives has no more descriptors open afterwards than it
         had before, and uses no processor while nothing happens. With `clean`, the pods go before descriptors are
         compared."""
         before = {pid: (role, descriptors(pid)) for role, pid in self.processes().items() if is_idle(pid)}
@@ -208,7 +208,7 @@ class Mete:
                 check_rest(role, pid, before[pid][1])
 
     def end_containers(self):
-        """Ends what still runs below our own directory: conmon and crun name it in their arguments."""
+        """Ends the processes that still run below this directory: conmon and crun name it in their arguments."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
                 words = arguments_of(pid)
@@ -236,7 +236,7 @@ class Mete:
         return execute([KUBECTL, *words], stdin=stdin, env=self.env, deadline_s=deadline_s)
 
     def ok(self, *words, **options):
-        """kubectl that must succeed: its stdout."""
+        """Runs kubectl, which must succeed. Returns its stdout."""
         r = self.kubectl(*words, **options)
         check(r.code == 0, "kubectl " + " ".join(words), r)
         return r.out
@@ -245,7 +245,7 @@ class Mete:
         return subprocess.Popen(argv, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def read(self, path):
-        """What the administrator reads at the unix socket, for a hundredth of what kubectl costs; None: it is not there."""
+        """GETs a path as the administrator at the unix socket, at a hundredth of kubectl's cost; None: no answer or no object."""
         c = http.client.HTTPConnection("unix", timeout=DEADLINE_S)
         with contextlib.closing(c), contextlib.suppress(OSError, http.client.HTTPException):
             c.sock = socket.socket(socket.AF_UNIX)
@@ -272,7 +272,7 @@ class Mete:
 
 
 def arguments_of(pid):
-    """What a process was called with; nothing where it is gone, or not a program yet."""
+    """The arguments of a process; empty if the process is gone, or has not executed a program yet."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as f:
             return f.read().split(b"\0")[:-1]
@@ -291,7 +291,7 @@ def children(pid):
 
 
 def descriptors(pid):
-    """What each open descriptor of a process is, sorted; [] where it is gone."""
+    """The targets of a process's open descriptors, sorted; []: the process is gone."""
     found = []
     with contextlib.suppress(OSError):
         for fd in os.listdir(f"/proc/{pid}/fd"):
@@ -301,7 +301,7 @@ def descriptors(pid):
 
 
 def ticks(pid):
-    """Clock ticks of processor time that a process has used; None where it is gone."""
+    """The processor time of a process in clock ticks; None: the process is gone."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             fields = f.read().rsplit(")", 1)[1].split()
@@ -311,7 +311,7 @@ def ticks(pid):
 
 
 def is_idle(pid):
-    """Looks at windows of processor time until one is quiet: True. False: the process has ended."""
+    """Watches windows of processor time until the process is idle in one: True. False: the process has ended."""
     def is_quiet():
         began = ticks(pid)
         time.sleep(IDLE_WINDOW_S)
@@ -322,8 +322,8 @@ def is_idle(pid):
 
 
 def check_rest(role, pid, before):
-    """The process has no more descriptors than `before`, and is idle; or it has ended. A client keeps a connection of
-    each request that it had at a time: there may be a few more than when nothing had happened yet."""
+    """The process has no more descriptors than `before`, and is idle; or it has ended. A client keeps a connection for
+    each concurrent request, so there may be a few more connections than at the start."""
     now = []
 
     def is_small():
@@ -338,14 +338,14 @@ def check_rest(role, pid, before):
 
 
 def kubectl_version(kubectl):
-    """Such as (1, 33); None: it is not there, or does not tell."""
+    """The version of kubectl, such as (1, 33); None: no kubectl, or no version."""
     with contextlib.suppress(FileNotFoundError):
         m = re.search(r"v(\d+)\.(\d+)", execute([kubectl, "version", "--client"]).out)
         return m and (int(m[1]), int(m[2]))
 
 
 def check_kubectl():
-    """Tests fail, rather than skip, where kubectl is missing or older than what they use."""
+    """Fails the test, rather than skips it, if kubectl is missing or too old."""
     version = kubectl_version(KUBECTL)
     found = "is {}.{}".format(*version) if version else "is not there, or does not tell its version"
     check(version and version >= KUBECTL_MIN,

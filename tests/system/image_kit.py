@@ -21,7 +21,7 @@ def digest(octets):
 
 
 class Layer:
-    """A tar, entry by entry; each method gives back the layer."""
+    """A tar, entry by entry; each method returns the layer."""
 
     def __init__(self):
         self.file = io.BytesIO()
@@ -69,7 +69,7 @@ def base_layer():
 
 
 class Image:
-    """Layers are tars; `compress` makes the blobs of them."""
+    """An image. Layers are tars; `compress` makes their blobs."""
 
     def __init__(self, layers, config=None, compress=gzip.compress, suffix="+gzip", arch="amd64"):
         self.layers = layers

@@ -23,7 +23,7 @@ def create(m, body):
 
 
 def waits(m, name):
-    """What kubectl shows of one that waits."""
+    """The reason that kubectl shows for a waiting pod."""
     def told():
         conditions = m.object("pod", name)["status"].get("conditions", [])
         return [c["message"] for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"]
@@ -31,7 +31,7 @@ def waits(m, name):
 
 
 def add_node(m, name):
-    """A machine that is not there, and keeps pods away."""
+    """Adds a node without a machine, with a taint that keeps pods away."""
     create(m, {"apiVersion": "v1", "kind": "Node", "spec": {"taints": [{"key": "off", "effect": "NoSchedule"}]},
                "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}})
     m.ok("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps({"status": {

@@ -11,7 +11,7 @@ SITE = os.path.join(ROOT, "build", "venv", "lib")
 
 
 def websocket_client():
-    """The module of PyPI's websocket-client, which comes with the Kubernetes client."""
+    """The module of PyPI's websocket-client, a dependency of the Kubernetes client."""
     for version in sorted(os.listdir(SITE)) if os.path.isdir(SITE) else ():
         sys.path.append(os.path.join(SITE, version, "site-packages"))
     try:

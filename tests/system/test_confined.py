@@ -10,11 +10,11 @@ import subprocess
 
 from harness import METE, Mete, check, equal, execute_as, pod, wait
 
-UID, GID, NAME = 5, 60, "games"  # of Debian's passwd: nobody logs in as this one
+UID, GID, NAME = 5, 60, "games"  # of Debian's passwd: no login
 
 
 class Person:
-    """Somebody without privileges, at the unix socket."""
+    """A user without privileges, at the unix socket."""
 
     def __init__(self, m):
         self.m = m
@@ -45,7 +45,7 @@ def test_a_container_has_what_it_was_given_and_no_more():
 
 
 def a_uid_without_an_entry_has_no_group(m):
-    """Its number as a group would be another's: 27 is sudo's."""
+    """The user's number is another group's: 27 is sudo's."""
     uid = next(u for u in range(50000, 60000) if not known(u))
     equal(run(m, "unknown", "id -u; id -g; id -G", securityContext={"runAsUser": uid}), [str(uid), "65534", "65534"])
     m.ok("delete", "pod", "unknown")
@@ -85,7 +85,7 @@ def test_somebody_may_use_his_namespace_as_himself():
 
 
 def only_views(m, who):
-    """users.yaml says what is less, too."""
+    """users.yaml can also reduce rights."""
     m.ok("create", "secret", "generic", "key", "--from-literal=a=b")
     equal(who.mete("get", "secret", "key").code, 0)
     path = os.path.join(m.data, "server", "users.yaml")
@@ -217,7 +217,7 @@ print(n < 4096)'""")
 
 
 def on_terminal(m, *words):
-    """What `mete` writes to a terminal."""
+    """The output of `mete` on a terminal."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(METE, [METE, *words], {**m.env, "TERM": "xterm"})

@@ -22,7 +22,7 @@ LOG_LIMITS = ("--container-log-max-size", "64Ki", "--container-log-max-files", "
 
 
 class SmallDisk(Mete):
-    """Its data directory is a small file system of its own."""
+    """A Mete whose data directory is a small file system of its own."""
 
     def __init__(self, **options):
         super().__init__(arguments=LOG_LIMITS, **options)
@@ -31,7 +31,7 @@ class SmallDisk(Mete):
         self.filler = os.path.join(self.data, "filler")
 
     def fill(self):
-        """Takes all there is, to the last byte."""
+        """Fills the file system to the last byte."""
         with open(self.filler, "ab", buffering=0) as f:
             for size in (1 << 20, 1 << 12, 1):
                 with contextlib.suppress(OSError):
@@ -47,7 +47,7 @@ class SmallDisk(Mete):
 
 
 def is_refused(m, name):
-    """Submits until nothing new is taken any more; gives back what went into the store's reserve."""
+    """Submits until the server refuses new pods; returns the names of the pods that went into the store's reserve."""
     taken = []
     while True:
         r = m.kubectl("apply", "-f", "-", stdin=pod(f"{name}-{len(taken)}", "exit 0"))
@@ -135,7 +135,7 @@ def big_layer(rng, size):
 
 
 class Crowd:
-    """Asks for all kinds of things, in threads, and keeps what was promised."""
+    """Sends requests of all kinds, in threads, and remembers the acknowledged ones."""
 
     def __init__(self, m, rng):
         self.m = m
@@ -169,7 +169,7 @@ class Crowd:
             t.join()
 
     def took(self, r):
-        """Whether it was promised; what is refused says why."""
+        """Was the request acknowledged? A refusal must have a reason."""
         if r.code == 0:
             return True
         if "no space left" in r.err.lower() or "more room than" in r.err:

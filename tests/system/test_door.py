@@ -151,7 +151,7 @@ def accounts_and_tokens(m):
 
 
 def bare_kubeconfig(m):
-    """The cluster without the admin's certificate."""
+    """A client of the cluster without the administrator's certificate."""
     config = json.loads(m.ok("config", "view", "--raw", "-o", "json"))
     config["users"] = [{"name": "admin", "user": {}}]
     path = os.path.join(m.home, "bare-kubeconfig")

@@ -34,7 +34,7 @@ def manifest(name, command, ns="default", **container):
 
 
 def websocket_kubectls():
-    """Those on this machine that open a WebSocket: 1.30 and newer."""
+    """The kubectl programs on this machine that open a WebSocket: 1.30 and newer."""
     return sorted(glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.3*")) + [KUBECTL]
 
 
@@ -43,7 +43,7 @@ SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false"}
 
 
 def spdy_kubectls():
-    """kubectl that speaks SPDY alone, where this machine has one, and ours."""
+    """Programs and settings of kubectl with SPDY: old kubectls, if this machine has one, and the present one."""
     old = sorted(glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.2*"))[:1] + glob.glob("/usr/bin/kubectl1.2*")
     return [(k, {}) for k in old] + [(KUBECTL, SPDY)]
 
@@ -135,7 +135,7 @@ def refuses_what_is_not_there(m):
 # ---- terminals ----
 
 class Terminal:
-    """A program in a pseudo-terminal, as at a person's desk."""
+    """A program in a pseudo-terminal, as at a user's desk."""
 
     def __init__(self, argv, env, rows=40, columns=132):
         self.pid, self.fd = pty.fork()
@@ -183,7 +183,7 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def end(self):
-        """Its exit code."""
+        """The program's exit code."""
         end = time.monotonic() + 20
         while True:
             alive = self.read()
@@ -260,7 +260,7 @@ def is_below(pid, ancestor):
 
 
 def text_of_others_steers_no_terminal(m):
-    """Without -t what comes has no business with the user's terminal."""
+    """Without -t, output never changes the user's terminal."""
     t = Terminal([METE, "exec", "box", "--", "printf", "a\\033]0;title\\007b\\033[2Jc\\n"], m.env)
     t.expect("abc")
     check("\x1b" not in t.text, repr(t.text))
@@ -342,7 +342,7 @@ def directories_arrive_whole(m, inside):
 
 
 def what_comes_out_is_not_believed(m, inside):
-    """A tar in the container that lies: paths outside, links to step through, set-user-id bits."""
+    """A hostile tar in the container: paths outside, links to step through, set-user-id bits."""
     secret = os.path.join(m.dir, "secret")
     with open(secret, "w") as f:
         f.write("untouched")
@@ -461,7 +461,7 @@ def test_python_client():
 # ---- clients that misbehave ----
 
 class Raw:
-    """A WebSocket by hand, over the unix socket: what a client library would not do."""
+    """A WebSocket by hand, over the unix socket, for frames that a client library would not send."""
 
     def __init__(self, m, path, protocol="v5.channel.k8s.io", method="GET"):
         self.s = socket.socket(socket.AF_UNIX)

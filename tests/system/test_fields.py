@@ -29,7 +29,7 @@ def schema_of(door, kind):
 
 
 def fields_below(schema, path=()):
-    """Each field that says of itself that it has no effect, with the way to it: names, and 0 for an item of a list."""
+    """Each field whose description says that it has no effect, with its path: names, and 0 for an item of a list."""
     for name, child in schema.get("properties", {}).items():
         text = child.get("description", "")
         here = (*path, name)
@@ -44,7 +44,7 @@ def fields_below(schema, path=()):
 
 
 def value_for(child):
-    """A value that is none of the harmless ones."""
+    """A value other than the harmless ones."""
     if "enum" in child:
         return next(v for v in child["enum"] if v != child.get("default"))
     return {"string": "something", "integer": 7, "boolean": True, "array": [{"name": "x"}], "object": {"name": "x"}}[child["type"]]
@@ -58,7 +58,7 @@ def minimal(kind):
 
 
 def put(body, path, value):
-    """The body with that value; lists on the way get an item."""
+    """The body with the value at the path; lists on the path get an item."""
     at = body
     for name, following in zip(path, path[1:]):
         if name == 0:

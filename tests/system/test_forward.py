@@ -73,7 +73,7 @@ def start(m, name="box", address="127.0.0.1", ns="default"):
 
 
 class Forward:
-    """kubectl port-forward, with a local port that it chose."""
+    """kubectl port-forward, with a local port of its own choice."""
 
     def __init__(self, m, env, *ports, pod="box", ns="default", kubectl=KUBECTL):
         self.done = subprocess.Popen([kubectl, "port-forward", "-n", ns, pod, *(f":{p}" for p in ports)],
@@ -175,7 +175,7 @@ def test_kubectl_forwards_over_spdy():
 
 
 def test_old_kubectls_forward():
-    """Those that speak SPDY alone, where this machine has one."""
+    """The kubectl programs that speak only SPDY, if this machine has one."""
     old = sorted(glob.glob("/usr/lib/google-cloud-sdk/bin/kubectl.1.2*"))[:1]
     if (kubectl_version("/usr/bin/kubectl") or KUBECTL_MIN) < KUBECTL_MIN:
         old.append("/usr/bin/kubectl")  # Debian 12's is 1.20

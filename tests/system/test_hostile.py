@@ -23,7 +23,7 @@ def manifest(meta=None, spec=None, container=None, **top):
 
 
 def asking(number, resource="nvidia.com/gpu"):
-    """With `number` as it is written here, valid JSON or not."""
+    """The body with `number` verbatim, valid JSON or not."""
     return json.dumps(manifest(container={"resources": {"limits": {resource: "@"}}})).replace('"@"', number)
 
 
@@ -200,7 +200,7 @@ def test_hostile_requests_are_refused_and_the_server_stays():
 
 
 def is_sanitized(pid):
-    """AddressSanitizer keeps what was freed, in a shadow of terabytes: no measure of anything."""
+    """Is it an AddressSanitizer build? Its memory measures nothing: freed memory stays, beside a shadow of terabytes."""
     with open(f"/proc/{pid}/statm") as f:
         return int(f.read().split()[0]) * 4096 > 1 << 40
 
@@ -266,7 +266,7 @@ def refuses_smuggling(door):
 
 
 def bears_what_it_accepts(m, door):
-    """Kubernetes accepts these too: they wait with a reason, or run and end, and nothing else stops."""
+    """Kubernetes accepts these pods too: they wait with a reason, or run and end, and no other pod stops."""
     for resource, unit in (("nvidia.com/gpu", "gpus"), ("cpu", "cpu"), ("memory", "memory")):
         c = [{"name": f"c{i}", "image": "host", "command": ["true"],
               "resources": {"limits": {resource: "9223372036854775"}}} for i in range(60)]
@@ -305,7 +305,7 @@ def holds_watches_that_never_read(door, held):
 
 
 def takes_huge_and_slow_bodies(door, held):
-    """200 bodies of 2.9 MiB at once, none of them whole: at most 32 MiB are kept, the others are told to come later."""
+    """200 incomplete bodies of 2.9 MiB at once: the server keeps at most 32 MiB, and tells other clients to retry."""
     size = 2900 << 10
     head = f"POST {PODS} HTTP/1.1\r\nHost: m\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n".encode()
     left = {}

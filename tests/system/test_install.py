@@ -23,7 +23,7 @@ def commands():
 
 @contextlib.contextmanager
 def installed():
-    """The build, installed below a root of its own; gives that root and the prefix."""
+    """Installs the build below a root of its own; returns the root and the prefix."""
     options = {o["name"]: o["value"] for o in json.loads(said("meson", "introspect", "--buildoptions", BUILD))}
     with tempfile.TemporaryDirectory(prefix="mete-install-") as root:
         said("meson", "install", "-C", BUILD, "--no-rebuild", env={**os.environ, "DESTDIR": root})
@@ -51,7 +51,7 @@ def test_the_unit_starts_the_installed_program():
 
 
 def bash_offers(script, *words):
-    """What bash would put there with Tab behind the last of `words`, which are as bash splits a line."""
+    """The completions of bash for Tab after the last of `words`, which are as bash splits a line."""
     return said("bash", "--norc", "-c", '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _mete; '
                 'printf "%s\\n" "${COMPREPLY[@]}"', "bash", script, *words,
                 env={**os.environ, "PATH": os.path.dirname(METE) + ":" + os.environ["PATH"]}).split()

@@ -10,7 +10,7 @@ import tarfile
 from harness import METE, Mete, check, equal, execute_as, pod, wait
 from image_kit import BUSYBOX, Image, Layer, write
 
-UID, NAME = 5, "games"  # of Debian's passwd: nobody logs in as this one
+UID, NAME = 5, "games"  # of Debian's passwd: no login
 TOOLS = "test/tools:1"
 DEFAULT_CAPS = "00000000a80425fb"
 APPLETS = ("cat chmod chown dd echo env grep head hostname id ln ls mkdir mknod mount mv ps pwd readlink rm sh sleep stat "
@@ -137,7 +137,7 @@ def facts(lines):
 
 
 def waiting(m, name):
-    """Why its container waits, once that is told."""
+    """Polls until the pod's container waits with a message; returns the waiting state."""
     def look():
         states = m.object("pod", name)["status"].get("containerStatuses") or [{}]
         return states[0].get("state", {}).get("waiting", {}).get("message") and states[0]["state"]["waiting"]

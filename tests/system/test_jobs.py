@@ -130,7 +130,7 @@ def test_what_has_ended_goes():
         m.ok("delete", "job", "parent", "--cascade=orphan")
         left = wait(lambda: [p for p in pods_of(m, "parent") if not p["metadata"].get("finalizers")], "it is let go")
         check("deletionTimestamp" not in left[0]["metadata"], "it goes on")
-        # A deleted pod waits for nobody but its containers.
+        # A deleted pod waits only for its containers.
         m.ok("delete", "pod", left[0]["metadata"]["name"], "--grace-period=1")
         wait(lambda: not pods_of(m, "parent"), "it is gone")
 

@@ -137,7 +137,7 @@ def job(name, marks, gpus=0, seconds=0.0, code=0, fails=0, beats=0):
 
 
 class Crowd:
-    """Threads that create, change and delete, and remember every answer."""
+    """Clients in threads that create, change and delete objects, and remember every answer."""
 
     def __init__(self, m, marks, rng):
         self.socket = os.path.join(m.data, "mete.sock")
@@ -151,7 +151,7 @@ class Crowd:
         self.wrong = []
 
     def create(self, c, path, body, known):
-        """Whether the server said 201."""
+        """Did the server answer 201?"""
         try:
             status, answer = c.ask("POST", path, body)
         except Lost:
@@ -303,7 +303,7 @@ class Watch:
 
 
 def attempts(m):
-    """(id, has a mark, has ended) of every attempt that this machine has an intent of."""
+    """(id, has a mark, has ended) of every attempt with an intent on this machine."""
     node = os.path.join(m.data, "node")
     found = []
     for name in os.listdir(os.path.join(node, "intents")):
@@ -323,7 +323,7 @@ def role_of(pid):
 
 
 def open_victim(m, role, number):
-    """(pid, pidfd); None while there is none."""
+    """(pid, pidfd); None: no such process."""
     pid = find_victim(m, role, number)
     with contextlib.suppress(ProcessLookupError):
         return pid and (pid, os.pidfd_open(pid))
@@ -331,7 +331,7 @@ def open_victim(m, role, number):
 
 
 def find_victim(m, role, number):
-    """A pid; None while there is none."""
+    """A pid; None: no such process."""
     if role == "up":
         return m.up.pid
     for child in children(m.up.pid):
@@ -345,7 +345,7 @@ def find_victim(m, role, number):
 
 
 class Syncs:
-    """Whether a thread of the server waits in a sync of the log, by /proc."""
+    """Does a thread of the server wait in a sync of the log? Read from /proc."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -405,7 +405,7 @@ class Killer:
             time.sleep(self.rng.uniform(0, 0.008))
 
     def await_answer(self):
-        """Creates an object and returns with the first bytes of the answer: whether they say 201."""
+        """Creates an object, and returns with the first bytes of the answer: is the status 201?"""
         name = f"map-answer-{sum(self.victims.values())}"
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": name}}
         text = json.dumps(body)
@@ -474,7 +474,7 @@ def read_marks(marks):
 
 
 def check_gpu_marks(marks, pods):
-    """Of each gpu's file: who took it gave it back, or was ended, before the next."""
+    """Checks each gpu's file: each holder released the gpu, or was ended, before the next one took it."""
     for name, lines in marks.items():
         equal([line for line in lines if line[0] == "conflict"], [], f"{name} met another holder of its gpu")
         if not name.startswith("GPU-"):
@@ -490,7 +490,7 @@ def check_gpu_marks(marks, pods):
 
 
 def check_starts(name, known, found, lines):
-    """By the job's own marks: never an attempt twice, none left out."""
+    """Checks the job's own marks: no attempt ran twice, none is left out."""
     starts = [line for line in lines if line[0] == "start"]
     ends = [line for line in lines if line[0] == "end"]
     equal(len({line[4] for line in starts}), len(starts), f"{name}: starts with equal birth times", lines)
@@ -581,7 +581,7 @@ def check_long(m, long, found, marks_dir):
 
 
 def check_nothing_is_left(m, long):
-    """Of what has ended: no monitor, no state of crun, no cgroup."""
+    """Checks that ended attempts leave no monitor, no state of crun and no cgroup."""
     uids = {uid for uid, _ in long.values()}
     state = os.path.join(m.data, "node", "run")
 
@@ -598,7 +598,7 @@ def check_nothing_is_left(m, long):
 
 
 def settle(m, c, long):
-    """Liveness: once the kills stop, everything that can run does, and ends."""
+    """Liveness: once the kills stop, all pods that can run do run, and end."""
 
     def open_pods():
         status, answer = c.ask_until_answered("GET", OPEN)
@@ -614,7 +614,7 @@ def settle(m, c, long):
 
 
 def check_log(m):
-    """Nothing of ours ended but by our hand, and nothing calls for a person."""
+    """Checks that only the test ended processes of Mete, and that the log has no errors."""
     with open(m.log, errors="replace") as f:
         lines = f.readlines()
     bad = [x for x in lines if " level=error " in x or "ERROR: AddressSanitizer" in x or "runtime error:" in x or
@@ -623,7 +623,7 @@ def check_log(m):
 
 
 def delete_doomed(c, pods):
-    """Those whose deletion was not answered: they would run for long."""
+    """The pods whose deletion was not answered: they would run for long."""
     for name, known in pods.items():
         if known.get("doomed"):
             status, answer = c.ask_until_answered("DELETE", f"{PODS}/{name}")

@@ -78,13 +78,13 @@ def asked_gpus(p):
 
 
 def used_by(pods):
-    """What counts for a quota: pods that have not ended."""
+    """The pods that count for a quota: those that have not ended."""
     live = [p for p in pods if p["status"].get("phase") not in ("Succeeded", "Failed")]
     return {"pods": str(len(live)), f"requests.{GPU}": str(sum(map(asked_gpus, live)))}
 
 
 class Crowd:
-    """Threads that ask for things, and remember what was promised."""
+    """Clients in threads that send requests, and remember the acknowledged ones."""
 
     def __init__(self, m, marks, registry, rng):
         self.m = m
@@ -298,7 +298,7 @@ def check_nothing_is_left(m, uids):
 
 
 def check_images(m):
-    """With no name and no pod there is nothing, nor a half of anything."""
+    """Without names and pods, no image or part of an image remains."""
     def empty():
         for image in json.loads(m.mete("image", "ls", "-o", "json").out)["items"]:
             m.mete("image", "rm", *image.get("names", []))

@@ -9,7 +9,7 @@ from harness import KUBECTL, Mete, check, equal, pod, wait
 
 @contextlib.contextmanager
 def running():
-    """One Mete for many tests would be faster; one a file keeps them apart enough."""
+    """One Mete for all tests would be faster; one Mete a file isolates the tests enough."""
     with Mete() as m:
         yield m
 

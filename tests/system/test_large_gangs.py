@@ -28,7 +28,7 @@ LIST = "/api/v1/namespaces/default/pods"
 
 
 class Door(http.client.HTTPConnection):
-    """Requests over the unix socket, on one connection: as its owner, or with a token."""
+    """Requests over one connection to the unix socket: as the socket's owner, or with a token."""
 
     def __init__(self, m, token=None):
         super().__init__("mete", timeout=60)
@@ -67,7 +67,7 @@ def token_of(node):
 
 
 def add_node(door, name, gpus=GPUS_OF_NODE):
-    """As its own process would: the object with its gpus, and that it is ready."""
+    """Reports as the node's process would: the object with its gpus, and the condition Ready."""
     devices = [{"uuid": f"GPU-{name}-{i}", "index": i, "model": "h100", "health": "healthy"} for i in range(gpus)]
     door.must("POST", "/api/v1/nodes", {
         "apiVersion": "v1", "kind": "Node",
@@ -98,7 +98,7 @@ def add_nodes(m, n):
 
 
 class Heartbeats(threading.Thread):
-    """Machines and their heartbeats: none counts as silent however long the test takes, also past a killed server."""
+    """Nodes and their heartbeats: no node counts as silent, however long the test takes, also past a killed server."""
 
     def __init__(self, m, n):
         super().__init__(daemon=True)
@@ -155,7 +155,7 @@ def n_bound(m):
 
 
 def check_bound_whole(items, n):
-    """Each pod has gpus that nobody else has, and all were given in one transaction."""
+    """Each pod has gpus of its own, and one transaction bound all pods."""
     equal(len(items), n)
     given = [u for p in items for u in json.loads(p["metadata"]["annotations"]["mete.dev/devices"])["containers"]["main"]]
     equal(len(given), n * GPUS)
@@ -164,7 +164,7 @@ def check_bound_whole(items, n):
 
 
 def end_all(m):
-    """Pods are deleted, and their machines say that they are gone."""
+    """Deletes the pods, and reports as their nodes that they are gone."""
     by_node = {}
     with contextlib.closing(Door(m)) as door:
         for p in door.must("GET", LIST)["items"]:
@@ -179,7 +179,7 @@ def end_all(m):
 
 
 class Small(threading.Thread):
-    """Somebody else, who writes small objects all the time: how long the longest of them took."""
+    """Another client, which writes small objects all the time, and measures the slowest write."""
 
     def __init__(self, m):
         super().__init__(daemon=True)

@@ -17,7 +17,7 @@ def configured(directory, after):
 
 
 def fill(m):
-    """Everything is held, and a job waits."""
+    """Fills all gpus, and submits a job that waits."""
     m.ok("apply", "-f", "-", stdin=pod("holder", "sleep 1000", gpus=8))
     m.wait_phase("holder", ["Running"])
     m.ok("apply", "-f", "-", stdin=pod("waiter", "true", gpus=2))

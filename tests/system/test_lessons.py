@@ -32,13 +32,13 @@ def runtimes():
 
 
 def digests():
-    """Of every program of the host that starts containers."""
+    """Hashes of all programs of the host that start containers."""
     paths = [shutil.which(r) for r in (*runtimes(), "conmon")] + [METE]
     return {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in paths}
 
 
 def ended(m, name):
-    """How it ended, or why it waits."""
+    """Polls until the container has ended or waits with a message; returns that state."""
     def look():
         states = m.object("pod", name)["status"].get("containerStatuses") or [{}]
         state = states[0].get("state", {})

@@ -96,7 +96,7 @@ def numbers(text):
 
 
 def in_order(found, what):
-    """Each number is the next one."""
+    """Checks that the numbers are consecutive."""
     bad = [pair for pair in zip(found, found[1:]) if pair[1] != pair[0] + 1]
     check(not bad, what, f"{found[0]} to {found[-1]}, and {bad[:5]}")
 
@@ -144,7 +144,7 @@ def a_follower_gets_every_line_once(m):
 
 
 def sizes(m):
-    """By inode: the present part has two names."""
+    """The parts by inode: the present part has two names."""
     found = {}
     for path in parts(m):
         with contextlib.suppress(FileNotFoundError):

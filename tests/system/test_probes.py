@@ -12,7 +12,7 @@ from harness import Mete, check, equal, pod, wait
 
 
 class Server:
-    """A port of the test's own, which answers what the test says and remembers what it was asked."""
+    """A port of the test, with answers set by the test; remembers its requests."""
 
     def __init__(self):
         self.status = 200

@@ -76,7 +76,7 @@ def test_two_namespaces_share_by_weight():
         for ns, weight in (("team-a", 3), ("team-b", 1)):
             put(m, ns, weight=weight, stopped=False)
         wait(lambda: len(jobs.placed("team-a")) + len(jobs.placed("team-b")) == 8, "all gpus are held")
-        # Whoever started alone for a moment gives its surplus back as jobs end.
+        # A queue that started alone for a moment gives its surplus back as jobs end.
         ended = 0
         while (len(jobs.placed("team-a")), len(jobs.placed("team-b"))) != (6, 2):
             over = "team-a" if len(jobs.placed("team-a")) > 6 else "team-b"

@@ -14,7 +14,7 @@ from door import Door
 from harness import METE, Mete, check, equal, execute_as, pod, wait
 from test_isolation import TOOLS, bring_tools, manifest
 
-ANN, EVE = 5, 13  # games and proxy of Debian's passwd: nobody logs in as these
+ANN, EVE = 5, 13  # games and proxy of Debian's passwd: no login
 TOKENS = {"ann": "a" * 43, "eve": "e" * 43}
 MARK = "only-for-ann"
 ROLES = """users:

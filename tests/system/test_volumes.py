@@ -11,7 +11,7 @@ import threading
 import image_kit
 from harness import METE, Mete, check, equal, execute_as, pod, wait
 
-UID, GID = 5, 60  # of Debian's passwd: nobody logs in as this one
+UID, GID = 5, 60  # of Debian's passwd: no login
 
 
 class Person:
