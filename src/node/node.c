@@ -354,8 +354,7 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
         n->list_retry_ns = n->list_retry_ns == 0 ? RETRY_NS : n->list_retry_ns * 2;
         if (n->list_retry_ns > RETRY_MAX_NS)
             n->list_retry_ns = RETRY_MAX_NS;
-        LOG(ERROR, "containers of this machine cannot be read: nothing is started until they are",
-            E(e));
+        LOG(ERROR, "containers of this machine cannot be read: no pod starts before", E(e));
         loop_timer_set(n->list_timer, n->list_retry_ns);
         return;
     }

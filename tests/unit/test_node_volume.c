@@ -122,15 +122,15 @@ static void plans_every_type(void **state)
          "volume c: ConfigMap 'c': has no key 'no'", 404},
         {"[{\"name\":\"c\",\"configMap\":{\"name\":\"c\",\"items\":[{\"key\":\"a\","
          "\"path\":\"../x\"}]}}]",
-         "volume c: '../x' is not a path inside of it", 422},
+         "volume c: '../x' is not a path inside the volume", 422},
         {"[{\"name\":\"c\",\"configMap\":{\"name\":\"c\",\"items\":[{\"key\":\"a\","
          "\"path\":\"..data\"}]}}]",
-         "volume c: '..data' is not a path inside of it", 422},
+         "volume c: '..data' is not a path inside the volume", 422},
         {"[{\"name\":\"c\",\"configMap\":{\"name\":\"c\",\"items\":[{\"key\":\"a\","
          "\"path\":\"/etc/x\"}]}}]",
-         "volume c: '/etc/x' is not a path inside of it", 422},
+         "volume c: '/etc/x' is not a path inside the volume", 422},
         {"[{\"name\":\"n\",\"nfs\":{\"server\":\"x\"}}]",
-         "volume n: its type is not supported: emptyDir, configMap, secret, downwardAPI, projected "
+         "volume n: unsupported type: want emptyDir, configMap, secret, downwardAPI, projected "
          "or hostPath",
          422},
         {"[{\"name\":\"../h\",\"emptyDir\":{}}]", "volume name '../h' is invalid", 422},
@@ -228,9 +228,9 @@ static void keeps_host_paths_in_their_roots(void **state)
          "/data/sets (read-only)",
          403},
         {"[{\"name\":\"h\",\"hostPath\":{\"path\":\"/data/../etc\"}}]",
-         "volume h: hostPath '/data/../etc' is not a path that can be mounted", 422},
+         "volume h: hostPath '/data/../etc' cannot be mounted", 422},
         {"[{\"name\":\"h\",\"hostPath\":{\"path\":\"data\"}}]",
-         "volume h: hostPath 'data' is not a path that can be mounted", 422},
+         "volume h: hostPath 'data' cannot be mounted", 422},
         {"[{\"name\":\"h\",\"hostPath\":{\"path\":\"/data\",\"type\":\"CharDevice\"}}]",
          "volume h: hostPath type 'CharDevice' is not supported", 422},
     };
@@ -242,7 +242,7 @@ static void keeps_host_paths_in_their_roots(void **state)
         {"[{\"name\":\"h\",\"hostPath\":{\"path\":\"/var/lib/mete/server\"}}]",
          "volume h: hostPath '/var/lib/mete/server' is hidden from containers", 403},
         {"[{\"name\":\"h\",\"hostPath\":{\"path\":\"/proc/1\"}}]",
-         "volume h: hostPath '/proc/1' is not a path that can be mounted", 422},
+         "volume h: hostPath '/proc/1' cannot be mounted", 422},
     };
 
     (void)state;

@@ -16,20 +16,20 @@ static void old_runtimes_are_refused_unless_their_package_is_mended(void **state
         {OCI_CRUN, "crun version 1.14.4\n", "", "1.14.4"},
         {OCI_CRUN, "crun version 2.0\n", "", "2.0"},
         {OCI_CRUN, "crun version 1.8\n", "1.8-1",
-         "crun 1.8 is too old: older ones are not tried with this program; want 1.8.1 or newer"},
+         "crun 1.8 is too old: older versions are not tested; want 1.8.1 or newer"},
         {OCI_RUNC, "runc version 1.1.12\nspec: 1.0.2\n", "", "1.1.12"},
         {OCI_RUNC, "runc version 1.3.0-rc.2\n", "", "1.3.0-rc.2"},
         {OCI_RUNC, "runc version 1.1.5+ds1\ncommit: 1.1.5+ds1-1+deb12u1\n", "1.1.5+ds1-1+deb12u1",
          "1.1.5+ds1"},
         {OCI_RUNC, "runc version 1.1.5+ds1\n", "1.1.5+ds1-1+deb12u2", "1.1.5+ds1"},
         {OCI_RUNC, "runc version 1.1.5+ds1\n", "1.1.5+ds1-1",
-         "runc 1.1.5+ds1 is too old: older ones let a container out by a descriptor left open "
+         "runc 1.1.5+ds1 is too old: older versions let containers escape by an open descriptor "
          "(CVE-2024-21626); want 1.1.12 or newer"},
         {OCI_RUNC, "runc version 1.1.5\n", "",
-         "runc 1.1.5 is too old: older ones let a container out by a descriptor left open "
+         "runc 1.1.5 is too old: older versions let containers escape by an open descriptor "
          "(CVE-2024-21626); want 1.1.12 or newer"},
         {OCI_RUNC, "runc version 1.1.12-rc1\n", "",
-         "runc 1.1.12-rc1 is too old: older ones let a container out by a descriptor left open "
+         "runc 1.1.12-rc1 is too old: older versions let containers escape by an open descriptor "
          "(CVE-2024-21626); want 1.1.12 or newer"},
         {OCI_RUNC, "runc version unknown\n", "", "runc prints no version"},
         {OCI_RUNC, "runc version \n", "", "runc prints no version"},

@@ -83,7 +83,7 @@ static void on_discarded(void *message, const struct err *e)
     struct discard *d = message;
 
     if (e)
-        LOG(WARN, "what no image needs could not be removed", S("path", d->path), E(e));
+        LOG(WARN, "unused layer could not be removed", S("path", d->path), E(e));
     free(d->path);
     free(d);
 }

@@ -49,7 +49,7 @@ static struct err *check_image(const char *id, const json_t *image, const json_t
     }
     json_array_foreach (json_object_get(image, "layers"), i, item)
         if (!json_is_string(item) || !json_object_get(layers, json_string_value(item)))
-            return err_new(ERR_INVALID, "image index: image %s has a layer that is not there", id);
+            return err_new(ERR_INVALID, "image index: a layer of image %s is missing", id);
     return image_config_check(json_object_get(image, "config"));
 }
 

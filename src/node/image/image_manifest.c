@@ -216,8 +216,7 @@ struct err *image_archive_choose(const json_t *j, const struct image_choice *wan
     size_t i = 0;
 
     if (!entry)
-        return err_new(ERR_INVALID,
-                       "manifest.json: %zu images are in it: want one, or the name of one of them",
+        return err_new(ERR_INVALID, "manifest.json: %zu images: want one, or the name of one",
                        json_array_size(j));
     ret->config = json_text(entry, "Config");
     ret->names = json_object_get(entry, "RepoTags");

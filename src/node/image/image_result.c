@@ -100,7 +100,7 @@ static struct err *put_layer(const struct image_job *j, const json_t *layer, jso
     AUTO_FREE char *dir = NULL;
 
     if (!image_digest_is_valid(diff_id))
-        return err_new(ERR_INTERNAL, "the unpacker names a layer that has no digest");
+        return err_new(ERR_INTERNAL, "the unpacker reported a layer without a digest");
     if (image_index_layer(index, diff_id))
         return NULL; /* present before, added meanwhile, or listed twice */
     if (number < 0 || number >= IMAGE_LAYERS_MAX || size_bytes < 0)

@@ -163,8 +163,8 @@ static struct err *make_room(const struct place *p)
     if (errno == EISDIR && unlinkat(p->dir, p->name, AT_REMOVEDIR) == 0)
         return NULL;
     return errno == ENOTEMPTY || errno == EEXIST
-               ? place_refused(p, "takes the place of a directory that is not empty")
-               : place_failed(p, "remove what is there");
+               ? place_refused(p, "replaces a directory that is not empty")
+               : place_failed(p, "remove the earlier entry");
 }
 
 static struct err *make_directory(const struct place *p)
@@ -250,7 +250,7 @@ static struct err *make_fifo(const struct place *p)
 static struct err *refuse_type(const struct place *p, mode_t type)
 {
     if (type == AE_IFCHR || type == AE_IFBLK)
-        return place_refused(p, "is a device node, which no image may bring");
+        return place_refused(p, "is a device node: not allowed in images");
     return place_refused(p, "is no file, directory, link or named pipe");
 }
 
@@ -291,7 +291,7 @@ static struct err *set_owner(const struct place *p, struct archive_entry *entry)
                        "layer: '%.300s' belongs to %" PRId64 ":%" PRId64 ": want ids below %d",
                        p->path, uid, gid, IMAGE_UID_COUNT);
     if (fchownat(p->dir, *p->name ? p->name : ".", (uid_t)uid, (gid_t)gid, AT_SYMLINK_NOFOLLOW) < 0)
-        return place_failed(p, "set its owner");
+        return place_failed(p, "set the owner");
     return NULL;
 }
 
@@ -321,7 +321,7 @@ static struct err *set_metadata(struct image_tree *t, const struct place *p, mod
         fd = openat(p->dir, *p->name ? p->name : ".",
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
-            return place_failed(p, "open it again");
+            return place_failed(p, "open again");
         if (type != AE_IFIFO)
             TRY(set_xattrs(p, fd, entry));
         if (fchmod(fd, sym_archive_entry_perm(entry) & 07777) < 0)
@@ -347,7 +347,7 @@ static struct err *add_whiteout(struct image_tree *t, struct place *p)
         if (!strchr(p->path, '/'))
             t->is_opaque = true;
         if (fd < 0 || fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) < 0)
-            return place_failed(p, "mark its directory opaque");
+            return place_failed(p, "mark the directory opaque");
         return NULL;
     }
     if (text_starts_with(p->name, whiteout_reserved))

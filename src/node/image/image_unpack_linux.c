@@ -171,8 +171,7 @@ static struct err *read_image(struct unpack *u, bool is_dir)
     if (image_files_has(u->source, "manifest.json"))
         return read_docker(u);
     return err_new(ERR_INVALID,
-                   "archive: there is no index.json (OCI) and no manifest.json (Docker) "
-                   "in it, so it is no image");
+                   "archive: no image: neither index.json (OCI) nor manifest.json (Docker)");
 }
 
 /* ---- layers ---- */

@@ -57,7 +57,7 @@ static void on_kept(void *message, const struct err *e)
 
     map_find_text(handle, m->r->all, m->log, k);
     if (e && err_code(e) != ERR_NOT_FOUND && !(k && k->is_failing)) /* not found: not yet created */
-        LOG(WARN, "log cannot be kept", S("log", m->log), E(e));
+        LOG(WARN, "log cannot be rotated", S("log", m->log), E(e));
     if (k) {
         k->is_failing = e != NULL;
         k->is_busy = false;

@@ -207,7 +207,7 @@ struct action *action_new(const struct action_place *place, const json_t *handle
     else if (json_is_object(sleep))
         end_later(a, ACTION_FAILURE, mem_strdup("no time left to sleep"), timeout_ns);
     else
-        end_later(a, ACTION_ERROR, mem_strdup("there is no handler that this node knows"), 0);
+        end_later(a, ACTION_ERROR, mem_strdup("the node does not support this handler"), 0);
     return a;
 }
 

@@ -143,8 +143,8 @@ static void container_ended(struct pod *p, struct container *c, const struct run
     if (x->code == RUNTIME_CODE_UNKNOWN) {
         c->end.code = 137;
         c->end.reason = mem_strdup("ContainerStatusUnknown");
-        c->end.message = mem_strdup("nobody saw its exit code: the machine restarted or its "
-                                    "monitor was killed");
+        c->end.message = mem_strdup("the exit code is lost: the machine restarted, or the "
+                                    "container's conmon was killed");
     }
     c->state = CONTAINER_ENDED;
     container_read_words(p, c);

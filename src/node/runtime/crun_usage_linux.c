@@ -37,7 +37,7 @@ static void attempt_save_usage(const struct crun_attempt *b)
     AUTO(err_freep) struct err *e = file_write(path, 0600, str_of(text));
 
     if (e)
-        LOG(WARN, "what an attempt uses cannot be written down", S("id", b->id), E(e));
+        LOG(WARN, "usage of an attempt cannot be written", S("id", b->id), E(e));
 }
 
 /* The attempt's start, by the monotonic clock. */

@@ -23,11 +23,11 @@ static const struct minimum minimums[OCI_KINDS] = {
     [OCI_CRUN] = {.name = "crun",
                   .parts = {1, 8, 1},
                   .text = "1.8.1",
-                  .why = "older ones are not tried with this program"},
+                  .why = "older versions are not tested"},
     [OCI_RUNC] = {.name = "runc",
                   .parts = {1, 1, 12},
                   .text = "1.1.12",
-                  .why = "older ones let a container out by a descriptor left open "
+                  .why = "older versions let containers escape by an open descriptor "
                          "(CVE-2024-21626)",
                   .package_prefix = "1.1.5+ds1-1+deb12u",
                   .package_number = 1},
@@ -57,7 +57,7 @@ static bool read_number(struct str *text, int64_t *ret)
     return !e;
 }
 
-/* Reads a version such as "1.1.5+ds1". A suffix "-rc1" or "~rc1" makes it early, others do not. */
+/* Reads a version such as "1.1.5+ds1". A suffix "-rc..." or "~..." makes it early. */
 static bool read_version(struct str text, int64_t ret[3], bool *ret_is_early)
 {
     for (size_t i = 0; i < 3; i++) {

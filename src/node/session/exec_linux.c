@@ -382,7 +382,7 @@ static struct err *exec_make_pipe(int *ret_ours, int *ret_theirs, bool is_input)
     *ret_ours = fds[ours];
     *ret_theirs = fds[1 - ours];
     if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
-        return err_errno(errno, "make a pipe that does not block");
+        return err_errno(errno, "make a pipe non-blocking");
     return NULL;
 }
 

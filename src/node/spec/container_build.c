@@ -153,7 +153,7 @@ static struct err *add_words(const struct pod *p, const struct container *c,
     if (!container_image(spec) && !is_top && !spec_is_below(path, "/dev") &&
         !is_mounted(mounts, *count, path))
         return err_new(ERR_INVALID,
-                       "terminationMessagePath '%s': image 'host' makes nothing there: use a path "
+                       "terminationMessagePath '%s': image 'host' cannot create it: use a path "
                        "below /dev or directly below /",
                        path);
     mounts[(*count)++] = (struct spec_mount){

@@ -61,7 +61,7 @@ static bool is_utf8(struct str bytes)
 static struct err *put(json_t *env, const char *name, struct str value)
 {
     if (value.size > ENV_VALUE_MAX || !is_utf8(value))
-        return err_new(ERR_INVALID, "variable %s: its value is not text of at most %d bytes", name,
+        return err_new(ERR_INVALID, "variable %s: the value is not text of at most %d bytes", name,
                        ENV_VALUE_MAX);
     (void)json_object_set_new(env, name, json_stringn(value.at ? value.at : "", value.size));
     return NULL;

@@ -54,10 +54,9 @@ static struct err *open_failed(const char *what, const char *path)
     int number = errno;
 
     if (number == EXDEV)
-        return err_new(ERR_FORBIDDEN, "%s '%s' leads out of where it must stay", what, path);
+        return err_new(ERR_FORBIDDEN, "%s '%s' leads out of its allowed directory", what, path);
     if (number == ELOOP)
-        return err_new(ERR_FORBIDDEN, "%s '%s' has a symlink in it, which is not followed here",
-                       what, path);
+        return err_new(ERR_FORBIDDEN, "%s '%s' has a symlink in it: not followed", what, path);
     return err_errno(number, "%s '%s'", what, path);
 }
 
@@ -106,7 +105,7 @@ static struct err *make_dir_like(int dir, const char *name, const struct stat *m
     if (fd < 0 || fstat(fd, &is) < 0)
         return err_errno(errno, "open the new '%s'", name);
     if (is.st_uid != geteuid() && is.st_uid != model->st_uid)
-        return err_new(ERR_CONFLICT, "'%s' was replaced while it was made", name);
+        return err_new(ERR_CONFLICT, "'%s' was replaced during its creation", name);
     if (fchown(fd, model->st_uid, model->st_gid) < 0 || fchmod(fd, model->st_mode & 07777) < 0)
         return err_errno(errno, "change the owner of the new '%s'", name);
     return NULL;

@@ -141,7 +141,7 @@ struct err *disk_usage_measure(const char *path, struct disk_usage *ret)
     if (S_ISDIR(st.st_mode)) {
         dir = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir < 0)
-            return err_errno(errno, "measure %s: open it", path);
+            return err_errno(errno, "measure %s", path);
         TRY(walk_dir(&w, &dir, 0));
     }
     *ret = w.usage;

@@ -204,8 +204,8 @@ static struct err *check_target(const char *path, bool is_dir)
     case HOST_DIR:
         return is_dir ? NULL
                       : err_new(ERR_INVALID,
-                                "mountPath '%s' is a directory on this machine, and what is to be "
-                                "mounted there is a file",
+                                "mountPath '%s' is a directory on this machine, but the mount "
+                                "is a file",
                                 path);
     case HOST_OTHER:
         return is_dir
@@ -217,8 +217,8 @@ static struct err *check_target(const char *path, bool is_dir)
     if (is_top || text_starts_with(path, "/dev/shm"))
         return NULL;
     return err_new(ERR_INVALID,
-                   "mountPath '%s' does not exist on this machine, and image 'host' makes nothing "
-                   "there: use an existing one or a new one directly below /",
+                   "mountPath '%s' does not exist on this machine, and image 'host' cannot create "
+                   "it: use an existing path, or a new path directly below /",
                    path);
 }
 

@@ -161,8 +161,7 @@ static struct err *volume_plan_host(const struct volume_input *in, struct volume
 
     v->type = VOLUME_HOST;
     if (!clean || host_path_is_of_kernel(clean))
-        return err_new(ERR_INVALID, "hostPath '%s' is not a path that can be mounted",
-                       path ? path : "");
+        return err_new(ERR_INVALID, "hostPath '%s' cannot be mounted", path ? path : "");
     if (in->mask_dir && host_path_is_in(clean, in->mask_dir))
         return err_new(ERR_FORBIDDEN, "hostPath '%s' is hidden from containers", clean);
     if (!root && !is_for_admins(in->env.pod)) {
@@ -214,7 +213,7 @@ static struct err *volume_plan_one(const struct volume_input *in, const json_t *
     }
     if ((source = json_object_get(item, "hostPath")))
         return volume_plan_host(in, v, source);
-    return err_new(ERR_INVALID, "its type is not supported: emptyDir, configMap, secret, "
+    return err_new(ERR_INVALID, "unsupported type: want emptyDir, configMap, secret, "
                                 "downwardAPI, projected or hostPath");
 }
 

@@ -53,7 +53,7 @@ static struct err *add_file(struct filling *f, const char *path, struct str byte
                                .gid = v->gid};
 
     if (!is_inside(path))
-        return err_new(ERR_INVALID, "'%s' is not a path inside of it", path ? path : "");
+        return err_new(ERR_INVALID, "'%s' is not a path inside the volume", path ? path : "");
     for (size_t i = 0; i < v->files.n; i++)
         if (text_equal(v->files.at[i].path, path)) {
             free(v->files.at[i].path);
