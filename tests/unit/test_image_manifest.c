@@ -127,7 +127,7 @@ static void of_a_docker_archive_one_image_is_chosen(void **state)
     expect(image_archive_choose(j, &want, a), NULL, two);
     assert_string_equal(a->config, "b.json");
     want.name = NULL;
-    expect(image_archive_choose(j, &want, a), "2 images are in it", two);
+    expect(image_archive_choose(j, &want, a), "manifest.json: 2 images", two);
     expect(image_archive_choose(bad, &want, a), "want Config", "bad");
 }
 
