@@ -137,7 +137,7 @@ def test_what_counts_for_a_rule():
         apart("b1", "b", **{PREFERRED: [{"weight": 100, "podAffinityTerm": rule}]})
         check("pod anti-affinity of job" in waits(m, "b1"))  # of those who are there: they want no other team
         m.ok("delete", "pod", "a0", "a1", "b0")
-        m.wait_phase("b1", "Running")  # a wish keeps nobody away
+        m.wait_phase("b1", "Running")  # a preference keeps no pod away
 
 
 def test_what_is_wrong_is_said_and_what_is_not_there_is_refused():

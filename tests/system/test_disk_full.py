@@ -1,6 +1,7 @@
 """The disk of the data directory is full: new objects are refused, running pods end normally, free space heals all.
 
-METE_TEST_SEED replays what a seed decides; METE_TEST_FULLS is how often the disk is filled at a random moment."""
+METE_TEST_SEED replays the choices of a seed; METE_TEST_FULLS is the number of times that the disk is filled at a random
+moment."""
 
 import contextlib
 import json

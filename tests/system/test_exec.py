@@ -1,5 +1,4 @@
-"""Commands in running containers, by the clients that people have: kubectl, mete, the Python client; and clients that
-misbehave."""
+"""Commands in running containers, with kubectl, mete and the Python client; and clients that misbehave."""
 
 import base64
 import contextlib
@@ -563,7 +562,7 @@ def a_flood_stops_with_its_reader(m):
         return time.monotonic() - last[1] > 1.5
 
     wait(stands, "the flood stands still")
-    check(0 < last[0] < 64, f"{last[0]} pieces of 64 KiB were written for nobody")
+    check(0 < last[0] < 64, f"{last[0]} pieces of 64 KiB were written without a reader")
     for pid, was in zip(roles(m), before):
         check(rss(pid) - was < 16 << 20, f"process {pid} grew by {rss(pid) - was} bytes")
     for _ in range(200):  # it goes on when it is read
@@ -583,7 +582,7 @@ def input_that_nobody_reads_is_not_kept(m):
         while sent < 64 << 20:
             w.send(b"\0" + b"x" * 32768)
             sent += 32768
-    check(sent < 8 << 20, f"{sent} bytes were taken for nobody")
+    check(sent < 8 << 20, f"{sent} bytes were taken without a reader")
     for pid, was in zip(roles(m), before):
         check(rss(pid) - was < 16 << 20, f"process {pid} grew by {rss(pid) - was} bytes")
     w.close()  # its end is seen although nothing is read from it

@@ -1,5 +1,5 @@
-"""Every field of a manifest: what is refused is refused by its name, what has no effect is warned of, and what there is
-can be seen in the container. The lists come from the server's own description of its kinds."""
+"""Every field of a manifest: refusals name the field, fields without effect give warnings, and the effects of others
+show in the container. The lists come from the server's own description of its kinds."""
 
 import json
 import os
@@ -172,7 +172,7 @@ def spec_of_all():
 
 
 def the_api_answers_its_token(m):
-    """A program in a pod asks who it is with what it was given; curl of the machine, as a client library would."""
+    """A program in a pod asks the API for its identity with its token, with curl, as a client library would."""
     where = "/mnt"
     volume = {"name": "t", "projected": {"sources": [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": 600}},

@@ -200,7 +200,7 @@ def test_hostile_requests_are_refused_and_the_server_stays():
 
 
 def is_sanitized(pid):
-    """Is it an AddressSanitizer build? Its memory measures nothing: freed memory stays, beside a shadow of terabytes."""
+    """Is it an AddressSanitizer build? Its memory measures nothing: freed memory stays, with a shadow of terabytes."""
     with open(f"/proc/{pid}/statm") as f:
         return int(f.read().split()[0]) * 4096 > 1 << 40
 

@@ -276,7 +276,7 @@ def test_hostile_archives_are_refused_and_leave_nothing():
         for name, (octets, text) in cases.items():
             r = import_octets(m, octets, "bad/one:1")
             if text is None and r.code == 0:
-                continue  # read as a plain file by this libarchive, which harms nobody
+                continue  # this libarchive reads it as a plain file, which does no harm
             equal(r.code, 1, name, r)
             check((text or "") in r.err and "internal" not in r.err.lower(), name, f"want '{text}'", r)
         wait(lambda: work_is_empty(m), "nothing is left of what was refused")

@@ -1,10 +1,10 @@
-"""kill -9 of every process of ours, while clients go on asking: nothing acknowledged is lost, nothing runs twice.
+"""kill -9 of every process of Mete, while clients send requests: no acknowledged write is lost, no attempt runs twice.
 
-METE_TEST_SEED replays what a seed decides (victims, moments, jobs); METE_TEST_KILLS is the number of kills. What counts
-as a place is what is seen after the signal, not what was aimed at:
+METE_TEST_SEED replays the choices of a seed (victims, moments, jobs); METE_TEST_KILLS is the number of kills. The place
+of a kill is the one seen after the signal, not the intended one:
 
   intent → running   the machine has the intent of an attempt, and neither its mark "started" nor its exit code
-  upon an answer     a create was answered some 20 us before the signal: what was promised must be there
+  upon an answer     a create was answered some 20 us before the signal: the object must exist
   inside a commit    the server's storage thread waited in fdatasync of the log, and still did after the signal was sent
 """
 

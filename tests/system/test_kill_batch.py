@@ -1,12 +1,12 @@
 """kill -9 while images come and go, Jobs run in containers of images and a namespace is at its quota.
 
-METE_TEST_SEED replays what a seed decides; METE_TEST_BATCH_KILLS is the number of kills. Besides the processes of
-test_kill.py those below the node die: crun, conmon, skopeo and the readers of archives. What was promised:
+METE_TEST_SEED replays the choices of a seed; METE_TEST_BATCH_KILLS is the number of kills. Besides the processes of
+test_kill.py, those below the node die: crun, conmon, skopeo and the readers of archives. The guarantees:
 
   each index of a Job succeeds in exactly one pod that counts, and no pod counts twice
-  a quota's `used` is what its namespace's pods ask for, at every moment that can be observed
+  a quota's `used` is the sum of its namespace's pods, at every moment that can be observed
   held, free and out of service add up to the capacity of the gpus, to the nanosecond
-  nothing is left: no monitor, no container, no cgroup, no mount, no half of an image
+  no monitor, container, cgroup, mount or half of an image is left
 """
 
 import contextlib

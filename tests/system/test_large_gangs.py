@@ -1,7 +1,8 @@
 """Gangs as large as a cluster, on the real server: bound whole or not at all, also when it is killed meanwhile.
 
-The machines are told by the test, with tokens of their own: nothing runs on them. METE_TEST_GANG_PODS pods of 8 gpus are
-one gang; METE_TEST_GANG_KILLS is how often the server is killed while it binds one of half as many; METE_TEST_SEED replays the moments."""
+The test plays the nodes, with tokens of their own: no pod runs on them. METE_TEST_GANG_PODS pods of 8 gpus are one
+gang; METE_TEST_GANG_KILLS is the number of kills of the server while it binds a gang of half that size; METE_TEST_SEED
+replays the moments."""
 
 import contextlib
 import hashlib

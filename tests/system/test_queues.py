@@ -84,7 +84,7 @@ def test_two_namespaces_share_by_weight():
             ended += 1
             check(ended < 9, "no share of 6 to 2", jobs.placed("team-a"), jobs.placed("team-b"))
             wait(lambda: len(jobs.placed("team-a")) + len(jobs.placed("team-b")) == 8, "all gpus are held")
-        for _ in range(3):  # and it stays so, whoever ends
+        for _ in range(3):  # and the shares stay, whichever job ends
             for ns in ("team-a", "team-b"):
                 jobs.end(ns, jobs.placed(ns)[0])
                 wait(lambda: (len(jobs.placed("team-a")), len(jobs.placed("team-b"))) == (6, 2), "6 to 2")

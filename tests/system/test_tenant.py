@@ -1,6 +1,7 @@
-"""One tenant against another: what Eve tries from the API, from her containers and from the machine, and what Ann keeps.
+"""One tenant against another: Eve attacks Ann from the API, from her containers and from the machine.
 
-Both are users of the machine, with a token and a namespace each. Each line of a list is one try; the claim is what comes back."""
+Both are users of the machine, with a token and a namespace each. Each line of a list is one attack, with its expected
+answer."""
 
 import concurrent.futures
 import contextlib

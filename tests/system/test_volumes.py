@@ -15,7 +15,7 @@ UID, GID = 5, 60  # of Debian's passwd: no login
 
 
 class Person:
-    """Somebody without privileges, at the unix socket."""
+    """A user without privileges, at the unix socket."""
 
     def __init__(self, m):
         self.m = m
@@ -417,7 +417,7 @@ def what_we_make_belongs_to_the_pod(m):
 
 
 def host_paths_of_others_are_the_worlds(m, share, sets):
-    """What somebody's image sees in a root is what is open to all, by the rights of nobody."""
+    """Below a host root, the container of a user's image reaches only files open to all, with the rights of `nobody`."""
     who = Person(m)
     os.makedirs(share + "/private/open")
     os.chmod(share + "/private", 0o700)
