@@ -63,7 +63,7 @@ def evaluation_runs_when_it_is_due(m):
     m.ok(*NS, "wait", "--for=condition=complete", "job/by-hand", "--timeout=600s")
     equal(m.ok(*NS, "logs", "job/by-hand"), "accuracy 0.93\n1\n")
     limits = m.object("pods", "-l", "job-name=by-hand", *NS)["items"][0]["spec"]["containers"][0]["resources"]["limits"]
-    equal(limits, {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "1"})  # the range says what it did not
+    equal(limits, {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "1"})  # the LimitRange adds the missing ones
 
 
 def a_notebook_is_ready_when_it_answers(m, port):

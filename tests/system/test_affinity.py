@@ -135,7 +135,7 @@ def test_what_counts_for_a_rule():
         apart("b0", "b", **others)
         check("pod anti-affinity" in waits(m, "b0"))
         apart("b1", "b", **{PREFERRED: [{"weight": 100, "podAffinityTerm": rule}]})
-        check("pod anti-affinity of job" in waits(m, "b1"))  # of those who are there: they want no other team
+        check("pod anti-affinity of job" in waits(m, "b1"))  # the rule of the running pods: they want no other team
         m.ok("delete", "pod", "a0", "a1", "b0")
         m.wait_phase("b1", "Running")  # a preference keeps no pod away
 

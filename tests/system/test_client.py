@@ -109,7 +109,7 @@ def test_try_lines_fit_their_cause():
         r = execute([METE, "ps", "--data", at])
         check(r.code == 6 and "no such file" in r.err and "  try: sudo mete up" in r.err, r)
         with socket.socket(socket.AF_UNIX) as s:
-            s.bind(os.path.join(at, "mete.sock"))  # and does not listen
+            s.bind(os.path.join(at, "mete.sock"))  # without listening
             r = execute([METE, "ps", "--data", at])
         check(r.code == 6 and "connection refused" in r.err and "mete doctor" in r.err, r)
         os.chmod(at, 0o700)

@@ -159,7 +159,7 @@ class Crowd:
             turn += 1
             try:
                 step(rng, turn)
-            except Exception as e:  # told by the test itself
+            except Exception as e:  # the test reports it
                 self.wrong.append(repr(e))
                 return
             self.done.wait(rng.uniform(0, 0.1))

@@ -220,7 +220,7 @@ def a_shell_at_a_terminal(t):
     t.resize(33, 77)
     size = "none"
     end = time.monotonic() + 20
-    while "33 77" not in t.text:  # the new size comes by a way of its own
+    while "33 77" not in t.text:  # the new size comes through a channel of its own
         check(time.monotonic() < end, t.text)
         t.type("stty size\n")
         t.read()
@@ -325,7 +325,7 @@ def directories_arrive_whole(m, inside):
         with open(os.path.join(source, name), "w") as f:
             f.write(name)
     os.chmod(os.path.join(source, "two"), 0o755)
-    r = m.mete("cp", source, f"box:{inside}")  # into the directory that is there
+    r = m.mete("cp", source, f"box:{inside}")  # into the existing directory
     equal(r.code, 0, r)
     back = os.path.join(m.dir, "tree-back")
     r = m.mete("cp", f"box:{inside}/tree", back)
@@ -565,7 +565,7 @@ def a_flood_stops_with_its_reader(m):
     check(0 < last[0] < 64, f"{last[0]} pieces of 64 KiB were written without a reader")
     for pid, was in zip(roles(m), before):
         check(rss(pid) - was < 16 << 20, f"process {pid} grew by {rss(pid) - was} bytes")
-    for _ in range(200):  # it goes on when it is read
+    for _ in range(200):  # the program continues when its output is read
         w.message()
     wait(lambda: count() > last[0], "the flood goes on")
     w.close()
@@ -585,7 +585,7 @@ def input_that_nobody_reads_is_not_kept(m):
     check(sent < 8 << 20, f"{sent} bytes were taken without a reader")
     for pid, was in zip(roles(m), before):
         check(rss(pid) - was < 16 << 20, f"process {pid} grew by {rss(pid) - was} bytes")
-    w.close()  # its end is seen although nothing is read from it
+    w.close()  # the server sees the end although it reads nothing
     wait(lambda: not processes_with("sleep\0004242"), "the program ended with its client")
 
 
@@ -598,7 +598,7 @@ def who_vanishes_leaves_no_process(m):
         wait(lambda: processes_with("sleep\0004343"), "the program runs")
         w.close()
         wait(lambda: not processes_with("sleep\0004343"), f"nothing is left of {path}")
-    # at once, before it has begun
+    # at once, before the command has begun
     for _ in range(20):
         Raw(m, command("sleep", "4344")).close()
     wait(lambda: not processes_with("sleep\0004344"), "nothing is left of those that left early")
@@ -625,7 +625,7 @@ def broken_frames_end_the_session(m):
     wait(lambda: not processes_with("sleep\0004444"), "nothing is left of broken sessions")
     for payload in (b"", b"\x04", b"\x04{", b'\x04{"Width":-1,"Height":1e99}', b"\xff\x07", b"\x63junk", b"\x03{}"):
         w = Raw(m, command("echo", "fine"))
-        w.send(payload)  # means nothing: passed over
+        w.send(payload)  # unknown: ignored
         equal(w.message(), (2, b"\x01fine\n"), payload)
         w.close()
 

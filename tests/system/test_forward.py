@@ -198,7 +198,7 @@ def test_only_ports_of_the_pod():
         port = start(m)
         other = start(m, "other")
         with contextlib.closing(socket.create_connection(("127.0.0.1", other))) as s:
-            s.sendall(b"echo\n")  # it is reachable: not from the pod `box`
+            s.sendall(b"echo\n")  # the port is reachable, but not from the pod `box`
         for env in (WEBSOCKET, SPDY):
             for refused in (ours.getsockname()[1], other, free_port()):
                 with Forward(m, env, refused) as f:

@@ -11,7 +11,7 @@ from harness import Mete, check, children, equal, wait
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 MIB = 1 << 20
 
-# What the server may grow by, over all that happens here: the bodies that it takes at once (32 MiB in http.c), the largest
+# The server's allowed growth over all these tests: the bodies that it takes at once (32 MiB in http.c), the largest
 # document decoded, and what it keeps for 900 connections.
 GROWTH_MAX_KIB = 160 << 10
 

@@ -111,7 +111,7 @@ class Crowd:
             try:
                 with contextlib.suppress(Lost):
                     step(c, rng, turn)
-            except Exception as e:  # told by the test itself
+            except Exception as e:  # the test reports it
                 self.wrong.append(repr(e))
                 return
             self.done.wait(rng.uniform(0, 0.15))
@@ -287,7 +287,7 @@ def check_nothing_is_left(m, uids):
         return found
 
     def gone():
-        with contextlib.suppress(OSError):  # a directory that goes meanwhile
+        with contextlib.suppress(OSError):  # a directory may go meanwhile
             return not leftovers()
         return False
 

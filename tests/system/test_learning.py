@@ -36,7 +36,7 @@ def test_learned_used_and_kept():
         equal(told["valuesFrom"], 2, told)
         text = m.mete("why", "waiter").out
         check(f"table {told['values']} (from 2 arrivals, {told['valuesAt']})" in text, text)
-        # What the scheduler was told of it is in a recording, and places the same.
+        # A recording has the learned values.
         r = m.mete("sim", "record", f"{d}/recording")
         equal(r.code, 0, r)
         with open(f"{d}/recording", encoding="utf-8") as recording:
@@ -46,7 +46,7 @@ def test_learned_used_and_kept():
         wait(lambda: reason(m).get("code"), "the server's answer")
         equal({key: reason(m).get(key) for key in ("values", "valuesFrom", "valuesAt")},
               {key: told[key] for key in ("values", "valuesFrom", "valuesAt")})
-        # What was seen before is not counted again.
+        # Earlier arrivals are not counted again.
         with open(os.path.join(m.data, "server", "learned", "arrivals.json"), encoding="utf-8") as state:
             equal(json.load(state)["total"], 2)
 

@@ -166,7 +166,7 @@ def the_disk_stays_free(m):
     most = 0
     while time.monotonic() < deadline:
         most = max(most, size_of(m))
-    # What is promised: --container-log-max-files, and the one that conmon has just begun.
+    # The limit: --container-log-max-files, and the part that conmon has just begun.
     check(64 << 10 < most <= 4 * (64 << 10), f"at most {most} bytes were there")
     check(len(m.ok("logs", "flood", "--tail=20").splitlines()) >= 20, "and what is written while it reads")
     m.ok("delete", "pod", "flood", "--grace-period=0", "--force")

@@ -156,7 +156,7 @@ def liveness_restarts(m, server):
     wait_event(m, "live", "Killing", "Container main failed liveness probe, will be restarted")
     server.status = 200
     wait(lambda: lines(begun)[-2:] == ["term", "begin"] and status(m, "live")["ready"], "it was asked to end, and began again")
-    # Once, or more often where the answer 200 came after the next two probes.
+    # Once, or more often if the answer 200 came after the next two probes.
     equal(lines(begun), ["begin"] + ["term", "begin"] * status(m, "live")["restartCount"])
     m.ok("delete", "pod", "live", "--grace-period=0", "--force")
     n = len(server.asked)
@@ -322,7 +322,7 @@ def test_last_words():
         start(m, "outside", "true", restart="Never", terminationMessagePath=f"{m.dir}/words")
         wait(lambda: "terminationMessagePath" in json.dumps(status(m, "outside")), "nothing is made on the host")
         check(not os.path.exists(f"{m.dir}/words"), "nothing is made on the host")
-        # The file is a mount: it can be neither removed nor made a way to another.
+        # The file is a mount: a container can neither remove it nor replace it by a link.
         start(m, "sly", "rm -f /dev/termination-log; ln -sf /etc/hostname /dev/termination-log; "
                         "mv /etc/hostname /dev/termination-log; echo tried", restart="Never")
         m.wait_phase("sly", ("Succeeded", "Failed"))

@@ -243,7 +243,7 @@ def test_a_high_gang_takes_the_place_of_a_low_one_which_finishes_later():
         group(m, "low", 2)
         group(m, "high", 2)
         low, high = ["low-0", "low-1"], ["high-0", "high-1"]
-        for name in low:  # it saves its work when it is told to end, and says so
+        for name in low:  # the job saves its work on SIGTERM, and logs it
             jobs.submit(name, 4, labels={LABEL: "low"}, terminationGracePeriodSeconds=30, command=f"""
                 trap 'echo saved >>{jobs.path(name, "saved")}; sleep 0.5; exit 0' TERM
                 echo started >>{jobs.path(name, "started")}

@@ -162,7 +162,7 @@ def test_sim_jobs_on_a_cluster():
             equal((row["preemptions"], users["eve"]["mean_wait_s"], users["dan"]["mean_jct_s"]), (2, 0, 50), row)
             equal(users["eve"]["share"], 1.0, row)
             check(0 < row["jain"] < 1 and row["idle_cost"] > 0, row)
-            # 20 s of what was preempted are kept, but each paid 30 s of 8 gpus.
+            # 20 s of the preempted work are kept, but each preemption cost 30 s of 8 gpus.
             hours = (8 * 1000 * 2 + 16 * 300 + 4 * 50 + 2 * 0.5 * 100 + 2 * 8 * 30) / 3600
             check(abs(row["cost"] - 2 * hours) < 1e-6, row)
             equal([(s["size"], s["jobs"]) for s in row["by_size"]], [("<1", 2), ("2-4", 1), ("5-8", 2), ("9-16", 1)], row)
@@ -246,7 +246,7 @@ def test_sim_what_if_and_report():
         equal(r.returncode, 0, r)
         rows = json.loads(r.stdout)
         equal([(row["policy"], row["nodes"]) for row in rows], [("fifo", 2), ("fifo", 3)], r)
-        # With three nodes all but the last start at once: the wide one takes the two idle ones.
+        # With three nodes all but the last start at once: the wide job takes the two idle nodes.
         equal(rows[1]["mean_jct_s"], (100 + 50 + 59 + 68) / 4, r)
         with open(page, encoding="utf-8") as text:
             html = text.read()
@@ -297,7 +297,7 @@ def test_sim_record_and_replay():
         live = json.loads(r.out)
         # 8 gpus, as the pool of test_sim_jobs_tiny: the jobs with 4, 8, 2 and 1.
         equal([(x["nodes"], x["mean_jct_s"]) for x in live[:1]], [(1, (100 + 149 + 158 + 167) / 4)], r)
-        # The engine starts what ends by its limit in front of the job that waits for all gpus.
+        # The engine starts jobs whose limits end before the start of the job that waits for all gpus.
         equal(live[1]["mean_jct_s"], (100 + 149 + 10 + 20) / 4, r)
         r = sim("replay", path)
         equal(r.returncode, 0, r)

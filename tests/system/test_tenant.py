@@ -404,7 +404,7 @@ def look(m, who, name, image, pids, limits=None, env=()):
 def nobody_answers_without_a_name(m, eve, image):
     """The network is the node's: the doors are there, and ask who it is."""
     if image != "host":
-        return  # the same network, without curl
+        return  # the same network, but no curl
     host, port = eve.door.address
     out = eve.run("curls", pod("curls", f"""
 for p in /api/v1/secrets {A}/secrets/key /metrics /mete.dev/v1/nodes/vm/images; do

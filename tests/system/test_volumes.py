@@ -417,7 +417,7 @@ def what_we_make_belongs_to_the_pod(m):
 
 
 def host_paths_of_others_are_the_worlds(m, share, sets):
-    """Below a host root, the container of a user's image reaches only files open to all, with the rights of `nobody`."""
+    """Below a host root, the container of a user's image reaches only files open to all, as `nobody`."""
     who = Person(m)
     os.makedirs(share + "/private/open")
     os.chmod(share + "/private", 0o700)

@@ -36,7 +36,7 @@ def run_makes_a_pod_and_takes_it_away(m):
     a = Terminal([websocket_kubectls()[-1], "attach", "-it", "stays"], m.env)
     a.type("echo word-$((40 + 3)); exit 0\n")
     a.expect("word-43")
-    t.expect("word-43")  # both hear it
+    t.expect("word-43")  # both sessions get the output
     equal((t.end(), a.end()), (0, 0))
     m.wait_phase("stays", "Succeeded")
 
@@ -80,7 +80,7 @@ def edit_diff_and_replace(m):
 def waits_see_the_moment(m):
     w = m.spawn([KUBECTL, "wait", "--for=jsonpath={.status.phase}=Running", "pod/comes", "--timeout=600s"])
     m.ok("apply", "-f", "-", stdin=pod("comes", "exec sleep 1000"))
-    if w.wait(60) != 0:  # it looked before there was a pod
+    if w.wait(60) != 0:  # kubectl looked before the pod existed
         m.ok("wait", "--for=jsonpath={.status.phase}=Running", "pod/comes", "--timeout=600s")
     w.communicate()
     w = m.spawn([KUBECTL, "wait", "--for=delete", "pod/comes", "--timeout=600s"])
@@ -138,7 +138,7 @@ def a_drain_waits_for_its_budget_and_goes_on(m):
          "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}}))
     drain = m.spawn([KUBECTL, "drain", node, "--force", "--ignore-daemonsets", "--timeout=600s"])
     wait(lambda: len(m.object("pods", "-l", "app=web")["items"]) == 1, "one is evicted")
-    r = m.kubectl("drain", node, "--force", "--timeout=1s")  # while the other is refused
+    r = m.kubectl("drain", node, "--force", "--timeout=1s")  # the other eviction is refused
     check(r.code != 0 and "disruption budget" in r.err, r)
     equal(drain.poll(), None, "it still waits")
     m.ok("patch", "pdb", "web", "-p", '{"spec":{"minAvailable":0}}')

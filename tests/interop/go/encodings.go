@@ -51,11 +51,11 @@ func filler(seed int64) *randfill.Filler {
 		func(l core.ResourceList, c randfill.Continue) {
 			l["nvidia.com/gpu"] = resource.MustParse("8")
 		},
-		// Zero values are as good a test as others.
+		// Zero values are valid tests too.
 		func(n *int32, c randfill.Continue) { *n = int32(c.Uint64()) * int32(c.Intn(2)) },
 		func(n *int64, c randfill.Continue) { *n = int64(c.Uint64()) * int64(c.Intn(2)) },
 		func(s *string, c randfill.Continue) { *s = c.String(8) },
-		func(*meta.TypeMeta, randfill.Continue) {}, // the envelope has it
+		func(*meta.TypeMeta, randfill.Continue) {}, // the envelope has these fields
 		// A value of a map that is nil is null in JSON and empty in protobuf.
 		func(v *authentication.ExtraValue, c randfill.Continue) { *v = []string{c.String(8), ""} },
 		func(v *authentication.AttestationValue, c randfill.Continue) { *v = []string{c.String(8)} },
@@ -64,7 +64,7 @@ func filler(seed int64) *randfill.Filler {
 	)
 }
 
-// frames are texts with their sizes before them.
+// frame writes data after its size.
 func frame(w io.Writer, data []byte) error {
 	if err := binary.Write(w, binary.LittleEndian, uint32(len(data))); err != nil {
 		return err
@@ -92,7 +92,7 @@ func encode(b messages.Body, o runtime.Object) (proto, text []byte, err error) {
 	return out.Bytes(), text, err
 }
 
-// withoutNulls drops what JSON says of times that are not set.
+// withoutNulls drops the nulls of unset times from JSON.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -142,7 +142,7 @@ func compareOne(b messages.Body, text, decoded []byte) error {
 }
 
 // compareEncodings sends objects through the decoder, a program that reads protobuf bodies and
-// writes JSON, each with its size before it.
+// writes JSON, each text after its size.
 func compareEncodings(decoder string) error {
 	var in bytes.Buffer
 	var texts [][]byte

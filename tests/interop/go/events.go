@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// find waits for the event of a reason, as both versions of the kind tell it.
+// find waits for the event of a reason, and reads it in both versions of the kind.
 func find(w *world, reason string, fits func(*core.Event, *eventsapi.Event) bool) error {
 	return w.until("the event "+reason, func() (bool, error) {
 		old, err := w.client.CoreV1().Events(w.ns).List(w.ctx, meta.ListOptions{FieldSelector: "reason=" + reason})
@@ -39,7 +39,7 @@ func recorders(w *world) error {
 	if err != nil {
 		return err
 	}
-	about.Namespace = w.ns // where its events are
+	about.Namespace = w.ns // the namespace of its events
 	old := record.NewBroadcaster(record.WithContext(w.ctx))
 	defer old.Shutdown()
 	old.StartRecordingToSink(&corev1.EventSinkImpl{Interface: w.client.CoreV1().Events("")})

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A notebook keeps what an informer told of objects whose names begin with "seen-".
+// A notebook keeps an informer's calls about objects whose names begin with "seen-".
 type notebook struct {
 	sync.Mutex
 	lines []string
@@ -52,7 +52,7 @@ func (n *notebook) has(line string) bool {
 	return slices.Contains(n.lines, line)
 }
 
-// observe lets informers look on while a ConfigMap lives.
+// observe runs informers during the life of a ConfigMap.
 func observe(w *world, watchers map[string]cache.SharedIndexInformer) error {
 	books := map[string]*notebook{}
 	for name, informer := range watchers {

@@ -25,7 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// typed is what the typed client of each kind does.
+// typed is the interface of the typed client of each kind.
 type typed[T, L any] interface {
 	Create(context.Context, T, meta.CreateOptions) (T, error)
 	Update(context.Context, T, meta.UpdateOptions) (T, error)
@@ -64,7 +64,7 @@ func follow(w *world, events watch.Interface) ([]watch.EventType, error) {
 	}
 }
 
-// again writes what is there until no controller has written in between.
+// again reads and writes the object until no controller has written in between.
 func again[T object, L any](w *world, c typed[T, L], name string, write func(T) error) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		o, err := c.Get(w.ctx, name, meta.GetOptions{})
@@ -75,7 +75,7 @@ func again[T object, L any](w *world, c typed[T, L], name string, write func(T) 
 	})
 }
 
-// change writes the object in each way that a client has.
+// change writes the object in each way that clients offer.
 func change[T object, L any](w *world, c typed[T, L], name string) error {
 	o, err := c.Get(w.ctx, name, meta.GetOptions{})
 	if err != nil {
@@ -117,7 +117,7 @@ func change[T object, L any](w *world, c typed[T, L], name string) error {
 	return nil
 }
 
-// lifecycle creates an object, changes, lists and deletes it, while a watch looks on.
+// lifecycle creates an object, changes, lists and deletes it, beside a watch.
 func lifecycle[T object, L runtime.Object](w *world, c typed[T, L], o T) error {
 	one := meta.ListOptions{LabelSelector: "claim=" + o.GetName()}
 	o.SetLabels(map[string]string{"claim": o.GetName()})

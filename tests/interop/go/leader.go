@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// elect runs for leader until ctx ends; leads is told once.
+// elect runs for leader until ctx ends, and calls leads once.
 func elect(ctx context.Context, w *world, name string, leads chan<- string) error {
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, w.ns, "go-leader",
 		w.client.CoreV1(), w.client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: name})

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// A world is what a claim works with.
+// A world has the clients and the namespace of a claim.
 type world struct {
 	ctx    context.Context
 	config *rest.Config
@@ -95,7 +95,7 @@ func main() {
 	}
 }
 
-// until calls ask until it says yes; the claim's deadline ends it.
+// until calls ask until ask returns true, or until the claim's deadline.
 func (w *world) until(what string, ask func() (bool, error)) error {
 	for {
 		yes, err := ask()

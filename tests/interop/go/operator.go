@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// operator is a controller as people write them: each Job gets a ConfigMap that it owns, an
+// operator is a typical controller: each Job gets a ConfigMap that it owns, an
 // annotation and an event.
 type operator struct {
 	client.Client

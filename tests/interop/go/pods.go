@@ -87,7 +87,7 @@ func evict(w *world) error {
 	})
 }
 
-// bind does what a scheduler does.
+// bind binds a pod to a node, as a scheduler does.
 func bind(w *world) error {
 	nodes, err := w.client.CoreV1().Nodes().List(w.ctx, meta.ListOptions{})
 	if err != nil || len(nodes.Items) == 0 {
@@ -107,7 +107,7 @@ func bind(w *world) error {
 	return w.reach("go-bound", core.PodSucceeded)
 }
 
-// patchMetadata writes by a client that knows metadata only.
+// patchMetadata writes with a metadata-only client.
 func patchMetadata(w *world) error {
 	metas, err := metadata.NewForConfig(w.config)
 	if err != nil {

@@ -39,7 +39,7 @@ async function aTerminalHasASize() {
   const stdin = new Typed();
   const out = new Screen();
   const session = run(['sh'], { stdin, tty: true, out });
-  // Looked for to the ends of lines only: a prompt may stand before what a program says.
+  // Matches only at the ends of lines: a prompt may precede a program's output.
   stdin.push('tty; echo begin; while [ "$(stty size)" != "41 99" ]; do :; done; stty size\n');
   await wait(() => out.text.includes('41 99\r\n'), 'the size it was opened with');
   out.rows = 20;
@@ -71,7 +71,7 @@ function digest(file) {
   return createHash('sha256').update(fs.readFileSync(file)).digest('hex');
 }
 
-// It unpacks its file while it still writes it, and where it was too early nobody can catch what it throws: again then.
+// The client unpacks its file while still writing it. If that is too early, no caller can catch the exception: retry.
 async function copyBack(cp, back, isThere) {
   let tooEarly = true;
   const onEarly = (e) => {
@@ -97,7 +97,7 @@ async function copiesArriveWhole() {
   const want = digest('large');
   const size = (file) => fs.statSync(file, { throwIfNoEntry: false })?.size;
   const cp = new k8s.Cp(config);
-  await cp.cpToPod(NS, 'box', 'main', 'large', there); // it does not say when it has ended
+  await cp.cpToPod(NS, 'box', 'main', 'large', there); // the client does not report the end
   await wait(() => size(path.join(there, 'large')) === COPY_SIZE, 'it is in the container');
   assert.equal((await run(['sha256sum', 'there/large'])).out.split(' ')[0], want);
   await copyBack(cp, back, () => size(path.join(back, 'there', 'large')) === COPY_SIZE);

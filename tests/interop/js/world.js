@@ -1,4 +1,4 @@
-// What the scripts of this directory stand on: the client set up from a kubeconfig, waiting with deadlines, streams.
+// The common parts of the scripts: the client set up from a kubeconfig, waiting with deadlines, streams.
 import { Readable, Writable } from 'node:stream';
 import * as k8s from '@kubernetes/client-node';
 
