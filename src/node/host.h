@@ -31,13 +31,14 @@ struct host_info {
 
 struct err *host_info_read(const char *dir, struct host_info *ret) MUST_CHECK;
 
-/* A user of the host. A uid without a passwd entry has only the group nogroup (65534), and "/" as
- * home. */
+/* A user of the host. A uid without a passwd entry has the group nogroup (65534), no others, and
+ * "/" as home. */
 struct host_user {
     uid_t uid;
     gid_t gid;
-    gid_t groups[HOST_GROUPS_MAX]; /* including gid */
+    gid_t groups[HOST_GROUPS_MAX]; /* of a uid with an entry: including gid */
     size_t n_groups;
+    bool has_entry; /* in passwd */
     char name[HOST_TEXT_SIZE];
     char home[4096];
 };

@@ -142,11 +142,12 @@ struct err *host_user_read(uid_t uid, struct host_user *ret)
     if (r != 0)
         return err_errno(r, "look up uid %u", uid);
     /* Not the group with the uid's number: that may be another user's, or sudo's. */
-    *ret = (struct host_user){.uid = uid, .gid = NOGROUP, .n_groups = 1, .groups = {NOGROUP}};
+    *ret = (struct host_user){.uid = uid, .gid = NOGROUP};
     copy_text(ret->home, STR("/"));
     (void)snprintf(ret->name, sizeof(ret->name), "%u", uid);
     if (!found)
         return NULL;
+    ret->has_entry = true;
     ret->gid = pw.pw_gid;
     (void)snprintf(ret->name, sizeof(ret->name), "%s", pw.pw_name);
     (void)snprintf(ret->home, sizeof(ret->home), "%s", pw.pw_dir);

@@ -71,7 +71,7 @@ def a_notebook_is_ready_when_it_answers(m, port):
     r = execute(["curl", "-s", f"http://127.0.0.1:{port}/index.html"])
     equal(r.out, "hello\n", r)
     r = m.mete("exec", *NS, "notebook", "--", "sh", "-c", "id -u; id -g; id -G; echo $JUPYTER_TOKEN; stat -c %g /work")
-    equal(r.out.split(), ["65534", "65534", "65534", "s3cret", "65534"], r)
+    equal(r.out.split(), ["1000", "1000", "1000", "s3cret", "1000"], r)
     quota = m.object("quota", "compute", *NS)["status"]["used"]
     check(int(quota["requests.nvidia.com/gpu"]) >= 1, quota)
 

@@ -23,7 +23,11 @@ static json_t *parse(const char *text)
  * root. */
 static struct made make(const char *members, uid_t uid, const char *env_text)
 {
-    struct host_user user = {.uid = uid, .gid = uid ? 100 : 0, .groups = {100, 27}, .n_groups = 2};
+    struct host_user user = {.uid = uid,
+                             .gid = uid ? 100 : 0,
+                             .groups = {100, 27},
+                             .n_groups = uid == 4711 ? 0 : 2,
+                             .has_entry = uid != 4711};
     AUTO_FREE char *text = mem_format("{\"name\":\"m\"%s%s%s}",
                                       strstr(members, "\"image\"") ? "" : ",\"image\":\"host\"",
                                       members[0] ? "," : "", members);
@@ -104,6 +108,10 @@ static void builds_what_a_container_asks_for(void **state)
         {RUN, 1000, "process.user", "{\"uid\":1000,\"gid\":100,\"additionalGids\":[100,27]}"},
         {RUN ",\"securityContext\":{\"runAsGroup\":27}", 1000, "process.user.gid", "27"},
         {RUN ",\"securityContext\":{\"runAsGroup\":0}", 1000, "",
+         "runAsGroup 0: user ann is not in that group"},
+        {RUN ",\"securityContext\":{\"runAsGroup\":4711}", 4711, "process.user",
+         "{\"uid\":4711,\"gid\":4711,\"additionalGids\":[]}"},
+        {RUN ",\"securityContext\":{\"runAsGroup\":0}", 4711, "",
          "runAsGroup 0: user ann is not in that group"},
         {RUN ",\"securityContext\":{\"runAsNonRoot\":true}", 0, "",
          "container has runAsNonRoot and image will run as root (pod: \"p_ns(u)\", container: m)"},

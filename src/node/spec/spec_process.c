@@ -107,10 +107,12 @@ static void add_groups(const struct spec_input *in, json_t *user)
         add_gid(gids, json_int(context, "fsGroup", 0));
 }
 
-/* A user of the host may only have the host's groups. */
+/* A user of the host may only have the host's groups. A uid without an entry has none there: the
+ * server lets administrators alone choose its group, which is not root's. */
 static struct err *check_host_group(const struct spec_input *in, int64_t gid)
 {
-    bool is_member = in->user->uid == 0 || gid == (int64_t)in->user->gid;
+    bool is_member =
+        in->user->uid == 0 || gid == (int64_t)in->user->gid || (!in->user->has_entry && gid > 0);
 
     for (size_t i = 0; i < in->user->n_groups; i++)
         is_member = is_member || gid == (int64_t)in->user->groups[i];
