@@ -173,7 +173,7 @@ class Crowd:
         """Was the request acknowledged? A refusal must have a reason."""
         if r.code == 0:
             return True
-        if "no space left" in r.err.lower() or "more room than" in r.err:
+        if "no space left" in r.err.lower() or "too large for this machine's disk" in r.err:
             self.refused += 1
         else:
             self.wrong.append(str(r))

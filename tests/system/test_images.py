@@ -210,7 +210,7 @@ def hostile_layers():
         "a whiteout of the parent": (Layer().text("a/.wh...", ""), "whiteout of nothing"),
         "a whiteout of nothing": (Layer().text(".wh.", ""), "whiteout of nothing"),
         "a root that is a file": (Layer().text(".", "x"), "root is not a directory"),
-        "a file below a file": (Layer().text("a", "x").text("a/b", "x"), "is none"),
+        "a file below a file": (Layer().text("a", "x").text("a/b", "x"), "is not a directory"),
         "a file over a full directory": (Layer().text("a/b", "x").text("a", "x"), "not empty"),
         "an owner past the range": (Layer().text("x", "x", uid=65536), "want ids below 65536"),
         "a long part": (Layer().text("a" * 256, "x"), "too long"),
