@@ -5,7 +5,7 @@ import os
 import sys
 
 from door import PODS, Door
-from harness import ROOT, Mete, Skip, check, equal, pod, wait
+from harness import ROOT, Mete, Failure, check, equal, pod, wait
 
 SITE = os.path.join(ROOT, "build", "venv", "lib")
 
@@ -17,7 +17,7 @@ def websocket_client():
     try:
         import websocket
     except ImportError:
-        raise Skip("build/venv has no websocket-client") from None
+        raise Failure("build/venv has no websocket-client: run tools/bootstrap --tests") from None
     return websocket
 
 
