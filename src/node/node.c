@@ -72,6 +72,7 @@ struct node {
     int64_t retry_ns;
 
     bool is_listed; /* the running containers are known */
+    bool is_told;   /* on_ready was called */
     struct loop_timer *list_timer;
     int64_t list_retry_ns;
 };
@@ -159,6 +160,9 @@ static void on_beat(void *arg, const struct err *e, const struct client_reply *r
     } else if (n->beat == BEAT_STATUS) {
         n->retry_ns = 0;
         beat_over(n, n->o.heartbeat_ns);
+        if (n->o.on_ready && !n->is_told)
+            n->o.on_ready(n->o.arg);
+        n->is_told = true;
     } else {
         beat_next(n, BEAT_STATUS);
     }

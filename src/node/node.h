@@ -29,6 +29,9 @@ struct node_options {
     int64_t log_max_bytes;  /* size at which a container's log is rotated (rotation.h); 0: 10 MiB */
     size_t log_max_files;   /* files kept of one log; 0: 5 */
     const struct host_roots *host_roots; /* hostPath directories of all users; NULL: none */
+    void (*on_ready)(
+        void *arg); /* once, after the first acknowledged heartbeat; NULL: not called */
+    void *arg;
 };
 
 /* Adopts the containers that run on this machine, then starts the agent. */

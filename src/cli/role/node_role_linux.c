@@ -58,6 +58,15 @@ static void hands_done(struct hands *h)
     free(h->token);
 }
 
+static void on_node_ready(void *arg)
+{
+    struct hands *h = arg;
+    struct err *e = role_ready(&h->role, ROLE_READY_NODE);
+
+    if (e)
+        role_fail(&h->role, e);
+}
+
 /* Starts the node. The first Node object that the server gets contains the gpus. */
 static void begin_node(struct hands *h)
 {
@@ -74,13 +83,13 @@ static void begin_node(struct hands *h)
         .log_max_bytes = h->log_limits.max_bytes,
         .log_max_files = (size_t)h->log_limits.max_files,
         .host_roots = &h->host_roots,
+        .on_ready = on_node_ready,
+        .arg = h,
     };
     struct err *e;
 
     loop_timer_stop(h->patience);
     e = node_new(&o, &h->node);
-    if (!e)
-        e = role_ready(&h->role, ROLE_READY_NODE);
     if (e)
         role_fail(&h->role, e);
 }

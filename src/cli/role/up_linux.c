@@ -51,6 +51,8 @@ struct up {
     struct loop_io *ready_io;
     int64_t started_ns; /* real time; an earlier heartbeat is of a previous run */
     bool is_serving;
+    bool is_node_ready; /* the node's first heartbeat was acknowledged */
+    json_t *node;       /* as the server has it, or NULL */
     bool is_ready;
     bool is_stopping;
     bool is_port_taken; /* the port is in use by another program */
@@ -61,6 +63,7 @@ static void up_done(struct up *u)
 {
     informer_free(u->nodes);
     loop_io_free(u->ready_io);
+    json_decref(u->node);
     supervisor_free(u->supervisor);
     session_free(u->session);
     for (size_t i = 0; i < 2; i++) {
@@ -306,15 +309,25 @@ static void say_ready(struct up *u, const json_t *node)
     (void)fflush(u->cli->out); /* the reader of stdout may be gone; jobs do not depend on it */
 }
 
+/* The node's own word counts as well as its object: the object may still be the one of an earlier
+ * node, whose last heartbeat was in this very second. */
+static void check_ready(struct up *u)
+{
+    if (u->is_ready || u->is_stopping || !u->is_serving || !u->is_node_ready ||
+        !summary_is_ready(u->node, u->started_ns))
+        return;
+    u->is_ready = true;
+    say_ready(u, u->node);
+    notify_manager("READY=1");
+}
+
 static void on_node(void *arg, const json_t *node)
 {
     struct up *u = arg;
 
-    if (u->is_ready || u->is_stopping || !u->is_serving || !summary_is_ready(node, u->started_ns))
-        return;
-    u->is_ready = true;
-    say_ready(u, node);
-    notify_manager("READY=1");
+    json_decref(u->node);
+    u->node = json_incref((json_t *)(uintptr_t)node); /* read only */
+    check_ready(u);
 }
 
 static void on_node_removed(void *arg, const json_t *node)
@@ -347,10 +360,15 @@ static void on_ready_io(void *arg, int fd, bool readable, bool writable)
 
     (void)readable;
     (void)writable;
-    if (n <= 0 || !memchr(letters, ROLE_READY_SERVER, (size_t)n) || u->is_serving)
+    if (n <= 0)
         return;
-    u->is_serving = true;
-    watch_nodes(u);
+    if (memchr(letters, ROLE_READY_NODE, (size_t)n))
+        u->is_node_ready = true;
+    if (memchr(letters, ROLE_READY_SERVER, (size_t)n) && !u->is_serving) {
+        u->is_serving = true;
+        watch_nodes(u);
+    }
+    check_ready(u);
 }
 
 static struct err *start(struct up *u)
