@@ -54,7 +54,7 @@ def test_a_gang_waits_for_a_domain_and_starts_in_it():
         equal(sum(d["isFree"] for d in machine["status"]["devices"]), 4)
         equal(links["spec"]["level"], "link group")
         r = m.mete("topo", "--levels", "no key")
-        check(r.code == 2 and '"no key" is no label' in r.err, r)
+        check(r.code == 2 and '"no key" is not a label' in r.err, r)
 
         group(m, "wide", 3, {REQUIRED: "rack"})
         for i in range(3):
