@@ -376,7 +376,7 @@ def limits_hold(m):
         equal(m.wait_phase(name, ("Succeeded", "Failed")), "Failed")
         status = m.object("pod", name)["status"]
         equal((status.get("reason"), status.get("message")), ("Evicted", why))
-        check("Evicted" in m.ok("get", "events"), m.ok("get", "events"))
+        wait(lambda: "Evicted" in m.ok("get", "events"), f"an event tells of {name}")
 
 
 def test_rights_that_weaken_the_walls_are_for_administrators():

@@ -105,13 +105,19 @@ static bool is_full(const char *path)
 
 /*
  * The runtime reports failures as free text, without a code. A full disk is not the pod's fault,
- * nor is a runtime that ended without text: it was killed.
+ * nor is a runtime that ended without text: it was killed. A disk that was full for a moment has
+ * room again by now: the text is the only trace of it, and only makes the node try once more.
  */
 static enum err_code code_of_failure(const struct crun_attempt *b, struct str words)
 {
+    static const char no_space[] = "No space left on device"; /* strerror(ENOSPC) */
+
     if (words.size == 0)
         return ERR_UNAVAILABLE;
-    return is_full(b->r->dir) || is_full(LAST_DIR) ? ERR_NO_SPACE : ERR_INVALID;
+    return is_full(b->r->dir) || is_full(LAST_DIR) ||
+                   memmem(words.at, words.size, no_space, strlen(no_space))
+               ? ERR_NO_SPACE
+               : ERR_INVALID;
 }
 
 static void attempt_close_sync(struct crun_attempt *b)
