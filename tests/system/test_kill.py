@@ -21,7 +21,7 @@ import socket
 import threading
 import time
 
-from harness import Failure, Mete, arguments_of, check, children, equal, wait
+from harness import Failure, Mete, arguments_of, check, children, equal, execute, wait
 
 KILLS = int(os.environ.get("METE_TEST_KILLS", "40"))
 SEED = int(os.environ.get("METE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
@@ -389,6 +389,7 @@ class Killer:
     def __init__(self, m, rng):
         self.m = m
         self.rng = rng
+        self.is_in_memory = execute(["stat", "-f", "-c", "%T", m.data]).out.strip() == "tmpfs"
         self.intents = Watch(os.path.join(m.data, "node", "intents"))
         self.victims = dict.fromkeys(("up", "server", "node", "helper"), 0)
         self.places = {"intent": 0, "commit": 0, "answer": 0}
@@ -396,8 +397,9 @@ class Killer:
         self.counted = set()
 
     def has_places(self):
-        """Moments that matter were hit often enough; how often they are depends on the machine."""
-        return self.places["intent"] >= 0.3 * KILLS and self.places["commit"] >= 0.1 * KILLS
+        """Moments that matter were hit often enough; how often they are depends on the machine. A commit to a tmpfs takes
+        no time: nothing hits it."""
+        return self.places["intent"] >= 0.3 * KILLS and (self.is_in_memory or self.places["commit"] >= 0.1 * KILLS)
 
     def await_intent(self):
         self.intents.forget()
