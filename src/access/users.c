@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "base/yaml.h"
 #include "model/names.h"
@@ -92,13 +93,6 @@ static struct err *read_groups(const json_t *list, struct user *u)
     return NULL;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static struct err *read_token(const json_t *value, struct user *u)
 {
     const char *text = json_string_value(value);
@@ -109,7 +103,7 @@ static struct err *read_token(const json_t *value, struct user *u)
         strspn(text, "0123456789abcdef") != strlen(text))
         return err_new(ERR_INVALID, "tokenSha256: want 64 lower-case hexadecimal digits in quotes");
     for (size_t i = 0; i < SHA256_SIZE; i++)
-        u->token[i] = (uint8_t)(hex_value(text[2 * i]) * 16 + hex_value(text[2 * i + 1]));
+        u->token[i] = (uint8_t)(num_hex_digit(text[2 * i]) * 16 + num_hex_digit(text[2 * i + 1]));
     u->has_token = true;
     return NULL;
 }

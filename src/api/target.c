@@ -4,17 +4,6 @@
 
 #include "base/num.h"
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Decodes percent-encoded text; in a query '+' is a space. */
 static struct err *target_decode(struct arena *a, struct str text, bool is_query, const char **ret)
 {
@@ -32,8 +21,8 @@ static struct err *target_decode(struct arena *a, struct str text, bool is_query
             n++;
             continue;
         }
-        high = text.size - i > 2 ? hex_value(text.at[i + 1]) : -1;
-        low = text.size - i > 2 ? hex_value(text.at[i + 2]) : -1;
+        high = text.size - i > 2 ? num_hex_digit(text.at[i + 1]) : -1;
+        low = text.size - i > 2 ? num_hex_digit(text.at[i + 2]) : -1;
         if (high < 0 || low < 0)
             return err_new(ERR_BAD_REQUEST, "malformed percent-escape in the request target");
         out[n++] = (char)(high * 16 + low);

@@ -63,15 +63,14 @@ struct err *num_parse_uint64(struct str text, uint64_t max, uint64_t *ret)
     return NULL;
 }
 
-/* The value of a hexadecimal digit; 16 or more: not a digit. */
-static unsigned hex_digit(char c)
+int num_hex_digit(char c)
 {
     unsigned decimal = (unsigned)c - '0';
     unsigned letter = ((unsigned)c | 0x20) - 'a';
 
     if (decimal <= 9)
-        return decimal;
-    return letter <= 5 ? 10 + letter : 16;
+        return (int)decimal;
+    return letter <= 5 ? (int)letter + 10 : -1;
 }
 
 struct err *num_parse_hex(struct str text, uint64_t *ret)
@@ -79,8 +78,8 @@ struct err *num_parse_hex(struct str text, uint64_t *ret)
     uint64_t value = 0;
     size_t i = 0;
 
-    for (; i < text.size && i < HEX_DIGITS_MAX && hex_digit(text.at[i]) < 16; i++)
-        value = value << 4 | hex_digit(text.at[i]);
+    for (; i < text.size && i < HEX_DIGITS_MAX && num_hex_digit(text.at[i]) >= 0; i++)
+        value = value << 4 | (uint64_t)num_hex_digit(text.at[i]);
     if (i == 0 || i < text.size)
         return err_new(ERR_INVALID, "number '%.*s': want 1 to %d hexadecimal digits", QUOTE(text),
                        HEX_DIGITS_MAX);

@@ -12,6 +12,9 @@
 struct err *num_parse_int64(struct str text, int64_t min, int64_t max, int64_t *ret) MUST_CHECK;
 struct err *num_parse_uint64(struct str text, uint64_t max, uint64_t *ret) MUST_CHECK;
 
+/* The value of a hexadecimal digit of either case; -1: another character. */
+int num_hex_digit(char c);
+
 /* 1 to 16 hexadecimal digits of either case, without "0x". */
 struct err *num_parse_hex(struct str text, uint64_t *ret) MUST_CHECK;
 

@@ -2,20 +2,11 @@
 
 #include "client/http_chunks.h"
 
+#include "base/num.h"
+
 enum {
     TRAILER_MAX = 4096
 };
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /* Reads "1a" or "1a;extension", the size of the next chunk. */
 static struct err *parse_chunk_size(struct http_chunks *c, size_t line_size)
@@ -23,10 +14,10 @@ static struct err *parse_chunk_size(struct http_chunks *c, size_t line_size)
     size_t digits = 0;
     size_t size = 0;
 
-    while (digits < line_size && hex_value(c->line[digits]) >= 0) {
+    while (digits < line_size && num_hex_digit(c->line[digits]) >= 0) {
         if (digits == 7)
             return err_new(ERR_TOO_LARGE, "chunk is too large");
-        size = size * 16 + (size_t)hex_value(c->line[digits++]);
+        size = size * 16 + (size_t)num_hex_digit(c->line[digits++]);
     }
     if (digits == 0 || (digits < line_size && c->line[digits] != ';'))
         return err_new(ERR_BAD_REQUEST, "malformed chunk size");
