@@ -6,3 +6,4 @@
 extern const struct field event_source_fields[];
 extern const struct field event_series_fields[];
 extern const struct column event_columns[];
+extern const char *const event_selectable[];

@@ -125,7 +125,7 @@ static json_t *event_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
-static const char *const selectable[] = {
+const char *const event_selectable[] = {
     "involvedObject.kind",
     "involvedObject.namespace",
     "involvedObject.name",
@@ -151,6 +151,6 @@ const struct kind kind_event = {
     .fields = fields,
     .columns = event_columns,
     .cells = event_cells,
-    .selectable = selectable,
+    .selectable = event_selectable,
     .doc = "An occurrence at an object; deleted after a while.",
 };

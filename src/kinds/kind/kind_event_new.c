@@ -80,6 +80,7 @@ static json_t *event_new_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
+/* In the order of event_selectable. */
 static const char *const selectable[] = {
     "regarding.kind",
     "regarding.namespace",
@@ -90,20 +91,6 @@ static const char *const selectable[] = {
     "regarding.fieldPath",
     "reason",
     "reportingController",
-    "type",
-    NULL,
-};
-
-static const char *const kept_selectable[] = {
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
     "type",
     NULL,
 };
@@ -121,7 +108,7 @@ const struct kind kind_event_new = {
     .columns = event_columns,
     .cells = event_new_cells,
     .selectable = selectable,
-    .kept_selectable = kept_selectable,
+    .kept_selectable = event_selectable,
     .doc = "An occurrence at an object; deleted after a while.",
     .kept_as = &kind_event,
     .checks_creation = true,
