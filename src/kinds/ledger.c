@@ -140,8 +140,7 @@ struct gpu ledger_gpu_of(const json_t *gpu)
     return ret;
 }
 
-/* Model and memory of the node's gpu `uuid`; false: the node has no such gpu. */
-static bool binding_find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret)
+bool ledger_find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret)
 {
     json_t *gpu;
     size_t i;
@@ -292,7 +291,7 @@ static struct err *binding_take_container(struct binding *b, const struct ledger
         const struct device *d = &container->devices[i];
         struct gpu gpu = {0};
 
-        if (!binding_find_gpu(b->gpus, d->gpu, &gpu))
+        if (!ledger_find_gpu(b->gpus, d->gpu, &gpu))
             return err_new(ERR_CONFLICT, "node \"%s\" has no gpu %s", pod->node, d->gpu);
         if (!is_taken_before(pod, c, d))
             TRY(binding_take_device(b, pod, d, &gpu));

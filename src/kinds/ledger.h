@@ -79,6 +79,8 @@ struct err *ledger_holder_device(const json_t *holder, const char *uuid,
 
 /* Model and usable memory of a gpu in the node's annotation mete.dev/gpus. */
 struct gpu ledger_gpu_of(const json_t *gpu);
+/* The same of the gpu `uuid` in that list; false: the list has no such gpu. */
+bool ledger_find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret);
 
 /* The first pod ("ns/name") that holds something of `uuid`, or NULL. The caller frees the text. */
 char *ledger_holder(const struct store *s, const char *uuid);

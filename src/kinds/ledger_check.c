@@ -85,19 +85,11 @@ static bool check_find_gpu(const struct store *s, const char *node, const char *
     AUTO(json_freep) json_t *gpus = NULL;
     AUTO(err_freep) struct err *e = o ? json_parse(o->bytes, &tree) : NULL;
     const char *text = json_text_at(tree, "metadata", "annotations", NODE_GPUS, NULL);
-    json_t *gpu;
-    size_t i;
 
     if (e || !text)
         return false;
     e = json_parse(str_of(text), &gpus);
-    json_array_foreach (gpus, i, gpu) {
-        if (text_equal(json_text(gpu, "uuid"), uuid)) {
-            *ret = ledger_gpu_of(gpu);
-            return true;
-        }
-    }
-    return false;
+    return ledger_find_gpu(gpus, uuid, ret);
 }
 
 static struct err *check_holder(struct holder *holders, const char *uuid, const char *node,

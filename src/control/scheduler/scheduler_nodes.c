@@ -60,15 +60,6 @@ static json_t *read_amounts(const struct scheduler *s, const json_t *node)
     return amounts;
 }
 
-/* The gpu's memory without the driver's part. */
-static int64_t usable_bytes(const json_t *gpu)
-{
-    int64_t all = json_int(gpu, "memoryBytes", 0);
-    int64_t reserved = json_int(gpu, "memoryReservedBytes", 0);
-
-    return reserved > 0 && reserved < all ? all - reserved : all;
-}
-
 static json_t *read_gpus(const json_t *node, const char *name)
 {
     const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
@@ -87,7 +78,7 @@ static json_t *read_gpus(const json_t *node, const char *name)
 
         json_put_text(kept, "uuid", json_text(gpu, "uuid"));
         json_put_text(kept, "model", json_text(gpu, "model"));
-        json_put_int(kept, "memoryBytes", usable_bytes(gpu));
+        json_put_int(kept, "memoryBytes", ledger_gpu_of(gpu).memory_bytes);
         json_put_int(kept, "numaNode", json_int(gpu, "numaNode", -1));
         json_put_int(kept, "linkGroup", json_int(gpu, "linkGroup", -1));
         json_put_bool(kept, "isHealthy", text_equal(json_text(gpu, "health"), "healthy"));
