@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/pod/pod_state.h"
 #include "model/device.h"
 #include "model/names.h"
 #include "node/pod/pod.h"
@@ -220,7 +221,7 @@ static void container_recall(struct pod *p, struct container *c, bool was_found)
 
 static json_t *gpus_of(const json_t *object, const char *container)
 {
-    const char *text = json_text_at(object, "metadata", "annotations", "mete.dev/devices", NULL);
+    const char *text = json_text_at(object, "metadata", "annotations", POD_DEVICES, NULL);
     AUTO(json_freep) json_t *devices = NULL;
     AUTO(err_freep) struct err *e = text ? json_parse(str_of(text), &devices) : NULL;
 
