@@ -85,7 +85,7 @@ struct crun {
     struct command *commands;
     struct worker *walker;          /* walks over /proc */
     struct listing *listing;        /* a `list` under way */
-    struct exec_child *execs;       /* exec_linux.c */
+    struct exec_child *execs;       /* exec_private_linux.h */
     uint64_t n_execs;               /* commands begun by this process so far */
     struct attached *attached_list; /* attach_linux.c */
     struct forward *forwards;       /* forward_linux.c */

@@ -1,9 +1,8 @@
-/* exec_linux.c - commands in running containers */
+/* exec_linux.c - commands in running containers: their output, input and end */
 
 #include "node/session/exec_linux.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -13,15 +12,12 @@
 
 #include "base/file.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/stamp.h"
-#include "node/runtime/cgroup_stats.h"
 #include "node/runtime/crun_attempt_linux.h"
 #include "node/runtime/proc_tree_linux.h"
-#include "node/session/console_linux.h"
 #include "node/session/exec_cgroup_linux.h"
 #include "node/session/exec_files_linux.h"
-#include "node/session/feed_linux.h"
+#include "node/session/exec_private_linux.h"
 
 enum {
     PIECE = 32768,
@@ -33,46 +29,6 @@ enum {
 
 static const int64_t KILL_AGAIN_NS = 20 * NS_PER_MS;
 static const int64_t ENTER_AGAIN_NS = 2 * NS_PER_MS;
-
-/* A descriptor with output. */
-struct source {
-    struct exec_child *child;
-    int number;  /* 1 or 2 */
-    int fd;      /* -1: ended, or not open yet */
-    size_t left; /* after the command's end: bytes that may still be read */
-    struct loop_io *io;
-};
-
-struct exec_child {
-    struct exec exec;
-    struct exec_child *prev;
-    struct exec_child *next;
-    struct crun *r;
-    struct runtime_exec o; /* without id and process */
-    char *id;              /* of the attempt */
-    uint64_t number;       /* of the command */
-    enum oci_kind kind;    /* the attempt's runtime */
-    char *dir;
-    char *cgroup; /* of the command's processes; NULL with crun: found by their parents */
-    struct proc *proc;
-    struct proc_root root; /* the identity of `proc` */
-    struct feed feed;
-    struct source sources[2];
-    struct console *console; /* until the terminal comes */
-    int terminal;            /* descriptor to set the size; -1: none */
-    bool is_relayed;         /* the runtime relays the terminal, and must learn its size */
-    struct loop_timer *deadline;
-    struct loop_timer *timer; /* for actions from the loop: begin, kills, end */
-    struct err *failed;
-    int kill_rounds;
-    int status;
-    bool is_paused;
-    bool is_waiting; /* for the container's program to begin */
-    bool has_exited; /* or will never begin */
-    bool is_timed_out;
-    bool is_cancelled;
-    bool is_being_killed; /* a walk is under way */
-};
 
 /* ---- end ---- */
 
@@ -185,7 +141,7 @@ static void on_exec_walked(struct crun *r, uint64_t number, size_t n_killed)
     loop_timer_set(c->timer, KILL_AGAIN_NS);
 }
 
-static void kill_round(struct exec_child *c)
+void exec_kill_round(struct exec_child *c)
 {
     if (c->is_being_killed)
         return;
@@ -199,7 +155,7 @@ static void on_deadline(void *arg)
 
     c->is_timed_out = true;
     if (c->proc) {
-        kill_round(c);
+        exec_kill_round(c);
         return;
     }
     c->has_exited = true;
@@ -242,7 +198,7 @@ static void on_source(void *arg, int fd, bool readable, bool writable)
     child_look(c);
 }
 
-static void source_open(struct source *s, int fd)
+void exec_source_open(struct source *s, int fd)
 {
     s->fd = fd;
     s->io = loop_io_new(s->child->r->o.loop, fd, on_source, s);
@@ -261,7 +217,7 @@ static void exec_drain(struct exec_child *c)
                 source_close(&c->sources[i]);
 }
 
-static void on_exec_end(void *arg, const struct proc_end *end)
+void exec_on_end(void *arg, const struct proc_end *end)
 {
     struct exec_child *c = arg;
 
@@ -322,7 +278,7 @@ static void on_input_drained(void *arg)
         c->o.drained(c->o.arg);
 }
 
-static void exec_resize(struct exec *x, uint16_t columns, uint16_t rows)
+void exec_resize(struct exec *x, uint16_t columns, uint16_t rows)
 {
     struct exec_child *c = child_of(x);
     const struct winsize size = {.ws_row = rows, .ws_col = columns};
@@ -372,144 +328,6 @@ static const struct exec_ops child_ops = {.input = exec_input,
 
 /* ---- begin ---- */
 
-static struct err *exec_make_pipe(int *ret_ours, int *ret_theirs, bool is_input)
-{
-    int fds[2] = {-1, -1};
-    int ours = is_input ? 1 : 0;
-
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return err_errno(errno, "make a pipe");
-    *ret_ours = fds[ours];
-    *ret_theirs = fds[1 - ours];
-    if (fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
-        return err_errno(errno, "make a pipe non-blocking");
-    return NULL;
-}
-
-/* Duplicates the terminal: one descriptor each for output, input and size. */
-static struct err *take_terminal(struct exec_child *c, int taken)
-{
-    AUTO(fd_closep) int fd = taken;
-    AUTO(fd_closep) int in = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-
-    c->terminal = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    if (in < 0 || c->terminal < 0)
-        return err_errno(errno, "open a terminal once more");
-    source_open(&c->sources[0], fd_take(&fd));
-    feed_open(&c->feed, fd_take(&in));
-    return NULL;
-}
-
-static void on_console(void *arg, const struct err *e, int taken)
-{
-    struct exec_child *c = arg;
-    AUTO(err_freep) struct err *failed = e ? NULL : take_terminal(c, taken);
-
-    console_free(TAKE(c->console));
-    if (e || failed) {
-        LOG(WARN, "terminal did not come from the runtime", E(e ? e : failed));
-        feed_close(&c->feed);
-        kill_round(c);
-        return;
-    }
-    exec_resize(&c->exec, c->o.columns, c->o.rows);
-}
-
-static bool is_of_command(void *arg, const char *dir)
-{
-    struct crun *r = arg;
-    struct exec_child *c = NULL;
-
-    LIST_EACH (r->execs, c) {
-        if (c->cgroup && text_equal(c->cgroup, dir))
-            return true;
-    }
-    return false;
-}
-
-/* For runc: the command's processes are reparented to the container's first process once runc ends.
- */
-static struct err *exec_make_cgroup(struct exec_child *c, char **ret_word)
-{
-    AUTO_FREE char *path = mem_format("/mete/%s", c->id);
-    const struct exec_cgroup_users users = {is_of_command, c->r};
-
-    return exec_cgroup_make(CGROUP_ROOT, path, c->number, &users, &c->cgroup, ret_word);
-}
-
-static struct err *exec_run(struct exec_child *c, const int fds[3])
-{
-    AUTO_FREE char *process = mem_format("%s/process.json", c->dir);
-    AUTO_FREE char *log = mem_format("%s/log", c->dir);
-    AUTO_FREE char *socket = mem_format("%s/console", c->dir);
-    const char *program = attempt_program(crun_find(c->r, c->id));
-    const char *argv[16] = {program,        "--root", c->r->root, "--log",     log,
-                            "--log-format", "json",   "exec",     "--process", process};
-    const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-    struct proc_options o = {.argv = argv, .env = env, .cwd = "/", .n_fds = 3, .is_session = true};
-    size_t n = 10;
-    AUTO_FREE char *cgroup = NULL;
-
-    if (c->kind == OCI_RUNC)
-        TRY(exec_make_cgroup(c, &cgroup));
-    if (cgroup) {
-        argv[n++] = "--cgroup";
-        argv[n++] = cgroup;
-    }
-    if (c->o.has_terminal)
-        argv[n++] = "--tty";
-    if (c->console) {
-        argv[n++] = "--console-socket";
-        argv[n++] = socket;
-    }
-    argv[n] = c->id;
-    memcpy(o.fds, fds, 3 * sizeof(fds[0]));
-    TRY(proc_start(c->r->o.loop, &o, on_exec_end, c, &c->proc));
-    c->root = proc_root_of(proc_pid(c->proc));
-    return NULL;
-}
-
-/* runc passes a terminal only if it detaches; so it relays between our pty and its own. */
-static struct err *run_with_pty(struct exec_child *c)
-{
-    AUTO(fd_closep) int master = -1;
-    AUTO(fd_closep) int slave = -1;
-
-    c->is_relayed = true;
-    TRY(pty_open(c->o.columns, c->o.rows, &master, &slave));
-    TRY(exec_run(c, (const int[3]){slave, slave, slave}));
-    return take_terminal(c, fd_take(&master));
-}
-
-static struct err *run_with_console(struct exec_child *c)
-{
-    TRY(console_new(c->r->o.loop, c->dir, on_console, c, &c->console));
-    return exec_run(c, (const int[3]){-1, -1, -1});
-}
-
-static struct err *run_with_pipes(struct exec_child *c)
-{
-    AUTO(fd_closep) int in = -1;
-    AUTO(fd_closep) int out = -1;
-    AUTO(fd_closep) int error = -1;
-    AUTO(fd_closep) int in_theirs = -1;
-    AUTO(fd_closep) int out_theirs = -1;
-    AUTO(fd_closep) int error_theirs = -1;
-
-    if (c->o.has_stdin)
-        TRY(exec_make_pipe(&in, &in_theirs, true));
-    TRY(exec_make_pipe(&out, &out_theirs, false));
-    TRY(exec_make_pipe(&error, &error_theirs, false));
-    TRY(exec_run(c, (const int[3]){in_theirs, out_theirs, error_theirs}));
-    if (c->o.has_stdin && !c->feed.is_broken)
-        feed_open(&c->feed, fd_take(&in));
-    else
-        feed_close(&c->feed);
-    source_open(&c->sources[0], fd_take(&out));
-    source_open(&c->sources[1], fd_take(&error));
-    return NULL;
-}
-
 /*
  * Waits until the container's program runs: a released container is for a moment still the
  * runtime's process. crun joins its user namespace first, and then has no rights over a process
@@ -527,9 +345,7 @@ static struct err *exec_enter(struct exec_child *c)
         return NULL;
     }
     c->kind = b->kind;
-    if (!c->o.has_terminal)
-        return run_with_pipes(c);
-    return c->kind == OCI_RUNC ? run_with_pty(c) : run_with_console(c);
+    return exec_start(c);
 }
 
 static void on_exec_timer(void *arg)
@@ -537,7 +353,7 @@ static void on_exec_timer(void *arg)
     struct exec_child *c = arg;
 
     if (c->proc) {
-        kill_round(c);
+        exec_kill_round(c);
         return;
     }
     if (c->is_waiting && !c->is_cancelled && !c->is_timed_out)
