@@ -4,11 +4,99 @@
 #include <string.h>
 
 #include "gpu/gpu_watch.h"
+#include "model/device.h"
 
 /* Puts a number; -1 (unknown) becomes null. */
 static void put_known(json_t *o, const char *key, int64_t value)
 {
     json_put(o, key, value < 0 ? json_null() : json_integer(value));
+}
+
+/* The numbers of a gpu and of a slice, by their members in JSON. */
+struct number_field {
+    const char *key;
+    size_t offset; /* of an int */
+};
+
+static const struct number_field gpu_numbers[] = {
+    {"architecture", offsetof(struct gpu, architecture)},
+    {"pciClass", offsetof(struct gpu, pci_class)},
+    {"migMode", offsetof(struct gpu, mig_mode)},
+    {"migPending", offsetof(struct gpu, mig_pending)},
+    {"eccMode", offsetof(struct gpu, ecc_mode)},
+    {"smClockMaxMhz", offsetof(struct gpu, sm_clock_max_mhz)},
+    {"memoryClockMaxMhz", offsetof(struct gpu, memory_clock_max_mhz)},
+};
+
+static const struct number_field slice_numbers[] = {
+    {"gi", offsetof(struct gpu_slice, gpu_instance)},
+    {"ci", offsetof(struct gpu_slice, compute_instance)},
+    {"multiprocessors", offsetof(struct gpu_slice, multiprocessors)},
+    {"gpuSlices", offsetof(struct gpu_slice, gpu_slices)},
+    {"computeSlices", offsetof(struct gpu_slice, compute_slices)},
+    {"copyEngines", offsetof(struct gpu_slice, copy_engines)},
+    {"decoders", offsetof(struct gpu_slice, decoders)},
+    {"encoders", offsetof(struct gpu_slice, encoders)},
+    {"jpegs", offsetof(struct gpu_slice, jpegs)},
+    {"ofas", offsetof(struct gpu_slice, ofas)},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Puts the known numbers of `from`; unknown ones have no member. */
+static void put_numbers(json_t *o, const struct number_field *fields, size_t n, const void *from)
+{
+    for (size_t i = 0; i < n; i++) {
+        int value = -1;
+
+        memcpy(&value, (const char *)from + fields[i].offset, sizeof(value));
+        if (value >= 0)
+            json_put_int(o, fields[i].key, value);
+    }
+}
+
+static void read_numbers(const json_t *o, const struct number_field *fields, size_t n, void *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t wide = json_int(o, fields[i].key, -1);
+        int value = wide >= 0 && wide <= INT32_MAX ? (int)wide : -1;
+
+        memcpy((char *)to + fields[i].offset, &value, sizeof(value));
+    }
+}
+
+static void put_slices(json_t *o, const struct gpu *g)
+{
+    json_t *list = json_array_at(o, "slices");
+
+    for (size_t i = 0; i < g->n_slices; i++) {
+        const struct gpu_slice *s = &g->slices[i];
+        json_t *slice = json_object();
+
+        json_put_text(slice, "profile", s->profile);
+        json_put_int(slice, "start", s->start);
+        json_put_text(slice, "uuid", s->uuid);
+        put_known(slice, "memoryBytes", s->memory_bytes);
+        put_numbers(slice, slice_numbers, COUNT(slice_numbers), s);
+        (void)json_array_append_new(list, slice); /* a fresh object: cannot fail */
+    }
+}
+
+/* Puts how the gpu is given; a gpu that is given whole has none of these members. */
+static void put_mode(json_t *o, const struct gpu *g)
+{
+    if (g->mode != GPU_MODE_WHOLE)
+        json_put_text(o, "mode", gpu_mode_text(g->mode));
+    if (g->mode == GPU_MODE_REPLICAS) {
+        json_put_int(o, "replicas", g->replicas);
+        json_put_bool(o, "renamed", g->is_renamed);
+        if (g->is_single)
+            json_put_bool(o, "single", true);
+    }
+    if (g->mode == GPU_MODE_SLICES)
+        put_slices(o, g);
+    if (g->is_flexible)
+        json_put_bool(o, "flexible", true);
 }
 
 json_t *gpu_format_json(const struct gpu *g)
@@ -28,10 +116,16 @@ json_t *gpu_format_json(const struct gpu *g)
     put_known(o, "computeMinor", g->compute_minor);
     put_known(o, "numaNode", g->numa_node);
     put_known(o, "linkGroup", g->link_group);
+    put_numbers(o, gpu_numbers, COUNT(gpu_numbers), g);
+    if (g->power_limit_mw > 0)
+        json_put_int(o, "powerLimitMilliwatts", g->power_limit_mw);
+    if (g->cpu_affinity[0])
+        json_put_text(o, "cpus", g->cpu_affinity);
     json_put_bool(o, "emulated", g->is_emulated);
     json_put_text(o, "health", gpu_health_text(g->health));
     if (g->health_reason[0])
         json_put_text(o, "healthReason", g->health_reason);
+    put_mode(o, g);
     return o;
 }
 
@@ -61,6 +155,51 @@ static struct err *read_health(const json_t *o, struct gpu *g)
     return err_new(ERR_INVALID, "gpu: health '%s' is not known", text ? text : "");
 }
 
+static struct err *read_slice(const json_t *j, struct gpu_slice *ret)
+{
+    struct gpu_slice s = {.memory_bytes = json_int(j, "memoryBytes", -1)};
+    int64_t start = json_int(j, "start", -1);
+
+    if (start < 0 || start >= MIG_UNITS_MAX)
+        return err_new(ERR_INVALID, "gpu: slice: start: want 0 to %d", MIG_UNITS_MAX - 1);
+    s.start = (unsigned)start;
+    read_numbers(j, slice_numbers, COUNT(slice_numbers), &s);
+    TRY(read_text(j, "profile", s.profile, sizeof(s.profile)));
+    TRY(read_text(j, "uuid", s.uuid, sizeof(s.uuid)));
+    if (!s.profile[0])
+        return err_new(ERR_INVALID, "gpu: slice: profile is missing");
+    *ret = s;
+    return NULL;
+}
+
+static struct err *read_mode(const json_t *j, struct gpu *g)
+{
+    const char *text = json_text(j, "mode");
+    const json_t *slices = json_object_get(j, "slices");
+    int64_t replicas = json_int(j, "replicas", 0);
+
+    g->is_flexible = json_bool(j, "flexible", false);
+    if (!text || strcmp(text, gpu_mode_text(GPU_MODE_WHOLE)) == 0)
+        return NULL;
+    if (strcmp(text, gpu_mode_text(GPU_MODE_REPLICAS)) == 0) {
+        if (replicas < 1 || replicas > DEVICE_REPLICAS_MAX)
+            return err_new(ERR_INVALID, "gpu: replicas: want 1 to %d", DEVICE_REPLICAS_MAX);
+        g->mode = GPU_MODE_REPLICAS;
+        g->replicas = (unsigned)replicas;
+        g->is_renamed = json_bool(j, "renamed", false);
+        g->is_single = json_bool(j, "single", false);
+        return NULL;
+    }
+    if (strcmp(text, gpu_mode_text(GPU_MODE_SLICES)) != 0)
+        return err_new(ERR_INVALID, "gpu: mode '%s' is not known", text);
+    if (json_array_size(slices) > GPU_SLICES_MAX)
+        return err_new(ERR_INVALID, "gpu: slices: want at most %d", GPU_SLICES_MAX);
+    g->mode = GPU_MODE_SLICES;
+    for (size_t i = 0; i < json_array_size(slices); i++)
+        TRY(read_slice(json_array_get(slices, i), &g->slices[g->n_slices++]));
+    return NULL;
+}
+
 struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
 {
     struct gpu g = {.index = (int)json_int(j, "index", -1),
@@ -71,6 +210,7 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
                     .compute_minor = (int)json_int(j, "computeMinor", -1),
                     .numa_node = (int)json_int(j, "numaNode", -1),
                     .link_group = (int)json_int(j, "linkGroup", -1),
+                    .power_limit_mw = json_int(j, "powerLimitMilliwatts", -1),
                     .is_emulated = json_bool(j, "emulated", false)};
 
     if (!json_is_object(j))
@@ -81,7 +221,10 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
     TRY(read_text(j, "pci", g.pci, sizeof(g.pci)));
     TRY(read_text(j, "serial", g.serial, sizeof(g.serial)));
     TRY(read_text(j, "healthReason", g.health_reason, sizeof(g.health_reason)));
+    TRY(read_text(j, "cpus", g.cpu_affinity, sizeof(g.cpu_affinity)));
     TRY(read_health(j, &g));
+    read_numbers(j, gpu_numbers, COUNT(gpu_numbers), &g);
+    TRY(read_mode(j, &g));
     if (!g.uuid[0])
         return err_new(ERR_INVALID, "gpu: uuid is missing");
     *ret = g;

@@ -66,8 +66,7 @@ static void read_one(struct helper *h, unsigned index, struct gpu *g)
 {
     AUTO(err_freep) struct err *e = NULL;
 
-    *g = (struct gpu){
-        .index = (int)index, .minor = -1, .numa_node = -1, .link_group = -1, .memory_bytes = -1};
+    *g = (struct gpu)GPU_UNKNOWN((int)index);
     if (h->is_skipped[index]) {
         g->health = GPU_NOT_ANSWERING;
         return;

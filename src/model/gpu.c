@@ -100,6 +100,19 @@ void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE])
     }
 }
 
+const char *gpu_mode_text(enum gpu_mode m)
+{
+    switch (m) {
+    case GPU_MODE_WHOLE:
+        return "whole";
+    case GPU_MODE_REPLICAS:
+        return "replicas";
+    case GPU_MODE_SLICES:
+        return "slices";
+    }
+    return "whole";
+}
+
 const char *gpu_health_text(enum gpu_health h)
 {
     switch (h) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum gpu_health {
@@ -11,11 +12,38 @@ enum gpu_health {
     GPU_LOST
 };
 
-enum {
-    GPU_TEXT_SIZE = 96
+/* How a gpu is given to pods. */
+enum gpu_mode {
+    GPU_MODE_WHOLE,
+    GPU_MODE_REPLICAS,
+    GPU_MODE_SLICES
 };
 
-/* A value. Unknown texts are "", unknown numbers -1. */
+enum {
+    GPU_TEXT_SIZE = 96,
+    GPU_PROFILE_SIZE = 32,
+    GPU_SLICES_MAX = 16
+};
+
+/* A MIG instance that the driver has, with one compute instance of its full size. */
+struct gpu_slice {
+    char profile[GPU_PROFILE_SIZE]; /* "1g.10gb" */
+    unsigned start;                 /* first memory slice */
+    char uuid[GPU_TEXT_SIZE];       /* "MIG-..."; "": no compute instance */
+    int gpu_instance;               /* the driver's ids; -1: unknown */
+    int compute_instance;
+    int64_t memory_bytes; /* this and the following: -1: unknown */
+    int multiprocessors;
+    int gpu_slices;     /* compute slices of the gpu instance */
+    int compute_slices; /* of the compute instance */
+    int copy_engines;
+    int decoders;
+    int encoders;
+    int jpegs;
+    int ofas;
+};
+
+/* A value. Unknown texts are "", unknown numbers -1 (GPU_UNKNOWN). */
 struct gpu {
     char uuid[GPU_TEXT_SIZE];    /* "GPU-..." */
     char product[GPU_TEXT_SIZE]; /* "NVIDIA H100 80GB HBM3" */
@@ -29,11 +57,36 @@ struct gpu {
     int compute_major;
     int compute_minor;
     int numa_node;
-    int link_group; /* gpus with the same number are linked by NVLink; -1: none */
+    int link_group;   /* gpus with the same number are linked by NVLink; -1: none */
+    int architecture; /* NVML's number: 7 Ampere, 9 Hopper */
+    int pci_class;    /* 0x030200: a compute board without display */
+    int mig_mode;     /* 1 on, 0 off; -1: the gpu has no MIG */
+    int mig_pending;  /* the mode after the next reset */
+    int ecc_mode;     /* 1 on, 0 off */
+    int64_t power_limit_mw;
+    int sm_clock_max_mhz;
+    int memory_clock_max_mhz;
+    char cpu_affinity[128]; /* the nearest CPUs: "0-31,64-95" */
     bool is_emulated;
     enum gpu_health health;
     char health_reason[128];
+    enum gpu_mode mode;
+    unsigned replicas; /* GPU_MODE_REPLICAS: at least 2; else 0 */
+    bool is_renamed;   /* replicas are requested as nvidia.com/gpu.shared only */
+    bool is_single;    /* a container may request one replica at most */
+    bool is_flexible;  /* the scheduler may create and remove slices */
+    struct gpu_slice slices[GPU_SLICES_MAX];
+    size_t n_slices;
 };
+
+/* A gpu of which nothing is known but its index. */
+#define GPU_UNKNOWN(i)                                                                          \
+    {                                                                                           \
+        .index = (i), .minor = -1, .memory_bytes = -1, .memory_reserved_bytes = -1,             \
+        .compute_major = -1, .compute_minor = -1, .numa_node = -1, .link_group = -1,            \
+        .architecture = -1, .pci_class = -1, .mig_mode = -1, .mig_pending = -1, .ecc_mode = -1, \
+        .power_limit_mw = -1, .sm_clock_max_mhz = -1, .memory_clock_max_mhz = -1,               \
+    }
 
 /* A reading; -1: unknown. */
 struct gpu_sample {
@@ -53,6 +106,9 @@ struct gpu_sample {
 
 /* The short model of a product name: "NVIDIA H100 80GB HBM3" gives "h100". */
 void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE]);
+
+/* "whole", "replicas", "slices". */
+const char *gpu_mode_text(enum gpu_mode m);
 
 /* "healthy", "unhealthy", "not answering", "lost". */
 const char *gpu_health_text(enum gpu_health h);

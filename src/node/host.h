@@ -22,6 +22,7 @@ struct host_info {
     char arch[HOST_TEXT_SIZE];     /* as Kubernetes calls it: "amd64" */
     char boot_id[HOST_TEXT_SIZE];
     char machine_id[HOST_TEXT_SIZE];
+    char machine[HOST_TEXT_SIZE]; /* the firmware's product name: "DGXH100" */
     char address[HOST_TEXT_SIZE]; /* of the default route's interface; "127.0.0.1" without a default
                                      route */
     int64_t cpus;

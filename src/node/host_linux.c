@@ -116,6 +116,7 @@ struct err *host_info_read(const char *dir, struct host_info *ret)
                                                               : str_of(uts.machine));
     read_line("/proc/sys/kernel/random/boot_id", info.boot_id);
     read_line("/etc/machine-id", info.machine_id);
+    read_line("/sys/class/dmi/id/product_name", info.machine);
     read_os_image(info.os_image);
     read_address(info.address);
     info.cpus = cpus > 0 ? cpus : 1;

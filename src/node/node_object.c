@@ -6,8 +6,10 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "model/resource.h"
+#include "node/gpu_labels.h"
 
 static void put_number(json_t *object, const char *key, int64_t value, const char *unit)
 {
@@ -17,43 +19,17 @@ static void put_number(json_t *object, const char *key, int64_t value, const cha
     json_put_text(object, key, text);
 }
 
-/* A label value: characters that labels do not allow become '-'. */
-static char *label_value(const char *text)
-{
-    char *value = mem_strndup(text, 63);
-
-    for (char *at = value; *at; at++)
-        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-              (*at >= '0' && *at <= '9') || *at == '.' || *at == '_'))
-            *at = '-';
-    for (size_t n = strlen(value); n > 0 && value[n - 1] == '-'; n--)
-        value[n - 1] = '\0';
-    return value;
-}
-
-/* null removes labels of an earlier start with other hardware. */
 static void put_gpu_labels(const struct node_facts *f, json_t *labels)
 {
-    static const char *const keys[] = {"nvidia.com/gpu.product", "nvidia.com/gpu.count",
-                                       "nvidia.com/gpu.memory", "mete.dev/gpu.model",
-                                       "mete.dev/gpu.emulated"};
-    const struct gpu *first = f->gpus;
-    AUTO_FREE char *product = NULL;
-    AUTO_FREE char *model = NULL;
+    const struct gpu_labels_facts l = {.gpus = f->gpus,
+                                       .n_gpus = f->n_gpus,
+                                       .driver = f->driver,
+                                       .machine = f->host->machine,
+                                       .mig_strategy = f->mig_strategy ? f->mig_strategy : "mixed",
+                                       .present = f->labels,
+                                       .began_ns = f->began_ns};
 
-    if (f->n_gpus == 0) {
-        for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-            json_put(labels, keys[i], json_null());
-        return;
-    }
-    product = label_value(first->product);
-    model = label_value(first->model);
-    json_put_text(labels, keys[0], product);
-    put_number(labels, keys[1], (int64_t)f->n_gpus, "");
-    if (first->memory_bytes > 0)
-        put_number(labels, keys[2], first->memory_bytes >> 20, "");
-    json_put_text(labels, keys[3], model);
-    json_put_text(labels, keys[4], first->is_emulated ? "true" : "false");
+    gpu_labels_put(&l, labels);
 }
 
 static json_t *gpus_format(const struct node_facts *f)
@@ -112,19 +88,62 @@ json_t *node_object_make(const struct node_facts *f, bool is_whole)
     return object;
 }
 
+/* Adds `n` to an amount of `list`. */
+static void add_amount(json_t *list, const char *resource, int64_t n)
+{
+    int64_t before = 0;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (json_text(list, resource))
+        e = num_parse_int64(str_of(json_text(list, resource)), 0, INT32_MAX, &before);
+    put_number(list, resource, e ? n : before + n, "");
+}
+
+/* Adds the slices of a gpu by their profiles: "nvidia.com/mig-1g.10gb". */
+static void add_slices(json_t *list, const struct gpu *g, bool is_given)
+{
+    for (size_t i = 0; i < g->n_slices; i++) {
+        AUTO_FREE char *name = mem_format("%s%s", GPU_SLICE_RESOURCE, g->slices[i].profile);
+
+        for (char *at = name; *at; at++)
+            if (*at == '+')
+                *at = '.';
+        add_amount(list, name, is_given);
+    }
+}
+
+/* Puts the gpus, their replicas and their slices. */
+static void put_devices(const struct node_facts *f, json_t *list, bool is_allocatable)
+{
+    put_number(list, GPU_RESOURCE, 0, "");
+    for (size_t i = 0; i < f->n_gpus; i++) {
+        const struct gpu *g = &f->gpus[i];
+        bool is_given = !is_allocatable || g->health == GPU_HEALTHY;
+
+        switch (g->mode) {
+        case GPU_MODE_WHOLE:
+            add_amount(list, GPU_RESOURCE, is_given);
+            break;
+        case GPU_MODE_REPLICAS:
+            add_amount(list, g->is_renamed ? GPU_SHARED_RESOURCE : GPU_RESOURCE,
+                       is_given ? g->replicas : 0);
+            break;
+        case GPU_MODE_SLICES:
+            add_slices(list, g, is_given);
+            break;
+        }
+    }
+}
+
 static void put_resources(const struct node_facts *f, json_t *list, bool is_allocatable)
 {
-    int64_t n = 0;
-
     put_number(list, "cpu", f->host->cpus, "");
     put_number(list, "memory", f->host->memory_bytes / 1024, "Ki");
     put_number(list, "ephemeral-storage", f->host->disk_bytes / 1024, "Ki");
     put_number(list, "pods", NODE_PODS_MAX, "");
     if (!f->gpus_known)
         return;
-    for (size_t i = 0; i < f->n_gpus; i++)
-        n += !is_allocatable || f->gpus[i].health == GPU_HEALTHY;
-    put_number(list, GPU_RESOURCE, n, "");
+    put_devices(f, list, is_allocatable);
 }
 
 static void add_condition(const struct node_facts *f, json_t *status, const char *type,

@@ -19,6 +19,8 @@ struct node_facts {
     const struct gpu *gpus;
     size_t n_gpus;
     const struct gpu_driver_info *driver; /* NULL: none */
+    const char *mig_strategy;             /* "none", "single", "mixed"; NULL: mixed */
+    const json_t *labels;                 /* that the Node has now; NULL: unknown */
     const struct gpu_sample *(*sample)(void *arg, const char *uuid);
     void *arg;
     int64_t began_ns; /* realtime */

@@ -13,6 +13,7 @@ static const struct gpu_sample *no_sample(void *arg, const char *uuid)
 
 static const struct host_info host = {.hostname = "Box.example",
                                       .arch = "amd64",
+                                      .machine = "PowerEdge XE9680",
                                       .address = "192.0.2.7",
                                       .cpus = 16,
                                       .memory_bytes = INT64_C(64) << 30,
@@ -54,10 +55,16 @@ static void names_its_gpus(void **state)
     assert_null(e);
     assert_string_equal(labels,
                         "{\"kubernetes.io/hostname\":\"box\",\"kubernetes.io/os\":\"linux\","
-                        "\"kubernetes.io/arch\":\"amd64\","
+                        "\"kubernetes.io/arch\":\"amd64\",\"nvidia.com/gpu.present\":\"true\","
                         "\"nvidia.com/gpu.product\":\"NVIDIA-H100-80GB-HBM3\","
                         "\"nvidia.com/gpu.count\":\"2\",\"nvidia.com/gpu.memory\":\"81920\","
-                        "\"mete.dev/gpu.model\":\"h100\",\"mete.dev/gpu.emulated\":\"false\"}");
+                        "\"nvidia.com/gpu.replicas\":\"1\","
+                        "\"nvidia.com/gpu.sharing-strategy\":\"none\","
+                        "\"nvidia.com/gpu.machine\":\"PowerEdge-XE9680\","
+                        "\"mete.dev/gpu.model\":\"h100\",\"mete.dev/gpu.emulated\":\"false\","
+                        "\"nvidia.com/mig.capable\":\"true\",\"nvidia.com/mps.capable\":\"false\","
+                        "\"nvidia.com/mig.strategy\":\"mixed\","
+                        "\"nvidia.com/gfd.timestamp\":\"1767225600\"}");
     assert_int_equal(json_array_size(list), 2);
     assert_string_equal(json_text(json_array_get(list, 1), "health"), "lost");
     assert_true(json_is_null(json_object_get(json_array_get(list, 0), "sample")));
@@ -101,6 +108,92 @@ static void a_node_without_gpus_takes_old_labels_away(void **state)
     assert_null(json_at(whole, "metadata", "labels", "nvidia.com/gpu.count", NULL));
 }
 
+static const char *amount(const json_t *object, const char *list, const char *resource)
+{
+    return json_text_at(object, "status", list, resource, NULL);
+}
+
+static void counts_replicas_and_slices_by_their_names(void **state)
+{
+    static const struct gpu mixed[] = {
+        {.uuid = "GPU-0", .mode = GPU_MODE_REPLICAS, .replicas = 4},
+        {.uuid = "GPU-1", .mode = GPU_MODE_REPLICAS, .replicas = 3, .is_renamed = true},
+        {.uuid = "GPU-2",
+         .mode = GPU_MODE_SLICES,
+         .n_slices = 3,
+         .slices = {{.profile = "1g.10gb+me"}, {.profile = "2g.20gb"}, {.profile = "2g.20gb"}}},
+        {.uuid = "GPU-3",
+         .health = GPU_LOST,
+         .mode = GPU_MODE_SLICES,
+         .n_slices = 1,
+         .slices = {{.profile = "2g.20gb"}}},
+        {.uuid = "GPU-4"},
+    };
+    struct node_facts f = facts_of(5);
+    AUTO(json_freep) json_t *object = NULL;
+
+    (void)state;
+    f.gpus = mixed;
+    object = node_status_make(&f);
+    assert_string_equal(amount(object, "capacity", "nvidia.com/gpu"), "5");
+    assert_string_equal(amount(object, "capacity", "nvidia.com/gpu.shared"), "3");
+    assert_string_equal(amount(object, "capacity", "nvidia.com/mig-1g.10gb.me"), "1");
+    assert_string_equal(amount(object, "capacity", "nvidia.com/mig-2g.20gb"), "3");
+    assert_string_equal(amount(object, "allocatable", "nvidia.com/mig-2g.20gb"), "2");
+}
+
+static const char *label(const json_t *object, const char *key)
+{
+    return json_text_at(object, "metadata", "labels", key, NULL);
+}
+
+static void labels_replicas_slices_and_versions(void **state)
+{
+    static const struct gpu divided[] = {
+        {.uuid = "GPU-0",
+         .product = "NVIDIA A100-SXM4-40GB",
+         .mode = GPU_MODE_SLICES,
+         .n_slices = 2,
+         .slices = {{.profile = "1g.5gb+me", .memory_bytes = INT64_C(4864) << 20, .gpu_slices = 1},
+                    {.profile = "1g.5gb+me"}}},
+        {.uuid = "GPU-1",
+         .product = "NVIDIA A100-SXM4-40GB",
+         .compute_major = 8,
+         .mode = GPU_MODE_REPLICAS,
+         .replicas = 4},
+    };
+    static const struct gpu_driver_info driver = {.driver_version = "570.124.06",
+                                                  .cuda_version = "12.8"};
+    AUTO(json_freep)
+    json_t *present = json_pack("{s:s, s:s, s:s}", "nvidia.com/mig-2g.10gb.count", "1",
+                                "nvidia.com/mig.config", "all-1g.5gb", "rack", "r1");
+    struct node_facts f = facts_of(2);
+    AUTO(json_freep) json_t *object = NULL;
+
+    (void)state;
+    f.gpus = divided;
+    f.driver = &driver;
+    f.labels = present;
+    object = node_object_make(&f, false);
+    assert_string_equal(label(object, "nvidia.com/gpu.product"), "NVIDIA-A100-SXM4-40GB-SHARED");
+    assert_string_equal(label(object, "nvidia.com/gpu.replicas"), "4");
+    assert_string_equal(label(object, "nvidia.com/gpu.sharing-strategy"), "time-slicing");
+    assert_string_equal(label(object, "nvidia.com/gpu.family"), "ampere");
+    assert_string_equal(label(object, "nvidia.com/cuda.driver.rev"), "06");
+    assert_string_equal(label(object, "nvidia.com/cuda.driver-version.full"), "570.124.06");
+    assert_string_equal(label(object, "nvidia.com/cuda.runtime-version.minor"), "8");
+    assert_string_equal(label(object, "nvidia.com/mig-1g.5gb.me.count"), "2");
+    assert_string_equal(label(object, "nvidia.com/mig-1g.5gb.me.memory"), "4864");
+    assert_string_equal(label(object, "nvidia.com/mig-1g.5gb.me.slices.gi"), "1");
+    assert_string_equal(label(object, "nvidia.com/mig-1g.5gb.me.product"),
+                        "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-me");
+    /* An old profile goes; labels of users stay. */
+    assert_true(
+        json_is_null(json_at(object, "metadata", "labels", "nvidia.com/mig-2g.10gb.count", NULL)));
+    assert_null(json_at(object, "metadata", "labels", "nvidia.com/mig.config", NULL));
+    assert_null(json_at(object, "metadata", "labels", "rack", NULL));
+}
+
 static void beats_with_the_time(void **state)
 {
     const struct node_facts f = facts_of(0);
@@ -121,6 +214,8 @@ int main(void)
         cmocka_unit_test(only_healthy_gpus_can_be_given),
         cmocka_unit_test(says_nothing_of_gpus_that_are_not_known_yet),
         cmocka_unit_test(a_node_without_gpus_takes_old_labels_away),
+        cmocka_unit_test(counts_replicas_and_slices_by_their_names),
+        cmocka_unit_test(labels_replicas_slices_and_versions),
         cmocka_unit_test(beats_with_the_time),
     };
 

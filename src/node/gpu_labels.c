@@ -1,0 +1,276 @@
+/* gpu_labels.c - the labels of GPU Feature Discovery */
+
+#include "node/gpu_labels.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+
+/* All labels that this file sets, but those of profiles. */
+static const char *const fixed_keys[] = {
+    "nvidia.com/gpu.present",
+    "nvidia.com/gpu.product",
+    "nvidia.com/gpu.count",
+    "nvidia.com/gpu.memory",
+    "nvidia.com/gpu.replicas",
+    "nvidia.com/gpu.sharing-strategy",
+    "nvidia.com/gpu.family",
+    "nvidia.com/gpu.compute.major",
+    "nvidia.com/gpu.compute.minor",
+    "nvidia.com/gpu.machine",
+    "nvidia.com/gpu.mode",
+    "nvidia.com/cuda.driver.major",
+    "nvidia.com/cuda.driver.minor",
+    "nvidia.com/cuda.driver.rev",
+    "nvidia.com/cuda.driver-version.major",
+    "nvidia.com/cuda.driver-version.minor",
+    "nvidia.com/cuda.driver-version.revision",
+    "nvidia.com/cuda.driver-version.full",
+    "nvidia.com/cuda.runtime.major",
+    "nvidia.com/cuda.runtime.minor",
+    "nvidia.com/cuda.runtime-version.major",
+    "nvidia.com/cuda.runtime-version.minor",
+    "nvidia.com/cuda.runtime-version.full",
+    "nvidia.com/mig.capable",
+    "nvidia.com/mig.strategy",
+    "nvidia.com/mps.capable",
+    "nvidia.com/gfd.timestamp",
+    "mete.dev/gpu.model",
+    "mete.dev/gpu.emulated",
+};
+
+/* The form of the labels of profiles: "nvidia.com/mig-1g.10gb.count". */
+static const char profile_prefix[] = "nvidia.com/mig-";
+
+char *label_value(const char *text)
+{
+    char *value = mem_strndup(text, 63);
+
+    for (char *at = value; *at; at++)
+        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+              (*at >= '0' && *at <= '9') || *at == '.' || *at == '_'))
+            *at = '-';
+    for (size_t n = strlen(value); n > 0 && value[n - 1] == '-'; n--)
+        value[n - 1] = '\0';
+    return value;
+}
+
+static void put_text(json_t *labels, const char *resource, const char *suffix, const char *text)
+{
+    AUTO_FREE char *key = mem_format("%s.%s", resource, suffix);
+    AUTO_FREE char *value = label_value(text);
+
+    json_put_text(labels, key, value);
+}
+
+/* Puts a known number. */
+static void put_number(json_t *labels, const char *resource, const char *suffix, int64_t value)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%" PRId64, value);
+    if (value >= 0)
+        put_text(labels, resource, suffix, text);
+}
+
+static const char *family_of(const struct gpu *g)
+{
+    switch (g->compute_major) {
+    case 1:
+        return "tesla";
+    case 2:
+        return "fermi";
+    case 3:
+        return "kepler";
+    case 5:
+        return "maxwell";
+    case 6:
+        return "pascal";
+    case 7:
+        return g->compute_minor < 5 ? "volta" : "turing";
+    case 8:
+        return g->compute_minor < 9 ? "ampere" : "ada-lovelace";
+    case 9:
+        return "hopper";
+    case 10:
+    case 12:
+        return "blackwell";
+    default:
+        return "undefined";
+    }
+}
+
+static void put_sharing(json_t *labels, const char *resource, unsigned replicas)
+{
+    put_number(labels, resource, "replicas", replicas);
+    put_text(labels, resource, "sharing-strategy", replicas > 1 ? "time-slicing" : "none");
+}
+
+/* The gpu that the labels describe: the first that is not sliced, else the first. */
+static const struct gpu *first_of(const struct gpu_labels_facts *f)
+{
+    for (size_t i = 0; i < f->n_gpus; i++)
+        if (f->gpus[i].mode != GPU_MODE_SLICES)
+            return &f->gpus[i];
+    return f->gpus;
+}
+
+static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
+{
+    static const char gpu[] = "nvidia.com/gpu";
+    const struct gpu *g = first_of(f);
+    bool is_suffixed = g->mode == GPU_MODE_REPLICAS && !g->is_renamed;
+    AUTO_FREE char *product = mem_format("%s%s", g->product, is_suffixed ? "-SHARED" : "");
+
+    json_put_text(labels, "nvidia.com/gpu.present", "true");
+    put_text(labels, gpu, "product", product);
+    put_number(labels, gpu, "count", (int64_t)f->n_gpus);
+    if (g->memory_bytes > 0)
+        put_number(labels, gpu, "memory", g->memory_bytes >> 20);
+    if (g->mode == GPU_MODE_SLICES)
+        put_number(labels, gpu, "replicas", 0);
+    else
+        put_sharing(labels, gpu, g->mode == GPU_MODE_REPLICAS ? g->replicas : 1);
+    if (g->compute_major > 0) {
+        put_text(labels, gpu, "family", family_of(g));
+        put_number(labels, gpu, "compute.major", g->compute_major);
+        put_number(labels, gpu, "compute.minor", g->compute_minor);
+    }
+    put_text(labels, gpu, "machine", *f->machine ? f->machine : "unknown");
+    if (g->pci_class > 0)
+        put_text(labels, gpu, "mode",
+                 g->pci_class == 0x030000   ? "graphics"
+                 : g->pci_class == 0x030200 ? "compute"
+                                            : "unknown");
+    put_text(labels, "mete.dev/gpu", "model", g->model);
+    put_text(labels, "mete.dev/gpu", "emulated", g->is_emulated ? "true" : "false");
+}
+
+/* Puts the parts of a version under `old` (driver.major ...) and `now` (driver-version.major ...).
+ */
+static void put_version(json_t *labels, const char *version, const char *old, const char *now,
+                        const char *const names[3][2])
+{
+    struct str rest = str_of(version);
+
+    for (size_t i = 0; i < 3 && names[i][0]; i++) {
+        struct str part = rest.at ? str_cut(&rest, '.') : (struct str){.at = "", .size = 0};
+        AUTO_FREE char *text = mem_strndup(part.at, part.size);
+
+        put_text(labels, old, names[i][0], text);
+        put_text(labels, now, names[i][1], text);
+    }
+    put_text(labels, now, "full", version);
+}
+
+static void put_versions(const struct gpu_labels_facts *f, json_t *labels)
+{
+    static const char *const driver[3][2] = {
+        {"major", "major"}, {"minor", "minor"}, {"rev", "revision"}};
+    static const char *const runtime[3][2] = {{"major", "major"}, {"minor", "minor"}, {NULL, NULL}};
+
+    if (!f->driver)
+        return;
+    put_version(labels, f->driver->driver_version, "nvidia.com/cuda.driver",
+                "nvidia.com/cuda.driver-version", driver);
+    if (f->driver->cuda_version[0])
+        put_version(labels, f->driver->cuda_version, "nvidia.com/cuda.runtime",
+                    "nvidia.com/cuda.runtime-version", runtime);
+}
+
+static bool is_mig_capable(const struct gpu_labels_facts *f)
+{
+    for (size_t i = 0; i < f->n_gpus; i++)
+        if (f->gpus[i].mig_mode >= 0)
+            return true;
+    return false;
+}
+
+/* "nvidia.com/mig-1g.10gb.me" of the profile "1g.10gb+me". The caller frees it. */
+static char *resource_of(const char *profile)
+{
+    char *name = mem_format("%s%s", profile_prefix, profile);
+
+    for (char *at = name; *at; at++)
+        if (*at == '+')
+            *at = '.';
+    return name;
+}
+
+static int64_t count_slices(const struct gpu_labels_facts *f, const char *profile)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < f->n_gpus; i++)
+        for (size_t k = 0; k < f->gpus[i].n_slices; k++)
+            n += text_equal(f->gpus[i].slices[k].profile, profile);
+    return n;
+}
+
+/* Puts the labels of a profile, once: with the numbers of its first slice. */
+static void put_profile(const struct gpu_labels_facts *f, json_t *labels, const struct gpu *g,
+                        const struct gpu_slice *s)
+{
+    AUTO_FREE char *resource = resource_of(s->profile);
+    AUTO_FREE char *product = mem_format("%s-MIG-%s", g->product, s->profile);
+    AUTO_FREE char *count_key = mem_format("%s.count", resource);
+
+    if (json_object_get(labels, count_key))
+        return;
+    put_number(labels, resource, "count", count_slices(f, s->profile));
+    put_text(labels, resource, "product", product);
+    put_sharing(labels, resource, 1);
+    if (s->memory_bytes > 0)
+        put_number(labels, resource, "memory", s->memory_bytes >> 20);
+    put_number(labels, resource, "multiprocessors", s->multiprocessors);
+    put_number(labels, resource, "slices.gi", s->gpu_slices);
+    put_number(labels, resource, "slices.ci", s->compute_slices);
+    put_number(labels, resource, "engines.copy", s->copy_engines);
+    put_number(labels, resource, "engines.decoder", s->decoders);
+    put_number(labels, resource, "engines.encoder", s->encoders);
+    put_number(labels, resource, "engines.jpeg", s->jpegs);
+    put_number(labels, resource, "engines.ofa", s->ofas);
+}
+
+static void put_slices(const struct gpu_labels_facts *f, json_t *labels)
+{
+    bool is_none = text_equal(f->mig_strategy, "none");
+
+    json_put_text(labels, "nvidia.com/mig.capable", is_mig_capable(f) ? "true" : "false");
+    json_put_text(labels, "nvidia.com/mps.capable", "false");
+    if (is_none)
+        return;
+    json_put_text(labels, "nvidia.com/mig.strategy", f->mig_strategy);
+    for (size_t i = 0; i < f->n_gpus; i++)
+        for (size_t k = 0; k < f->gpus[i].n_slices; k++)
+            put_profile(f, labels, &f->gpus[i], &f->gpus[i].slices[k]);
+}
+
+static void remove_old(const struct gpu_labels_facts *f, json_t *labels)
+{
+    const char *key;
+    json_t *value;
+
+    for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(fixed_keys[0]); i++)
+        if (!json_object_get(labels, fixed_keys[i]))
+            json_put(labels, fixed_keys[i], json_null());
+    json_object_foreach ((json_t *)(uintptr_t)f->present, key, value)
+        if (text_starts_with(key, profile_prefix) && !json_object_get(labels, key))
+            json_put(labels, key, json_null());
+}
+
+void gpu_labels_put(const struct gpu_labels_facts *f, json_t *labels)
+{
+    char stamp[32];
+
+    if (f->n_gpus > 0) {
+        (void)snprintf(stamp, sizeof(stamp), "%" PRId64, f->began_ns / NS_PER_SEC);
+        put_gpu(f, labels);
+        put_versions(f, labels);
+        put_slices(f, labels);
+        json_put_text(labels, "nvidia.com/gfd.timestamp", stamp);
+    }
+    remove_old(f, labels);
+}
