@@ -2,7 +2,8 @@
  * budgets.h - the status of PodDisruptionBudgets: how many pods may be evicted now, for people to
  * see
  *
- * An eviction counts for itself (kinds/object/disruption.h) and does not trust these numbers.
+ * An eviction counts for itself (kinds/object/disruption.h, and in the scheduler
+ * scheduler/scheduler_budgets.c) and does not trust these numbers.
  */
 #pragma once
 

@@ -10,6 +10,10 @@
  * refuses it. Code above this header counts on the store's guarantees only if the function's
  * comment promises them.
  *
+ * Nothing is asked of the cluster in the middle of a decision: what a decision needs, watches have
+ * told. Views and reports (report/) are computed at once for a waiting client; they read our own
+ * store directly and are no part of the seam.
+ *
  * Objects are complete trees (with apiVersion, kind and resourceVersion), except the internal
  * resources `placements` and `ledger` of group "mete.dev".
  */
@@ -21,11 +25,12 @@
 #include "kinds/ledger.h"
 
 /*
- * What happens to the objects of a resource. The watch puts all present objects first; later
- * changes come from the loop, once each and in order. Without `loaded`, all present objects are put
- * before the watch is returned. With `loaded` (for resources with many objects), present objects
- * are put in turns of the loop, then `loaded` is called once. An object that changes meanwhile is
- * put in its new state; an object that is deleted before its turn is not reported.
+ * What happens to the objects of a resource. Present objects are put first, then `synced` is called
+ * once: inside cluster_watch or later, as the cluster chooses. Callers take no object for missing
+ * before `synced`, and the order in which watches are started says nothing about the order in which
+ * they are synced. Changes of one object come once each and in order; changes of different objects
+ * may come in any order. An object that changes before it was put is put in its new state; an
+ * object that is deleted before it was put is not reported.
  *
  * Trees are borrowed: keep one with json_incref. Listeners share a tree and never change it.
  */
@@ -33,10 +38,20 @@ struct cluster_listener {
     void (*put)(void *arg, const char *ns, const char *name, const json_t *object);
     void (*removed)(void *arg, const char *ns, const char *name, const json_t *last);
     void *arg;
-    void (*loaded)(void *arg); /* NULL: all objects are put before the watch is returned */
+    void (*synced)(void *arg);
 };
 
 struct cluster_watch;
+struct cluster_read;
+
+/*
+ * The receiver of one object: `done` is called once, later. `object` (borrowed) is durable; NULL:
+ * there is none, or `e` (borrowed) says why it could not be read.
+ */
+struct cluster_reader {
+    void (*done)(void *arg, const json_t *object, const struct err *e);
+    void *arg;
+};
 
 /* One write of a transaction. */
 struct cluster_write {
@@ -66,9 +81,10 @@ struct cluster_target {
 };
 
 /*
- * The receiver of a write's answer: `done` is called once, later, never from inside the write. The
- * store may take back a write that it had accepted, so every write has a `done` (writes.h). A write
- * that fails at once gets no answer.
+ * The receiver of a write's answer: `done` is called once, later, never from inside the write. A
+ * cluster may refuse a write at once, which then gets no answer, or by its answer; a write that it
+ * had accepted may be taken back (writes.h). The answer may come before or after the watch's event
+ * of the same write. An answer may be lost: callers that must know have a deadline.
  */
 struct cluster_answer {
     store_done_fn done;
@@ -79,10 +95,9 @@ struct cluster_ops {
     struct err *(*watch)(void *self, const char *group, const char *resource,
                          const struct cluster_listener *l, struct cluster_watch **ret);
     void (*unwatch)(void *self, struct cluster_watch *w);
-    struct err *(*list)(void *self, const char *group, const char *resource, const char *ns,
-                        json_t **ret);
-    json_t *(*get)(void *self, const char *group, const char *resource, const char *ns,
-                   const char *name);
+    struct cluster_read *(*read)(void *self, const char *resource, const char *ns, const char *name,
+                                 struct cluster_reader r);
+    void (*unread)(void *self, struct cluster_read *r);
     struct err *(*bind)(void *self, const struct ledger_placement *p, struct cluster_answer a);
     struct err *(*create)(void *self, const char *resource, const char *ns, json_t *object,
                           struct cluster_answer a);
@@ -92,7 +107,6 @@ struct cluster_ops {
                          struct cluster_answer a);
     struct err *(*remove)(void *self, const struct cluster_target *t, const char *if_uid,
                           struct cluster_answer a);
-    struct err *(*check_budget)(void *self, const char *ns, const char *pod);
     struct err *(*evict)(void *self, const struct cluster_eviction *e, struct cluster_answer a);
     void (*free)(void *self);
 };
@@ -106,6 +120,7 @@ static inline struct err *cluster_watch(struct cluster *c, const char *group, co
                                         const struct cluster_listener *l,
                                         struct cluster_watch **ret)
 {
+    assert(l->put && l->removed && l->synced);
     return c->ops->watch(c->self, group, resource, l, ret);
 }
 
@@ -116,18 +131,23 @@ static inline void cluster_unwatch(struct cluster *c, struct cluster_watch *w)
         c->ops->unwatch(c->self, w);
 }
 
-/* The durable objects, by namespace and name; `ns` NULL: all namespaces. A new array. */
-static inline struct err *cluster_list(struct cluster *c, const char *group, const char *resource,
-                                       const char *ns, json_t **ret)
+/*
+ * Reads one object of the resource ("pods", "jobs.batch"). Decisions use what watches told; this is
+ * for the rest of an object that a loop does not keep.
+ */
+static inline struct cluster_read *cluster_read(struct cluster *c, const char *resource,
+                                                const char *ns, const char *name,
+                                                struct cluster_reader r)
 {
-    return c->ops->list(c->self, group, resource, ns, ret);
+    assert(r.done);
+    return c->ops->read(c->self, resource, ns, name, r);
 }
 
-/* A new reference, or NULL. */
-static inline json_t *cluster_get(struct cluster *c, const char *group, const char *resource,
-                                  const char *ns, const char *name)
+/* Cancels a read that is not answered. Accepts NULL. */
+static inline void cluster_unread(struct cluster *c, struct cluster_read *r)
 {
-    return c->ops->get(c->self, group, resource, ns, name);
+    if (r)
+        c->ops->unread(c->self, r);
 }
 
 /*
@@ -179,12 +199,6 @@ static inline struct err *cluster_remove(struct cluster *c, const struct cluster
     return c->ops->remove(c->self, t, if_uid, a);
 }
 
-/* ERR_BUSY if a PodDisruptionBudget does not allow the end of the pod. */
-static inline struct err *cluster_check_budget(struct cluster *c, const char *ns, const char *pod)
-{
-    return c->ops->check_budget(c->self, ns, pod);
-}
-
 /*
  * Ends a pod with its own grace period. A pod without a controller comes back after its end
  * (kinds/object/requeue.h: our own store only). A pod that is being deleted already keeps its grace
@@ -197,8 +211,11 @@ static inline struct err *cluster_evict(struct cluster *c, const struct cluster_
     return c->ops->evict(c->self, e, a);
 }
 
-/* A cluster over our own store. Both arguments are borrowed. */
+/*
+ * A cluster over our own store. Both arguments are borrowed. It reads pods in turns of the loop, as
+ * there are many; all other objects are put inside cluster_watch.
+ */
 struct cluster *cluster_store_new(struct store *store, struct objects *objects);
 
-/* Accepts NULL. All watches must be gone. */
+/* Accepts NULL. All watches and reads must be gone. */
 void cluster_free(struct cluster *c);

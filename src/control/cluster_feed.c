@@ -30,7 +30,7 @@ struct feed {
     struct loop_timer *timer;        /* of the next turn */
     int64_t revision;                /* later changes come by the watch */
     const struct store_object *last; /* all objects up to its key were put; NULL: none was */
-    bool is_loaded;
+    bool is_synced;
 };
 
 static json_t *feed_decode(const struct feed *f, const struct store_object *o)
@@ -72,7 +72,7 @@ static bool is_ahead(const struct feed *f, const struct store_object *o)
 {
     int order;
 
-    if (f->is_loaded || o->version > f->revision)
+    if (f->is_synced || o->version > f->revision)
         return false;
     if (!f->last)
         return true;
@@ -101,15 +101,15 @@ static struct err *feed_begin(struct feed *f)
     return store_watch_new(f->options.store, &range, f->revision, feed_on_change, f, &f->watch);
 }
 
-static void feed_loaded(struct feed *f)
+static void feed_synced(struct feed *f)
 {
     struct feed_member *m;
 
-    f->is_loaded = true;
+    f->is_synced = true;
     store_object_unref(f->last);
     f->last = NULL;
     LIST_EACH (f->members, m)
-        m->listener.loaded(m->listener.arg);
+        m->listener.synced(m->listener.arg);
 }
 
 static void feed_on_turn(void *arg)
@@ -129,7 +129,7 @@ static void feed_on_turn(void *arg)
             store_next(f->options.store, &range, f->last ? &f->last->key : NULL);
 
         if (!o) {
-            feed_loaded(f);
+            feed_synced(f);
             return;
         }
         (void)store_object_ref(o);

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "control/cluster.h"
 #include "control/cluster_feed.h"
-#include "kinds/object/disruption.h"
 
 enum {
     LIST_PAGE = 1024
@@ -22,6 +21,15 @@ struct cluster_watch {
         *member; /* of a feed; NULL: the watch is not in a feed, but has a watch of the store: */
     struct store_watch *watch;
     struct cluster_listener listener;
+};
+
+struct cluster_read {
+    struct over_store *of;
+    struct loop_timer *timer;
+    struct store_key key;
+    char *ns;
+    char *name;
+    struct cluster_reader reader;
 };
 
 /* Internal resources are plain trees; objects of a kind get their resourceVersion. */
@@ -113,6 +121,12 @@ static struct cluster_watch *watch_in_turns(struct over_store *c, const char *gr
     return w;
 }
 
+/* Is the resource read in turns? */
+static bool has_many(const char *group, const char *resource)
+{
+    return !*group && text_equal(resource, "pods");
+}
+
 static struct err *over_store_watch(void *self, const char *group, const char *resource,
                                     const struct cluster_listener *l, struct cluster_watch **ret)
 {
@@ -122,7 +136,7 @@ static struct err *over_store_watch(void *self, const char *group, const char *r
     int64_t revision = 0;
     struct err *e;
 
-    if (l->loaded) {
+    if (has_many(group, resource)) {
         *ret = watch_in_turns(c, group, resource, l);
         return NULL;
     }
@@ -136,6 +150,7 @@ static struct err *over_store_watch(void *self, const char *group, const char *r
         return err_wrap(e, "watch %s", resource);
     }
     *ret = w;
+    l->synced(l->arg);
     return NULL;
 }
 
@@ -148,35 +163,55 @@ static void over_store_unwatch(void *self, struct cluster_watch *w)
     free(w);
 }
 
-static void add_listed(void *arg, const struct store_object *o)
+/* The kind for "pods" or "jobs.batch". */
+static const struct kind *kind_named(const char *resource)
 {
-    json_t *tree = over_store_decode(o);
+    const char *dot = strchr(resource, '.');
+    AUTO_FREE char *plural =
+        mem_strndup(resource, dot ? (size_t)(dot - resource) : strlen(resource));
 
-    if (tree)
-        (void)json_array_append_new(arg, tree); /* a new tree: cannot fail */
+    return kind_find(dot ? dot + 1 : "", plural);
 }
 
-static struct err *over_store_list(void *self, const char *group, const char *resource,
-                                   const char *ns, json_t **ret)
+static void read_free(struct cluster_read *r)
 {
-    struct store_range range = {.group = group, .resource = resource, .ns = ns};
-    struct over_store *c = self;
-    AUTO(json_freep) json_t *all = json_array();
-    int64_t revision = 0;
-
-    TRY(over_store_each(c->store, &range, add_listed, all, &revision));
-    *ret = TAKE(all);
-    return NULL;
+    loop_timer_free(r->timer);
+    free(r->ns);
+    free(r->name);
+    free(r);
 }
 
-static json_t *over_store_get(void *self, const char *group, const char *resource, const char *ns,
-                              const char *name)
+static void read_answer(void *arg)
+{
+    struct cluster_read *r = arg;
+    const struct store_object *o = store_get(r->of->store, r->key);
+    AUTO(json_freep) json_t *tree = o ? over_store_decode(o) : NULL;
+    const struct cluster_reader reader = r->reader;
+
+    read_free(r);
+    reader.done(reader.arg, tree, NULL);
+}
+
+static struct cluster_read *over_store_read(void *self, const char *resource, const char *ns,
+                                            const char *name, struct cluster_reader reader)
 {
     struct over_store *c = self;
-    struct store_key key = {.group = group, .resource = resource, .ns = ns, .name = name};
-    const struct store_object *o = store_get(c->store, key);
+    struct cluster_read *r = mem_alloc(sizeof(*r));
 
-    return o ? over_store_decode(o) : NULL;
+    r->of = c;
+    r->reader = reader;
+    r->ns = mem_strdup(ns);
+    r->name = mem_strdup(name);
+    r->key = objects_key(kind_named(resource), r->ns, r->name);
+    r->timer = loop_timer_new(objects_loop(c->objects), read_answer, r);
+    loop_timer_set(r->timer, 0);
+    return r;
+}
+
+static void over_store_unread(void *self, struct cluster_read *r)
+{
+    (void)self;
+    read_free(r);
 }
 
 static struct err *over_store_bind(void *self, const struct ledger_placement *p,
@@ -187,16 +222,6 @@ static struct err *over_store_bind(void *self, const struct ledger_placement *p,
 
     mine.now_ns = objects_now_ns(c->objects);
     return ledger_bind(c->store, &mine, a.done, a.arg);
-}
-
-/* The kind for "pods" or "jobs.batch". */
-static const struct kind *kind_named(const char *resource)
-{
-    const char *dot = strchr(resource, '.');
-    AUTO_FREE char *plural =
-        mem_strndup(resource, dot ? (size_t)(dot - resource) : strlen(resource));
-
-    return kind_find(dot ? dot + 1 : "", plural);
 }
 
 static struct objects_request request_of(const char *resource, const char *ns, const char *name)
@@ -262,19 +287,6 @@ static struct err *over_store_remove(void *self, const struct cluster_target *t,
     return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 
-static struct err *over_store_check_budget(void *self, const char *ns, const char *pod)
-{
-    const struct store_key key = {.group = "", .resource = "pods", .ns = ns, .name = pod};
-    struct over_store *c = self;
-    const struct store_object *o = store_get_applied(c->store, key);
-    AUTO(json_freep) json_t *tree = NULL;
-
-    if (!o)
-        return NULL;
-    TRY(objects_decode(o, &tree));
-    return disruption_check(c->store, tree);
-}
-
 static struct err *over_store_evict(void *self, const struct cluster_eviction *e,
                                     struct cluster_answer a)
 {
@@ -299,14 +311,13 @@ static void over_store_free(void *self)
 static const struct cluster_ops ops = {
     .watch = over_store_watch,
     .unwatch = over_store_unwatch,
-    .list = over_store_list,
-    .get = over_store_get,
+    .read = over_store_read,
+    .unread = over_store_unread,
     .bind = over_store_bind,
     .create = over_store_create,
     .write_all = over_store_write_all,
     .patch = over_store_patch,
     .remove = over_store_remove,
-    .check_budget = over_store_check_budget,
     .evict = over_store_evict,
     .free = over_store_free,
 };

@@ -99,7 +99,6 @@ static struct err *control_start(struct control *c, const struct control_options
     scheduler.record = on_line;
     scheduler.record_arg = c;
     TRY(scheduler_new(&scheduler, &c->scheduler));
-    past.cluster = c->cluster;
     past.engine = scheduler_engine(c->scheduler);
     c->past_usage = past_usage_new(&past);
     TRY(boot_new(&boot, &c->boot));
@@ -115,7 +114,7 @@ static struct err *control_start(struct control *c, const struct control_options
     TRY(start_requeue(c, o));
     TRY(start_taints(c, o));
     TRY(accounts_new(&accounts, &c->accounts));
-    c->views = (struct views){.loop = o->loop, .cluster = c->cluster, .scheduler = c->scheduler};
+    c->views = (struct views){.loop = o->loop, .objects = o->objects, .scheduler = c->scheduler};
     return NULL;
 }
 

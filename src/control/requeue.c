@@ -159,9 +159,22 @@ static void remove_record(void *arg, const char *ns, const char *name, const jso
         comeback_free(r, c);
 }
 
-static void pods_loaded(void *arg)
+/* A pod that went before it was put was not reported: tries all records that wait for an end. */
+static void pods_synced(void *arg)
 {
-    (void)arg; /* only deletions of pods matter here */
+    struct requeue *r = arg;
+    struct comeback *c;
+    struct comeback *next;
+
+    map_each (handle, r->all, c, next) {
+        if (c->next_ns == 0)
+            comeback_try(r, c);
+    }
+}
+
+static void records_synced(void *arg)
+{
+    (void)arg; /* each record was tried when it was put */
 }
 
 static void put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
@@ -185,8 +198,8 @@ static void remove_pod(void *arg, const char *ns, const char *name, const json_t
 struct err *requeue_new(const struct requeue_options *o, struct requeue **ret)
 {
     struct requeue *r = mem_alloc(sizeof(*r));
-    const struct cluster_listener records = {put_record, remove_record, r, NULL};
-    const struct cluster_listener pods = {put_pod, remove_pod, r, pods_loaded};
+    const struct cluster_listener records = {put_record, remove_record, r, records_synced};
+    const struct cluster_listener pods = {put_pod, remove_pod, r, pods_synced};
     struct err *e;
 
     r->options = *o;

@@ -22,6 +22,7 @@ struct tainted_node {
     char *name;
     json_t *taints; /* all of its taints; NULL: no NoExecute taint any more */
     bool is_new;    /* its pods are still to be looked at */
+    bool is_read;   /* they are, once the pods' watch is synced */
 };
 
 /* A pod on a tainted node that ends at a time. */
@@ -40,11 +41,11 @@ struct taints {
     struct taints_options options;
     struct cluster_watch *nodes_watch;
     struct cluster_watch *pods_watch;
+    bool is_reading; /* until the pods' watch is synced */
     struct tainted_node *nodes;
     struct tainted_pod *pods;
     struct loop_timer *timer;
     struct writes *writes;
-    struct retry list_retry;
 };
 
 static struct tainted_node *find_node(const struct taints *t, const char *name)
@@ -307,11 +308,6 @@ static void remove_pod(void *arg, const char *ns, const char *name, const json_t
     pod_let_be(t, find_pod(t, key), false);
 }
 
-static void pods_loaded(void *arg)
-{
-    (void)arg; /* each pod was looked at when it was put */
-}
-
 static void tainted_node_set(struct taints *t, const char *name, const json_t *taints)
 {
     struct tainted_node *n = find_node(t, name);
@@ -328,6 +324,7 @@ static void tainted_node_set(struct taints *t, const char *name, const json_t *t
     json_decref(n->taints);
     n->taints = taints ? json_incref((json_t *)(uintptr_t)taints) : NULL;
     n->is_new = true;
+    n->is_read = false;
     loop_timer_set(t->timer, 0);
 }
 
@@ -347,52 +344,61 @@ static void remove_node(void *arg, const char *ns, const char *name, const json_
     tainted_node_set(arg, name, NULL);
 }
 
-static void forget_untainted(struct taints *t)
+/* Pods of a node that became new meanwhile may have been put before: they are read again. */
+static void pods_synced(void *arg)
 {
+    struct taints *t = arg;
     struct tainted_node *n;
     struct tainted_node *next;
 
+    t->is_reading = false;
     map_each (handle, t->nodes, n, next) {
-        n->is_new = false;
-        if (!n->taints)
+        n->is_new = n->is_new && !n->is_read;
+        if (!n->is_new && !n->taints)
             tainted_node_free(t, n);
     }
+    loop_timer_set(t->timer, 0);
 }
 
-/* False: the pods could not be read; try again later. */
-static bool look_at_new_nodes(struct taints *t)
+static struct err *taints_watch_pods(struct taints *t)
 {
-    AUTO(json_freep) json_t *pods = NULL;
-    AUTO(err_freep) struct err *e = NULL;
+    const struct cluster_listener pods = {put_pod, remove_pod, t, pods_synced};
     struct tainted_node *n;
     struct tainted_node *next;
-    bool has_new = false;
+
+    cluster_unwatch(t->options.cluster, TAKE(t->pods_watch));
+    map_each (handle, t->nodes, n, next) {
+        n->is_read = n->is_new;
+    }
+    t->is_reading = true;
+    return cluster_watch(t->options.cluster, "", "pods", &pods, &t->pods_watch);
+}
+
+static bool has_new_nodes(const struct taints *t)
+{
+    struct tainted_node *n;
+    struct tainted_node *next;
 
     map_each (handle, t->nodes, n, next) {
-        has_new = has_new || n->is_new;
+        if (n->is_new)
+            return true;
     }
-    if (!has_new)
-        return true;
-    e = cluster_list(t->options.cluster, "", "pods", NULL, &pods);
-    if (e) {
-        LOG(WARN, "pods of tainted nodes cannot be read, will be tried again", E(e));
-        loop_timer_set(t->timer, retry_failed(&t->list_retry, loop_now_ns(t->options.loop)));
-        return false;
-    }
-    t->list_retry = (struct retry){0};
-    for (size_t i = 0; i < json_array_size(pods); i++) {
-        const json_t *pod = json_array_get(pods, i);
-        AUTO_FREE char *key = NULL;
+    return false;
+}
 
-        n = find_node(t, pod_node(pod));
-        if (!n || !n->is_new)
-            continue;
-        key = mem_format("%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
-                         json_text_at(pod, "metadata", "name", NULL));
-        look_at_pod(t, key, pod);
-    }
-    forget_untainted(t);
-    return true;
+/* Pods are not kept: those of a newly tainted node are read by a new watch. */
+static void read_pods_anew(struct taints *t)
+{
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (t->is_reading || !has_new_nodes(t))
+        return;
+    e = taints_watch_pods(t);
+    if (!e)
+        return;
+    t->is_reading = false;
+    LOG(WARN, "pods of tainted nodes cannot be read, will be tried again", E(e));
+    loop_timer_set(t->timer, NS_PER_SEC);
 }
 
 static void taints_wake_next(struct taints *t)
@@ -416,21 +422,24 @@ static void on_time(void *arg)
     struct tainted_pod *p;
     struct tainted_pod *next;
 
-    if (!look_at_new_nodes(t))
-        return;
     map_each (handle, t->pods, p, next) {
         if (!p->is_sent && p->due_ns <= now_ns)
             pod_evict(t, p);
     }
     loop_timer_stop(t->timer);
     taints_wake_next(t);
+    read_pods_anew(t);
+}
+
+static void nodes_synced(void *arg)
+{
+    (void)arg; /* each node was looked at when it was put, and asked for its pods */
 }
 
 struct err *taints_new(const struct taints_options *o, struct taints **ret)
 {
     struct taints *t = mem_alloc(sizeof(*t));
-    const struct cluster_listener nodes = {put_node, remove_node, t, NULL};
-    const struct cluster_listener pods = {put_pod, remove_pod, t, pods_loaded};
+    const struct cluster_listener nodes = {put_node, remove_node, t, nodes_synced};
     struct err *e;
 
     t->options = *o;
@@ -438,7 +447,7 @@ struct err *taints_new(const struct taints_options *o, struct taints **ret)
     t->writes = writes_new(t);
     e = cluster_watch(o->cluster, "", "nodes", &nodes, &t->nodes_watch);
     if (!e)
-        e = cluster_watch(o->cluster, "", "pods", &pods, &t->pods_watch);
+        e = taints_watch_pods(t);
     if (e) {
         taints_free(t);
         return err_wrap(e, "taints");

@@ -206,6 +206,8 @@ static void on_work(void *arg)
 {
     struct cronjobs *s = arg;
 
+    if (s->is_loading)
+        return;
     for (int i = 0; i < TURN_MAX && s->queue; i++) {
         struct cronjob *c = s->queue;
 
@@ -231,14 +233,34 @@ void cronjob_event(const struct cronjob *c, bool is_warning, const char *reason,
                                                                .component = "cronjob-controller"});
 }
 
+static void jobs_synced(void *arg)
+{
+    struct cronjobs *s = arg;
+
+    s->is_loading = false;
+    loop_timer_set(s->work_timer, 0);
+}
+
+/* CronJobs before their Jobs: a Job without a known CronJob is not kept. */
+static void on_load(void *arg)
+{
+    struct cronjobs *s = arg;
+    const struct cluster_listener of_jobs = {put_job, remove_job, s, jobs_synced};
+    AUTO(err_freep)
+    struct err *e = cluster_watch(s->options.cluster, "batch", "jobs", &of_jobs, &s->jobs_watch);
+
+    if (!e)
+        return;
+    LOG(WARN, "jobs of cron jobs cannot be read, will be tried again", E(e));
+    loop_timer_set(s->load_timer, NS_PER_SEC);
+}
+
 static struct err *cronjobs_watch_all(struct cronjobs *s)
 {
-    const struct cluster_listener of_cronjobs = {
-        .put = put_cronjob, .removed = remove_cronjob, .arg = s};
-    const struct cluster_listener of_jobs = {.put = put_job, .removed = remove_job, .arg = s};
+    const struct cluster_listener of_cronjobs = {put_cronjob, remove_cronjob, s, on_load};
 
-    TRY(cluster_watch(s->options.cluster, "batch", "cronjobs", &of_cronjobs, &s->watch));
-    return cluster_watch(s->options.cluster, "batch", "jobs", &of_jobs, &s->jobs_watch);
+    s->is_loading = true;
+    return cluster_watch(s->options.cluster, "batch", "cronjobs", &of_cronjobs, &s->watch);
 }
 
 struct err *cronjobs_new(const struct cronjobs_options *o, struct cronjobs **ret)
@@ -248,6 +270,7 @@ struct err *cronjobs_new(const struct cronjobs_options *o, struct cronjobs **ret
 
     s->options = *o;
     s->work_timer = loop_timer_new(o->loop, on_work, s);
+    s->load_timer = loop_timer_new(o->loop, on_load, s);
     s->writes = writes_new(s);
     e = cronjobs_watch_all(s);
     if (e) {
@@ -267,6 +290,7 @@ void cronjobs_free(struct cronjobs *s)
     while (s->by_uid)
         cronjob_free(s->by_uid); /* NOLINT(clang-analyzer-unix.Malloc): it leaves the map */
     loop_timer_free(s->work_timer);
+    loop_timer_free(s->load_timer);
     writes_free(s->writes);
     free(s);
 }

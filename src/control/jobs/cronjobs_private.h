@@ -50,6 +50,8 @@ struct cronjobs {
     struct cron_job *jobs;
     struct cronjob *queue;
     struct loop_timer *work_timer;
+    struct loop_timer *load_timer;
+    bool is_loading; /* until all Jobs have been read */
     struct writes *writes;
 };
 

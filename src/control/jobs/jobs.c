@@ -123,7 +123,7 @@ static void on_work(void *arg)
 }
 
 /* From now on the controller knows the pods of each Job. */
-static void pods_loaded(void *arg)
+static void pods_synced(void *arg)
 {
     struct jobs *s = arg;
 
@@ -132,17 +132,25 @@ static void pods_loaded(void *arg)
 }
 
 /* Jobs before their pods: a pod without a known Job is released. */
+static void jobs_synced(void *arg)
+{
+    struct jobs *s = arg;
+    const struct cluster_listener of_pods = {jobs_put_pod, jobs_remove_pod, s, pods_synced};
+    AUTO(err_freep)
+    struct err *e = cluster_watch(s->options.cluster, "", "pods", &of_pods, &s->pods_watch);
+
+    if (!e)
+        return;
+    LOG(WARN, "pods of jobs cannot be read, will be tried again", E(e));
+    jobs_reload_later(s);
+}
+
 static struct err *jobs_watch_all(struct jobs *s)
 {
-    const struct cluster_listener of_jobs = {
-        .put = jobs_put_job, .removed = jobs_remove_job, .arg = s};
-    const struct cluster_listener of_pods = {
-        .put = jobs_put_pod, .removed = jobs_remove_pod, .arg = s, .loaded = pods_loaded};
-    struct cluster *c = s->options.cluster;
+    const struct cluster_listener of_jobs = {jobs_put_job, jobs_remove_job, s, jobs_synced};
 
     s->is_loading = true;
-    TRY(cluster_watch(c, "batch", "jobs", &of_jobs, &s->jobs_watch));
-    return cluster_watch(c, "", "pods", &of_pods, &s->pods_watch);
+    return cluster_watch(s->options.cluster, "batch", "jobs", &of_jobs, &s->jobs_watch);
 }
 
 static void forget_all(struct jobs *s)

@@ -197,15 +197,27 @@ static void on_time(void *arg)
         past_usage_tell(p);
 }
 
+/* The fairness that the object `root` sets, or the default one. */
+static void read_fairness(struct store *s, struct mete_fairness *ret)
+{
+    const struct kind *queues = kind_find("mete.dev", "queues");
+    const struct store_object *o = store_get(s, objects_key(queues, "", QUEUE_ROOT));
+    AUTO(json_freep) json_t *root = NULL;
+    AUTO(err_freep) struct err *e = o ? objects_decode(o, &root) : NULL;
+
+    if (e)
+        LOG(ERROR, "the queue root cannot be read", E(e));
+    queue_read_fairness(root, ret);
+}
+
 struct past_usage *past_usage_new(const struct past_usage_options *o)
 {
     const struct store_range placements = account_placements();
-    AUTO(json_freep) json_t *root = cluster_get(o->cluster, "mete.dev", "queues", "", QUEUE_ROOT);
     struct mete_fairness fairness;
     struct past_usage *p;
     AUTO(err_freep) struct err *e = NULL;
 
-    queue_read_fairness(root, &fairness);
+    read_fairness(o->store, &fairness);
     if (fairness.half_life_ns < BINS)
         return NULL; /* no decay, or shorter than the bins */
     p = mem_alloc(sizeof(*p));

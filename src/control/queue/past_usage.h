@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "control/cluster.h"
+#include "kinds/object/objects.h"
 #include "mete/engine.h"
 #include "store/store.h"
 
@@ -15,7 +15,6 @@ struct past_usage;
 struct past_usage_options {
     struct loop *loop;
     struct store *store;
-    struct cluster *cluster;
     struct mete_engine *engine;
 };
 

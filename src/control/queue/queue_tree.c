@@ -69,7 +69,7 @@ static void forget_gone(struct queue_tree *q)
 
 static void tree_feed(struct queue_tree *q)
 {
-    if (q->is_loading)
+    if (q->n_unsynced > 0)
         return;
     queue_tree_feed(q);
     forget_gone(q);
@@ -129,7 +129,7 @@ static void put_space(void *arg, const char *ns, const char *name, const json_t 
                                           json_at(object, "metadata", "labels", NULL));
     json_decref(space->object);
     space->object = json_deep_copy(object);
-    if (!is_same && !q->is_loading)
+    if (!is_same && q->n_unsynced == 0)
         q->options.on_change(q->options.arg);
 }
 
@@ -152,12 +152,25 @@ bool queue_tree_let_in(const struct queue_tree *q, const char *queue, const char
     return !entry || !entry->object || !space || queue_lets_in(entry->object, space->object);
 }
 
+static void on_synced(void *arg)
+{
+    struct queue_tree *q = arg;
+
+    if (--q->n_unsynced > 0)
+        return;
+    queue_tree_feed(q);
+    forget_gone(q);
+    queue_tree_touch(q);
+    q->options.on_synced(q->options.arg);
+}
+
 static struct err *tree_watch(struct queue_tree *q)
 {
     struct cluster *c = q->options.cluster;
-    const struct cluster_listener queues = {put_queue, remove_queue, q, NULL};
-    const struct cluster_listener spaces = {put_space, remove_space, q, NULL};
+    const struct cluster_listener queues = {put_queue, remove_queue, q, on_synced};
+    const struct cluster_listener spaces = {put_space, remove_space, q, on_synced};
 
+    q->n_unsynced = 2;
     TRY(cluster_watch(c, "", "namespaces", &spaces, &q->spaces_watch));
     return cluster_watch(c, "mete.dev", "queues", &queues, &q->queues_watch);
 }
@@ -170,15 +183,11 @@ struct err *queue_tree_new(const struct queue_tree_options *o, struct queue_tree
     q->options = *o;
     q->status_timer = loop_timer_new(o->loop, queue_tree_on_status, q);
     q->writes = writes_new(q);
-    q->is_loading = true;
     e = tree_watch(q);
     if (e) {
         queue_tree_free(q);
         return e;
     }
-    q->is_loading = false;
-    queue_tree_feed(q);
-    queue_tree_touch(q);
     *ret = q;
     return NULL;
 }

@@ -17,6 +17,7 @@ struct queue_tree_options {
     struct cluster *cluster;
     struct mete_engine *engine;
     void (*on_change)(void *arg); /* the engine's queues, or the namespaces that they admit */
+    void (*on_synced)(void *arg); /* the engine has the queues: called once, maybe at once */
     void *arg;
 };
 

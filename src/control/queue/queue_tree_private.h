@@ -36,7 +36,7 @@ struct queue_tree {
     struct writes *writes;
     int64_t told_ns; /* time of the last write of statuses; 0: none yet */
     bool is_status_due;
-    bool is_loading; /* during the first list: the engine is fed after it */
+    unsigned n_unsynced; /* watches: the engine is fed after them */
 };
 
 struct queue_entry *queue_tree_find(const struct queue_tree *q, const char *name);

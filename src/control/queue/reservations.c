@@ -32,7 +32,7 @@ struct reservations {
     struct loop_timer *time_timer; /* of the next start, end or deletion */
     struct writes *writes;
     bool is_status_due;
-    bool is_loading;
+    bool has_begun; /* reservations_feed was called: the engine has them */
 };
 
 static struct entry *reservation_find(const struct reservations *r, const char *name)
@@ -55,7 +55,7 @@ static void entry_free(struct reservations *r, struct entry *entry)
 
 void reservations_touch(struct reservations *r)
 {
-    if (r->is_status_due || !r->entries)
+    if (r->is_status_due || !r->entries || !r->has_begun)
         return;
     r->is_status_due = true;
     loop_timer_set(r->status_timer, settle_ns);
@@ -175,8 +175,6 @@ static void reservations_wake_next(struct reservations *r)
 
 static void reservations_changed(struct reservations *r)
 {
-    if (r->is_loading)
-        return;
     reservations_wake_next(r);
     reservations_touch(r);
     r->options.on_change(r->options.arg);
@@ -207,6 +205,8 @@ static void put_reservation(void *arg, const char *ns, const char *name, const j
         return;
     entry->start_ns = time_at(json_object_get(object, "spec"), "startTime");
     entry->end_ns = time_at(json_object_get(object, "spec"), "endTime");
+    if (!r->has_begun)
+        return;
     reservation_feed(r, entry);
     feed_refused(r);
     reservations_changed(r);
@@ -223,6 +223,8 @@ static void remove_reservation(void *arg, const char *ns, const char *name, cons
         return;
     reservation_take_out(r, entry);
     entry_free(r, entry);
+    if (!r->has_begun)
+        return;
     feed_refused(r);
     reservations_changed(r);
 }
@@ -344,25 +346,54 @@ static void on_status(void *arg)
     }
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
+}
+
+/* By name, so that the engine's picks do not depend on the order of the watch. */
+void reservations_feed(struct reservations *r)
+{
+    VEC(struct entry *) all = {0};
+    struct entry *entry;
+    struct entry *next;
+
+    r->has_begun = true;
+    map_each (handle, r->entries, entry, next) {
+        vec_add(&all, entry);
+    }
+    if (all.n > 1)
+        qsort(all.at, all.n, sizeof(struct entry *), compare_names);
+    VEC_EACH (&all, each) {
+        reservation_feed(r, *each);
+    }
+    vec_done(&all);
+    reservations_wake_next(r);
+    reservations_touch(r);
+}
+
+static void on_synced(void *arg)
+{
+    struct reservations *r = arg;
+
+    r->options.on_synced(r->options.arg);
+}
+
 struct err *reservations_new(const struct reservations_options *o, struct reservations **ret)
 {
     struct reservations *r = mem_alloc(sizeof(*r));
-    const struct cluster_listener listener = {put_reservation, remove_reservation, r, NULL};
+    const struct cluster_listener listener = {put_reservation, remove_reservation, r, on_synced};
     struct err *e;
 
     r->options = *o;
     r->status_timer = loop_timer_new(o->loop, on_status, r);
     r->time_timer = loop_timer_new(o->loop, on_time, r);
     r->writes = writes_new(r);
-    r->is_loading = true;
     e = cluster_watch(o->cluster, "mete.dev", "reservations", &listener, &r->watch);
-    r->is_loading = false;
     if (e) {
         reservations_free(r);
         return e;
     }
-    reservations_wake_next(r);
-    reservations_touch(r);
     *ret = r;
     return NULL;
 }

@@ -84,7 +84,7 @@ static bool is_allowed(const json_t *namespaces, const char *ns)
 /* The queue of pods in the namespace that name none. */
 static char *queue_of_namespace(const struct views *v, const char *ns)
 {
-    AUTO(json_freep) json_t *object = cluster_get(v->cluster, "", "namespaces", "", ns);
+    AUTO(json_freep) json_t *object = views_get(v, "namespaces", "", ns);
     const char *queue = json_text_at(object, "metadata", "labels", QUEUE_LABEL, NULL);
 
     if (!queue || !*queue)

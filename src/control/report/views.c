@@ -190,20 +190,49 @@ static json_t *workload_tree(struct views *v, const json_t *pod, bool is_brief)
     return o;
 }
 
-static json_t *list_of(struct cluster *c, const char *resource, const char *ns)
+/* NULL: damaged. */
+static json_t *view_decode(const struct store_object *o)
 {
-    AUTO(err_freep) struct err *e = NULL;
-    json_t *all = NULL;
+    json_t *tree = NULL;
+    AUTO(err_freep) struct err *e = objects_decode(o, &tree);
 
-    e = cluster_list(c, "", resource, ns, &all);
+    if (e)
+        LOG(ERROR, "stored object is damaged", S("resource", o->key.resource), S("ns", o->key.ns),
+            S("name", o->key.name), E(e));
+    return tree;
+}
+
+json_t *views_list(const struct views *v, const char *resource, const char *ns)
+{
+    const struct store_range range = {.group = "", .resource = resource, .ns = ns};
+    struct store_list list = {0};
+    AUTO(err_freep)
+    struct err *e = store_list(objects_store(v->objects), &range, NULL, NULL, 0, 0, &list);
+    json_t *all = json_array();
+
     if (e)
         LOG(ERROR, "view cannot be listed", S("resource", resource), E(e));
-    return all ? all : json_array();
+    for (size_t i = 0; i < list.n; i++) {
+        json_t *tree = view_decode(list.at[i]);
+
+        if (tree)
+            (void)json_array_append_new(all, tree); /* a new tree: cannot fail */
+    }
+    store_list_done(&list);
+    return all;
+}
+
+json_t *views_get(const struct views *v, const char *resource, const char *ns, const char *name)
+{
+    const struct store_key key = {.group = "", .resource = resource, .ns = ns, .name = name};
+    const struct store_object *o = store_get(objects_store(v->objects), key);
+
+    return o ? view_decode(o) : NULL;
 }
 
 json_t *views_workloads(struct views *v, const char *ns)
 {
-    AUTO(json_freep) json_t *pods = list_of(v->cluster, "pods", ns);
+    AUTO(json_freep) json_t *pods = views_list(v, "pods", ns);
     json_t *list = json_array();
     json_t *pod;
     size_t i;
@@ -215,7 +244,7 @@ json_t *views_workloads(struct views *v, const char *ns)
 
 json_t *views_workload(struct views *v, const char *ns, const char *name)
 {
-    AUTO(json_freep) json_t *pod = cluster_get(v->cluster, "", "pods", ns, name);
+    AUTO(json_freep) json_t *pod = views_get(v, "pods", ns, name);
 
     return pod ? workload_tree(v, pod, false) : NULL;
 }

@@ -7,14 +7,20 @@
 #pragma once
 
 #include "control/scheduler/scheduler.h"
+#include "kinds/object/objects.h"
 
 struct views {
     struct loop *loop;
-    struct cluster *cluster;
+    struct objects *objects;
     struct scheduler *scheduler;
     uint64_t learned_pods; /* pods that the engine's values were learned from; 0: none */
     int64_t learned_ns;
 };
+
+/* The durable objects of a core resource; an unreadable one is left out. A new array. */
+json_t *views_list(const struct views *v, const char *resource, const char *ns);
+/* NULL: there is none. */
+json_t *views_get(const struct views *v, const char *resource, const char *ns, const char *name);
 
 json_t *views_workloads(struct views *v, const char *ns);
 /* With the nodes and the changes that would help. NULL: no such workload. */

@@ -88,15 +88,11 @@ static void add_node(struct views *v, const json_t *node, const char *uuid, json
 
 static json_t *views_list_gpus(struct views *v, const char *uuid)
 {
-    AUTO(err_freep) struct err *e = NULL;
-    AUTO(json_freep) json_t *nodes = NULL;
+    AUTO(json_freep) json_t *nodes = views_list(v, "nodes", NULL);
     json_t *list = json_array();
     json_t *node;
     size_t i;
 
-    e = cluster_list(v->cluster, "", "nodes", NULL, &nodes);
-    if (e)
-        LOG(ERROR, "view cannot be listed", S("resource", "nodes"), E(e));
     json_array_foreach (nodes, i, node)
         add_node(v, node, uuid, list);
     return list;

@@ -148,15 +148,23 @@ static void on_cycle(void *arg)
     reservations_touch(s->reservations);
 }
 
-/* Queues before the workloads in them. */
+/* Pods that came before the queues may not use them. */
+static void queues_synced(void *arg)
+{
+    scheduler_look_at_holds(arg);
+    scheduler_synced(arg);
+}
+
 static struct err *watch_queues(struct scheduler *s)
 {
     const struct queue_tree_options o = {.loop = s->options.loop,
                                          .cluster = s->options.cluster,
                                          .engine = s->engine,
                                          .on_change = scheduler_look_at_holds,
+                                         .on_synced = queues_synced,
                                          .arg = s};
 
+    s->n_unsynced++;
     return queue_tree_new(&o, &s->queues);
 }
 
@@ -171,50 +179,65 @@ static struct err *watch_reservations(struct scheduler *s)
                                            .cluster = s->options.cluster,
                                            .engine = s->engine,
                                            .on_change = on_reservation,
+                                           .on_synced = scheduler_synced,
                                            .arg = s};
 
+    s->n_unsynced++;
     return reservations_new(&o, &s->reservations);
 }
 
 /* Reservations come last: the engine picks gpus for them, so it must know all holders. */
-static void load_reservations(void *arg)
+void scheduler_synced(void *arg)
 {
     struct scheduler *s = arg;
-    AUTO(err_freep) struct err *e = watch_reservations(s);
 
-    if (e) {
-        LOG(WARN, "reservations cannot be read, will be tried again", E(e));
-        loop_timer_set(s->load_timer, NS_PER_SEC);
+    if (--s->n_unsynced > 0)
         return;
-    }
+    s->is_loading = false;
+    sched_works_loaded(s);
+    scheduler_check_all_held(s);
+    reservations_feed(s->reservations);
+    LOG(INFO, "all pods have been read", U("pods", map_count(handle, s->pods)));
     scheduler_poke(s);
 }
 
-static void pods_loaded(void *arg)
-{
-    struct scheduler *s = arg;
-
-    s->is_loading = false;
-    sched_works_loaded(s);
-    load_reservations(s);
-    scheduler_check_all_held(s);
-    LOG(INFO, "all pods have been read", U("pods", map_count(handle, s->pods)));
-}
-
-/* The holders of gpus are known at once; pods, and what they hold, once the loop has read them. */
 static struct err *sched_watch_all(struct scheduler *s)
 {
-    struct cluster *c = s->options.cluster;
-    const struct cluster_listener nodes = {scheduler_put_node, scheduler_remove_node, s, NULL};
-    const struct cluster_listener pods = {scheduler_put_pod, scheduler_remove_pod, s, pods_loaded};
-    const struct cluster_listener ledger = {scheduler_put_held, scheduler_remove_held, s, NULL};
+    void (*const synced)(void *) = scheduler_synced;
+    const struct {
+        const char *group;
+        const char *resource;
+        struct cluster_listener listener;
+        struct cluster_watch **watch;
+    } all[] = {
+        {"", "nodes", {scheduler_put_node, scheduler_remove_node, s, synced}, &s->nodes_watch},
+        {"mete.dev",
+         "ledger",
+         {scheduler_put_held, scheduler_remove_held, s, synced},
+         &s->ledger_watch},
+        {"scheduling.k8s.io",
+         "priorityclasses",
+         {scheduler_put_class, scheduler_remove_class, s, synced},
+         &s->classes_watch},
+        {"policy",
+         "poddisruptionbudgets",
+         {scheduler_put_budget, scheduler_remove_budget, s, synced},
+         &s->budgets_watch},
+        {"", "pods", {scheduler_put_pod, scheduler_remove_pod, s, synced}, &s->pods_watch},
+    };
 
-    TRY(watch_queues(s));
-    TRY(cluster_watch(c, "", "nodes", &nodes, &s->nodes_watch));
-    TRY(scheduler_watch_groups(s));
     s->is_loading = true;
-    TRY(cluster_watch(c, "mete.dev", "ledger", &ledger, &s->ledger_watch));
-    return cluster_watch(c, "", "pods", &pods, &s->pods_watch);
+    s->n_unsynced = 1; /* until all watches are there */
+    TRY(watch_queues(s));
+    TRY(watch_reservations(s));
+    TRY(scheduler_watch_groups(s));
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        s->n_unsynced++;
+        TRY(cluster_watch(s->options.cluster, all[i].group, all[i].resource, &all[i].listener,
+                          all[i].watch));
+    }
+    scheduler_synced(s);
+    return NULL;
 }
 
 struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **ret)
@@ -236,7 +259,6 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
     s->shrink_timer = loop_timer_new(o->loop, scheduler_tell_shrunk, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
-    s->load_timer = loop_timer_new(o->loop, load_reservations, s);
     s->writes = writes_new(s);
     s->engine = mete_engine_new(&engine);
     if (!s->engine)
@@ -262,6 +284,8 @@ void scheduler_free(struct scheduler *s)
     cluster_unwatch(s->options.cluster, s->nodes_watch);
     cluster_unwatch(s->options.cluster, s->pods_watch);
     cluster_unwatch(s->options.cluster, s->ledger_watch);
+    cluster_unwatch(s->options.cluster, s->classes_watch);
+    cluster_unwatch(s->options.cluster, s->budgets_watch);
     sched_works_free(s);
     while (s->pods)
         sched_pod_free(s, s->pods);
@@ -270,6 +294,10 @@ void scheduler_free(struct scheduler *s)
         sched_node_free(s, s->nodes);
     while (s->held)
         sched_held_free(s, s->held);
+    while (s->budgets)
+        sched_budget_free(s, s->budgets);
+    while (s->classes)
+        sched_class_free(s, s->classes);
     while (s->ports) {
         struct sched_port *port = s->ports;
 
@@ -285,7 +313,6 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->status_timer);
     loop_timer_free(s->shrink_timer);
     loop_timer_free(s->start_timer);
-    loop_timer_free(s->load_timer);
     queue_tree_free(s->queues);
     reservations_free(s->reservations);
     mete_engine_free(s->engine);
@@ -355,7 +382,7 @@ struct err *scheduler_check_loaded(const struct scheduler *s)
 
 bool scheduler_is_loading(const struct scheduler *s)
 {
-    return s->is_loading || !s->reservations;
+    return s->is_loading;
 }
 
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,

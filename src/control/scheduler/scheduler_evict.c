@@ -114,11 +114,7 @@ static void evict_work(struct scheduler *s, struct sched_work *w)
 static bool is_spared(struct scheduler *s, const struct sched_work *w)
 {
     for (size_t i = 0; i < w->pods.n && !w->is_dear; i++) {
-        const struct sched_pod *p = w->pods.at[i];
-        AUTO(err_freep)
-        struct err *e = cluster_check_budget(s->options.cluster, p->ns, p->name);
-
-        if (e && err_code(e) == ERR_BUSY)
+        if (sched_pod_is_protected(s, w->pods.at[i]))
             return true;
     }
     return false;

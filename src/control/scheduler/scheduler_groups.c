@@ -261,11 +261,13 @@ static void keep_waiting(struct scheduler *s, struct sched_pod *p, const char *c
 }
 
 /* Is there a waiting workload of exactly these pods? */
-static bool is_formed(const pod_list *chosen, const char *topology)
+static bool is_formed(const pod_list *chosen, const struct sched_work_name *name,
+                      const char *topology)
 {
     const struct sched_work *w = chosen->n > 0 ? chosen->at[0]->work : NULL;
 
-    if (!w || w->is_placed || w->pods.n != chosen->n || !text_equal(w->topology, topology))
+    if (!w || w->is_placed || w->pods.n != chosen->n || !text_equal(w->topology, topology) ||
+        w->has_priority != name->has_priority || w->priority != name->priority)
         return false;
     VEC_EACH (chosen, p) {
         if ((*p)->work != w)
@@ -278,18 +280,22 @@ static bool is_formed(const pod_list *chosen, const char *topology)
 static void read_priority(struct scheduler *s, const struct gang_rules *rules,
                           struct sched_work_name *name)
 {
-    AUTO(json_freep) json_t *class = NULL;
-
     name->has_priority = rules->has_priority;
     name->priority = rules->priority;
-    if (!rules->class_name)
-        return;
-    class = cluster_get(s->options.cluster, "scheduling.k8s.io", "priorityclasses", "",
-                        rules->class_name);
-    if (!class)
-        return;
-    name->has_priority = true;
-    name->priority = (int32_t)json_int(class, "value", 0); /* validated range */
+    if (rules->class_name && scheduler_class_value(s, rules->class_name, &name->priority))
+        name->has_priority = true;
+}
+
+void scheduler_class_changed(struct scheduler *s, const char *name)
+{
+    struct sched_group *g;
+    struct sched_group *next;
+    struct gang_rules rules;
+
+    map_each (handle, s->groups, g, next) {
+        if (sched_group_read(s, g, &rules) && text_equal(rules.class_name, name))
+            sched_group_changed(s, g);
+    }
 }
 
 void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
@@ -314,14 +320,14 @@ static void queue_gang(struct scheduler *s, struct forming *f)
     AUTO_FREE char *topology = sched_topology_format(&f->rules);
     struct sched_work *w;
 
-    if (is_formed(&f->chosen, topology))
+    read_priority(s, &f->rules, &name);
+    if (is_formed(&f->chosen, &name, topology))
         return;
     VEC_EACH (&f->chosen, p) {
         if ((*p)->work)
             sched_work_leave(s, *p);
         sched_pod_wait(s, *p, NULL, NULL, NULL);
     }
-    read_priority(s, &f->rules, &name);
     w = sched_work_new(s, &name, f->chosen.at, f->chosen.n);
     w->topology = TAKE(topology);
     if (sched_work_wait(s, w))
@@ -538,6 +544,13 @@ static void remove_definition(struct scheduler *s, enum gang_door door, const ch
     definition_changed(s, key);
 }
 
+static void on_synced(void *arg)
+{
+    const struct sched_door *d = arg;
+
+    scheduler_synced(d->s);
+}
+
 static void on_put(void *arg, const char *ns, const char *name, const json_t *object)
 {
     const struct sched_door *d = arg;
@@ -559,9 +572,10 @@ struct err *scheduler_watch_groups(struct scheduler *s)
 {
     for (enum gang_door door = GANG_WORKLOAD; door < GANG_DOORS; door++) {
         const struct gang_source *source = &gang_sources[door];
-        struct cluster_listener l = {on_put, on_removed, &s->doors[door], NULL};
+        struct cluster_listener l = {on_put, on_removed, &s->doors[door], on_synced};
 
         s->doors[door] = (struct sched_door){s, door};
+        s->n_unsynced++;
         TRY(cluster_watch(s->options.cluster, source->group, source->plural, &l,
                           &s->group_watches[door]));
     }

@@ -124,6 +124,7 @@ static void leave_engine(struct scheduler *s, struct sched_pod *p)
 
 void sched_pod_free(struct scheduler *s, struct sched_pod *p)
 {
+    sched_pod_unread(s, p);
     scheduler_leave_group(s, p);
     scheduler_unlist(s, p);
     map_remove(handle, s->pods, p);
@@ -137,6 +138,7 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
     free(p->queue);
     free(p->gates);
     free(p->wait.message);
+    free(p->label_text);
     free(p->told);
     free(p->node);
     free(p->user);
@@ -351,11 +353,13 @@ static void note_state(struct scheduler *s, struct sched_pod *p, const json_t *p
     bool is_running = text_equal(pod_phase(pod), "Running");
     bool is_deleting = pod_is_deleting(pod);
 
-    if (!p->group || (p->is_running == is_running && p->is_deleting == is_deleting))
+    p->is_ready = pod_is_ready(pod);
+    if (p->is_running == is_running && p->is_deleting == is_deleting)
         return;
     p->is_running = is_running;
     p->is_deleting = is_deleting;
-    sched_group_changed(s, p->group);
+    if (p->group)
+        sched_group_changed(s, p->group);
 }
 
 void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
@@ -373,6 +377,8 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
     if (!p)
         p = pod_new(s, key, pod);
     has_new_labels = p->work && p->labels != labels;
+    if (!p->label_text || p->labels != labels)
+        sched_pod_read_labels(p, pod);
     p->labels = labels;
     keep_tree(p, pod);
     sched_pod_read_hold(p, pod);

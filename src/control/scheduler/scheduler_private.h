@@ -46,12 +46,15 @@ struct sched_pod {
     uint32_t index;
     int64_t job_id;
     int64_t submit_ns;
-    uint64_t asks;   /* hash of its requests */
-    uint64_t labels; /* hash of its labels */
+    uint64_t asks;    /* hash of its requests */
+    uint64_t labels;  /* hash of its labels */
+    char *label_text; /* keys and values, each with its NUL, then an empty key */
     char *queue;
-    enum mete_hold hold;   /* by annotation: of the user or an administrator */
-    char *gates;           /* its scheduling gates as a message; NULL: none */
-    int64_t not_before_ns; /* realtime; 0: now */
+    enum mete_hold hold;       /* by annotation: of the user or an administrator */
+    char *gates;               /* its scheduling gates as a message; NULL: none */
+    int64_t not_before_ns;     /* realtime; 0: now */
+    struct cluster_read *read; /* of its tree; NULL: none on its way */
+    void *read_arg;
     json_t *tree; /* kept for members of groups and gangs; of other pods only during an event */
     struct sched_wait wait;
     struct sched_group *group; /* NULL: none */
@@ -61,6 +64,7 @@ struct sched_pod {
     bool has_succeeded;        /* and counts in its group */
     bool has_failed;
     bool is_running;
+    bool is_ready;
     bool is_deleting;
     bool is_evicted; /* marked for deletion, to make room */
     bool is_placed;  /* by a decision, or bound */
@@ -153,6 +157,22 @@ struct sched_held {
                           none */
 };
 
+/* A PodDisruptionBudget. */
+struct sched_budget {
+    struct map_handle handle;
+    char *key; /* "ns/name" */
+    char *ns;
+    json_t *object;
+    struct selector *selector; /* NULL: matches nothing */
+};
+
+/* A PriorityClass. */
+struct sched_class {
+    struct map_handle handle;
+    char *name;
+    int32_t value;
+};
+
 struct sched_port {
     struct map_handle handle;
     char *resource; /* "hostport/TCP/8080" */
@@ -164,12 +184,13 @@ struct scheduler {
     struct cluster_watch *nodes_watch;
     struct cluster_watch *pods_watch;
     struct cluster_watch *ledger_watch;
+    struct cluster_watch *classes_watch;
+    struct cluster_watch *budgets_watch;
     struct loop_timer *cycle_timer;
     struct loop_timer *retry_timer;
     struct loop_timer *tell_timer;
     struct loop_timer *tick_timer;
     struct loop_timer *shrink_timer;
-    struct loop_timer *load_timer;
     struct loop_timer *start_timer; /* for workloads with a start time in the future: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
@@ -192,11 +213,14 @@ struct scheduler {
     struct cluster_watch *group_watches[GANG_DOORS];
     struct loop_timer *status_timer;
     bool has_shrunk;
-    bool has_unevicted; /* some pods of evicted workloads are not marked for deletion yet */
-    bool is_loading;    /* pods are being read: the engine gets placed gangs, and cycles run,
-                           afterwards */
+    bool has_unevicted;  /* some pods of evicted workloads are not marked for deletion yet */
+    unsigned n_unsynced; /* watches that are being read, and the start itself */
+    bool is_loading;     /* until all are synced: then the engine gets placed gangs and
+                            reservations, and cycles run */
     struct sched_held *held;
     struct sched_port *ports;
+    struct sched_budget *budgets;
+    struct sched_class *classes;
     uint64_t next_unnamed;
     char *why_text; /* the last reason's message, if it is not the engine's text */
 
@@ -211,6 +235,8 @@ struct scheduler {
 
 /* Runs a cycle after the pending events of the loop. */
 void scheduler_poke(struct scheduler *s);
+/* A watch is synced: the last one begins the cycles. */
+void scheduler_synced(void *scheduler);
 /* Copies a placement with all texts and lists into the arena. */
 void sched_placement_copy(struct arena *a, const struct mete_placement *from,
                           struct mete_placement *ret);
@@ -240,6 +266,22 @@ void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
 /* Queues the pod as a workload of its own; `is_extra`: beyond its group's minimum. */
 void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra);
 
+/* scheduler_budgets.c */
+void scheduler_put_budget(void *arg, const char *ns, const char *name, const json_t *object);
+void scheduler_remove_budget(void *arg, const char *ns, const char *name, const json_t *last);
+void sched_budget_free(struct scheduler *s, struct sched_budget *b);
+/* Keeps the labels that selectors see. */
+void sched_pod_read_labels(struct sched_pod *p, const json_t *pod);
+/* Does a disruption budget forbid the pod's eviction now? */
+bool sched_pod_is_protected(const struct scheduler *s, const struct sched_pod *p);
+
+/* scheduler_classes.c */
+void scheduler_put_class(void *arg, const char *ns, const char *name, const json_t *object);
+void scheduler_remove_class(void *arg, const char *ns, const char *name, const json_t *last);
+void sched_class_free(struct scheduler *s, struct sched_class *c);
+/* False: there is no such class. */
+bool scheduler_class_value(const struct scheduler *s, const char *name, int32_t *ret);
+
 /* scheduler_work.c */
 struct sched_work_name {
     const char *ns;
@@ -262,8 +304,13 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w);
 void sched_work_placed(struct scheduler *s, struct sched_work *w);
 /* The binding failed: the workload waits again. */
 void sched_work_unplaced(struct scheduler *s, struct sched_work *w);
-/* Replaces the workload in the engine: something about it changed. */
+/*
+ * Replaces the workload in the engine: something about it changed. The tree of a single pod is read
+ * first, which may take some turns.
+ */
 void sched_work_again(struct scheduler *s, struct sched_work *w);
+/* Cancels the read of the pod's tree, if any. */
+void sched_pod_unread(struct scheduler *s, struct sched_pod *p);
 /* Adds a bound pod to a placed gang. */
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p);
 /* Takes the pod out of its workload and of the engine. A waiting gang is dissolved. */
@@ -313,6 +360,8 @@ void sched_group_changed(struct scheduler *s, struct sched_group *g);
 /* Forms gangs in the groups that changed. */
 void scheduler_settle_groups(struct scheduler *s);
 void scheduler_groups_free(struct scheduler *s);
+/* Forms the waiting gangs of the groups that name the class anew. */
+void scheduler_class_changed(struct scheduler *s, const char *name);
 /* Fills in the priority of the group itself, if any. */
 void sched_group_read_priority(struct scheduler *s, const struct sched_group *g,
                                struct sched_work_name *name);

@@ -349,32 +349,67 @@ void sched_work_end(struct scheduler *s, struct sched_work *w)
         scheduler_check_all_held(s); /* the workload held more than its last pod did */
 }
 
-/* A single pod's tree is not kept. False: the pod is gone; the watch says so soon. */
-static bool load_tree(struct scheduler *s, struct sched_work *w)
+static void work_replace(struct scheduler *s, struct sched_work *w)
 {
-    struct sched_pod *p = w->pods.at[0];
+    w->is_shrunk = false;
+    remove_from_engine(s, w);
+    (void)sched_work_restore(s, w);
+}
 
-    p->tree = cluster_get(s->options.cluster, "", "pods", p->ns, p->name);
-    if (p->tree && text_equal(json_text_at(p->tree, "metadata", "uid", NULL), p->uid))
-        return true;
+struct tree_read {
+    struct scheduler *s;
+    struct sched_pod *p;
+};
+
+/* A pod that is gone needs nothing: the watch says so soon. */
+static void on_tree(void *arg, const json_t *object, const struct err *e)
+{
+    struct tree_read *r = arg;
+    struct scheduler *s = r->s;
+    struct sched_pod *p = r->p;
+
+    free(r);
+    p->read = NULL;
+    if (e)
+        LOG(WARN, "pod cannot be read", S("pod", p->key), E(e));
+    if (p->tree || !p->work || p->work->is_gang || !p->is_placed ||
+        !text_equal(json_text_at(object, "metadata", "uid", NULL), p->uid))
+        return;
+    p->tree = json_incref((json_t *)(uintptr_t)object);
+    work_replace(s, p->work);
     json_decref(TAKE(p->tree));
-    return false;
+}
+
+/* A single pod's tree is not kept. */
+static void read_tree(struct scheduler *s, struct sched_pod *p)
+{
+    struct tree_read *r;
+
+    if (p->read)
+        return;
+    r = mem_alloc(sizeof(*r));
+    *r = (struct tree_read){s, p};
+    p->read_arg = r;
+    p->read = cluster_read(s->options.cluster, "pods", p->ns, p->name,
+                           (struct cluster_reader){on_tree, r});
+}
+
+void sched_pod_unread(struct scheduler *s, struct sched_pod *p)
+{
+    if (!p->read)
+        return;
+    cluster_unread(s->options.cluster, TAKE(p->read));
+    free(p->read_arg);
 }
 
 void sched_work_again(struct scheduler *s, struct sched_work *w)
 {
-    struct sched_pod *p = w->pods.at[0];
-    bool is_loaded = !p->tree;
-
     if (is_untold(s, w))
         return;
-    if (is_loaded && !load_tree(s, w))
-        return;
-    w->is_shrunk = false;
-    remove_from_engine(s, w);
-    (void)sched_work_restore(s, w);
-    if (is_loaded)
-        json_decref(TAKE(p->tree));
+    if (w->pods.at[0]->tree)
+        work_replace(s, w);
+    else
+        read_tree(s, w->pods.at[0]);
 }
 
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p)
@@ -429,13 +464,26 @@ void sched_work_leave(struct scheduler *s, struct sched_pod *p)
         work_shrink(s, w);
 }
 
+/* The group's definition may have come after the pods. */
+static void sched_work_read_priority(struct scheduler *s, struct sched_work *w)
+{
+    struct sched_work_name name = {0};
+
+    if (w->pods.at[0]->group)
+        sched_group_read_priority(s, w->pods.at[0]->group, &name);
+    w->has_priority = name.has_priority;
+    w->priority = name.priority;
+}
+
 void sched_works_loaded(struct scheduler *s)
 {
     struct sched_work *w;
     struct sched_work *next;
 
     map_each (handle, s->works, w, next) {
-        if (w->is_gang && w->is_placed)
-            (void)sched_work_restore(s, w);
+        if (!w->is_gang || !w->is_placed)
+            continue;
+        sched_work_read_priority(s, w);
+        (void)sched_work_restore(s, w);
     }
 }

@@ -67,8 +67,7 @@ static int64_t budget_amount(const json_t *value, int64_t whole)
     return e ? 0 : (whole * percent + 99) / 100;
 }
 
-/* The budget's selector; NULL matches nothing, an empty selector matches everything. */
-static struct err *parse_selector(const json_t *budget, struct selector **ret)
+struct err *disruption_selector(const json_t *budget, struct selector **ret)
 {
     const json_t *selector = json_at(budget, "spec", "selector", NULL);
 
@@ -76,24 +75,31 @@ static struct err *parse_selector(const json_t *budget, struct selector **ret)
     return selector ? label_selector_parse(selector, ret) : NULL;
 }
 
-struct err *disruption_count(const struct store *s, const json_t *budget, struct disruption *ret)
+void disruption_settle(const json_t *budget, struct disruption *d)
 {
     const json_t *spec = json_object_get(budget, "spec");
     const json_t *max_unavailable = json_object_get(spec, "maxUnavailable");
+
+    d->desired = max_unavailable
+                     ? d->expected - budget_amount(max_unavailable, d->expected)
+                     : budget_amount(json_object_get(spec, "minAvailable"), d->expected);
+    if (d->desired < 0)
+        d->desired = 0;
+    d->allowed = d->healthy > d->desired ? d->healthy - d->desired : 0;
+}
+
+struct err *disruption_count(const struct store *s, const json_t *budget, struct disruption *ret)
+{
     AUTO(selector_freep) struct selector *selector = NULL;
     struct disruption d = {0};
     struct counting c = {.into = &d};
 
-    TRY(parse_selector(budget, &selector));
+    TRY(disruption_selector(budget, &selector));
     c.selector = selector;
     if (selector)
         TRY(each_applied(s, "", "pods", json_text_at(budget, "metadata", "namespace", NULL),
                          disruption_count_pod, &c));
-    d.desired = max_unavailable ? d.expected - budget_amount(max_unavailable, d.expected)
-                                : budget_amount(json_object_get(spec, "minAvailable"), d.expected);
-    if (d.desired < 0)
-        d.desired = 0;
-    d.allowed = d.healthy > d.desired ? d.healthy - d.desired : 0;
+    disruption_settle(budget, &d);
     *ret = d;
     return NULL;
 }
@@ -109,7 +115,7 @@ static struct err *match_budget(void *arg, const json_t *budget)
     struct search *search = arg;
     AUTO(selector_freep) struct selector *selector = NULL;
 
-    TRY(parse_selector(budget, &selector));
+    TRY(disruption_selector(budget, &selector));
     if (!selector || !label_selector_matches(selector, search->pod))
         return NULL;
     search->n_found++;
@@ -118,13 +124,13 @@ static struct err *match_budget(void *arg, const json_t *budget)
     return NULL;
 }
 
-/* May an unready pod be evicted by unhealthyPodEvictionPolicy? By default only if the budget's
- * healthy pods suffice. */
-static bool may_go_unready(const json_t *pod, const json_t *budget, const struct disruption *d)
+bool disruption_allows(const json_t *budget, const struct disruption *d, bool is_ready)
 {
     const char *policy = json_text_at(budget, "spec", "unhealthyPodEvictionPolicy", NULL);
 
-    if (pod_is_ready(pod))
+    if (d->allowed > 0)
+        return true;
+    if (is_ready)
         return false;
     return text_equal(policy, "AlwaysAllow") || (d->healthy >= d->desired && d->desired > 0);
 }
@@ -134,7 +140,7 @@ static struct err *check_budget(const struct store *s, const json_t *pod, const 
     struct disruption d = {0};
 
     TRY(disruption_count(s, budget, &d));
-    if (d.allowed > 0 || may_go_unready(pod, budget, &d))
+    if (disruption_allows(budget, &d, pod_is_ready(pod)))
         return NULL;
     return err_new(ERR_BUSY,
                    "Cannot evict pod as it would violate the pod's disruption budget. The "

@@ -1,9 +1,9 @@
 /* test_cluster_feed.c - feeds of the cluster's objects to listeners, amid random changes */
 
-#include "prop.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "control/cluster.h"
+#include "control/cluster_feed.h"
+#include "prop.h"
 #include "test.h"
 #include "world.h"
 
@@ -22,10 +22,10 @@ struct known {
 struct listening {
     struct world *w;
     struct known *all;
-    struct cluster_watch *watch;
+    struct feed_member *member;
     const json_t *last_put; /* for its address only: the tree is shared */
     unsigned puts;
-    unsigned loaded;
+    unsigned synced;
     uint64_t seed;
 };
 
@@ -93,23 +93,28 @@ static bool knows_all(const struct listening *l)
     return is_right;
 }
 
-static void loaded(void *arg)
+static void synced(void *arg)
 {
     struct listening *l = arg;
 
-    l->loaded++;
+    l->synced++;
 }
 
-static void listen(struct cluster *c, struct listening *l)
+static void listen(struct feeds *feeds, struct listening *l)
 {
-    const struct cluster_listener listener = {put, removed, l, loaded};
+    const struct cluster_listener listener = {put, removed, l, synced};
+    const struct feed_options options = {.loop = l->w->loop,
+                                         .store = l->w->store,
+                                         .objects = l->w->objects,
+                                         .group = "",
+                                         .resource = "configmaps"};
 
-    world_must(cluster_watch(c, "", "configmaps", &listener, &l->watch));
+    l->member = feeds_join(feeds, &options, &listener);
 }
 
-static void listening_done(struct cluster *c, struct listening *l)
+static void listening_done(struct listening *l)
 {
-    cluster_unwatch(c, l->watch);
+    feed_leave(l->member);
     while (l->all)
         forget(l, l->all); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
 }
@@ -165,29 +170,27 @@ static void one_seed(uint64_t seed)
     struct world w;
     struct listening a = {.w = &w, .seed = seed};
     struct listening b = {.w = &w, .seed = seed};
-    struct cluster *c;
+    struct feeds feeds = {0};
 
     world_init(&w, seed);
     fill(&w, OBJECTS);
-    c = cluster_store_new(w.store, w.objects);
-    listen(c, &a);
+    listen(&feeds, &a);
     for (int i = 0; i < 40; i++) {
         if (prop_chance(&r, 60))
             write_one(&w, &r);
         for (size_t n = prop_below(&r, 3); n > 0; n--)
             (void)sim_loop_step(w.loop);
         if (i == 20)
-            listen(c, &b); /* during the feed or after it */
+            listen(&feeds, &b); /* during the feed or after it */
     }
     sim_loop_run(w.loop);
-    CHECK(&a, a.loaded == 1 && knows_all(&a));
-    CHECK(&b, b.loaded == 1 && knows_all(&b));
-    listening_done(c, &a);
+    CHECK(&a, a.synced == 1 && knows_all(&a));
+    CHECK(&b, b.synced == 1 && knows_all(&b));
+    listening_done(&a);
     write_one(&w, &r);
     sim_loop_run(w.loop);
     CHECK(&b, knows_all(&b));
-    listening_done(c, &b);
-    cluster_free(c);
+    listening_done(&b);
     world_done(&w);
 }
 
@@ -205,28 +208,26 @@ static void takes_several_turns_and_shares_its_trees(void **state)
     struct world w;
     struct listening a = {.w = &w};
     struct listening b = {.w = &w};
-    struct cluster *c;
+    struct feeds feeds = {0};
 
     (void)state;
     world_init(&w, 1);
     fill(&w, OBJECTS);
-    c = cluster_store_new(w.store, w.objects);
-    listen(c, &a);
-    listen(c, &b);
+    listen(&feeds, &a);
+    listen(&feeds, &b);
     assert_int_equal(a.puts, 0); /* no calls before the loop runs */
     while (a.puts == 0)
         assert_true(sim_loop_step(w.loop));
     assert_true(a.puts < OBJECTS / 2);
     assert_int_equal(a.puts, b.puts);
     assert_ptr_equal(a.last_put, b.last_put);
-    assert_int_equal(a.loaded, 0);
+    assert_int_equal(a.synced, 0);
     sim_loop_run(w.loop);
-    assert_int_equal(a.loaded, 1);
+    assert_int_equal(a.synced, 1);
     assert_int_equal(a.puts, OBJECTS);
     assert_true(knows_all(&a) && knows_all(&b));
-    listening_done(c, &a);
-    listening_done(c, &b);
-    cluster_free(c);
+    listening_done(&a);
+    listening_done(&b);
     world_done(&w);
 }
 

@@ -7,11 +7,11 @@
  * replays it.
  */
 
-#include "prop.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/queue/queue_tree.h"
 #include "kinds/pod/pod_state.h"
+#include "prop.h"
 #include "test.h"
 #include "world.h"
 
@@ -36,6 +36,7 @@ struct model {
     struct model_queue queues[QUEUES];
 };
 
+/* Also for on_synced: the tree is looked at when the loop is at rest. */
 static void on_change(void *arg)
 {
     (void)arg;
@@ -43,7 +44,8 @@ static void on_change(void *arg)
 
 static void start(struct model *m)
 {
-    struct queue_tree_options o = {.loop = m->w.loop, .on_change = on_change};
+    struct queue_tree_options o = {
+        .loop = m->w.loop, .on_change = on_change, .on_synced = on_change};
 
     m->engine = mete_engine_new(NULL);
     m->cluster = cluster_store_new(m->w.store, m->w.objects);

@@ -101,9 +101,18 @@ json_t *get_cronjob(struct jobs_world *jw, const char *name)
 
 json_t *list_all(struct jobs_world *jw, const char *group, const char *resource)
 {
-    json_t *all = NULL;
+    const struct store_range range = {.group = group, .resource = resource, .ns = "default"};
+    struct store_list list = {0};
+    json_t *all = json_array();
 
-    world_must(cluster_list(jw->cluster, group, resource, "default", &all));
+    world_must(store_list(jw->w.store, &range, NULL, NULL, 0, 0, &list));
+    for (size_t i = 0; i < list.n; i++) {
+        json_t *object = NULL;
+
+        world_must(objects_decode(list.at[i], &object));
+        (void)json_array_append_new(all, object);
+    }
+    store_list_done(&list);
     return all;
 }
 
