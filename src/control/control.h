@@ -1,8 +1,8 @@
 /*
  * control.h - the control loops of the server: scheduler, jobs, garbage collection, nodes, events
  *
- * The loops see the store through control/cluster.h only, so that a kube-apiserver can take its
- * place later.
+ * The scheduler's loops (control_scheduler.h) need a struct cluster only; the others
+ * (control_cluster.h) work over our own store.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "kinds/report.h"
 #include "store/store.h"
 
+struct cluster;
 struct control;
 struct objects;
 
@@ -23,6 +24,7 @@ struct control_options {
     struct objects *objects; /* kinds/object/objects.h, over `store` */
     const char *ca;          /* CA certificate of the API, PEM, for pods; NULL: none */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
+    struct cluster *cluster;     /* of the scheduler, outlives the loops; NULL: one over `store` */
 };
 
 struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;

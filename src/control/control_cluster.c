@@ -1,0 +1,118 @@
+/* control_cluster.c - starts, stops and connects the loops over our own store */
+
+#include "control/control_cluster.h"
+
+#include "base/mem.h"
+#include "control/accounts.h"
+#include "control/boot.h"
+#include "control/budgets.h"
+#include "control/gc/gc.h"
+#include "control/jobs/cronjobs.h"
+#include "control/jobs/jobs.h"
+#include "control/node_monitor.h"
+#include "control/queue/past_usage.h"
+#include "control/requeue.h"
+#include "control/taints.h"
+
+struct control_cluster {
+    struct scheduler *scheduler;
+    struct boot *boot;
+    struct node_monitor *monitor;
+    struct gc *gc;
+    struct jobs *jobs;
+    struct cronjobs *cronjobs;
+    struct budgets *budgets;
+    struct requeue *requeue;
+    struct taints *taints;
+    struct accounts *accounts;
+    struct past_usage *past_usage;
+};
+
+/* While the ledger and the pods disagree, the scheduler places nothing. */
+static void on_ledger(void *arg, const struct err *e)
+{
+    struct control_cluster *c = arg;
+
+    scheduler_hold(c->scheduler, e ? err_message(e) : NULL);
+}
+
+static struct err *start_jobs(struct control_cluster *c, const struct control_cluster_options *o)
+{
+    const struct jobs_options jobs = {
+        .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
+    const struct cronjobs_options cronjobs = {
+        .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
+
+    TRY(jobs_new(&jobs, &c->jobs));
+    return cronjobs_new(&cronjobs, &c->cronjobs);
+}
+
+static struct err *start_pods(struct control_cluster *c, const struct control_cluster_options *o)
+{
+    const struct requeue_options requeue = {.loop = o->loop,
+                                            .objects = o->objects,
+                                            .cluster = o->cluster,
+                                            .events = o->scheduler->events};
+    const struct taints_options taints = {
+        .loop = o->loop, .cluster = o->seen, .events = o->scheduler->events};
+
+    TRY(requeue_new(&requeue, &c->requeue));
+    return taints_new(&taints, &c->taints);
+}
+
+static struct err *control_cluster_start(struct control_cluster *c,
+                                         const struct control_cluster_options *o)
+{
+    const struct past_usage_options past = {
+        .loop = o->loop, .store = o->store, .engine = scheduler_engine(o->scheduler->scheduler)};
+    const struct boot_options boot = {.loop = o->loop, .objects = o->objects};
+    const struct node_monitor_options monitor = {
+        .loop = o->loop, .objects = o->objects, .node_grace_ns = o->node_grace_ns};
+    const struct gc_options gc = {.loop = o->loop,
+                                  .objects = o->objects,
+                                  .event_ttl_ns = o->event_ttl_ns,
+                                  .on_ledger = on_ledger,
+                                  .arg = c};
+    const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
+
+    c->scheduler = o->scheduler->scheduler;
+    c->past_usage = past_usage_new(&past);
+    TRY(boot_new(&boot, &c->boot));
+    TRY(node_monitor_new(&monitor, &c->monitor));
+    TRY(gc_new(&gc, &c->gc));
+    TRY(start_jobs(c, o));
+    TRY(budgets_new(o->loop, o->objects, &c->budgets));
+    TRY(start_pods(c, o));
+    return accounts_new(&accounts, &c->accounts);
+}
+
+struct err *control_cluster_new(const struct control_cluster_options *o,
+                                struct control_cluster **ret)
+{
+    struct control_cluster *c = mem_alloc(sizeof(*c));
+    struct err *e = control_cluster_start(c, o);
+
+    if (e) {
+        control_cluster_free(c);
+        return e;
+    }
+    *ret = c;
+    return NULL;
+}
+
+void control_cluster_free(struct control_cluster *c)
+{
+    if (!c)
+        return;
+    accounts_free(c->accounts);
+    taints_free(c->taints);
+    requeue_free(c->requeue);
+    budgets_free(c->budgets);
+    cronjobs_free(c->cronjobs);
+    jobs_free(c->jobs);
+    gc_free(c->gc);
+    node_monitor_free(c->monitor);
+    boot_free(c->boot);
+    past_usage_free(c->past_usage);
+    free(c);
+}
