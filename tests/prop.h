@@ -49,11 +49,11 @@ struct prop_seeds {
 
 static inline uint64_t prop_number(const char *name, uint64_t fallback)
 {
-    const char *text = getenv(name);
+    const char *value = getenv(name);
     uint64_t number = fallback;
 
-    if (text) {
-        AUTO(err_freep) struct err *e = num_parse_uint64(str_of(text), UINT64_MAX, &number);
+    if (value) {
+        AUTO(err_freep) struct err *e = num_parse_uint64(str_of(value), UINT64_MAX, &number);
 
         if (e)
             abort(); /* a typing error in the environment of a test */

@@ -216,7 +216,6 @@ struct mete_pod_rule {
 struct mete_pod_set {
     const char *name;
     uint32_t count;
-    uint32_t min_count;                 /* the set starts with this many pods; 0 means count */
     const struct mete_amount *requests; /* of one pod, gpus not included */
     size_t n_requests;
     uint32_t gpus;            /* of one pod */
@@ -264,11 +263,10 @@ struct mete_workload {
     bool is_preemptible;   /* the engine may evict this workload */
     bool never_preempts;   /* the engine evicts nothing for this workload */
     /*
-     * An extra: a pod beyond the minimum of another workload, kept by the caller as a workload of
-     * its own (see mete_workload_shrink for the engine's own extras). Extras wait behind all other
-     * workloads of the queue, do not count as running workloads, are evicted first wherever the
-     * queues allow eviction, and evict nothing. The engine ignores priority, never_preempts and
-     * min_run_ns of an extra. An extra has no elastic pods itself.
+     * An extra: pods beyond the minimum of another workload, as a workload of their own. Extras
+     * wait behind all other workloads of the queue, do not count as running workloads, are evicted
+     * first wherever the queues allow eviction, and evict nothing. The engine ignores priority,
+     * never_preempts and min_run_ns of an extra, and does not know to which workload it belongs.
      */
     bool is_extra;
     int64_t min_run_ns;    /* the engine does not evict the workload before it ran this long */
@@ -326,9 +324,6 @@ struct mete_eviction {
     uint64_t workload;
     uint64_t by;
     enum mete_eviction_reason reason;
-    bool is_of_pod; /* only the pod `pod` of the set `pod_set` ends: see mete_workload_shrink */
-    uint32_t pod_set;
-    uint32_t pod;
 };
 
 struct mete_decisions {
@@ -764,16 +759,6 @@ struct mete_pod_labels {
  * they are. */
 METE_API enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
                                               const struct mete_pod_labels *sets, size_t n_sets);
-
-/*
- * Reports that one elastic pod of a placed workload ended, or was evicted alone: its resources are
- * free, and the pod waits again. Elastic pods are those beyond min_count, with the larger numbers.
- * They wait behind all other workloads of the queue, are evicted first wherever the queue's
- * `within` or another queue's `reclaim` allows eviction, and evict nothing. Each starts by a
- * placement of its own, which names only the added pod.
- */
-METE_API enum mete_result mete_workload_shrink(struct mete_engine *e, uint64_t id, uint32_t pod_set,
-                                               uint32_t pod);
 
 /* Sets the expected run time of a workload; 0: its time limit. */
 METE_API enum mete_result mete_workload_estimate(struct mete_engine *e, uint64_t id,

@@ -2,7 +2,6 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
-#include "engine/evict/elastic.h"
 #include "engine/evict/preempt.h"
 #include "engine/group_cache.h"
 #include "engine/place/domain.h"
@@ -72,8 +71,8 @@ static const char *check_used(const struct node *n)
 
 static const char *check_workload(const struct mete_engine *e, const struct workload *w)
 {
-    if (elastic_check_state(w))
-        return elastic_check_state(w);
+    if (w->is_extra && (w->is_secured || w->claim || w->key.points != INT64_MIN))
+        return "an extra is secured, has a claim, or is not behind all others";
     if (w->is_placed && w->decided_at == e->labels_version && !(domains_hold(w) && links_hold(w)))
         return "a workload was placed outside of a required domain";
     for (size_t i = 0; i < w->n_pods; i++) {

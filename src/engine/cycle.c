@@ -10,7 +10,6 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
-#include "engine/evict/elastic.h"
 #include "engine/evict/move.h"
 #include "engine/evict/preempt.h"
 #include "engine/place/place.h"
@@ -57,10 +56,7 @@ static bool cycle_place(struct mete_engine *e, struct workload *w, int64_t now_n
     queue_placed(e, w);
     if (limit_ns == 0 || __builtin_add_overflow(now_ns, limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
-    if (w->whole)
-        w->end_ns = w->whole->end_ns;
     w->code = METE_REASON_NONE;
-    elastic_release(e, w);
     if (w->moved_for != 0)
         move_forget(e, w); /* it needs no planned place any more */
     if (!had_claim)
@@ -245,8 +241,8 @@ static const struct mete_pod_placement *list_pods(struct mete_engine *e, const s
         for (size_t k = 0; k < p->n_gpus; k++)
             gpus[k] = p->gpus[k]->uuid;
         pods[i] = (struct mete_pod_placement){
-            .pod_set = w->whole ? w->as_set : p->set,
-            .pod = w->whole ? w->as_pod : p->index,
+            .pod_set = p->set,
+            .pod = p->index,
             .node = p->node->name,
             .gpus = gpus,
             .n_gpus = p->n_gpus,
@@ -266,7 +262,7 @@ static void list_placements(struct mete_engine *e, struct mete_decisions *ret)
         const struct workload *w = e->placed.at[i];
 
         placements[i] = (struct mete_placement){
-            .workload = workload_id(w),
+            .workload = w->key.id,
             .pods = list_pods(e, w),
             .n_pods = w->n_pods,
         };
@@ -345,21 +341,6 @@ static void cycle_begin(struct mete_engine *e, int64_t now_ns)
     turns_begin(e);
 }
 
-/* Starts the elastic pods of workloads placed in this cycle, in the room that is left. */
-static void start_extras(struct mete_engine *e, int64_t now_ns)
-{
-    for (size_t i = 0, n = e->placed.n; i < n; i++) {
-        const struct workload *w = e->placed.at[i];
-
-        VEC_EACH (&w->extras, x) {
-            if ((*x)->is_placed || !queue_may_start(e, *x, NULL) ||
-                cycle_place(e, *x, now_ns, false))
-                continue;
-            (*x)->group->failed_at = e->eased;
-        }
-    }
-}
-
 /* Do all workloads of the group have claims, with no right to evict others? Their turns would
  * change nothing. */
 static bool may_skip(const struct mete_engine *e, const struct group *g)
@@ -433,8 +414,6 @@ void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct m
     ret->is_cut = take_all_turns(e, now_ns, budget);
     e->was_cut = ret->is_cut;
     claims_end(e);
-    if (!ret->is_cut)
-        start_extras(e, now_ns);
     share_end(e);
     list_placements(e, ret);
     ret->evictions = e->evictions.at;

@@ -5,7 +5,6 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_parts.h"
-#include "engine/evict/elastic.h"
 #include "engine/group_cache.h"
 #include "engine/place/demand.h"
 #include "engine/place/domain.h"
@@ -94,7 +93,6 @@ static void free_maps(struct mete_engine *e)
     id_map_each (&e->workloads, at, w) {
         if (!w->is_placed)
             group_unwait(e, w);
-        vec_done(&w->extras);
         workload_free(e, w);
     }
     map_each (handle, e->node_map, n, next_n) {
@@ -178,9 +176,7 @@ struct gpu *engine_gpu(const struct mete_engine *e, const char *uuid)
 
 struct workload *engine_workload(const struct mete_engine *e, uint64_t id)
 {
-    struct workload *w = id_map_find(&e->workloads, id);
-
-    return w && !w->whole ? w : NULL; /* callers cannot name elastic pods */
+    return id_map_find(&e->workloads, id);
 }
 
 bool text_is_sane(const char *text)
@@ -192,5 +188,5 @@ uint64_t mete_gpu_holder(const struct mete_engine *e, const char *uuid)
 {
     const struct gpu *g = uuid ? engine_gpu(e, uuid) : NULL;
 
-    return g && g->holder ? workload_id(g->holder->workload) : 0;
+    return g && g->holder ? g->holder->workload->key.id : 0;
 }

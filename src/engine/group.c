@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "engine/affinity/affinity.h"
-#include "engine/evict/elastic.h"
 #include "engine/group_cache.h"
 #include "engine/place/domain.h"
 #include "engine/place/fit.h"
@@ -55,8 +54,6 @@ static enum mete_result check_counts(struct mete_engine *e, const struct mete_wo
     if (total > PODS_MAX)
         return engine_refuse(e, METE_INVALID, "%zu pods in one workload, at most %d", total,
                              PODS_MAX);
-    if (elastic_check(e, w) != METE_OK)
-        return METE_INVALID;
     return check_domains(e, w->domains, w->n_domains);
 }
 
@@ -143,7 +140,6 @@ static void group_spell(const struct group *g, struct words *words)
         spell(words, (uint64_t)(uintptr_t)g->sets[i].shape);
         spell(words, (uint64_t)(uintptr_t)g->sets[i].ties);
         spell(words, (uint64_t)g->sets[i].name << 32 | g->sets[i].count);
-        spell(words, g->sets[i].n_extras);
         spell_asks(words, &g->sets[i].asks);
     }
 }
@@ -192,11 +188,10 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
         if (result != METE_OK)
             break;
         g->sets[i].name = set->name && *set->name ? intern_ref(e->texts, set->name) : 0;
-        g->sets[i].count = elastic_least(set);
-        g->sets[i].n_extras = set->count - elastic_least(set);
+        g->sets[i].count = set->count;
         asks_read(e, set->domains, set->n_domains, &g->sets[i].asks);
         g->has_asks = g->has_asks || set->n_domains > 0;
-        g->n_pods += elastic_least(set);
+        g->n_pods += set->count;
         g->n_sets++;
     }
     if (result != METE_OK) {
@@ -292,8 +287,6 @@ void group_wait(struct mete_engine *e, struct workload *w)
     if (w->hold == METE_HOLD_NONE)
         group_enter(w);
     w->queue->n_on_hold += w->hold != METE_HOLD_NONE;
-    w->queue->n_extras += w->whole != NULL;
-    w->queue->n_extras_on_hold += w->whole && w->hold != METE_HOLD_NONE;
     order_add(&w->queue->waiting, &w->all, &w->key);
     e->n_waiting++;
     w->group->n_claims += w->claim != NULL;
@@ -304,8 +297,6 @@ void group_unwait(struct mete_engine *e, struct workload *w)
     if (w->hold == METE_HOLD_NONE)
         group_leave(w);
     w->queue->n_on_hold -= w->hold != METE_HOLD_NONE;
-    w->queue->n_extras -= w->whole != NULL;
-    w->queue->n_extras_on_hold -= w->whole && w->hold != METE_HOLD_NONE;
     order_remove(&w->queue->waiting, &w->all);
     e->n_waiting--;
     w->group->n_claims -= w->claim != NULL;

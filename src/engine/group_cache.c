@@ -6,7 +6,6 @@
 
 #include "base/num.h"
 #include "engine/affinity/affinity.h"
-#include "engine/evict/elastic.h"
 #include "engine/queue/queue.h"
 
 enum {
@@ -37,7 +36,7 @@ static bool is_plain(struct mete_engine *e, const struct mete_workload *w)
            set->n_gpu_models == 0 && set->n_selector == 0 && set->n_tolerations == 0 &&
            !set->node && set->n_domains == 0 && set->n_asks == 0 && set->n_node_terms == 0 &&
            set->n_node_wishes == 0 && set->n_rules == 0 && !set->is_linked &&
-           affinity_rules_check(e, set) == METE_OK && elastic_check(e, w) == METE_OK;
+           affinity_rules_check(e, set) == METE_OK;
 }
 
 static bool has_requests(const struct mete_engine *e, const struct shape *s,
@@ -70,9 +69,8 @@ static bool is_like(const struct mete_engine *e, const struct group *g,
     const char *queue = w->queue && *w->queue ? w->queue : "default";
 
     return g->time_limit_ns == w->time_limit_ns && g->never_preempts == w->never_preempts &&
-           g->user == (g->queue->splits_users ? user : 0) && own->count == elastic_least(set) &&
-           own->n_extras == set->count - own->count && is_of_shape(e, own->shape, set) &&
-           text_equal(queue, g->queue->name) &&
+           g->user == (g->queue->splits_users ? user : 0) && own->count == set->count &&
+           is_of_shape(e, own->shape, set) && text_equal(queue, g->queue->name) &&
            text_equal(set->name ? set->name : "", intern_text(e->texts, own->name));
 }
 

@@ -289,8 +289,7 @@ struct group_set {
     struct shape *shape;
     struct ties *ties; /* NULL: no rule concerns such pods; see affinity.h */
     uint32_t name;
-    uint32_t count;    /* the minimum */
-    uint32_t n_extras; /* pods beyond the minimum: see elastic.h */
+    uint32_t count;
     struct domain_asks asks;
 };
 
@@ -363,25 +362,23 @@ struct workload {
     size_t n_pods;
     struct workload *placed_before; /* neighbours in the queue's list */
     struct workload *placed_after;
-    int64_t *charged;              /* its charge, by counted resource; NULL: not counted */
-    struct claim *claim;           /* of a waiting workload; NULL: none */
-    struct workload *whole;        /* the workload that this extra belongs to; NULL: none */
-    VEC(struct workload *) extras; /* its elastic pods: see elastic.h */
-    struct pod_labels *labels;     /* of each set; NULL: none */
-    char *hold_text;               /* NULL: the hold's own name */
-    int64_t end_ns;                /* end by the time limit, when placed; NEVER_NS: none */
-    int64_t started_ns;            /* when placed; 0: not known */
-    uint64_t decided_at;           /* e->labels_version when placed by a decision; 0 */
-    uint64_t evicted_by;           /* the workload that it is evicted for; 0: not evicted */
-    uint64_t moved_for;            /* the workload that it is moved for; 0: not moved */
-    uint64_t billed;               /* the dominant part of its charge */
-    uint32_t n_evicting;           /* workloads that are being evicted for this one */
+    int64_t *charged;          /* its charge, by counted resource; NULL: not counted */
+    struct claim *claim;       /* of a waiting workload; NULL: none */
+    struct pod_labels *labels; /* of each set; NULL: none */
+    char *hold_text;           /* NULL: the hold's own name */
+    int64_t end_ns;            /* end by the time limit, when placed; NEVER_NS: none */
+    int64_t started_ns;        /* when placed; 0: not known */
+    uint64_t decided_at;       /* e->labels_version when placed by a decision; 0 */
+    uint64_t evicted_by;       /* the workload that it is evicted for; 0: not evicted */
+    uint64_t moved_for;        /* the workload that it is moved for; 0: not moved */
+    uint64_t billed;           /* the dominant part of its charge */
+    uint32_t n_evicting;       /* workloads that are being evicted for this one */
     uint32_t user;
     bool is_placed;
     bool is_preemptible;
     bool is_secured; /* placed within the nominal quotas: see preempt.c */
     bool is_victim;  /* in this search */
-    bool is_extra;   /* an elastic pod */
+    bool is_extra;   /* see struct mete_workload */
     int32_t priority;
     int32_t qos;
     enum mete_hold hold; /* a held workload is in its queue, but not in its group */
@@ -395,8 +392,6 @@ struct workload {
     uint64_t devices;     /* gpus that it holds, whole or in part */
     struct node **was_on; /* of a victim: each pod's node; in the scratch arena */
     size_t *had_gpus;
-    uint32_t as_set; /* of an extra: its set and pod */
-    uint32_t as_pod;
     int64_t since_ns; /* since when `code` is the last reason told */
     enum mete_reason_code code;
     char *name;
@@ -458,7 +453,6 @@ struct mete_engine {
     struct group_cache *group_cache; /* groups; a cache */
     struct id_map workloads;
     size_t n_waiting;
-    uint64_t n_extras_made;
     struct queue *root;
     struct queue *queue_map;     /* by name, including removed queues that workloads name */
     VEC(struct queue *) queues;  /* present, by name */
@@ -659,15 +653,6 @@ void group_unwait(struct mete_engine *e, struct workload *w);
 bool group_never_fits(struct mete_engine *e, struct group *g);
 
 /* workload.c */
-/* Enters a new workload, which is in no order yet. */
-void workload_enter(struct mete_engine *e, struct workload *w);
-/* Places a workload as told. A failure changes nothing. */
-enum mete_result workload_restore_pods(struct mete_engine *e, struct workload *w,
-                                       const struct mete_placement *placement);
-/* Counts a restored workload as placed. */
-void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_ns);
-/* Frees what the workload holds. */
-void workload_give(struct mete_engine *e, struct workload *w);
 void workload_free(struct mete_engine *e, struct workload *w);
 /* Makes a workload outside of the engine's orders, for questions. */
 enum mete_result workload_make(struct mete_engine *e, const struct mete_workload *from,

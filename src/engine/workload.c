@@ -6,7 +6,6 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
-#include "engine/evict/elastic.h"
 #include "engine/evict/move.h"
 #include "engine/evict/preempt.h"
 #include "engine/group_cache.h"
@@ -102,6 +101,17 @@ static enum mete_result join_group(struct mete_engine *e, const struct mete_work
     return result;
 }
 
+/* `from` as an extra: the lowest priority, no evictions for it, no protected run time. */
+static struct mete_workload workload_extra_of(const struct mete_workload *from)
+{
+    struct mete_workload w = *from;
+
+    w.priority = INT32_MIN;
+    w.never_preempts = true;
+    w.min_run_ns = 0;
+    return w;
+}
+
 enum mete_result workload_make(struct mete_engine *e, const struct mete_workload *from,
                                struct workload **ret)
 {
@@ -116,7 +126,7 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     if (result != METE_OK)
         return result;
     if (from->is_extra) {
-        extra = elastic_extra_of(from);
+        extra = workload_extra_of(from);
         from = &extra;
     }
     user = intern_ref(e->texts, from->user ? from->user : "");
@@ -166,18 +176,15 @@ void workload_free(struct mete_engine *e, struct workload *w)
 static enum mete_result workload_make_new(struct mete_engine *e, const struct mete_workload *from,
                                           struct workload **ret)
 {
-    if (from->id >= ELASTIC_EXTRA_IDS)
-        return engine_refuse(e, METE_INVALID, "workload id %" PRIu64 " is over 2^63 - 1", from->id);
     if (from->id != 0 && engine_workload(e, from->id))
         return engine_refuse(e, METE_EXISTS, "workload %" PRIu64 " is there already", from->id);
     return workload_make(e, from, ret);
 }
 
-void workload_enter(struct mete_engine *e, struct workload *w)
+static void workload_enter(struct mete_engine *e, struct workload *w)
 {
     id_map_add(&e->workloads, w->key.id, w);
-    if (!w->whole)
-        due_learn(e, w);
+    due_learn(e, w);
     e->version++;
 }
 
@@ -192,7 +199,6 @@ enum mete_result mete_workload_add(struct mete_engine *e, const struct mete_work
     record_call(e, RECORD_WORKLOAD_ADD, from);
     workload_enter(e, w);
     group_wait(e, w);
-    elastic_make(e, w, from);
     return METE_OK;
 }
 
@@ -244,7 +250,7 @@ static enum mete_result check_slice_at(struct mete_engine *e, const struct gpu *
             return engine_refuse(e, METE_CONFLICT,
                                  "gpu '%s': the slice at %u, held by workload %" PRIu64
                                  ", overlaps a slice at %u",
-                                 g->uuid, at, workload_id(p->holders[at]->workload), d->start);
+                                 g->uuid, at, p->holders[at]->workload->key.id, d->start);
     }
     return p->n_replicas > 0
                ? engine_refuse(e, METE_CONFLICT, "gpu '%s' is held in replicas", g->uuid)
@@ -330,7 +336,7 @@ static enum mete_result restore_pod(struct mete_engine *e, struct pod *p,
                                  at->gpus[i], gpus[i]->milli_used, MILLI);
         if (holder)
             return engine_refuse(e, METE_CONFLICT, "gpu '%s' is held by workload %" PRIu64,
-                                 at->gpus[i], workload_id(holder->workload));
+                                 at->gpus[i], holder->workload->key.id);
         for (size_t k = 0; k < i; k++)
             if (gpus[k] == gpus[i])
                 return engine_refuse(e, METE_INVALID, "gpu '%s' is named twice", at->gpus[i]);
@@ -415,8 +421,8 @@ static void drop_unused(struct mete_engine *e, const struct mete_placement *plac
     }
 }
 
-enum mete_result workload_restore_pods(struct mete_engine *e, struct workload *w,
-                                       const struct mete_placement *placement)
+static enum mete_result workload_restore_pods(struct mete_engine *e, struct workload *w,
+                                              const struct mete_placement *placement)
 {
     enum mete_result result = check_placement(e, w, placement);
     size_t mark;
@@ -447,7 +453,7 @@ enum mete_result workload_restore_pods(struct mete_engine *e, struct workload *w
     return result;
 }
 
-void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_ns)
+static void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_ns)
 {
     w->is_placed = true;
     w->started_ns = started_ns;
@@ -456,52 +462,16 @@ void workload_placed(struct mete_engine *e, struct workload *w, int64_t started_
         e->eased++;
 }
 
-/* The placement without elastic pods. Pods with an unknown set or too large a number stay, so that
- * the caller refuses them. */
-static struct mete_placement least_of(struct mete_engine *e, const struct workload *w,
-                                      const struct mete_placement *from)
-{
-    struct mete_pod_placement *pods = arena_alloc(e->scratch, (from->n_pods + 1) * sizeof(*pods));
-    struct mete_placement ret = *from;
-
-    ret.pods = pods;
-    ret.n_pods = 0;
-    for (size_t i = 0; i < from->n_pods; i++) {
-        const struct mete_pod_placement *p = &from->pods[i];
-        const struct group_set *set =
-            p->pod_set < w->group->n_sets ? &w->group->sets[p->pod_set] : NULL;
-
-        if (!set || p->pod < set->count || p->pod >= set->count + set->n_extras)
-            pods[ret.n_pods++] = *p;
-    }
-    return ret;
-}
-
-/* Removes a workload with its elastic pods, placed or waiting. */
-static void workload_drop(struct mete_engine *e, struct workload *w)
-{
-    elastic_free(e, w);
-    if (w->is_placed)
-        workload_give(e, w);
-    else
-        group_unwait(e, w);
-    id_map_remove(&e->workloads, w->key.id);
-    workload_free(e, w);
-    e->version++;
-}
-
 enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_workload *from,
                                        const struct mete_placement *placement)
 {
-    struct mete_placement least;
     struct workload *w = NULL;
     enum mete_result result = workload_make_new(e, from, &w);
 
     if (result != METE_OK)
         return result;
     assert(w); /* made: the result is METE_OK */
-    least = least_of(e, w, placement);
-    result = workload_restore_pods(e, w, &least);
+    result = workload_restore_pods(e, w, placement);
     if (result != METE_OK) {
         workload_free(e, w);
         return result;
@@ -511,17 +481,11 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
         __builtin_add_overflow(placement->started_ns, from->time_limit_ns, &w->end_ns))
         w->end_ns = NEVER_NS;
     workload_enter(e, w);
-    elastic_make(e, w, from);
-    result = elastic_restore(e, w, placement);
-    if (result != METE_OK) {
-        workload_drop(e, w);
-        return result;
-    }
     record_call(e, RECORD_WORKLOAD_RESTORE, &(struct record_restore){from, placement});
     return METE_OK;
 }
 
-void workload_give(struct mete_engine *e, struct workload *w)
+static void workload_give(struct mete_engine *e, struct workload *w)
 {
     preempt_gone(e, w);
     queue_given(e, w);
@@ -557,7 +521,6 @@ enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id)
     if (!w || !w->is_placed)
         return engine_refuse(e, METE_NOT_FOUND, "workload %" PRIu64 " is not placed", id);
     record_call(e, RECORD_WORKLOAD_UNPLACE, &(struct record_id){id});
-    elastic_hold(e, w);
     workload_give(e, w);
     due_stopped(e, w);
     group_wait(e, w);
@@ -576,7 +539,13 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
     preempt_forget(e, w);
     move_forget(e, w);
     foresee_ended(e, w);
-    workload_drop(e, w);
+    if (w->is_placed)
+        workload_give(e, w);
+    else
+        group_unwait(e, w);
+    id_map_remove(&e->workloads, id);
+    workload_free(e, w);
+    e->version++;
     return METE_OK;
 }
 

@@ -71,10 +71,8 @@ static size_t list_sets(const struct live *l, const struct sim_job *j, const str
         return 1;
     }
     if (ask->pods > 0) {
-        sets[0] = (struct mete_pod_set){.name = "pods",
-                                        .count = ask->pods,
-                                        .min_count = ask->min_pods,
-                                        .gpus = j->gpus / ask->pods};
+        sets[0] =
+            (struct mete_pod_set){.name = "pods", .count = ask->pods, .gpus = j->gpus / ask->pods};
         return 1;
     }
     return replay_pod_sets(j->gpus, sim_cluster_gpus_most(l->asked->cluster), sets);

@@ -261,9 +261,6 @@ enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id,
         return engine_refuse(e, METE_INVALID, "labels of workload %" PRIu64 ": %s", id, wrong);
     record_call(e, RECORD_WORKLOAD_LABEL, &(struct record_label){id, sets, n_sets});
     set_labels(e, w, sets, n_sets);
-    VEC_EACH (&w->extras, x) {
-        set_labels(e, *x, &sets[(*x)->as_set], 1);
-    }
     if (!e->affinity)
         return METE_OK;
     engine_freed(e); /* waiting workloads may fit now */

@@ -6,7 +6,6 @@
 
 #include "base/num.h"
 #include "engine/device/device_asks.h"
-#include "engine/evict/elastic.h"
 
 static const struct board *board_of(struct mete_engine *e, const struct mig_geometry *g)
 {
@@ -345,7 +344,7 @@ size_t mete_gpu_slices(const struct mete_engine *e, const char *uuid, struct met
                 .profile = intern_text(e->texts, is_held ? p->names[i] : p->told[i].name),
                 .start = i,
                 .slice = parts_uuid(p, is_held ? p->names[i] : p->told[i].name, i),
-                .holder = is_held ? workload_id(p->holders[i]->workload) : 0,
+                .holder = is_held ? p->holders[i]->workload->key.id : 0,
             };
         n++;
     }

@@ -6,7 +6,6 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
-#include "engine/evict/elastic.h"
 #include "engine/evict/preempt.h"
 #include "engine/place/domain.h"
 #include "engine/place/fit.h"
@@ -581,12 +580,9 @@ void victims_decide(struct mete_engine *e, struct workload *w, bool is_move)
         victim->evicted_by = w->key.id;
         w->n_evicting++;
         vec_add(&e->evictions, (struct mete_eviction){
-                                   .workload = workload_id(victim),
+                                   .workload = victim->key.id,
                                    .by = w->key.id,
                                    .reason = reason_of(victim, w, is_move),
-                                   .is_of_pod = victim->whole != NULL,
-                                   .pod_set = victim->as_set,
-                                   .pod = victim->as_pod,
                                });
     }
     preempt_count(e, w);

@@ -96,8 +96,7 @@ static void what_if_displace(struct what_if *f, struct workload *w)
         queue_count_held(f->e, w, w->charged, -1);
     for (size_t i = 0; i < w->n_pods; i++)
         pod_give(f->e, &w->pods[i]);
-    if (!w->whole)
-        vec_add(&f->displaced, w);
+    vec_add(&f->displaced, w);
 }
 
 static void what_if_end(struct what_if *f, struct workload *w)
@@ -130,7 +129,7 @@ static bool what_if_start(struct what_if *f, struct workload *w)
     struct mete_engine *e = f->e;
     size_t mark;
 
-    if (w->whole || !queue_may_start(e, w, NULL))
+    if (!queue_may_start(e, w, NULL))
         return false;
     mark = journal_open(&e->journal);
     if (!place_pods(e, &a)) {
@@ -167,7 +166,7 @@ static void start_waiting(struct what_if *f)
             turn_end(e, g, next);
             continue;
         }
-        if (!w->whole && !may_pass(f, w))
+        if (!may_pass(f, w))
             return;
         turn_end(e, g, NULL);
     }

@@ -81,9 +81,7 @@ struct queue {
     struct queue_cell *cells; /* by index of the counted resource */
     struct queue_user *users;
     struct order waiting;
-    uint32_t n_on_hold; /* of the waiting workloads */
-    uint32_t n_extras;  /* waiting elastic pods, which count for no figure */
-    uint32_t n_extras_on_hold;
+    uint32_t n_on_hold;         /* of the waiting workloads */
     uint32_t n_running;         /* with those below */
     VEC(struct group *) groups; /* groups with waiting workloads */
     struct workload *first_placed;

@@ -9,7 +9,7 @@ size_t mete_queue_count(const struct mete_engine *e)
 
 static uint32_t waiting_in(const struct queue *q)
 {
-    uint32_t n = (uint32_t)order_count(&q->waiting) - q->n_extras;
+    uint32_t n = (uint32_t)order_count(&q->waiting);
 
     VEC_EACH (&q->children, child) {
         n += waiting_in(*child);
@@ -19,7 +19,7 @@ static uint32_t waiting_in(const struct queue *q)
 
 static uint32_t held_in(const struct queue *q)
 {
-    uint32_t n = q->n_on_hold - q->n_extras_on_hold;
+    uint32_t n = q->n_on_hold;
 
     VEC_EACH (&q->children, child) {
         n += held_in(*child);

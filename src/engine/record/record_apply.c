@@ -14,7 +14,6 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
     const struct record_cycle *cycle = args;
     const struct record_name *name = args;
     const struct record_hold *hold = args;
-    const struct record_shrink *shrink = args;
     const struct record_label *label = args;
     const struct record_id *id = args;
 
@@ -49,8 +48,6 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_workload_unplace(e, id->id);
     case RECORD_WORKLOAD_REMOVE:
         return mete_workload_remove(e, id->id);
-    case RECORD_WORKLOAD_SHRINK:
-        return mete_workload_shrink(e, shrink->id, shrink->pod_set, shrink->pod);
     case RECORD_WORKLOAD_CHECKPOINT:
         return mete_workload_checkpoint(e, checkpoint->id, checkpoint->at_ns);
     case RECORD_WORKLOAD_ESTIMATE:

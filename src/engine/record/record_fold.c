@@ -145,59 +145,9 @@ static const char *arguments_of(const char *line)
     return space ? space + 1 : "";
 }
 
-/* The workload's placement. */
-static const struct mete_placement *placed_of(struct record_fold *f, const struct kept *k)
-{
-    AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
-    AUTO(err_freep) struct err *e = NULL;
-    enum record_call call = RECORD_CALLS;
-    const struct record_restore *r;
-    void *args = NULL;
-
-    buf_printf(&line, "%s %s", record_call_names[RECORD_WORKLOAD_RESTORE], k->placed);
-    e = record_line_parse(f->scratch, (struct str){line.at, line.size}, &call, &args);
-    r = args;
-    return e || !r ? NULL : r->placement; /* put_placed wrote it: it can be read */
-}
-
-static void put_placed(struct record_fold *f, struct kept *k,
-                       const struct mete_placement *placement)
-{
-    AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
-
-    record_line_format(&line, RECORD_WORKLOAD_RESTORE, &(struct record_restore){NULL, placement});
-    f->size -= size_of(k);
-    free(k->placed);
-    k->placed = mem_strndup(arguments_of(line.at), strlen(arguments_of(line.at)) - 1);
-    f->size += size_of(k);
-}
-
-/* Changes the placement of a placed workload: adds the pods of `more`, takes out one pod (each may
- * be NULL). */
-static void put_with(struct record_fold *f, struct kept *k, const struct mete_placement *more,
-                     const struct record_shrink *out)
-{
-    const struct mete_placement *had = placed_of(f, k);
-    size_t n_more = more ? more->n_pods : 0;
-    struct mete_pod_placement *pods;
-    struct mete_placement all;
-
-    if (!had)
-        return;
-    pods = arena_alloc(f->scratch, (had->n_pods + n_more + 1) * sizeof(*pods));
-    all = *had;
-    all.pods = pods;
-    all.n_pods = 0;
-    for (size_t i = 0; i < had->n_pods; i++)
-        if (!out || had->pods[i].pod_set != out->pod_set || had->pods[i].pod != out->pod)
-            pods[all.n_pods++] = had->pods[i];
-    for (size_t i = 0; i < n_more; i++)
-        pods[all.n_pods++] = more->pods[i];
-    put_placed(f, k, &all);
-}
-
 static void fold_place(struct record_fold *f, const struct mete_placement *from)
 {
+    AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
     struct mete_placement placement = *from;
     struct kept *k = find_id(f, from->workload);
 
@@ -205,18 +155,11 @@ static void fold_place(struct record_fold *f, const struct mete_placement *from)
         return;
     if (placement.started_ns == 0)
         placement.started_ns = f->now_ns;
-    if (k->placed)
-        put_with(f, k, &placement, NULL);
-    else
-        put_placed(f, k, &placement);
-}
-
-static void fold_shrink(struct record_fold *f, const struct record_shrink *out)
-{
-    struct kept *k = find_id(f, out->id);
-
-    if (k && k->placed)
-        put_with(f, k, NULL, out);
+    record_line_format(&line, RECORD_WORKLOAD_RESTORE, &(struct record_restore){NULL, &placement});
+    f->size -= size_of(k);
+    free(k->placed);
+    k->placed = mem_strndup(arguments_of(line.at), strlen(arguments_of(line.at)) - 1);
+    f->size += size_of(k);
 }
 
 static void fold_unplace(struct record_fold *f, uint64_t id)
@@ -286,8 +229,6 @@ static void fold_take_workload(struct record_fold *f, enum record_call call, con
         fold_unplace(f, id->id);
     else if (call == RECORD_WORKLOAD_REMOVE)
         drop_id(f, id->id);
-    else if (call == RECORD_WORKLOAD_SHRINK)
-        fold_shrink(f, args);
     else
         fold_note(f, id->id, call, line);
 }
@@ -337,7 +278,6 @@ static void fold_take(struct record_fold *f, enum record_call call, const void *
     case RECORD_WORKLOAD_RESTORE:
     case RECORD_WORKLOAD_UNPLACE:
     case RECORD_WORKLOAD_REMOVE:
-    case RECORD_WORKLOAD_SHRINK:
     case RECORD_WORKLOAD_CHECKPOINT:
     case RECORD_WORKLOAD_ESTIMATE:
     case RECORD_WORKLOAD_HOLD:

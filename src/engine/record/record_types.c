@@ -158,7 +158,6 @@ TYPE(pod_labels, struct mete_pod_labels, 16);
 static const struct record_field pod_set_fields[] = {
     TEXT(struct mete_pod_set, name),
     UINT(struct mete_pod_set, count),
-    UINT(struct mete_pod_set, min_count),
     LIST(struct mete_pod_set, requests, n_requests, &amount),
     UINT(struct mete_pod_set, gpus),
     UINT(struct mete_pod_set, gpu_milli),
@@ -222,11 +221,10 @@ static const struct record_field placement_fields[] = {
 };
 TYPE(placement, struct mete_placement, 32);
 
-static const struct record_field eviction_fields[] = {
-    UINT(struct mete_eviction, workload), UINT(struct mete_eviction, by),
-    INT(struct mete_eviction, reason),    BOOL(struct mete_eviction, is_of_pod),
-    UINT(struct mete_eviction, pod_set),  UINT(struct mete_eviction, pod)};
-TYPE(eviction, struct mete_eviction, 32);
+static const struct record_field eviction_fields[] = {UINT(struct mete_eviction, workload),
+                                                      UINT(struct mete_eviction, by),
+                                                      INT(struct mete_eviction, reason)};
+TYPE(eviction, struct mete_eviction, 24);
 
 static const struct record_field decided_fields[] = {
     LIST(struct mete_decisions, placements, n_placements, &placement),
@@ -350,11 +348,6 @@ static const struct record_field estimate_fields[] = {UINT(struct record_estimat
                                                       INT(struct record_estimate, estimate_ns)};
 TYPE(estimate, struct record_estimate, 16);
 
-static const struct record_field shrink_fields[] = {UINT(struct record_shrink, id),
-                                                    UINT(struct record_shrink, pod_set),
-                                                    UINT(struct record_shrink, pod)};
-TYPE(shrink, struct record_shrink, 16);
-
 static const struct record_field hold_fields[] = {
     UINT(struct record_hold, id), INT(struct record_hold, hold), TEXT(struct record_hold, text)};
 TYPE(hold, struct record_hold, 24);
@@ -397,7 +390,6 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_WORKLOAD_RESTORE] = "workload_restore",
     [RECORD_WORKLOAD_UNPLACE] = "workload_unplace",
     [RECORD_WORKLOAD_REMOVE] = "workload_remove",
-    [RECORD_WORKLOAD_SHRINK] = "workload_shrink",
     [RECORD_WORKLOAD_CHECKPOINT] = "workload_checkpoint",
     [RECORD_WORKLOAD_ESTIMATE] = "workload_estimate",
     [RECORD_WORKLOAD_HOLD] = "workload_hold",
@@ -424,7 +416,6 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_WORKLOAD_UNPLACE] = &id,
     [RECORD_WORKLOAD_REMOVE] = &id,
     [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
-    [RECORD_WORKLOAD_SHRINK] = &shrink,
     [RECORD_WORKLOAD_ESTIMATE] = &estimate,
     [RECORD_WORKLOAD_HOLD] = &hold,
     [RECORD_WORKLOAD_LABEL] = &label_set,

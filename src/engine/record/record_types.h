@@ -57,12 +57,6 @@ struct record_hold {
     const char *text;
 };
 
-struct record_shrink {
-    uint64_t id;
-    uint32_t pod_set;
-    uint32_t pod;
-};
-
 struct record_checkpoint {
     uint64_t id;
     int64_t at_ns;
@@ -117,7 +111,6 @@ enum record_call {
     RECORD_WORKLOAD_RESTORE,
     RECORD_WORKLOAD_UNPLACE,
     RECORD_WORKLOAD_REMOVE,
-    RECORD_WORKLOAD_SHRINK,
     RECORD_WORKLOAD_CHECKPOINT,
     RECORD_WORKLOAD_ESTIMATE,
     RECORD_WORKLOAD_HOLD,

@@ -315,7 +315,7 @@ static void fill_head(struct workload *w, enum mete_reason_code code, int64_t no
         .since_ns = w->since_ns,
         .evaluated_ns = now_ns,
         .position = w->is_placed ? 0 : (uint32_t)order_place(&w->all) + 1,
-        .waiting = (uint32_t)order_count(&w->queue->waiting) - w->queue->n_extras,
+        .waiting = (uint32_t)order_count(&w->queue->waiting),
         .queue = w->queue->name,
     };
 }
@@ -495,7 +495,7 @@ enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workloa
         .code_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].code,
         .class_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].class_text,
         .message = never ? why_never_text(e, w->group, &a) : "",
-        .waiting = (uint32_t)order_count(&w->queue->waiting) - w->queue->n_extras,
+        .waiting = (uint32_t)order_count(&w->queue->waiting),
     };
     workload_free(e, w);
     return METE_OK;

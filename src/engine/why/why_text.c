@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/str.h"
-#include "engine/evict/elastic.h"
 #include "engine/place/fit.h"
 #include "engine/why/why.h"
 
@@ -93,9 +92,9 @@ const char *why_amount(struct mete_engine *e, uint32_t resource, int64_t amount)
 
 const char *why_workload(struct mete_engine *e, const struct workload *w)
 {
-    if (workload_id(w) >= METE_ID_UNNAMED)
+    if (w->key.id >= METE_ID_UNNAMED)
         return w->name;
-    return arena_format(e->answers, "job %" PRIu64, workload_id(w));
+    return arena_format(e->answers, "job %" PRIu64, w->key.id);
 }
 
 const char *why_label(struct mete_engine *e, const struct label *l)

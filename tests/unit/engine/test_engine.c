@@ -133,7 +133,6 @@ static void refuses_what_cannot_be(void **state)
         const char *says;
     } cases[] = {
         {{.count = 0}, "pod set 0: count 0 is not within 1 .. 16384"},
-        {{.count = 1, .min_count = 2}, "pod set 0: min_count 2 is over its count 1"},
         {{.count = 1, .requests = &(struct mete_amount){"cpu", -1}, .n_requests = 1},
          "request 0 has no name or is not within 0 .. 2^60"},
         {{.count = 1, .requests = (struct mete_amount[]){{"cpu", 1}, {"cpu", 1}}, .n_requests = 2},

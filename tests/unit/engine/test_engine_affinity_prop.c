@@ -6,7 +6,6 @@
  * moment, and on a node with the highest preference; waiting pods fit nowhere.
  */
 
-#include "prop.h"
 #include "affinity_naive.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -14,6 +13,7 @@
 #include "engine/record/record.h"
 #include "engine/state.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 enum {
@@ -90,7 +90,6 @@ static void tell_pod(struct model *m, int id)
     struct mete_pod_set set = {
         .name = "main",
         .count = p->count,
-        .min_count = p->min_count,
         .requests = requests,
         .n_requests = 1,
         .tolerations = &toleration,
@@ -112,6 +111,7 @@ static void tell_pod(struct model *m, int id)
                                               .id = (uint64_t)id,
                                               .name = "pod",
                                               .submit_ns = m->now_s * SECOND,
+                                              .is_extra = p->is_extra,
                                               .pod_sets = &set,
                                               .n_pod_sets = 1,
                                           }) == METE_OK);
@@ -220,7 +220,7 @@ static void add_pod(struct model *m)
         .n_rules = prop_chance(&m->prop, 60) ? 1 + prop_below(&m->prop, RULES) : 0,
         .node = {-1, -1, -1},
     };
-    p->min_count = 1 + (uint32_t)prop_below(&m->prop, p->count); /* further pods are elastic */
+    p->is_extra = prop_chance(&m->prop, 20);
     for (size_t i = 0; i < p->n_rules; i++)
         random_rule(m, p, &p->rules[i]);
     random_terms(m, p);

@@ -48,7 +48,7 @@ static bool change(size_t i, struct job_parts *p)
     case 1: set->gpu_milli = 500; break;
     case 2: set->gpu_milli = 500; set->gpu_memory_bytes = 1 << 30; break;
     case 3: set->count = 2; break;
-    case 4: set->count = 2; set->min_count = 1; break;
+    case 4: set->count = 3; break;
     case 5: set->name = "other"; break;
     case 6: set->name = NULL; break;
     case 7: set->requests = disk; break;
@@ -165,8 +165,6 @@ static void what_makes_no_sense_is_refused_though_the_like_was_read(void **state
     (void)job_parts(base, &p);
     p.set.count = 0;
     is_refused(&p, "no pods");
-    p.set.min_count = 2;
-    is_refused(&p, "at least more than there are");
     p.set.requests = twice;
     is_refused(&p, "a resource twice");
     p.set.requests = no_name;
@@ -178,11 +176,6 @@ static void what_makes_no_sense_is_refused_though_the_like_was_read(void **state
     is_refused(&p, "a label without a key");
     p.workload.n_pod_sets = 0;
     is_refused(&p, "no pod sets");
-    p.set.count = 2;
-    p.set.min_count = 1;
-    (void)add(&p);
-    p.workload.is_extra = true;
-    is_refused(&p, "more beyond what is beyond the least");
 }
 
 static void what_is_gone_is_read_again(void **state)

@@ -5,11 +5,11 @@
  * printed; PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/state.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 enum {
@@ -259,8 +259,8 @@ static void who_found_a_place_may_be_moved_again(void **state)
     mete_engine_free(e);
 }
 
-/* Job 1 ends while two of its elastic pods should move for job 4. */
-static void pods_that_move_may_end(void **state)
+/* Job 1 ends while it and its two extras should move for job 4. */
+static void extras_that_move_may_end(void **state)
 {
     struct mete_engine *e = with_moves();
     struct mete_decisions d;
@@ -268,19 +268,20 @@ static void pods_that_move_may_end(void **state)
 
     (void)state;
     (void)set_node(e, (struct node_spec){.name = "n0", .gpus = 4});
-    (void)add_job(
-        e, (struct job_spec){.id = 1, .gpus = 1, .pods = 3, .least = 1, .is_preemptible = true});
+    for (uint64_t id = 1; id <= 3; id++)
+        (void)add_job(
+            e, (struct job_spec){.id = id, .gpus = 1, .is_preemptible = true, .is_extra = id > 1});
     (void)cycle_text(e, 100, text, sizeof(text));
     (void)set_node(e, (struct node_spec){.name = "n2", .gpus = 3});
     (void)add_job(e, (struct job_spec){.id = 4, .gpus = 4});
     mete_cycle(e, 1000 * SECOND, 0, &d);
     assert_int_equal(d.n_evictions, 3);
-    for (uint32_t pod = 1; pod < 3; pod++)
-        assert_int_equal(mete_workload_shrink(e, 1, 0, pod), METE_OK);
+    assert_int_equal(mete_workload_unplace(e, 2), METE_OK);
+    assert_int_equal(mete_workload_remove(e, 3), METE_OK);
     assert_null(mete_engine_check(e));
     assert_int_equal(mete_workload_remove(e, 1), METE_OK);
     assert_null(mete_engine_check(e));
-    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "4:n0(0,1,2,3)");
+    assert_string_equal(cycle_text(e, 1001, text, sizeof(text)), "4:n0(0,1,2,3) 2:n2(2)");
     mete_engine_free(e);
 }
 
@@ -405,7 +406,7 @@ int main(void)
         cmocka_unit_test(moves_nobody_to_where_room_is_kept),
         cmocka_unit_test(who_moves_evicts_nobody),
         cmocka_unit_test(who_found_a_place_may_be_moved_again),
-        cmocka_unit_test(pods_that_move_may_end),
+        cmocka_unit_test(extras_that_move_may_end),
         cmocka_unit_test(all_who_move_run_again_at_once),
     };
 

@@ -5,9 +5,9 @@
  * is printed; PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/err.h"
 #include "engine/record/record_fold.h"
+#include "prop.h"
 #include "sim/recording.h"
 #include "slices_build.h"
 #include "test.h"
@@ -131,7 +131,7 @@ static void put_job(struct world *w, uint64_t id)
                                  .priority = (int32_t)prop_below(&w->prop, 3) - 1,
                                  .submit_s = w->now_s,
                                  .pods = 1 + (uint32_t)prop_below(&w->prop, 3),
-                                 .least = prop_chance(&w->prop, 40),
+                                 .is_extra = prop_chance(&w->prop, 30),
                                  .limit_s = (int64_t)prop_below(&w->prop, 30),
                                  .queue = queue_names[prop_below(&w->prop, QUEUES)],
                                  .user = users[prop_below(&w->prop, 2)],
@@ -172,9 +172,6 @@ static void step_job(struct world *w)
     } else if (w->is_placed[id] && prop_chance(&w->prop, 30)) {
         assert_int_equal(mete_workload_unplace(w->engine, id), METE_OK);
         w->is_placed[id] = false;
-    } else if (w->is_placed[id] && prop_chance(&w->prop, 40)) {
-        /* refused if the job has no such pod, or the pod may not go */
-        (void)mete_workload_shrink(w->engine, id, 0, 1 + (uint32_t)prop_below(&w->prop, 2));
     } else if (w->is_placed[id] && prop_chance(&w->prop, 20)) {
         assert_int_equal(mete_workload_checkpoint(w->engine, id, w->now_s * SECOND), METE_OK);
     } else if (prop_chance(&w->prop, 20)) {

@@ -36,7 +36,7 @@ struct model_pod {
     bool is_there;
     bool tolerates;
     uint32_t count;
-    uint32_t min_count;
+    bool is_extra;
     const char *ns;
     const char *app; /* NULL: no such label */
     const char *tier;

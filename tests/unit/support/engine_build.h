@@ -79,7 +79,6 @@ struct job_spec {
     int64_t estimate_s;
     int32_t qos;
     uint32_t pods;         /* 0: 1 */
-    uint32_t least;        /* min_count; 0: all pods */
     const char *label;     /* of key "disk" */
     const char *tolerates; /* value of key "dedicated" */
     const char *node;
@@ -110,7 +109,6 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
     p->set = (struct mete_pod_set){
         .name = "main",
         .count = s.pods ? s.pods : 1,
-        .min_count = s.least,
         .requests = p->requests,
         .n_requests = 2,
         .gpus = s.gpus,
