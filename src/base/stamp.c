@@ -201,6 +201,15 @@ struct err *stamp_parse(struct str text, int64_t *ret_ns)
     return NULL;
 }
 
+int64_t stamp_or(const char *text, int64_t fallback_ns)
+{
+    int64_t stamp_ns = fallback_ns;
+
+    if (text)
+        err_free(stamp_parse(str_of(text), &stamp_ns)); /* a failure leaves the fallback */
+    return stamp_ns;
+}
+
 static void format_units(char ret[STAMP_TEXT_SIZE], int64_t big, char big_unit, int64_t small,
                          char small_unit)
 {

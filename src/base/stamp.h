@@ -22,5 +22,9 @@ void stamp_format_nano(int64_t stamp_ns, char ret[STAMP_TEXT_SIZE]);
 /* RFC 3339 with any fraction and offset; ERR_INVALID otherwise. */
 struct err *stamp_parse(struct str text, int64_t *ret_ns) MUST_CHECK;
 
+/* The same for what was validated, or may be unknown: NULL and malformed text read as
+ * `fallback_ns`. */
+int64_t stamp_or(const char *text, int64_t fallback_ns);
+
 /* The age as kubectl prints it: "5s", "4m32s", "3h", "2d4h". */
 void stamp_format_age(int64_t age_ns, char ret[STAMP_TEXT_SIZE]);

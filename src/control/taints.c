@@ -126,14 +126,6 @@ static const json_t *find_toleration(const json_t *pod, const json_t *taint)
     return NULL;
 }
 
-static int64_t stamp_of(const char *text)
-{
-    int64_t ns = 0;
-    AUTO(err_freep) struct err *e = text ? stamp_parse(str_of(text), &ns) : NULL;
-
-    return e ? 0 : ns; /* validated */
-}
-
 /* When the pod was bound to its node. */
 static int64_t bound_ns(const json_t *pod)
 {
@@ -142,7 +134,7 @@ static int64_t bound_ns(const json_t *pod)
                             ? json_text(condition, "lastTransitionTime")
                             : NULL;
 
-    return stamp_of(bound ? bound : json_text_at(pod, "metadata", "creationTimestamp", NULL));
+    return stamp_or(bound ? bound : json_text_at(pod, "metadata", "creationTimestamp", NULL), 0);
 }
 
 /* When the pod has to end; 0: at once; NEVER. */
@@ -153,7 +145,7 @@ static int64_t due_ns(const json_t *pod, const json_t *taints)
     for (size_t i = 0; i < json_array_size(taints); i++) {
         const json_t *taint = json_array_get(taints, i);
         const json_t *toleration = find_toleration(pod, taint);
-        int64_t from = stamp_of(json_text(taint, "timeAdded"));
+        int64_t from = stamp_or(json_text(taint, "timeAdded"), 0);
         int64_t seconds = json_int(toleration, "tolerationSeconds", 0);
         int64_t end = 0;
 

@@ -78,11 +78,10 @@ static const char *short_id(const char *id)
 
 static json_t *age_of(const char *stamp, int64_t now_ns)
 {
-    int64_t at_ns = 0;
-    AUTO(err_freep) struct err *e = stamp_parse(str_of(stamp ? stamp : ""), &at_ns);
+    int64_t at_ns = stamp_or(stamp, INT64_MAX);
     char text[STAMP_TEXT_SIZE];
 
-    if (e || now_ns < at_ns)
+    if (now_ns < at_ns)
         return json_null();
     stamp_format_age(now_ns - at_ns, text);
     return json_string(text);

@@ -56,11 +56,10 @@ static json_t *gpus_of(const json_t *gpus, const char *node)
 static json_t *age_of(const json_t *node, int64_t now_ns)
 {
     const char *stamp = json_text_at(node, "metadata", "creationTimestamp", NULL);
-    int64_t at_ns = 0;
-    AUTO(err_freep) struct err *e = stamp ? stamp_parse(str_of(stamp), &at_ns) : NULL;
+    int64_t at_ns = stamp_or(stamp, INT64_MAX);
     char text[STAMP_TEXT_SIZE];
 
-    if (!stamp || e || now_ns < at_ns)
+    if (now_ns < at_ns)
         return json_null();
     stamp_format_age(now_ns - at_ns, text);
     return json_string(text);

@@ -82,11 +82,10 @@ static json_t *share_of(const json_t *queue)
 static json_t *oldest_of(const json_t *queue, int64_t now_ns)
 {
     const char *stamp = json_text_at(queue, "status", "waitingSince", NULL);
-    int64_t at_ns = 0;
-    AUTO(err_freep) struct err *e = stamp ? stamp_parse(str_of(stamp), &at_ns) : NULL;
+    int64_t at_ns = stamp_or(stamp, -1);
     char text[STAMP_TEXT_SIZE];
 
-    if (!stamp || e)
+    if (at_ns < 0)
         return json_null();
     stamp_format_age(now_ns > at_ns ? now_ns - at_ns : 0, text);
     return json_string(text);

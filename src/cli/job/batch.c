@@ -19,15 +19,6 @@ static const char *meta_text(const json_t *job, const char *key)
     return or_empty(json_text_at(job, "metadata", key, NULL));
 }
 
-static int64_t stamp_of(const char *text)
-{
-    int64_t ns = 0;
-
-    if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
-    return ns;
-}
-
 bool batch_is(const json_t *object)
 {
     return text_equal(json_text(object, "kind"), "Job") &&
@@ -101,9 +92,9 @@ struct job batch_of(const json_t *job)
         .reason = has_condition(job, "Failed") ? or_empty(json_text(failed, "message")) : "",
         .gpus = pod_gpus(json_at(job, "spec", "template", NULL)),
         .exit_code = -1,
-        .created_ns = stamp_of(json_text_at(job, "metadata", "creationTimestamp", NULL)),
-        .started_ns = stamp_of(json_text(status, "startTime")),
-        .ended_ns = stamp_of(ended ? ended : json_text(failed, "lastTransitionTime")),
+        .created_ns = stamp_or(json_text_at(job, "metadata", "creationTimestamp", NULL), 0),
+        .started_ns = stamp_or(json_text(status, "startTime"), 0),
+        .ended_ns = stamp_or(ended ? ended : json_text(failed, "lastTransitionTime"), 0),
     };
 
     ret.is_ended = text_equal(ret.state, "finished") || text_equal(ret.state, "failed");

@@ -25,12 +25,7 @@ static json_t *text_or_null(const char *text)
 
 static int64_t stamp_at(const json_t *event, const char *key)
 {
-    const char *text = json_text(event, key);
-    int64_t ns = 0;
-
-    if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
-    return ns;
+    return stamp_or(json_text(event, key), 0);
 }
 
 static int64_t time_of(const json_t *event)

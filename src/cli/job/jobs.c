@@ -16,15 +16,6 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-static int64_t stamp_of(const char *text)
-{
-    int64_t ns = 0;
-
-    if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
-    return ns;
-}
-
 static const json_t *terminated(const json_t *status)
 {
     return json_at(status, "state", "terminated", NULL);
@@ -58,12 +49,13 @@ static void read_times(const json_t *pod, struct job *job)
     json_t *status;
     size_t i;
 
-    job->created_ns = stamp_of(json_text_at(pod, "metadata", "creationTimestamp", NULL));
+    job->created_ns = stamp_or(json_text_at(pod, "metadata", "creationTimestamp", NULL), 0);
     json_array_foreach (statuses, i, status) {
-        int64_t running_ns = stamp_of(json_text_at(status, "state", "running", "startedAt", NULL));
+        int64_t running_ns =
+            stamp_or(json_text_at(status, "state", "running", "startedAt", NULL), 0);
         int64_t started_ns =
-            running_ns ? running_ns : stamp_of(json_text(terminated(status), "startedAt"));
-        int64_t ended_ns = stamp_of(json_text(terminated(status), "finishedAt"));
+            running_ns ? running_ns : stamp_or(json_text(terminated(status), "startedAt"), 0);
+        int64_t ended_ns = stamp_or(json_text(terminated(status), "finishedAt"), 0);
 
         if (started_ns && (job->started_ns == 0 || started_ns < job->started_ns))
             job->started_ns = started_ns;

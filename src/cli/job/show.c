@@ -24,19 +24,10 @@ struct moments {
     VEC(struct moment) list;
 };
 
-static int64_t stamp_of(const char *text)
-{
-    int64_t ns = 0;
-
-    if (text)
-        err_free(stamp_parse(str_of(text), &ns)); /* a malformed time counts as unknown */
-    return ns;
-}
-
 static void add_moment(struct moments *m, const char *stamp, const char *text,
                        const char *container)
 {
-    int64_t at_ns = stamp_of(stamp);
+    int64_t at_ns = stamp_or(stamp, 0);
 
     if (at_ns)
         vec_add(&m->list, (struct moment){.at_ns = at_ns, .text = text, .container = container});

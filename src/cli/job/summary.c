@@ -58,11 +58,9 @@ char *summary_gpus(const json_t *node)
 bool summary_is_ready(const json_t *node, int64_t since_ns)
 {
     const json_t *ready = object_condition(node, "Ready");
-    const char *beat = json_text(ready, "lastHeartbeatTime");
-    int64_t beat_ns = 0;
-    AUTO(err_freep) struct err *e = beat ? stamp_parse(str_of(beat), &beat_ns) : NULL;
+    int64_t beat_ns = stamp_or(json_text(ready, "lastHeartbeatTime"), 0);
 
     /* Times of conditions are truncated to whole seconds. */
-    return ready && !e && text_equal(json_text(ready, "status"), "True") &&
+    return text_equal(json_text(ready, "status"), "True") &&
            beat_ns >= since_ns - since_ns % NS_PER_SEC;
 }

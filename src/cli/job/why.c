@@ -21,10 +21,9 @@ enum {
 
 static int64_t age_of(const char *stamp, int64_t now_ns)
 {
-    int64_t at_ns = 0;
-    AUTO(err_freep) struct err *e = stamp ? stamp_parse(str_of(stamp), &at_ns) : NULL;
+    int64_t at_ns = stamp_or(stamp, now_ns);
 
-    return !stamp || e || now_ns < at_ns ? 0 : now_ns - at_ns;
+    return now_ns < at_ns ? 0 : now_ns - at_ns;
 }
 
 static const char *or_dash(const char *text)

@@ -13,14 +13,7 @@ enum {
 
 static int64_t stamp_at(const json_t *object, const char *key)
 {
-    const char *text = json_text(object, key);
-    AUTO(err_freep) struct err *e = NULL;
-    int64_t stamp_ns = 0;
-
-    if (!text)
-        return 0;
-    e = stamp_parse(str_of(text), &stamp_ns);
-    return e ? 0 : stamp_ns;
+    return stamp_or(json_text(object, key), 0);
 }
 
 /* The newest timestamp of an Event. */

@@ -37,15 +37,6 @@ static bool is_active(const struct cron_job *j)
     return is_scheduled(j) && !job_is_finished(j->object);
 }
 
-static int64_t stamp_of(const char *text)
-{
-    int64_t at_ns = 0;
-
-    if (text)
-        err_free(stamp_parse(str_of(text), &at_ns)); /* validated: a time */
-    return at_ns;
-}
-
 static int compare_keys(const void *a, const void *b)
 {
     return strcmp((*(struct cron_job *const *)a)->key, (*(struct cron_job *const *)b)->key);
@@ -93,7 +84,7 @@ static void tell_ended(const struct look *l)
 
 static void read_jobs(struct look *l)
 {
-    int64_t last_ns = stamp_of(json_text(l->status, "lastSuccessfulTime"));
+    int64_t last_ns = stamp_or(json_text(l->status, "lastSuccessfulTime"), 0);
     AUTO(json_freep) json_t *active = json_array();
 
     tell_ended(l);
@@ -103,8 +94,8 @@ static void read_jobs(struct look *l)
 
         if (is_active(j))
             (void)json_array_append_new(active, reference_to(j)); /* fresh: cannot fail */
-        if (job_has_condition(j->object, "Complete") && stamp_of(completed) > last_ns) {
-            last_ns = stamp_of(completed);
+        if (job_has_condition(j->object, "Complete") && stamp_or(completed, 0) > last_ns) {
+            last_ns = stamp_or(completed, 0);
             json_put_text(l->status, "lastSuccessfulTime", completed);
         }
     }
@@ -135,7 +126,7 @@ static int64_t started_ns(const struct cron_job *j)
 {
     const char *text = json_text_at(j->object, "status", "startTime", NULL);
 
-    return stamp_of(text ? text : job_text(j, "creationTimestamp"));
+    return stamp_or(text ? text : job_text(j, "creationTimestamp"), 0);
 }
 
 static int compare_starts(const void *a, const void *b)
@@ -171,7 +162,7 @@ static bool find_due(const struct look *l, int64_t *ret_s)
     const char *last = json_text(l->status, "lastScheduleTime");
     int64_t now_s = l->now_ns / NS_PER_SEC;
     int64_t after_s =
-        stamp_of(last ? last : json_text_at(c->object, "metadata", "creationTimestamp", NULL)) /
+        stamp_or(last ? last : json_text_at(c->object, "metadata", "creationTimestamp", NULL), 0) /
         NS_PER_SEC;
     int64_t earliest_s = 0;
 

@@ -40,15 +40,6 @@ static int64_t number_of(const json_t *pod, const char *annotation, int64_t fall
     return e ? fallback : value;
 }
 
-static int64_t stamp_of(const char *text)
-{
-    int64_t at_ns = 0;
-
-    if (text)
-        err_free(stamp_parse(str_of(text), &at_ns)); /* validated: a time */
-    return at_ns;
-}
-
 /* When the pod's last container ended; unknown: now. */
 static int64_t read_end(const struct job_pod *p, const json_t *pod)
 {
@@ -56,8 +47,8 @@ static int64_t read_end(const struct job_pod *p, const json_t *pod)
     int64_t last_ns = 0;
 
     for (size_t i = 0; i < json_array_size(list); i++) {
-        int64_t at_ns = stamp_of(
-            json_text_at(json_array_get(list, i), "state", "terminated", "finishedAt", NULL));
+        int64_t at_ns = stamp_or(
+            json_text_at(json_array_get(list, i), "state", "terminated", "finishedAt", NULL), 0);
 
         if (at_ns > last_ns)
             last_ns = at_ns;
@@ -186,7 +177,7 @@ static struct job_pod *job_pod_new(struct job *j, const json_t *pod)
     p->index = number_of(pod, JOB_INDEX, -1);
     p->failures = number_of(pod, JOB_INDEX_FAILURES, 0);
     p->ignored = number_of(pod, JOB_INDEX_IGNORED, 0);
-    p->created_ns = stamp_of(json_text(metadata, "creationTimestamp"));
+    p->created_ns = stamp_or(json_text(metadata, "creationTimestamp"), 0);
     p->is_tracked = is_tracked(pod);
     map_add(handle, j->jobs->pods, p->key, strlen(p->key), p);
     LIST_ADD(j->pods, p);

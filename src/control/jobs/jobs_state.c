@@ -146,12 +146,8 @@ static void take_object(struct job *j, const json_t *job)
 static int64_t finished_ns(const json_t *job)
 {
     const char *type = job_has_condition(job, "Complete") ? "Complete" : "Failed";
-    const char *text = json_text(object_condition(job, type), "lastTransitionTime");
-    int64_t at_ns = 0;
 
-    if (text)
-        err_free(stamp_parse(str_of(text), &at_ns)); /* validated: a time */
-    return at_ns;
+    return stamp_or(json_text(object_condition(job, type), "lastTransitionTime"), 0);
 }
 
 /* A finished Job only waits for its deletion and releases its pods. */

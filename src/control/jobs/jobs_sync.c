@@ -164,12 +164,7 @@ static bool is_past_restarts(const struct job *j)
 
 static int64_t start_of(const struct job_turn *t)
 {
-    const char *text = json_text(t->status, "startTime");
-    int64_t at_ns = t->now_ns;
-
-    if (text)
-        err_free(stamp_parse(str_of(text), &at_ns)); /* validated: a time */
-    return at_ns;
+    return stamp_or(json_text(t->status, "startTime"), t->now_ns);
 }
 
 static bool is_past_deadline(struct job_turn *t)

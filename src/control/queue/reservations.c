@@ -65,11 +65,7 @@ void reservations_touch(struct reservations *r)
 
 static int64_t time_at(const json_t *spec, const char *key)
 {
-    const char *text = json_text(spec, key);
-    int64_t ns = 0;
-    AUTO(err_freep) struct err *e = text ? stamp_parse(str_of(text), &ns) : NULL;
-
-    return e ? 0 : ns; /* validated */
+    return stamp_or(json_text(spec, key), 0);
 }
 
 static const char *const *names_of(struct arena *a, const json_t *list, size_t *ret_n)

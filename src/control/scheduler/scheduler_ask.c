@@ -42,14 +42,9 @@ uint64_t scheduler_ask_hash(const json_t *pod)
 
 static int64_t stamp_at(const json_t *object, const char *part, const char *field)
 {
-    const char *text = json_text_at(object, part, field, NULL);
-    AUTO(err_freep) struct err *e = NULL;
-    int64_t ns = 0;
+    int64_t ns = stamp_or(json_text_at(object, part, field, NULL), 0);
 
-    if (!text)
-        return 0;
-    e = stamp_parse(str_of(text), &ns);
-    return e || ns < 0 ? 0 : ns;
+    return ns < 0 ? 0 : ns;
 }
 
 static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount *ret)

@@ -208,7 +208,7 @@ void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const jso
     if (!w || w->is_leaving || w->is_going)
         return;
     w->is_going = true;
-    w->gone_ns = sched_stamp(json_text_at(pod, "metadata", "deletionTimestamp", NULL));
+    w->gone_ns = stamp_or(json_text_at(pod, "metadata", "deletionTimestamp", NULL), 0);
     w->evicted_because = mem_strdup(message ? message : "Preempted");
     s->has_unevicted = true;
     if (!s->is_loading || !w->is_gang)

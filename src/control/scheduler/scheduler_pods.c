@@ -28,17 +28,6 @@ static int64_t job_id_of(const json_t *pod)
     return e ? 0 : id;
 }
 
-int64_t sched_stamp(const char *text)
-{
-    AUTO(err_freep) struct err *e = NULL;
-    int64_t ns = 0;
-
-    if (!text)
-        return 0;
-    e = stamp_parse(str_of(text), &ns);
-    return e ? 0 : ns;
-}
-
 static struct sched_pod *pod_new(struct scheduler *s, const char *key, const json_t *pod)
 {
     struct sched_pod *p = mem_alloc(sizeof(*p));
@@ -51,7 +40,7 @@ static struct sched_pod *pod_new(struct scheduler *s, const char *key, const jso
     p->uid = mem_strdup(uid ? uid : "");
     p->user = mem_strdup(user ? user : "");
     p->job_id = job_id_of(pod);
-    p->submit_ns = sched_stamp(json_text_at(pod, "metadata", "creationTimestamp", NULL));
+    p->submit_ns = stamp_or(json_text_at(pod, "metadata", "creationTimestamp", NULL), 0);
     map_add(handle, s->pods, p->key, strlen(p->key), p);
     return p;
 }
@@ -235,7 +224,7 @@ static void pod_account(struct scheduler *s, struct sched_pod *p, const json_t *
     struct sched_work_name name = {
         .ns = p->ns, .name = is_gang ? placement : p->name, .is_gang = is_gang};
     struct sched_work *w = is_gang ? scheduler_find_gang(s, p->ns, placement) : NULL;
-    int64_t started_ns = sched_stamp(json_text_at(pod, "status", "startTime", NULL));
+    int64_t started_ns = stamp_or(json_text_at(pod, "status", "startTime", NULL), 0);
 
     scheduler_tell_shrunk(s);
     read_place(s, p, pod);

@@ -398,8 +398,6 @@ char *sched_topology_format(const struct gang_rules *rules);
 /* scheduler_group_status.c */
 void scheduler_on_group_status(void *arg);
 
-/* Nanoseconds of an RFC 3339 time; 0: none, or malformed. */
-int64_t sched_stamp(const char *text);
 /* Runs a cycle after a pause, which grows with each failure. */
 void sched_retry_later(struct scheduler *s);
 

@@ -44,11 +44,7 @@ static char *gates_text(const json_t *pod)
 
 static int64_t not_before_ns(const json_t *pod)
 {
-    const char *text = json_text_at(pod, "metadata", "annotations", QUEUE_NOT_BEFORE, NULL);
-    int64_t ns = 0;
-    AUTO(err_freep) struct err *e = text ? stamp_parse(str_of(text), &ns) : NULL;
-
-    return e ? 0 : ns; /* validated */
+    return stamp_or(json_text_at(pod, "metadata", "annotations", QUEUE_NOT_BEFORE, NULL), 0);
 }
 
 void sched_pod_read_hold(struct sched_pod *p, const json_t *pod)

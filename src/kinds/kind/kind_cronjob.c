@@ -71,10 +71,9 @@ static const struct column columns[] = {
 static json_t *cell_since(const char *stamp, int64_t now_ns)
 {
     char text[STAMP_TEXT_SIZE];
-    int64_t at_ns = 0;
-    AUTO(err_freep) struct err *e = stamp ? stamp_parse(str_of(stamp), &at_ns) : NULL;
+    int64_t at_ns = stamp_or(stamp, -1);
 
-    if (!stamp || e)
+    if (at_ns < 0)
         return json_string("<none>");
     stamp_format_age(now_ns - at_ns, text);
     return json_string(text);

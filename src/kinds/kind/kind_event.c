@@ -58,16 +58,10 @@ const struct column event_columns[] = {
 static json_t *cell_age(const char *stamp, int64_t now_ns)
 {
     char age[STAMP_TEXT_SIZE];
-    int64_t stamp_ns = 0;
-    struct err *e;
+    int64_t stamp_ns = stamp_or(stamp, -1);
 
-    if (!stamp)
+    if (stamp_ns < 0)
         return json_string("<unknown>");
-    e = stamp_parse(str_of(stamp), &stamp_ns);
-    if (e) {
-        err_free(e);
-        return json_string("<unknown>");
-    }
     stamp_format_age(now_ns - stamp_ns, age);
     return json_string(age);
 }

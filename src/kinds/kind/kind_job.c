@@ -82,26 +82,17 @@ static json_t *cell_completions(const json_t *job)
     return json_string(text);
 }
 
-static bool reads_stamp(const char *text, int64_t *ret_ns)
-{
-    AUTO(err_freep) struct err *e = text ? stamp_parse(str_of(text), ret_ns) : NULL;
-
-    return text && !e;
-}
-
 /* The duration of the job. It stops at a failure, whereas kubectl counts on. */
 static json_t *cell_duration(const json_t *job, int64_t now_ns)
 {
     const json_t *failed = object_condition(job, "Failed");
+    int64_t start_ns = stamp_or(json_text_at(job, "status", "startTime", NULL), -1);
+    int64_t end_ns = stamp_or(json_text(failed, "lastTransitionTime"), now_ns);
     char text[STAMP_TEXT_SIZE];
-    int64_t start_ns = 0;
-    int64_t end_ns = now_ns;
 
-    if (!reads_stamp(json_text_at(job, "status", "startTime", NULL), &start_ns))
+    if (start_ns < 0)
         return json_string("");
-    if (!reads_stamp(json_text_at(job, "status", "completionTime", NULL), &end_ns))
-        (void)reads_stamp(json_text(failed, "lastTransitionTime"),
-                          &end_ns); /* else the job still runs */
+    end_ns = stamp_or(json_text_at(job, "status", "completionTime", NULL), end_ns);
     stamp_format_age(end_ns - start_ns, text);
     return json_string(text);
 }

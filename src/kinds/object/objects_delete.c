@@ -143,15 +143,11 @@ static void begin_deletion(const struct deletion *d, json_t *metadata)
 static void shorten_deletion(const struct deletion *d, json_t *metadata)
 {
     int64_t grace = json_int(metadata, "deletionGracePeriodSeconds", 0);
-    const char *text = json_text(metadata, "deletionTimestamp");
-    AUTO(err_freep) struct err *e = NULL;
-    int64_t at_ns = 0;
+    int64_t at_ns =
+        stamp_or(json_text(metadata, "deletionTimestamp"), d->c->who.now_ns + grace * NS_PER_SEC);
 
     if (d->grace >= grace || (d->options->grace_seconds < 0 && d->grace > 0))
         return;
-    e = stamp_parse(str_of(text), &at_ns);
-    if (e)
-        at_ns = d->c->who.now_ns + grace * NS_PER_SEC;
     put_deletion(metadata, at_ns - grace * NS_PER_SEC, d->grace);
 }
 

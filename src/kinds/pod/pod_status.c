@@ -107,12 +107,7 @@ void pod_status_text(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
 /* The end of the attempt before the present one; 0: none. */
 static int64_t last_end_ns(const json_t *status)
 {
-    const char *stamp = json_text_at(status, "lastState", "terminated", "finishedAt", NULL);
-    int64_t stamp_ns = 0;
-
-    if (stamp)
-        err_free(stamp_parse(str_of(stamp), &stamp_ns)); /* validation refuses malformed times */
-    return stamp_ns;
+    return stamp_or(json_text_at(status, "lastState", "terminated", "finishedAt", NULL), 0);
 }
 
 static void add_restarts(struct pod_progress *p, const json_t *statuses)

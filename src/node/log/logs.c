@@ -257,12 +257,10 @@ static void log_stream_turn(void *arg)
 /* The time of "sinceTime" or "sinceSeconds" by this machine's clock; 0: neither. */
 static int64_t since_ns(const struct logs *l, const json_t *question)
 {
-    const char *stamp = json_text(question, "sinceTime");
+    int64_t since = stamp_or(json_text(question, "sinceTime"), 0); /* the server checked it */
     int64_t seconds = json_int(question, "sinceSeconds", 0);
     int64_t now_ns = loop_wall_ns(l->o.loop);
-    int64_t since = 0;
 
-    err_free(stamp_parse(str_of(stamp ? stamp : ""), &since)); /* none, or checked by the server */
     if (seconds > 0 && seconds < now_ns / NS_PER_SEC)
         since = now_ns - seconds * NS_PER_SEC;
     return since;

@@ -34,11 +34,7 @@ static void put_stamp(json_t *object, const char *key, int64_t stamp_ns)
 
 static int64_t read_stamp(const json_t *object, const char *key)
 {
-    const char *text = json_text(object, key);
-    int64_t stamp_ns = 0;
-
-    err_free(stamp_parse(str_of(text ? text : ""), &stamp_ns)); /* absent: unknown */
-    return stamp_ns;
+    return stamp_or(json_text(object, key), 0);
 }
 
 static const char *runtime_name(const struct pod *p)

@@ -49,12 +49,10 @@ static int64_t deletion_grace_ns(const struct pod *p)
 {
     const char *stamp = json_text_at(p->object, "metadata", "deletionTimestamp", NULL);
     int64_t left_ns = in_ns(deletion_grace_s(p));
-    int64_t until_ns = 0;
-    struct err *e = stamp_parse(str_of(stamp ? stamp : ""), &until_ns);
+    int64_t until_ns = stamp_or(stamp, INT64_MAX);
 
-    if (!e && until_ns - loop_wall_ns(p->set->o.loop) < left_ns)
+    if (until_ns - loop_wall_ns(p->set->o.loop) < left_ns)
         left_ns = until_ns - loop_wall_ns(p->set->o.loop);
-    err_free(e);
     return left_ns < 0 ? 0 : left_ns;
 }
 

@@ -409,11 +409,8 @@ static void pod_known(struct pod *p)
     int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
     int64_t wall_ns = loop_wall_ns(p->set->o.loop);
     int64_t now_ns = loop_now_ns(p->set->o.loop);
-    struct err *e = stamp_parse(str_of(started ? started : ""), &p->start_ns);
 
-    if (e)
-        p->start_ns = wall_ns;
-    err_free(e);
+    p->start_ns = stamp_or(started, wall_ns);
     p->quiet_ns = now_ns + QUIET_NS;
     set_containers(p);
     if (text_equal(phase, "Succeeded") || text_equal(phase, "Failed")) {

@@ -107,6 +107,15 @@ static void refuses_what_is_no_time(void **state)
     }
 }
 
+static void reads_unknown_and_malformed_stamps_as_the_fallback(void **state)
+{
+    (void)state;
+    assert_int_equal(stamp_or("1970-01-01T00:00:01Z", 42), NS_PER_SEC);
+    assert_int_equal(stamp_or(NULL, 42), 42);
+    assert_int_equal(stamp_or("", 42), 42);
+    assert_int_equal(stamp_or("1970-01-01T00:00:01", -1), -1);
+}
+
 static void shows_ages_as_kubectl_does(void **state)
 {
     static const struct {
@@ -137,6 +146,7 @@ int main(void)
         cmocka_unit_test(agrees_with_libc_on_every_day),
         cmocka_unit_test(reads_fractions_and_offsets),
         cmocka_unit_test(refuses_what_is_no_time),
+        cmocka_unit_test(reads_unknown_and_malformed_stamps_as_the_fallback),
         cmocka_unit_test(shows_ages_as_kubectl_does),
     };
 
