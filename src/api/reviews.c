@@ -79,13 +79,6 @@ static bool is_all(const char *text)
     return text_equal(text, "*");
 }
 
-static const char *text_or_null(const json_t *object, const char *key)
-{
-    const char *text = json_text(object, key);
-
-    return text && *text ? text : NULL;
-}
-
 static const struct kind *find_kind(const char *group, const char *resource)
 {
     const struct kind *k = kind_find(group ? group : "", resource ? resource : "");
@@ -100,12 +93,12 @@ static const struct kind *find_kind(const char *group, const char *resource)
 static struct err *check_resource(const struct call *c, const struct identity *who,
                                   const json_t *asked)
 {
-    struct access a = {.verb = json_text(asked, "verb"),
-                       .kind =
-                           find_kind(text_or_null(asked, "group"), text_or_null(asked, "resource")),
-                       .subresource = text_or_null(asked, "subresource"),
-                       .ns = text_or_null(asked, "namespace"),
-                       .name = text_or_null(asked, "name")};
+    struct access a = {
+        .verb = json_text(asked, "verb"),
+        .kind = find_kind(json_text_filled(asked, "group"), json_text_filled(asked, "resource")),
+        .subresource = json_text_filled(asked, "subresource"),
+        .ns = json_text_filled(asked, "namespace"),
+        .name = json_text_filled(asked, "name")};
 
     if (who->is_admin)
         return NULL;

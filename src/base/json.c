@@ -316,6 +316,13 @@ const char *json_text(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+const char *json_text_filled(const json_t *object, const char *key)
+{
+    const char *text = json_text(object, key);
+
+    return text && *text ? text : NULL;
+}
+
 int64_t json_int(const json_t *object, const char *key, int64_t fallback)
 {
     const json_t *value = json_object_get(object, key);
@@ -363,15 +370,11 @@ json_t *json_array_at(json_t *object, const char *key)
     return member_or(object, key, json_array());
 }
 
-void json_put_text(json_t *object, const char *key, const char *text)
+/* A string without the bytes that are not UTF-8. */
+static json_t *string_new(const char *text)
 {
-    json_t *value;
+    json_t *value = json_string(text);
 
-    if (!text) {
-        (void)json_object_del(object, key); /* may be absent */
-        return;
-    }
-    value = json_string(text);
     if (!value) {
         struct buf clean = {0};
 
@@ -379,7 +382,20 @@ void json_put_text(json_t *object, const char *key, const char *text)
         value = json_stringn(clean.at, clean.size);
         buf_done(&clean);
     }
-    json_put(object, key, value);
+    return value;
+}
+
+json_t *json_text_new(const char *text)
+{
+    return text && *text ? string_new(text) : json_null();
+}
+
+void json_put_text(json_t *object, const char *key, const char *text)
+{
+    if (text)
+        json_put(object, key, string_new(text));
+    else
+        (void)json_object_del(object, key); /* may be absent */
 }
 
 void json_put_int(json_t *object, const char *key, int64_t value)

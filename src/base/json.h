@@ -43,6 +43,8 @@ int64_t json_int_at(const json_t *j, ...) __attribute__((sentinel));
 bool json_bool_at(const json_t *j, ...) __attribute__((sentinel));
 
 const char *json_text(const json_t *object, const char *key);
+/* The same; an empty text reads as NULL, too. */
+const char *json_text_filled(const json_t *object, const char *key);
 int64_t json_int(const json_t *object, const char *key, int64_t fallback);
 bool json_bool(const json_t *object, const char *key, bool fallback);
 
@@ -50,6 +52,9 @@ bool json_bool(const json_t *object, const char *key, bool fallback);
  * object or array. Borrowed. */
 json_t *json_object_at(json_t *object, const char *key);
 json_t *json_array_at(json_t *object, const char *key);
+
+/* A new string; NULL or empty text: a new null. Bytes that are not UTF-8 become U+FFFD. */
+json_t *json_text_new(const char *text);
 
 /* Sets a string member; NULL removes it. Bytes that are not UTF-8 become U+FFFD. */
 void json_put_text(json_t *object, const char *key, const char *text);

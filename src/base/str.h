@@ -31,6 +31,13 @@ bool str_ends_with(struct str s, struct str suffix);
 struct str str_cut(struct str *rest, char separator);
 
 bool text_equal(const char *a, const char *b); /* both may be NULL; NULL equals NULL only */
+
+/* NULL reads as "". */
+static inline const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 

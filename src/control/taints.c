@@ -95,24 +95,18 @@ static bool has_no_execute(const json_t *taints)
     return false;
 }
 
-static const char *text_or_empty(const json_t *object, const char *key)
-{
-    const char *text = json_text(object, key);
-
-    return text ? text : "";
-}
-
 static bool tolerates(const json_t *toleration, const json_t *taint)
 {
-    const char *effect = text_or_empty(toleration, "effect");
-    const char *key = text_or_empty(toleration, "key");
+    const char *effect = text_or_empty(json_text(toleration, "effect"));
+    const char *key = text_or_empty(json_text(toleration, "key"));
 
-    if (*effect && !text_equal(effect, text_or_empty(taint, "effect")))
+    if (*effect && !text_equal(effect, text_or_empty(json_text(taint, "effect"))))
         return false;
-    if (*key && !text_equal(key, text_or_empty(taint, "key")))
+    if (*key && !text_equal(key, text_or_empty(json_text(taint, "key"))))
         return false;
     return text_equal(json_text(toleration, "operator"), "Exists") ||
-           text_equal(text_or_empty(toleration, "value"), text_or_empty(taint, "value"));
+           text_equal(text_or_empty(json_text(toleration, "value")),
+                      text_or_empty(json_text(taint, "value")));
 }
 
 /* The first matching toleration counts, as in Kubernetes. */

@@ -280,7 +280,7 @@ static json_t *group_tree(const struct usage_report *r, const struct group *g, b
 
     for (size_t i = 0; has_texts && i < BY_COUNT; i++) {
         if (r->q.by[i])
-            json_put(o, by_names[i], *g->texts[i] ? json_string(g->texts[i]) : json_null());
+            json_put(o, by_names[i], json_text_new(g->texts[i]));
     }
     json_put_int(o, "attempts", g->n_attempts);
     json_put_int(o, "running", g->n_running);
@@ -362,7 +362,7 @@ static void add_model(json_t *list, const struct model_sum *m)
 {
     json_t *o = json_object();
 
-    json_put(o, "model", *m->model ? json_string(m->model) : json_null());
+    json_put(o, "model", json_text_new(m->model));
     json_put_int(o, "gpus", m->n);
     json_put(o, "capacity", amount_tree(m->capacity));
     json_put(o, "held", amount_tree(m->held));

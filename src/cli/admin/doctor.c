@@ -125,11 +125,11 @@ static struct err *findings_print(struct cli *c, const struct findings *f)
         json_put_text(object, "check", one->check);
         json_put_text(object, "state", states[one->state]);
         json_put_text(object, "found", one->text);
-        json_put(object, "fix", one->fix ? json_string(one->fix) : json_null());
+        json_put(object, "fix", json_text_new(one->fix));
         (void)json_array_append_new(row, json_string(one->check));
         (void)json_array_append_new(row, json_string(states[one->state]));
         (void)json_array_append_new(row, json_string(one->text));
-        (void)json_array_append_new(row, one->fix ? json_string(one->fix) : json_null());
+        (void)json_array_append_new(row, json_text_new(one->fix));
         listing_add(&l, row, object);
     }
     e = listing_print(c, &l);

@@ -7,17 +7,12 @@
 #include "cli/session.h"
 #include "cli/term/output.h"
 
-static json_t *text_or_null(const char *text)
-{
-    return text && text[0] ? json_string(text) : json_null();
-}
-
 static json_t *number_text(const json_t *object, const char *key, int64_t divisor, const char *unit)
 {
     int64_t n = json_int(object, key, -1);
     AUTO_FREE char *text = n >= 0 ? mem_format("%" PRId64 "%s", n / divisor, unit) : NULL;
 
-    return text ? json_string(text) : json_null();
+    return json_text_new(text);
 }
 
 static json_t *bytes_of(const json_t *object, const char *key)
@@ -57,22 +52,22 @@ static json_t *row_of(const json_t *gpu)
     const json_t *sample = json_object_get(status, "sample");
     json_t *row = json_array();
 
-    (void)json_array_append_new(row, text_or_null(json_text(spec, "node")));
+    (void)json_array_append_new(row, json_text_new(json_text(spec, "node")));
     (void)json_array_append_new(row, json_int(spec, "index", -1) >= 0
                                          ? json_integer(json_int(spec, "index", -1))
                                          : json_null());
     (void)json_array_append_new(row, model_of(spec));
-    (void)json_array_append_new(row, text_or_null(json_text(status, "health")));
+    (void)json_array_append_new(row, json_text_new(json_text(status, "health")));
     (void)json_array_append_new(row, holder_of(status));
-    (void)json_array_append_new(row, text_or_null(json_text_at(status, "holder", "user", NULL)));
+    (void)json_array_append_new(row, json_text_new(json_text_at(status, "holder", "user", NULL)));
     (void)json_array_append_new(row, number_text(sample, "utilizationPct", 1, "%"));
     (void)json_array_append_new(row, bytes_of(sample, "memoryUsedBytes"));
     (void)json_array_append_new(row, bytes_of(spec, "memoryBytes"));
     (void)json_array_append_new(row, number_text(sample, "temperatureC", 1, "C"));
     (void)json_array_append_new(row, number_text(sample, "powerMilliwatts", 1000, "W"));
-    (void)json_array_append_new(row, text_or_null(json_text(spec, "uuid")));
-    (void)json_array_append_new(row, text_or_null(json_text(spec, "pci")));
-    (void)json_array_append_new(row, text_or_null(json_text(status, "healthReason")));
+    (void)json_array_append_new(row, json_text_new(json_text(spec, "uuid")));
+    (void)json_array_append_new(row, json_text_new(json_text(spec, "pci")));
+    (void)json_array_append_new(row, json_text_new(json_text(status, "healthReason")));
     return row;
 }
 

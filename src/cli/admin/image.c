@@ -96,7 +96,7 @@ static void add_row(struct listing *l, const json_t *image, const char *name, in
 
     json_put_text(object, "name", name);
     (void)json_object_del(object, "names");
-    (void)json_array_append_new(row, name ? json_string(name) : json_null());
+    (void)json_array_append_new(row, json_text_new(name));
     (void)json_array_append_new(row, json_string(id));
     (void)json_array_append_new(row, size >= 0 ? json_integer(size) : json_null());
     (void)json_array_append_new(row, json_integer(json_int(image, "pods", 0)));

@@ -10,11 +10,6 @@
 #include "kinds/pod/pod_state.h"
 #include "model/quantity.h"
 
-static json_t *text_or_null(const char *text)
-{
-    return text && text[0] ? json_string(text) : json_null();
-}
-
 /* A quantity in bytes; null if there is none. */
 static json_t *bytes_of(const char *text)
 {
@@ -75,21 +70,21 @@ static json_t *row_of(const json_t *node, const json_t *gpus, int64_t now_ns)
                 : NULL;
     json_t *row = json_array();
 
-    (void)json_array_append_new(row, text_or_null(name));
-    (void)json_array_append_new(row, text_or_null(state_of(node)));
+    (void)json_array_append_new(row, json_text_new(name));
+    (void)json_array_append_new(row, json_text_new(state_of(node)));
     (void)json_array_append_new(row, gpus_of(gpus, name));
-    (void)json_array_append_new(row, text_or_null(model));
+    (void)json_array_append_new(row, json_text_new(model));
     (void)json_array_append_new(
-        row, text_or_null(json_text_at(node, "status", "allocatable", "cpu", NULL)));
+        row, json_text_new(json_text_at(node, "status", "allocatable", "cpu", NULL)));
     (void)json_array_append_new(
         row, bytes_of(json_text_at(node, "status", "allocatable", "memory", NULL)));
     (void)json_array_append_new(row, age_of(node, now_ns));
     (void)json_array_append_new(
-        row, text_or_null(json_text_at(node, "status", "nodeInfo", "osImage", NULL)));
+        row, json_text_new(json_text_at(node, "status", "nodeInfo", "osImage", NULL)));
     (void)json_array_append_new(
-        row, text_or_null(json_text_at(node, "status", "nodeInfo", "kernelVersion", NULL)));
+        row, json_text_new(json_text_at(node, "status", "nodeInfo", "kernelVersion", NULL)));
     (void)json_array_append_new(
-        row, text_or_null(json_text(object_condition(node, "Ready"), "message")));
+        row, json_text_new(json_text(object_condition(node, "Ready"), "message")));
     return row;
 }
 

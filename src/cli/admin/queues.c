@@ -53,11 +53,6 @@ static const char *state_of(const json_t *queue)
     return text_equal(json_text(condition, "status"), "True") ? "active" : "refused";
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text && *text ? json_string(text) : json_null();
-}
-
 /* Reads a member of the queue's gpu quota, if the queue has one. */
 static json_t *gpus_of(const json_t *queue, const char *key)
 {
@@ -65,7 +60,7 @@ static json_t *gpus_of(const json_t *queue, const char *key)
 
     for (size_t i = 0; i < json_array_size(list); i++)
         if (text_equal(json_text(json_array_get(list, i), "resource"), "gpu"))
-            return text_or_null(json_text(json_array_get(list, i), key));
+            return json_text_new(json_text(json_array_get(list, i), key));
     return json_null();
 }
 
@@ -112,7 +107,7 @@ static json_t *others_of(const json_t *queue)
             buf_printf(&out, "%s%s %s/%s", out.size > 0 ? ", " : "", json_text(quota, "resource"),
                        json_text(quota, "held"), json_text(quota, "nominal"));
     text = buf_steal(&out);
-    return text_or_null(text);
+    return json_text_new(text);
 }
 
 static void add_row(struct listing *l, json_t *queue, unsigned depth, int64_t now_ns)
@@ -123,7 +118,7 @@ static void add_row(struct listing *l, json_t *queue, unsigned depth, int64_t no
         json_string(name),
         json_integer(json_int_at(queue, "spec", "weight", NULL)),
         gpus_of(queue, "nominal"),
-        text_or_null(json_text_at(queue, "status", "gpus", NULL)),
+        json_text_new(json_text_at(queue, "status", "gpus", NULL)),
         gpus_of(queue, "borrowed"),
         share_of(queue),
         count_of(queue, "waiting"),

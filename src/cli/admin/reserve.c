@@ -185,7 +185,7 @@ static json_t *steal(struct buf *b)
 {
     AUTO_FREE char *text = buf_steal(b);
 
-    return text[0] ? json_string(text) : json_null();
+    return json_text_new(text);
 }
 
 static json_t *what_of(const json_t *spec)
@@ -213,11 +213,6 @@ static json_t *for_of(const json_t *spec)
     return steal(&out);
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text && *text ? json_string(text) : json_null();
-}
-
 static json_t *count_of(const json_t *status, const char *key)
 {
     const json_t *n = json_object_get(status, key);
@@ -236,15 +231,15 @@ static void add_row(struct listing *l, json_t *object)
     json_put_text(object, "apiVersion", "mete.dev/v1");
     json_put_text(object, "kind", "Reservation");
     (void)json_array_append_new(row, json_string(json_text_at(object, "metadata", "name", NULL)));
-    (void)json_array_append_new(row, text_or_null(json_text(status, "phase")));
-    (void)json_array_append_new(row, text_or_null(json_text(spec, "startTime")));
-    (void)json_array_append_new(row, text_or_null(json_text(spec, "endTime")));
+    (void)json_array_append_new(row, json_text_new(json_text(status, "phase")));
+    (void)json_array_append_new(row, json_text_new(json_text(spec, "startTime")));
+    (void)json_array_append_new(row, json_text_new(json_text(spec, "endTime")));
     (void)json_array_append_new(row, what_of(spec));
     (void)json_array_append_new(row, for_of(spec));
     (void)json_array_append_new(row, count_of(status, "gpus"));
     (void)json_array_append_new(row, count_of(status, "gpusLate"));
     (void)json_array_append_new(row, steal(&nodes));
-    (void)json_array_append_new(row, text_or_null(json_text(status, "message")));
+    (void)json_array_append_new(row, json_text_new(json_text(status, "message")));
     listing_add(l, row, object);
 }
 

@@ -240,8 +240,8 @@ static void add_row(struct topo *t, const struct row *r)
     (void)json_array_append_new(row, json_string(where));
     (void)json_array_append_new(row, json_string(gpus));
     (void)json_array_append_new(row, json_integer(r->counts.most));
-    (void)json_array_append_new(row, r->free_gpus ? json_string(r->free_gpus) : json_null());
-    (void)json_array_append_new(row, r->state ? json_string(r->state) : json_null());
+    (void)json_array_append_new(row, json_text_new(r->free_gpus));
+    (void)json_array_append_new(row, json_text_new(r->state));
     listing_add(&t->listing, row, object);
 }
 

@@ -9,14 +9,9 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 
-static const char *or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
 static const char *meta_text(const json_t *job, const char *key)
 {
-    return or_empty(json_text_at(job, "metadata", key, NULL));
+    return text_or_empty(json_text_at(job, "metadata", key, NULL));
 }
 
 bool batch_is(const json_t *object)
@@ -83,13 +78,13 @@ struct job batch_of(const json_t *job)
     const json_t *status = json_object_get(job, "status");
     const char *ended = json_text(status, "completionTime");
     struct job ret = {
-        .id = or_empty(json_text_at(job, "metadata", "labels", POD_JOB_ID, NULL)),
+        .id = text_or_empty(json_text_at(job, "metadata", "labels", POD_JOB_ID, NULL)),
         .name = meta_text(job, "name"),
         .ns = meta_text(job, "namespace"),
-        .user = or_empty(json_text_at(job, "metadata", "annotations", POD_USER, NULL)),
+        .user = text_or_empty(json_text_at(job, "metadata", "annotations", POD_USER, NULL)),
         .node = "",
         .state = state_of(job),
-        .reason = has_condition(job, "Failed") ? or_empty(json_text(failed, "message")) : "",
+        .reason = has_condition(job, "Failed") ? text_or_empty(json_text(failed, "message")) : "",
         .gpus = pod_gpus(json_at(job, "spec", "template", NULL)),
         .exit_code = -1,
         .created_ns = stamp_or(json_text_at(job, "metadata", "creationTimestamp", NULL), 0),

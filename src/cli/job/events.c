@@ -18,11 +18,6 @@ struct entry {
     json_t *event;
 };
 
-static json_t *text_or_null(const char *text)
-{
-    return text && text[0] ? json_string(text) : json_null();
-}
-
 static int64_t stamp_at(const json_t *event, const char *key)
 {
     return stamp_or(json_text(event, key), 0);
@@ -59,12 +54,12 @@ static json_t *row_of(const struct entry *entry, int64_t now_ns)
 
     stamp_format_age(now_ns > entry->at_ns ? now_ns - entry->at_ns : 0, age);
     (void)json_array_append_new(row, entry->at_ns ? json_string(age) : json_null());
-    (void)json_array_append_new(row, text_or_null(json_text(entry->event, "type")));
-    (void)json_array_append_new(row, text_or_null(json_text(entry->event, "reason")));
+    (void)json_array_append_new(row, json_text_new(json_text(entry->event, "type")));
+    (void)json_array_append_new(row, json_text_new(json_text(entry->event, "reason")));
     (void)json_array_append_new(row, json_string(object));
     (void)json_array_append_new(row, json_integer(count));
-    (void)json_array_append_new(row, text_or_null(json_text(about, "namespace")));
-    (void)json_array_append_new(row, text_or_null(json_text(entry->event, "message")));
+    (void)json_array_append_new(row, json_text_new(json_text(about, "namespace")));
+    (void)json_array_append_new(row, json_text_new(json_text(entry->event, "message")));
     return row;
 }
 

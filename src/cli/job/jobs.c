@@ -11,11 +11,6 @@
 #include "kinds/pod/pod_view.h"
 #include "model/gpu_set.h"
 
-static const char *or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
 static const json_t *terminated(const json_t *status)
 {
     return json_at(status, "state", "terminated", NULL);
@@ -72,7 +67,7 @@ static const char *waiting_reason(const json_t *pod)
     size_t i;
 
     if (condition && text_equal(json_text(condition, "status"), "False"))
-        return or_empty(json_text(condition, "message"));
+        return text_or_empty(json_text(condition, "message"));
     json_array_foreach (statuses, i, status) {
         const char *message = json_text_at(status, "state", "waiting", "message", NULL);
         const char *reason = json_text_at(status, "state", "waiting", "reason", NULL);
@@ -83,7 +78,7 @@ static const char *waiting_reason(const json_t *pod)
             !text_equal(reason, "PodInitializing"))
             return reason;
     }
-    return or_empty(json_text_at(pod, "status", "message", NULL));
+    return text_or_empty(json_text_at(pod, "status", "message", NULL));
 }
 
 static const char *end_reason(const json_t *pod)
@@ -101,7 +96,7 @@ static const char *end_reason(const json_t *pod)
 
 static const char *state_of(const json_t *pod)
 {
-    const char *phase = or_empty(json_text_at(pod, "status", "phase", NULL));
+    const char *phase = text_or_empty(json_text_at(pod, "status", "phase", NULL));
 
     if (text_equal(phase, "Succeeded"))
         return "finished";
@@ -117,10 +112,10 @@ static const char *state_of(const json_t *pod)
 struct job job_of(const json_t *pod)
 {
     struct job job = {
-        .id = or_empty(json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL)),
-        .name = or_empty(json_text_at(pod, "metadata", "name", NULL)),
-        .ns = or_empty(json_text_at(pod, "metadata", "namespace", NULL)),
-        .user = or_empty(json_text_at(pod, "metadata", "annotations", POD_USER, NULL)),
+        .id = text_or_empty(json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL)),
+        .name = text_or_empty(json_text_at(pod, "metadata", "name", NULL)),
+        .ns = text_or_empty(json_text_at(pod, "metadata", "namespace", NULL)),
+        .user = text_or_empty(json_text_at(pod, "metadata", "annotations", POD_USER, NULL)),
         .node = pod_node(pod),
         .state = state_of(pod),
         .gpus = pod_gpus(pod),
@@ -140,8 +135,8 @@ char *job_path(const json_t *pod)
     if (batch_is(pod))
         return batch_path(pod);
     return path_format("/api/v1/namespaces/%s/pods/%s",
-                       or_empty(json_text_at(pod, "metadata", "namespace", NULL)),
-                       or_empty(json_text_at(pod, "metadata", "name", NULL)));
+                       text_or_empty(json_text_at(pod, "metadata", "namespace", NULL)),
+                       text_or_empty(json_text_at(pod, "metadata", "name", NULL)));
 }
 
 static bool is_number(const char *word)

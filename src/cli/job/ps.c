@@ -14,11 +14,6 @@ enum {
     SKIP_MAX = 4000 /* bytes of uids in one request */
 };
 
-static json_t *text_or_null(const char *text)
-{
-    return text && text[0] ? json_string(text) : json_null();
-}
-
 /* Waiting: time since submission. Running: since the start. Ended: from start to end. */
 static json_t *time_of(const struct job *job, int64_t now_ns)
 {
@@ -44,19 +39,19 @@ static json_t *row_of(const json_t *pod, bool has_ns, int64_t now_ns)
     struct job job = job_of(pod);
     json_t *row = json_array();
 
-    (void)json_array_append_new(row, text_or_null(job.id));
+    (void)json_array_append_new(row, json_text_new(job.id));
     if (has_ns)
-        (void)json_array_append_new(row, text_or_null(job.ns));
-    (void)json_array_append_new(row, text_or_null(job.name));
-    (void)json_array_append_new(row, text_or_null(job.user));
-    (void)json_array_append_new(row, text_or_null(queue_name_of(pod)));
-    (void)json_array_append_new(row, text_or_null(job.state));
+        (void)json_array_append_new(row, json_text_new(job.ns));
+    (void)json_array_append_new(row, json_text_new(job.name));
+    (void)json_array_append_new(row, json_text_new(job.user));
+    (void)json_array_append_new(row, json_text_new(queue_name_of(pod)));
+    (void)json_array_append_new(row, json_text_new(job.state));
     (void)json_array_append_new(row, json_integer(job.gpus));
-    (void)json_array_append_new(row, text_or_null(job.node));
+    (void)json_array_append_new(row, json_text_new(job.node));
     (void)json_array_append_new(row, time_of(&job, now_ns));
     (void)json_array_append_new(
         row, job.exit_code >= 0 && job.is_ended ? json_integer(job.exit_code) : json_null());
-    (void)json_array_append_new(row, text_or_null(*job.reason ? job.reason : job.progress));
+    (void)json_array_append_new(row, json_text_new(*job.reason ? job.reason : job.progress));
     return row;
 }
 
@@ -97,14 +92,14 @@ static json_t *object_of(const json_t *pod)
     json_put_text(metadata, "uid", json_text_at(pod, "metadata", "uid", NULL));
     json_put(object, "spec",
              json_pack("{s:s, s:o, s:o, s:I}", "queue", queue_name_of(pod), "jobId",
-                       job.id[0] ? json_string(job.id) : json_null(), "user",
-                       text_or_null(job.user), "gpus", (json_int_t)job.gpus));
+                       json_text_new(job.id), "user", json_text_new(job.user), "gpus",
+                       (json_int_t)job.gpus));
     json_put(object, "status", status);
     if (batch_is(pod))
         json_put(status, "pods", pods_of(pod));
     json_put_text(status, "state", job.state);
-    json_put(status, "reason", text_or_null(job.reason));
-    json_put(status, "node", text_or_null(job.node));
+    json_put(status, "reason", json_text_new(job.reason));
+    json_put(status, "node", json_text_new(job.node));
     json_put(status, "exitCode",
              job.is_ended && job.exit_code >= 0 ? json_integer(job.exit_code) : json_null());
     stamp_format(job.created_ns, stamp);

@@ -93,7 +93,7 @@ static void take_rows(struct view *v, const json_t *table)
         if (!cells)
             continue;
         if (v->has_namespace)
-            (void)json_array_insert_new(cells, 0, ns ? json_string(ns) : json_null());
+            (void)json_array_insert_new(cells, 0, json_text_new(ns));
         listing_add(&v->listing, cells, object);
     }
 }
@@ -113,9 +113,9 @@ static void take_object(struct view *v, json_t *object)
         listing_column(&v->listing, "CREATED");
     }
     if (v->has_namespace)
-        (void)json_array_append_new(row, ns ? json_string(ns) : json_null());
-    (void)json_array_append_new(row, name ? json_string(name) : json_null());
-    (void)json_array_append_new(row, created ? json_string(created) : json_null());
+        (void)json_array_append_new(row, json_text_new(ns));
+    (void)json_array_append_new(row, json_text_new(name));
+    (void)json_array_append_new(row, json_text_new(created));
     listing_add(&v->listing, row, object);
 }
 

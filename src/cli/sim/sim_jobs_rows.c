@@ -322,7 +322,7 @@ void jobs_rows_add(struct jobs_question *q, struct jobs_run *r,
 
         json_put(row, "cost", json_real(cost_of(q, done, NULL, 0)));
         json_put(row, "idle_cost", json_real(idle_s / HOUR_S * q->price.of_gpu));
-        json_put(row, "currency", q->price.currency ? json_string(q->price.currency) : json_null());
+        json_put(row, "currency", json_text_new(q->price.currency));
     }
     json_put_int(row, "makespan_s", s.makespan_s);
     json_put(row, "wall_s", json_real(wall_s));

@@ -10,13 +10,6 @@
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_state.h"
 
-static json_t *text_or_null(const char *text)
-{
-    json_t *value = text ? json_string(text) : NULL;
-
-    return value ? value : json_null(); /* also for invalid UTF-8 */
-}
-
 static const char *phase_of(const json_t *pod)
 {
     const char *phase = pod_phase(pod);
@@ -89,7 +82,7 @@ static bool placement_add_gpu(void *arg, const char *container, const struct dev
     json_array_foreach (list, i, known)
         if (text_equal(json_string_value(known), text))
             return true;
-    (void)json_array_append_new(list, text_or_null(text)); /* cannot fail */
+    (void)json_array_append_new(list, json_text_new(text)); /* cannot fail */
     return true;
 }
 
@@ -135,7 +128,7 @@ static void put_end(json_t *status, const json_t *pod)
     }
     json_put(status, "exitCode",
              has_code && pod_is_terminal(pod) ? json_integer(code) : json_null());
-    json_put(status, "finishedAt", pod_is_terminal(pod) ? text_or_null(finished) : json_null());
+    json_put(status, "finishedAt", pod_is_terminal(pod) ? json_text_new(finished) : json_null());
 }
 
 static const char *first_start(const json_t *pod)
@@ -184,8 +177,8 @@ static json_t *workload_tree(struct views *v, const json_t *pod, bool is_brief)
     json_put(status, "reason", reason ? reason : json_null());
     json_put(status, "placement", *pod_node(pod) ? placement_tree(pod) : json_null());
     json_put(status, "submittedAt",
-             text_or_null(json_text_at(pod, "metadata", "creationTimestamp", NULL)));
-    json_put(status, "startedAt", text_or_null(first_start(pod)));
+             json_text_new(json_text_at(pod, "metadata", "creationTimestamp", NULL)));
+    json_put(status, "startedAt", json_text_new(first_start(pod)));
     put_end(status, pod);
     return o;
 }

@@ -16,13 +16,6 @@ static void put_stamp(json_t *o, const char *key, int64_t ns)
     json_put_text(o, key, stamp);
 }
 
-static json_t *text_or_null(const char *text)
-{
-    json_t *value = text ? json_string(text) : NULL;
-
-    return value ? value : json_null(); /* also for invalid UTF-8 */
-}
-
 static json_t *blocking_tree(const struct mete_reason *r)
 {
     json_t *list = json_array();
@@ -58,7 +51,7 @@ static json_t *nodes_tree(const struct mete_reason *r)
         json_put_int(o, "free", n->free);
         json_put_int(o, "capacity", n->capacity);
         put_stamp(o, "until", n->until_ns);
-        json_put(o, "text", text_or_null(n->text));
+        json_put(o, "text", json_text_new(n->text));
         (void)json_array_append_new(list, o); /* as above */
     }
     return list;
@@ -86,7 +79,7 @@ static json_t *reason_tree(const struct mete_reason *r)
 
     json_put_text(o, "code", r->code_text);
     json_put_text(o, "class", r->class_text);
-    json_put(o, "message", text_or_null(r->message));
+    json_put(o, "message", json_text_new(r->message));
     put_stamp(o, "since", r->since_ns);
     put_stamp(o, "evaluatedAt", r->evaluated_ns);
     json_put(o, "blocking", blocking_tree(r));
@@ -94,7 +87,7 @@ static json_t *reason_tree(const struct mete_reason *r)
     json_put_int(o, "nodesLeftOut", (int64_t)r->nodes_left_out);
     would = json_array_at(o, "wouldStartIf");
     for (size_t i = 0; i < r->n_would_start_if; i++)
-        (void)json_array_append_new(would, text_or_null(r->would_start_if[i])); /* as above */
+        (void)json_array_append_new(would, json_text_new(r->would_start_if[i])); /* as above */
     json_put_int(o, "position", r->position);
     json_put_int(o, "queueLength", r->waiting);
     json_put(o, "estimate", estimate_tree(r));
@@ -163,7 +156,7 @@ json_t *views_reason(struct views *v, const json_t *pod, bool is_brief)
     if (is_brief)
         return reason;
     json_put(reason, "quotas", quotas_tree(e, queue ? queue : QUEUE_DEFAULT));
-    json_put(reason, "values", text_or_null(mete_values_id(e)));
+    json_put(reason, "values", json_text_new(mete_values_id(e)));
     if (mete_values_id(e) && v->learned_ns > 0) {
         json_put_int(reason, "valuesFrom", (int64_t)v->learned_pods);
         put_stamp(reason, "valuesAt", v->learned_ns);

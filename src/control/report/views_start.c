@@ -37,13 +37,6 @@ static const struct start_cause *cause_find(const char *waiting)
     return NULL;
 }
 
-static json_t *text_or_null(const char *text)
-{
-    json_t *value = text ? json_string(text) : NULL;
-
-    return value ? value : json_null(); /* also for invalid UTF-8 */
-}
-
 /*
  * "container main ended with exit code 3 and was restarted 4 times: back-off 40s ..." The caller
  * frees it.
@@ -76,15 +69,15 @@ static json_t *start_tree(const json_t *pod, const json_t *container,
 
     json_put_text(o, "code", cause->code);
     json_put_text(o, "class", "yours");
-    json_put(o, "message", text_or_null(message));
+    json_put(o, "message", json_text_new(message));
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         (void)json_array_at(o, lists[i]); /* created empty */
     json_put_int(o, "nodesLeftOut", 0);
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
         json_put(o, unknown[i], json_null());
-    json_put(o, "container", text_or_null(json_text(container, "name")));
-    json_put(o, "image", text_or_null(json_text(container, "image")));
-    json_put(o, "node", text_or_null(pod_node(pod)));
+    json_put(o, "container", json_text_new(json_text(container, "name")));
+    json_put(o, "image", json_text_new(json_text(container, "image")));
+    json_put(o, "node", json_text_new(pod_node(pod)));
     json_put_text(o, "advice", cause->advice);
     return o;
 }

@@ -108,13 +108,6 @@ void sched_held_free(struct scheduler *s, struct sched_held *h)
     free(h);
 }
 
-static char *text_or_empty(const json_t *entry, const char *field)
-{
-    const char *text = json_text(entry, field);
-
-    return mem_strdup(text ? text : "");
-}
-
 /* A gpu that is held in parts is held whole here, by the first of its holders. */
 void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *tree)
 {
@@ -130,9 +123,9 @@ void scheduler_put_held(void *arg, const char *ns, const char *name, const json_
     }
     h = mem_alloc(sizeof(*h));
     h->uuid = mem_strdup(name);
-    h->pod = text_or_empty(holder, "pod");
-    h->pod_uid = text_or_empty(holder, "podUid");
-    h->node = text_or_empty(entry, "node");
+    h->pod = mem_strdup(text_or_empty(json_text(holder, "pod")));
+    h->pod_uid = mem_strdup(text_or_empty(json_text(holder, "podUid")));
+    h->node = mem_strdup(text_or_empty(json_text(entry, "node")));
     map_add(handle, s->held, h->uuid, strlen(h->uuid), h);
     if (!s->is_loading) /* while loading, the pod may not have been read yet */
         held_check(s, h);

@@ -10,13 +10,6 @@
 
 /* ---- the list ---- */
 
-static const char *text_or_null(const json_t *config, const char *key)
-{
-    const char *text = json_text(config, key);
-
-    return text && *text ? text : NULL;
-}
-
 static const json_t *list_or_null(const json_t *config, const char *key)
 {
     const json_t *list = json_object_get(config, key);
@@ -35,8 +28,8 @@ static struct image image_of(const struct images *i, const char *id, const json_
                           .env = json_object_get(config, "env"),
                           .entrypoint = list_or_null(config, "entrypoint"),
                           .command = list_or_null(config, "command"),
-                          .working_dir = text_or_null(config, "workingDir"),
-                          .stop_signal = text_or_null(config, "stopSignal"),
+                          .working_dir = json_text_filled(config, "workingDir"),
+                          .stop_signal = json_text_filled(config, "stopSignal"),
                           .used_ns = json_int(j, "usedAt", 0)};
 }
 

@@ -13,11 +13,6 @@ enum {
     WORDS_BYTES_MAX = 1 << 20 /* of all three together */
 };
 
-static const char *or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
 static bool is_one_of(const char *text, const char *const *words)
 {
     for (; *words; words++)
@@ -56,7 +51,7 @@ static struct err *read_blob(const json_t *j, const char *what, struct image_blo
 
     if (!image_digest_is_valid(digest))
         return err_new(ERR_INVALID, "%s: digest '%.80s' is not sha256: and 64 digits of 0-9a-f",
-                       what, or_empty(digest));
+                       what, text_or_empty(digest));
     if (size_bytes < 0)
         return err_new(ERR_INVALID, "%s %s: size is not a number of at least 0", what, digest);
     (void)snprintf(ret->digest, sizeof(ret->digest), "%s", digest);
@@ -78,7 +73,7 @@ struct err *image_manifest_parse(const json_t *j, struct image_manifest *ret)
         return err_new(ERR_INVALID, "manifest: mediaType '%.100s' is not an image's", type);
     if (!is_one_of(json_text(config, "mediaType"), config_types))
         return err_new(ERR_INVALID, "manifest: config of type '%.100s' is not an image's",
-                       or_empty(json_text(config, "mediaType")));
+                       text_or_empty(json_text(config, "mediaType")));
     if (!json_is_array(layers) || json_array_size(layers) > IMAGE_LAYERS_MAX)
         return err_new(ERR_INVALID, "manifest: %zu layers: want a list of at most %d",
                        json_array_size(layers), IMAGE_LAYERS_MAX);
@@ -88,7 +83,7 @@ struct err *image_manifest_parse(const json_t *j, struct image_manifest *ret)
             return err_new(ERR_INVALID,
                            "manifest: layer %zu of type '%.100s': want a tar, plain or compressed "
                            "by gzip or zstd",
-                           i + 1, or_empty(json_text(item, "mediaType")));
+                           i + 1, text_or_empty(json_text(item, "mediaType")));
         TRY(read_blob(item, "layer", &ret->layers[i]));
     }
     ret->n_layers = json_array_size(layers);
@@ -142,7 +137,8 @@ static struct err *none_fits(const json_t *entries, const struct image_choice *w
     if (json_array_size(entries) == 0)
         return err_new(ERR_INVALID, "index: no image");
     return err_new(ERR_INVALID, "index: want exactly one image for linux/%s%s%s, found %s",
-                   want->architecture, want->name ? " named " : "", or_empty(want->name), text);
+                   want->architecture, want->name ? " named " : "", text_or_empty(want->name),
+                   text);
 }
 
 struct err *image_index_choose(const json_t *j, const struct image_choice *want,
@@ -322,7 +318,7 @@ static struct err *read_diff_ids(const json_t *j, struct image_config *c)
 
         if (!image_digest_is_valid(id))
             return err_new(ERR_INVALID, "config: diff_ids[%zu] '%.80s' is not a sha256 digest", i,
-                           or_empty(id));
+                           text_or_empty(id));
         (void)snprintf(c->diff_ids[i], sizeof(c->diff_ids[i]), "%s", id);
     }
     c->n_layers = json_array_size(ids);

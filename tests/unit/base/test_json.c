@@ -109,6 +109,8 @@ static void readers_never_fail(void **state)
     assert_false(json_bool_at(j, "s", NULL));
     assert_string_equal(json_text(j, "s"), "y");
     assert_null(json_text(NULL, "s"));
+    assert_string_equal(json_text_filled(j, "s"), "y");
+    assert_null(json_text_filled(j, "none"));
     assert_int_equal(json_int(j, "s", -1), -1);
     assert_int_equal(json_int(json_at(j, "a", NULL), "n", -1), 7);
     assert_true(json_bool(j, "s", true));
@@ -129,9 +131,14 @@ static void puts_make_what_is_missing(void **state)
     (void)json_array_append_new(json_array_at(j, "list"), json_integer(1));
     json_put_int(j, "n", 2);
     json_put_bool(j, "t", false);
+    json_put(j, "words",
+             json_pack("[ooo]", json_text_new("\xff"), json_text_new(""), json_text_new(NULL)));
+    json_put_text(j, "empty", "");
+    assert_null(json_text_filled(j, "empty"));
     text = json_format(j);
     assert_string_equal(text, "{\"metadata\":{\"name\":\"a\"},\"raw\":\"" UTF8_REPLACEMENT
-                              "\",\"list\":[1],\"n\":2,\"t\":false}");
+                              "\",\"list\":[1],\"n\":2,\"t\":false,\"words\":[\"" UTF8_REPLACEMENT
+                              "\",null,null],\"empty\":\"\"}");
 }
 
 int main(void)
