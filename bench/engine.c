@@ -182,7 +182,7 @@ static int usage(const char *word)
                   "bench_engine: '%s': want [FIGURE] [--nodes N] [--turns N] [--pods FILE] "
                   "[--values FILE]\nfigures:",
                   word);
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+    for (size_t i = 0; i < COUNT(figures); i++)
         (void)fprintf(stderr, " %s", figures[i].name);
     (void)fputc('\n', stderr);
     return 2;
@@ -198,7 +198,7 @@ static int64_t number(const char *text)
 
 static bool is_figure(const char *name)
 {
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+    for (size_t i = 0; i < COUNT(figures); i++)
         if (strcmp(figures[i].name, name) == 0)
             return true;
     return false;
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
             return usage(argv[i]);
         i++;
     }
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+    for (size_t i = 0; i < COUNT(figures); i++)
         if (!b.figure || strcmp(b.figure, figures[i].name) == 0)
             figures[i].run(&b);
     return 0;

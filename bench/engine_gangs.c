@@ -97,7 +97,7 @@ void bench_gangs(const struct bench *b)
         .e = bench_cluster(&(struct mete_options){.reserve_depth = METE_RESERVE_NONE}, nodes)};
 
     t.job.id = fill(t.e, nodes);
-    for (size_t i = 0; i < sizeof(gangs) / sizeof(gangs[0]); i++) {
+    for (size_t i = 0; i < COUNT(gangs); i++) {
         t.gang = &gangs[i];
         t.job.pods = t.gang->pods;
         t.job.gpus = t.gang->gpus;

@@ -235,7 +235,7 @@ static int64_t come_slice(struct steady *s)
         int64_t milli;
     } kinds[] = {{"1g.10gb", 142}, {"1g.10gb", 142}, {"1g.10gb", 142}, {"1g.20gb", 142},
                  {"2g.20gb", 285}, {"2g.20gb", 285}, {"3g.40gb", 428}, {"4g.40gb", 571}};
-    uint64_t i = bench_random() % (sizeof(kinds) / sizeof(kinds[0]));
+    uint64_t i = bench_random() % (COUNT(kinds));
 
     return try(s, (struct bench_job){.profile = kinds[i].profile}) < 0 ? -1 : kinds[i].milli;
 }

@@ -178,7 +178,7 @@ int main(int argc, char **argv)
         return 2;
     }
     loop = loop_linux_new();
-    for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]) && !e; i++)
+    for (size_t i = 0; i < COUNT(clients) && !e; i++)
         e = measure(loop, argv[1], clients[i], seconds);
     loop_linux_free(loop);
     if (e)

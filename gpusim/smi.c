@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "gpu/nvml_abi.h"
 
 enum {
@@ -111,7 +112,7 @@ static const struct query_field query_fields[] = {
 };
 
 enum {
-    QUERY_FIELDS = sizeof(query_fields) / sizeof(query_fields[0]),
+    QUERY_FIELDS = COUNT(query_fields),
     QUERY_MAX = 2 * QUERY_FIELDS /* a field may be asked for twice */
 };
 

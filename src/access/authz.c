@@ -107,8 +107,7 @@ static bool role_allows(const struct identity *who, const struct access *a)
 {
     bool is_namespaced = a->kind->is_namespaced;
     const struct rule *rules = is_namespaced ? namespaced_rules : cluster_rules;
-    size_t n = is_namespaced ? sizeof(namespaced_rules) / sizeof(namespaced_rules[0])
-                             : sizeof(cluster_rules) / sizeof(cluster_rules[0]);
+    size_t n = is_namespaced ? COUNT(namespaced_rules) : COUNT(cluster_rules);
 
     for (size_t i = 0; i < n; i++) {
         const char *ns = a->ns ? a->ns : "*";
@@ -143,8 +142,8 @@ void authz_each_rule(const struct identity *who, const char *ns,
                                 const char *verbs),
                      void *arg)
 {
-    const size_t n = sizeof(namespaced_rules) / sizeof(namespaced_rules[0]);
-    const size_t n_cluster = sizeof(cluster_rules) / sizeof(cluster_rules[0]);
+    const size_t n = COUNT(namespaced_rules);
+    const size_t n_cluster = COUNT(cluster_rules);
 
     if (who->is_admin)
         fn(arg, NULL, "*", "*");

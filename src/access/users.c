@@ -144,9 +144,9 @@ static struct err *read_grant(const json_t *value, struct user_grant *ret)
 
     TRY(check_keys(value, known));
     role = json_text(value, "role");
-    while (i < sizeof(roles) / sizeof(roles[0]) && !text_equal(roles[i], role))
+    while (i < COUNT(roles) && !text_equal(roles[i], role))
         i++;
-    if (i == sizeof(roles) / sizeof(roles[0]))
+    if (i == COUNT(roles))
         return err_new(ERR_INVALID, "role: want view, edit or cluster-admin");
     ret->role = (enum role)i;
     if (ret->role == ROLE_CLUSTER_ADMIN && ns)

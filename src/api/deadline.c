@@ -22,7 +22,7 @@ static bool goes_on(const struct call *c)
 
     if (query_bool(&c->query, "watch") || !c->route || c->route->shape == ROUTE_PREFIX)
         return true;
-    for (size_t i = 0; i < sizeof(subresources) / sizeof(subresources[0]); i++)
+    for (size_t i = 0; i < COUNT(subresources); i++)
         if (text_equal(c->subresource, subresources[i]))
             return true;
     return false;

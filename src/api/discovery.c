@@ -73,7 +73,7 @@ static void each_subresource(const struct kind *k,
 {
     static const struct subresource status = {.name = "status", .verbs = "get patch update"};
 
-    for (size_t i = 0; i < sizeof(subresources) / sizeof(subresources[0]); i++)
+    for (size_t i = 0; i < COUNT(subresources); i++)
         if (is_of(&subresources[i], k))
             fn(into, k, &subresources[i]);
     if (k->has_status && !k->is_view)
@@ -97,7 +97,7 @@ static void put_other_names(json_t *object, const struct kind *k)
 {
     if (k->is_of_all)
         json_put(object, "categories", json_pack("[s]", "all"));
-    for (size_t i = 0; i < sizeof(k->short_names) / sizeof(k->short_names[0]); i++)
+    for (size_t i = 0; i < COUNT(k->short_names); i++)
         if (k->short_names[i])
             json_array_append_new(json_array_at(object, "shortNames"),
                                   json_string(k->short_names[i]));

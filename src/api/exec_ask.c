@@ -102,7 +102,7 @@ static struct err *check_parameters(const struct call *c)
     for (size_t i = 0; i < c->query.n; i++) {
         bool is_known = false;
 
-        for (size_t j = 0; j < sizeof(known) / sizeof(known[0]); j++)
+        for (size_t j = 0; j < COUNT(known); j++)
             is_known |= text_equal(known[j], c->query.pairs[i].key);
         if (!is_known)
             return err_new(ERR_BAD_REQUEST, "query parameter '%.64s' is not known for %s",

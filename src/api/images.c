@@ -320,7 +320,7 @@ static const struct image_route *find_route(const struct call *c)
 
     if (c->target.n < OP_SEGMENT)
         return NULL;
-    for (size_t i = 0; i < sizeof(image_routes) / sizeof(image_routes[0]); i++)
+    for (size_t i = 0; i < COUNT(image_routes); i++)
         if (text_equal(image_routes[i].method, c->x->request.method) &&
             text_equal(image_routes[i].word, word))
             return &image_routes[i];

@@ -101,7 +101,7 @@ static struct err *check_parameters(const struct call *c)
         const char *value = c->query.pairs[i].value;
         bool is_known = text_equal(value, "false");
 
-        for (size_t j = 0; j < sizeof(known) / sizeof(known[0]); j++)
+        for (size_t j = 0; j < COUNT(known); j++)
             is_known |= text_equal(known[j], key);
         if (!is_known)
             return err_new(ERR_BAD_REQUEST, "%.64s is not implemented yet for logs", key);

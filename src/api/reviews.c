@@ -215,7 +215,7 @@ struct err *handle_question(struct call *c)
     if (!is_known)
         return NULL;
     TRY(kind_decode(c->kind, review, r.validation, warnings));
-    for (size_t i = 0; i < sizeof(reviews) / sizeof(reviews[0]); i++) {
+    for (size_t i = 0; i < COUNT(reviews); i++) {
         if (!text_equal(reviews[i].plural, c->kind->plural))
             continue;
         json_put_text(review, "status", NULL);

@@ -91,7 +91,7 @@ const struct route routes[] = {
     INFO_BELOW("/apis", handle_group),
 };
 
-const size_t routes_count = sizeof(routes) / sizeof(routes[0]);
+const size_t routes_count = COUNT(routes);
 
 struct err *not_found_path(void)
 {

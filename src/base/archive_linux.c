@@ -17,7 +17,7 @@ struct err *archive_load(void)
     };
     static struct library library = {.file = "libarchive.so.13",
                                      .symbols = symbols,
-                                     .n_symbols = sizeof(symbols) / sizeof(symbols[0]),
+                                     .n_symbols = COUNT(symbols),
                                      .mutex = PTHREAD_MUTEX_INITIALIZER};
 
     return library_load(&library);

@@ -115,7 +115,7 @@ static struct str cut_run(struct str *rest, bool is_digits)
 
 static const struct unit *find_unit(struct str name)
 {
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    for (size_t i = 0; i < COUNT(units); i++)
         if (str_equal(units[i].name, name))
             return &units[i];
     return NULL;

@@ -94,7 +94,7 @@ static bool find_tag(const char *tag, enum meaning *ret)
         {YAML_FLOAT_TAG, IS_REAL},
     };
 
-    for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+    for (size_t i = 0; i < COUNT(tags); i++) {
         if (!text_equal(tag, tags[i].tag))
             continue;
         *ret = tags[i].meaning;

@@ -32,13 +32,13 @@ static bool resolve_word(const char *text, struct scalar *ret)
     static const char *const not_finite[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF",
                                              "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         if (!text_equal(text, words[i].text))
             continue;
         *ret = (struct scalar){.meaning = words[i].meaning, .truth = words[i].truth};
         return true;
     }
-    for (size_t i = 0; i < sizeof(not_finite) / sizeof(not_finite[0]); i++) {
+    for (size_t i = 0; i < COUNT(not_finite); i++) {
         if (!text_equal(text, not_finite[i]))
             continue;
         *ret = (struct scalar){.meaning = IS_NOT_FINITE};

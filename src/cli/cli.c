@@ -112,7 +112,7 @@ static const struct told_cause told_causes[] = {
 
 static const char *told_hint(int code, const char *message)
 {
-    for (size_t i = 0; i < sizeof(told_causes) / sizeof(told_causes[0]); i++)
+    for (size_t i = 0; i < COUNT(told_causes); i++)
         if (told_causes[i].code == code && strcasestr(message, told_causes[i].words))
             return told_causes[i].hint;
     return NULL;

@@ -113,7 +113,7 @@ static enum err_code code_of(int http, const char *reason)
         ERR_CODES(X)
 #undef X
     };
-    const size_t n = sizeof(codes) / sizeof(codes[0]);
+    const size_t n = COUNT(codes);
 
     for (size_t i = 0; reason && i < n; i++)
         if (codes[i].http == http && text_equal(codes[i].reason, reason))

@@ -25,7 +25,7 @@ struct err *curl_load(void)
     };
     static struct library library = {.file = "libcurl.so.4",
                                      .symbols = symbols,
-                                     .n_symbols = sizeof(symbols) / sizeof(symbols[0]),
+                                     .n_symbols = COUNT(symbols),
                                      .mutex = PTHREAD_MUTEX_INITIALIZER};
 
     TRY(library_load(&library));

@@ -26,7 +26,7 @@ static const struct {
     {"mete.dev", "queues", "default", "{\"spec\":{\"preemption\":{\"within\":\"LowerPriority\"}}}"},
 };
 enum {
-    N_WANTED = sizeof(wanted) / sizeof(wanted[0])
+    N_WANTED = COUNT(wanted)
 };
 
 struct boot {

@@ -64,7 +64,7 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
 
     if (w->id == 0)
         return engine_refuse(e, METE_INVALID, "workload id 0");
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         if (texts[i] && strnlen(texts[i], TEXT_MAX + 1) > TEXT_MAX)
             return engine_refuse(e, METE_INVALID,
                                  "workload %" PRIu64

@@ -59,7 +59,7 @@ static const struct board boards[] = {
 };
 
 enum {
-    BOARDS = sizeof(boards) / sizeof(boards[0])
+    BOARDS = COUNT(boards)
 };
 
 static const struct board *board_find(const char *model)

@@ -146,7 +146,7 @@ static struct err *read_health(const json_t *o, struct gpu *g)
     static const enum gpu_health all[] = {GPU_HEALTHY, GPU_UNHEALTHY, GPU_NOT_ANSWERING, GPU_LOST};
     const char *text = json_text(o, "health");
 
-    for (size_t i = 0; text && i < sizeof(all) / sizeof(all[0]); i++) {
+    for (size_t i = 0; text && i < COUNT(all); i++) {
         if (strcmp(gpu_health_text(all[i]), text) == 0) {
             g->health = all[i];
             return NULL;

@@ -126,7 +126,7 @@ static void set_not_answering(struct gpu_watch *w, size_t i, const char *reason)
 
 static bool hangs_for(const struct gpu_watch *w, unsigned index)
 {
-    for (size_t i = 0; i < sizeof(w->hung) / sizeof(w->hung[0]); i++)
+    for (size_t i = 0; i < COUNT(w->hung); i++)
         if (w->hung[i].proc && w->hung[i].index == index)
             return true;
     return false;
@@ -534,7 +534,7 @@ void gpu_watch_free(struct gpu_watch *w)
         return;
     close_link(&w->sampler);
     close_link(&w->events);
-    for (size_t i = 0; i < sizeof(w->hung) / sizeof(w->hung[0]); i++)
+    for (size_t i = 0; i < COUNT(w->hung); i++)
         if (w->hung[i].proc)
             proc_abandon(w->hung[i].proc);
     loop_timer_free(w->tick);

@@ -136,7 +136,7 @@ static bool is_single(const char *name)
     static const char *const names[] = {"content-length", "transfer-encoding", "host",
                                         "authorization",  "content-type",      "expect"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (text_equal(name, names[i]))
             return true;
     }

@@ -37,7 +37,7 @@ static const char *status_phrase(int status)
         {507, "Insufficient Storage"},
     };
 
-    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+    for (size_t i = 0; i < COUNT(phrases); i++) {
         if (phrases[i].status == status)
             return phrases[i].phrase;
     }

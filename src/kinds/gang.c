@@ -41,7 +41,7 @@ static const char *coscheduling_of(const json_t *labels)
                                        GANG_SIGS_NAME_LABEL};
     const char *name = NULL;
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !name; i++)
+    for (size_t i = 0; i < COUNT(keys) && !name; i++)
         name = text_of(json_text(labels, keys[i]));
     return name;
 }

@@ -9,7 +9,7 @@
 static const char *const always[] = {"default-scheduler", "mete"};
 
 enum {
-    ALWAYS = sizeof(always) / sizeof(always[0])
+    ALWAYS = COUNT(always)
 };
 
 void scheduler_names_done(struct scheduler_names *names)

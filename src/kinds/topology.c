@@ -89,7 +89,7 @@ void topology_validate(const json_t *object, const struct path *at, struct cause
     validate_key(object, here, TOPOLOGY_REQUIRED, causes);
     validate_key(object, here, TOPOLOGY_PREFERRED, causes);
     validate_link(object, here, causes);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         if (json_at(object, "metadata", "annotations", others[i], NULL))
             cause_forbidden(causes, PATH_KEY(here, others[i]), cause_not_implemented);
 }

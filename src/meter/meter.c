@@ -47,7 +47,7 @@ static void on_timer(void *arg)
     int64_t before_ns = loop_wall_ns(m->o.loop) - m->o.retention_ns;
     bool has_more = false;
 
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+    for (size_t i = 0; i < COUNT(ranges); i++) {
         AUTO(err_freep) struct err *e = remove_old(m, &ranges[i], before_ns, &has_more);
 
         if (e)

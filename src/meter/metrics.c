@@ -154,7 +154,7 @@ static json_t *metrics_tree(const char *kind, const json_t *of)
     json_put_text(o, "kind", kind);
     json_put_text(o, "apiVersion", "metrics.k8s.io/v1beta1");
     metadata = json_object_at(o, "metadata");
-    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+    for (size_t i = 0; i < COUNT(copied); i++)
         json_put_text(metadata, copied[i], json_text_at(of, "metadata", copied[i], NULL));
     if (labels)
         json_put(metadata, "labels", json_deep_copy(labels));

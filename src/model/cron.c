@@ -178,7 +178,7 @@ static const char *macro_expand(struct str text)
         {"@hourly", "0 * * * *"},
     };
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (str_equal(text, str_of(known[i].word)))
             return known[i].schedule;
     return NULL;

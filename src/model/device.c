@@ -102,7 +102,7 @@ static struct err *read_part(struct str part, struct device *d)
     struct str value = {0};
     struct str name = cut_at(part, ':', &value);
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         if (!str_equal(name, str_of(parts[i].name)))
             continue;
         d->kind = parts[i].kind;

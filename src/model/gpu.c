@@ -14,8 +14,6 @@ static const char *const brands[] = {"nvidia",   "tesla",  "quadro",   "geforce"
 static const char *const series[] = {"rtx", "gtx", "titan", "max", "pro"};
 static const char *const endings[] = {"ti", "super", "ada"};
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static char lower(char c)
 {
     if (c >= 'A' && c <= 'Z')

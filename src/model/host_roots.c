@@ -53,7 +53,7 @@ bool host_path_is_of_kernel(const char *path)
 {
     static const char *const dirs[] = {"/proc", "/sys", "/dev"};
 
-    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+    for (size_t i = 0; i < COUNT(dirs); i++)
         if (host_path_is_in(path, dirs[i]))
             return true;
     return false;

@@ -95,7 +95,7 @@ static const struct mig_geometry geometries[] = {
      }},
 };
 
-#define GEOMETRIES (sizeof(geometries) / sizeof(geometries[0]))
+#define GEOMETRIES (COUNT(geometries))
 
 size_t mig_geometry_count(void)
 {
@@ -318,7 +318,7 @@ bool mig_name_read(const char *text, char ret[MIG_NAME_SIZE])
     if (read_number(&at) == 0 || !text_starts_with(at, "gb"))
         return false;
     at += 2;
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+    for (size_t i = 0; i < COUNT(endings); i++) {
         bool is_same = text_equal(at, endings[i]) ||
                        (*at == '.' && endings[i][0] == '+' && text_equal(at + 1, endings[i] + 1));
 

@@ -120,7 +120,7 @@ static bool read_suffix(struct str text, struct parts *p, struct quantity *q)
 {
     int exponent = 0;
 
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+    for (size_t i = 0; i < COUNT(suffixes); i++) {
         if (!str_equal(str_of(suffixes[i].text), text))
             continue;
         p->power10 += suffixes[i].power10;

@@ -88,7 +88,7 @@ static void find_asked(const struct csv *c, bool is_own, struct columns *ret)
         {"preemptible", &ret->preempt},
     };
 
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         *all[i].at = is_own ? csv_find(c, all[i].name) : CSV_NONE;
 }
 

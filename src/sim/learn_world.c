@@ -168,7 +168,7 @@ void world_init(struct world *w, const struct learn_input *in)
     *w = (struct world){.in = in};
     add_classes(w);
     add_nodes(w);
-    for (size_t i = 0; i < sizeof(cpu_steps) / sizeof(cpu_steps[0]); i++)
+    for (size_t i = 0; i < COUNT(cpu_steps); i++)
         w->cpu_steps[w->n_cpu_steps++] = cpu_steps[i];
     for (uint32_t i = 0; i < in->n_models; i++)
         add_fragments(w, i);

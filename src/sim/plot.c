@@ -127,7 +127,7 @@ static void add_grid(struct buf *out, const struct plot *p, const struct axes *a
 static void add_line(struct buf *out, const struct plot *p, const struct axes *a, size_t s)
 {
     const struct plot_series *series = &p->series[s];
-    const char *colour = colours[s % (sizeof(colours) / sizeof(colours[0]))];
+    const char *colour = colours[s % (COUNT(colours))];
     const double legend = TOP + 16 + 18 * (double)s;
     bool is_begun = false;
 

@@ -13,7 +13,7 @@ static const char *const names[] = {"fifo",   "sjf",  "srtf",        "mete",
 
 struct err *replay_policy_parse(struct str text, enum replay_policy *ret)
 {
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (str_equal(text, str_of(names[i]))) {
             *ret = (enum replay_policy)i;
             return NULL;

@@ -37,7 +37,7 @@ struct err *cluster_policy_parse(struct str text, struct cluster_policy *ret)
 
     if (placement.at && (placement.size == 0 || placement.size >= sizeof(ret->placement)))
         return err_new(ERR_INVALID, "policy '" STR_FMT "': want ORDER:PLACEMENT", STR_ARG(text));
-    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+    for (size_t i = 0; i < COUNT(orders); i++) {
         if (!str_equal(order, str_of(orders[i])))
             continue;
         *ret = (struct cluster_policy){.order = (enum cluster_order)i};

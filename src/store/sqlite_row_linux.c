@@ -43,7 +43,7 @@ static uint64_t row_sum(const struct sqlite_row *r)
     sum = checksum_add_int64(sum, r->type);
     sum = checksum_add_int64(sum, r->before);
     sum = checksum_add_int64(sum, r->created);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         sum = checksum_add(sum, texts[i], strlen(texts[i]));
     return checksum_add(sum, r->bytes.at, r->bytes.size);
 }

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct zone *z = NULL;
     AUTO(err_freep) struct err *e = zone_parse((struct str){(const char *)data, size}, &z);
 
-    for (size_t i = 0; !e && i < sizeof(times) / sizeof(times[0]); i++) {
+    for (size_t i = 0; !e && i < COUNT(times); i++) {
         int64_t offset = zone_offset(z, times[i]);
 
         assert(offset > INT64_C(-8) * 86400 && offset < INT64_C(8) * 86400);

@@ -77,7 +77,7 @@ static void make_columns(struct listing *l)
                                         "!USER",  "#LOAD", "%USED", "%MEMORY", "#TEMP",
                                         "#POWER", "!UUID", "!PCI",  "!WHY"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);
 }
 

@@ -136,7 +136,7 @@ static struct err *image_list(struct cli *c, struct session *s)
     TRY(session_get(s, path, &answer));
     listing_init(&l, "ImageList");
     l.api_version = "mete.dev/v1";
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (i = 0; i < COUNT(names); i++)
         listing_column(&l, names[i]);
     json_array_foreach (json_object_get(answer, "images"), i, image)
         add_rows(&l, image, loop_wall_ns(session_loop(s)));
@@ -245,7 +245,7 @@ static struct err *image_run(struct cli *c)
     AUTO(session_freep) struct session *s = NULL;
     struct err *e = NULL;
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         if (!text_equal(words[i].name, name))
             continue;
         if (n < words[i].n_min || n > words[i].n_max)

@@ -93,7 +93,7 @@ static void make_columns(struct listing *l)
     static const char *const names[] = {"NODE",    "STATE", "GPUS FREE", "MODEL",   "#CPU",
                                         "%MEMORY", "#AGE",  "!OS",       "!KERNEL", "!MESSAGE"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);
 }
 

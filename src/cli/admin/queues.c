@@ -129,7 +129,7 @@ static void add_row(struct listing *l, json_t *queue, unsigned depth, int64_t no
         others_of(queue),
     };
 
-    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
+    for (size_t i = 0; i < COUNT(cells); i++)
         (void)json_array_append_new(row, cells[i]); /* fresh */
     json_put_text(queue, "apiVersion", "mete.dev/v1");
     json_put_text(queue, "kind", "Queue");
@@ -169,7 +169,7 @@ static void make_columns(struct listing *l)
                                         "#BORROWED", "#SHARE",  "#WAITING", "!#ON HOLD",
                                         "#RUNNING",  "#OLDEST", "STATE",    "!OTHERS"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);
 }
 

@@ -60,7 +60,7 @@ static void add_row(struct listing *l, const json_t *quota, const char *resource
     (void)json_array_append_new(row, cell(json_at(object, "metadata", "namespace", NULL)));
     (void)json_array_append_new(row, cell(json_at(object, "metadata", "name", NULL)));
     (void)json_array_append_new(row, json_string(resource));
-    for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)
+    for (size_t i = 0; i < COUNT(amounts); i++)
         (void)json_array_append_new(row, cell(json_object_get(object, amounts[i])));
     listing_add(l, row, object);
 }
@@ -92,7 +92,7 @@ static void make_columns(struct listing *l)
     static const char *const names[] = {"NAMESPACE", "QUOTA", "RESOURCE",
                                         "#USED",     "#HARD", "#FREE"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);
 }
 

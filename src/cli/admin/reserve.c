@@ -258,7 +258,7 @@ static struct err *reservation_list(struct cli *c, struct session *s)
     listing_init(&l, "ReservationList");
     l.api_version = "mete.dev/v1";
     l.prefix = "reservation";
-    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+    for (size_t k = 0; k < COUNT(names); k++)
         listing_column(&l, names[k]);
     json_array_foreach (json_object_get(result.first, "items"), i, object)
         add_row(&l, object);

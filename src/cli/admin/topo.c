@@ -72,7 +72,7 @@ static struct err *read_levels(struct cli *c, const json_t *nodes, struct levels
     const char *text = flag_text(c->in, "levels");
     struct str rest = str_of(text);
 
-    for (size_t i = 0; !text && i < sizeof(known_keys) / sizeof(known_keys[0]); i++)
+    for (size_t i = 0; !text && i < COUNT(known_keys); i++)
         if (ret->n < LEVELS_MAX && is_labeled(nodes, known_keys[i]))
             ret->keys[ret->n++] = mem_strdup(known_keys[i]);
     while (rest.at) {
@@ -343,7 +343,7 @@ static void add_all(struct topo *t)
 {
     static const char *const names[] = {"WHERE", "GPUS FREE", "#MOST ON ONE NODE", "FREE", "STATE"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         listing_column(&t->listing, names[i]);
     for (size_t i = 0; i < t->machines.n; i++) {
         for (size_t level = 0; level < t->levels.n; level++)

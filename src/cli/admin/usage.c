@@ -157,7 +157,7 @@ static void make_columns(struct listing *l, const json_t *report)
         if (is_by(report, by_words[i]))
             listing_column(l, titles[i]);
     }
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < COUNT(numbers); i++)
         listing_column(l, numbers[i]);
     add_cost_column(l, report);
 }
@@ -291,10 +291,10 @@ static void make_row_columns(struct listing *l, const json_t *report)
                                          "FROM", "TO",  "#GPU HOURS", "#CPU HOURS", "#GIB HOURS"};
     static const char *const after[] = {"CAUSE", "#EXIT", "!NODE", "!QUEUE"};
 
-    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+    for (size_t i = 0; i < COUNT(before); i++)
         listing_column(l, before[i]);
     add_cost_column(l, report);
-    for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++)
+    for (size_t i = 0; i < COUNT(after); i++)
         listing_column(l, after[i]);
 }
 

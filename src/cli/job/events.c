@@ -94,7 +94,7 @@ static void make_columns(struct listing *l)
     static const char *const names[] = {"#AGE",    "TYPE",       "REASON", "ABOUT",
                                         "!#TIMES", "!NAMESPACE", "MESSAGE"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);
 }
 

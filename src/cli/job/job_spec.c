@@ -25,7 +25,7 @@ static struct err *bad_gpus(const char *text)
 {
     const char *const forms[] = {".", "Gi", "Mi", "mig-"};
 
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+    for (size_t i = 0; i < COUNT(forms); i++)
         if (strstr(text, forms[i]))
             return err_new(ERR_BAD_REQUEST,
                            "--gpus \"%s\": parts of a gpu are not supported yet: want 2 or a100:2",

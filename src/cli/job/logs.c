@@ -59,7 +59,7 @@ static bool has_log(const json_t *pod)
     json_t *status;
     size_t n;
 
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         json_array_foreach (json_at(pod, "status", lists[i], NULL), n, status)
             if (json_at(status, "state", "running", NULL) ||
                 json_at(status, "state", "terminated", NULL) ||

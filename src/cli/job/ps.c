@@ -66,7 +66,7 @@ static json_t *pods_of(const json_t *job)
         json_put_int(pods, "completions", json_integer_value(completions));
     else
         json_put(pods, "completions", json_null());
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         json_put_int(pods, counts[i], json_int_at(job, "status", counts[i], NULL));
     return pods;
 }

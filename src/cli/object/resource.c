@@ -33,7 +33,7 @@ static bool is_kind(const struct kind *k, const char *word)
 {
     if (strcasecmp(k->plural, word) == 0 || strcasecmp(k->singular, word) == 0)
         return true;
-    for (size_t i = 0; i < sizeof(k->short_names) / sizeof(k->short_names[0]); i++)
+    for (size_t i = 0; i < COUNT(k->short_names); i++)
         if (k->short_names[i] && strcasecmp(k->short_names[i], word) == 0)
             return true;
     return false;

@@ -221,7 +221,7 @@ static struct err *share_pki(const struct data_dir *d)
         {"sa.key", 0640, true},
     };
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         AUTO_FREE char *path = mem_format("%s/%s", d->pki, files[i].name);
 
         TRY(set_owner(path, 0, files[i].is_servers ? d->gid : 0, files[i].mode));

@@ -39,7 +39,7 @@ static struct err *find_driver(const char *self_path, char **ret)
     const char *const places[] = {given ? given : beside, beside, METE_GPUSIM_INSTALLED,
                                   "/usr/lib/mete/gpusim"};
 
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    for (size_t i = 0; i < COUNT(places); i++) {
         if (!has_driver(places[i]))
             continue;
         *ret = mem_strdup(places[i]);

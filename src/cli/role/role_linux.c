@@ -92,7 +92,7 @@ static enum log_level level_of(const char *word)
     static const char *const words[] = {
         [LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (text_equal(words[i], word))
             return (enum log_level)i;
     return LOG_INFO;

@@ -190,9 +190,9 @@ static struct err *open_doors(struct server *s)
         .users_file = s->users,
         .node_tokens_file = s->node_tokens,
         .views = s->views,
-        .n_views = sizeof(s->views) / sizeof(s->views[0]),
+        .n_views = COUNT(s->views),
         .reports = s->reports,
-        .n_reports = sizeof(s->reports) / sizeof(s->reports[0]),
+        .n_reports = COUNT(s->reports),
         .take_stats = meter_take_stats,
         .stats_arg = s->meter,
     };

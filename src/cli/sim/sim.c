@@ -28,7 +28,7 @@ static struct err *sim_run(struct cli *c)
 
     if (flag_text(c->in, "from") && !text_equal(name, "jobs"))
         return cli_usage(c, "--from is for sim jobs");
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (text_equal(words[i].name, name))
             return run_word(c, &words[i]);
     return cli_usage(c, "sim has no \"%s\": want jobs, openb, churn, learn, record or replay",

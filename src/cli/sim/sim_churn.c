@@ -113,8 +113,8 @@ static struct err *compare(struct cli *c, struct comparison *p)
                             p->compare.policies[i / p->compare.n_seeds]);
     for (size_t i = 0; i < p->compare.n_policies; i++)
         (void)json_array_append_new(rows, row_of(p, i));
-    TRY(sim_report(c, columns, sizeof(columns) / sizeof(columns[0]), rows, NULL, 0));
-    return sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), rows);
+    TRY(sim_report(c, columns, COUNT(columns), rows, NULL, 0));
+    return sim_print(c, columns, COUNT(columns), rows);
 }
 
 struct err *sim_churn(struct cli *c)

@@ -362,7 +362,7 @@ static struct err *jobs_report(struct jobs_question *q)
         plots[n_plots++] =
             (struct plot){titles[i], "hours", "gpus held", false, shares[i], r->shares.n_users};
     }
-    e = sim_report(q->cli, columns, sizeof(columns) / sizeof(columns[0]), q->rows, plots, n_plots);
+    e = sim_report(q->cli, columns, COUNT(columns), q->rows, plots, n_plots);
     for (size_t i = 0; i < n; i++)
         free(titles[i]);
     return e;
@@ -374,7 +374,6 @@ struct err *jobs_tell(struct jobs_question *q)
 
     TRY(jobs_report(q));
     if (!flag_text(q->cli->in, "by") || is_json)
-        return sim_print(q->cli, columns, sizeof(columns) / sizeof(columns[0]), q->rows);
-    return sim_print(q->cli, group_columns, sizeof(group_columns) / sizeof(group_columns[0]),
-                     q->groups);
+        return sim_print(q->cli, columns, COUNT(columns), q->rows);
+    return sim_print(q->cli, group_columns, COUNT(group_columns), q->groups);
 }

@@ -128,7 +128,7 @@ static struct err *openb_report(struct cli *c, const struct openb_comparison *p,
         plots[m] =
             (struct plot){titles[m], "requested GPU, % of the capacity", "%", false, series[m], n};
     }
-    return sim_report(c, columns, sizeof(columns) / sizeof(columns[0]), rows, plots, OPENB_METRICS);
+    return sim_report(c, columns, COUNT(columns), rows, plots, OPENB_METRICS);
 }
 
 static json_t *rows_of(const struct openb_comparison *p)
@@ -154,7 +154,7 @@ static struct err *compare(struct cli *c, struct openb_comparison *p)
     TRY(openb_report(c, p, rows));
     if (text_equal(flag_text(c->in, "output"), "csv"))
         return print_csv(c, p);
-    return sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), rows);
+    return sim_print(c, columns, COUNT(columns), rows);
 }
 
 struct err *sim_openb(struct cli *c)

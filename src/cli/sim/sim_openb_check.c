@@ -156,7 +156,7 @@ struct err *sim_openb_check(struct cli *c, const struct openb_comparison *p, int
         TRY(sim_openb_differences(p, i, rows, &is_good));
         all_good = all_good && is_good;
     }
-    TRY(sim_print(c, check_columns, sizeof(check_columns) / sizeof(check_columns[0]), rows));
+    TRY(sim_print(c, check_columns, COUNT(check_columns), rows));
     cli_say(c, "%zu runs in %.2f s: %s", p->compare.n_runs, (double)took_ns / (double)NS_PER_SEC,
             all_good ? "as published" : "not as published");
     if (!all_good)

@@ -212,7 +212,7 @@ static struct err *run_variants(struct cli *c, struct published *p)
 
 static struct err *published_tell(struct cli *c, const struct published *p, int64_t took_ns)
 {
-    TRY(sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), p->rows));
+    TRY(sim_print(c, columns, COUNT(columns), p->rows));
     cli_say(c, "%zu runs in %.2f s, %.2f s of processor time: %s", p->n_runs,
             (double)took_ns / (double)NS_PER_SEC,
             (double)stopwatch_processor_ns() / (double)NS_PER_SEC,

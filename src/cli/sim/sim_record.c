@@ -124,7 +124,7 @@ static struct err *replay(struct cli *c, const char *file, struct str text)
     TRY(recording_play(file, text, &r, NULL));
     (void)json_array_append_new(
         rows, row_of(&r, (double)(stopwatch_ns() - began_ns) / (double)NS_PER_SEC));
-    e = sim_print(c, columns, sizeof(columns) / sizeof(columns[0]), rows);
+    e = sim_print(c, columns, COUNT(columns), rows);
     if (!e)
         replay_tell(c, file, &r);
     recording_report_done(&r);

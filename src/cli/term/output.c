@@ -33,7 +33,7 @@ void listing_done(struct listing *l)
 void size_format(int64_t bytes, char ret[SIZE_TEXT_SIZE])
 {
     static const char units[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-    const size_t n_units = sizeof(units) / sizeof(units[0]);
+    const size_t n_units = COUNT(units);
     double value = (double)bytes;
     size_t i = 0;
 
@@ -68,7 +68,7 @@ enum output_format output_format_of(const struct invocation *in)
     static const char *const names[] = {"table", "wide", "name", "json", "jsonl", "yaml", "csv"};
     const char *text = flag_text(in, "output");
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (text_equal(names[i], text))
             return (enum output_format)i;
     return OUTPUT_TABLE;

@@ -34,7 +34,7 @@ static bool is_treacherous(uint32_t point)
         {0x2028, 0x202E}, {0x2066, 0x2069}, {0xE0000, 0xE007F},
     };
 
-    return is_in(point, ranges, sizeof(ranges) / sizeof(ranges[0]));
+    return is_in(point, ranges, COUNT(ranges));
 }
 
 static void add_point(struct buf *b, uint32_t point)
@@ -202,9 +202,9 @@ static size_t width_of(uint32_t point)
         {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD},
     };
 
-    if (is_in(point, none, sizeof(none) / sizeof(none[0])))
+    if (is_in(point, none, COUNT(none)))
         return 0;
-    return is_in(point, two, sizeof(two) / sizeof(two[0])) ? 2 : 1;
+    return is_in(point, two, COUNT(two)) ? 2 : 1;
 }
 
 /* Decodes one character of valid UTF-8; `*ret_size` is its number of bytes. */

@@ -28,7 +28,7 @@ static int64_t event_time(const json_t *event)
     };
     int64_t newest = 0;
 
-    for (size_t i = 0; i < sizeof(stamps) / sizeof(stamps[0]); i++)
+    for (size_t i = 0; i < COUNT(stamps); i++)
         newest = stamps[i] > newest ? stamps[i] : newest;
     return newest;
 }

@@ -81,7 +81,7 @@ static void drop_old(const json_t *was, json_t *is)
     static const char *const keys[] = {"waiting",  "onHold",       "running", "gpus",
                                        "sharePpm", "waitingSince", "quotas"};
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         if (json_object_get(was, keys[i]) && !json_object_get(is, keys[i]))
             json_put(is, keys[i], json_null());
 }

@@ -161,7 +161,7 @@ static void reservations_wake_next(struct reservations *r)
     map_each (handle, r->entries, entry, next) {
         const int64_t times_ns[] = {entry->start_ns, entry->end_ns, gone_ns(entry)};
 
-        for (size_t i = 0; i < sizeof(times_ns) / sizeof(times_ns[0]); i++)
+        for (size_t i = 0; i < COUNT(times_ns); i++)
             if (times_ns[i] > now_ns && times_ns[i] < next_ns)
                 next_ns = times_ns[i];
     }

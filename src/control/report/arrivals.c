@@ -202,7 +202,7 @@ static bool is_of_interest(const char *text, size_t size)
 {
     static const char *const calls[] = {"workload_add ", "node_set ", "node_remove "};
 
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+    for (size_t i = 0; i < COUNT(calls); i++)
         if (size > strlen(calls[i]) && memcmp(text, calls[i], strlen(calls[i])) == 0)
             return true;
     return false;

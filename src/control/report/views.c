@@ -169,7 +169,7 @@ static json_t *workload_tree(struct views *v, const json_t *pod, bool is_brief)
     json_put_text(o, "apiVersion", "mete.dev/v1");
     json_put_text(o, "kind", "Workload");
     metadata = json_object_at(o, "metadata");
-    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+    for (size_t i = 0; i < COUNT(copied); i++)
         json_put_text(metadata, copied[i], json_text_at(pod, "metadata", copied[i], NULL));
     json_put(o, "spec", spec_tree(v, pod));
     status = json_object_at(o, "status");

@@ -53,7 +53,7 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
                   json_text_at(node, "metadata", "creationTimestamp", NULL));
     spec = json_object_at(o, "spec");
     json_put_text(spec, "node", json_text_at(node, "metadata", "name", NULL));
-    for (size_t i = 0; i < sizeof(spec_members) / sizeof(spec_members[0]); i++)
+    for (size_t i = 0; i < COUNT(spec_members); i++)
         copy_member(spec, gpu, spec_members[i]);
     status = json_object_at(o, "status");
     copy_member(status, gpu, "health");

@@ -31,7 +31,7 @@ static const struct start_cause start_causes[] = {
 
 static const struct start_cause *cause_find(const char *waiting)
 {
-    for (size_t i = 0; i < sizeof(start_causes) / sizeof(start_causes[0]); i++)
+    for (size_t i = 0; i < COUNT(start_causes); i++)
         if (text_equal(start_causes[i].waiting, waiting))
             return &start_causes[i];
     return NULL;
@@ -70,10 +70,10 @@ static json_t *start_tree(const json_t *pod, const json_t *container,
     json_put_text(o, "code", cause->code);
     json_put_text(o, "class", "yours");
     json_put(o, "message", json_text_new(message));
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+    for (size_t i = 0; i < COUNT(lists); i++)
         (void)json_array_at(o, lists[i]); /* created empty */
     json_put_int(o, "nodesLeftOut", 0);
-    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+    for (size_t i = 0; i < COUNT(unknown); i++)
         json_put(o, unknown[i], json_null());
     json_put(o, "container", json_text_new(json_text(container, "name")));
     json_put(o, "image", json_text_new(json_text(container, "image")));
@@ -86,7 +86,7 @@ json_t *views_start_reason(const json_t *pod)
 {
     static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
 
-    for (size_t n = 0; n < sizeof(lists) / sizeof(lists[0]); n++) {
+    for (size_t n = 0; n < COUNT(lists); n++) {
         json_t *container;
         size_t i;
 

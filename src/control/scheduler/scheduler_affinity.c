@@ -32,7 +32,7 @@ static bool is_number(const char *key)
         "volcano.sh/task-index",
     };
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         if (text_equal(keys[i], key))
             return true;
     return false;
@@ -66,7 +66,7 @@ static enum mete_operator operator_of(const char *text)
         {"Lt", METE_OP_LESS},
     };
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (text_equal(known[i].text, text))
             return known[i].op;
     return METE_OP_IN;

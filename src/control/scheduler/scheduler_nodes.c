@@ -20,7 +20,7 @@ static bool is_state_taint(const char *key)
         "node.kubernetes.io/unreachable",
     };
 
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         if (text_equal(keys[i], key))
             return true;
     return false;

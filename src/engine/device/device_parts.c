@@ -436,7 +436,7 @@ uint64_t parts_hash(const struct parts *p, uint64_t hash)
                         p->is_sliced,  p->n_replicas,
                         p->held_milli, (uint64_t)p->held_state.occupied << 8 | p->held_state.media};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         hash = num_scatter(hash ^ (words[i] + NUM_SCATTER_STEP * (i + 1)));
     for (unsigned left = p->held; left; left &= left - 1) {
         unsigned at = (unsigned)__builtin_ctz(left);

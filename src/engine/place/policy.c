@@ -25,7 +25,7 @@ const struct policy *policy_find(const char *name)
 {
     if (!name)
         return &policies[0];
-    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+    for (size_t i = 0; i < COUNT(policies); i++)
         if (text_equal(policies[i].name, name))
             return &policies[i];
     return NULL;

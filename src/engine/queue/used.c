@@ -10,7 +10,7 @@ static enum mete_result check_used(struct mete_engine *e, const struct mete_used
 {
     const char *const texts[] = {used->queue, used->user};
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         if (texts[i] && strnlen(texts[i], TEXT_MAX + 1) > TEXT_MAX)
             return engine_refuse(e, METE_INVALID, "usage: a queue or user is over %d bytes",
                                  TEXT_MAX);

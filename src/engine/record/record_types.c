@@ -1,8 +1,8 @@
 /* record_types.c - the tables of record_types.h */
 
+#include "base/attr.h"
 #include "engine/record/record_types.h"
 
-#define COUNT(list)      (sizeof(list) / sizeof((list)[0]))
 #define SIZE(of, member) (uint32_t)sizeof(((of *)0)->member)
 #define EACH(of, member) (uint32_t)sizeof(*((of *)0)->member)
 #define AT(of, member)   (uint32_t) offsetof(of, member)

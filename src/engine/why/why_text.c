@@ -58,7 +58,7 @@ static const char *format_bytes(struct mete_engine *e, int64_t bytes)
     size_t unit = 0;
     int64_t tenths = 0;
 
-    while (bytes >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+    while (bytes >= 1024 && unit + 1 < COUNT(units)) {
         tenths = bytes % 1024 * 10 / 1024;
         bytes /= 1024;
         unit++;

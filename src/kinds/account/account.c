@@ -283,7 +283,7 @@ static const char *known_reason(const char *reason)
 {
     static const char *const known[] = {"DeadlineExceeded", "Evicted", "NodeLost", "Preempted"};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         if (text_equal(reason, known[i]))
             return known[i];
     }

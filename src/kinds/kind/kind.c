@@ -53,7 +53,7 @@ const struct kind *const kinds[] = {
     &kind_node_metrics,
     &kind_pod_metrics,
 };
-const size_t kinds_count = sizeof(kinds) / sizeof(kinds[0]);
+const size_t kinds_count = COUNT(kinds);
 
 enum {
     PATH_SIZE_MAX = 128
@@ -207,7 +207,7 @@ bool kind_is_reserved(const char *key)
         "mete.dev/drain-reason", QUEUE_LABEL,      QUEUE_HOLD,  QUEUE_NOT_BEFORE, QUEUE_RESERVATION,
         QUEUE_EXPECTED,          QUEUE_TIME_LIMIT, POD_REQUEUE, TOPOLOGY_GPU_LINK};
 
-    for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+    for (size_t i = 0; i < COUNT(theirs); i++)
         if (text_equal(key, theirs[i]))
             return false;
     return text_starts_with(key, "mete.dev/");
@@ -256,7 +256,7 @@ struct err *kind_check_reserved(const struct kind *k, const json_t *before, cons
 
     if (c->is_system)
         return NULL;
-    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
+    for (size_t i = 0; i < COUNT(maps); i++) {
         json_t *was = json_at(before, "metadata", maps[i], NULL);
         json_t *is = json_at(after, "metadata", maps[i], NULL);
         const struct path *at = PATH(PATH(NULL, "metadata"), maps[i]);

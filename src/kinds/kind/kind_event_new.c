@@ -48,7 +48,7 @@ static const char *const renamed[][2] = {
 static void rename_members(json_t *object, size_t from, const char *api_version)
 {
     json_put_text(object, "apiVersion", api_version);
-    for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+    for (size_t i = 0; i < COUNT(renamed); i++) {
         json_t *value = json_object_get(object, renamed[i][from]);
 
         if (!value)

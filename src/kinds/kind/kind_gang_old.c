@@ -199,7 +199,7 @@ static void group_from_kept_v1alpha1(json_t *group)
     static const char *const later[] = {"disruptionMode", "priorityClassName", "preemptionPolicy"};
 
     rename_member(group, "schedulingPolicy", "policy");
-    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+    for (size_t i = 0; i < COUNT(later); i++)
         (void)json_object_del(group, later[i]); /* may be absent */
 }
 
@@ -246,7 +246,7 @@ static void podgroup_to_kept_v1alpha1(json_t *object)
     json_t *gang = json_object_at(json_object_at(spec, "schedulingPolicy"), "gang");
 
     json_put_int(gang, "minCount", json_int(spec, "minMember", 1));
-    for (size_t i = 0; i < sizeof(without_effect) / sizeof(without_effect[0]); i++)
+    for (size_t i = 0; i < COUNT(without_effect); i++)
         (void)json_object_del(spec, without_effect[i]); /* may be absent */
     to_kept(object);
 }

@@ -60,7 +60,7 @@ static const char *status_text(const json_t *job)
         return "Failed";
     if (json_text_at(job, "metadata", "deletionTimestamp", NULL))
         return "Terminating";
-    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+    for (size_t i = 0; i < COUNT(later); i++)
         if (job_has_condition(job, later[i]))
             return later[i];
     return "Running";
@@ -247,7 +247,7 @@ static json_t *without_directives(const json_t *template)
                                           "affinity"};
     json_t *copy = json_deep_copy(template);
 
-    for (size_t i = 0; i < sizeof(of_spec) / sizeof(of_spec[0]); i++)
+    for (size_t i = 0; i < COUNT(of_spec); i++)
         (void)json_object_del(json_object_get(copy, "spec"), of_spec[i]); /* may be absent */
     (void)json_object_del(json_object_get(copy, "metadata"), "labels");
     (void)json_object_del(json_object_get(copy, "metadata"), "annotations");
@@ -287,7 +287,7 @@ static struct err *job_validate_update(const json_t *before, const json_t *after
 
     (void)c;
     check_completions(was, is, at, &causes);
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+    for (size_t i = 0; i < COUNT(fixed); i++)
         check_same(was, is, fixed[i], at, &causes);
     check_template(before, is, at, &causes);
     return causes_err(&causes, "Job", name ? name : "");

@@ -103,7 +103,7 @@ static bool is_of_container(const char *name)
 {
     static const char *const names[] = {"cpu", "memory", "ephemeral-storage"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (text_equal(names[i], name))
             return true;
     return text_starts_with(name, "hugepages-");
@@ -255,7 +255,7 @@ static void check_amounts(const json_t *item, const struct path *at, struct caus
 
         if (i > 0 && text_equal(names.at[i - 1], names.at[i]))
             continue;
-        for (size_t o = 0; o < sizeof(orders) / sizeof(orders[0]); o++)
+        for (size_t o = 0; o < COUNT(orders); o++)
             limits_check_order(&l, &orders[o]);
         limits_check_ratio(&l);
         limits_check_extended(&l);
@@ -270,7 +270,7 @@ static void validate_type(const json_t *list, size_t i, const struct path *at,
     const char *type = json_text(json_array_get(list, i), "type");
     bool is_known = strchr(type, '/') != NULL;
 
-    for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
+    for (size_t t = 0; t < COUNT(types); t++)
         is_known |= text_equal(types[t], type);
     if (!is_known)
         cause_invalid(causes, at, type, "must be a standard limit type or fully qualified");

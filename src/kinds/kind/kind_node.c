@@ -194,7 +194,7 @@ static json_t *node_cells(const json_t *object, int64_t now_ns)
     (void)json_array_append_new(row, cell_text(json_text(system, "kubeletVersion"), ""));
     (void)json_array_append_new(row, cell_address(object, "InternalIP"));
     (void)json_array_append_new(row, cell_address(object, "ExternalIP"));
-    for (size_t i = 0; i < sizeof(info) / sizeof(info[0]); i++)
+    for (size_t i = 0; i < COUNT(info); i++)
         (void)json_array_append_new(row, cell_text(json_text(system, info[i]), "<unknown>"));
     return row;
 }
@@ -244,7 +244,7 @@ static struct err *node_validate_update(const json_t *before, const json_t *afte
     const struct path *at = PATH(NULL, "spec");
 
     (void)c;
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+    for (size_t i = 0; i < COUNT(fixed); i++) {
         const json_t *was = json_at(before, "spec", fixed[i], NULL);
         const json_t *is = json_at(after, "spec", fixed[i], NULL);
 

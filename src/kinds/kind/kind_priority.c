@@ -53,7 +53,7 @@ static char *system_fault(const char *name, int64_t value, bool is_default)
         int64_t value;
     } known[] = {{"system-node-critical", 2000001000}, {"system-cluster-critical", 2000000000}};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         if (!text_equal(name, known[i].name))
             continue;
         if (value != known[i].value)

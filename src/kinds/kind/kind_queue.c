@@ -273,7 +273,7 @@ static void validate_quotas(const json_t *spec, const struct path *at, struct ca
         if (!resource || !*resource)
             continue; /* the schema reports it */
         validate_resource(resource, here, causes);
-        for (size_t k = 0; k < sizeof(amounts) / sizeof(amounts[0]); k++)
+        for (size_t k = 0; k < COUNT(amounts); k++)
             queue_validate_amount(quota, resource, amounts[k], here, causes);
     }
 }

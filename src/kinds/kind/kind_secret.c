@@ -89,7 +89,7 @@ static void secret_validate(const json_t *object, struct causes *causes)
     json_t *data = json_object_get(object, "data");
     const struct path *at = PATH(NULL, "data");
 
-    for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++)
+    for (size_t i = 0; i < COUNT(promises); i++)
         if (text_equal(json_text(object, "type"), promises[i].type) &&
             !json_object_get(data, promises[i].key))
             cause_required(causes, PATH_KEY(at, promises[i].key), "");

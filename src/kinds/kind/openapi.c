@@ -253,7 +253,7 @@ static void put_path(json_t *paths, const struct kind *k, bool is_namespaced, bo
                                     format_parameter("namespace", "path", "The namespace."));
     if (is_named)
         (void)json_array_append_new(parameters, format_parameter("name", "path", "The name."));
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+    for (size_t i = 0; i < COUNT(verbs); i++) {
         bool is_read = text_equal(verbs[i].method, "get");
 
         if (verbs[i].is_named != is_named || (k->is_view && !is_read))

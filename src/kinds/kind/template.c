@@ -41,7 +41,7 @@ void template_validate(const json_t *template, const struct path *at, struct cau
 {
     static const char *const maps[] = {"labels", "annotations"};
 
-    for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+    for (size_t i = 0; i < COUNT(maps); i++)
         validate_reserved(json_at(template, "metadata", maps[i], NULL),
                           PATH(PATH(at, "metadata"), maps[i]), causes);
     topology_validate(template, at, causes);

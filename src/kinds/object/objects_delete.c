@@ -28,7 +28,7 @@ static struct err *check_namespace_may_go(const struct change *c)
     static const char *const kept[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
     const char *name = c->key.name;
 
-    for (size_t i = 0; is_namespace(c->kind) && i < sizeof(kept) / sizeof(kept[0]); i++) {
+    for (size_t i = 0; is_namespace(c->kind) && i < COUNT(kept); i++) {
         if (text_equal(name, kept[i]))
             return forbidden(c, "this namespace may not be deleted");
     }

@@ -252,7 +252,7 @@ struct err *meta_update(struct change *c)
 
     TRY(check_deletion(c, was, is));
     drop_unkept(is);
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+    for (size_t i = 0; i < COUNT(kept); i++)
         keep_member(was, is, kept[i]);
     keep_reserved(c, was, is);
     drop_empty(is);

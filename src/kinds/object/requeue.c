@@ -55,14 +55,14 @@ static json_t *manifest_of(const json_t *pod)
 
     json_put_text(copy, "apiVersion", "v1");
     json_put_text(copy, "kind", "Pod");
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+    for (size_t i = 0; i < COUNT(kept); i++) {
         const json_t *value = json_object_get(was, kept[i]);
 
         if (value)
             json_put(metadata, kept[i], json_deep_copy(value));
     }
     annotations = json_object_at(metadata, "annotations");
-    for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+    for (size_t i = 0; i < COUNT(dropped); i++)
         (void)json_object_del(annotations, dropped[i]); /* may be absent */
     json_put_text(annotations, POD_REQUEUES, requeues);
     json_put(copy, "spec", json_deep_copy(json_object_get(pod, "spec")));

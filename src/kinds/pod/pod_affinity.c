@@ -260,7 +260,7 @@ bool pod_crosses_namespaces(const json_t *pod)
 {
     static const char *const sorts[] = {"podAffinity", "podAntiAffinity"};
 
-    for (size_t k = 0; k < sizeof(sorts) / sizeof(sorts[0]); k++) {
+    for (size_t k = 0; k < COUNT(sorts); k++) {
         const json_t *all = json_at(pod, "spec", "affinity", sorts[k], NULL);
         const json_t *required = json_object_get(all, required_key);
         const json_t *preferred = json_object_get(all, preferred_key);

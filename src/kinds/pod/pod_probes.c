@@ -23,7 +23,7 @@ static void set_number(json_t *object, const char *key, int64_t fallback)
 
 void container_set_probes(json_t *container)
 {
-    for (size_t i = 0; i < sizeof(probe_names) / sizeof(probe_names[0]); i++) {
+    for (size_t i = 0; i < COUNT(probe_names); i++) {
         json_t *probe = json_object_get(container, probe_names[i]);
 
         if (!json_is_object(probe))
@@ -143,7 +143,7 @@ static void validate_handler(const json_t *handler, int64_t grace_s, const struc
     static const char *const types[] = {"exec", "httpGet", "tcpSocket", "grpc", "sleep"};
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         const json_t *action = json_object_get(handler, types[i]);
         const struct path *here = PATH(at, types[i]);
 
@@ -172,7 +172,7 @@ static void validate_numbers(const json_t *probe, const struct path *at, struct 
     static const char *const names[] = {"initialDelaySeconds", "timeoutSeconds", "periodSeconds",
                                         "successThreshold", "failureThreshold"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (json_int(probe, names[i], 0) < 0)
             cause_invalid_int(causes, PATH(at, names[i]), json_int(probe, names[i], 0),
                               "must be greater than or equal to 0");
@@ -202,7 +202,7 @@ static void forbid_for_init(const json_t *container, const struct path *at, stru
     static const char *const names[] = {"lifecycle", "livenessProbe", "readinessProbe",
                                         "startupProbe"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (json_is_object(json_object_get(container, names[i])))
             cause_forbidden(causes, PATH(at, names[i]),
                             "may not be set for init containers without restartPolicy=Always");
@@ -242,13 +242,13 @@ void container_validate_probes(const json_t *container, const json_t *spec, bool
         forbid_for_init(container, at, causes);
         return;
     }
-    for (size_t i = 0; i < sizeof(probe_names) / sizeof(probe_names[0]); i++) {
+    for (size_t i = 0; i < COUNT(probe_names); i++) {
         const json_t *probe = json_object_get(container, probe_names[i]);
 
         if (json_is_object(probe))
             validate_probe(probe, probe_names[i], grace_s, PATH(at, probe_names[i]), causes);
     }
-    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+    for (size_t i = 0; i < COUNT(hooks); i++) {
         const json_t *hook = json_object_get(lifecycle, hooks[i]);
 
         if (json_is_object(hook))

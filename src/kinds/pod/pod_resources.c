@@ -20,7 +20,7 @@ static bool is_native(const char *name)
 {
     static const char *const names[] = {"cpu", "memory", "ephemeral-storage"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (text_equal(names[i], name))
             return true;
     return false;

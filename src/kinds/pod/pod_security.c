@@ -53,7 +53,7 @@ static void validate_ids(const json_t *context, const json_t *spec, const struct
 
     if (json_bool(spec, "hostUsers", false))
         return;
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         if (json_int(context, fields[i], 0) > ID_MAX)
             cause_invalid_int(causes, PATH(at, fields[i]), json_int(context, fields[i], 0), why);
     for (size_t i = 0; i < json_array_size(groups); i++)

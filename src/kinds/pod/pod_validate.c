@@ -76,7 +76,7 @@ static void validate_value_from(const json_t *from, const json_t *spec, const st
                                           "secretKeyRef"};
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+    for (size_t i = 0; i < COUNT(sources); i++)
         n += json_object_get(from, sources[i]) != NULL;
     if (n > 1)
         cause_invalid(causes, at, "", "may not have more than one field specified at a time");

@@ -100,7 +100,7 @@ static bool is_own(const char *name)
 {
     static const char *const own[] = {"cpu", "memory", "ephemeral-storage", GPU_RESOURCE};
 
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+    for (size_t i = 0; i < COUNT(own); i++)
         if (text_equal(own[i], name))
             return true;
     return false;
@@ -129,7 +129,7 @@ static void add_others(struct pod_requests *r, const json_t *pod, const json_t *
     for (size_t i = 0; i < json_array_size(containers); i++) {
         const json_t *resources = json_object_get(json_array_get(containers, i), "resources");
 
-        for (size_t j = 0; j < sizeof(maps) / sizeof(maps[0]); j++) {
+        for (size_t j = 0; j < COUNT(maps); j++) {
             const char *name;
             json_t *value;
 
@@ -165,7 +165,7 @@ static void look_at_qos(struct qos *q, const json_t *containers)
     for (size_t i = 0; i < json_array_size(containers); i++) {
         const json_t *container = json_array_get(containers, i);
 
-        for (size_t j = 0; j < sizeof(resources) / sizeof(resources[0]); j++) {
+        for (size_t j = 0; j < COUNT(resources); j++) {
             const json_t *limit = json_at(container, "resources", "limits", resources[j], NULL);
             int64_t limit_milli = read_quantity(limit).milli;
             int64_t request_milli = container_request_milli(container, resources[j]);

@@ -118,7 +118,7 @@ static void validate_projection(const json_t *source, const json_t *spec, const 
         cause_forbidden(causes, at, "may not specify more than 1 volume type");
     else if (json_object_size(source) == 0)
         cause_required(causes, at, "must specify a source");
-    for (size_t i = 0; i < sizeof(keyed) / sizeof(keyed[0]); i++)
+    for (size_t i = 0; i < COUNT(keyed); i++)
         validate_paths(json_at(source, keyed[i], "items", NULL), PATH(PATH(at, keyed[i]), "items"),
                        taken, causes);
     validate_downward(json_at(source, "downwardAPI", "items", NULL), spec,
@@ -179,7 +179,7 @@ void pod_validate_volume(const json_t *volume, const json_t *spec, const struct 
                                           "downwardAPI", "projected", "hostPath"};
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+    for (size_t i = 0; i < COUNT(sources); i++) {
         const json_t *source = json_object_get(volume, sources[i]);
 
         if (!source)
@@ -217,7 +217,7 @@ static bool is_system_path(const char *path)
 
     if (text_equal(path, "/"))
         return true;
-    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+    for (size_t i = 0; i < COUNT(roots); i++) {
         size_t size = strlen(roots[i]);
 
         if (strncmp(path, roots[i], size) == 0 && (path[size] == '\0' || path[size] == '/'))

@@ -203,7 +203,7 @@ char *quota_missing(const json_t *quota, const json_t *pod)
     struct missing missing = {0};
     AUTO_FREE char *text = NULL;
 
-    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+    for (size_t i = 0; i < COUNT(resources); i++)
         if (json_object_get(hard, resources[i]))
             find_missing(pod, resources[i], &missing);
     if (missing.n == 0)

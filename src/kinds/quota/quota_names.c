@@ -12,7 +12,7 @@ static bool is_in(const char *const *list, size_t n, const char *text)
     return false;
 }
 
-#define IS_IN(list, text) is_in((list), sizeof(list) / sizeof((list)[0]), (text))
+#define IS_IN(list, text) is_in((list), COUNT(list), (text))
 
 struct quantity quota_amount(const json_t *value)
 {

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "base/attr.h"
 #include "kinds/wire/protobuf_tables.h"
 
 /* clang-format off */
@@ -2333,4 +2334,4 @@ const struct proto_message proto_messages[] = {
     {"scheduling.k8s.io/v1beta1", "PodGroup", scheduling_v1beta1_pod_group},
     {"scheduling.k8s.io/v1beta1", "Workload", scheduling_v1beta1_workload},
 };
-const size_t proto_messages_count = sizeof(proto_messages) / sizeof(proto_messages[0]);
+const size_t proto_messages_count = COUNT(proto_messages);

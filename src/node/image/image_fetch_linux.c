@@ -31,7 +31,7 @@ int image_fetch_main(int argc, char **argv)
     vec_add(&env, mem_strdup("TMPDIR=/tmp"));
     vec_add(&env, mem_strdup("XDG_RUNTIME_DIR=/tmp"));
     vec_add(&env, mem_strdup("REGISTRY_AUTH_FILE=/tmp/auth.json"));
-    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+    for (size_t i = 0; i < COUNT(passed_on); i++) {
         const char *value = getenv(passed_on[i]); /* NOLINT(concurrency-mt-unsafe): one thread */
 
         if (value)

@@ -257,7 +257,7 @@ static const unsigned allowed_calls[] = {
 static struct err *filter_calls(void)
 {
     enum {
-        N = sizeof(allowed_calls) / sizeof(allowed_calls[0])
+        N = COUNT(allowed_calls)
     };
     struct sock_filter code[N + 6];
     struct sock_fprog program = {.filter = code};
@@ -284,7 +284,7 @@ static struct err *filter_calls(void)
 
 struct err *image_sandbox_enter(const char *dir)
 {
-    const size_t n_kept = sizeof(kept_capabilities) / sizeof(kept_capabilities[0]);
+    const size_t n_kept = COUNT(kept_capabilities);
     pid_t parent = getppid();
 
     /* Changed before: inside, no path leads to `dir`, but a new mount namespace keeps the current

@@ -24,10 +24,10 @@ static struct str place_of(const char *key)
     const struct str schemes[] = {STR("https://"), STR("http://")};
     const struct str ends[] = {STR("/"), STR("/v1"), STR("/v2"), STR("/")};
 
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+    for (size_t i = 0; i < COUNT(schemes); i++)
         if (str_starts_with(s, schemes[i]))
             s = (struct str){s.at + schemes[i].size, s.size - schemes[i].size};
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+    for (size_t i = 0; i < COUNT(ends); i++)
         if (str_ends_with(s, ends[i]))
             s.size -= ends[i].size;
     if (str_equal(s, STR("index.docker.io")))
@@ -112,7 +112,7 @@ void pull_secrets_find(const json_t *pod, const json_t *refs, const struct image
     size_t i = 0;
 
     json_array_foreach (json_at(pod, "spec", "imagePullSecrets", NULL), i, item)
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+        for (size_t k = 0; k < COUNT(keys); k++) {
             AUTO(buf_done) struct buf text = {0};
             AUTO(err_freep)
             struct err *e = refs_value(refs, "secrets", json_text(item, "name"), keys[k], &text);

@@ -73,7 +73,7 @@ static struct err *check_dirs(int root)
 {
     static const char *const names[] = {"dev", "proc", "sys"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         struct stat st = {0};
 
         if (fstatat(root, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0) {

@@ -54,7 +54,7 @@ bool probes_have_failed(const struct probes *p, enum probe_kind *ret_kind, int64
 {
     static const enum probe_kind kinds[] = {PROBE_LIVENESS, PROBE_STARTUP};
 
-    for (size_t i = 0; p && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; p && i < COUNT(kinds); i++) {
         const struct probe *probe = &p->probes[kinds[i]];
 
         if (!probe->has_failed)
@@ -154,7 +154,7 @@ void probes_end_liveness(struct probes *p)
 {
     static const enum probe_kind kinds[] = {PROBE_STARTUP, PROBE_LIVENESS};
 
-    for (size_t i = 0; p && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; p && i < COUNT(kinds); i++) {
         struct probe *probe = &p->probes[kinds[i]];
 
         probe->is_over = true;

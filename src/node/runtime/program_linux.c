@@ -10,7 +10,7 @@ struct err *program_find(const char *name, char **ret)
     static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
                                        "/usr/bin",        "/sbin",          "/bin"};
 
-    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+    for (size_t i = 0; i < COUNT(dirs); i++) {
         AUTO_FREE char *path = mem_format("%s/%s", dirs[i], name);
 
         if (access(path, X_OK) == 0) {

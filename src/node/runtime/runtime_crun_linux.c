@@ -152,7 +152,7 @@ static struct err *remove_files(void *message)
 {
     struct removal *m = message;
 
-    for (size_t i = 0; i < sizeof(m->paths) / sizeof(m->paths[0]); i++)
+    for (size_t i = 0; i < COUNT(m->paths); i++)
         TRY(dir_remove(m->paths[i]));
     if (unlink(m->intent_path) < 0 && errno != ENOENT)
         return err_errno(errno, "remove %s", m->intent_path);
@@ -161,7 +161,7 @@ static struct err *remove_files(void *message)
 
 static void removal_free(struct removal *m)
 {
-    for (size_t i = 0; i < sizeof(m->paths) / sizeof(m->paths[0]); i++)
+    for (size_t i = 0; i < COUNT(m->paths); i++)
         free(m->paths[i]);
     free(m->intent_path);
     free(m->id);
@@ -372,7 +372,7 @@ static struct err *make_dirs(const struct crun *r)
 {
     static const char *const names[] = {"intents", "exits", "pods", "log", "run"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         AUTO_FREE char *path = mem_format("%s/%s", r->dir, names[i]);
 
         /* Users of a pod's user namespace must reach their root below `pods`. */

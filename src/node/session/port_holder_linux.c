@@ -57,7 +57,7 @@ static struct listener listener_of(struct str address)
         {"0000000000000000FFFF000000000000", true, false},
     };
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (str_equal(address, str_of(known[i].address)))
             return (struct listener){.takes_v4 = known[i].takes_v4, .takes_v6 = known[i].takes_v6};
     return (struct listener){0};

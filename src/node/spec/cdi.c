@@ -77,7 +77,7 @@ static void add_gpusim(json_t *edits, const struct cdi_host *host, const json_t 
     json_put_text(mount, "hostPath", host->gpusim_dir);
     json_put_text(mount, "containerPath", CDI_GPUSIM_DIR);
     json_put_text(mount, "type", "bind");
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+    for (size_t i = 0; i < COUNT(options); i++)
         (void)json_array_append_new(json_array_at(mount, "options"), json_string(options[i]));
     (void)json_array_append_new(json_array_at(edits, "mounts"), mount);
     add_path(edits, "PATH", env);
@@ -179,7 +179,7 @@ static struct err *apply_device(const json_t *node, json_t *spec)
         return err_new(ERR_INVALID, "device node '%s' lacks type, major or minor",
                        path ? path : "");
     device = json_object();
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+    for (size_t i = 0; i < COUNT(members); i++)
         put_or_drop(device, members[i], node);
     remove_where(devices, "path", path);
     (void)json_array_append_new(devices, device);

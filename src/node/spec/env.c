@@ -101,7 +101,7 @@ struct err *env_field(const struct env_input *in, const char *path, const char *
         {path, mapped_field(in->pod, path, "annotations")},
     };
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (text_equal(known[i].path, path) && (i < 9 || known[i].value)) {
             *ret = known[i].value ? known[i].value : "";
             return NULL;

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/attr.h"
+
 static const char *const files[] = {
     "access",
     "chdir",
@@ -458,7 +460,7 @@ const struct seccomp_group seccomp_allowed[] = {
     {"CAP_PERFMON", perf},
     {"CAP_SYS_TTY_CONFIG", terminals},
 };
-const size_t seccomp_allowed_count = sizeof(seccomp_allowed) / sizeof(seccomp_allowed[0]);
+const size_t seccomp_allowed_count = COUNT(seccomp_allowed);
 
 /*
  * CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET: no new namespaces. (NEWTIME is a
@@ -501,7 +503,7 @@ const struct seccomp_argument seccomp_arguments[] = {
     VALUE("personality", 0x60000),
     VALUE("personality", 0xffffffff),
 };
-const size_t seccomp_arguments_count = sizeof(seccomp_arguments) / sizeof(seccomp_arguments[0]);
+const size_t seccomp_arguments_count = COUNT(seccomp_arguments);
 
 const char *const seccomp_refused[] = {
     "acct",

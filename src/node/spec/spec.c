@@ -90,7 +90,7 @@ struct err *spec_check_mount(const char *destination)
 
 static struct err *mount_part(const struct spec_input *in, json_t *spec)
 {
-    const size_t n = sizeof(fixed_mounts) / sizeof(fixed_mounts[0]);
+    const size_t n = COUNT(fixed_mounts);
 
     for (size_t i = 0; i < n; i++)
         add_mount(spec, fixed_mounts[i].destination, fixed_mounts[i].type, fixed_mounts[i].type,
@@ -198,7 +198,7 @@ static void device_part(json_t *spec)
         json_array_at(json_object_at(json_object_at(spec, "linux"), "resources"), "devices");
 
     device_rule(rules, false, -1, -1);
-    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+    for (size_t i = 0; i < COUNT(allowed); i++)
         device_rule(rules, true, allowed[i][0], allowed[i][1]);
 }
 
@@ -254,7 +254,7 @@ static void linux_part(const struct spec_input *in, json_t *spec)
     json_t *part = json_object_at(spec, "linux");
 
     json_put_text(part, "cgroupsPath", in->cgroup);
-    for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
+    for (size_t i = 0; i < COUNT(namespaces); i++)
         add_namespace(part, namespaces[i]);
     if (in->has_userns)
         userns_part(in, part);

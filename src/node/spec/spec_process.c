@@ -229,7 +229,7 @@ static bool is_stripped(const char *name)
 {
     static const char *const names[] = {"LD_PRELOAD", "LD_AUDIT", "CUDA_VISIBLE_DEVICES"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (text_equal(name, names[i]))
             return true;
     return text_starts_with(name, "NVIDIA_");
@@ -286,7 +286,7 @@ int spec_stop_signal(const char *text)
 
     if (text_starts_with(name, "SIG"))
         name += strlen("SIG");
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    for (size_t i = 0; i < COUNT(signals); i++)
         if (text_equal(signals[i].name, name))
             return signals[i].number;
     if (text_equal(name, "RTMIN"))

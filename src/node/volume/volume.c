@@ -140,7 +140,7 @@ static struct err *host_type(const char *type, struct volume_host *h)
         {"Socket", BIND_SOCKET, false}, {"FileOrCreate", BIND_FILE, true},
     };
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+    for (size_t i = 0; i < COUNT(types); i++)
         if (text_equal(types[i].name, type ? type : "")) {
             h->type = types[i].type;
             h->is_made = types[i].is_made;

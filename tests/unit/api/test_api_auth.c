@@ -190,7 +190,7 @@ static void takes_each_change_of_the_users_file(void **state)
     o.loop = w.loop;
     write_users(path, "old");
     assert_null(auth_new(&o, &a));
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         write_users(path, names[i]);
         sim_loop_advance(w.loop, 3 * NS_PER_SEC);
         expect(a, &r, (struct expected){.user = names[i], .host_uid = 7});

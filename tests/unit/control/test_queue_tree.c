@@ -206,7 +206,7 @@ static void a_pod_has_its_queue_from_its_label_or_its_namespace(void **state)
     world_must(world_create(&w, (struct target){.kind = "namespaces", .who = &root},
                             "{'metadata':{'name':'t','annotations':{'mete.dev/queue':'team'}}}",
                             NULL));
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *name = mem_format("p%zu", i);
         AUTO(json_freep) json_t *pod = NULL;
 

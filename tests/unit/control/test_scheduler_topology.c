@@ -171,7 +171,7 @@ static void what_cannot_be_a_domain_is_refused(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *text =
             mem_format("{'metadata':{'name':'p','annotations':{%s}},'spec':{'containers':["
                        "{'name':'main','image':'host'}]}}",

@@ -37,7 +37,7 @@ static const char *const tiers[] = {"front", "back", NULL};
 static const char *const spaces[] = {"red", "blue"};
 static const char *const topologies[] = {"host", "zone", "disk"};
 
-#define PICK(m, list) ((list)[prop_below(&(m)->prop, sizeof(list) / sizeof((list)[0]))])
+#define PICK(m, list) ((list)[prop_below(&(m)->prop, COUNT(list))])
 
 /* The engine. */
 

@@ -1,10 +1,10 @@
 /* test_engine_max_tree.c - max trees and ladders against naive searches */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/ladder.h"
 #include "engine/max_tree.h"
+#include "prop.h"
 #include "test.h"
 
 enum {
@@ -49,7 +49,7 @@ static void run_max_tree(uint64_t seed)
     static const size_t sizes[] = {1, 2, 15, 16, 17, 255, 256, 257, 4096, 4097, NUMBERS_MAX};
     static uint32_t numbers[NUMBERS_MAX];
     struct prop p = {seed};
-    size_t n = sizes[prop_below(&p, sizeof(sizes) / sizeof(sizes[0]))];
+    size_t n = sizes[prop_below(&p, COUNT(sizes))];
     struct max_tree *w = max_tree_new(n);
 
     for (size_t i = 0; i < n; i++)

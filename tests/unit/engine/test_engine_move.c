@@ -74,7 +74,7 @@ static void weighs_the_wait_against_the_lost_work(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct mete_engine *e =
             halves(&(struct mete_moves){.horizon_ns = cases[i].horizon_s * SECOND,
                                         .restart_ns = cases[i].restart_s * SECOND},

@@ -5,11 +5,11 @@
  * failing seed is printed; PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/plan/claim.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 enum {
@@ -575,9 +575,7 @@ static uint64_t run_seed(uint64_t seed)
     static const char *const policies[] = {"binpack",    "spread",        "dotprod", "bestfit",
                                            "gpupacking", "gpuclustering", "fgd",     "random"};
     const struct mete_options options = {
-        .policy = policies[seed % (sizeof(policies) / sizeof(policies[0]))],
-        .reserve_depth = 1 + seed % 2,
-        .seed = seed};
+        .policy = policies[seed % (COUNT(policies))], .reserve_depth = 1 + seed % 2, .seed = seed};
 
     m.engine = mete_engine_new(&options);
     if (prop_chance(&m.prop, 80))

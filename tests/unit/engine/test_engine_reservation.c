@@ -1,8 +1,8 @@
 /* test_engine_reservation.c - advance reservations and maintenance windows */
 
-#include "prop.h"
 #include "engine/state.h"
 #include "engine_one.h"
+#include "prop.h"
 
 /* A reservation for user "bob", or a maintenance window. */
 struct spec {
@@ -214,7 +214,7 @@ static void says_what_is_wrong(void **state)
     (void)state;
     NODE(.name = "a", .gpus = 8);
     RESERVE(.name = "old", .from_s = 10, .to_s = 20, .gpus = 1);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(backfill(engine, cases[i].spec), cases[i].result);
         assert_string_equal(mete_last_error(engine), cases[i].message);
     }

@@ -5,11 +5,11 @@
  * failing seed is printed; PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/state.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 enum {
@@ -79,7 +79,7 @@ static void says_who_would_start(void **state)
     (void)add_job(e, (struct job_spec){.id = 5, .gpus = 1});
     assert_string_equal(cycle_text(e, 10, text, sizeof(text)), "1:n0(0,1,2,3) 2:n1(0,1,2)");
     before = engine_hash(e);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(mete_what_if(e, cases[i].change, cases[i].n, 11 * SECOND, &w), METE_OK);
         assert_string_equal(text_of(&w, text, sizeof(text)), cases[i].text);
         assert_int_equal(engine_hash(e), before);
@@ -101,7 +101,7 @@ static void refuses_what_is_not_there(void **state)
     struct mete_what_if w;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_not_equal(mete_what_if(e, &cases[i], 1, 0, &w), METE_OK);
         assert_true(strlen(mete_last_error(e)) > 0);
     }

@@ -82,7 +82,7 @@ static void says_what_is_wrong_with_a_queue(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *text = mem_format("{\"metadata\":{\"name\":\"%s\"},\"spec\":%s}",
                                           cases[i].name, cases[i].spec);
         AUTO_FREE char *want =
@@ -132,7 +132,7 @@ static void counts_amounts_as_the_engine_does(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char back[QUANTITY_TEXT_SIZE];
         int64_t amount = -1;
         AUTO(err_freep)
@@ -165,7 +165,7 @@ static void lets_in_by_name_or_by_label(void **state)
     json_t *ns = read_json("{\"metadata\":{\"name\":\"team-a\",\"labels\":{\"lab\":\"x\"}}}");
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *text = mem_format("{\"spec\":%s}", cases[i].spec);
         AUTO(json_freep) json_t *queue = read_json(text);
 
@@ -198,7 +198,7 @@ static void only_who_held_it_releases_it(void **state)
         "{\"metadata\":{\"name\":\"x\",\"annotations\":{\"mete.dev/hold\":%s}}}";
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *was = mem_format(form, cases[i].was ? cases[i].was : "null");
         AUTO_FREE char *is = mem_format(form, cases[i].is ? cases[i].is : "null");
         AUTO(json_freep) json_t *before = read_json(was);

@@ -34,7 +34,7 @@ static void says_what_is_wrong_with_a_reservation(void **state)
 #undef TIMES
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         const struct kind *k = kind_find("mete.dev", "reservations");
         AUTO_FREE char *text =
             mem_format("{\"metadata\":{\"name\":\"r\"},\"spec\":%s}", cases[i].spec);

@@ -240,7 +240,7 @@ static const struct {
 static void builds_what_manifest_and_image_say(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < COUNT(cases); i++)
         expect(&cases[i].asked, cases[i].path, cases[i].want);
 }
 
@@ -313,7 +313,7 @@ static void reads_stop_signals_as_docker_writes_them(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    for (size_t i = 0; i < COUNT(signals); i++)
         assert_int_equal(spec_stop_signal(signals[i].text), signals[i].number);
 }
 

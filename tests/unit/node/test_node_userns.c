@@ -80,7 +80,7 @@ static void adoption_refuses_what_is_not_a_free_range(void **state)
     struct userns_ranges *r = userns_new();
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO(err_freep) struct err *e = userns_adopt(r, cases[i].pod, cases[i].base);
 
         assert_int_equal(e == NULL, cases[i].message == NULL);

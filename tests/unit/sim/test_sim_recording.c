@@ -421,7 +421,7 @@ static void says_what_is_wrong(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct recording_report r = {0};
         AUTO(err_freep) struct err *e = recording_play("r", str_of(cases[i].text), &r, NULL);
 

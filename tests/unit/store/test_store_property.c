@@ -10,9 +10,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "prop.h"
 #include "disk_model.h"
 #include "naive_store.h"
+#include "prop.h"
 #include "sim_loop.h"
 #include "store/storage.h"
 #include "test.h"
@@ -267,7 +267,7 @@ static size_t random_size(struct prop *p)
 {
     static const size_t sizes[] = {1, 10, 300, 300, 3000, 9000};
 
-    return prop_below(p, sizes[prop_below(p, sizeof(sizes) / sizeof(sizes[0]))] + 1);
+    return prop_below(p, sizes[prop_below(p, COUNT(sizes))] + 1);
 }
 
 static int64_t random_precondition(struct world *w, const struct store_key *key)

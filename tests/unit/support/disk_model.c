@@ -6,9 +6,9 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-#include "prop.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "prop.h"
 
 enum {
     SECTOR = 512,
@@ -197,7 +197,7 @@ static void keep_part(struct disk_model *m, struct inode *n, const struct change
 static void lose(struct disk_model *m, struct inode *n)
 {
     static const unsigned pcts[] = {0, 10, 50, 90, 100};
-    unsigned pct = pcts[prop_below(&m->prop, sizeof(pcts) / sizeof(pcts[0]))];
+    unsigned pct = pcts[prop_below(&m->prop, COUNT(pcts))];
     bool is_prefix = prop_chance(&m->prop, 30); /* in order, up to a point */
     size_t kept = is_prefix ? prop_below(&m->prop, n->changes.n + 1) : n->changes.n;
 

@@ -159,6 +159,7 @@ const head = `/*
 
 #include <stddef.h>
 
+#include "base/attr.h"
 #include "kinds/wire/protobuf_tables.h"
 
 /* clang-format off */
@@ -180,7 +181,7 @@ func main() {
 		}
 		fmt.Fprintf(w.out, "    {%s, \"%s\", %s},\n", version, t.Name(), tableName(t))
 	}
-	fmt.Fprint(w.out, "};\nconst size_t proto_messages_count = sizeof(proto_messages) / sizeof(proto_messages[0]);\n")
+	fmt.Fprint(w.out, "};\nconst size_t proto_messages_count = COUNT(proto_messages);\n")
 	if err := w.out.Flush(); err != nil {
 		log.Fatal(err)
 	}
