@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/fnv.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -165,16 +166,6 @@ void events_free(struct events *ev)
     free(ev);
 }
 
-/* FNV-1a, 64 bits: names an Event by its texts, so that names do not collide. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static json_t *event_tree(const struct event *what, const char *name, const char *message,
                           int64_t now_ns)
 {
@@ -246,7 +237,8 @@ static struct known *known_new(struct events *ev, char *key, const struct event 
         known_free(ev, ev->known);
     k->key = key;
     k->ns = mem_strdup(*what->ns ? what->ns : "default");
-    k->name = mem_format("%.200s.%016" PRIx64, what->name, hash_of(key) ^ (uint64_t)now_ns);
+    k->name =
+        mem_format("%.200s.%016" PRIx64, what->name, fnv_text(FNV_START, key) ^ (uint64_t)now_ns);
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; the one that was freed is out of it */
     map_add(handle, ev->known, k->key, strlen(k->key), k);
     return k;

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/fnv.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -53,11 +54,7 @@ void intern_free(struct intern *in)
 
 static struct text **intern_slot_of(struct intern *in, const char *at)
 {
-    uint32_t hash = 2166136261; /* FNV-1a */
-
-    for (; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * 16777619;
-    return &in->recent[hash % RECENT];
+    return &in->recent[fnv_text(FNV_START, at) % RECENT];
 }
 
 static struct text *intern_find_text(struct intern *in, const char *at)

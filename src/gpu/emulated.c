@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/fnv.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -82,15 +83,11 @@ static struct err *unknown_model(const char *model)
     return err_new(ERR_INVALID, "gpu model '%s' is not known: want one of %s", model, list);
 }
 
-/* FNV-1a with 64 bits: UUIDs have to differ, but need no secrecy. */
+/* The hash has its upper bits mixed: UUIDs have to differ, but need no secrecy. */
 static uint64_t hash_text(const char *text, uint64_t salt)
 {
-    uint64_t h = UINT64_C(14695981039346656037) ^ (salt * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t h = fnv_text(FNV_START ^ (salt * UINT64_C(0x9e3779b97f4a7c15)), text);
 
-    for (; *text; text++) {
-        h ^= (unsigned char)*text;
-        h *= UINT64_C(1099511628211);
-    }
     h ^= h >> 29;
     h *= UINT64_C(0xbf58476d1ce4e5b9);
     return h ^ (h >> 32);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "base/num.h"
 
@@ -37,26 +38,18 @@ struct mete_values value_table_view(const struct value_table *t)
     };
 }
 
-/* FNV-1a of a number, byte by byte. */
-static uint64_t hash_add(uint64_t hash, uint64_t number)
-{
-    for (int i = 0; i < 8; i++)
-        hash = (hash ^ (number >> 8 * i & 255)) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 void value_table_name(struct value_table *t)
 {
-    uint64_t hash = hash_add(UINT64_C(0xcbf29ce484222325), t->fragment_milli);
+    uint64_t hash = fnv_number(FNV_START, t->fragment_milli);
 
     for (size_t i = 0; i < t->n_cpu_steps; i++)
-        hash = hash_add(hash, (uint64_t)t->cpu_steps[i]);
+        hash = fnv_number(hash, (uint64_t)t->cpu_steps[i]);
     for (size_t i = 0; i < METE_VALUES_SIZE(t->n_cpu_steps); i++)
-        hash = hash_add(hash, (uint64_t)t->idle[i]);
+        hash = fnv_number(hash, (uint64_t)t->idle[i]);
     for (size_t i = 0; i < t->n_prices; i++) {
         for (const char *c = t->models[i]; *c != '\0'; c++)
-            hash = hash_add(hash, (unsigned char)*c);
-        hash = hash_add(hash, (uint64_t)t->prices[i].price_milli);
+            hash = fnv_number(hash, (unsigned char)*c);
+        hash = fnv_number(hash, (uint64_t)t->prices[i].price_milli);
     }
     (void)snprintf(t->id, sizeof(t->id), "%016" PRIx64, hash);
 }

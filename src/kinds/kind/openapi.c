@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "kinds/kind/kind.h"
@@ -307,16 +308,6 @@ json_t *openapi_document(const char *group, const char *version)
     return NULL;
 }
 
-static uint64_t document_hash(const char *text)
-{
-    uint64_t hash =
-        UINT64_C(14695981039346656037); /* FNV-1a: versions a document, protects nothing */
-
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static void put_document(json_t *paths, const struct kind *k)
 {
     AUTO_FREE char *path = mem_format("%s/%s", *k->group ? "apis" : "api", k->api_version);
@@ -328,7 +319,7 @@ static void put_document(json_t *paths, const struct kind *k)
         return;
     document = openapi_document(k->group, k->version);
     text = json_format(document);
-    url = mem_format("/openapi/v3/%s?hash=%016" PRIX64, path, document_hash(text));
+    url = mem_format("/openapi/v3/%s?hash=%016" PRIX64, path, fnv_text(FNV_START, text));
     json_put_text(json_object_at(paths, path), "serverRelativeURL", url);
 }
 
