@@ -144,12 +144,7 @@ static struct err *open_token(const struct signing_key *k, const char *token, js
 
 static bool is_for(const json_t *claims, const char *audience)
 {
-    const json_t *audiences = json_object_get(claims, "aud");
-
-    for (size_t i = 0; i < json_array_size(audiences); i++)
-        if (text_equal(json_string_value(json_array_get(audiences, i)), audience))
-            return true;
-    return false;
+    return json_has_text(json_object_get(claims, "aud"), audience);
 }
 
 /* Returns a new reference to the object with this name and uid, or NULL. */

@@ -323,6 +323,14 @@ const char *json_text_filled(const json_t *object, const char *key)
     return text && *text ? text : NULL;
 }
 
+bool json_has_text(const json_t *array, const char *text)
+{
+    for (size_t i = 0; text && i < json_array_size(array); i++)
+        if (text_equal(json_string_value(json_array_get(array, i)), text))
+            return true;
+    return false;
+}
+
 int64_t json_int(const json_t *object, const char *key, int64_t fallback)
 {
     const json_t *value = json_object_get(object, key);

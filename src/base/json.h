@@ -48,6 +48,9 @@ const char *json_text_filled(const json_t *object, const char *key);
 int64_t json_int(const json_t *object, const char *key, int64_t fallback);
 bool json_bool(const json_t *object, const char *key, bool fallback);
 
+/* Does the array hold the string? */
+bool json_has_text(const json_t *array, const char *text);
+
 /* Returns the member `key`; if it is absent, null or of another type, replaces it by an empty
  * object or array. Borrowed. */
 json_t *json_object_at(json_t *object, const char *key);

@@ -47,6 +47,14 @@ bool text_equal(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+bool texts_equal(const char *const *a, const char *const *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!text_equal(a[i], b[i]))
+            return false;
+    return true;
+}
+
 bool text_starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -31,6 +31,7 @@ bool str_ends_with(struct str s, struct str suffix);
 struct str str_cut(struct str *rest, char separator);
 
 bool text_equal(const char *a, const char *b); /* both may be NULL; NULL equals NULL only */
+bool texts_equal(const char *const *a, const char *const *b, size_t n);
 
 /* NULL reads as "". */
 static inline const char *text_or_empty(const char *text)

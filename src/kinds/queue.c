@@ -65,9 +65,8 @@ bool queue_lets_in(const json_t *queue, const json_t *ns)
     AUTO(selector_freep) struct selector *parsed = NULL;
     AUTO(err_freep) struct err *e = NULL;
 
-    for (size_t i = 0; i < json_array_size(names); i++)
-        if (text_equal(json_string_value(json_array_get(names, i)), name))
-            return true;
+    if (json_has_text(names, name))
+        return true;
     if (!selector)
         return json_array_size(names) == 0;
     e = label_selector_parse(selector, &parsed);

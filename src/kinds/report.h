@@ -14,6 +14,12 @@ struct report_question {
     const char *user;         /* the caller */
 };
 
+/* May the caller see what is in the namespace? `namespaces` as in a question. */
+static inline bool report_may_show(const json_t *namespaces, const char *ns)
+{
+    return !namespaces || json_has_text(namespaces, ns);
+}
+
 /* Exactly one of `e` and `report` is not NULL; both are borrowed. */
 typedef void (*report_done_fn)(void *arg, const struct err *e, const json_t *report);
 

@@ -75,26 +75,12 @@ static struct err *read_by(const struct report_question *q, struct question *ret
     return NULL;
 }
 
-static bool is_allowed(const json_t *namespaces, const char *ns)
-{
-    const json_t *name;
-    size_t i;
-
-    if (!namespaces)
-        return true;
-    json_array_foreach (namespaces, i, name) {
-        if (text_equal(json_string_value(name), ns))
-            return true;
-    }
-    return false;
-}
-
 static struct err *read_subject(const struct report_question *q, struct question *ret)
 {
     const char *user = parameter(q, "user");
     const char *ns = parameter(q, "namespace");
 
-    if (ns && !is_allowed(q->namespaces, ns))
+    if (ns && !report_may_show(q->namespaces, ns))
         return err_new(ERR_FORBIDDEN, "usage of namespace \"%.64s\" is forbidden for this user",
                        ns);
     ret->user = user ? mem_strdup(user) : NULL;
@@ -160,7 +146,7 @@ bool question_wants(const struct question *q, const struct account_row *row)
         return false;
     if (q->ns && !text_equal(q->ns, row->ns))
         return false;
-    return is_allowed(q->namespaces, row->ns);
+    return report_may_show(q->namespaces, row->ns);
 }
 
 /*

@@ -129,14 +129,7 @@ static void add_cell(json_t *row, json_t *cell)
 
 static bool is_by(const json_t *report, const char *word)
 {
-    const json_t *by;
-    size_t i;
-
-    json_array_foreach (json_object_get(report, "by"), i, by) {
-        if (text_equal(json_string_value(by), word))
-            return true;
-    }
-    return false;
+    return json_has_text(json_object_get(report, "by"), word);
 }
 
 static void add_cost_column(struct listing *l, const json_t *report)

@@ -11,13 +11,7 @@ enum owner_state {
 
 static bool has_finalizer(const json_t *object, const char *name)
 {
-    const json_t *list = json_at(object, "metadata", "finalizers", NULL);
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (text_equal(json_string_value(json_array_get(list, i)), name))
-            return true;
-    }
-    return false;
+    return json_has_text(json_at(object, "metadata", "finalizers", NULL), name);
 }
 
 static bool is_deleting(const json_t *object)

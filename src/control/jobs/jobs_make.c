@@ -36,10 +36,8 @@ static void add_finalizer(json_t *metadata)
 {
     json_t *list = json_array_at(metadata, "finalizers");
 
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (text_equal(json_string_value(json_array_get(list, i)), JOB_TRACKING))
-            return;
-    (void)json_array_append_new(list, json_string(JOB_TRACKING)); /* fresh: cannot fail */
+    if (!json_has_text(list, JOB_TRACKING))
+        (void)json_array_append_new(list, json_string(JOB_TRACKING)); /* fresh: cannot fail */
 }
 
 /* The Job's user, and the Job's number that people know. */

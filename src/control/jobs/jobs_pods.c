@@ -21,12 +21,7 @@ static const char *owner_of(const json_t *pod)
 
 static bool is_tracked(const json_t *pod)
 {
-    const json_t *list = json_at(pod, "metadata", "finalizers", NULL);
-
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (text_equal(json_string_value(json_array_get(list, i)), JOB_TRACKING))
-            return true;
-    return false;
+    return json_has_text(json_at(pod, "metadata", "finalizers", NULL), JOB_TRACKING);
 }
 
 static int64_t number_of(const json_t *pod, const char *annotation, int64_t fallback)

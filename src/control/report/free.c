@@ -73,14 +73,6 @@ static struct err *read_time(const char *text, struct report *r)
     return e ? err_wrap(e, "parameter time") : NULL;
 }
 
-static bool is_allowed(const json_t *namespaces, const char *ns)
-{
-    for (size_t i = 0; i < json_array_size(namespaces); i++)
-        if (text_equal(json_string_value(json_array_get(namespaces, i)), ns))
-            return true;
-    return !namespaces;
-}
-
 /* The queue of pods in the namespace that name none. */
 static char *queue_of_namespace(const struct views *v, const char *ns)
 {
@@ -100,7 +92,7 @@ static struct err *read_queue(const struct views *v, const struct report_questio
 
     if (!ns || !*ns)
         ns = "default";
-    if (!is_allowed(q->namespaces, ns))
+    if (!report_may_show(q->namespaces, ns))
         return err_new(ERR_FORBIDDEN,
                        "free capacity for namespace \"%.64s\" is forbidden for user "
                        "\"%.64s\"",

@@ -73,16 +73,12 @@ static json_t *spec_tree(const struct views *v, const json_t *pod)
 static bool placement_add_gpu(void *arg, const char *container, const struct device *d)
 {
     json_t *list = arg;
-    json_t *known;
     char text[DEVICE_TEXT_SIZE];
-    size_t i;
 
     (void)container;
     device_format(d, text);
-    json_array_foreach (list, i, known)
-        if (text_equal(json_string_value(known), text))
-            return true;
-    (void)json_array_append_new(list, json_text_new(text)); /* cannot fail */
+    if (!json_has_text(list, text))
+        (void)json_array_append_new(list, json_text_new(text)); /* cannot fail */
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* scheduler_affinity.c - a pod's affinity, spread and labels, as the engine takes them */
 #include "base/arena.h"
+#include "base/fnv.h"
 #include "base/log.h"
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_state.h"
@@ -284,20 +285,12 @@ void scheduler_ask_affinity(struct arena *a, const json_t *pod, struct mete_pod_
     set->n_rules = rules.n;
 }
 
-static bool texts_same(const char *const *a, const char *const *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!text_equal(a[i], b[i]))
-            return false;
-    return true;
-}
-
 static bool requirements_same(const struct mete_requirement *a, size_t n_a,
                               const struct mete_requirement *b, size_t n_b)
 {
     for (size_t i = 0; n_a == n_b && i < n_a; i++)
         if (!text_equal(a[i].key, b[i].key) || a[i].op != b[i].op ||
-            a[i].n_values != b[i].n_values || !texts_same(a[i].values, b[i].values, a[i].n_values))
+            a[i].n_values != b[i].n_values || !texts_equal(a[i].values, b[i].values, a[i].n_values))
             return false;
     return n_a == n_b;
 }
@@ -316,7 +309,7 @@ static bool rules_same(const struct mete_pod_rule *a, const struct mete_pod_rule
            a->counts_all_nodes == b->counts_all_nodes &&
            a->counts_no_tainted_nodes == b->counts_no_tainted_nodes &&
            a->n_namespaces == b->n_namespaces &&
-           texts_same(a->namespaces, b->namespaces, a->n_namespaces) &&
+           texts_equal(a->namespaces, b->namespaces, a->n_namespaces) &&
            requirements_same(a->labels, a->n_labels, b->labels, b->n_labels);
 }
 
@@ -357,14 +350,9 @@ uint64_t scheduler_label_hash(const json_t *pod)
     json_t *value;
 
     json_object_foreach (json_at(pod, "metadata", "labels", NULL), key, value) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+        uint64_t hash = fnv_byte(fnv_text(FNV_START, key), 0);
 
-        for (const char *c = key; *c; c++)
-            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-        hash *= UINT64_C(0x100000001b3);
-        for (const char *c = json_string_value(value); c && *c; c++)
-            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-        sum += hash;
+        sum += fnv_text(hash, text_or_empty(json_string_value(value)));
     }
     return sum;
 }

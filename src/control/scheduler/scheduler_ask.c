@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/arena.h"
+#include "base/fnv.h"
 #include "base/stamp.h"
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/object/requeue.h"
@@ -15,28 +16,20 @@ enum {
 #define AMOUNT_MAX (INT64_C(1) << 60)
 #define GPUS_MAX   INT64_C(16384)
 
-/* FNV-1a */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (const char *c = text; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* json_put_text and its like keep insertion order, so equal specs have equal texts. */
 uint64_t scheduler_ask_hash(const json_t *pod)
 {
     AUTO_FREE char *spec = json_format(json_object_get(pod, "spec"));
-    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), spec);
+    uint64_t hash = fnv_text(FNV_START, spec);
     struct topology_level levels[TOPOLOGY_MAX];
     size_t n = topology_read(pod, NULL, levels);
 
-    hash = hash_text(hash, topology_is_linked(pod) ? "linked" : "");
-    hash = hash_text(hash, scheduler_queue_of(NULL, pod));
-    hash = hash_text(hash, scheduler_reservation_of(pod));
-    hash = (hash ^ (uint64_t)scheduler_expected_ns(pod)) * UINT64_C(0x100000001b3);
+    hash = fnv_text(hash, topology_is_linked(pod) ? "linked" : "");
+    hash = fnv_text(hash, scheduler_queue_of(NULL, pod));
+    hash = fnv_text(hash, scheduler_reservation_of(pod));
+    hash = fnv_number(hash, (uint64_t)scheduler_expected_ns(pod));
     for (size_t i = 0; i < n; i++)
-        hash = hash_text(hash_text(hash, levels[i].is_required ? "!" : "?"), levels[i].key);
+        hash = fnv_text(fnv_text(hash, levels[i].is_required ? "!" : "?"), levels[i].key);
     return hash;
 }
 
@@ -142,14 +135,6 @@ static void list_tolerations(struct arena *a, const json_t *pod, struct mete_pod
         };
     }
     set->tolerations = list;
-}
-
-static bool texts_equal(const char *const *a, const char *const *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!text_equal(a[i], b[i]))
-            return false;
-    return true;
 }
 
 static bool tolerates_same(const struct mete_pod_set *a, const struct mete_pod_set *b)

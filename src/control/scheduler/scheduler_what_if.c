@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/num.h"
 #include "control/scheduler/scheduler_private.h"
+#include "kinds/report.h"
 
 enum {
     CHANGES_MAX = 64,
@@ -76,14 +77,6 @@ static struct err *read_changes(struct question *q, const json_t *changes)
     return NULL;
 }
 
-static bool may_tell(const json_t *namespaces, const char *ns)
-{
-    for (size_t i = 0; i < json_array_size(namespaces); i++)
-        if (text_equal(json_string_value(json_array_get(namespaces, i)), ns))
-            return true;
-    return !namespaces;
-}
-
 /* Lists the workloads by name. Returns the number of those that may not be named. */
 static int64_t list_works(const struct scheduler *s, const uint64_t *ids, size_t n,
                           const json_t *namespaces, json_t *to)
@@ -94,7 +87,7 @@ static int64_t list_works(const struct scheduler *s, const uint64_t *ids, size_t
         struct sched_work *w = scheduler_find_work(s, ids[i]);
         json_t *one;
 
-        if (!w || !may_tell(namespaces, w->ns)) {
+        if (!w || !report_may_show(namespaces, w->ns)) {
             others++;
             continue;
         }

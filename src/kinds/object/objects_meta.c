@@ -178,15 +178,6 @@ static struct err *check_deletion(const struct change *c, const json_t *was, con
     return NULL;
 }
 
-static bool list_has(const json_t *list, const char *text)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (text_equal(json_string_value(json_array_get(list, i)), text))
-            return true;
-    }
-    return false;
-}
-
 static struct err *check_finalizers(const struct change *c, const json_t *was, const json_t *is)
 {
     const json_t *old = json_object_get(was, "finalizers");
@@ -199,7 +190,7 @@ static struct err *check_finalizers(const struct change *c, const json_t *was, c
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
 
-        if (!list_has(old, name))
+        if (!json_has_text(old, name))
             buf_printf(&added, "%s\"%s\"", added.size > 0 ? ", " : "", name);
     }
     if (added.size == 0)

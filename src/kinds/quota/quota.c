@@ -24,14 +24,6 @@ static bool is_best_effort(const json_t *pod)
     return text_equal(pod_qos_class(pod), "BestEffort");
 }
 
-static bool names_class(const json_t *values, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(values); i++)
-        if (text_equal(json_string_value(json_array_get(values, i)), name))
-            return true;
-    return false;
-}
-
 /* Matches the pod's class as a label selector matches {PriorityClass: name}: NotIn accepts pods
  * without a class. */
 static bool class_matches(const json_t *expression, const json_t *pod)
@@ -42,9 +34,9 @@ static bool class_matches(const json_t *expression, const json_t *pod)
     bool has_class = name && *name;
 
     if (text_equal(how, "In"))
-        return has_class && names_class(values, name);
+        return has_class && json_has_text(values, name);
     if (text_equal(how, "NotIn"))
-        return !has_class || !names_class(values, name);
+        return !has_class || !json_has_text(values, name);
     return text_equal(how, "DoesNotExist") ? !has_class : has_class;
 }
 

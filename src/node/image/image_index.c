@@ -166,12 +166,8 @@ const char *image_index_find(const json_t *index, const char *name)
     json_t *image = NULL;
 
     json_object_foreach (images_of(index), id, image) {
-        const json_t *item = NULL;
-        size_t i = 0;
-
-        json_array_foreach (json_object_get(image, "names"), i, item)
-            if (text_equal(json_string_value(item), name))
-                return id;
+        if (json_has_text(json_object_get(image, "names"), name))
+            return id;
     }
     return NULL;
 }

@@ -8,20 +8,9 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-static bool has_text(const json_t *array, const char *text)
-{
-    const json_t *item = NULL;
-    size_t i = 0;
-
-    json_array_foreach (array, i, item)
-        if (text_equal(json_string_value(item), text))
-            return true;
-    return false;
-}
-
 static struct err *refs_add_path(json_t *paths, const char *path)
 {
-    if (has_text(paths, path))
+    if (json_has_text(paths, path))
         return NULL;
     if (json_array_size(paths) >= REFS_MAX)
         return err_new(ERR_INVALID, "the pod names more than %d ConfigMaps and Secrets", REFS_MAX);

@@ -7,17 +7,6 @@
 #include "base/mem.h"
 #include "node/spec/seccomp_table.h"
 
-static bool has(const json_t *capabilities, const char *name)
-{
-    const json_t *item = NULL;
-    size_t i = 0;
-
-    json_array_foreach (capabilities, i, item)
-        if (text_equal(json_string_value(item), name))
-            return true;
-    return false;
-}
-
 static json_t *add_rule(json_t *rules, const char *action, int error)
 {
     json_t *rule = json_object();
@@ -37,7 +26,7 @@ static void add_name(json_t *rule, const char *name)
 
 static bool is_allowed(const json_t *rules, const char *name)
 {
-    return has(json_object_get(json_array_get(rules, 0), "names"), name);
+    return json_has_text(json_object_get(json_array_get(rules, 0), "names"), name);
 }
 
 /* Adds the groups that these capabilities allow. */
@@ -48,13 +37,14 @@ static void add_allowed(json_t *rules, const json_t *capabilities)
     for (size_t i = 0; i < seccomp_allowed_count; i++) {
         const struct seccomp_group *g = &seccomp_allowed[i];
 
-        for (size_t k = 0; (!g->capability || has(capabilities, g->capability)) && g->names[k]; k++)
+        for (size_t k = 0;
+             (!g->capability || json_has_text(capabilities, g->capability)) && g->names[k]; k++)
             add_name(rule, g->names[k]);
     }
     for (size_t i = 0; i < seccomp_arguments_count; i++) {
         const struct seccomp_argument *a = &seccomp_arguments[i];
 
-        if (a->not_with && has(capabilities, a->not_with) && !is_allowed(rules, a->name))
+        if (a->not_with && json_has_text(capabilities, a->not_with) && !is_allowed(rules, a->name))
             add_name(rule, a->name);
     }
 }

@@ -60,17 +60,6 @@ struct err *spec_check_security(const struct spec_input *in)
 
 /* ---- capabilities ---- */
 
-static bool lists(const json_t *list, const char *word)
-{
-    const json_t *item = NULL;
-    size_t i = 0;
-
-    json_array_foreach (list, i, item)
-        if (text_equal(json_string_value(item), word))
-            return true;
-    return false;
-}
-
 static void put_each(const json_t *list, bool is_member, bool set[CAPABILITY_COUNT])
 {
     const json_t *item = NULL;
@@ -90,10 +79,10 @@ static void capabilities_choose(const json_t *container, bool set[CAPABILITY_COU
     const json_t *words = json_at(container, "securityContext", "capabilities", NULL);
     const json_t *add = json_object_get(words, "add");
     const json_t *drop = json_object_get(words, "drop");
-    bool is_all = spec_is_privileged(container) || lists(add, "ALL");
+    bool is_all = spec_is_privileged(container) || json_has_text(add, "ALL");
 
     for (size_t i = 0; i < CAPABILITY_COUNT; i++)
-        set[i] = (is_all || capability_is_default(i)) && !lists(drop, "ALL");
+        set[i] = (is_all || capability_is_default(i)) && !json_has_text(drop, "ALL");
     put_each(add, true, set);
     put_each(drop, false, set);
 }

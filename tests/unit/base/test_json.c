@@ -135,6 +135,10 @@ static void puts_make_what_is_missing(void **state)
              json_pack("[ooo]", json_text_new("\xff"), json_text_new(""), json_text_new(NULL)));
     json_put_text(j, "empty", "");
     assert_null(json_text_filled(j, "empty"));
+    assert_true(json_has_text(json_object_get(j, "words"), UTF8_REPLACEMENT));
+    assert_false(json_has_text(json_object_get(j, "words"), "t"));
+    assert_false(json_has_text(json_object_get(j, "words"), NULL));
+    assert_false(json_has_text(NULL, "t"));
     text = json_format(j);
     assert_string_equal(text, "{\"metadata\":{\"name\":\"a\"},\"raw\":\"" UTF8_REPLACEMENT
                               "\",\"list\":[1],\"n\":2,\"t\":false,\"words\":[\"" UTF8_REPLACEMENT
