@@ -41,8 +41,6 @@ static const struct number_field slice_numbers[] = {
     {"ofas", offsetof(struct gpu_slice, ofas)},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Puts the known numbers of `from`; unknown ones have no member. */
 static void put_numbers(json_t *o, const struct number_field *fields, size_t n, const void *from)
 {

@@ -253,7 +253,7 @@ static void remove_old(const struct gpu_labels_facts *f, json_t *labels)
     const char *key;
     json_t *value;
 
-    for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(fixed_keys[0]); i++)
+    for (size_t i = 0; i < COUNT(fixed_keys); i++)
         if (!json_object_get(labels, fixed_keys[i]))
             json_put(labels, fixed_keys[i], json_null());
     json_object_foreach ((json_t *)(uintptr_t)f->present, key, value)

@@ -1,7 +1,8 @@
 /* record_types.c - the tables of record_types.h */
 
-#include "base/attr.h"
 #include "engine/record/record_types.h"
+
+#include "base/attr.h"
 
 #define SIZE(of, member) (uint32_t)sizeof(((of *)0)->member)
 #define EACH(of, member) (uint32_t)sizeof(*((of *)0)->member)

@@ -81,7 +81,7 @@ static void says_what_is_wrong(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct gpu g = {.index = 42};
         AUTO(err_freep) struct err *e = parse_text(cases[i].text, &g);
 
