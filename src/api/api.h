@@ -12,6 +12,7 @@
 #include "kinds/report.h"
 
 struct api;
+struct node_stats;
 
 /* A computed kind: each request makes its objects. */
 struct api_view {
@@ -37,8 +38,8 @@ struct api_options {
     size_t n_views;
     const struct report_maker *reports; /* borrowed until api_free */
     size_t n_reports;
-    /* Takes the usage that a node reports, unchanged; may be NULL. */
-    void (*take_stats)(void *arg, const char *node, const json_t *stats);
+    /* Takes a sample of a node, and ends it; NULL: nodes are not asked for samples. */
+    void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
     struct objects *objects;      /* kinds/object/objects.h, over `store` */
     const char *node_tokens_file; /* the nodes' tokens, in the form of users_file; written by mete

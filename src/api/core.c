@@ -29,7 +29,7 @@ struct core {
     size_t n_views;
     const struct report_maker *reports;
     size_t n_reports;
-    void (*take_stats)(void *arg, const char *node, const json_t *stats);
+    void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
     struct kept_tree trees[TREES_KEPT];
     size_t next_tree;
@@ -136,10 +136,14 @@ const struct report_maker *core_report(const struct core *c, const char *path)
     return NULL;
 }
 
-void core_take_stats(const struct core *c, const char *node, const json_t *stats)
+bool core_wants_stats(const struct core *c)
 {
-    if (c->take_stats)
-        c->take_stats(c->stats_arg, node, stats);
+    return c->take_stats != NULL;
+}
+
+void core_take_stats(const struct core *c, const char *node, struct node_stats *taken)
+{
+    c->take_stats(c->stats_arg, node, taken);
 }
 
 json_t *core_tree(struct core *c, const struct store_object *o)

@@ -22,7 +22,7 @@ struct core_options {
     size_t n_views;
     const struct report_maker *reports;
     size_t n_reports;
-    void (*take_stats)(void *arg, const char *node, const json_t *stats);
+    void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
     const char *signing_key_file; /* signs service accounts' tokens; NULL: refuse them */
 };
@@ -74,7 +74,9 @@ const struct auth *core_auth(const struct core *c);
 struct signing_key;
 const struct signing_key *core_signing_key(const struct core *c);               /* NULL: none */
 const struct report_maker *core_report(const struct core *c, const char *path); /* NULL: none */
-void core_take_stats(const struct core *c, const char *node, const json_t *stats);
+bool core_wants_stats(const struct core *c);
+/* For a core that wants samples: takes one, and ends it. */
+void core_take_stats(const struct core *c, const char *node, struct node_stats *taken);
 const struct api_view *core_view(const struct core *c, const struct kind *k); /* NULL: none */
 
 /* The tree of an object, as a new reference, or NULL. The last trees are cached: many watches need

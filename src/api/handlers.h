@@ -40,7 +40,6 @@ struct err *handle_eviction(struct call *c);
 
 /* report.c */
 struct err *handle_report(struct call *c);
-struct err *handle_node_stats(struct call *c);
 
 /* nodestream.c, podlog.c */
 struct err *handle_node_stream(struct call *c);

@@ -6,6 +6,7 @@
 
 #include "access/authz.h"
 #include "api/handlers.h"
+#include "api/nodestats.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -397,8 +398,6 @@ struct err *handle_node_stream(struct call *c)
     const char *upgrade = request_header(&c->x->request, "upgrade");
     const char *name;
 
-    if (c->target.n == 5 && text_equal(c->target.segments[4], "stats"))
-        return handle_node_stats(c);
     if (c->target.n >= 5 && text_equal(c->target.segments[4], "images"))
         return handle_node_images(c);
     if (c->target.n != 5 || !text_equal(c->target.segments[4], "stream"))
@@ -409,5 +408,6 @@ struct err *handle_node_stream(struct call *c)
     if (!upgrade || strcasecmp(upgrade, "mete-stream") != 0)
         return err_new(ERR_BAD_REQUEST, "want 'Upgrade: mete-stream'");
     node_links_add(core_links(c->core), name, c->x);
+    node_stats_begin(c->core, name);
     return NULL;
 }

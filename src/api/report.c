@@ -89,19 +89,3 @@ struct err *handle_report(struct call *c)
     c->x->on_close = on_close;
     return NULL;
 }
-
-/* POST /mete.dev/v1/nodes/NAME/stats: a node's samples. */
-struct err *handle_node_stats(struct call *c)
-{
-    AUTO(json_freep) json_t *stats = NULL;
-    AUTO(json_freep) json_t *answer = json_object();
-    const char *name = c->target.segments[3];
-
-    TRY(authz_check_stream(&c->who, name));
-    if (!text_equal(c->x->request.method, "POST"))
-        return err_new(ERR_BAD_REQUEST, "want POST");
-    TRY(json_parse(c->x->request.body, &stats));
-    core_take_stats(c->core, name, stats);
-    reply_json(c->x, 200, answer, NULL);
-    return NULL;
-}

@@ -37,8 +37,11 @@ static struct err *control_start(struct control *c, const struct control_options
     loops.seen = scheduler.cluster;
     loops.scheduler = c->scheduler;
     TRY(control_cluster_new(&loops, &c->loops));
-    c->views = (struct views){
-        .loop = o->loop, .objects = o->objects, .scheduler = c->scheduler->scheduler};
+    c->views = (struct views){.loop = o->loop,
+                              .objects = o->objects,
+                              .scheduler = c->scheduler->scheduler,
+                              .gpu_sample = o->gpu_sample,
+                              .gpu_sample_arg = o->gpu_sample_arg};
     return NULL;
 }
 

@@ -15,6 +15,12 @@ struct cluster;
 struct control;
 struct objects;
 
+/* The last sample of a node's gpu, and its time; NULL: unknown. Borrowed until the loop runs again.
+ */
+struct gpu_sample;
+typedef const struct gpu_sample *(*gpu_sample_fn)(const void *arg, const char *node,
+                                                  const char *uuid, int64_t *ret_at_ns);
+
 struct control_options {
     struct loop *loop;
     struct store *store;
@@ -25,6 +31,8 @@ struct control_options {
     const char *ca;          /* CA certificate of the API, PEM, for pods; NULL: none */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
     struct cluster *cluster;     /* of the scheduler, outlives the loops; NULL: one over `store` */
+    gpu_sample_fn gpu_sample;    /* for the view of gpus; NULL: their use is unknown */
+    void *gpu_sample_arg;
 };
 
 struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;

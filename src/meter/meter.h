@@ -22,8 +22,16 @@ struct meter_options {
 struct meter *meter_new(const struct meter_options *o);
 void meter_free(struct meter *m); /* accepts NULL; cancel reports in progress first */
 
-/* Takes a node's statistics (node/stats.h). Malformed statistics are logged and dropped. */
-void meter_take_stats(void *meter, const char *node, const json_t *stats);
+/* Takes a node's sample, and ends it. Samples live in memory only: after a restart of the server
+ * the use of a node is unknown until its next sample. */
+struct node_stats;
+void meter_take_stats(void *meter, const char *node, struct node_stats *taken);
+
+/* The node's last sample of a gpu, of the last 30 s; NULL: none. `*ret_at_ns` is its time by the
+ * node's clock. Borrowed until the loop runs again. */
+struct gpu_sample;
+const struct gpu_sample *meter_gpu_sample(const void *meter, const char *node, const char *uuid,
+                                          int64_t *ret_at_ns);
 
 /*
  * metrics.k8s.io, for struct api_view: the usage of running pods and nodes, from samples of the

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "base/vec.h"
+#include "client/node_stats.h"
 #include "kinds/account/account.h"
 #include "meter/meter.h"
 #include "meter/prices.h"
@@ -13,7 +14,7 @@
 struct node_sample {
     struct map_handle handle;
     char *node;
-    json_t *stats;
+    struct node_stats stats;
     int64_t taken_ns; /* monotonic, of its arrival */
 };
 

@@ -20,7 +20,7 @@ static struct node_sample *find_sample(const struct meter *m, const char *node)
 
 static void sample_free(struct node_sample *s)
 {
-    json_decref(s->stats);
+    node_stats_done(&s->stats);
     free(s->node);
     free(s);
 }
@@ -53,16 +53,12 @@ void meter_forget_samples(struct meter *m)
     }
 }
 
-void meter_take_stats(void *meter, const char *node, const json_t *stats)
+void meter_take_stats(void *meter, const char *node, struct node_stats *taken)
 {
     struct meter *m = meter;
     struct node_sample *s;
 
     forget_old(m);
-    if (!json_is_object(stats) || json_int(stats, "at", 0) <= 0) {
-        LOG(WARN, "statistics of a node are malformed", S("node", node));
-        return;
-    }
     s = find_sample(m, node);
     if (!s) {
         s = mem_alloc(sizeof(*s));
@@ -70,46 +66,67 @@ void meter_take_stats(void *meter, const char *node, const json_t *stats)
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_add(handle, m->samples, s->node, strlen(s->node), s);
     }
-    json_decref(s->stats);
-    s->stats = json_deep_copy(stats);
+    node_stats_done(&s->stats);
+    s->stats = *taken;
+    *taken = (struct node_stats){0};
     s->taken_ns = loop_now_ns(m->o.loop);
 }
 
-/* The node's statistics, or NULL if they are too old. */
-static const json_t *fresh_stats(const struct meter *m, const char *node)
+/* The node's last sample, or NULL if it is too old. */
+static const struct node_stats *fresh_stats(const struct meter *m, const char *node)
 {
     const struct node_sample *s = find_sample(m, node);
 
-    return s && loop_now_ns(m->o.loop) - s->taken_ns <= FRESH_NS ? s->stats : NULL;
+    return s && loop_now_ns(m->o.loop) - s->taken_ns <= FRESH_NS ? &s->stats : NULL;
 }
 
-static const json_t *find_pod(const json_t *stats, const char *uid)
+const struct gpu_sample *meter_gpu_sample(const void *meter, const char *node, const char *uuid,
+                                          int64_t *ret_at_ns)
 {
-    const json_t *pod;
-    size_t i;
+    const struct node_stats *stats = fresh_stats(meter, node);
 
-    json_array_foreach (json_object_get(stats, "pods"), i, pod) {
-        if (text_equal(json_text(pod, "uid"), uid))
-            return pod;
+    for (size_t i = 0; stats && i < stats->gpus.n; i++) {
+        if (!text_equal(stats->gpus.at[i].uuid, uuid))
+            continue;
+        *ret_at_ns = stats->at_ns;
+        return &stats->gpus.at[i];
     }
     return NULL;
 }
 
+/* The next sample of a container of the pod after `last` (NULL: the first); NULL: no more. */
+static const struct container_sample *next_container(const struct node_stats *stats,
+                                                     const char *uid,
+                                                     const struct container_sample *last)
+{
+    const struct container_sample *c;
+
+    if (!stats || stats->containers.n == 0)
+        return NULL;
+    for (c = last ? last + 1 : stats->containers.at; c < stats->containers.at + stats->containers.n;
+         c++) {
+        if (text_equal(c->pod_uid, uid))
+            return c;
+    }
+    return NULL;
+}
+
+/* Adds a known amount to a sum, which is unknown (-1) before the first; never past int64. */
+static void add_known(int64_t *sum, int64_t more)
+{
+    if (more >= 0 && (*sum < 0 || more <= INT64_MAX - *sum))
+        *sum = more + (*sum < 0 ? 0 : *sum);
+}
+
 struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row)
 {
+    const struct node_stats *stats = fresh_stats(m, row->node);
+    const struct container_sample *c = NULL;
     struct account_usage u = {-1, -1, -1};
-    const json_t *pod = find_pod(fresh_stats(m, row->node), row->uid);
-    const json_t *c;
-    size_t i;
 
-    json_array_foreach (json_object_get(pod, "containers"), i, c) {
-        int64_t cpu_ns = json_int(c, "cpuNs", -1);
-        int64_t memory = json_int(c, "memoryKibSeconds", -1);
-
-        if (cpu_ns >= 0 && (u.cpu_ns < 0 || cpu_ns <= INT64_MAX - u.cpu_ns))
-            u.cpu_ns = cpu_ns + (u.cpu_ns < 0 ? 0 : u.cpu_ns);
-        if (memory >= 0 && (u.memory_kib_seconds < 0 || memory <= INT64_MAX - u.memory_kib_seconds))
-            u.memory_kib_seconds = memory + (u.memory_kib_seconds < 0 ? 0 : u.memory_kib_seconds);
+    while ((c = next_container(stats, row->uid, c))) {
+        add_known(&u.cpu_ns, c->cpu_ns);
+        add_known(&u.memory_kib_seconds, c->memory_kib_seconds);
     }
     return u;
 }
@@ -117,15 +134,13 @@ struct account_usage meter_used_so_far(const struct meter *m, const struct accou
 /* ---- metrics.k8s.io ---- */
 
 /* {"cpu": "1234n", "memory": "56Ki"}; NULL: one of them is unknown. */
-static json_t *usage_tree(const json_t *sample)
+static json_t *usage_tree(const struct load_sample *load)
 {
-    int64_t cpu = json_int(sample, "cpuNano", -1);
-    int64_t memory = json_int(sample, "memoryBytes", -1);
-    AUTO_FREE char *cpu_text = mem_format("%" PRId64 "n", cpu);
-    AUTO_FREE char *memory_text = mem_format("%" PRId64 "Ki", memory / 1024);
+    AUTO_FREE char *cpu_text = mem_format("%" PRId64 "n", load->cpu_nano);
+    AUTO_FREE char *memory_text = mem_format("%" PRId64 "Ki", load->memory_bytes / 1024);
     json_t *usage;
 
-    if (cpu < 0 || memory < 0)
+    if (load->cpu_nano < 0 || load->memory_bytes < 0)
         return NULL;
     usage = json_object();
     json_put_text(usage, "cpu", cpu_text);
@@ -133,13 +148,13 @@ static json_t *usage_tree(const json_t *sample)
     return usage;
 }
 
-static void put_window(json_t *o, const json_t *stats, int64_t window_ns)
+static void put_window(json_t *o, const struct node_stats *stats, int64_t window_ns)
 {
     AUTO_FREE char *window = mem_format("%" PRId64 ".%03" PRId64 "s", window_ns / NS_PER_SEC,
                                         window_ns % NS_PER_SEC / NS_PER_MS);
     char at[STAMP_TEXT_SIZE];
 
-    stamp_format(json_int(stats, "at", 0), at);
+    stamp_format(stats->at_ns, at);
     json_put_text(o, "timestamp", at);
     json_put_text(o, "window", window);
 }
@@ -164,25 +179,24 @@ static json_t *metrics_tree(const char *kind, const json_t *of)
 /* NULL: the node has no fresh sample, or the pod does not run. */
 static json_t *pod_metrics(const struct meter *m, const json_t *pod)
 {
-    const json_t *stats = fresh_stats(m, pod_node(pod));
-    const json_t *told = find_pod(stats, json_text_at(pod, "metadata", "uid", NULL));
+    const struct node_stats *stats = fresh_stats(m, pod_node(pod));
+    const char *uid = json_text_at(pod, "metadata", "uid", NULL);
+    const struct container_sample *c = NULL;
     AUTO(json_freep) json_t *containers = json_array();
     int64_t window_ns = 0;
-    const json_t *c;
     json_t *o;
-    size_t i;
 
-    json_array_foreach (json_object_get(told, "containers"), i, c) {
-        json_t *usage = usage_tree(c);
+    while ((c = next_container(stats, uid, c))) {
+        json_t *usage = usage_tree(&c->load);
         json_t *one;
 
         if (!usage)
             continue;
         one = json_object();
-        json_put_text(one, "name", json_text(c, "name"));
+        json_put_text(one, "name", c->name);
         json_put(one, "usage", usage);
         (void)json_array_append_new(containers, one); /* a fresh object: cannot fail */
-        window_ns = json_int(c, "windowNs", 0);
+        window_ns = c->load.window_ns < 0 ? 0 : c->load.window_ns;
     }
     if (json_array_size(containers) == 0 || pod_is_terminal(pod))
         return NULL;
@@ -194,15 +208,14 @@ static json_t *pod_metrics(const struct meter *m, const json_t *pod)
 
 static json_t *node_metrics(const struct meter *m, const json_t *node)
 {
-    const json_t *stats = fresh_stats(m, json_text_at(node, "metadata", "name", NULL));
-    const json_t *sample = json_object_get(stats, "node");
-    json_t *usage = usage_tree(sample);
+    const struct node_stats *stats = fresh_stats(m, json_text_at(node, "metadata", "name", NULL));
+    json_t *usage = stats ? usage_tree(&stats->load) : NULL;
     json_t *o;
 
     if (!usage)
         return NULL;
     o = metrics_tree("NodeMetrics", node);
-    put_window(o, stats, json_int(sample, "windowNs", 0));
+    put_window(o, stats, stats->load.window_ns < 0 ? 0 : stats->load.window_ns);
     json_put(o, "usage", usage);
     return o;
 }

@@ -104,11 +104,18 @@ static int64_t uvm_major(void *arg)
     return e ? -1 : cdi_find_major(text.at, "nvidia-uvm");
 }
 
-static const struct gpu_sample *find_sample(void *arg, const char *uuid)
+static void add_gpu_samples(void *arg, struct node_stats *s)
 {
     const struct node *n = arg;
+    size_t count = 0;
+    const struct gpu *list = n->o.gpus ? gpu_watch_list(n->o.gpus, &count) : NULL;
 
-    return gpu_watch_sample(n->o.gpus, uuid);
+    for (size_t i = 0; i < count; i++) {
+        const struct gpu_sample *sample = gpu_watch_sample(n->o.gpus, list[i].uuid);
+
+        if (sample)
+            vec_add(&s->gpus, *sample);
+    }
 }
 
 /* ---- heartbeats ---- */
@@ -123,8 +130,6 @@ static struct node_facts node_get_facts(const struct node *n, const json_t *imag
                            .runtime_version = n->runtime_version,
                            .version = METE_KUBERNETES_VERSION,
                            .gpus_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus),
-                           .sample = find_sample,
-                           .arg = (void *)(uintptr_t)n,
                            .began_ns = n->began_ns,
                            .now_ns = loop_wall_ns(n->o.loop)};
 
@@ -290,17 +295,6 @@ static void begin_rotation(struct node *n)
     n->rotation = rotation_new(&o);
 }
 
-static void begin_stats(struct node *n)
-{
-    const struct stats_options o = {.loop = n->o.loop,
-                                    .client = n->o.client,
-                                    .pods = n->pods,
-                                    .node = n->name,
-                                    .load = read_load};
-
-    n->stats = stats_new(&o);
-}
-
 static void begin_lease(struct node *n)
 {
     const struct lease_options o = {.loop = n->o.loop, .client = n->o.client, .node = n->name};
@@ -308,11 +302,16 @@ static void begin_lease(struct node *n)
     n->lease = lease_new(&o);
 }
 
-/* Opens the reverse stream for the server's requests: logs, sessions, images. */
+/* Opens the reverse stream for the server's requests: logs, sessions, samples, images. */
 static void open_uplink(struct node *n)
 {
     struct logs_options lo = {.loop = n->o.loop, .pods = n->pods};
     struct sessions_options so = {.pods = n->pods, .runtime = n->runtime};
+    struct stats_options to = {.loop = n->o.loop,
+                               .pods = n->pods,
+                               .load = read_load,
+                               .add_gpus = add_gpu_samples,
+                               .arg = n};
     struct stream_service service = {0};
 
     n->uplink = uplink_new(n->o.loop, n->o.client, n->name);
@@ -323,6 +322,10 @@ static void open_uplink(struct node *n)
     so.out = lo.out;
     n->sessions = sessions_new(&so);
     service = sessions_service(n->sessions);
+    uplink_serve(n->uplink, &service);
+    to.out = lo.out;
+    n->stats = stats_new(&to);
+    service = stats_service(n->stats);
     uplink_serve(n->uplink, &service);
     node_images_serve(n->images, n->uplink);
 }
@@ -342,7 +345,6 @@ static void open_node(struct node *n)
     n->is_listed = true;
     n->informer = informer_new(&o);
     open_uplink(n);
-    begin_stats(n);
     begin_lease(n);
     begin_rotation(n);
     loop_timer_set(n->timer, 0);
@@ -462,9 +464,9 @@ void node_free(struct node *n)
     if (!n)
         return;
     informer_free(n->informer);
-    stats_free(n->stats);
     lease_free(n->lease);
     uplink_free(n->uplink);
+    stats_free(n->stats);
     logs_free(n->logs);
     sessions_free(n->sessions);
     if (n->call)

@@ -36,13 +36,8 @@ static json_t *gpus_format(const struct node_facts *f)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < f->n_gpus; i++) {
-        json_t *gpu = gpu_format_json(&f->gpus[i]);
-        const struct gpu_sample *sample = f->sample(f->arg, f->gpus[i].uuid);
-
-        json_put(gpu, "sample", sample ? gpu_sample_format_json(sample) : json_null());
-        (void)json_array_append_new(list, gpu);
-    }
+    for (size_t i = 0; i < f->n_gpus; i++)
+        (void)json_array_append_new(list, gpu_format_json(&f->gpus[i]));
     return list;
 }
 

@@ -21,10 +21,8 @@ struct node_facts {
     const struct gpu_driver_info *driver; /* NULL: none */
     const char *mig_strategy;             /* "none", "single", "mixed"; NULL: mixed */
     const json_t *labels;                 /* that the Node has now; NULL: unknown */
-    const struct gpu_sample *(*sample)(void *arg, const char *uuid);
-    void *arg;
-    int64_t began_ns; /* realtime */
-    int64_t now_ns;   /* realtime */
+    int64_t began_ns;                     /* realtime */
+    int64_t now_ns;                       /* realtime */
 };
 
 /* {"metadata": labels and annotations}; with `is_whole` the whole object, to be created. A new

@@ -1,147 +1,198 @@
-/* stats.c - usage samples, posted to the server */
+/* stats.c - samples of the machine, its gpus and its containers, streamed to the server */
 
 #include "node/stats.h"
+
+#include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "client/frames.h"
 #include "node/pod/pod.h"
 
 static const int64_t EVERY_NS = 10 * NS_PER_SEC;
 
 struct stats {
     struct stats_options o;
-    char *path;
     struct loop_timer *timer;
-    struct client_call *call;
     struct machine_load load; /* at the last sample */
     int64_t load_ns;          /* monotonic; 0: there was none */
-    bool is_refused;          /* the log has that the server refuses samples */
+    bool is_open;             /* the server listens on stream `id` */
+    uint32_t id;
+    size_t credit;     /* bytes that the server still takes */
+    struct buf unsent; /* of the last message */
 };
 
-static void put_known(json_t *object, const char *key, int64_t value)
+/* ---- samples ---- */
+
+static int64_t known_or_unknown(int64_t value)
 {
-    if (value >= 0)
-        json_put_int(object, key, value);
+    return value >= 0 ? value : -1;
 }
 
-/* NULL: the container does not run. */
-static json_t *container_stats(struct stats *s, const struct pod *p, const struct container *c)
+static void stats_add_container(struct stats *s, struct node_stats *sample, const struct pod *p,
+                                const struct container *c)
 {
-    struct runtime *r = p->set->o.runtime;
+    struct runtime *r = s->o.pods->o.runtime;
     AUTO_FREE char *id = container_id(p, c, c->attempt);
+    struct container_sample one = {.attempt = c->attempt};
     struct usage u = {0};
-    json_t *j;
 
-    (void)s;
     if (c->state != CONTAINER_RUNNING || !r->ops->usage || !r->ops->usage(r->self, id, &u))
-        return NULL;
-    j = json_object();
-    json_put_text(j, "name", c->name);
-    json_put_int(j, "attempt", c->attempt);
-    put_known(j, "cpuNano", u.rate_nano);
-    put_known(j, "memoryBytes", u.memory_bytes);
-    put_known(j, "windowNs", u.window_ns);
-    put_known(j, "cpuNs", u.total.cpu_ns);
-    put_known(j, "memoryKibSeconds", u.total.memory_kib_seconds);
-    return j;
+        return;
+    (void)snprintf(one.pod_uid, sizeof(one.pod_uid), "%s", p->uid); /* both fit: check_names */
+    (void)snprintf(one.name, sizeof(one.name), "%s", c->name);
+    one.load = (struct load_sample){.cpu_nano = known_or_unknown(u.rate_nano),
+                                    .memory_bytes = known_or_unknown(u.memory_bytes),
+                                    .window_ns = known_or_unknown(u.window_ns)};
+    one.cpu_ns = known_or_unknown(u.total.cpu_ns);
+    one.memory_kib_seconds = known_or_unknown(u.total.memory_kib_seconds);
+    vec_add(&sample->containers, one);
 }
 
-static void add_pod(struct stats *s, json_t *list, const struct pod *p)
-{
-    AUTO(json_freep) json_t *pod = json_object();
-    json_t *containers = json_array_at(pod, "containers");
-
-    for (size_t i = 0; i < p->n_containers; i++) {
-        json_t *c = container_stats(s, p, &p->containers[i]);
-
-        if (c)
-            (void)json_array_append_new(containers, c); /* a fresh object: cannot fail */
-    }
-    json_put_text(pod, "uid", p->uid);
-    if (json_array_size(containers) > 0)
-        (void)json_array_append(list, pod); /* as above */
-}
-
-/* The machine's usage, from the second sample on. */
-static json_t *node_stats(struct stats *s)
+/* The machine's use, from the second sample on. */
+static struct load_sample stats_measure(struct stats *s)
 {
     int64_t now_ns = loop_now_ns(s->o.loop);
     struct machine_load load = {0};
+    struct load_sample result = {-1, -1, -1};
     AUTO(err_freep) struct err *e = s->o.load(&load);
     int64_t window_us = (now_ns - s->load_ns) / 1000;
     int64_t used_ns = load.cpu_ns - s->load.cpu_ns;
-    json_t *j = NULL;
 
     if (e) {
         LOG(WARN, "load of this machine cannot be read", E(e));
-        return NULL;
+        return result;
     }
-    if (s->load_ns > 0 && window_us > 0 && used_ns >= 0 && used_ns < INT64_MAX / 1000000) {
-        j = json_object();
-        json_put_int(j, "cpuNano", used_ns * 1000000 / window_us);
-        json_put_int(j, "memoryBytes", load.memory_bytes);
-        json_put_int(j, "windowNs", now_ns - s->load_ns);
-    }
+    if (s->load_ns > 0 && window_us > 0 && used_ns >= 0 && used_ns < INT64_MAX / 1000000)
+        result = (struct load_sample){.cpu_nano = used_ns * 1000000 / window_us,
+                                      .memory_bytes = load.memory_bytes,
+                                      .window_ns = now_ns - s->load_ns};
     s->load = load;
     s->load_ns = now_ns;
-    return j;
+    return result;
 }
 
-static void on_sent(void *arg, const struct err *e, const struct client_reply *reply)
+static void stats_take_sample(struct stats *s, struct node_stats *sample)
 {
-    struct stats *s = arg;
-    AUTO(err_freep) struct err *failed = client_error(e, reply);
+    struct pod *p = NULL;
+    struct pod *next = NULL;
 
-    s->call = NULL;
-    if (failed && !s->is_refused) /* log it once */
-        LOG(WARN, "usage could not be sent", E(failed));
-    s->is_refused = failed != NULL;
+    sample->at_ns = loop_wall_ns(s->o.loop);
+    sample->load = stats_measure(s);
+    if (s->o.add_gpus)
+        s->o.add_gpus(s->o.arg, sample);
+    map_each (handle, s->o.pods->pods, p, next) {
+        for (size_t i = 0; i < p->n_containers; i++)
+            stats_add_container(s, sample, p, &p->containers[i]);
+    }
 }
 
-static void stats_send(struct stats *s, const json_t *stats)
-{
-    AUTO_FREE char *body = json_format(stats);
-    const struct client_request r = {.method = "POST", .path = s->path, .body = str_of(body)};
+/* ---- the stream ---- */
 
-    if (s->call) /* the post before is unanswered: give it up for the newer sample */
-        client_cancel(s->call);
-    s->call = NULL;
-    client_send(s->o.client, &r, on_sent, s, &s->call);
+/* Sends as the server's credit and the connection allow. */
+static void stats_flush(struct stats *s)
+{
+    const struct stream_out *out = s->o.out;
+    size_t sent = 0;
+
+    while (sent < s->unsent.size && s->credit > 0 && !out->is_full(out->arg)) {
+        size_t size = s->unsent.size - sent;
+
+        size = size > s->credit ? s->credit : size;
+        size = size > FRAME_PAYLOAD_MAX ? (size_t)FRAME_PAYLOAD_MAX : size;
+        out->data(out->arg, s->id, (struct str){.at = s->unsent.at + sent, .size = size});
+        s->credit -= size;
+        sent += size;
+    }
+    buf_consume(&s->unsent, sent);
 }
 
 static void on_stats_timer(void *arg)
 {
     struct stats *s = arg;
-    AUTO(json_freep) json_t *stats = json_object();
-    json_t *node = node_stats(s);
-    json_t *pods = json_array_at(stats, "pods");
-    struct pod *p = NULL;
-    struct pod *next = NULL;
+    struct node_stats sample = {0};
 
-    json_put_int(stats, "at", loop_wall_ns(s->o.loop));
-    if (node)
-        json_put(stats, "node", node);
-    map_each (handle, s->o.pods->pods, p, next)
-        add_pod(s, pods, p);
-    stats_send(s, stats);
+    stats_take_sample(s, &sample);
+    if (s->unsent.size == 0) {
+        node_stats_format(&s->unsent, &sample);
+        stats_flush(s);
+    }
+    node_stats_done(&sample);
     loop_timer_set(s->timer, s->o.every_ns);
 }
+
+static void stats_open(void *self, uint32_t id, const json_t *question)
+{
+    struct stats *s = self;
+
+    (void)question;
+    if (s->is_open) {
+        s->o.out->end(s->o.out->arg, id, 409, "the samples have a stream already");
+        return;
+    }
+    s->is_open = true;
+    s->id = id;
+    s->credit = FRAME_CREDIT_FIRST;
+    buf_clear(&s->unsent);
+    loop_timer_set(s->timer, 0);
+}
+
+static void stats_credit(void *self, uint32_t id, uint32_t bytes)
+{
+    struct stats *s = self;
+
+    (void)id;
+    s->credit += bytes;
+    stats_flush(s);
+}
+
+static void stats_close(struct stats *s)
+{
+    s->is_open = false;
+    buf_clear(&s->unsent);
+    loop_timer_stop(s->timer);
+}
+
+static void stats_cancel(void *self, uint32_t id)
+{
+    (void)id; /* only one stream is open */
+    stats_close(self);
+}
+
+static void stats_drained(void *self)
+{
+    stats_flush(self);
+}
+
+static void stats_cancel_all(void *self)
+{
+    stats_close(self);
+}
+
+struct stream_service stats_service(struct stats *s)
+{
+    static const char *const ops[] = {"stats", NULL};
+
+    return (struct stream_service){.ops = ops,
+                                   .open = stats_open,
+                                   .credit = stats_credit,
+                                   .cancel = stats_cancel,
+                                   .drained = stats_drained,
+                                   .cancel_all = stats_cancel_all,
+                                   .self = s};
+}
+
+/* ---- start and end ---- */
 
 struct stats *stats_new(const struct stats_options *o)
 {
     struct stats *s = mem_alloc(sizeof(*s));
-    struct buf path = {0};
 
     s->o = *o;
     if (s->o.every_ns == 0)
         s->o.every_ns = EVERY_NS;
-    buf_add_text(&path, "/mete.dev/v1/nodes/");
-    client_add_escaped(&path, str_of(o->node));
-    buf_add_text(&path, "/stats");
-    s->path = buf_steal(&path);
     s->timer = loop_timer_new(o->loop, on_stats_timer, s);
-    loop_timer_set(s->timer, 0); /* the first sample, from which the first window begins */
     return s;
 }
 
@@ -149,9 +200,7 @@ void stats_free(struct stats *s)
 {
     if (!s)
         return;
-    if (s->call)
-        client_cancel(s->call);
     loop_timer_free(s->timer);
-    free(s->path);
+    buf_done(&s->unsent);
     free(s);
 }

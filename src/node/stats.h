@@ -1,27 +1,32 @@
 /*
- * stats.h - the usage of this machine and of its running containers, reported to the server each 10
- * s
+ * stats.h - the use of this machine, its gpus and its running containers, sent to the server each
+ * 10 s
  *
- * POST /mete.dev/v1/nodes/NAME/stats: {"at": ns since 1970, "node": {"cpuNano", "memoryBytes",
- * "windowNs"}, "pods": [{"uid", "containers": [{"name", "attempt", "cpuNano", "memoryBytes",
- * "windowNs", "cpuNs", "memoryKibSeconds"}]}]}. Unknown values are absent. A sample that the server
- * did not take is not sent again: the next sample is newer.
+ * The service of op "stats" on the reverse stream: client/node_stats.h describes the messages. The
+ * first goes out when the server opens the stream. A sample that finds the sample before unsent is
+ * dropped: the next is newer.
  */
 #pragma once
 
-#include "client/client.h"
+#include "base/loop.h"
+#include "client/node_stats.h"
 #include "node/pod/pods.h"
+#include "node/session/streams.h"
 
 struct stats;
 
 struct stats_options {
     struct loop *loop;
-    struct client *client;
-    struct pods *pods; /* borrowed, outlives this */
-    const char *node;
-    struct err *(*load)(struct machine_load *ret); /* machine_load_read, or a test's */
-    int64_t every_ns;                              /* 0: 10 s */
+    struct pods *pods;                                 /* borrowed, outlives this */
+    const struct stream_out *out;                      /* borrowed, outlives this */
+    struct err *(*load)(struct machine_load *ret);     /* machine_load_read, or a test's */
+    void (*add_gpus)(void *arg, struct node_stats *s); /* adds the gpus with a sample */
+    void *arg;
+    int64_t every_ns; /* 0: 10 s */
 };
 
 struct stats *stats_new(const struct stats_options *o);
 void stats_free(struct stats *s); /* accepts NULL */
+
+/* The uplink's service for "op": "stats". */
+struct stream_service stats_service(struct stats *s);

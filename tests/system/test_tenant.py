@@ -226,7 +226,7 @@ def the_cluster_is_closed(m, eve):
             ("POST", E + "/serviceaccounts/default/token", {"spec": {}}),
             ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": TOKENS["ann"]}}),
             ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": {"user": "ann"}}),
-            ("POST", f"/mete.dev/v1/nodes/{node}/stats", {}), ("DELETE", f"/mete.dev/v1/nodes/{node}/images?name={TOOLS}", None),
+            ("POST", f"/mete.dev/v1/nodes/{node}/stream", {}), ("DELETE", f"/mete.dev/v1/nodes/{node}/images?name={TOOLS}", None),
             ("POST", f"/mete.dev/v1/nodes/{node}/images/import", None), ("POST", f"/mete.dev/v1/nodes/{node}/images/gc", {})):
         status, answer = eve.ask(method, path, body, MERGE if method == "PATCH" else "application/json")
         equal(status, 403, method, path, answer)

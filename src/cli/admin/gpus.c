@@ -81,6 +81,21 @@ static void make_columns(struct listing *l)
         listing_column(l, names[i]);
 }
 
+/* Unknown numbers are empty cells: says why. */
+static void tell_unknown(struct cli *c, const struct listing *l)
+{
+    size_t n = json_array_size(l->objects);
+    size_t n_unknown = 0;
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (l->objects, i, gpu)
+        n_unknown += !json_is_object(json_at(gpu, "status", "sample", NULL));
+    if (n_unknown > 0)
+        cli_say(c, "load of %zu of %zu GPUs is unknown: no sample of them in the last 30 s",
+                n_unknown, n);
+}
+
 static struct err *gpus_run(struct cli *c)
 {
     AUTO(session_freep) struct session *s = NULL;
@@ -107,6 +122,8 @@ static struct err *gpus_run(struct cli *c)
                                                 "GPUs: mete up --gpus emulated:8xH100");
     else
         e = listing_print(c, &l);
+    if (!e && output_format_of(c->in) == OUTPUT_TABLE)
+        tell_unknown(c, &l);
     listing_done(&l);
     return e;
 }

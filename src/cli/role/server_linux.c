@@ -200,6 +200,8 @@ static struct err *open_doors(struct server *s)
     TRY(file_read(ca_path, CA_FILE_MAX, &ca));
     control.ca = ca.at;
     control.scheduler_names = s->scheduler_names;
+    control.gpu_sample = meter_gpu_sample;
+    control.gpu_sample_arg = s->meter;
     TRY(control_new(&control, &s->control));
     s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
                                     .list = control_workloads,

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "control/control.h"
 #include "control/scheduler/scheduler.h"
 #include "kinds/object/objects.h"
 
@@ -13,6 +14,8 @@ struct views {
     struct loop *loop;
     struct objects *objects;
     struct scheduler *scheduler;
+    gpu_sample_fn gpu_sample; /* NULL: no samples */
+    void *gpu_sample_arg;
     uint64_t learned_pods; /* pods that the engine's values were learned from; 0: none */
     int64_t learned_ns;
 };

@@ -2,7 +2,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "control/report/views.h"
+#include "gpu/gpu_watch.h"
 #include "kinds/pod/pod_state.h"
 
 /* Members that the view copies from the node's annotation. */
@@ -33,11 +35,26 @@ static json_t *holder_tree(struct views *v, const char *uuid)
     return o;
 }
 
+/* null: the server has no fresh sample of the node, or the gpu does not answer. */
+static json_t *sample_tree(const struct views *v, const char *node, const char *uuid)
+{
+    int64_t at_ns = 0;
+    const struct gpu_sample *sample =
+        v->gpu_sample && node && uuid ? v->gpu_sample(v->gpu_sample_arg, node, uuid, &at_ns) : NULL;
+    json_t *o = sample ? gpu_sample_format_json(sample) : json_null();
+    char at[STAMP_TEXT_SIZE];
+
+    if (!sample)
+        return o;
+    stamp_format(at_ns, at);
+    json_put_text(o, "at", at);
+    return o;
+}
+
 /* The view of one gpu. Its name is the uuid, which fits in a path. */
 static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
 {
     const char *uuid = json_text(gpu, "uuid");
-    json_t *sample = json_object_get(gpu, "sample");
     json_t *holder = uuid ? holder_tree(v, uuid) : NULL;
     json_t *o = json_object();
     json_t *metadata;
@@ -61,8 +78,7 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
         copy_member(status, gpu, "healthReason");
     if (holder)
         json_put(status, "holder", holder);
-    if (sample)
-        json_put(status, "sample", json_deep_copy(sample));
+    json_put(status, "sample", sample_tree(v, json_text(spec, "node"), uuid));
     return o;
 }
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "client/node_stats.h"
 #include "kinds/account/account.h"
 #include "meter/meter.h"
 #include "meter/prices.h"
@@ -426,17 +427,22 @@ static void old_rows_go(void **state)
 
 /* ---- samples ---- */
 
-static void tell(struct town *t, const char *uid, const char *more)
+static void tell(struct town *t, const char *uid)
 {
-    AUTO_FREE char *text = mem_format(
-        "{'at':1767225700000000000,'node':{'cpuNano':1500000000,'memoryBytes':1048576,'windowNs':"
-        "10000000000},'pods':[{'uid':'%s','containers':[{'name':'main','attempt':0,'cpuNano':"
-        "250000000,"
-        "'memoryBytes':2097152,'windowNs':10500000000,'cpuNs':4000000000}]}%s]}",
-        uid, more);
-    AUTO(json_freep) json_t *stats = manifest(text);
+    struct node_stats s = {.at_ns = INT64_C(1767225700) * NS_PER_SEC,
+                           .load = {1500000000, 1048576, 10 * NS_PER_SEC}};
+    struct container_sample c = {.name = "main",
+                                 .load = {250000000, 2097152, 10500 * NS_PER_MS},
+                                 .cpu_ns = 4 * NS_PER_SEC,
+                                 .memory_kib_seconds = -1};
 
-    meter_take_stats(t->meter, "n1", stats);
+    (void)snprintf(c.pod_uid, sizeof(c.pod_uid), "%s", uid);
+    vec_add(&s.containers, c);
+    (void)snprintf(c.pod_uid, sizeof(c.pod_uid), "another");
+    vec_add(&s.containers, c);
+    vec_add(&s.gpus, (struct gpu_sample){.uuid = "GPU-x", .utilization_pct = 42});
+    meter_take_stats(t->meter, "n1", &s);
+    assert_null(s.gpus.at); /* taken */
 }
 
 static void fresh_samples_are_metrics_and_old_ones_are_absent(void **state)
@@ -458,7 +464,7 @@ static void fresh_samples_are_metrics_and_old_ones_are_absent(void **state)
             .kind = "pods", .ns = "kube-system", .name = "b", .sub = "status", .who = &ours},
         "{'status':{'phase':'Running'}}", NULL));
     object = world_get(&t.w, (struct target){.kind = "pods", .ns = "kube-system", .name = "b"});
-    tell(&t, json_text_at(object, "metadata", "uid", NULL), ",{'uid':'another'}");
+    tell(&t, json_text_at(object, "metadata", "uid", NULL));
     pods = meter_pods(t.meter, NULL);
     assert_int_equal(json_array_size(pods), 1);
     pod = meter_pod(t.meter, "kube-system", "b");
@@ -481,28 +487,26 @@ static void fresh_samples_are_metrics_and_old_ones_are_absent(void **state)
     town_done(&t);
 }
 
-static void malformed_samples_are_not_taken(void **state)
+static void a_gpus_use_is_known_for_as_long_as_its_sample_is_fresh(void **state)
 {
-    static const char *const cases[] = {
-        "[]",
-        "1",
-        "{}",
-        "{'at':'x'}",
-        "{'at':5,'node':{'cpuNano':'x','memoryBytes':{}},'pods':{}}",
-        "{'at':5,'node':{'cpuNano':-3,'memoryBytes':4},'pods':[1,{},{'uid':3}]}"};
+    const struct gpu_sample *sample;
     struct town t;
+    int64_t at_ns = 0;
 
     (void)state;
     town_init(&t, NULL);
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        AUTO(json_freep) json_t *stats = manifest(cases[i]);
-        AUTO(json_freep) json_t *pods = NULL;
-
-        meter_take_stats(t.meter, "n1", stats);
-        assert_null(meter_node(t.meter, "", "n1"));
-        pods = meter_pods(t.meter, NULL);
-        assert_int_equal(json_array_size(pods), 0);
-    }
+    assert_null(meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns)); /* as after a restart */
+    tell(&t, "u");
+    sample = meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns);
+    assert_non_null(sample);
+    assert_int_equal(sample->utilization_pct, 42);
+    assert_int_equal(at_ns, INT64_C(1767225700) * NS_PER_SEC);
+    assert_null(meter_gpu_sample(t.meter, "n1", "GPU-y", &at_ns));
+    assert_null(meter_gpu_sample(t.meter, "n2", "GPU-x", &at_ns));
+    seconds(&t, 30);
+    assert_non_null(meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns));
+    seconds(&t, 1);
+    assert_null(meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns));
     town_done(&t);
 }
 
@@ -520,7 +524,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_report_is_never_answered),
         cmocka_unit_test(old_rows_go),
         cmocka_unit_test(fresh_samples_are_metrics_and_old_ones_are_absent),
-        cmocka_unit_test(malformed_samples_are_not_taken),
+        cmocka_unit_test(a_gpus_use_is_known_for_as_long_as_its_sample_is_fresh),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

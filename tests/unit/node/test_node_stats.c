@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "client/frames.h"
 #include "node/stats.h"
 #include "node_world.h"
 #include "test.h"
@@ -97,48 +98,186 @@ static bool usage(void *self, const char *id, struct usage *ret)
     return true;
 }
 
-static void samples_are_of_what_runs(void **state)
+static void add_gpus(void *arg, struct node_stats *s)
 {
+    (void)arg;
+    vec_add(&s->gpus, (struct gpu_sample){.uuid = "GPU-0", .utilization_pct = 17});
+}
+
+/* The server's end of the stream. */
+struct ear {
     struct node_world w;
     struct runtime_ops ops;
-    struct stats_options o = {.node = "n1", .load = load};
+    struct stream_out out;
     struct stats *stats;
-    const json_t *body;
+    struct stream_service service;
+    struct buf heard; /* bytes of stream 1 */
+    unsigned n_pieces;
+    int ended; /* code of a refused stream */
+    bool is_full;
+};
+
+static void ear_data(void *arg, uint32_t id, struct str bytes)
+{
+    struct ear *ear = arg;
+
+    assert_int_equal(id, 1);
+    assert_true(bytes.size <= FRAME_PAYLOAD_MAX);
+    buf_add(&ear->heard, bytes.at, bytes.size);
+    ear->n_pieces++;
+}
+
+static void ear_end(void *arg, uint32_t id, int code, const char *message)
+{
+    struct ear *ear = arg;
+
+    (void)message;
+    assert_int_equal(id, 2);
+    ear->ended = code;
+}
+
+static bool ear_is_full(void *arg)
+{
+    return ((struct ear *)arg)->is_full;
+}
+
+static void ear_init(struct ear *ear)
+{
+    struct stats_options o = {.load = load, .add_gpus = add_gpus};
+
+    *ear = (struct ear){0};
+    node_world_init(&ear->w);
+    ear->ops = *ear->w.runtime.ops;
+    ear->ops.usage = usage;
+    ear->w.runtime.ops = &ear->ops;
+    ear->out =
+        (struct stream_out){.data = ear_data, .end = ear_end, .is_full = ear_is_full, .arg = ear};
+    o.loop = ear->w.loop;
+    o.pods = ear->w.pods;
+    o.out = &ear->out;
+    ear->stats = stats_new(&o);
+    ear->service = stats_service(ear->stats);
+    put(&ear->w);
+    node_world_run(&ear->w);
+}
+
+static void ear_done(struct ear *ear)
+{
+    stats_free(ear->stats);
+    node_world_done(&ear->w);
+    buf_done(&ear->heard);
+}
+
+/* Takes the one message that was heard. */
+static void ear_take(struct ear *ear, struct node_stats *ret)
+{
+    size_t size = 0;
+
+    assert_null(node_stats_parse((struct str){ear->heard.at, ear->heard.size}, ret, &size));
+    assert_true(size > 0);
+    assert_int_equal(size, ear->heard.size);
+    buf_clear(&ear->heard);
+}
+
+static void samples_are_of_what_runs(void **state)
+{
+    struct node_stats s = {0};
+    struct ear ear;
 
     (void)state;
-    node_world_init(&w);
-    ops = *w.runtime.ops;
-    ops.usage = usage;
-    w.runtime.ops = &ops;
-    o.loop = w.loop;
-    o.client = &w.client;
-    o.pods = w.pods;
-    stats = stats_new(&o);
-    put(&w);
-    node_world_run(&w);
-    body = last_body(&w, "/mete.dev/v1/nodes/n1/stats");
-    assert_non_null(body);
-    assert_null(json_object_get(body, "node")); /* one sample has no rate */
-    node_world_advance(&w, 10 * NS_PER_SEC);
-    body = last_body(&w, "/mete.dev/v1/nodes/n1/stats");
-    assert_int_equal(json_int_at(body, "node", "cpuNano", NULL), 0);
-    assert_int_equal(json_int_at(body, "node", "memoryBytes", NULL), 4096);
-    assert_int_equal(json_array_size(json_object_get(body, "pods")), 1);
-    {
-        const json_t *pod = json_array_get(json_object_get(body, "pods"), 0);
-        const json_t *c = json_array_get(json_object_get(pod, "containers"), 0);
+    ear_init(&ear);
+    assert_int_equal(ear.heard.size, 0); /* the server does not listen yet */
+    ear.service.open(ear.service.self, 1, NULL);
+    node_world_run(&ear.w);
+    ear_take(&ear, &s);
+    assert_int_equal(s.load.cpu_nano, -1); /* one sample has no rate */
+    node_stats_done(&s);
+    node_world_advance(&ear.w, 10 * NS_PER_SEC);
+    ear_take(&ear, &s);
+    assert_int_equal(s.load.cpu_nano, 0);
+    assert_int_equal(s.load.memory_bytes, 4096);
+    assert_int_equal(s.gpus.n, 1);
+    assert_string_equal(s.gpus.at[0].uuid, "GPU-0");
+    assert_int_equal(s.gpus.at[0].utilization_pct, 17);
+    assert_int_equal(s.containers.n, 1);
+    assert_string_equal(s.containers.at[0].pod_uid, "u1");
+    assert_string_equal(s.containers.at[0].name, "m");
+    assert_int_equal(s.containers.at[0].load.cpu_nano, 90);
+    assert_int_equal(s.containers.at[0].cpu_ns, 50);
+    node_stats_done(&s);
+    end_using(&ear.w, "u1-m-0", 0, 1);
+    node_world_advance(&ear.w, 10 * NS_PER_SEC);
+    ear_take(&ear, &s);
+    assert_int_equal(s.containers.n, 0);
+    node_stats_done(&s);
+    ear_done(&ear);
+}
 
-        assert_string_equal(json_text(pod, "uid"), "u1");
-        assert_string_equal(json_text(c, "name"), "m");
-        assert_int_equal(json_int(c, "cpuNano", -1), 90);
-        assert_int_equal(json_int(c, "cpuNs", -1), 50);
+static void a_full_connection_gets_one_message_not_many(void **state)
+{
+    struct node_stats s = {0};
+    struct ear ear;
+
+    (void)state;
+    ear_init(&ear);
+    ear.is_full = true;
+    ear.service.open(ear.service.self, 1, NULL);
+    node_world_advance(&ear.w, 100 * NS_PER_SEC);
+    assert_int_equal(ear.heard.size, 0);
+    ear.is_full = false;
+    ear.service.drained(ear.service.self);
+    ear_take(&ear, &s); /* one message, the first: later samples found no room */
+    node_stats_done(&s);
+    node_world_advance(&ear.w, 10 * NS_PER_SEC);
+    ear_take(&ear, &s);
+    node_stats_done(&s);
+    ear_done(&ear);
+}
+
+static void samples_stop_when_their_credit_is_used_up(void **state)
+{
+    struct node_stats s = {0};
+    struct ear ear;
+    size_t heard = 0;
+
+    (void)state;
+    ear_init(&ear);
+    ear.service.open(ear.service.self, 1, NULL);
+    for (int i = 0; i < 5000; i++)
+        node_world_advance(&ear.w, 10 * NS_PER_SEC);
+    assert_int_equal(ear.heard.size, FRAME_CREDIT_FIRST);
+    ear.service.credit(ear.service.self, 1, FRAME_CREDIT_FIRST);
+    for (size_t size = 1; size > 0; heard += size) {
+        assert_null(node_stats_parse((struct str){ear.heard.at + heard, ear.heard.size - heard}, &s,
+                                     &size));
+        if (size > 0)
+            node_stats_done(&s);
     }
-    end_using(&w, "u1-m-0", 0, 1);
-    node_world_advance(&w, 10 * NS_PER_SEC);
-    body = last_body(&w, "/mete.dev/v1/nodes/n1/stats");
-    assert_int_equal(json_array_size(json_object_get(body, "pods")), 0);
-    stats_free(stats);
-    node_world_done(&w);
+    assert_int_equal(heard, ear.heard.size); /* whole messages only */
+    ear_done(&ear);
+}
+
+static void a_new_connection_gets_samples_at_once_and_one_stream(void **state)
+{
+    struct node_stats s = {0};
+    struct ear ear;
+
+    (void)state;
+    ear_init(&ear);
+    ear.service.open(ear.service.self, 1, NULL);
+    node_world_run(&ear.w);
+    ear_take(&ear, &s);
+    node_stats_done(&s);
+    ear.service.open(ear.service.self, 2, NULL);
+    assert_int_equal(ear.ended, 409);
+    ear.service.cancel_all(ear.service.self);
+    node_world_advance(&ear.w, 100 * NS_PER_SEC);
+    assert_int_equal(ear.heard.size, 0);
+    ear.service.open(ear.service.self, 1, NULL);
+    node_world_run(&ear.w);
+    ear_take(&ear, &s);
+    node_stats_done(&s);
+    ear_done(&ear);
 }
 
 int main(void)
@@ -146,6 +285,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_carries_what_ended_attempts_used),
         cmocka_unit_test(samples_are_of_what_runs),
+        cmocka_unit_test(a_full_connection_gets_one_message_not_many),
+        cmocka_unit_test(samples_stop_when_their_credit_is_used_up),
+        cmocka_unit_test(a_new_connection_gets_samples_at_once_and_one_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,8 @@ void api_world_init_signing(struct api_world *a, const char *users, const char *
     view.kind = kind_find("mete.dev", "gpus");
     o.loop = a->w.loop;
     o.objects = a->w.objects;
+    o.take_stats = a->take_stats;
+    o.stats_arg = a->stats_arg;
     assert_null(core_new(&o, &a->core));
     if (users) {
         struct users *parsed = NULL;

@@ -34,6 +34,9 @@ struct asked {
 
 struct api_world {
     struct world w;
+    /* Set before api_world_init: takes samples of nodes; NULL: nodes are not asked. */
+    void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
+    void *stats_arg;
     struct core *core;
 };
 

@@ -1,0 +1,181 @@
+/* test_client_stats.c - tests of the messages of a node's samples */
+
+#include <stdio.h>
+
+#include "client/node_stats.h"
+#include "test.h"
+
+#define NODE_RECORD "\x01\x00\x20"
+
+static void fill(struct node_stats *s, size_t n_containers)
+{
+    struct container_sample c = {.pod_uid = "u1",
+                                 .attempt = 3,
+                                 .load = {90, 80, 70},
+                                 .cpu_ns = -1,
+                                 .memory_kib_seconds = INT64_MAX};
+
+    *s = (struct node_stats){.at_ns = 5, .load = {-1, 4096, 0}};
+    vec_add(&s->gpus, (struct gpu_sample){.uuid = "GPU-0",
+                                          .memory_used_bytes = INT64_C(1) << 40,
+                                          .utilization_pct = 99,
+                                          .memory_utilization_pct = -1,
+                                          .temperature_c = 61,
+                                          .power_mw = 400000,
+                                          .energy_mj = 7,
+                                          .sm_clock_mhz = 1980,
+                                          .memory_clock_mhz = 2619,
+                                          .n_processes = 2});
+    for (size_t i = 0; i < n_containers; i++) {
+        (void)snprintf(c.name, sizeof(c.name), "c%zu", i);
+        vec_add(&s->containers, c);
+    }
+}
+
+static void a_message_is_read_back(void **state)
+{
+    AUTO(buf_done) struct buf b = {0};
+    struct node_stats in = {0};
+    struct node_stats out = {0};
+    size_t size = 0;
+
+    (void)state;
+    fill(&in, 2);
+    node_stats_format(&b, &in);
+    for (size_t n = 0; n < b.size; n++) { /* a part is not a message yet */
+        assert_null(node_stats_parse((struct str){b.at, n}, &out, &size));
+        assert_int_equal(size, 0);
+    }
+    buf_add_text(&b, "next");
+    assert_null(node_stats_parse((struct str){b.at, b.size}, &out, &size));
+    assert_int_equal(size, b.size - 4);
+    assert_int_equal(out.at_ns, 5);
+    assert_int_equal(out.load.cpu_nano, -1);
+    assert_int_equal(out.load.memory_bytes, 4096);
+    assert_int_equal(out.gpus.n, 1);
+    assert_string_equal(out.gpus.at[0].uuid, "GPU-0");
+    assert_int_equal(out.gpus.at[0].memory_used_bytes, INT64_C(1) << 40);
+    assert_int_equal(out.gpus.at[0].memory_utilization_pct, -1);
+    assert_int_equal(out.gpus.at[0].n_processes, 2);
+    assert_int_equal(out.containers.n, 2);
+    assert_string_equal(out.containers.at[1].pod_uid, "u1");
+    assert_string_equal(out.containers.at[1].name, "c1");
+    assert_int_equal(out.containers.at[1].attempt, 3);
+    assert_int_equal(out.containers.at[1].load.window_ns, 70);
+    assert_int_equal(out.containers.at[1].cpu_ns, -1);
+    assert_int_equal(out.containers.at[1].memory_kib_seconds, INT64_MAX);
+    node_stats_done(&in);
+    node_stats_done(&out);
+}
+
+static void more_containers_than_a_message_holds_are_left_out(void **state)
+{
+    AUTO(buf_done) struct buf b = {0};
+    struct node_stats in = {0};
+    struct node_stats out = {0};
+    size_t size = 0;
+
+    (void)state;
+    fill(&in, 30000);
+    node_stats_format(&b, &in);
+    assert_true(b.size <= STATS_HEAD_SIZE + STATS_MAX);
+    assert_null(node_stats_parse((struct str){b.at, b.size}, &out, &size));
+    assert_int_equal(size, b.size);
+    assert_true(out.containers.n > 10000 && out.containers.n < 30000);
+    node_stats_done(&in);
+    node_stats_done(&out);
+}
+
+/* A message of the node's record with the time 9, then `more`. */
+static void message(struct buf *b, const char *more, size_t n_more)
+{
+    static const char record[] = NODE_RECORD "\0\0\0\0\0\0\0\x09"
+                                             "\xff\xff\xff\xff\xff\xff\xff\xfe"
+                                             "\0\0\0\0\0\0\0\x01"
+                                             "\0\0\0\0\0\0\0\x02";
+    size_t size = sizeof(record) - 1 + 1 + n_more;
+
+    buf_clear(b);
+    for (int i = 3; i >= 0; i--)
+        buf_add_char(b, (char)(unsigned char)(size >> (8 * i)));
+    buf_add_char(b, STATS_VERSION);
+    buf_add(b, record, sizeof(record) - 1);
+    buf_add(b, more, n_more);
+}
+
+static void unknown_records_are_skipped_and_low_numbers_unknown(void **state)
+{
+    static const char more[] = "\x09\x00\x02zz";
+    AUTO(buf_done) struct buf b = {0};
+    struct node_stats s = {0};
+    size_t size = 0;
+
+    (void)state;
+    message(&b, more, sizeof(more) - 1);
+    assert_null(node_stats_parse((struct str){b.at, b.size}, &s, &size));
+    assert_int_equal(s.at_ns, 9);
+    assert_int_equal(s.load.cpu_nano, -1); /* -2 */
+    assert_int_equal(s.gpus.n + s.containers.n, 0);
+    node_stats_done(&s);
+}
+
+static void malformed_messages_are_refused(void **state)
+{
+    static const struct {
+        const char *more;
+        size_t size;
+    } cases[] = {
+        {"\x02", 1}, /* half a head */
+        {"\x02\x00\x05"
+         "abc",
+         6},                     /* shorter than it says */
+        {"\x02\x00\x01\x00", 4}, /* no uuid */
+        {"\x02\x00\x03\x02"
+         "a\n",
+         6}, /* a control byte */
+        {"\x02\x00\x02\x01"
+         "a",
+         5}, /* no numbers */
+        {"\x03\x00\x04\x01"
+         "u\x01n",
+         7},              /* no numbers */
+        {NODE_RECORD, 3}, /* the node again */
+    };
+    AUTO(buf_done) struct buf b = {0};
+    struct node_stats s = {0};
+    size_t size = 7;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        message(&b, cases[i].more, cases[i].size);
+        AUTO(err_freep) struct err *e = node_stats_parse((struct str){b.at, b.size}, &s, &size);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), "samples: malformed record");
+        assert_int_equal(err_http(e), 400);
+        assert_int_equal(s.at_ns, 0);
+    }
+    {
+        AUTO(err_freep) struct err *e = node_stats_parse(STR("\x7f\xff\xff\xff"), &s, &size);
+
+        assert_string_equal(err_message(e),
+                            "samples of 2147483647 bytes: at most 1048576 are allowed");
+    }
+    {
+        AUTO(err_freep) struct err *e = node_stats_parse((struct str){"\0\0\0\1\7", 5}, &s, &size);
+
+        assert_string_equal(err_message(e), "samples of version 7: want version 1");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_is_read_back),
+        cmocka_unit_test(more_containers_than_a_message_holds_are_left_out),
+        cmocka_unit_test(unknown_records_are_skipped_and_low_numbers_unknown),
+        cmocka_unit_test(malformed_messages_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
