@@ -142,7 +142,7 @@ static void on_drain(void *arg)
         d->own.on_drain(d->own.arg);
 }
 
-static void on_time(void *arg)
+static void deadline_on_time(void *arg)
 {
     struct deadline *d = arg;
     AUTO(err_freep)
@@ -162,7 +162,7 @@ struct exchange *deadline_new(struct loop *loop, struct exchange *x, int64_t ns)
     d->own.ops = &own_ops;
     d->own.request = x->request;
     d->x = x;
-    d->timer = loop_timer_new(loop, on_time, d);
+    d->timer = loop_timer_new(loop, deadline_on_time, d);
     loop_timer_set(d->timer, ns);
     x->arg = d;
     x->on_close = on_close;

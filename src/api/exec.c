@@ -103,7 +103,7 @@ static struct err *take_records(struct exec_session *r)
     return NULL;
 }
 
-static void on_node_data(void *arg, struct str bytes)
+static void exec_on_node_data(void *arg, struct str bytes)
 {
     struct exec_session *r = arg;
     AUTO(err_freep) struct err *e = NULL;
@@ -119,7 +119,7 @@ static void on_node_data(void *arg, struct str bytes)
     }
 }
 
-static void on_node_end(void *arg, int code, const char *message)
+static void exec_on_node_end(void *arg, int code, const char *message)
 {
     struct exec_session *r = arg;
 
@@ -186,7 +186,7 @@ void exec_session_resize(struct exec_session *r, struct str size)
     send_records(r, &b);
 }
 
-static void on_message(void *arg, unsigned channel, struct str bytes)
+static void exec_on_message(void *arg, unsigned channel, struct str bytes)
 {
     struct exec_session *r = arg;
 
@@ -211,9 +211,9 @@ struct err *exec_session_begin(struct exec_session *r)
     AUTO(json_freep) json_t *question = TAKE(r->question);
     const struct node_stream_options o = {.node = r->node,
                                           .open = question,
-                                          .on_data = on_node_data,
+                                          .on_data = exec_on_node_data,
                                           .on_drain = on_node_drain,
-                                          .on_end = on_node_end,
+                                          .on_end = exec_on_node_end,
                                           .arg = r};
 
     return node_stream_open(core_links(r->core), &o, &r->stream);
@@ -221,8 +221,10 @@ struct err *exec_session_begin(struct exec_session *r)
 
 static struct err *begin_channels(struct call *c, const struct handshake *h, struct exec_session *r)
 {
-    const struct session_conn_options o = {
-        .message = on_message, .on_drain = on_client_drain, .on_close = on_client_close, .arg = r};
+    const struct session_conn_options o = {.message = exec_on_message,
+                                           .on_drain = on_client_drain,
+                                           .on_close = on_client_close,
+                                           .arg = r};
 
     TRY(exec_session_begin(r));
     r->conn = session_conn_new(c, h, &o);

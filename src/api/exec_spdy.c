@@ -93,7 +93,8 @@ static unsigned channel_of_stream(const struct exec_streams *s, uint32_t stream)
     return CHANNELS;
 }
 
-static void on_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t n)
+static void exec_spdy_on_opened(void *arg, uint32_t stream, const struct spdy_header *headers,
+                                size_t n)
 {
     struct exec_session *r = arg;
     struct exec_streams *s = &r->streams;
@@ -125,7 +126,7 @@ static void take_sizes(struct exec_session *r, struct str bytes)
     }
 }
 
-static void on_data(void *arg, uint32_t stream, struct str bytes)
+static void exec_spdy_on_data(void *arg, uint32_t stream, struct str bytes)
 {
     struct exec_session *r = arg;
     struct exec_streams *s = &r->streams;
@@ -142,7 +143,7 @@ static void on_data(void *arg, uint32_t stream, struct str bytes)
     }
 }
 
-static void on_ended(void *arg, uint32_t stream)
+static void exec_spdy_on_ended(void *arg, uint32_t stream)
 {
     struct exec_session *r = arg;
 
@@ -157,7 +158,7 @@ static void on_ended(void *arg, uint32_t stream)
 /* A reset of stdin ends it; a reset of an output drops further output. */
 static void on_reset(void *arg, uint32_t stream)
 {
-    on_ended(arg, stream);
+    exec_spdy_on_ended(arg, stream);
 }
 
 static void on_stream_drained(void *arg, uint32_t stream)
@@ -187,9 +188,9 @@ static void on_late(void *arg)
 
 void exec_spdy_begin(struct call *c, const struct handshake *h, struct exec_session *r)
 {
-    const struct session_conn_options o = {.opened = on_opened,
-                                           .data = on_data,
-                                           .ended = on_ended,
+    const struct session_conn_options o = {.opened = exec_spdy_on_opened,
+                                           .data = exec_spdy_on_data,
+                                           .ended = exec_spdy_on_ended,
                                            .reset = on_reset,
                                            .drained = on_stream_drained,
                                            .on_drain = on_drain,

@@ -60,7 +60,7 @@ static struct err *take_records(struct forward *f)
     return NULL;
 }
 
-static void on_node_data(void *arg, struct str bytes)
+static void forward_on_node_data(void *arg, struct str bytes)
 {
     struct forward *f = arg;
     AUTO(err_freep) struct err *e = NULL;
@@ -92,7 +92,7 @@ struct err *forward_open(const struct forward_options *o, struct forward **ret)
     struct forward *f = mem_alloc(sizeof(*f));
     const struct node_stream_options so = {.node = o->target->node,
                                            .open = question,
-                                           .on_data = on_node_data,
+                                           .on_data = forward_on_node_data,
                                            .on_drain = on_node_drain,
                                            .on_end = on_node_end,
                                            .arg = f};

@@ -53,7 +53,7 @@ static void give_credit(struct reader *r)
     node_stream_taken(r->stream, owed);
 }
 
-static void on_data(void *arg, struct str bytes)
+static void images_on_data(void *arg, struct str bytes)
 {
     struct reader *r = arg;
 
@@ -94,7 +94,7 @@ static const char *reason_of(int code)
     }
 }
 
-static void on_end(void *arg, int code, const char *message)
+static void images_on_end(void *arg, int code, const char *message)
 {
     struct reader *r = arg;
 
@@ -127,8 +127,11 @@ static void on_close(void *arg)
 static struct err *images_ask(struct call *c, const json_t *question)
 {
     struct reader *r = mem_alloc(sizeof(*r));
-    const struct node_stream_options o = {
-        .node = c->name, .open = question, .on_data = on_data, .on_end = on_end, .arg = r};
+    const struct node_stream_options o = {.node = c->name,
+                                          .open = question,
+                                          .on_data = images_on_data,
+                                          .on_end = images_on_end,
+                                          .arg = r};
     struct err *e;
 
     r->x = c->x;
@@ -242,7 +245,7 @@ static struct err *take_frames(struct importer *m)
     return NULL;
 }
 
-static void on_client_data(void *arg, struct str bytes)
+static void images_on_client_data(void *arg, struct str bytes)
 {
     struct importer *m = arg;
     AUTO(err_freep) struct err *e = NULL;
@@ -289,7 +292,7 @@ static struct err *images_import(struct call *c, const json_t *question)
         return e;
     }
     m->channel = c->x->ops->upgrade(c->x, &upgrade);
-    m->channel->on_data = on_client_data;
+    m->channel->on_data = images_on_client_data;
     m->channel->on_drain = on_client_drain;
     m->channel->on_close = on_client_close;
     m->channel->arg = m;

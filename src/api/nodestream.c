@@ -146,7 +146,8 @@ static void stream_flush(struct node_stream *s)
     }
 }
 
-/* From the connection's events: sends waiting bytes, and calls on_drain if none are left. */
+/* From the connection's events: sends waiting bytes, and calls nodestream_on_drain if none are
+ * left. */
 static void stream_resume(struct node_stream *s)
 {
     if (s->out.size == 0)
@@ -265,7 +266,7 @@ static struct err *take_frames(struct link *link)
     return NULL;
 }
 
-static void on_data(void *arg, struct str bytes)
+static void nodestream_on_data(void *arg, struct str bytes)
 {
     struct link *link = arg;
     AUTO(err_freep) struct err *e = NULL;
@@ -292,7 +293,7 @@ static struct node_stream *next_waiting(const struct link *link, uint32_t after)
 }
 
 /* Resumes streams in turn, so that none starves; a callback may end streams. */
-static void on_drain(void *arg)
+static void nodestream_on_drain(void *arg)
 {
     struct link *link = arg;
     struct channel *ch = link->channel;
@@ -327,8 +328,8 @@ void node_links_add(struct node_links *l, const char *name, struct exchange *x)
     link->name = mem_strdup(name);
     link->in.cap = (size_t)FRAME_PAYLOAD_MAX * 2 + FRAME_HEAD_SIZE;
     link->channel = x->ops->upgrade(x, &(struct upgrade){.protocol = "mete-stream"});
-    link->channel->on_data = on_data;
-    link->channel->on_drain = on_drain;
+    link->channel->on_data = nodestream_on_data;
+    link->channel->on_drain = nodestream_on_drain;
     link->channel->on_close = on_close;
     link->channel->arg = link;
     map_add(handle, l->all, link->name, strlen(link->name), link);

@@ -36,7 +36,7 @@ static void give_credit(struct log_reader *l)
     node_stream_taken(l->stream, owed);
 }
 
-static void on_data(void *arg, struct str bytes)
+static void podlog_on_data(void *arg, struct str bytes)
 {
     struct log_reader *l = arg;
 
@@ -65,7 +65,7 @@ static void reply_failure(struct exchange *x, int code, const char *message)
     reply_json(x, code, status, NULL);
 }
 
-static void on_end(void *arg, int code, const char *message)
+static void podlog_on_end(void *arg, int code, const char *message)
 {
     struct log_reader *l = arg;
 
@@ -234,7 +234,8 @@ struct err *handle_pod_log(struct call *c)
         store_get(core_store(c->core), objects_key(c->kind, c->ns, c->name));
     AUTO(json_freep) json_t *open = json_object();
     AUTO(json_freep) json_t *pod = NULL;
-    struct node_stream_options options = {.open = open, .on_data = on_data, .on_end = on_end};
+    struct node_stream_options options = {
+        .open = open, .on_data = podlog_on_data, .on_end = podlog_on_end};
     struct log_reader *l;
     struct err *e;
 

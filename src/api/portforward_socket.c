@@ -68,7 +68,7 @@ static void on_pod_drain(void *arg)
     sockets_pace(((struct port_socket *)arg)->all);
 }
 
-static void on_pod_end(void *arg, const char *message)
+static void portforward_socket_on_pod_end(void *arg, const char *message)
 {
     struct port_socket *p = arg;
 
@@ -88,7 +88,7 @@ static void on_pod_data_end(void *arg)
 
 /* ---- from the client ---- */
 
-static void on_message(void *arg, unsigned channel, struct str bytes)
+static void portforward_socket_on_message(void *arg, unsigned channel, struct str bytes)
 {
     struct port_sockets *s = arg;
 
@@ -125,7 +125,7 @@ static void port_begin(struct port_sockets *s, size_t i, uint16_t port)
                                       .on_data = on_pod_data,
                                       .on_data_end = on_pod_data_end,
                                       .on_drain = on_pod_drain,
-                                      .on_end = on_pod_end,
+                                      .on_end = portforward_socket_on_pod_end,
                                       .arg = p};
     const char number[2] = {(char)(port & 0xff), (char)(port >> 8)};
     AUTO(err_freep) struct err *e = NULL;
@@ -145,8 +145,10 @@ void portforward_begin_socket(struct call *c, const struct handshake *h,
                               struct forward_target *target, const uint16_t *ports, size_t n)
 {
     struct port_sockets *s = mem_alloc(sizeof(*s));
-    const struct session_conn_options o = {
-        .message = on_message, .on_drain = on_drain, .on_close = on_close, .arg = s};
+    const struct session_conn_options o = {.message = portforward_socket_on_message,
+                                           .on_drain = on_drain,
+                                           .on_close = on_close,
+                                           .arg = s};
 
     *s = (struct port_sockets){.target = target, .n = n};
     s->conn = session_conn_new(c, h, &o);

@@ -140,7 +140,7 @@ static void on_pod_drain(void *arg)
     session_pace(((struct port_pair *)arg)->session);
 }
 
-static void on_pod_end(void *arg, const char *message)
+static void portforward_spdy_on_pod_end(void *arg, const char *message)
 {
     struct port_pair *p = arg;
     struct port_session *s = p->session;
@@ -159,7 +159,7 @@ static void pair_begin(struct port_pair *p)
                                       .on_data = on_pod_data,
                                       .on_data_end = on_pod_data_end,
                                       .on_drain = on_pod_drain,
-                                      .on_end = on_pod_end,
+                                      .on_end = portforward_spdy_on_pod_end,
                                       .arg = p};
     AUTO(err_freep) struct err *e = NULL;
     AUTO_FREE char *text = NULL;
@@ -229,7 +229,8 @@ static bool read_stream(uint32_t stream, const struct spdy_header *headers, size
     return true;
 }
 
-static void on_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t n)
+static void portforward_spdy_on_opened(void *arg, uint32_t stream,
+                                       const struct spdy_header *headers, size_t n)
 {
     struct port_session *s = arg;
     struct port_stream of = {0};
@@ -255,7 +256,7 @@ static void on_opened(void *arg, uint32_t stream, const struct spdy_header *head
         pair_begin(p);
 }
 
-static void on_data(void *arg, uint32_t stream, struct str bytes)
+static void portforward_spdy_on_data(void *arg, uint32_t stream, struct str bytes)
 {
     struct port_session *s = arg;
     struct port_pair *p = pair_find_stream(s, stream);
@@ -270,7 +271,7 @@ static void on_data(void *arg, uint32_t stream, struct str bytes)
     session_pace(s);
 }
 
-static void on_ended(void *arg, uint32_t stream)
+static void portforward_spdy_on_ended(void *arg, uint32_t stream)
 {
     struct port_pair *p = pair_find_stream(arg, stream);
 
@@ -282,7 +283,7 @@ static void on_ended(void *arg, uint32_t stream)
 }
 
 /* A reset of the data stream ends the connection; a reset of the error stream does not. */
-static void on_reset(void *arg, uint32_t stream)
+static void portforward_spdy_on_reset(void *arg, uint32_t stream)
 {
     struct port_session *s = arg;
     struct port_pair *p = pair_find_stream(s, stream);
@@ -321,10 +322,10 @@ void portforward_begin_spdy(struct call *c, const struct handshake *h,
                             struct forward_target *target)
 {
     struct port_session *s = mem_alloc(sizeof(*s));
-    const struct session_conn_options o = {.opened = on_opened,
-                                           .data = on_data,
-                                           .ended = on_ended,
-                                           .reset = on_reset,
+    const struct session_conn_options o = {.opened = portforward_spdy_on_opened,
+                                           .data = portforward_spdy_on_data,
+                                           .ended = portforward_spdy_on_ended,
+                                           .reset = portforward_spdy_on_reset,
                                            .drained = on_stream_drained,
                                            .on_drain = on_drain,
                                            .on_close = on_close,

@@ -10,7 +10,7 @@ struct report_call {
     struct report *report;
 };
 
-static void on_done(void *arg, const struct err *e, const json_t *report)
+static void report_on_done(void *arg, const struct err *e, const json_t *report)
 {
     struct report_call *r = arg;
     const struct status_about about = {0};
@@ -80,7 +80,7 @@ struct err *handle_report(struct call *c)
     q.namespaces = namespaces;
     r = mem_alloc(sizeof(*r));
     *r = (struct report_call){.x = c->x, .maker = maker};
-    e = maker->begin(maker->arg, &q, on_done, r, &r->report);
+    e = maker->begin(maker->arg, &q, report_on_done, r, &r->report);
     if (e) {
         free(r);
         return e;

@@ -147,7 +147,7 @@ void session_conn_finish(struct session_conn *s)
     session_conn_free(s);
 }
 
-static void on_timer(void *arg)
+static void session_conn_on_timer(void *arg)
 {
     struct session_conn *s = arg;
 
@@ -181,7 +181,7 @@ void session_conn_pause(struct session_conn *s, bool is_paused)
     conn_apply_pause(s);
 }
 
-static void on_client_data(void *arg, struct str bytes)
+static void session_conn_on_client_data(void *arg, struct str bytes)
 {
     struct session_conn *s = arg;
     AUTO(err_freep)
@@ -197,7 +197,7 @@ static void on_client_data(void *arg, struct str bytes)
     conn_apply_pause(s);
 }
 
-static void on_client_drain(void *arg)
+static void session_conn_on_client_drain(void *arg)
 {
     struct session_conn *s = arg;
 
@@ -212,7 +212,7 @@ static void on_client_close(void *arg)
     conn_gone(arg);
 }
 
-static void on_message(void *arg, struct str bytes)
+static void session_conn_on_message(void *arg, struct str bytes)
 {
     struct session_conn *s = arg;
 
@@ -223,7 +223,8 @@ static void on_message(void *arg, struct str bytes)
                      (struct str){bytes.at + 1, bytes.size - 1});
 }
 
-static void on_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t n)
+static void session_conn_on_opened(void *arg, uint32_t stream, const struct spdy_header *headers,
+                                   size_t n)
 {
     struct session_conn *s = arg;
 
@@ -317,9 +318,10 @@ struct session_conn *session_conn_new(struct call *c, const struct handshake *h,
                                       const struct session_conn_options *o)
 {
     struct session_conn *s = mem_alloc(sizeof(*s));
-    const struct websocket_options wo = {.send = on_socket_send, .message = on_message, .arg = s};
+    const struct websocket_options wo = {
+        .send = on_socket_send, .message = session_conn_on_message, .arg = s};
     const struct spdy_options so = {.send = on_spdy_send,
-                                    .opened = on_opened,
+                                    .opened = session_conn_on_opened,
                                     .data = on_data,
                                     .ended = on_ended,
                                     .reset = on_reset,
@@ -333,11 +335,11 @@ struct session_conn *session_conn_new(struct call *c, const struct handshake *h,
     s->socket = h->is_websocket ? websocket_new(&wo) : NULL;
     s->spdy = h->is_spdy ? spdy_new(&so) : NULL;
     s->channel = c->x->ops->upgrade(c->x, &u);
-    s->channel->on_data = on_client_data;
-    s->channel->on_drain = on_client_drain;
+    s->channel->on_data = session_conn_on_client_data;
+    s->channel->on_drain = session_conn_on_client_drain;
     s->channel->on_close = on_client_close;
     s->channel->arg = s;
-    s->timer = loop_timer_new(core_loop(c->core), on_timer, s);
+    s->timer = loop_timer_new(core_loop(c->core), session_conn_on_timer, s);
     loop_timer_set(s->timer, PING_NS);
     return s;
 }

@@ -40,7 +40,7 @@ static void sweep_free(struct sweep *s)
     free(s);
 }
 
-static void on_close(void *arg)
+static void sweep_on_close(void *arg)
 {
     struct sweep *s = arg;
 
@@ -65,7 +65,7 @@ static void sweep_finish(struct sweep *s)
     sweep_free(s);
 }
 
-static void on_durable(void *arg, const struct err *e, int64_t revision)
+static void sweep_on_durable(void *arg, const struct err *e, int64_t revision)
 {
     struct sweep *s = arg;
 
@@ -86,8 +86,8 @@ static void delete_one(struct sweep *s, const struct store_object *o)
 
     s->request.ns = o->key.ns;
     s->request.name = o->key.name;
-    e = objects_delete(core_objects(s->core), &s->request, &s->options, on_durable, s, &object,
-                       &is_gone);
+    e = objects_delete(core_objects(s->core), &s->request, &s->options, sweep_on_durable, s,
+                       &object, &is_gone);
     if (!e)
         s->outstanding++;
     else if (err_code(e) == ERR_NOT_FOUND || s->failed)
@@ -149,7 +149,7 @@ struct err *handle_delete_collection(struct call *c)
     }
     s->turn = loop_timer_new(core_loop(c->core), sweep_run, s);
     s->x->arg = s;
-    s->x->on_close = on_close;
+    s->x->on_close = sweep_on_close;
     s->x->on_drain = NULL;
     sweep_run(s);
     return NULL;

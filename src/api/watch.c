@@ -160,7 +160,7 @@ static const char *event_type(const struct watcher *w, const struct store_change
     return was ? "DELETED" : NULL;
 }
 
-static void on_change(void *arg, const struct store_change *change, int64_t revision)
+static void watch_on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     AUTO(buf_done) struct buf b = {0};
     struct watcher *w = arg;
@@ -170,7 +170,7 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     /* Pause only between two revisions: all changes of a revision are sent together. */
     if (change && revision > w->revision && watch_stream_is_full(w->stream)) {
         store_watch_free(TAKE(w->watch));
-        return; /* on_drain continues */
+        return; /* watch_on_drain continues */
     }
     w->revision = revision;
     if (!change)
@@ -191,7 +191,7 @@ static void watcher_follow(struct watcher *w, int64_t revision)
     const struct store_range range = {.group = kept->group, .resource = kept->plural, .ns = w->ns};
     AUTO(err_freep) struct err *e = NULL;
 
-    e = store_watch_new(core_store(w->core), &range, revision, on_change, w, &w->watch);
+    e = store_watch_new(core_store(w->core), &range, revision, watch_on_change, w, &w->watch);
     if (!e)
         return;
     if (err_code(e) == ERR_EXPIRED) {
@@ -235,7 +235,7 @@ static void run_initial(void *arg)
         if (selection_is_all(&w->selection) || selection_matches(&w->selection, w->core, o, NULL))
             add_initial(w, o);
         if (watch_stream_is_full(w->stream))
-            return; /* on_drain continues */
+            return; /* watch_on_drain continues */
     }
     watch_stream_flush(w->stream);
     if (w->next < w->initial.n) {
@@ -246,7 +246,7 @@ static void run_initial(void *arg)
     go_live(w, w->initial.revision);
 }
 
-static void on_drain(void *arg)
+static void watch_on_drain(void *arg)
 {
     struct watcher *w = arg;
 
@@ -292,7 +292,8 @@ static struct err *open_watch(struct call *c, struct watcher *w, int64_t *ret_fr
     const struct kind *kept = kind_kept(c->kind);
     const struct store_range range = {.group = kept->group, .resource = kept->plural, .ns = c->ns};
     bool sends_initial = query_bool(&c->query, "sendInitialEvents");
-    const struct watch_stream_options o = {.on_drain = on_drain, .on_close = on_close, .arg = w};
+    const struct watch_stream_options o = {
+        .on_drain = watch_on_drain, .on_close = on_close, .arg = w};
 
     TRY(form_parse(c, &w->form));
     TRY(selection_parse(c, &w->selection));

@@ -47,7 +47,7 @@ static void on_close(void *arg)
     p->x = NULL;
 }
 
-static void on_durable(void *arg, const struct err *e, int64_t revision)
+static void write_on_durable(void *arg, const struct err *e, int64_t revision)
 {
     struct pending *p = arg;
     const struct api_reply r = {
@@ -122,7 +122,7 @@ struct err *handle_create(struct call *c)
     TRY(check_node(c, object));
     if (!c->name && json_text_at(object, "metadata", "name", NULL))
         c->name = arena_strdup(c->arena, json_text_at(object, "metadata", "name", NULL));
-    TRY(objects_create(core_objects(c->core), &r, object, on_durable, p, &made));
+    TRY(objects_create(core_objects(c->core), &r, object, write_on_durable, p, &made));
     pending_await(c, TAKE(p), made);
     return NULL;
 }
@@ -140,7 +140,7 @@ struct err *handle_update(struct call *c)
     if (!is_known)
         return NULL;
     TRY(check_place(c, object));
-    TRY(objects_update(core_objects(c->core), &r, object, on_durable, p, &made));
+    TRY(objects_update(core_objects(c->core), &r, object, write_on_durable, p, &made));
     pending_await(c, TAKE(p), made);
     return NULL;
 }
@@ -177,7 +177,7 @@ struct err *handle_patch(struct call *c)
         return NULL;
     TRY(write_request(c, p->warnings, &r));
     TRY(json_parse(c->x->request.body, &patch));
-    TRY(objects_patch(core_objects(c->core), &r, type, patch, on_durable, p, &made));
+    TRY(objects_patch(core_objects(c->core), &r, type, patch, write_on_durable, p, &made));
     pending_await(c, TAKE(p), made);
     return NULL;
 }
@@ -202,7 +202,7 @@ struct err *delete_with(struct call *c, const struct delete_options *o, int stat
 
     TRY(write_request(c, p->warnings, &r));
     r.is_dry_run = o->is_dry_run;
-    TRY(objects_delete(core_objects(c->core), &r, o, on_durable, p, &object, &is_gone));
+    TRY(objects_delete(core_objects(c->core), &r, o, write_on_durable, p, &object, &is_gone));
     answer = delete_answer(c, object, is_gone || o->disruption);
     pending_await(c, TAKE(p), answer);
     return NULL;

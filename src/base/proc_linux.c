@@ -328,7 +328,7 @@ static void on_output(void *arg, int fd, bool readable, bool writable)
 
 /* All output of the child is in the pipe by now. A grandchild may keep the other end open, so do
  * not wait for end of file. */
-static void on_end(void *arg, int fd, bool readable, bool writable)
+static void proc_on_end(void *arg, int fd, bool readable, bool writable)
 {
     struct proc *p = arg;
     struct proc_end end = {.pid = p->pid, .timed_out = p->timed_out};
@@ -349,7 +349,7 @@ static void on_end(void *arg, int fd, bool readable, bool writable)
     proc_free(p);
 }
 
-static void on_deadline(void *arg)
+static void proc_on_deadline(void *arg)
 {
     struct proc *p = arg;
 
@@ -361,14 +361,14 @@ static void on_deadline(void *arg)
 
 static void proc_watch(struct proc *p, struct loop *l, int64_t deadline_ns)
 {
-    p->on_end = loop_io_new(l, p->pidfd, on_end, p);
+    p->on_end = loop_io_new(l, p->pidfd, proc_on_end, p);
     loop_io_want(p->on_end, true, false);
     if (p->output_fd >= 0) {
         p->on_output = loop_io_new(l, p->output_fd, on_output, p);
         loop_io_want(p->on_output, true, false);
     }
     if (deadline_ns > 0) {
-        p->deadline = loop_timer_new(l, on_deadline, p);
+        p->deadline = loop_timer_new(l, proc_on_deadline, p);
         loop_timer_set(p->deadline, deadline_ns);
     }
 }

@@ -63,7 +63,7 @@ static bool is_help(const char *word)
     return text_equal(word, "--help") || text_equal(word, "-h") || text_equal(word, "help");
 }
 
-static int dispatch(struct cli *c, int argc, char **argv)
+static int main_dispatch(struct cli *c, int argc, char **argv)
 {
     const struct command *command;
     AUTO_FREE char *help = NULL;
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     c.terminal = terminal_look();
     e = self_path_find(&self_path);
     c.self_path = self_path;
-    code = e ? cli_complain(&c, e) : dispatch(&c, argc, argv);
+    code = e ? cli_complain(&c, e) : main_dispatch(&c, argc, argv);
     free(c.hint);
     return code;
 }

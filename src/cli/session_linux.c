@@ -316,7 +316,7 @@ static void show_warnings(const struct cli *c, const char *warnings)
     }
 }
 
-static void on_answer(void *arg, const struct err *e, const struct client_reply *reply)
+static void session_on_answer(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct answer *a = arg;
 
@@ -348,7 +348,7 @@ struct err *session_call(struct session *s, const struct call *call, json_t **re
     r.accept = call->accept;
     r.content_type = call->content_type;
     r.body = str_of(body);
-    client_send(s->client, &r, on_answer, &a, NULL);
+    client_send(s->client, &r, session_on_answer, &a, NULL);
     TRY(session_run(s));
     if (a.e) {
         int64_t tried_ms = (loop_now_ns(s->loop) - begin_ns) / NS_PER_MS;

@@ -49,7 +49,7 @@ struct informer {
 static void list_page(struct informer *i);
 static void informer_watch(struct informer *i);
 
-static void on_timer(void *arg)
+static void informer_on_timer(void *arg)
 {
     struct informer *i = arg;
 
@@ -317,7 +317,7 @@ struct informer *informer_new(const struct informer_options *o)
     /* Different lengths, so that informers that started together do not renew their watches
      * together. */
     i->watch_seconds = WATCH_SECONDS + map_hash(o->path, strlen(o->path)) % WATCH_SECONDS_SPREAD;
-    i->timer = loop_timer_new(o->loop, on_timer, i);
+    i->timer = loop_timer_new(o->loop, informer_on_timer, i);
     loop_timer_set(i->timer, 0);
     return i;
 }

@@ -85,7 +85,7 @@ static void remote_end(struct remote *r, struct err *taken)
 
 /* ---- in ---- */
 
-static void on_message(void *arg, struct str bytes)
+static void remote_on_message(void *arg, struct str bytes)
 {
     struct remote *r = arg;
     struct str rest = {bytes.at + 1, bytes.size > 0 ? bytes.size - 1 : 0};
@@ -97,7 +97,7 @@ static void on_message(void *arg, struct str bytes)
         r->o.on_output(r->o.arg, channel == CHANNEL_STDOUT ? 1 : 2, rest);
 }
 
-static void on_data(void *arg, struct str piece)
+static void remote_on_data(void *arg, struct str piece)
 {
     struct remote *r = arg;
     AUTO(err_freep) struct err *e = websocket_take(r->socket, piece);
@@ -148,7 +148,7 @@ static struct err *check_head(void *arg, struct str head)
     return err_new(ERR_UNAVAILABLE, "the server does not speak WebSocket");
 }
 
-static void on_open(void *arg)
+static void remote_on_open(void *arg)
 {
     struct remote *r = arg;
 
@@ -161,7 +161,7 @@ static void on_open(void *arg)
 
 /* ---- out ---- */
 
-static void on_send(void *arg, struct str bytes)
+static void remote_on_send(void *arg, struct str bytes)
 {
     struct remote *r = arg;
 
@@ -200,7 +200,7 @@ struct err *remote_open(struct client *c, const struct remote_options *o, struct
     char key[WEBSOCKET_KEY_SIZE];
     struct remote *r = mem_alloc(sizeof(*r));
     const struct websocket_options w = {
-        .is_client = true, .send = on_send, .message = on_message, .arg = r};
+        .is_client = true, .send = remote_on_send, .message = remote_on_message, .arg = r};
     AUTO_FREE char *headers = NULL;
     struct err *e = NULL;
 
@@ -218,8 +218,8 @@ struct err *remote_open(struct client *c, const struct remote_options *o, struct
                                                 .protocol = "websocket",
                                                 .headers = headers,
                                                 .check = check_head,
-                                                .on_open = on_open,
-                                                .on_data = on_data,
+                                                .on_open = remote_on_open,
+                                                .on_data = remote_on_data,
                                                 .on_drain = on_drain,
                                                 .on_close = on_close,
                                                 .arg = r},

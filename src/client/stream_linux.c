@@ -337,7 +337,7 @@ static void on_connect(void *arg)
         upgraded_destroy(u);
 }
 
-static void on_later(void *arg)
+static void stream_on_later(void *arg)
 {
     struct upgraded *u = arg;
 
@@ -441,7 +441,7 @@ struct err *stream_linux_new(const struct client_options *server, const struct s
     u->loop = server->loop;
     u->fd = -1;
     u->head.cap = HEAD_MAX + PIECE_SIZE;
-    u->later = loop_timer_new(u->loop, on_later, u);
+    u->later = loop_timer_new(u->loop, stream_on_later, u);
     u->connect = loop_timer_new(u->loop, on_connect, u);
     add_request(u, o);
     if (server->unix_socket)

@@ -187,7 +187,7 @@ static void call_receive(struct unix_call *call)
     }
 }
 
-static void on_io(void *arg, int fd, bool readable, bool writable)
+static void unix_on_io(void *arg, int fd, bool readable, bool writable)
 {
     struct unix_call *call = arg;
 
@@ -207,12 +207,12 @@ static void call_connect(struct unix_call *call)
     } else if (call->fd < 0) {
         loop_timer_set(call->later, CONNECT_AGAIN_NS);
     } else {
-        call->io = loop_io_new(call->loop, call->fd, on_io, call);
+        call->io = loop_io_new(call->loop, call->fd, unix_on_io, call);
         call_send(call);
     }
 }
 
-static void on_later(void *arg)
+static void unix_on_later(void *arg)
 {
     struct unix_call *call = arg;
 
@@ -309,7 +309,7 @@ static struct client_call *unix_start(void *self, const struct client_request *r
     call->got.cap = BODY_MAX;
     call->answer.warnings.cap = WARNINGS_MAX;
     call->deadline = loop_timer_new(call->loop, on_deadline, call);
-    call->later = loop_timer_new(call->loop, on_later, call);
+    call->later = loop_timer_new(call->loop, unix_on_later, call);
     LIST_ADD(u->calls, call);
     add_request(&call->out, r, u->options->token);
     if (r->timeout_ns >= 0)

@@ -36,8 +36,8 @@ static ssize_t on_recv(wslay_event_context_ptr context, uint8_t *bytes, size_t s
     return (ssize_t)n;
 }
 
-static ssize_t on_send(wslay_event_context_ptr context, const uint8_t *bytes, size_t size,
-                       int flags, void *arg)
+static ssize_t websocket_on_send(wslay_event_context_ptr context, const uint8_t *bytes, size_t size,
+                                 int flags, void *arg)
 {
     struct websocket *w = arg;
 
@@ -55,8 +55,8 @@ static int on_mask(wslay_event_context_ptr context, uint8_t *bytes, size_t size,
     return 0;
 }
 
-static void on_message(wslay_event_context_ptr context, const struct wslay_event_on_msg_recv_arg *m,
-                       void *arg)
+static void websocket_on_message(wslay_event_context_ptr context,
+                                 const struct wslay_event_on_msg_recv_arg *m, void *arg)
 {
     struct websocket *w = arg;
     struct str bytes = {(const char *)m->msg, m->msg_length};
@@ -82,9 +82,9 @@ struct websocket *websocket_new(const struct websocket_options *o)
 {
     static const struct wslay_event_callbacks callbacks = {
         .recv_callback = on_recv,
-        .send_callback = on_send,
+        .send_callback = websocket_on_send,
         .genmask_callback = on_mask,
-        .on_msg_recv_callback = on_message,
+        .on_msg_recv_callback = websocket_on_message,
     };
     struct websocket *w = mem_alloc(sizeof(*w));
     int failed;

@@ -20,7 +20,7 @@ struct accounts {
     struct writes *writes;
 };
 
-static void on_written(void *owner, const char *ns, uint64_t number, const struct err *e)
+static void accounts_on_written(void *owner, const char *ns, uint64_t number, const struct err *e)
 {
     struct accounts *a = owner;
 
@@ -38,7 +38,7 @@ static struct err *account_create(const struct accounts *a, const struct kind *k
         .kind = k, .ns = ns, .who = {.user = "system:accounts", .is_system = true, .host_uid = -1}};
     AUTO(json_freep) json_t *mine = object;
     AUTO(json_freep) json_t *made = NULL;
-    struct cluster_answer answer = writes_begin(a->writes, on_written, ns, 0);
+    struct cluster_answer answer = writes_begin(a->writes, accounts_on_written, ns, 0);
     struct err *e = writes_end(
         answer, objects_create(a->options.objects, &r, mine, answer.done, answer.arg, &made));
 
@@ -84,7 +84,7 @@ static struct err *make_config_map(const struct accounts *a, const char *ns)
     if (text_equal(json_text_at(map, "data", "ca.crt", NULL), a->ca))
         return NULL;
     patch = json_pack("{s:{s:s}}", "data", "ca.crt", a->ca);
-    answer = writes_begin(a->writes, on_written, ns, 0);
+    answer = writes_begin(a->writes, accounts_on_written, ns, 0);
     return writes_end(answer, objects_patch(a->options.objects, &r, PATCH_MERGE, patch, answer.done,
                                             answer.arg, &made));
 }
@@ -100,7 +100,7 @@ static struct err *accounts_look_at(const struct accounts *a, const struct store
     return a->ca ? make_config_map(a, namespace->key.name) : NULL;
 }
 
-static void on_time(void *arg)
+static void accounts_on_time(void *arg)
 {
     struct accounts *a = arg;
     const struct store_range range = {.group = "", .resource = "namespaces"};
@@ -119,7 +119,7 @@ static void on_time(void *arg)
 }
 
 /* New namespaces, and default objects that changed or were deleted. */
-static void on_change(void *arg, const struct store_change *change, int64_t revision)
+static void accounts_on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     struct accounts *a = arg;
     bool is_namespace = false;
@@ -142,7 +142,7 @@ static struct err *accounts_watch(struct accounts *a)
     for (size_t i = 0; i < 3; i++) {
         const struct store_range range = {.group = "", .resource = resources[i]};
 
-        TRY(store_watch_new(a->store, &range, store_revision(a->store), on_change, a,
+        TRY(store_watch_new(a->store, &range, store_revision(a->store), accounts_on_change, a,
                             &a->watches[i]));
     }
     return NULL;
@@ -155,7 +155,7 @@ struct err *accounts_new(const struct accounts_options *o, struct accounts **ret
 
     *a = (struct accounts){
         .options = *o, .ca = o->ca ? mem_strdup(o->ca) : NULL, .store = objects_store(o->objects)};
-    a->timer = loop_timer_new(o->loop, on_time, a);
+    a->timer = loop_timer_new(o->loop, accounts_on_time, a);
     a->writes = writes_new(a);
     loop_timer_set(a->timer, 0);
     e = accounts_watch(a);

@@ -73,7 +73,7 @@ static struct err *boot_create(struct boot *b, size_t i)
     return e;
 }
 
-static void on_time(void *arg)
+static void boot_on_time(void *arg)
 {
     struct boot *b = arg;
 
@@ -95,7 +95,7 @@ static void on_time(void *arg)
     loop_timer_set(b->timer, NS_PER_SEC);
 }
 
-static void on_change(void *arg, const struct store_change *change, int64_t revision)
+static void boot_on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     struct boot *b = arg;
 
@@ -113,9 +113,9 @@ struct err *boot_new(const struct boot_options *o, struct boot **ret)
     struct err *e;
 
     b->options = *o;
-    b->timer = loop_timer_new(o->loop, on_time, b);
+    b->timer = loop_timer_new(o->loop, boot_on_time, b);
     loop_timer_set(b->timer, 0);
-    e = store_watch_new(s, &range, store_revision(s), on_change, b, &b->watch);
+    e = store_watch_new(s, &range, store_revision(s), boot_on_change, b, &b->watch);
     if (e) {
         boot_free(b);
         return e;

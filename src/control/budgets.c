@@ -48,7 +48,7 @@ static struct budget_space *budgets_find(const struct budgets *b, const char *ns
     return space;
 }
 
-static void on_written(void *owner, const char *ns, uint64_t number, const struct err *e)
+static void budgets_on_written(void *owner, const char *ns, uint64_t number, const struct err *e)
 {
     struct budgets *b = owner;
     struct budget_space *space = e ? budgets_find(b, ns) : NULL;
@@ -60,7 +60,7 @@ static void on_written(void *owner, const char *ns, uint64_t number, const struc
     budgets_mark(b, space);
 }
 
-static void on_pod(void *arg, const struct store_change *change, int64_t revision)
+static void budgets_on_pod(void *arg, const struct store_change *change, int64_t revision)
 {
     struct budgets *b = arg;
     struct budget_space *space = change ? budgets_find(b, change->object->key.ns) : NULL;
@@ -132,7 +132,7 @@ static struct err *budget_write_status(const struct budgets *b, const json_t *bu
     if (json_equal(status, json_object_get(budget, "status")))
         return NULL;
     json_put(patch, "status", json_incref(status));
-    a = writes_begin(b->writes, on_written, r.ns, 0);
+    a = writes_begin(b->writes, budgets_on_written, r.ns, 0);
     e = writes_end(a, objects_patch(b->objects, &r, PATCH_MERGE, patch, a.done, a.arg, &result));
     if (e && (err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND)) {
         err_free(e);
@@ -169,7 +169,7 @@ static bool budgets_look_at(const struct budgets *b, const struct budget_space *
     return is_told;
 }
 
-static void on_time(void *arg)
+static void budgets_on_time(void *arg)
 {
     struct budgets *b = arg;
 
@@ -194,7 +194,7 @@ static struct err *budgets_watch(struct budgets *b)
         on_budget_there(b, list.at[i]);
     store_list_done(&list);
     TRY(store_watch_new(b->store, &budgets, list.revision, on_budget, b, &b->budgets));
-    return store_watch_new(b->store, &pods, list.revision, on_pod, b, &b->pods);
+    return store_watch_new(b->store, &pods, list.revision, budgets_on_pod, b, &b->pods);
 }
 
 struct err *budgets_new(struct loop *l, struct objects *objects, struct budgets **ret)
@@ -206,7 +206,7 @@ struct err *budgets_new(struct loop *l, struct objects *objects, struct budgets 
                           .objects = objects,
                           .store = objects_store(objects),
                           .kind = kind_find("policy", "poddisruptionbudgets")};
-    b->timer = loop_timer_new(l, on_time, b);
+    b->timer = loop_timer_new(l, budgets_on_time, b);
     b->writes = writes_new(b);
     e = budgets_watch(b);
     if (e) {

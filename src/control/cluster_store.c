@@ -48,7 +48,7 @@ static json_t *over_store_decode(const struct store_object *o)
     return tree;
 }
 
-static void on_change(void *arg, const struct store_change *change, int64_t revision)
+static void cluster_store_on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     struct cluster_watch *w = arg;
     AUTO(json_freep) json_t *tree = NULL;
@@ -144,7 +144,7 @@ static struct err *over_store_watch(void *self, const char *group, const char *r
     w->listener = *l;
     e = over_store_each(c->store, &range, put_listed, w, &revision);
     if (!e)
-        e = store_watch_new(c->store, &range, revision, on_change, w, &w->watch);
+        e = store_watch_new(c->store, &range, revision, cluster_store_on_change, w, &w->watch);
     if (e) {
         free(w);
         return err_wrap(e, "watch %s", resource);

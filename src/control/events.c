@@ -80,7 +80,7 @@ static void fresh_later(struct events *ev, struct fresh *f, const struct err *wh
         loop_timer_set(ev->timer, retry_ns);
 }
 
-static void on_created(void *owner, const char *key, uint64_t number, const struct err *e)
+static void events_on_created(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct events *ev = owner;
     struct fresh *f = NULL;
@@ -102,7 +102,7 @@ static bool may_pass(const struct err *e)
 static struct err *fresh_write(struct events *ev, struct fresh *f)
 {
     AUTO(json_freep) json_t *tree = json_deep_copy(f->tree);
-    struct cluster_answer a = writes_begin(ev->writes, on_created, NULL, f->number);
+    struct cluster_answer a = writes_begin(ev->writes, events_on_created, NULL, f->number);
     AUTO(err_freep)
     struct err *e = writes_end(a, cluster_create(ev->cluster, "events", f->ns, tree, a));
 
@@ -117,7 +117,7 @@ static struct err *fresh_write(struct events *ev, struct fresh *f)
 }
 
 /* The first event that is refused again ends the turn. */
-static void on_late(void *arg)
+static void events_on_late(void *arg)
 {
     struct events *ev = arg;
     struct fresh *f;
@@ -148,7 +148,7 @@ struct events *events_new(struct loop *l, struct cluster *c)
     ev->loop = l;
     ev->cluster = c;
     ev->writes = writes_new(ev);
-    ev->timer = loop_timer_new(l, on_late, ev);
+    ev->timer = loop_timer_new(l, events_on_late, ev);
     return ev;
 }
 
@@ -199,7 +199,7 @@ static json_t *event_tree(const struct event *what, const char *name, const char
 }
 
 /* The store took the write back: the next repeat starts a new Event. */
-static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+static void events_on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct events *ev = owner;
     struct known *k = NULL;
@@ -217,7 +217,7 @@ static struct err *count_again(struct events *ev, struct known *k)
 {
     AUTO(json_freep) json_t *changes = json_object();
     const struct cluster_target target = {.resource = "events", .ns = k->ns, .name = k->name};
-    struct cluster_answer a = writes_begin(ev->writes, on_written, k->key, 0);
+    struct cluster_answer a = writes_begin(ev->writes, events_on_written, k->key, 0);
     char stamp[STAMP_TEXT_SIZE];
 
     stamp_format(loop_wall_ns(ev->loop), stamp);

@@ -107,7 +107,7 @@ static const char *ready_text(const json_t *node, const char *key)
 /*
  * Only a changed heartbeat counts: the same heartbeat in another client's write is no sign of life.
  */
-static void on_node(struct node_monitor *m, const struct store_object *o)
+static void node_monitor_on_node(struct node_monitor *m, const struct store_object *o)
 {
     struct watched_node *n = node_make(m, o->key.name);
     AUTO(json_freep) json_t *node = NULL;
@@ -130,7 +130,7 @@ static void on_node(struct node_monitor *m, const struct store_object *o)
     loop_timer_set(m->timer, 0);
 }
 
-static void on_change(void *arg, const struct store_change *change, int64_t revision)
+static void node_monitor_on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     struct node_monitor *m = arg;
     struct watched_node *n;
@@ -139,7 +139,7 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     if (!change)
         return;
     if (change->type != STORE_DELETED) {
-        on_node(m, change->object);
+        node_monitor_on_node(m, change->object);
         return;
     }
     n = node_find(m, change->object->key.name);
@@ -150,7 +150,8 @@ static void on_change(void *arg, const struct store_change *change, int64_t revi
     loop_timer_set(m->timer, 0);
 }
 
-static void on_written(void *owner, const char *name, uint64_t number, const struct err *e)
+static void node_monitor_on_written(void *owner, const char *name, uint64_t number,
+                                    const struct err *e)
 {
     struct node_monitor *m = owner;
     struct watched_node *n = e ? node_find(m, name) : NULL;
@@ -179,7 +180,7 @@ static struct err *patch_node(struct node_monitor *m, const json_t *node, const 
                                 .subresource = sub,
                                 .who = m->who,
                                 .validation = VALIDATION_IGNORE};
-    struct cluster_answer a = writes_begin(m->writes, on_written, r.name, 0);
+    struct cluster_answer a = writes_begin(m->writes, node_monitor_on_written, r.name, 0);
     struct err *e;
 
     json_put_text(json_object_at(mine, "metadata"), "resourceVersion",
@@ -348,7 +349,7 @@ static bool look_at_marked(struct node_monitor *m, struct watched_node *n)
     return !e;
 }
 
-static void on_time(void *arg)
+static void node_monitor_on_time(void *arg)
 {
     struct node_monitor *m = arg;
     int64_t now_ns = loop_now_ns(m->options.loop);
@@ -377,9 +378,9 @@ static struct err *watch_nodes(struct node_monitor *m)
 
     TRY(store_list(m->store, &range, NULL, NULL, 0, 0, &list));
     for (size_t i = 0; i < list.n; i++)
-        on_node(m, list.at[i]);
+        node_monitor_on_node(m, list.at[i]);
     store_list_done(&list);
-    return store_watch_new(m->store, &range, list.revision, on_change, m, &m->watch);
+    return store_watch_new(m->store, &range, list.revision, node_monitor_on_change, m, &m->watch);
 }
 
 struct err *node_monitor_new(const struct node_monitor_options *o, struct node_monitor **ret)
@@ -394,7 +395,7 @@ struct err *node_monitor_new(const struct node_monitor_options *o, struct node_m
     m->kind = kind_find("", "nodes");
     m->who = (struct kind_context){
         .user = "system:node-monitor", .is_system = true, .is_admin = true, .host_uid = -1};
-    m->timer = loop_timer_new(o->loop, on_time, m);
+    m->timer = loop_timer_new(o->loop, node_monitor_on_time, m);
     m->writes = writes_new(m);
     loop_timer_set(m->timer, 0);
     e = watch_nodes(m);

@@ -78,7 +78,7 @@ static void comeback_later(struct requeue *r, struct comeback *c)
     loop_timer_set(r->timer, RETRY_MIN_NS);
 }
 
-static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+static void requeue_on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct requeue *r = owner;
     struct comeback *c = NULL;
@@ -97,7 +97,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
 static void comeback_try(struct requeue *r, struct comeback *c)
 {
     bool is_over = false;
-    struct cluster_answer a = writes_begin(r->writes, on_written, c->key, 0);
+    struct cluster_answer a = writes_begin(r->writes, requeue_on_written, c->key, 0);
     AUTO(err_freep)
     struct err *e =
         writes_end(a, requeue_make(r->options.objects, c->ns, c->name, a.done, a.arg, &is_over));
@@ -113,7 +113,7 @@ static void comeback_try(struct requeue *r, struct comeback *c)
     comeback_later(r, c);
 }
 
-static void on_time(void *arg)
+static void requeue_on_time(void *arg)
 {
     struct requeue *r = arg;
     int64_t now_ns = loop_now_ns(r->options.loop);
@@ -203,7 +203,7 @@ struct err *requeue_new(const struct requeue_options *o, struct requeue **ret)
     struct err *e;
 
     r->options = *o;
-    r->timer = loop_timer_new(o->loop, on_time, r);
+    r->timer = loop_timer_new(o->loop, requeue_on_time, r);
     r->writes = writes_new(r);
     e = cluster_watch(o->cluster, "mete.dev", "requeues", &records, &r->records_watch);
     if (!e)

@@ -95,7 +95,7 @@ static bool has_no_execute(const json_t *taints)
     return false;
 }
 
-static bool tolerates(const json_t *toleration, const json_t *taint)
+static bool taint_is_tolerated(const json_t *toleration, const json_t *taint)
 {
     const char *effect = text_or_empty(json_text(toleration, "effect"));
     const char *key = text_or_empty(json_text(toleration, "key"));
@@ -115,7 +115,7 @@ static const json_t *find_toleration(const json_t *pod, const json_t *taint)
     const json_t *list = json_at(pod, "spec", "tolerations", NULL);
 
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (tolerates(json_array_get(list, i), taint))
+        if (taint_is_tolerated(json_array_get(list, i), taint))
             return json_array_get(list, i);
     return NULL;
 }
@@ -189,7 +189,7 @@ static void pod_try_later(struct taints *t, struct tainted_pod *p)
     loop_timer_set(t->timer, 0); /* the timer sets the next due time */
 }
 
-static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
+static void taints_on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct taints *t = owner;
     struct tainted_pod *p = find_pod(t, key);
@@ -213,7 +213,7 @@ static void pod_evict(struct taints *t, struct tainted_pod *p)
                                           .reason = reason,
                                           .message =
                                               "Taint manager: deleting due to NoExecute taint"};
-    struct cluster_answer a = writes_begin(t->writes, on_answer, p->key, 0);
+    struct cluster_answer a = writes_begin(t->writes, taints_on_answer, p->key, 0);
     AUTO(err_freep)
     struct err *e = writes_end(a, cluster_evict(t->options.cluster, &what, a));
 
@@ -401,7 +401,7 @@ static void taints_wake_next(struct taints *t)
         set_timer(t, due);
 }
 
-static void on_time(void *arg)
+static void taints_on_time(void *arg)
 {
     struct taints *t = arg;
     int64_t now_ns = loop_wall_ns(t->options.loop);
@@ -429,7 +429,7 @@ struct err *taints_new(const struct taints_options *o, struct taints **ret)
     struct err *e;
 
     t->options = *o;
-    t->timer = loop_timer_new(o->loop, on_time, t);
+    t->timer = loop_timer_new(o->loop, taints_on_time, t);
     t->writes = writes_new(t);
     e = cluster_watch(o->cluster, "", "nodes", &nodes, &t->nodes_watch);
     if (!e)

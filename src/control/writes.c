@@ -52,7 +52,7 @@ static void write_free(struct write *write)
     drop_unused(of);
 }
 
-static void on_answer(void *arg, const struct err *e, int64_t revision)
+static void writes_on_answer(void *arg, const struct err *e, int64_t revision)
 {
     struct write *write = arg;
 
@@ -69,7 +69,7 @@ struct cluster_answer writes_begin(struct writes *w, writes_fn fn, const char *k
     *write = (struct write){.of = w, .fn = fn, .number = number};
     write->key = key ? mem_strdup(key) : NULL;
     w->n_pending++;
-    return (struct cluster_answer){.done = on_answer, .arg = write};
+    return (struct cluster_answer){.done = writes_on_answer, .arg = write};
 }
 
 struct err *writes_end(struct cluster_answer a, struct err *e)

@@ -163,7 +163,7 @@ static void abandon_sampler(struct gpu_watch *w, unsigned index)
 }
 
 /* The helper hangs in the driver: abandon the helper, and skip its gpu from now on. */
-static void on_deadline(void *arg)
+static void gpu_watch_on_deadline(void *arg)
 {
     struct gpu_watch *w = arg;
     unsigned index = w->asked;
@@ -196,7 +196,7 @@ static void on_restart(void *arg)
         start_helper(w, &w->events);
 }
 
-static void on_end(void *arg, const struct proc_end *end)
+static void gpu_watch_on_end(void *arg, const struct proc_end *end)
 {
     struct helper_link *h = arg;
     struct gpu_watch *w = h->watch;
@@ -367,7 +367,7 @@ static void on_event_line(struct gpu_watch *w, const json_t *event)
     changed(w);
 }
 
-static void on_line(struct helper_link *h, struct str line)
+static void gpu_watch_on_line(struct helper_link *h, struct str line)
 {
     AUTO(json_freep) json_t *j = NULL;
     AUTO(err_freep) struct err *e = json_parse(line, &j);
@@ -387,7 +387,7 @@ static void on_line(struct helper_link *h, struct str line)
         on_sample_line(w, j);
 }
 
-static void on_readable(void *arg, int fd, bool readable, bool writable)
+static void gpu_watch_on_readable(void *arg, int fd, bool readable, bool writable)
 {
     struct helper_link *h = arg;
     char piece[4096];
@@ -398,7 +398,7 @@ static void on_readable(void *arg, int fd, bool readable, bool writable)
     if (n <= 0) {
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        loop_io_want(h->io, false, false); /* on_end reports its end */
+        loop_io_want(h->io, false, false); /* gpu_watch_on_end reports its end */
         return;
     }
     buf_add(&h->in, piece, (size_t)n);
@@ -412,7 +412,7 @@ static void on_readable(void *arg, int fd, bool readable, bool writable)
         size = (size_t)(end - h->in.at);
         line = mem_strndup(h->in.at, size);
         buf_consume(&h->in, size + 1);
-        on_line(h, (struct str){.at = line, .size = size});
+        gpu_watch_on_line(h, (struct str){.at = line, .size = size});
     }
 }
 
@@ -481,7 +481,7 @@ static struct err *helper_spawn(struct gpu_watch *w, struct helper_link *h)
     e = proc_start(w->o.loop,
                    &(struct proc_options){
                        .argv = argv, .env = env, .fds = {in_read, out_write, 2}, .n_fds = 3},
-                   on_end, h, &h->proc);
+                   gpu_watch_on_end, h, &h->proc);
     return e ? err_wrap(e, "start the gpu helper") : NULL;
 }
 
@@ -498,7 +498,7 @@ static void start_helper(struct gpu_watch *w, struct helper_link *h)
         loop_timer_set(w->restart, w->restart_ns);
         return;
     }
-    h->io = loop_io_new(w->o.loop, h->from_fd, on_readable, h);
+    h->io = loop_io_new(w->o.loop, h->from_fd, gpu_watch_on_readable, h);
     loop_io_want(h->io, true, false);
     if (!h->is_events)
         watch_ask(w, ASK_LIST, 0);
@@ -521,7 +521,7 @@ struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **
     w->sampler = (struct helper_link){.watch = w, .to_fd = -1, .from_fd = -1};
     w->events = (struct helper_link){.watch = w, .to_fd = -1, .from_fd = -1, .is_events = true};
     w->tick = loop_timer_new(o->loop, on_tick, w);
-    w->deadline = loop_timer_new(o->loop, on_deadline, w);
+    w->deadline = loop_timer_new(o->loop, gpu_watch_on_deadline, w);
     w->restart = loop_timer_new(o->loop, on_restart, w);
     start_helper(w, &w->sampler);
     *ret = w;

@@ -234,7 +234,7 @@ static void conn_deliver(struct conn *c)
     }
 }
 
-static void on_input(struct conn *c)
+static void http_on_input(struct conn *c)
 {
     size_t size = evbuffer_get_length(conn_input(c));
 
@@ -264,10 +264,10 @@ static void on_input(struct conn *c)
 static void on_read(struct bufferevent *bev, void *arg)
 {
     (void)bev;
-    on_input(arg);
+    http_on_input(arg);
 }
 
-static void on_written(struct bufferevent *bev, void *arg)
+static void http_on_written(struct bufferevent *bev, void *arg)
 {
     struct conn *c = arg;
 
@@ -280,7 +280,7 @@ static void on_written(struct bufferevent *bev, void *arg)
         conn_flushed(c);
 }
 
-static void on_event(struct bufferevent *bev, short what, void *arg)
+static void http_on_event(struct bufferevent *bev, short what, void *arg)
 {
     struct conn *c = arg;
 
@@ -292,7 +292,7 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
     conn_free(c);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *arg)
+static void http_on_deadline(evutil_socket_t fd, short what, void *arg)
 {
     struct conn *c = arg;
 
@@ -312,14 +312,14 @@ static void on_resume(evutil_socket_t fd, short what, void *arg)
     if (c->state == CONN_DEAD || (what & EV_WRITE))
         conn_free(c);
     else
-        on_input(c);
+        http_on_input(c);
 }
 
 static void conn_start(struct conn *c)
 {
     const struct timeval write_limit = {.tv_sec = WRITE_S};
 
-    bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
+    bufferevent_setcb(c->bev, on_read, http_on_written, http_on_event, c);
     bufferevent_setwatermark(c->bev, EV_READ, 0, INPUT_MAX);
     (void)bufferevent_set_timeouts(c->bev, NULL, &write_limit);
     conn_set_deadline(c, listener_ssl(c->listener, c->bev) ? HANDSHAKE_S : IDLE_S);
@@ -338,7 +338,7 @@ static void on_connection(void *arg, struct listener *l, struct bufferevent *bev
     c->listener = l;
     c->bev = bev;
     c->uid = uid;
-    c->deadline = event_new(s->base, -1, 0, on_deadline, c);
+    c->deadline = event_new(s->base, -1, 0, http_on_deadline, c);
     c->resume = event_new(s->base, -1, 0, on_resume, c);
     LIST_ADD(s->conns, c);
     conn_start(c);

@@ -40,7 +40,7 @@ static struct err *remove_old(struct meter *m, const struct store_range *range, 
     return e;
 }
 
-static void on_timer(void *arg)
+static void meter_on_timer(void *arg)
 {
     struct meter *m = arg;
     const struct store_range ranges[] = {account_rows(), account_stretches()};
@@ -73,7 +73,7 @@ struct meter *meter_new(const struct meter_options *o)
     if (m->o.retention_ns == 0)
         m->o.retention_ns = RETENTION_NS;
     m->store = objects_store(o->objects);
-    m->timer = loop_timer_new(o->loop, on_timer, m);
+    m->timer = loop_timer_new(o->loop, meter_on_timer, m);
     loop_timer_set(m->timer, NS_PER_SEC);
     check_prices(m);
     return m;

@@ -209,7 +209,7 @@ static void rows_answer(struct rows_report *r, const struct err *e)
     rows_free(&r->report);
 }
 
-static void on_timer(void *arg)
+static void rows_on_timer(void *arg)
 {
     struct rows_report *r = arg;
     AUTO(err_freep) struct err *e = rows_step(r);
@@ -247,7 +247,7 @@ struct err *meter_rows(void *meter, const struct report_question *q, report_done
         memcpy(r->after, question.after, sizeof(r->after));
     else
         account_key_before(question.period.from_ns, r->after);
-    r->timer = loop_timer_new(m->o.loop, on_timer, r);
+    r->timer = loop_timer_new(m->o.loop, rows_on_timer, r);
     loop_timer_set(r->timer, 0);
     *ret = &r->report;
     return NULL;

@@ -469,7 +469,7 @@ static struct err *usage_step(struct usage_report *r, bool *ret_has_more)
     return NULL;
 }
 
-static void on_timer(void *arg)
+static void usage_on_timer(void *arg)
 {
     struct usage_report *r = arg;
     bool has_more = false;
@@ -530,7 +530,7 @@ struct err *meter_usage(void *meter, const struct report_question *q, report_don
                                .done = done,
                                .arg = arg,
                                .now_ns = now_ns};
-    r->timer = loop_timer_new(m->o.loop, on_timer, r);
+    r->timer = loop_timer_new(m->o.loop, usage_on_timer, r);
     load_prices(r);
     e = usage_begin(r);
     if (e) {

@@ -51,7 +51,7 @@ static bool next_word(const char **rest, char ret[GPU_TEXT_SIZE])
     return true;
 }
 
-static void append(char ret[GPU_TEXT_SIZE], const char *word)
+static void model_append(char ret[GPU_TEXT_SIZE], const char *word)
 {
     size_t used = strlen(ret);
     size_t size = strlen(word);
@@ -71,10 +71,10 @@ static void finish_series(const char *rest, char ret[GPU_TEXT_SIZE])
         return;
     if (has_digit(word) && (word[0] < '0' || word[0] > '9'))
         ret[0] = '\0';
-    append(ret, word);
+    model_append(ret, word);
     while (next_word(&rest, word))
         if (is_one_of(endings, COUNT(endings), word))
-            append(ret, word);
+            model_append(ret, word);
 }
 
 void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE])
@@ -86,7 +86,7 @@ void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE])
     while (next_word(&rest, word)) {
         if (is_one_of(brands, COUNT(brands), word))
             continue;
-        append(ret, word);
+        model_append(ret, word);
         if (is_one_of(series, COUNT(series), word)) {
             finish_series(rest, ret);
             return;

@@ -271,7 +271,7 @@ static struct str cut_term(struct str *rest)
     return term;
 }
 
-static struct err *unescape(struct str text, char **ret)
+static struct err *selector_unescape(struct str text, char **ret)
 {
     struct buf out = {0};
 
@@ -309,7 +309,7 @@ static struct err *read_field_term(struct selector *s, struct str term)
     value = (struct str){term.at + at + is_not + 1, term.size - at - is_not - 1};
     if (!is_not && value.size > 0 && value.at[0] == '=')
         value = (struct str){value.at + 1, value.size - 1};
-    TRY(unescape(value, &text));
+    TRY(selector_unescape(value, &text));
     return add_value(s, text);
 }
 

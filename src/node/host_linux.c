@@ -213,7 +213,7 @@ static struct err *bind_host(const char *rootfs)
     return NULL;
 }
 
-static struct err *mask(const char *rootfs, const char *dir)
+static struct err *host_mask(const char *rootfs, const char *dir)
 {
     AUTO_FREE char *real = realpath(dir, NULL);
     AUTO_FREE char *path = NULL;
@@ -293,7 +293,7 @@ struct err *host_enter(const struct host_mounts *m)
         0)
         return err_errno(errno, "mount a tmpfs at %s", m->rootfs);
     TRY(bind_host(m->rootfs));
-    return mask(m->rootfs, m->mask_dir);
+    return host_mask(m->rootfs, m->mask_dir);
 }
 
 struct err *host_mount_tmpfs(const char *path, int64_t size_bytes, const struct host_owner *owner)

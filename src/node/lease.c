@@ -80,7 +80,7 @@ static void read_uid(struct lease *l, const struct client_reply *reply)
     l->uid = !e && uid ? mem_strdup(uid) : NULL;
 }
 
-static void on_answer(void *arg, const struct err *e, const struct client_reply *reply)
+static void lease_on_answer(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct lease *l = arg;
     AUTO(err_freep) struct err *failed = client_error(e, reply);
@@ -122,7 +122,7 @@ static void lease_send(struct lease *l, enum lease_step step)
     }
     text = body ? json_format(body) : NULL;
     r.body = str_of(text);
-    client_send(l->o.client, &r, on_answer, l, &l->call);
+    client_send(l->o.client, &r, lease_on_answer, l, &l->call);
 }
 
 static void on_lease_timer(void *arg)

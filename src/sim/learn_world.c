@@ -461,7 +461,7 @@ void world_clear(struct world *w, struct chance *c)
 }
 
 /* The first of the cheapest nodes with enough memory, or SIZE_MAX. */
-static size_t cheapest(const struct world *w, const int32_t *costs, int64_t memory)
+static size_t learn_cheapest(const struct world *w, const int32_t *costs, int64_t memory)
 {
     int32_t least = INT32_MAX;
     size_t best = SIZE_MAX;
@@ -490,7 +490,7 @@ size_t world_place(struct world *w, uint32_t kind)
     uint64_t gpus = 0;
 
     class_catch_up(w, class);
-    best = cheapest(w, &w->costs[class * w->n_nodes], memory);
+    best = learn_cheapest(w, &w->costs[class * w->n_nodes], memory);
     c->asked_milli += milli;
     if (best == SIZE_MAX) {
         c->denied_milli += milli;

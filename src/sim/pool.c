@@ -47,7 +47,7 @@ void pool_free(struct pool *p)
 }
 
 /* The lowest node with that many free gpus, which exists. */
-static uint32_t lowest(const struct pool *p, uint32_t free)
+static uint32_t pool_lowest(const struct pool *p, uint32_t free)
 {
     const uint64_t *set = p->sets + (size_t)free * p->words;
     uint32_t i = 0;
@@ -105,13 +105,13 @@ bool pool_take(struct pool *p, uint32_t gpus, struct pool_hold *ret)
     if (full > 0)
         hold.nodes = mem_alloc(full * sizeof(*hold.nodes));
     for (uint32_t i = 0; i < full; i++) {
-        hold.nodes[i] = lowest(p, p->gpus_per_node);
+        hold.nodes[i] = pool_lowest(p, p->gpus_per_node);
         set_free(p, hold.nodes[i], 0);
     }
     if (rest > 0) {
         uint32_t free = tightest(p, rest);
 
-        hold.node = lowest(p, free);
+        hold.node = pool_lowest(p, free);
         set_free(p, hold.node, free - rest);
     }
     *ret = hold;

@@ -137,7 +137,7 @@ struct asked {
     char *line; /* the first line of output; NULL: the program failed */
 };
 
-static void on_end(void *arg, const struct proc_end *end)
+static void doctor_on_end(void *arg, const struct proc_end *end)
 {
     struct asked *a = arg;
     struct str rest = end->output;
@@ -156,7 +156,7 @@ static char *ask_version(const char *program)
     const struct proc_options o = {
         .argv = argv, .has_output = true, .is_session = true, .deadline_ns = program_deadline_ns};
     struct asked a = {.loop = loop_linux_new()};
-    AUTO(err_freep) struct err *e = proc_start(a.loop, &o, on_end, &a, NULL);
+    AUTO(err_freep) struct err *e = proc_start(a.loop, &o, doctor_on_end, &a, NULL);
 
     if (!e)
         e = loop_linux_run(a.loop);

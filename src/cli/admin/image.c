@@ -166,7 +166,7 @@ static struct err *say_image(struct cli *c, const char *given, const json_t *ans
     return output_write(c, str_of(line));
 }
 
-static struct err *import(struct cli *c, struct session *s)
+static struct err *image_import_files(struct cli *c, struct session *s)
 {
     const char *file = c->in->arguments.at[1];
     const char *name = c->in->arguments.n > 2 ? c->in->arguments.at[2] : NULL;
@@ -184,7 +184,7 @@ static struct err *import(struct cli *c, struct session *s)
     return say_image(c, name, answer);
 }
 
-static struct err *pull(struct cli *c, struct session *s)
+static struct err *image_pull_names(struct cli *c, struct session *s)
 {
     AUTO_FREE char *path = NULL;
     AUTO(json_freep) json_t *answer = NULL;
@@ -209,7 +209,7 @@ static struct err *remove_images(struct cli *c, struct session *s)
     return NULL;
 }
 
-static struct err *collect(struct cli *c, struct session *s)
+static struct err *image_collect(struct cli *c, struct session *s)
 {
     AUTO_FREE char *path = NULL;
     AUTO(json_freep) json_t *answer = NULL;
@@ -233,9 +233,11 @@ struct word {
 };
 
 static const struct word words[] = {
-    {"import", 2, 3, "FILE|DIR [NAME]", import}, {"pull", 2, 2, "NAME", pull},
-    {"ls", 1, 1, "no arguments", image_list},    {"rm", 2, SIZE_MAX, "NAME...", remove_images},
-    {"gc", 1, 1, "no arguments", collect},
+    {"import", 2, 3, "FILE|DIR [NAME]", image_import_files},
+    {"pull", 2, 2, "NAME", image_pull_names},
+    {"ls", 1, 1, "no arguments", image_list},
+    {"rm", 2, SIZE_MAX, "NAME...", remove_images},
+    {"gc", 1, 1, "no arguments", image_collect},
 };
 
 static struct err *image_run(struct cli *c)

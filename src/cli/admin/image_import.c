@@ -112,7 +112,7 @@ static struct err *take_frames(struct sending *m)
     return NULL;
 }
 
-static void on_data(void *arg, struct str piece)
+static void image_import_on_data(void *arg, struct str piece)
 {
     struct sending *m = arg;
     struct err *e;
@@ -123,7 +123,7 @@ static void on_data(void *arg, struct str piece)
         sending_stop(m, e);
 }
 
-static void on_close(void *arg, const struct err *e)
+static void image_import_on_close(void *arg, const struct err *e)
 {
     struct sending *m = arg;
 
@@ -137,9 +137,9 @@ static struct err *sending_run(struct sending *m, const char *path)
 {
     const struct stream_options o = {.path = path,
                                      .on_open = send_some,
-                                     .on_data = on_data,
+                                     .on_data = image_import_on_data,
                                      .on_drain = on_drain,
-                                     .on_close = on_close,
+                                     .on_close = image_import_on_close,
                                      .arg = m};
 
     TRY(client_upgrade(session_client(m->session), &o, &m->stream));

@@ -58,7 +58,7 @@ static struct err *add_all(struct session *s, struct cancelling *x)
     return add_listed(s, x, pods);
 }
 
-static struct err *confirm(struct cli *c, size_t n)
+static struct err *cancel_confirm(struct cli *c, size_t n)
 {
     AUTO_FREE char *question = mem_format("cancel %zu jobs?", n);
 
@@ -74,7 +74,7 @@ static struct err *cancel_all(struct cli *c, struct cancelling *x)
     size_t n = x->jobs.targets.n + x->pods.targets.n;
     struct err *e;
 
-    TRY(confirm(c, n));
+    TRY(cancel_confirm(c, n));
     if (n == 0)
         cli_say(c, "there is no job to cancel");
     e = removal_run(&x->jobs);

@@ -108,7 +108,7 @@ static struct err *copy_conclude(struct copy *c, struct err *taken, int code)
     return TAKE(e);
 }
 
-static struct err *download(struct copy *c, const char *from, const char *to)
+static struct err *cp_download(struct copy *c, const char *from, const char *to)
 {
     AUTO_FREE char *dir = NULL;
     AUTO_FREE char *name = NULL;
@@ -131,7 +131,7 @@ static struct err *download(struct copy *c, const char *from, const char *to)
     return c->tar ? copy_conclude(c, e, code) : e;
 }
 
-static struct err *upload(struct copy *c, const char *from, const char *to)
+static struct err *cp_upload(struct copy *c, const char *from, const char *to)
 {
     AUTO_FREE char *dir = NULL;
     AUTO_FREE char *name = NULL;
@@ -177,7 +177,7 @@ static struct err *copy_between(struct cli *cli, const struct place *from, const
     TRY(job_find(s, from->job ? from->job : to->job, &pod));
     c.session = s;
     c.pod = pod;
-    return from->job ? download(&c, from->path, to->path) : upload(&c, from->path, to->path);
+    return from->job ? cp_download(&c, from->path, to->path) : cp_upload(&c, from->path, to->path);
 }
 
 static struct err *cp_run(struct cli *c)

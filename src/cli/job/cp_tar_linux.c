@@ -139,7 +139,7 @@ static void tar_drain(int fd)
     while (n > 0 || (n < 0 && errno == EINTR));
 }
 
-static struct err *unpack(struct tar_job *j)
+static struct err *cp_unpack(struct tar_job *j)
 {
     struct archive *from;
     struct archive *to;
@@ -245,7 +245,7 @@ static struct err *pack_all(struct tar_job *j, struct archive *from, struct arch
     return e;
 }
 
-static struct err *pack(struct tar_job *j)
+static struct err *cp_pack(struct tar_job *j)
 {
     struct archive *from;
     struct archive *to;
@@ -275,7 +275,7 @@ static void *tar_run(void *arg)
     return NULL;
 }
 
-static struct err *start(struct tar_job *j, struct tar_job **ret)
+static struct err *tar_job_start(struct tar_job *j, struct tar_job **ret)
 {
     int r = pthread_create(&j->thread, NULL, tar_run, j);
 
@@ -308,8 +308,8 @@ struct err *tar_unpack(int fd, const char *name, const char *path, struct tar_jo
     *j = (struct tar_job){.fd = fd,
                           .name = mem_strdup(name),
                           .path = mem_strdup(slash ? slash + 1 : path),
-                          .work = unpack};
-    return start(j, ret);
+                          .work = cp_unpack};
+    return tar_job_start(j, ret);
 }
 
 struct err *tar_pack(int fd, const char *path, const char *name, struct tar_job **ret)
@@ -317,8 +317,8 @@ struct err *tar_pack(int fd, const char *path, const char *name, struct tar_job 
     struct tar_job *j = mem_alloc(sizeof(*j));
 
     *j = (struct tar_job){
-        .fd = fd, .name = mem_strdup(name), .path = mem_strdup(path), .work = pack};
-    return start(j, ret);
+        .fd = fd, .name = mem_strdup(name), .path = mem_strdup(path), .work = cp_pack};
+    return tar_job_start(j, ret);
 }
 
 struct err *tar_join(struct tar_job *j, size_t *ret_files, size_t *ret_skipped)

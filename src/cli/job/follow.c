@@ -249,7 +249,7 @@ static bool take_pod(struct follow *f, const json_t *pod)
     return true;
 }
 
-static void on_pod(void *arg, const json_t *pod)
+static void follow_on_pod(void *arg, const json_t *pod)
 {
     struct follow *f = arg;
     AUTO_FREE char *detail = NULL;
@@ -272,7 +272,7 @@ static void on_pod(void *arg, const json_t *pod)
     look_for_end(f);
 }
 
-static void on_removed(void *arg, const json_t *pod)
+static void follow_on_removed(void *arg, const json_t *pod)
 {
     struct follow *f = arg;
 
@@ -290,7 +290,7 @@ static void on_removed(void *arg, const json_t *pod)
     follow_finish(f, err_new(ERR_NOT_FOUND, "%s was cancelled", f->name));
 }
 
-static void on_deadline(void *arg)
+static void follow_on_deadline(void *arg)
 {
     struct follow *f = arg;
 
@@ -363,8 +363,8 @@ static void watch_pod(struct follow *f)
         .client = session_client(f->options.session),
         .loop = session_loop(f->options.session),
         .path = path,
-        .put = on_pod,
-        .removed = on_removed,
+        .put = follow_on_pod,
+        .removed = follow_on_removed,
         .arg = f,
     };
 
@@ -395,7 +395,7 @@ struct err *follow_job(const struct follow_options *o)
     f.path = job_path(f.pod);
     f.name = mem_format("job %s", job_of(f.pod).id);
     f.progress = progress_new(o->cli, l, f.name);
-    f.deadline = loop_timer_new(l, on_deadline, &f);
+    f.deadline = loop_timer_new(l, follow_on_deadline, &f);
     f.second_signal = loop_timer_new(l, on_no_second_signal, &f);
     if (deadline_ns > 0)
         loop_timer_set(f.deadline, deadline_ns);

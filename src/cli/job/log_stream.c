@@ -113,7 +113,7 @@ static size_t take_part(struct log_stream *l, struct str rest, struct buf *out)
     return size;
 }
 
-static void on_data(void *arg, struct str piece)
+static void log_stream_on_data(void *arg, struct str piece)
 {
     struct log_stream *l = arg;
     AUTO(buf_done) struct buf out = {0};
@@ -146,7 +146,8 @@ static bool has_patience(struct log_stream *l)
     return now_ns < l->patience_until_ns;
 }
 
-static void on_done(void *arg, const struct err *failed, const struct client_reply *reply)
+static void log_stream_on_done(void *arg, const struct err *failed,
+                               const struct client_reply *reply)
 {
     struct log_stream *l = arg;
     AUTO(err_freep) struct err *e = client_error(failed, reply);
@@ -196,7 +197,8 @@ static void log_ask(struct log_stream *l)
     buf_clear(&l->stamp);
     r.path = path.at;
     r.timeout_ns = l->options.is_followed ? -1 : 0;
-    client_stream(session_client(l->options.session), &r, on_data, on_done, l, &l->call);
+    client_stream(session_client(l->options.session), &r, log_stream_on_data, log_stream_on_done, l,
+                  &l->call);
     buf_done(&path);
 }
 

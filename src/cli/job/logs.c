@@ -69,7 +69,7 @@ static bool has_log(const json_t *pod)
     return job_of(pod).is_ended;
 }
 
-static void on_pod(void *arg, const json_t *pod)
+static void logs_on_pod(void *arg, const json_t *pod)
 {
     struct logs *l = arg;
     struct job job = job_of(pod);
@@ -86,7 +86,7 @@ static void on_pod(void *arg, const json_t *pod)
     l->is_waiting = true;
 }
 
-static void on_removed(void *arg, const json_t *pod)
+static void logs_on_removed(void *arg, const json_t *pod)
 {
     struct logs *l = arg;
 
@@ -98,7 +98,7 @@ static void on_removed(void *arg, const json_t *pod)
     session_stop(l->session);
 }
 
-static struct err *follow(struct logs *l)
+static struct err *logs_follow(struct logs *l)
 {
     struct job job = job_of(l->pod);
     AUTO_FREE char *path = path_format(
@@ -106,8 +106,8 @@ static struct err *follow(struct logs *l)
     const struct informer_options o = {.client = session_client(l->session),
                                        .loop = session_loop(l->session),
                                        .path = path,
-                                       .put = on_pod,
-                                       .removed = on_removed,
+                                       .put = logs_on_pod,
+                                       .removed = logs_on_removed,
                                        .arg = l};
 
     l->informer = informer_new(&o);
@@ -119,7 +119,7 @@ static struct err *logs_show(struct logs *l)
     struct job job = job_of(l->pod);
 
     if (flag_switch(l->cli->in, "follow"))
-        return follow(l);
+        return logs_follow(l);
     if (!has_log(l->pod)) {
         cli_try(l->cli, "mete why %s   or: mete logs -f %s", job.id, job.id);
         return err_new(ERR_BAD_REQUEST, "job %s has no log yet: it is %s", job.id, job.state);

@@ -31,7 +31,7 @@ static void remote_stop(struct running *r, struct err *taken)
 }
 
 /* Output of a program without a terminal of its own must not control the user's terminal. */
-static void on_output(void *arg, int fd, struct str bytes)
+static void remote_session_on_output(void *arg, int fd, struct str bytes)
 {
     struct running *r = arg;
     bool is_terminal = fd == 1 ? r->cli->terminal.out : r->cli->terminal.err;
@@ -127,7 +127,7 @@ static struct err *open_keyboard(struct running *r)
 static struct err *remote_run(struct running *r)
 {
     const struct remote_options o = {.path = r->o->path,
-                                     .on_output = on_output,
+                                     .on_output = remote_session_on_output,
                                      .on_drain = on_drain,
                                      .on_end = on_end,
                                      .arg = r};

@@ -93,7 +93,7 @@ static struct err *tell_trial(struct cli *c, struct session *s, const json_t *po
     return NULL;
 }
 
-static struct err *create(struct cli *c, struct session *s, bool is_trial, json_t **ret)
+static struct err *run_create(struct cli *c, struct session *s, bool is_trial, json_t **ret)
 {
     AUTO_FREE char *cwd = NULL;
     AUTO(json_freep) json_t *pod = NULL;
@@ -133,7 +133,7 @@ static struct err *run_run(struct cli *c)
     TRY(session_open(c, &s));
     if (flag_text(c->in, "queue"))
         TRY(queue_must_exist(c, s, flag_text(c->in, "queue")));
-    TRY(create(c, s, is_trial, &pod));
+    TRY(run_create(c, s, is_trial, &pod));
     if (is_trial)
         return tell_trial(c, s, pod);
     o.session = s;

@@ -48,7 +48,7 @@ static json_t *with_last_applied(const json_t *object)
     return copy;
 }
 
-static struct err *create(struct apply *a, const json_t *want)
+static struct err *apply_create(struct apply *a, const json_t *want)
 {
     AUTO_FREE char *path = apply_path(a, true);
     const struct call call = {.method = "POST", .path = path, .body = want};
@@ -68,7 +68,7 @@ static json_t *last_of(const json_t *live)
     return e ? NULL : last;
 }
 
-static struct err *change(struct apply *a, const json_t *live, const json_t *want)
+static struct err *apply_change(struct apply *a, const json_t *live, const json_t *want)
 {
     AUTO(json_freep) json_t *last = last_of(live);
     AUTO(json_freep) json_t *patch = three_way(a->resource.known, last, live, want);
@@ -125,16 +125,16 @@ static struct err *apply_found(struct apply *a, const json_t *object)
     struct err *e = session_get(a->session, path, &live);
 
     if (!e)
-        return change(a, live, want);
+        return apply_change(a, live, want);
     if (err_code(e) != ERR_NOT_FOUND)
         return e;
     err_free(e);
-    e = create(a, want);
+    e = apply_create(a, want);
     if (!e || err_code(e) != ERR_EXISTS)
         return e;
     err_free(e); /* another client created the object first */
     TRY(session_get(a->session, path, &live));
-    return change(a, live, want);
+    return apply_change(a, live, want);
 }
 
 static struct err *apply_one(struct apply *a, json_t *object)

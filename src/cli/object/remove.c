@@ -117,7 +117,7 @@ static void on_put(void *arg, const json_t *object)
         json_put_bool(w->seen, uid, true);
 }
 
-static void on_removed(void *arg, const json_t *object)
+static void remove_on_removed(void *arg, const json_t *object)
 {
     struct wait *w = arg;
     const char *uid = json_text_at(object, "metadata", "uid", NULL);
@@ -130,7 +130,7 @@ static void on_removed(void *arg, const json_t *object)
     look(w);
 }
 
-static void on_synced(void *arg)
+static void remove_on_synced(void *arg)
 {
     struct wait *w = arg;
 
@@ -172,8 +172,8 @@ static struct err *wait_gone(struct removal *r)
                                        .loop = l,
                                        .path = path,
                                        .put = on_put,
-                                       .removed = on_removed,
-                                       .synced = on_synced,
+                                       .removed = remove_on_removed,
+                                       .synced = remove_on_synced,
                                        .arg = &w};
     struct loop_timer *deadline = loop_timer_new(l, on_deadline, &w);
     struct err *e;

@@ -54,7 +54,8 @@ static char *text_or(const json_t *object, const char *key, const char *fallback
     return mem_strdup(text && text[0] ? text : fallback);
 }
 
-static struct resource discovered(const json_t *entry, const char *group, const char *version)
+static struct resource resource_discovered(const json_t *entry, const char *group,
+                                           const char *version)
 {
     const char *name = json_text(entry, "name");
     const char *kind = json_text(entry, "kind");
@@ -113,12 +114,13 @@ static struct err *look_in(struct session *s, const char *group, const char *ver
     json_array_foreach (json_object_get(list, "resources"), i, entry) {
         if (ret->plural || !is_entry(entry, w))
             continue;
-        *ret = discovered(entry, group, version);
+        *ret = resource_discovered(entry, group, version);
     }
     return NULL;
 }
 
-static struct err *discover(struct session *s, const struct wanted *w, struct resource *ret)
+static struct err *resource_discover(struct session *s, const struct wanted *w,
+                                     struct resource *ret)
 {
     AUTO(json_freep) json_t *groups = NULL;
     json_t *group;
@@ -150,7 +152,7 @@ struct err *resource_find(struct session *s, const char *word, struct resource *
         *ret = known_resource(k);
         return NULL;
     }
-    TRY(discover(s, &w, &found));
+    TRY(resource_discover(s, &w, &found));
     if (!found.plural)
         return err_new(ERR_INVALID, "the server has no kind \"%s\"", word);
     *ret = found;

@@ -151,7 +151,7 @@ static struct err *open_data_dir(struct data_dir *d)
 }
 
 /* Returns an absolute path: children and containers have other working directories. */
-static char *absolute(const char *path)
+static char *data_dir_absolute(const char *path)
 {
     AUTO_FREE char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     char *whole = here ? mem_format("%s/%s", here, path) : mem_strdup(path);
@@ -163,7 +163,7 @@ static char *absolute(const char *path)
 
 struct err *data_dir_open(const char *path, struct data_dir *ret)
 {
-    struct data_dir d = {.path = absolute(path), .lock_fd = -1, .children_fd = -1};
+    struct data_dir d = {.path = data_dir_absolute(path), .lock_fd = -1, .children_fd = -1};
     struct err *e;
 
     d.server = mem_format("%s/server", d.path);
@@ -193,7 +193,7 @@ void data_dir_done(struct data_dir *d)
 
 struct err *data_dir_holder(const char *path, pid_t *ret)
 {
-    AUTO_FREE char *dir = absolute(path);
+    AUTO_FREE char *dir = data_dir_absolute(path);
     AUTO_FREE char *lock = mem_format("%s/lock", dir);
     AUTO(fd_closep) int fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool is_ours = false;

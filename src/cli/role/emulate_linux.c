@@ -71,7 +71,8 @@ static struct err *copy_program(const char *from_dir, const char *to_dir, const 
     return e;
 }
 
-static struct err *compile(const char *profile, const char *seed, struct gpusim_machine *ret)
+static struct err *emulate_compile(const char *profile, const char *seed,
+                                   struct gpusim_machine *ret)
 {
     struct buf yaml = {0};
     struct str text;
@@ -91,7 +92,7 @@ struct err *emulate_check(const char *profile)
 {
     AUTO_FREE struct gpusim_machine *machine = mem_alloc(sizeof(*machine));
 
-    return compile(profile, "check", machine);
+    return emulate_compile(profile, "check", machine);
 }
 
 /* Has the machine file the same gpus? Then the changes of `gpusim set` stay. */
@@ -118,7 +119,7 @@ struct err *emulate_make(const char *dir, const char *profile, const char *self_
     AUTO_FREE char *machine_path = mem_format("%s/machine.bin", dir);
     AUTO_FREE struct gpusim_machine *machine = mem_alloc(sizeof(*machine));
 
-    TRY(compile(profile, seed, machine));
+    TRY(emulate_compile(profile, seed, machine));
     TRY(find_driver(self_path, &driver));
     TRY(dir_make(dir, 0755));
     TRY(copy_program(driver, dir, library_name));

@@ -38,7 +38,7 @@ struct learner {
     struct value_table *is;
 };
 
-static void confine(void)
+static void learn_confine(void)
 {
     const struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
     const struct rlimit processor = {PROCESSOR_MAX, PROCESSOR_MAX};
@@ -159,7 +159,7 @@ static struct err *learn_values_run(struct cli *c)
     bool is_better = false;
     struct err *e;
 
-    confine();
+    learn_confine();
     e = values_learn(&l, &is_better);
     if (!e && !is_better)
         c->exit_code = LEARN_NOT_BETTER;

@@ -54,7 +54,7 @@ static struct err *write_file(const struct learning *l, const char *name, const 
     return file_write(path, FILE_MODE, (struct str){text->at, text->size});
 }
 
-static void save(struct learning *l)
+static void learning_save(struct learning *l)
 {
     AUTO(json_freep) json_t *state = arrivals_save(l->arrivals);
     AUTO_FREE char *text = NULL;
@@ -76,7 +76,7 @@ static void on_save(void *arg)
     struct learning *l = arg;
 
     if (arrivals_total(l->arrivals) != l->saved_total)
-        save(l);
+        learning_save(l);
     loop_timer_set(l->save_timer, SAVE_NS);
 }
 
@@ -115,7 +115,7 @@ static struct err *use_values(struct learning *l, const char *name)
     return NULL;
 }
 
-static void load(struct learning *l)
+static void learning_load(struct learning *l)
 {
     struct err *e = load_state(l);
 
@@ -139,7 +139,7 @@ static struct err *take_new(struct learning *l)
     return file_write(to, FILE_MODE, (struct str){text.at, text.size});
 }
 
-static void on_end(void *arg, const struct proc_end *end)
+static void learning_on_end(void *arg, const struct proc_end *end)
 {
     struct learning *l = arg;
     AUTO_FREE char *status = proc_format_status(end->status);
@@ -157,7 +157,7 @@ static void on_end(void *arg, const struct proc_end *end)
         if (e)
             LOG(WARN, "learned placement values are not used", E(e));
     }
-    save(l);
+    learning_save(l);
 }
 
 static struct err *write_files(const struct learning *l)
@@ -182,7 +182,7 @@ static struct err *start_child(struct learning *l)
     TRY(write_files(l));
     l->child_total = arrivals_total(l->arrivals);
     l->child_pods = arrivals_recent(l->arrivals);
-    return proc_start(l->options.loop, &o, on_end, l, &l->child);
+    return proc_start(l->options.loop, &o, learning_on_end, l, &l->child);
 }
 
 static void on_learn(void *arg)
@@ -217,7 +217,7 @@ struct learning *learning_new(const struct learning_options *o)
         LOG(WARN, "learning is off", E(e));
         return l;
     }
-    load(l);
+    learning_load(l);
     loop_timer_set(l->learn_timer, o->every_ns);
     loop_timer_set(l->save_timer, SAVE_NS);
     return l;
@@ -232,7 +232,7 @@ void learning_free(struct learning *l)
         proc_abandon(l->child);
     }
     if (l->options.every_ns > 0 && arrivals_total(l->arrivals) != l->saved_total)
-        save(l);
+        learning_save(l);
     loop_timer_free(l->learn_timer);
     loop_timer_free(l->save_timer);
     free(l->dir);

@@ -32,7 +32,7 @@ struct supervisor {
     bool is_stopping;
 };
 
-static void on_end(void *arg, const struct proc_end *end);
+static void supervisor_on_end(void *arg, const struct proc_end *end);
 
 static struct err *child_start(struct child *c)
 {
@@ -43,7 +43,7 @@ static struct err *child_start(struct child *c)
     for (size_t i = 0; i < c->spec.n_fds; i++)
         o.fds[i] = c->spec.fds[i];
     c->started_ns = loop_now_ns(c->supervisor->options.loop);
-    e = proc_start(c->supervisor->options.loop, &o, on_end, c, &c->proc);
+    e = proc_start(c->supervisor->options.loop, &o, supervisor_on_end, c, &c->proc);
     return e ? err_wrap(e, "start the %s", c->spec.name) : NULL;
 }
 
@@ -57,7 +57,7 @@ static void plan_again(struct child *c, const char *how)
     s->options.on_end(s->options.arg, c->spec.name, how, c->quick);
 }
 
-static void on_again(void *arg)
+static void supervisor_on_again(void *arg)
 {
     struct child *c = arg;
     AUTO(err_freep) struct err *e = NULL;
@@ -82,7 +82,7 @@ static void end_stop(struct supervisor *s)
     s->stopped = NULL;
 }
 
-static void on_end(void *arg, const struct proc_end *end)
+static void supervisor_on_end(void *arg, const struct proc_end *end)
 {
     struct child *c = arg;
     AUTO_FREE char *how = proc_format_status(end->status);
@@ -94,7 +94,7 @@ static void on_end(void *arg, const struct proc_end *end)
         plan_again(c, how);
 }
 
-static void on_deadline(void *arg)
+static void supervisor_on_deadline(void *arg)
 {
     struct supervisor *s = arg;
     struct child *c;
@@ -113,7 +113,7 @@ struct supervisor *supervisor_new(const struct supervisor_options *o)
     struct supervisor *s = mem_alloc(sizeof(*s));
 
     s->options = *o;
-    s->deadline = loop_timer_new(o->loop, on_deadline, s);
+    s->deadline = loop_timer_new(o->loop, supervisor_on_deadline, s);
     return s;
 }
 
@@ -123,7 +123,7 @@ struct err *supervisor_add(struct supervisor *s, const struct child_spec *spec)
 
     c->supervisor = s;
     c->spec = *spec;
-    c->again = loop_timer_new(s->options.loop, on_again, c);
+    c->again = loop_timer_new(s->options.loop, supervisor_on_again, c);
     LIST_ADD(s->children, c);
     return child_start(c);
 }

@@ -187,7 +187,7 @@ static struct err *up_listen(struct up *u)
     return e;
 }
 
-static struct err *prepare(struct up *u)
+static struct err *up_prepare(struct up *u)
 {
     (void)umask(022);
     TRY(data_dir_open(u->options.data, &u->dir));
@@ -371,7 +371,7 @@ static void on_ready_io(void *arg, int fd, bool readable, bool writable)
     check_ready(u);
 }
 
-static struct err *start(struct up *u)
+static struct err *up_start(struct up *u)
 {
     struct loop *l = session_loop(u->session);
     const struct supervisor_options o = {.loop = l, .on_end = on_child_end, .arg = u};
@@ -397,8 +397,8 @@ static struct err *run_up(struct up *u)
 {
     TRY(check_options(u));
     log_setup("up", LOG_INFO, text_equal(u->options.log_format, "json"));
-    TRY(prepare(u));
-    TRY(start(u));
+    TRY(up_prepare(u));
+    TRY(up_start(u));
     TRY(session_run(u->session));
     remove_pid(u);
     if (u->failure)

@@ -95,7 +95,7 @@ static json_t *row_of(const struct comparison *p, size_t i)
                      "wall_s", (double)took_ns / (double)NS_PER_SEC);
 }
 
-static struct err *compare(struct cli *c, struct comparison *p)
+static struct err *sim_churn_compare(struct cli *c, struct comparison *p)
 {
     AUTO(json_freep) json_t *rows = json_array();
 
@@ -120,7 +120,7 @@ static struct err *compare(struct cli *c, struct comparison *p)
 struct err *sim_churn(struct cli *c)
 {
     AUTO_FREE struct comparison *p = mem_alloc(sizeof(*p));
-    struct err *e = compare(c, p);
+    struct err *e = sim_churn_compare(c, p);
 
     for (size_t i = 0; p->runs && i < p->compare.n_runs; i++)
         err_free(p->runs[i].failed);

@@ -108,8 +108,9 @@ struct target {
     uint32_t nodes;
 };
 
-static struct err *replay(struct jobs_question *q, const char *policy, const struct target *t,
-                          const struct replay_options *options, struct replay_job *done)
+static struct err *sim_jobs_replay(struct jobs_question *q, const char *policy,
+                                   const struct target *t, const struct replay_options *options,
+                                   struct replay_job *done)
 {
     struct cluster_replay on_cluster = {
         .cluster = t->cluster, .trace = q->trace, .options = *options};
@@ -145,7 +146,7 @@ static struct err *run_one(struct jobs_question *q, const char *policy, const st
     options.moved_arg = &moves;
     sim_progress_begin(&progress, q->cli, r->name, options.n);
     began = stopwatch_ns();
-    e = replay(q, policy, t, &options, done);
+    e = sim_jobs_replay(q, policy, t, &options, done);
     sim_progress_end(&progress);
     if (e) {
         e = err_wrap(e, "%s: policy %s", flag_text(q->cli->in, "trace"), policy);
@@ -229,7 +230,7 @@ static struct err *read_target(struct jobs_question *q)
     return read_what_if(q);
 }
 
-static struct err *answer(struct jobs_question *q)
+static struct err *sim_jobs_answer(struct jobs_question *q)
 {
     TRY(read_target(q));
     TRY(read_policies(q));
@@ -274,7 +275,7 @@ struct err *sim_jobs(struct cli *c)
     q->cli = c;
     q->rows = json_array();
     q->groups = json_array();
-    e = answer(q);
+    e = sim_jobs_answer(q);
     question_done(q);
     return e;
 }

@@ -140,7 +140,7 @@ static json_t *rows_of(const struct openb_comparison *p)
     return rows;
 }
 
-static struct err *compare(struct cli *c, struct openb_comparison *p)
+static struct err *sim_openb_compare(struct cli *c, struct openb_comparison *p)
 {
     const int64_t began = stopwatch_ns();
     AUTO(json_freep) json_t *rows = NULL;
@@ -165,7 +165,7 @@ struct err *sim_openb(struct cli *c)
     if (flag_text(c->in, "published"))
         return sim_openb_published(c);
     p = mem_alloc(sizeof(*p));
-    e = compare(c, p);
+    e = sim_openb_compare(c, p);
 
     sim_openb_done(p);
     return e;

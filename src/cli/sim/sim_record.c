@@ -114,7 +114,7 @@ static void replay_tell(struct cli *c, const char *file, const struct recording_
     c->exit_code = EXIT_FAILED;
 }
 
-static struct err *replay(struct cli *c, const char *file, struct str text)
+static struct err *sim_record_replay(struct cli *c, const char *file, struct str text)
 {
     const int64_t began_ns = stopwatch_ns();
     AUTO(json_freep) json_t *rows = json_array();
@@ -140,7 +140,7 @@ struct err *sim_record(struct cli *c)
         return cli_usage(c, "sim record needs the FILE to write");
     TRY(sim_recording_get(c, &text));
     TRY(file_write(path, FILE_MODE, (struct str){text.at, text.size}));
-    return replay(c, path, (struct str){text.at, text.size});
+    return sim_record_replay(c, path, (struct str){text.at, text.size});
 }
 
 struct err *sim_replay(struct cli *c)
@@ -151,5 +151,5 @@ struct err *sim_replay(struct cli *c)
     if (!path)
         return cli_usage(c, "sim replay needs the FILE to replay");
     TRY(trace_file_read(path, &text));
-    return replay(c, path, (struct str){text.at, text.size});
+    return sim_record_replay(c, path, (struct str){text.at, text.size});
 }

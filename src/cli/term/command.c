@@ -184,7 +184,7 @@ struct nearest {
     size_t distance;
 };
 
-static void consider(struct nearest *n, const char *candidate)
+static void command_consider(struct nearest *n, const char *candidate)
 {
     size_t d = word_distance(n->name, candidate);
 
@@ -206,14 +206,14 @@ const char *command_nearest(const char *name)
 
     for (size_t i = 0; commands[i]; i++)
         if (!commands[i]->is_hidden)
-            consider(&n, commands[i]->name);
+            command_consider(&n, commands[i]->name);
     return n.best;
 }
 
 static void consider_flag(void *arg, const struct flag *f)
 {
     if (!f->is_hidden)
-        consider(arg, f->name);
+        command_consider(arg, f->name);
 }
 
 static const char *nearest_flag(const struct command *c, const char *name)

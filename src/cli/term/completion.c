@@ -106,7 +106,7 @@ struct live_answer {
     json_t *body;
 };
 
-static void on_answer(void *arg, const struct err *e, const struct client_reply *reply)
+static void completion_on_answer(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct live_answer *a = arg;
     AUTO(err_freep) struct err *failed = client_error(e, reply);
@@ -145,7 +145,7 @@ static void add_live(void *arg, enum live which, struct buf *b)
         return;
     path = live_path(s, which);
     r.path = path;
-    client_send(session_client(s), &r, on_answer, &a, &a.call);
+    client_send(session_client(s), &r, completion_on_answer, &a, &a.call);
     e = session_run(s);
     for (size_t i = 0; i < json_array_size(json_object_get(a.body, "items")); i++) {
         const json_t *item = json_array_get(json_object_get(a.body, "items"), i);

@@ -29,7 +29,7 @@ struct keyboard {
     bool was_p; /* the last key was Ctrl-P, which is held back until the next key */
 };
 
-static void want(struct keyboard *k)
+static void keyboard_want(struct keyboard *k)
 {
     bool wants = k->o.reads_input && !k->has_ended && !k->is_paused;
 
@@ -82,7 +82,7 @@ static void read_some(struct keyboard *k)
     k->is_paused = k->o.backlog(k->o.arg) > BACKLOG_MAX;
 }
 
-static void on_readable(void *arg, int fd, bool readable, bool writable)
+static void keyboard_on_readable(void *arg, int fd, bool readable, bool writable)
 {
     struct keyboard *k = arg;
 
@@ -90,7 +90,7 @@ static void on_readable(void *arg, int fd, bool readable, bool writable)
     (void)readable;
     (void)writable;
     read_some(k);
-    want(k);
+    keyboard_want(k);
 }
 
 static void on_timer(void *arg)
@@ -98,7 +98,7 @@ static void on_timer(void *arg)
     struct keyboard *k = arg;
 
     read_some(k);
-    want(k);
+    keyboard_want(k);
 }
 
 void keyboard_resume(struct keyboard *k)
@@ -106,7 +106,7 @@ void keyboard_resume(struct keyboard *k)
     if (!k->is_paused || k->o.backlog(k->o.arg) > BACKLOG_MAX)
         return;
     k->is_paused = false;
-    want(k);
+    keyboard_want(k);
 }
 
 static void on_resize(void *arg)
@@ -157,7 +157,7 @@ struct err *keyboard_new(const struct keyboard_options *o, struct keyboard **ret
         return e;
     }
     if (can_wait)
-        k->io = loop_io_new(session_loop(o->session), o->fd, on_readable, k);
+        k->io = loop_io_new(session_loop(o->session), o->fd, keyboard_on_readable, k);
     k->timer = loop_timer_new(session_loop(o->session), on_timer, k);
     for (size_t i = 0; i < COUNT(signals); i++)
         session_on_signal(o->session, signals[i], on_signal, k);
@@ -165,7 +165,7 @@ struct err *keyboard_new(const struct keyboard_options *o, struct keyboard **ret
         session_on_signal(o->session, SIGWINCH, on_resize, k);
         on_resize(k);
     }
-    want(k);
+    keyboard_want(k);
     *ret = k;
     return NULL;
 }

@@ -51,7 +51,7 @@ static void show_line(const struct progress *p, bool is_again)
     loop_timer_set(p->timer, REPEAT_NS);
 }
 
-static void on_timer(void *arg)
+static void progress_on_timer(void *arg)
 {
     struct progress *p = arg;
 
@@ -70,7 +70,7 @@ struct progress *progress_new(struct cli *c, struct loop *l, const char *name)
     p->cli = c;
     p->loop = l;
     p->name = mem_strdup(name);
-    p->timer = loop_timer_new(l, on_timer, p);
+    p->timer = loop_timer_new(l, progress_on_timer, p);
     return p;
 }
 

@@ -208,7 +208,7 @@ static size_t width_of(uint32_t point)
 }
 
 /* Decodes one character of valid UTF-8; `*ret_size` is its number of bytes. */
-static uint32_t decode(const char *text, size_t *ret_size)
+static uint32_t escape_decode(const char *text, size_t *ret_size)
 {
     struct text_escaper c = {0};
     unsigned char first = (unsigned char)text[0];
@@ -229,7 +229,7 @@ size_t text_escape_width(const char *text)
     size_t size = 0;
 
     for (; *text; text += size)
-        width += width_of(decode(text, &size));
+        width += width_of(escape_decode(text, &size));
     return width;
 }
 
@@ -240,7 +240,7 @@ size_t text_escape_fit(const char *text, size_t columns)
     size_t size = 0;
 
     while (text[at]) {
-        width += width_of(decode(text + at, &size));
+        width += width_of(escape_decode(text + at, &size));
         if (width > columns)
             break;
         at += size;

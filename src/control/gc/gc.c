@@ -76,7 +76,7 @@ static struct err *unless_overtaken(struct err *e)
     return NULL;
 }
 
-static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+static void gc_on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct gc *gc = owner;
 
@@ -90,7 +90,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
 
 struct cluster_answer gc_answer(const struct gc *gc)
 {
-    return writes_begin(gc->writes, on_written, NULL, 0);
+    return writes_begin(gc->writes, gc_on_written, NULL, 0);
 }
 
 struct err *gc_delete(const struct gc *gc, const struct kind *k, const json_t *object,
@@ -154,7 +154,7 @@ static bool work_turn(struct gc *gc, struct work *w)
     return !e;
 }
 
-static void on_work(void *arg)
+static void gc_on_work(void *arg)
 {
     struct gc *gc = arg;
     bool is_well = true;
@@ -172,7 +172,7 @@ static bool bytes_have(const struct store_object *o, const char *text)
     return memmem(o->bytes.at, o->bytes.size, text, strlen(text)) != NULL;
 }
 
-static void on_put(struct gc *gc, const struct kind *k, const struct store_object *o)
+static void gc_on_put(struct gc *gc, const struct kind *k, const struct store_object *o)
 {
     AUTO(json_freep) json_t *object = NULL;
     AUTO(err_freep) struct err *e = NULL;
@@ -199,7 +199,7 @@ static void on_put(struct gc *gc, const struct kind *k, const struct store_objec
         gc_enqueue(gc, WORK_NAMESPACE, k, "", o->key.name);
 }
 
-static void on_removed(struct gc *gc, const struct kind *k, const struct store_object *o)
+static void gc_on_removed(struct gc *gc, const struct kind *k, const struct store_object *o)
 {
     AUTO(json_freep) json_t *object = NULL;
     AUTO(err_freep) struct err *e = objects_decode_metadata(gc->options.objects, o, &object);
@@ -223,9 +223,9 @@ static void on_object(struct gc *gc, const struct store_object *o, bool is_remov
     if (!k)
         return; /* internal */
     if (is_removed)
-        on_removed(gc, k, o);
+        gc_on_removed(gc, k, o);
     else
-        on_put(gc, k, o);
+        gc_on_put(gc, k, o);
 }
 
 static void on_change(void *arg, const struct store_change *change, int64_t revision)
@@ -242,7 +242,7 @@ static void load_object(struct gc *gc, const struct store_object *o)
         on_object(gc, o, false);
 }
 
-static void on_load(void *arg)
+static void gc_on_load(void *arg)
 {
     struct gc *gc = arg;
 
@@ -301,8 +301,8 @@ struct err *gc_new(const struct gc_options *o, struct gc **ret)
     gc->store = objects_store(o->objects);
     gc->who = (struct kind_context){
         .user = "system:garbage-collector", .is_system = true, .is_admin = true, .host_uid = -1};
-    gc->work_timer = loop_timer_new(o->loop, on_work, gc);
-    gc->load_timer = loop_timer_new(o->loop, on_load, gc);
+    gc->work_timer = loop_timer_new(o->loop, gc_on_work, gc);
+    gc->load_timer = loop_timer_new(o->loop, gc_on_load, gc);
     gc->anew_timer = loop_timer_new(o->loop, on_anew, gc);
     gc->writes = writes_new(gc);
     gc_sweeps_start(gc);

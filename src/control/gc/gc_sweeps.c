@@ -76,7 +76,7 @@ static int64_t event_sweep_ns(const struct gc *gc)
     return tenth < 60 * NS_PER_SEC ? tenth : 60 * NS_PER_SEC;
 }
 
-static void on_events(void *arg)
+static void gc_sweeps_on_events(void *arg)
 {
     struct gc *gc = arg;
     bool has_more = false;
@@ -286,7 +286,7 @@ static void on_check(void *arg)
 
 void gc_sweeps_start(struct gc *gc)
 {
-    gc->event_timer = loop_timer_new(gc->options.loop, on_events, gc);
+    gc->event_timer = loop_timer_new(gc->options.loop, gc_sweeps_on_events, gc);
     gc->missing_timer = loop_timer_new(gc->options.loop, on_missing, gc);
     gc->check_timer = loop_timer_new(gc->options.loop, on_check, gc);
     loop_timer_set(gc->event_timer, event_sweep_ns(gc));

@@ -58,7 +58,7 @@ static struct cronjob *cronjob_find(const struct cronjobs *s, const char *uid)
     return c;
 }
 
-static void on_written(void *owner, const char *uid, uint64_t number, const struct err *e)
+static void cronjobs_on_written(void *owner, const char *uid, uint64_t number, const struct err *e)
 {
     struct cronjobs *s = owner;
     struct cronjob *c = e ? cronjob_find(s, uid) : NULL;
@@ -72,7 +72,7 @@ static void on_written(void *owner, const char *uid, uint64_t number, const stru
 
 struct cluster_answer cronjob_answer(const struct cronjob *c)
 {
-    return writes_begin(c->cronjobs->writes, on_written, c->uid, 0);
+    return writes_begin(c->cronjobs->writes, cronjobs_on_written, c->uid, 0);
 }
 
 static struct cronjob *cronjob_new(struct cronjobs *s, const json_t *object)
@@ -202,7 +202,7 @@ static void remove_job(void *arg, const char *ns, const char *name, const json_t
     cron_job_free(j);
 }
 
-static void on_work(void *arg)
+static void cronjobs_on_work(void *arg)
 {
     struct cronjobs *s = arg;
 
@@ -242,7 +242,7 @@ static void jobs_synced(void *arg)
 }
 
 /* CronJobs before their Jobs: a Job without a known CronJob is not kept. */
-static void on_load(void *arg)
+static void cronjobs_on_load(void *arg)
 {
     struct cronjobs *s = arg;
     const struct cluster_listener of_jobs = {put_job, remove_job, s, jobs_synced};
@@ -257,7 +257,7 @@ static void on_load(void *arg)
 
 static struct err *cronjobs_watch_all(struct cronjobs *s)
 {
-    const struct cluster_listener of_cronjobs = {put_cronjob, remove_cronjob, s, on_load};
+    const struct cluster_listener of_cronjobs = {put_cronjob, remove_cronjob, s, cronjobs_on_load};
 
     s->is_loading = true;
     return cluster_watch(s->options.cluster, "batch", "cronjobs", &of_cronjobs, &s->watch);
@@ -269,8 +269,8 @@ struct err *cronjobs_new(const struct cronjobs_options *o, struct cronjobs **ret
     struct err *e;
 
     s->options = *o;
-    s->work_timer = loop_timer_new(o->loop, on_work, s);
-    s->load_timer = loop_timer_new(o->loop, on_load, s);
+    s->work_timer = loop_timer_new(o->loop, cronjobs_on_work, s);
+    s->load_timer = loop_timer_new(o->loop, cronjobs_on_load, s);
     s->writes = writes_new(s);
     e = cronjobs_watch_all(s);
     if (e) {

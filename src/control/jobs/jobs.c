@@ -53,7 +53,7 @@ void job_pod_event(struct job *j, const char *reason, const char *verb, const ch
     job_event(j, false, reason, message);
 }
 
-static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+static void jobs_on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     (void)key;
     (void)number;
@@ -65,7 +65,7 @@ static void on_written(void *owner, const char *key, uint64_t number, const stru
 
 struct cluster_answer jobs_answer(struct jobs *s)
 {
-    return writes_begin(s->writes, on_written, NULL, 0);
+    return writes_begin(s->writes, jobs_on_written, NULL, 0);
 }
 
 /* The Job of the pod is gone: only we still write the finalizer. */
@@ -104,7 +104,7 @@ static void release_orphans(struct jobs *s)
     }
 }
 
-static void on_work(void *arg)
+static void jobs_on_work(void *arg)
 {
     struct jobs *s = arg;
 
@@ -200,7 +200,7 @@ struct err *jobs_new(const struct jobs_options *o, struct jobs **ret)
     struct err *e;
 
     s->options = *o;
-    s->work_timer = loop_timer_new(o->loop, on_work, s);
+    s->work_timer = loop_timer_new(o->loop, jobs_on_work, s);
     s->reload_timer = loop_timer_new(o->loop, on_reload, s);
     s->writes = writes_new(s);
     e = jobs_watch_all(s);

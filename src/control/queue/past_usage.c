@@ -175,7 +175,7 @@ static void past_usage_tell(struct past_usage *p)
         user_free(p, p->users);
 }
 
-static void on_time(void *arg)
+static void past_usage_on_time(void *arg)
 {
     struct past_usage *p = arg;
     AUTO(err_freep) struct err *e = NULL;
@@ -229,7 +229,7 @@ struct past_usage *past_usage_new(const struct past_usage_options *o)
     e = store_list(o->store, &placements, NULL, NULL, 0, 0, &p->placements);
     if (e)
         LOG(ERROR, "usage of running pods was not read", E(e));
-    p->timer = loop_timer_new(o->loop, on_time, p);
+    p->timer = loop_timer_new(o->loop, past_usage_on_time, p);
     loop_timer_set(p->timer, 0);
     return p;
 }

@@ -152,7 +152,7 @@ bool queue_tree_let_in(const struct queue_tree *q, const char *queue, const char
     return !entry || !entry->object || !space || queue_lets_in(entry->object, space->object);
 }
 
-static void on_synced(void *arg)
+static void queue_tree_on_synced(void *arg)
 {
     struct queue_tree *q = arg;
 
@@ -167,8 +167,8 @@ static void on_synced(void *arg)
 static struct err *tree_watch(struct queue_tree *q)
 {
     struct cluster *c = q->options.cluster;
-    const struct cluster_listener queues = {put_queue, remove_queue, q, on_synced};
-    const struct cluster_listener spaces = {put_space, remove_space, q, on_synced};
+    const struct cluster_listener queues = {put_queue, remove_queue, q, queue_tree_on_synced};
+    const struct cluster_listener spaces = {put_space, remove_space, q, queue_tree_on_synced};
 
     q->n_unsynced = 2;
     TRY(cluster_watch(c, "", "namespaces", &spaces, &q->spaces_watch));

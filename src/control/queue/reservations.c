@@ -278,7 +278,8 @@ static json_t *reservation_status_tree(const struct reservations *r, const struc
 }
 
 /* The watch tells the present state; a lost write is repeated. */
-static void on_written(void *owner, const char *key, uint64_t number, const struct err *e)
+static void reservations_on_written(void *owner, const char *key, uint64_t number,
+                                    const struct err *e)
 {
     (void)number;
     if (!e)
@@ -308,7 +309,7 @@ static void reservation_write_status(struct reservations *r, struct entry *entry
         if (!json_object_get(status, key))
             json_put(status, key, json_null()); /* removes the member */
     json_put(patch, "status", json_incref(status));
-    a = writes_begin(r->writes, on_written, entry->name, 0);
+    a = writes_begin(r->writes, reservations_on_written, entry->name, 0);
     e = writes_end(a, cluster_patch(r->options.cluster, &target, patch, a));
     if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT)
         LOG(WARN, "status of a reservation was not written", S("reservation", entry->name), E(e));
@@ -319,7 +320,7 @@ static void reservation_delete(const struct reservations *r, const struct entry 
     const char *uid = json_text_at(entry->object, "metadata", "uid", NULL);
     const struct cluster_target target = {
         .resource = "reservations.mete.dev", .ns = "", .name = entry->name};
-    struct cluster_answer a = writes_begin(r->writes, on_written, entry->name, 0);
+    struct cluster_answer a = writes_begin(r->writes, reservations_on_written, entry->name, 0);
     AUTO(err_freep)
     struct err *e = writes_end(a, cluster_remove(r->options.cluster, &target, uid, a));
 

@@ -183,7 +183,7 @@ static void drop_node(struct arrivals *a, const char *name)
         }
 }
 
-static void on_node(struct arrivals *a, const struct mete_node *n)
+static void arrivals_on_node(struct arrivals *a, const struct mete_node *n)
 {
     struct seen_node seen = {
         .cpu_milli = amount_of(n->capacity, n->n_capacity, "cpu"),
@@ -226,7 +226,7 @@ void arrivals_line(void *arrivals, const char *text, size_t size)
     if (call == RECORD_WORKLOAD_ADD)
         on_workload(a, args);
     else if (call == RECORD_NODE_SET)
-        on_node(a, args);
+        arrivals_on_node(a, args);
     else if (call == RECORD_NODE_REMOVE)
         drop_node(a, name->name);
 }

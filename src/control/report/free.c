@@ -254,7 +254,7 @@ void free_cancel(struct report *r)
     free(r);
 }
 
-static void on_time(void *arg)
+static void free_on_time(void *arg)
 {
     struct report *r = arg;
     AUTO(json_freep) json_t *report = make_report(r);
@@ -284,7 +284,7 @@ struct err *free_begin(struct views *v, const struct report_question *q, report_
         return e;
     }
     r->user = mem_strdup(q->user ? q->user : "");
-    r->timer = loop_timer_new(v->loop, on_time, r);
+    r->timer = loop_timer_new(v->loop, free_on_time, r);
     loop_timer_set(r->timer, 0);
     *ret = r;
     return NULL;

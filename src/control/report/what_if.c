@@ -20,7 +20,7 @@ void what_if_cancel(struct report *r)
     free(r);
 }
 
-static void on_time(void *arg)
+static void what_if_on_time(void *arg)
 {
     struct report *r = arg;
     AUTO(json_freep) json_t *answer = TAKE(r->answer);
@@ -50,7 +50,7 @@ struct err *what_if_begin(struct views *v, const struct report_question *q, repo
     TRY(scheduler_what_if(v->scheduler, changes, q->namespaces, &answer));
     r = mem_alloc(sizeof(*r));
     *r = (struct report){.done = done, .arg = done_arg, .answer = TAKE(answer)};
-    r->timer = loop_timer_new(v->loop, on_time, r);
+    r->timer = loop_timer_new(v->loop, what_if_on_time, r);
     loop_timer_set(r->timer, 0);
     *ret = r;
     return NULL;

@@ -12,7 +12,7 @@ enum {
 static const int64_t TOKEN_SECONDS_MAX = INT64_C(1) << 32;
 
 /* Is a part of the path between slashes ".."? */
-static bool climbs(const char *path)
+static bool path_climbs(const char *path)
 {
     struct str rest = str_of(path);
 
@@ -28,7 +28,7 @@ static void validate_inner_path(const char *path, const struct path *at, struct 
 {
     if (*path == '/')
         cause_invalid(causes, at, path, "must be a relative path");
-    else if (climbs(path))
+    else if (path_climbs(path))
         cause_invalid(causes, at, path, "must not contain '..'");
     else if (text_starts_with(path, ".."))
         cause_invalid(causes, at, path, "must not start with '..'");
@@ -147,7 +147,7 @@ static void validate_host_path(const json_t *source, const struct path *at, stru
     AUTO_FREE char *clean = host_path_clean(path);
     const struct path *here = PATH(at, "path");
 
-    if (*path && climbs(path))
+    if (*path && path_climbs(path))
         cause_invalid(causes, here, path, "must not contain '..'");
     else if (*path && !clean)
         cause_invalid(causes, here, path, "must be an absolute path without '.'");
@@ -235,7 +235,7 @@ static void validate_sub_path(const json_t *mount, const struct path *at, struct
 
         if (*path == '/')
             cause_invalid(causes, PATH(at, keys[i]), path, "must be a relative path");
-        else if (climbs(path))
+        else if (path_climbs(path))
             cause_invalid(causes, PATH(at, keys[i]), path, "must not contain '..'");
     }
     if (*value_text(mount, "subPath") && *value_text(mount, "subPathExpr"))
@@ -260,7 +260,7 @@ void container_validate_mounts(const json_t *container, const json_t *spec, cons
             cause_not_found(causes, PATH(here, "name"), name);
         if (*path && *path != '/')
             cause_invalid(causes, path_at, path, "must be an absolute path");
-        else if (climbs(path))
+        else if (path_climbs(path))
             cause_invalid(causes, path_at, path, "must not contain '..'");
         else if (is_system_path(path))
             cause_invalid(causes, path_at, path,

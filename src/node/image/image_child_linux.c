@@ -86,7 +86,7 @@ static void keep_tail(struct buf *text)
         buf_consume(text, text->size - ERRORS_MAX);
 }
 
-static void on_readable(void *arg, int fd, bool readable, bool writable)
+static void image_child_on_readable(void *arg, int fd, bool readable, bool writable)
 {
     struct inlet *i = arg;
     struct image_child *c = i->child;
@@ -170,7 +170,7 @@ static void inlet_init(struct inlet *i, struct image_child *c, int fd, size_t ca
     i->child = c;
     i->fd = fd;
     i->text.cap = cap;
-    i->io = loop_io_new(c->o.loop, fd, on_readable, i);
+    i->io = loop_io_new(c->o.loop, fd, image_child_on_readable, i);
     loop_io_want(i->io, true, false);
 }
 

@@ -111,7 +111,7 @@ static void on_drained(void *arg)
         j->import.drained(j->import.drained_arg);
 }
 
-static struct err *ending(const struct image_child_end *end)
+static struct err *image_job_ending(const struct image_child_end *end)
 {
     AUTO_FREE char *how = proc_format_status(end->status);
 
@@ -130,7 +130,7 @@ static void on_unpacked(void *arg, const struct image_child_end *end)
     if (json_text(j->result, "error"))
         e = err_new(ERR_INVALID, "%.2000s", json_text(j->result, "error"));
     else if (end->status != 0 || !json_object_get(j->result, "image"))
-        e = ending(end);
+        e = image_job_ending(end);
     image_child_free(TAKE(j->child));
     if (e)
         job_fail(j, e);

@@ -132,7 +132,7 @@ static void on_fetch_line(void *arg, struct str line)
     job_progress(j, text);
 }
 
-static void on_fetched(void *arg, const struct image_child_end *end)
+static void image_pull_on_fetched(void *arg, const struct image_child_end *end)
 {
     struct image_job *j = arg;
     struct err *e = end->status == 0 ? NULL : pull_error(j->given, end);
@@ -154,9 +154,10 @@ static void skopeo_copy(struct image_job *j)
                                  j->auth ? source : "dir:/tmp/image",
                                  j->auth ? "dir:/tmp/image" : NULL,
                                  NULL};
-    const struct skopeo s = {
-        .child = {.deadline_ns = FETCH_DEADLINE_NS, .line = on_fetch_line, .end = on_fetched},
-        .words = words};
+    const struct skopeo s = {.child = {.deadline_ns = FETCH_DEADLINE_NS,
+                                       .line = on_fetch_line,
+                                       .end = image_pull_on_fetched},
+                             .words = words};
 
     skopeo_start(j, &s);
 }

@@ -133,7 +133,7 @@ static void answer_list(struct image_stream *s)
     image_stream_finish(s, NULL);
 }
 
-static void on_progress(void *arg, const char *line)
+static void image_streams_on_progress(void *arg, const char *line)
 {
     struct image_stream *s = arg;
 
@@ -212,7 +212,7 @@ static void on_drain(void *arg)
     image_stream_give_credit(arg);
 }
 
-static void on_data(void *self, uint32_t id, struct str bytes)
+static void image_streams_on_data(void *self, uint32_t id, struct str bytes)
 {
     struct image_stream *s = image_stream_find(self, id);
 
@@ -248,7 +248,7 @@ static void image_stream_begin(struct image_stream *s, const json_t *question)
     const char *op = json_text(question, "op");
     const char *name = json_text(question, "name");
     const struct image_pull how = {
-        .name = name, .progress = on_progress, .done = on_image, .arg = s};
+        .name = name, .progress = image_streams_on_progress, .done = on_image, .arg = s};
 
     if (text_equal(op, "image-list")) {
         answer_list(s);
@@ -268,7 +268,7 @@ static void image_stream_begin(struct image_stream *s, const json_t *question)
     }
 }
 
-static void on_open(void *self, uint32_t id, const json_t *question)
+static void image_streams_on_open(void *self, uint32_t id, const json_t *question)
 {
     struct image_streams *set = self;
     struct image_stream *s;
@@ -303,7 +303,7 @@ static void on_cancel(void *self, uint32_t id)
         image_stream_free(s);
 }
 
-static void on_drained(void *self)
+static void image_streams_on_drained(void *self)
 {
     struct image_streams *set = self;
     struct image_stream *s = NULL;
@@ -347,12 +347,12 @@ struct stream_service image_streams_service(struct image_streams *set)
                                       "image-remove", "image-gc",     NULL};
 
     return (struct stream_service){.ops = ops,
-                                   .open = on_open,
-                                   .data = on_data,
+                                   .open = image_streams_on_open,
+                                   .data = image_streams_on_data,
                                    .end = on_image_stream_end,
                                    .credit = on_credit,
                                    .cancel = on_cancel,
-                                   .drained = on_drained,
+                                   .drained = image_streams_on_drained,
                                    .cancel_all = on_cancel_all,
                                    .self = set};
 }

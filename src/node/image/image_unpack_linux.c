@@ -189,7 +189,7 @@ static bool is_known(const struct unpack *u, const char *diff_id)
     return false;
 }
 
-static void on_progress(void *arg, int64_t read_bytes)
+static void image_unpack_on_progress(void *arg, int64_t read_bytes)
 {
     const struct unpack *u = arg;
     int64_t size_bytes = u->archive.config ? -1 : u->manifest.layers[u->layer].size_bytes;
@@ -217,7 +217,7 @@ static struct err *unpack_layer(struct unpack *u)
                                   .dir = is_here ? NULL : dir,
                                   .left_bytes = &u->left_bytes,
                                   .left_entries = &u->left_entries,
-                                  .progress = on_progress,
+                                  .progress = image_unpack_on_progress,
                                   .arg = u};
     struct image_layer_result result = {0};
     json_t *layer = json_object();
@@ -240,7 +240,7 @@ static struct err *unpack_layers(struct unpack *u)
     for (u->layer = 0; u->layer < u->config.n_layers; u->layer++) {
         struct err *e;
 
-        on_progress(u, 0);
+        image_unpack_on_progress(u, 0);
         e = unpack_layer(u);
         if (e)
             return err_wrap(e, "layer %zu of %zu", u->layer + 1, u->config.n_layers);

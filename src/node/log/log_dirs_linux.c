@@ -15,7 +15,7 @@ struct log_dirs {
     void *arg;
 };
 
-static void on_events(void *arg, int fd, bool readable, bool writable)
+static void log_dirs_on_events(void *arg, int fd, bool readable, bool writable)
 {
     struct log_dirs *d = arg;
     _Alignas(struct inotify_event) char bytes[16384];
@@ -46,7 +46,7 @@ struct err *log_dirs_new(struct loop *l, void (*fn)(void *arg, int number), void
         return err_errno(errno, "watch the directories of logs");
     d = mem_alloc(sizeof(*d));
     *d = (struct log_dirs){.fd = fd, .fn = fn, .arg = arg};
-    d->io = loop_io_new(l, fd, on_events, d);
+    d->io = loop_io_new(l, fd, log_dirs_on_events, d);
     loop_io_want(d->io, true, false);
     *ret = d;
     return NULL;

@@ -72,7 +72,7 @@ struct err *log_file_read(const struct log_file *f, int64_t offset, void *bytes,
     return NULL;
 }
 
-static void on_event(void *arg, int fd, bool readable, bool writable)
+static void log_file_on_event(void *arg, int fd, bool readable, bool writable)
 {
     struct log_file *f = arg;
     char events[4096];
@@ -98,7 +98,7 @@ struct err *log_file_watch(struct log_file *f, struct loop *l, loop_fn fn, void 
     f->arg = arg;
     f->watch_fd = fd;
     fd = -1;
-    f->io = loop_io_new(l, f->watch_fd, on_event, f);
+    f->io = loop_io_new(l, f->watch_fd, log_file_on_event, f);
     loop_io_want(f->io, true, false);
     return NULL;
 }

@@ -145,7 +145,7 @@ static void strike_stage(const struct pod *p, const struct container *c)
     worker_give(p->set->o.worker, striking_work, on_struck, m);
 }
 
-static void on_created(void *arg, const struct err *e)
+static void container_create_on_created(void *arg, const struct err *e)
 {
     struct pod *p = NULL;
     struct container *c = pending_take(arg, &p);
@@ -235,7 +235,7 @@ static void create_in(struct pod *p, struct container *c, const struct root *roo
     create.intent = intent;
     set_streams(pod_container_spec(p, c), config, &create);
     c->state = CONTAINER_CREATING;
-    r->ops->create(r->self, &create, on_created, pending_new(p, c));
+    r->ops->create(r->self, &create, container_create_on_created, pending_new(p, c));
 }
 
 /* ---- root and mounts ---- */

@@ -290,7 +290,7 @@ static void step_run(struct pod *p)
 
 /* ---- removal ---- */
 
-static void on_attempt_removed(void *arg, const struct err *e)
+static void pod_on_attempt_removed(void *arg, const struct err *e)
 {
     struct pod *p = NULL;
 
@@ -366,7 +366,7 @@ static void remove_attempts(struct pod *p)
             AUTO_FREE char *id = container_id(p, c, n);
 
             p->n_removing++;
-            r->ops->remove(r->self, id, on_attempt_removed, pending_new(p, c));
+            r->ops->remove(r->self, id, pod_on_attempt_removed, pending_new(p, c));
         }
     }
 }

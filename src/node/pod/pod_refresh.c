@@ -146,7 +146,7 @@ static struct err *write_volumes(void *message)
     return w->set->o.update_volumes(&w->volumes);
 }
 
-static void on_written(void *message, const struct err *e)
+static void pod_refresh_on_written(void *message, const struct err *e)
 {
     struct writing *w = message;
     struct pod *p = pods_find(w->set, w->uid);
@@ -173,7 +173,7 @@ static void give_to_worker(struct refresh *r, struct volumes *v)
     *w = (struct writing){.set = r->pod->set, .uid = mem_strdup(r->pod->uid), .volumes = *v};
     *v = (struct volumes){0};
     r->is_writing = true;
-    worker_give(w->set->o.worker, write_volumes, on_written, w);
+    worker_give(w->set->o.worker, write_volumes, pod_refresh_on_written, w);
 }
 
 /* ---- plans ---- */

@@ -177,7 +177,7 @@ void fetch_free(struct fetch *f)
     free(f);
 }
 
-static void on_fetched(void *arg, const struct err *e, const struct client_reply *reply)
+static void pod_start_on_fetched(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct fetch *f = arg;
     struct pod *p = pods_find(f->set, f->uid);
@@ -224,7 +224,7 @@ static void start_fetching(struct pod *p, const json_t *refs)
         *f = (struct fetch){
             .set = p->set, .uid = mem_strdup(p->uid), .ref = mem_strdup(json_string_value(item))};
         LIST_ADD(p->set->fetches, f);
-        client_send(p->set->o.client, &r, on_fetched, f, &f->call);
+        client_send(p->set->o.client, &r, pod_start_on_fetched, f, &f->call);
     }
 }
 

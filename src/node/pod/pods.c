@@ -356,7 +356,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
 
 /* ---- events of the runtime ---- */
 
-static void on_change(void *arg, const struct runtime_container *found)
+static void pods_on_change(void *arg, const struct runtime_container *found)
 {
     struct pods *set = arg;
     const char *uid = json_text(found->intent, "uid");
@@ -532,7 +532,7 @@ struct pods *pods_new(const struct pods_options *o)
         userns_share(set->ranges);
     set->watches = ref_watches_new(&(const struct ref_watches_options){
         .loop = o->loop, .client = o->client, .changed = pods_refresh, .arg = set});
-    o->runtime->on_change = on_change;
+    o->runtime->on_change = pods_on_change;
     o->runtime->arg = set;
     return set;
 }

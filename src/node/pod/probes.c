@@ -117,7 +117,7 @@ static void startup_over(struct probes *p)
     arm_first(&p->probes[PROBE_LIVENESS]);
 }
 
-static void on_done(void *arg, enum action_result result, const char *message)
+static void probes_on_done(void *arg, enum action_result result, const char *message)
 {
     struct probe *p = arg;
     struct probes *set = p->set;
@@ -145,7 +145,7 @@ static void on_probe_timer(void *arg)
 
     p->began_ns = now_ns(p->set);
     p->action = action_new(&p->set->place, p->spec,
-                           probe_number(p, "timeoutSeconds", 1, 1) * NS_PER_SEC, on_done, p);
+                           probe_number(p, "timeoutSeconds", 1, 1) * NS_PER_SEC, probes_on_done, p);
 }
 
 /* ---- all probes ---- */

@@ -69,7 +69,7 @@ static void on_ref_watch_end(void *arg)
     w->informer = NULL;
 }
 
-static void on_put(void *arg, const json_t *object)
+static void ref_watch_on_put(void *arg, const json_t *object)
 {
     struct ref_watch *w = arg;
 
@@ -90,7 +90,7 @@ static void on_ref_removed(void *arg, const json_t *object)
     ref_watch_tell(w);
 }
 
-static void on_synced(void *arg)
+static void ref_watch_on_synced(void *arg)
 {
     struct ref_watch *w = arg;
     bool was_synced = w->is_synced;
@@ -119,9 +119,9 @@ static struct ref_watch *watch_new(struct ref_watches *ws, const char *ns, const
     const struct informer_options o = {.client = ws->o.client,
                                        .loop = ws->o.loop,
                                        .path = path,
-                                       .put = on_put,
+                                       .put = ref_watch_on_put,
                                        .removed = on_ref_removed,
-                                       .synced = on_synced,
+                                       .synced = ref_watch_on_synced,
                                        .arg = w};
 
     w->set = ws;

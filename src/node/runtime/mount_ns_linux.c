@@ -30,7 +30,7 @@ static void read_link(const char *path, char ret[LINK_SIZE])
 /* ---- mountinfo ---- */
 
 /* Decodes octal escapes in place; proc(5): space, tab, newline and backslash. */
-static void unescape(char *text)
+static void mount_unescape(char *text)
 {
     char *to = text;
 
@@ -57,7 +57,7 @@ static char *mount_point(struct str line)
     if (!field.at)
         return NULL;
     text = mem_strndup(field.at, field.size);
-    unescape(text);
+    mount_unescape(text);
     return text;
 }
 

@@ -168,7 +168,7 @@ static void removal_free(struct removal *m)
     free(m);
 }
 
-static void on_attempt_removed(void *message, const struct err *e)
+static void runtime_crun_on_attempt_removed(void *message, const struct err *e)
 {
     struct removal *m = message;
     struct crun_attempt *b = crun_find(m->r, m->id);
@@ -207,7 +207,7 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
     m->paths[1] = mem_strdup(b->bundle);
     m->paths[2] = attempt_exit_path(b);
     m->paths[3] = attempt_last_dir(b);
-    worker_give(r->o.worker, remove_files, on_attempt_removed, m);
+    worker_give(r->o.worker, remove_files, runtime_crun_on_attempt_removed, m);
 }
 
 /* ---- list ---- */

@@ -71,7 +71,7 @@ static struct err *console_receive(int fd, int *ret)
     return NULL;
 }
 
-static void on_io(void *arg, int fd, bool readable, bool writable)
+static void console_on_io(void *arg, int fd, bool readable, bool writable)
 {
     struct console *c = arg;
     AUTO(err_freep) struct err *e = NULL;
@@ -91,7 +91,7 @@ static void on_io(void *arg, int fd, bool readable, bool writable)
             return;
         }
         loop_io_free(c->io);
-        c->io = loop_io_new(c->loop, c->peer, on_io, c);
+        c->io = loop_io_new(c->loop, c->peer, console_on_io, c);
         loop_io_want(c->io, true, false);
         return;
     }
@@ -127,7 +127,7 @@ struct err *console_new(struct loop *l, const char *dir, console_fn fn, void *ar
     TRY(listen_in(dir_fd, dir, &fd));
     c = mem_alloc(sizeof(*c));
     *c = (struct console){.loop = l, .fn = fn, .arg = arg, .listening = fd, .peer = -1};
-    c->io = loop_io_new(l, fd, on_io, c);
+    c->io = loop_io_new(l, fd, console_on_io, c);
     loop_io_want(c->io, true, false);
     *ret = c;
     return NULL;

@@ -149,7 +149,7 @@ void exec_kill_round(struct exec_child *c)
     exec_walk(c->r, c->number, c->root, c->cgroup, on_exec_walked);
 }
 
-static void on_deadline(void *arg)
+static void exec_on_deadline(void *arg)
 {
     struct exec_child *c = arg;
 
@@ -372,7 +372,7 @@ static struct err *exec_begin(struct exec_child *c, const struct runtime_exec *e
     TRY(exec_write_process(c->dir, b, e));
     TRY(exec_enter(c));
     if (e->deadline_ns > 0) {
-        c->deadline = loop_timer_new(c->r->o.loop, on_deadline, c);
+        c->deadline = loop_timer_new(c->r->o.loop, exec_on_deadline, c);
         loop_timer_set(c->deadline, e->deadline_ns);
     }
     return NULL;

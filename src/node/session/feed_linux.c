@@ -50,7 +50,7 @@ static bool write_some(struct feed *f)
     return true;
 }
 
-static void on_io(void *arg, int fd, bool readable, bool writable)
+static void feed_on_io(void *arg, int fd, bool readable, bool writable)
 {
     struct feed *f = arg;
     bool had_any = f->waiting.size > 0;
@@ -81,7 +81,7 @@ void feed_init(struct feed *f)
 void feed_open(struct feed *f, int fd)
 {
     f->fd = fd;
-    f->io = loop_io_new(f->loop, fd, on_io, f);
+    f->io = loop_io_new(f->loop, fd, feed_on_io, f);
     feed_want(f);
 }
 

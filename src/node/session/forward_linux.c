@@ -133,7 +133,7 @@ static void forward_read(struct forward *f)
     }
 }
 
-static void on_input_drained(void *arg)
+static void forward_on_input_drained(void *arg)
 {
     struct forward *f = arg;
 
@@ -319,7 +319,7 @@ struct exec *crun_forward(void *self, const struct runtime_forward *o)
     *f = (struct forward){.exec.ops = &forward_ops, .r = r, .o = *o, .fd = -1};
     f->o.ids = NULL;
     f->feed = (struct feed){
-        .loop = r->o.loop, .drained = on_input_drained, .ended = on_input_ended, .arg = f};
+        .loop = r->o.loop, .drained = forward_on_input_drained, .ended = on_input_ended, .arg = f};
     feed_init(&f->feed);
     f->timer = loop_timer_new(r->o.loop, on_forward_timer, f);
     loop_timer_set(f->timer, CONNECT_NS);

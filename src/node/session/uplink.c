@@ -255,7 +255,7 @@ static void uplink_lose(struct uplink *u, const struct err *e)
     loop_timer_set(u->timer, u->retry_ns);
 }
 
-static void on_data(void *arg, struct str piece)
+static void uplink_on_data(void *arg, struct str piece)
 {
     struct uplink *u = arg;
     size_t used = 0;
@@ -307,7 +307,7 @@ static void open_stream(void *arg)
     struct uplink *u = arg;
     const struct stream_options o = {.path = u->path,
                                      .on_open = on_open,
-                                     .on_data = on_data,
+                                     .on_data = uplink_on_data,
                                      .on_drain = on_drain,
                                      .on_close = on_close,
                                      .arg = u};

@@ -32,7 +32,7 @@ static const struct fixed_mount fixed_mounts[] = {
     {"/sys/fs/cgroup", "cgroup", "nosuid,noexec,nodev,relatime,ro"},
 };
 
-static json_t *split(const char *text)
+static json_t *spec_split(const char *text)
 {
     json_t *list = json_array();
     struct str rest = str_of(text);
@@ -57,7 +57,7 @@ static void add_mount(json_t *spec, const char *destination, const char *type, c
     json_put_text(mount, "destination", destination);
     json_put_text(mount, "type", type);
     json_put_text(mount, "source", source);
-    json_put(mount, "options", split(options));
+    json_put(mount, "options", spec_split(options));
     (void)json_array_append_new(mounts, mount);
 }
 
@@ -111,8 +111,8 @@ static struct err *mount_part(const struct spec_input *in, json_t *spec)
 
 /* ---- resources ---- */
 
-static struct err *resource(const struct spec_input *in, const char *list, const char *name,
-                            int64_t *ret_milli)
+static struct err *spec_resource(const struct spec_input *in, const char *list, const char *name,
+                                 int64_t *ret_milli)
 {
     const json_t *value = json_at(in->container, "resources", list, name, NULL);
     char number[32];
@@ -152,9 +152,9 @@ static struct err *resource_part(const struct spec_input *in, json_t *spec)
     int64_t limit_milli = -1;
     int64_t memory_milli = -1;
 
-    TRY(resource(in, "requests", "cpu", &request_milli));
-    TRY(resource(in, "limits", "cpu", &limit_milli));
-    TRY(resource(in, "limits", "memory", &memory_milli));
+    TRY(spec_resource(in, "requests", "cpu", &request_milli));
+    TRY(spec_resource(in, "limits", "cpu", &limit_milli));
+    TRY(spec_resource(in, "limits", "memory", &memory_milli));
     if (request_milli < 0)
         request_milli = limit_milli < 0 ? 0 : limit_milli;
     json_put_int(json_object_at(resources, "cpu"), "shares",

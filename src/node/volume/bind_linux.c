@@ -216,7 +216,7 @@ static struct err *open_source(const struct bind *b, int root, int *ret)
  * thread, and an fsuid other than 0 removes the file capabilities. setfsuid reports no errors, so
  * the ids are read back.
  */
-static struct err *become(const struct host_user *user)
+static struct err *bind_become(const struct host_user *user)
 {
     if (syscall(SYS_setgroups, user->n_groups, user->groups) < 0)
         return err_errno(errno, "take the groups of %s", user->name);
@@ -244,7 +244,7 @@ static struct err *open_as(const struct bind *b, int root, int *ret)
 
     if (!b->has_user || b->user.uid == 0)
         return open_source(b, root, ret);
-    e = become(&b->user);
+    e = bind_become(&b->user);
     if (!e)
         e = open_source(b, root, ret);
     become_root();
