@@ -97,6 +97,7 @@ struct mete_gpu {
     const struct mete_slice *slices; /* METE_GPU_SLICES: the driver's instances */
     size_t n_slices;
     bool is_flexible;
+    bool is_renamed; /* METE_GPU_REPLICAS: only asks with is_replica get these replicas */
 };
 
 struct mete_node {
@@ -134,7 +135,9 @@ enum {
 /*
  * Devices of one kind, for each pod of a set. Slices: `profile` is set ("1g.10gb", also
  * "mig-1g.10gb.me"), with at least memory_bytes each unless that is 0. Replicas: is_replica.
- * Shares: gpu_milli is 1 .. 999, memory_bytes as in gpu_memory_bytes of a pod set. Else whole gpus.
+ * Shares: gpu_milli is 1 .. 999, memory_bytes as in gpu_memory_bytes of a pod set; or is_by_memory,
+ * then the share's compute is memory_bytes by the memory of its gpu, at most 999. Else whole gpus;
+ * with or_replica, replicas of gpus without is_renamed serve, too, where whole gpus are missing.
  * Shares and replicas of one pod lie on different gpus; its slices may share a gpu.
  */
 struct mete_gpu_ask {
@@ -143,6 +146,8 @@ struct mete_gpu_ask {
     int64_t memory_bytes;
     const char *profile;
     bool is_replica;
+    bool or_replica;
+    bool is_by_memory;
     const char *const *models; /* accepted models; none: any */
     size_t n_models;
 };
@@ -279,7 +284,14 @@ struct mete_workload {
     size_t n_domains;
 };
 
-/* One device of a pod with asks. */
+enum mete_device_kind {
+    METE_DEVICE_WHOLE,
+    METE_DEVICE_SHARE,
+    METE_DEVICE_REPLICA,
+    METE_DEVICE_SLICE,
+};
+
+/* One device of a pod with asks or shares. */
 struct mete_device {
     uint32_t ask;        /* index into the pod set's asks */
     const char *gpu;     /* uuid */
@@ -288,6 +300,12 @@ struct mete_device {
     const char *slice;   /* the instance's uuid; NULL: the driver does not have the instance yet */
     bool must_create;    /* the caller creates the instance. Existing instances that overlap it are
                           * free: the caller destroys them first */
+    enum mete_device_kind kind;
+    /* In decisions only; 0 for other kinds. */
+    uint32_t gpu_milli;   /* of a share */
+    int64_t memory_bytes; /* of a share: rounded down from its part of the gpu's memory; 0: the
+                           * gpu's memory is not known */
+    uint32_t replicas;    /* of a replica: the number of its gpu's */
 };
 
 /* Where one pod goes. A whole gpu or a share may lie on a gpu with MIG instances: these are free,
@@ -298,7 +316,7 @@ struct mete_pod_placement {
     const char *node;
     const char *const *gpus; /* uuids; of a pod with asks: the gpu of each device */
     size_t n_gpus;
-    const struct mete_device *devices; /* of a pod with asks, in their order: n_gpus of them */
+    const struct mete_device *devices; /* of a pod with asks or shares, in their order: n_gpus */
     size_t n_devices;
 };
 

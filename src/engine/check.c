@@ -141,7 +141,7 @@ static const char *check_shares(struct mete_engine *e, const struct gpu *g)
             const struct shape *s = pod_shape(p);
 
             for (size_t k = 0; k < p->n_gpus; k++) {
-                uint32_t milli_here = s->n_asks > 0 ? pod_ask(p, k)->milli : s->milli;
+                uint32_t milli_here = pod_device_milli(p, k);
                 int64_t bytes_here = s->n_asks > 0 ? pod_ask(p, k)->bytes : s->gpu_bytes;
 
                 if (p->gpus[k] != g || !pod_has_share(p, k))

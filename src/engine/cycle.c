@@ -206,26 +206,59 @@ static void cycle_take_turn(struct mete_engine *e, struct group *g, bool may_sta
         turn_end(e, g, NULL);
 }
 
-/* The devices of a pod with asks; NULL: the pod has no asks. */
+static void device_fill_share(const struct gpu *g, uint32_t milli, int64_t bytes,
+                              struct mete_device *ret)
+{
+    __extension__ typedef __int128 wide;
+
+    ret->kind = METE_DEVICE_SHARE;
+    ret->gpu_milli = milli;
+    ret->memory_bytes = bytes > 0 ? bytes : (int64_t)((wide)g->memory_bytes * milli / MILLI);
+}
+
+/* One device of a pod with asks. */
+static void device_fill(const struct mete_engine *e, const struct pod *p, size_t i,
+                        struct mete_device *ret)
+{
+    const struct ask *a = pod_ask(p, i);
+    const struct gpu *g = p->gpus[i];
+
+    *ret = (struct mete_device){.ask = ask_number(pod_shape(p), a), .gpu = g->uuid};
+    switch (a->kind) {
+    case ASK_WHOLE:
+        break;
+    case ASK_SHARE:
+        device_fill_share(g, ask_share_milli(a, g), a->bytes, ret);
+        break;
+    case ASK_REPLICA:
+        ret->kind = METE_DEVICE_REPLICA;
+        ret->replicas = g->parts->replicas;
+        break;
+    case ASK_SLICE:
+        ret->kind = METE_DEVICE_SLICE;
+        ret->profile = intern_text(e->texts, a->profile);
+        ret->start = pod_start(p, i);
+        ret->slice = parts_uuid(g->parts, a->profile, pod_start(p, i));
+        ret->must_create = !parts_has(g->parts, a->profile, pod_start(p, i));
+        break;
+    }
+}
+
+/* The devices of a pod with asks or shares; NULL: the pod has only whole gpus. */
 static const struct mete_device *list_devices(struct mete_engine *e, const struct pod *p)
 {
+    const struct shape *s = pod_shape(p);
     struct mete_device *devices = NULL;
 
-    if (pod_shape(p)->n_asks == 0)
+    if (s->n_asks == 0 && !shape_is_share(s))
         return NULL;
     devices = arena_alloc(e->decisions, (p->n_gpus + 1) * sizeof(*devices));
     for (size_t i = 0; i < p->n_gpus; i++) {
-        const struct ask *a = pod_ask(p, i);
-        const struct gpu *g = p->gpus[i];
-
-        devices[i] =
-            (struct mete_device){.ask = (uint32_t)(a - pod_shape(p)->asks), .gpu = g->uuid};
-        if (a->kind != ASK_SLICE)
-            continue;
-        devices[i].profile = intern_text(e->texts, a->profile);
-        devices[i].start = pod_start(p, i);
-        devices[i].slice = parts_uuid(g->parts, a->profile, pod_start(p, i));
-        devices[i].must_create = !parts_has(g->parts, a->profile, pod_start(p, i));
+        devices[i] = (struct mete_device){.gpu = p->gpus[i]->uuid};
+        if (s->n_asks > 0)
+            device_fill(e, p, i, &devices[i]);
+        else
+            device_fill_share(p->gpus[i], s->milli, s->gpu_bytes, &devices[i]);
     }
     return devices;
 }
@@ -247,8 +280,8 @@ static const struct mete_pod_placement *list_pods(struct mete_engine *e, const s
             .gpus = gpus,
             .n_gpus = p->n_gpus,
             .devices = list_devices(e, p),
-            .n_devices = pod_shape(p)->n_asks > 0 ? p->n_gpus : 0,
         };
+        pods[i].n_devices = pods[i].devices ? p->n_gpus : 0;
     }
     return pods;
 }

@@ -121,6 +121,7 @@ struct gpu {
     uint32_t milli_used;
     uint32_t memory_milli_used; /* by shares that asked for as much memory as compute */
     int64_t bytes_used;         /* by shares that asked for bytes */
+    int64_t memory_at_share;    /* memory_bytes when the first of the shares was taken */
     struct parts *parts;        /* slices or replicas of it; NULL: none. device_parts.h */
 };
 

@@ -262,12 +262,15 @@ static enum mete_result restore_device(struct mete_engine *e, struct pod *p, siz
                                        struct gpu *g, const struct mete_device *d)
 {
     const struct ask *a = &pod_shape(p)->asks[d->ask];
+    uint32_t ask = d->kind == METE_DEVICE_REPLICA && a->other != 0 ? a->other : d->ask;
 
-    SET(e, pod_marks(p)[i], (uint16_t)(d->ask << 4 | d->start));
+    a = &pod_shape(p)->asks[ask];
+    SET(e, pod_marks(p)[i], (uint16_t)(ask << 4 | d->start));
     switch (a->kind) {
     case ASK_WHOLE:
     case ASK_SHARE:
-        if (g->holder || (a->kind == ASK_WHOLE && g->n_shares > 0) || !has_room(g, a->milli) ||
+        if (g->holder || (a->kind == ASK_WHOLE && g->n_shares > 0) ||
+            (a->is_by_memory && g->memory_bytes == 0) || !has_room(g, ask_share_milli(a, g)) ||
             (g->parts && !parts_are_free(g->parts)))
             return engine_refuse(e, METE_CONFLICT, "gpu '%s' has too little left", g->uuid);
         return METE_OK;

@@ -28,6 +28,13 @@ static enum mete_result check_ask(struct mete_engine *e, const struct mete_gpu_a
     if (a->is_replica && (is_slice(a) || a->memory_bytes > 0))
         return engine_refuse(e, METE_INVALID,
                              "ask %zu: a replica is no slice and has no memory of its own", i);
+    if (a->is_by_memory &&
+        (is_slice(a) || a->is_replica || a->gpu_milli > 0 || a->memory_bytes == 0))
+        return engine_refuse(e, METE_INVALID,
+                             "ask %zu: a share by memory has memory_bytes and no gpu_milli", i);
+    if (a->or_replica && (is_slice(a) || a->is_replica || a->is_by_memory ||
+                          (a->gpu_milli > 0 && a->gpu_milli < MILLI)))
+        return engine_refuse(e, METE_INVALID, "ask %zu: replicas serve for whole gpus only", i);
     if (a->n_models > LIST_MAX)
         return engine_refuse(e, METE_INVALID, "ask %zu: more than %d gpu models", i, LIST_MAX);
     for (size_t k = 0; k < a->n_models; k++)
@@ -66,7 +73,7 @@ bool asks_are_plain(const struct mete_pod_set *set, struct mete_pod_set *ret)
     *ret = *set;
     if (set->n_asks == 0)
         return true;
-    if (set->n_asks > 1 || is_slice(a) || a->is_replica)
+    if (set->n_asks > 1 || is_slice(a) || a->is_replica || a->or_replica || a->is_by_memory)
         return false;
     ret->gpus = a->count;
     ret->gpu_milli = a->gpu_milli;
@@ -108,6 +115,10 @@ static void read_ask(struct mete_engine *e, const struct mete_gpu_ask *from, str
     } else if (from->is_replica) {
         to->kind = ASK_REPLICA;
         to->milli = 1;
+    } else if (from->is_by_memory) {
+        to->kind = ASK_SHARE;
+        to->milli = 1;
+        to->is_by_memory = true;
     } else if (from->gpu_milli > 0 && from->gpu_milli < MILLI) {
         to->kind = ASK_SHARE;
         to->milli = from->gpu_milli;
@@ -118,9 +129,23 @@ static void read_ask(struct mete_engine *e, const struct mete_gpu_ask *from, str
     }
 }
 
+/* Adds the asks by which replicas serve. */
+static void add_others(struct mete_engine *e, const struct mete_pod_set *set, struct shape *s)
+{
+    for (size_t i = 0; i < set->n_asks; i++) {
+        struct ask *other = &s->asks[s->n_asks];
+
+        if (!set->asks[i].or_replica)
+            continue;
+        *other = (struct ask){.kind = ASK_REPLICA, .first = s->asks[i].first, .milli = 1};
+        read_models(e, &set->asks[i], other);
+        s->asks[i].other = (uint32_t)s->n_asks++;
+    }
+}
+
 void asks_read(struct mete_engine *e, const struct mete_pod_set *set, struct shape *s)
 {
-    s->asks = mem_alloc(set->n_asks * sizeof(*s->asks));
+    s->asks = mem_alloc(2 * set->n_asks * sizeof(*s->asks));
     s->milli = 0;
     for (size_t i = 0; i < set->n_asks; i++) {
         struct ask *a = &s->asks[s->n_asks++];
@@ -130,6 +155,7 @@ void asks_read(struct mete_engine *e, const struct mete_pod_set *set, struct sha
         s->gpus += a->count;
         s->milli = a->milli > s->milli ? a->milli : s->milli;
     }
+    add_others(e, set, s);
 }
 
 void asks_free(struct mete_engine *e, struct shape *s)
@@ -168,12 +194,43 @@ int64_t asks_milli(const struct shape *s, uint32_t model)
     return ret;
 }
 
-bool asks_have_replicas(const struct shape *s)
+bool asks_are_open(const struct shape *s)
 {
     for (size_t i = 0; i < s->n_asks; i++)
-        if (s->asks[i].kind == ASK_REPLICA)
+        if (s->asks[i].kind == ASK_REPLICA || s->asks[i].is_by_memory)
             return true;
     return false;
+}
+
+size_t asks_named(const struct shape *s)
+{
+    size_t n = s->n_asks;
+
+    while (n > 0 && s->asks[n - 1].count == 0)
+        n--;
+    return n;
+}
+
+uint32_t ask_number(const struct shape *s, const struct ask *a)
+{
+    for (size_t i = 0; i < s->n_asks; i++)
+        if (s->asks[i].other != 0 && a == &s->asks[s->asks[i].other])
+            return (uint32_t)i;
+    return (uint32_t)(a - s->asks);
+}
+
+uint32_t ask_share_milli(const struct ask *a, const struct gpu *g)
+{
+    __extension__ typedef __int128 wide;
+    int64_t memory = g->n_shares > 0 ? g->memory_at_share : g->memory_bytes;
+    wide milli;
+
+    if (!a->is_by_memory)
+        return a->milli;
+    if (memory <= a->bytes)
+        return MILLI - 1;
+    milli = ((wide)a->bytes * MILLI + memory - 1) / memory;
+    return milli < MILLI ? (uint32_t)milli : MILLI - 1;
 }
 
 uint32_t pod_device_milli(const struct pod *p, size_t i)
@@ -185,7 +242,7 @@ uint32_t pod_device_milli(const struct pod *p, size_t i)
     a = pod_ask(p, i);
     if (a->kind == ASK_REPLICA && p->gpus[i]->parts)
         return parts_replica_milli(p->gpus[i]->parts);
-    return a->milli;
+    return ask_share_milli(a, p->gpus[i]);
 }
 
 static bool may_serve(const struct gpu *g, const struct ask *a)
@@ -193,7 +250,7 @@ static bool may_serve(const struct gpu *g, const struct ask *a)
     const struct parts *p = g->parts;
 
     if (a->kind == ASK_REPLICA)
-        return p && p->replicas > 0;
+        return p && p->replicas > 0 && (a->count > 0 || !p->is_renamed);
     if (a->kind != ASK_SLICE)
         return !p || p->can_be_whole;
     if (!p || p->replicas > 0)

@@ -27,13 +27,18 @@ struct ask {
     enum ask_kind kind;
     uint32_t count;
     uint32_t first; /* index of its first device */
-    uint32_t milli; /* of each device, as far as known before it is chosen; a replica: 1 */
+    uint32_t milli; /* of each device, as far as known before it is chosen: of a replica or a
+                       share by memory 1 */
     int64_t bytes;
+    bool is_by_memory;
+    uint32_t other;   /* of wholes: the ask, of count 0, by which replicas serve; 0: none */
     uint32_t profile; /* of slices: number of the profile's name; 0 */
     uint32_t *models; /* by number; none: any */
     size_t n_models;
 };
 
+/* The shape's asks are those of the pod set, then one of count 0 for each that replicas serve, too:
+ * a device's mark names the one by which the device was chosen. */
 enum mete_result asks_check(struct mete_engine *e, const struct mete_pod_set *set);
 /* Do the asks amount to a plain shape? Then `*ret` is the set with `gpus` in place of asks. */
 bool asks_are_plain(const struct mete_pod_set *set, struct mete_pod_set *ret);
@@ -47,7 +52,15 @@ struct ask *asks_scratch(struct mete_engine *e, const struct shape *s);
 /* The compute of all devices of a pod, in 1/1000 gpu; with a model (not 0) only of devices that can
  * be of no other model. */
 int64_t asks_milli(const struct shape *s, uint32_t model);
-bool asks_have_replicas(const struct shape *s);
+/* Is the compute of some devices known only once they are chosen? */
+bool asks_are_open(const struct shape *s);
+/* The asks with a count. */
+size_t asks_named(const struct shape *s);
+/* The compute of the ask's share on a gpu, in 1/1000. It stays the same while the gpu has shares.
+ */
+uint32_t ask_share_milli(const struct ask *a, const struct gpu *g);
+/* The number of the pod set's ask that a device is for. */
+uint32_t ask_number(const struct shape *s, const struct ask *a);
 
 /* The marks of a pod's devices: the index of the ask, and a slice's start. */
 static inline uint16_t *pod_marks(const struct pod *p)

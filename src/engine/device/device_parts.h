@@ -31,6 +31,7 @@ struct parts {
     bool can_be_whole;
     bool is_flexible;
     uint32_t replicas; /* 0: the gpu is not in mode replicas */
+    bool is_renamed;
     struct told_slice told[MIG_UNITS_MAX];
 
     /* Journaled. */

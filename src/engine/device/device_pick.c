@@ -44,12 +44,14 @@ static int profile_of(struct device_pick *d, const struct parts *p, uint32_t nam
     return d->profile;
 }
 
-static void device_pick_give(struct device_pick *d, const struct ask *a, uint64_t gpus)
+/* Gives gpus to the devices from number `first` on, by the ask number `ask`. */
+static void device_pick_give(struct device_pick *d, uint32_t first, size_t ask, uint64_t gpus)
 {
-    uint32_t device = a->first;
+    uint32_t device = first;
 
     for (uint64_t left = gpus; left; left &= left - 1) {
         d->ret->at[device].bit = (uint8_t)__builtin_ctzll(left);
+        d->ret->at[device].ask = (uint8_t)ask;
         d->ret->at[device++].start = 0;
     }
     d->taken |= gpus;
@@ -66,28 +68,28 @@ static uint64_t wholes(const struct device_pick *d, const struct ask *a)
            node_gpus_of_models(n, a->models, a->n_models);
 }
 
-static bool device_pick_wholes(struct device_pick *d, const struct ask *a)
-{
-    uint64_t free = wholes(d, a);
-
-    if (bits(free) < a->count)
-        return false;
-    if (bits(free & ~d->n->parted) >= a->count)
-        free &= ~d->n->parted;
-    device_pick_give(d, a, devices_choose(d->n, free, a->count));
-    return true;
-}
-
 /* The gpu cannot be chosen. */
 static const uint32_t NO_RANK = UINT32_MAX;
 
-/* Gives the ask the gpus of least rank among `gpus`; ranks[bit] is a gpu's rank. */
-static bool device_pick_give_least(struct device_pick *d, const struct ask *a, uint64_t gpus,
+/* Devices to be chosen for an ask. */
+struct wanted {
+    size_t ask;
+    uint32_t first;
+    uint32_t count;
+};
+
+static struct wanted wanted_by(const struct device_pick *d, const struct ask *a)
+{
+    return (struct wanted){(size_t)(a - d->s->asks), a->first, a->count};
+}
+
+/* Gives the gpus of least rank among `gpus`; ranks[bit] is a gpu's rank. */
+static bool device_pick_give_least(struct device_pick *d, const struct wanted *w, uint64_t gpus,
                                    const uint32_t *ranks)
 {
     uint64_t chosen = 0;
 
-    for (uint32_t i = 0; i < a->count; i++) {
+    for (uint32_t i = 0; i < w->count; i++) {
         uint32_t least = NO_RANK;
         int best = -1;
 
@@ -103,7 +105,7 @@ static bool device_pick_give_least(struct device_pick *d, const struct ask *a, u
             return false;
         chosen |= UINT64_C(1) << best;
     }
-    device_pick_give(d, a, chosen);
+    device_pick_give(d, w->first, w->ask, chosen);
     return true;
 }
 
@@ -112,6 +114,7 @@ static bool device_pick_give_least(struct device_pick *d, const struct ask *a, u
 static bool device_pick_shares(struct device_pick *d, const struct ask *a)
 {
     const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1};
+    const struct wanted w = wanted_by(d, a);
     const struct node *n = d->n;
     uint64_t gpus = wholes(d, a);
     uint32_t ranks[NODE_GPUS_MAX];
@@ -122,12 +125,14 @@ static bool device_pick_shares(struct device_pick *d, const struct ask *a)
                                   node_gpus_of_models(n, a->models, a->n_models)));
     for (uint64_t left = gpus; left; left &= left - 1) {
         int bit = __builtin_ctzll(left);
-        bool is_small = d->how == DEVICE_PICK_EMPTY && n->gpus[bit]->memory_bytes < a->bytes;
+        bool is_small = d->how == DEVICE_PICK_EMPTY
+                            ? n->gpus[bit]->memory_bytes < a->bytes
+                            : n->free_milli[bit] < ask_share_milli(a, n->gpus[bit]);
 
         ranks[bit] =
             is_small ? NO_RANK : (uint32_t)n->free_milli[bit] << 1 | (n->parted >> bit & 1);
     }
-    return device_pick_give_least(d, a, gpus, ranks);
+    return device_pick_give_least(d, &w, gpus, ranks);
 }
 
 /* Is a replica free? Devices held from another mode have to be given back first. */
@@ -137,8 +142,9 @@ static bool has_replica(const struct gpu *g)
            g->n_shares == 0;
 }
 
-static bool device_pick_replicas(struct device_pick *d, const struct ask *a)
+static bool device_pick_replicas(struct device_pick *d, const struct ask *a, const struct wanted *w)
 {
+    bool is_for_whole = a->kind == ASK_WHOLE;
     const struct node *n = d->n;
     uint64_t gpus = n->parted & d->healthy & ~d->taken & ~d->sliced &
                     node_gpus_of_models(n, a->models, a->n_models);
@@ -150,12 +156,32 @@ static bool device_pick_replicas(struct device_pick *d, const struct ask *a)
         const struct parts *p = g->parts;
         uint32_t free = p->replicas - (d->how == DEVICE_PICK_EMPTY ? 0 : p->n_replicas);
 
-        if (p->replicas == 0 || (d->how != DEVICE_PICK_EMPTY && !has_replica(g)))
+        if (p->replicas == 0 || (is_for_whole && p->is_renamed) ||
+            (d->how != DEVICE_PICK_EMPTY && !has_replica(g)))
             ranks[bit] = NO_RANK;
         else
             ranks[bit] = d->how == DEVICE_PICK_SPREAD ? REPLICAS_MAX - free : free;
     }
-    return device_pick_give_least(d, a, gpus, ranks);
+    return device_pick_give_least(d, w, gpus, ranks);
+}
+
+static bool device_pick_wholes(struct device_pick *d, const struct ask *a)
+{
+    uint64_t free = wholes(d, a);
+    uint32_t n = a->count;
+    struct wanted rest = {.ask = a->other, .first = a->first};
+
+    if (bits(free) < n && a->other == 0)
+        return false;
+    if (bits(free) < n) {
+        rest.first += bits(free);
+        rest.count = n - bits(free);
+        n = bits(free);
+    }
+    if (bits(free & ~d->n->parted) >= n)
+        free &= ~d->n->parted;
+    device_pick_give(d, a->first, (size_t)(a - d->s->asks), devices_choose(d->n, free, n));
+    return rest.count == 0 || device_pick_replicas(d, a, &rest);
 }
 
 /* A place for one slice. A smaller key is better. */
@@ -335,6 +361,7 @@ static bool device_pick_slices(struct device_pick *d, size_t i)
         if (device_pick_slices(d, i + 1)) {
             d->ret->at[device].bit = o.bit;
             d->ret->at[device].start = o.start;
+            d->ret->at[device].ask = d->items[i];
             d->ret->gpus |= UINT64_C(1) << o.bit;
             d->ret->loss += o.loss;
             return true;
@@ -426,12 +453,13 @@ static bool device_pick_kind(struct device_pick *d, enum ask_kind kind)
 {
     for (size_t i = 0; i < d->s->n_asks; i++) {
         const struct ask *a = &d->s->asks[i];
+        const struct wanted w = wanted_by(d, a);
 
         if (a->kind != kind)
             continue;
         if ((kind == ASK_WHOLE && !device_pick_wholes(d, a)) ||
             (kind == ASK_SHARE && !device_pick_shares(d, a)) ||
-            (kind == ASK_REPLICA && !device_pick_replicas(d, a)))
+            (kind == ASK_REPLICA && !device_pick_replicas(d, a, &w)))
             return false;
         if (kind == ASK_SLICE && a->count > 1 && room_for(d, a, a->count) < a->count)
             return false;
@@ -482,10 +510,10 @@ static uint64_t empty_of(struct device_pick *d, const struct ask *a)
     for (uint64_t left = gpus; left; left &= left - 1) {
         const struct gpu *g = n->gpus[__builtin_ctzll(left)];
 
-        if (a->kind == ASK_REPLICA)
+        if (a->kind == ASK_REPLICA || (a->other != 0 && g->parts && !g->parts->is_renamed))
             ret += g->parts ? g->parts->replicas : 0;
-        else if (n->wholes & left & -left)
-            ret += MILLI / a->milli;
+        if (a->kind != ASK_REPLICA && (n->wholes & left & -left))
+            ret += MILLI / ask_share_milli(a, g);
     }
     return ret;
 }
@@ -500,7 +528,8 @@ uint64_t device_pick_empty(const struct node *n, const struct shape *s)
     if (!device_pick(n, s, DEVICE_PICK_EMPTY, &c))
         return 0;
     for (size_t i = 0; i < s->n_asks; i++) {
-        uint64_t here = empty_of(&d, &s->asks[i]) / s->asks[i].count;
+        uint64_t here =
+            s->asks[i].count == 0 ? UINT64_MAX : empty_of(&d, &s->asks[i]) / s->asks[i].count;
 
         least = here < least ? here : least;
     }

@@ -1,7 +1,8 @@
 /*
  * device_pick.h - the devices of a node that a pod with asks gets; no state changes here
  *
- * Whole gpus come first, from gpus that cannot be sliced if there are enough; then shares, each on
+ * Whole gpus come first, from gpus that cannot be sliced if there are enough, with replicas for the
+ * missing ones where the ask accepts these; then shares, each on
  * the gpu with the least free compute; then slices, then replicas. A slice goes to the gpu and
  * start that lose the fewest possible placements (model/mig.h); then where the driver has the
  * instance already; then to the first gpu and the lowest start. Several slices are tried in several
@@ -15,6 +16,7 @@ struct choice {
     struct {
         uint8_t bit;
         uint8_t start;
+        uint8_t ask;
     } at[ASK_DEVICES_MAX]; /* by device */
     uint64_t gpus;
     unsigned loss; /* possible placements lost */

@@ -469,7 +469,7 @@ static bool device_fits_back(const struct pod *p, size_t i)
 {
     const struct ask *a = pod_ask(p, i);
     const struct gpu *g = p->gpus[i];
-    const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes};
+    const struct shape one = {.milli = ask_share_milli(a, g), .gpu_bytes = a->bytes};
     uint16_t span;
 
     switch (a->kind) {
@@ -477,7 +477,7 @@ static bool device_fits_back(const struct pod *p, size_t i)
         return !g->holder && g->n_shares == 0 && !(g->parts && parts_block(g->parts));
     case ASK_SHARE:
         return !g->holder && !(g->parts && parts_block(g->parts)) &&
-               g->milli_used + a->milli <= MILLI && fit_share_memory(g, &one);
+               g->milli_used + one.milli <= MILLI && fit_share_memory(g, &one);
     case ASK_SLICE:
         span = parts_span(g->parts, a->profile, pod_start(p, i));
         for (unsigned left = g->parts->held; left; left &= left - 1) {

@@ -37,6 +37,8 @@ static void gpu_count(struct mete_engine *e, const struct gpu *g, const struct n
 
 static void share_take(struct mete_engine *e, struct gpu *g, uint32_t milli, int64_t bytes)
 {
+    if (g->n_shares == 0)
+        SET(e, g->memory_at_share, g->memory_bytes);
     SET(e, g->n_shares, g->n_shares + 1);
     SET(e, g->milli_used, g->milli_used + milli);
     if (bytes > 0)
@@ -85,7 +87,7 @@ static void device_take(struct mete_engine *e, struct gpu *g, struct pod *p, con
         SET(e, g->holder, p);
         break;
     case ASK_SHARE:
-        share_take(e, g, a->milli, a->bytes);
+        share_take(e, g, ask_share_milli(a, g), a->bytes);
         break;
     case ASK_SLICE:
         parts_take_slice(e, g->parts, p, a->profile, start);
@@ -109,7 +111,7 @@ static void device_give(struct mete_engine *e, struct pod *p, size_t i, const st
         SET(e, g->holder, NULL);
         break;
     case ASK_SHARE:
-        share_give(e, g, a->milli, a->bytes);
+        share_give(e, g, ask_share_milli(a, g), a->bytes);
         break;
     case ASK_SLICE:
         parts_give_slice(e, g->parts, pod_start(p, i));
@@ -259,11 +261,10 @@ static void take_devices(struct mete_engine *e, struct pod *p, const struct shap
     bool fits = policy_deal(e, n, s, &c);
 
     assert(fits); /* as the caller says */
-    for (uint32_t i = 0; i < s->n_asks; i++)
-        for (uint32_t k = s->asks[i].first; k < s->asks[i].first + s->asks[i].count; k++) {
-            gpus[k] = n->gpus[c.at[k].bit];
-            SET(e, pod_marks(p)[k], (uint16_t)(i << 4 | c.at[k].start));
-        }
+    for (uint32_t i = 0; i < s->gpus; i++) {
+        gpus[i] = n->gpus[c.at[i].bit];
+        SET(e, pod_marks(p)[i], (uint16_t)(c.at[i].ask << 4 | c.at[i].start));
+    }
     pod_take(e, p, s, n, gpus, s->gpus);
 }
 

@@ -55,11 +55,11 @@ void charge_of(struct mete_engine *e, const struct workload *w, struct shape *co
     g->charge_at = e->counted_at;
 }
 
-/* A replica's part of its gpu is known only when it is placed. */
-static bool has_replicas(const struct workload *w)
+/* The part of its gpu is known only when it is placed: of a replica, of a share by memory. */
+static bool has_open_asks(const struct workload *w)
 {
     for (size_t i = 0; i < w->group->n_sets; i++)
-        if (asks_have_replicas(w->group->sets[i].shape))
+        if (asks_are_open(w->group->sets[i].shape))
             return true;
     return false;
 }
@@ -67,7 +67,7 @@ static bool has_replicas(const struct workload *w)
 /* The models of its gpus are known only once a workload is placed. */
 void charge_of_placed(struct mete_engine *e, const struct workload *w, struct charge *ret)
 {
-    bool is_unknown = e->counted.n > 0 && has_replicas(w);
+    bool is_unknown = e->counted.n > 0 && has_open_asks(w);
 
     charge_of(e, w, NULL, ret);
     for (size_t i = 0; i < e->counted.n; i++) {
@@ -359,7 +359,7 @@ bool queue_may_start(struct mete_engine *e, const struct workload *w, struct sha
 
 bool queue_admits_placed(struct mete_engine *e, const struct workload *w, struct quota_block *ret)
 {
-    bool has_models = e->counted.n > 0 && has_replicas(w);
+    bool has_models = e->counted.n > 0 && has_open_asks(w);
     struct charge c;
 
     VEC_EACH (&e->counted, r) {

@@ -93,6 +93,7 @@ static const struct record_field gpu_fields[] = {
     UINT(struct mete_gpu, replicas),
     LIST(struct mete_gpu, slices, n_slices, &slice),
     BOOL(struct mete_gpu, is_flexible),
+    BOOL(struct mete_gpu, is_renamed),
 };
 TYPE(gpu, struct mete_gpu, 72);
 
@@ -116,6 +117,7 @@ static const struct record_field ask_fields[] = {
     UINT(struct mete_gpu_ask, count),       UINT(struct mete_gpu_ask, gpu_milli),
     INT(struct mete_gpu_ask, memory_bytes), TEXT(struct mete_gpu_ask, profile),
     BOOL(struct mete_gpu_ask, is_replica),  TEXTS(struct mete_gpu_ask, models, n_models),
+    BOOL(struct mete_gpu_ask, or_replica),  BOOL(struct mete_gpu_ask, is_by_memory),
 };
 TYPE(ask, struct mete_gpu_ask, 48);
 static const struct record_field requirement_fields[] = {
@@ -203,8 +205,9 @@ static const struct record_field device_fields[] = {
     UINT(struct mete_device, ask),     TEXT(struct mete_device, gpu),
     TEXT(struct mete_device, profile), UINT(struct mete_device, start),
     TEXT(struct mete_device, slice),   BOOL(struct mete_device, must_create),
+    INT(struct mete_device, kind),
 };
-TYPE(device, struct mete_device, 48);
+TYPE(device, struct mete_device, 72);
 
 static const struct record_field pod_placement_fields[] = {
     UINT(struct mete_pod_placement, pod_set),

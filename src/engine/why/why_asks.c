@@ -35,6 +35,9 @@ static const char *ask_text(struct mete_engine *e, const struct ask *a)
             return arena_format(e->answers, "%u%s", a->count, on_models(e, a, " "));
         return arena_format(e->answers, "%u %s", a->count, a->count == 1 ? "gpu" : "gpus");
     case ASK_SHARE:
+        if (a->is_by_memory)
+            return arena_format(e->answers, "%u x %" PRId64 " MiB of a gpu%s", a->count,
+                                a->bytes >> 20, on);
         return arena_format(e->answers, "%u x %u/%d of a gpu%s", a->count, a->milli, MILLI, on);
     case ASK_SLICE:
         if (a->count == 1)
@@ -50,12 +53,13 @@ static const char *ask_text(struct mete_engine *e, const struct ask *a)
 const char *why_asks(struct mete_engine *e, const struct shape *s)
 {
     const char *text = "";
+    size_t n = asks_named(s);
 
-    for (size_t i = 0; i < s->n_asks; i++)
+    for (size_t i = 0; i < n; i++)
         text = arena_format(e->answers, "%s%s%s", text,
-                            i == 0              ? ""
-                            : i + 1 < s->n_asks ? ", "
-                                                : " and ",
+                            i == 0      ? ""
+                            : i + 1 < n ? ", "
+                                        : " and ",
                             ask_text(e, &s->asks[i]));
     return text;
 }
@@ -74,7 +78,7 @@ const char *why_asks_place_text(struct mete_engine *e, const struct shape *s,
 
     if (best->free == 0)
         return arena_format(e->answers, "needs %s; no such device is free", asked);
-    if (s->n_asks == 1)
+    if (asks_named(s) == 1)
         return arena_format(e->answers, "needs %s on one node; most free is %" PRId64 " (%s)",
                             asked, best->free, best->node->name);
     return arena_format(e->answers,

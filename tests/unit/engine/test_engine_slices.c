@@ -114,7 +114,7 @@ static void a_gpu_is_whole_again_once_nobody_holds_a_slice(void **state)
     ASSERT_CYCLE(e, "2:a(0)");
     assert_int_equal(mete_gpu_slices(e, "a-0", views, 8), 0);
     assert_int_equal(mete_workload_remove(e, 2), METE_OK);
-    ASSERT_CYCLE(e, "3:a(0)");
+    ASSERT_CYCLE(e, "3:a(0:500,40Gi)");
     add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .profile = "1g.10gb"}}});
     ASSERT_CYCLE(e, "");
     assert_int_equal(mete_workload_remove(e, 3), METE_OK);
@@ -139,14 +139,14 @@ static void several_kinds_in_one_pod(void **state)
                                           {.count = 1, .models = h100, .n_models = 1},
                                           {.count = 1, .profile = "3g.40gb"},
                                           {.count = 1, .gpu_milli = 300}}});
-    ASSERT_CYCLE(e, "1:a(0:1g.10gb@0+ 0:1g.10gb@1+ 1 0:3g.40gb@4+ 3)");
+    ASSERT_CYCLE(e, "1:a(0:1g.10gb@0+ 0:1g.10gb@1+ 1 0:3g.40gb@4+ 3:300,4.8Gi)");
     add_asks(e, (struct ask_job){.id = 2, .asks = {{.count = 1, .is_replica = true}}});
     add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1, .is_replica = true}}});
     add_asks(e, (struct ask_job){.id = 4, .asks = {{.count = 1, .is_replica = true}}});
     add_job(e, (struct job_spec){.id = 5, .gpus = 1, .milli = 700});
-    ASSERT_CYCLE(e, "2:a(2) 3:a(2) 5:a(3)");
+    ASSERT_CYCLE(e, "2:a(2/2) 3:a(2/2) 5:a(3:700,11.2Gi)");
     assert_int_equal(mete_workload_remove(e, 2), METE_OK);
-    ASSERT_CYCLE(e, "4:a(2)");
+    ASSERT_CYCLE(e, "4:a(2/2)");
     for (uint64_t id = 1; id <= 5; id++)
         if (id != 2)
             assert_int_equal(mete_workload_remove(e, id), METE_OK);
@@ -237,7 +237,7 @@ static void counts_slices_and_replicas_for_quotas(void **state)
              (struct ask_job){.id = 5, .queue = "q", .asks = {{.count = 1, .is_replica = true}}});
     ASSERT_CYCLE(e, "");
     assert_int_equal(mete_workload_remove(e, 1), METE_OK);
-    ASSERT_CYCLE(e, "5:a(1)");
+    ASSERT_CYCLE(e, "5:a(1/5)");
     for (size_t i = 0; i < mete_queue_count(e); i++) {
         assert_int_equal(mete_queue_view(e, i, &view), METE_OK);
         if (strcmp(view.name, "q") == 0)
@@ -408,6 +408,60 @@ static void evicts_for_a_slice(void **state)
     mete_engine_free(e);
 }
 
+static void replicas_serve_for_whole_gpus_unless_renamed(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct gpu_spec mixed[] = {
+        {.model = "h100", .gib = 80},
+        {.model = "h100", .gib = 80, .replicas = 2},
+        {.model = "h100", .gib = 80, .replicas = 2, .is_renamed = true},
+        {0}};
+    const struct mete_gpu_ask any = {.count = 1, .or_replica = true};
+    struct mete_reason r;
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", mixed), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {any}});
+    add_asks(e, (struct ask_job){.id = 2, .asks = {any}});
+    add_asks(e, (struct ask_job){.id = 3, .asks = {any}});
+    add_asks(e, (struct ask_job){.id = 4, .asks = {any}});
+    ASSERT_CYCLE(e, "1:a(0) 2:a(1/2) 3:a(1/2)");
+    assert_int_equal(mete_why(e, 4, 100 * SECOND, &r), METE_OK);
+    assert_int_equal(r.code, METE_REASON_NO_NODE_FITS);
+    assert_string_equal(r.message, "needs 1 gpu; no such device is free");
+    assert_int_equal(mete_workload_remove(e, 2), METE_OK);
+    add_asks(e, (struct ask_job){.id = 5, .asks = {{.count = 1, .is_replica = true}}});
+    ASSERT_CYCLE(e, "4:a(1/2) 5:a(2/2)");
+    add_asks(e, (struct ask_job){.id = 6, .asks = {{.count = 4, .or_replica = true}}});
+    assert_int_equal(mete_why(e, 6, 100 * SECOND, &r), METE_OK);
+    assert_int_equal(r.code, METE_REASON_NEVER_FITS);
+    mete_engine_free(e);
+}
+
+static void a_share_by_memory_has_compute_in_proportion(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct mete_gpu_ask by_memory = {
+        .count = 1, .is_by_memory = true, .memory_bytes = 30 * GIB};
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 80}, {0}}),
+                     METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {by_memory}});
+    add_asks(e, (struct ask_job){.id = 2, .asks = {by_memory}});
+    add_job(e, (struct job_spec){.id = 5, .gpus = 1, .milli = 250});
+    add_asks(e, (struct ask_job){.id = 6, .asks = {by_memory}});
+    ASSERT_CYCLE(e, "1:a(0:375,30Gi) 2:a(0:375,30Gi) 5:a(0:250,20Gi)");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    /* its shares keep their compute when the gpu's memory is told anew */
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 90}, {0}}),
+                     METE_OK);
+    ASSERT_CYCLE(e, "6:a(0:375,30Gi)");
+    assert_int_equal(mete_workload_remove(e, 2), METE_OK);
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
 static void refuses_what_cannot_be(void **state)
 {
     static const struct {
@@ -537,6 +591,8 @@ int main(void)
         cmocka_unit_test(a_slice_may_ask_for_its_memory),
         cmocka_unit_test(spreads_where_the_policy_says_so),
         cmocka_unit_test(evicts_for_a_slice),
+        cmocka_unit_test(replicas_serve_for_whole_gpus_unless_renamed),
+        cmocka_unit_test(a_share_by_memory_has_compute_in_proportion),
         cmocka_unit_test(refuses_what_cannot_be),
         cmocka_unit_test(takes_back_what_was_held_before_a_restart),
     };

@@ -6,11 +6,11 @@
  * printed; PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/state.h"
 #include "model/mig.h"
+#include "prop.h"
 #include "slices_build.h"
 #include "test.h"
 
@@ -28,6 +28,7 @@ struct device {
     int gpu;
     int ask;
     unsigned start;
+    enum mete_device_kind kind;
 };
 
 struct job {
@@ -48,6 +49,7 @@ struct card {
     bool is_flexible;
     bool is_fixed;
     uint32_t replicas;
+    bool is_renamed;
     int has[UNITS]; /* by start: profile and 1; 0 */
 };
 
@@ -58,6 +60,7 @@ struct tally {
     size_t there; /* slices given from existing instances */
     size_t fragmented;
     size_t explained;
+    size_t replicas_for_wholes;
 };
 
 struct model {
@@ -81,7 +84,15 @@ static bool is_slice(const struct mete_gpu_ask *a)
 
 static bool is_share(const struct mete_gpu_ask *a)
 {
-    return a->gpu_milli > 0;
+    return a->gpu_milli > 0 || a->is_by_memory;
+}
+
+static unsigned share_milli(const struct card *c, const struct mete_gpu_ask *a)
+{
+    int64_t memory = c->gib * GIB;
+    int64_t milli = a->is_by_memory ? (a->memory_bytes * 1000 + memory - 1) / memory : a->gpu_milli;
+
+    return (unsigned)(milli < 1000 ? milli : 999);
 }
 
 /* The held parts of a card, without the job that is being placed. */
@@ -89,6 +100,8 @@ struct used {
     unsigned wholes;
     unsigned shares;
     unsigned milli;
+    unsigned memory_milli;
+    int64_t bytes;
     unsigned replicas;
     unsigned units;
     unsigned starts;
@@ -118,11 +131,13 @@ static void count_device(const struct model *m, const struct job *j, const struc
 
     if (is_slice(a)) {
         count_slice(&m->cards[d->node][d->gpu], a->profile, d->start, u);
-    } else if (a->is_replica) {
+    } else if (d->kind == METE_DEVICE_REPLICA) {
         u->replicas++;
     } else if (is_share(a)) {
         u->shares++;
-        u->milli += a->gpu_milli;
+        u->milli += share_milli(&m->cards[d->node][d->gpu], a);
+        u->bytes += a->memory_bytes;
+        u->memory_milli += a->is_by_memory ? 0 : a->gpu_milli;
     } else {
         u->wholes++;
     }
@@ -190,11 +205,15 @@ static bool may_have(const struct model *m, int node, int gpu, const struct mete
         return false;
     if (is_slice(a))
         return may_start(c, &u, a->profile, start);
-    if (a->is_replica)
+    if (a->is_replica || (a->or_replica && c->replicas > 0 && !c->is_renamed))
         return u.replicas < c->replicas;
     if (!can_be_whole || u.starts != 0 || u.wholes > 0)
         return false;
-    return is_share(a) ? u.milli + a->gpu_milli <= 1000 : u.shares == 0;
+    if (!is_share(a))
+        return u.shares == 0;
+    u.memory_milli += a->is_by_memory ? 0 : a->gpu_milli;
+    return u.milli + share_milli(c, a) <= 1000 &&
+           u.bytes + a->memory_bytes + (c->gib * GIB * u.memory_milli + 999) / 1000 <= c->gib * GIB;
 }
 
 /* Do the video engines allow both instances on one gpu? */
@@ -219,7 +238,7 @@ static void carry_out(struct model *m, int node, int gpu, const struct mete_gpu_
         number < 0 ? UINT32_MAX : ((1u << c->geometry->profiles[number].size) - 1) << d->start;
     char uuid[64];
 
-    if (a->is_replica)
+    if (d->kind == METE_DEVICE_REPLICA)
         return;
     (void)snprintf(uuid, sizeof(uuid), "MIG-%s-%d-%u", node_names[node], gpu, d->start);
     if (is_slice(a) && !d->must_create) {
@@ -274,11 +293,16 @@ static void take_decision(struct model *m, const struct mete_placement *p)
         CHECK(m, strncmp(d.gpu, pod->node, 2) == 0 && gpu < m->n_cards[j->node]);
         CHECK(m, strcmp(d.gpu, pod->gpus[i]) == 0);
         CHECK(m, is_slice(a) == (d.profile != NULL));
+        CHECK(m, (d.kind == METE_DEVICE_REPLICA) == (m->cards[j->node][gpu].replicas > 0));
+        CHECK(m, d.kind != METE_DEVICE_SHARE ||
+                     (d.gpu_milli == share_milli(&m->cards[j->node][gpu], a) &&
+                      (a->memory_bytes == 0 || d.memory_bytes == a->memory_bytes)));
+        m->tally->replicas_for_wholes += d.kind == METE_DEVICE_REPLICA && !a->is_replica;
         CHECK(m, may_have(m, j->node, gpu, a, d.start));
         CHECK(m, is_slice(a) || !(taken >> gpu & 1));
         taken |= is_slice(a) ? 0 : 1u << gpu;
         carry_out(m, j->node, gpu, a, &d);
-        j->devices[j->n_devices++] = (struct device){j->node, gpu, (int)d.ask, d.start};
+        j->devices[j->n_devices++] = (struct device){j->node, gpu, (int)d.ask, d.start, d.kind};
     }
     for (int k = 0; k < 4; k++) {
         uint32_t count = 0;
@@ -381,6 +405,7 @@ static void make_card(struct model *m, struct card *c)
         {.model = "rtxpro", .gib = 96, .is_flexible = true},
         {.model = "h100", .gib = 80, .is_fixed = true},
         {.model = "t4", .gib = 16, .replicas = 3},
+        {.model = "t4", .gib = 16, .replicas = 2, .is_renamed = true},
     };
 
     *c = kinds[prop_below(&m->prop, COUNT(kinds))];
@@ -404,6 +429,7 @@ static void tell_node(struct model *m, struct mete_engine *e, int node)
                                      .gib = c->gib,
                                      .is_flexible = c->is_flexible,
                                      .replicas = c->replicas,
+                                     .is_renamed = c->is_renamed,
                                      .is_sliced = c->is_fixed};
         for (unsigned start = 0; start < UNITS && told < SLICES_TOLD; start++)
             if (c->has[start] > 0) {
@@ -423,8 +449,13 @@ static void make_ask(struct model *m, struct job *j, int i)
     *a = (struct mete_gpu_ask){.count = 1 + (uint32_t)prop_below(&m->prop, 3)};
     if (prop_chance(&m->prop, 60))
         a->count = 1;
-    switch (prop_below(&m->prop, 6)) {
+    switch (prop_below(&m->prop, 7)) {
     case 0:
+        a->or_replica = prop_chance(&m->prop, 60);
+        break;
+    case 6:
+        a->is_by_memory = true;
+        a->memory_bytes = (1 + (int64_t)prop_below(&m->prop, 60)) * GIB;
         break;
     case 1:
         a->gpu_milli = 100 * (1 + (uint32_t)prop_below(&m->prop, 9));
@@ -491,13 +522,11 @@ static void restore_job_of(struct model *m, struct mete_engine *e, const struct 
         devices[i] = (struct mete_device){.ask = (uint32_t)d->ask,
                                           .gpu = uuids[i],
                                           .profile = j->spec.asks[d->ask].profile,
-                                          .start = d->start};
+                                          .start = d->start,
+                                          .kind = d->kind};
     }
-    /* one ask for whole gpus or shares is a plain pod set: its placement has no devices */
-    if (is_slice(&j->spec.asks[0]) || j->spec.asks[0].is_replica || j->spec.asks[1].count > 0) {
-        pod.devices = devices;
-        pod.n_devices = j->n_devices;
-    }
+    pod.devices = devices;
+    pod.n_devices = j->n_devices;
     if (mete_workload_restore(
             e, ask_parts(&j->spec, &parts),
             &(struct mete_placement){.workload = j->spec.id, .pods = &pod, .n_pods = 1}) != METE_OK)
@@ -541,6 +570,10 @@ static void restart(struct model *m)
     struct mete_engine *e = new_engine(m);
     bool nodes_first = prop_chance(&m->prop, 50);
 
+    /* a restored share by memory needs the memory of its gpu */
+    for (int id = 1; id <= JOBS; id++)
+        for (size_t i = 0; m->jobs[id].is_placed && i < m->jobs[id].n_devices; i++)
+            nodes_first |= m->jobs[id].spec.asks[m->jobs[id].devices[i].ask].is_by_memory;
     for (int i = 0; i < NODES; i++) /* the old engine gets the driver's present gpus, too */
         tell_node(m, m->engine, i);
     for (int i = 0; i < NODES && nodes_first; i++)
@@ -666,7 +699,7 @@ static void deals_out_only_what_there_is(void **state)
     if (seeds.end - seeds.first < 500)
         return;
     assert_true(tally.evictions > 0 && tally.created > 0 && tally.there > 0);
-    assert_true(tally.fragmented > 0 && tally.explained > 0);
+    assert_true(tally.fragmented > 0 && tally.explained > 0 && tally.replicas_for_wholes > 0);
 }
 
 int main(void)

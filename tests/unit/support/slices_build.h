@@ -19,6 +19,7 @@ struct gpu_spec {
     bool is_flexible;
     bool is_sick;
     bool is_sliced; /* also without instances */
+    bool is_renamed;
 };
 
 /* Sets a node; uuids of gpus are NODE-INDEX, of instances MIG-NODE-INDEX-START. */
@@ -56,6 +57,7 @@ static inline enum mete_result set_sliced(struct mete_engine *e, const char *nam
             .slices = slices[n],
             .n_slices = told,
             .is_flexible = s->is_flexible,
+            .is_renamed = s->is_renamed,
         };
     }
     return mete_node_set(e, &(struct mete_node){.name = name,
@@ -127,7 +129,8 @@ static inline const char *last_part(const char *uuid)
     return dash ? dash + 1 : uuid;
 }
 
-/* Runs a cycle: "1:a(0 1:1g.10gb@6+ 1:2g.20gb@4=MIG-a-1-4)": + is to be created. */
+/* Runs a cycle: "1:a(0 1:1g.10gb@6+ 1:2g.20gb@4=MIG-a-1-4 2/4 3:250,20Gi)": + is to be created, 2
+ * is one of four replicas, 3 a share. */
 static inline const char *devices_text(struct mete_engine *e, int64_t now_s, char *text,
                                        size_t size)
 {
@@ -145,6 +148,14 @@ static inline const char *devices_text(struct mete_engine *e, int64_t now_s, cha
             for (size_t n = 0; n < p->n_gpus && used + 1 < size; n++) {
                 used += (size_t)snprintf(text + used, size - used, "%s%s", n ? " " : "",
                                          last_part(p->gpus[n]));
+                if (n < p->n_devices && p->devices[n].kind == METE_DEVICE_REPLICA &&
+                    used + 1 < size)
+                    used +=
+                        (size_t)snprintf(text + used, size - used, "/%u", p->devices[n].replicas);
+                if (n < p->n_devices && p->devices[n].kind == METE_DEVICE_SHARE && used + 1 < size)
+                    used += (size_t)snprintf(text + used, size - used, ":%u,%gGi",
+                                             p->devices[n].gpu_milli,
+                                             (double)p->devices[n].memory_bytes / (double)GIB);
                 if (n < p->n_devices && p->devices[n].profile && used + 1 < size)
                     used += (size_t)snprintf(text + used, size - used, ":%s@%u%s%s%s",
                                              p->devices[n].profile, p->devices[n].start,
