@@ -43,7 +43,7 @@ struct json_pool {
     uint64_t hits;
 };
 
-struct reader {
+struct pool_reader {
     struct json_pool *pool;
     uint64_t source; /* hash of the whole text */
     const char *at;
@@ -164,7 +164,7 @@ static bool is_met_again(struct json_pool *p, uint64_t hash, uint64_t source)
     return was != is && was >> 32 == is >> 32;
 }
 
-static void part_keep(const struct reader *r, uint64_t hash, struct str text, json_t *tree)
+static void part_keep(const struct pool_reader *r, uint64_t hash, struct str text, json_t *tree)
 {
     struct part part = {.hash = hash, .size = text.size};
     struct json_pool *p = r->pool;
@@ -185,10 +185,10 @@ static void part_keep(const struct reader *r, uint64_t hash, struct str text, js
     p->parts[hash % PARTS] = part;
 }
 
-static json_t *read_value(struct reader *r, bool is_own);
+static json_t *read_value(struct pool_reader *r, bool is_own);
 
 /* Reads a string without escapes. False: json_parse has to read the text. */
-static bool read_text(struct reader *r, struct str *ret, bool *ret_is_ascii)
+static bool read_text(struct pool_reader *r, struct str *ret, bool *ret_is_ascii)
 {
     const char *from = r->at + 1;
     unsigned char high = 0;
@@ -211,7 +211,7 @@ static bool read_text(struct reader *r, struct str *ret, bool *ret_is_ascii)
     return false;
 }
 
-static json_t *read_string(struct reader *r)
+static json_t *read_string(struct pool_reader *r)
 {
     struct str text = {0};
     bool is_ascii = false;
@@ -221,7 +221,7 @@ static json_t *read_string(struct reader *r)
     return is_ascii ? json_stringn_nocheck(text.at, text.size) : json_stringn(text.at, text.size);
 }
 
-static json_t *read_integer(struct reader *r)
+static json_t *read_integer(struct pool_reader *r)
 {
     bool is_negative = *r->at == '-';
     const char *from = r->at + is_negative;
@@ -238,7 +238,7 @@ static json_t *read_integer(struct reader *r)
     return json_integer(is_negative ? -value : value);
 }
 
-static json_t *read_word(struct reader *r, const char *word, json_t *value)
+static json_t *read_word(struct pool_reader *r, const char *word, json_t *value)
 {
     size_t size = strlen(word);
 
@@ -249,12 +249,12 @@ static json_t *read_word(struct reader *r, const char *word, json_t *value)
 }
 
 /* Takes the next byte; 0: the end. */
-static char read_byte(struct reader *r)
+static char read_byte(struct pool_reader *r)
 {
     return (char)(r->at < r->end ? *r->at++ : '\0');
 }
 
-static bool read_member(struct reader *r, json_t *object)
+static bool read_member(struct pool_reader *r, json_t *object)
 {
     struct str key = {0};
     bool is_ascii = false;
@@ -268,7 +268,7 @@ static bool read_member(struct reader *r, json_t *object)
     return value && json_object_setn_new_nocheck(object, key.at, key.size, value) == 0;
 }
 
-static json_t *read_object(struct reader *r)
+static json_t *read_object(struct pool_reader *r)
 {
     AUTO(json_freep) json_t *object = json_object();
     size_t n = 0;
@@ -288,7 +288,7 @@ static json_t *read_object(struct reader *r)
     return c == '}' && json_object_size(object) == n ? TAKE(object) : NULL;
 }
 
-static json_t *read_array(struct reader *r)
+static json_t *read_array(struct pool_reader *r)
 {
     AUTO(json_freep) json_t *array = json_array();
     char c = ',';
@@ -308,7 +308,7 @@ static json_t *read_array(struct reader *r)
     return c == ']' ? TAKE(array) : NULL;
 }
 
-static json_t *read_container(struct reader *r)
+static json_t *read_container(struct pool_reader *r)
 {
     json_t *value = NULL;
 
@@ -321,7 +321,7 @@ static json_t *read_container(struct reader *r)
 }
 
 /* Finds the part in the pool, or reads it and may add it to the pool. */
-static json_t *read_part(struct reader *r)
+static json_t *read_part(struct pool_reader *r)
 {
     size_t left = (size_t)(r->end - r->at);
     const char *from = r->at;
@@ -347,7 +347,7 @@ static json_t *read_part(struct reader *r)
     return value;
 }
 
-static json_t *read_value(struct reader *r, bool is_own)
+static json_t *read_value(struct pool_reader *r, bool is_own)
 {
     if (r->at >= r->end)
         return NULL;
@@ -370,7 +370,7 @@ static json_t *read_value(struct reader *r, bool is_own)
 
 struct err *json_pool_parse(struct json_pool *p, struct str text, json_t **ret)
 {
-    struct reader r = {.pool = p, .at = text.at, .end = text.at + text.size};
+    struct pool_reader r = {.pool = p, .at = text.at, .end = text.at + text.size};
     AUTO(json_freep) json_t *tree = NULL;
 
     r.source = part_hash(text.at, text.size);

@@ -18,7 +18,7 @@ enum {
     ALIAS_COST_MAX = 16 << 20
 };
 
-struct reader {
+struct yaml_reader {
     const char *name;
     struct str text;
     yaml_parser_t parser;
@@ -28,16 +28,16 @@ struct reader {
     size_t alias_cost;
 };
 
-static void reader_done(struct reader *r)
+static void reader_done(struct yaml_reader *r)
 {
     yaml_parser_delete(&r->parser);
     json_decref(r->anchors);
 }
 
-static struct err *yaml_fail(const struct reader *r, yaml_mark_t at, const char *fmt, ...)
+static struct err *yaml_fail(const struct yaml_reader *r, yaml_mark_t at, const char *fmt, ...)
     PRINTF(3, 4);
 
-static struct err *yaml_fail(const struct reader *r, yaml_mark_t at, const char *fmt, ...)
+static struct err *yaml_fail(const struct yaml_reader *r, yaml_mark_t at, const char *fmt, ...)
 {
     AUTO_FREE char *message = NULL;
     va_list ap;
@@ -48,7 +48,7 @@ static struct err *yaml_fail(const struct reader *r, yaml_mark_t at, const char 
     return err_new(ERR_BAD_REQUEST, "%s:%zu:%zu: %s", r->name, at.line + 1, at.column + 1, message);
 }
 
-static struct err *parser_failure(const struct reader *r)
+static struct err *parser_failure(const struct yaml_reader *r)
 {
     const yaml_parser_t *p = &r->parser;
     const char *problem = p->problem ? p->problem : "not YAML";
@@ -67,7 +67,7 @@ static struct err *parser_failure(const struct reader *r)
     return yaml_fail(r, at, "%s", problem);
 }
 
-static struct err *next_event(struct reader *r, yaml_event_t *ret)
+static struct err *next_event(struct yaml_reader *r, yaml_event_t *ret)
 {
     yaml_event_delete(ret);
     *ret = (yaml_event_t){0};
@@ -76,7 +76,7 @@ static struct err *next_event(struct reader *r, yaml_event_t *ret)
     return NULL;
 }
 
-static struct err *read_node(struct reader *r, const yaml_event_t *event, json_t **ret);
+static struct err *read_node(struct yaml_reader *r, const yaml_event_t *event, json_t **ret);
 
 /* The meaning that a tag asks for; IS_TEXT also for tags of text. */
 static bool find_tag(const char *tag, enum meaning *ret)
@@ -103,7 +103,7 @@ static bool find_tag(const char *tag, enum meaning *ret)
     return false;
 }
 
-static struct err *scalar_meaning(const struct reader *r, const yaml_event_t *event,
+static struct err *scalar_meaning(const struct yaml_reader *r, const yaml_event_t *event,
                                   struct scalar *ret)
 {
     const char *text = (const char *)event->data.scalar.value;
@@ -126,7 +126,7 @@ static struct err *scalar_meaning(const struct reader *r, const yaml_event_t *ev
     return NULL;
 }
 
-static struct err *read_scalar(const struct reader *r, const yaml_event_t *event, json_t **ret)
+static struct err *read_scalar(const struct yaml_reader *r, const yaml_event_t *event, json_t **ret)
 {
     const char *text = (const char *)event->data.scalar.value;
     struct scalar is = {0};
@@ -176,7 +176,7 @@ static size_t copy_cost(json_t *j, unsigned depth, unsigned *ret_depth)
     return cost;
 }
 
-static struct err *read_alias(struct reader *r, const yaml_event_t *event, json_t **ret)
+static struct err *read_alias(struct yaml_reader *r, const yaml_event_t *event, json_t **ret)
 {
     const char *anchor = (const char *)event->data.alias.anchor;
     json_t *target = json_object_get(r->anchors, anchor);
@@ -194,7 +194,7 @@ static struct err *read_alias(struct reader *r, const yaml_event_t *event, json_
     return NULL;
 }
 
-static struct err *read_sequence(struct reader *r, json_t **ret)
+static struct err *read_sequence(struct yaml_reader *r, json_t **ret)
 {
     AUTO(json_freep) json_t *array = json_array();
     AUTO(yaml_event_delete) yaml_event_t event = {0};
@@ -212,7 +212,7 @@ static struct err *read_sequence(struct reader *r, json_t **ret)
 }
 
 /* Keys are text in JSON: numbers and booleans become their JSON text. */
-static struct err *read_key(struct reader *r, const yaml_event_t *event, char **ret)
+static struct err *read_key(struct yaml_reader *r, const yaml_event_t *event, char **ret)
 {
     AUTO(json_freep) json_t *key = NULL;
 
@@ -233,7 +233,7 @@ static bool is_merge_key(const yaml_event_t *event)
 }
 
 /* Reads the value of "<<", a mapping or a list of mappings, and appends it to `merges`. */
-static struct err *read_merge(struct reader *r, json_t *merges)
+static struct err *read_merge(struct yaml_reader *r, json_t *merges)
 {
     AUTO(yaml_event_delete) yaml_event_t event = {0};
     AUTO(json_freep) json_t *value = NULL;
@@ -256,7 +256,7 @@ static struct err *read_merge(struct reader *r, json_t *merges)
     return NULL;
 }
 
-static struct err *read_pair(struct reader *r, const yaml_event_t *key_event, json_t *object)
+static struct err *read_pair(struct yaml_reader *r, const yaml_event_t *key_event, json_t *object)
 {
     AUTO_FREE char *key = NULL;
     AUTO(yaml_event_delete) yaml_event_t event = {0};
@@ -272,7 +272,7 @@ static struct err *read_pair(struct reader *r, const yaml_event_t *key_event, js
 }
 
 /* The mapping's own keys win over merged ones, earlier merged mappings over later ones. */
-static struct err *read_mapping(struct reader *r, json_t **ret)
+static struct err *read_mapping(struct yaml_reader *r, json_t **ret)
 {
     AUTO(json_freep) json_t *object = json_object();
     AUTO(json_freep) json_t *merges = json_array();
@@ -294,7 +294,7 @@ static struct err *read_mapping(struct reader *r, json_t **ret)
     return NULL;
 }
 
-static struct err *read_collection(struct reader *r, const yaml_event_t *event, json_t **ret)
+static struct err *read_collection(struct yaml_reader *r, const yaml_event_t *event, json_t **ret)
 {
     bool is_mapping = event->type == YAML_MAPPING_START_EVENT;
     const char *tag =
@@ -312,7 +312,7 @@ static struct err *read_collection(struct reader *r, const yaml_event_t *event, 
 
 /* `event` starts the node. An anchor is registered after its node is complete, so that no node
  * contains itself. */
-static struct err *read_node(struct reader *r, const yaml_event_t *event, json_t **ret)
+static struct err *read_node(struct yaml_reader *r, const yaml_event_t *event, json_t **ret)
 {
     const yaml_char_t *anchor = NULL;
 
@@ -332,7 +332,7 @@ static struct err *read_node(struct reader *r, const yaml_event_t *event, json_t
 }
 
 /* Reads from behind the start of a document to its end. */
-static struct err *read_document(struct reader *r, json_t *documents)
+static struct err *read_document(struct yaml_reader *r, json_t *documents)
 {
     AUTO(yaml_event_delete) yaml_event_t event = {0};
     json_t *root = NULL;
@@ -349,7 +349,7 @@ static struct err *read_document(struct reader *r, json_t *documents)
 
 struct err *yaml_parse(const char *name, struct str text, json_t **ret_documents)
 {
-    AUTO(reader_done) struct reader r = {.name = name, .text = text};
+    AUTO(reader_done) struct yaml_reader r = {.name = name, .text = text};
     AUTO(json_freep) json_t *documents = json_array();
     AUTO(yaml_event_delete) yaml_event_t event = {0};
     int initialized = yaml_parser_initialize(&r.parser);

@@ -19,7 +19,7 @@ enum {
 
 static const int64_t WINDOW_MAX = INT32_MAX;
 
-enum frame_type {
+enum spdy_type {
     SYN_STREAM = 1,
     SYN_REPLY = 2,
     RST_STREAM = 3,
@@ -129,13 +129,13 @@ static void send_buf(struct spdy *s, const struct buf *b)
     s->o.send(s->o.arg, (struct str){b->at, b->size});
 }
 
-static void add_control(struct buf *b, enum frame_type type, unsigned flags, size_t size)
+static void add_control(struct buf *b, enum spdy_type type, unsigned flags, size_t size)
 {
     add_u32(b, UINT32_C(1) << 31 | (uint32_t)VERSION << 16 | (uint32_t)type);
     add_u32(b, (uint32_t)flags << 24 | (uint32_t)size);
 }
 
-static void send_pair(struct spdy *s, enum frame_type type, uint32_t first, uint32_t second)
+static void send_pair(struct spdy *s, enum spdy_type type, uint32_t first, uint32_t second)
 {
     AUTO(buf_done) struct buf b = {0};
 
@@ -154,7 +154,7 @@ static void send_ping(struct spdy *s, uint32_t id)
     send_buf(s, &b);
 }
 
-static void send_headers(struct spdy *s, enum frame_type type, uint32_t id,
+static void send_headers(struct spdy *s, enum spdy_type type, uint32_t id,
                          const struct spdy_header *headers, size_t n)
 {
     AUTO(buf_done) struct buf block = {0};
@@ -418,7 +418,7 @@ static struct err *take_syn_stream(struct spdy *s, unsigned flags, struct str pa
 }
 
 /* SYN_REPLY and HEADERS: the headers are read and dropped. */
-static struct err *take_headers(struct spdy *s, enum frame_type type, unsigned flags,
+static struct err *take_headers(struct spdy *s, enum spdy_type type, unsigned flags,
                                 struct str payload)
 {
     struct spdy_block block;

@@ -37,7 +37,7 @@ enum {
 };
 
 /* A gpu's ledger object, as this transaction leaves it. */
-struct entry {
+struct ledger_entry {
     struct map_handle handle; /* by uuid */
     char uuid[GPU_TEXT_SIZE];
     json_t *tree;
@@ -51,10 +51,10 @@ struct binding {
     struct store *store;
     const struct ledger_placement *p;
     struct txn txn;
-    char *part;            /* name of the placement's part */
-    json_t *entries;       /* the pods' entries in it */
-    json_t *gpus;          /* gpus of `node`, the previous pod's */
-    struct entry *touched; /* ledger objects of all pods so far */
+    char *part;                   /* name of the placement's part */
+    json_t *entries;              /* the pods' entries in it */
+    json_t *gpus;                 /* gpus of `node`, the previous pod's */
+    struct ledger_entry *touched; /* ledger objects of all pods so far */
     const char *node;
 };
 
@@ -193,7 +193,7 @@ struct err *ledger_holder_device(const json_t *holder, const char *uuid, struct 
     return NULL;
 }
 
-static struct err *entry_load(struct entry *entry, const struct store_object *held,
+static struct err *entry_load(struct ledger_entry *entry, const struct store_object *held,
                               const struct gpu *gpu)
 {
     const json_t *holder;
@@ -217,14 +217,14 @@ static struct err *entry_load(struct entry *entry, const struct store_object *he
 
 /* The ledger object of the device's gpu, read when the transaction touches it first. */
 static struct err *binding_entry(struct binding *b, const struct device *d, const struct gpu *gpu,
-                                 struct entry **ret)
+                                 struct ledger_entry **ret)
 {
-    struct entry *entry = NULL;
+    struct ledger_entry *entry = NULL;
 
     map_find_text(handle, b->touched, d->gpu, entry);
     if (!entry) {
         entry = mem_alloc(sizeof(*entry));
-        *entry = (struct entry){0};
+        *entry = (struct ledger_entry){0};
         memcpy(entry->uuid, d->gpu, sizeof(entry->uuid));
         map_add(handle, b->touched, entry->uuid, strlen(entry->uuid), entry);
         TRY(entry_load(entry, store_get_applied(b->store, ledger_key(d->gpu)), gpu));
@@ -236,7 +236,8 @@ static struct err *binding_entry(struct binding *b, const struct device *d, cons
 /*
  * ERR_CONFLICT with the holder of a gpu that cannot be given whole; else `why` itself. Takes `why`.
  */
-static struct err *not_given(const struct entry *entry, const struct device *d, struct err *why)
+static struct err *not_given(const struct ledger_entry *entry, const struct device *d,
+                             struct err *why)
 {
     const json_t *first = json_array_get(json_object_get(entry->tree, "holders"), 0);
 
@@ -254,7 +255,7 @@ static struct err *binding_take_device(struct binding *b, const struct ledger_po
     AUTO_FREE char *placement = mem_format("%s/%s", b->p->ns, b->p->workload);
     AUTO_FREE char *pod_name = mem_format("%s/%s", b->p->ns, pod->name);
     char text[DEVICE_TEXT_SIZE];
-    struct entry *entry = NULL;
+    struct ledger_entry *entry = NULL;
     json_t *holder;
     struct err *e;
 
@@ -425,8 +426,8 @@ static void begin_part(struct binding *b, size_t number)
 static struct err *bind_all(struct binding *b, store_done_fn done, void *arg)
 {
     size_t n = b->p->n_pods;
-    struct entry *entry = NULL;
-    struct entry *next = NULL;
+    struct ledger_entry *entry = NULL;
+    struct ledger_entry *next = NULL;
 
     for (size_t i = 0; i < n; i++) {
         if (i % PODS_OF_PART == 0)
@@ -445,8 +446,8 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
                         void *arg)
 {
     struct binding b = {.store = s, .p = p};
-    struct entry *entry = NULL;
-    struct entry *next = NULL;
+    struct ledger_entry *entry = NULL;
+    struct ledger_entry *next = NULL;
     struct err *e;
 
     if (p->n_pods == 0)

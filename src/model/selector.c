@@ -36,7 +36,7 @@ struct selector {
     size_t n_values;
 };
 
-struct reader {
+struct selector_reader {
     struct str text; /* the whole text, for messages */
     struct str rest;
 };
@@ -61,7 +61,7 @@ void selector_free(struct selector *s)
     free(s);
 }
 
-static struct err *unparsable(const struct reader *r, const char *want)
+static struct err *unparsable(const struct selector_reader *r, const char *want)
 {
     size_t size = r->rest.size < SHOWN_MAX ? r->rest.size : SHOWN_MAX;
 
@@ -70,18 +70,18 @@ static struct err *unparsable(const struct reader *r, const char *want)
                    r->rest.at, r->text.size - r->rest.size, want);
 }
 
-static void skip(struct reader *r, size_t size)
+static void skip(struct selector_reader *r, size_t size)
 {
     r->rest = (struct str){r->rest.at + size, r->rest.size - size};
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct selector_reader *r)
 {
     while (r->rest.size > 0 && strchr(" \t\r\n", r->rest.at[0]) && r->rest.at[0])
         skip(r, 1);
 }
 
-static bool read_char(struct reader *r, char c)
+static bool read_char(struct selector_reader *r, char c)
 {
     skip_blanks(r);
     if (r->rest.size == 0 || r->rest.at[0] != c)
@@ -91,7 +91,7 @@ static bool read_char(struct reader *r, char c)
 }
 
 /* Reads up to a blank or a sign; the word may be empty. */
-static struct str read_word(struct reader *r)
+static struct str read_word(struct selector_reader *r)
 {
     struct str word;
 
@@ -140,14 +140,14 @@ static struct err *as_bad_request(struct err *cause, const char *what, const cha
 }
 
 /* Refuses NUL bytes, which would end a name early. */
-static struct err *check_no_nul(const struct reader *r)
+static struct err *check_no_nul(const struct selector_reader *r)
 {
     if (r->text.size > 0 && memchr(r->text.at, '\0', r->text.size))
         return err_new(ERR_BAD_REQUEST, "selector: a NUL byte");
     return NULL;
 }
 
-static struct err *read_label_value(struct reader *r, struct selector *s)
+static struct err *read_label_value(struct selector_reader *r, struct selector *s)
 {
     struct str word = read_word(r);
     char *value = mem_strndup(word.at ? word.at : "", word.size);
@@ -160,7 +160,7 @@ static struct err *read_label_value(struct reader *r, struct selector *s)
     return add_value(s, value);
 }
 
-static struct err *read_value_set(struct reader *r, struct selector *s)
+static struct err *read_value_set(struct selector_reader *r, struct selector *s)
 {
     if (!read_char(r, '('))
         return unparsable(r, "'('");
@@ -175,7 +175,7 @@ static struct err *read_value_set(struct reader *r, struct selector *s)
     return NULL;
 }
 
-static struct err *read_number(struct reader *r, struct selector *s)
+static struct err *read_number(struct selector_reader *r, struct selector *s)
 {
     struct str word = read_word(r);
     struct err *e = num_parse_int64(word, INT64_MIN, INT64_MAX, &last_requirement(s)->number);
@@ -190,7 +190,7 @@ static struct err *read_number(struct reader *r, struct selector *s)
 }
 
 /* Reads the operation and values after the key. */
-static struct err *read_operation(struct reader *r, struct selector *s)
+static struct err *read_operation(struct selector_reader *r, struct selector *s)
 {
     struct requirement *last = last_requirement(s);
     struct str word;
@@ -224,7 +224,7 @@ static struct err *read_operation(struct reader *r, struct selector *s)
     return read_value_set(r, s);
 }
 
-static struct err *read_requirement(struct reader *r, struct selector *s)
+static struct err *read_requirement(struct selector_reader *r, struct selector *s)
 {
     bool is_absent = read_char(r, '!');
     struct str key = read_word(r);
@@ -239,7 +239,7 @@ static struct err *read_requirement(struct reader *r, struct selector *s)
 
 struct err *selector_parse_labels(struct str text, struct selector **ret)
 {
-    struct reader r = {.text = text, .rest = text};
+    struct selector_reader r = {.text = text, .rest = text};
     AUTO(selector_freep) struct selector *s = selector_new();
 
     TRY(check_no_nul(&r));
@@ -315,7 +315,7 @@ static struct err *read_field_term(struct selector *s, struct str term)
 
 struct err *selector_parse_fields(struct str text, struct selector **ret)
 {
-    struct reader r = {.text = text, .rest = text};
+    struct selector_reader r = {.text = text, .rest = text};
     AUTO(selector_freep) struct selector *s = selector_new();
 
     TRY(check_no_nul(&r));

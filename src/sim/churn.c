@@ -17,7 +17,7 @@ enum {
 
 #define FOR_EVER (INT64_C(1) << 52) /* ms: later than all events */
 
-struct world {
+struct churn_world {
     const struct openb *trace;
     const struct churn_options *options;
     struct chance chance;
@@ -44,7 +44,7 @@ static double milli_of(const struct openb_pod *pod)
 }
 
 /* Reads the trace's running times, and computes the gap between arrivals that gives the load. */
-static struct err *set_durations(struct world *w)
+static struct err *set_durations(struct churn_world *w)
 {
     const struct openb_pod *pods = openb_pods(w->trace);
     const size_t n = openb_pod_count(w->trace);
@@ -70,7 +70,7 @@ static struct err *set_durations(struct world *w)
 }
 
 /* The running time of a pod that runs at a given time: probability in proportion to the time. */
-static int64_t pick_long(struct world *w)
+static int64_t pick_long(struct churn_world *w)
 {
     const double at = chance_unit(&w->chance) * w->run_before[w->n_runs - 1];
     size_t low = 0;
@@ -88,7 +88,7 @@ static int64_t pick_long(struct world *w)
 }
 
 /* Makes the engine, with random ranks of the nodes, because names break ties. */
-static struct err *make_engine(struct world *w)
+static struct err *make_engine(struct churn_world *w)
 {
     const size_t n = openb_node_count(w->trace);
     AUTO_FREE uint32_t *ranks = mem_alloc(n * sizeof(*ranks));
@@ -111,7 +111,7 @@ static struct err *make_engine(struct world *w)
 
 /* Places or rejects a random pod of the trace, for `run_ms` from now. `ret_milli` is the gpu that
  * the pod asked for. */
-static struct err *churn_arrive(struct world *w, int64_t run_ms, double *ret_milli)
+static struct err *churn_arrive(struct churn_world *w, int64_t run_ms, double *ret_milli)
 {
     const size_t pod = (size_t)chance_below(&w->chance, openb_pod_count(w->trace));
     const struct openb_pod *p = &openb_pods(w->trace)[pod];
@@ -133,7 +133,7 @@ static struct err *churn_arrive(struct world *w, int64_t run_ms, double *ret_mil
 }
 
 /* Advances the time, and counts the gpu time held until then. */
-static void pass_until(struct world *w, int64_t until_ms)
+static void pass_until(struct churn_world *w, int64_t until_ms)
 {
     const int64_t from_ms = w->now_ms > w->settled_ms ? w->now_ms : w->settled_ms;
 
@@ -144,7 +144,7 @@ static void pass_until(struct world *w, int64_t until_ms)
     w->now_ms = until_ms;
 }
 
-static struct err *end_until(struct world *w, int64_t until_ms)
+static struct err *end_until(struct churn_world *w, int64_t until_ms)
 {
     while (heap_first(&w->ends) && heap_first(&w->ends)->key <= until_ms) {
         const struct heap_item item = *heap_first(&w->ends);
@@ -160,7 +160,7 @@ static struct err *end_until(struct world *w, int64_t until_ms)
 }
 
 /* Makes the steady state: running pods that ask for `load` of the gpus. */
-static struct err *churn_begin(struct world *w)
+static struct err *churn_begin(struct churn_world *w)
 {
     const double want = (double)openb_capacity_milli(w->trace) * (double)w->options->load_pct / 100;
     double asked = 0;
@@ -175,7 +175,7 @@ static struct err *churn_begin(struct world *w)
     return NULL;
 }
 
-static struct err *churn_go_on(struct world *w)
+static struct err *churn_go_on(struct churn_world *w)
 {
     double at_ms = 0;
     double milli = 0;
@@ -196,7 +196,7 @@ static double pct(double part, double rest)
     return part + rest > 0 ? 100 * part / (part + rest) : 0;
 }
 
-static void churn_sum_up(const struct world *w, struct churn *ret)
+static void churn_sum_up(const struct churn_world *w, struct churn *ret)
 {
     const double time = (double)(w->now_ms - w->settled_ms);
     const double all = (double)w->sums.capacity * time;
@@ -211,7 +211,7 @@ static void churn_sum_up(const struct world *w, struct churn *ret)
     };
 }
 
-static struct err *run_world(struct world *w)
+static struct err *run_world(struct churn_world *w)
 {
     TRY(set_durations(w));
     TRY(make_engine(w));
@@ -221,7 +221,7 @@ static struct err *run_world(struct world *w)
 
 struct err *churn_run(const struct openb *o, const struct churn_options *options, struct churn *ret)
 {
-    struct world w = {.trace = o, .options = options, .chance = chance_of(options->seed)};
+    struct churn_world w = {.trace = o, .options = options, .chance = chance_of(options->seed)};
     struct err *e = run_world(&w);
 
     if (!e)

@@ -266,14 +266,14 @@ size_t world_entry(const struct world *w, const struct world_node *n)
 }
 
 /* A node's value: the sum over its gpus, by the part of the tables that the node's sums choose. */
-struct sums {
+struct learn_sums {
     const int32_t *table; /* by level */
     const int32_t *single;
     int64_t value;
     int64_t fragment;
 };
 
-static void add_gpu(struct sums *s, uint32_t free, int sign)
+static void add_gpu(struct learn_sums *s, uint32_t free, int sign)
 {
     const uint32_t level = free / METE_VALUES_LEVEL_MILLI;
 
@@ -284,23 +284,23 @@ static void add_gpu(struct sums *s, uint32_t free, int sign)
 }
 
 /* Sums the present gpus by the part of the tables for `cpu`, `idle` (over 0) and `whole`. */
-static struct sums sums_of(const struct world *w, const struct world_node *n, int64_t cpu,
-                           int64_t idle, uint32_t whole)
+static struct learn_sums sums_of(const struct world *w, const struct world_node *n, int64_t cpu,
+                                 int64_t idle, uint32_t whole)
 {
     const struct world_fragment *f = &w->fragments[n->model];
     const uint32_t column = column_of(whole);
     const size_t row = steps_up_to(f->cpus, f->n_cpus, cpu);
-    struct sums ret = {.table = w->idle + entry_of(w, cpu, idle, whole),
-                       .single = f->single[row],
-                       .fragment =
-                           idle * f->none[row] - (int64_t)column * WHOLE * f->several[row][column]};
+    struct learn_sums ret = {.table = w->idle + entry_of(w, cpu, idle, whole),
+                             .single = f->single[row],
+                             .fragment = idle * f->none[row] -
+                                         (int64_t)column * WHOLE * f->several[row][column]};
 
     for (uint32_t i = 0; i < n->gpus; i++)
         add_gpu(&ret, n->free[i], 1);
     return ret;
 }
 
-static int64_t value_of(const struct world *w, const struct sums *s)
+static int64_t value_of(const struct world *w, const struct learn_sums *s)
 {
     return s->value + s->fragment * w->fragment_milli / WEIGHT_UNIT;
 }
@@ -309,7 +309,7 @@ static int64_t world_value(const struct world *w, const struct world_node *n)
 {
     uint32_t whole;
     const int64_t idle = idle_of(n, &whole);
-    struct sums sums;
+    struct learn_sums sums;
 
     if (idle == 0)
         return 0;
@@ -349,14 +349,14 @@ static void node_take(struct world_node *n, const struct world_class *c, uint64_
 static int64_t with_share(const struct world *w, const struct world_node *n,
                           const struct world_class *c, uint64_t *ret_gpus)
 {
-    struct sums sums[2] = {0}; /* [1]: the share takes a wholly free gpu */
+    struct learn_sums sums[2] = {0}; /* [1]: the share takes a wholly free gpu */
     uint32_t whole;
     const int64_t idle = idle_of(n, &whole) - c->gpu_milli;
     int64_t least = INT64_MAX;
 
     for (uint32_t i = 0, last = 0; i < n->gpus; i++) {
         const bool is_whole = n->free[i] == WHOLE;
-        struct sums after = {0};
+        struct learn_sums after = {0};
 
         if (n->free[i] < c->gpu_milli || n->free[i] == last)
             continue;

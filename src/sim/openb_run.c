@@ -16,7 +16,7 @@ const char *openb_metric_name(enum openb_metric metric)
 }
 
 /* Sums and numbers of attempts, by column. */
-struct sums {
+struct openb_sums {
     double at[OPENB_METRICS][OPENB_COLUMNS];
     uint64_t n[OPENB_COLUMNS];
 };
@@ -26,7 +26,8 @@ static double rounded(double value)
     return round(value * 100) / 100;
 }
 
-static void sums_note(struct sums *s, const struct mete_gpu_sums *gpus, int64_t requested_milli)
+static void sums_note(struct openb_sums *s, const struct mete_gpu_sums *gpus,
+                      int64_t requested_milli)
 {
     const double capacity = (double)gpus->capacity;
     const double idle = (double)(gpus->capacity - gpus->used);
@@ -42,7 +43,7 @@ static void sums_note(struct sums *s, const struct mete_gpu_sums *gpus, int64_t 
     s->at[OPENB_FRAG_AMOUNT][column] += rounded((double)gpus->fragmented * 100 / capacity);
 }
 
-static void sums_finish(const struct sums *s, struct openb_curves *ret)
+static void sums_finish(const struct openb_sums *s, struct openb_curves *ret)
 {
     for (size_t k = 0; k < OPENB_COLUMNS; k++) {
         ret->has[k] = s->n[k] > 0;
@@ -54,7 +55,7 @@ static void sums_finish(const struct sums *s, struct openb_curves *ret)
 static struct err *run_pods(struct mete_engine *e, const struct openb *o,
                             const struct openb_list *order, struct openb_curves *ret)
 {
-    struct sums sums = {0};
+    struct openb_sums sums = {0};
     struct openb_curves c = {.pods = order->n};
     struct mete_gpu_sums gpus = {0};
     int64_t requested_milli = 0;

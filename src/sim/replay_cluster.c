@@ -15,7 +15,7 @@
 static const char *const orders[] = {"engine", "priority", "fifo", "sjf"};
 static const char default_placement[] = "binpack";
 
-struct live {
+struct live_pod {
     struct replay r; /* without a pool */
     const struct cluster_replay *asked;
     struct mete_engine *engine;
@@ -52,19 +52,19 @@ struct err *cluster_policy_parse(struct str text, struct cluster_policy *ret)
                    STR_ARG(text));
 }
 
-static bool is_strict(const struct live *l)
+static bool is_strict(const struct live_pod *l)
 {
     return l->asked->policy.order == CLUSTER_FIFO || l->asked->policy.order == CLUSTER_SJF;
 }
 
-static int64_t ns_of(const struct live *l, int64_t s)
+static int64_t ns_of(const struct live_pod *l, int64_t s)
 {
     return l->base_ns + replay_ns(s - l->r.options->jobs[0].submit_s);
 }
 
 /* The job's pods: as the trace gives them, else whole nodes and a pod for the rest. */
-static size_t list_sets(const struct live *l, const struct sim_job *j, const struct sim_ask *ask,
-                        struct mete_pod_set sets[2])
+static size_t list_sets(const struct live_pod *l, const struct sim_job *j,
+                        const struct sim_ask *ask, struct mete_pod_set sets[2])
 {
     if (*ask->mig && ask->pods == 0) {
         sets[0] = (struct mete_pod_set){.name = "slices", .count = 1, .gpus = j->gpus};
@@ -78,13 +78,13 @@ static size_t list_sets(const struct live *l, const struct sim_job *j, const str
     return replay_pod_sets(j->gpus, sim_cluster_gpus_most(l->asked->cluster), sets);
 }
 
-static struct err *refused(const struct live *l, uint32_t job, const char *why)
+static struct err *refused(const struct live_pod *l, uint32_t job, const char *why)
 {
     return err_new(ERR_INVALID, "the job submitted at %" PRId64 " s, of %u gpus: %s",
                    l->r.options->jobs[job].submit_s, l->r.options->jobs[job].gpus, why);
 }
 
-static struct err *cluster_submit(struct live *l, uint32_t job)
+static struct err *cluster_submit(struct live_pod *l, uint32_t job)
 {
     const struct sim_job *j = &l->r.options->jobs[job];
     const struct sim_ask *ask = &job_trace_asks(l->asked->trace)[j->ask];
@@ -132,7 +132,7 @@ static struct err *cluster_submit(struct live *l, uint32_t job)
 }
 
 /* Submits the next job of a strict order, unless a job waits in the engine. */
-static struct err *submit_head(struct live *l)
+static struct err *submit_head(struct live_pod *l)
 {
     uint32_t job;
 
@@ -144,7 +144,7 @@ static struct err *submit_head(struct live *l)
     return cluster_submit(l, job);
 }
 
-static struct err *cluster_arrive(struct live *l, uint32_t job)
+static struct err *cluster_arrive(struct live_pod *l, uint32_t job)
 {
     const struct sim_job *j = &l->r.options->jobs[job];
 
@@ -157,19 +157,19 @@ static struct err *cluster_arrive(struct live *l, uint32_t job)
 
 static void on_end(void *arg, uint32_t job)
 {
-    struct live *l = arg;
+    struct live_pod *l = arg;
 
     (void)mete_workload_remove(l->engine,
                                FIRST_ID + job); /* the job runs in the engine: never fails */
 }
 
-static void cluster_preempt(struct live *l, uint32_t job)
+static void cluster_preempt(struct live_pod *l, uint32_t job)
 {
     (void)replay_preempt(&l->r, job, &l->runs[job],
                          l->now_s); /* the engine has no notion of progress */
 }
 
-static struct cluster_job *find_other(struct live *l, uint64_t id)
+static struct cluster_job *find_other(struct live_pod *l, uint64_t id)
 {
     for (size_t i = 0; i < l->n_jobs; i++)
         if (l->jobs[i].id == id)
@@ -182,14 +182,14 @@ static int64_t seconds_up(int64_t ns)
     return (ns + NS_PER_SEC - 1) / NS_PER_SEC;
 }
 
-static void start_other(struct live *l, struct cluster_job *other)
+static void start_other(struct live_pod *l, struct cluster_job *other)
 {
     other->runs = true;
     l->n_others++;
     heap_add(&l->others, l->now_s + seconds_up(other->left_ns), (uint32_t)(other - l->jobs));
 }
 
-static void cluster_started(struct live *l, uint64_t id)
+static void cluster_started(struct live_pod *l, uint64_t id)
 {
     struct cluster_job *other;
     uint32_t job;
@@ -207,7 +207,7 @@ static void cluster_started(struct live *l, uint64_t id)
 }
 
 /* Evicts a workload. A job of the cluster itself does not return: its progress is unknown. */
-static void cluster_evict(struct live *l, uint64_t id)
+static void cluster_evict(struct live_pod *l, uint64_t id)
 {
     if (id >= FIRST_ID && id - FIRST_ID < l->r.options->n) {
         cluster_preempt(l, (uint32_t)(id - FIRST_ID));
@@ -218,7 +218,7 @@ static void cluster_evict(struct live *l, uint64_t id)
 }
 
 /* Runs cycles until the engine decides nothing more. Victims end at once. */
-static struct err *cluster_decide(struct live *l)
+static struct err *cluster_decide(struct live_pod *l)
 {
     VEC(uint64_t) evicted = {0};
     struct mete_decisions d = {.is_cut = true};
@@ -243,7 +243,7 @@ static struct err *cluster_decide(struct live *l)
 }
 
 /* Ends jobs of the cluster itself, which have no outcome. */
-static void release_others(struct live *l)
+static void release_others(struct live_pod *l)
 {
     while (heap_first(&l->others) && heap_first(&l->others)->key <= l->now_s) {
         (void)mete_workload_remove(l->engine, l->jobs[heap_first(&l->others)->job].id);
@@ -252,7 +252,7 @@ static void release_others(struct live *l)
 }
 
 /* No event is left, but some jobs have not ended: the error names the first one and its reason. */
-static struct err *cluster_stuck(struct live *l)
+static struct err *cluster_stuck(struct live_pod *l)
 {
     uint32_t job = 0;
     struct mete_reason reason;
@@ -266,7 +266,7 @@ static struct err *cluster_stuck(struct live *l)
                     l->r.options->jobs[job].submit_s, l->r.options->jobs[job].gpus);
 }
 
-static struct err *cluster_step(struct live *l)
+static struct err *cluster_step(struct live_pod *l)
 {
     const int64_t end_s = replay_next_end(&l->r);
     const int64_t other_s = heap_first(&l->others) ? heap_first(&l->others)->key : NEVER;
@@ -284,7 +284,7 @@ static struct err *cluster_step(struct live *l)
     return cluster_decide(l);
 }
 
-static struct err *cluster_set_up(struct live *l)
+static struct err *cluster_set_up(struct live_pod *l)
 {
     const struct cluster_replay *asked = l->asked;
     struct mete_fairness fairness = sim_cluster_fairness(asked->cluster);
@@ -314,7 +314,7 @@ static struct err *cluster_set_up(struct live *l)
 struct err *cluster_replay_run(const struct cluster_replay *asked, struct replay_job *ret)
 {
     const struct replay_options *o = &asked->options;
-    struct live l = {.asked = asked, .r = {.options = o, .done = ret}};
+    struct live_pod l = {.asked = asked, .r = {.options = o, .done = ret}};
     struct err *e;
 
     l.runs = mem_alloc(o->n * sizeof(*l.runs));

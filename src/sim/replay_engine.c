@@ -22,21 +22,21 @@ enum {
 };
 
 /* The state of a job. */
-struct known {
+struct known_workload {
     int64_t estimate_s;
     int64_t ran_s; /* in earlier runs */
     struct replay_run run;
 };
 
-struct live {
+struct live_workload {
     struct replay *r;
     struct mete_engine *engine;
-    struct known *known;
+    struct known_workload *known;
     enum replay_policy policy;
     int64_t now_s;
 };
 
-static void add_node(struct live *l, uint32_t index)
+static void add_node(struct live_workload *l, uint32_t index)
 {
     const uint32_t n_gpus = l->r->options->gpus_per_node;
     struct mete_gpu *gpus = mem_alloc(n_gpus * sizeof(*gpus));
@@ -75,7 +75,7 @@ size_t replay_pod_sets(uint32_t gpus, uint32_t most, struct mete_pod_set ret[2])
     return n;
 }
 
-static void live_submit(struct live *l, uint32_t job)
+static void live_submit(struct live_workload *l, uint32_t job)
 {
     const struct sim_job *j = &l->r->options->jobs[job];
     const bool by_size = l->policy == REPLAY_ENGINE;
@@ -83,7 +83,8 @@ static void live_submit(struct live *l, uint32_t job)
     const size_t n = replay_pod_sets(j->gpus, l->r->options->gpus_per_node, sets);
     enum mete_result result;
 
-    l->known[job] = (struct known){.estimate_s = j->estimate_s, .run.remain_s = j->duration_s};
+    l->known[job] =
+        (struct known_workload){.estimate_s = j->estimate_s, .run.remain_s = j->duration_s};
     result =
         mete_workload_add(l->engine, &(struct mete_workload){
                                          .id = (uint64_t)job + 1,
@@ -101,15 +102,15 @@ static void live_submit(struct live *l, uint32_t job)
 
 static void on_end(void *arg, uint32_t job)
 {
-    struct live *l = arg;
+    struct live_workload *l = arg;
 
     (void)mete_workload_remove(l->engine,
                                (uint64_t)job + 1); /* the job runs in the engine: never fails */
 }
 
-static void live_preempt(struct live *l, uint32_t job)
+static void live_preempt(struct live_workload *l, uint32_t job)
 {
-    struct known *k = &l->known[job];
+    struct known_workload *k = &l->known[job];
     int64_t estimate_s;
 
     k->ran_s += replay_preempt(l->r, job, &k->run, l->now_s);
@@ -125,7 +126,7 @@ static void live_preempt(struct live *l, uint32_t job)
 }
 
 /* Runs cycles until the engine decides nothing more. Victims end at once. */
-static void live_decide(struct live *l)
+static void live_decide(struct live_workload *l)
 {
     VEC(uint32_t) evicted = {0};
     struct mete_decisions d = {.n_placements = 1};
@@ -156,7 +157,7 @@ static uint32_t depth_of(enum replay_policy policy)
 }
 
 /* Sets the engine's order by size, with evictions. */
-static void order_by_size(struct live *l)
+static void order_by_size(struct live_workload *l)
 {
     const struct mete_fairness fairness = {.by_size = true, .period_ns = PERIOD_S * NS_PER_SEC};
     const struct mete_queue queue = {.name = "default", .within = METE_PREEMPT_LATER};
@@ -168,7 +169,7 @@ static void order_by_size(struct live *l)
     (void)result;
 }
 
-static void live_set_up(struct live *l)
+static void live_set_up(struct live_workload *l)
 {
     const struct mete_options options = {.reserve_depth = depth_of(l->policy)};
 
@@ -181,7 +182,7 @@ static void live_set_up(struct live *l)
 
 void replay_engine(struct replay *r, enum replay_policy policy)
 {
-    struct live l = {
+    struct live_workload l = {
         .r = r, .policy = policy, .known = mem_alloc(r->options->n * sizeof(*l.known))};
 
     live_set_up(&l);

@@ -23,7 +23,7 @@ enum {
 };
 
 /* The state of a job. */
-struct known {
+struct known_pod {
     int64_t estimate_s;
     int64_t run_s; /* progress in earlier runs */
     struct replay_run run;
@@ -32,7 +32,7 @@ struct known {
 
 struct order {
     struct replay *r;
-    struct known *known; /* of each job */
+    struct known_pod *known; /* of each job */
     struct waiting waiting;
     struct line running;
     struct sizes sizes;
@@ -67,7 +67,7 @@ static void order_submit(struct order *o, uint32_t job)
 {
     const struct sim_job *j = &o->r->options->jobs[job];
 
-    o->known[job] = (struct known){.estimate_s = j->estimate_s, .run.remain_s = j->duration_s};
+    o->known[job] = (struct known_pod){.estimate_s = j->estimate_s, .run.remain_s = j->duration_s};
     sizes_add(&o->sizes, size_of(o, job));
     set_place(o, job);
     waiting_add(&o->waiting, j->gpus, &o->known[job].place);
@@ -81,7 +81,7 @@ static void on_end(void *arg, uint32_t job)
 }
 
 /* The time at which a running job outlives its estimate. */
-static int64_t outlives_at(const struct known *k)
+static int64_t outlives_at(const struct known_pod *k)
 {
     return k->run.began_s + k->run.paying_s + k->estimate_s - k->run_s;
 }
@@ -90,7 +90,7 @@ static void estimate_late_ones(struct order *o)
 {
     for (size_t i = 0; i < o->running.places.n;) {
         const uint32_t job = o->running.places.at[i].job;
-        struct known *k = &o->known[job];
+        struct known_pod *k = &o->known[job];
 
         if (outlives_at(k) > o->now_s) {
             i++;
@@ -158,7 +158,7 @@ static void order_plan(struct order *o)
 
 static void order_preempt(struct order *o, uint32_t job)
 {
-    struct known *k = &o->known[job];
+    struct known_pod *k = &o->known[job];
 
     line_remove(&o->running, job);
     k->run_s += replay_preempt(o->r, job, &k->run, o->now_s);
@@ -169,7 +169,7 @@ static void order_preempt(struct order *o, uint32_t job)
 
 static void order_start(struct order *o, const struct place *w)
 {
-    struct known *k = &o->known[w->job];
+    struct known_pod *k = &o->known[w->job];
 
     waiting_remove(&o->waiting, gpus_of(o, w->job), w);
     k->run.began_s = o->now_s;

@@ -132,14 +132,14 @@ static void check_clock(struct findings *f)
 
 /* ---- programs ---- */
 
-struct asked {
+struct server_asked {
     struct loop *loop;
     char *line; /* the first line of output; NULL: the program failed */
 };
 
 static void doctor_on_end(void *arg, const struct proc_end *end)
 {
-    struct asked *a = arg;
+    struct server_asked *a = arg;
     struct str rest = end->output;
     struct str line = str_cut(&rest, '\n');
 
@@ -155,7 +155,7 @@ static char *ask_version(const char *program)
     const char *const argv[] = {program, "--version", NULL};
     const struct proc_options o = {
         .argv = argv, .has_output = true, .is_session = true, .deadline_ns = program_deadline_ns};
-    struct asked a = {.loop = loop_linux_new()};
+    struct server_asked a = {.loop = loop_linux_new()};
     AUTO(err_freep) struct err *e = proc_start(a.loop, &o, doctor_on_end, &a, NULL);
 
     if (!e)

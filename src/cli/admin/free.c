@@ -15,12 +15,12 @@ enum {
     MODEL_SIZE = 64
 };
 
-struct asked {
+struct free_asked {
     int64_t gpus; /* 0: not given */
     char model[MODEL_SIZE];
 };
 
-static struct err *read_asked(struct cli *c, struct asked *ret)
+static struct err *read_asked(struct cli *c, struct free_asked *ret)
 {
     const char *text = flag_text(c->in, "gpus");
     struct err *e = NULL;
@@ -35,7 +35,8 @@ static struct err *read_asked(struct cli *c, struct asked *ret)
     return NULL;
 }
 
-static struct err *get_report(struct cli *c, struct session *s, const struct asked *a, json_t **ret)
+static struct err *get_report(struct cli *c, struct session *s, const struct free_asked *a,
+                              json_t **ret)
 {
     const char *queue = flag_text(c->in, "queue");
     int64_t limit_ns = flag_duration_ns(c->in, "time", 0);
@@ -116,7 +117,7 @@ static bool could_start(const json_t *models, const char *wanted)
     return false;
 }
 
-static struct err *free_print(struct cli *c, const json_t *report, const struct asked *a)
+static struct err *free_print(struct cli *c, const json_t *report, const struct free_asked *a)
 {
     json_t *models = json_object_get(report, "models");
     struct listing l;
@@ -161,7 +162,7 @@ static struct err *free_run(struct cli *c)
     AUTO(session_freep) struct session *s = NULL;
     AUTO(json_freep) json_t *report = NULL;
     const json_t *models;
-    struct asked a = {0};
+    struct free_asked a = {0};
 
     TRY(read_asked(c, &a));
     TRY(session_open(c, &s));

@@ -224,7 +224,7 @@ static struct err *image_collect(struct cli *c, struct session *s)
 
 /* ---- the subcommands ---- */
 
-struct word {
+struct image_word {
     const char *name;
     size_t n_min; /* includes the subcommand itself */
     size_t n_max;
@@ -232,7 +232,7 @@ struct word {
     struct err *(*run)(struct cli *c, struct session *s);
 };
 
-static const struct word words[] = {
+static const struct image_word words[] = {
     {"import", 2, 3, "FILE|DIR [NAME]", image_import_files},
     {"pull", 2, 2, "NAME", image_pull_names},
     {"ls", 1, 1, "no arguments", image_list},

@@ -4,18 +4,18 @@
 
 #include "cli/commands.h"
 
-struct word {
+struct sim_word {
     const char *name;
     struct err *(*run)(struct cli *c);
     bool takes_file;
 };
 
-static const struct word words[] = {
+static const struct sim_word words[] = {
     {"jobs", sim_jobs, false},   {"openb", sim_openb, false},  {"churn", sim_churn, false},
     {"learn", sim_learn, false}, {"record", sim_record, true}, {"replay", sim_replay, true},
 };
 
-static struct err *run_word(struct cli *c, const struct word *w)
+static struct err *run_word(struct cli *c, const struct sim_word *w)
 {
     if (!w->takes_file && c->in->arguments.n > 1)
         return cli_usage(c, "sim %s takes no \"%s\"", w->name, c->in->arguments.at[1]);

@@ -9,7 +9,7 @@ enum {
     ENTRIES_MAX = 1024 /* then all entries are dropped: parsing them again is quick */
 };
 
-struct entry {
+struct tree_entry {
     struct map_handle handle;
     char *key;
     const struct store_object *object;
@@ -17,7 +17,7 @@ struct entry {
 };
 
 struct tree_cache {
-    struct entry *entries;
+    struct tree_entry *entries;
 };
 
 struct tree_cache *tree_cache_new(void)
@@ -25,7 +25,7 @@ struct tree_cache *tree_cache_new(void)
     return mem_alloc(sizeof(struct tree_cache));
 }
 
-static void entry_clear(struct entry *e)
+static void entry_clear(struct tree_entry *e)
 {
     store_object_unref(e->object);
     json_decref(e->tree);
@@ -33,8 +33,8 @@ static void entry_clear(struct entry *e)
 
 static void tree_cache_clear(struct tree_cache *c)
 {
-    struct entry *e;
-    struct entry *tmp;
+    struct tree_entry *e;
+    struct tree_entry *tmp;
 
     map_each (handle, c->entries, e, tmp) {
         map_remove(handle, c->entries, e); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
@@ -60,7 +60,7 @@ static char *key_text(const struct store_object *o)
 void tree_cache_put(struct tree_cache *c, const struct store_object *o, json_t *tree)
 {
     AUTO_FREE char *key = NULL;
-    struct entry *e = NULL;
+    struct tree_entry *e = NULL;
 
     if (!o)
         return;
@@ -84,7 +84,7 @@ struct err *tree_cache_get(struct tree_cache *c, const struct store_object *o, j
 {
     AUTO_FREE char *key = key_text(o);
     AUTO(json_freep) json_t *tree = NULL;
-    struct entry *e = NULL;
+    struct tree_entry *e = NULL;
 
     map_find_text(handle, c->entries, key, e);
     if (e && e->object == o) {

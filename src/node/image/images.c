@@ -133,7 +133,7 @@ const char *images_layer_dir(const struct images *i)
 
 /* ---- removal ---- */
 
-struct removal {
+struct image_removal {
     struct images *images;
     char *name;
     char id[IMAGE_DIGEST_SIZE];
@@ -155,7 +155,7 @@ static bool has_other_name(const json_t *names, const char *name)
 
 static struct err *make_removal(void *arg, json_t *index, struct image_commit *c)
 {
-    struct removal *r = arg;
+    struct image_removal *r = arg;
     const struct image *m = images_find_short(r->images, r->name);
     struct image_name parsed = {0};
     char text[IMAGE_NAME_SIZE] = "";
@@ -181,7 +181,7 @@ static struct err *make_removal(void *arg, json_t *index, struct image_commit *c
 
 static void on_removal_committed(void *arg, const struct err *e)
 {
-    struct removal *r = arg;
+    struct image_removal *r = arg;
 
     r->done(r->arg, e, e ? NULL : r->id);
     free(r->name);
@@ -190,10 +190,10 @@ static void on_removal_committed(void *arg, const struct err *e)
 
 void images_remove(struct images *i, const char *name, image_done_fn done, void *arg)
 {
-    struct removal *r = mem_alloc(sizeof(*r));
+    struct image_removal *r = mem_alloc(sizeof(*r));
     struct image_commit *c = mem_alloc(sizeof(*c));
 
-    *r = (struct removal){.images = i, .name = mem_strdup(name), .done = done, .arg = arg};
+    *r = (struct image_removal){.images = i, .name = mem_strdup(name), .done = done, .arg = arg};
     *c = (struct image_commit){.make = make_removal, .done = on_removal_committed, .arg = r};
     images_commit(i, c);
 }

@@ -63,7 +63,7 @@ void preparation_free(struct preparation *p)
     free(p);
 }
 
-struct making {
+struct sandbox_making {
     struct pods *set;
     char *uid;
     struct preparation *preparation;
@@ -71,14 +71,14 @@ struct making {
 
 static struct err *preparation_make(void *message)
 {
-    struct making *m = message;
+    struct sandbox_making *m = message;
 
     return m->set->o.prepare(m->preparation);
 }
 
 static void on_made(void *message, const struct err *e)
 {
-    struct making *m = message;
+    struct sandbox_making *m = message;
     struct pod *p = pods_find(m->set, m->uid);
 
     if (p && !e) {
@@ -153,7 +153,7 @@ static struct err *preparation_plan(struct pod *p, struct preparation *ret)
 static void start_making(struct pod *p)
 {
     struct preparation *preparation = mem_alloc(sizeof(*preparation));
-    struct making *m = NULL;
+    struct sandbox_making *m = NULL;
     AUTO(err_freep) struct err *e = preparation_plan(p, preparation);
 
     if (e) {
@@ -162,7 +162,8 @@ static void start_making(struct pod *p)
         return;
     }
     m = mem_alloc(sizeof(*m));
-    *m = (struct making){.set = p->set, .uid = mem_strdup(p->uid), .preparation = preparation};
+    *m = (struct sandbox_making){
+        .set = p->set, .uid = mem_strdup(p->uid), .preparation = preparation};
     p->preparation = PREP_MAKING;
     worker_give(p->set->o.worker, preparation_make, on_made, m);
 }

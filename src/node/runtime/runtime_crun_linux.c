@@ -141,7 +141,7 @@ static void crun_kill(void *self, const char *id, int signal, runtime_done_fn do
         crun_run(r, (const char *const[4]){"kill", id, number}, c);
 }
 
-struct removal {
+struct container_removal {
     struct crun *r;
     char *id;
     char *paths[4]; /* removed in this order */
@@ -150,7 +150,7 @@ struct removal {
 
 static struct err *remove_files(void *message)
 {
-    struct removal *m = message;
+    struct container_removal *m = message;
 
     for (size_t i = 0; i < COUNT(m->paths); i++)
         TRY(dir_remove(m->paths[i]));
@@ -159,7 +159,7 @@ static struct err *remove_files(void *message)
     return NULL;
 }
 
-static void removal_free(struct removal *m)
+static void removal_free(struct container_removal *m)
 {
     for (size_t i = 0; i < COUNT(m->paths); i++)
         free(m->paths[i]);
@@ -170,7 +170,7 @@ static void removal_free(struct removal *m)
 
 static void runtime_crun_on_attempt_removed(void *message, const struct err *e)
 {
-    struct removal *m = message;
+    struct container_removal *m = message;
     struct crun_attempt *b = crun_find(m->r, m->id);
     typeof(b->removals) calls = {0};
 
@@ -191,7 +191,7 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
 {
     struct crun *r = self;
     struct crun_attempt *b = crun_find(r, id);
-    struct removal *m = NULL;
+    struct container_removal *m = NULL;
 
     if (!b || (b->state != RUNTIME_ENDED && b->state != RUNTIME_INTENDED)) {
         crun_defer(r, done, arg, b ? err_new(ERR_CONFLICT, "attempt %s has not ended", id) : NULL);
@@ -202,7 +202,8 @@ static void crun_remove(void *self, const char *id, runtime_done_fn done, void *
         return;
     b->is_being_removed = true;
     m = mem_alloc(sizeof(*m));
-    *m = (struct removal){.r = r, .id = mem_strdup(id), .intent_path = attempt_intent_path(b)};
+    *m = (struct container_removal){
+        .r = r, .id = mem_strdup(id), .intent_path = attempt_intent_path(b)};
     m->paths[0] = attempt_state_path(b);
     m->paths[1] = mem_strdup(b->bundle);
     m->paths[2] = attempt_exit_path(b);

@@ -111,7 +111,7 @@ static struct err *make_dir_like(int dir, const char *name, const struct stat *m
     return NULL;
 }
 
-struct making {
+struct path_making {
     int top; /* a directory that nothing is made outside of */
     uint64_t resolve;
     const struct stat *model; /* of new directories; NULL: the present user's defaults */
@@ -119,7 +119,7 @@ struct making {
 };
 
 /* Makes the missing parts of `path`, one at a time. */
-static struct err *make_path(const struct making *m, const char *path)
+static struct err *make_path(const struct path_making *m, const char *path)
 {
     AUTO(buf_done) struct buf so_far = {0};
     struct str rest = str_of(path);
@@ -149,7 +149,7 @@ static struct err *make_path(const struct making *m, const char *path)
 
 static struct err *open_path(const struct bind *b, int root, int *ret)
 {
-    const struct making m = {
+    const struct path_making m = {
         .top = root, .resolve = resolve_of(b), .is_file = b->type == BIND_FILE};
 
     *ret = open_at(root, b->path, O_PATH, resolve_of(b));
@@ -181,7 +181,7 @@ static struct err *check_type(const struct bind *b, int fd)
 static struct err *open_sub_path(const struct bind *b, int dir, int *ret)
 {
     struct stat st = {0};
-    const struct making m = {
+    const struct path_making m = {
         .top = dir, .resolve = RESOLVE_BENEATH, .model = b->is_ours ? &st : NULL};
 
     *ret = open_at(dir, b->sub_path, O_PATH, RESOLVE_BENEATH);
