@@ -39,6 +39,24 @@ bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b);
 struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index,
                               struct gpu_sample *ret) MUST_CHECK;
 
+/* A process on a gpu, by its pid in the namespace of the caller. */
+struct gpu_process {
+    unsigned pid;
+    uint64_t memory_bytes;
+    int sm_pct; /* compute since the call before; -1: the driver does not say */
+};
+
+/*
+ * Lists up to `max` processes of a gpu. `*since_us` is the driver's time of the newest reading of
+ * compute; begin with 0.
+ */
+struct err *gpu_driver_processes(struct gpu_driver *d, unsigned index, unsigned long long *since_us,
+                                 struct gpu_process *ret, size_t max, size_t *ret_count) MUST_CHECK;
+
+/* Reads the uuid alone. */
+struct err *gpu_driver_uuid(struct gpu_driver *d, unsigned index,
+                            char ret[GPU_TEXT_SIZE]) MUST_CHECK;
+
 /* Subscribes to the XIDs of the gpu; ignores gpus without such events. */
 void gpu_driver_subscribe(struct gpu_driver *d, unsigned index);
 

@@ -48,7 +48,7 @@ const struct gpu_sample *gpu_watch_sample(const struct gpu_watch *w, const char 
  * XIDs lost since the start because the queue was full. */
 bool gpu_watch_next_xid(struct gpu_watch *w, struct gpu_xid *ret, uint64_t *ret_dropped);
 
-/* main() of the helper: `sample` or `events`, then the indices of gpus to skip. */
+/* main() of the helper: `sample`, `events` or `shares`, then the indices of gpus to skip. */
 int gpu_helper_main(int argc, char **argv);
 
 /* struct gpu as the JSON that a node reports in its annotation mete.dev/gpus, and back. */

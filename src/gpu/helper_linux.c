@@ -8,7 +8,9 @@
  *               {"end":true}
  *   sample I  → {"sample":{...},"index":I}
  *
- * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. Both end at the end of their input.
+ * `shares` measures capped shares (share_meter.h).
+ *
+ * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. All end at the end of their input.
  */
 
 #include <poll.h>
@@ -19,6 +21,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/share_meter.h"
 
 enum {
     HELPER_GPUS_MAX = 64,
@@ -192,7 +195,9 @@ int gpu_helper_main(int argc, char **argv)
     e = gpu_driver_open(library && *library ? library : NULL, &h.driver);
     if (e)
         return say_error(e) ? 0 : 1;
-    result = strcmp(argv[1], "events") == 0 ? serve_events(&h) : serve_samples(&h);
+    result = strcmp(argv[1], "events") == 0   ? serve_events(&h)
+             : strcmp(argv[1], "shares") == 0 ? share_meter_serve(h.driver)
+                                              : serve_samples(&h);
     gpu_driver_free(h.driver);
     return result;
 }

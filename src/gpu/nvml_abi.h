@@ -92,6 +92,15 @@ struct nvmlProcessInfo {
     unsigned computeInstanceId;
 };
 
+struct nvmlProcessUtilizationSample {
+    unsigned pid;
+    unsigned long long timeStamp; /* microseconds */
+    unsigned smUtil;              /* percent, as the other three */
+    unsigned memUtil;
+    unsigned encUtil;
+    unsigned decUtil;
+};
+
 struct nvmlEventData {
     nvmlDevice_t device;
     unsigned long long eventType;
@@ -103,4 +112,5 @@ struct nvmlEventData {
 _Static_assert(sizeof(struct nvmlPciInfo) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct nvmlMemory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct nvmlProcessInfo) == 24, "nvmlProcessInfo_t");
+_Static_assert(sizeof(struct nvmlProcessUtilizationSample) == 32, "nvmlProcessUtilizationSample_t");
 _Static_assert(sizeof(struct nvmlEventData) == 32, "nvmlEventData_t");

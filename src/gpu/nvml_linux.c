@@ -63,6 +63,8 @@ struct gpu_driver {
     int (*energy)(nvmlDevice_t, unsigned long long *);
     int (*clock)(nvmlDevice_t, unsigned, unsigned *);
     int (*processes)(nvmlDevice_t, unsigned *, struct nvmlProcessInfo *);
+    int (*process_use)(nvmlDevice_t, struct nvmlProcessUtilizationSample *, unsigned *,
+                       unsigned long long);
     int (*event_types)(nvmlDevice_t, unsigned long long *);
     int (*event_set)(nvmlEventSet_t *);
     int (*event_register)(nvmlDevice_t, unsigned long long, nvmlEventSet_t);
@@ -106,6 +108,7 @@ static void load_symbols(struct gpu_driver *d)
     LOAD(d, clock, "nvmlDeviceGetClockInfo", NULL);
     LOAD(d, processes, "nvmlDeviceGetComputeRunningProcesses_v3",
          "nvmlDeviceGetComputeRunningProcesses_v2");
+    LOAD(d, process_use, "nvmlDeviceGetProcessUtilization", NULL);
     LOAD(d, event_types, "nvmlDeviceGetSupportedEventTypes", NULL);
     LOAD(d, event_set, "nvmlEventSetCreate", NULL);
     LOAD(d, event_register, "nvmlDeviceRegisterEvents", NULL);
@@ -311,6 +314,79 @@ struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index, struct gpu_s
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     s.at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     *ret = s;
+    return NULL;
+}
+
+struct err *gpu_driver_uuid(struct gpu_driver *d, unsigned index, char ret[GPU_TEXT_SIZE])
+{
+    nvmlDevice_t device = NULL;
+    int code;
+
+    TRY(device_at(d, index, &device));
+    code = d->uuid(device, ret, GPU_TEXT_SIZE);
+    return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "uuid");
+}
+
+enum {
+    PROCESSES_MAX = 256,
+    READINGS_MAX = 4096
+};
+
+/* The mean of a process's readings; a process without a reading used nothing. */
+static void processes_add_use(struct gpu_process *p, const struct nvmlProcessUtilizationSample *all,
+                              unsigned n)
+{
+    unsigned sum = 0;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (all[i].pid != p->pid)
+            continue;
+        sum += all[i].smUtil;
+        count++;
+    }
+    p->sm_pct = count > 0 ? (int)(sum / count) : 0;
+}
+
+static void processes_read_use(struct gpu_driver *d, nvmlDevice_t device,
+                               unsigned long long *since_us, struct gpu_process *list, size_t n)
+{
+    AUTO_FREE struct nvmlProcessUtilizationSample *all = mem_alloc(READINGS_MAX * sizeof(*all));
+    unsigned long long newest = *since_us;
+    unsigned n_readings = READINGS_MAX;
+    int code = CALL(d->process_use, device, all, &n_readings, *since_us);
+
+    if (code == NVML_ERROR_NOT_FOUND) /* no reading since then */
+        n_readings = 0;
+    else if (code != NVML_SUCCESS)
+        return;
+    for (unsigned i = 0; i < n_readings; i++)
+        if (all[i].timeStamp > newest)
+            newest = all[i].timeStamp;
+    for (size_t i = 0; i < n; i++)
+        processes_add_use(&list[i], all, n_readings);
+    *since_us = newest;
+}
+
+struct err *gpu_driver_processes(struct gpu_driver *d, unsigned index, unsigned long long *since_us,
+                                 struct gpu_process *ret, size_t max, size_t *ret_count)
+{
+    struct nvmlProcessInfo list[PROCESSES_MAX];
+    nvmlDevice_t device = NULL;
+    unsigned n = PROCESSES_MAX;
+    int code;
+
+    TRY(device_at(d, index, &device));
+    code = CALL(d->processes, device, &n, list);
+    if (code != NVML_SUCCESS)
+        return nvml_error(d, code, "processes");
+    if (n > max)
+        n = (unsigned)max;
+    for (unsigned i = 0; i < n; i++)
+        ret[i] = (struct gpu_process){
+            .pid = list[i].pid, .memory_bytes = list[i].usedGpuMemory, .sm_pct = -1};
+    processes_read_use(d, device, since_us, ret, n);
+    *ret_count = n;
     return NULL;
 }
 

@@ -1,0 +1,51 @@
+/*
+ * share_meter.h - measures what capped shares use, and writes it where their share library reads it
+ *
+ * The measurement runs in a helper process, because the driver may hang. Its input is lines of
+ * JSON, each the whole list of the shares:
+ *
+ *   {"shares": [{"pod": UID, "dir": DIRECTORY}...]}
+ *
+ * DIRECTORY holds the files of share_state.h. The processes of a share are those whose cgroup's
+ * name begins with the pod's uid.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/gpu_driver.h"
+#include "gpu/share_state.h"
+
+enum {
+    SHARE_METER_KEEP = 5 /* measurements that a surplus must last to count */
+};
+
+/* What the driver said of one share of one gpu. */
+struct share_reading {
+    uint64_t bytes;
+    unsigned sm_pct;
+    bool has_sm;
+};
+
+/* The last surpluses of the driver's bytes over what the share library counted. */
+struct share_surplus {
+    uint64_t bytes[SHARE_METER_KEEP];
+    unsigned n; /* since the start */
+};
+
+/*
+ * Takes a reading into a limit. `held_bytes`: by all processes of the share, the larger of before
+ * and after the reading.
+ */
+void share_meter_note(struct share_limit *limit, struct share_surplus *surplus,
+                      const struct share_reading *reading, uint64_t held_bytes);
+
+/* The bytes that all slots hold of the limit with this index. */
+uint64_t share_meter_held(const struct share_state *state, uint32_t gpu);
+
+/* Is this the text of /proc/PID/cgroup of a process of the pod? */
+bool share_meter_is_of(const char *cgroup, const char *pod);
+
+/* Serves the helper until its input ends; returns its exit status. */
+int share_meter_serve(struct gpu_driver *d);
