@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "base/map.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 
 #define BACKOFF_FIRST_NS (50 * NS_PER_MS)
@@ -61,8 +62,7 @@ static void informer_on_timer(void *arg)
 
 static void begin_again(struct informer *i)
 {
-    loop_timer_set(i->timer, i->backoff_ns);
-    i->backoff_ns = i->backoff_ns * 2 > BACKOFF_MAX_NS ? BACKOFF_MAX_NS : i->backoff_ns * 2;
+    loop_timer_set(i->timer, retry_pause(&i->backoff_ns, BACKOFF_FIRST_NS, BACKOFF_MAX_NS));
 }
 
 static void forget_revision(struct informer *i)
@@ -176,7 +176,7 @@ static void take_event(struct informer *i, struct str line)
     else if (text_equal(type, "DELETED"))
         remove_object(i, object);
     set_revision(i, revision);
-    i->backoff_ns = BACKOFF_FIRST_NS;
+    i->backoff_ns = 0;
 }
 
 static void on_watch_data(void *arg, struct str piece)
@@ -212,7 +212,7 @@ static void on_watch_end(void *arg, const struct err *e, const struct client_rep
     if (!e && reply->status != 200)
         forget_revision(i); /* 410, or an error that the list will report */
     else if (loop_now_ns(i->options.loop) - i->watch_began_ns > BACKOFF_MAX_NS)
-        i->backoff_ns = BACKOFF_FIRST_NS;
+        i->backoff_ns = 0;
     begin_again(i);
 }
 
@@ -247,7 +247,7 @@ static void end_list(struct informer *i, const char *revision)
 {
     remove_unlisted(i);
     set_revision(i, revision);
-    i->backoff_ns = BACKOFF_FIRST_NS;
+    i->backoff_ns = 0;
     if (i->options.synced)
         i->options.synced(i->options.arg);
     informer_watch(i);
@@ -313,7 +313,6 @@ struct informer *informer_new(const struct informer_options *o)
     i->options = *o;
     i->path = mem_strdup(o->path);
     i->options.path = i->path;
-    i->backoff_ns = BACKOFF_FIRST_NS;
     /* Different lengths, so that informers that started together do not renew their watches
      * together. */
     i->watch_seconds = WATCH_SECONDS + map_hash(o->path, strlen(o->path)) % WATCH_SECONDS_SPREAD;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/map.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "control/writes.h"
 #include "kinds/object/requeue.h"
@@ -71,10 +72,8 @@ static void tell_refused(const struct requeue *r, const struct comeback *c, cons
 
 static void comeback_later(struct requeue *r, struct comeback *c)
 {
-    c->retry_ns = c->retry_ns == 0 ? RETRY_MIN_NS : c->retry_ns * 2;
-    if (c->retry_ns > RETRY_MAX_NS)
-        c->retry_ns = RETRY_MAX_NS;
-    c->next_ns = loop_now_ns(r->options.loop) + c->retry_ns;
+    c->next_ns =
+        loop_now_ns(r->options.loop) + retry_pause(&c->retry_ns, RETRY_MIN_NS, RETRY_MAX_NS);
     loop_timer_set(r->timer, RETRY_MIN_NS);
 }
 

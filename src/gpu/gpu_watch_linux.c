@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/retry.h"
 #include "gpu/gpu_watch.h"
 
 enum {
@@ -209,7 +210,7 @@ static void gpu_watch_on_end(void *arg, const struct proc_end *end)
         loop_timer_stop(w->deadline);
     }
     loop_timer_set(w->restart, w->restart_ns);
-    w->restart_ns = w->restart_ns * 2 < RESTART_MOST_NS ? w->restart_ns * 2 : RESTART_MOST_NS;
+    (void)retry_pause(&w->restart_ns, RESTART_FIRST_NS, RESTART_MOST_NS);
 }
 
 static bool is_listed(const struct gpu_watch *w, const char *uuid)

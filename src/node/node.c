@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "base/version.h"
 #include "client/informer.h"
@@ -158,10 +159,7 @@ static void on_beat(void *arg, const struct err *e, const struct client_reply *r
     } else if (failed) {
         if (n->retry_ns == 0) /* once, until a heartbeat succeeds */
             LOG(WARN, "heartbeat failed", E(failed));
-        n->retry_ns = n->retry_ns == 0 ? RETRY_NS : n->retry_ns * 2;
-        if (n->retry_ns > RETRY_MAX_NS)
-            n->retry_ns = RETRY_MAX_NS;
-        beat_over(n, n->retry_ns);
+        beat_over(n, retry_pause(&n->retry_ns, RETRY_NS, RETRY_MAX_NS));
     } else if (n->beat == BEAT_STATUS) {
         n->retry_ns = 0;
         beat_over(n, n->o.heartbeat_ns);
@@ -357,11 +355,8 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
     struct node *n = arg;
 
     if (e) {
-        n->list_retry_ns = n->list_retry_ns == 0 ? RETRY_NS : n->list_retry_ns * 2;
-        if (n->list_retry_ns > RETRY_MAX_NS)
-            n->list_retry_ns = RETRY_MAX_NS;
         LOG(ERROR, "containers of this machine cannot be read: no pod starts before", E(e));
-        loop_timer_set(n->list_timer, n->list_retry_ns);
+        loop_timer_set(n->list_timer, retry_pause(&n->list_retry_ns, RETRY_NS, RETRY_MAX_NS));
         return;
     }
     pods_adopt(n->pods, found, n_found);

@@ -1,4 +1,6 @@
 /* jobs_policy.c - podFailurePolicy, successPolicy and back-off of a Job */
+
+#include "base/retry.h"
 #include "control/jobs/jobs_private.h"
 #include "kinds/pod/pod_view.h"
 
@@ -166,16 +168,9 @@ void backoff_note(struct job_backoff *b, bool is_failure, int64_t at_ns)
 
 int64_t backoff_after_ns(int64_t n, int64_t last_ns, int64_t now_ns)
 {
-    int64_t pause_ns = BACKOFF_MIN_NS;
-    int64_t left_ns;
+    int64_t pause_ns = retry_pause_after(n, BACKOFF_MIN_NS, BACKOFF_MAX_NS);
+    int64_t left_ns = last_ns + pause_ns - now_ns;
 
-    if (n <= 0)
-        return 0;
-    for (int64_t i = 1; i < n && pause_ns < BACKOFF_MAX_NS; i++)
-        pause_ns *= 2;
-    if (pause_ns > BACKOFF_MAX_NS)
-        pause_ns = BACKOFF_MAX_NS;
-    left_ns = last_ns + pause_ns - now_ns;
     if (left_ns > pause_ns) /* the clock was set back */
         return pause_ns;
     return left_ns > 0 ? left_ns : 0;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "control/scheduler/scheduler_private.h"
 
@@ -16,10 +17,7 @@
 
 void sched_retry_later(struct scheduler *s)
 {
-    s->retry_ns = s->retry_ns == 0 ? RETRY_MIN_NS : s->retry_ns * 2;
-    if (s->retry_ns > RETRY_MAX_NS)
-        s->retry_ns = RETRY_MAX_NS;
-    loop_timer_set(s->retry_timer, s->retry_ns);
+    loop_timer_set(s->retry_timer, retry_pause(&s->retry_ns, RETRY_MIN_NS, RETRY_MAX_NS));
 }
 
 /*

@@ -164,7 +164,7 @@ static void container_create_on_created(void *arg, const struct err *e)
             LOG(WARN, "container could not be created", S("pod", p->name), S("container", c->name),
                 E(e));
             container_refuse(p, c, "CreateContainerError", err_message(e));
-            c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
+            c->not_before_ns = pod_now_ns(p) + RETRY_NS;
         }
     }
     if (p)
@@ -200,7 +200,7 @@ char *container_root_dir(const struct pod *p, const struct container *c, int64_t
 static void container_refuse_for(struct pod *p, struct container *c, const struct err *e)
 {
     container_refuse(p, c, config_reason(e), err_message(e));
-    c->not_before_ns = loop_now_ns(p->set->o.loop) + RETRY_NS;
+    c->not_before_ns = pod_now_ns(p) + RETRY_NS;
     if (err_code(e) == ERR_NOT_FOUND)
         p->preparation = PREP_NONE; /* fetch again: the missing key may come */
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "node/image/pull_secrets.h"
 #include "node/pod/pod.h"
@@ -37,11 +38,6 @@ static void add_failure(struct pod *p, const struct container *c, const char *re
     AUTO_FREE char *text = mem_format("Error: %s", reason);
 
     add_event(p, c, "Warning", "Failed", text);
-}
-
-static int64_t now_ns(const struct pod *p)
-{
-    return loop_now_ns(p->set->o.loop);
 }
 
 /* ---- a present image ---- */
@@ -79,7 +75,7 @@ static void wait_for(struct pod *p, struct container *c, const char *reason, con
                      int64_t delay_ns)
 {
     container_wait(c, reason, message);
-    c->not_before_ns = now_ns(p) + delay_ns;
+    c->not_before_ns = pod_now_ns(p) + delay_ns;
 }
 
 static void refuse_name(struct pod *p, struct container *c, const char *name, const struct err *e)
@@ -112,7 +108,7 @@ static void back_off(struct pod *p, struct container *c, const char *name)
 {
     AUTO_FREE char *text = mem_format("Back-off pulling image \"%s\"", name);
     AUTO_FREE char *whole = NULL;
-    int64_t delay_ns = c->pull_at_ns - now_ns(p);
+    int64_t delay_ns = c->pull_at_ns - pod_now_ns(p);
     char next[STAMP_TEXT_SIZE];
 
     if (text_equal(c->wait_reason, "ImagePullBackOff")) {
@@ -133,10 +129,7 @@ static void pull_failed(struct pod *p, struct container *c, const char *name, co
 
     add_event(p, c, "Warning", "Failed", text);
     add_failure(p, c, "ErrImagePull");
-    c->pull_backoff_ns = c->pull_backoff_ns == 0 ? BACKOFF_NS : c->pull_backoff_ns * 2;
-    if (c->pull_backoff_ns > BACKOFF_MAX_NS)
-        c->pull_backoff_ns = BACKOFF_MAX_NS;
-    c->pull_at_ns = now_ns(p) + c->pull_backoff_ns;
+    c->pull_at_ns = pod_now_ns(p) + retry_pause(&c->pull_backoff_ns, BACKOFF_NS, BACKOFF_MAX_NS);
     free(c->pull_error);
     c->pull_error = mem_strdup(err_message(e));
     wait_for(p, c, "ErrImagePull", err_message(e), SHOWN_NS);
@@ -155,7 +148,7 @@ static void pull_free(struct container_pull *w)
 static void pull_succeeded(struct pod *p, struct container *c, const struct container_pull *w,
                            const struct image *image)
 {
-    int64_t took_ms = (now_ns(p) - w->begun_ns) / NS_PER_MS;
+    int64_t took_ms = (pod_now_ns(p) - w->begun_ns) / NS_PER_MS;
     AUTO_FREE char *took = mem_format("%" PRId64 ".%03ds", took_ms / 1000, (int)(took_ms % 1000));
     AUTO_FREE char *text = mem_format("Successfully pulled image \"%s\" in %s (%s including "
                                       "waiting). Image size: %" PRId64 " bytes.",
@@ -198,7 +191,7 @@ static void begin_pull(struct pod *p, struct container *c, const char *name,
                                  .uid = mem_strdup(p->uid),
                                  .container = mem_strdup(c->name),
                                  .name = mem_strdup(name),
-                                 .begun_ns = now_ns(p)};
+                                 .begun_ns = pod_now_ns(p)};
     c->pull = w;
     container_wait(c, NULL, NULL);
     add_event(p, c, "Normal", "Pulling", text);
@@ -272,7 +265,7 @@ static void find_or_pull(struct pod *p, struct container *c, const json_t *spec,
         take_image(p, c, image);
     } else if (text_equal(policy, "Never")) {
         refuse_absent(p, c, name);
-    } else if (now_ns(p) < c->pull_at_ns) {
+    } else if (pod_now_ns(p) < c->pull_at_ns) {
         back_off(p, c, name);
     } else {
         begin_pull(p, c, name, parsed);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 
 enum {
@@ -115,10 +116,7 @@ static void on_posted(void *arg, const struct err *e, const struct client_reply 
 
     events->call = NULL;
     if (is_busy) {
-        events->retry_ns = events->retry_ns ? events->retry_ns * 2 : RETRY_NS;
-        if (events->retry_ns > RETRY_MAX_NS)
-            events->retry_ns = RETRY_MAX_NS;
-        wait_ns(events, events->retry_ns);
+        wait_ns(events, retry_pause(&events->retry_ns, RETRY_NS, RETRY_MAX_NS));
         return;
     }
     if (reply->status >= 300 && events->queue->is_patch)

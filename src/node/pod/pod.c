@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 
 /* The kubelet's crash loop back-off: none, then 10 s doubling to 5 min; reset after running for 10
@@ -84,11 +85,6 @@ void container_wait(struct container *c, const char *reason, const char *message
     free(c->wait_message);
     c->wait_reason = reason;
     c->wait_message = message ? mem_strdup(message) : NULL;
-}
-
-static int64_t now_ns(const struct pod *p)
-{
-    return loop_now_ns(p->set->o.loop);
 }
 
 /* ---- pending calls ---- */
@@ -229,16 +225,14 @@ static void container_again(struct pod *p, struct container *c)
 
     if (c->end.started_ns > 0 && ran_ns > BACKOFF_RESET_NS)
         c->backoff_ns = 0;
-    c->not_before_ns = now_ns(p) + c->backoff_ns;
+    c->not_before_ns = pod_now_ns(p) + c->backoff_ns;
     if (c->backoff_ns > 0) {
         message = mem_format("back-off %" PRId64 "s restarting failed container=%s pod=%s_%s(%s)",
                              c->backoff_ns / NS_PER_SEC, c->name, p->name, p->ns, p->uid);
         container_wait(c, "CrashLoopBackOff", message);
         pod_events_add(p->set->events, p->object, c->name, "Warning", "BackOff", message);
     }
-    c->backoff_ns = c->backoff_ns == 0 ? BACKOFF_NS : c->backoff_ns * 2;
-    if (c->backoff_ns > BACKOFF_MAX_NS)
-        c->backoff_ns = BACKOFF_MAX_NS;
+    (void)retry_pause(&c->backoff_ns, BACKOFF_NS, BACKOFF_MAX_NS);
     container_end_done(&c->last);
     c->last = c->end;
     c->end = (struct container_end){0};
@@ -257,7 +251,7 @@ static bool container_step(struct pod *p, struct container *c)
     }
     if (c->state == CONTAINER_CREATED)
         container_start(p, c);
-    if (c->state != CONTAINER_WAITING || now_ns(p) < c->not_before_ns)
+    if (c->state != CONTAINER_WAITING || pod_now_ns(p) < c->not_before_ns)
         return false;
     if (p->preparation != PREP_DONE)
         pod_prepare(p);
@@ -301,7 +295,7 @@ static void pod_on_attempt_removed(void *arg, const struct err *e)
     if (e) {
         LOG(WARN, "attempt could not be removed yet", S("pod", p->name), E(e));
         p->are_attempts_gone = false;
-        p->remove_at_ns = now_ns(p) + NS_PER_SEC;
+        p->remove_at_ns = pod_now_ns(p) + NS_PER_SEC;
     }
     pod_step(p);
 }
@@ -338,7 +332,7 @@ static void on_unprepared(void *message, const struct err *e)
         return;
     }
     LOG(WARN, "pod could not be removed yet", S("pod", p->name), E(e));
-    p->remove_at_ns = now_ns(p) + NS_PER_SEC;
+    p->remove_at_ns = pod_now_ns(p) + NS_PER_SEC;
     pod_step(p);
 }
 
@@ -375,7 +369,7 @@ static void remove_attempts(struct pod *p)
 static void step_forget(struct pod *p)
 {
     if (!pod_has_ended(p) || p->n_removing > 0 || p->is_unpreparing || p->n_fetching > 0 ||
-        p->preparation == PREP_MAKING || now_ns(p) < p->remove_at_ns)
+        p->preparation == PREP_MAKING || pod_now_ns(p) < p->remove_at_ns)
         return;
     if (!p->are_attempts_gone)
         remove_attempts(p);
@@ -399,7 +393,7 @@ static void step_deleted(struct pod *p)
         return;
     if (was_any_created(p) && !p->is_final_sent)
         return;
-    if (now_ns(p) >= p->call_at_ns)
+    if (pod_now_ns(p) >= p->call_at_ns)
         pod_delete_send(p);
 }
 
@@ -417,7 +411,7 @@ static int64_t container_due_ns(const struct pod *p, const struct container *c)
     int64_t kill_at_ns = container_kill_at_ns(p, c);
 
     if (!p->is_stopping && c->state == CONTAINER_WAITING)
-        return c->not_before_ns > now_ns(p) ? c->not_before_ns : 0;
+        return c->not_before_ns > pod_now_ns(p) ? c->not_before_ns : 0;
     if (!p->is_stopping && !c->is_to_end)
         return 0;
     if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
@@ -428,7 +422,7 @@ static int64_t container_due_ns(const struct pod *p, const struct container *c)
 static void pod_set_timer(struct pod *p)
 {
     int64_t at_ns = 0;
-    int64_t now = now_ns(p);
+    int64_t now = pod_now_ns(p);
 
     if (!p->is_ended && !p->is_stopping) {
         earlier(&at_ns, p->deadline_ns);

@@ -173,6 +173,12 @@ struct pods {
 };
 
 /* pod.c */
+/* The loop's monotonic time. */
+static inline int64_t pod_now_ns(const struct pod *p)
+{
+    return loop_now_ns(p->set->o.loop);
+}
+
 void pod_step(struct pod *p);
 struct container *pod_container(struct pod *p, const char *name);
 const json_t *pod_container_spec(const struct pod *p, const struct container *c);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "node/pod/pod.h"
 #include "node/pod/ref_watch.h"
@@ -75,7 +76,7 @@ static int64_t renewal_ns(const struct pod *p, const json_t *token)
     if (!e)
         left_ns = until_ns - loop_wall_ns(p->set->o.loop);
     err_free(e);
-    return loop_now_ns(p->set->o.loop) + (left_ns > 0 ? left_ns / 100 * TOKEN_RENEW_PCT : RETRY_NS);
+    return pod_now_ns(p) + (left_ns > 0 ? left_ns / 100 * TOKEN_RENEW_PCT : RETRY_NS);
 }
 
 static void on_token(void *arg, const struct err *e, const struct client_reply *reply)
@@ -92,10 +93,7 @@ static void on_token(void *arg, const struct err *e, const struct client_reply *
         failed = err_new(ERR_INTERNAL, "the answer has no token");
     if (failed) {
         LOG(WARN, "service account token could not be renewed", S("pod", p->name), E(failed));
-        t->retry_ns = t->retry_ns == 0 ? RETRY_NS : t->retry_ns * 2;
-        if (t->retry_ns > RETRY_MAX_NS)
-            t->retry_ns = RETRY_MAX_NS;
-        t->renew_at_ns = loop_now_ns(p->set->o.loop) + t->retry_ns;
+        t->renew_at_ns = pod_now_ns(p) + retry_pause(&t->retry_ns, RETRY_NS, RETRY_MAX_NS);
     } else {
         t->retry_ns = 0;
         t->renew_at_ns = renewal_ns(p, object);

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "node/pod/pod.h"
 #include "node/pod/refs.h"
@@ -43,10 +44,7 @@ static void refuse_all(struct pod *p, const char *reason, const struct err *e)
         if (p->containers[i].state == CONTAINER_WAITING)
             container_refuse(p, &p->containers[i], reason, err_message(e));
     p->preparation = PREP_WAITING;
-    p->retry_ns = p->retry_ns == 0 ? RETRY_NS : p->retry_ns * 2;
-    if (p->retry_ns > RETRY_MAX_NS)
-        p->retry_ns = RETRY_MAX_NS;
-    p->retry_at_ns = loop_now_ns(p->set->o.loop) + p->retry_ns;
+    p->retry_at_ns = pod_now_ns(p) + retry_pause(&p->retry_ns, RETRY_NS, RETRY_MAX_NS);
 }
 
 /* ---- work for the worker ---- */
@@ -235,7 +233,7 @@ void pod_prepare(struct pod *p)
     AUTO(err_freep) struct err *e = NULL;
 
     if (p->preparation == PREP_FETCHING || p->preparation == PREP_MAKING ||
-        (p->preparation == PREP_WAITING && loop_now_ns(p->set->o.loop) < p->retry_at_ns))
+        (p->preparation == PREP_WAITING && pod_now_ns(p) < p->retry_at_ns))
         return;
     refs = json_array();
     e = refs_collect(p->object, refs);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "node/pod/pod.h"
 
@@ -333,10 +334,7 @@ static bool is_final(const json_t *status)
 
 static void back_off(struct pod *p)
 {
-    p->call_retry_ns = p->call_retry_ns == 0 ? RETRY_NS : p->call_retry_ns * 2;
-    if (p->call_retry_ns > RETRY_MAX_NS)
-        p->call_retry_ns = RETRY_MAX_NS;
-    p->call_at_ns = loop_now_ns(p->set->o.loop) + p->call_retry_ns;
+    p->call_at_ns = pod_now_ns(p) + retry_pause(&p->call_retry_ns, RETRY_NS, RETRY_MAX_NS);
 }
 
 static void status_acknowledged(struct pod *p)
@@ -416,7 +414,7 @@ static bool is_quiet(const struct pod *p, int64_t now_ns)
 
 void pod_status_send(struct pod *p)
 {
-    int64_t now_ns = loop_now_ns(p->set->o.loop);
+    int64_t now_ns = pod_now_ns(p);
 
     if (!p->is_final_sent) {
         json_t *status = make_status(p);

@@ -22,11 +22,6 @@ enum {
     GRACE_MAX_S = 86400 * 30
 };
 
-static int64_t now_ns(const struct pod *p)
-{
-    return loop_now_ns(p->set->o.loop);
-}
-
 static int64_t in_ns(int64_t seconds)
 {
     return (seconds < 0 ? 0 : seconds > GRACE_MAX_S ? GRACE_MAX_S : seconds) * NS_PER_SEC;
@@ -70,7 +65,7 @@ static bool is_forced(const struct pod *p)
 /* Begins to end the pod, with SIGKILL after `left_ns`; a later call can only shorten that. */
 static void pod_begin_stop(struct pod *p, int64_t left_ns)
 {
-    int64_t at_ns = now_ns(p) + left_ns;
+    int64_t at_ns = pod_now_ns(p) + left_ns;
 
     if (!p->is_stopping || at_ns < p->kill_at_ns)
         p->kill_at_ns = at_ns;
@@ -83,7 +78,7 @@ void pod_decide_stop(struct pod *p)
         pod_begin_stop(p, 0);
     else if (pod_is_deleted(p))
         pod_begin_stop(p, deletion_grace_ns(p));
-    if (p->is_stopping || p->is_ended || p->deadline_ns == 0 || now_ns(p) < p->deadline_ns)
+    if (p->is_stopping || p->is_ended || p->deadline_ns == 0 || pod_now_ns(p) < p->deadline_ns)
         return;
     p->is_past_deadline = true;
     pod_begin_stop(p, grace_ns(p));
@@ -109,7 +104,7 @@ void container_end_alone(struct pod *p, struct container *c, int64_t grace_s, co
     if (c->is_to_end)
         return;
     c->is_to_end = true;
-    c->kill_at_ns = now_ns(p) + left_ns;
+    c->kill_at_ns = pod_now_ns(p) + left_ns;
     free(c->end_text);
     c->end_text = mem_strdup(why);
 }
@@ -146,7 +141,7 @@ static void container_signal(struct pod *p, struct container *c, int number)
     c->is_killing = true;
     c->was_told_to_end = true;
     if (number == SIGKILL)
-        c->kill_again_ns = now_ns(p) + KILL_AGAIN_NS;
+        c->kill_again_ns = pod_now_ns(p) + KILL_AGAIN_NS;
     r->ops->kill(r->self, id, number, on_killed, pending_new(p, c));
 }
 
@@ -169,7 +164,7 @@ static void container_announce(struct pod *p, struct container *c)
 static void pre_stop_over(struct pod *p, struct container *c)
 {
     c->is_pre_stopped = true;
-    c->term_until_ns = now_ns(p) + TERM_MIN_NS;
+    c->term_until_ns = pod_now_ns(p) + TERM_MIN_NS;
 }
 
 static void on_pre_stop(void *arg, enum action_result result, const char *message)
@@ -187,7 +182,7 @@ static void on_pre_stop(void *arg, enum action_result result, const char *messag
 /* Must SIGTERM wait for preStop? */
 static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
 {
-    int64_t left_ns = container_kill_at_ns(p, c) - now_ns(p);
+    int64_t left_ns = container_kill_at_ns(p, c) - pod_now_ns(p);
 
     if (c->is_pre_stopped)
         return false;
@@ -210,7 +205,7 @@ static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
 
 void container_step_stop(struct pod *p, struct container *c)
 {
-    bool is_late = now_ns(p) >= container_kill_at_ns(p, c);
+    bool is_late = pod_now_ns(p) >= container_kill_at_ns(p, c);
 
     if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
         return; /* its callback calls pod_step again */
@@ -218,10 +213,10 @@ void container_step_stop(struct pod *p, struct container *c)
         container_announce(p, c);
         if (!c->was_told_to_end && pre_stop_goes_on(p, c, is_late))
             return;
-        is_late = now_ns(p) >= container_kill_at_ns(p, c);
+        is_late = pod_now_ns(p) >= container_kill_at_ns(p, c);
     }
     if (c->state == CONTAINER_CREATED || is_late) {
-        if (now_ns(p) >= c->kill_again_ns)
+        if (pod_now_ns(p) >= c->kill_again_ns)
             container_signal(p, c, SIGKILL);
         return;
     }

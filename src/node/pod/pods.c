@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "kinds/pod/pod_state.h"
 #include "model/device.h"
@@ -13,8 +14,8 @@
 #include "node/pod/prepare.h"
 
 static const int64_t QUIET_NS = NS_PER_SEC;
-static const int64_t BACKOFF_FIRST_S = 10;
-static const int64_t BACKOFF_LAST_S = 300;
+static const int64_t BACKOFF_FIRST_NS = 10 * NS_PER_SEC;
+static const int64_t BACKOFF_LAST_NS = 300 * NS_PER_SEC;
 
 /* ---- queries ---- */
 
@@ -158,11 +159,7 @@ static struct pod *pod_new(struct pods *set, const char *uid, const char *ns, co
 /* The back-off of the next crash, if all attempts before crashed. */
 static int64_t backoff_of(int64_t attempt)
 {
-    int64_t seconds = attempt > 0 ? BACKOFF_FIRST_S : 0;
-
-    for (int64_t i = 1; i < attempt && seconds < BACKOFF_LAST_S; i++)
-        seconds *= 2;
-    return (seconds > BACKOFF_LAST_S ? BACKOFF_LAST_S : seconds) * NS_PER_SEC;
+    return retry_pause_after(attempt, BACKOFF_FIRST_NS, BACKOFF_LAST_NS);
 }
 
 static const json_t *container_status(const json_t *object, const char *name)
@@ -408,7 +405,7 @@ static void pod_known(struct pod *p)
     const char *started = json_text(status, "startTime");
     int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
     int64_t wall_ns = loop_wall_ns(p->set->o.loop);
-    int64_t now_ns = loop_now_ns(p->set->o.loop);
+    int64_t now_ns = pod_now_ns(p);
 
     p->start_ns = stamp_or(started, wall_ns);
     p->quiet_ns = now_ns + QUIET_NS;

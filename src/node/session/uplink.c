@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
 #include "client/frames.h"
 #include "client/stream.h"
@@ -249,10 +250,7 @@ static void uplink_lose(struct uplink *u, const struct err *e)
         LOG(INFO, "stream to the server has ended");
     u->is_broken = true;
     cancel_all(u);
-    u->retry_ns = u->retry_ns == 0 ? RETRY_NS : u->retry_ns * 2;
-    if (u->retry_ns > RETRY_MAX_NS)
-        u->retry_ns = RETRY_MAX_NS;
-    loop_timer_set(u->timer, u->retry_ns);
+    loop_timer_set(u->timer, retry_pause(&u->retry_ns, RETRY_NS, RETRY_MAX_NS));
 }
 
 static void uplink_on_data(void *arg, struct str piece)
