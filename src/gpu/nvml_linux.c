@@ -234,7 +234,7 @@ static void read_memory(struct gpu_driver *d, nvmlDevice_t device, int64_t *tota
 
 struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *ret)
 {
-    struct gpu g = {.index = (int)index, .minor = -1, .numa_node = -1, .link_group = -1};
+    struct gpu g = GPU_UNKNOWN((int)index);
     struct nvmlPciInfo pci = {0};
     nvmlDevice_t device = NULL;
     unsigned minor = 0;

@@ -10,8 +10,10 @@
 #include "base/mem.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "base/vec.h"
 #include "base/version.h"
 #include "client/informer.h"
+#include "node/gpu_modes.h"
 #include "node/image/root.h"
 #include "node/lease.h"
 #include "node/log/logs.h"
@@ -59,6 +61,11 @@ struct node {
     struct rotation *rotation;
     struct pods *pods;
     struct informer *informer;
+    struct informer *own; /* of the Node object */
+    struct gpu_modes *modes;
+    VEC(struct gpu_holding) holdings; /* of the last update of `modes` */
+    bool are_pods_known;
+    bool is_own_known;
     struct uplink *uplink;
     struct stats *stats;
     struct lease *lease;
@@ -87,13 +94,44 @@ static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
     const struct gpu *list = NULL;
 
     *ret_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus);
-    if (!n->o.gpus)
-        return NULL;
-    list = gpu_watch_list(n->o.gpus, &count);
+    list = gpu_modes_list(n->modes, &count);
     for (size_t i = 0; i < count; i++)
         if (text_equal(list[i].uuid, uuid))
             return &list[i];
     return NULL;
+}
+
+static void add_holding(void *arg, const char *pod, const char *device)
+{
+    struct node *n = arg;
+    struct gpu_holding h = {0};
+    AUTO(err_freep) struct err *e = device ? device_parse(device, &h.device) : NULL;
+
+    if (!device || e)
+        return; /* the pod does not start with it */
+    h.pod = mem_strdup(pod);
+    vec_add(&n->holdings, h);
+}
+
+static void drop_holdings(struct node *n)
+{
+    VEC_EACH (&n->holdings, h)
+        free((char *)(uintptr_t)h->pod);
+    n->holdings.n = 0;
+}
+
+/* Computes how each gpu is given. True: something has changed. */
+static bool update_modes(struct node *n)
+{
+    size_t count = 0;
+    const struct gpu *list = n->o.gpus ? gpu_watch_list(n->o.gpus, &count) : NULL;
+    bool has_changed;
+
+    if (n->pods)
+        pods_each_device(n->pods, add_holding, n);
+    has_changed = gpu_modes_update(n->modes, list, count, n->holdings.at, n->holdings.n);
+    drop_holdings(n);
+    return has_changed;
 }
 
 static int64_t uvm_major(void *arg)
@@ -134,8 +172,10 @@ static struct node_facts node_get_facts(const struct node *n, const json_t *imag
                            .began_ns = n->began_ns,
                            .now_ns = loop_wall_ns(n->o.loop)};
 
+    f.mig_strategy = gpu_modes_strategy(n->modes);
+    f.node = gpu_modes_node(n->modes);
     if (n->o.gpus && f.gpus_known) {
-        f.gpus = gpu_watch_list(n->o.gpus, &f.n_gpus);
+        f.gpus = gpu_modes_list(n->modes, &f.n_gpus);
         f.driver = gpu_watch_info(n->o.gpus);
     }
     return f;
@@ -192,12 +232,15 @@ static void beat_next(struct node *n, enum beat beat)
     client_send(n->o.client, &r, on_beat, n, &n->call);
 }
 
+/* Before the running containers, the pods and the Node are known, no pod may be placed here: the
+ * modes of gpus follow from them. */
 static void on_beat_timer(void *arg)
 {
     struct node *n = arg;
 
-    if (!n->is_listed) /* no pod may be placed here before */
+    if (!n->is_listed || !n->are_pods_known || !n->is_own_known)
         return;
+    (void)update_modes(n);
     if (n->beat == BEAT_IDLE)
         beat_next(n, BEAT_OBJECT);
     else
@@ -223,8 +266,45 @@ void node_gpus_changed(struct node *n)
 {
     if (n->o.gpus)
         tell_xids(n);
+    (void)update_modes(n);
     if (n->pods)
         pods_gpus_changed(n->pods);
+    on_beat_timer(n);
+}
+
+/* Pods or the Node have changed: reports modes of gpus that follow from it. */
+static void tell_modes(struct node *n)
+{
+    if (!update_modes(n))
+        return;
+    pods_gpus_changed(n->pods);
+    on_beat_timer(n);
+}
+
+/* ---- the Node object ---- */
+
+static void on_own(void *arg, const json_t *object)
+{
+    struct node *n = arg;
+
+    if (gpu_modes_set_node(n->modes, object))
+        tell_modes(n);
+}
+
+static void on_own_removed(void *arg, const json_t *object)
+{
+    struct node *n = arg;
+
+    (void)object;
+    (void)gpu_modes_set_node(n->modes, NULL);
+    on_beat_timer(n); /* creates the Node again */
+}
+
+static void on_own_synced(void *arg)
+{
+    struct node *n = arg;
+
+    n->is_own_known = true;
     on_beat_timer(n);
 }
 
@@ -235,6 +315,7 @@ static void on_pod(void *arg, const json_t *object)
     struct node *n = arg;
 
     pods_put(n->pods, object);
+    tell_modes(n);
 }
 
 static void on_pod_removed(void *arg, const json_t *object)
@@ -242,6 +323,7 @@ static void on_pod_removed(void *arg, const json_t *object)
     struct node *n = arg;
 
     pods_removed(n->pods, object);
+    tell_modes(n);
 }
 
 static void on_synced(void *arg)
@@ -250,6 +332,10 @@ static void on_synced(void *arg)
 
     pods_synced(n->pods);
     node_images_settled(n->images);
+    if (n->are_pods_known)
+        return;
+    n->are_pods_known = true;
+    on_beat_timer(n);
 }
 
 static void on_images(void *arg)
@@ -340,12 +426,22 @@ static void open_node(struct node *n)
                                  .synced = on_synced,
                                  .arg = n};
 
+    AUTO_FREE char *own_path =
+        mem_format("/api/v1/nodes?fieldSelector=metadata.name%%3D%s", n->name);
+    const struct informer_options own = {.client = n->o.client,
+                                         .loop = n->o.loop,
+                                         .path = own_path,
+                                         .put = on_own,
+                                         .removed = on_own_removed,
+                                         .synced = on_own_synced,
+                                         .arg = n};
+
     n->is_listed = true;
     n->informer = informer_new(&o);
+    n->own = informer_new(&own);
     open_uplink(n);
     begin_lease(n);
     begin_rotation(n);
-    loop_timer_set(n->timer, 0);
 }
 
 /* The node waits for the list: without it, running containers would lose their gpus to others. */
@@ -443,6 +539,7 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->rootfs = mem_format("%s/host", o->dir);
     n->gpusim_dir = o->gpusim_dir ? mem_strdup(o->gpusim_dir) : NULL;
     n->began_ns = loop_wall_ns(o->loop);
+    n->modes = gpu_modes_new(o->sharing);
     n->timer = loop_timer_new(o->loop, on_beat_timer, n);
     n->list_timer = loop_timer_new(o->loop, list_containers, n);
     e = node_begin(n);
@@ -459,6 +556,7 @@ void node_free(struct node *n)
     if (!n)
         return;
     informer_free(n->informer);
+    informer_free(n->own);
     lease_free(n->lease);
     uplink_free(n->uplink);
     stats_free(n->stats);
@@ -477,6 +575,9 @@ void node_free(struct node *n)
     node_images_free(n->images);
     pinger_free(n->pinger);
     runtime_free(n->runtime);
+    gpu_modes_free(n->modes);
+    drop_holdings(n);
+    vec_done(&n->holdings);
     loop_timer_free(n->timer);
     loop_timer_free(n->list_timer);
     free(n->gpusim_dir);

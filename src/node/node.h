@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/sharing_config.h"
 #include "model/host_roots.h"
 
 struct node;
@@ -28,7 +29,8 @@ struct node_options {
     int64_t heartbeat_ns;   /* 0: 10 s */
     int64_t log_max_bytes;  /* size at which a container's log is rotated (rotation.h); 0: 10 MiB */
     size_t log_max_files;   /* files kept of one log; 0: 5 */
-    const struct host_roots *host_roots; /* hostPath directories of all users; NULL: none */
+    const struct sharing_config *sharing; /* from the configuration file; NULL: none */
+    const struct host_roots *host_roots;  /* hostPath directories of all users; NULL: none */
     void (*on_ready)(
         void *arg); /* once, after the first acknowledged heartbeat; NULL: not called */
     void *arg;

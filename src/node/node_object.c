@@ -26,7 +26,7 @@ static void put_gpu_labels(const struct node_facts *f, json_t *labels)
                                        .driver = f->driver,
                                        .machine = f->host->machine,
                                        .mig_strategy = f->mig_strategy ? f->mig_strategy : "mixed",
-                                       .present = f->labels,
+                                       .present = json_at(f->node, "metadata", "labels", NULL),
                                        .began_ns = f->began_ns};
 
     gpu_labels_put(&l, labels);
@@ -130,6 +130,21 @@ static void put_devices(const struct node_facts *f, json_t *list, bool is_alloca
     }
 }
 
+/* null removes amounts of replicas and slices that are gone. */
+static void remove_devices(const json_t *present, json_t *list)
+{
+    const char *resource;
+    json_t *value;
+
+    json_object_foreach ((json_t *)(uintptr_t)present, resource, value) {
+        bool is_ours = text_equal(resource, GPU_SHARED_RESOURCE) ||
+                       text_starts_with(resource, GPU_SLICE_RESOURCE);
+
+        if (is_ours && !json_object_get(list, resource))
+            json_put(list, resource, json_null());
+    }
+}
+
 static void put_resources(const struct node_facts *f, json_t *list, bool is_allocatable)
 {
     put_number(list, "cpu", f->host->cpus, "");
@@ -139,6 +154,8 @@ static void put_resources(const struct node_facts *f, json_t *list, bool is_allo
     if (!f->gpus_known)
         return;
     put_devices(f, list, is_allocatable);
+    remove_devices(json_at(f->node, "status", is_allocatable ? "allocatable" : "capacity", NULL),
+                   list);
 }
 
 static void add_condition(const struct node_facts *f, json_t *status, const char *type,

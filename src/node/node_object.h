@@ -20,7 +20,7 @@ struct node_facts {
     size_t n_gpus;
     const struct gpu_driver_info *driver; /* NULL: none */
     const char *mig_strategy;             /* "none", "single", "mixed"; NULL: mixed */
-    const json_t *labels;                 /* that the Node has now; NULL: unknown */
+    const json_t *node;                   /* the Node as the server has it; NULL: unknown */
     int64_t began_ns;                     /* realtime */
     int64_t now_ns;                       /* realtime */
 };

@@ -1,8 +1,9 @@
-/* gpus.c - mete gpus: the table of gpus */
+/* gpus.c - mete gpus: the table of gpus, and how they are given */
 
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "cli/admin/gpus_set.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
@@ -45,6 +46,30 @@ static json_t *model_of(const json_t *spec)
     return json_string(text);
 }
 
+/* "whole", "4 replicas", "7 slices"; with "flexible" if the scheduler creates slices. */
+static json_t *mode_of(const json_t *spec)
+{
+    const char *mode = json_text(spec, "mode");
+    size_t slices = json_array_size(json_object_get(spec, "slices"));
+    const char *flexible = json_bool(spec, "flexible", false) ? ", flexible" : "";
+    AUTO_FREE char *text =
+        text_equal(mode, "replicas")
+            ? mem_format("%" PRId64 " replicas", json_int(spec, "replicas", 0))
+        : text_equal(mode, "slices")
+            ? mem_format("%zu slice%s%s", slices, slices == 1 ? "" : "s", flexible)
+            : mem_format("whole%s", flexible);
+
+    return json_string(text);
+}
+
+/* Why the gpu is out of service, or is not given as wanted. */
+static json_t *why_of(const json_t *spec, const json_t *status)
+{
+    const char *health = json_text(status, "healthReason");
+
+    return json_text_new(health && health[0] ? health : json_text(spec, "modeProblem"));
+}
+
 static json_t *row_of(const json_t *gpu)
 {
     const json_t *spec = json_object_get(gpu, "spec");
@@ -57,6 +82,7 @@ static json_t *row_of(const json_t *gpu)
                                          ? json_integer(json_int(spec, "index", -1))
                                          : json_null());
     (void)json_array_append_new(row, model_of(spec));
+    (void)json_array_append_new(row, mode_of(spec));
     (void)json_array_append_new(row, json_text_new(json_text(status, "health")));
     (void)json_array_append_new(row, holder_of(status));
     (void)json_array_append_new(row, json_text_new(json_text_at(status, "holder", "user", NULL)));
@@ -67,15 +93,15 @@ static json_t *row_of(const json_t *gpu)
     (void)json_array_append_new(row, number_text(sample, "powerMilliwatts", 1000, "W"));
     (void)json_array_append_new(row, json_text_new(json_text(spec, "uuid")));
     (void)json_array_append_new(row, json_text_new(json_text(spec, "pci")));
-    (void)json_array_append_new(row, json_text_new(json_text(status, "healthReason")));
+    (void)json_array_append_new(row, why_of(spec, status));
     return row;
 }
 
 static void make_columns(struct listing *l)
 {
-    static const char *const names[] = {"NODE",   "#GPU",  "MODEL", "HEALTH",  "HELD BY",
-                                        "!USER",  "#LOAD", "%USED", "%MEMORY", "#TEMP",
-                                        "#POWER", "!UUID", "!PCI",  "!WHY"};
+    static const char *const names[] = {"NODE",    "#GPU",   "MODEL", "MODE",  "HEALTH",
+                                        "HELD BY", "!USER",  "#LOAD", "%USED", "%MEMORY",
+                                        "#TEMP",   "#POWER", "!UUID", "!PCI",  "!WHY"};
 
     for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);
@@ -105,6 +131,10 @@ static struct err *gpus_run(struct cli *c)
     json_t *gpu;
     size_t i;
 
+    if (c->in->arguments.n > 0 && text_equal(c->in->arguments.at[0], "set"))
+        return gpus_set(c);
+    if (c->in->arguments.n > 0)
+        return cli_usage(c, "gpus: \"%s\": want set, or no word", c->in->arguments.at[0]);
     TRY(session_open(c, &s));
     TRY(session_get(s, "/apis/mete.dev/v1/gpus", &list));
     listing_init(&l, "GpuList");
@@ -130,15 +160,30 @@ static struct err *gpus_run(struct cli *c)
 
 static const struct flag gpus_flags[] = {
     {.name = "free", .type = FLAG_SWITCH, .doc = "only GPUs without a holder"},
+    {.name = "mode",
+     .type = FLAG_TEXT,
+     .value = "MODE",
+     .doc = "of set: whole, replicas=N, replicas=N,renamed, slices=PROFILE:COUNT,..., flexible, or "
+            "default (as configured)"},
     {0},
 };
 
+static const char *const gpus_words[] = {"set", NULL};
+
 const struct command command_gpus = {
     .name = "gpus",
-    .summary = "list GPUs: health, holder, utilization",
-    .examples = {{"gpus", "lists every GPU"}, {"gpus --free -o name", "names the free ones"}, {0}},
+    .arguments = "[set NODE|NODE/GPU...]",
+    .summary = "list GPUs: mode, health, holder, utilization; set how they are given to pods",
+    .doc = "gpus set changes how GPUs are given to pods: whole, in replicas (time-slicing) or in "
+           "slices (MIG). A GPU is named by its index or its UUID. A GPU that pods hold changes "
+           "when they have ended; -o wide says what it waits for. docs/gpus.md explains the modes.",
+    .examples = {{"gpus", "lists every GPU"},
+                 {"gpus --free -o name", "names the free ones"},
+                 {"gpus set gpu-01/3 --mode replicas=4", "gives GPU 3 to up to four pods at once"},
+                 {0}},
+    .words = gpus_words,
     .flags = gpus_flags,
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,
-    .n_max = 0,
+    .n_max = SIZE_MAX,
     .run = gpus_run,
 };

@@ -8,6 +8,7 @@
 #include "base/stamp.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/role/gpu_config.h"
 #include "cli/role/log_limits.h"
 #include "cli/role/role_linux.h"
 #include "client/client.h"
@@ -29,6 +30,7 @@ struct hands {
     const char *runtime;
     struct log_limits log_limits;
     struct host_roots host_roots;
+    struct sharing_config sharing;
     char *socket;
     char *dir;
     char *gpusim;  /* NULL: the gpus are real */
@@ -82,6 +84,7 @@ static void begin_node(struct hands *h)
         .gpusim_dir = h->gpusim,
         .log_max_bytes = h->log_limits.max_bytes,
         .log_max_files = (size_t)h->log_limits.max_files,
+        .sharing = &h->sharing,
         .host_roots = &h->host_roots,
         .on_ready = on_node_ready,
         .arg = h,
@@ -171,6 +174,7 @@ static struct err *node_begin(struct hands *h, struct cli *c)
         return cli_usage(c, "node needs --name");
     TRY(role_init(&h->role, c, "node"));
     TRY(role_host_roots(c, &h->host_roots));
+    TRY(gpu_config_read(flag_text(c->in, "gpu-config"), &h->sharing));
     TRY(log_limits_parse(flag_text(c->in, "container-log-max-size"),
                          flag_text(c->in, "container-log-max-files"), &h->log_limits));
     TRY(connect_server(h));

@@ -7,8 +7,9 @@
 
 struct up_options {
     char *data;
-    char *gpus; /* "auto", "none", "emulated:PROFILE" */
-    char *host; /* of --listen */
+    char *gpus;       /* "auto", "none", "emulated:PROFILE" */
+    char *gpu_config; /* path of the device plugin's configuration; "": none */
+    char *host;       /* of --listen */
     unsigned port;
     char *log_level;
     char *log_format;
@@ -26,6 +27,7 @@ struct up_options {
 struct up_given {
     const char *data;
     const char *gpus;
+    const char *gpu_config;
     const char *listen;
     const char *log_level;
     const char *log_format;
@@ -37,7 +39,7 @@ struct up_given {
 
 /*
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
- * and the members data, gpus, listen, logLevel, logFormat, runtime, containerLogMaxSize,
+ * and the members data, gpus, gpuConfig, listen, logLevel, logFormat, runtime, containerLogMaxSize,
  * containerLogMaxFiles, learnEvery, learnAfter, networkTiers, schedulerNames and hostPathRoots (a
  * list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member, or a member of a later
  * version (dashboard, metrics).

@@ -17,6 +17,7 @@
 #include "cli/job/summary.h"
 #include "cli/reach.h"
 #include "cli/role/data_dir.h"
+#include "cli/role/gpu_config.h"
 #include "cli/role/notify.h"
 #include "cli/role/roles.h"
 #include "cli/role/start_room.h"
@@ -115,6 +116,7 @@ static struct err *read_options(struct up *u)
     struct err *e;
 
     given.gpus = flag_text(in, "gpus");
+    given.gpu_config = flag_text(in, "gpu-config");
     given.listen = flag_text(in, "listen");
     given.log_level = flag_text(in, "log-level");
     given.log_format = flag_text(in, "log-format");
@@ -153,6 +155,8 @@ static struct err *check_options(struct up *u)
 
     if (!e && emulated_profile(u))
         e = emulate_check(emulated_profile(u));
+    if (!e)
+        e = gpu_config_check(u->options.gpu_config);
     if (!e)
         return NULL;
     u->cli->exit_code = EXIT_USAGE;
@@ -242,10 +246,26 @@ static struct err *start_node(struct up *u)
 {
     struct child_spec spec = {
         .name = "node",
-        .argv = {u->cli->self_path, "node", "--data", u->dir.path, "--name", u->node_name, "--gpus",
-                 u->gpus, "--runtime", u->options.runtime, "--log-level", u->options.log_level,
-                 "--log-format", u->options.log_format, "--container-log-max-size",
-                 u->options.log_max_size, "--container-log-max-files", u->options.log_max_files,
+        .argv = {u->cli->self_path,
+                 "node",
+                 "--data",
+                 u->dir.path,
+                 "--name",
+                 u->node_name,
+                 "--gpus",
+                 u->gpus,
+                 "--runtime",
+                 u->options.runtime,
+                 "--log-level",
+                 u->options.log_level,
+                 "--log-format",
+                 u->options.log_format,
+                 "--container-log-max-size",
+                 u->options.log_max_size,
+                 "--container-log-max-files",
+                 u->options.log_max_files,
+                 "--gpu-config",
+                 u->options.gpu_config,
                  NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
                 [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd},
@@ -443,6 +463,10 @@ static const struct flag up_flags[] = {
      .value = "WHICH",
      .doc = "auto (the GPUs of this machine), none, or emulated:PROFILE: emulated:8xH100, "
             "emulated:4xT4 or a file. Default: auto"},
+    {.name = "gpu-config",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "configuration of NVIDIA's device plugin: replicas of GPUs (time-slicing)"},
     {.name = "listen",
      .type = FLAG_TEXT,
      .value = "HOST:PORT",

@@ -44,6 +44,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "kind",
                                           "data",
                                           "gpus",
+                                          "gpuConfig",
                                           "listen",
                                           "logLevel",
                                           "logFormat",
@@ -193,6 +194,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     TRY(listen_parse(listen, &o.host, &o.port));
     o.data = option_choose(given->data, config, "data", "/var/lib/mete");
     o.gpus = option_choose(given->gpus, config, "gpus", "auto");
+    o.gpu_config = option_choose(given->gpu_config, config, "gpuConfig", "");
     o.log_level = option_choose(given->log_level, config, "logLevel", "info");
     o.runtime = option_choose(given->runtime, config, "runtime", "auto");
     o.log_format = option_choose(given->log_format, config, "logFormat", "text");
@@ -219,6 +221,7 @@ void up_options_done(struct up_options *o)
 {
     free(o->data);
     free(o->gpus);
+    free(o->gpu_config);
     free(o->host);
     free(o->log_level);
     free(o->log_format);

@@ -11,6 +11,28 @@
 static const char *const spec_members[] = {
     "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
 
+/* The same, of members that not every gpu has. */
+static const char *const more_members[] = {"mode",
+                                           "replicas",
+                                           "renamed",
+                                           "single",
+                                           "slices",
+                                           "flexible",
+                                           "modeProblem",
+                                           "architecture",
+                                           "memoryReservedBytes",
+                                           "computeMajor",
+                                           "computeMinor",
+                                           "migMode",
+                                           "migPending",
+                                           "eccMode",
+                                           "powerLimitMilliwatts",
+                                           "smClockMaxMhz",
+                                           "memoryClockMaxMhz",
+                                           "cpus",
+                                           "minor",
+                                           "serial"};
+
 static void copy_member(json_t *to, const json_t *from, const char *key)
 {
     json_t *value = json_object_get(from, key);
@@ -72,6 +94,10 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
     json_put_text(spec, "node", json_text_at(node, "metadata", "name", NULL));
     for (size_t i = 0; i < COUNT(spec_members); i++)
         copy_member(spec, gpu, spec_members[i]);
+    for (size_t i = 0; i < COUNT(more_members); i++)
+        if (json_object_get(gpu, more_members[i]) &&
+            !json_is_null(json_object_get(gpu, more_members[i])))
+            copy_member(spec, gpu, more_members[i]);
     status = json_object_at(o, "status");
     copy_member(status, gpu, "health");
     if (json_text(gpu, "healthReason"))

@@ -6,6 +6,25 @@
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
 
+static const struct field slice_fields[] = {
+    F_STRING("profile", "The profile: 1g.10gb.", .size_max = 32),
+    F_INT("start", "The first memory slice."),
+    F_STRING("uuid", "The MIG device's identity.", .size_max = 96),
+    F_INT("gi", "The driver's number of the GPU instance."),
+    F_INT("ci", "The driver's number of the compute instance."),
+    F_INT("memoryBytes", "The slice's memory."),
+    F_INT("multiprocessors", "Number of multiprocessors."),
+    F_INT("gpuSlices", "Compute slices of the GPU instance."),
+    F_INT("computeSlices", "Compute slices of the compute instance."),
+    F_INT("copyEngines", "Number of copy engines."),
+    F_INT("decoders", "Number of video decoders."),
+    F_INT("encoders", "Number of video encoders."),
+    F_INT("jpegs", "Number of JPEG engines."),
+    F_INT("ofas", "Number of optical flow engines."),
+    F_END,
+};
+static const struct field slice_item = F_OBJECT(NULL, slice_fields, "A MIG instance.");
+
 static const struct field spec_fields[] = {
     F_STRING("node", "The gpu's node.", .size_max = 253),
     F_INT("index", "The gpu's index on the node, for display only."),
@@ -17,6 +36,27 @@ static const struct field spec_fields[] = {
     F_INT("numaNode", "The nearest NUMA node."),
     F_INT("linkGroup", "Gpus of the node with the same number reach each other over NVLink."),
     F_BOOL("emulated", "Whether the gpu is emulated."),
+    F_STRING("mode", "How the gpu is given to pods: replicas or slices; absent: whole.",
+             .size_max = 32),
+    F_INT("replicas", "The number of replicas."),
+    F_BOOL("renamed", "Whether replicas are requested as nvidia.com/gpu.shared."),
+    F_BOOL("single", "Whether a container may request one replica at most."),
+    F_LIST("slices", &slice_item, "The MIG instances."),
+    F_BOOL("flexible", "Whether the scheduler creates and removes slices."),
+    F_STRING("modeProblem", "Why the gpu is not given as wanted.", .size_max = 256),
+    F_INT("architecture", "The driver's number of the architecture: 8 Ada, 9 Hopper."),
+    F_INT("memoryReservedBytes", "Memory that the driver keeps."),
+    F_INT("computeMajor", "The CUDA compute capability, before the point."),
+    F_INT("computeMinor", "The CUDA compute capability, behind the point."),
+    F_INT("migMode", "1: MIG is on; 0: off; absent: the gpu has no MIG."),
+    F_INT("migPending", "The MIG mode after the next reset of the gpu."),
+    F_INT("eccMode", "1: ECC is on; 0: off."),
+    F_INT("powerLimitMilliwatts", "The enforced power limit in milliwatts."),
+    F_INT("smClockMaxMhz", "The highest clock of the multiprocessors."),
+    F_INT("memoryClockMaxMhz", "The highest clock of the memory."),
+    F_STRING("cpus", "The nearest CPUs: 0-31,64-95.", .size_max = 128),
+    F_INT("minor", "The number in /dev/nvidiaN."),
+    F_STRING("serial", "The serial number of the board.", .size_max = 32),
     F_END,
 };
 

@@ -17,6 +17,10 @@
                             and so on for a part of a large placement (ledger.h) */
 #define POD_HOST_PATHS "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
 #define NODE_GPUS      "mete.dev/gpus"       /* annotation of a node: its gpus, a JSON array */
+/* Annotations of a node: modes that administrators set (gpu/gpu_wish.h), and the configuration
+ * that the server found for the node (control/gpu_config.h). */
+#define NODE_GPU_MODES  "mete.dev/gpu-modes"
+#define NODE_GPU_CONFIG "mete.dev/gpu-config"
 
 /* The pod's node, or "". Borrowed. */
 const char *pod_node(const json_t *pod);

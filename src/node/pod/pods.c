@@ -492,6 +492,28 @@ void pods_synced(struct pods *set)
         }
 }
 
+static bool holds_devices(const struct pod *p)
+{
+    const char *phase = json_text_at(p->object, "status", "phase", NULL);
+
+    return !text_equal(phase, "Succeeded") && !text_equal(phase, "Failed");
+}
+
+void pods_each_device(const struct pods *set,
+                      void (*fn)(void *arg, const char *pod, const char *device), void *arg)
+{
+    struct pod *p = NULL;
+    struct pod *next = NULL;
+
+    map_each (handle, set->pods, p, next) {
+        AUTO_FREE char *key = holds_devices(p) ? mem_format("%s/%s", p->ns, p->name) : NULL;
+
+        for (size_t i = 0; key && i < p->n_containers; i++)
+            for (size_t k = 0; k < json_array_size(p->containers[i].gpus); k++)
+                fn(arg, key, json_string_value(json_array_get(p->containers[i].gpus, k)));
+    }
+}
+
 void pods_listen(struct pods *set, void (*fn)(void *arg), void *arg)
 {
     vec_add(&set->listeners, (struct pods_listener){fn, arg});

@@ -100,6 +100,11 @@ void pods_synced(struct pods *p);
 void pods_gpus_changed(struct pods *p);
 void pods_images_changed(struct pods *p);
 
+/* Calls `fn` for each device, in its text form (model/device.h), of each pod ("ns/name") that the
+ * server does not know as ended. */
+void pods_each_device(const struct pods *p,
+                      void (*fn)(void *arg, const char *pod, const char *device), void *arg);
+
 /* Calls `fn` whenever a container starts or ends, until pods_unlisten with the same `arg`. */
 void pods_listen(struct pods *p, void (*fn)(void *arg), void *arg);
 void pods_unlisten(struct pods *p, const void *arg);

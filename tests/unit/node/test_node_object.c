@@ -157,15 +157,18 @@ static void labels_replicas_slices_and_versions(void **state)
     static const struct gpu_driver_info driver = {.driver_version = "570.124.06",
                                                   .cuda_version = "12.8"};
     AUTO(json_freep)
-    json_t *present = json_pack("{s:s, s:s, s:s}", "nvidia.com/mig-2g.10gb.count", "1",
-                                "nvidia.com/mig.config", "all-1g.5gb", "rack", "r1");
+    json_t *present = json_pack("{s:{s:{s:s, s:s, s:s}}, s:{s:{s:s, s:s}}}", "metadata", "labels",
+                                "nvidia.com/mig-2g.10gb.count", "1", "nvidia.com/mig.config",
+                                "all-1g.5gb", "rack", "r1", "status", "capacity",
+                                "nvidia.com/mig-2g.10gb", "1", "example.com/fpga", "1");
+    AUTO(json_freep) json_t *status = NULL;
     struct node_facts f = facts_of(2);
     AUTO(json_freep) json_t *object = NULL;
 
     (void)state;
     f.gpus = divided;
     f.driver = &driver;
-    f.labels = present;
+    f.node = present;
     object = node_object_make(&f, false);
     assert_string_equal(label(object, "nvidia.com/gpu.product"), "NVIDIA-A100-SXM4-40GB-SHARED");
     assert_string_equal(label(object, "nvidia.com/gpu.replicas"), "4");
@@ -184,6 +187,10 @@ static void labels_replicas_slices_and_versions(void **state)
         json_is_null(json_at(object, "metadata", "labels", "nvidia.com/mig-2g.10gb.count", NULL)));
     assert_null(json_at(object, "metadata", "labels", "nvidia.com/mig.config", NULL));
     assert_null(json_at(object, "metadata", "labels", "rack", NULL));
+    status = node_status_make(&f);
+    assert_true(
+        json_is_null(json_at(status, "status", "capacity", "nvidia.com/mig-2g.10gb", NULL)));
+    assert_null(json_at(status, "status", "capacity", "example.com/fpga", NULL));
 }
 
 static void beats_with_the_time(void **state)

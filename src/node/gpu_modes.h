@@ -1,0 +1,35 @@
+/*
+ * gpu_modes.h - how the gpus of this node are given to pods
+ *
+ * For each gpu the first of these counts: the annotation mete.dev/gpu-modes of the Node
+ * (gpu/gpu_wish.h; `mete gpus set`), the device plugin's configuration that the server found for
+ * the node (annotation mete.dev/gpu-config, written by control/gpu_config.h), the configuration
+ * file of the node. Pods that hold a gpu keep it in its present mode until they end. Nothing is
+ * remembered: after a restart the modes follow from the Node object and its pods.
+ */
+#pragma once
+
+#include "gpu/gpu_wish.h"
+
+struct gpu_modes;
+
+/* `own` (may be NULL): from the configuration file; copied. */
+struct gpu_modes *gpu_modes_new(const struct sharing_config *own);
+void gpu_modes_free(struct gpu_modes *m); /* accepts NULL */
+
+/* Takes the Node as the server has it. True: its configuration of gpus has changed. */
+bool gpu_modes_set_node(struct gpu_modes *m, const json_t *node);
+
+/* Computes the modes of the gpus `read`, as the driver lists them. True: the result differs from
+ * the last one in a mode or a problem. */
+bool gpu_modes_update(struct gpu_modes *m, const struct gpu *read, size_t n,
+                      const struct gpu_holding *holdings, size_t n_holdings);
+
+/* The gpus of the last update. Borrowed until the next one. */
+const struct gpu *gpu_modes_list(const struct gpu_modes *m, size_t *ret_count);
+
+/* "none", "single" or "mixed". */
+const char *gpu_modes_strategy(const struct gpu_modes *m);
+
+/* The Node as the server has it; NULL: not known yet. Borrowed. */
+const json_t *gpu_modes_node(const struct gpu_modes *m);

@@ -1,0 +1,112 @@
+"""Gpus are given whole, in replicas or in slices, as files, ConfigMaps and `mete gpus set` say."""
+
+import json
+import os
+import tempfile
+
+from harness import Mete, check, equal, pod, wait
+
+REPLICAS = """version: v1
+sharing:
+  timeSlicing:
+    renameByDefault: {renamed}
+    resources:
+    - name: nvidia.com/gpu
+      replicas: 4
+"""
+
+
+def node(m):
+    return m.object("nodes")["items"][0]
+
+
+def offered(m, resource):
+    return node(m)["status"]["allocatable"].get(resource)
+
+
+def wait_offered(m, resource, amount):
+    wait(lambda: offered(m, resource) == amount, f"the node offers {amount} {resource}")
+
+
+def gpus(m):
+    return [g["spec"] for g in json.loads(m.mete("gpus", "-o", "json").out)["items"]]
+
+
+def name_of(m):
+    return node(m)["metadata"]["name"]
+
+
+def label(m, key):
+    return node(m)["metadata"]["labels"].get(key)
+
+
+def config_file(text):
+    f = tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False)
+    f.write(text)
+    f.close()
+    return f.name
+
+
+def test_a_file_of_the_device_plugin_makes_replicas():
+    path = config_file(REPLICAS.format(renamed="false"))
+    try:
+        with Mete(gpus="emulated:2xT4", arguments=("--gpu-config", path)) as m:
+            wait_offered(m, "nvidia.com/gpu", "8")
+            equal(label(m, "nvidia.com/gpu.product"), "Tesla-T4-SHARED")
+            equal(label(m, "nvidia.com/gpu.replicas"), "4")
+            equal(label(m, "nvidia.com/gpu.sharing-strategy"), "time-slicing")
+            equal([(g["mode"], g["replicas"], g["renamed"]) for g in gpus(m)], [("replicas", 4, False)] * 2)
+    finally:
+        os.unlink(path)
+
+
+def test_a_file_with_an_error_is_named_before_anything_starts():
+    path = config_file("version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}\n")
+    m = Mete(arguments=("--gpu-config", path))
+    try:
+        r = m.mete("up", "--data", m.data, "--gpu-config", path, "--listen", "127.0.0.1:0")
+        equal(r.code, 2, r)
+        check("sharing.timeSlicing.resources[0].replicas: 1: want a number from 2 to 256" in r.err, r)
+    finally:
+        os.unlink(path)
+        m.remove()
+
+
+def test_an_administrator_sets_modes_and_takes_them_back():
+    with Mete(gpus="emulated:4xT4") as m:
+        name = name_of(m)
+        r = m.mete("gpus", "set", f"{name}/1", "--mode", "replicas=4,renamed")
+        equal(r.code, 0, r)
+        wait_offered(m, "nvidia.com/gpu.shared", "4")
+        wait_offered(m, "nvidia.com/gpu", "3")
+        check("4 replicas" in m.mete("gpus").out)
+        equal(m.mete("gpus", "set", f"{name}/1", f"{name}/2", "--mode", "replicas=2").code, 0)
+        wait_offered(m, "nvidia.com/gpu", "6")
+        equal(m.mete("gpus", "set", name, "--mode", "default").code, 0)
+        wait_offered(m, "nvidia.com/gpu", "4")
+        check(offered(m, "nvidia.com/gpu.shared") in (None, "0"))
+        for target, mode, code, said in ((f"{name}/9", "whole", 3, "has no gpu 9"), (name, "half", 2, "want whole"),
+                                         (f"{name}/0", "slices=1g.10gb:2", 1, "has no MIG")):
+            r = m.mete("gpus", "set", target, "--mode", mode)
+            equal(r.code, code, r)
+            check(said in r.err, r)
+
+
+def test_holders_keep_the_mode_until_they_end():
+    with Mete(gpus="emulated:2xT4") as m:
+        name = name_of(m)
+        m.ok("apply", "-f", "-", stdin=pod("holder", "sleep 1000", gpus=1))
+        m.wait_phase("holder", "Running")
+        equal(m.mete("gpus", "set", name, "--mode", "replicas=4,renamed").code, 0)
+        wait_offered(m, "nvidia.com/gpu.shared", "4")
+        equal(offered(m, "nvidia.com/gpu"), "1")
+        waiting = [g for g in gpus(m) if g.get("modeProblem")]
+        equal([g["modeProblem"] for g in waiting], ["replicas=4,renamed waits for the end of default/holder"])
+        check("waits for the end of default/holder" in m.mete("gpus", "-o", "wide").out)
+        m.stop()
+        m.start()
+        wait(lambda: [g.get("modeProblem") for g in gpus(m)].count(None) == 1, "the holder still counts")
+        m.ok("delete", "pod", "holder", "--grace-period=0", "--force")
+        wait_offered(m, "nvidia.com/gpu.shared", "8")
+        check(offered(m, "nvidia.com/gpu") in (None, "0"))
+        check(not any(g.get("modeProblem") for g in gpus(m)))
